@@ -1,0 +1,42 @@
+"""Online decisions with proof: perturbed and regularized leaders that know their stability and their regret.
+
+The public surface is flat and lazy: `import hannan as hn` loads only NumPy; a name loads its module on first
+use. A *smoothing* (law or regularizer) times a *scale* is a potential; its gradient is the play.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+#: module -> the public names that live there
+_HOME: dict[str, tuple[str, ...]] = {
+    "divergences": ("tsallis_log", "max_divergence", "tsallis_divergence", "hockey_stick"),
+    "law": ("Law",),
+    "laws": ("Exponential", "Gamma", "Gumbel", "Weibull", "Frechet", "Pareto", "Laplace", "Gaussian"),
+    "regularizers": ("Regularizer", "Entropy", "Tsallis", "LogBarrier"),
+    "stability": ("Stability",),
+    "potentials": ("Potential", "FTPL", "FTRL"),
+    "auditing": ("audit", "Finding"),
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+_MODULES: tuple[str, ...] = ()
+
+__all__ = ["__version__", *_MODULE_OF, *_MODULES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULE_OF:
+        value = getattr(import_module(f"hannan.{_MODULE_OF[name]}"), name)
+    elif name in _MODULES:
+        value = import_module(f"hannan.{name}")
+    else:
+        raise AttributeError(f"module 'hannan' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

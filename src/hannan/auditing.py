@@ -1,0 +1,120 @@
+"""Audit: try to exceed a claim of stability, and report the largest level found with its witness.
+
+For a potential the play is exact, so each trial is exact: D(p(L), p(L + l)) for chosen L and l in [0,1]^n. The
+search is structured (one arm moves against one or many rivals, near and far) and then local; it can show that
+a claim is wrong, and how nearly a right one is attained.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hannan import refusals
+from hannan.divergences import max_divergence, tsallis_divergence
+from hannan.potentials import Potential
+from hannan.refusals import Array
+from hannan.stability import Stability
+
+#: Rounding of the divergence itself: a level that is attained is found a few ulps to either side.
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Finding:
+    """`measured` against `claim`: the largest one-step divergence found, at witness = (L, loss).
+
+    verdict: "holds" (nothing above the claim was found), or "exceeded" (the witness disproves the claim).
+    """
+
+    claim: Stability
+    measured: float
+    witness: tuple[Array, Array]
+    verdict: str
+
+
+def audit(
+    subject: Any,
+    n: int | None = None,
+    *,
+    gamma: float | None = None,
+    delta: float | None = None,
+    seed: int = 0,
+) -> Finding:
+    """sup over L and l in [0,1]^n of D(p(L), p(L + l)), searched; against subject.stability(n, gamma, delta).
+
+    >>> from hannan.laws import Exponential
+    >>> from hannan.potentials import FTPL
+    >>> finding = audit(FTPL(Exponential(), 2.0), 3)
+    >>> finding.verdict, round(finding.measured, 9), finding.claim.level
+    ('holds', 0.5, 0.5)
+    """
+    if not isinstance(subject, Potential):
+        raise ValueError(f"audit takes a potential such as FTPL(Exponential(), 2.0); got {subject!r}")
+    if n is None:
+        raise ValueError("audit of a potential needs the number of arms; got n=None")
+    n = refusals.count(n, "n")
+    claim = subject.stability(n, gamma, delta)
+
+    def divergence(L: Array, loss: Array) -> float:
+        before, after = subject.gradient(L), subject.gradient(L + loss)
+        if claim.delta > 0.0:
+            return float(max_divergence(before, after, claim.delta))
+        # Outcomes that both plays give up on (below 1e-250) carry no digits to compare.
+        keep = before > 1e-250
+        if claim.gamma == 1.0:
+            with np.errstate(divide="ignore"):
+                return float(np.log(before[keep] / after[keep]).max())
+        return float(tsallis_divergence(before, after, claim.gamma))
+
+    best, witness = 0.0, (np.zeros(n), np.zeros(n))
+    for L, loss in _trials(n, subject.scale, np.random.default_rng(seed)):
+        found = divergence(L, loss)
+        if found > best:
+            best, witness = found, (L, loss)
+    best, witness = _climb(divergence, best, witness, subject.scale, np.random.default_rng([seed, 1]))
+    exceeded = best > claim.level * (1.0 + TOLERANCE) + 1e-15
+    return Finding(claim, best, witness, "exceeded" if exceeded else "holds")
+
+
+def _trials(n: int, scale: float, rng: np.random.Generator) -> Iterator[tuple[Array, Array]]:
+    """Structured losses: arm 0 moves by one, behind or ahead of its rivals by gaps of every size."""
+    unit = np.zeros(n)
+    unit[0] = 1.0
+    far = 1e3 * scale
+    for gap in scale * np.concatenate([[0.0], np.geomspace(1e-3, 300.0, 40)]):
+        for sign in (1.0, -1.0):
+            together = np.zeros(n)
+            together[0] = sign * gap
+            yield together, unit
+            if n > 2:
+                rival = np.full(n, far)
+                rival[:2] = (sign * gap, 0.0) if sign > 0 else (0.0, gap)
+                yield rival, unit
+    for _ in range(40):
+        L = scale * rng.exponential(size=n) * 10.0 ** rng.uniform(-2.0, 2.0)
+        yield L, unit
+        yield L, rng.integers(0, 2, n).astype(np.float64)
+        yield L, rng.random(n)
+
+
+def _climb(
+    divergence: Any, best: float, witness: tuple[Array, Array], scale: float, rng: np.random.Generator
+) -> tuple[float, tuple[Array, Array]]:
+    """Random local steps in L and in the loss, shrinking when they fail."""
+    size = 1.0
+    for _ in range(150):
+        L = witness[0] + scale * size * rng.standard_normal(witness[0].size) * (rng.random(witness[0].size) < 0.5)
+        loss = np.clip(witness[1] + size * rng.standard_normal(witness[1].size), 0.0, 1.0)
+        for trial in ((L, witness[1]), (L, loss)):
+            found = divergence(*trial)
+            if math.isfinite(found) and found > best:
+                best, witness = found, (L - L.min(), trial[1])
+                break
+        else:
+            size = max(0.97 * size, 1e-3)
+    return best, witness

@@ -1,0 +1,115 @@
+"""The project's numba decorators, and a disk cache that is never stale.
+
+numba's own cache watches only the file of the function it stores, so an edit of an imported kernel would
+return the old machine code. Here the cache directory carries a hash of the file *and of every kernel file it
+imports*, so helpers may be shared across files. Floating point is strict everywhere: no fastmath, NumPy's
+error model (the default zero-division check blocks vectorisation).
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import re
+import tempfile
+import threading
+from collections.abc import Callable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba import types
+
+_HERE = Path(__file__).resolve().parent
+_IMPORT = re.compile(
+    r"^(?:from\s+(?:hannan\.kernels|\.)\.?(\w*)\s+import\s+([\w, ()\n]+)|import\s+hannan\.kernels\.(\w+))",
+    re.MULTILINE,
+)
+_LOCK = threading.RLock()
+
+#: float64 f(float64* state, int64 size, int64 n, float64 scale, int64 changed): the shape of a smoothing.
+SMOOTHING = types.float64(types.CPointer(types.float64), types.int64, types.int64, types.float64, types.int64)
+
+
+def _imported(source: str) -> set[str]:
+    """Names of the kernel modules that a source file may import."""
+    names: set[str] = set()
+    for module, listed, plain in _IMPORT.findall(source):
+        names.update(filter(None, (module, plain)))
+        if not module:
+            names.update(re.findall(r"\w+", listed))
+    return names
+
+
+@functools.cache
+def fingerprint(module: str) -> str:
+    """Hash of a kernel module and of all kernel modules it imports, directly or not."""
+    seen: set[str] = set()
+    todo = [module, "compile"]
+    while todo:
+        name = todo.pop()
+        path = _HERE / f"{name}.py"
+        if name in seen or not path.exists():
+            continue
+        seen.add(name)
+        todo.extend(_imported(path.read_text(encoding="utf-8")))
+    digest = hashlib.sha256()
+    for name in sorted(seen):
+        digest.update(name.encode() + b"\0" + (_HERE / f"{name}.py").read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+@functools.cache
+def _root() -> str:
+    """Where machine code is kept: numba's directory if one is set, beside the source, or the user's cache."""
+    chosen: list[str] = [numba.config.CACHE_DIR] if numba.config.CACHE_DIR else []
+    chosen.append(str(_HERE / "__pycache__"))
+    chosen.append(os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "hannan"))
+    for folder in chosen:
+        try:
+            os.makedirs(folder, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError:
+            continue
+        return folder
+    return os.path.join(tempfile.gettempdir(), f"hannan-{os.getuid() if hasattr(os, 'getuid') else 0}")
+
+
+@contextmanager
+def _cache_of(function: Callable[..., Any]):
+    """numba decides on a cache directory when a decorator runs: set it for that moment only."""
+    module = Path(function.__code__.co_filename).stem
+    with _LOCK:
+        before = numba.config.CACHE_DIR
+        numba.config.CACHE_DIR = os.path.join(_root(), f"hannan-{module}-{fingerprint(module)}")
+        try:
+            yield
+        finally:
+            numba.config.CACHE_DIR = before
+
+
+def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Compile strictly, without the interpreter lock, and cache on disk: `@kernel` or `@kernel(...)`."""
+    if function is None:
+        return functools.partial(kernel, **options)
+    with _cache_of(function):
+        settings: dict[str, Any] = {"cache": True, "error_model": "numpy", "nogil": True, **options}
+        return numba.njit(**settings)(function)
+
+
+def step(function: Callable[..., Any]) -> Any:
+    """A piece of a round: inlined by LLVM wherever it is called, so a game and a live player share it."""
+    return kernel(function, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def aside(function: Callable[..., Any]) -> Any:
+    """A rare or long piece: called, never inlined, so that it is compiled once and keeps the loops small."""
+    return kernel(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def smoothing_pointer(function: Callable[..., Any]) -> Any:
+    """Compile a smoothing as a C function; keep the result alive as long as its `.address` is in use."""
+    with _cache_of(function):
+        return numba.cfunc(SMOOTHING, nopython=True, cache=True, error_model="numpy")(function)

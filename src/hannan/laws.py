@@ -1,0 +1,450 @@
+"""Table 1 of the paper (tab:dist) and friends: the laws of a perturbation, with their exact constants.
+
+Standard draws: exponential rate 1; Gumbel cdf exp(-e^-z); Frechet cdf exp(-z^-a), z > 0; Pareto cdf
+1 - z^-a, z >= 1; Laplace density e^-|z|/2; Gaussian N(0, 1); Gamma of a shape, rate 1; Weibull cdf
+1 - exp(-z^k).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hannan import refusals
+from hannan.law import ExtremeLaw, Law, TailLaw
+from hannan.refusals import Array
+
+EULER = 0.57721566490153286061
+
+
+@dataclass(frozen=True)
+class Exponential(TailLaw):
+    """S(z) = e^-z on z > 0: hazard 1, E max_n = H_n. It is Gamma(1) and Weibull(1).
+
+    >>> Exponential().expected_max(2), Exponential().hazard
+    (1.5, 1.0)
+    """
+
+    kernel_code: ClassVar[int] = 10
+    hazard: ClassVar[float] = 1.0
+    mean: ClassVar[float] = 1.0
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (0.0, math.inf)
+
+    def exponent(self, z: Array) -> Array:
+        return z
+
+    def log_slope(self, z: Array) -> Array:
+        return np.zeros_like(z)
+
+    def survival_quantile(self, s: Any) -> Array:
+        return np.asarray(-np.log(s))
+
+    def expected_max(self, n: int) -> float:
+        return _harmonic(refusals.count(n, "n"))
+
+    def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
+        return rng.standard_exponential(size)
+
+
+@dataclass(frozen=True)
+class Gamma(Law):
+    """f(z) = z^(shape-1) e^-z / Gamma(shape) on z > 0: hazard 1 from shape 1 on, unbounded below.
+
+    >>> Gamma(1.0).hazard, Gamma(0.5).hazard
+    (1.0, inf)
+    """
+
+    shape: float
+    kernel_code: ClassVar[int] = 11
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", refusals.positive(self.shape, "Gamma shape"))
+
+    @property
+    def kernel_parameters(self) -> tuple[float, ...]:
+        return (self.shape,)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (0.0, math.inf)
+
+    def density(self, z: Any) -> Any:
+        return np.exp(self.log_density(z))
+
+    def cdf(self, z: Any) -> Any:
+        from scipy.special import gammainc
+
+        z, inside = _positive(z)
+        return np.where(inside, gammainc(self.shape, z), 0.0)[()]
+
+    def survival(self, z: Any) -> Any:
+        from scipy.special import gammaincc
+
+        z, inside = _positive(z)
+        return np.where(inside, gammaincc(self.shape, z), 1.0)[()]
+
+    def log_density(self, z: Any) -> Any:
+        from scipy.special import xlogy
+
+        z, inside = _positive(z)
+        with np.errstate(divide="ignore"):
+            return np.where(inside, xlogy(self.shape - 1.0, z) - z - math.lgamma(self.shape), -np.inf)[()]
+
+    def log_cdf(self, z: Any) -> Any:
+        from scipy.special import gammainc
+
+        z, inside = _positive(z)
+        direct = np.maximum(gammainc(self.shape, z), 1e-290)
+        with np.errstate(divide="ignore"):
+            # Below 1e-290: z^a e^-z / Gamma(a+1) * (1 + z/(a+1) + z^2/((a+1)(a+2)) + ...)
+            term = np.ones_like(z)
+            series = np.ones_like(z)
+            for k in range(1, 200):
+                term = term * np.minimum(z / (self.shape + k), 1.0)
+                series = series + term
+            small = self.shape * np.log(z) - z - math.lgamma(self.shape + 1.0) + np.log(series)
+            return np.where(inside, np.where(direct > 1e-290, np.log(direct), small), -np.inf)[()]
+
+    def log_survival(self, z: Any) -> Any:
+        from scipy.special import gammaincc
+
+        z, inside = _positive(z)
+        direct = np.maximum(gammaincc(self.shape, z), 1e-290)
+        # Above: z^(a-1) e^-z / Gamma(a) * z / (z + (1-a)/(1 + 1/(z + (2-a)/(1 + 2/(z + ...)))))
+        far = np.maximum(z, self.shape + 1.0)
+        fraction = far.copy()
+        for k in range(120, 0, -1):
+            fraction = far + (k - self.shape) / (1.0 + k / fraction)
+        large = self.shape * np.log(far) - far - math.lgamma(self.shape) - np.log(fraction)
+        return np.where(inside, np.where(direct > 1e-290, np.log(direct), large), 0.0)[()]
+
+    def survival_quantile(self, s: Any) -> Array:
+        from scipy.special import gammainccinv
+
+        return np.asarray(gammainccinv(self.shape, s))
+
+    @property
+    def hazard(self) -> float:
+        return 1.0 if self.shape >= 1.0 else math.inf
+
+    @property
+    def mean(self) -> float:
+        return self.shape
+
+    def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
+        return rng.standard_gamma(self.shape, size)
+
+
+@dataclass(frozen=True)
+class Gumbel(ExtremeLaw):
+    """F(z) = exp(-e^-z): the play is Hedge's, p_i proportional to exp(-L_i/scale), exactly.
+
+    >>> round(Gumbel().expected_max(10) - Gumbel().mean, 12) == round(math.log(10), 12)
+    True
+    """
+
+    kernel_code: ClassVar[int] = 0
+    hazard: ClassVar[float] = 1.0
+    mean: ClassVar[float] = EULER
+
+    def log_exponent(self, z: Array) -> Array:
+        return -z
+
+    def log_slope(self, z: Array) -> Array:
+        return -z
+
+    def survival_quantile(self, s: Any) -> Array:
+        return np.asarray(-np.log(-np.log1p(-np.asarray(s))))
+
+    def expected_max(self, n: int) -> float:
+        return math.log(refusals.count(n, "n")) + EULER
+
+    def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
+        return rng.gumbel(size=size)
+
+
+@dataclass(frozen=True)
+class Weibull(TailLaw):
+    """S(z) = exp(-z^k); conditioned: S(z) = exp(1 - (1+z)^k), the draw above 1 less 1.
+
+    The plain hazard k z^(k-1) is bounded at k = 1 only; conditioning bounds it by k for k <= 1
+    (the paper's '*').
+
+    >>> Weibull(0.5).hazard, Weibull(0.5, conditioned=True).hazard
+    (inf, 0.5)
+    """
+
+    k: float
+    conditioned: bool = False
+    kernel_code: ClassVar[int] = 12
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", refusals.positive(self.k, "Weibull k"))
+
+    @property
+    def kernel_parameters(self) -> tuple[float, ...]:
+        return (self.k, float(self.conditioned))
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (0.0, math.inf)
+
+    def exponent(self, z: Array) -> Array:
+        return np.asarray(np.expm1(self.k * np.log1p(z)) if self.conditioned else z**self.k)
+
+    def log_slope(self, z: Array) -> Array:
+        if self.k == 1.0:
+            return np.zeros_like(z)
+        return math.log(self.k) + (self.k - 1.0) * (np.log1p(z) if self.conditioned else np.log(z))
+
+    def survival_quantile(self, s: Any) -> Array:
+        exponent = -np.log(np.asarray(s, dtype=np.float64))
+        if self.conditioned:
+            return np.expm1(np.log1p(exponent) / self.k)
+        return exponent ** (1.0 / self.k)
+
+    @property
+    def hazard(self) -> float:
+        if self.k == 1.0:
+            return 1.0
+        return self.k if self.conditioned and self.k < 1.0 else math.inf
+
+    @property
+    def mean(self) -> float:
+        return self.expected_max(1) if self.conditioned else math.gamma(1.0 + 1.0 / self.k)
+
+    def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
+        e = rng.standard_exponential(size)
+        return np.expm1(np.log1p(e) / self.k) if self.conditioned else e ** (1.0 / self.k)
+
+
+@dataclass(frozen=True)
+class Frechet(ExtremeLaw):
+    """F(z) = exp(-z^-alpha) on z > 0; E max_n = n^(1/alpha) Gamma(1 - 1/alpha), infinite for alpha <= 1.
+
+    >>> round(Frechet(2.0).hazard, 5)
+    1.17021
+    """
+
+    alpha: float
+    kernel_code: ClassVar[int] = 13
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", refusals.positive(self.alpha, "Frechet alpha"))
+
+    @property
+    def kernel_parameters(self) -> tuple[float, ...]:
+        return (self.alpha,)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (0.0, math.inf)
+
+    def log_exponent(self, z: Array) -> Array:
+        return np.asarray(-self.alpha * np.log(z))
+
+    def log_slope(self, z: Array) -> Array:
+        return math.log(self.alpha) - (self.alpha + 1.0) * np.log(z)
+
+    def survival_quantile(self, s: Any) -> Array:
+        return (-np.log1p(-np.asarray(s, dtype=np.float64))) ** (-1.0 / self.alpha)
+
+    @property
+    def hazard(self) -> float:
+        # f/S at u = z^-alpha is alpha u^(1+1/alpha)/(e^u - 1); it peaks where (1+1/alpha)(1-e^-u) = u.
+        slope = 1.0 + 1.0 / self.alpha
+        u = slope
+        for _ in range(100):
+            step = (u - slope * -math.expm1(-u)) / (1.0 - slope * math.exp(-u))
+            u -= step
+            if abs(step) <= 1e-15 * u:
+                break
+        return float(self.alpha * u**slope / math.expm1(u))
+
+    @property
+    def mean(self) -> float:
+        return self.expected_max(1)
+
+    def expected_max(self, n: int) -> float:
+        n = refusals.count(n, "n")
+        if self.alpha <= 1.0:
+            return math.inf
+        return float(n ** (1.0 / self.alpha) * math.gamma(1.0 - 1.0 / self.alpha))
+
+    def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
+        return rng.standard_exponential(size) ** (-1.0 / self.alpha)
+
+
+@dataclass(frozen=True)
+class Pareto(TailLaw):
+    """S(z) = z^-alpha on z >= 1: hazard alpha; E max_n = Gamma(1-1/alpha) n!/Gamma(n+1-1/alpha).
+
+    >>> Pareto(2.0).hazard, Pareto(2.0).mean, Pareto(1.0).mean
+    (2.0, 2.0, inf)
+    """
+
+    alpha: float
+    kernel_code: ClassVar[int] = 14
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", refusals.positive(self.alpha, "Pareto alpha"))
+
+    @property
+    def kernel_parameters(self) -> tuple[float, ...]:
+        return (self.alpha,)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (1.0, math.inf)
+
+    def exponent(self, z: Array) -> Array:
+        return np.asarray(self.alpha * np.log(z))
+
+    def log_slope(self, z: Array) -> Array:
+        return math.log(self.alpha) - np.log(z)
+
+    def survival_quantile(self, s: Any) -> Array:
+        return np.asarray(s, dtype=np.float64) ** (-1.0 / self.alpha)
+
+    @property
+    def hazard(self) -> float:
+        return self.alpha
+
+    @property
+    def mean(self) -> float:
+        return self.alpha / (self.alpha - 1.0) if self.alpha > 1.0 else math.inf
+
+    def expected_max(self, n: int) -> float:
+        n = refusals.count(n, "n")
+        if self.alpha <= 1.0:
+            return math.inf
+        a = 1.0 / self.alpha
+        return math.gamma(1.0 - a) * _gamma_ratio(n, a)
+
+    def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
+        return np.exp(rng.standard_exponential(size) / self.alpha)
+
+
+@dataclass(frozen=True)
+class Laplace(Law):
+    """f(z) = e^-|z| / 2: hazard 1; E max_n = sum_(k<=n) (1 - 2^-k)/k - 2^-n/n.
+
+    >>> Laplace().expected_max(2)
+    0.75
+    """
+
+    kernel_code: ClassVar[int] = 15
+    hazard: ClassVar[float] = 1.0
+    mean: ClassVar[float] = 0.0
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        return (0.0,)
+
+    def density(self, z: Any) -> Any:
+        return 0.5 * np.exp(-np.abs(np.asarray(z, dtype=np.float64)))
+
+    def cdf(self, z: Any) -> Any:
+        return self.survival(-np.asarray(z, dtype=np.float64))
+
+    def survival(self, z: Any) -> Any:
+        z = np.asarray(z, dtype=np.float64)
+        tail = 0.5 * np.exp(-np.abs(z))
+        return np.where(z >= 0.0, tail, 1.0 - tail)[()]
+
+    def log_density(self, z: Any) -> Any:
+        return -math.log(2.0) - np.abs(np.asarray(z, dtype=np.float64))
+
+    def log_cdf(self, z: Any) -> Any:
+        return self.log_survival(-np.asarray(z, dtype=np.float64))
+
+    def log_survival(self, z: Any) -> Any:
+        z = np.asarray(z, dtype=np.float64)
+        return np.where(z >= 0.0, -math.log(2.0) - z, np.log1p(-0.5 * np.exp(-np.abs(z))))[()]
+
+    def survival_quantile(self, s: Any) -> Array:
+        s = np.asarray(s, dtype=np.float64)
+        return np.asarray(
+            np.where(s <= 0.5, -np.log(2.0 * np.minimum(s, 0.5)), np.log(2.0 * (1.0 - np.maximum(s, 0.5))))
+        )
+
+    def expected_max(self, n: int) -> float:
+        n = refusals.count(n, "n")
+        halves = sum(0.5**k / k for k in range(1, min(n, 1074) + 1))
+        return _harmonic(n) - halves - 0.5**n / n if n < 1074 else _harmonic(n) - halves
+
+    def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
+        return rng.laplace(size=size)
+
+
+@dataclass(frozen=True)
+class Gaussian(Law):
+    """f(z) = exp(-z^2/2)/sqrt(2 pi): the hazard grows without bound, so there is no pure level.
+
+    >>> Gaussian().hazard
+    inf
+    """
+
+    kernel_code: ClassVar[int] = 16
+    hazard: ClassVar[float] = math.inf
+    mean: ClassVar[float] = 0.0
+
+    def density(self, z: Any) -> Any:
+        return np.exp(self.log_density(z))
+
+    def cdf(self, z: Any) -> Any:
+        from scipy.special import ndtr
+
+        return ndtr(np.asarray(z, dtype=np.float64))
+
+    def survival(self, z: Any) -> Any:
+        return self.cdf(-np.asarray(z, dtype=np.float64))
+
+    def log_density(self, z: Any) -> Any:
+        return -0.5 * np.asarray(z, dtype=np.float64) ** 2 - 0.5 * math.log(2.0 * math.pi)
+
+    def log_cdf(self, z: Any) -> Any:
+        from scipy.special import log_ndtr
+
+        return log_ndtr(np.asarray(z, dtype=np.float64))
+
+    def log_survival(self, z: Any) -> Any:
+        return self.log_cdf(-np.asarray(z, dtype=np.float64))
+
+    def survival_quantile(self, s: Any) -> Array:
+        from scipy.special import ndtri
+
+        return -np.asarray(ndtri(s))
+
+    def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
+        return rng.standard_normal(size)
+
+
+def _positive(z: Any) -> tuple[Array, Any]:
+    """z with what is below zero moved to 1, and where it was inside."""
+    z = np.asarray(z, dtype=np.float64)
+    return np.where(z >= 0.0, z, 1.0), z >= 0.0
+
+
+def _harmonic(n: int) -> float:
+    """H_n = 1 + 1/2 + ... + 1/n."""
+    if n < 100:
+        return math.fsum(1.0 / k for k in range(1, n + 1))
+    # Euler-Maclaurin: the next term is below 1e-17 from n = 100 on.
+    return math.log(n) + EULER + 0.5 / n - 1.0 / (12.0 * n**2) + 1.0 / (120.0 * float(n) ** 4)
+
+
+def _gamma_ratio(n: int, a: float) -> float:
+    """n! / Gamma(n + 1 - a) for 0 < a < 1, without the digits that a difference of lgammas loses."""
+    if n < 64:
+        return math.exp(math.fsum(math.log1p(a / (k - a)) for k in range(1, n + 1))) / math.gamma(1.0 - a)
+    # Stirling's series of both, the difference taken term by term; x = n + 1.
+    x, y = n + 1.0, n + 1.0 - a
+    series = sum(c * (x**-k - y**-k) for k, c in ((1, 1 / 12), (3, -1 / 360), (5, 1 / 1260), (7, -1 / 1680)))
+    return math.exp((x - 0.5) * math.log1p(a / y) + a * math.log(y) - a + series)

@@ -1,0 +1,303 @@
+"""Potentials: a smoothing with a scale. The gradient is the play (alg:gbpa), and it is computed, not sampled.
+
+    FTPL  Phi(L) = E min_i (L_i - scale Z_i)         FTRL  Phi(L) = min_p <L, p> + scale F(p)
+
+>>> from hannan.laws import Exponential
+>>> phi = FTPL(Exponential(), scale=1.0)
+>>> [round(p, 12) for p in phi.gradient([0.0, 0.5]).tolist()]
+[0.696734670144, 0.303265329856]
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hannan import refusals
+from hannan.general_rule import GeneralRule
+from hannan.law import Law
+from hannan.laws import Gamma, Gumbel, Weibull
+from hannan.refusals import Array
+from hannan.regularizers import Entropy, Regularizer
+from hannan.stability import Smoothing, Stability, natural_gamma, stability
+
+
+class Potential:
+    """A concave Phi with its gradient in the simplex; FTPL and FTRL are the two kinds."""
+
+    scale: float
+
+    @property
+    def smoothing(self) -> Smoothing:
+        """The law or the regularizer."""
+        raise NotImplementedError
+
+    def value(self, L: Any) -> Any:
+        """Phi(L), along the last axis."""
+        L = refusals.losses(L)
+        return np.array([self._value(row) for row in _rows(L)]).reshape(L.shape[:-1])[()]
+
+    def gradient(self, L: Any) -> Array:
+        """p(L) = grad Phi(L), the distribution played, along the last axis."""
+        L = refusals.losses(L)
+        out = np.empty(L.shape)
+        for row, p in zip(_rows(L), out.reshape(-1, L.shape[-1]), strict=True):
+            p[:] = self._gradient(row)
+        return out
+
+    def hessian(self, L: Any) -> Array:
+        """Hess Phi(L): off-diagonals d p_i/d L_j >= 0, rows sum to zero (n x n for each row of L)."""
+        L = refusals.losses(L)
+        n = L.shape[-1]
+        matrices = np.array([self._off_diagonal(row) for row in _rows(L)]).reshape(*L.shape, n)
+        # The diagonal is minus the sum of the others: p_i (1 - p_i) would cancel.
+        for matrix in matrices.reshape(-1, n, n):
+            np.fill_diagonal(matrix, 0.0)
+            np.fill_diagonal(matrix, -matrix.sum(axis=1))
+        return matrices
+
+    def sample(self, L: Any, rng: np.random.Generator, size: Any = None) -> Any:
+        """Draws of the action at one L: an integer, or an array of shape `size`."""
+        p = self.gradient(_one(L))
+        edges = np.cumsum(p)
+        draws = np.searchsorted(edges, rng.random(size) * edges[-1], side="right")
+        return int(draws) if size is None else np.minimum(draws, np.flatnonzero(p)[-1])
+
+    def stability(self, n: int, gamma: float | None = None, delta: float | None = None) -> Stability:
+        """The claimed one-step stability with n arms and losses in [0,1]^n.
+
+        gamma: the divergence D_inf,gamma; None is the one that the smoothing is made for (1 for laws and
+        entropy, 2 - alpha for Tsallis, 2 for the log-barrier). delta: D_inf^delta.
+        """
+        n = refusals.count(n, "n")
+        delta = 0.0 if delta is None else refusals.between(delta, 0.0, 1.0, "delta", "[)")
+        if delta > 0.0 and gamma not in (None, 1.0):
+            raise ValueError(
+                f"gamma and delta do not go together (D_inf,gamma or D_inf^delta); got gamma={gamma!r}, delta={delta!r}"
+            )
+        if gamma is None:
+            gamma = 1.0 if delta > 0.0 else natural_gamma(self.smoothing)
+        return stability(self.smoothing, self.scale, n, refusals.positive(gamma, "gamma"), delta)
+
+    def consistency(self, L: Any, gamma: float | None = None) -> float:
+        """max_i -Hess_ii Phi(L) / p_i(L)^gamma: (gamma, epsilon)-differential consistency, measured at L."""
+        L = _one(L)
+        gamma = natural_gamma(self.smoothing) if gamma is None else refusals.positive(gamma, "gamma")
+        p, curvature = self.gradient(L), -np.diagonal(self.hessian(L))
+        seen = p > 0.0
+        return float((curvature[seen] / p[seen] ** gamma).max())
+
+    def is_pod(self, L: Any) -> bool:
+        """Is Hess Phi(L) positive off-diagonal? (prop:POD, with its sign corrected: Hess, not -Hess.)"""
+        H = self.hessian(_one(L))
+        off = H - np.diag(np.diagonal(H))
+        return bool((off >= 0.0).all() and (np.diagonal(H) <= 0.0).all())
+
+    def _value(self, L: Array) -> float:
+        raise NotImplementedError
+
+    def _gradient(self, L: Array) -> Array:
+        raise NotImplementedError
+
+    def _off_diagonal(self, L: Array) -> Array:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class FTPL(Potential):
+    """Phi(L) = E min_i (L_i - scale Z_i), Z_i independent draws of `law`: the perturbed leader.
+
+    >>> from hannan.laws import Gumbel
+    >>> phi = FTPL(Gumbel(), 2.0)
+    >>> round(float(phi.gradient([0.0, 1.0])[1]), 12) == round(1 / (1 + math.exp(0.5)), 12)
+    True
+    """
+
+    law: Law
+    scale: float
+
+    def __init__(self, law: Law, scale: float) -> None:
+        if not isinstance(law, Law):
+            raise ValueError(f"law must be a hannan Law such as Exponential(); got {law!r}")
+        object.__setattr__(self, "law", law)
+        object.__setattr__(self, "scale", refusals.positive(scale, "scale"))
+
+    @property
+    def smoothing(self) -> Law:
+        return self.law
+
+    def sample(self, L: Any, rng: np.random.Generator, size: Any = None) -> Any:
+        """Draws of argmin_i L_i - scale Z_i, by perturbing."""
+        L = _one(L)
+        shape = () if size is None else tuple(np.atleast_1d(size))
+        draws = np.argmin(L - self.scale * np.asarray(self.law.sample(rng, (*shape, L.size))), axis=-1)
+        return int(draws) if size is None else draws
+
+    def _value(self, L: Array) -> float:
+        least, n = float(L.min()), L.size
+        if n == 1 or math.isinf(self.law.mean):
+            return least - self.scale * self.law.mean
+        if isinstance(self.law, Gumbel):
+            return _soft_minimum(L, self.scale) - self.scale * self.law.mean
+        if self.law.kernel_code < 0:
+            return least - self.scale * self._general(L).mean_of_leader()
+        from hannan.kernels.perturbed import mean_of_leader
+
+        code, a, _ = self._kernel()
+        mean = mean_of_leader(code, a, L, self.scale, self._leaders(L)[1])
+        return least - self.scale * _sound(mean, self)
+
+    def _gradient(self, L: Array) -> Array:
+        if isinstance(self.law, Gumbel):
+            return _softmax(L, self.scale)
+        if L.size == 1:
+            return np.ones(1)
+        if self.law.kernel_code < 0:
+            return self._general(L).play()
+        return self._leaders(L)[0]
+
+    def _general(self, L: Array) -> GeneralRule:
+        return GeneralRule(self.law, (L - L.min()) / self.scale)
+
+    def _kernel(self) -> tuple[int, float, float]:
+        a, b, *_ = (*self.law.kernel_parameters, 0.0, 0.0)
+        return self.law.kernel_code, a, b
+
+    def _leaders(self, L: Array) -> tuple[Array, float]:
+        from hannan.kernels.perturbed import leaders
+
+        p, empty = np.empty(L.size), np.empty(0)
+        _, mean, status = leaders(*self._kernel(), L, self.scale, False, p, empty, empty)
+        _sound(status, self)
+        return p, mean
+
+    def _off_diagonal(self, L: Array) -> Array:
+        n, gaps = L.size, (L - L.min()) / self.scale
+        if n == 1:
+            return np.zeros((1, 1))
+        if isinstance(self.law, Gumbel):
+            p = _softmax(L, self.scale)
+            return np.outer(p, p) / self.scale
+        if self.law.kernel_code < 0:
+            return self._general(L).off_diagonal() / self.scale
+        from hannan.kernels.perturbed import leaders, ratio_matrix
+
+        code, a, b = self._kernel()
+        tied = gaps == 0.0
+        if self._origin_power() * tied.sum() <= 1.0 and tied.sum() > 1:
+            # Tied arms whose densities are both infinite at 0: the kernel's integral diverges among them.
+            return self._beside_divergence(L, tied)
+        p, nodes, weights = np.empty(n), np.empty(1 << 14), np.empty(1 << 14)
+        used, _, status = leaders(code, a, b, L, self.scale, True, p, nodes, weights)
+        _sound(status if used <= nodes.size else math.nan, self)
+        ratios = np.empty((used, n))
+        ratio_matrix(code, a, b, gaps, nodes[:used], ratios)
+        np.nan_to_num(ratios, copy=False, posinf=0.0)
+        weighted: Array = (ratios * weights[:used, None]).T @ ratios
+        return weighted / self.scale
+
+    def _origin_power(self) -> float:
+        """k where F(z) grows like z^k at the end of the support and the density is unbounded; else inf."""
+        if isinstance(self.law, Gamma) and self.law.shape < 1.0:
+            return self.law.shape
+        if isinstance(self.law, Weibull) and self.law.k < 1.0 and not self.law.conditioned:
+            return self.law.k
+        return math.inf
+
+    def _beside_divergence(self, L: Array, tied: Any) -> Array:
+        """The Hessian where it is infinite among the tied leaders: the other entries, from a tie broken apart."""
+        shifted = L.copy()
+        shifted[np.flatnonzero(tied)] += self.scale * 1e-9 * np.arange(tied.sum())
+        matrix = self._off_diagonal(shifted)
+        matrix[np.ix_(tied, tied)] = math.inf
+        return matrix
+
+
+@dataclass(frozen=True)
+class FTRL(Potential):
+    """Phi(L) = min_p <L, p> + scale F(p): the regularized leader.
+
+    >>> from hannan.regularizers import LogBarrier
+    >>> FTRL(LogBarrier(), 1.0).gradient([0.0, 0.0]).tolist()
+    [0.5, 0.5]
+    """
+
+    regularizer: Regularizer
+    scale: float
+
+    def __init__(self, regularizer: Regularizer, scale: float) -> None:
+        if not isinstance(regularizer, Regularizer):
+            raise ValueError(f"regularizer must be a hannan Regularizer such as Entropy(); got {regularizer!r}")
+        object.__setattr__(self, "regularizer", regularizer)
+        object.__setattr__(self, "scale", refusals.positive(scale, "scale"))
+
+    @property
+    def smoothing(self) -> Regularizer:
+        return self.regularizer
+
+    def _value(self, L: Array) -> float:
+        if isinstance(self.regularizer, Entropy):
+            return _soft_minimum(L, self.scale)
+        from hannan.kernels.regularized import regularizer_value
+
+        p = self._gradient(L)
+        return float(regularizer_value(L, p, 1.0, self.scale, self._alpha()))
+
+    def _gradient(self, L: Array) -> Array:
+        if isinstance(self.regularizer, Entropy):
+            return _softmax(L, self.scale)
+        from hannan.kernels.regularized import power_leaders
+
+        w = np.empty(L.size)
+        total, _, status = power_leaders(L, self.scale, self._alpha(), 0.0, w)
+        _sound(status, self)
+        return np.asarray(w / total)
+
+    def _alpha(self) -> float:
+        """The power of the compiled solver; the log-barrier is its alpha = 0."""
+        return (*self.regularizer.kernel_parameters, 0.0)[0]
+
+    def _off_diagonal(self, L: Array) -> Array:
+        w = self.regularizer.curvature(self._gradient(L))
+        # w_i (w_j / sum w): the product first could underflow.
+        matrix: Array = w[:, None] * (w / w.sum())[None, :] / self.scale
+        return matrix
+
+
+def potential(smoothing: Smoothing, scale: float) -> Potential:
+    """FTPL for a law, FTRL for a regularizer."""
+    return FTPL(smoothing, scale) if isinstance(smoothing, Law) else FTRL(smoothing, scale)
+
+
+def _rows(L: Array) -> Array:
+    return np.ascontiguousarray(L).reshape(-1, L.shape[-1])
+
+
+def _one(L: Any) -> Array:
+    L = refusals.losses(L)
+    if L.ndim != 1:
+        raise ValueError(f"losses must be one vector here; got shape {L.shape}")
+    return L
+
+
+def _softmax(L: Array, scale: float) -> Array:
+    with np.errstate(under="ignore", over="ignore"):
+        w = np.exp((L.min() - L) / scale)
+    return np.asarray(w / w.sum(), dtype=np.float64)
+
+
+def _soft_minimum(L: Array, scale: float) -> float:
+    """-scale log sum_i exp(-L_i/scale), with the leader taken out of the logarithm."""
+    leader = int(np.argmin(L))
+    with np.errstate(under="ignore", over="ignore"):
+        others = np.exp((L[leader] - np.delete(L, leader)) / scale).sum()
+    return float(L[leader] - scale * np.log1p(others))
+
+
+def _sound(number: float, phi: Potential) -> float:
+    if math.isnan(number):
+        raise ArithmeticError(f"the quadrature of {phi!r} did not converge; please report the losses that did this")
+    return number

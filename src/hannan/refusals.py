@@ -1,0 +1,114 @@
+"""Refusals at the door: each check returns the clean value, or raises the rule and then the value.
+
+Nothing is clipped, rescaled or repaired here; what does not fit is refused before any state changes.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+SUM_TOLERANCE = 1e-9
+
+
+def real(value: Any, name: str) -> float:
+    """A finite real number."""
+    number = _as_float(value, name)
+    if not np.isfinite(number):
+        raise ValueError(f"{name} must be a finite number; got {value!r}")
+    return number
+
+
+def positive(value: Any, name: str) -> float:
+    """A finite number above zero."""
+    number = _as_float(value, name)
+    if not (np.isfinite(number) and number > 0.0):
+        raise ValueError(f"{name} must be a finite number > 0; got {value!r}")
+    return number
+
+
+def between(value: Any, low: float, high: float, name: str, closed: str = "[]") -> float:
+    """A number of the interval low..high; `closed` is one of "[]", "[)", "(]", "()"."""
+    number = _as_float(value, name)
+    above = number >= low if closed[0] == "[" else number > low
+    below = number <= high if closed[1] == "]" else number < high
+    if not (above and below):
+        raise ValueError(f"{name} must be in {closed[0]}{low:g}, {high:g}{closed[1]}; got {value!r}")
+    return number
+
+
+def count(value: Any, name: str, least: int = 1) -> int:
+    """A whole number, at least `least`."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = int(value) if isinstance(value, float) and value.is_integer() else least - 1
+        if number < least:
+            raise ValueError(f"{name} must be a whole number >= {least}; got {value!r}") from None
+    if number < least or isinstance(value, bool):
+        raise ValueError(f"{name} must be a whole number >= {least}; got {value!r}")
+    return number
+
+
+def losses(values: Any, name: str = "losses") -> Array:
+    """A non-empty array of finite numbers, arms along the last axis."""
+    array = _as_array(values, name)
+    if array.ndim == 0 or array.shape[-1] == 0:
+        raise ValueError(f"{name} must be a non-empty vector; got shape {array.shape}")
+    if not np.isfinite(array).all():
+        where = _first(~np.isfinite(array))
+        raise ValueError(f"{name} must be finite; got {array[where]} at index {_show(where)}")
+    return array
+
+
+def distribution(values: Any, name: str) -> Array:
+    """Non-negative numbers that sum to 1 within 1e-9 along the last axis."""
+    array = losses(values, name)
+    if (array < 0.0).any():
+        where = _first(array < 0.0)
+        raise ValueError(f"{name} must be non-negative; got {array[where]} at index {_show(where)}")
+    total = array.sum(axis=-1)
+    wrong = np.abs(total - 1.0) > SUM_TOLERANCE
+    if wrong.any():
+        worst = float(np.atleast_1d(total)[np.atleast_1d(wrong)][0])
+        raise ValueError(f"{name} must sum to 1 within {SUM_TOLERANCE:g}; got a sum of {worst!r}")
+    return array
+
+
+def _as_float(value: Any, name: str) -> float:
+    if isinstance(value, (str, bytes, bool)):
+        raise ValueError(f"{name} must be a number; got {value!r}")
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a number; got {value!r}") from None
+
+
+def _as_array(values: Any, name: str) -> Array:
+    try:
+        raw = np.asarray(values)
+    except ValueError:
+        raise ValueError(f"{name} must be a rectangular array of numbers; got rows of different lengths") from None
+    if raw.dtype.kind not in "fiub" or (raw.dtype.kind == "b" and raw.size):
+        if raw.dtype.kind == "O" and raw.size and all(_is_number(x) for x in raw.flat):
+            return raw.astype(np.float64)
+        if raw.size:
+            raise ValueError(f"{name} must be real numbers; got {raw.dtype.name} values such as {raw.flat[0]!r}")
+    return raw.astype(np.float64)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _first(mask: NDArray[np.bool_]) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.argwhere(mask)[0])
+
+
+def _show(where: tuple[int, ...]) -> str:
+    return str(where[0]) if len(where) == 1 else str(where)

@@ -1,0 +1,112 @@
+"""Regularizers of FTRL: convex F on the simplex, separable, F(p) = scale * sum_i f(p_i).
+
+The play is p(L) = argmin <L, p> + F(p). One of your own is not a small file: it needs a solver and a
+proof of its consistency (CONTRIBUTING says what to write).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hannan import refusals
+from hannan.refusals import Array
+
+
+@dataclass(frozen=True)
+class Regularizer:
+    """F(p) = sum_i f(p_i), f strictly convex with f'(0+) = -inf, at scale 1."""
+
+    kernel_code: ClassVar[int] = -1
+
+    @property
+    def kernel_parameters(self) -> tuple[float, ...]:
+        """What the compiled kernel needs to know of the regularizer."""
+        return ()
+
+    @property
+    def gamma(self) -> float:
+        """The gamma of its differential consistency: -Hess_ii <= constant/scale * p_i^gamma."""
+        raise NotImplementedError
+
+    def value(self, p: Any) -> Any:
+        """F(p) at scale 1, along the last axis."""
+        raise NotImplementedError
+
+    def curvature(self, p: Array) -> Array:
+        """w_i = 1/f''(p_i) at scale 1; -Hess Phi = (diag(w) - w w'/sum w)/scale."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Entropy(Regularizer):
+    """F(p) = sum_i p_i log p_i: the play is Hedge's, p_i proportional to exp(-L_i/scale).
+
+    >>> round(float(Entropy().value([0.5, 0.5])), 12)
+    -0.69314718056
+    """
+
+    kernel_code: ClassVar[int] = 0
+    gamma: ClassVar[float] = 1.0
+
+    def value(self, p: Any) -> Any:
+        p = np.asarray(p, dtype=np.float64)
+        return (p * np.log(np.where(p > 0.0, p, 1.0))).sum(axis=-1)
+
+    def curvature(self, p: Array) -> Array:
+        return p
+
+
+@dataclass(frozen=True)
+class Tsallis(Regularizer):
+    """F(p) = (1 - sum_i p_i^alpha)/(1 - alpha), the negative Tsallis entropy, 0 < alpha < 1.
+
+    alpha -> 1 is the entropy; alpha -> 0 at scale 1/alpha is the log-barrier.
+
+    >>> float(Tsallis(0.5).value([0.25] * 4))
+    -2.0
+    """
+
+    alpha: float = 0.5
+    kernel_code: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", refusals.between(self.alpha, 0.0, 1.0, "Tsallis alpha", "()"))
+
+    @property
+    def kernel_parameters(self) -> tuple[float, ...]:
+        return (self.alpha,)
+
+    @property
+    def gamma(self) -> float:
+        return 2.0 - self.alpha
+
+    def value(self, p: Any) -> Any:
+        p = np.asarray(p, dtype=np.float64)
+        # (1 - sum p^a)/(1-a) = -sum p expm1((a-1) log p)/(1-a): no cancellation near alpha = 1.
+        logs = np.log(np.where(p > 0.0, p, 1.0))
+        return -(p * np.expm1((self.alpha - 1.0) * logs)).sum(axis=-1) / (1.0 - self.alpha)
+
+    def curvature(self, p: Array) -> Array:
+        return p ** (2.0 - self.alpha) / self.alpha
+
+
+@dataclass(frozen=True)
+class LogBarrier(Regularizer):
+    """F(p) = -sum_i log p_i.
+
+    >>> round(float(LogBarrier().value([0.5, 0.5])), 12)
+    1.38629436112
+    """
+
+    kernel_code: ClassVar[int] = 2
+    gamma: ClassVar[float] = 2.0
+
+    def value(self, p: Any) -> Any:
+        with np.errstate(divide="ignore"):
+            return -np.log(np.asarray(p, dtype=np.float64)).sum(axis=-1)
+
+    def curvature(self, p: Array) -> Array:
+        return p**2
