@@ -47,7 +47,11 @@ def max_divergence(p: Any, q: Any, delta: float = 0.0) -> Any:
     -0.105361
     """
     delta = refusals.between(delta, 0.0, 1.0, "delta", "[)")
-    p, q = _pair(p, q)
+    return max_supremum(*_pair(p, q), delta)
+
+
+def max_supremum(p: Array, q: Array, delta: float) -> Any:
+    """`max_divergence` of measures that need not sum to 1."""
     if delta == 0.0:
         return _largest(_log_ratio(p, q))
     inside_p, inside_q = _prefixes(p, q)
@@ -66,7 +70,11 @@ def tsallis_divergence(p: Any, q: Any, gamma: float) -> Any:
     2.0
     """
     gamma = refusals.positive(gamma, "gamma")
-    p, q = _pair(p, q)
+    return tsallis_supremum(*_pair(p, q), gamma)
+
+
+def tsallis_supremum(p: Array, q: Array, gamma: float) -> Any:
+    """`tsallis_divergence` of measures that need not sum to 1."""
     if gamma == 1.0:
         return _largest(_log_ratio(p, q))
     if gamma < 1.0:
@@ -74,11 +82,10 @@ def tsallis_divergence(p: Any, q: Any, gamma: float) -> Any:
     # log_g p - log_g q = q^(1-g) ((p/q)^(1-g) - 1) / (1-g); the bracket by expm1 keeps near ties exact.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         direct = tsallis_log(p, gamma) - tsallis_log(q, gamma)
-        careful = q ** (1.0 - gamma) * np.expm1((1.0 - gamma) * (np.log(p) - np.log(q))) / (1.0 - gamma)
-    values = np.where((p > 0.0) & (q > 0.0) & np.isfinite(careful), careful, direct)
-    values = np.where((p == 0.0) & (q == 0.0), -np.inf, values)
-    # The whole space is a set too: its term is 0.
-    return np.maximum(_largest(values), 0.0)[()]
+        careful = q ** (1.0 - gamma) * np.expm1((1.0 - gamma) * _log_ratio(p, q)) / (1.0 - gamma)
+    values = np.where(q > 0.0, careful, direct)
+    # The whole space is a set too: its term is 0, so only sets that P prefers can matter.
+    return _largest(np.where(p > q, values, 0.0))
 
 
 def hockey_stick(p: Any, q: Any, epsilon: float) -> Any:
@@ -104,8 +111,9 @@ def _pair(p: Any, q: Any) -> tuple[Array, Array]:
 
 
 def _log_ratio(p: Array, q: Array) -> Array:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.log(p) - np.log(q)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        # Near ties log p - log q would cancel.
+        ratio = np.where(np.abs(p - q) < 0.5 * q, np.log1p((p - q) / q), np.log(p) - np.log(q))
     return np.where(p == 0.0, -np.inf, ratio)
 
 

@@ -10,23 +10,41 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from hannan.law import Law
 from hannan.refusals import Array
 
 #: Where to cut: the law's own quantiles find its length scales, whatever they are.
 _LEVELS = (*(1.0 - 10.0**-k for k in (15, 12, 9, 6, 4, 3, 2, 1)), 0.5, *(10.0**-k for k in range(1, 17)))
 
 
+class Perturbation(Protocol):
+    """What the rule needs of a law."""
+
+    @property
+    def support(self) -> tuple[float, float]: ...
+
+    @property
+    def kinks(self) -> tuple[float, ...]: ...
+
+    def density(self, z: Any) -> Any: ...
+
+    def cdf(self, z: Any) -> Any: ...
+
+    def survival(self, z: Any) -> Any: ...
+
+    def survival_quantile(self, s: Any) -> Array: ...
+
+
 @dataclass(frozen=True)
 class GeneralRule:
-    """The play of FTPL(law, 1) at gaps d >= 0, one of them 0."""
+    """The play of FTPL(law, 1) at gaps d >= 0, one of them 0; one arm may stand for `copies` equal ones."""
 
-    law: Law
+    law: Perturbation
     gaps: Array
+    copies: int = 1
 
     def play(self) -> Array:
         """p, summing to one."""
@@ -39,45 +57,86 @@ class GeneralRule:
         return np.asarray(p / p.sum())
 
     def mean_of_leader(self) -> float:
-        """E max_j (Z_j - d_j) = int w G(w) sum_j r(w + d_j) dw; a heavy tail is followed by its density."""
+        """E max_j (Z_j - d_j) = int w G(w) sum_j r(w + d_j) dw; inf for a tail too heavy to have a mean."""
+        if self._has_no_mean():
+            return math.inf
 
         def integrand(w: float) -> float:
             G, r = self._parts(w)
-            return w * G * float(r.sum())
+            return w * self.copies * G * float(r.sum())
 
         points = self._points()
-        high, mass = points[-1], integrand(points[-1]) * points[-1]
-        while mass > 1e-13 and high < 1e300 and math.isinf(self.law.support[1]):
-            high *= 4.0
-            points = np.append(points, high)
-            mass = integrand(high) * high
-        return float(self._integrate(integrand, points))
+        # A power tail is followed by its density until what is left of the mean, about w times it, is negligible.
+        for end in (points[-1], points[0]):
+            while abs(integrand(end) * end) > 1e-13 and 1.0 < abs(end) < 1e300:
+                end *= 4.0
+                points = np.append(points, end)
+        return float(self._integrate(integrand, np.sort(points)))
 
     def off_diagonal(self) -> Array:
-        """int G r_i r_j dw for every pair."""
+        """int G r_i r_j dw for every pair i != j; the diagonal, which may diverge, is left 0."""
+        beside = 1.0 - np.eye(self.gaps.size)
 
         def integrand(w: float) -> Array:
             G, r = self._parts(w)
-            return G * np.outer(r, r)
+            with np.errstate(over="ignore"):
+                return np.where(beside, G * r[:, None] * r, 0.0)
 
         return np.asarray(self._integrate(integrand))
 
+    @np.errstate(all="ignore")  # a law of the user's may overflow far out, and 0/0 is no mass
     def _parts(self, w: float) -> tuple[float, Array]:
+        """G(w) and r(w + d_i); for one arm f(w) F(w)^(copies-1) and 1, so that a cdf rounded to 0 loses nothing."""
         z = w + self.gaps
-        with np.errstate(divide="ignore", invalid="ignore"):
-            F = np.asarray(self.law.cdf(z), dtype=np.float64)
-            r = np.asarray(self.law.density(z), dtype=np.float64) / F
+        F = np.asarray(self.law.cdf(z), dtype=np.float64)
+        f = np.asarray(self.law.density(z), dtype=np.float64)
+        if self.gaps.size == 1:
+            # n log F needs the digits of 1 - F, where the law has them.
+            log_F = np.log(F[0]) if F[0] < 0.5 else np.log1p(-np.asarray(self.law.survival(z))[0])
+            return float(f[0] * (np.exp((self.copies - 1) * log_F) if self.copies > 1 else 1.0)), np.ones(1)
+        r = f / F
         return float(np.prod(F)), np.where(np.isfinite(r), r, 0.0)
 
+    @np.errstate(all="ignore")
     def _points(self) -> Array:
         quantiles = np.asarray(self.law.survival_quantile(np.array(_LEVELS)), dtype=np.float64)
         quantiles = np.unique(quantiles[np.isfinite(quantiles)])
         # Every arm's copy of the law is moved by its gap; the best arms' copies are where G bends.
         moves = np.unique(np.sort(self.gaps)[:32])
-        edges = np.array([e for e in (*self.law.support, *self.law.kinks) if math.isfinite(e)])
-        low, high = quantiles[0] - moves[-1], quantiles[-1]
-        points = np.concatenate([quantiles, *(edges - move for move in moves), [low]])
+        ends = self._ends()
+        edges = np.array([e for e in (*ends, *self.law.kinks) if math.isfinite(e)])
+        # Below the end of the support the leader cannot win: G = 0.
+        low, high = max(quantiles[0] - moves[-1], ends[0]), quantiles[-1]
+        points = np.concatenate([quantiles, *(edges - move for move in moves), [low], self._approach(ends[0])])
         return np.unique(points[(points >= low) & (points <= high)])
+
+    def _approach(self, end: float) -> Array:
+        """Points that close in on the end of the support if the density grows without bound there."""
+        if math.isinf(end):
+            return np.empty(0)
+        width = float(self.law.survival_quantile(0.5)) - end
+        steps = width * 10.0 ** -np.arange(1.0, 300.0, 3.0)
+        steps = steps[end + steps > end]
+        near = np.asarray(self.law.density(end + steps), dtype=np.float64)
+        return end + steps if near.size and near[-1] > 10.0 * near[0] else np.empty(0)
+
+    def _ends(self) -> tuple[float, float]:
+        """The ends of {0 < F < 1}: a density may jump there, whether or not the law states its support."""
+        low, high = self.law.support
+        median = float(self.law.survival_quantile(0.5))
+        if math.isinf(low):
+            low = _last(lambda z: bool(self.law.cdf(z) > 0.0), median, -1e300)
+        if math.isinf(high):
+            high = _last(lambda z: bool(self.law.cdf(z) < 1.0), median, 1e300)
+        return low, high
+
+    def _has_no_mean(self) -> bool:
+        """Does the density fall like z^-(a+1) with a <= 1?"""
+        if math.isfinite(self.law.support[1]):
+            return False
+        with np.errstate(all="ignore"):
+            near, far = float(self.law.density(1e60)), float(self.law.density(1e120))
+        return far * 1e240 > 1e-12 and math.log(near / far) / math.log(1e60) <= 2.0 + 1e-6
 
     def _integrate(self, integrand: Callable[[float], Any], points: Array | None = None) -> Any:
         from scipy.integrate import quad_vec
@@ -94,3 +153,18 @@ class GeneralRule:
             limit=5000,
         )
         return found
+
+
+def _last(holds: Callable[[float], bool], inside: float, outside: float) -> float:
+    """The last z from `inside` towards `outside` at which `holds` is true; +-inf if it always is."""
+    if holds(outside):
+        return math.copysign(math.inf, outside)
+    if inside * outside < 0.0 and not holds(0.0):
+        if holds(math.copysign(1e-300, inside)):
+            return 0.0
+        outside = 0.0
+    inside, outside = math.asinh(inside), math.asinh(outside)
+    for _ in range(80):
+        middle = 0.5 * (inside + outside)
+        inside, outside = (middle, outside) if holds(math.sinh(middle)) else (inside, middle)
+    return math.sinh(inside)

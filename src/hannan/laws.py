@@ -8,14 +8,18 @@ Standard draws: exponential rate 1; Gumbel cdf exp(-e^-z); Frechet cdf exp(-z^-a
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from hannan import refusals
+from hannan.heavy_laws import Frechet, Pareto
 from hannan.law import ExtremeLaw, Law, TailLaw
 from hannan.refusals import Array
+
+__all__ = ["Exponential", "Frechet", "Gamma", "Gaussian", "Gumbel", "Laplace", "Pareto", "Weibull"]
 
 EULER = 0.57721566490153286061
 
@@ -93,36 +97,37 @@ class Gamma(Law):
         from scipy.special import xlogy
 
         z, inside = _positive(z)
-        with np.errstate(divide="ignore"):
-            return np.where(inside, xlogy(self.shape - 1.0, z) - z - math.lgamma(self.shape), -np.inf)[()]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = xlogy(self.shape - 1.0, z) - z - math.lgamma(self.shape)
+        return np.where(inside & ~np.isposinf(z), value, -np.inf)[()]
 
     def log_cdf(self, z: Any) -> Any:
-        from scipy.special import gammainc
-
         z, inside = _positive(z)
-        direct = np.maximum(gammainc(self.shape, z), 1e-290)
-        with np.errstate(divide="ignore"):
-            # Below 1e-290: z^a e^-z / Gamma(a+1) * (1 + z/(a+1) + z^2/((a+1)(a+2)) + ...)
-            term = np.ones_like(z)
-            series = np.ones_like(z)
-            for k in range(1, 200):
-                term = term * np.minimum(z / (self.shape + k), 1.0)
-                series = series + term
-            small = self.shape * np.log(z) - z - math.lgamma(self.shape + 1.0) + np.log(series)
-            return np.where(inside, np.where(direct > 1e-290, np.log(direct), small), -np.inf)[()]
+        return np.where(inside, _log_of(self.cdf(z), self.survival(z), lambda: self._small(z)), -np.inf)[()]
 
     def log_survival(self, z: Any) -> Any:
-        from scipy.special import gammaincc
-
         z, inside = _positive(z)
-        direct = np.maximum(gammaincc(self.shape, z), 1e-290)
-        # Above: z^(a-1) e^-z / Gamma(a) * z / (z + (1-a)/(1 + 1/(z + (2-a)/(1 + 2/(z + ...)))))
-        far = np.maximum(z, self.shape + 1.0)
+        return np.where(inside, _log_of(self.survival(z), self.cdf(z), lambda: self._large(z)), 0.0)[()]
+
+    def _small(self, z: Array) -> Array:
+        """log F far below the mean: z^a e^-z / Gamma(a+1) * (1 + z/(a+1) + z^2/((a+1)(a+2)) + ...)."""
+        z = np.minimum(z, self.shape)
+        term, series, k = np.ones_like(z), np.ones_like(z), 0
+        while (term > 1e-17 * series).any() and k < 10_000:
+            k += 1
+            term = term * z / (self.shape + k)
+            series = series + term
+        with np.errstate(divide="ignore"):
+            return self.shape * np.log(z) - z - math.lgamma(self.shape + 1.0) + np.log(series)
+
+    def _large(self, z: Array) -> Array:
+        """log S far above the mean: z^a e^-z / Gamma(a) / (z + (1-a)/(1 + 1/(z + (2-a)/(1 + 2/(z + ...)))))."""
+        far = np.clip(z, self.shape + 1.0, 1e300)
         fraction = far.copy()
-        for k in range(120, 0, -1):
+        for k in range(120 + int(4.0 * math.sqrt(self.shape)), 0, -1):
             fraction = far + (k - self.shape) / (1.0 + k / fraction)
-        large = self.shape * np.log(far) - far - math.lgamma(self.shape) - np.log(fraction)
-        return np.where(inside, np.where(direct > 1e-290, np.log(direct), large), 0.0)[()]
+        value = self.shape * np.log(far) - far - math.lgamma(self.shape) - np.log(fraction)
+        return np.where(np.isposinf(z), -np.inf, value)
 
     def survival_quantile(self, s: Any) -> Array:
         from scipy.special import gammainccinv
@@ -203,11 +208,20 @@ class Weibull(TailLaw):
             return np.zeros_like(z)
         return math.log(self.k) + (self.k - 1.0) * (np.log1p(z) if self.conditioned else np.log(z))
 
+    def log_cdf(self, z: Any) -> Any:
+        value = np.asarray(super().log_cdf(z))
+        if self.conditioned:
+            return value[()]
+        # Where z^k < 1e-17, log F is k log z to every digit, and z^k itself may underflow.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            small = self.k * np.log(np.asarray(z, dtype=np.float64))
+        return np.where(small < -40.0, small, value)[()]
+
     def survival_quantile(self, s: Any) -> Array:
         exponent = -np.log(np.asarray(s, dtype=np.float64))
-        if self.conditioned:
-            return np.expm1(np.log1p(exponent) / self.k)
-        return exponent ** (1.0 / self.k)
+        with np.errstate(over="ignore"):
+            power = np.expm1(np.log1p(exponent) / self.k) if self.conditioned else exponent ** (1.0 / self.k)
+        return np.asarray(power)
 
     @property
     def hazard(self) -> float:
@@ -217,118 +231,14 @@ class Weibull(TailLaw):
 
     @property
     def mean(self) -> float:
-        return self.expected_max(1) if self.conditioned else math.gamma(1.0 + 1.0 / self.k)
+        if self.conditioned:
+            return self.expected_max(1)
+        # Finite for every k, but beyond the largest float below k = 0.00587.
+        return math.gamma(1.0 + 1.0 / self.k) if self.k > 0.00587 else math.inf
 
     def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
         e = rng.standard_exponential(size)
         return np.expm1(np.log1p(e) / self.k) if self.conditioned else e ** (1.0 / self.k)
-
-
-@dataclass(frozen=True)
-class Frechet(ExtremeLaw):
-    """F(z) = exp(-z^-alpha) on z > 0; E max_n = n^(1/alpha) Gamma(1 - 1/alpha), infinite for alpha <= 1.
-
-    >>> round(Frechet(2.0).hazard, 5)
-    1.17021
-    """
-
-    alpha: float
-    kernel_code: ClassVar[int] = 13
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", refusals.positive(self.alpha, "Frechet alpha"))
-
-    @property
-    def kernel_parameters(self) -> tuple[float, ...]:
-        return (self.alpha,)
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return (0.0, math.inf)
-
-    def log_exponent(self, z: Array) -> Array:
-        return np.asarray(-self.alpha * np.log(z))
-
-    def log_slope(self, z: Array) -> Array:
-        return math.log(self.alpha) - (self.alpha + 1.0) * np.log(z)
-
-    def survival_quantile(self, s: Any) -> Array:
-        return (-np.log1p(-np.asarray(s, dtype=np.float64))) ** (-1.0 / self.alpha)
-
-    @property
-    def hazard(self) -> float:
-        # f/S at u = z^-alpha is alpha u^(1+1/alpha)/(e^u - 1); it peaks where (1+1/alpha)(1-e^-u) = u.
-        slope = 1.0 + 1.0 / self.alpha
-        u = slope
-        for _ in range(100):
-            step = (u - slope * -math.expm1(-u)) / (1.0 - slope * math.exp(-u))
-            u -= step
-            if abs(step) <= 1e-15 * u:
-                break
-        return float(self.alpha * u**slope / math.expm1(u))
-
-    @property
-    def mean(self) -> float:
-        return self.expected_max(1)
-
-    def expected_max(self, n: int) -> float:
-        n = refusals.count(n, "n")
-        if self.alpha <= 1.0:
-            return math.inf
-        return float(n ** (1.0 / self.alpha) * math.gamma(1.0 - 1.0 / self.alpha))
-
-    def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
-        return rng.standard_exponential(size) ** (-1.0 / self.alpha)
-
-
-@dataclass(frozen=True)
-class Pareto(TailLaw):
-    """S(z) = z^-alpha on z >= 1: hazard alpha; E max_n = Gamma(1-1/alpha) n!/Gamma(n+1-1/alpha).
-
-    >>> Pareto(2.0).hazard, Pareto(2.0).mean, Pareto(1.0).mean
-    (2.0, 2.0, inf)
-    """
-
-    alpha: float
-    kernel_code: ClassVar[int] = 14
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", refusals.positive(self.alpha, "Pareto alpha"))
-
-    @property
-    def kernel_parameters(self) -> tuple[float, ...]:
-        return (self.alpha,)
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return (1.0, math.inf)
-
-    def exponent(self, z: Array) -> Array:
-        return np.asarray(self.alpha * np.log(z))
-
-    def log_slope(self, z: Array) -> Array:
-        return math.log(self.alpha) - np.log(z)
-
-    def survival_quantile(self, s: Any) -> Array:
-        return np.asarray(s, dtype=np.float64) ** (-1.0 / self.alpha)
-
-    @property
-    def hazard(self) -> float:
-        return self.alpha
-
-    @property
-    def mean(self) -> float:
-        return self.alpha / (self.alpha - 1.0) if self.alpha > 1.0 else math.inf
-
-    def expected_max(self, n: int) -> float:
-        n = refusals.count(n, "n")
-        if self.alpha <= 1.0:
-            return math.inf
-        a = 1.0 / self.alpha
-        return math.gamma(1.0 - a) * _gamma_ratio(n, a)
-
-    def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
-        return np.exp(rng.standard_exponential(size) / self.alpha)
 
 
 @dataclass(frozen=True)
@@ -407,7 +317,8 @@ class Gaussian(Law):
         return self.cdf(-np.asarray(z, dtype=np.float64))
 
     def log_density(self, z: Any) -> Any:
-        return -0.5 * np.asarray(z, dtype=np.float64) ** 2 - 0.5 * math.log(2.0 * math.pi)
+        with np.errstate(over="ignore"):
+            return -0.5 * np.asarray(z, dtype=np.float64) ** 2 - 0.5 * math.log(2.0 * math.pi)
 
     def log_cdf(self, z: Any) -> Any:
         from scipy.special import log_ndtr
@@ -427,9 +338,16 @@ class Gaussian(Law):
 
 
 def _positive(z: Any) -> tuple[Array, Any]:
-    """z with what is below zero moved to 1, and where it was inside."""
+    """z with what is below zero moved to 1, and where it was inside; NaN stays NaN."""
     z = np.asarray(z, dtype=np.float64)
-    return np.where(z >= 0.0, z, 1.0), z >= 0.0
+    return np.where(z < 0.0, 1.0, z), ~(z < 0.0)
+
+
+def _log_of(part: Any, rest: Any, tail: Callable[[], Array]) -> Array:
+    """log part: log1p(-rest) above 1/2, and tail() where part is too small for a float."""
+    part, rest = np.asarray(part), np.asarray(rest)
+    near = np.where(part > 0.5, np.log1p(-np.minimum(rest, 0.5)), np.log(np.maximum(part, 1e-290)))
+    return np.where(part < 1e-290, tail(), near) if (part < 1e-290).any() else near
 
 
 def _harmonic(n: int) -> float:
@@ -438,13 +356,3 @@ def _harmonic(n: int) -> float:
         return math.fsum(1.0 / k for k in range(1, n + 1))
     # Euler-Maclaurin: the next term is below 1e-17 from n = 100 on.
     return math.log(n) + EULER + 0.5 / n - 1.0 / (12.0 * n**2) + 1.0 / (120.0 * float(n) ** 4)
-
-
-def _gamma_ratio(n: int, a: float) -> float:
-    """n! / Gamma(n + 1 - a) for 0 < a < 1, without the digits that a difference of lgammas loses."""
-    if n < 64:
-        return math.exp(math.fsum(math.log1p(a / (k - a)) for k in range(1, n + 1))) / math.gamma(1.0 - a)
-    # Stirling's series of both, the difference taken term by term; x = n + 1.
-    x, y = n + 1.0, n + 1.0 - a
-    series = sum(c * (x**-k - y**-k) for k, c in ((1, 1 / 12), (3, -1 / 360), (5, 1 / 1260), (7, -1 / 1680)))
-    return math.exp((x - 0.5) * math.log1p(a / y) + a * math.log(y) - a + series)

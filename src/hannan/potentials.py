@@ -35,6 +35,11 @@ class Potential:
         """The law or the regularizer."""
         raise NotImplementedError
 
+    @property
+    def accuracy(self) -> tuple[float, float]:
+        """(relative, absolute): how far from the truth `gradient` may be; an audit allows for it."""
+        return 1e-11, 0.0
+
     def value(self, L: Any) -> Any:
         """Phi(L), along the last axis."""
         L = refusals.losses(L)
@@ -64,7 +69,8 @@ class Potential:
         p = self.gradient(_one(L))
         edges = np.cumsum(p)
         draws = np.searchsorted(edges, rng.random(size) * edges[-1], side="right")
-        return int(draws) if size is None else np.minimum(draws, np.flatnonzero(p)[-1])
+        draws = np.minimum(draws, np.flatnonzero(p)[-1])  # the product may round up to the last edge
+        return int(draws) if size is None else draws
 
     def stability(self, n: int, gamma: float | None = None, delta: float | None = None) -> Stability:
         """The claimed one-step stability with n arms and losses in [0,1]^n.
@@ -88,13 +94,15 @@ class Potential:
         gamma = natural_gamma(self.smoothing) if gamma is None else refusals.positive(gamma, "gamma")
         p, curvature = self.gradient(L), -np.diagonal(self.hessian(L))
         seen = p > 0.0
-        return float((curvature[seen] / p[seen] ** gamma).max())
+        # In logarithms: p^gamma may underflow where the ratio does not.
+        with np.errstate(divide="ignore", over="ignore"):
+            return float(np.exp(np.log(curvature[seen]) - gamma * np.log(p[seen])).max())
 
     def is_pod(self, L: Any) -> bool:
         """Is Hess Phi(L) positive off-diagonal? (prop:POD, with its sign corrected: Hess, not -Hess.)"""
         H = self.hessian(_one(L))
-        off = H - np.diag(np.diagonal(H))
-        return bool((off >= 0.0).all() and (np.diagonal(H) <= 0.0).all())
+        off = ~np.eye(H.shape[0], dtype=bool)
+        return bool((H[off] >= 0.0).all() and (np.diagonal(H) <= 0.0).all())
 
     def _value(self, L: Array) -> float:
         raise NotImplementedError
@@ -129,21 +137,30 @@ class FTPL(Potential):
     def smoothing(self) -> Law:
         return self.law
 
+    @property
+    def accuracy(self) -> tuple[float, float]:
+        return super().accuracy if self.law.kernel_code >= 0 else (0.0, 1e-8)
+
     def sample(self, L: Any, rng: np.random.Generator, size: Any = None) -> Any:
         """Draws of argmin_i L_i - scale Z_i, by perturbing."""
         L = _one(L)
-        shape = () if size is None else tuple(np.atleast_1d(size))
-        draws = np.argmin(L - self.scale * np.asarray(self.law.sample(rng, (*shape, L.size))), axis=-1)
-        return int(draws) if size is None else draws
+        gaps = (L - L.min()) / self.scale  # not L - scale Z: large losses would round small draws into ties
+        count = 1 if size is None else int(np.prod(size))
+        rows = max(1, 1_000_000 // L.size)
+        draws = np.empty(count, dtype=np.int64)
+        for start in range(0, count, rows):
+            part = draws[start : start + rows]
+            part[:] = np.argmax(np.asarray(self.law.sample(rng, (part.size, L.size))) - gaps, axis=-1)
+        return int(draws[0]) if size is None else draws.reshape(size)
 
     def _value(self, L: Array) -> float:
         least, n = float(L.min()), L.size
+        if self.law.kernel_code < 0:
+            return least - self.scale * self._general(L).mean_of_leader()
         if n == 1 or math.isinf(self.law.mean):
             return least - self.scale * self.law.mean
         if isinstance(self.law, Gumbel):
             return _soft_minimum(L, self.scale) - self.scale * self.law.mean
-        if self.law.kernel_code < 0:
-            return least - self.scale * self._general(L).mean_of_leader()
         from hannan.kernels.perturbed import mean_of_leader
 
         code, a, _ = self._kernel()
@@ -187,17 +204,18 @@ class FTPL(Potential):
 
         code, a, b = self._kernel()
         tied = gaps == 0.0
-        if self._origin_power() * tied.sum() <= 1.0 and tied.sum() > 1:
-            # Tied arms whose densities are both infinite at 0: the kernel's integral diverges among them.
-            return self._beside_divergence(L, tied)
+        # Tied arms whose densities are both infinite at 0: the integral diverges among them, and only there.
+        diverges = tied.sum() > 1 and self._origin_power() * tied.sum() <= 1.0
         p, nodes, weights = np.empty(n), np.empty(1 << 14), np.empty(1 << 14)
         used, _, status = leaders(code, a, b, L, self.scale, True, p, nodes, weights)
         _sound(status if used <= nodes.size else math.nan, self)
         ratios = np.empty((used, n))
         ratio_matrix(code, a, b, gaps, nodes[:used], ratios)
         np.nan_to_num(ratios, copy=False, posinf=0.0)
-        weighted: Array = (ratios * weights[:used, None]).T @ ratios
-        return weighted / self.scale
+        weighted: Array = (ratios * weights[:used, None]).T @ ratios / self.scale
+        if diverges:
+            weighted[np.ix_(tied, tied)] = math.inf
+        return weighted
 
     def _origin_power(self) -> float:
         """k where F(z) grows like z^k at the end of the support and the density is unbounded; else inf."""
@@ -206,14 +224,6 @@ class FTPL(Potential):
         if isinstance(self.law, Weibull) and self.law.k < 1.0 and not self.law.conditioned:
             return self.law.k
         return math.inf
-
-    def _beside_divergence(self, L: Array, tied: Any) -> Array:
-        """The Hessian where it is infinite among the tied leaders: the other entries, from a tie broken apart."""
-        shifted = L.copy()
-        shifted[np.flatnonzero(tied)] += self.scale * 1e-9 * np.arange(tied.sum())
-        matrix = self._off_diagonal(shifted)
-        matrix[np.ix_(tied, tied)] = math.inf
-        return matrix
 
 
 @dataclass(frozen=True)
@@ -231,6 +241,8 @@ class FTRL(Potential):
     def __init__(self, regularizer: Regularizer, scale: float) -> None:
         if not isinstance(regularizer, Regularizer):
             raise ValueError(f"regularizer must be a hannan Regularizer such as Entropy(); got {regularizer!r}")
+        if regularizer.kernel_code < 0:
+            raise ValueError(f"regularizer must have a solver: Entropy, Tsallis or LogBarrier; got {regularizer!r}")
         object.__setattr__(self, "regularizer", regularizer)
         object.__setattr__(self, "scale", refusals.positive(scale, "scale"))
 
@@ -277,10 +289,10 @@ def _rows(L: Array) -> Array:
 
 
 def _one(L: Any) -> Array:
-    L = refusals.losses(L)
-    if L.ndim != 1:
-        raise ValueError(f"losses must be one vector here; got shape {L.shape}")
-    return L
+    array = refusals.losses(L)
+    if array.ndim != 1:
+        raise ValueError(f"losses must be one vector here; got shape {array.shape}")
+    return array
 
 
 def _softmax(L: Array, scale: float) -> Array:

@@ -81,7 +81,7 @@ def distribution(values: Any, name: str) -> Array:
 
 
 def _as_float(value: Any, name: str) -> float:
-    if isinstance(value, (str, bytes, bool)):
+    if isinstance(value, (str, bytes, bool, np.bool_)):
         raise ValueError(f"{name} must be a number; got {value!r}")
     try:
         return float(value)

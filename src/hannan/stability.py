@@ -132,8 +132,13 @@ def stability(smoothing: Smoothing, scale: float, n: int, gamma: float, delta: f
         )
     own = natural_gamma(smoothing)
     if gamma > own:
+        # A tail like z^-a gives p_i ~ d^-a, whose divergence stays bounded up to gamma = 1 + 1/a: not proved here.
+        unbounded = not isinstance(smoothing, Law) or isinstance(
+            smoothing, Exponential | Gamma | Gumbel | Weibull | Laplace | Gaussian
+        )
         source = f"p_i -> 0 makes D_inf,gamma unbounded for gamma > {own:g}"
-        return Stability(math.inf, math.inf, gamma, delta, source, True)
+        source = source if unbounded else f"no level is proved in D_inf,gamma for gamma > {own:g}"
+        return Stability(math.inf, math.inf, gamma, delta, source, unbounded)
     h = _constant(smoothing, own)
     if gamma < own and isinstance(smoothing, Regularizer) and gamma <= 1.0:
         rate = rate_constant(smoothing) / scale
@@ -165,22 +170,23 @@ def _level(smoothing: Smoothing, scale: float, h: float) -> tuple[float, bool, s
         return step, True, "lem:logdc and prop:dc_to_dp corrected: (2, 1/scale) consistency"
     if isinstance(smoothing, Entropy | Gumbel):
         return step, True, "Hedge: p_i(L)/p_i(L + l) < e^(1/scale), a supremum"
-    if isinstance(smoothing, Exponential | Laplace):
+    if isinstance(smoothing, Exponential):
         return step, True, "tab:dist corrected: constant hazard, attained"
+    if isinstance(smoothing, Laplace):
+        return step, True, "tab:dist corrected: hazard at most 1, a supremum"
     if isinstance(smoothing, Gamma) and smoothing.shape >= 1.0:
         return step, True, "tab:dist corrected: hazard increasing to 1, a supremum"
     if isinstance(smoothing, Weibull) and smoothing.k == 1.0:
         return step, True, "tab:dist corrected: constant hazard, attained"
     if isinstance(smoothing, Frechet):
         return _frechet_level(smoothing, step), False, "sup_y log S(y)/S(y + 1/scale)"
-    falling = isinstance(smoothing, Pareto) or (isinstance(smoothing, Gamma | Weibull) and _falls(smoothing))
-    if falling:
-        assert isinstance(smoothing, Law)
-        low = smoothing.support[0]
-        level = -float(smoothing.log_survival(low + step))
-        return level, False, "sup_y log S(y)/S(y + 1/scale), at the end of the support: the hazard falls"
+    at_the_end = "sup_y log S(y)/S(y + 1/scale), at the end of the support: the hazard falls"
+    if isinstance(smoothing, Pareto):
+        return smoothing.alpha * math.log1p(step), False, at_the_end
+    if isinstance(smoothing, Gamma | Weibull) and _falls(smoothing):
+        return -float(smoothing.log_survival(step)), False, at_the_end
     if math.isinf(h):
-        return math.inf, True, "unbounded hazard: no pure level"
+        return math.inf, isinstance(smoothing, Weibull | Gaussian), "unbounded hazard: no pure level"
     return h * step, False, "level <= rate, the rate being hazard/scale"
 
 
@@ -189,13 +195,22 @@ def _falls(law: Gamma | Weibull) -> bool:
 
 
 def _frechet_level(law: Frechet, step: float) -> float:
-    """max_y log S(y) - log S(y + step), on a grid in log y refined around its best point."""
+    """max_y log S(y) - log S(y + step), on a grid in log y refined around its best point.
+
+    With x = y^-alpha and x' = (y + step)^-alpha it is log(1 + e^-x' (1 - e^(x'-x))/(1 - e^-x')), which does not
+    cancel when the step is small.
+    """
     centre, width = 0.0, 40.0 / min(law.alpha, 1.0) + abs(math.log(step))
     best = -math.inf
     for _ in range(12):
         logs = np.linspace(centre - width, centre + width, 401)
-        y = np.exp(np.clip(logs, -690.0, 690.0))
-        gain = np.asarray(law.log_survival(y)) - np.asarray(law.log_survival(y + step))
+        logs = logs[np.abs(logs) < 690.0]
+        y = np.exp(logs)
+        with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+            x, after = y**-law.alpha, (y + step) ** -law.alpha
+            apart = -x * np.expm1(-law.alpha * np.log1p(step / y))
+            gain = np.log1p(np.exp(-after) * np.expm1(-apart) / np.expm1(-after))
+        gain = np.where(np.isfinite(gain), gain, 0.0)
         at = int(np.argmax(gain))
         best, centre, width = max(best, float(gain[at])), float(logs[at]), width / 50.0
     return best

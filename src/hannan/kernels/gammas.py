@@ -28,7 +28,7 @@ def gamma_cdf_and_ratio(a, z, log_gamma):
     c = 1e300
     d = 1.0 / b
     fraction = d
-    for k in range(1, 500):
+    for k in range(1, 500 + int(10.0 * math.sqrt(a))):
         step = -k * (k - a)
         b += 2.0
         d = step * d + b

@@ -18,20 +18,11 @@ import numpy as np
 from numba import carray
 
 from hannan.kernels.compile import kernel, smoothing_pointer
+from hannan.kernels.heavy_tails import excess
+from hannan.kernels.integrands import FAR, FRECHET, GAMMA, GAUSSIAN, PARETO, WEIBULL, product_and_ratios, reach
 from hannan.kernels.polynomial import exponential, laplace
 from hannan.kernels.state import HEADER, PARAM0, PARAM1, TOTAL, VALUE
-from hannan.kernels.trapezoid import (
-    FAR,
-    FRECHET,
-    GAMMA,
-    GAUSSIAN,
-    PARETO,
-    WEIBULL,
-    excess,
-    product_and_ratios,
-    quadrature,
-    reach,
-)
+from hannan.kernels.trapezoid import quadrature
 
 EXPONENTIAL, LAPLACE = 10, 15
 
@@ -77,6 +68,8 @@ def leaders(code, a, b, L, scale, second, p, nodes, weights):
         used, mean, status = laplace(d, q, nodes, weights)
     else:
         used, mean, status = quadrature(code, a, b, d, second, q, nodes, weights)
+        if second:
+            return used, mean, status
     total = careful_sum(q)
     p[:] = 0.0
     if not (0.0 < total < math.inf):
@@ -116,6 +109,7 @@ def mean_of_leader(code, a, L, scale, mean):
 def ratio_matrix(code, a, b, gaps, nodes, out):
     """out[q, i] = r(w_q + d_i)."""
     constant = math.lgamma(a) if code == GAMMA else 0.0
+    scratch = np.empty(gaps.shape[0])
     for q in range(nodes.shape[0]):
         w = nodes[q]
         if code == EXPONENTIAL:
@@ -126,7 +120,7 @@ def ratio_matrix(code, a, b, gaps, nodes, out):
                 z = w + gaps[i]
                 out[q, i] = 1.0 if z < 0.0 else 1.0 / (2.0 * math.exp(z) - 1.0)
         else:
-            product_and_ratios(code, a, b, constant, w, gaps, out[q])
+            product_and_ratios(code, a, b, constant, w, gaps, out[q], scratch)
 
 
 @kernel

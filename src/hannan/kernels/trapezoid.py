@@ -1,8 +1,7 @@
 """The trapezoidal rule of FTPL for Gamma, Weibull, Frechet, Pareto and Gaussian perturbations.
 
-All are smooth on a half-line or on the line. After a double-exponential change of variable w(t) the error of
-the trapezoidal rule is squared each time its step is halved, so the difference of two steps certifies the
-finer one. See kernels/perturbed for the integral itself.
+After the change of variable of kernels/integrands the error of the trapezoidal rule is squared each time its step is
+halved, so the difference of two steps certifies the finer one.
 """
 
 from __future__ import annotations
@@ -12,114 +11,16 @@ import math
 import numpy as np
 
 from hannan.kernels.compile import kernel
-from hannan.kernels.gammas import gamma_cdf_and_ratio
+from hannan.kernels.integrands import FRECHET, GAMMA, GAUSSIAN, WEIBULL, place, product_and_ratios, total_of
 
-GAMMA, WEIBULL, FRECHET, PARETO, GAUSSIAN = 11, 12, 13, 14, 16
-
-#: An arm whose probability is surely below e^-FAR is given probability zero.
-FAR = 707.0
-#: Relative change under halving that ends the refinement: the error of the finer rule is its square.
-AGREE = 1e-6
+#: Relative change under halving that ends the refinement. The error of the finer rule is its square as long as
+#: no singularity is near; CLOSE is for the cases where one may be: see `agreement`.
+AGREE, CLOSE = 1e-6, 1e-11
 #: A term is negligible below this part of its arm's sum.
 NEGLIGIBLE = 1e-17
 
-_SQRT_HALF = math.sqrt(0.5)
-_DENSITY_0 = 1.0 / math.sqrt(2.0 * math.pi)
-
-
-@kernel
-def reach(code, a, conditioned):
-    """The gap d beyond which an arm's probability is surely below e^-FAR, P(Z > d) or, Gaussian, its square root."""
-    if code == GAMMA:
-        # S(d) <= e^(-d/2) 2^a for every d.
-        return 2.0 * (FAR + a) if a > 1.0 else FAR
-    if code == WEIBULL:
-        if conditioned > 0.0:
-            return (1.0 + FAR) ** (1.0 / a) - 1.0
-        return FAR ** (1.0 / a)
-    if code == GAUSSIAN:
-        return 2.0 * math.sqrt(FAR)
-    return math.inf
-
-
-@kernel
-def place(code, a, conditioned, t):
-    """The node w(t) and dw/dt; w is measured from the lower end of the leader's support."""
-    if code == GAUSSIAN:
-        return t, 1.0
-    if code == FRECHET:
-        e = math.exp(t)
-        w = math.exp((t + e) / a)
-        return w, w * (1.0 + e) / a
-    e = math.exp(-t)
-    u = math.exp(t - e)
-    du = u * (1.0 + e)
-    if code == PARETO:
-        return math.expm1(u / a), math.exp(u / a) / a * du
-    if code == WEIBULL:
-        if conditioned > 0.0:
-            w = math.expm1(math.log1p(u) / a)
-            return w, (1.0 + w) / (a * (1.0 + u)) * du
-        w = math.exp((t - e) / a)
-        return w, w / a * (1.0 + e)
-    return u, du
-
-
-@kernel
-def product_and_ratios(code, a, conditioned, constant, w, d, r):
-    """G(w), with r[i] = r(w + d_i) written for every arm."""
-    n = d.shape[0]
-    if code == FRECHET:
-        total = 0.0
-        if a == 2.0:
-            for i in range(n):
-                inverse = 1.0 / (w + d[i])
-                x = inverse * inverse
-                total += x
-                r[i] = 2.0 * x * inverse
-        else:
-            for i in range(n):
-                z = w + d[i]
-                x = z**-a
-                total += x
-                r[i] = a * x / z
-        return math.exp(-total)
-    product = 1.0
-    if code == PARETO:
-        for i in range(n):
-            y = w + d[i]
-            if y < 0.01:
-                x = math.exp(-a * math.log1p(y))
-                cdf = -math.expm1(-a * math.log1p(y))
-            else:
-                x = 1.0 / ((1.0 + y) * (1.0 + y)) if a == 2.0 else (1.0 + y) ** -a
-                cdf = 1.0 - x
-            product *= cdf
-            r[i] = a * x / ((1.0 + y) * cdf)
-    elif code == WEIBULL:
-        for i in range(n):
-            z = w + d[i]
-            if conditioned > 0.0:
-                u = math.expm1(a * math.log1p(z))
-                slope = a * (1.0 + u) / (1.0 + z)
-            else:
-                u = z**a
-                slope = a * u / z
-            grown = math.expm1(u)
-            product *= grown / (grown + 1.0) if u < 700.0 else 1.0
-            r[i] = slope / grown
-    elif code == GAMMA:
-        for i in range(n):
-            cdf, ratio = gamma_cdf_and_ratio(a, w + d[i], constant)
-            product *= cdf
-            r[i] = ratio
-    else:
-        for i in range(n):
-            z = w + d[i]
-            cdf = 0.5 * math.erfc(-z * _SQRT_HALF)
-            product *= cdf
-            r[i] = _DENSITY_0 * math.exp(-0.5 * z * z) / cdf
-    return product
+#: Below w = e^deep the integrand is a pure power of w; deep is chosen so that G(w) w is still e^DEEP.
+DEEP = -640.0
 
 
 @kernel
@@ -144,8 +45,38 @@ def centre(code, a, conditioned, n):
     if code == FRECHET:
         return math.log(max(spread, 1.0))
     if code == GAMMA:
-        return math.log(2.0 * spread + 2.0 * a)
+        return math.log(a + math.sqrt(2.0 * a * spread) + 2.0 * spread)
     return math.log(spread)
+
+
+@kernel
+def agreement(code, a, second):
+    """The change under halving that ends the refinement: a power z^a, a < 1, beside a small gap is nearly singular."""
+    return CLOSE if second or (a < 1.0 and code != GAUSSIAN) else AGREE
+
+
+@kernel
+def order_at_zero(code, a, conditioned, d, second):
+    """(c, deep, infinite): below w = e^deep the sums' integrand is w^c d(log w); deep is -inf if it never matters.
+
+    With m arms tied at the lead c is m a for the play and m a - 1 for the Hessian; where that is not positive, its
+    rows of tied arms are infinite, and the other rows have m a.
+    """
+    if (code == WEIBULL and conditioned == 0.0) or code == GAMMA:
+        tied = 0
+        for i in range(d.shape[0]):
+            tied += 1 if d[i] == 0.0 else 0
+        deep = DEEP / (1.0 + tied * a)
+        if second and tied > 1 and tied * a > 1.0:
+            return tied * a - 1.0, deep, False
+        return tied * a, deep, second and tied > 1
+    return math.inf, -math.inf, False
+
+
+@kernel
+def shrunk(u):
+    """(1 - e^-u)/u."""
+    return -math.expm1(-u) / u if u > 1e-8 else 1.0
 
 
 @kernel
@@ -168,6 +99,42 @@ def _pair_up(r):
 
 
 @kernel
+def visit(code, a, conditioned, constant, order, deep, t, d, second, r, scratch, sums, odd, is_odd):
+    """Add the node w(t) to the sums of all arms; return (w, weight, part of the mean, arms it mattered for)."""
+    n = d.shape[0]
+    w, dw = place(code, a, conditioned, t)
+    if deep > -math.inf:
+        # G(w) w would underflow before w^order is negligible: below e^deep the node is e^deep, and w^order a factor.
+        e = math.exp(-t)
+        root = a if code == WEIBULL else 1.0
+        log_w = (t - e) / root
+        if log_w < deep:
+            w = math.exp(deep)
+            dw = w * (1.0 + e) / root * math.exp(order * (log_w - deep))
+            if code == WEIBULL and a < 0.05 and not second:
+                # At so small a power w^a is not yet small: F = 1 - e^-u, u = w^a, is no pure power.
+                u, v = math.exp(a * log_w), math.exp(a * deep)
+                dw *= math.exp(v - u) * (shrunk(u) / shrunk(v)) ** (order / a - 1.0)
+    if not (dw > 0.0 and w < 1e300):
+        return w, 0.0, 0.0, 0
+    weight = product_and_ratios(code, a, conditioned, constant, w, d, r, scratch) * dw
+    if not weight > 0.0:
+        return w, 0.0, 0.0, 0
+    mean = weight * w * total_of(r)
+    if second:
+        _pair_up(r)
+    mattered = 0
+    for i in range(n):
+        sums[i] += weight * r[i]
+    for i in range(n):
+        mattered += 1 if weight * r[i] > NEGLIGIBLE * sums[i] else 0
+    if is_odd:
+        for i in range(n):
+            odd[i] += weight * r[i]
+    return w, weight, mean, mattered
+
+
+@kernel
 def quadrature(code, a, conditioned, d, second, p, nodes, weights):
     """Fill p (unnormalised) for gaps d >= 0, one of them 0; return (number of nodes, E max(Z - d), status).
 
@@ -177,14 +144,17 @@ def quadrature(code, a, conditioned, d, second, p, nodes, weights):
     n = d.shape[0]
     constant = math.lgamma(a) if code == GAMMA else 0.0
     r = np.empty(n)
-    even = np.zeros(n)
+    scratch = np.empty(n)
+    sums = np.zeros(n)
     odd = np.zeros(n)
     h = first_step(code, a, n)
     middle = centre(code, a, conditioned, n)
+    order, deep, infinite = order_at_zero(code, a, conditioned, d, second)
+    enough = agreement(code, a, second)
     first = 0
     last = 0
-    mean_even = 0.0
-    mean_odd = 0.0
+    mean = 0.0
+    used = 0
     if code == GAUSSIAN:
         # phi(w + g) Phi(w) peaks at -g/2; the leaders' mass ends before 11.
         gap = 0.0
@@ -192,150 +162,58 @@ def quadrature(code, a, conditioned, d, second, p, nodes, weights):
             gap = max(gap, d[i])
         first = math.floor((-0.5 * gap - 9.5) / h)
         last = math.ceil(11.0 / h)
-    used = 0
     for direction in range(2):
-        k = 0 if direction == 0 else -1
+        # Up, then down, until a node matters for no arm; the line of the Gaussian has fixed ends.
+        index = (first if code == GAUSSIAN else 0) if direction == 0 else -1
         while True:
-            if code == GAUSSIAN:
-                if direction == 1 or k + first > last:
-                    break
-                index = k + first
-            else:
-                index = k
-            w, dw = place(code, a, conditioned, middle + h * index)
-            busy = False
-            if dw > 0.0 and w < 1e300:
-                weight = product_and_ratios(code, a, conditioned, constant, w, d, r) * dw
-                if weight > 0.0:
-                    sums = even if index % 2 == 0 else odd
-                    total = 0.0
-                    for i in range(n):
-                        total += r[i]
-                    if second:
-                        _pair_up(r)
-                    for i in range(n):
-                        term = weight * r[i]
-                        sums[i] += term
-                        if term > NEGLIGIBLE * (even[i] + odd[i]):
-                            busy = True
-                    if index % 2 == 0:
-                        mean_even += weight * total * w
-                    else:
-                        mean_odd += weight * total * w
-                    if used < nodes.shape[0]:
-                        nodes[used] = w
-                        weights[used] = weight
-                    used += 1
+            if code == GAUSSIAN and (direction == 1 or index > last):
+                break
+            t = middle + h * index
+            w, weight, part, mattered = visit(
+                code, a, conditioned, constant, order, deep, t, d, second, r, scratch, sums, odd, index % 2 != 0
+            )
+            if weight > 0.0:
+                mean += part
+                if used < nodes.shape[0]:
+                    nodes[used] = w
+                    weights[used] = weight
+                used += 1
             if code != GAUSSIAN:
-                if not busy:
-                    break
+                # The node that no longer matters is kept as the end: a peak may lie between it and the last that did.
                 first = min(first, index)
                 last = max(last, index)
-            if abs(k) > 200000:
+                # w times a density is over later than the density: E max of a Weibull law needs its own reach.
+                if mattered == 0 and not (code in (GAMMA, WEIBULL) and part > NEGLIGIBLE * mean):
+                    break
+            if abs(index) > 200000:
                 return used, 0.0, math.nan
-            k += 1 if direction == 0 else -1
+            index += 1 if direction == 0 else -1
     for _ in range(14):
         worst = 0.0
         for i in range(n):
-            whole = even[i] + odd[i]
-            if whole * h > 1e-290:
-                worst = max(worst, abs(even[i] - odd[i]) / whole)
-        if worst < AGREE:
-            break
+            # Infinite rows of the Hessian have no sum to agree on.
+            if sums[i] * h > 1e-290 and not (infinite and d[i] == 0.0):
+                worst = max(worst, abs(sums[i] - 2.0 * odd[i]) / sums[i])
+        if worst < enough:
+            for i in range(n):
+                p[i] = h * sums[i]
+            for q in range(min(used, nodes.shape[0])):
+                weights[q] *= h
+            return used, h * mean, 0.0
         # Halve: all nodes so far become the even ones, the midpoints the odd ones.
-        for i in range(n):
-            even[i] += odd[i]
-            odd[i] = 0.0
-        mean_even += mean_odd
-        mean_odd = 0.0
+        odd[:] = 0.0
         for index in range(first, last):
-            w, dw = place(code, a, conditioned, middle + h * (index + 0.5))
-            if not (dw > 0.0 and w < 1e300):
-                continue
-            weight = product_and_ratios(code, a, conditioned, constant, w, d, r) * dw
-            if weight <= 0.0:
-                continue
-            total = 0.0
-            for i in range(n):
-                total += r[i]
-            if second:
-                _pair_up(r)
-            for i in range(n):
-                odd[i] += weight * r[i]
-            mean_odd += weight * total * w
-            if used < nodes.shape[0]:
-                nodes[used] = w
-                weights[used] = weight
-            used += 1
+            t = middle + h * (index + 0.5)
+            w, weight, part, mattered = visit(
+                code, a, conditioned, constant, order, deep, t, d, second, r, scratch, sums, odd, True
+            )
+            if weight > 0.0:
+                mean += part
+                if used < nodes.shape[0]:
+                    nodes[used] = w
+                    weights[used] = weight
+                used += 1
         h *= 0.5
         first *= 2
         last *= 2
-    else:
-        return used, 0.0, math.nan
-    for i in range(n):
-        p[i] = h * (even[i] + odd[i])
-    for q in range(min(used, nodes.shape[0])):
-        weights[q] *= h
-    return used, h * (mean_even + mean_odd), 0.0
-
-
-@kernel
-def excess(code, a, d):
-    """E max_j Z_j - E max_j (Z_j - d_j) = int (G_d(w) - G_0(w)) dw for Frechet and Pareto; (value, status).
-
-    Their own tails are too heavy to integrate when alpha is near 1; this difference falls by a power faster.
-    """
-    n = d.shape[0]
-    h = first_step(code, a, n)
-    middle = centre(code, a, 0.0, n)
-    even = 0.0
-    odd = 0.0
-    first = 0
-    last = 0
-    for direction in range(2):
-        index = 0 if direction == 0 else -1
-        while abs(index) < 200000:
-            w, dw = place(code, a, 0.0, middle + h * index)
-            term = _difference(code, a, w, d) * dw if dw > 0.0 and w < 1e300 else 0.0
-            if index % 2 == 0:
-                even += term
-            else:
-                odd += term
-            if term <= NEGLIGIBLE * (even + odd) and (direction == 1 or w > 1.0 or even + odd > 0.0):
-                break
-            first = min(first, index)
-            last = max(last, index)
-            index += 1 if direction == 0 else -1
-    for _ in range(14):
-        whole = even + odd
-        if whole == 0.0 or abs(even - odd) < AGREE * whole:
-            return h * whole, 0.0
-        even += odd
-        odd = 0.0
-        for index in range(first, last):
-            w, dw = place(code, a, 0.0, middle + h * (index + 0.5))
-            if dw > 0.0 and w < 1e300:
-                odd += _difference(code, a, w, d) * dw
-        h *= 0.5
-        first *= 2
-        last *= 2
-    return 0.0, math.nan
-
-
-@kernel
-def _difference(code, a, w, d):
-    """prod_j F(w + d_j) - F(w)^n = F(w)^n expm1(sum_j log F(w + d_j) - log F(w)), without cancellation."""
-    n = d.shape[0]
-    z = w if code == FRECHET else 1.0 + w
-    x = z**-a if code == FRECHET else math.exp(-a * math.log1p(w))
-    cdf = 1.0 if code == FRECHET else -math.expm1(-a * math.log1p(w))
-    if cdf <= 0.0:
-        return 0.0
-    total = 0.0
-    for j in range(n):
-        drop = -x * math.expm1(-a * math.log1p(d[j] / z))
-        total += drop if code == FRECHET else math.log1p(drop / cdf)
-    start = -n * x if code == FRECHET else n * math.log(cdf)
-    if total > 1.0:
-        return math.exp(start + total) - math.exp(start)
-    return math.exp(start) * math.expm1(total)
+    return used, 0.0, math.nan

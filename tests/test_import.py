@@ -1,0 +1,57 @@
+"""`import hannan` is light: only NumPy is loaded, and every public name resolves when it is asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import hannan as hn
+
+HEAVY = ("scipy", "numba", "llvmlite", "pandas", "altair", "rich", "click", "sklearn", "polars")
+
+
+def run(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_import_loads_numpy_and_nothing_heavy() -> None:
+    code = f"import sys, hannan; print([m for m in {HEAVY!r} if m in sys.modules])"
+    assert run(code) == "[]"
+
+
+def test_light_names_stay_light() -> None:
+    """Describing a potential compiles nothing; only a play does."""
+    code = (
+        "import sys, hannan as hn; hn.FTPL(hn.Exponential(), 1.0).stability(3); hn.FTRL(hn.Tsallis(0.5), 2.0); "
+        "hn.max_divergence([0.5, 0.5], [0.25, 0.75]); hn.Exponential().expected_max(10); "
+        f"print([m for m in {HEAVY!r} if m in sys.modules])"
+    )
+    assert run(code) == "[]"
+
+
+def test_every_public_name_resolves() -> None:
+    missing = [name for name in hn.__all__ if not hasattr(hn, name)]
+    assert missing == []
+    assert len(set(hn.__all__)) == len(hn.__all__)
+    assert set(hn.__all__) <= set(dir(hn))
+
+
+def test_the_names_of_the_ground_are_there() -> None:
+    names = (
+        "tsallis_log max_divergence tsallis_divergence hockey_stick Exponential Gamma Gumbel Weibull Frechet Pareto "
+        "Laplace Gaussian Entropy Tsallis LogBarrier FTPL FTRL audit"
+    )
+    assert set(names.split()) <= set(hn.__all__)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="Softmax"):
+        _ = hn.Softmax
+
+
+def test_a_version() -> None:
+    assert hn.__version__.count(".") == 2

@@ -1,0 +1,190 @@
+"""A law given by its density and cdf alone plays through the general rule, to 1e-8, with no other change."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+import hannan as hn
+
+
+@dataclass(frozen=True)
+class Copy(hn.Law):
+    """A law of the package, stripped of everything but density and cdf."""
+
+    law: hn.Law
+
+    def density(self, z: Any) -> Any:
+        return self.law.density(z)
+
+    def cdf(self, z: Any) -> Any:
+        return self.law.cdf(z)
+
+
+@dataclass(frozen=True)
+class Logistic(hn.Law):
+    def density(self, z: Any) -> Any:
+        return 0.25 / np.cosh(np.clip(np.asarray(z) / 2.0, -300.0, 300.0)) ** 2
+
+    def cdf(self, z: Any) -> Any:
+        return 0.5 + 0.5 * np.tanh(np.asarray(z) / 2.0)
+
+
+@dataclass(frozen=True)
+class Uniform(hn.Law):
+    def density(self, z: Any) -> Any:
+        return np.where((np.asarray(z) >= 0.0) & (np.asarray(z) <= 1.0), 1.0, 0.0)
+
+    def cdf(self, z: Any) -> Any:
+        return np.clip(np.asarray(z, dtype=float), 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Triangular(hn.Law):
+    def density(self, z: Any) -> Any:
+        return np.maximum(0.0, 1.0 - np.abs(np.asarray(z)))
+
+    def cdf(self, z: Any) -> Any:
+        z = np.clip(np.asarray(z, dtype=float), -1.0, 1.0)
+        return np.where(z < 0.0, 0.5 * (1.0 + z) ** 2, 1.0 - 0.5 * (1.0 - z) ** 2)
+
+
+@dataclass(frozen=True)
+class Student(hn.Law):
+    """Two degrees of freedom: S(z) falls like z^-2 / 2."""
+
+    def density(self, z: Any) -> Any:
+        return (2.0 + np.asarray(z) ** 2) ** -1.5
+
+    def cdf(self, z: Any) -> Any:
+        return 0.5 + 0.5 * np.asarray(z) / np.sqrt(2.0 + np.asarray(z) ** 2)
+
+
+@dataclass(frozen=True)
+class Cauchy(hn.Law):
+    def density(self, z: Any) -> Any:
+        return 1.0 / (math.pi * (1.0 + np.asarray(z) ** 2))
+
+    def cdf(self, z: Any) -> Any:
+        return 0.5 + np.arctan(z) / math.pi
+
+
+COPIED = [
+    hn.Exponential(),
+    hn.Gumbel(),
+    hn.Gamma(0.3),
+    hn.Gamma(50.0),
+    hn.Weibull(0.5),
+    hn.Weibull(3.0),
+    hn.Frechet(2.0),
+    hn.Pareto(2.0),
+    hn.Pareto(30.0),
+    hn.Laplace(),
+    hn.Gaussian(),
+]
+
+
+@pytest.mark.parametrize("law", COPIED, ids=repr)
+def test_a_copy_plays_like_the_law(law: hn.Law) -> None:
+    for L, scale in (
+        ([0.3, 0.0, 1.7], 1.0),
+        ([0.0, 1e-9, 25.0], 1.0),
+        ([0.0, 1e6, 0.0], 1.0),
+        ([0.0, 1.0], 1e12),
+    ):
+        own, copy = hn.FTPL(law, scale), hn.FTPL(Copy(law), scale)
+        p = copy.gradient(L)
+        np.testing.assert_allclose(p, own.gradient(L), atol=1e-8)
+        assert abs(p.sum() - 1.0) <= 1e-12
+        assert copy.value(L) == pytest.approx(own.value(L), rel=1e-8, abs=1e-8)
+    assert hn.FTPL(Copy(law), 2.0).value([7.0]) == pytest.approx(7.0 - 2.0 * law.mean, rel=1e-8, abs=1e-8)
+    assert (hn.FTPL(Copy(law), 2.0).gradient([7.0]) == [1.0]).all()
+    L = [0.3, 0.0, 1.7]
+    np.testing.assert_allclose(hn.FTPL(Copy(law), 2.0).hessian(L), hn.FTPL(law, 2.0).hessian(L), rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("law", [Logistic(), Uniform(), Triangular(), Student(), Cauchy()], ids=repr)
+def test_a_law_of_one_s_own_against_one_integral_an_arm(law: hn.Law) -> None:
+    d = np.array([0.0, 0.3, 0.7])
+    edges = sorted({e - x for x in d for e in (-1.0, 0.0, 1.0)})
+    points = [-1e4, -50.0, *edges, 50.0, 1e4]
+
+    def arm(i: int, w: float) -> float:
+        others = [float(law.cdf(w + d[j])) for j in range(3) if j != i]
+        return float(law.density(w + d[i])) * math.prod(others)
+
+    pieces = [
+        [quad(lambda w, i=i: arm(i, w), a, b, epsabs=1e-13, limit=400)[0] for a, b in itertools.pairwise(points)]
+        for i in range(3)
+    ]
+    right = np.array([math.fsum(row) for row in pieces])
+    right += (1.0 - right.sum()) / 3.0  # what lies beyond 1e4, for the heavy tails
+    tolerance = 1e-4 if isinstance(law, Cauchy) else 1e-7 if isinstance(law, Student) else 1e-8
+    np.testing.assert_allclose(hn.FTPL(law, 1.0).gradient(d), right, atol=tolerance)
+
+
+def test_closed_forms_of_two_arms() -> None:
+    d = 0.4
+    grown = math.exp(d)
+    assert hn.FTPL(Logistic(), 1.0).gradient([0.0, d])[1] == pytest.approx(
+        1.0 - grown * (grown - 1.0 - d) / (grown - 1.0) ** 2, abs=1e-8
+    )
+    assert hn.FTPL(Uniform(), 1.0).gradient([0.0, d])[1] == pytest.approx((1.0 - d) ** 2 / 2.0, abs=1e-8)
+    assert hn.FTPL(Uniform(), 1.0).value([0.0, 0.0]) == pytest.approx(-2.0 / 3.0, abs=1e-8)
+    assert hn.FTPL(Uniform(), 1.0).hessian([0.0, d])[0, 1] == pytest.approx(1.0 - d, abs=1e-8)
+    assert (hn.FTPL(Uniform(), 1.0).gradient([0.0, 1.5]) == [1.0, 0.0]).all()
+    assert hn.FTPL(Student(), 1.0).value([0.0, 0.0]) == pytest.approx(-math.pi / math.sqrt(8.0), abs=1e-8)
+    # The difference of two Cauchy draws is a Cauchy draw times 2.
+    p = hn.FTPL(Cauchy(), 3.0).gradient([0.0, 3.0 * d])[1]
+    assert p == pytest.approx(0.5 - math.atan(d / 2.0) / math.pi, abs=1e-8)
+    assert hn.FTPL(Cauchy(), 1.0).value([0.0, d]) == -math.inf
+
+
+@pytest.mark.parametrize("law", [Logistic(), Triangular(), Student()], ids=repr)
+def test_derivatives_and_symmetries_of_a_law_of_one_s_own(law: hn.Law) -> None:
+    phi = hn.FTPL(law, 2.0)
+    L, step = np.array([0.0, 0.5, 1.1]), 1e-3
+    p, H = phi.gradient(L), phi.hessian(L)
+    for i, e in enumerate(np.eye(3) * step):
+        assert (phi.value(L + e) - phi.value(L - e)) / (2 * step) == pytest.approx(p[i], abs=1e-6)
+        np.testing.assert_allclose((phi.gradient(L + e) - phi.gradient(L - e)) / (2 * step), H[i], atol=1e-6)
+    np.testing.assert_allclose(phi.gradient(L + 5.0), p, atol=1e-8)
+    np.testing.assert_allclose(phi.gradient(L[::-1]), p[::-1], atol=1e-8)
+    assert phi.is_pod(L)
+    assert phi.gradient(np.stack([L, L])).shape == (2, 3)
+    # Hoeffding, false alarm 1e-6 over three arms.
+    frequency = np.bincount(phi.sample(L, np.random.default_rng(0), 4000), minlength=3) / 4000
+    assert np.abs(frequency - p).max() <= math.sqrt(math.log(6e6) / 8000)
+
+
+def test_fifty_arms_of_a_law_of_one_s_own() -> None:
+    L = np.linspace(0.0, 5.0, 50)
+    p = hn.FTPL(Copy(hn.Gaussian()), 1.0).gradient(L)
+    np.testing.assert_allclose(p, hn.FTPL(hn.Gaussian(), 1.0).gradient(L), atol=1e-8)
+
+
+@dataclass(frozen=True)
+class Known(Logistic):
+    @property
+    def hazard(self) -> float:
+        return 1.0  # the hazard of the logistic law is its cdf
+
+
+@pytest.mark.slow
+def test_an_audit_allows_for_the_accuracy_of_the_general_rule() -> None:
+    finding = hn.audit(hn.FTPL(Known(), 4.0), 2)
+    assert finding.verdict == "holds"
+    assert finding.measured >= 0.9 * 0.25
+
+
+def test_a_stated_hazard_gives_a_rate() -> None:
+    claim = hn.FTPL(Known(), 4.0).stability(3)
+    assert (claim.rate, claim.level, claim.exact) == (0.25, 0.25, False)
+    with pytest.raises(ValueError, match="Logistic must state its hazard"):
+        hn.FTPL(Logistic(), 4.0).stability(3)
