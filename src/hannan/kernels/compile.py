@@ -14,7 +14,7 @@ import os
 import re
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,8 @@ import numba
 from numba import types
 
 _HERE = Path(__file__).resolve().parent
-_IMPORT = re.compile(
-    r"^(?:from\s+(?:hannan\.kernels|\.)\.?(\w*)\s+import\s+([\w, ()\n]+)|import\s+hannan\.kernels\.(\w+))",
-    re.MULTILINE,
-)
+_MODULE = re.compile(r"^(?:from|import) +(?:hannan\.kernels)?\.(\w+)", re.MULTILINE)
+_LISTED = re.compile(r"^from +(?:hannan\.kernels|\.) +import +(\([^)]*\)|.*)$", re.MULTILINE)
 _LOCK = threading.RLock()
 
 #: float64 f(float64* state, int64 size, int64 n, float64 scale, int64 changed): the shape of a smoothing.
@@ -34,12 +32,10 @@ SMOOTHING = types.float64(types.CPointer(types.float64), types.int64, types.int6
 
 
 def _imported(source: str) -> set[str]:
-    """Names of the kernel modules that a source file may import."""
-    names: set[str] = set()
-    for module, listed, plain in _IMPORT.findall(source):
-        names.update(filter(None, (module, plain)))
-        if not module:
-            names.update(re.findall(r"\w+", listed))
+    """Names of the kernel modules that a source file imports at its top (other words do no harm)."""
+    names = set(_MODULE.findall(source))
+    for listed in _LISTED.findall(source):
+        names.update(re.findall(r"\w+", listed))
     return names
 
 
@@ -78,7 +74,7 @@ def _root() -> str:
 
 
 @contextmanager
-def _cache_of(function: Callable[..., Any]):
+def _cache_of(function: Callable[..., Any]) -> Iterator[None]:
     """numba decides on a cache directory when a decorator runs: set it for that moment only."""
     module = Path(function.__code__.co_filename).stem
     with _LOCK:

@@ -44,6 +44,10 @@ SCRATCH = 40  #: offset of the K action probabilities of bandits with experts, 0
 WEIGHT = 41  #: the estimate of 1/probability of the move just drawn
 PROBABILITY = 42  #: the exact probability of the move just drawn
 START = 43  #: Phi_1(0), the first term of the master identity
+SETTLED = 44  #: steps settled so far; kept for C pointers only, as are the next two
+ARM = 45  #: the arm of the last step (bandits)
+PAID = 46  #: own normalised loss of the last step
+MEMORY = 47  #: offset of what a learner with a memory keeps (kernels.remembering), 0 when there is none
 HEADER = 48
 L = HEADER
 

@@ -1,0 +1,45 @@
+"""Raw pointers: no reference counts, no negative indices, and smoothings called by address.
+
+A step gets a pointer to the state of its run and indexes it like an array; what a round costs is set by that.
+The caller keeps the arrays alive.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+
+@intrinsic
+def data_of(typingctx, array):
+    """The address of the first element of a contiguous array."""
+
+    def codegen(context, builder, signature, args):
+        return cgutils.create_struct_proxy(signature.args[0])(context, builder, value=args[0]).data
+
+    return types.CPointer(array.dtype)(array), codegen
+
+
+@intrinsic
+def at(typingctx, pointer, offset):
+    """The address of pointer[offset]."""
+
+    def codegen(context, builder, signature, args):
+        return builder.gep(args[0], [args[1]])
+
+    return pointer(pointer, types.int64), codegen
+
+
+@intrinsic
+def call_smoothing(typingctx, address, s, size, n, scale, changed):
+    """f(s, size, n, scale, changed) for the C function at `address`."""
+    sig = types.float64(types.int64, s, types.int64, types.int64, types.float64, types.int64)
+
+    def codegen(context, builder, signature, args):
+        double, word = ir.DoubleType(), ir.IntType(64)
+        shape = ir.FunctionType(double, [double.as_pointer(), word, word, double, word])
+        return builder.call(builder.inttoptr(args[0], shape.as_pointer()), args[1:])
+
+    return sig, codegen
