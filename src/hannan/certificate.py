@@ -1,0 +1,70 @@
+"""What a player may say of itself now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html import escape
+
+from hannan.bounds import Bound, shown
+
+ESTIMATED = "own loss - min Lhat: its expectation is at least the expected regret; it is no bound on this run"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The bound, what the regret is known to be, and the stability, claimed and realised, so far.
+
+    `bound` is on the expected regret of the settled rounds; where it is None, `withheld` says why.
+
+    Experts see every loss, so `regret` is the regret itself, and `identity` its exact terms:
+    start -Phi_1(0), end Phi_T(L_T) - min L_T, drift sum D_t, and sum Phi_t(L_t) - Phi_{t+1}(L_t) for the
+    changes of scale. A bandit never sees the other arms; its `estimated_regret` is own loss - min Lhat,
+    and E min Lhat <= L*, so its expectation bounds the expected regret. It is no bound on this run.
+
+    `realised_level` is the largest divergence D_inf,gamma of one step at one scale, over the span of the
+    loss; `claimed_rate` is what the bounds rely on, at the first and smallest scale (None: no claim).
+    All but the stability is in the user's units.
+    """
+
+    learner: str
+    rounds: int
+    open_moves: int
+    forgotten: int
+    largest_delay: int
+    bound: Bound | None
+    withheld: str
+    own_loss: float
+    best_loss: float | None
+    regret: float | None
+    identity: dict[str, float] = field(hash=False)
+    estimated_regret: float | None
+    gamma: float
+    realised_level: float
+    claimed_rate: float | None
+
+    def rows(self) -> list[tuple[str, str]]:
+        """The certificate as (name, value) rows."""
+        settled = f"{self.rounds} settled, {self.open_moves} open"
+        rows = [("rounds", settled + (f", {self.forgotten} forgotten" if self.forgotten else ""))]
+        if self.bound is None:
+            rows.append(("bound", f"withheld: {self.withheld}"))
+        else:
+            rows.append(("bound", f"expected regret <= {shown(self.bound.value)}  ({self.bound.source})"))
+        if self.regret is not None:
+            rows.append(("regret", f"{self.regret:.6g}"))
+            rows += [(f"  {name}", f"{value:+.6g}") for name, value in self.identity.items()]
+        if self.estimated_regret is not None:
+            rows.append(("estimated regret", f"{self.estimated_regret:.6g}  ({ESTIMATED})"))
+        claim = "no claim" if self.claimed_rate is None else f"claimed at most {self.claimed_rate:.6g}"
+        name = "D_inf" if self.gamma == 1.0 else f"D_inf,{self.gamma:g}"
+        rows.append(("stability", f"{self.realised_level:.6g} in {name} realised, {claim}"))
+        return rows
+
+    def __str__(self) -> str:
+        rows = self.rows()
+        width = max(len(name) for name, _ in rows)
+        return "\n".join([f"certificate of {self.learner}", *(f"  {name:<{width}}  {text}" for name, text in rows)])
+
+    def _repr_html_(self) -> str:
+        body = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in self.rows())
+        return f"<table style='text-align:left'><caption>certificate of {escape(self.learner)}</caption>{body}</table>"

@@ -1,0 +1,174 @@
+"""Adversarial multi-armed bandits: Algorithm 4 of the paper (alg:gbpa_bandits)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hannan import bounds, refusals
+from hannan import printed as paper
+from hannan.baselines import BaselinePlayer
+from hannan.bounds import Bound, Withheld
+from hannan.estimators import (
+    ConditionalResampling,
+    Estimator,
+    GeometricResampling,
+    ImportanceWeighted,
+    ReducedVariance,
+)
+from hannan.learners import published
+from hannan.learners.learner import Constants, Learner, Proof, Smoothing, needed
+from hannan.live import BanditPlayer
+from hannan.regularizers import LogBarrier, Tsallis
+from hannan.sleeping_arms import SleepingArmsPlayer
+from hannan.stability import natural_gamma
+from hannan.tuning import Anytime, BestLoss, Fixed, Horizon, Schedule, SelfConfident, Tuning
+
+if TYPE_CHECKING:
+    from hannan.kernels.steps import Program
+
+_THEOREM = "thm:gbpa_bandits, corrected form"
+_TSALLIS, _ANYTIME, _IMPORTANCE_WEIGHTED = Tsallis(0.5), Anytime(), ImportanceWeighted()
+
+
+@dataclass(frozen=True, repr=False)
+class Bandit(Learner):
+    """p_t = grad Phi(Lhat_{t-1}), lhat_t = l_{t,i}/p_{t,i} e_i: choose one of n arms, see its loss alone.
+
+    The default needs no tuning and is right whatever the losses do: Tsallis(1/2) has the minimax order
+    sqrt(n t) at every t at once, and has logarithmic order on stochastic losses (Zimmert, Seldin 2021).
+    Below 46 arms Exponential() has the smaller adversarial constant.
+
+    >>> Bandit(10)
+    Bandit(10, smoothing=Tsallis(alpha=0.5), tuning=Anytime(factor=None))
+    >>> print(Bandit(10).bound(rounds=10_000))
+    expected regret <= 1045.97
+      range  522.981
+      drift  522.981
+      source: thm:gbpa_bandits, corrected form: Tsallis, Anytime
+      scale_t = 1.20933 sqrt(t)
+    """
+
+    n: int
+    smoothing: Smoothing = _TSALLIS
+    tuning: Tuning = _ANYTIME
+    estimator: Estimator = _IMPORTANCE_WEIGHTED
+    loss_range: tuple[float, float] = (0.0, 1.0)
+    gains: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n", refusals.count(self.n, "n"))
+        self._check()
+        if not isinstance(self.estimator, Estimator):
+            raise ValueError(f"estimator must be one such as ImportanceWeighted(); got {self.estimator!r}")
+        self.schedule()
+
+    @property
+    def _trivial(self) -> bool:
+        return self.n == 1
+
+    @property
+    def _resamples(self) -> bool:
+        return isinstance(self.estimator, (GeometricResampling, ConditionalResampling))
+
+    def _variance(self, k: Constants) -> float:
+        """E D_t <= v/(2 scale): N^a/a (Tsallis), N h (laws), (2N-1) h (laws, 1/p resampled)."""
+        if isinstance(self.smoothing, Tsallis):
+            return float(self.n**self.smoothing.alpha / self.smoothing.alpha)
+        doubled = self._resamples and not isinstance(self.tuning, Anytime)
+        return k.rate * (2 * self.n - 1 if doubled else self.n)
+
+    def schedule(self) -> Schedule:
+        tuning, barrier = self.tuning, isinstance(self.smoothing, LogBarrier)
+        if isinstance(tuning, Fixed):
+            return Schedule.constant(tuning.scale)
+        if self._trivial:
+            return Schedule.constant(1.0)
+        if barrier and isinstance(tuning, (Horizon, BestLoss)):
+            k = self._tuned_constants(self.n, tuning.rounds)
+            return Schedule.constant(bounds.barrier_scale(k.range, self._tuned_best(), k.bias))
+        if barrier and isinstance(tuning, SelfConfident):
+            k = self._tuned_constants(self.n, tuning.rounds)
+            return Schedule(1.0 / math.sqrt(k.range) if k.range > 0.0 else 1.0, a=1.0, d=1.0)
+        if not barrier and isinstance(tuning, Horizon):
+            k = self._tuned_constants(self.n, tuning.rounds)
+            return Schedule.constant(bounds.horizon_scale(k.range, self._variance(k), tuning.rounds))
+        if not barrier and isinstance(tuning, Anytime):
+            k = self._tuned_constants(self.n, None)
+            return Schedule(tuning.factor or bounds.anytime_factor(k.range, self._variance(k)), b=1.0)
+        first_order = "Fixed, Horizon(rounds), BestLoss(bound, rounds) or SelfConfident(rounds)"
+        raise self._refuse_tuning(first_order if barrier else "Fixed, Horizon or Anytime")
+
+    def _proof(self, rounds: int | None, best: float | None, known: bool, delay: int) -> Proof:
+        proofs = published.bandit(self, needed(rounds, "the bound grows with them"))
+        try:
+            proofs.append(self._derived(rounds, best))
+        except Withheld:
+            if not proofs:
+                raise
+        return min(proofs, key=lambda proof: sum(proof.terms.values()))
+
+    def _derived(self, rounds: int | None, best: float | None) -> Proof:
+        played = needed(rounds, "the bound grows with them")
+        if isinstance(self.smoothing, LogBarrier):
+            return self._barrier(played, best)
+        kind = "Tsallis" if isinstance(self.smoothing, Tsallis) else "FTPL"
+        k = self._constants(self.n, None)
+        proved = not self._resamples or (kind == "FTPL" and not isinstance(self.tuning, Anytime))
+        if not proved or type(self.estimator) not in _WITH_PROOF:
+            raise Withheld(f"{self.estimator!r} has no proved bound with {self.smoothing!r} and {self.tuning!r}")
+        source = f"{_THEOREM}: {kind}, {type(self.tuning).__name__}"
+        if isinstance(self.tuning, Anytime):
+            return Proof(bounds.anytime(k.range, self._variance(k), self.schedule().c, played), source)
+        terms = bounds.zero_order(k.range, self._variance(k), self.schedule().scale(1, 0.0), played)
+        if isinstance(self.estimator, GeometricResampling):
+            terms |= bounds.resampling_bias(self.n, self.estimator.cap, played)
+        if isinstance(self.estimator, ConditionalResampling):
+            harmonic = math.fsum(1.0 / i for i in range(1, self.n + 1))
+            terms |= bounds.resampling_bias(harmonic, self.estimator.cap, played)
+        return Proof(terms, source)
+
+    def _barrier(self, rounds: int, best: float | None) -> Proof:
+        tuning, horizon = self.tuning, self._horizon or rounds
+        if not isinstance(self.estimator, ImportanceWeighted):
+            raise Withheld(f"{self.estimator!r} has no proved bound with {self.smoothing!r}")
+        source = f"{_THEOREM}: log-barrier, {type(tuning).__name__}"
+        k = self._constants(self.n, horizon)
+        if k.range <= 0.0:
+            return Proof({"one round": rounds}, source)
+        if isinstance(tuning, (Horizon, BestLoss)):
+            return Proof(bounds.barrier_best_loss(k.range, self._tuned_best(), k.bias), source)
+        best = float(rounds) if best is None else best
+        if isinstance(tuning, SelfConfident):
+            return Proof(bounds.barrier_self_confident(k.range, best, k.bias), source)
+        scale = self.schedule().scale(1, 0.0)
+        return Proof(bounds.first_order(scale * k.range, bounds.kept_barrier(scale), best, k.bias), source)
+
+    def _as_printed(self, rounds: int | None, best: float | None) -> Bound:
+        return paper.bandit(self.smoothing, self.n, rounds, best)
+
+    def program(self) -> Program:
+        from hannan.kernels import steps
+
+        return steps.program(
+            "bandit",
+            self.n,
+            self.smoothing,
+            self.schedule(),
+            self.loss_range,
+            self.gains,
+            estimator=self.estimator.code,
+            estimator_parameter=self.estimator.parameter,
+            gamma=natural_gamma(self.smoothing),
+        )
+
+    def start(self, seed: int = 0, name: str | None = None) -> BanditPlayer:
+        if isinstance(self.estimator, ReducedVariance):
+            return BaselinePlayer(self, seed, name)
+        if isinstance(self.estimator, ImportanceWeighted) and not isinstance(self.smoothing, LogBarrier):
+            return SleepingArmsPlayer(self, seed, name)
+        return BanditPlayer(self, seed, name)
+
+
+_WITH_PROOF = (ImportanceWeighted, GeometricResampling, ConditionalResampling)

@@ -1,0 +1,152 @@
+"""Adversarial bandits with experts: Algorithm 3 of the paper (alg:gbpa_bwe)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hannan import bounds, refusals
+from hannan import printed as paper
+from hannan.bounds import Bound, Withheld
+from hannan.clipping import threshold
+from hannan.laws import Exponential
+from hannan.learners.learner import Learner, Proof, Smoothing, needed
+from hannan.live import ExpertBanditPlayer
+from hannan.regularizers import LogBarrier
+from hannan.tuning import Anytime, BestLoss, ClippedSchedule, Fixed, Horizon, Schedule, SelfConfident, Tuning
+
+if TYPE_CHECKING:
+    from hannan.kernels.steps import Program
+
+_THEOREM = "thm:gbpa_bwe, corrected form"
+_EXPONENTIAL = Exponential()
+
+
+@dataclass(frozen=True, repr=False)
+class ExpertBandit(Learner):
+    """q_t = psi_t(grad Phi(Lhat_{t-1})), clipped or not: choose an action on the advice of experts.
+
+    Expert i advises an action, or a distribution E_i over actions; q = sum_i p_i E_i, an action j is
+    drawn from C_rho(q), and expert i is charged E_ij l_j/q_j. The regret is against the best expert.
+
+    clip=0.0: zero order, sqrt(K t). clip="tuned": first order, L*^(2/3), by `BestLoss` or by
+    `SelfConfident`, which knows nothing beforehand. clip=rho: a fixed threshold.
+
+    >>> ExpertBandit(4, 30).tuning, ExpertBandit(4, 30, clip="tuned").tuning
+    (Anytime(factor=None), SelfConfident(rounds=None))
+    """
+
+    actions: int
+    experts: int
+    smoothing: Smoothing = _EXPONENTIAL
+    tuning: Tuning = None  # type: ignore[assignment]  # the anytime one that fits the clip
+    clip: float | str = 0.0
+    loss_range: tuple[float, float] = (0.0, 1.0)
+    gains: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "actions", refusals.count(self.actions, "actions"))
+        object.__setattr__(self, "experts", refusals.count(self.experts, "experts"))
+        if not isinstance(self.clip, str):
+            object.__setattr__(self, "clip", threshold(self.clip, self.actions))
+        elif self.clip != "tuned":
+            raise ValueError(f'clip must be a number of [0, 1/K] or "tuned"; got {self.clip!r}')
+        if self.tuning is None:
+            object.__setattr__(self, "tuning", SelfConfident() if self.clip == "tuned" else Anytime())
+        self._check()
+        self.schedule()
+
+    @property
+    def _trivial(self) -> bool:
+        return self.experts == 1 or self.actions == 1
+
+    def _tuned_clip(self) -> tuple[float, float]:
+        """(scale, rho) of clip="tuned" by BestLoss."""
+        assert isinstance(self.tuning, BestLoss)
+        k = self._tuned_constants(self.experts, self.tuning.rounds)
+        epsilon, rho = bounds.clipped_tuning(k.c, self.actions, self._tuned_best() + k.bias)
+        return k.rate / epsilon, rho
+
+    @property
+    def rho(self) -> float:
+        """The threshold of the first round; only that of SelfConfident changes later."""
+        if self.clip != "tuned":
+            return float(self.clip)
+        if self._trivial:
+            return 0.0
+        schedule = self.schedule()
+        return schedule.rho(0.0) if isinstance(schedule, ClippedSchedule) else self._tuned_clip()[1]
+
+    def schedule(self) -> Schedule | ClippedSchedule:
+        tuning, n = self.tuning, self.experts
+        if self.clip == "tuned" and not isinstance(tuning, (BestLoss, SelfConfident)):
+            raise self._refuse_tuning('BestLoss or SelfConfident under clip="tuned"')
+        if isinstance(tuning, Fixed):
+            return Schedule.constant(tuning.scale)
+        barrier = isinstance(self.smoothing, LogBarrier)
+        if self.clip != "tuned" and (
+            isinstance(tuning, (BestLoss, SelfConfident)) or (barrier and isinstance(tuning, Anytime))
+        ):
+            raise self._refuse_tuning('Fixed, Horizon or Anytime, or with clip="tuned" BestLoss or SelfConfident')
+        if self._trivial:
+            return Schedule.constant(1.0)
+        if isinstance(tuning, BestLoss):
+            return Schedule.constant(self._tuned_clip()[0])
+        k = self._tuned_constants(n, getattr(tuning, "rounds", None))
+        if isinstance(tuning, SelfConfident):
+            return ClippedSchedule(bounds.clipped_kappa(k.c, self.actions), k.rate, self.actions - 1)
+        variance = k.rate * min(self.actions, n)
+        if isinstance(tuning, Horizon):
+            return Schedule.constant(bounds.horizon_scale(k.range, variance, tuning.rounds))
+        assert isinstance(tuning, Anytime)
+        return Schedule(tuning.factor or bounds.anytime_factor(k.range, variance), b=1.0)
+
+    def _proof(self, rounds: int | None, best: float | None, known: bool, delay: int) -> Proof:
+        tuning, schedule = self.tuning, self.schedule()
+        clipped = self.clip != 0.0
+        if clipped and isinstance(tuning, (Horizon, Anytime)):
+            raise Withheld(f"clip={self.clip!r} has a proved bound with a Fixed scale only; got {tuning!r}")
+        k = self._constants(self.experts, self._horizon or rounds)
+        source = f"{_THEOREM}: {'clipped' if clipped else 'unclipped'}, {type(tuning).__name__}"
+        if k.range <= 0.0:
+            return Proof({"one round": needed(rounds, "the log-barrier has no range in one round")}, source)
+        if clipped:
+            if best is None:
+                raise ValueError("best_loss or rounds must be given: the bound grows with the best loss")
+            if isinstance(tuning, SelfConfident):
+                return Proof(bounds.clipped_self_confident(k.c, self.actions, best, k.bias), source)
+            scale = schedule.scale(1, 0.0)
+            kept = bounds.kept_clipped(k.rate / scale, self.rho, self.actions)
+            return Proof(bounds.first_order(scale * k.range, kept, best, k.bias), source)
+        played, variance = needed(rounds, "the bound grows with them"), k.rate * min(self.actions, self.experts)
+        if isinstance(schedule, Schedule) and isinstance(tuning, Anytime):
+            return Proof(bounds.anytime(k.range, variance, schedule.c, played), source)
+        return Proof(bounds.zero_order(k.range, variance, schedule.scale(1, 0.0), played, k.bias), source)
+
+    def _as_printed(self, rounds: int | None, best: float | None) -> Bound:
+        clipped = self.clip != 0.0
+        return paper.expert_bandit(self.smoothing, self.actions, self.experts, clipped, rounds, best)
+
+    def program(self) -> Program:
+        from hannan.kernels import steps
+
+        schedule = self.schedule()
+        kappa, rate, clip = 0.0, 1.0, self.rho
+        if isinstance(schedule, ClippedSchedule):
+            kappa, rate, clip = schedule.kappa, schedule.rate, 0.0
+            schedule = Schedule.constant(schedule.scale(1, 0.0))
+        return steps.program(
+            "expert_bandit",
+            self.experts,
+            self.smoothing,
+            schedule,
+            self.loss_range,
+            self.gains,
+            actions=self.actions,
+            clip=clip,
+            kappa=kappa,
+            rate=rate,
+        )
+
+    def start(self, seed: int = 0, name: str | None = None) -> ExpertBanditPlayer:
+        return ExpertBanditPlayer(self, seed, name)

@@ -1,0 +1,165 @@
+"""Prediction with expert advice: Algorithm 2 of the paper (alg:gbpa)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hannan import bounds, refusals
+from hannan import printed as paper
+from hannan.bounds import Bound, Withheld
+from hannan.laws import Exponential
+from hannan.learners.learner import Constants, Learner, Proof, Smoothing, needed
+from hannan.regularizers import LogBarrier
+from hannan.sleeping import SleepingPlayer
+from hannan.tuning import Anytime, BestLoss, Fixed, Horizon, Schedule, SelfConfident, Tuning
+
+if TYPE_CHECKING:
+    from hannan.kernels.steps import Program
+
+_THEOREM = "thm:analysis_experts, corrected form"
+_EXPONENTIAL, _SELF_CONFIDENT = Exponential(), SelfConfident()
+
+
+@dataclass(frozen=True, repr=False)
+class Experts(Learner):
+    """p_t = grad Phi(L_{t-1}), L_t = L_{t-1} + l_t: choose among n experts, then see every loss.
+
+    The default needs no tuning: SelfConfident adapts to the best loss, and of all smoothings here the
+    exponential law has the least c' = H_n - 1 (< ln n, Hedge's), so the least bound,
+    2c' + 2 sqrt(c'^2 + c'(L*+1)). Entropy costs less time a round.
+
+    `loss_range` and `gains` say the units; `prior` weighs the experts (Entropy or Gumbel only).
+
+    >>> print(Experts(10, tuning=BestLoss(100)).bound())
+    expected regret <= 21.5706
+      sqrt(2 c' L*)  19.6417
+      c'             1.92897
+      source: thm:analysis_experts, corrected form: BestLoss
+      scale = 5.57629
+    """
+
+    n: int
+    smoothing: Smoothing = _EXPONENTIAL
+    tuning: Tuning = _SELF_CONFIDENT
+    loss_range: tuple[float, float] = (0.0, 1.0)
+    gains: bool = False
+    prior: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n", refusals.count(self.n, "n"))
+        self._check()
+        if self.prior is not None:
+            object.__setattr__(self, "prior", self._clean_prior())
+        self.schedule()
+
+    def _clean_prior(self) -> tuple[float, ...]:
+        if not self._is_hedge:
+            raise ValueError(
+                "prior weights need Entropy or Gumbel: for those the proof carries over, max log 1/prior in "
+                f"place of log n; got {self.smoothing!r}"
+            )
+        prior = refusals.distribution(self.prior, "prior")
+        if prior.shape != (self.n,) or not (prior > 0.0).all():
+            raise ValueError(f"prior must be {self.n} weights > 0; got {self.prior!r}")
+        return tuple(float(x) for x in prior)
+
+    @property
+    def _trivial(self) -> bool:
+        return self.n == 1
+
+    def _constants(self, n: int, rounds: int | None) -> Constants:
+        if self.prior is not None:
+            return Constants(1.0, math.log(1.0 / min(self.prior)), 0.0)
+        return super()._constants(n, rounds)
+
+    def _variance(self, rate: float) -> float:
+        """E D_t <= v/(2 scale): Hoeffding for Hedge, the two-sided rate otherwise."""
+        return 0.25 if self._is_hedge else rate / 2.0
+
+    def schedule(self) -> Schedule:
+        tuning = self.tuning
+        if isinstance(tuning, Fixed):
+            return Schedule.constant(tuning.scale)
+        if self._trivial:
+            return Schedule.constant(1.0)
+        if isinstance(tuning, Horizon):
+            k = self._tuned_constants(self.n, tuning.rounds)
+            return Schedule.constant(bounds.horizon_scale(k.range, self._variance(k.rate), tuning.rounds))
+        if isinstance(tuning, BestLoss):
+            k = self._tuned_constants(self.n, tuning.rounds)
+            rate = bounds.best_loss_rate(k.c, self._tuned_best() + k.bias)
+            return Schedule.constant(k.rate / rate if rate > 0.0 else 1.0)
+        if isinstance(tuning, SelfConfident):
+            k = self._tuned_constants(self.n, tuning.rounds)
+            return Schedule(math.sqrt(k.rate / k.range) if k.range > 0.0 else 1.0, a=1.0, d=1.0)
+        if isinstance(tuning, Anytime) and not isinstance(self.smoothing, LogBarrier):
+            k = self._tuned_constants(self.n, None)
+            return Schedule(tuning.factor or bounds.anytime_factor(k.range, k.rate), b=1.0)
+        raise self._refuse_tuning("Fixed, Horizon, BestLoss or SelfConfident")
+
+    def bound(
+        self,
+        rounds: int | None = None,
+        best_loss: float | None = None,
+        *,
+        delay: int = 0,
+        printed: bool = False,
+    ) -> Bound:
+        """As `Learner.bound`. `delay`: at most so many losses were missing whenever a move was drawn.
+
+        >>> Experts(2, tuning=Fixed(10.0)).bound(100, best_loss=20, delay=1).source
+        'thm:analysis_experts, corrected form: Fixed, 1 late'
+        """
+        return self._bounded(rounds, best_loss, printed, refusals.count(delay, "delay", least=0))
+
+    def _proof(self, rounds: int | None, best: float | None, known: bool, delay: int) -> Proof:
+        tuning, schedule = self.tuning, self.schedule()
+        source = f"{_THEOREM}: {type(tuning).__name__}"
+        k = self._constants(self.n, self._horizon or rounds)
+        scale = schedule.scale(1, 0.0)
+        if k.range <= 0.0:
+            return Proof({"one round": needed(rounds, "the log-barrier has no range in one round")}, source)
+        if delay:
+            if not schedule.is_constant:
+                raise Withheld(f"{tuning!r} changes its scale, and no delay bound covers that: no bound")
+            late = math.exp(min(k.rate / scale * delay, 700.0))
+            kept = bounds.kept_experts(k.rate / scale)
+            terms = bounds.first_order(scale * k.range, kept, _known(best), k.bias, late)
+            return Proof(terms, f"{source}, {delay} late")
+        if isinstance(tuning, Anytime):
+            played = needed(rounds, "the bound grows with them")
+            return Proof(bounds.anytime(k.range, k.rate, schedule.c, played), source)
+        if isinstance(tuning, BestLoss):
+            return Proof(bounds.experts_best_loss(k.c, self._tuned_best(), k.bias), source)
+        if isinstance(tuning, SelfConfident):
+            return Proof(bounds.experts_self_confident(k.c, _known(best), k.bias), source)
+        proofs = []
+        if rounds is not None:
+            proofs.append(bounds.zero_order(k.range, self._variance(k.rate), scale, rounds, k.bias))
+        if isinstance(tuning, Fixed):
+            kept = bounds.kept_experts(k.rate / scale)
+            proofs.append(bounds.first_order(scale * k.range, kept, _known(best), k.bias))
+        return Proof(min(proofs, key=lambda terms: sum(terms.values())), source)
+
+    def _as_printed(self, rounds: int | None, best: float | None) -> Bound:
+        return paper.experts(self.smoothing, self.n, best)
+
+    def program(self) -> Program:
+        from hannan.kernels import steps
+
+        prior = None if self.prior is None else np.log(np.array(self.prior))
+        schedule = self.schedule()
+        return steps.program("experts", self.n, self.smoothing, schedule, self.loss_range, self.gains, log_prior=prior)
+
+    def start(self, seed: int = 0, name: str | None = None) -> SleepingPlayer:
+        return SleepingPlayer(self, seed, name)
+
+
+def _known(best: float | None) -> float:
+    if best is None:
+        raise ValueError("best_loss or rounds must be given: the bound grows with the best loss")
+    return best

@@ -1,0 +1,265 @@
+"""What every learner is: a frozen, printable, JSON-able description of how to play."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from hannan import bounds, refusals, saving, stability
+from hannan.bounds import Bound, Terms, Withheld
+from hannan.law import Law
+from hannan.laws import Gumbel
+from hannan.regularizers import Entropy, LogBarrier, Regularizer
+from hannan.tuning import BestLoss, ClippedSchedule, Horizon, Schedule, SelfConfident, Tuning
+
+if TYPE_CHECKING:
+    from hannan.kernels.steps import Program
+    from hannan.player import Player
+
+Smoothing = Law | Regularizer
+
+
+class Constants(NamedTuple):
+    """What the bounds need to know of a smoothing: rate = h/scale, range = G scale, and the cost of the
+    log-barrier's comparator, which keeps tau = 1/(n T) on each arm: (n-1) tau T."""
+
+    rate: float
+    range: float
+    bias: float
+
+    @property
+    def c(self) -> float:
+        """c' = rate times range, free of the scale."""
+        return self.rate * self.range
+
+
+class Proof(NamedTuple):
+    """The terms of a bound, losses in [0, 1], and the theorem they come from."""
+
+    terms: Terms
+    source: str
+
+
+class Learner:
+    """The door (units, tuning), the bound in the user's units, JSON, `repr`, and `start`."""
+
+    smoothing: Smoothing
+    tuning: Tuning
+    loss_range: tuple[float, float]
+    gains: bool
+
+    def start(self, seed: int = 0, name: str | None = None) -> Player:
+        """A live player; the same seed makes the same moves, those of run 0 of `play(seed=seed)`.
+
+        `name` is the player's id in its tickets; without one it gets a fresh one, so that no ticket of
+        another player is ever taken for its own.
+        """
+        raise NotImplementedError
+
+    def program(self) -> Program:
+        """The learner as the compiled loops take it."""
+        raise NotImplementedError
+
+    def schedule(self) -> Schedule | ClippedSchedule:
+        """The rule of its scale."""
+        raise NotImplementedError
+
+    # Description
+
+    def __repr__(self) -> str:
+        """The positional numbers, smoothing and tuning, and whatever else is not the default."""
+        parts = []
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if field.default is dataclasses.MISSING:
+                parts.append(repr(value))
+            elif field.name in ("smoothing", "tuning") or value != field.default:
+                parts.append(f"{field.name}={value!r}")
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+    def to_json(self) -> str:
+        """The description as JSON text; `from_json` builds it again."""
+        return saving.to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The learner of a JSON text."""
+        built = saving.from_json(text)
+        if not isinstance(built, cls):
+            raise ValueError(f"the text must describe a {cls.__name__}; got a {type(built).__name__}")
+        return built
+
+    def _check(self) -> None:
+        """The fields that every learner has."""
+        if not isinstance(self.smoothing, (Law, Regularizer)):
+            raise ValueError(f"smoothing must be a law or a regularizer; got {self.smoothing!r}")
+        if not isinstance(self.tuning, Tuning):
+            raise ValueError(f"tuning must be Fixed, Horizon, BestLoss, Anytime or SelfConfident; got {self.tuning!r}")
+        self._check_units()
+
+    def _check_units(self) -> None:
+        """loss_range and gains."""
+        try:
+            low, high = self.loss_range
+        except (TypeError, ValueError):
+            raise ValueError(f"loss_range must be a pair (low, high); got {self.loss_range!r}") from None
+        low, high = refusals.real(low, "loss_range low"), refusals.real(high, "loss_range high")
+        if not (low < high and math.isfinite(high - low)):
+            raise ValueError(f"loss_range must have low < high; got {self.loss_range!r}")
+        object.__setattr__(self, "loss_range", (low, high))
+        if not isinstance(self.gains, bool):
+            raise ValueError(f"gains must be True or False; got {self.gains!r}")
+
+    # Units
+
+    @property
+    def width(self) -> float:
+        """high - low: what one unit of normalised loss is worth."""
+        return self.loss_range[1] - self.loss_range[0]
+
+    def in_units(self, total: float, rounds: int) -> float:
+        """A cumulative loss of losses in [0, 1], as one (or a gain) in the user's units."""
+        low, high = self.loss_range
+        return high * rounds - total * self.width if self.gains else low * rounds + total * self.width
+
+    def _normalised(self, total: float, rounds: int | None, name: str) -> float:
+        """A cumulative loss (or gain) of the user's, as one of losses in [0, 1]."""
+        low, high = self.loss_range
+        zero, sign = (high, -1.0) if self.gains else (low, 1.0)
+        if zero != 0.0 and rounds is None:
+            word = "gain" if self.gains else "loss"
+            raise ValueError(
+                f"{name} needs rounds as well, because a {word} of 0 is not the best of loss_range "
+                f"{self.loss_range}; got {name}={total!r} alone"
+            )
+        best = sign * (total - zero * (rounds or 0)) / self.width
+        most = math.inf if rounds is None else float(rounds)
+        slack = 1e-9 * (1.0 + abs(total) / self.width)
+        if not -slack <= best <= most + slack:
+            raise ValueError(f"{name} must be possible in {rounds} rounds of {self.loss_range}; got {total!r}")
+        return min(max(best, 0.0), most)
+
+    def _tuned_best(self) -> float:
+        """Lt of BestLoss for losses in [0, 1]; a Horizon is the BestLoss of all its rounds."""
+        if isinstance(self.tuning, Horizon):
+            return float(self.tuning.rounds)
+        assert isinstance(self.tuning, BestLoss)
+        best = self._normalised(self.tuning.bound, self.tuning.rounds, "the bound of BestLoss")
+        if best <= 0.0:
+            raise ValueError(f"BestLoss needs a bound > 0 above the best possible; got {self.tuning!r}")
+        return best
+
+    # Bounds
+
+    def bound(self, rounds: int | None = None, best_loss: float | None = None, *, printed: bool = False) -> Bound:
+        """A bound on the expected regret of the rounds, in the units of the losses.
+
+        `best_loss` is the cumulative loss of the best choice in hindsight; without it the rounds stand
+        for it. What the bound does not need it ignores. `printed=True` puts the paper's own beside it.
+        Where no bound is proved this raises `Withheld`, a ValueError, with the reason.
+        """
+        return self._bounded(rounds, best_loss, printed, 0)
+
+    def _bounded(self, rounds: int | None, best_loss: float | None, printed: bool, delay: int) -> Bound:
+        rounds = None if rounds is None else refusals.count(rounds, "rounds", least=0)
+        horizon = self._horizon
+        if horizon is not None:
+            if rounds is not None and rounds > horizon:
+                raise Withheld(
+                    f"{self.tuning!r} was tuned for {horizon} rounds and {rounds} are played: no bound past them"
+                )
+            rounds = horizon if rounds is None else rounds
+        best = None if rounds is None else float(rounds)
+        if best_loss is not None:
+            best = self._normalised(refusals.real(best_loss, "best_loss"), rounds, "best_loss")
+        if isinstance(self.tuning, BestLoss) and best is not None:
+            tuned = self._tuned_best()
+            if best_loss is not None and best > tuned * (1.0 + 1e-12):
+                raise Withheld(f"{self.tuning!r} holds up to its best loss; got {best_loss!r}, above it: no bound")
+            best = min(best, tuned)
+        elif isinstance(self.tuning, BestLoss):
+            best = self._tuned_best()
+        if self._trivial or rounds == 0:
+            proof = Proof({"nothing to choose": 0.0}, "one choice, or no round, has no regret")
+        else:
+            proof = self._proof(rounds, best, best_loss is not None, delay)
+        bound = self._in_units(proof, rounds)
+        if printed:
+            bound = dataclasses.replace(bound, printed=self._as_printed(rounds, best).times(self.width))
+        return bound
+
+    def _proof(self, rounds: int | None, best: float | None, known: bool, delay: int) -> Proof:
+        """The terms of the bound for losses in [0, 1]: `best` is L*, or the rounds where it is not `known`."""
+        raise NotImplementedError
+
+    def _as_printed(self, rounds: int | None, best: float | None) -> Bound:
+        """The paper's own form."""
+        raise NotImplementedError
+
+    @property
+    def _trivial(self) -> bool:
+        """Whether there is nothing to choose."""
+        raise NotImplementedError
+
+    @property
+    def _horizon(self) -> int | None:
+        """The rounds that the tuning counts on, if it does: Horizon's, or those in the range of LogBarrier."""
+        counts = isinstance(self.tuning, Horizon) or (
+            isinstance(self.smoothing, LogBarrier) and isinstance(self.tuning, (BestLoss, SelfConfident))
+        )
+        return self.tuning.rounds if counts else None  # type: ignore[attr-defined]
+
+    def _in_units(self, proof: Proof, rounds: int | None) -> Bound:
+        """The bound in the user's units, rounded up; regret is at most the rounds times the range."""
+        terms = {name: term * self.width for name, term in proof.terms.items()}
+        value, source = bounds.rounded_up(math.fsum(terms.values())), proof.source
+        if rounds is not None and value >= rounds * self.width:
+            value, source = rounds * self.width, "no regret exceeds the rounds times the loss range"
+            terms = {"rounds x range": value}
+        schedule = self.schedule()
+        scale = schedule.scale(1, 0.0) if schedule.is_constant else None
+        return Bound(value, terms, source, scale, str(schedule))
+
+    def _constants(self, n: int, rounds: int | None) -> Constants:
+        """Rate and range of the smoothing, or the reason why there are none."""
+        if self._is_hedge:  # one play, so one set of constants, to the last bit
+            return Constants(1.0, math.log(n), 0.0)
+        rate = stability.rate_constant(self.smoothing)
+        if not math.isfinite(rate):
+            raise Withheld(
+                f"{self.smoothing!r} has an unbounded hazard, so its play has no rate: only a Fixed scale, "
+                "and no regret bound"
+            )
+        if isinstance(self.smoothing, LogBarrier) and rounds is None:
+            raise Withheld("the range of LogBarrier depends on the number of rounds: give rounds")
+        spread = stability.range_constant(self.smoothing, n, rounds)
+        if not math.isfinite(spread):
+            raise Withheld(f"{self.smoothing!r} has an infinite mean, so its range is infinite: no regret bound")
+        return Constants(rate, spread, (n - 1) / n if isinstance(self.smoothing, LogBarrier) else 0.0)
+
+    def _tuned_constants(self, n: int, rounds: int | None) -> Constants:
+        """The constants at construction: a tuning that needs what the smoothing lacks is refused."""
+        try:
+            return self._constants(n, rounds)
+        except ValueError as reason:
+            raise ValueError(f"{self.tuning!r} cannot tune {type(self).__name__}: {reason}") from None
+
+    def _refuse_tuning(self, given: str) -> ValueError:
+        """No theorem covers the pair; `given` says which tunings there are."""
+        return ValueError(
+            f"{type(self).__name__} with {self.smoothing!r} must be tuned by {given}, for which bounds are "
+            f"proved; got {self.tuning!r}"
+        )
+
+    @property
+    def _is_hedge(self) -> bool:
+        """Entropy and Gumbel make the same play."""
+        return isinstance(self.smoothing, (Entropy, Gumbel))
+
+
+def needed(rounds: int | None, what: str) -> int:
+    """The number of rounds where a bound cannot do without."""
+    if rounds is None:
+        raise ValueError(f"rounds must be given: {what}")
+    return rounds

@@ -1,0 +1,244 @@
+"""A learner at play: tickets out, losses in, in any order; certificates; saved and resumed bit for bit."""
+
+from __future__ import annotations
+
+import math
+import os
+import uuid
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hannan import refusals, saving
+from hannan.bounds import Bound
+from hannan.certificate import Certificate
+from hannan.kernels.state import CHANGE, DRIFT, FINE, HEADER, LEVEL, OWN, START, TOTAL, VALUE
+from hannan.moves import Move
+from hannan.refusals import Array
+from hannan.stability import stability
+
+if TYPE_CHECKING:
+    from hannan.learners.learner import Learner
+
+
+class Player:
+    """A learner at play. Not thread-safe: guard it with a lock of your own.
+
+    `act()` draws a move; `observe(move, loss)` settles it, whenever the loss comes and in whatever order;
+    `forget(move)` if it never does. A ticket that is not open here is refused, and nothing changes.
+    """
+
+    __slots__ = (
+        "_forgotten", "_largest_delay", "_n", "_numbers", "_open", "_pointer", "_program", "_round",
+        "_state", "_steps", "id", "learner", "seed",
+    )  # fmt: skip
+
+    #: Whether every loss is seen, so that the regret itself is known.
+    sees_all = False
+
+    def __init__(self, learner: Learner, seed: int, name: str | None = None) -> None:
+        self.learner = learner
+        self.seed = refusals.count(seed, "seed", least=0)
+        self.id = uuid.uuid4().hex[:16] if name is None else str(name)
+        self._program: Any = learner.program()
+        self._n = int(self._program.n)
+        self._steps, self._pointer, self._state = _begin(learner, self._program, self.seed)
+        self._numbers: Any = memoryview(self._state)  # type: ignore[arg-type]
+        #: round -> (move, and what else settling it needs)
+        self._open: dict[int, tuple[Any, ...]] = {}
+        self._round = self._forgotten = self._largest_delay = 0
+        self._bind()
+
+    def _bind(self) -> None:
+        """Keep the step functions of the setting at hand."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<player {self.id} of {self.learner!r}, {self._settled} rounds settled, {len(self._open)} open>"
+
+    @property
+    def open_moves(self) -> tuple[Move, ...]:
+        """The tickets whose loss has not come yet."""
+        return tuple(ticket[0] for ticket in self._open.values())
+
+    @property
+    def round(self) -> int:
+        """How many moves were drawn."""
+        return self._round
+
+    @property
+    def _settled(self) -> int:
+        return self._round - len(self._open) - self._forgotten
+
+    def distribution(self) -> Array:
+        """p of the next act() (over the experts, for `ExpertBandit`); changes nothing."""
+        state = self._state.copy()
+        # Open moves may have left the weights a scale behind: the next act() brings them up.
+        if self._open and self._steps.make_ready(state, self._pointer, False) != FINE:
+            raise self._failed()
+        p: Array = state[HEADER + self._n : HEADER + 2 * self._n] / state[TOTAL]
+        return p
+
+    def observe(self, move: Move, loss: Any) -> None:
+        """Settle a move with its loss. A bad loss or ticket is refused and changes nothing."""
+        raise NotImplementedError
+
+    def forget(self, move: Move) -> None:
+        """Close a move whose loss will never come. The bound is withheld from then on."""
+        self._ticket(move)
+        del self._open[move[1]]
+        self._forgotten += 1
+
+    def _ticket(self, move: Any) -> tuple[Any, ...]:
+        """The open entry of a move; anything else is refused."""
+        try:
+            player, number = move[0], move[1]
+            found = self._open.get(number)
+        except (TypeError, IndexError, KeyError):
+            raise ValueError(f"a move must be a Move that act() returned; got {move!r}") from None
+        if found is not None and found[0] == move:
+            return found
+        if player != self.id:
+            raise ValueError(f"a move must be of this player, {self.id!r}; got one of {player!r}")
+        if found is not None:
+            raise ValueError(f"a move must be as act() returned it, {found[0]}; got {move}")
+        if isinstance(number, int) and 1 <= number <= self._round:
+            raise ValueError(f"a move must be open; that of round {number} is settled or forgotten already")
+        raise ValueError(f"a move must be of a round that was played; got round {number!r}")
+
+    def _failed(self) -> ArithmeticError:
+        return ArithmeticError(f"the smoothing of {self.learner!r} failed at these losses")
+
+    def _scalar(self, loss: Any) -> float:
+        """A loss that is not a Python float."""
+        if isinstance(loss, np.ndarray) and loss.ndim != 0:
+            raise ValueError(f"the loss of a bandit must be one number; got shape {loss.shape}")
+        low, high = self.learner.loss_range
+        return refusals.between(loss, low, high, "loss")
+
+    def _bad_loss(self, loss: float) -> ValueError:
+        low, high = self.learner.loss_range
+        return ValueError(f"loss must be finite and in [{low:g}, {high:g}]; got {loss!r}")
+
+    # Certificates
+
+    def certificate(self) -> Certificate:
+        """What the player may say of itself now."""
+        numbers, learner = self._numbers, self.learner
+        own, least = numbers[OWN], float(self._state[HEADER : HEADER + self._n].min())
+        regret = (own - least) * learner.width
+        best = learner.in_units(least, self._settled) if self.sees_all else None
+        bound, withheld = self._bound(best)
+        gamma = float(self._program.gamma)
+        return Certificate(
+            learner=repr(learner),
+            rounds=self._settled,
+            open_moves=len(self._open),
+            forgotten=self._forgotten,
+            largest_delay=self._largest_delay,
+            bound=bound,
+            withheld=withheld,
+            own_loss=learner.in_units(own, self._settled),
+            best_loss=best,
+            regret=regret if self.sees_all else None,
+            identity=self._identity(least) if self.sees_all else {},
+            estimated_regret=None if self.sees_all else regret,
+            gamma=gamma,
+            realised_level=numbers[LEVEL],
+            claimed_rate=self._claim(gamma),
+        )
+
+    def _claim(self, gamma: float) -> float | None:
+        """The rate that the bounds rely on, at the first and smallest scale; None where there is none."""
+        learner = self.learner
+        rate = stability(learner.smoothing, learner.schedule().scale(1, 0.0), self._n, gamma, 0.0).rate
+        return rate if math.isfinite(rate) else None
+
+    def _identity(self, least: float) -> dict[str, float]:
+        """The terms of the master identity; none where a potential is infinite (a law without a mean)."""
+        numbers = self._numbers
+        terms = {
+            "start": -numbers[START],
+            "end": numbers[VALUE] - least,
+            "drift": numbers[DRIFT],
+            "scale changes": numbers[CHANGE],
+        }
+        if not all(map(math.isfinite, terms.values())):
+            return {}
+        return {name: term * self.learner.width for name, term in terms.items()}
+
+    def _bound(self, best: float | None) -> tuple[Bound | None, str]:
+        """The bound now, or why it is withheld."""
+        if self._forgotten:
+            return None, f"{self._forgotten} moves were forgotten, perhaps for what they were"
+        if self._largest_delay:
+            return None, "a move was open while another was drawn, and no delay bound applies"
+        try:
+            return self.learner.bound(self._settled, best), ""
+        except ValueError as reason:
+            return None, str(reason)
+
+    # Saving
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the player to one file, whole or not at all; `hannan.load(path)` resumes it bit for bit."""
+        saving.write(path, self._content())
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "kind": "player",
+            "learner": saving.describe(self.learner),
+            "seed": str(self.seed),
+            "id": self.id,
+            "counts": [self._round, self._forgotten, self._largest_delay],
+            "state": saving.to_hex(self._state),
+            "open": [[list(move), *map(_pack, rest)] for move, *rest in self._open.values()],
+        }
+
+    def _resume(self, content: dict[str, Any]) -> None:
+        state = saving.from_hex(content["state"])
+        if state.shape != self._state.shape:
+            raise ValueError(f"its state must have {self._state.size} numbers; got {state.size}")
+        self._state.view(np.uint64)[:] = state.view(np.uint64)
+        self._round, self._forgotten, self._largest_delay = map(int, content["counts"])
+        for fields, *rest in content["open"]:
+            move = Move(*fields)
+            self._open[move.round] = (move, *map(_unpack, rest))
+
+
+def load(path: str | os.PathLike[str]) -> Player:
+    """The player that `save` wrote, open moves, random stream and warm starts as they were.
+
+    Nothing of the file is run. A torn, edited or foreign file is refused by name. A learner with a law of
+    your own needs `hannan.register(TheLaw)` first.
+    """
+    content = saving.read(path)
+    try:
+        if content.get("kind") != "player":
+            raise ValueError(f"it must hold a player; got {content.get('kind')!r}")
+        learner = saving.build(content["learner"])
+        player: Player = learner.start(int(content["seed"]), content["id"])
+        player._resume(content)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ValueError(f"{path} cannot be resumed: {error}") from error
+    return player
+
+
+def _begin(learner: Learner, program: Any, seed: int) -> tuple[Any, Any, Array]:
+    """(step functions, smoothing, state): compiled, or by the gradient for a smoothing without a kernel."""
+    if program.code < 0:
+        from hannan.stepping import GradientSteps
+
+        by_gradient = GradientSteps(learner)
+        return by_gradient, None, by_gradient.new_state(seed)
+    from hannan.kernels import steps
+
+    return steps, steps.pointer(program), steps.new_state(program, seed)
+
+
+def _pack(item: Any) -> Any:
+    return {"hex": saving.to_hex(item), "kind": item.dtype.kind} if isinstance(item, np.ndarray) else item
+
+
+def _unpack(item: Any) -> Any:
+    return saving.from_hex(item["hex"], item["kind"]) if isinstance(item, dict) else item

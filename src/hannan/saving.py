@@ -1,0 +1,156 @@
+"""Descriptions as JSON: frozen dataclasses by class name and fields, both ways; and files that cannot lie.
+
+Nothing in a text is ever run: a name is looked up among the public classes of the package and those
+that you registered, and the fields go through its constructor, which checks them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import importlib
+import json
+import math
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+FORMAT = "hannan/1"
+_registered: dict[str, type[Any]] = {}
+
+C = TypeVar("C", bound=type[Any])
+
+
+def register(cls: C) -> C:
+    """Make a frozen dataclass of your own known to `from_json` and `load`; usable as a decorator.
+
+    >>> @register
+    ... @dataclasses.dataclass(frozen=True)
+    ... class Mine:
+    ...     width: float
+    >>> from_json(to_json(Mine(2.0)))
+    Mine(width=2.0)
+    """
+    if not dataclasses.is_dataclass(cls):
+        raise ValueError(f"a registered class must be a frozen dataclass; got {cls!r}")
+    if _public(cls.__name__) not in (None, cls):
+        raise ValueError(f"a registered class must not take the name of one of the package; got {cls.__name__}")
+    _registered[cls.__name__] = cls
+    return cls
+
+
+def describe(thing: Any) -> Any:
+    """A frozen dataclass as plain JSON data: {"class": name, field: value, ...}."""
+    if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
+        name = type(thing).__name__
+        # Built again by name, it would silently become the package's class.
+        if _public(name) not in (None, type(thing)):
+            raise ValueError(f"a class of your own must not take the name of one of the package; got {name}")
+        fields = {field.name: describe(getattr(thing, field.name)) for field in dataclasses.fields(thing)}
+        return {"class": type(thing).__name__, **fields}
+    if isinstance(thing, (tuple, list)):
+        return [describe(item) for item in thing]
+    if thing is None or isinstance(thing, (bool, int, str)) or (isinstance(thing, float) and math.isfinite(thing)):
+        return thing
+    raise ValueError(f"a description must be made of numbers, text, tuples and dataclasses; got {thing!r}")
+
+
+def build(data: Any) -> Any:
+    """What `describe` described."""
+    if isinstance(data, dict):
+        fields = {key: build(value) for key, value in data.items() if key != "class"}
+        cls = _class(data.get("class"))
+        known = {field.name for field in dataclasses.fields(cls)}
+        if not fields.keys() <= known:
+            raise ValueError(f"{cls.__name__} must have fields of {sorted(known)}; got {sorted(fields)}")
+        try:
+            return cls(**fields)
+        except TypeError as error:
+            raise ValueError(f"{cls.__name__} must be given its fields: {error}") from None
+    if isinstance(data, list):
+        return tuple(build(item) for item in data)
+    return data
+
+
+def to_json(thing: Any) -> str:
+    """A description as JSON text, floats to the last digit."""
+    return json.dumps(describe(thing))
+
+
+def from_json(text: str) -> Any:
+    """The thing that a JSON text describes."""
+    try:
+        data = json.loads(text)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"a description must be JSON text: {error}") from None
+    return build(data)
+
+
+def write(path: str | os.PathLike[str], content: dict[str, Any]) -> None:
+    """One JSON file with format and checksum, whole or not at all: written beside, flushed, then renamed."""
+    body = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    text = json.dumps({"format": FORMAT, "sha256": _digest(body), "content": body})
+    target = Path(path)
+    handle, beside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, target)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
+
+
+def read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The content of a file that `write` wrote; anything else is refused by name."""
+    try:
+        outer = json.loads(Path(path).read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} must be a saved player; it is not text") from None
+    except ValueError:
+        raise ValueError(f"{path} must be a saved player; it is torn or not one (no valid JSON)") from None
+    if not (isinstance(outer, dict) and {"format", "sha256", "content"} == outer.keys()):
+        raise ValueError(f"{path} must be a saved player; it has no format, checksum and content")
+    if outer["format"] != FORMAT:
+        raise ValueError(f"{path} must have format {FORMAT}; got {outer['format']!r}")
+    body = outer["content"]
+    if not isinstance(body, str) or _digest(body) != outer["sha256"]:
+        raise ValueError(f"{path} was edited or damaged: its content does not match its checksum")
+    content: dict[str, Any] = json.loads(body)
+    return content
+
+
+def to_hex(array: NDArray[Any]) -> str:
+    """The bits of 8-byte numbers, little-endian: words of a random stream may be NaN patterns."""
+    return array.astype(array.dtype.newbyteorder("<")).tobytes().hex()
+
+
+def from_hex(text: str, kind: str = "f") -> Any:
+    """The numbers of `to_hex`; kind is "f" for floats and "i" for integers."""
+    return np.frombuffer(bytes.fromhex(text), dtype=f"<{kind}8").astype(f"{kind}8")
+
+
+def _digest(body: str) -> str:
+    return hashlib.sha256(f"{FORMAT}\n{body}".encode()).hexdigest()
+
+
+def _public(name: str) -> type[Any] | None:
+    """A description class of the package, by its public name."""
+    found = getattr(importlib.import_module("hannan"), name, None) if name.isidentifier() else None
+    return found if isinstance(found, type) and dataclasses.is_dataclass(found) else None
+
+
+def _class(name: Any) -> type[Any]:
+    found = (_registered.get(name) or _public(name)) if isinstance(name, str) else None
+    if found is None:
+        raise ValueError(
+            f"a description must name a class that is known; got {name!r}. If it is a law or learner of your "
+            "own, import it and call hannan.register(it) first"
+        )
+    return found

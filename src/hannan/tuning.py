@@ -1,0 +1,152 @@
+"""Tunings: the rules that set the scale. Which learner takes which is the learner's to say.
+
+Whatever the rule, what the compiled loop plays with is a `Schedule`,
+
+    scale_t = c sqrt(a + b t + d own_t),
+
+t the round about to be played (the first is 1), own_t the learner's own loss before it, losses in [0, 1].
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from hannan import refusals
+
+
+class Schedule(NamedTuple):
+    """scale_t = c sqrt(a + b t + d own_t).
+
+    >>> Schedule.constant(2.0).scale(round=9, own=4.0), Schedule(2.0, b=1.0).scale(round=9, own=4.0)
+    (2.0, 6.0)
+    """
+
+    c: float
+    a: float = 0.0
+    b: float = 0.0
+    d: float = 0.0
+
+    @classmethod
+    def constant(cls, scale: float) -> Schedule:
+        """The same scale in every round."""
+        return cls(scale, 1.0)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the scale never changes."""
+        return self.b == 0.0 and self.d == 0.0
+
+    def scale(self, round: int, own: float) -> float:
+        """The scale of a round, given the learner's own loss before it."""
+        return self.c * math.sqrt(self.a + self.b * round + self.d * own)
+
+    def __str__(self) -> str:
+        if self.is_constant:
+            return f"scale = {self.c * math.sqrt(self.a):.6g}"
+        if self.d == 0.0:
+            return f"scale_t = {self.c:.6g} sqrt(t)"
+        return f"scale_t = {self.c:.6g} sqrt(1 + own loss)"
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """A rule that sets the scale."""
+
+
+@dataclass(frozen=True)
+class Fixed(Tuning):
+    """scale_t = scale, chosen by hand.
+
+    >>> Fixed(2)
+    Fixed(scale=2.0)
+    """
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", refusals.positive(self.scale, "scale"))
+
+
+@dataclass(frozen=True)
+class Horizon(Tuning):
+    """A constant scale, the best for `rounds` rounds. Past them the bound is withheld."""
+
+    rounds: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rounds", refusals.count(self.rounds, "rounds"))
+
+
+@dataclass(frozen=True)
+class BestLoss(Tuning):
+    """A constant scale, the best while the best cumulative loss is at most `bound`.
+
+    `bound` is in the units of the losses (for gains: the best cumulative gain is at least `bound`).
+    `rounds` is needed by the log-barrier, and by losses whose range does not start at 0.
+    """
+
+    bound: float
+    rounds: int | None = None
+
+    def __post_init__(self) -> None:
+        bound = refusals.real(self.bound, "bound")
+        if bound <= 0.0 and self.rounds is None:
+            raise ValueError(f"BestLoss needs a bound > 0 (0 would tune to an infinite rate); got {self.bound!r}")
+        object.__setattr__(self, "bound", bound)
+        if self.rounds is not None:
+            object.__setattr__(self, "rounds", refusals.count(self.rounds, "rounds"))
+
+
+@dataclass(frozen=True)
+class Anytime(Tuning):
+    """scale_t = factor sqrt(t); by default the factor with the best proved bound, at every t at once."""
+
+    factor: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.factor is not None:
+            object.__setattr__(self, "factor", refusals.positive(self.factor, "factor"))
+
+
+@dataclass(frozen=True)
+class SelfConfident(Tuning):
+    """scale_t proportional to sqrt(1 + own loss so far): first-order, knowing nothing beforehand.
+
+    `rounds` is needed by the log-barrier only, whose range depends on it.
+    """
+
+    rounds: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.rounds is not None:
+            object.__setattr__(self, "rounds", refusals.count(self.rounds, "rounds"))
+
+
+class ClippedSchedule(NamedTuple):
+    """a_t = min(1/2, kappa (1 + own_t)^(-1/3)), rho_t = a_t/(K-1), scale_t = h (K-1)/(2 a_t^2)."""
+
+    kappa: float
+    rate: float
+    others: int
+
+    @property
+    def is_constant(self) -> bool:
+        """Never: the scale follows the learner's own loss."""
+        return False
+
+    def _a(self, own: float) -> float:
+        return min(0.5, self.kappa * math.pow(1.0 + own, -1.0 / 3.0))
+
+    def rho(self, own: float) -> float:
+        """The clipping threshold, given the learner's own loss before the round."""
+        return self._a(own) / self.others
+
+    def scale(self, round: int, own: float) -> float:
+        """The scale of a round, given the learner's own loss before it."""
+        return self.rate * self.others / (2.0 * self._a(own) ** 2)
+
+    def __str__(self) -> str:
+        scale = self.rate * self.others / 2.0
+        return f"a_t = min(1/2, {self.kappa:.6g} (1 + own loss)^(-1/3)), scale_t = {scale:.6g}/a_t^2"
