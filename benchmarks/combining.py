@@ -1,0 +1,85 @@
+"""`hn.combine` beside river's EWARegressor on the same rows, and at a million rows: medians of interleaved runs."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+import hannan as hn
+from hannan.data import sets
+
+
+def river_ewa(forecasts: Any, targets: Any, names: list[str]) -> tuple[float, Any]:
+    """(seconds, predictions) of EWARegressor over models that read one column each, as river's users write it."""
+    from river import base, ensemble
+
+    class Column(base.Regressor):
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def predict_one(self, x: dict[str, float]) -> float:
+            return x[self.name]
+
+        def learn_one(self, x: dict[str, float], y: float) -> None:
+            return None
+
+    rows = [dict(zip(names, row, strict=True)) for row in forecasts.tolist()]
+    model = ensemble.EWARegressor([Column(name) for name in names])
+    predictions = np.empty(len(rows))
+    began = time.perf_counter()
+    for t, (x, y) in enumerate(zip(rows, targets.tolist(), strict=True)):
+        predictions[t] = model.predict_one(x)
+        model.learn_one(x, y)
+    return time.perf_counter() - began, predictions
+
+
+def against_river(repeats: int = 5, rows: int = 17_184) -> dict[str, float]:
+    """Squared loss and time on electricity demand."""
+    table = sets.electricity()
+    names = [name for name in table if name.startswith("lag")]
+    forecasts = np.column_stack([table[name] for name in names])[:rows]
+    targets = table["y"][:rows]
+    frame = {name: forecasts[:, i] for i, name in enumerate(names)} | {"y": targets}
+    hn.combine(frame, "y", "squared")
+    ours, theirs = [], []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        told = hn.combine(frame, "y", "squared").forecast
+        ours.append(time.perf_counter() - began)
+        seconds, predictions = river_ewa(forecasts, targets, names)
+        theirs.append(seconds)
+    return {
+        "hannan loss": float(np.square(told - targets).sum()),
+        "river loss": float(np.square(predictions - targets).sum()),
+        "best expert": float(np.square(forecasts - targets[:, None]).sum(axis=0).min()),
+        "hannan us a row": 1e6 * float(np.median(ours)) / rows,
+        "river us a row": 1e6 * float(np.median(theirs)) / rows,
+        "river / hannan": float(np.median(theirs)) / float(np.median(ours)),
+    }
+
+
+def million(rows: int = 1_000_000, experts: int = 10) -> dict[str, float]:
+    """Seconds for a million rows by each kind of learner, weights of every row included."""
+    rng = np.random.default_rng(0)
+    forecasts = rng.random((rows, experts))
+    targets = 0.5 * forecasts[:, 3] + 0.5 * rng.random(rows)
+    from hannan.data.combining import Combiner
+    from hannan.data.point_losses import Absolute
+
+    names = [str(i) for i in range(experts)]
+    out = {}
+    for learner in (hn.AdaHedge(experts), hn.Experts(experts), hn.Experts(experts, hn.Entropy())):
+        Combiner(names, Absolute(), learner).answer(forecasts[:100], targets[:100])
+        began = time.perf_counter()
+        combiner = Combiner(names, Absolute(), learner)
+        for first in range(0, rows, 50_000):
+            combiner.answer(forecasts[first : first + 50_000], targets[first : first + 50_000], first=first + 1)
+        out[f"{learner!r}: seconds"] = time.perf_counter() - began
+    return out
+
+
+if __name__ == "__main__":
+    for name, value in {**against_river(), **million()}.items():
+        print(f"{name:<110} {value:.4g}")

@@ -1,0 +1,204 @@
+"""Whole games: `play(learner, losses, runs)` -> `Record`, compiled, in blocks of rounds, on any number of threads."""
+
+from __future__ import annotations
+
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from hannan import feeds, refusals
+from hannan.bandit_runners import BanditRunner, ExpertBanditRunner
+from hannan.checkpoints import Checkpoints
+from hannan.experts_runner import ExpertsRunner, NoisyRunner
+from hannan.progress import Progress
+from hannan.record import Record
+from hannan.runners import Runner
+
+#: A block of rounds is at most so many numbers, so that it stays in cache between runs, and takes about so
+#: long, so that Ctrl-C is prompt.
+BLOCK_NUMBERS = 1 << 19
+BLOCK_SECONDS = 0.03
+
+
+def play(
+    learner: Any,
+    losses: Any,
+    runs: int = 1,
+    seed: int = 0,
+    advice: Any = None,
+    threads: int | None = None,
+    keep: str = "checkpoints",
+    *,
+    rounds: int | None = None,
+    fictitious: bool = False,
+) -> Record:
+    """Play a learner against losses, `runs` times, and keep the record.
+
+    `losses`: (T, n), one sequence a run (runs, T, n), a memory map, `hn.adversaries.Bernoulli(means, T)` (drawn
+    inside), or an iterator of blocks (t, n); for `ExpertBandit`, n is the number of actions, and `advice` is
+    (T, experts) of whole numbers (uint8 is fastest) or (T, experts, actions) of distributions. Run r has the
+    stream (seed, r), so the record does not depend on `threads`; run 0 makes the moves of
+    `learner.start(seed)`. `keep="all"` keeps every round and the actions. `rounds` plays no more than so many.
+    `fictitious=True` (full information) plays at t what the learner plays at t + 1, the A+ of the key lemma.
+
+    >>> import numpy as np, hannan as hn
+    >>> losses = np.tile([0.25, 0.75], (1000, 1))
+    >>> record = play(hn.Experts(2, hn.Entropy(), hn.Horizon(1000)), losses, runs=4, seed=1)
+    >>> record.best_loss, record.regret.shape[0], bool(record.expected_regret[-1] < record.bound.value)
+    (250.0, 4, True)
+    """
+    began = time.perf_counter()
+    runs = refusals.count(runs, "runs")
+    seed = refusals.count(seed, "seed", least=0)
+    rounds = None if rounds is None else refusals.count(rounds, "rounds")
+    threads = _threads(threads)
+    if keep not in ("checkpoints", "all"):
+        raise ValueError(f'keep must be "checkpoints" or "all"; got {keep!r}')
+    if hasattr(learner, "play"):
+        # A learner whose losses are no table (functions on a convex set) plays its own games.
+        record: Record = learner.play(losses, runs=runs, seed=seed, threads=threads, keep=keep)
+        return record
+    if not hasattr(learner, "start"):
+        raise ValueError(f"learner must be a learner, with a method start; got {learner!r}")
+    program = learner.program() if hasattr(learner, "program") else _stranger(learner, losses)
+    if fictitious and (program.setting != "experts" or program.code < 0):
+        raise ValueError(f"the fictitious player needs a compiled learner that sees every loss; got {learner!r}")
+    advised = program.setting == "expert_bandit"
+    columns = program.actions if advised else program.n
+    feed = feeds.feed(losses, columns, runs, rounds, advice, program.n if advised else 0)
+    marks = Checkpoints(feed.rounds if feed.blocks is None else rounds, keep == "all")
+    if feed.blocks is not None:
+        marks = Checkpoints(None, keep == "all")
+    if keep == "all" and feed.rounds is not None and feed.blocks is None:
+        marks.columns = feed.rounds
+    runner = _runner(learner, program, feed, runs, seed, threads, marks, keep == "all", fictitious)
+    _run(runner, marks, threads)
+    if feed.taken == 0:
+        raise ValueError("losses must have at least one round; got none")
+    note = []
+    if fictitious:
+        note.append("fictitious player A+")
+    if rounds is not None and feed.taken < rounds:
+        note.append(f"{rounds} rounds were asked for and the losses ended after {feed.taken}")
+    return _record(learner, runner, marks, seed, threads, began, "; ".join(note))
+
+
+def _threads(threads: int | None) -> int:
+    if threads is not None:
+        return refusals.count(threads, "threads")
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return os.cpu_count() or 1
+
+
+def _stranger(learner: Any, losses: Any) -> Any:
+    """The program of a learner that is not of this package: what it says of itself, else what the losses say."""
+    n = getattr(learner, "n", None)
+    if n is None:
+        shape = np.shape(losses.means if hasattr(losses, "means") else losses)
+        n = shape[-1] if shape else 0
+    low, high = getattr(learner, "loss_range", (0.0, 1.0))
+    return SimpleNamespace(
+        setting=getattr(learner, "setting", "stranger"), n=n, actions=getattr(learner, "actions", n), code=-1,
+        low=float(low), high=float(high), gains=bool(getattr(learner, "gains", False)),
+    )  # fmt: skip
+
+
+def _runner(
+    learner: Any, program: Any, feed: Any, runs: int, seed: int, threads: int, marks: Checkpoints, everything: bool,
+    fictitious: bool,
+) -> Runner:  # fmt: skip
+    if program.code < 0:
+        from hannan.stepped import SteppedRunner
+
+        return SteppedRunner(learner, program, feed, runs, seed, marks, everything)
+    given = (program, feed, runs, seed, threads, marks, everything)
+    if getattr(learner, "own_noise", False):
+        return NoisyRunner(*given)
+    if program.setting == "experts":
+        return ExpertsRunner(*given, fictitious=fictitious)
+    return (ExpertBanditRunner if program.setting == "expert_bandit" else BanditRunner)(*given)
+
+
+def _run(runner: Runner, marks: Checkpoints, threads: int) -> None:
+    """Block after block, until the losses end; Ctrl-C ends after the block at hand and leaves no thread."""
+    feed = runner.feed
+    kinds = runner.runs if feed.per_run else 1
+    most = max(1, BLOCK_NUMBERS // max(1, feed.n))
+    if feed.steady:
+        most = 1 << 20
+    if feed.per_run:
+        most = max(1, 8 * BLOCK_NUMBERS // (feed.n * kinds))
+    if feed.steady and type(runner) is BanditRunner:
+        most = BLOCK_NUMBERS  # only the means are held, whatever the rounds
+    size = min(most, max(16, 50_000 // runner.runs))
+    with ExitStack() as stack:
+        progress = Progress(feed.rounds)
+        stack.callback(progress.close)
+        pool: ThreadPoolExecutor | None = None
+        while True:
+            began = time.perf_counter()
+            first = feed.taken
+            block = feed.take(size)
+            if block is None:
+                return
+            runner.make_room(marks.room(first, block.rounds), marks.columns)
+            jobs = runner.jobs(block, *marks.within(first, block.rounds))
+            if len(jobs) == 1 or threads == 1:
+                for job in jobs:
+                    job()
+            else:
+                if pool is None:
+                    pool = ThreadPoolExecutor(max_workers=threads)
+                    # On any way out, Ctrl-C included: what waits is dropped, what runs is a block at most.
+                    stack.callback(pool.shutdown, wait=True, cancel_futures=True)
+                for future in [pool.submit(job) for job in jobs]:
+                    future.result()
+            progress.update(feed.taken)
+            spent = time.perf_counter() - began
+            size = max(1, min(most, int(size * max(0.25, min(4.0, BLOCK_SECONDS / max(spent, 1e-9))))))
+
+
+def _record(
+    learner: Any, runner: Runner, marks: Checkpoints, seed: int, threads: int, began: float, note: str
+) -> Record:
+    """Curves at the checkpoints played, and at the very end; normalised losses become the user's units."""
+    program, played = runner.program, runner.feed.taken
+    at = marks.upto(played)
+    if isinstance(runner, BanditRunner):
+        runner.finish(at)
+    totals = runner.totals()
+    curves = {name: curve[..., : len(at)] for name, curve in runner.curves.items()}
+    if len(at) == 0 or at[-1] != played:
+        at = np.append(at, played)
+        curves = {name: np.concatenate([c, totals[name][:, None]], axis=1) for name, c in curves.items()}
+    width = program.high - program.low
+    best = totals["best"]
+    units = program.high * played - best * width if program.gains else program.low * played + best * width
+    least = runner.least_estimate()
+    expected = (curves["mean"] - curves["best"]) * width if "mean" in curves else None
+    if expected is not None and len(expected) == 1:
+        expected = expected[0]
+    return Record(
+        learner=repr(learner),
+        setting=program.setting,
+        rounds=played,
+        runs=runner.runs,
+        seed=seed,
+        checkpoints=at,
+        regret=(curves["own"] - curves["best"]) * width,
+        best_loss=float(units[0]) if len(units) == 1 else units,
+        counts=runner.counts,
+        seconds=time.perf_counter() - began,
+        threads=threads,
+        actions=np.concatenate(runner.moves, axis=1) if runner.moves else None,
+        expected_regret=expected,
+        estimated_regret=None if least is None else (totals["own"] - least) * width,
+        note=note,
+        source=learner,
+    )

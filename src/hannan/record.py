@@ -1,0 +1,213 @@
+"""What a game left behind: curves of regret with their uncertainty, counts, bound, time; saved and plotted."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hannan import refusals
+from hannan.bounds import Bound
+from hannan.refusals import Array
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Record:
+    """Regret_t = own loss - loss of the best arm (expert) of the first t rounds, in the units of the losses.
+
+    `regret` has shape (runs, checkpoints), `checkpoints` the rounds they stand at. The comparator of Bernoulli
+    means is the best mean. `expected_regret` (full information) charges <p_t, l_t> in place of the draw;
+    `estimated_regret` (bandits) is own loss - min Lhat at the end of each run: its expectation is at least the
+    expected regret; it is no bound on a run.
+    """
+
+    learner: str
+    setting: str
+    rounds: int
+    runs: int
+    seed: int
+    checkpoints: NDArray[np.int64]
+    regret: Array
+    best_loss: float | Array
+    counts: NDArray[np.int64]
+    seconds: float
+    threads: int
+    actions: NDArray[np.int32] | None = None
+    expected_regret: Array | None = None
+    estimated_regret: Array | None = None
+    note: str = ""
+    #: The learner itself, for its bound; a loaded record has what was written down instead.
+    source: Any = field(default=None, compare=False)
+    written: dict[str, Any] | None = field(default=None, compare=False)
+
+    @property
+    def mean_regret(self) -> Array:
+        """The mean over runs, at each checkpoint."""
+        return np.asarray(self.regret.mean(axis=0))
+
+    @property
+    def rounds_per_second(self) -> float:
+        """Rounds of all runs together, a second."""
+        return self.rounds * self.runs / self.seconds if self.seconds > 0.0 else math.inf
+
+    def interval(self, level: float = 0.95, method: str = "t") -> tuple[Array, Array]:
+        """(low, high) around `mean_regret` at each checkpoint.
+
+        method="t": mean -+ t_{runs-1} sd/sqrt(runs), exact for normal runs; "bootstrap": percentiles of 2,000
+        resampled means, drawn with the record's seed. Needs two runs.
+        """
+        level = refusals.between(level, 0.0, 1.0, "level", "()")
+        if self.runs < 2:
+            raise ValueError(f"an interval needs at least 2 runs; got {self.runs}")
+        if method == "t":
+            from scipy.special import stdtrit
+
+            half = stdtrit(self.runs - 1, 0.5 + level / 2) * self.regret.std(axis=0, ddof=1) / math.sqrt(self.runs)
+            return self.mean_regret - half, self.mean_regret + half
+        if method == "bootstrap":
+            rng = np.random.default_rng(self.seed)
+            weights = rng.multinomial(self.runs, np.full(self.runs, 1.0 / self.runs), size=2000) / self.runs
+            means = weights @ self.regret
+            low, high = np.quantile(means, [0.5 - level / 2, 0.5 + level / 2], axis=0)
+            return low, high
+        raise ValueError(f'method must be "t" or "bootstrap"; got {method!r}')
+
+    # The bound
+
+    @cached_property
+    def _bound(self) -> tuple[Bound | None, str]:
+        if self.written is not None:
+            told = self.written["bound"]
+            return (None if told is None else Bound(**told)), self.written["withheld"]
+        return self._bound_at(self.rounds, float(np.max(self.best_loss)), float(np.min(self.best_loss)))
+
+    def _bound_at(self, rounds: int, most: float, least: float) -> tuple[Bound | None, str]:
+        asked = getattr(self.source, "bound", None)
+        if asked is None:
+            return None, f"{self.learner} gives no bound"
+        if "fictitious" in self.note:
+            return None, "the fictitious player sees the losses before it plays: the learner's bound is not its own"
+        best = least if getattr(self.source, "gains", False) else most
+        try:
+            bound: Bound = asked(rounds=rounds, best_loss=best)
+        except ValueError as reason:
+            return None, str(reason)
+        return bound, ""
+
+    @property
+    def bound(self) -> Bound | None:
+        """The learner's bound on the expected regret of the whole game; None where it is withheld."""
+        return self._bound[0]
+
+    @property
+    def bound_withheld(self) -> str:
+        """Why there is no bound; empty where there is one."""
+        return self._bound[1]
+
+    # Out
+
+    def __repr__(self) -> str:
+        runs = f"{self.runs} run" + ("s" if self.runs > 1 else "")
+        lines = [f"{self.learner}: {runs} of {self.rounds} rounds, seed {self.seed}"]
+        last = f"{self.mean_regret[-1]:.6g}"
+        if self.runs > 1:
+            low, high = self.interval()
+            last += f"  (95% t interval {low[-1]:.6g} .. {high[-1]:.6g})"
+        lines.append(f"  regret       {last}")
+        if self.expected_regret is not None:
+            lines.append(f"  expected     {float(self.expected_regret[..., -1].mean()):.6g}")
+        if self.estimated_regret is not None:
+            lines.append(f"  estimated    {float(self.estimated_regret.mean()):.6g}  (own loss - min Lhat)")
+        lines.append(f"  best loss    {float(np.mean(self.best_loss)):.6g}")
+        if self.bound is not None:
+            lines.append(f"  bound        {self.bound.value:.6g}  ({self.bound.source})")
+        else:
+            lines.append(f"  bound        withheld: {self.bound_withheld}")
+        lines.append(f"  time         {self.seconds:.3g} s, {self.rounds_per_second:.3g} rounds a second")
+        if self.note:
+            lines.append(f"  note         {self.note}")
+        return "\n".join(lines)
+
+    def to_frame(self) -> Any:
+        """A pandas (else polars) frame with columns run, round, regret."""
+        columns = {
+            "run": np.repeat(np.arange(self.runs), len(self.checkpoints)),
+            "round": np.tile(self.checkpoints, self.runs),
+            "regret": self.regret.reshape(-1),
+        }
+        try:
+            import pandas
+
+            return pandas.DataFrame(columns)
+        except ImportError:
+            pass
+        try:
+            import polars
+        except ImportError:
+            raise ModuleNotFoundError("to_frame needs pandas or polars: install one of them") from None
+        return polars.DataFrame(columns)
+
+    def plot(self, log: bool = False, level: float = 0.95) -> Any:
+        """An Altair chart: the mean, its interval and the bound; `log=True` for logarithmic axes."""
+        from hannan.regret_chart import regret_chart
+
+        return regret_chart(self, log, level)
+
+    def bound_curve(self, points: int = 40) -> tuple[NDArray[np.int64], Array]:
+        """The bound for games of t rounds, t among the checkpoints; as if the best loss were all of t."""
+        if self.source is None or self.bound is None:
+            value = [] if self.bound is None else [self.bound.value]
+            return self.checkpoints[-1:][: len(value)], np.array(value)
+        chosen = np.unique(np.linspace(0, len(self.checkpoints) - 1, points).astype(int))
+        kept, values = [], []
+        for t in self.checkpoints[chosen]:
+            try:
+                values.append(float(self.source.bound(rounds=int(t)).value))
+            except ValueError:
+                continue
+            kept.append(int(t))
+        return np.array(kept, dtype=np.int64), np.array(values)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write one .npz file: arrays, and JSON for the rest; nothing in it is ever run."""
+        arrays = {name: getattr(self, name) for name in _ARRAYS if getattr(self, name) is not None}
+        about = {name: getattr(self, name) for name in _PLAIN}
+        about["format"] = FORMAT
+        about["scalar_best"] = np.ndim(self.best_loss) == 0
+        about["withheld"] = self.bound_withheld
+        about["bound"] = None if self.bound is None else asdict(self.bound)
+        text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+        with open(path, "wb") as file:
+            np.savez_compressed(file, about=text, **arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Record:
+        """The record that `save` wrote."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                about = json.loads(bytes(file["about"]).decode())
+                if about["format"] != FORMAT:
+                    raise ValueError(f"its format must be {FORMAT}; got {about['format']!r}")
+                arrays = {name: file[name] for name in _ARRAYS if name in file.files}
+            fields: dict[str, Any] = {name: about[name] for name in _PLAIN} | arrays
+            if about["scalar_best"]:
+                fields["best_loss"] = float(fields["best_loss"])
+            return cls(**fields, written={"bound": about["bound"], "withheld": about["withheld"]})
+        except FileNotFoundError:
+            raise
+        except Exception as error:
+            raise ValueError(f"{os.fspath(path)} must be a record written by Record.save; got {error}") from error
+
+
+_PLAIN = ("learner", "setting", "rounds", "runs", "seed", "seconds", "threads", "note")
+_ARRAYS = (
+    "checkpoints", "regret", "best_loss", "counts", "actions", "expected_regret", "estimated_regret",
+)  # fmt: skip
