@@ -1,0 +1,349 @@
+"""The perturbed leader of a convex game: the losses seen, the compiled solver's state, and the argmin.
+
+On a ball, a box and a simplex everything happens in compiled code; a polytope is served here, by linear
+programs for linear losses and by Newton steps within the polytope for the others.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hannan import saving
+from hannan.domains import Domain, Polytope, Simplex, least_distance
+from hannan.losses import Logistic, Loss, RankOne, SmoothedHinge
+from hannan.refusals import Array
+
+if TYPE_CHECKING:
+    from hannan.kernels.convex import Rules
+
+LINEAR, SQUARED, OWN = 0, 1, 5
+_CALLBACK = ctypes.CFUNCTYPE(
+    ctypes.c_double,
+    ctypes.POINTER(ctypes.c_double),
+    ctypes.c_int64,
+    ctypes.c_int64,
+    ctypes.c_double,
+    ctypes.c_int64,
+)
+
+
+class NotConverged(ArithmeticError):
+    """The solver did not reach the argmin; no move was made."""
+
+
+def columns(loss: Loss) -> tuple[int, Array, Array]:
+    """(code of phi, z, y) as the kernels take them: one row a loss, labels folded into z."""
+    z = np.atleast_2d(loss.z)
+    if isinstance(loss, (Logistic, SmoothedHinge)):
+        return loss.kernel_code, z * np.atleast_1d(loss.y)[:, None], np.zeros(len(z))
+    y = np.atleast_1d(getattr(loss, "y", np.zeros(len(z))))
+    return loss.kernel_code, np.ascontiguousarray(z), np.ascontiguousarray(y, dtype=np.float64)
+
+
+class Leader:
+    """argmin_X G(x) + <b, x>: `act` draws b and moves (by the rules), `observe` adds a loss to G."""
+
+    def __init__(self, domain: Domain, rules: Rules | None = None, seed: int = 0, run: int = 0) -> None:
+        from hannan.kernels import convex, convex_sets, streams
+
+        self.domain, self.rules, d = domain, rules, domain.d
+        low, high = domain.box
+        if isinstance(domain, Simplex):
+            low, high = np.zeros(d), np.full(d, np.inf)
+        self.region = convex_sets.Region(domain.kernel_code, domain.center, domain.radius, low, high)
+        self.state = np.zeros(convex.HEADER + 3 * d)
+        self.state[convex.STREAM : convex.STREAM + 4].view(np.uint64)[:] = streams.words(seed, run)
+        self.model = convex.new_model(d)
+        self._q, self._Q, self._count = np.zeros(d), np.zeros((0, 0)), np.zeros(2, dtype=np.int64)
+        self._Z, self._y = np.zeros((d, 16)), np.zeros(16)
+        self._family, self._parameter = LINEAR, 0.0
+        self._targets = 0.0  # sum of y^2/2 of the squared losses
+        self._own: RankOne | None = None
+        self._callback: Any = None
+        self._error: BaseException | None = None
+
+    # Compiled code is imported when it is needed, and is no part of a leader's state.
+
+    @property
+    def _convex(self) -> Any:
+        from hannan.kernels import convex
+
+        return convex
+
+    @property
+    def _sums(self) -> Any:
+        from hannan.kernels import convex_sums
+
+        return convex_sums
+
+    # What was seen
+
+    @property
+    def curved(self) -> int:
+        """How many losses were not linear."""
+        return int(self._count.sum())
+
+    @property
+    def sums(self) -> Any:
+        """The losses seen, as the kernels take them."""
+        address = 0 if self._callback is None else ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+        return self._sums.Losses(
+            self._family, self._parameter, address, self._Z, self._y, self._q, self._Q, self._count
+        )
+
+    def prepare(self, loss: Loss, more: int = 1) -> None:
+        """Make room for `more` losses of a kind, or refuse the kind."""
+        code = loss.kernel_code
+        if code == SQUARED and not self._Q.size:
+            self._Q = np.zeros((self.domain.d, self.domain.d))
+        if code in (LINEAR, SQUARED):
+            return
+        parameter = float(getattr(loss, "parameter", 0.0))
+        own = loss if isinstance(loss, RankOne) else None
+        if self._family == LINEAR:
+            self._family, self._parameter, self._own = code, parameter, own
+            self._callback = None if own is None else _CALLBACK(self._slopes)
+        same = own is None or (self._own is not None and own.derivative is self._own.derivative)
+        if (code, parameter) != (self._family, self._parameter) or not same:
+            raise ValueError(
+                "one player takes one kind of loss that is neither linear nor squared; "
+                f"got {type(loss).__name__} after another"
+            )
+        needed = int(self._count[0]) + more
+        if needed > self._y.size:
+            size = max(2 * self._y.size, needed)
+            Z, y = np.zeros((self.domain.d, size)), np.zeros(size)
+            Z[:, : self._y.size], y[: self._y.size] = self._Z, self._y
+            self._Z, self._y = Z, y
+
+    def _slopes(self, buffer: Any, size: int, m: int, _: float, curved: int) -> float:
+        """phi' (and phi'') of a user's own phi at a block of margins; NaN tells the kernel of an exception."""
+        block = self._sums.BLOCK
+        work = np.ctypeslib.as_array(buffer, (size,))
+        u = work[:m].copy()
+        own = self._own
+        assert own is not None
+        try:
+            work[block : block + m] = own.slope(u)
+            if curved:
+                work[2 * block : 2 * block + m] = own.bend(u)
+        except BaseException as error:
+            self._error = error
+            return float("nan")
+        return 0.0 if np.isfinite(work[block : block + m]).all() else float("nan")
+
+    # Moves
+
+    def act(self) -> tuple[Array, float]:
+        """Draw the round's noise and move: (x, the largest distance from the exact argmin)."""
+        if self.domain.kernel_code < 0:
+            return self._act_in_polytope()
+        none, row = np.zeros(0), np.zeros((1, self.domain.d))
+        status = self._convex.curved_game(
+            self.rules, self.region, self.sums, self.state, self.model, 0,
+            row, row[0], none.astype(np.int64), none, row[:0], False,
+        )  # fmt: skip
+        distance = float(self.state[self._convex.LAST])
+        self.judge(status, distance)
+        return self.move.copy(), distance
+
+    @property
+    def move(self) -> Array:
+        """The last move, a view."""
+        return self.state[self._convex.HEADER : self._convex.HEADER + self.domain.d]
+
+    def play(self, losses: Loss) -> Array:
+        """Move and observe through a sequence of losses: the moves."""
+        code, z, y = columns(losses)
+        moves = np.zeros(z.shape)
+        if self.domain.kernel_code < 0:
+            for t, loss in enumerate(losses):
+                moves[t], _ = self.act()
+                self.observe(moves[t], loss)
+            return moves
+        self.prepare(losses, len(z))
+        if code == SQUARED:
+            self._targets += 0.5 * float(y @ y)
+        none = np.zeros(0)
+        status = self._convex.curved_game(
+            self.rules, self.region, self.sums, self.state, self.model, code, z, y, none.astype(np.int64), none,
+            moves, True,
+        )  # fmt: skip
+        self.judge(status, float(self.state[self._convex.LAST]))
+        return moves
+
+    def observe(self, x: Array, loss: Loss) -> float:
+        """Add a loss to the sum, and its value at x to the player's own loss."""
+        code, z, y = columns(loss)
+        self.prepare(loss)
+        if isinstance(loss, RankOne):
+            y = np.atleast_1d(loss.value(x))
+        if code == SQUARED:
+            self._targets += 0.5 * float(y[0]) ** 2
+        return float(self._convex.observe_once(self.sums, self.state, x, code, z[0], float(y[0])))
+
+    def absorb(self, losses: Loss) -> None:
+        """Add a sequence of losses to the sum, and to nothing else."""
+        code, z, y = columns(losses)
+        self.prepare(losses, len(z))
+        for row, target in zip(z, y, strict=True):
+            if code == SQUARED:
+                self._targets += 0.5 * float(target) ** 2
+            self._convex.include_once(self.sums, code, row, float(target))
+
+    def minimise(self, noise: Array, ridge: float, tolerance: float, start: Array | None = None) -> tuple[Array, float]:
+        """(argmin_X G + <noise, x> + (ridge/2)||x - center||^2, its residual); apart from the game's state."""
+        if self.curved == 0 and ridge == 0.0:
+            return self.domain.argmin(self._q + noise), 0.0
+        x = np.array(self.domain.center if start is None else start)
+        if self.domain.kernel_code < 0:
+            return self._newton(x, noise, ridge, tolerance)
+        model, state = self._convex.new_model(self.domain.d), np.zeros(self._convex.HEADER)
+        status, left = self._convex.leader(self.region, self.sums, ridge, tolerance, noise, x, state, model)
+        self.judge(status, left)
+        return x, float(left)
+
+    # Hindsight
+
+    @property
+    def linear(self) -> Array:
+        """The sum of the linear losses (and of the linear parts of the squared ones)."""
+        return self._q
+
+    def hindsight_ridge(self) -> tuple[float, float]:
+        """(ridge, tolerance) without noise: as small as the solver can do; the gap that is left is measured."""
+        size = float(self.curved) + float(np.abs(self._q).sum()) + float(np.abs(self._Q).sum())
+        return (1e-11 * size, 1e-11 * size) if self.domain.kernel_code >= 0 else (1e-6 * size, 1e-9 * size)
+
+    def slope(self, x: Array) -> Array:
+        """grad G(x), without ridge."""
+        g, d = np.zeros(self.domain.d), self.domain.d
+        if not self._sums.gradient(
+            self.sums, self.domain.center, 0.0, np.zeros(d), x, g, np.zeros(3 * self._sums.BLOCK)
+        ):
+            self.judge(self._convex.FAILED, np.inf)
+        return g
+
+    def value(self, x: Array) -> float:
+        """G(x), without ridge and without the user's own losses; squared ones include their targets."""
+        return float(self._sums.value(self.sums, x)) + self._targets
+
+    def judge(self, status: int, left: float) -> None:
+        """Raise unless a move is fine."""
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+        if status == self._convex.FAILED:
+            raise ValueError("phi' must be finite on the domain; the derivative given is not")
+        if status != self._convex.FINE:
+            raise NotConverged(f"the solver must converge to make a move; it is {left:.3g} from the argmin")
+
+    # Saving
+
+    def content(self) -> dict[str, Any]:
+        """Everything that is needed to go on later, bit for bit, as JSON data."""
+        n = int(self._count[0])
+        arrays = {name: getattr(self, name) for name in ("_q", "_Q", "state")} | {
+            "_Z": self._Z[:, :n],
+            "_y": self._y[:n],
+            **{name: getattr(self.model, name) for name in ("H", "diagonal", "beside", "mirrors")},
+        }
+        return {
+            "kind": [self._family, self._count.tolist()],
+            "numbers": saving.to_hex(np.array([self._parameter, self._targets])),
+            "arrays": {name: saving.to_hex(np.ascontiguousarray(array)) for name, array in arrays.items()},
+        }
+
+    def resume(self, content: dict[str, Any]) -> None:
+        """Go on from `content`."""
+        arrays = {name: saving.from_hex(text) for name, text in content["arrays"].items()}
+        d = self.domain.d
+        self._family, count = int(content["kind"][0]), content["kind"][1]
+        self._count[:] = count
+        self._parameter, self._targets = map(float, saving.from_hex(content["numbers"]))
+        self.state.view(np.uint64)[:] = arrays["state"].view(np.uint64)
+        self._q = arrays["_q"]
+        if arrays["_Q"].size:
+            self._Q = arrays["_Q"].reshape(d, d)
+        self._Z, self._y = np.ascontiguousarray(arrays["_Z"].reshape(d, -1)), arrays["_y"]
+        for name in ("H", "diagonal", "beside", "mirrors"):
+            kept = getattr(self.model, name)
+            kept[...] = arrays[name].reshape(kept.shape)
+
+    # Polytopes
+
+    def _act_in_polytope(self) -> tuple[Array, float]:
+        convex, d, state = self._convex, self.domain.d, self.state
+        convex.perturb_once(self.rules, state, d)
+        noise = state[convex.HEADER + 2 * d :]
+        ridge = convex.ridge_of(self.rules, self.curved, state[convex.SCALE])
+        if ridge == 0.0:
+            self.move[:] = self.domain.argmin(self._q + noise)
+            return self.move.copy(), 0.0
+        state[convex.RIDGE] = ridge
+        start = self.domain.argmin(self._q + noise)
+        assert self.rules is not None
+        x, left = self._newton(start, noise, ridge, self.rules.accuracy * ridge)
+        self.move[:] = x
+        state[convex.DISTANCE] += left / ridge
+        state[convex.FARTHEST] = max(state[convex.FARTHEST], left / ridge)
+        return x.copy(), left / ridge
+
+    def _newton(self, x: Array, noise: Array, ridge: float, tolerance: float) -> tuple[Array, float]:
+        """Newton steps in the polytope: each minimises the quadratic model there, by least distance."""
+        domain = self.domain
+        assert isinstance(domain, Polytope)
+        A, b = domain.rows
+        d, work = domain.d, np.zeros(3 * self._sums.BLOCK)
+        g, H = np.zeros(d), np.zeros((d, d))
+        x = domain.project(x)
+        left = np.inf
+        for _ in range(100):
+            self._sums.gradient(self.sums, domain.center, ridge, noise, x, g, work)
+            left = _cone_residual(A, b, x, g)
+            if left <= tolerance:
+                return x, left
+            self._sums.hessian(self.sums, ridge, x, H, work)
+            root = np.linalg.cholesky(H).T
+            # p = root^-1 (v - root^-T g): the model is ||v||^2/2, and A(x + p) <= b is a constraint on v.
+            inverse = np.linalg.solve(root, np.eye(d))
+            newton = -inverse @ (inverse.T @ g)
+            step = newton + inverse @ least_distance(-A @ inverse, A @ (x + newton) - b)
+            step = _polished(A, b, x, g, H, step)
+            share, slope = 1.0, float(g @ step)
+            rounding = 1e-14 * float(np.linalg.norm(g) * (np.linalg.norm(x) + np.linalg.norm(step)))
+            while share > 1e-12:
+                self._sums.gradient(self.sums, domain.center, ridge, noise, x + share * step, g, work)
+                if float(g @ step) <= 0.1 * abs(slope) + rounding:
+                    break
+                share *= 0.5
+            x = x + share * step
+        raise NotConverged(f"the solver must converge to make a move; its residual is {left:.3g}")
+
+
+def _polished(A: Array, b: Array, x: Array, g: Array, H: Array, step: Array) -> Array:
+    """The same step to the last digits: the model's minimum on the constraints that it meets, if they are right."""
+    met = A @ (x + step) >= b - 1e-8 * (1.0 + np.abs(b))
+    m, d = int(met.sum()), len(x)
+    system = np.block([[H, A[met].T], [A[met], np.zeros((m, m))]])
+    answer = np.linalg.lstsq(system, np.concatenate([-g, b[met] - A[met] @ x]), rcond=None)[0]
+    inside = (A @ (x + answer[:d]) <= b + 1e-12 * (1.0 + np.abs(b))).all()
+    right = (answer[d:] >= -1e-9 * (1.0 + float(np.abs(g).max()))).all()
+    return answer[:d] if inside and right else step
+
+
+def _cone_residual(A: Array, b: Array, x: Array, g: Array) -> float:
+    """min ||g + A'w|| over w >= 0 on the constraints that are active at x."""
+    from scipy.optimize import nnls
+
+    size = 1.0 + np.abs(b)
+    active = A @ x >= b - 1e-9 * size
+    if not active.any():
+        return float(np.linalg.norm(g))
+    rows = A[active][nnls(A[active].T, -g)[0] > 0.0]
+    # The weights once more, by orthogonal factors: the last digits of the residual are at stake.
+    weights = np.maximum(np.linalg.lstsq(rows.T, -g, rcond=None)[0], 0.0) if len(rows) else np.zeros(0)
+    return float(np.linalg.norm(g + rows.T @ weights))

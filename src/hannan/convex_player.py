@@ -1,0 +1,252 @@
+"""A convex learner at play: points out, losses in."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hannan import refusals, saving
+from hannan.bounds import Bound
+from hannan.certificate import Certificate
+from hannan.convex_leader import Leader
+from hannan.hindsight import best_in_hindsight
+from hannan.losses import Loss, RankOne
+from hannan.noise import GammaNoise, Shape
+from hannan.refusals import Array
+
+if TYPE_CHECKING:
+    from hannan.learners.convex import Convex
+
+
+class Point(NamedTuple):
+    """The ticket of one move in a convex set, and `distance`: how far at most it is from the exact argmin."""
+
+    player: str
+    round: int
+    action: tuple[float, ...]
+    distance: float
+
+
+@dataclass(frozen=True)
+class ConvexCertificate(Certificate):
+    """A certificate whose moves were solved for: `solver_cost` = (ridge/2) r^2 + lipschitz * sum of distances.
+
+    It is in the bound. `farthest` is the largest distance of a move from its exact argmin.
+    """
+
+    farthest: float = 0.0
+    solver_cost: float = 0.0
+    privacy: str = ""
+
+    def rows(self) -> list[tuple[str, str]]:
+        kept = [row for row in super().rows() if row[0] != "stability" or self.claimed_rate is not None]
+        if self.solver_cost > 0.0:
+            kept.append(("solver", f"costs {self.solver_cost:.3g}, in the bound; moves within {self.farthest:.3g}"))
+        return [*kept, ("privacy", self.privacy)] if self.privacy else kept
+
+
+class ConvexPlayer:
+    """`act()` draws noise and moves; `observe(move, loss)` adds the loss function, whenever it comes.
+
+    Not thread-safe: guard it with a lock of your own.
+
+    >>> from hannan.domains import Ball
+    >>> from hannan.learners.convex import Convex
+    >>> from hannan.losses import Logistic
+    >>> player = Convex(Ball(2), lipschitz=1.0, loss_bound=2.0).start(seed=0)
+    >>> player.observe(player.act(), Logistic([0.6, 0.8], 1))
+    >>> move = player.act()
+    >>> len(move.action), move.distance < 1e-7
+    (2, True)
+    """
+
+    def __init__(self, learner: Convex, seed: int, name: str | None = None) -> None:
+        self.learner = learner
+        self.seed = refusals.count(seed, "seed", least=0)
+        self.id = uuid.uuid4().hex[:16] if name is None else str(name)
+        self._leader = Leader(learner.domain, learner.rules(), self.seed)
+        self._open: dict[int, Point] = {}
+        self._round = self._settled = self._forgotten = self._largest_delay = 0
+        self._level = 0.0
+        self._shape: Shape = "linear"
+        self._seen: list[Loss] = []
+
+    def __repr__(self) -> str:
+        return f"<player {self.id} of {self.learner!r}, {self._settled} rounds settled, {len(self._open)} open>"
+
+    @property
+    def open_moves(self) -> tuple[Point, ...]:
+        """The tickets whose loss has not come yet."""
+        return tuple(self._open.values())
+
+    @property
+    def round(self) -> int:
+        """How many moves were drawn."""
+        return self._round
+
+    def distribution(self) -> Array:
+        """Not offered: the move has a density, or atoms where the domain is flat, and no list of probabilities."""
+        raise ValueError("a convex player has no distribution over finitely many actions; audit measures its law")
+
+    def act(self) -> Point:
+        """Draw the round's noise and move to the perturbed leader."""
+        before = self._leader.state.copy()
+        try:
+            x, distance = self._leader.act()
+        except BaseException:
+            self._leader.state[:] = before
+            raise
+        self._round += 1
+        self._largest_delay = max(self._largest_delay, len(self._open))
+        move = Point(self.id, self._round, tuple(x.tolist()), distance)
+        self._open[self._round] = move
+        return move
+
+    def observe(self, move: Point, loss: Loss) -> None:
+        """Settle a move with its loss function. A bad loss or ticket is refused and changes nothing."""
+        self._ticket(move)
+        loss = self.learner.admit(loss)
+        if loss.is_sequence:
+            raise ValueError(f"the loss of a move must be one loss; got a sequence of {len(loss)}")
+        self._leader.observe(np.array(move.action), loss)
+        if isinstance(self.learner.noise, GammaNoise):
+            steepest = float(loss.lipschitz(self.learner.domain))
+            self._level = max(self._level, steepest / self.learner.schedule().scale(1, 0.0))
+        self._shape = wider(self._shape, loss.shape)
+        if isinstance(loss, RankOne):
+            self._seen.append(loss)
+        del self._open[move.round]
+        self._settled += 1
+
+    def through(self, losses: Loss) -> Array:
+        """Act and observe through a sequence of losses, in compiled code: the moves, shape (T, d)."""
+        losses = self.learner.admit(losses)
+        if self._open or isinstance(losses, RankOne) or not losses.is_sequence:
+            raise ValueError("through takes a sequence of the package's losses, and no move may be open")
+        moves = self._leader.play(losses)
+        if isinstance(self.learner.noise, GammaNoise):
+            steepest = float(np.max(losses.lipschitz(self.learner.domain), initial=0.0))
+            self._level = max(self._level, steepest / self.learner.schedule().scale(1, 0.0))
+        self._shape = wider(self._shape, losses.shape)
+        self._round += len(losses)
+        self._settled += len(losses)
+        return moves
+
+    def leader(self) -> Array:
+        """The leader without noise: the best point for the losses so far."""
+        return self._leader.minimise(np.zeros(self.learner.domain.d), *self._leader.hindsight_ridge())[0]
+
+    def forget(self, move: Point) -> None:
+        """Close a move whose loss will never come. The bound is withheld from then on."""
+        self._ticket(move)
+        del self._open[move.round]
+        self._forgotten += 1
+
+    def _ticket(self, move: Any) -> None:
+        if not isinstance(move, tuple) or len(move) != 4:
+            raise ValueError(f"a move must be a Point that act() returned; got {move!r}")
+        player, number = move[0], move[1]
+        if player != self.id:
+            raise ValueError(f"a move must be of this player, {self.id!r}; got one of {player!r}")
+        found = self._open.get(number)
+        if found is None and isinstance(number, int) and 1 <= number <= self._round:
+            raise ValueError(f"a move must be open; that of round {number} is settled or forgotten already")
+        if found is None:
+            raise ValueError(f"a move must be of a round that was played; got round {number!r}")
+        if found != move:
+            raise ValueError(f"a move must be as act() returned it, {found}; got {move}")
+
+    # Certificates
+
+    def certificate(self) -> ConvexCertificate:
+        """What the player may say of itself now."""
+        from hannan.kernels.convex import DISTANCE, FARTHEST, OWN_LOSS, RIDGE
+
+        learner, state = self.learner, self._leader.state
+        own, best = float(state[OWN_LOSS]), best_in_hindsight(self._leader, self._seen)
+        cost = learner.solver_cost(float(state[RIDGE]), float(state[DISTANCE]))
+        bound, withheld = self._bound(best, cost)
+        gamma = isinstance(learner.noise, GammaNoise)
+        return ConvexCertificate(
+            learner=repr(learner),
+            rounds=self._settled,
+            open_moves=len(self._open),
+            forgotten=self._forgotten,
+            largest_delay=self._largest_delay,
+            bound=bound,
+            withheld=withheld,
+            own_loss=own,
+            best_loss=best,
+            regret=own - best,
+            identity={},
+            estimated_regret=None,
+            gamma=1.0,
+            realised_level=self._level,
+            claimed_rate=learner.lipschitz / learner.schedule().scale(1, 0.0) if gamma else None,
+            farthest=float(state[FARTHEST]),
+            solver_cost=cost,
+            privacy=self._private(),
+        )
+
+    def _bound(self, best: float, cost: float) -> tuple[Bound | None, str]:
+        if self._forgotten:
+            return None, f"{self._forgotten} moves were forgotten, perhaps for what they were"
+        if self._largest_delay:
+            return None, "a move was open while another was drawn, and no delay bound applies"
+        shape = wider(self._shape, "linear")
+        try:
+            return self.learner.bounded(self._settled, max(best, 0.0), bias=cost, shape=shape), ""
+        except ValueError as reason:
+            return None, str(reason)
+
+    def _private(self) -> str:
+        if self.learner.guarantee != "privacy":
+            return ""
+        try:
+            said = self.learner.privacy()
+        except ValueError as reason:
+            return f"withheld: {reason}"
+        return f"epsilon = {said.epsilon:.6g}, delta = {said.delta:g}, one observation and one move ({said.source})"
+
+    # Saving
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the player to one file, whole or not at all; `hannan.load(path)` resumes it bit for bit."""
+        if self._seen:
+            raise ValueError("a saved player must have losses of the package; a file cannot hold functions of your own")
+        content = {
+            "kind": "player",
+            "learner": saving.describe(self.learner),
+            "seed": str(self.seed),
+            "id": self.id,
+            "counts": [self._round, self._settled, self._forgotten, self._largest_delay],
+            "level": saving.to_hex(np.array([self._level])),
+            "shape": self._shape,
+            "open": [[move.round, saving.to_hex(np.array([*move.action, move.distance]))] for move in self.open_moves],
+            "leader": self._leader.content(),
+        }
+        saving.write(path, content)
+
+    def _resume(self, content: dict[str, Any]) -> None:
+        self._round, self._settled, self._forgotten, self._largest_delay = map(int, content["counts"])
+        self._level = float(saving.from_hex(content["level"])[0])
+        self._shape = content["shape"]
+        for number, numbers in content["open"]:
+            *action, distance = saving.from_hex(numbers).tolist()
+            self._open[int(number)] = Point(self.id, int(number), tuple(action), distance)
+        self._leader.resume(content["leader"])
+
+
+def wider(first: Shape, second: Shape) -> Shape:
+    """The shape that covers both.
+
+    >>> wider("linear", "one-signed")
+    'one-signed'
+    """
+    from hannan.noise import SHAPES
+
+    return max(first, second, key=SHAPES.index)

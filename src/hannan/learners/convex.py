@@ -1,0 +1,348 @@
+"""Online convex and linear optimisation by objective perturbation: Algorithm 1 of the paper (alg:oco)."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+
+from hannan import bounds, convex_bounds, convex_proofs, refusals, saving
+from hannan.bounds import Bound, Withheld
+from hannan.domains import Domain
+from hannan.losses import Loss
+from hannan.noise import GammaNoise, GaussianNoise, Noise, Shape
+from hannan.privacy import Privacy
+from hannan.tuning import Anytime, BestLoss, Fixed, Horizon, Schedule, SelfConfident, Tuning
+
+if TYPE_CHECKING:
+    from hannan.auditing import Finding
+    from hannan.convex_player import ConvexPlayer
+    from hannan.kernels.convex import Rules
+
+#: What a curved loss adds to the ridge, as a share of lipschitz/radius; its cost is in the bound.
+RIDGE = 1e-6
+#: How far a move may be from the exact argmin, as a share of the radius; the solver raises beyond.
+ACCURACY = 1e-7
+#: By how much a loss may exceed what was stated of it: rounding, not licence.
+SLACK = 1e-9
+
+
+@dataclass(frozen=True, repr=False)
+class Convex:
+    """x_t = argmin_{x in X} sum_{s<t} l_s(x) + <b, x>, b fresh noise: Algorithm 1 (alg:oco) without its ridge.
+
+    The losses are convex, `lipschitz` on the domain (in the Euclidean norm) and in [0, loss_bound] there. The
+    forward stability that a regret bound uses needs no ridge, no smoothness and no rank condition, and half
+    the paper's noise (thm:oco, corrected form). Linear losses have an exact argmin. The others are solved for;
+    to vouch for the solution each adds a ridge of 1e-6 lipschitz/radius, whose cost is in their bound.
+
+    `smooth` is the largest curvature of the losses, 0 if all are linear, None if it is not stated.
+    `fresh=False` draws b once and keeps it, as the proof for oblivious adversaries allows.
+    `guarantee="privacy"` asks for a two-sided statement, `privacy()`, with the ridge that it needs.
+    Without a `loss_bound` losses may have any sign, and only Gaussian noise on linear losses has a bound.
+
+    >>> from hannan.domains import Box
+    >>> learner = Convex(Box([0.0], [1.0]), lipschitz=1.0, tuning=Fixed(1.0), loss_bound=1.0)
+    >>> round(learner.bound(best_loss=0.0).value, 5)
+    0.79099
+    """
+
+    domain: Domain
+    lipschitz: float
+    noise: Noise = GammaNoise()  # noqa: RUF009
+    tuning: Tuning = SelfConfident()  # noqa: RUF009
+    loss_bound: float | None = None
+    smooth: float | None = None
+    guarantee: Literal["regret", "privacy"] = "regret"
+    fresh: bool = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.domain, Domain):
+            raise ValueError(f"domain must be a Ball, Box, Simplex or Polytope; got {self.domain!r}")
+        if not isinstance(self.noise, Noise):
+            raise ValueError(f"noise must be GammaNoise or GaussianNoise; got {self.noise!r}")
+        if not isinstance(self.tuning, Tuning):
+            raise ValueError(f"tuning must be Fixed, Horizon, BestLoss, Anytime or SelfConfident; got {self.tuning!r}")
+        if self.guarantee not in ("regret", "privacy"):
+            raise ValueError(f"guarantee must be 'regret' or 'privacy'; got {self.guarantee!r}")
+        if not isinstance(self.fresh, bool):
+            raise ValueError(f"fresh must be True or False; got {self.fresh!r}")
+        object.__setattr__(self, "lipschitz", refusals.positive(self.lipschitz, "lipschitz"))
+        if self.loss_bound is not None:
+            object.__setattr__(self, "loss_bound", refusals.positive(self.loss_bound, "loss_bound"))
+        if self.smooth is not None:
+            object.__setattr__(self, "smooth", refusals.between(self.smooth, 0.0, math.inf, "smooth", "[)"))
+        schedule = self.schedule()
+        if self.guarantee == "privacy":
+            if self.smooth is None:
+                raise ValueError("guarantee='privacy' needs smooth: 0 for linear losses; got smooth=None")
+            if not schedule.is_constant:
+                raise ValueError(f"guarantee='privacy' needs a constant scale; got {self.tuning!r}")
+            if isinstance(self.noise, GaussianNoise) and self.noise.delta is None:
+                raise ValueError("guarantee='privacy' needs a delta for Gaussian noise; got delta=None")
+
+    def __repr__(self) -> str:
+        shown = []
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.default is dataclasses.MISSING:
+                shown.append(repr(value))
+            elif field.name in ("noise", "tuning") or value != field.default:
+                shown.append(f"{field.name}={value!r}")
+        return f"Convex({', '.join(shown)})"
+
+    def to_json(self) -> str:
+        """The description as JSON text; `from_json` builds it again."""
+        return saving.to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The learner of a JSON text."""
+        built = saving.from_json(text)
+        if not isinstance(built, cls):
+            raise ValueError(f"the text must describe a {cls.__name__}; got a {type(built).__name__}")
+        return built
+
+    # Constants
+
+    @property
+    def shape(self) -> Shape:
+        """What is known of the losses beforehand."""
+        return "linear" if self.smooth == 0.0 else "rank-one"
+
+    @property
+    def range_constant(self) -> float:
+        """G = E||standard draw|| * (mean width)/2: the range of the noise at scale 1."""
+        return self.noise.mean_norm(self.domain.d) * self.domain.mean_width / 2.0
+
+    @property
+    def c(self) -> float:
+        """c' = lipschitz * G; d * lipschitz * radius for Gamma noise on a ball."""
+        return self.lipschitz * self.range_constant
+
+    # Tuning
+
+    def schedule(self) -> Schedule:
+        """The rule of its scale: b is the scale times a standard draw of the noise."""
+        return self._schedule
+
+    @functools.cached_property
+    def _schedule(self) -> Schedule:
+        tuning = self.tuning
+        if isinstance(tuning, Fixed):
+            return Schedule.constant(tuning.scale)
+        if self.domain.radius == 0.0:
+            return Schedule.constant(1.0)
+        if isinstance(self.noise, GaussianNoise):
+            return self._gaussian_schedule(self.noise)
+        assert isinstance(self.noise, GammaNoise)
+        if isinstance(tuning, (Horizon, BestLoss)):
+            best = tuning.bound if isinstance(tuning, BestLoss) else self._stated() * tuning.rounds
+            rate = bounds.best_loss_rate(self.c, best)
+            return Schedule.constant(self.noise.scale(rate, self.lipschitz))
+        if self.noise.calibration == "paper":
+            raise ValueError(f"the paper's density must have a constant scale; got {tuning!r}")
+        if isinstance(tuning, Anytime):
+            factor = tuning.factor or bounds.anytime_factor(self.range_constant, self.lipschitz * self._stated())
+            return Schedule(factor, b=1.0)
+        if not self.fresh:
+            raise ValueError("SelfConfident must have fresh noise: its scale would depend on the draw it scales")
+        return Schedule(self.lipschitz / math.sqrt(self.c), a=self._stated(), d=1.0)
+
+    def _gaussian_schedule(self, noise: GaussianNoise) -> Schedule:
+        tuning, d = self.tuning, self.domain.d
+        if isinstance(tuning, Horizon) and (self.shape == "linear" or self.loss_bound is None):
+            return Schedule.constant(convex_bounds.zero_order_sigma(d, self.lipschitz, tuning.rounds))
+        if isinstance(tuning, (Horizon, BestLoss)):
+            if tuning.rounds is None:
+                raise ValueError(f"Gaussian noise needs rounds, since it costs delta each; got {tuning!r}")
+            stake = self._stated() * tuning.rounds
+            best = tuning.bound if isinstance(tuning, BestLoss) else stake
+            sigma, _ = convex_bounds.gaussian_tuning(
+                noise, self.shape, d, self.lipschitz, self.range_constant, best, stake
+            )
+            return Schedule.constant(sigma)
+        if isinstance(tuning, Anytime):
+            best_factor = self.lipschitz * math.sqrt(
+                2.0 * self.domain.radius / (math.sqrt(2.0 * math.pi) * self.range_constant)
+            )
+            return Schedule(tuning.factor or best_factor, b=1.0)
+        raise ValueError(f"Gaussian noise must be tuned by Fixed, Horizon, BestLoss or Anytime; got {tuning!r}")
+
+    def _stated(self) -> float:
+        """The loss bound, where a tuning cannot do without."""
+        if self.loss_bound is None:
+            raise ValueError(f"loss_bound must be given for {self.tuning!r}; got None")
+        return self.loss_bound
+
+    def privacy_ridge(self) -> float:
+        """2 smooth/epsilon: Kifer, Smith and Thakurta's ridge, for a two-sided statement of curved losses."""
+        if self.guarantee == "regret" or not self.smooth:
+            return 0.0
+        return 2.0 * self.smooth / self._private_epsilon()
+
+    def rules(self) -> Rules:
+        """The learner as the compiled game takes it."""
+        from hannan.kernels.convex import Rules
+
+        radius = self.domain.radius
+        share = RIDGE / radius if radius > 0.0 else 1.0
+        return Rules(
+            self.noise.kernel_code,
+            self.fresh,
+            *self.schedule(),
+            self.privacy_ridge(),
+            share * self.lipschitz,
+            share * self.noise.mean_norm(self.domain.d),
+            ACCURACY * radius,
+        )
+
+    # Losses
+
+    def admit(self, loss: Any) -> Loss:
+        """A loss, or a sequence of them, that is what was stated; anything else is refused by name."""
+        if not isinstance(loss, Loss):
+            raise ValueError(f"a loss must be Linear, Squared, Logistic, Huber, SmoothedHinge or RankOne; got {loss!r}")
+        refuse_steeper(loss, self.domain, self.lipschitz)
+        if self.smooth is not None:
+            _largest("curvatures of the losses", loss.smooth, self.smooth, "smooth")
+        if self.loss_bound is not None:
+            low, high = loss.interval(self.domain)
+            if (low < -SLACK * self.loss_bound).any():
+                worst = int(np.argmin(low))
+                raise ValueError(
+                    "losses must be non-negative on the domain, since a loss-only bound is claimed; "
+                    f"got {float(np.min(low)):g} at index {worst}"
+                )
+            _largest("losses", high, self.loss_bound, "loss_bound")
+        return loss
+
+    # Bounds
+
+    def bound(self, rounds: int | None = None, best_loss: float | None = None, *, printed: bool = False) -> Bound:
+        """A bound on the expected regret, for an oblivious adversary; `Withheld` with the reason if there is none.
+
+        Without `best_loss` the rounds times the loss bound stand for it. The bound is that of exact argmins;
+        if `smooth` > 0 says that losses are curved, the ridge and the solver's accuracy are in it, and
+        a game's record and a player's certificate carry what they cost there.
+        """
+        bias = 0.0
+        if self.smooth:
+            horizon = rounds if rounds is not None else self.horizon
+            if horizon is None:
+                raise ValueError("rounds must be given: each curved loss adds to the ridge")
+            scale = self.schedule().scale(horizon, (self.loss_bound or 0.0) * horizon)
+            bias = self.solver_cost(self.ridge(horizon, scale), horizon * ACCURACY * self.domain.radius)
+        return self.bounded(rounds, best_loss, bias=bias, printed=printed)
+
+    def solver_cost(self, ridge: float, distance: float) -> float:
+        """(ridge/2) r^2 + lipschitz * (sum of the distances from the exact argmins)."""
+        return 0.5 * ridge * self.domain.radius**2 + self.lipschitz * distance
+
+    def ridge(self, curved: int, scale: float) -> float:
+        """The ridge after so many curved losses, at a scale."""
+        rules = self.rules()
+        return max(rules.ridge, rules.loss_ridge * curved + rules.scale_ridge * scale if curved else 0.0)
+
+    @property
+    def horizon(self) -> int | None:
+        """The rounds that its tuning names, if it does."""
+        return getattr(self.tuning, "rounds", None)
+
+    def bounded(
+        self, rounds: int | None, best_loss: float | None, *, bias: float = 0.0, shape: Shape | None = None,
+        printed: bool = False,
+    ) -> Bound:  # fmt: skip
+        """`bound` for losses of a known shape, with the cost `bias` of ridge and solver in it."""
+        return convex_proofs.bounded(self, rounds, best_loss, bias, shape or self.shape, printed)
+
+    # Privacy
+
+    def _private_epsilon(self) -> float:
+        """The two-sided level of one move: density alone if the losses are linear, else half of it Jacobian."""
+        scale = self.schedule().scale(1, 0.0)
+        beta = self.lipschitz
+        if isinstance(self.noise, GaussianNoise):
+            if self.smooth == 0.0:
+                return self.noise.epsilon_of(beta, scale)
+            return GaussianNoise(self.noise.delta, "kifer").claimed_epsilon(beta, scale)
+        return (1.0 if self.smooth == 0.0 else 2.0) * beta / scale
+
+    def privacy(self, rounds: int = 1, delta: float | None = None) -> Privacy:
+        """(epsilon, delta) for adding or removing one observation, of one move or of `rounds` moves in a row.
+
+        Over more rounds than one it is composed by `dp-accounting`, at `delta` (for Gaussian noise by default
+        that of the noise). Refused where a condition fails, or the argmin is not exact.
+
+        >>> from hannan.domains import Ball
+        >>> Convex(Ball(3), 1.0, tuning=Fixed(2.0), smooth=0, guarantee="privacy").privacy().epsilon
+        0.5
+        """
+        rounds = refusals.count(rounds, "rounds")
+        if self.guarantee != "privacy":
+            raise Withheld("a privacy statement must be asked for, by guarantee='privacy': the other is one-sided")
+        if isinstance(self.noise, GaussianNoise) and self.noise.calibration == "paper":
+            raise Withheld("the printed covariance carries no claim: its level is above the one printed")
+        if self.smooth != 0.0:
+            raise Withheld(
+                "the argmin of curved losses is numerical, and a privacy statement needs an exact one "
+                "(or noise added to the move, which is not offered)"
+            )
+        if rounds > 1 and not self.fresh:
+            raise Withheld("one draw of noise used in many rounds hides no single loss: no statement over rounds")
+        sigma = self.schedule().scale(1, 0.0) / self.lipschitz if isinstance(self.noise, GaussianNoise) else None
+        own = getattr(self.noise, "delta", None) or 0.0
+        return Privacy.of_rounds(self._private_epsilon(), own, sigma, rounds, delta)
+
+    # Play
+
+    def leader(self, losses: Loss, noise: Any = None) -> tuple[np.ndarray[Any, np.dtype[np.float64]], float]:
+        """(x, distance): argmin_X sum of the losses + <noise, x>, and how far at most x is from it.
+
+        The ridge that curved losses bring is in the objective, at the scale of the first round.
+        """
+        from hannan.convex_leader import Leader
+
+        losses = self.admit(losses)
+        leader = Leader(self.domain)
+        for loss in losses if losses.is_sequence else [losses]:
+            leader.observe(self.domain.center, loss)
+        b = np.zeros(self.domain.d) if noise is None else self.domain.point(noise, "noise")
+        ridge = self.ridge(leader.curved, self.schedule().scale(1, 0.0))
+        x, left = leader.minimise(b, ridge, max(ACCURACY * self.domain.radius * ridge, 1e-300))
+        return x, left / ridge if ridge > 0.0 else 0.0
+
+    def audit(self, history: Loss, loss: Loss, **options: Any) -> Finding:
+        """The one-step stability after `history` by `loss`, measured: `hannan.convex_audit.audit_convex`."""
+        from hannan.convex_audit import audit_convex
+
+        return audit_convex(self, history, loss, **options)
+
+    def start(self, seed: int = 0, name: str | None = None) -> ConvexPlayer:
+        """A live player; the same seed makes the moves of run 0 of `play(seed=seed)`."""
+        from hannan.convex_player import ConvexPlayer
+
+        return ConvexPlayer(self, seed, name)
+
+    def play(self, losses: Any, runs: int = 1, seed: int = 0, **options: Any) -> Any:
+        """The game of `hannan.play`."""
+        from hannan.convex_game import play_convex
+
+        return play_convex(self, losses, runs, seed, **options)
+
+
+def refuse_steeper(losses: Loss, domain: Domain, lipschitz: float) -> None:
+    """Refuse losses whose gradients are beyond `lipschitz` on the domain."""
+    _largest("gradients of the losses", losses.lipschitz(domain), lipschitz, "lipschitz")
+
+
+def _largest(what: str, values: Any, most: float, name: str) -> None:
+    values = np.asarray(values)
+    if (values > most * (1.0 + SLACK)).any() or np.isnan(values).any():
+        worst = int(np.argmax(values))
+        found = float(values.max())
+        raise ValueError(f"{what} must be at most {name} = {most:g} on the domain; got {found:g} at index {worst}")

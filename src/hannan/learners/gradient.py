@@ -1,0 +1,127 @@
+"""Deterministic comparators on the same domains: online gradient descent and exponentiated gradient.
+
+Their regret does not grow with the dimension (gradient descent), or as its logarithm (exponentiated
+gradient), which no perturbed leader is known to match (the open question after cor:olo).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hannan import bounds, refusals
+from hannan.bounds import Bound
+from hannan.checkpoints import spread
+from hannan.convex_game import hindsight
+from hannan.domains import Domain, Simplex
+from hannan.learners.convex import refuse_steeper
+from hannan.losses import Loss
+from hannan.record import Record
+from hannan.refusals import Array
+
+
+@dataclass(frozen=True)
+class _Descent:
+    """x_{t+1} from the gradient of l_t at x_t; losses of any sign."""
+
+    domain: Domain
+    lipschitz: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lipschitz", refusals.positive(self.lipschitz, "lipschitz"))
+
+    def next(self, x: Array, total: Array, gradient: Array, t: int) -> Array:
+        """The move after round t, at x with this gradient; `total` is the sum of the gradients so far."""
+        raise NotImplementedError
+
+    def bound(self, rounds: int | None = None, best_loss: float | None = None) -> Bound:
+        """A bound on the regret, whatever the losses."""
+        raise NotImplementedError
+
+    def play(
+        self, losses: Any, runs: int = 1, seed: int = 0, *, threads: int | None = None, keep: str = "checkpoints"
+    ) -> Record:
+        """One game; there is nothing random in it, so all runs are equal."""
+        if not isinstance(losses, Loss) or not losses.is_sequence:
+            raise ValueError(f"losses must be a sequence such as Linear(l), l of shape (T, d); got {losses!r}")
+        refuse_steeper(losses, self.domain, self.lipschitz)
+        runs, rounds = refusals.count(runs, "runs"), len(losses)
+        began = time.perf_counter()
+        x, total = np.array(self.domain.center), np.zeros(self.domain.d)
+        own, moves = np.zeros(rounds), np.zeros((rounds, self.domain.d))
+        for t, loss in enumerate(losses):
+            moves[t], own[t] = x, loss.value(x)
+            gradient = loss.gradient(x)
+            total = total + gradient
+            x = self.next(x, total, gradient, t + 1)
+        marks = spread(rounds, keep == "all")
+        best = hindsight(self.domain, losses, marks)
+        return Record(
+            learner=repr(self),
+            setting="convex",
+            rounds=rounds,
+            runs=runs,
+            seed=seed,
+            checkpoints=marks,
+            regret=np.tile(np.cumsum(own)[marks - 1] - best, (runs, 1)),
+            best_loss=float(best[-1]),
+            counts=np.zeros((runs, 0), dtype=np.int64),
+            seconds=time.perf_counter() - began,
+            threads=1,
+            actions=np.tile(moves, (runs, 1, 1)) if keep == "all" else None,
+            source=self,
+        )
+
+
+@dataclass(frozen=True)
+class OnlineGradientDescent(_Descent):
+    """x_{t+1} = projection of x_t - (2r/(beta sqrt(t))) grad l_t(x_t): R <= 3 r beta sqrt(T) (Zinkevich 2003).
+
+    >>> from hannan.domains import Ball
+    >>> OnlineGradientDescent(Ball(5, 2.0), lipschitz=1.0).bound(rounds=100).value
+    60.0
+    """
+
+    def next(self, x: Array, total: Array, gradient: Array, t: int) -> Array:
+        return self.domain.project(x - 2.0 * self.domain.radius / (self.lipschitz * math.sqrt(t)) * gradient)
+
+    def bound(self, rounds: int | None = None, best_loss: float | None = None) -> Bound:
+        if rounds is None:
+            raise ValueError("rounds must be given: the bound grows with them")
+        value = 3.0 * self.domain.radius * self.lipschitz * math.sqrt(rounds)
+        return Bound(value, {"3 r beta sqrt(T)": value}, "Zinkevich 2003: diameter 2r, step diameter/(beta sqrt(t))")
+
+
+@dataclass(frozen=True)
+class ExponentiatedGradient(_Descent):
+    """x_{t+1,i} proportional to exp(-sum_{s<=t} g_{s,i}/scale_{t+1}), on the simplex: Hedge on the gradients.
+
+    A gradient of norm beta has span at most s = sqrt(2) beta, and scale_t = s sqrt(t/ln d) gives
+    R <= 2 s sqrt(T ln d).
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.domain, Simplex):
+            raise ValueError(f"exponentiated gradient plays on a Simplex; got {self.domain!r}")
+
+    @property
+    def span(self) -> float:
+        """The largest max g - min g of a gradient."""
+        return math.sqrt(2.0) * self.lipschitz
+
+    def next(self, x: Array, total: Array, gradient: Array, t: int) -> Array:
+        if self.domain.d == 1:
+            return x
+        weights = np.exp(-(total - total.min()) * math.sqrt(math.log(self.domain.d) / (t + 1)) / self.span)
+        return np.asarray(weights / weights.sum())
+
+    def bound(self, rounds: int | None = None, best_loss: float | None = None) -> Bound:
+        if rounds is None:
+            raise ValueError("rounds must be given: the bound grows with them")
+        value = 2.0 * self.span * math.sqrt(rounds * math.log(self.domain.d))
+        return Bound(bounds.rounded_up(value), {"2 s sqrt(T ln d)": value}, "Hedge on the gradients, Anytime")
