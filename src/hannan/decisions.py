@@ -1,0 +1,177 @@
+"""Sets of decisions for combinatorial linear optimisation: v in {0,1}^d, known by their argmin oracle alone.
+
+A decision costs <v, l>, l the losses of its components. `best(costs)` gives a cheapest decision, as 0s and 1s.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from hannan import refusals
+from hannan.refusals import Array
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """d components, of which a decision has at most `most`."""
+
+    @property
+    def d(self) -> int:
+        """How many components there are."""
+        raise NotImplementedError
+
+    @property
+    def most(self) -> int:
+        """How many components a decision has at most."""
+        raise NotImplementedError
+
+    @property
+    def diameter(self) -> int:
+        """A bound on the L1 distance of two decisions."""
+        return min(2 * self.most, self.d)
+
+    def best(self, costs: Array) -> Array:
+        """argmin_v <costs, v>."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class MSets(Decisions):
+    """All sets of m of d components: the m cheapest.
+
+    >>> MSets(4, 2).best(np.array([3.0, 1.0, 2.0, 5.0])).tolist()
+    [0.0, 1.0, 1.0, 0.0]
+    """
+
+    components: int
+    m: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "components", refusals.count(self.components, "components"))
+        object.__setattr__(self, "m", refusals.count(self.m, "m"))
+        if self.m > self.components:
+            raise ValueError(f"m must be at most components = {self.components}; got {self.m}")
+
+    @property
+    def d(self) -> int:
+        return self.components
+
+    @property
+    def most(self) -> int:
+        return self.m
+
+    @property
+    def diameter(self) -> int:
+        return 2 * min(self.m, self.components - self.m)
+
+    def best(self, costs: Array) -> Array:
+        chosen = np.zeros(self.d)
+        chosen[np.argsort(costs, kind="stable")[: self.m]] = 1.0
+        return chosen
+
+
+@dataclass(frozen=True)
+class ShortestPaths(Decisions):
+    """Paths from source to target in a directed graph without cycles; components are its edges, in order (networkx).
+
+    >>> paths = ShortestPaths((("s", "a"), ("a", "t"), ("s", "t")), "s", "t")
+    >>> paths.best(np.array([1.0, 1.0, 3.0])).tolist(), paths.most
+    ([1.0, 1.0, 0.0], 2)
+    """
+
+    edges: tuple[tuple[Any, Any], ...]
+    source: Any
+    target: Any
+
+    def __post_init__(self) -> None:
+        edges = tuple((a, b) for a, b in self.edges)
+        object.__setattr__(self, "edges", edges)
+        if len(set(edges)) != len(edges) or not edges:
+            raise ValueError(f"edges must be different pairs, at least one; got {self.edges!r}")
+        networkx, graph = self._graph
+        # With noise a cost may be below zero: without cycles a cheapest path still exists.
+        if not networkx.is_directed_acyclic_graph(graph):
+            raise ValueError(f"the graph must have no cycles; got {networkx.find_cycle(graph)!r}")
+        for node in (self.source, self.target):
+            if node not in graph:
+                raise ValueError(f"source and target must be nodes of the graph; got {node!r}")
+        if self.source == self.target or not networkx.has_path(graph, self.source, self.target):
+            raise ValueError(f"a path must lead from source to target; got {self.source!r}, {self.target!r}")
+
+    @cached_property
+    def _graph(self) -> tuple[Any, Any]:
+        try:
+            import networkx
+        except ImportError:
+            raise ModuleNotFoundError(
+                "shortest paths need networkx: pip install 'hannan[graphs]'", name="networkx"
+            ) from None
+        graph = networkx.DiGraph()
+        graph.add_edges_from((a, b, {"place": k}) for k, (a, b) in enumerate(self.edges))
+        return networkx, graph
+
+    @property
+    def d(self) -> int:
+        return len(self.edges)
+
+    @cached_property
+    def most(self) -> int:
+        longest: Array = self._along(-np.ones(self.d))
+        return int(longest.sum())
+
+    def best(self, costs: Array) -> Array:
+        return self._along(costs)
+
+    def _along(self, costs: Array) -> Array:
+        """Bellman's recursion in topological order: right for costs of any sign."""
+        networkx, graph = self._graph
+        reached: dict[Any, tuple[float, int]] = {self.source: (0.0, -1)}
+        for node in networkx.topological_sort(graph):
+            if node in reached:
+                for _, after, place in graph.out_edges(node, data="place"):
+                    cost = reached[node][0] + float(costs[place])
+                    if after not in reached or cost < reached[after][0]:
+                        reached[after] = (cost, place)
+        chosen, node = np.zeros(self.d), self.target
+        while node != self.source:
+            place = reached[node][1]
+            chosen[place] = 1.0
+            node = self.edges[place][0]
+        return chosen
+
+
+@dataclass(frozen=True)
+class Assignments(Decisions):
+    """Permutations of k: components are the k x k cells, row by row (SciPy's linear_sum_assignment).
+
+    >>> Assignments(2).best(np.array([1.0, 0.0, 0.0, 1.0])).tolist()
+    [0.0, 1.0, 1.0, 0.0]
+    """
+
+    k: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", refusals.count(self.k, "k"))
+
+    @property
+    def d(self) -> int:
+        return self.k * self.k
+
+    @property
+    def most(self) -> int:
+        return self.k
+
+    @property
+    def diameter(self) -> int:
+        return 2 * self.k if self.k > 1 else 0
+
+    def best(self, costs: Array) -> Array:
+        from scipy.optimize import linear_sum_assignment
+
+        chosen = np.zeros((self.k, self.k))
+        chosen[linear_sum_assignment(costs.reshape(self.k, self.k))] = 1.0
+        return chosen.ravel()

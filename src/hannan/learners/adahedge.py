@@ -1,0 +1,267 @@
+"""AdaHedge (de Rooij, van Erven, Grunwald, Koolen 2014): experts without tuning, in whatever units the losses are."""
+
+from __future__ import annotations
+
+import math
+import uuid
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from hannan import bounds, refusals
+from hannan.bounds import Bound, Terms, Withheld
+from hannan.certificate import Certificate
+from hannan.kernels.state import DRIFT, HEADER, LEVEL, OWN, SCALE, TOTAL
+from hannan.learners.learner import Learner
+from hannan.regularizers import Entropy
+from hannan.sleeping import SleepingPlayer
+from hannan.tuning import Schedule, Tuning
+
+if TYPE_CHECKING:
+    from hannan.record import Record
+
+#: Squares of smaller spans could underflow, and with them the sum of variances.
+_LEAST_SPAN = 1e-140
+#: No range is stated; beyond this, sums of losses could overflow.
+ANY = (-1e150, 1e150)
+_SOURCE = "AdaHedge, de Rooij et al. 2014"
+
+
+@dataclass(frozen=True)
+class MixabilityGap(Tuning):
+    """scale_t = Delta_{t-1}/ln n: what following the leader at that scale has lost so far sets the next."""
+
+
+@dataclass(frozen=True, repr=False)
+class AdaHedge(Learner):
+    """p_i ~ e^(-L_i/s), s = Delta/ln n, Delta = sum_t <p_t, l_t> + s_t log <p_t, e^(-l_t/s_t)>, the mixability gaps.
+
+    Scale-free: whatever the units and the offset of the losses, the play is the same. With s the largest
+    span of a round, V the sum of the variances of l_t under p_t, L- and L+ the sums of the least and of the
+    greatest loss of each round,
+
+        regret <= 2 Delta <= 2 sqrt(V ln n) + s (4/3 ln n + 2),
+        regret <= 2 sqrt(s ln n (L* - L-)(L+ - L*)/(L+ - L-)) + s (16/3 ln n + 2).
+
+    A certificate has the smaller of the two, in the observed s. `loss_range` is not needed; if it is given,
+    a loss outside it is refused, and `bound` can be asked before play.
+
+    >>> player = AdaHedge(2).start(seed=0)
+    >>> for loss in ([3.0, 1.0], [2.0, 700.0], [5.0, 5.5]):
+    ...     player.observe(player.act(), loss)
+    >>> player.distribution().round(4).tolist()
+    [0.704, 0.296]
+    """
+
+    n: int
+    loss_range: tuple[float, float] = ANY
+    gains: bool = False
+
+    smoothing = Entropy()
+    tuning = MixabilityGap()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n", refusals.count(self.n, "n"))
+        self._check()
+
+    @property
+    def _trivial(self) -> bool:
+        return self.n == 1
+
+    @property
+    def width(self) -> float:
+        """Losses are played as they are."""
+        return 1.0
+
+    def in_units(self, total: float, rounds: int) -> float:
+        return -total if self.gains else total
+
+    def schedule(self) -> Schedule:
+        raise ValueError("the scale of AdaHedge is Delta/ln n, which the losses set: it has no schedule")
+
+    @property
+    def _ranged(self) -> bool:
+        """Whether a range was stated."""
+        return self.loss_range != ANY
+
+    def start(self, seed: int = 0, name: str | None = None) -> AdaHedgePlayer:
+        return AdaHedgePlayer(self, seed, name)
+
+    def play(self, losses: Any, *, runs: int, seed: int, threads: int, keep: str) -> Record:
+        """What `hannan.play` calls."""
+        from hannan.adahedge_game import play_adahedge
+
+        return play_adahedge(self, losses, runs, seed, threads, keep)
+
+    # Bounds
+
+    def bound(
+        self,
+        rounds: int | None = None,
+        best_loss: float | None = None,
+        *,
+        spread: float | None = None,
+        printed: bool = False,
+    ) -> Bound:
+        """A bound on the regret of the rounds, if no round's losses span more than `spread`.
+
+        `spread` is the width of `loss_range` where that was given. Then the best loss counts too:
+        (L* - L-)(L+ - L*)/(L+ - L-) is at most L*(T - L*)/T in losses of [0, 1].
+
+        >>> print(AdaHedge(9).bound(rounds=17184, spread=2.0))
+        expected regret <= 416.061
+          2 sqrt(s ln n (L*-L-)(L+-L*)/(L+-L-))  388.624
+          s (16/3 ln n + 2)                      27.4371
+          source: AdaHedge, de Rooij et al. 2014, spans of at most 2
+          scale_t = Delta/ln n
+        """
+        rounds = None if rounds is None else refusals.count(rounds, "rounds", least=0)
+        if printed:
+            raise Withheld("AdaHedge is not in the paper: there is no printed form")
+        if spread is None and self._ranged:
+            spread = self.loss_range[1] - self.loss_range[0]
+        if self._trivial or rounds == 0:
+            return Bound(0.0, {"nothing to choose": 0.0}, "one choice, or no round, has no regret")
+        if spread is None:
+            raise Withheld(
+                "AdaHedge needs no range, and its bound is in the range of the losses: give spread or loss_range, "
+                "or ask for the certificate after play"
+            )
+        spread = refusals.positive(spread, "spread")
+        if rounds is None and not (self._ranged and best_loss is not None):
+            raise ValueError("rounds must be given: the bound grows with them")
+        most = math.inf if rounds is None else spread * rounds / 4.0
+        if best_loss is not None and self._ranged:
+            low, high = self.loss_range
+            total = refusals.real(best_loss, "best_loss")
+            if rounds is None and (high if self.gains else low) != 0.0:
+                raise ValueError(f"best_loss needs rounds as well for loss_range {self.loss_range}; got it alone")
+            best = (high * (rounds or 0) - total) if self.gains else total - low * (rounds or 0)
+            top = math.inf if rounds is None else (high - low) * rounds
+            slack = 1e-9 * (spread + abs(total))
+            if not -slack <= best <= top + slack:
+                raise ValueError(f"best_loss must be possible in {rounds} rounds of {self.loss_range}; got {total!r}")
+            best = min(max(best, 0.0), top)
+            most = min(most, best * (1.0 - best / top) if math.isfinite(top) else best)
+        terms = best_loss_terms(self.n, spread, most)
+        return settled(terms, f"{_SOURCE}, spans of at most {spread:.6g}", rounds, spread)
+
+    def observed_bound(self, seen: Seen) -> Bound:
+        """The smaller of the two forms, in what was observed."""
+        if self._trivial or seen.rounds == 0 or seen.span == 0.0:
+            return Bound(0.0, {"nothing to choose": 0.0}, "one choice, or no difference, has no regret")
+        above, below = max(seen.best - seen.least, 0.0), max(seen.most - seen.best, 0.0)
+        forms = [best_loss_terms(self.n, seen.span, above * (below / (above + below)))]
+        if seen.span > _LEAST_SPAN:
+            forms.append(variance_terms(self.n, seen.span, seen.variance))
+        terms = min(forms, key=lambda form: sum(form.values()))
+        return settled(terms, f"{_SOURCE}, observed range s = {seen.span:.6g}", seen.rounds, seen.span)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a bound of AdaHedge is made of: rounds, L*, L-, L+, the largest span, V, and Delta."""
+
+    rounds: int
+    best: float
+    least: float
+    most: float
+    span: float
+    variance: float
+    gap: float
+
+    @classmethod
+    def of(cls, state: refusals.Array, n: int, rounds: int) -> Seen:
+        """As a state has it."""
+        from hannan.kernels import adahedge as k
+
+        best = float(state[HEADER : HEADER + n].min())
+        slots = (k.LEAST, k.MOST, k.SPAN, k.VARIANCE, k.GAP)
+        return cls(rounds, best, *(float(state[slot]) for slot in slots))
+
+
+def best_loss_terms(n: int, spread: float, most: float) -> Terms:
+    """2 sqrt(s ln n B) + s (16/3 ln n + 2), B = (L*-L-)(L+-L*)/(L+-L-)."""
+    root = 2.0 * math.sqrt(spread) * math.sqrt(most * math.log(n))
+    return {
+        "2 sqrt(s ln n (L*-L-)(L+-L*)/(L+-L-))": root,
+        "s (16/3 ln n + 2)": spread * (16.0 / 3.0 * math.log(n) + 2.0),
+    }
+
+
+def variance_terms(n: int, spread: float, variance: float) -> Terms:
+    """2 sqrt(V ln n) + s (4/3 ln n + 2)."""
+    return {
+        "2 sqrt(V ln n)": 2.0 * math.sqrt(variance * math.log(n)),
+        "s (4/3 ln n + 2)": spread * (4.0 / 3.0 * math.log(n) + 2.0),
+    }
+
+
+def settled(terms: Terms, source: str, rounds: int | None, spread: float) -> Bound:
+    """Rounded up, and no more than the rounds times the span."""
+    value = bounds.rounded_up(math.fsum(terms.values()))
+    if rounds is not None and value >= rounds * spread:
+        value, terms = rounds * spread, {"rounds x span": rounds * spread}
+        source = "no regret exceeds the rounds times the largest span"
+    return Bound(value, terms, source, None, "scale_t = Delta/ln n")
+
+
+class AdaHedgePlayer(SleepingPlayer):
+    """Plays `AdaHedge`: a move is one expert, a loss is the vector of all of them."""
+
+    __slots__ = ()
+
+    learner: AdaHedge
+
+    def __init__(self, learner: AdaHedge, seed: int, name: str | None = None) -> None:
+        from hannan.kernels import adahedge
+
+        self.learner = learner
+        self.seed = refusals.count(seed, "seed", least=0)
+        self.id = uuid.uuid4().hex[:16] if name is None else str(name)
+        # What the players of experts read of a program: the scale does not move with the round.
+        self._program = SimpleNamespace(n=learner.n, b=0.0, gamma=1.0, code=0)
+        self._n = learner.n
+        self._steps, self._pointer = adahedge, 0
+        self._state = adahedge.new_state(learner.n, *learner.loss_range, learner.gains, self.seed)
+        self._numbers = memoryview(self._state)  # type: ignore[arg-type]
+        self._open = {}
+        self._round = self._forgotten = self._largest_delay = 0
+        self._bind()
+
+    def certificate(self) -> Certificate:
+        """What the player may say of itself now; its first moves follow the leader and claim no stability."""
+        seen = Seen.of(self._state, self._n, self._settled)
+        bound, withheld = self._observed(seen)
+        own = float(self._numbers[OWN])
+        return Certificate(
+            learner=repr(self.learner),
+            rounds=self._settled,
+            open_moves=len(self._open),
+            forgotten=self._forgotten,
+            largest_delay=self._largest_delay,
+            bound=bound,
+            withheld=withheld,
+            own_loss=self.learner.in_units(own, self._settled),
+            best_loss=self.learner.in_units(seen.best, self._settled),
+            regret=own - seen.best,
+            identity=self._identity(seen.best),
+            estimated_regret=None,
+            gamma=1.0,
+            realised_level=float(self._numbers[LEVEL]),
+            claimed_rate=None,
+        )
+
+    def _identity(self, least: float) -> dict[str, float]:
+        """The terms of the master identity: Phi of what is in place, and the changes of scale from what is left."""
+        numbers = self._numbers
+        value = least - numbers[SCALE] * math.log(numbers[TOTAL])
+        drift = numbers[DRIFT]
+        return {"start": 0.0, "end": value - least, "drift": drift, "scale changes": numbers[OWN] - value - drift}
+
+    def _observed(self, seen: Seen) -> tuple[Bound | None, str]:
+        if self._forgotten:
+            return None, f"{self._forgotten} moves were forgotten, perhaps for what they were"
+        if self._largest_delay:
+            return None, "a move was open while another was drawn, and no delay bound is proved for AdaHedge"
+        return self.learner.observed_bound(seen), ""

@@ -1,0 +1,229 @@
+"""What learners over decisions share: tickets, the player, saving, and whole games by stepping."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from hannan import refusals, saving
+from hannan.bounds import Bound, Withheld
+from hannan.checkpoints import spread
+from hannan.decisions import Decisions
+from hannan.refusals import Array
+from hannan.stepped import run_seed
+
+if TYPE_CHECKING:
+    from hannan.record import Record
+
+
+class Plan(NamedTuple):
+    """The ticket of one decision: whose, which round, and its components."""
+
+    player: str
+    round: int
+    action: tuple[int, ...]
+
+    def to_json(self) -> str:
+        """The ticket as JSON text."""
+        return json.dumps(self._asdict())
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        """The ticket of a JSON text."""
+        try:
+            told = json.loads(text)
+            return cls(told["player"], told["round"], tuple(told["action"]))
+        except (TypeError, ValueError, KeyError) as error:
+            raise ValueError(f"a plan must be JSON with {', '.join(cls._fields)}: {error}") from None
+
+
+@dataclass(frozen=True)
+class Combinatorial:
+    """A learner over decisions, losses of the components in [0, 1]."""
+
+    decisions: Decisions
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.decisions, Decisions):
+            raise ValueError(f"decisions must be MSets, ShortestPaths or Assignments; got {self.decisions!r}")
+
+    @property
+    def n(self) -> int:
+        """How many components there are."""
+        return self.decisions.d
+
+    def to_json(self) -> str:
+        """The description as JSON text; `from_json` builds it again."""
+        return saving.to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The learner of a JSON text."""
+        built = saving.from_json(text)
+        if not isinstance(built, cls):
+            raise ValueError(f"the text must describe a {cls.__name__}; got a {type(built).__name__}")
+        return built
+
+    def bound(self, rounds: int | None = None, best_loss: float | None = None) -> Bound:
+        """A bound on the expected regret against the best decision."""
+        raise NotImplementedError
+
+    def start(self, seed: int = 0, name: str | None = None) -> CombinatorialPlayer:
+        """A live player; the same seed makes the same moves."""
+        raise NotImplementedError
+
+    def play(self, losses: Any, *, runs: int, seed: int, threads: int, keep: str) -> Record:
+        """What `hannan.play` calls: stepped, the record against the best decision in hindsight."""
+        from hannan.record import Record
+
+        began = time.perf_counter()
+        rows = refusals.losses(losses)
+        if rows.ndim != 2 or rows.shape[1] != self.n:
+            raise ValueError(f"losses must have shape (rounds, {self.n}), a column a component; got {rows.shape}")
+        _in_range(rows)
+        at = spread(len(rows), keep == "all")
+        sums = np.cumsum(rows, axis=0)[at - 1]
+        best = np.array([self.decisions.best(total) @ total for total in sums])
+        own, counts = np.zeros((runs, len(at))), np.zeros((runs, self.n), dtype=np.int64)
+        for run in range(runs):
+            player, paid, column = self.start(run_seed(seed, run)), 0.0, 0
+            for t, row in enumerate(rows, start=1):
+                plan = player.act()
+                chosen = list(plan.action)
+                paid += float(row[chosen].sum())
+                counts[run, chosen] += 1
+                player.observe(plan, row if player.sees_all else row[chosen])
+                if column < len(at) and t == at[column]:
+                    own[run, column] = paid
+                    column += 1
+        return Record(
+            learner=repr(self), setting="decisions", rounds=len(rows), runs=runs, seed=seed, checkpoints=at,
+            regret=own - best, best_loss=float(best[-1]), counts=counts, seconds=time.perf_counter() - began,
+            threads=1, source=self,
+        )  # fmt: skip
+
+
+class CombinatorialPlayer:
+    """A learner over decisions at play. Not thread-safe: guard it with a lock of your own.
+
+    `act()` draws a decision; `observe(plan, losses)` settles it: the losses of all components, or only of those
+    chosen where `sees_all` is False. A plan that is not open here is refused, and nothing changes.
+    """
+
+    sees_all = True
+
+    def __init__(self, learner: Any, seed: int, name: str | None = None) -> None:
+        self.learner = learner
+        self.seed = refusals.count(seed, "seed", least=0)
+        self.id = uuid.uuid4().hex[:16] if name is None else str(name)
+        self.losses: Array = np.zeros(learner.n)
+        self.own, self.round, self.late = 0.0, 0, 0
+        self._rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seed)))
+        self._open: dict[int, tuple[Plan, tuple[float, ...]]] = {}
+
+    def _draw(self) -> tuple[Array, tuple[float, ...]]:
+        """The decision, and what settling it needs."""
+        raise NotImplementedError
+
+    def _settle(self, plan: Plan, row: Array, kept: tuple[float, ...]) -> None:
+        """Take in the losses."""
+        raise NotImplementedError
+
+    @property
+    def open_moves(self) -> tuple[Plan, ...]:
+        """The plans whose losses have not come yet."""
+        return tuple(plan for plan, _ in self._open.values())
+
+    def act(self) -> Plan:
+        """Draw a decision."""
+        self.late = max(self.late, len(self._open))
+        chosen, kept = self._draw()
+        self.round += 1
+        plan = Plan(self.id, self.round, tuple(int(i) for i in np.flatnonzero(chosen)))
+        self._open[self.round] = (plan, kept)
+        return plan
+
+    def _ticket(self, plan: Any) -> tuple[Plan, tuple[float, ...]]:
+        found = self._open.get(plan.round) if isinstance(plan, Plan) and isinstance(plan.round, int) else None
+        if found is None or found[0] != plan:
+            raise ValueError(f"a plan must be open, of this player and as act() returned it; got {plan!r}")
+        return found
+
+    def observe(self, plan: Plan, loss: Any) -> None:
+        """Settle a plan. Bad losses or plans are refused and change nothing."""
+        found = self._ticket(plan)
+        row = refusals.losses(loss)
+        size = self.learner.n if self.sees_all else len(plan.action)
+        if row.shape != (size,):
+            raise ValueError(f"losses must be {size} numbers, one a component; got shape {row.shape}")
+        _in_range(row)
+        self.own += float(row[list(plan.action)].sum() if self.sees_all else row.sum())
+        self._settle(plan, row, found[1])
+        del self._open[plan[1]]
+
+    def regret_bound(self) -> Bound:
+        """The learner's bound for the rounds settled, or why there is none (`Withheld`)."""
+        if self.late:
+            raise Withheld("a plan was open while another was drawn, and no delay bound is proved")
+        bound: Bound = self.learner.bound(self.round - len(self._open))
+        return bound
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the player to one file; `hannan.load(path)` resumes it bit for bit."""
+        saving.write(path, self._content())
+
+    def _content(self) -> dict[str, Any]:
+        state: Any = self._rng.bit_generator.state["state"]
+        return {
+            "kind": "player",
+            "learner": saving.describe(self.learner),
+            "seed": str(self.seed),
+            "id": self.id,
+            "counts": [self.round, self.late],
+            "stream": [str(state["state"]), str(state["inc"])],
+            "numbers": saving.to_hex(self._numbers()),
+            "open": [[list(plan[:2]), list(plan[2]), list(kept)] for plan, kept in self._open.values()],
+        }
+
+    def _numbers(self) -> Array:
+        return np.concatenate([[self.own], self.losses])
+
+    def _resume(self, content: dict[str, Any]) -> None:
+        numbers = saving.from_hex(content["numbers"])
+        if numbers.shape != self._numbers().shape:
+            raise ValueError(f"its state must have {self._numbers().size} numbers; got {numbers.size}")
+        self._renumber(numbers)
+        self.round, self.late = map(int, content["counts"])
+        state = self._rng.bit_generator.state
+        value, inc = map(int, content["stream"])
+        self._rng.bit_generator.state = {**state, "state": {"state": value, "inc": inc}}
+        for (player, number), action, kept in content["open"]:
+            self._open[number] = (Plan(player, number, tuple(action)), tuple(kept))
+
+    def _renumber(self, numbers: Array) -> None:
+        self.own, self.losses = float(numbers[0]), numbers[1 : 1 + self.learner.n].copy()
+
+
+def _in_range(rows: Array) -> None:
+    bad = ~((rows >= 0.0) & (rows <= 1.0))
+    if bad.any():
+        where = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise ValueError(
+            f"losses must be in [0, 1]; got {rows[where]} at index {where if len(where) > 1 else where[0]}"
+        )
+
+
+def harmonic_like(d: int) -> float:
+    """1 + ln d, above E max of d exponentials.
+
+    >>> harmonic_like(1)
+    1.0
+    """
+    return 1.0 + math.log(d)

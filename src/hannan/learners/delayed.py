@@ -1,0 +1,89 @@
+"""Tsallis and Shannon together (Zimmert, Seldin 2020): a bandit for late feedback that is told no delay."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hannan import refusals
+from hannan.bounds import Bound, Terms
+from hannan.kernels.state import MEMORY, ROUND
+from hannan.learners.remembered import Remembered, RememberedBanditPlayer, Weigher
+from hannan.tuning import Schedule
+
+
+@dataclass(frozen=True, repr=False)
+class TsallisShannon(Remembered):
+    """p = argmin <L, x> - 2 sqrt(t) sum sqrt(x_i) + sqrt(2 D_t/ln n) sum x_i ln x_i, L of l_i/p_i.
+
+    D_t counts the losses missing at each move up to t, summed; with prompt losses it is Tsallis-INF. With D = D_T,
+
+        R <= 4 sqrt(n T) + sqrt(8 D ln n).
+
+    >>> player = TsallisShannon(2).start(seed=0)
+    >>> moves = [player.act() for _ in range(5)]
+    >>> for move in moves:
+    ...     player.observe(move, 1.0 if move.action == 0 else 0.0)
+    >>> print(player.certificate().bound)
+    expected regret <= 5
+      rounds x range  5
+      source: no regret exceeds the rounds times the loss range
+    >>> round(TsallisShannon(2).bound(rounds=10_000, missing=40_000).value, 2)
+    1036.65
+    """
+
+    loss_range: tuple[float, float] = (0.0, 1.0)
+    gains: bool = False
+
+    setting: ClassVar[str] = "bandit"
+    source: ClassVar[str] = "Zimmert, Seldin 2020"
+
+    def schedule(self) -> Schedule:
+        return Schedule(1.0, b=1.0)
+
+    def _weigher(self) -> Weigher:
+        return Weigher(25)
+
+    def start(self, seed: int = 0, name: str | None = None) -> DelayedPlayer:
+        return DelayedPlayer(self, seed, name)
+
+    def bound(
+        self, rounds: int | None = None, best_loss: float | None = None, *, missing: int = 0, printed: bool = False
+    ) -> Bound:
+        """As `Remembered.bound`; `missing` is D, the losses missing at each move, summed over the moves."""
+        missing = refusals.count(missing, "missing", least=0)
+        prompt = super().bound(rounds, best_loss, printed=printed)
+        if missing == 0 or rounds is None or self._trivial or rounds == 0:
+            return prompt
+        terms = {**self._terms(rounds), "sqrt(8 D ln n)": math.sqrt(8.0 * missing * math.log(self.n))}
+        return self._settled(terms, f"{self.source}, D = {missing}", rounds)
+
+    def _terms(self, rounds: int) -> Terms:
+        return {"4 sqrt(n T)": 4.0 * math.sqrt(self.n * rounds)}
+
+    def _published(self, rounds: int, best: float) -> tuple[Terms, str]:
+        return self._terms(rounds), self.source
+
+
+class DelayedPlayer(RememberedBanditPlayer):
+    """Plays `TsallisShannon`; its certificate counts what was late."""
+
+    __slots__ = ()
+
+    learner: TsallisShannon
+
+    @property
+    def missing(self) -> int:
+        """D so far: the losses missing at each move, summed over the moves drawn."""
+        first = int(self._state[MEMORY])
+        # The memory is a call behind where moves were drawn since.
+        drawn_since = self._state[ROUND] != self._state[first + 1]
+        return int(self._state[first + 3] if drawn_since else self._state[first + 2])
+
+    def _bound(self, best: float | None) -> tuple[Bound | None, str]:
+        if self._forgotten:
+            return None, f"{self._forgotten} moves were forgotten, perhaps for what they were"
+        if self._open:
+            return None, f"{len(self._open)} moves are open: the bound is for rounds whose losses have all come"
+        return self.learner.bound(self._settled, missing=self.missing), ""

@@ -1,0 +1,88 @@
+"""Published bounds of the algorithms that are compositions: who proved what, for losses in [0, 1].
+
+Each function gives the terms of a sum; `bandit` says which of them a learner may claim. The learner prints
+the smallest bound that is proved for it, these or its own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING
+
+from hannan.bounds import Terms, resampling_bias
+from hannan.estimators import (
+    ConditionalResampling,
+    GeometricResampling,
+    ImplicitExploration,
+    ImportanceWeighted,
+    ReducedVariance,
+)
+from hannan.laws import Frechet
+from hannan.learners.learner import Proof
+from hannan.regularizers import LogBarrier, Tsallis
+from hannan.tuning import Anytime
+
+if TYPE_CHECKING:
+    from hannan.learners.bandits import Bandit
+
+
+def tsallis_inf(n: int, rounds: int) -> Terms:
+    """R <= 4 sqrt(K T) + 1 at scale_t = sqrt t (Zimmert, Seldin 2021).
+
+    >>> sum(tsallis_inf(4, 10_000).values())
+    801.0
+    """
+    return {"4 sqrt(n T)": 4.0 * math.sqrt(n * rounds), "1": 1.0}
+
+
+def tsallis_inf_reduced(n: int, rounds: int) -> Terms:
+    """R <= 2 sqrt(K T) + 10 K log T + 16 at scale_t = sqrt(t)/2, variance reduced (Zimmert, Seldin 2021)."""
+    return {"2 sqrt(n T)": 2.0 * math.sqrt(n * rounds), "10 n log T": 10.0 * n * math.log(rounds), "16": 16.0}
+
+
+def frechet(n: int, rounds: int, c: float) -> Terms:
+    """R <= (12 c sqrt(pi) + 3.7/c) sqrt(K T) + 10 c + sqrt(pi K)/c at scale_t = sqrt(t)/c (Honda et al. 2023)."""
+    return {
+        "(12 c sqrt(pi) + 3.7/c) sqrt(n T)": (12.0 * c * math.sqrt(math.pi) + 3.7 / c) * math.sqrt(n * rounds),
+        "10 c": 10.0 * c,
+        "sqrt(pi n)/c": math.sqrt(math.pi * n) / c,
+    }
+
+
+def exp3_ix(n: int, rounds: int, delta: float) -> Terms:
+    """R <= 2 sqrt(2 K T log K) + (sqrt(2 K T/log K) + 1) log(2/delta), with probability 1 - delta (Neu 2015).
+
+    For the scale of Horizon(T) and gamma = 1/(2 scale). This is on the regret of a run, not on its mean.
+    """
+    root = math.sqrt(2.0 * n * rounds)
+    late = (root / math.sqrt(math.log(n)) + 1.0) * math.log(2.0 / delta)
+    return {"2 sqrt(2 n T log n)": 2.0 * root * math.sqrt(math.log(n)), "log(2/delta)": late}
+
+
+def bandit(learner: Bandit, rounds: int) -> list[Proof]:
+    """What is published for exactly this smoothing, tuning and estimator."""
+    n, estimator, smoothing, tuning = learner.n, learner.estimator, learner.smoothing, learner.tuning
+    if isinstance(estimator, ImplicitExploration) and not isinstance(smoothing, LogBarrier):
+        # Estimates are at most the exact ones, so their proof holds on <p, lhat>; the rest is gamma sum lhat.
+        exact = dataclasses.replace(learner, estimator=ImportanceWeighted())._proof(rounds, None, False, 0)
+        terms = {**exact.terms, "gamma n T": estimator.gamma * n * rounds}
+        return [Proof(terms, f"{exact.source}; implicit exploration, Neu 2015")]
+    if not isinstance(tuning, Anytime) or tuning.factor is None:
+        return []
+    if smoothing == Tsallis(0.5):
+        if isinstance(estimator, ReducedVariance) and tuning.factor == 0.5:
+            return [Proof(tsallis_inf_reduced(n, rounds), "Zimmert, Seldin 2021, reduced variance")]
+        if isinstance(estimator, ImportanceWeighted) and tuning.factor == 1.0:
+            return [Proof(tsallis_inf(n, rounds), "Zimmert, Seldin 2021")]
+    if smoothing == Frechet(2.0):
+        terms, source = frechet(n, rounds, 1.0 / tuning.factor), "Honda, Ito, Tsuchiya 2023"
+        if isinstance(estimator, ImportanceWeighted):
+            return [Proof(terms, source)]
+        # Their weights are geometric and uncapped: a cap only lowers estimates, and costs its bias.
+        if isinstance(estimator, GeometricResampling):
+            return [Proof(terms | resampling_bias(n, estimator.cap, rounds), f"{source}; capped")]
+        if isinstance(estimator, ConditionalResampling):
+            harmonic = math.fsum(1.0 / i for i in range(1, n + 1))
+            return [Proof(terms | resampling_bias(harmonic, estimator.cap, rounds), f"{source}; capped")]
+    return []

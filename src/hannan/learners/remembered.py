@@ -1,0 +1,142 @@
+"""Learners with a memory: weights that are no function of L alone; what they share with each other and the rest."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from hannan import bounds, refusals
+from hannan.bounds import Bound, Terms, Withheld
+from hannan.learners.learner import Learner
+from hannan.live import BanditPlayer
+from hannan.sleeping import SleepingPlayer
+from hannan.tuning import Schedule
+
+if TYPE_CHECKING:
+    from hannan.kernels.steps import Program
+
+
+class Weigher(NamedTuple):
+    """What stands in the place of a smoothing: the code of a compiled function, and its parameters."""
+
+    kernel_code: int
+    kernel_parameters: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, repr=False)
+class Remembered(Learner):
+    """The door, the units and the bound of a learner that has no smoothing and no tuning."""
+
+    n: int
+
+    setting: ClassVar[str] = "experts"
+    #: Whether every run has a state of its own.
+    own_noise: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n", refusals.count(self.n, "n"))
+        self._check_units()
+
+    def _weigher(self) -> Weigher:
+        raise NotImplementedError
+
+    def schedule(self) -> Schedule:
+        return Schedule.constant(1.0)
+
+    def program(self) -> Program:
+        from hannan.kernels import steps
+
+        return steps.program(self.setting, self.n, self._weigher(), self.schedule(), self.loss_range, self.gains)
+
+    def start(self, seed: int = 0, name: str | None = None) -> RememberedPlayer | RememberedBanditPlayer:
+        if self.setting == "experts":
+            return (NoisyPlayer if self.own_noise else RememberedPlayer)(self, seed, name)
+        return RememberedBanditPlayer(self, seed, name)
+
+    @property
+    def _trivial(self) -> bool:
+        return self.n == 1
+
+    def bound(self, rounds: int | None = None, best_loss: float | None = None, *, printed: bool = False) -> Bound:
+        """A bound on the expected regret of the rounds, in the units of the losses, as published.
+
+        `best_loss` sharpens it where the published bound says how; without it the rounds stand for it.
+        """
+        if printed:
+            raise Withheld(f"{type(self).__name__} is not in the paper: there is no printed form")
+        rounds, best = self._asked(rounds, best_loss)
+        if self._trivial or rounds == 0:
+            return Bound(0.0, {"nothing to choose": 0.0}, "one choice, or no round, has no regret")
+        terms, source = self._published(rounds, best)
+        return self._settled(terms, source, rounds)
+
+    def _asked(self, rounds: int | None, best_loss: float | None) -> tuple[int, float]:
+        """(rounds, L*) of losses in [0, 1]."""
+        if rounds is None:
+            raise ValueError("rounds must be given: the bound grows with them")
+        rounds = refusals.count(rounds, "rounds", least=0)
+        best = float(rounds)
+        if best_loss is not None:
+            best = self._normalised(refusals.real(best_loss, "best_loss"), rounds, "best_loss")
+        return rounds, best
+
+    def _published(self, rounds: int, best: float) -> tuple[Terms, str]:
+        """The terms for losses in [0, 1], and who proved them."""
+        raise NotImplementedError
+
+    def _settled(self, terms: Terms, source: str, rounds: int) -> Bound:
+        """In the user's units, rounded up, and no more than the rounds times the range."""
+        value = bounds.rounded_up(math.fsum(terms.values()))
+        if value >= rounds:
+            return Bound(rounds * self.width, {"rounds x range": rounds * self.width}, TRIVIAL)
+        return Bound(value, terms, source).times(self.width)
+
+
+TRIVIAL = "no regret exceeds the rounds times the loss range"
+
+
+class RememberedPlayer(SleepingPlayer):
+    """Plays experts with a memory; claims no stability."""
+
+    __slots__ = ()
+
+    learner: Remembered
+
+    def _claim(self, gamma: float) -> float | None:
+        return None
+
+    def _bound(self, best: float | None) -> tuple[Bound | None, str]:
+        if self._forgotten:
+            return None, f"{self._forgotten} moves were forgotten, perhaps for what they were"
+        if self._largest_delay:
+            name = type(self.learner).__name__
+            return None, f"a move was open while another was drawn, and no delay bound is proved for {name}"
+        try:
+            return self._observed(best), ""
+        except ValueError as reason:
+            return None, str(reason)
+
+    def _observed(self, best: float | None) -> Bound:
+        """The bound in what was seen."""
+        return self.learner.bound(self._settled, best)
+
+
+class NoisyPlayer(RememberedPlayer):
+    """Plays a leader of noisy sums, who cannot be restricted to the awake: the leader may be asleep."""
+
+    __slots__ = ()
+
+    def _mask(self, awake: Any) -> Any:
+        raise ValueError(f"{self.learner!r} has no experts who sleep: no proof covers it; got awake={awake!r}")
+
+
+class RememberedBanditPlayer(BanditPlayer):
+    """Plays a bandit with a memory; claims no stability."""
+
+    __slots__ = ()
+
+    learner: Remembered
+
+    def _claim(self, gamma: float) -> float | None:
+        return None

@@ -1,0 +1,135 @@
+"""Squint, AdaNormalHedge and ML-Poly: experts without tuning, by the regrets themselves.
+
+Their bounds are R_i <= f(V_i), V_i the squares (or sizes) of the regrets r_{t,i} = <p_t, l_t> - l_{t,i}, summed.
+Since |r_{t,i}| <= max(<p_t, l_t>, l_{t,i}) <= 1, V_i <= T and V_i <= own + L_i = R_i + 2 L_i: before play f is
+taken at the largest V with that, a first-order bound; a certificate takes it at the V that was seen.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from hannan.bounds import Bound, Terms
+from hannan.kernels.state import HEADER, MEMORY
+from hannan.learners.remembered import Remembered, RememberedPlayer, Weigher
+
+
+@dataclass(frozen=True, repr=False)
+class SecondOrder(Remembered):
+    """What the three share: f, and how it is read before and after play."""
+
+    loss_range: tuple[float, float] = (0.0, 1.0)
+    gains: bool = False
+
+    code: ClassVar[int]
+    source: ClassVar[str]
+
+    def _weigher(self) -> Weigher:
+        return Weigher(self.code)
+
+    def start(self, seed: int = 0, name: str | None = None) -> SecondOrderPlayer:
+        return SecondOrderPlayer(self, seed, name)
+
+    def terms(self, rounds: int, seen: float) -> Terms:
+        """f(V): a bound on the regret of `rounds` rounds against an expert with V = `seen`."""
+        raise NotImplementedError
+
+    def _published(self, rounds: int, best: float) -> tuple[Terms, str]:
+        # f is increasing: every turn is a bound, and no turn is above the one before.
+        most, terms = float(rounds), self.terms(rounds, rounds)
+        for _ in range(100):
+            regret = math.fsum(terms.values())
+            smaller = min(most, regret + 2.0 * best)
+            if not smaller < most:
+                break
+            most = smaller
+            terms = self.terms(rounds, most)
+        return terms, self.source
+
+    def observed(self, rounds: int, seen: float) -> Bound:
+        """The bound of a game with V = `seen` against the best expert."""
+        if self._trivial or rounds == 0:
+            return Bound(0.0, {"nothing to choose": 0.0}, "one choice, or no round, has no regret")
+        return self._settled(self.terms(rounds, seen), f"{self.source}, observed V = {seen:.6g}", rounds)
+
+
+class SecondOrderPlayer(RememberedPlayer):
+    """Plays them; its certificate has the bound in the V that was seen."""
+
+    __slots__ = ()
+
+    learner: SecondOrder
+
+    def _observed(self, best: float | None) -> Bound:
+        n, first = self._n, int(self._state[MEMORY])
+        leader = int(np.argmin(self._state[HEADER : HEADER + n]))
+        return self.learner.observed(self._settled, float(self._state[first + 1 + n + leader]))
+
+
+@dataclass(frozen=True, repr=False)
+class Squint(SecondOrder):
+    """p_i ~ int_0^(1/2) e^(eta R_i - eta^2 V_i) d eta (Koolen, van Erven 2015, the improper prior 1/eta).
+
+    Every learning rate at once, weighed by what it would have earned. With V_i = sum_t r_{t,i}^2,
+
+        R_i <= sqrt(2 V_i) (1 + sqrt(2 ln(n (1/2 + ln(T+1))))) + 5 ln(1 + n (1 + 2 ln(T+1))).
+
+    >>> player = Squint(3).start(seed=0)
+    >>> for _ in range(20):
+    ...     player.observe(player.act(), [0.0, 0.5, 1.0])
+    >>> player.distribution().round(4).tolist()
+    [0.8811, 0.087, 0.0319]
+    """
+
+    code: ClassVar[int] = 20
+    source: ClassVar[str] = "Squint, Koolen and van Erven 2015"
+
+    def terms(self, rounds: int, seen: float) -> Terms:
+        grows = math.log(rounds + 1.0)
+        return {
+            "sqrt(2 V) (1 + sqrt(2 ln(n (1/2 + ln(T+1)))))": math.sqrt(2.0 * seen)
+            * (1.0 + math.sqrt(2.0 * math.log(self.n * (0.5 + grows)))),
+            "5 ln(1 + n (1 + 2 ln(T+1)))": 5.0 * math.log1p(self.n * (1.0 + 2.0 * grows)),
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class AdaNormalHedge(SecondOrder):
+    """p_i ~ Phi(R_i+1, C_i+1) - Phi(R_i-1, C_i+1), Phi(R, C) = e^([R]_+^2/(3C)) (Luo, Schapire 2015).
+
+    With C_i = sum_t |r_{t,i}|: R_i <= sqrt(3 C_i ln(n B)), B = 5/2 + 3/2 ln(1+T).
+
+    >>> print(AdaNormalHedge(10).bound(rounds=10_000, best_loss=100))
+    expected regret <= 63.4563
+      sqrt(3 C ln(n B))  63.4563
+      source: AdaNormalHedge, Luo and Schapire 2015
+    """
+
+    code: ClassVar[int] = 21
+    source: ClassVar[str] = "AdaNormalHedge, Luo and Schapire 2015"
+
+    def terms(self, rounds: int, seen: float) -> Terms:
+        level = 2.5 + 1.5 * math.log1p(rounds)
+        return {"sqrt(3 C ln(n B))": math.sqrt(3.0 * seen * math.log(self.n * level))}
+
+
+@dataclass(frozen=True, repr=False)
+class MLPoly(SecondOrder):
+    """p_i ~ [R_i]_+/(1 + V_i): polynomial potential, a learning rate an expert (Gaillard, Stoltz, van Erven 2014).
+
+    With V_i = sum_t r_{t,i}^2: R_i <= sqrt(n (1 + ln(1+T)) (1 + V_i)). Cheap, and kind to easy losses; sqrt(n), not
+    sqrt(log n), in the worst case.
+
+    >>> MLPoly(2).bound(rounds=10_000).source
+    'ML-Poly, Gaillard, Stoltz and van Erven 2014'
+    """
+
+    code: ClassVar[int] = 22
+    source: ClassVar[str] = "ML-Poly, Gaillard, Stoltz and van Erven 2014"
+
+    def terms(self, rounds: int, seen: float) -> Terms:
+        return {"sqrt(n (1 + ln(1+T)) (1 + V))": math.sqrt(self.n * (1.0 + math.log1p(rounds)) * (1.0 + seen))}

@@ -1,0 +1,116 @@
+"""The tournament: everyone plays, what is promised is kept, and the page opens."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+import hannan as hn
+from hannan import tournament
+from hannan.cli import main
+from hannan.tournament_arenas import advised, arenas
+from hannan.tournament_field import contestants
+from hannan.tournament_page import page, standings
+
+TINY = tournament.Size(n=4, rounds=60, runs=3, most_rows=60, greedy=12)
+
+
+@pytest.fixture(scope="module")
+def outcomes():
+    return list(tournament.hold(size=TINY))
+
+
+def test_every_learner_meets_every_adversary(outcomes):
+    for setting in tournament.SETTINGS:
+        names = {arena.name for arena in arenas(setting, TINY, 0)}
+        assert {name.replace("_", " ") for name in tournament.known_adversaries()} <= names
+        played = {(o.learner, o.adversary) for o in outcomes if o.setting == setting}
+        assert played == {(c.name, name) for c in contestants(setting) for name in names}
+
+
+def test_every_exported_learner_is_in_the_field():
+    exported = {
+        value for name in hn.__all__
+        if inspect.isclass(value := getattr(hn, name)) and hasattr(value, "start") and hasattr(value, "bound")
+    }  # fmt: skip
+    field = {type(c.build(4, 100)) for s in ("experts", "bandit") for c in contestants(s)}
+    field |= {type(c.build(4, 8, 100)) for c in contestants("expert_bandit")}
+    # Convex sets and combinatorial decisions have losses of another kind, and no adversaries in common.
+    others = {"Convex", "FPL", "FPLTrix", "GradientDescent", "OnlineGradient"}
+    assert {cls.__name__ for cls in exported - field} <= others
+
+
+def test_no_bound_is_broken(outcomes):
+    assert [(o.learner, o.adversary) for o in outcomes if o.kept is False] == []
+    assert all((o.bound is None) == bool(o.withheld) for o in outcomes)
+
+
+def test_standings_are_sorted_and_complete(outcomes):
+    games = [o for o in outcomes if o.setting == "bandit"]
+    rows = standings(games, {c.name: c.promise for c in contestants("bandit")})
+    assert [row["share"] for row in rows] == sorted(row["share"] for row in rows)
+    assert {row["learner"] for row in rows} == {c.name for c in contestants("bandit")}
+    assert all(row["low"] <= row["share"] <= row["high"] for row in rows)
+    assert all(row["microseconds"] > 0.0 and row["promise"] for row in rows)
+
+
+def test_an_outcome_with_exact_expectation_has_a_point_for_an_interval(outcomes):
+    hedge = next(o for o in outcomes if o.learner == "Hedge")
+    assert hedge.interval() == (hedge.regret, hedge.regret)
+    low, high = tournament.interval(np.array([1.0, 2.0, 3.0]))
+    assert (low + high) / 2 == pytest.approx(2.0)
+    assert high - low == pytest.approx(2 * 4.302652729911275 / np.sqrt(3), rel=1e-9)
+
+
+def test_advice_is_right_as_often_as_it_should_be():
+    """The last expert is right 3 times in 4, and by chance in a quarter of the rest: 0.8125 of 20,000, 5 sd."""
+    losses = np.random.default_rng(0).random((20_000, 4))
+    advice = advised(losses, 16, 0)
+    assert (advice[:, :4] == np.arange(4)).all()
+    share = (advice[:, -1] == losses.argmin(axis=1)).mean()
+    assert abs(share - 0.8125) < 5 * np.sqrt(0.8125 * 0.1875 / 20_000)
+
+
+def test_the_command(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(tournament.Size, "of", classmethod(lambda cls, quick: TINY))
+    with pytest.raises(SystemExit) as leave:
+        main(["tournament", "--quick", "--setting", "expert-bandit", "--json", "--out", str(tmp_path)])
+    assert leave.value.code == 0
+    data = json.loads(capsys.readouterr().out)
+    assert list(data["standings"]) == ["expert_bandit"]
+    assert json.loads((tmp_path / "tournament.json").read_text())["games"] == data["games"]
+    assert "<table" in (tmp_path / "index.html").read_text()
+
+
+def test_the_page_opens_in_chromium(outcomes, tmp_path):
+    executable = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if executable is None:
+        pytest.skip("no Chromium is installed (chromium, chromium-browser or google-chrome on the path)")
+    sync = pytest.importorskip("playwright.sync_api")
+    promises = {s: {c.name: c.promise for c in contestants(s)} for s in tournament.SETTINGS}
+    path = page(outcomes, promises, {"seed": "0"}, ["a note"]).write(tmp_path / "index.html")
+    with sync.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox", "--disable-gpu"])
+        window = browser.new_page(viewport={"width": 1280, "height": 900})
+        said, asked = [], []
+        window.on("pageerror", lambda error: said.append(str(error)))
+        window.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+        window.on("request", lambda request: asked.append(request.url))
+        window.goto(path.as_uri())
+        window.wait_for_selector(".chart canvas, .chart svg")
+        assert window.locator("section").count() == 3
+        assert window.locator("#bandit table").count() == 2
+        before = window.locator("#bandit table").first.locator("tbody tr td").first.inner_text()
+        window.locator("#bandit table").first.locator("th button", has_text="µs a round").click()
+        times = window.locator("#bandit table").first.locator("tbody tr td:last-child").all_inner_texts()
+        browser.close()
+    assert said == []
+    assert all(re.match(r"(file|data|blob):", url) for url in asked)
+    assert before
+    numbers = [float(text) for text in times]
+    assert numbers in (sorted(numbers), sorted(numbers, reverse=True))
