@@ -15,19 +15,22 @@ from typing import Any
 import numpy as np
 
 from hannan import refusals
-from hannan.divergences import max_divergence, tsallis_divergence
-from hannan.potentials import Potential
+from hannan.divergences import max_supremum, tsallis_supremum
+from hannan.potentials import Potential, potential
 from hannan.refusals import Array
 from hannan.stability import Stability
 
-#: Rounding of the divergence itself: a level that is attained is found a few ulps to either side.
-TOLERANCE = 1e-9
+#: The least probability that carries digits.
+LEAST = 1e-300
+#: Rounding of the claim itself.
+TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True)
 class Finding:
     """`measured` against `claim`: the largest one-step divergence found, at witness = (L, loss).
 
+    The measure errs on the low side: the accuracy of the play is taken off, so rounding disproves no claim.
     verdict: "holds" (nothing above the claim was found), or "exceeded" (the witness disproves the claim).
     """
 
@@ -44,8 +47,13 @@ def audit(
     gamma: float | None = None,
     delta: float | None = None,
     seed: int = 0,
-) -> Finding:
+    **options: Any,
+) -> Any:
     """sup over L and l in [0,1]^n of D(p(L), p(L + l)), searched; against subject.stability(n, gamma, delta).
+
+    `subject` may be a potential; a learner with a smoothing, audited at the scale of its first round, its least;
+    a `Convex` learner (options `history` and `loss`, see `hannan.convex_audit`); or a stranger's learner or
+    function, measured by sampling (options `level`, `samples`, ...: see `hannan.sampling_audit`).
 
     >>> from hannan.laws import Exponential
     >>> from hannan.potentials import FTPL
@@ -53,31 +61,48 @@ def audit(
     >>> finding.verdict, round(finding.measured, 9), finding.claim.level
     ('holds', 0.5, 0.5)
     """
-    if not isinstance(subject, Potential):
-        raise ValueError(f"audit takes a potential such as FTPL(Exponential(), 2.0); got {subject!r}")
+    if isinstance(subject, Potential):
+        if options:
+            raise ValueError(f"audit of a potential takes n, gamma, delta and seed; got {', '.join(sorted(options))}")
+        return _search(subject, n, gamma, delta, seed)
+    if hasattr(subject, "audit"):
+        return subject.audit(seed=seed, **options)
+    if hasattr(subject, "smoothing") and hasattr(subject, "schedule"):
+        phi = potential(subject.smoothing, subject.schedule().scale(1, 0.0))
+        arms = getattr(subject, "experts", None) or subject.n
+        return _search(phi, arms if n is None else n, gamma, delta, seed)
+    from hannan.sampling_audit import audit_by_sampling
+
+    if n is None:
+        raise ValueError("audit of a learner by sampling needs the number of arms; got n=None")
+    if gamma not in (None, 1.0):
+        raise ValueError(f"audit by sampling measures D_inf^delta; got gamma={gamma!r}")
+    return audit_by_sampling(subject, n, delta=0.0 if delta is None else delta, seed=seed, **options)
+
+
+def _search(phi: Potential, n: int | None, gamma: float | None, delta: float | None, seed: int) -> Finding:
+    """The exact audit of a potential."""
     if n is None:
         raise ValueError("audit of a potential needs the number of arms; got n=None")
     n = refusals.count(n, "n")
-    claim = subject.stability(n, gamma, delta)
+    claim = phi.stability(n, gamma, delta)
+    relative, absolute = phi.accuracy
 
     def divergence(L: Array, loss: Array) -> float:
-        before, after = subject.gradient(L), subject.gradient(L + loss)
+        # A lower bound: what is computed as 0 is only known to be below LEAST.
+        before = np.maximum(phi.gradient(L) * (1.0 - relative) - absolute, 0.0)
+        after = np.maximum(phi.gradient(L + loss), LEAST) * (1.0 + relative) + absolute
         if claim.delta > 0.0:
-            return float(max_divergence(before, after, claim.delta))
-        # Outcomes that both plays give up on (below 1e-250) carry no digits to compare.
-        keep = before > 1e-250
-        if claim.gamma == 1.0:
-            with np.errstate(divide="ignore"):
-                return float(np.log(before[keep] / after[keep]).max())
-        return float(tsallis_divergence(before, after, claim.gamma))
+            return float(max_supremum(before, after, claim.delta))
+        return float(tsallis_supremum(before, after, claim.gamma))
 
     best, witness = 0.0, (np.zeros(n), np.zeros(n))
-    for L, loss in _trials(n, subject.scale, np.random.default_rng(seed)):
+    for L, loss in _trials(n, phi.scale, np.random.default_rng(seed)):
         found = divergence(L, loss)
         if found > best:
             best, witness = found, (L, loss)
-    best, witness = _climb(divergence, best, witness, subject.scale, np.random.default_rng([seed, 1]))
-    exceeded = best > claim.level * (1.0 + TOLERANCE) + 1e-15
+    best, witness = _climb(divergence, best, witness, phi.scale, np.random.default_rng([seed, 1]))
+    exceeded = best > claim.level * (1.0 + TOLERANCE)
     return Finding(claim, best, witness, "exceeded" if exceeded else "holds")
 
 

@@ -1,0 +1,55 @@
+"""`hannan bound`: what is proved of a learner before it plays."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hannan.cli.describing import learner as described
+from hannan.cli.describing import learner_options
+from hannan.cli.options import emit, shared, written
+
+EPILOG = """\b
+Examples:
+  hannan bound --learner experts --n 10 --best-loss 100
+  hannan bound --learner bandit --smoothing exponential --tuning horizon --n 10 --rounds 10000 --json
+"""
+
+
+@click.command(epilog=EPILOG)
+@learner_options
+@click.option("--rounds", type=click.IntRange(min=1), help="How many rounds are played.")
+@click.option("--best-loss", type=float, help="The cumulative loss of the best choice in hindsight, or a bound on it.")
+@shared("Write bound.json here.")
+def command(
+    kind: str,
+    n: int,
+    actions: int | None,
+    smooth: str | None,
+    tuned: str | None,
+    scale: float | None,
+    clip: str | None,
+    rounds: int | None,
+    best_loss: float | None,
+    as_json: bool,
+    seed: int,
+    out: Path | None,
+) -> None:
+    """The proved bound on expected regret: value, terms, tuned scale and source, with the paper's own beside it."""
+    learner = described(kind, n, actions, smooth, tuned, rounds, best_loss, scale, clip)
+    try:
+        bound = learner.bound(rounds=rounds, best_loss=best_loss, printed=True)
+        why = ""
+    except ValueError as reason:
+        # Not every bound has a printed form beside it.
+        bound, why = learner.bound(rounds=rounds, best_loss=best_loss), str(reason)
+    data: dict[str, Any] = {"learner": repr(learner), "bound": asdict(bound), "printed_withheld": why or None}
+    text = f"{learner!r}\n{bound}"
+    if why:
+        text += f"\n  as printed in the paper: none ({why})"
+    if out is not None:
+        written(data, out / "bound.json")
+    emit(data, text, as_json)

@@ -1,0 +1,54 @@
+"""What every command shares: --json, --seed, --out, and how a result leaves the program."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def shared(out: str) -> Callable[[Command], Command]:
+    """--json, --seed and --out; `out` says what --out holds."""
+
+    def add(function: Command) -> Command:
+        function = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, nothing else.")(
+            function
+        )
+        function = click.option(
+            "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Starts every random stream."
+        )(function)
+        return click.option(
+            "--out", type=click.Path(path_type=Path, file_okay=False), default=None, metavar="DIR", help=out
+        )(function)
+
+    return add
+
+
+def emit(data: dict[str, Any], text: str, as_json: bool) -> None:
+    """JSON, or the text."""
+    click.echo(to_json(data) if as_json else text)
+
+
+def to_json(data: Any) -> str:
+    """JSON text; numbers that are not finite are null."""
+    from hannan.report.blocks import clean
+
+    return json.dumps(clean(data), indent=2, ensure_ascii=False)
+
+
+def written(data: dict[str, Any], path: Path) -> Path:
+    """Write JSON beside a page."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(to_json(data) + "\n", encoding="utf-8")
+    return path
+
+
+def rows(pairs: list[tuple[str, str]]) -> str:
+    """Names and values in two columns."""
+    width = max(len(name) for name, _ in pairs)
+    return "\n".join(f"{name:<{width}}  {value}" for name, value in pairs)

@@ -1,0 +1,122 @@
+"""`hannan play`: a learner against an adversary, many times."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hannan.cli.describing import learner as described
+from hannan.cli.describing import learner_options
+from hannan.cli.options import emit, shared, written
+
+if TYPE_CHECKING:
+    from hannan.record import Record
+
+EPILOG = """\b
+Examples:
+  hannan play --learner bandit --smoothing tsallis --n 10 --rounds 100000 --adversary switching --runs 100
+  hannan play --learner experts --n 10 --rounds 5000 --adversary alternating_leader --out game
+"""
+
+
+@click.command(epilog=EPILOG)
+@learner_options
+@click.option(
+    "--rounds", type=click.IntRange(min=1), default=10_000, show_default=True, help="How many rounds to play."
+)
+@click.option("--adversary", default="switching", show_default=True, help="A loss sequence of hannan.adversaries.")
+@click.option("--runs", type=click.IntRange(min=1), default=20, show_default=True, help="How often to play it.")
+@click.option("--best-loss", type=float, help="A bound on the best loss, for --tuning best-loss.")
+@click.option("--threads", type=click.IntRange(min=1), help="The cores by default; the record does not depend on it.")
+@shared("Write the record, its numbers and a page with the picture here.")
+def command(
+    kind: str,
+    n: int,
+    actions: int | None,
+    smooth: str | None,
+    tuned: str | None,
+    scale: float | None,
+    clip: str | None,
+    rounds: int,
+    adversary: str,
+    runs: int,
+    best_loss: float | None,
+    threads: int | None,
+    as_json: bool,
+    seed: int,
+    out: Path | None,
+) -> None:
+    """Play a learner against an adversary and print its regret beside its bound."""
+    import numpy as np
+
+    from hannan import adversaries
+    from hannan.game import play
+
+    known = adversaries.all_adversaries()
+    if adversary not in known:
+        raise ValueError(f"adversary must be one of {', '.join(sorted(known))}; got {adversary!r}")
+    learner = described(kind, n, actions, smooth, tuned, rounds, best_loss, scale, clip)
+    losses = known[adversary](rounds, actions if kind == "expert-bandit" else n, seed=seed)
+    advice = None
+    if kind == "expert-bandit":
+        # Experts that advise at random, but for the first, who stays with one action.
+        advice = np.random.default_rng([seed, 5]).integers(0, actions, (rounds, n))
+        advice[:, 0] = int(losses.sum(axis=0).argmin())
+    record = play(learner, losses, runs=runs, seed=seed, advice=advice, threads=threads)
+    data = _data(record, adversary)
+    text = repr(record)
+    if out is not None:
+        page = _page(record, adversary).write(out / "index.html")
+        record.save(out / "record.npz")
+        data["report"] = str(page.resolve())
+        written(data, out / "record.json")
+        text += f"\nreport: {page.resolve()}"
+    emit(data, text, as_json)
+
+
+def _data(record: Record, adversary: str) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    low, high = record.interval() if record.runs > 1 else (record.mean_regret, record.mean_regret)
+    return {
+        "learner": record.learner,
+        "adversary": adversary,
+        "rounds": record.rounds,
+        "runs": record.runs,
+        "seed": record.seed,
+        "regret": float(record.mean_regret[-1]),
+        "interval": [float(low[-1]), float(high[-1])],
+        "best_loss": record.best_loss,
+        "bound": None if record.bound is None else asdict(record.bound),
+        "bound_withheld": record.bound_withheld or None,
+        "checkpoints": record.checkpoints.tolist(),
+        "mean_regret": record.mean_regret.tolist(),
+        "seconds": record.seconds,
+        "rounds_per_second": record.rounds_per_second,
+    }
+
+
+def _page(record: Record, adversary: str) -> Any:
+    from hannan.paper.running import versions
+    from hannan.report import Facts, Figure, Page, Section
+    from hannan.report.records import regret_picture
+
+    facts: dict[str, Any] = {
+        "regret": float(record.mean_regret[-1]),
+        "best loss": float(record.best_loss) if isinstance(record.best_loss, float) else "differs by run",
+        "bound": record.bound.value if record.bound is not None else record.bound_withheld,
+        "source": record.bound.source if record.bound is not None else "–",
+        "runs": record.runs,
+        "rounds": record.rounds,
+    }
+    picture = regret_picture(record, f"Regret against {adversary.replace('_', ' ')} losses")
+    sections = (Section("Regret", (Facts(facts), Figure(picture))),)
+    return Page(
+        record.learner,
+        f"Played {record.runs} times against {adversary}.",
+        (),
+        sections,
+        {"seed": str(record.seed), **versions()},
+    )

@@ -1,0 +1,67 @@
+"""`hannan replay`: what a learner would have cost, from a log of decisions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from hannan.cli.options import shared
+
+EPILOG = """\b
+Examples:
+  hannan replay log.csv --action arm --loss cost
+  hannan replay log.csv --action item --loss click --gains --propensity p --learner bandit --learner exp3
+  hannan replay log.csv --action arm --loss cost --context-advice rule1,rule2 --out replayed
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True))
+@click.option("--action", required=True, metavar="COLUMN", help="What the logged policy did.")
+@click.option("--loss", required=True, metavar="COLUMN", help="What it cost (with --gains: what it earned).")
+@click.option("--propensity", metavar="COLUMN", help="The probability it was done with. Without: a uniform log.")
+@click.option("--context-advice", "advice", metavar="A,B,...", help="Columns with the action each expert advised.")
+@click.option("--learner", "learners", multiple=True, metavar="NAME", help="bandit, exp3, bandit:tsallis:0.5, ...")
+@click.option("--actions", metavar="A,B,...", help="All actions; by default those in the log.")
+@click.option("--range", "span", metavar="LOW:HIGH", default="0:1", show_default=True, help="Range of the losses.")
+@click.option("--gains", is_flag=True, help="Larger is better.")
+@click.option("--runs", type=click.IntRange(min=1), default=5, show_default=True, help="How often to replay it.")
+@click.option("--delimiter", default=",", show_default=True, help="What separates the cells.")
+@shared("Where summary.json and report.html go.")
+def command(
+    file: Path, action: str, loss: str, propensity: str | None, advice: str | None, learners: tuple[str, ...],
+    actions: str | None, span: str, gains: bool, runs: int, delimiter: str, as_json: bool, seed: int, out: Path | None,
+) -> None:  # fmt: skip
+    """Evaluate learners on a log of decisions, CSV or Parquet FILE (- for standard input).
+
+    A log that cannot support the estimate is refused, with the reason.
+    """
+    from hannan.cli.tables import kept, listed, opened, watched
+    from hannan.data.log import read_log
+    from hannan.data.naming import for_decisions, parse_range
+    from hannan.data.reading import Columns
+    from hannan.data.replay import evaluate
+
+    experts = listed(advice)
+    numbers = (loss,) if propensity is None else (loss, propensity)
+    wanted = Columns(texts=(action, *experts), numeric=numbers, complete=frozenset(numbers))
+    with opened(file, wanted, delimiter) as table:
+        log = read_log(watched(table), table.names, action, loss, propensity, experts, listed(actions), table.source)
+    try:
+        chosen = for_decisions(list(learners), len(log.labels), len(experts), parse_range(span), gains, len(log))
+        told = evaluate(log, chosen, runs, seed, names=learners)
+    finally:
+        log.close()
+    drawn = False
+    if out is not None:
+        from hannan.data.pages import replay_page
+
+        drawn = kept(out, told.as_dict(), lambda: replay_page(told))
+    if as_json:
+        click.echo(json.dumps({**told.as_dict(), "out": None if out is None else str(out)}, indent=1))
+        return
+    click.echo(str(told))
+    if out is not None:
+        click.echo(f"\n{out}: summary.json" + (", report.html" if drawn else ", no page: pip install 'hannan[report]'"))

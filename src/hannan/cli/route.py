@@ -1,0 +1,65 @@
+"""`hannan route`: which learner for my problem."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from hannan.cli.options import shared
+
+EPILOG = """\b
+Examples:
+  hannan route table.csv
+  hannan route table.csv --range 0:60 --learner bandit --learner bandit:log-barrier --runs 50 --out routed
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True))
+@click.option("--learner", "learners", multiple=True, metavar="NAME", help="By default seven, of both kinds.")
+@click.option("--range", "span", metavar="LOW:HIGH", default="0:1", show_default=True, help="Range of the losses.")
+@click.option("--gains", is_flag=True, help="Larger is better.")
+@click.option("--skip", metavar="A,B,...", help="Columns that are no arms, such as a time.")
+@click.option("--runs", type=click.IntRange(min=1), default=20, show_default=True, help="How often each plays.")
+@click.option("--threads", type=click.IntRange(min=1), help="The cores by default; the result does not depend on it.")
+@click.option("--delimiter", default=",", show_default=True, help="What separates the cells.")
+@shared("Where summary.json and report.html go.")
+def command(
+    file: Path, learners: tuple[str, ...], span: str, gains: bool, skip: str | None, runs: int, threads: int | None,
+    delimiter: str, as_json: bool, seed: int, out: Path | None,
+) -> None:  # fmt: skip
+    """Play learners on a table of losses, CSV or Parquet FILE (- for standard input): rows are rounds, columns arms.
+
+    Each is played as a bandit, which sees what it played, or as experts, who see the whole row.
+    """
+    from hannan.cli.tables import kept, listed, opened, watched
+    from hannan.data.naming import parse_range
+    from hannan.data.reading import Columns
+    from hannan.data.route import LEARNERS, compare
+    from hannan.data.writing import Spool
+
+    span_ = parse_range(span)
+    with opened(file, Columns(texts=listed(skip)), delimiter) as table:
+        spool = Spool(len(table.names))
+        try:
+            for chunk in watched(table):
+                spool.add(chunk.numbers)
+            told = compare(
+                spool.array(), table.names, learners or LEARNERS, loss_range=span_, gains=gains, runs=runs, seed=seed,
+                threads=threads, source=table.source,
+            )  # fmt: skip
+        finally:
+            spool.close()
+    drawn = False
+    if out is not None:
+        from hannan.data.pages import route_page
+
+        drawn = kept(out, told.as_dict(), lambda: route_page(told))
+    if as_json:
+        click.echo(json.dumps({**told.as_dict(), "out": None if out is None else str(out)}, indent=1))
+        return
+    click.echo(str(told))
+    if out is not None:
+        click.echo(f"\n{out}: summary.json" + (", report.html" if drawn else ", no page: pip install 'hannan[report]'"))

@@ -1,0 +1,57 @@
+"""What the commands on a user's table share: opening it, watching it, and keeping what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hannan.data.reading import Chunk, Columns, Table
+
+
+def listed(text: str | None) -> tuple[str, ...]:
+    """Names between commas.
+
+    >>> listed("a, b"), listed(None)
+    (('a', 'b'), ())
+    """
+    return tuple(name.strip() for name in text.split(",")) if text else ()
+
+
+@contextmanager
+def opened(file: Path, columns: Columns, delimiter: str) -> Iterator[Table]:
+    """The table of a file, closed at the end."""
+    from hannan.data.reading import open_table
+
+    table = open_table(file, columns, "\t" if delimiter in ("\\t", "tab") else delimiter)
+    try:
+        yield table
+    finally:
+        table.close()
+
+
+def watched(table: Table, rows: int | None = None) -> Iterator[Chunk]:
+    """The chunks of a table, with a bar where someone looks and it takes long."""
+    from hannan.progress import Progress
+
+    progress = Progress(table.size)
+    try:
+        for chunk in table.chunks(rows):
+            yield chunk
+            progress.update(table.position())
+    finally:
+        progress.close()
+
+
+def kept(folder: Path, summary: dict[str, Any], page: Callable[[], Any]) -> bool:
+    """summary.json and report.html, all or nothing; False where the page needs [report]."""
+    from hannan.data.pages import drawable
+    from hannan.data.writing import Outbox, write_json
+
+    with Outbox(folder) as out:
+        write_json(out.path("summary.json"), summary)
+        if drawable():
+            page().write(out.path("report.html"))
+    return drawable()

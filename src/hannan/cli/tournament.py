@@ -1,0 +1,105 @@
+"""`hannan tournament`: every learner on every adversary and on real data."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hannan.cli.options import shared, to_json, written
+
+if TYPE_CHECKING:
+    from hannan.tournament import Outcome, Setting
+
+EPILOG = """\b
+Examples:
+  hannan tournament --quick
+  hannan tournament --setting bandit --out tournament
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.option("--quick", is_flag=True, help="Short games and few runs: about a minute instead of a quarter of an hour.")
+@click.option(
+    "--setting",
+    type=click.Choice(["experts", "bandit", "expert-bandit"]),
+    multiple=True,
+    help="Only this setting; may be given more than once.",
+)
+@shared("Where the page and the results go; ./tournament by default.")
+def command(quick: bool, setting: tuple[str, ...], as_json: bool, seed: int, out: Path | None) -> None:
+    """Play every learner against every adversary and on real data, and write a page with the standings.
+
+    Exit code 1 if a bound is broken.
+    """
+    from hannan import tournament
+    from hannan.paper.running import versions
+    from hannan.tournament_arenas import missing
+    from hannan.tournament_field import contestants
+    from hannan.tournament_page import page, standings
+
+    chosen: tuple[Setting, ...] = tuple(s for s in tournament.SETTINGS if not setting or s.replace("_", "-") in setting)
+    promises = {s: {c.name: c.promise for c in contestants(s)} for s in chosen}
+    size = tournament.Size.of(quick)
+    outcomes = []
+    for outcome in tournament.hold(quick, seed, chosen):
+        outcomes.append(outcome)
+        if sys.stderr.isatty():
+            click.echo(f"\r{outcome.setting}: {outcome.learner}, {outcome.adversary:<30}\033[K", nl=False, err=True)
+    if sys.stderr.isatty():
+        click.echo("\r\033[K", nl=False, err=True)
+    out = out or Path("tournament")
+    facts = {"effort": "quick" if quick else "full", "runs": str(size.runs), "seed": str(seed), **versions()}
+    report = page(outcomes, promises, facts, missing()).write(out / "index.html")
+    tables = {s: standings([o for o in outcomes if o.setting == s], promises[s]) for s in chosen}
+    data: dict[str, Any] = {
+        "standings": tables,
+        "games": [_plain(o) for o in outcomes],
+        "quick": quick,
+        "seed": seed,
+        "versions": versions(),
+        "report": str(report.resolve()),
+    }
+    written(data, out / "tournament.json")
+    if as_json:
+        click.echo(to_json(data))
+    else:
+        for s in chosen:
+            click.echo(f"\n{s.replace('_', ' ')}")
+            click.echo(_text(tables[s]))
+        click.echo(f"\nreport: {report.resolve()}")
+    broken = [f"{o.learner} on {o.adversary}" for o in outcomes if o.kept is False]
+    if broken:
+        click.echo(f"hannan: bounds broken: {', '.join(broken)}", err=True)
+        sys.exit(1)
+
+
+def _plain(o: Outcome) -> dict[str, Any]:
+    low, high = o.interval()
+    return {
+        "setting": o.setting,
+        "learner": o.learner,
+        "adversary": o.adversary,
+        "rounds": o.rounds,
+        "runs": o.regrets.size,
+        "regret": o.regret,
+        "interval": [low, high],
+        "bound": o.bound,
+        "source": o.source or None,
+        "withheld": o.withheld or None,
+        "microseconds": o.microseconds,
+    }
+
+
+def _text(rows: list[dict[str, Any]]) -> str:
+    lines = [f"  {'learner':<38} {'regret/√T':>9} {'regret':>9} {'bound':>9} {'worst':>6} {'wins':>4} {'µs':>7}"]
+    for row in rows:
+        bound = "–" if row["bound"] is None else f"{row['bound']:.4g}"
+        worst = "–" if row["worst"] is None else f"{row['worst']:.2f}"
+        lines.append(
+            f"  {row['learner']:<38} {row['share']:>9.4f} {row['regret']:>9.4g} {bound:>9} {worst:>6} {row['wins']:>4} "
+            f"{row['microseconds']:>7.2f}"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,113 @@
+"""Verdicts as one page: the table, then every claim with its picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hannan.paper.claim import OUTCOMES, Outcome
+from hannan.paper.corrections import CORRECTIONS
+from hannan.paper.running import Result, versions
+from hannan.report import Badge, Block, Card, Facts, Figure, Link, Page, Section, Table, Text, Tile, Tiles
+from hannan.report.blocks import Tone
+
+TONES: dict[Outcome, Tone] = {"holds": "good", "holds as corrected": "note", "fails as printed": "warn", "fails": "bad"}
+MARKS: dict[Outcome, str] = {"holds": "✓", "holds as corrected": "✎", "fails as printed": "✗", "fails": "!"}
+METHODS = {
+    "exact": "checked exactly",
+    "quadrature": "checked by quadrature",
+    "simulation": "checked by simulation",
+    "search": "searched for a counterexample",
+}
+
+
+def page(results: Iterable[Result], *, quick: bool, seed: int, printed: tuple[str, ...] = ()) -> Page:
+    """The report of a run."""
+    results = list(results)
+    counts = {outcome: sum(r.verdict.outcome == outcome for r in results) for outcome in OUTCOMES}
+    tiles = [Tile(str(len(results)), "claims checked")]
+    tiles += [Tile(str(counts[o]), o, TONES[o], o) for o in OUTCOMES]
+    sections: list[Section] = [Section("Verdicts", (_table(results),), intro=_INTRO)]
+    for title, intro in _chapters():
+        chosen = tuple(_card(r) for r in results if r.claim.section == title)
+        if chosen:
+            sections.append(Section(title, chosen, intro=intro))
+    sections.append(Section("Corrections", (_corrections(),), intro=_CORRECTIONS))
+    facts = {
+        "effort": "quick" if quick else "full",
+        "seed": str(seed),
+        "time": f"{sum(r.seconds for r in results):.0f} s of checking",
+        **versions(),
+    }
+    if printed:
+        facts["turned back into the printed form"] = ", ".join(printed)
+    return Page(
+        "The differential privacy lens, claim by claim",
+        "Every definition, lemma, theorem and table of “Online Learning via the Differential Privacy Lens” (Abernethy, "
+        "Jung, Lee, McMillan, Tewari, 2019), checked by computation: where it holds, where it holds once corrected, "
+        "and where it fails as printed.",
+        (Tiles(tuple(tiles)),),
+        tuple(sections),
+        facts,
+    )
+
+
+_INTRO = (
+    "*holds*: as printed. *holds as corrected*: with the condition or constant that is missing. *fails as printed*: a "
+    "known error, with the witness. *fails*: not expected. Choose a head to sort, a tile to filter, a label to go to "
+    "its claim."
+)
+_CORRECTIONS = (
+    "Each can be turned back into the printed form with `hannan reproduce --as-printed NAME`; the claim that rests on "
+    "it then fails."
+)
+
+
+def _chapters() -> list[tuple[str, str]]:
+    from hannan.paper import chapters
+
+    return [(chapter.title, chapter.intro) for chapter in chapters()]
+
+
+def _badge(outcome: Outcome) -> Badge:
+    return Badge(outcome, TONES[outcome], MARKS[outcome])
+
+
+def _table(results: list[Result]) -> Table:
+    rows = tuple(
+        (
+            Link(r.claim.label, r.claim.name),
+            r.claim.statement,
+            _badge(r.verdict.outcome),
+            r.verdict.value,
+            r.verdict.bound,
+            r.verdict.runs or None,
+            round(r.seconds, 2),
+        )
+        for r in results
+    )
+    words = tuple(r.verdict.outcome for r in results)
+    return Table(("label", "claim", "verdict", "value", "bound", "runs", "seconds"), rows, words=words)
+
+
+def _card(result: Result) -> Card:
+    claim, verdict = result.claim, result.verdict
+    blocks: list[Block] = []
+    if claim.conditions:
+        blocks.append(Text(f"*When:* {claim.conditions}"))
+    facts = {verdict.what or "value": verdict.value, "bound": verdict.bound, **verdict.numbers}
+    how = METHODS[claim.method] + (f", {verdict.runs} cases" if verdict.runs else "")
+    if verdict.note:
+        blocks.append(Text(verdict.note, "warn" if verdict.outcome.startswith("fails") else "note"))
+    if claim.corrects:
+        blocks.append(Text(f"*Correction:* {CORRECTIONS[claim.corrects].says} (`{claim.corrects}`)", "note"))
+    blocks.append(Facts(facts))
+    blocks.append(Text(f"{how}; {result.seconds:.2f} s"))
+    figures = tuple(Figure(picture) for picture in verdict.pictures)
+    return Card(claim.name, claim.statement, _badge(verdict.outcome), tuple(blocks), claim.label, figures)
+
+
+def _corrections() -> Table:
+    rows = tuple(
+        (c.label, c.says, f"`{name}`") for name, c in sorted(CORRECTIONS.items(), key=lambda item: item[1].label)
+    )
+    return Table(("label", "correction", "name"), rows)

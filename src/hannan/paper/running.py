@@ -1,0 +1,116 @@
+"""Run claims, on one core or several, and say how long each took."""
+
+from __future__ import annotations
+
+import math
+import platform
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from hannan.paper.claim import Claim, Effort, Verdict
+from hannan.paper.corrections import as_printed
+from hannan.report.blocks import clean
+
+#: Each of these has the first use of other compiled code: begun side by side, they compile it once, not twice.
+FIRST = (
+    "experts-laws",
+    "oco-gamma",
+    "key-lemma",
+    "bandit-algorithm",
+    "observable-certificate",
+    "expert-bandits-part-2",
+)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A claim, its verdict and the seconds it took."""
+
+    claim: Claim
+    verdict: Verdict
+    seconds: float
+
+    def as_json(self) -> dict[str, Any]:
+        """The result as plain data; numbers that are not finite are null."""
+        claim, verdict = self.claim, self.verdict
+        return {
+            "name": claim.name,
+            "label": claim.label,
+            "section": claim.section,
+            "statement": claim.statement,
+            "conditions": claim.conditions,
+            "method": claim.method,
+            "corrects": claim.corrects or None,
+            "verdict": verdict.outcome,
+            "what": verdict.what,
+            "value": clean(float(verdict.value)),
+            "bound": clean(float(verdict.bound)),
+            "runs": verdict.runs,
+            "seconds": round(self.seconds, 3),
+            "numbers": clean(dict(verdict.numbers)),
+            "note": verdict.note,
+        }
+
+
+def run(
+    claims: Iterable[Claim], effort: Effort | None = None, jobs: int = 1, printed: tuple[str, ...] = ()
+) -> Iterator[Result]:
+    """Check every claim; results come as they are ready. `printed` names corrections to turn back."""
+    effort = effort or Effort()
+    claims = tuple(claims)
+    with as_printed(*printed):
+        if jobs <= 1 or len(claims) == 1:
+            for claim in claims:
+                yield _check(claim, effort)
+            return
+    yield from _in_processes(claims, effort, jobs, printed)
+
+
+def _check(claim: Claim, effort: Effort) -> Result:
+    start = time.perf_counter()
+    try:
+        verdict = claim.check(effort)
+    except Exception as error:  # a claim that cannot be checked has failed, and the others still count
+        verdict = Verdict("fails", math.nan, math.nan, note=f"{type(error).__name__}: {error}")
+    return Result(claim, verdict, time.perf_counter() - start)
+
+
+def _in_processes(claims: tuple[Claim, ...], effort: Effort, jobs: int, printed: tuple[str, ...]) -> Iterator[Result]:
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+
+    # Fresh interpreters: a fork would copy threads of compiled code in whatever state they are.
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
+        # The slow ones before the quick, so that no core is left waiting for the last.
+        order = sorted(claims, key=lambda claim: (_turn(claim.name), claim.method != "simulation"))
+        asked = {pool.submit(_remote, claim.name, effort, printed): claim for claim in order}
+        for done in as_completed(asked):
+            verdict, seconds = done.result()
+            yield Result(asked[done], verdict, seconds)
+
+
+def _turn(name: str) -> int:
+    return FIRST.index(name) if name in FIRST else len(FIRST)
+
+
+def _remote(name: str, effort: Effort, printed: tuple[str, ...]) -> tuple[Verdict, float]:
+    from hannan.paper import claims
+
+    claim = claims(name)[0]  # this also enters the corrections, in a fresh process
+    with as_printed(*printed):
+        result = _check(claim, effort)
+    return result.verdict, result.seconds
+
+
+def versions() -> dict[str, str]:
+    """What the numbers were made with."""
+    found = {"python": platform.python_version()}
+    for name in ("hannan", "numpy", "scipy", "numba"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

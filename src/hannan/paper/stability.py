@@ -1,0 +1,311 @@
+"""Section 3.3.1: from differential consistency to one-step stability, and the exact level of every smoothing."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hannan.auditing import audit
+from hannan.divergences import tsallis_divergence
+from hannan.laws import Exponential, Frechet, Gamma, Gumbel, Laplace, Pareto
+from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
+from hannan.paper.corrections import correct, form
+from hannan.potentials import FTPL, FTRL, potential
+from hannan.refusals import Array
+from hannan.regularizers import Entropy, LogBarrier, Tsallis
+from hannan.report import Layer, Picture
+from hannan.stability import Smoothing, natural_gamma, rate_constant
+
+CHAPTER = Chapter(
+    "Stability",
+    "Differential consistency of the potential is a rate; a rate is one-step stability. "
+    "Every level below is measured by an exact audit, not estimated.",
+)
+
+
+SMOOTHINGS: tuple[tuple[str, Smoothing], ...] = (
+    ("Entropy", Entropy()),
+    ("Gumbel", Gumbel()),
+    ("Exponential", Exponential()),
+    ("Laplace", Laplace()),
+    ("Gamma(2)", Gamma(2.0)),
+    ("Fréchet(3)", Frechet(3.0)),
+    ("Pareto(3)", Pareto(3.0)),
+    ("Tsallis(½)", Tsallis(0.5)),
+    ("LogBarrier", LogBarrier()),
+)
+
+
+def points(effort: Effort, name: str, n: int, count: int) -> Array:
+    """Cumulative losses, close together and far apart."""
+    rng = effort.rng(name)
+    return rng.random((count, n)) * 10.0 ** rng.uniform(-1.5, 1.2, (count, 1))
+
+
+@CHAPTER.claim("diffstable", "def:OSDS", "search", when="losses in [0, 1]^{N}; D_{∞,γ} of the smoothing's own γ")
+def _diffstable(effort: Effort) -> Verdict:
+    """Each smoothing is DiffStable at its claimed level, in both directions: D(p(L), p(L+ℓ)) and D(p(L+ℓ), p(L))."""
+    rows, worst, runs = [], -math.inf, 0
+    for name, smoothing in SMOOTHINGS:
+        for scale in effort.pick((1.0, 4.0), (0.5, 1.0, 4.0, 20.0)):
+            phi = potential(smoothing, scale)
+            finding = audit(phi, 4, seed=effort.seed)
+            backward = 0.0
+            rng = effort.rng("backward")
+            for L in points(effort, "backward-L", 4, effort.pick(40, 200)):
+                loss = (rng.random(4) < 0.5).astype(float)
+                p, q = phi.gradient(L), phi.gradient(L + loss)
+                backward = max(backward, float(tsallis_divergence(q, p, finding.claim.gamma)))
+            # Backwards the play moves by -loss, which up to a constant is a loss again: the same rate.
+            limit = max(finding.claim.level, finding.claim.rate)
+            worst = max(worst, finding.measured / finding.claim.level, backward / limit)
+            runs += 2
+            if scale == 1.0:
+                rows += [
+                    {"x": name, "y": finding.measured, "direction": "forward"},
+                    {"x": name, "y": backward, "direction": "backward"},
+                    {"x": name, "y": finding.claim.level, "direction": "claimed"},
+                ]
+    picture = Picture(
+        "Largest one-step divergence found at scale 1, and the level claimed",
+        "smoothing",
+        "level",
+        (Layer("bars", tuple(rows), series="direction"),),
+        alt="For every smoothing the largest divergence found, forward or backward, is at most the level claimed.",
+        x_kind="nominal",
+        order=tuple(name for name, _ in SMOOTHINGS),
+    )
+    return holds(
+        at_most(worst, 1.0, slack=1e-8), worst, 1.0, runs=runs, pictures=(picture,), what="largest found/claimed"
+    )
+
+
+@CHAPTER.claim("diffstable-norm", "def:OSDSnorm", "search", when="losses c·ℓ, ℓ in [0, 1]^{N}, any c > 0")
+def _norm(effort: Effort) -> Verdict:
+    """D_{∞,γ}(p(L), p(L + cℓ)) ≤ rate · c: the level grows with the loss no faster than the rate says."""
+    rows, worst, runs = [], -math.inf, 0
+    for name, smoothing in SMOOTHINGS:
+        phi, gamma = potential(smoothing, 1.0), natural_gamma(smoothing)
+        rate = phi.stability(4).rate
+        for c in (0.1, 0.5, 1.0, 3.0, 10.0):
+            found = 0.0
+            for L in points(effort, "norm", 4, effort.pick(25, 150)):
+                p, q = phi.gradient(L), phi.gradient(L + c * np.array([1.0, 0.0, 0.0, 0.0]))
+                keep = p > 1e-200
+                if gamma == 1.0:
+                    found = max(found, float(np.log(p[keep] / q[keep]).max()))
+                else:
+                    found = max(found, float(tsallis_divergence(p, q, gamma)))
+                runs += 1
+            worst = max(worst, found / (rate * c))
+            if name in ("Exponential", "Fréchet(3)", "Pareto(3)", "Tsallis(½)"):
+                rows.append({"x": c, "y": found / rate, "smoothing": name})
+    picture = Picture(
+        "Divergence over rate, against the size of the loss",
+        "size c of the loss",
+        "divergence / rate",
+        (
+            Layer("line", tuple(rows), series="smoothing"),
+            Layer("bound", tuple({"x": c, "y": c} for c in (0.1, 1.0, 10.0))),
+        ),
+        alt="The divergence of one step grows at most like rate times the size of the loss; heavy tails fall behind.",
+        x_log=True,
+        y_log=True,
+    )
+    return holds(
+        at_most(worst, 1.0, slack=1e-8),
+        worst,
+        1.0,
+        runs=runs,
+        pictures=(picture,),
+        what="largest divergence/(rate · c)",
+    )
+
+
+correct(
+    "pod-sign",
+    "prop:POD",
+    "∇²Φ is positive off-diagonal, not −∇²Φ",
+    corrected=lambda hessian: hessian,
+    printed=lambda hessian: -hessian,
+)
+
+
+@CHAPTER.claim(
+    "pod", "prop:POD", "exact", when="f'' > 0 and f'(0+) = −∞; every law with a density", corrects="pod-sign"
+)
+def _pod(effort: Effort) -> Verdict:
+    """∇²Φ is positive off-diagonal (off-diagonal ≥ 0, diagonal ≤ 0), and its rows sum to zero."""
+    sign, worst, runs = form("pod-sign"), -math.inf, 0
+    for _, smoothing in SMOOTHINGS:
+        phi = potential(smoothing, 1.3)
+        for L in points(effort, "pod", 4, effort.pick(20, 200)):
+            H = sign(phi.hessian(L))
+            off = H - np.diag(np.diagonal(H))
+            # The Hessian is also the derivative of the play: a second opinion on its entries.
+            step = 1e-5
+            slope = (phi.gradient(L + step * np.eye(4)[0]) - phi.gradient(L - step * np.eye(4)[0])) / (2.0 * step)
+            worst = max(
+                worst, float(-off.min()), float(np.diagonal(H).max()), float(np.abs(H[:, 0] - slope).max()) - 1e-5
+            )
+            runs += 1
+    return holds(worst <= 1e-12, worst, 0.0, corrected=True, runs=runs, what="largest entry of the wrong sign")
+
+
+@CHAPTER.claim("pod-conditions", "prop:POD", "exact", when="f differentiable and strictly convex, as printed")
+def _pod_conditions(effort: Effort) -> Verdict:
+    """For every strictly convex differentiable f the proof's stationary point is the play."""
+    # f(p) = p^2/2 has f'(0+) = 0: at L = (0, 3) stationarity with sum p = 1 leaves the simplex.
+    multiplier = -(1.0 + 3.0) / 2.0
+    p = np.array([-multiplier, -3.0 - multiplier])
+    return broken(
+        p.min() < 0.0,
+        float(p.min()),
+        0.0,
+        numbers={"f": "p²/2", "L": "(0, 3)", "stationary point": f"({p[0]:g}, {p[1]:g})", "the play": "(1, 0)"},
+        note="The proof needs f'(0+) = −∞ to keep p inside, and f'' > 0 to divide by; entropy, Tsallis and the "
+        "log-barrier have both.",
+        what="least coordinate",
+    )
+
+
+correct(
+    "consistency-level",
+    "prop:dc_to_dp",
+    "(γ, ε)-consistency gives level ε·span(ℓ), not 2ε‖ℓ‖: ε on [0, 1]^{N}, and 2ε only on [−1, 1]^{N}",
+    corrected=lambda eps, low, high: eps * (high - low),
+    printed=lambda eps, low, high: 2.0 * eps * max(abs(low), abs(high)),
+)
+
+
+def _largest(smoothing: Smoothing, n: int, low: float, effort: Effort) -> float:
+    """The largest D_inf,gamma(p(L), p(L + l)), one arm losing 1 and the others `low`, over gaps of every size."""
+    phi, gamma, found = potential(smoothing, 1.0), natural_gamma(smoothing), 0.0
+    loss = np.full(n, low)
+    loss[0] = 1.0
+    for gap in np.concatenate([[0.0], np.geomspace(1e-2, 30.0, effort.pick(24, 80))]):
+        L = np.zeros(n)
+        L[0] = gap
+        found = max(found, float(tsallis_divergence(phi.gradient(L), phi.gradient(L + loss), gamma)))
+    return found
+
+
+@CHAPTER.claim(
+    "consistency-to-stability",
+    "prop:dc_to_dp",
+    "search",
+    when="γ ≥ 1, ∇²Φ POD",
+    corrects="consistency-level",
+)
+def _consistency(effort: Effort) -> Verdict:
+    """(γ, ε)-differential consistency gives DiffStable(D_{∞,γ}) at level ε·span(ℓ), and no less: ε for losses in
+    [0, 1]^{N}, 2ε for losses in [−1, 1]^{N}."""
+    level, worst, least, rows = form("consistency-level"), -math.inf, math.inf, []
+    cases = (
+        ("Entropy", Entropy(), 1.0),
+        ("Exponential", Exponential(), 1.0),
+        ("Tsallis(½)", Tsallis(0.5), 2.0),
+        ("LogBarrier", LogBarrier(), 1.0),
+    )
+    for name, smoothing, eps in cases:
+        for low in (0.0, -1.0):
+            found, claimed = _largest(smoothing, 3, low, effort), level(eps, low, 1.0)
+            worst, least = max(worst, found / claimed), min(least, found / claimed)
+            rows.append({"x": name, "y": found / eps, "losses in": "[0, 1]" if low == 0.0 else "[−1, 1]"})
+    picture = Picture(
+        "Measured level over ε",
+        "smoothing",
+        "level / ε",
+        (
+            Layer("bars", tuple(rows), series="losses in"),
+            Layer("rule", ({"y": 2.0, "label": "2ε, as printed"}, {"y": 1.0, "label": "ε"})),
+        ),
+        alt="On [0, 1] every smoothing reaches level ε and not more; on [−1, 1] it reaches 2ε.",
+        x_kind="nominal",
+        order=tuple(case[0] for case in cases),
+    )
+    return holds(
+        at_most(worst, 1.0, slack=1e-6) and least >= 0.9,
+        worst,
+        1.0,
+        corrected=True,
+        numbers={"least measured/claimed": least},
+        pictures=(picture,),
+        what="largest measured/claimed",
+    )
+
+
+@CHAPTER.claim("stability-surface", "prop:dc_to_dp", "quadrature", when="three arms, Fréchet(3), scale 1")
+def _surface(effort: Effort) -> Verdict:
+    """−∇²_{ii}Φ(L) ≤ ε p_{i}(L)^{γ} everywhere: differential consistency over the whole plane of losses."""
+    phi, side = FTPL(Frechet(3.0), 1.0), effort.pick(33, 65)
+    grid = np.linspace(-4.0, 4.0, side)
+    rows, worst = [], -math.inf
+    for a in grid:
+        for b in grid:
+            value = phi.consistency(np.array([0.0, a, b]) - min(0.0, a, b))
+            worst = max(worst, value)
+            rows.append({"x": round(float(a), 2), "y": round(float(b), 2), "value": value})
+    limit = rate_constant(Frechet(3.0))
+    picture = Picture(
+        "Fréchet(3): max over i of −∇²Φ/p, over the plane of losses (0, a, b)",
+        "loss of arm 2",
+        "loss of arm 3",
+        (Layer("heat", tuple(rows)),),
+        alt=f"Over the plane the ratio lies between {min(r['value'] for r in rows):.2f} and {worst:.2f}; "
+        f"the hazard is {limit:.2f}.",
+        legend="ratio",
+        height=300,
+    )
+    return holds(at_most(worst, limit), worst, limit, runs=side * side, pictures=(picture,), what="largest ratio")
+
+
+@CHAPTER.claim("log-barrier-consistency", "lem:logdc", "exact", when="F = −η Σ log p_{i}")
+def _log_barrier(effort: Effort) -> Verdict:
+    """The log-barrier potential is (2, 1/η)-consistent; exactly −∇²_{ii}Φ = w_{i}(1 − w_{i}/Σw), w_{i} = p_{i}²/η."""
+    worst, gap, runs = -math.inf, 0.0, 0
+    for scale in (0.5, 2.0):
+        phi = FTRL(LogBarrier(), scale)
+        for L in points(effort, "logdc", 5, effort.pick(60, 600)):
+            p, H = phi.gradient(L), phi.hessian(L)
+            w = p**2 / scale
+            worst = max(worst, float((-np.diagonal(H) / p**2).max()) * scale)
+            # The derivative of the play, taken numerically: an oracle that knows nothing of the formula.
+            step = 1e-5 * scale
+            slope = -(phi.gradient(L + step * np.eye(5)[2]) - phi.gradient(L - step * np.eye(5)[2]))[2] / (2.0 * step)
+            gap = max(gap, abs(slope - w[2] * (1.0 - w[2] / w.sum())))
+            runs += 1
+    return holds(
+        at_most(worst, 1.0) and gap <= 1e-6,
+        worst,
+        1.0,
+        runs=runs,
+        numbers={"formula against slope": gap},
+        what="largest η·ratio",
+    )
+
+
+@CHAPTER.claim("tsallis-consistency", "thm:gbpa_bandits", "exact", when="F = η(1 − Σp^{α})/(1 − α), 0 < α < 1")
+def _tsallis(effort: Effort) -> Verdict:
+    """The Tsallis potential is (2 − α, 1/(ηα))-consistent with range η(N^{1−α} − 1)/(1 − α); α → 1 is entropy, and
+    α → 0 with η = η'/α the log-barrier."""
+    worst, runs = -math.inf, 0
+    for alpha in (0.1, 0.25, 0.5, 0.75, 0.9):
+        phi = FTRL(Tsallis(alpha), 1.7)
+        for L in points(effort, "tsallis", 5, effort.pick(20, 200)):
+            worst, runs = max(worst, phi.consistency(L) * 1.7 * alpha), runs + 1
+    L = np.array([0.0, 0.3, 1.0, 2.5])
+    entropy = float(np.abs(FTRL(Tsallis(1.0 - 1e-6), 1.7).gradient(L) - FTRL(Entropy(), 1.7).gradient(L)).max())
+    barrier = float(np.abs(FTRL(Tsallis(1e-6), 1.7e6).gradient(L) - FTRL(LogBarrier(), 1.7).gradient(L)).max())
+    n, a = 7, 0.3
+    spread = (1.0 - n * (1.0 / n) ** a) / (1.0 - a)
+    right = abs(spread + (n ** (1.0 - a) - 1.0) / (1.0 - a)) < 1e-12
+    return holds(
+        at_most(worst, 1.0) and entropy < 1e-5 and barrier < 1e-5 and right,
+        worst,
+        1.0,
+        runs=runs,
+        numbers={"α → 1 against entropy": entropy, "α → 0 against log-barrier": barrier},
+        what="largest ηα·ratio",
+    )

@@ -1,0 +1,30 @@
+"""Records, findings and verdicts -> one self-contained HTML page: a general builder of sections.
+
+>>> from hannan.report import Page, Section, Table, Text
+>>> page = Page("A title", sections=(Section("First", blocks=(Text("Some *text*."), Table(("a", "b"), ((1, 2.5),)))),))
+>>> "<h2" in page.html()
+True
+"""
+
+from __future__ import annotations
+
+from hannan.report.blocks import Badge, Block, Card, Facts, Figure, Link, Table, Text, Tile, Tiles
+from hannan.report.page import Page, Section
+from hannan.report.pictures import Layer, Picture
+
+__all__ = [
+    "Badge",
+    "Block",
+    "Card",
+    "Facts",
+    "Figure",
+    "Layer",
+    "Link",
+    "Page",
+    "Picture",
+    "Section",
+    "Table",
+    "Text",
+    "Tile",
+    "Tiles",
+]

@@ -1,0 +1,230 @@
+"""What a section of the page is made of; each block knows its own HTML."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any, Literal
+
+from hannan.report.markup import number, to_html, to_plain
+from hannan.report.pictures import Picture
+
+Tone = Literal["good", "note", "warn", "bad", "plain"]
+
+
+class Block:
+    """A piece of a page."""
+
+    def html(self) -> str:
+        """The block's own HTML."""
+        raise NotImplementedError
+
+    def pictures(self) -> Iterator[Picture]:
+        """The pictures in it, in the order of the page."""
+        return iter(())
+
+
+@dataclass(frozen=True)
+class Badge:
+    """A short coloured word, for a cell or the head of a card; the mark says it without colour."""
+
+    text: str
+    tone: Tone = "plain"
+    mark: str = ""
+
+    def html(self) -> str:
+        mark = f'<span aria-hidden="true">{escape(self.mark)}</span> ' if self.mark else ""
+        return f'<span class="badge {self.tone}">{mark}{escape(self.text)}</span>'
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link to an anchor of the page, for a cell."""
+
+    text: str
+    anchor: str
+
+    def html(self) -> str:
+        return f'<a href="#{escape(self.anchor)}">{to_html(self.text)}</a>'
+
+
+@dataclass(frozen=True)
+class Text(Block):
+    """A paragraph, in the markup of `hannan.report.markup`."""
+
+    text: str
+    tone: Tone = "plain"
+
+    def html(self) -> str:
+        return f'<p class="{self.tone}">{to_html(self.text)}</p>'
+
+
+@dataclass(frozen=True)
+class Facts(Block):
+    """Names and values, side by side."""
+
+    items: Mapping[str, Any] = field(hash=False)
+
+    def html(self) -> str:
+        rows = "".join(
+            f"<div><dt>{to_html(name)}</dt><dd>{_cell(value)}</dd></div>" for name, value in self.items.items()
+        )
+        return f'<dl class="facts">{rows}</dl>'
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A large number with its name."""
+
+    value: str
+    name: str
+    tone: Tone = "plain"
+    filter: str = ""
+
+
+@dataclass(frozen=True)
+class Tiles(Block):
+    """A row of tiles; a tile with a `filter` shows only the rows of the page's tables that carry that word."""
+
+    items: tuple[Tile, ...]
+
+    def html(self) -> str:
+        return f'<div class="tiles">{"".join(self._tile(tile) for tile in self.items)}</div>'
+
+    def _tile(self, tile: Tile) -> str:
+        inside = f"<b>{escape(tile.value)}</b><span>{escape(tile.name)}</span>"
+        if not tile.filter:
+            return f'<div class="tile {tile.tone}">{inside}</div>'
+        return (
+            f'<button type="button" class="tile {tile.tone}" data-filter="{escape(tile.filter)}" '
+            f'aria-pressed="false">{inside}</button>'
+        )
+
+
+@dataclass(frozen=True)
+class Table(Block):
+    """Columns and rows; a click on a head sorts. Cells are text, numbers, badges or links.
+
+    `words` gives each row the word by which a tile filters it.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[Sequence[Any], ...] = field(hash=False)
+    caption: str = ""
+    sortable: bool = True
+    words: tuple[str, ...] = ()
+
+    def html(self) -> str:
+        numeric = [
+            bool(self.rows) and all(isinstance(row[i], (int, float)) or row[i] is None for row in self.rows)
+            for i in range(len(self.columns))
+        ]
+        heads = "".join(self._head(name, numeric[i]) for i, name in enumerate(self.columns))
+        body = "".join(self._row(k, row, numeric) for k, row in enumerate(self.rows))
+        caption = f"<caption>{to_html(self.caption)}</caption>" if self.caption else ""
+        kind = ' class="sortable"' if self.sortable else ""
+        return (
+            f'<div class="scroll"><table{kind}>{caption}<thead><tr>{heads}</tr></thead>'
+            f"<tbody>{body}</tbody></table></div>"
+        )
+
+    def _head(self, name: str, numeric: bool) -> str:
+        kind = ' class="n"' if numeric else ""
+        label = to_html(name)
+        return (
+            f'<th scope="col"{kind}><button type="button">{label}</button></th>'
+            if self.sortable
+            else f"<th{kind}>{label}</th>"
+        )
+
+    def _row(self, index: int, row: Sequence[Any], numeric: list[bool]) -> str:
+        word = f' data-word="{escape(self.words[index])}"' if self.words else ""
+        cells = "".join(
+            f'<td data-label="{escape(to_plain(self.columns[i]))}"{" class=n" if numeric[i] else ""}'
+            f"{_sort_key(value)}>{_cell(value)}</td>"
+            for i, value in enumerate(row)
+        )
+        return f"<tr{word}>{cells}</tr>"
+
+
+@dataclass(frozen=True)
+class Figure(Block):
+    """A picture, drawn when the page opens, with its title and its alternative text."""
+
+    picture: Picture
+
+    def html(self) -> str:
+        # The specification sits beside its place; "<" is escaped so that no text of it can end the script.
+        spec = json.dumps(clean(self.picture.spec()), separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+        return (
+            f"<figure><figcaption>{to_html(self.picture.title)}</figcaption>"
+            f'<div class="chart" role="img" aria-label="{escape(to_plain(self.picture.alt))}" '
+            f'style="min-height:{self.picture.height + 60}px"></div>'
+            f'<script type="application/json">{spec}</script>'
+            f'<p class="alt">{to_html(self.picture.alt)}</p></figure>'
+        )
+
+    def pictures(self) -> Iterator[Picture]:
+        yield self.picture
+
+
+@dataclass(frozen=True)
+class Card(Block):
+    """A titled box with its own anchor: words on the left, pictures on the right where there is room."""
+
+    anchor: str
+    title: str
+    badge: Badge
+    blocks: tuple[Block, ...] = ()
+    kicker: str = ""
+    figures: tuple[Figure, ...] = ()
+
+    def html(self) -> str:
+        words = "".join(block.html() for block in self.blocks)
+        drawn = "".join(figure.html() for figure in self.figures)
+        side = f'<div class="pictures">{drawn}</div>' if drawn else ""
+        kicker = f'<a class="kicker" href="#{escape(self.anchor)}">{escape(self.kicker)}</a>' if self.kicker else ""
+        return (
+            f'<article class="card {self.badge.tone}{" wide" if drawn else ""}" id="{escape(self.anchor)}">'
+            f"<header>{kicker}{self.badge.html()}<h3>{to_html(self.title)}</h3></header>"
+            f'<div class="body"><div class="words">{words}</div>{side}</div></article>'
+        )
+
+    def pictures(self) -> Iterator[Picture]:
+        for block in (*self.blocks, *self.figures):
+            yield from block.pictures()
+
+
+def clean(value: Any) -> Any:
+    """JSON has no NaN or infinity, and NumPy's numbers are not its own: None, and plain numbers."""
+    if isinstance(value, Mapping):
+        return {str(name): clean(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [clean(item) for item in value]
+    if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, (Badge, Link)):
+        return value.html()
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (int, float)):
+        return f'<span title="{value!r}">{number(float(value))}</span>'
+    return to_html(str(value))
+
+
+def _sort_key(value: Any) -> str:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return f' data-sort="{float(value)!r}"'
+    text = value.text if isinstance(value, (Badge, Link)) else "" if value is None else str(value)
+    return f' data-sort="{escape(to_plain(text))}"'

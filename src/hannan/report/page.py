@@ -1,0 +1,96 @@
+"""The page: a title, its sections, and everything it needs to open from a file with no network."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from html import escape
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+
+from hannan.report.blocks import Block
+from hannan.report.markup import to_html
+from hannan.report.pictures import Picture
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with its blocks; `anchor` defaults to the title in lower case."""
+
+    title: str
+    blocks: tuple[Block, ...] = ()
+    anchor: str = ""
+    intro: str = ""
+
+    @property
+    def id(self) -> str:
+        """The fragment that leads here."""
+        return self.anchor or re.sub(r"[^a-z0-9]+", "-", self.title.lower()).strip("-")
+
+    def html(self) -> str:
+        intro = f'<p class="intro">{to_html(self.intro)}</p>' if self.intro else ""
+        blocks = "".join(block.html() for block in self.blocks)
+        return f'<section id="{self.id}"><h2>{to_html(self.title)}</h2>{intro}{blocks}</section>'
+
+
+@dataclass(frozen=True)
+class Page:
+    """A whole report. `write` makes one file that asks the network for nothing.
+
+    `lead` is the paragraph under the title, `head` the blocks before the first section, `facts` the line at
+    the foot (seeds, versions).
+    """
+
+    title: str
+    lead: str = ""
+    head: tuple[Block, ...] = ()
+    sections: tuple[Section, ...] = ()
+    facts: Mapping[str, str] = field(default_factory=dict, hash=False)
+    language: str = "en"
+
+    def pictures(self) -> Iterator[Picture]:
+        """Every picture of the page, in order."""
+        for block in (*self.head, *(block for section in self.sections for block in section.blocks)):
+            yield from block.pictures()
+
+    def html(self) -> str:
+        """The page as text."""
+        links = "".join(f'<a href="#{s.id}">{to_html(s.title)}</a>' for s in self.sections)
+        contents = f'<nav aria-label="Sections">{links}</nav>' if len(self.sections) > 1 else ""
+        facts = "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in self.facts.items())
+        drawing = f'<script type="module">{_drawing()}</script>' if any(True for _ in self.pictures()) else ""
+        return (
+            f'<!doctype html><html lang="{escape(self.language)}"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            '<meta name="color-scheme" content="light dark">'
+            f'<title>{escape(self.title)}</title><link rel="icon" href="data:,">'
+            f"<style>{_own('page.css')}</style></head>"
+            f'<body><a class="skip" href="#main">Skip to the results</a><header class="top"><div>'
+            f"<h1>{to_html(self.title)}</h1><p>{to_html(self.lead)}</p></div>"
+            '<button type="button" id="theme" aria-label="Switch between light and dark">◐</button></header>'
+            f'<main id="main">{"".join(block.html() for block in self.head)}{contents}'
+            f"{''.join(section.html() for section in self.sections)}</main>"
+            f'<footer><dl class="facts">{facts}</dl></footer>'
+            f"<script>{_own('page.js')}</script>{drawing}</body></html>\n"
+        )
+
+    def write(self, path: str | Path) -> Path:
+        """Write the page; gives the path back."""
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(self.html(), encoding="utf-8")
+        return path
+
+
+def _own(name: str) -> str:
+    return files("hannan.report").joinpath(name).read_text(encoding="utf-8")
+
+
+@lru_cache(maxsize=1)
+def _drawing() -> str:
+    """Vega, Vega-Lite and vega-embed as vl-convert carries them, and the few lines that draw."""
+    bundle = str(import_module("vl_convert").javascript_bundle()) + _own("draw.js")
+    return bundle.replace("</script", "<\\/script")

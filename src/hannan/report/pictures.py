@@ -1,0 +1,167 @@
+"""Pictures as data: layers of marks over rows, turned into Altair charts only when a page is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Row = dict[str, Any]
+Mark = Literal["line", "points", "bound", "band", "bars", "heat", "rule"]
+
+#: Colours of series that keep their contrast on white and on dark paper; the first is the subject.
+PALETTE = ("#2f7ed8", "#e0702f", "#2fa37c", "#b35cc4", "#c39a1b", "#d9536f", "#4fb0c6", "#8d939c")
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One mark over its rows. `y` (and `low`, `high` of a band; `value` of a heat map) are fields of the rows.
+
+    "bound" is a dashed line in the colour of the text: what theory says, beside what was measured. "rule" is a
+    horizontal line at the one `y` of its row, with the label of the row.
+    """
+
+    mark: Mark
+    rows: tuple[Row, ...] = field(hash=False)
+    x: str = "x"
+    y: str = "y"
+    series: str | None = None
+    low: str = "low"
+    high: str = "high"
+    value: str = "value"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Layers over common axes, with the words that stand for it where it cannot be seen (`alt`).
+
+    >>> from hannan.report import Layer, Picture
+    >>> rows = ({"x": 1, "y": 1.0}, {"x": 10, "y": 3.2})
+    >>> picture = Picture("Growth", "T", "regret", (Layer("line", rows),), alt="regret grows like T^0.5", x_log=True)
+    >>> picture.spec()["description"]
+    'regret grows like T^0.5'
+    """
+
+    title: str
+    x_title: str
+    y_title: str
+    layers: tuple[Layer, ...]
+    alt: str
+    x_log: bool = False
+    y_log: bool = False
+    height: int = 260
+    x_kind: Literal["quantitative", "nominal", "ordinal"] = "quantitative"
+    order: tuple[str, ...] = ()
+    legend: str = ""
+
+    def spec(self) -> dict[str, Any]:
+        """The Vega-Lite specification, made by Altair."""
+        return dict(_chart(self).to_dict())
+
+
+def _chart(picture: Picture) -> Any:
+    import altair as alt
+
+    names = _series(picture)
+    scale = alt.Scale(domain=names, range=[PALETTE[i % len(PALETTE)] for i in range(len(names))]) if names else None
+    charts = [_layer(alt, picture, layer, scale) for layer in picture.layers]
+    return (
+        alt.layer(*charts)
+        .properties(width="container", height=picture.height, description=picture.alt)
+        .configure_view(stroke=None)
+    )
+
+
+def _series(picture: Picture) -> list[str]:
+    """Every series of every layer, in the order they come: one colour each in the whole picture."""
+    seen: dict[str, None] = {}
+    for layer in picture.layers:
+        if layer.series is not None and layer.mark not in ("bound", "rule", "heat"):
+            for row in layer.rows:
+                seen.setdefault(str(row[layer.series]))
+    return list(seen)
+
+
+def _layer(alt: Any, picture: Picture, layer: Layer, scale: Any) -> Any:
+    base = alt.Chart(alt.InlineData(values=list(layer.rows)))
+    x, y = _axes(alt, picture, layer)
+    tips = [
+        alt.Tooltip(f"{name}:{'Q' if _numeric(layer, name) else 'N'}", **_format(layer, name))
+        for name in _fields(layer)
+    ]
+    colour = alt.value(PALETTE[0])
+    if layer.series is not None and layer.mark not in ("bound", "rule", "heat"):
+        # How many columns the legend has is the page's to say: it knows its width.
+        legend = alt.Legend(title=picture.legend or None, orient="top", direction="horizontal", symbolLimit=0)
+        colour = alt.Color(f"{layer.series}:N", scale=scale, legend=legend)
+    if layer.mark == "line":
+        # One row of points every round would hide the line; few points show where it was measured.
+        dots = len(layer.rows) <= 60
+        return base.mark_line(point={"size": 28, "filled": True} if dots else False, strokeWidth=2).encode(
+            x=x, y=y, color=colour, tooltip=tips
+        )
+    if layer.mark == "points":
+        return base.mark_point(filled=True, size=46, opacity=0.85).encode(x=x, y=y, color=colour, tooltip=tips)
+    if layer.mark == "bars":
+        offset = {"xOffset": alt.XOffset(f"{layer.series}:N")} if layer.series and layer.series != layer.x else {}
+        return base.mark_bar(cornerRadiusEnd=2).encode(x=x, y=y, color=colour, tooltip=tips, **offset)
+    if layer.mark == "band":
+        y = _quantitative(alt, alt.Y, layer.low, picture.y_title, picture.y_log)
+        return base.mark_area(opacity=0.18).encode(x=x, y=y, y2=alt.Y2(layer.high), color=colour)
+    if layer.mark == "heat":
+        colours = alt.Color(
+            f"{layer.value}:Q",
+            scale=alt.Scale(scheme="viridis"),
+            legend=alt.Legend(title=picture.legend or layer.value, gradientLength=160, orient="right"),
+        )
+        return base.mark_rect().encode(
+            x=alt.X(f"{layer.x}:O", title=picture.x_title, axis=alt.Axis(labelOverlap=True)),
+            y=alt.Y(f"{layer.y}:O", title=picture.y_title, sort="descending", axis=alt.Axis(labelOverlap=True)),
+            color=colours,
+            tooltip=tips,
+        )
+    if layer.mark == "rule":
+        y = _quantitative(alt, alt.Y, layer.y, picture.y_title, picture.y_log)
+        rule = base.mark_rule(strokeDash=[6, 4], strokeWidth=1.5).encode(
+            y=y, color=alt.value("currentColor"), tooltip=tips
+        )
+        text = base.mark_text(align="left", baseline="bottom", dx=4, dy=-3, fontSize=11).encode(
+            y=y, x=alt.value(0), text="label:N", color=alt.value("currentColor")
+        )
+        return rule + text
+    # "bound"
+    detail = {"detail": alt.Detail(f"{layer.series}:N")} if layer.series is not None else {}
+    return base.mark_line(strokeDash=[6, 4], strokeWidth=1.8, opacity=0.75).encode(
+        x=x, y=y, color=alt.value("currentColor"), tooltip=tips, **detail
+    )
+
+
+def _axes(alt: Any, picture: Picture, layer: Layer) -> tuple[Any, Any]:
+    if picture.x_kind == "quantitative":
+        x = _quantitative(alt, alt.X, layer.x, picture.x_title, picture.x_log)
+    else:
+        x = alt.X(
+            f"{layer.x}:{picture.x_kind[0].upper()}",
+            title=picture.x_title,
+            sort=list(picture.order) if picture.order else None,
+            axis=alt.Axis(labelLimit=190, labelOverlap=False),
+        )
+    return x, _quantitative(alt, alt.Y, layer.y, picture.y_title, picture.y_log)
+
+
+def _quantitative(alt: Any, channel: Any, name: str, title: str, log: bool) -> Any:
+    zero = channel is alt.Y and not log
+    scale = alt.Scale(type="log", nice=False) if log else alt.Scale(zero=zero, nice=True)
+    axis = alt.Axis(tickCount=6, format=".6~g", grid=channel is alt.Y)
+    return channel(f"{name}:Q", title=title, scale=scale, axis=axis)
+
+
+def _fields(layer: Layer) -> list[str]:
+    return [name for name in layer.rows[0] if not name.startswith("_")] if layer.rows else []
+
+
+def _numeric(layer: Layer, name: str) -> bool:
+    return all(isinstance(row.get(name), (int, float)) for row in layer.rows)
+
+
+def _format(layer: Layer, name: str) -> dict[str, str]:
+    return {"format": ".4~g"} if _numeric(layer, name) else {}

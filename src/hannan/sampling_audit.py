@@ -1,0 +1,234 @@
+"""Audit a stranger's learner by sampling: a proved lower bound on its one-step level, or nothing.
+
+For a history h and a next loss l, draw the action many times after h and many times after h and l. For a set B of
+actions, with a lower confidence limit p of P(B) before and an upper one q after (Clopper and Pearson 1934, exact),
+
+    D_inf^delta(before, after) >= log((p - delta)/q)        with probability at least `confidence`.
+
+Half of the draws choose h, l and B; the other half, fresh, give the limits, so nothing needs correcting for the
+choice. A learner is called "not stable at the level claimed" only when that bound exceeds the claim.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hannan import refusals
+from hannan.refusals import Array
+
+#: play(losses, rng) -> action, losses of shape (rounds so far, n)
+Play = Callable[[Array, np.random.Generator], int]
+
+
+@dataclass(frozen=True)
+class SampledFinding:
+    """The level is at least `lower`, with probability `confidence`; `estimate` is what the draws suggest.
+
+    verdict: "not stable at the level claimed" (proved), "consistent with the claim" (nothing proved against
+    it), or "measured" where no level was claimed. The witness is (history, loss, actions).
+    """
+
+    claimed: float | None
+    lower: float
+    estimate: float
+    confidence: float
+    samples: int
+    delta: float
+    witness: tuple[Array, Array, tuple[int, ...]]
+    verdict: str
+
+    def __str__(self) -> str:
+        history, loss, actions = self.witness
+        claim = "none" if self.claimed is None else f"{self.claimed:.6g}"
+        return "\n".join(
+            (
+                f"{self.verdict}",
+                f"  level        at least {self.lower:.6g}, with probability {self.confidence:g}",
+                f"  estimate     {self.estimate:.6g}",
+                f"  claimed      {claim}",
+                f"  witness      after {len(history)} rounds, loss {loss.tolist()}, actions {list(actions)}",
+                f"  samples      {self.samples}, half to choose the witness, half to measure it",
+            )
+        )
+
+
+def clopper_pearson(successes: int, trials: int, confidence: float) -> tuple[float, float]:
+    """(low, high), each one-sided at `confidence`: P(true < low) <= 1 - confidence, and the same above.
+
+    >>> [round(x, 4) for x in clopper_pearson(5, 100, 0.975)]
+    [0.0164, 0.1128]
+    """
+    from scipy.special import betaincinv
+
+    miss = 1.0 - confidence
+    low = 0.0 if successes == 0 else float(betaincinv(successes, trials - successes + 1, miss))
+    high = 1.0 if successes == trials else float(betaincinv(successes + 1, trials - successes, confidence))
+    return low, high
+
+
+def audit_by_sampling(
+    subject: Any,
+    n: int,
+    *,
+    level: float | None = None,
+    delta: float = 0.0,
+    samples: int = 40_000,
+    confidence: float = 0.999,
+    rounds: int = 8,
+    seed: int = 0,
+) -> SampledFinding:
+    """Try to prove a one-step level of any learner that takes losses in [0, 1]^n.
+
+    `subject` is a function play(losses, rng) -> action; a class or factory of objects with act() and
+    observe(losses), or observe(move, losses), called with a seed if it takes an argument; such an object itself
+    (copied for each run); or a learner with start(seed). Random generators
+    that it holds are renewed for each run where it takes no seed. `rounds` is the longest history tried.
+
+    >>> import numpy as np
+    >>> def hedge(losses, rng, scale=1.0):
+    ...     w = np.exp(-losses.sum(axis=0) / scale)
+    ...     return rng.choice(len(w), p=w / w.sum())
+    >>> finding = audit_by_sampling(hedge, 3, level=0.3, samples=8000, rounds=4)
+    >>> finding.verdict, 0.3 < finding.lower < 1.0
+    ('not stable at the level claimed', True)
+    """
+    n, samples = refusals.count(n, "n", least=2), refusals.count(samples, "samples", least=100)
+    delta = refusals.between(delta, 0.0, 1.0, "delta", "[)")
+    confidence = refusals.between(confidence, 0.0, 1.0, "confidence", "()")
+    level = None if level is None else refusals.between(level, 0.0, math.inf, "level", "[)")
+    rounds = refusals.count(rounds, "rounds", least=0)
+    play = _play_of(subject)
+    streams = np.random.default_rng([refusals.count(seed, "seed", least=0), 77]).spawn(2)
+
+    trials = list(_trials(n, rounds))
+    each, fresh = max(20, samples // 4 // len(trials)), samples // 4
+    # Two limits, each wrong with half of what is allowed.
+    sure = 0.5 + 0.5 * confidence
+
+    def proved(hit: int, kept: int) -> float:
+        low, high = clopper_pearson(hit, fresh, sure)[0], clopper_pearson(kept, fresh, sure)[1]
+        return math.log((low - delta) / high) if low > delta else -math.inf
+
+    best: tuple[float, Array, Array, tuple[int, ...]] = (-math.inf, np.zeros((0, n)), np.eye(n)[0], (0,))
+    for history, loss in trials:
+        before = _counts(play, history, n, each, streams[0])
+        after = _counts(play, np.vstack([history, loss]), n, each, streams[0])
+        for actions in _sets(before, after, delta):
+            # What the fresh draws would prove, were the shares a little worse than those seen.
+            chosen = list(actions)
+            p, _ = clopper_pearson(int(before[chosen].sum()), each, 0.8)
+            _, q = clopper_pearson(int(after[chosen].sum()), each, 0.8)
+            found = proved(int(p * fresh), math.ceil(q * fresh))
+            if found > best[0]:
+                best = (found, history, loss, actions)
+    _, history, loss, actions = best
+    before = _counts(play, history, n, fresh, streams[1])
+    after = _counts(play, np.vstack([history, loss]), n, fresh, streams[1])
+    hit, kept = int(before[list(actions)].sum()), int(after[list(actions)].sum())
+    lower = max(0.0, proved(hit, kept))
+    share, rest = hit / fresh - delta, kept / fresh
+    estimate = math.inf if rest == 0.0 < share else math.log(share / rest) if share > 0.0 < rest else 0.0
+    if level is None:
+        verdict = "measured"
+    else:
+        verdict = "not stable at the level claimed" if lower > level else "consistent with the claim"
+    witness = (history, loss, actions)
+    return SampledFinding(level, lower, estimate, confidence, samples, delta, witness, verdict)
+
+
+def _trials(n: int, rounds: int) -> Iterator[tuple[Array, Array]]:
+    """Histories that put arm 0 ahead of, level with or behind its rivals; then arm 0 loses."""
+    unit, rest = np.eye(n)[0], 1.0 - np.eye(n)[0]
+    lengths = sorted({0, 1, 2, rounds // 2, rounds} & set(range(rounds + 1)))
+    for length in lengths:
+        for step in (unit, rest) if length else (unit,):
+            history = np.tile(step, (length, 1))
+            yield history, unit
+            if n > 2 and length in (0, rounds):
+                yield history, (np.arange(n) < n // 2).astype(np.float64)
+
+
+def _sets(before: Any, after: Any, delta: float) -> list[tuple[int, ...]]:
+    """Singletons, and with delta > 0 the likelihood-ratio sets, in order of decreasing ratio."""
+    order = np.argsort(-(before + 0.5) / (after + 0.5))
+    sets: list[tuple[int, ...]] = [(int(i),) for i in order]
+    if delta > 0.0:
+        sets += [tuple(int(i) for i in order[:k]) for k in range(2, len(order))]
+    return sets
+
+
+def _counts(play: Play, history: Array, n: int, times: int, rng: np.random.Generator) -> Any:
+    counts = np.zeros(n, dtype=np.int64)
+    for _ in range(times):
+        # A copy: the history is ours, and a stranger may write on what it is given.
+        action = play(history.copy(), rng)
+        if not 0 <= int(action) < n:
+            raise ValueError(f"a learner's action must be one of 0..{n - 1}; got {action!r}")
+        counts[int(action)] += 1
+    return counts
+
+
+# The kinds of strangers
+
+
+def _play_of(subject: Any) -> Play:
+    if hasattr(subject, "start"):
+        return _stepped(lambda rng: subject.start(int(rng.integers(2**63))))
+    if inspect.isclass(subject):
+        return _stepped(_maker(subject))
+    if hasattr(subject, "act") and hasattr(subject, "observe"):
+        return _stepped(lambda rng: _renewed(copy.deepcopy(subject), rng))
+    if not callable(subject):
+        raise ValueError(
+            "a learner must be a function play(losses, rng), a factory of objects with act and observe, or such an "
+            f"object; got {subject!r}"
+        )
+    return subject if _needed(subject) >= 2 else _stepped(_maker(subject))
+
+
+def _needed(function: Any) -> int:
+    """How many positional arguments a call must give."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = inspect.signature(function).parameters.values()
+    return sum(p.kind in kinds and p.default is inspect.Parameter.empty for p in parameters)
+
+
+def _maker(factory: Any) -> Callable[[np.random.Generator], Any]:
+    """A fresh learner: the factory is given a seed if it takes an argument."""
+    takes = any(p.kind is not inspect.Parameter.KEYWORD_ONLY for p in inspect.signature(factory).parameters.values())
+    return lambda rng: factory(int(rng.integers(2**31))) if takes else _renewed(factory(), rng)
+
+
+def _renewed(learner: Any, rng: np.random.Generator) -> Any:
+    """The learner, its own random generators started anew; without that every run would be the same run."""
+    for name, value in list(getattr(learner, "__dict__", {}).items()):
+        if isinstance(value, np.random.Generator):
+            setattr(learner, name, np.random.default_rng(int(rng.integers(2**63))))
+        elif isinstance(value, np.random.RandomState):
+            setattr(learner, name, np.random.RandomState(int(rng.integers(2**31))))
+        elif isinstance(value, random.Random):
+            setattr(learner, name, random.Random(int(rng.integers(2**63))))
+    return learner
+
+
+def _stepped(make: Callable[[np.random.Generator], Any]) -> Play:
+    def play(losses: Array, rng: np.random.Generator) -> int:
+        learner = make(rng)
+        if not (hasattr(learner, "act") and hasattr(learner, "observe")):
+            raise ValueError(f"a learner must have act and observe; got {learner!r}")
+        with_move = _needed(learner.observe) >= 2
+        for loss in losses:
+            move = learner.act()
+            learner.observe(move, loss) if with_move else learner.observe(loss)
+        move = learner.act()
+        return int(getattr(move, "action", move))
+
+    return play

@@ -1,0 +1,213 @@
+"""The command line: JSON and nothing else, one line for a mistake, and no traceback."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hannan.cli import main
+
+OURS = ("reproduce", "play", "audit", "bound")
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as left:
+        main(list(arguments))
+    out, err = capsys.readouterr()
+    code = left.value.code
+    assert isinstance(code, int)
+    return code, out, err
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    """The JSON of a command that must succeed, and say nothing else."""
+    code, out, err = call(capsys, *arguments, "--json")
+    assert (code, err) == (0, "")
+    data = json.loads(out)
+    assert isinstance(data, dict)
+    return data
+
+
+@pytest.mark.parametrize("command", OURS)
+def test_help_has_an_example_and_the_common_options(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    code, out, _ = call(capsys, command, "--help")
+    assert code == 0
+    assert f"hannan {command} " in out.split("Examples:")[1]
+    for option in ("--json", "--seed", "--out"):
+        assert option in out
+
+
+def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "--help")
+    assert code == 0
+    assert all(name in out for name in OURS)
+    assert "_HANNAN_COMPLETE" in out
+    code, out, _ = call(capsys, "--version")
+    assert (code, out.split()[0]) == (0, "hannan")
+
+
+def test_help_imports_nothing_heavy() -> None:
+    program = (
+        "import sys\n"
+        "from hannan.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numpy', 'scipy', 'numba', 'rich', 'altair', 'pandas', 'vl_convert'} & set(sys.modules)\n"
+        "sys.exit(', '.join(sorted(heavy)) or 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_shell_completion() -> None:
+    for shell in ("bash", "zsh", "fish"):
+        done = subprocess.run(
+            [sys.executable, "-c", "from hannan.cli import main; main()"],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={"_HANNAN_COMPLETE": f"{shell}_source", "PATH": "/usr/bin:/bin"},
+        )
+        assert "_HANNAN_COMPLETE" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("nothing",), "No such command"),
+        (("play",), "Missing option"),
+        (("play", "--n", "0"), "--n"),
+        (("play", "--n", "3", "--learner", "oracle"), "is not one of"),
+        (("play", "--n", "3", "--adversary", "kind"), "adversary must be one of"),
+        (("play", "--n", "3", "--tuning", "fixed"), "needs --scale"),
+        (("play", "--n", "3", "--learner", "expert-bandit"), "needs --actions"),
+        (("bound", "--n", "3", "--smoothing", "pareto:x"), "a parameter must be a number"),
+        (("bound", "--n", "3", "--smoothing", "magic"), "smoothing must be one of"),
+        (("bound", "--n", "3", "--smoothing", "gaussian", "--rounds", "9"), "unbounded hazard"),
+        (("bound", "--n", "3"), "must be given"),
+        (("audit", "--n", "3"), "audit takes either"),
+        (("audit", "--n", "3", "--smoothing", "exponential"), "needs --scale"),
+        (("audit", "--n", "3", "--smoothing", "exponential", "--scale", "-1"), "scale must be"),
+        (("audit", "no_such_module:x", "--n", "3"), "must be importable"),
+        (("audit", "json:nothing", "--n", "3"), "must have the name"),
+        (("audit", "json", "--n", "3"), "MODULE:NAME"),
+        (("reproduce", "--only", "thm:nothing"), "a claim must be one of"),
+        (("reproduce", "--only", "triangle", "--as-printed", "nothing"), "a correction must be one of"),
+    ],
+)
+def test_a_mistake_is_one_line(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], says: str) -> None:
+    code, out, err = call(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert says in err
+    assert err.startswith("hannan: error: ")
+    assert len(err.splitlines()) == 1
+
+
+def test_a_folder_that_cannot_be_written_is_a_mistake(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    code, _, err = call(capsys, "bound", "--n", "3", "--best-loss", "9", "--out", str(tmp_path / "file" / "below"))
+    assert code == 2
+    assert len(err.splitlines()) == 1
+
+
+def test_bound(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    data = told(capsys, "bound", "--learner", "experts", "--n", "10", "--best-loss", "100", "--out", str(tmp_path))
+    assert round(data["bound"]["value"], 1) == 21.6
+    assert round(data["bound"]["printed"]["value"], 1) == 167.7
+    assert data["bound"]["source"].startswith("thm:analysis_experts")
+    assert json.loads((tmp_path / "bound.json").read_text()) == data
+    _, out, _ = call(capsys, "bound", "--learner", "bandit", "--n", "10", "--rounds", "1000")
+    assert "expected regret <=" in out
+    assert "as printed in the paper" in out
+
+
+def test_bound_without_a_printed_form(capsys: pytest.CaptureFixture[str]) -> None:
+    data = told(capsys, "bound", "--n", "4", "--smoothing", "tsallis", "--best-loss", "10")
+    assert data["bound"]["printed"] is None
+    assert data["printed_withheld"]
+
+
+def test_play(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    arguments = ("play", "--learner", "bandit", "--smoothing", "tsallis", "--n", "3", "--rounds", "200", "--runs", "4")
+    data = told(capsys, *arguments, "--out", str(tmp_path))
+    assert data["runs"] == 4
+    assert len(data["checkpoints"]) == len(data["mean_regret"])
+    assert data["interval"][0] <= data["regret"] <= data["interval"][1]
+    assert data["regret"] <= data["bound"]["value"]
+    assert "<svg" not in (tmp_path / "index.html").read_text(encoding="utf-8").split("<body>")[1].split("<script")[0]
+    assert (tmp_path / "record.npz").exists()
+    again = told(capsys, *arguments)
+    assert again["mean_regret"] == data["mean_regret"]
+    other = told(capsys, *arguments, "--seed", "1")
+    assert other["mean_regret"] != data["mean_regret"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--learner", "experts", "--n", "4"),
+        ("--learner", "experts", "--n", "4", "--scale", "5"),
+        ("--learner", "bandit", "--n", "4", "--smoothing", "log-barrier", "--best-loss", "20"),
+        ("--learner", "bandit", "--n", "4", "--smoothing", "entropy", "--tuning", "horizon"),
+        ("--learner", "expert-bandit", "--n", "5", "--actions", "3"),
+        ("--learner", "expert-bandit", "--n", "5", "--actions", "3", "--clip", "tuned"),
+    ],
+)
+def test_play_each_learner(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:
+    data = told(capsys, "play", *arguments, "--rounds", "60", "--runs", "2", "--adversary", "small_best_loss")
+    assert data["rounds"] == 60
+
+
+def test_audit_exactly(capsys: pytest.CaptureFixture[str]) -> None:
+    data = told(capsys, "audit", "--smoothing", "exponential", "--scale", "2", "--n", "10")
+    assert data["verdict"] == "holds"
+    assert data["measured"] == pytest.approx(0.5, rel=1e-9)
+
+
+STRANGER = """
+import math, random
+class Steep:
+    def __init__(self): self.L = [0.0] * 3
+    def act(self): return random.choices(range(3), [math.exp(-2 * x) for x in self.L])[0]
+    def observe(self, losses): self.L = [a + b for a, b in zip(self.L, losses)]
+"""
+
+
+def test_audit_a_stranger(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "strangers_module.py").write_text(STRANGER)
+    monkeypatch.chdir(tmp_path)
+    code, out, err = call(
+        capsys, "audit", "strangers_module:Steep", "--n", "3", "--level", "0.5", "--samples", "4000", "--json"
+    )
+    # Found out: exit code 1, and still JSON alone.
+    assert (code, err) == (1, "")
+    data = json.loads(out)
+    assert data["verdict"] == "not stable at the level claimed"
+    assert 0.5 < data["lower"] < 2.0
+    code, out, _ = call(capsys, "audit", "strangers_module:Steep", "--n", "3", "--samples", "4000")
+    assert code == 0
+    assert "at least" in out
+
+
+def test_reproduce(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    data = told(capsys, "reproduce", "--quick", "--only", "lemma:regret_lstar", "--out", str(tmp_path), "--jobs", "1")
+    assert {claim["name"] for claim in data["claims"]} == {"key-lemma", "key-lemma-printed", "rate-form"}
+    for claim in data["claims"]:
+        assert {"label", "verdict", "value", "bound", "runs", "seconds"} <= set(claim)
+    assert data["summary"]["fails"] == 0
+    assert data["versions"]["numpy"]
+    assert (tmp_path / "index.html").exists()
+    assert json.loads((tmp_path / "claims.json").read_text())["seed"] == 0
+
+
+def test_reproduce_fails_with_exit_code_1(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    arguments = ("--only", "key-lemma", "--as-printed", "key-lemma", "--out", str(tmp_path), "--jobs", "1")
+    code, out, err = call(capsys, "reproduce", "--quick", *arguments)
+    assert code == 1
+    assert "fails" in out
+    assert err == "hannan: failed: key-lemma\n"

@@ -1,0 +1,246 @@
+"""The page builder, and the page in a real browser: drawn, sorted, filtered, linked, and silent on the network."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hannan.paper import Effort, claims
+from hannan.paper.page import page as reproduction_page
+from hannan.paper.running import run
+from hannan.report import (
+    Badge,
+    Card,
+    Facts,
+    Figure,
+    Layer,
+    Link,
+    Page,
+    Picture,
+    Section,
+    Table,
+    Text,
+    Tile,
+    Tiles,
+)
+from hannan.report.blocks import clean
+from hannan.report.markup import number, to_html, to_plain
+
+CHROMIUM = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+)
+#: As root and with no network, as in CI; Chromium asks its maker for updates otherwise.
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+#: Cheap claims, with every kind of mark between them.
+SHOWN = ("triangle", "triangle-printed", "increasing", "random-maps", "key-lemma-printed", "rate-form", "table-log-n")
+SHOWN += ("stability-surface", "gaussian-covariance-printed", "consistency-to-stability", "table-gamma")
+
+
+def _rows(n: int = 3) -> tuple[dict[str, Any], ...]:
+    return tuple({"x": i + 1, "y": float(i * i + 1), "low": float(i), "high": float(i + 5)} for i in range(n))
+
+
+# The builder
+
+
+def test_markup() -> None:
+    assert to_html("a < b & `x_{1}` *so*") == "a &lt; b &amp; <code>x<sub>1</sub></code> <em>so</em>"
+    assert to_html("2 * 3 * 4") == "2 * 3 * 4"
+    assert to_plain("L^{*} of p_{i}") == "L^* of p_i"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1.0, "1"), (-2.5, "−2.5"), (1e-12, "1e-12"), (123456.7, "123457"), (float("nan"), "–"), (float("-inf"), "−∞")],
+)
+def test_numbers_for_people(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+def test_text_cannot_break_out_of_the_page() -> None:
+    nasty = '</script><script>alert(1)</script>"&<b>'
+    picture = Picture(nasty, nasty, nasty, (Layer("line", ({"x": 1, "y": 2.0, "what": nasty},), series="what"),), nasty)
+    blocks = (
+        Text(nasty),
+        Facts({nasty: nasty}),
+        Table((nasty,), ((nasty,), (Link(nasty, nasty),), (Badge(nasty),)), words=(nasty,) * 3),
+        Card("a", nasty, Badge(nasty), (Text(nasty),), nasty, (Figure(picture),)),
+        Tiles((Tile(nasty, nasty, filter=nasty),)),
+    )
+    html = Page(nasty, nasty, blocks, (Section(nasty, blocks, intro=nasty),), {nasty: nasty}).html()
+    assert "<script>alert" not in html
+    assert "<b>" not in re.sub(r"<b>(\d|&lt;)", "", html.split('<script type="module">')[0])
+
+
+def test_specs_are_json_with_alternative_text() -> None:
+    for mark in ("line", "points", "bound", "band", "bars", "heat", "rule"):
+        rows = _rows() if mark != "heat" else tuple({"x": i, "y": j, "value": 1.0 * i} for i in (1, 2) for j in (1, 2))
+        if mark == "rule":
+            rows = ({"y": 1.0, "label": "one"},)
+        picture = Picture("t", "x", "y", (Layer(mark, rows),), alt=f"alternative text of {mark}")  # type: ignore[arg-type]
+        assert json.loads(json.dumps(clean(picture.spec()), allow_nan=False))["description"].endswith(mark)
+        assert f'aria-label="alternative text of {mark}"' in Figure(picture).html()
+
+
+def test_numbers_that_are_not_finite_become_null() -> None:
+    assert clean({"a": [float("inf"), 1.0], "b": (float("nan"),)}) == {"a": [None, 1.0], "b": [None]}
+
+
+def test_anchors_and_sort_keys() -> None:
+    html = Table(("a", "b"), ((Link("x", "y"), 2.5), (None, float("inf")))).html()
+    assert 'href="#y"' in html
+    assert 'data-sort="2.5"' in html
+    assert 'data-sort="inf"' in html
+    assert Section("Key lemma & more").id == "key-lemma-more"
+
+
+def test_a_page_without_pictures_carries_no_drawing_code(tmp_path: Path) -> None:
+    path = Page("Small", sections=(Section("One", (Text("two"),)),)).write(tmp_path / "deep" / "page.html")
+    assert path.stat().st_size < 40_000
+
+
+# The browser
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    results = list(run([c for c in claims() if c.name in SHOWN], Effort(quick=True)))
+    assert len(results) == len(SHOWN)
+    folder = tmp_path_factory.mktemp("report")
+    return reproduction_page(results, quick=True, seed=0).write(folder / "index.html")
+
+
+def test_the_page_names_no_address_but_its_own(report: Path) -> None:
+    html = report.read_text(encoding="utf-8")
+    for attribute in ("src", "href", "action", "data-src", "srcset"):
+        outside = re.findall(rf'[\s"]{attribute}="((?:https?:)?//[^"]*)"', html)
+        assert outside == []
+    assert "@import" not in html
+    assert "url(" not in html.split("</style>")[0]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if CHROMIUM is None:
+        pytest.skip("no Chromium is installed (chromium, chromium-browser or google-chrome on the path)")
+    sync = pytest.importorskip("playwright.sync_api")
+    with sync.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield chromium
+        chromium.close()
+
+
+class Opened:
+    """The page in a window, with what it said and asked for."""
+
+    def __init__(self, browser: Any, path: Path, width: int = 1280, **options: Any) -> None:
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page = browser.new_page(viewport={"width": width, "height": 900}, **options)
+        self.page.on("console", lambda m: self.said.append(m.text) if m.type in ("error", "warning") else None)
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("request", lambda r: self.asked.append(r.url))
+        self.page.goto(path.resolve().as_uri())
+        self.page.wait_for_function("document.documentElement.dataset.drawn === 'true'", timeout=60_000)
+
+    def __enter__(self) -> Opened:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.page.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "light"), (390, "dark")])
+def test_opens_from_a_file_and_draws_everything(browser: Any, report: Path, width: int, scheme: str) -> None:
+    with Opened(browser, report, width, color_scheme=scheme) as opened:
+        page = opened.page
+        charts = page.locator(".chart").count()
+        assert charts >= 8
+        assert page.locator(".chart.drawn svg").count() == charts
+        # Every picture has marks on it, not only axes.
+        drawn = page.evaluate(
+            "[...document.querySelectorAll('.chart svg')].map(s => s.querySelectorAll('[class*=\"mark-\"] path, "
+            '[class*="mark-"] text\').length)'
+        )
+        assert min(drawn) > 3
+        assert opened.said == []
+        assert [url for url in opened.asked if not url.startswith(("file:", "data:"))] == []
+        # Nothing wider than the window: no sideways scrolling on a phone.
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert all(page.evaluate("[...document.querySelectorAll('.chart')].map(c => c.getAttribute('aria-label'))"))
+
+
+def _column(page: Any, index: int) -> list[str]:
+    return list(
+        page.evaluate(
+            "i => [...document.querySelector('table.sortable').tBodies[0].rows].map(r => r.cells[i].dataset.sort)",
+            index,
+        )
+    )
+
+
+def test_the_table_sorts(browser: Any, report: Path) -> None:
+    with Opened(browser, report) as opened:
+        head = opened.page.locator("table.sortable").first.locator("th button")
+        head.nth(3).click()
+        values = [float(v) for v in _column(opened.page, 3)]
+        assert values == sorted(values)
+        head.nth(3).click()
+        values = [float(v) for v in _column(opened.page, 3)]
+        assert values == sorted(values, reverse=True)
+        head.nth(2).click()
+        words = _column(opened.page, 2)
+        assert words == sorted(words)
+        assert opened.page.locator("table.sortable").first.locator("th[aria-sort]").count() == 1
+        assert opened.said == []
+
+
+def test_a_tile_filters_the_table(browser: Any, report: Path) -> None:
+    with Opened(browser, report) as opened:
+        tile = opened.page.locator("[data-filter='fails as printed']")
+        tile.click()
+        shown = opened.page.locator("tr[data-word]:not([hidden])")
+        assert {shown.nth(i).get_attribute("data-word") for i in range(shown.count())} == {"fails as printed"}
+        tile.click()
+        assert opened.page.locator("tr[data-word][hidden]").count() == 0
+
+
+def test_the_link_of_a_claim_leads_to_it(browser: Any, report: Path) -> None:
+    with Opened(browser, report) as opened:
+        opened.page.evaluate("document.documentElement.style.scrollBehavior = 'auto'")
+        opened.page.locator("table.sortable a[href='#rate-form']").click()
+        assert opened.page.url.endswith("#rate-form")
+        top = opened.page.locator("#rate-form").bounding_box()["y"]
+        assert -5 <= top <= 200
+    with Opened(browser, Path(report)) as opened:
+        opened.page.goto(report.resolve().as_uri() + "#table-log-n")
+        assert opened.page.locator("#table-log-n:target").count() == 1
+
+
+def test_light_dark_and_print(browser: Any, report: Path) -> None:
+    with Opened(browser, report, color_scheme="light") as opened:
+        page = opened.page
+
+        def paper() -> str:
+            return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+
+        light = paper()
+        page.locator("#theme").click()
+        assert paper() != light
+        page.emulate_media(media="print")
+        assert paper() == "rgb(255, 255, 255)"
+        assert page.locator("nav").is_hidden()

@@ -1,0 +1,143 @@
+"""The paper's claims: each has the verdict it should, and a correction turned back makes its claim fail."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hannan.paper import OUTCOMES, Claim, Effort, chapters, claims
+from hannan.paper.claim import at_most
+from hannan.paper.corrections import CORRECTIONS, as_printed, form
+from hannan.paper.running import Result, run
+
+ALL = claims()
+#: The quick form of these takes seconds each; the rest together take less.
+HEAVY = {"experts-laws", "experts-tunings", "experts-growth-rounds", "bandits-part-1", "bandits-growth-rounds"}
+HEAVY |= {
+    "expert-bandits-part-1",
+    "expert-bandits-part-2",
+    "diffstable",
+    "heavy-tail-levels",
+    "oco-gamma",
+    "oco-gaussian",
+}
+
+#: Everything of the paper that states something.
+LABELS = {
+    *("eq:max_divergence", "eq:tsallismaxdiv", "eq:clipping", "eq:bwe_rhs1", "def:OSDS", "def:OSDSnorm", "tab:dist"),
+    *("alg:oco", "alg:gbpa", "alg:gbpa_bandits", "alg:gbpa_bwe", "prop:POD", "prop:dc_to_dp", "cor:olo"),
+    *("lemma:regret_lstar", "lem:increasing", "lem:deterministic", "lem:delta_pl", "lem:dp_func", "lem:logdc"),
+    *("lem:regret_bandit", "lem:regret_bandit_full", "lem:mabregret", "lem:gammastability"),
+    *("lem:regret_bwe", "lem:bweregret", "lem:gammastability_bwe"),
+    *("thm:oco", "thm:analysis_experts", "thm:gbpa_bandits", "thm:gbpa_bwe"),
+}
+
+
+def test_there_are_enough_and_they_are_told_apart() -> None:
+    assert len(ALL) >= 45
+    assert len({claim.name for claim in ALL}) == len(ALL)
+    assert {claim.section for claim in ALL} == {chapter.title for chapter in chapters()}
+
+
+def test_every_statement_of_the_paper_has_a_claim() -> None:
+    assert {claim.label for claim in ALL} == LABELS
+
+
+def test_each_says_what_and_when() -> None:
+    for claim in ALL:
+        assert claim.statement.endswith("."), claim.name
+        assert claim.conditions, claim.name
+        assert not claim.corrects or claim.corrects in CORRECTIONS, claim.name
+
+
+def test_each_correction_has_its_claim() -> None:
+    assert {claim.corrects for claim in ALL} - {""} == set(CORRECTIONS)
+
+
+def _expected(claim: Claim) -> set[str]:
+    if claim.corrects:
+        return {"holds as corrected"}
+    return (
+        {"fails as printed"} if "printed" in claim.conditions or claim.name.endswith("printed") else set(OUTCOMES[:3])
+    )
+
+
+@pytest.mark.parametrize("claim", [c for c in ALL if c.name not in HEAVY], ids=lambda c: c.name)
+def test_a_claim_has_its_verdict(claim: Claim) -> None:
+    verdict = claim.run(quick=True)
+    assert verdict.outcome in _expected(claim), verdict
+    for picture in verdict.pictures:
+        assert picture.alt
+        assert all(layer.rows for layer in picture.layers)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("claim", ALL, ids=lambda c: c.name)
+def test_a_claim_has_its_verdict_in_full(claim: Claim) -> None:
+    assert claim.run(quick=False).outcome in _expected(claim)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_verdicts_do_not_hang_on_the_seed(seed: int) -> None:
+    assert [r.claim.name for r in run(ALL, Effort(True, seed)) if r.verdict.outcome == "fails"] == []
+
+
+@pytest.mark.parametrize("name", sorted(CORRECTIONS))
+def test_a_correction_turned_back_makes_its_claim_fail(name: str) -> None:
+    claim = next(claim for claim in ALL if claim.corrects == name)
+    with as_printed(name):
+        assert claim.run(quick=True).outcome == "fails"
+    assert form(name) is CORRECTIONS[name].corrected
+
+
+def test_turning_back_what_is_not_there_is_refused() -> None:
+    with pytest.raises(ValueError, match="a correction must be one of"), as_printed("nothing"):
+        pass
+
+
+def test_the_same_seed_gives_the_same_verdict() -> None:
+    for name in ("bandit-lemma", "resampling-bound", "stability-surface"):
+        claim = claims(name)[0]
+        first, second = claim.run(True, seed=3), claim.run(True, seed=3)
+        assert (first.value, first.bound, first.outcome) == (second.value, second.bound, second.outcome)
+
+
+def test_processes_give_what_one_process_gives() -> None:
+    chosen = [claims(name)[0] for name in ("triangle", "rate-form", "key-lemma")]
+    alone = {r.claim.name: r.verdict for r in run(chosen, Effort())}
+    apart = {r.claim.name: r.verdict for r in run(chosen, Effort(), jobs=2)}
+    assert {k: (v.outcome, v.value) for k, v in alone.items()} == {k: (v.outcome, v.value) for k, v in apart.items()}
+    back = {r.claim.name: r.verdict.outcome for r in run(chosen, Effort(), jobs=2, printed=("key-lemma",))}
+    assert back == {"triangle": "holds as corrected", "rate-form": "holds as corrected", "key-lemma": "fails"}
+
+
+def test_a_check_that_breaks_is_a_failure_and_not_the_end() -> None:
+    def check(effort: Effort) -> None:
+        raise RuntimeError("no")
+
+    broken = Claim("broken", "x", "s", "c", "exact", check)  # type: ignore[arg-type]
+    results = list(run([broken, claims("rate-form")[0]]))
+    assert [r.verdict.outcome for r in results] == ["fails", "holds as corrected"]
+    assert results[0].verdict.note == "RuntimeError: no"
+
+
+def test_results_are_json() -> None:
+    result = next(iter(run(claims("table-gaussian"))))
+    assert isinstance(result, Result)
+    data = json.loads(json.dumps(result.as_json(), allow_nan=False))
+    assert {"label", "verdict", "value", "bound", "runs", "seconds"} <= set(data)
+    assert data["bound"] is None
+
+
+def test_only_takes_a_label_or_a_name() -> None:
+    assert {claim.name for claim in claims("prop:POD")} == {"pod", "pod-conditions"}
+    assert [claim.label for claim in claims("pod")] == ["prop:POD"]
+    with pytest.raises(ValueError, match="a claim must be one of the labels"):
+        claims("prop:nothing")
+
+
+def test_at_most_takes_no_nan() -> None:
+    assert not at_most(float("nan"), 1.0)
+    assert at_most(1.0, 1.0)

@@ -1,0 +1,174 @@
+"""The sampling audit: never above the truth, near it with enough draws, and in step with the exact ones."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hannan.auditing import audit
+from hannan.divergences import max_divergence
+from hannan.laws import Exponential, Gumbel, Laplace
+from hannan.learners.experts import Experts
+from hannan.potentials import FTPL, FTRL, Potential
+from hannan.refusals import Array
+from hannan.regularizers import Tsallis
+from hannan.sampling_audit import audit_by_sampling, clopper_pearson
+from hannan.tuning import Fixed
+
+#: A lower bound is above the truth with probability at most 1e-6 a test: that is the false-alarm rate.
+SURE = 1.0 - 1e-6
+
+
+def play_of(phi: Potential) -> Callable[[Array, np.random.Generator], int]:
+    known: dict[bytes, Array] = {}
+
+    def play(losses: Array, rng: np.random.Generator) -> int:
+        L = losses.sum(axis=0)
+        edges = known.setdefault(L.tobytes(), np.cumsum(phi.gradient(L)))
+        return min(int(np.searchsorted(edges, rng.random() * edges[-1], side="right")), len(edges) - 1)
+
+    return play
+
+
+@pytest.mark.parametrize(
+    "phi",
+    [FTPL(Exponential(), 1.0), FTPL(Gumbel(), 0.7), FTPL(Laplace(), 1.0), FTRL(Tsallis(0.5), 0.5)],
+    ids=lambda phi: repr(phi),
+)
+def test_against_the_exact_audit(phi: Potential) -> None:
+    exact = audit(phi, 3, gamma=1.0)
+    found = audit_by_sampling(play_of(phi), 3, level=exact.measured, samples=16_000, confidence=SURE)
+    assert found.lower <= exact.measured
+    assert found.lower > 0.5 * exact.measured
+    assert found.verdict == "consistent with the claim"
+    exceeded = audit_by_sampling(play_of(phi), 3, level=0.2 * exact.measured, samples=4000, confidence=SURE)
+    assert exceeded.verdict == "not stable at the level claimed"
+
+
+def _two(before: Array, after: Array) -> Callable[[Array, np.random.Generator], int]:
+    """A learner that plays one law before any loss and another after."""
+
+    def play(losses: Array, rng: np.random.Generator) -> int:
+        return int(rng.choice(len(before), p=after if len(losses) else before))
+
+    return play
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.01, 0.05])
+def test_against_privacy_loss_distributions(delta: float) -> None:
+    pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
+    before, after = np.array([0.5, 0.3, 0.15, 0.05]), np.array([0.25, 0.35, 0.2, 0.2])
+    logs = [{i: math.log(p) for i, p in enumerate(law)} for law in (after, before)]
+    # The privacy loss of `before` over `after`: dp-accounting takes the lower law first.
+    loss = pld.from_two_probability_mass_functions(*logs, value_discretization_interval=1e-5)
+    epsilon = float(loss.get_epsilon_for_delta(delta))
+    assert epsilon == pytest.approx(float(max_divergence(before, after, delta)), abs=1e-4)
+    found = audit_by_sampling(_two(before, after), 4, delta=delta, samples=20_000, confidence=SURE, rounds=0)
+    assert found.lower <= epsilon
+    assert found.lower > epsilon - 0.3
+
+
+def test_a_learner_that_does_not_move_is_never_accused() -> None:
+    still = np.full(3, 1.0 / 3.0)
+    # 20 audits, each wrong with probability at most 1e-7.
+    for seed in range(20):
+        found = audit_by_sampling(
+            _two(still, still), 3, level=0.0, samples=400, confidence=1.0 - 1e-7, rounds=1, seed=seed
+        )
+        assert (found.lower, found.verdict) == (0.0, "consistent with the claim")
+
+
+@pytest.mark.parametrize(("trials", "p"), [(20, 0.3), (50, 0.02), (7, 0.9)])
+def test_clopper_pearson_covers(trials: int, p: float) -> None:
+    from scipy.stats import binom
+
+    k = np.arange(trials + 1)
+    chance = binom.pmf(k, trials, p)
+    limits = [clopper_pearson(int(i), trials, 0.95) for i in k]
+    assert chance[[low > p for low, _ in limits]].sum() <= 0.05 + 1e-12
+    assert chance[[high < p for _, high in limits]].sum() <= 0.05 + 1e-12
+    assert clopper_pearson(0, trials, 0.95)[0] == 0.0
+    assert clopper_pearson(trials, trials, 0.95)[1] == 1.0
+
+
+class Hedge:
+    """A stranger with a generator of its own."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.rng, self.L = np.random.default_rng(seed), np.zeros(3)
+
+    def act(self) -> int:
+        w = np.exp(-2.0 * self.L)
+        return int(self.rng.choice(3, p=w / w.sum()))
+
+    def observe(self, losses: Array) -> None:
+        self.L = self.L + losses
+
+
+class Ticketed(Hedge):
+    """A stranger that wants its move back, and has Python's own generator."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.coin = random.Random(1)
+
+    def act(self) -> int:
+        w = np.exp(-2.0 * self.L)
+        return self.coin.choices(range(3), w.tolist())[0]
+
+    def observe(self, move: int, losses: Array) -> None:  # type: ignore[override]
+        assert move in range(3)
+        self.L = self.L + losses
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [Hedge, Hedge(), Ticketed, Ticketed(), lambda seed: Hedge(seed), Experts(3, Gumbel(), Fixed(0.5))],
+    ids=["class", "object", "ticketed class", "ticketed object", "factory", "learner"],
+)
+def test_every_kind_of_stranger(subject: Any) -> None:
+    found = audit_by_sampling(subject, 3, level=2.0, samples=3000, confidence=SURE, rounds=2)
+    assert 0.3 < found.lower <= 2.0
+    assert found.verdict == "consistent with the claim"
+
+
+def test_the_same_seed_gives_the_same_finding() -> None:
+    first, second = (audit_by_sampling(Hedge, 3, samples=1000, rounds=1, seed=5) for _ in range(2))
+    assert (first.lower, first.estimate) == (second.lower, second.estimate)
+    assert first.verdict == "measured"
+
+
+@pytest.mark.parametrize(
+    ("subject", "says"),
+    [
+        (3, "a learner must be a function"),
+        (lambda losses, rng: 7, "action must be one of"),
+        (lambda: object(), "must have act and observe"),
+    ],
+)
+def test_what_is_no_learner_is_refused(subject: Any, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        audit_by_sampling(subject, 3, samples=100)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"delta": 1.0}, {"confidence": 1.0}, {"level": -1.0}, {"samples": 10}, {"rounds": -1}, {"n": 1}]
+)
+def test_bad_arguments_are_refused(wrong: dict[str, Any]) -> None:
+    given: dict[str, Any] = {"n": 3, **wrong}
+    with pytest.raises(ValueError, match="must be"):
+        audit_by_sampling(Hedge, given.pop("n"), **given)
+
+
+def test_the_history_is_not_ours_to_change() -> None:
+    def vandal(losses: Array, rng: np.random.Generator) -> int:
+        losses[:] = 9.0
+        return int(rng.integers(3))
+
+    found = audit_by_sampling(vandal, 3, samples=400, rounds=2)
+    assert set(np.unique(found.witness[0])) <= {0.0, 1.0}
