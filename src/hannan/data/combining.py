@@ -1,0 +1,279 @@
+"""The engine of `combine`: rows of forecasts in, answers out, and a learner that settles what has a target.
+
+The forecast of a row is a function of the rows before it and of the row's own forecasts; its target is looked at
+afterwards. A row whose target is empty is answered like any other; its target may come in a later row with the
+same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hannan.bounds import Bound
+from hannan.certificate import Certificate
+from hannan.data.answers import Answers, Tally, Work, joined
+from hannan.data.point_losses import PointLoss, code_of
+from hannan.data.reading import BadTable, clipped
+from hannan.data.stepped_rows import step_rows, trouble_of
+from hannan.data.times import Clock
+from hannan.data.tracing import Trace
+from hannan.kernels.state import ROUND
+from hannan.learners.adahedge import AdaHedge, Seen
+from hannan.learners.experts import Experts
+from hannan.refusals import Array
+
+#: Rows that wait for their target, at the most.
+WAITING = 100_000
+#: With more experts than this, curves of single experts are not kept.
+CURVES = 500
+#: What the kernel notes of a player at a point of the curves.
+MARKS = 7
+
+
+@dataclass
+class _Waiting:
+    """A row that was answered and not settled."""
+
+    row: int
+    forecasts: Array
+    weights: Array
+    forecast: float
+    settled_before: int
+
+
+class Combiner:
+    """Answers rows of forecasts and learns from their targets.
+
+    `learner` is `Experts` (its loss_range is that of the losses) or `AdaHedge`, with one expert for each name.
+    """
+
+    def __init__(
+        self, names: Sequence[str], loss: PointLoss, learner: Experts | AdaHedge, seed: int = 0,
+        time: str | None = None, source: str = "the table",
+    ) -> None:  # fmt: skip
+        self.names, self.loss, self.learner, self.source = list(names), loss, learner, source
+        if learner.n != len(self.names):
+            raise ValueError(f"the learner must have {len(self.names)} experts, one for each column; got {learner!r}")
+        if learner.gains:
+            raise ValueError(f"the learner must take losses, which forecasts have; got {learner!r}")
+        self.player = learner.start(seed)
+        self._adaptive = isinstance(learner, AdaHedge)
+        self._clock = None if time is None else Clock(time, source)
+        self._waiting: dict[Any, _Waiting] = {}
+        self.given_up = self.answered = self.settled = self.late = 0
+        #: (row answered, row that brought its target, target), rows counted from 1
+        self.brought: list[tuple[int, int, float]] = []
+        self.sum = Tally.empty(learner.n)
+        self.trace = Trace()
+        self._last: Array = np.full(learner.n, 1.0 / learner.n)
+
+    @property
+    def waiting(self) -> int:
+        """Rows that were answered and have no target yet."""
+        return self.answered - self.settled
+
+    def answer(self, forecasts: Array, targets: Array, times: Sequence[str] = (), first: int = 1) -> Answers:
+        """Answer rows and settle what has a target; `first` is the number of the first row, for messages."""
+        forecasts = np.ascontiguousarray(forecasts, dtype=np.float64)
+        targets = np.ascontiguousarray(targets, dtype=np.float64)
+        if self._clock is None:
+            return self._run(forecasts, targets, [], [], first)
+        done: list[Answers] = []
+        start, stamps = 0, []
+        for t in range(len(forecasts) + 1):
+            later = True
+            if t < len(forecasts):
+                stamp, later = self._clock.tick(times[t], first + t)
+                stamps.append(stamp)
+            if later and t < len(forecasts):
+                continue
+            if t > start:
+                kept = slice(start, t)
+                done.append(self._run(forecasts[kept], targets[kept], times[kept], stamps[kept], first + start))
+            if not later:
+                self._settle_late(stamps[t], times[t], forecasts[t], float(targets[t]), first + t)
+            start = t + 1
+        return joined(done, self.learner.n)
+
+    # Rows in order
+
+    def _run(
+        self, forecasts: Array, targets: Array, times: Sequence[str], stamps: Sequence[Any], first: int
+    ) -> Answers:
+        rows = len(forecasts)
+        self._refuse_targets(targets, first)
+        self.trace.expect(self.answered, rows)
+        ends = self.trace.due(self.answered, rows) - self.answered
+        work, marks = Work.room(rows, self.learner.n), np.empty((len(ends), MARKS))
+        self._rows(forecasts, targets, work, ends, marks, first)
+        known = ~np.isnan(targets)
+        if self._clock is not None:
+            before = self.settled + np.cumsum(known) - known
+            for t in map(int, np.flatnonzero(~known)):
+                row = forecasts[t].copy(), work.weights[t].copy(), float(work.mixed[t])
+                self._wait(stamps[t], _Waiting(first + t, *row, int(before[t])))
+        cost = np.full(rows, np.nan)
+        cost[known] = self._mix_loss(work.mixed[known], targets[known])
+        self._count(work, cost, ends, marks)
+        return Answers(np.arange(first, first + rows), list(times), work.mixed, work.played, work.weights)
+
+    def _rows(
+        self, forecasts: Array, targets: Array, work: Work, ends: NDArray[np.int64], marks: Array, first: int
+    ) -> None:
+        """Answer, and settle where there is a target: compiled, or by the live player where nothing is."""
+        from hannan.kernels.combining import combine_rows
+
+        trouble = np.zeros(2, dtype=np.int64)
+        player, loss = self.player, self.loss
+        if self._adaptive or player._program.code >= 0:
+            done = combine_rows(
+                player._state, player._pointer, self._adaptive, forecasts, targets, code_of(loss), loss.parameter,
+                loss.cap, work.weights, work.mixed, work.played, work.losses, work.own, ends, marks, trouble,
+            )  # fmt: skip
+            player._round += int((~np.isnan(targets[:done])).sum())
+        else:
+            done = step_rows(player, loss, forecasts, targets, work, ends, marks, trouble)
+        if done < len(forecasts):
+            row, target, losses = forecasts[done], float(targets[done]), work.losses[done]
+            raise self._refuse(int(trouble[0]), int(trouble[1]), row, target, losses, first + done)
+
+    def _mix_loss(self, mixed: Array, targets: Array) -> Array:
+        out: Array = np.asarray(self.loss.value(mixed, targets), dtype=np.float64).reshape(-1)
+        return out
+
+    def _count(self, work: Work, cost: Array, ends: NDArray[np.int64], marks: Array) -> None:
+        """Add what was answered to the sums, and the points of the curves that were due."""
+        rows = len(cost)
+        if rows == 0:
+            return
+        every = ends if len(ends) and ends[-1] == rows else np.append(ends, rows)
+        progress = self.sum.add(work.losses, cost, work.own, every)
+        k = len(ends)
+        head = np.column_stack([self.settled + progress.settled[:k], progress.mix[:k], progress.regret[:k]])
+        each = work.weights[ends - 1], progress.experts[:k], progress.beside[:k]
+        self.trace.extend(self.answered + ends, self._points(head, marks, *each))
+        self.answered += rows
+        self.settled += int(progress.settled[-1])
+        self._last = work.weights[-1].copy()
+
+    # Rows that come back
+
+    def _wait(self, stamp: Any, row: _Waiting) -> None:
+        self._waiting[stamp] = row
+        if len(self._waiting) > WAITING:
+            del self._waiting[next(iter(self._waiting))]
+            self.given_up += 1
+
+    def _settle_late(self, stamp: Any, text: str, forecasts: Array, target: float, row: int) -> None:
+        assert self._clock is not None
+        open_ = self._waiting.get(stamp)
+        if open_ is None:
+            raise self._clock.out_of_order(text, stamp, row)
+        if np.isnan(target):
+            raise self._clock.refuse(row, f"{clipped(text)} was answered in row {open_.row}; it comes without a target")
+        if not np.isnan(forecasts).all() and not np.array_equal(forecasts, open_.forecasts, equal_nan=True):
+            raise self._clock.refuse(
+                row, f"{clipped(text)} was answered in row {open_.row} for other forecasts: leave them empty or equal"
+            )
+        self._refuse_targets(np.array([target]), row)
+        losses: Array = np.empty(self.learner.n)
+        kind, expert = trouble_of(self.learner, self.loss, open_.forecasts, target, losses)
+        if kind:
+            raise self._refuse(kind, expert, open_.forecasts, target, losses, row)
+        awake = ~np.isnan(open_.forecasts)
+        self._observe_late(open_, awake, losses)
+        del self._waiting[stamp]
+        self.brought.append((open_.row, row, target))
+        own = float(open_.weights[awake] @ losses[awake])
+        mix = self._mix_loss(np.array([open_.forecast]), np.array([target]))
+        self.sum.add(losses[None, :], mix, np.array([own]), np.array([1]))
+        self.settled += 1
+
+    def _observe_late(self, open_: _Waiting, awake: NDArray[np.bool_], losses: Array) -> None:
+        """The step of the player with the weights that answered: a delay only where a loss came in between."""
+        from hannan.kernels.sleeping import charge
+
+        player, row = self.player, losses.copy()
+        if not awake.all():
+            charge(open_.weights, awake.astype(np.int64), row)
+        delay = self.settled - open_.settled_before
+        ticket: Array = open_.weights if delay else np.empty(0)
+        player._state[ROUND] += 1.0
+        if player._steps.experts_observe(player._state, player._pointer, row, ticket, True) != -1:
+            raise player._failed()
+        player._largest_delay = max(player._largest_delay, delay)
+        player._round += 1
+        self.late += 1
+
+    # Refusals
+
+    def _refuse_targets(self, targets: Array, first: int) -> None:
+        if not self.loss.refuse_target(0.5):
+            return
+        for t in np.flatnonzero(~np.isnan(targets)):
+            reason = self.loss.refuse_target(float(targets[t]))
+            if reason:
+                raise BadTable(f"{self.source}, row {first + int(t)}: {reason}; got {targets[t]:g}")
+
+    def _refuse(self, kind: int, expert: int, row: Array, target: float, losses: Array, number: int) -> Exception:
+        from hannan.kernels.combining import ASLEEP, INFINITE, OUTSIDE
+
+        where = f"{self.source}, row {number}"
+        if kind == ASLEEP:
+            return BadTable(f"{where}: at least one expert must have a forecast; all are asleep")
+        if kind == OUTSIDE:
+            low, high = self.learner.loss_range
+            return BadTable(
+                f"{where}, column {self.names[expert]!r}: a loss must be in the stated range {low:g}:{high:g}; got "
+                f"{losses[expert]:g} ({self.loss.name}, forecast {row[expert]:g}, target {target:g})"
+            )
+        if kind == INFINITE:
+            return BadTable(
+                f"{where}, column {self.names[expert]!r}: the {self.loss.name} loss of forecast {row[expert]:g} at "
+                f"target {target:g} must be finite; a probability must be in [0, 1], and not 0 or 1 when it is wrong"
+            )
+        return self.player._failed()
+
+    # What is known so far
+
+    def _points(self, head: Array, marks: Array, *each: Array) -> Array:
+        """Points of the curves: settled rows, loss and regret of the mixture; the player's mark; and, of each
+        expert, its weight, its loss, and the mixture's loss in the same rows."""
+        return np.concatenate([head, marks, *(each if self.learner.n <= CURVES else ())], axis=1)
+
+    def close(self) -> None:
+        """The last point of the curves."""
+        from hannan.kernels.combining import mark_state
+
+        marks: Array = np.empty((1, MARKS))
+        mark_state(self.player._state, marks[0])
+        head = np.array([[float(self.settled), self.sum.mix, self.sum.regret]])
+        each = self._last[None, :], self.sum.experts[None, :], self.sum.mix_beside[None, :]
+        if self.answered:
+            self.trace.add(self.answered, self._points(head, marks, *each)[0])
+
+    def rejoin(self, targets: Array) -> Array:
+        """Targets of all rows read, each late one put into the row that it belongs to; changes them in place."""
+        for row, by, target in self.brought:
+            targets[row - 1], targets[by - 1] = target, np.nan
+        return targets
+
+    def certificate(self) -> Certificate:
+        """What the player may say of itself."""
+        return self.player.certificate()
+
+    def bound_at(self, rounds: int, mark: Array) -> Bound | None:
+        """The bound at a point of the curves; None where it is withheld."""
+        if self.player._largest_delay or rounds == 0:
+            return None
+        try:
+            if isinstance(self.learner, AdaHedge):
+                return self.learner.observed_bound(Seen(rounds, *map(float, mark[1:])))
+            return self.learner.bound(rounds, self.learner.in_units(float(mark[1]), rounds))
+        except ValueError:
+            return None

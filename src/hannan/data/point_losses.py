@@ -1,0 +1,201 @@
+"""What a point forecast costs: loss(f, y), convex in the forecast f unless it is capped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hannan import refusals
+from hannan.refusals import Array
+
+
+@dataclass(frozen=True)
+class PointLoss:
+    """loss(f, y) >= 0; `code` and `parameter` are how the compiled loop knows it."""
+
+    code: ClassVar[int] = -1
+
+    @property
+    def parameter(self) -> float:
+        """The number that the compiled loop needs."""
+        return 0.0
+
+    @property
+    def cap(self) -> float:
+        """The most that it can be."""
+        return float("inf")
+
+    @property
+    def convex(self) -> bool:
+        """Whether a mixture of forecasts costs at most the mixture of their losses."""
+        return True
+
+    @property
+    def name(self) -> str:
+        """As `point_loss` reads it."""
+        return type(self).__name__.lower()
+
+    def value(self, f: Any, y: Any) -> Any:
+        """The loss of forecasts f at targets y."""
+        raise NotImplementedError
+
+    def slope(self, f: Any, y: Any) -> Any:
+        """A (sub)gradient in f."""
+        raise NotImplementedError
+
+    def refuse_target(self, y: float) -> str:
+        """Why y cannot be a target; empty when it can."""
+        return ""
+
+
+@dataclass(frozen=True)
+class Absolute(PointLoss):
+    """|f - y|: the best constant forecast is the median.
+
+    >>> Absolute().value(3.0, 1.0)
+    2.0
+    """
+
+    code: ClassVar[int] = 0
+
+    def value(self, f: Any, y: Any) -> Any:
+        return abs(f - y)
+
+    def slope(self, f: Any, y: Any) -> Any:
+        return np.sign(f - y)
+
+
+@dataclass(frozen=True)
+class Squared(PointLoss):
+    """(f - y)^2: the best constant forecast is the mean."""
+
+    code: ClassVar[int] = 1
+
+    def value(self, f: Any, y: Any) -> Any:
+        return (f - y) * (f - y)
+
+    def slope(self, f: Any, y: Any) -> Any:
+        return 2.0 * (f - y)
+
+
+@dataclass(frozen=True)
+class Pinball(PointLoss):
+    """q (y - f) above the forecast, (1 - q)(f - y) below: the best constant forecast is the q-quantile.
+
+    >>> Pinball(0.9).value(np.array([0.0, 1.0]), np.array([1.0, 0.0])).round(6).tolist()
+    [0.9, 0.1]
+    """
+
+    quantile: float
+    code: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "quantile", refusals.between(self.quantile, 0.0, 1.0, "the quantile", "()"))
+
+    @property
+    def parameter(self) -> float:
+        return self.quantile
+
+    @property
+    def name(self) -> str:
+        return f"pinball:{self.quantile:g}"
+
+    def value(self, f: Any, y: Any) -> Any:
+        return np.maximum(self.quantile * (y - f), (self.quantile - 1.0) * (y - f))
+
+    def slope(self, f: Any, y: Any) -> Any:
+        return np.where(y > f, -self.quantile, np.where(y < f, 1.0 - self.quantile, 0.0))
+
+
+@dataclass(frozen=True)
+class Log(PointLoss):
+    """-log f at y = 1, -log(1 - f) at y = 0: f is the probability of 1."""
+
+    code: ClassVar[int] = 3
+
+    def value(self, f: Any, y: Any) -> Any:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            loss = -np.log(np.where(np.asarray(y) == 1.0, f, 1.0 - np.asarray(f)))
+        return np.where((np.asarray(f) < 0.0) | (np.asarray(f) > 1.0), np.nan, loss)[()]
+
+    def slope(self, f: Any, y: Any) -> Any:
+        # A forecast of exactly 0 or 1 that is right has a one-sided slope; the tiny number keeps it finite.
+        f, tiny = np.asarray(f), 1e-300
+        return np.where(np.asarray(y) == 1.0, -1.0 / np.maximum(f, tiny), 1.0 / np.maximum(1.0 - f, tiny))
+
+    def refuse_target(self, y: float) -> str:
+        return "" if y in (0.0, 1.0) else "a target of the log loss must be 0 or 1"
+
+
+@dataclass(frozen=True)
+class Capped(PointLoss):
+    """min(loss, cap): losses of [0, cap], and no longer convex, so that the guarantee is the played expert's.
+
+    >>> float(point_loss("absolute", cap=2.0).value(9.0, 1.0))
+    2.0
+    """
+
+    loss: PointLoss
+    most: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "most", refusals.positive(self.most, "cap"))
+
+    @property
+    def parameter(self) -> float:
+        return self.loss.parameter
+
+    @property
+    def cap(self) -> float:
+        return self.most
+
+    @property
+    def convex(self) -> bool:
+        return False
+
+    @property
+    def name(self) -> str:
+        return f"{self.loss.name}, capped at {self.most:g}"
+
+    def value(self, f: Any, y: Any) -> Any:
+        return np.minimum(self.loss.value(f, y), self.most)
+
+    def refuse_target(self, y: float) -> str:
+        return self.loss.refuse_target(y)
+
+
+def code_of(loss: PointLoss) -> int:
+    """The code of the loss, without its cap."""
+    return loss.loss.code if isinstance(loss, Capped) else loss.code
+
+
+def point_loss(spec: str | PointLoss, cap: float | None = None) -> PointLoss:
+    """absolute, squared, pinball:q or log, capped if you say so.
+
+    >>> point_loss("pinball:0.9")
+    Pinball(quantile=0.9)
+    """
+    loss = spec if isinstance(spec, PointLoss) else _named(spec)
+    return loss if cap is None else Capped(loss, cap)
+
+
+def _named(spec: Any) -> PointLoss:
+    plain: dict[str, PointLoss] = {"absolute": Absolute(), "squared": Squared(), "log": Log()}
+    if isinstance(spec, str):
+        head, _, rest = spec.strip().lower().partition(":")
+        if head in plain and not rest:
+            return plain[head]
+        if head == "pinball" and rest:
+            try:
+                return Pinball(float(rest))
+            except ValueError:
+                raise ValueError(f"the quantile of pinball:q must be a number in (0, 1); got {rest!r}") from None
+    raise ValueError(f"loss must be absolute, squared, pinball:q or log; got {spec!r}")
+
+
+def losses_of(loss: PointLoss, forecasts: Array, targets: Array) -> Array:
+    """loss(f_ti, y_t) for a table of forecasts: the slow twin of the compiled loop."""
+    table: Array = np.asarray(loss.value(forecasts, targets[:, None]), dtype=np.float64)
+    return table

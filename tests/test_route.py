@@ -1,0 +1,101 @@
+"""Learners side by side on a user's table."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import hannan as hn
+from hannan.cli.route import command
+from hannan.data.naming import named, parse_range, smoothing
+from hannan.data.route import LEARNERS
+
+
+def table(rows=800, seed=0):
+    return (np.random.default_rng(seed).random((rows, 3)) < [0.3, 0.5, 0.7]).astype(float)
+
+
+def test_route_is_play_for_each_learner():
+    losses = table()
+    told = hn.route(losses, runs=4, seed=3)
+    assert {one.name for one in told.routes} == set(LEARNERS)
+    assert (told.best, told.rounds) == (int(losses.sum(axis=0).argmin()), 800)
+    np.testing.assert_allclose(told.losses, losses.sum(axis=0))
+    for one in told.routes:
+        record = hn.play(one.learner, losses, runs=4, seed=3)
+        assert (record.regret == one.record.regret).all()
+        assert one.regret <= one.record.bound.value
+    by_sight = [one.sees for one in told.routes]
+    assert by_sight == sorted(by_sight)
+    for sees in set(by_sight):
+        regrets = [one.regret for one in told.routes if one.sees == sees]
+        assert regrets == sorted(regrets)
+    assert told.routes[0].name in told.advice()
+    assert "best arm in hindsight: 0" in str(told)
+
+
+def test_frames_ranges_and_gains():
+    pandas = pytest.importorskip("pandas")
+    losses = table(200)
+    frame = pandas.DataFrame(5.0 - 4.0 * losses, columns=["x", "y", "z"])
+    told = hn.route(frame, ["exp3", "hedge", "adahedge"], loss_range=(1.0, 5.0), gains=True, runs=3)
+    plain = hn.route(losses, ["exp3", "hedge", "adahedge"], runs=3)
+    assert told.arms[told.best] == "x"
+    for a, b in zip(told.routes, plain.routes, strict=True):
+        assert a.name == b.name
+        assert a.regret == pytest.approx(4.0 * b.regret)
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"value": 1.5}, r"row 6, column '2': a loss must be in 0:1; got 1.5. State the range"),
+        ({"value": np.nan}, "row 6, column '2': every arm must have a loss in every row"),
+        ({"value": np.inf}, "row 6, column '2': a number must be finite"),
+        ({"learners": ["nobody"]}, "learner must be one of"),
+        ({"runs": 0}, "runs"),
+    ],
+)
+def test_refusals(change, match):
+    losses = table(20)
+    if "value" in change:
+        losses[5, 2] = change.pop("value")
+    with pytest.raises(ValueError, match=match):
+        hn.route(losses, **change)
+
+
+def test_names():
+    assert repr(named("exp3", 3, None, None)) == repr(hn.Bandit(3, hn.Entropy()))
+    assert named("bandit:log-barrier", 3, None, 50).tuning == hn.SelfConfident(50)
+    assert smoothing("pareto:3") == hn.Pareto(3.0)
+    for bad in ("adahedge:2", "experts:nothing", "experts:frechet:x", "bandit:log-barrier"):
+        with pytest.raises(ValueError):
+            named(bad, 3, None, None)
+    for bad in ("1", "2:1", "a:b", ":", "1:1"):
+        with pytest.raises(ValueError):
+            parse_range(bad)
+
+
+def test_command(tmp_path):
+    losses = table(300)
+    lines = ["t,<i>a</i>,b,c"] + [f"day {t},{a},{b},{c}" for t, (a, b, c) in enumerate(losses)]
+    (tmp_path / "table.csv").write_text("\n".join(lines) + "\n")
+    options = ["--skip", "t", "--learner", "exp3", "--learner", "hedge", "--runs", "3", "--json"]
+    result = CliRunner().invoke(
+        command, [str(tmp_path / "table.csv"), *options, "--out", str(tmp_path / "out")], catch_exceptions=False
+    )
+    told = json.loads(result.stdout)
+    same = hn.route(losses, ["exp3", "hedge"], runs=3)
+    assert [one["regret"] for one in told["learners"]] == [one.regret for one in same.routes]
+    assert told["best_arm"] == "<i>a</i>"
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "<i>a</i>" not in page
+    assert "&lt;i&gt;a&lt;/i&gt;" in page
+    piped = CliRunner().invoke(command, ["-", *options], input=(tmp_path / "table.csv").read_text())
+    assert [one["regret"] for one in json.loads(piped.stdout)["learners"]] == [one.regret for one in same.routes]
+    wrong = CliRunner().invoke(command, [str(tmp_path / "table.csv"), "--out", str(tmp_path / "no")])
+    assert "row 1, column 't'" in str(wrong.exception)
+    assert not (tmp_path / "no").exists()
