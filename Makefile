@@ -16,7 +16,8 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 demo: setup
-	$(BIN)/python examples/readme.py
+	$(BIN)/hannan reproduce --quick --out reproduction
+	$(BIN)/python examples/electricity.py reproduction/electricity
 
 check: setup
 	$(BIN)/ruff check .
@@ -32,5 +33,5 @@ bench: setup
 	$(BIN)/python benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
