@@ -100,6 +100,13 @@ def test_numbers_that_are_not_finite_become_null() -> None:
     assert clean({"a": [float("inf"), 1.0], "b": (float("nan"),)}) == {"a": [None, 1.0], "b": [None]}
 
 
+def test_zero_has_no_place_on_a_logarithmic_axis() -> None:
+    rows = ({"x": 1, "y": 0.0}, {"x": 2, "y": 3.0})
+    text = json.dumps(Picture("t", "x", "y", (Layer("line", rows),), alt="a", y_log=True).spec())
+    assert '"y": 3.0' in text
+    assert '"y": 0.0' not in text
+
+
 def test_anchors_and_sort_keys() -> None:
     html = Table(("a", "b"), ((Link("x", "y"), 2.5), (None, float("inf")))).html()
     assert 'href="#y"' in html

@@ -26,6 +26,7 @@ _FILES = (
     "bandits",
     "resampling",
     "expert_bandits",
+    "clipped",
 )
 
 __all__ = ["OUTCOMES", "Chapter", "Claim", "Effort", "Verdict", "chapters", "claims"]

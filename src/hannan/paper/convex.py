@@ -86,7 +86,7 @@ def _bars(title: str, rows: list[dict[str, Any]], alt: str) -> Picture:
 def _oco_gamma(effort: Effort) -> Verdict:
     """Gamma noise, density exp(−ε‖b‖/β): expected regret at most √(2c'L̃) + c' (BestLoss) and 2√(c'(L* + B)) + 4c'
     (SelfConfident), c' = dβr; the ridge and the solver are in the bound."""
-    T, runs, cases = effort.pick(150, 1500), effort.pick(12, 60), []
+    T, runs, cases = effort.pick(150, 1500), effort.pick(80, 300), []
     B = math.log1p(math.e)
     for d in (1, 3):
         losses = _logistic(d, T, effort)
@@ -113,7 +113,7 @@ def _oco_gamma(effort: Effort) -> Verdict:
 def _oco_gaussian(effort: Effort) -> Verdict:
     """Gaussian noise: expected regret at most (ε/(1 − e^{−ε}))(L* + rσχ_{d}) − L* + δBT, with the (ε, δ) of curved
     losses."""
-    T, runs, B = effort.pick(150, 1500), effort.pick(12, 60), math.log1p(math.e)
+    T, runs, B = effort.pick(150, 1500), effort.pick(80, 300), math.log1p(math.e)
     cases = []
     for d in (1, 3):
         learner = Convex(Ball(d), 1.0, GaussianNoise(), Horizon(T), loss_bound=B, smooth=0.25)
@@ -136,7 +136,7 @@ def _oco_gaussian(effort: Effort) -> Verdict:
 @CHAPTER.claim("olo-gamma", "cor:olo", "simulation", when="linear losses, ⟨ℓ, x⟩ ≥ 0 on X; no ridge")
 def _olo_gamma(effort: Effort) -> Verdict:
     """Linear losses, Gamma noise: expected regret at most √(2c'L̃) + c', c' = β E‖b‖ · half the mean width of X."""
-    T, runs, cases = effort.pick(600, 6000), effort.pick(30, 150), []
+    T, runs, cases = effort.pick(600, 6000), effort.pick(300, 1000), []
     for name, domain in (("box, d = 2", Box([0.0] * 2, [1.0] * 2)), ("simplex, d = 5", Simplex(5))):
         losses = _linear(domain.d, T, 0.5, effort, name)
         B = math.sqrt(domain.d)
@@ -163,7 +163,7 @@ def _olo_gamma(effort: Effort) -> Verdict:
 def _olo_gaussian(effort: Effort) -> Verdict:
     """Linear losses, Gaussian noise: at most 1.264 d^{1/4} rβ√T at σ = β√T(2πd)^{−1/4}, and first-order by the exact
     (ε, δ)."""
-    T, runs, cases = effort.pick(600, 6000), effort.pick(30, 150), []
+    T, runs, cases = effort.pick(600, 6000), effort.pick(300, 1000), []
     for d in (2, 8):
         rng = effort.rng(f"signs-{d}")
         z = rng.standard_normal((T, d))
@@ -197,12 +197,12 @@ def _olo_gaussian(effort: Effort) -> Verdict:
     )
 
 
-@CHAPTER.claim("olo-growth", "cor:olo", "simulation", when="linear losses on [0, 1], L* grows, T fixed")
+@CHAPTER.claim("olo-growth", "cor:olo", "simulation", when="linear losses on a simplex, L* grows, T fixed")
 def _growth(effort: Effort) -> Verdict:
     """The regret of linear optimisation is first-order: it grows like L*^{1/2}."""
-    T, draws, rows, bests, means, bounds = effort.pick(6000, 40_000), effort.pick(60, 300), [], [], [], []
+    T, draws, rows, bests, means, bounds = effort.pick(6000, 20_000), effort.pick(200, 600), [], [], [], []
     learner = Convex(Simplex(2), 1.0, GammaNoise(), SelfConfident(), loss_bound=1.0 / math.sqrt(2.0), smooth=0)
-    for mean in (50.0, 200.0, 800.0, 3200.0):
+    for mean in (30.0, 100.0, 300.0, 1000.0):
         # Two bets whose coins fall alike: which one is better in the end is chance, and worth about sqrt(L*).
         rng, regret, best = effort.rng(f"growth-{mean}"), 0.0, 0.0
         for k in range(draws):

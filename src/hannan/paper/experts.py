@@ -231,11 +231,11 @@ def _growth_rounds(effort: Effort) -> Verdict:
 @CHAPTER.claim("experts-growth-best", "thm:analysis_experts", "simulation", when="coins that fall rarely, T fixed")
 def _growth_best(effort: Effort) -> Verdict:
     """The regret of experts is first-order: it grows like L*^{1/2}, at a T that does not change."""
-    rounds, repeats, rows, slopes = effort.pick(6000, 40_000), effort.pick(10, 40), [], {}
+    rounds, repeats, rows, slopes = effort.pick(6000, 20_000), effort.pick(50, 80), [], {}
     bests: list[float] = []
     for name, smoothing in (("Exponential", Exponential()), ("Hedge", Entropy())):
         means, at = [], []
-        for mean in (60.0, 180.0, 600.0, 1800.0):
+        for mean in (50.0, 125.0, 300.0, 750.0):
             total, best = 0.0, 0.0
             for k in range(repeats):
                 rng = np.random.default_rng([effort.seed, k, int(mean)])

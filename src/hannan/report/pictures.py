@@ -82,7 +82,7 @@ def _series(picture: Picture) -> list[str]:
 
 
 def _layer(alt: Any, picture: Picture, layer: Layer, scale: Any) -> Any:
-    base = alt.Chart(alt.InlineData(values=list(layer.rows)))
+    base = alt.Chart(alt.InlineData(values=_drawable(picture, layer)))
     x, y = _axes(alt, picture, layer)
     tips = [
         alt.Tooltip(f"{name}:{'Q' if _numeric(layer, name) else 'N'}", **_format(layer, name))
@@ -133,6 +133,12 @@ def _layer(alt: Any, picture: Picture, layer: Layer, scale: Any) -> Any:
     return base.mark_line(strokeDash=[6, 4], strokeWidth=1.8, opacity=0.75).encode(
         x=x, y=y, color=alt.value("currentColor"), tooltip=tips, **detail
     )
+
+
+def _drawable(picture: Picture, layer: Layer) -> list[Row]:
+    """The rows that have a place: a logarithmic axis has none for zero, and one such row would empty the picture."""
+    logs = [name for name, log in ((layer.x, picture.x_log), (layer.y, picture.y_log)) if log]
+    return [row for row in layer.rows if all(row.get(name, 1.0) > 0.0 for name in logs)]
 
 
 def _axes(alt: Any, picture: Picture, layer: Layer) -> tuple[Any, Any]:
