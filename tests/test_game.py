@@ -86,6 +86,19 @@ def test_a_bandit_player_is_run_0(learner):
     assert record.estimated_regret[0] == pytest.approx(certificate.estimated_regret, abs=1e-9)
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 10, 33, 64, 65])
+@pytest.mark.parametrize("scale", [0.05, 5.0, 300.0])
+def test_a_softmax_bandit_is_the_same_alone_side_by_side_and_stepped(n, scale):
+    """Three texts of one game: a run alone, eight at a time, and the player. At scale 0.05 the weights are made anew
+    again and again."""
+    learner, losses = Bandit(n, Entropy(), Fixed(scale)), losses_of(ROUNDS, n, seed=n)
+    stepped = moves_of(learner.start(2), losses)
+    alone, many = (play(learner, losses, runs=runs, seed=2, keep="all") for runs in (1, 17))
+    assert alone.actions[0].tolist() == stepped
+    assert many.actions[0].tolist() == stepped
+    np.testing.assert_array_equal(alone.regret[0], many.regret[0])
+
+
 @pytest.mark.parametrize("learner", EXPERTS, ids=repr)
 def test_an_experts_player_is_run_0(learner):
     rounds = 300 if not isinstance(learner.smoothing, Entropy | Tsallis) else ROUNDS

@@ -65,6 +65,14 @@ def test_stream_is_xoshiro():
     assert state.view(np.uint64).tolist() == oracle.s
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2**31, 2**64 + 5, 2**128 - 1, 2**130])
+def test_streams_of_many_runs_are_those_of_each(seed):
+    for key in ((), (1,), (2, 7)):
+        each = np.stack([streams.words(seed, run, *key) for run in range(40)])
+        for runs in (3, 40):
+            assert (streams.words_of_runs(seed, runs, *key) == each[:runs]).all()
+
+
 def test_uniforms_are_uniform_and_independent():
     # 256 cells, chi-square with 255 degrees: beyond 5 sd of its normal approximation (skewed, so 1e-6 at +-5.3).
     out = np.empty(1 << 20)
@@ -119,6 +127,27 @@ def test_tsallis_half_is_the_root(n, scale):
         np.testing.assert_allclose(p, naive.tsallis_half(L, scale), rtol=1e-8, atol=1e-300)
         value = p @ L + 2.0 * scale * (1.0 - np.sqrt(p).sum())
         assert state[slots.VALUE] == pytest.approx(value, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 9, 10, 33, 100])
+@pytest.mark.parametrize("estimator", [slots.IMPORTANCE_WEIGHTED, slots.REDUCED_VARIANCE])
+@pytest.mark.parametrize("tuning", [Schedule(0.5, b=1.0), Schedule.constant(0.02), Schedule.constant(30.0)])
+def test_tsallis_half_after_one_arm_is_that_from_anywhere(n, estimator, tuning):
+    """The one pass of a bandit's round, round after round, against Newton's method from the start: p to 1e-13."""
+    program = steps.program("bandit", n, Tsallis(0.5), tuning, estimator=estimator)
+    state = steps.new_state(program, 3)
+    w = slice(slots.HEADER + n, slots.HEADER + 2 * n)
+    rng = np.random.default_rng(n)
+    for t in range(400):
+        arm = steps.bandit_act(state, 0, False)
+        loss = (rng.random(), 0.0, 1.0)[t % 3]
+        args = (arm, state[slots.PROBABILITY], state[slots.WEIGHT], loss, False)
+        assert steps.bandit_observe(state, 0, *args) == slots.FINE
+        twin = state.copy()
+        assert steps.begin(twin, 0) == slots.FINE
+        p, q = state[w] / state[slots.TOTAL], twin[w] / twin[slots.TOTAL]
+        np.testing.assert_allclose(p, q, rtol=1e-13, atol=0.0)
+        assert abs(p.sum() - 1.0) < 1e-14
 
 
 def test_a_constant_scale_loses_nothing_in_1e5_rounds():

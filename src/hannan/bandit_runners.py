@@ -75,9 +75,8 @@ class BanditRunner(Runner):
 
     def _kernel(self) -> Any:
         from hannan.kernels import bandit_game
-        from hannan.kernels.state import TREE
 
-        return bandit_game.loop(self.program.path, bool(self.first_state[TREE] > 0.0))
+        return bandit_game.loop(self.first_state)
 
     def _shape(self) -> tuple[int, ...]:
         return (self.program.n,)

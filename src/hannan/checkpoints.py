@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,7 @@ KEPT = 500
 Positions = NDArray[np.int64]
 
 
+@functools.lru_cache(maxsize=8)
 def spread(rounds: int, everything: bool = False) -> Positions:
     """Rounds (counted from 1): 400 evenly, 100 evenly on a log axis, the last one included.
 
@@ -16,10 +19,13 @@ def spread(rounds: int, everything: bool = False) -> Positions:
     ([1, 2, 3, 4, 5], 490, 1000000)
     """
     if everything or rounds <= KEPT:
-        return np.arange(1, rounds + 1)
-    even = np.ceil(np.arange(1, 401) * (rounds / 400)).astype(np.int64)
-    early = np.rint(np.geomspace(1, rounds, 100)).astype(np.int64)
-    return np.unique(np.concatenate([even.clip(1, rounds), early]))
+        at = np.arange(1, rounds + 1)
+    else:
+        even = np.ceil(np.arange(1, 401) * (rounds / 400)).astype(np.int64)
+        early = np.rint(np.geomspace(1, rounds, 100)).astype(np.int64)
+        at = np.unique(np.concatenate([even.clip(1, rounds), early]))
+    at.flags.writeable = False  # games of the same length share it
+    return at
 
 
 class Checkpoints:

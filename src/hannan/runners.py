@@ -40,12 +40,12 @@ class Runner:
         self.blocks = split(runs, threads)
         self.pointer = np.int64(steps.pointer(program))
         self.first_state = steps.new_state(program, seed)
-        self.words = np.stack([streams.words(seed, r) for r in range(runs)])
+        self.words = streams.words_of_runs(seed, runs)
         self.coins = np.empty((runs, 0))
         if feed.drawn:
             if not program.low <= 0.0 < 1.0 <= program.high:
                 raise ValueError(f"Bernoulli losses are 0 or 1; got a loss range [{program.low:g}, {program.high:g}]")
-            self.coins = np.stack([streams.words(seed, r, 1) for r in range(runs)]).view(np.float64)
+            self.coins = streams.words_of_runs(seed, runs, 1).view(np.float64)
         self.counts = np.zeros((runs, feed.n), dtype=np.int64)
         self.moves: list[NDArray[np.int32]] = []
         self.curves = {"own": np.zeros((runs, marks.columns))}

@@ -41,7 +41,7 @@ class SteppedRunner(BanditRunner):
         if feed.drawn:
             from hannan.kernels import streams
 
-            self.coins = np.stack([streams.words(seed, r, 1) for r in range(runs)]).view(np.float64)
+            self.coins = streams.words_of_runs(seed, runs, 1).view(np.float64)
         self.counts = np.zeros((runs, feed.n), dtype=np.int64)
         self.moves = []
         self.own = np.zeros(runs)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from hannan.kernels.compile import step
-from hannan.kernels.drawing import draw
-from hannan.kernels.estimating import add_with_baselines, weight_of
+from hannan.kernels.drawing import draw, pick_around
+from hannan.kernels.estimating import baselines, weight_of
+from hannan.kernels.exponential import fused
 from hannan.kernels.state import (
     ARM,
+    BASE,
     ENTROPY_ONE,
     ESTIMATOR,
     FINE,
@@ -22,10 +24,11 @@ from hannan.kernels.state import (
     SETTLED,
     STREAM,
     TOTAL,
+    TSALLIS_HALF,
     WEIGHT,
 )
 from hannan.kernels.streams import uniform
-from hannan.kernels.weighing import entropy_one, next_scale, weigh, weigh_apart
+from hannan.kernels.weighing import entropy_one, next_scale, weigh, weigh_apart, weigh_half
 
 
 @step
@@ -38,10 +41,14 @@ def prepare(s, size, n, path, tree, pointer):
 
 
 @step
-def draw_arm(s, n, tree):
+def draw_arm(s, n, path, tree):
     """Draw an arm; WEIGHT is what stands for 1/p of it."""
     w = HEADER + n
-    i = draw(s, w, n, tree, uniform(s, np.int64(STREAM)))
+    u = uniform(s, np.int64(STREAM))
+    if path == ENTROPY_ONE and tree == 0:
+        i = pick_around(s, w, n, np.int64(s[ARM]), u * s[TOTAL])
+    else:
+        i = draw(s, w, n, tree, u)
     s[WEIGHT] = weight_of(s, n, i, s[w + i], s[TOTAL])
     s[ROUND] += 1.0
     return i
@@ -55,9 +62,17 @@ def settle_arm(s, size, n, path, tree, pointer, i, weight, loss):
         s[SETTLED] += 1.0
         s[ARM], s[PAID], s[WEIGHT] = np.float64(i), loss, weight
     if s[ESTIMATOR] == REDUCED_VARIANCE:
-        add_with_baselines(s, n, i, weight, loss)
+        shift, value = baselines(s, n, i, weight, loss)
+        if path == TSALLIS_HALF:
+            # All likely arms have moved alike: measured from there, only arm i has changed much.
+            s[BASE] += shift
+            return weigh_half(s, n, i, value, next_scale(s))
+        s[HEADER + i] = value
         return weigh_apart(s, size, n, path, tree, pointer, next_scale(s), np.int64(-1))
-    s[HEADER + i] += loss * weight
+    value = fused(loss, weight, s[HEADER + i])
+    if path == TSALLIS_HALF:
+        return weigh_half(s, n, i, value, next_scale(s))
+    s[HEADER + i] = value
     if path == ENTROPY_ONE:
         entropy_one(s, n, tree, i)
         return FINE

@@ -55,6 +55,44 @@ def total(s, a, m):
 
 
 @step
+def _but(s, a, m, j, last):
+    """s[a+j], and 0 for j = last and beyond the end."""
+    return s[a + j] if j < m and j != last else 0.0
+
+
+@step
+def total_around(s, a, m, last):
+    """The sum of s[a..a+m-1], what changed last added last: all but one addition can be made before it is known.
+
+    `vectors.scan4` makes the same partial sums, and `kernels.few_arms` the same total.
+    """
+    base = 0.0
+    for j in range(0, m, 4):
+        x0, x1, x2, x3 = (
+            _but(s, a, m, j, last), _but(s, a, m, j + 1, last), _but(s, a, m, j + 2, last), _but(s, a, m, j + 3, last),
+        )  # fmt: skip
+        base += (x3 + x2) + (x1 + x0)
+    return base + s[a + last]
+
+
+@step
+def pick_around(s, a, m, last, u):
+    """As `pick`, with the partial sums of `total_around`."""
+    base = 0.0
+    k = 0
+    for j in range(0, m, 4):
+        x0, x1, x2, x3 = (
+            _but(s, a, m, j, last), _but(s, a, m, j + 1, last), _but(s, a, m, j + 2, last), _but(s, a, m, j + 3, last),
+        )  # fmt: skip
+        k += base + x0 + (s[a + last] if j >= last else 0.0) <= u
+        k += base + (x1 + x0) + (s[a + last] if j + 1 >= last else 0.0) <= u
+        k += base + ((x2 + x1) + x0) + (s[a + last] if j + 2 >= last else 0.0) <= u
+        base += (x3 + x2) + (x1 + x0)
+        k += base + (s[a + last] if j + 3 >= last else 0.0) <= u
+    return k if k < m else last_positive(s, a, m)
+
+
+@step
 def fan_total(s, a, m):
     """The sum of at most FAN numbers."""
     if m == FAN:

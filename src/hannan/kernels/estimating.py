@@ -51,7 +51,8 @@ def rank(s, n, i):
 def weight_of(s, n, i, mass, total):
     """The weight of action i, drawn with probability mass/total; may move the stream."""
     if s[ESTIMATOR] == 0.0:
-        return total / mass
+        # Not total / mass: a whole game has 1 / mass long before it has the total.
+        return total * (1.0 / mass)
     code = np.int64(s[ESTIMATOR])
     p = mass / total
     if code == GEOMETRIC:
@@ -71,9 +72,12 @@ def weight_of(s, n, i, mass, total):
 
 
 @step
-def add_with_baselines(s, n, i, weight, loss):
-    """L_j += B_j, L_i += (loss - B_i)/p_i, B at SCRATCH."""
+def baselines(s, n, i, weight, loss):
+    """L_j += B_j for j != i, B at SCRATCH; returns (the largest B_j, which the likely arms have, the new L_i)."""
     first = np.int64(s[SCRATCH])
+    value = s[HEADER + i] + s[first + i] + (loss - s[first + i]) * weight
+    most = 0.0
     for j in range(n):
         s[HEADER + j] += s[first + j]
-    s[HEADER + i] += (loss - s[first + i]) * weight
+        most = max(most, s[first + j])
+    return most, value

@@ -10,6 +10,8 @@ the eight-lane form, so they agree bit for bit.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from llvmlite import ir
 from numba import types
@@ -22,6 +24,7 @@ from hannan.kernels.vectors import DOUBLE, load, prefetch, splat, store
 
 LOWEST = -708.39
 HIGHEST = 709.4
+_MOST = math.exp(HIGHEST)
 _SHIFT = 6755399441055744.0  # 1.5 * 2^52: adding it rounds to an integer, kept in the low bits
 _LOG2E = 1.4426950408889634
 _LN2 = (0.6931471805599453, 2.3190468138462996e-17)
@@ -69,9 +72,7 @@ class _Arithmetic:
 
     def exp(self, x):
         b, c, fma = self.builder, self.constant, self.fma
-        x = b.select(b.fcmp_ordered("<=", x, c(HIGHEST)), x, c(HIGHEST))
-        x = b.select(b.fcmp_ordered(">=", x, c(-745.0)), x, c(-745.0))
-        shifted = b.fadd(b.fmul(x, c(_LOG2E)), c(_SHIFT))
+        shifted = fma(x, c(_LOG2E), c(_SHIFT))
         k = b.fsub(shifted, c(_SHIFT))
         r = fma(k, c(-_LN2[1]), fma(k, c(-_LN2[0]), x))
         r2 = b.fmul(r, r)
@@ -82,8 +83,10 @@ class _Arithmetic:
         word = ir.IntType(64) if self.width == 1 else ir.VectorType(ir.IntType(64), self.width)
         bits = b.add(b.bitcast(shifted, word), c(1023, ir.IntType(64)))
         power = b.bitcast(b.shl(bits, c(52, ir.IntType(64))), self.type)
-        power = b.select(b.fcmp_ordered(">=", x, c(LOWEST)), power, c(0.0))
-        return fma(fma(q, r2, r), power, power)
+        y = fma(fma(q, r2, r), power, power)
+        # Out of range y is nonsense: it is replaced at the end, so that nothing waits for the comparison.
+        y = b.select(b.fcmp_ordered(">=", x, c(LOWEST)), y, c(0.0))
+        return b.select(b.fcmp_ordered("<=", x, c(HIGHEST)), y, c(_MOST))
 
     def small_exp(self, x):
         q = self.constant(_SMALL[-1])
@@ -110,6 +113,16 @@ def small_exp(typingctx, x):
         return _Arithmetic(builder, 1).small_exp(args[0])
 
     return types.float64(types.float64), codegen
+
+
+@intrinsic
+def fused(typingctx, x, y, z):
+    """x y + z, rounded once."""
+
+    def codegen(context, builder, signature, args):
+        return _Arithmetic(builder, 1).fma(*args)
+
+    return types.float64(types.float64, types.float64, types.float64), codegen
 
 
 @intrinsic

@@ -20,6 +20,7 @@ TOTAL = 7  #: the sum of the weights
 STREAM = 8  #: the four words of xoshiro256++ (8..11)
 PARAM0, PARAM1, PARAM2 = 12, 13, 14  #: the smoothing's parameters
 WARM = 15  #: the smoothing's warm start
+SLOPE_SUM = 14  #: Tsallis 1/2: S_3 at the weights in place (in the place of PARAM2)
 LOW, HIGH, GAINS = 16, 17, 18  #: the user's units
 ESTIMATOR, ESTIMATOR_PARAM = 19, 20
 VALUE = 21  #: Phi(L) at SCALE, when asked for
@@ -33,7 +34,7 @@ ARMS = 28  #: n, the length of L and w
 ACTIONS = 29  #: K, for bandits with experts
 ORIGIN, SLOPE = 30, 31  #: normalised loss = (x - ORIGIN) * SLOPE
 INVERSE = 32  #: 1 / SCALE
-BASE = 33  #: Entropy: w_i = exp((BASE - L_i) / SCALE + log prior_i - TOP)
+BASE = 33  #: Entropy: w_i = exp((BASE - L_i) / SCALE + log prior_i - TOP); Tsallis 1/2: where y is 0
 TOP = 34
 FRESH = 35  #: multiplicative updates since the weights were last made from L
 KAPPA = 36  #: tuned clipping: a = min(1/2, KAPPA (1 + own)^(-1/3)); 0 when the clip is fixed
@@ -44,8 +45,8 @@ SCRATCH = 40  #: offset of the K action probabilities of bandits with experts, 0
 WEIGHT = 41  #: the estimate of 1/probability of the move just drawn
 PROBABILITY = 42  #: the exact probability of the move just drawn
 START = 43  #: Phi_1(0), the first term of the master identity
-SETTLED = 44  #: steps settled so far; kept for C pointers only, as are the next two
-ARM = 45  #: the arm of the last step (bandits)
+SETTLED = 44  #: steps settled so far; kept for C pointers only, as is PAID
+ARM = 45  #: the arm of the last step (bandits): for C pointers, and where one weight changes a round
 PAID = 46  #: own normalised loss of the last step
 MEMORY = 47  #: offset of what a learner with a memory keeps (kernels.remembering), 0 when there is none
 HEADER = 48

@@ -67,7 +67,7 @@ __all__ = [
 def new_state(program: Program, seed: Any, run: int = 0) -> Array:
     """The state of a run before its first move: header, L = 0, the weights of round 1, VALUE = Phi_1(0)."""
     n, path = program.n, program.path
-    size = HEADER + 2 * n
+    size = HEADER + n + -(-n // 4) * 4  # the weights in fours
     offsets = dict.fromkeys((slots.PRIOR, slots.TREE, slots.SCRATCH), 0)
     if program.log_prior is not None:
         offsets[slots.PRIOR], size = size, size + n
@@ -189,10 +189,10 @@ def experts_observe(state, pointer, losses, ticket, diagnose):
 @kernel
 def bandit_act(state, pointer, diagnose):
     """Draw an arm; PROBABILITY and WEIGHT (what stands for 1/p) are those of the move. -1 on failure."""
-    n, tree = np.int64(state[ARMS]), np.int64(state[TREE])
+    n, path, tree = np.int64(state[ARMS]), np.int64(state[PATH]), np.int64(state[TREE])
     if make_ready(state, pointer, diagnose) != FINE:
         return np.int64(-1)
-    i = draw_arm(data_of(state), n, tree)
+    i = draw_arm(data_of(state), n, path, tree)
     state[PROBABILITY] = state[HEADER + n + i] / state[TOTAL]
     return np.int64(i)
 

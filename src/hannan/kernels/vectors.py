@@ -110,6 +110,57 @@ def masked_update16(typingctx, w, low, advice, action, estimate, factor):
     return types.float64(w, low, advice, types.int64, types.float64, types.float64), codegen
 
 
+def lanes(builder, first):
+    """first, first + 1, first + 2, first + 3."""
+    word = ir.IntType(64)
+    return builder.add(splat(builder, first, 4), ir.Constant(ir.VectorType(word, 4), [0, 1, 2, 3]))
+
+
+def _partial_sums(builder, base, x):
+    """base + x_0 + ... + x_j in lane j of four."""
+    zero = ir.Constant(x.type, [0.0] * 4)
+    for places in ([4, 0, 1, 2], [4, 4, 0, 1]):
+        shift = ir.Constant(ir.VectorType(ir.IntType(32), 4), places)
+        x = builder.fadd(x, builder.shuffle_vector(x, zero, shift))
+    return builder.fadd(splat(builder, base, 4), x)
+
+
+def _count(builder, bits):
+    """How many of four bits are set."""
+    word = ir.IntType(64)
+    number = builder.zext(builder.bitcast(bits, ir.IntType(4)), word)
+    shape = ir.FunctionType(word, [word])
+    return builder.call(cgutils.get_or_insert_function(builder.module, shape, "llvm.ctpop.i64"), [number])
+
+
+@intrinsic
+def scan4(typingctx, out, x, base, first, skip):
+    """out_j = base + x_0 + ... + x_j, j < 4, with 0 for x_(skip - first); returns out_3."""
+
+    def codegen(context, builder, signature, args):
+        skipped = builder.icmp_signed("==", lanes(builder, args[3]), splat(builder, args[4], 4))
+        zero = ir.Constant(ir.VectorType(DOUBLE, 4), [0.0] * 4)
+        sums = _partial_sums(builder, args[2], builder.select(skipped, zero, load(builder, args[1], 4)))
+        store(builder, sums, args[0])
+        return builder.extract_element(sums, ir.Constant(ir.IntType(32), 3))
+
+    return types.float64(out, x, types.float64, types.int64, types.int64), codegen
+
+
+@intrinsic
+def count4(typingctx, sums, first, skipped, mass, u):
+    """How many of sums_j + mass (j >= skipped), j = first .. first + 3, are at most u."""
+
+    def codegen(context, builder, signature, args):
+        zero = ir.Constant(ir.VectorType(DOUBLE, 4), [0.0] * 4)
+        after = builder.icmp_signed(">=", lanes(builder, args[1]), splat(builder, args[2], 4))
+        more = builder.select(after, splat(builder, args[3], 4), zero)
+        sums = builder.fadd(load(builder, args[0], 4), more)
+        return _count(builder, builder.fcmp_ordered("<=", sums, splat(builder, args[4], 4)))
+
+    return types.int64(sums, types.int64, types.int64, types.float64, types.float64), codegen
+
+
 @intrinsic
 def prefetch(typingctx, p):
     """Ask for the cache line at p; no harm where there is none."""

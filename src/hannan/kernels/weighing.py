@@ -10,11 +10,12 @@ import numpy as np
 
 from hannan.kernels.calling import at, call_smoothing
 from hannan.kernels.compile import aside, step
-from hannan.kernels.drawing import grow, regrow, total
+from hannan.kernels.drawing import grow, regrow, total, total_around
 from hannan.kernels.exponential import exp, softmax
-from hannan.kernels.halving import half_value, tsallis_half
+from hannan.kernels.halving import after_one, from_anywhere, half_value
 from hannan.kernels.state import (
     ACTIONS,
+    ARM,
     BASE,
     CLIP,
     ENTROPY_ONE,
@@ -57,8 +58,9 @@ def next_scale(s):
         a = clip_level(s)
         return s[RATE] * max(1.0, s[ACTIONS] - 1.0) / (2.0 * a * a)
     b, d = s[TUNE_B], s[TUNE_D]
-    if b == 0.0 and d == 0.0:
-        return s[SCALE]
+    if d == 0.0:
+        # A branch, so that nothing waits for the own loss where it does not count.
+        return s[SCALE] if b == 0.0 else s[TUNE_C] * np.sqrt(s[TUNE_A] + b * (s[ROUND] + 1.0))
     return s[TUNE_C] * np.sqrt(s[TUNE_A] + b * (s[ROUND] + 1.0) + d * s[OWN])
 
 
@@ -136,7 +138,7 @@ def entropy_anew(s, n, tree):
 
 @step
 def entropy_one(s, n, tree, i):
-    """The weight of arm i from L_i, at the scale in place."""
+    """The weight of arm i from L_i, at the scale in place; without a tree, ARM says whose weight TOTAL ends with."""
     low = HEADER
     x = (s[BASE] - s[low + i]) * s[INVERSE]
     if s[PRIOR] > 0.0:
@@ -145,9 +147,12 @@ def entropy_one(s, n, tree, i):
     if tree > 0:
         s[TOTAL] = regrow(s, low + n, n, tree, i)
     else:
-        s[TOTAL] = total(s, low + n, n)
+        s[ARM] = i
+        s[TOTAL] = total_around(s, low + n, n, i)
     if not in_range(s, n):
         entropy_anew(s, n, tree)
+        if tree == 0:
+            s[TOTAL] = total_around(s, low + n, n, i)
 
 
 @step
@@ -161,12 +166,24 @@ def weigh(s, size, n, path, tree, pointer, scale, changed):
         status = call_smoothing(pointer, s, size, n, scale, changed if same else np.int64(-1))
         return FAILED if np.isnan(status) else FINE
     if path == TSALLIS_HALF:
-        return FINE if tsallis_half(s, n) else FAILED
+        return FINE if from_anywhere(s, n) else FAILED
     if path == ENTROPY_ONE and same and changed >= 0:
         entropy_one(s, n, tree, changed)
     else:
         entropy_all(s, n, tree)
+        if path == ENTROPY_ONE and tree == 0:
+            s[TOTAL] = total_around(s, HEADER + n, n, np.int64(s[ARM]))
     return FINE if s[TOTAL] > 0.0 else FAILED
+
+
+@step
+def weigh_half(s, n, i, value, scale):
+    """L_i = value, then the weights of Tsallis 1/2 at `scale`. Returns a status."""
+    before = s[SCALE]
+    if scale != before:
+        s[SCALE] = scale
+        s[INVERSE] = 1.0 / scale
+    return FINE if after_one(s, n, i, value, before) else FAILED
 
 
 @aside
