@@ -45,9 +45,11 @@ class BanditRunner(Runner):
 
     def jobs(self, block: Block, ends: Positions, columns: Positions) -> list[Job]:
         moves = self._moves(block.rounds)
+        jobs = [self._job(block, ends, columns, moves, *part) for part in self.blocks]
         if not self.feed.per_run:
-            self._survey(block, ends, columns, None)
-        return [self._job(block, ends, columns, moves, *part) for part in self.blocks]
+            # First, for its refusals come first; what was played meanwhile on another thread is then dropped.
+            jobs.insert(0, lambda: self._survey(block, ends, columns, None))
+        return jobs
 
     def _strides(self, block: Block) -> NDArray[np.int64]:
         n = self.feed.n
@@ -114,7 +116,7 @@ class ExpertBanditRunner(BanditRunner):
         self.spare = np.zeros(self.feed.n), np.zeros(0)
 
     def _survey(self, block: Block, ends: Positions, columns: Positions, run: int | None) -> None:
-        from hannan.kernels.expert_bandit_game import expert_losses
+        from hannan.kernels.expert_losses import expert_losses
         from hannan.kernels.survey import survey
 
         actions, row = self.feed.n, run or 0

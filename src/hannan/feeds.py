@@ -48,7 +48,9 @@ class Feed:
     _left_advice: Any = None
 
     def take(self, limit: int) -> Block | None:
-        """The next rounds, at most `limit`; None at the end."""
+        """The next rounds, at most `limit`; None at the end. An even number but for the last: some sums go by pairs,
+        and may not depend on how a game is cut."""
+        limit = max(2, limit - limit % 2)
         if self.rounds is not None:
             limit = min(limit, self.rounds - self.taken)
         if limit <= 0:
@@ -83,16 +85,27 @@ class Feed:
                 return self.losses, None
             first = self.taken
             return self.losses[..., first : first + limit, :], None
-        while self._left is None or len(self._left) == 0:
+        while self._left is None or len(self._left) < 2:
             block = next(self.blocks, None)
             if block is None:
-                return None, None
-            self._left, self._left_advice = self._block(block)
-        rows, self._left = self._left[:limit], self._left[limit:]
+                break
+            self._keep(*self._block(block))
+        if self._left is None or len(self._left) == 0:
+            return None, None
+        count = min(limit, len(self._left))
+        count -= count % 2 if count > 1 else 0
+        rows, self._left = self._left[:count], self._left[count:]
         heard = None
         if self._left_advice is not None:
-            heard, self._left_advice = self._left_advice[:limit], self._left_advice[limit:]
+            heard, self._left_advice = self._left_advice[:count], self._left_advice[count:]
         return rows, heard
+
+    def _keep(self, rows: Any, heard: Any) -> None:
+        """Put a block behind what is left of those before it: one round at most, or nothing."""
+        if self._left is not None and len(self._left):
+            rows = np.concatenate([self._left, rows])
+            heard = None if heard is None else np.concatenate([self._left_advice, heard])
+        self._left, self._left_advice = rows, heard
 
     def _block(self, block: Any) -> tuple[Any, Any]:
         heard = None

@@ -23,6 +23,8 @@ from hannan.runners import Runner
 #: long, so that Ctrl-C is prompt.
 BLOCK_NUMBERS = 1 << 19
 BLOCK_SECONDS = 0.03
+#: A block of fewer numbers, all runs together, is not worth a thread.
+THREAD_NUMBERS = 1 << 16
 
 
 def play(
@@ -149,7 +151,8 @@ def _run(runner: Runner, marks: Checkpoints, threads: int) -> None:
                 return
             runner.make_room(marks.room(first, block.rounds), marks.columns)
             jobs = runner.jobs(block, *marks.within(first, block.rounds))
-            if len(jobs) == 1 or threads == 1:
+            numbers = max(block.losses.size, block.advice.size, block.rounds * feed.n) * runner.runs
+            if len(jobs) == 1 or threads == 1 or numbers < THREAD_NUMBERS:
                 for job in jobs:
                     job()
             else:

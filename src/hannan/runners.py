@@ -34,13 +34,15 @@ class Runner:
         self, program: Any, feed: Feed, runs: int, seed: int, threads: int, marks: Checkpoints, everything: bool
     ) -> None:
         from hannan.kernels import steps, streams
+        from hannan.kernels.state import STREAM
 
         self.program, self.feed, self.runs = program, feed, runs
         self.everything = everything
         self.blocks = split(runs, threads)
         self.pointer = np.int64(steps.pointer(program))
         self.first_state = steps.new_state(program, seed)
-        self.words = streams.words_of_runs(seed, runs)
+        drawn = self.first_state.view(np.uint64)[STREAM : STREAM + 4]
+        self.words = drawn[None, :].copy() if runs == 1 else streams.words_of_runs(seed, runs)
         self.coins = np.empty((runs, 0))
         if feed.drawn:
             if not program.low <= 0.0 < 1.0 <= program.high:
@@ -67,7 +69,7 @@ class Runner:
                 self.curves[name] = wider
 
     def jobs(self, block: Block, ends: Positions, columns: Positions) -> list[Job]:
-        """Play a block: the losses are checked before any of them is played."""
+        """Play a block, and check its losses: a refusal is raised by the first job that has one."""
         raise NotImplementedError
 
     def totals(self) -> dict[str, Array]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from hannan.kernels.calling import at
-from hannan.kernels.compile import aside, step
-from hannan.kernels.drawing import draw, grow_on, last_positive, pick, total
+from hannan.kernels.compile import step
+from hannan.kernels.drawing import draw, last_positive, pick, total
 from hannan.kernels.estimating import weight_of
 from hannan.kernels.exponential import exp
+from hannan.kernels.following import FEW_FOLLOW, add_to_all, add_to_list, followers, mass_of_all, mass_of_list
 from hannan.kernels.state import (
     ENTROPY_TIMES,
-    FAN,
     FINE,
     FRESH,
     HEADER,
@@ -30,49 +30,7 @@ from hannan.kernels.state import (
     WEIGHT,
 )
 from hannan.kernels.streams import uniform
-from hannan.kernels.vectors import masked_sum16, masked_update16
-from hannan.kernels.weighing import entropy_anew, in_range, next_clip, next_scale, weigh_apart
-
-
-@step
-def _masked_update(s, n, tree, advice, j, estimate, factor):
-    """L_i += estimate and w_i *= factor where expert i advises j; TOTAL and the partial sums, in one pass."""
-    low, w = at(s, np.int64(HEADER)), at(s, HEADER + n)
-    whole = n - (n & (FAN - 1))
-    for i in range(0, whole, FAN):
-        sum_ = masked_update16(at(w, i), at(low, i), at(advice, i), j, estimate, factor)
-        if tree > 0:
-            s[tree + (i >> 4)] = sum_
-    for i in range(whole, n):
-        if advice[i] == j:
-            low[i] += estimate
-            w[i] *= factor
-    if tree > 0:
-        if n > whole:
-            s[tree + (whole >> 4)] = total(w, whole, n - whole)
-        s[TOTAL] = grow_on(s, HEADER + n, n, tree)
-    else:
-        s[TOTAL] = total(s, HEADER + n, n)
-
-
-@aside
-def _masked_add(low, advice, n, j, estimate):
-    """L_i += estimate where expert i advises j."""
-    for i in range(n):
-        low[i] += estimate if advice[i] == j else 0.0
-
-
-@step
-def mass_of(s, n, advice, a, j):
-    """The weight of the experts who advise action j."""
-    w, heard = at(s, HEADER + n), at(advice, a)
-    sum_ = 0.0
-    whole = n - (n & (FAN - 1))
-    for i in range(0, whole, FAN):
-        sum_ += masked_sum16(at(w, i), at(heard, i), j)
-    for i in range(whole, n):
-        sum_ += w[i] if heard[i] == j else 0.0
-    return sum_
+from hannan.kernels.weighing import entropy_anew, in_range, next_clip, next_scale, sum_up, weigh_apart
 
 
 @step
@@ -107,13 +65,21 @@ def clip_masses(s, q, actions, floor):
 
 @step
 def draw_action(s, n, actions, tree, advice, a, mixed):
-    """Draw an action; PROBABILITY is that of the action, WEIGHT what stands for its inverse."""
+    """Draw an action; PROBABILITY is that of the action, WEIGHT what stands for its inverse.
+
+    Returns it and how many of those who advise it are in the scratch, or -1."""
     rho = next_clip(s)
+    listed = -1
     u = uniform(s, np.int64(STREAM))
     if rho == 0.0 and not mixed:
         i = draw(s, HEADER + n, n, tree, u)
         j = np.int64(advice[a + i])
-        mass, whole = mass_of(s, n, advice, a, j), s[TOTAL]
+        whole = s[TOTAL]
+        if actions >= FEW_FOLLOW:
+            listed = followers(s, n, actions, advice, a, j)
+            mass = mass_of_list(s, n, listed)
+        else:
+            mass = mass_of_all(s, n, at(advice, a), j)
     else:
         whole = action_masses(s, n, actions, advice, a, mixed)
         q = np.int64(s[SCRATCH]) + n
@@ -128,24 +94,33 @@ def draw_action(s, n, actions, tree, advice, a, mixed):
     s[PROBABILITY] = mass / whole
     s[WEIGHT] = weight_of(s, n, j, mass, whole)
     s[ROUND] += 1.0
-    return j
+    return j, listed
 
 
 @step
-def settle_action(s, size, n, actions, path, tree, pointer, advice, a, mixed, j, weight, loss):
-    """After the (normalised) loss is seen: own loss, L, the weights of the next round. Returns a status."""
+def settle_action(s, size, n, actions, path, tree, pointer, advice, a, mixed, j, listed, weight, loss):
+    """After the (normalised) loss is seen: own loss, L, the weights of the next round. Returns a status.
+
+    `listed` is how many of those who advise j are in the scratch, where the draw left them there, else -1."""
     s[OWN] += loss
     estimate = loss * weight
     if mixed:
         for i in range(n):
             s[HEADER + i] += advice[a + i * actions + j] * estimate
-    elif path == ENTROPY_TIMES and s[FRESH] < REFRESH:
-        factor = exp(-estimate * s[INVERSE])
-        _masked_update(s, n, tree, at(advice, a), j, estimate, factor)
-        s[FRESH] += 1.0
-        if not in_range(s, n):
-            entropy_anew(s, n, tree)
-        return FINE
     else:
-        _masked_add(at(s, np.int64(HEADER)), at(advice, a), n, j, estimate)
+        multiply = path == ENTROPY_TIMES and s[FRESH] < REFRESH
+        factor = exp(-estimate * s[INVERSE]) if multiply else 1.0
+        if actions >= FEW_FOLLOW:
+            if listed < 0:
+                listed = followers(s, n, actions, advice, a, j)
+            add_to_list(s, n, listed, estimate, factor)
+            if multiply:
+                sum_up(s, n, tree)
+        else:
+            add_to_all(s, n, tree, at(advice, a), j, estimate, factor)
+        if multiply:
+            s[FRESH] += 1.0
+            if not in_range(s, n):
+                entropy_anew(s, n, tree)
+            return FINE
     return weigh_apart(s, size, n, path, tree, pointer, next_scale(s), np.int64(-1))

@@ -33,6 +33,16 @@ def at(typingctx, pointer, offset):
 
 
 @intrinsic
+def words_at(typingctx, pointer):
+    """The same address, as one of whole numbers."""
+
+    def codegen(context, builder, signature, args):
+        return builder.bitcast(args[0], ir.IntType(64).as_pointer())
+
+    return types.CPointer(types.int64)(pointer), codegen
+
+
+@intrinsic
 def call_smoothing(typingctx, address, s, size, n, scale, changed):
     """f(s, size, n, scale, changed) for the C function at `address`."""
     sig = types.float64(types.int64, s, types.int64, types.int64, types.float64, types.int64)

@@ -138,7 +138,7 @@ def _sums(typingctx, r, low, n, i, value, base, inverse, y):
 
 @intrinsic
 def _move(typingctx, r, n, delta):
-    """r_i becomes (r_i (1 - t)(1 + t^2))^2, t = delta r_i, in fours."""
+    """r_i becomes (r_i (1 - t)(1 + t^2))^2, t = delta r_i, in fours; not above 1, whatever the rounding."""
 
     def codegen(context, builder, signature, args):
         one = ir.Constant(ir.VectorType(DOUBLE, 4), [1.0] * 4)
@@ -150,7 +150,8 @@ def _move(typingctx, r, n, delta):
             t = builder.fmul(delta, x)
             series = builder.fmul(builder.fsub(one, t), builder.fadd(one, builder.fmul(t, t)))
             x = builder.fmul(x, series)
-            store(builder, builder.fmul(x, x), place)
+            x = builder.fmul(x, x)
+            store(builder, builder.select(builder.fcmp_ordered("<", x, one), x, one), place)
         return context.get_dummy_value()
 
     return types.void(r, types.int64, types.float64), codegen

@@ -261,7 +261,8 @@ def expert_bandit_act(state, pointer, advice, mixed, diagnose):
     n, tree = np.int64(state[ARMS]), np.int64(state[TREE])
     if make_ready(state, pointer, diagnose) != FINE:
         return np.int64(-1)
-    return np.int64(draw_action(data_of(state), n, np.int64(state[ACTIONS]), tree, data_of(advice), np.int64(0), mixed))
+    s, actions = data_of(state), np.int64(state[ACTIONS])
+    return np.int64(draw_action(s, n, actions, tree, data_of(advice), np.int64(0), mixed)[0])
 
 
 @kernel
@@ -285,6 +286,7 @@ def expert_bandit_observe(state, pointer, advice, mixed, action, probability, we
         np.int64(0),
         mixed,
         action,
+        np.int64(-1),
         weight,
         x,
     )

@@ -68,17 +68,17 @@ def dot16(typingctx, p, q):
     return types.float64(p, q), codegen
 
 
-def _hits(builder, advice, pointer, action):
-    """Which of sixteen experts advise the action: a vector of bits."""
+def _hits(builder, advice, pointer, action, width):
+    """Which of `width` experts advise the action: a vector of bits."""
     if isinstance(advice.dtype, types.Float):
-        heard = load(builder, pointer, 16)
-        return builder.fcmp_ordered("==", heard, splat(builder, builder.sitofp(action, DOUBLE), 16))
+        heard = load(builder, pointer, width)
+        return builder.fcmp_ordered("==", heard, splat(builder, builder.sitofp(action, DOUBLE), width))
     number = ir.IntType(advice.dtype.bitwidth)
-    address = builder.bitcast(pointer, ir.VectorType(number, 16).as_pointer())
+    address = builder.bitcast(pointer, ir.VectorType(number, width).as_pointer())
     heard = builder.load(address, align=number.width // 8)
     if number.width < 64:
         action = builder.trunc(action, number)
-    return builder.icmp_signed("==", heard, splat(builder, action, 16))
+    return builder.icmp_signed("==", heard, splat(builder, action, width))
 
 
 @intrinsic
@@ -86,7 +86,7 @@ def masked_sum16(typingctx, w, advice, action):
     """The sum of the w_i with advice_i = action, i < 16."""
 
     def codegen(context, builder, signature, args):
-        hits = _hits(builder, advice, args[1], args[2])
+        hits = _hits(builder, advice, args[1], args[2], 16)
         none = ir.Constant(ir.VectorType(DOUBLE, 16), [0.0] * 16)
         return fold(builder, builder.select(hits, load(builder, args[0], 16), none), 16)
 
@@ -98,7 +98,7 @@ def masked_update16(typingctx, w, low, advice, action, estimate, factor):
     """low_i += estimate and w_i *= factor where advice_i = action, i < 16; returns the sum of the w_i."""
 
     def codegen(context, builder, signature, args):
-        hits = _hits(builder, advice, args[2], args[3])
+        hits = _hits(builder, advice, args[2], args[3], 16)
         vector = ir.VectorType(DOUBLE, 16)
         more = builder.select(hits, splat(builder, args[4], 16), ir.Constant(vector, [0.0] * 16))
         times = builder.select(hits, splat(builder, args[5], 16), ir.Constant(vector, [1.0] * 16))
@@ -108,6 +108,42 @@ def masked_update16(typingctx, w, low, advice, action, estimate, factor):
         return fold(builder, weights, 16)
 
     return types.float64(w, low, advice, types.int64, types.float64, types.float64), codegen
+
+
+@intrinsic
+def hits64(typingctx, advice, action):
+    """Bit i: whether advice_i = action, i < 64."""
+
+    def codegen(context, builder, signature, args):
+        bits = _hits(builder, advice, args[0], args[1], 64)
+        return builder.bitcast(bits, ir.IntType(64))
+
+    return types.uint64(advice, types.int64), codegen
+
+
+@intrinsic
+def ones(typingctx, bits):
+    """How many bits are set."""
+
+    def codegen(context, builder, signature, args):
+        return _ones(builder, args[0])
+
+    return types.int64(types.uint64), codegen
+
+
+@intrinsic
+def first_one(typingctx, bits):
+    """The place of the lowest bit set; 64 where none is."""
+
+    def codegen(context, builder, signature, args):
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.uint64), codegen
+
+
+def _ones(builder, word):
+    shape = ir.FunctionType(word.type, [word.type])
+    return builder.call(cgutils.get_or_insert_function(builder.module, shape, "llvm.ctpop.i64"), [word])
 
 
 def lanes(builder, first):
@@ -123,14 +159,6 @@ def _partial_sums(builder, base, x):
         shift = ir.Constant(ir.VectorType(ir.IntType(32), 4), places)
         x = builder.fadd(x, builder.shuffle_vector(x, zero, shift))
     return builder.fadd(splat(builder, base, 4), x)
-
-
-def _count(builder, bits):
-    """How many of four bits are set."""
-    word = ir.IntType(64)
-    number = builder.zext(builder.bitcast(bits, ir.IntType(4)), word)
-    shape = ir.FunctionType(word, [word])
-    return builder.call(cgutils.get_or_insert_function(builder.module, shape, "llvm.ctpop.i64"), [number])
 
 
 @intrinsic
@@ -156,7 +184,8 @@ def count4(typingctx, sums, first, skipped, mass, u):
         after = builder.icmp_signed(">=", lanes(builder, args[1]), splat(builder, args[2], 4))
         more = builder.select(after, splat(builder, args[3], 4), zero)
         sums = builder.fadd(load(builder, args[0], 4), more)
-        return _count(builder, builder.fcmp_ordered("<=", sums, splat(builder, args[4], 4)))
+        below = builder.fcmp_ordered("<=", sums, splat(builder, args[4], 4))
+        return _ones(builder, builder.zext(builder.bitcast(below, ir.IntType(4)), ir.IntType(64)))
 
     return types.int64(sums, types.int64, types.int64, types.float64, types.float64), codegen
 
