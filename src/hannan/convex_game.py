@@ -171,7 +171,7 @@ def _chunks(rounds: int, marks: Any) -> Iterator[tuple[int, int, Any]]:
 def hindsight(domain: Domain, losses: Loss, marks: Any) -> Array:
     """L* of the first t rounds, at each mark t."""
     if losses.shape == "linear":
-        sums = np.cumsum(losses.z, axis=0)[marks - 1]
+        sums = np.add.reduceat(losses.z, np.append(0, marks[:-1]), axis=0).cumsum(axis=0)
         return np.asarray(-domain.support(-sums))
     leader = Leader(domain)
     start, best, done = np.array(domain.center), np.zeros(len(marks)), 0

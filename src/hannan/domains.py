@@ -19,6 +19,11 @@ from hannan.refusals import Array
 TOLERANCE = 1e-9
 
 
+def norms(z: Array) -> Array:
+    """||z|| along the last axis, in one pass."""
+    return np.asarray(np.sqrt(np.einsum("...i,...i->...", z, z)))
+
+
 @dataclass(frozen=True)
 class Domain:
     """A closed, bounded, non-empty convex set X of R^d."""
@@ -63,6 +68,10 @@ class Domain:
     def support(self, z: Any) -> Any:
         """max_{x in X} <z, x>, along the last axis."""
         raise NotImplementedError
+
+    def extent(self, z: Array) -> tuple[Array, Array]:
+        """(min, max) of <z, x> over X, along the last axis of an array that is known to be good."""
+        return np.asarray(-self.support(-z)), np.asarray(self.support(z))
 
     def contains(self, x: Any) -> bool:
         """Whether x is in X, within 1e-9 of its radius."""
@@ -120,7 +129,11 @@ class Ball(Domain):
 
     def support(self, z: Any) -> Any:
         z = self.point(z, "z")
-        return z @ self.center + self.radius * np.linalg.norm(z, axis=-1)
+        return z @ self.center + self.radius * norms(z)
+
+    def extent(self, z: Array) -> tuple[Array, Array]:
+        middle, half = z @ self.center, self.radius * norms(z)
+        return middle - half, middle + half
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from hannan import refusals
-from hannan.domains import Domain
+from hannan.domains import Domain, norms
 from hannan.noise import Shape
 from hannan.refusals import Array
 
@@ -101,9 +101,12 @@ class Loss:
 
     def margins(self, domain: Domain) -> tuple[Array, Array]:
         """The least and the largest <z, x> over the domain."""
+        self._match(domain)
+        return domain.extent(self.z)
+
+    def _match(self, domain: Domain) -> None:
         if domain.d != self.d:
             raise ValueError(f"z must have the domain's {domain.d} coordinates; got {self.d}")
-        return np.asarray(-domain.support(-self.z)), np.asarray(domain.support(self.z))
 
     def lipschitz(self, domain: Domain) -> Any:
         """sup_X |phi'(<z, x>)| ||z||, of each loss.
@@ -114,7 +117,7 @@ class Loss:
         """
         low, high = self.margins(domain)
         steepest = np.maximum(np.abs(self.slope(low)), np.abs(self.slope(high)))
-        return steepest * np.linalg.norm(self.z, axis=-1)
+        return steepest * norms(self.z)
 
     def lowest(self, low: Array, high: Array) -> Array:
         """Where phi is least between two margins; phi is convex, so a bisection on phi' finds it."""
@@ -153,6 +156,11 @@ class Linear(Loss):
 
     def lowest(self, low: Array, high: Array) -> Array:
         return low
+
+    def lipschitz(self, domain: Domain) -> Any:
+        """||z||, of each loss."""
+        self._match(domain)
+        return norms(self.z)
 
     @property
     def steepest_curvature(self) -> float:
