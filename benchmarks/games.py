@@ -56,6 +56,7 @@ def _job_1(rounds: int, repeats: int) -> str:
     part = rounds // 10  # the peers are slow: a tenth of the rounds
     contestants = [
         Contestant("hannan", lambda: hn.play(learner, losses, runs=1, seed=0), rounds),
+        Contestant("hannan, 1 thread", lambda: hn.play(learner, losses, runs=1, seed=0, threads=1), rounds),
         Contestant("Python lists", lambda: loops.bandit_lists(rows, scale), rounds),
         Contestant("NumPy", lambda: loops.bandit_numpy(losses[:part], scale), part),
         Contestant("pymab EXP3", lambda: peers.pymab_exp3(rows[:part]), part),
@@ -112,6 +113,7 @@ def _job_4(rounds: int, n: int, actions: int, repeats: int) -> str:
     part = rounds // 10
     contestants = [
         Contestant("hannan", lambda: hn.play(learner, losses, runs=1, seed=0, advice=advice), rounds),
+        Contestant("hannan, 1 thread", lambda: hn.play(learner, losses, advice=advice, threads=1), rounds),
         Contestant("NumPy", lambda: loops.expert_bandit_numpy(losses[:part], advice[:part], scale), part),
     ]
     title = f"Job 4: bandits with experts, K = {actions}, N = {n:,}, {rounds:,} rounds, uint8 advice"
