@@ -627,7 +627,13 @@ def test_decisions_refuse():
 
 @pytest.mark.parametrize(
     "learner",
-    [hn.Bandit(4), hn.exp3(4), hn.exp3(4, 500), hn.Bandit(4, hn.Exponential(), hn.Fixed(9.0)), hn.exp3(70, 500)],
+    [
+        hn.Bandit(4, hn.Tsallis(0.5)),
+        hn.exp3(4),
+        hn.exp3(4, 500),
+        hn.Bandit(4, hn.Exponential(), hn.Fixed(9.0)),
+        hn.exp3(70, 500),
+    ],
     ids=repr,
 )
 def test_sleeping_arms(learner, tmp_path):
@@ -673,6 +679,12 @@ def test_sleep_is_refused_where_nothing_is_proved():
     for learner in (hn.ExpertBandit(3, 3), hn.MYGA(3, 3, 100)):
         with pytest.raises(ValueError, match="sleep"):
             learner.start(0).act([0, 1, 2], awake=mask)
+
+
+def test_a_default_bandit_says_what_can_sleep():
+    with pytest.raises(ValueError, match=r"Bandit\(3, Tsallis\(0\.5\)\)"):
+        hn.Bandit(3).start(0).act(awake=np.array([True, False, True]))
+    assert hn.Bandit(3, hn.Tsallis(0.5)).start(0).act(awake=np.array([False, True, False])).action == 1
 
 
 def test_bounds_of_sleeping_arms_hold_over_their_waking_rounds():

@@ -31,8 +31,8 @@ _EXPERTS = (
     ("Random walk", lambda n, t: rivals.random_walk(n), "8 sqrt(2 T ln n) + ..., few switches"),
 )
 _BANDITS = (
-    ("Bandit (the default)", lambda n, t: Bandit(n), "2 sqrt(G v T), any t"),
-    ("Tsallis-INF, RV", lambda n, t: rivals.tsallis_inf(n), "2 sqrt(nT) + 10 n log T + 16; log T if stochastic"),
+    ("Tsallis-INF, RV (the default)", lambda n, t: Bandit(n), "2 sqrt(nT) + 10 n log T + 16; log T if stochastic"),
+    ("Tsallis 1/2, least bound", lambda n, t: Bandit(n, Tsallis(0.5)), "4 sqrt((n - sqrt n) T)"),
     ("Tsallis-INF, IW", lambda n, t: rivals.tsallis_inf(n, False), "4 sqrt(nT) + 1; log T if stochastic"),
     ("Frechet FTPL", lambda n, t: rivals.frechet_ftpl(n), "O(sqrt(nT)); log T if stochastic"),
     (
@@ -70,7 +70,7 @@ _EXPERT_BANDITS = (
 def contestants(setting: Setting) -> tuple[Contestant, ...]:
     """Everyone who plays in a setting.
 
-    >>> contestants("bandit")[1].build(8, 1000)
+    >>> contestants("bandit")[0].build(8, 1000)
     Bandit(8, smoothing=Tsallis(alpha=0.5), tuning=Anytime(factor=0.5), estimator=ReducedVariance())
     """
     field = {"experts": _EXPERTS, "bandit": _BANDITS, "expert_bandit": _EXPERT_BANDITS}[setting]
