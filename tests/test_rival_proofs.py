@@ -80,7 +80,7 @@ def test_squint_owes_at_most_half_and_a_logarithm():
 
 @pytest.mark.parametrize("c", [2 * (0.5 + math.log(2)), 3.0, 5.0, 12.0, 50.0, 1e3, 1e6, 1e12])
 def test_squint_turns_its_potential_into_regret(c):
-    """Phi(R, V) <= c, c = n (1/2 + ln(T+1)), n and T + 1 at least 2, makes R <= sqrt(2V)(1 + sqrt(2 ln c)) + 5 ln(1 + 2c).
+    """Phi(R, V) <= c, c = n (1/2 + ln(T+1)), n >= 2, T >= 1, makes R <= sqrt(2V)(1 + sqrt(2 ln c)) + 5 ln(1 + 2c).
 
     Phi grows with R: the R with Phi(R, V) = c is found and held against the bound, from V = 0 to 1e8.
     """
