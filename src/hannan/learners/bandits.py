@@ -165,6 +165,8 @@ class Bandit(Learner):
         return Proof(bounds.first_order(scale * k.range, bounds.kept_barrier(scale), best, k.bias), source)
 
     def _as_printed(self, rounds: int | None, best: float | None) -> Bound:
+        if not isinstance(self.estimator, _WITH_PROOF):
+            raise ValueError(f"the paper prints no bound for {self.estimator!r}")
         return paper.bandit(self.smoothing, self.n, rounds, best)
 
     def program(self) -> Program:
