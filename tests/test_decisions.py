@@ -175,7 +175,7 @@ def test_players_of_decisions_keep_the_contract(which):
 def test_a_player_is_not_in_league_with_its_losses():
     """Losses drawn by default_rng(seed) and a player of the same seed share no randomness: coins cannot be beaten.
 
-    The expected loss of every decision is T m/2 = 1000, sd below sqrt(T m)/2 = 22; below 1000 - 5 sd: 3e-7.
+    The expected loss of every decision is T m/2 = 1000, sd sqrt(T m/12) = 12.9; below 1000 - 5 sd: 3e-7.
     """
     rounds, decisions = 1000, hn.MSets(8, 2)
     for seed in (0, 1):

@@ -7,6 +7,7 @@ oracle is all that a set of your own needs.
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -80,7 +81,9 @@ class MSets(Decisions):
         return 2 * min(self.m, self.components - self.m)
 
     def best(self, costs: Array) -> Array:
-        return np.asarray(self.best_each(costs[None])[0])
+        chosen = np.zeros(self.d)
+        chosen[np.argsort(costs, kind="stable")[: self.m]] = 1.0
+        return chosen
 
     def best_each(self, costs: Array) -> Array:
         chosen = np.zeros(costs.shape)
@@ -141,7 +144,20 @@ class ShortestPaths(Decisions):
         return int(self.best(-np.ones(self.d)).sum())
 
     def best(self, costs: Array) -> Array:
-        return np.asarray(self.best_each(costs[None])[0])
+        """Bellman's recursion in topological order: right for costs of any sign."""
+        nodes, order, start_of = self._plan
+        source, at, price = nodes[self.source], nodes[self.target], costs.tolist()
+        reached, via = [math.inf] * len(nodes), [0] * len(nodes)
+        reached[source] = 0.0
+        for a, b, place in order:
+            through = reached[a] + price[place]
+            if through < reached[b]:
+                reached[b], via[b] = through, place
+        chosen = np.zeros(self.d)
+        while at != source:
+            chosen[via[at]] = 1.0
+            at = int(start_of[via[at]])
+        return chosen
 
     @cached_property
     def _plan(self) -> tuple[dict[Any, int], list[tuple[int, int, int]], NDArray[np.int64]]:
@@ -152,7 +168,7 @@ class ShortestPaths(Decisions):
         return at, order, np.array([at[a] for a, _ in self.edges])
 
     def best_each(self, costs: Array) -> Array:
-        """Bellman's recursion in topological order, all rows at once: right for costs of any sign."""
+        """The recursion of `best`, all rows at once."""
         nodes, order, start_of = self._plan
         source, rows = nodes[self.source], np.arange(len(costs))
         reached = np.full((len(nodes), len(costs)), np.inf)

@@ -63,16 +63,13 @@ class FPLTrix(Combinatorial):
         tried = self.leaders(losses, eta, u[:, 1:])
         chosen, tried = tried[:, 0], tried[:, 1:]
         trials = np.where(chosen > 0.0, _geometric(u[:, 0], np.minimum(1.0, self.decisions.most * eta)), 0.0)
-        done, times, who = 0, TIMES, np.arange(len(streams))
-        while who.size:
-            came = tried > 0.0
-            first = np.where(came.any(axis=1), done + 1.0 + came.argmax(axis=1), np.inf)
-            trials[who] = np.minimum(trials[who], first)
-            who = who[(trials[who] > done + times).any(axis=1)]
-            if who.size:
-                done, times = done + times, 2 * times
-                u = np.stack([streams[run].random((times, d)) for run in who])
-                tried = self.leaders(losses[who], eta[who], u)
+        trials = np.minimum(trials, _first(tried))
+        done, times = TIMES, 2 * TIMES
+        while (who := np.flatnonzero((trials > done).any(axis=1))).size:
+            u = np.stack([streams[run].random((times, d)) for run in who])
+            tried = self.leaders(losses[who], eta[who], u)
+            trials[who] = np.minimum(trials[who], done + _first(tried))
+            done, times = done + times, 2 * times
         return chosen, trials
 
     def _moves(self, rows: Array, seeds: list[int]) -> Iterator[Array]:
@@ -109,6 +106,12 @@ class FPLTrixPlayer(CombinatorialPlayer):
         losses = self.losses.copy()
         losses[list(plan.action)] += row * np.array(kept)
         self.losses = losses
+
+
+def _first(tried: Array) -> Array:
+    """The time in which each component came up first, counted from 1; inf if it did not."""
+    came = tried > 0.0
+    return np.where(came.any(axis=1), 1.0 + came.argmax(axis=1), np.inf)
 
 
 def _geometric(u: Array, gamma: Array) -> Array:
