@@ -1,6 +1,6 @@
 """`make bench`: every benchmark, and `benchmarks/results.md`.
 
-python benchmarks/run.py [--only games|stepping|gradient|startup|convex] [--quick] [--cpu] [--out FILE]
+python benchmarks/run.py [--only games|stepping|gradient|rivals|startup|convex] [--quick] [--cpu] [--out FILE]
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ SECTIONS = {
     "games": "Whole games",
     "stepping": "One step at a time",
     "gradient": "The exact play",
+    "rivals": "The rivals, kind by kind",
     "startup": "Start-up and memory",
     "convex": "Convex optimisation",
 }

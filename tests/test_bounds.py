@@ -14,7 +14,7 @@ import pytest
 
 from hannan import bounds, printed
 from hannan.bounds import Withheld
-from hannan.estimators import ConditionalResampling, GeometricResampling
+from hannan.estimators import ConditionalResampling, GeometricResampling, ImplicitExploration
 from hannan.laws import Exponential, Frechet, Gamma, Gaussian, Gumbel, Laplace, Pareto, Weibull
 from hannan.learners.bandits import Bandit
 from hannan.learners.expert_bandits import ExpertBandit
@@ -245,6 +245,14 @@ def test_refusals():
         Experts(3, tuning=BestLoss(10)).bound(best_loss=11)
     with pytest.raises(ValueError, match="possible in 5 rounds"):
         Experts(3).bound(rounds=5, best_loss=6)
+
+
+def test_the_paper_is_not_quoted_for_what_it_does_not_have():
+    assert Bandit(5, Tsallis(0.5)).bound(2000, printed=True).printed is not None
+    for learner in (Bandit(5), Bandit(5, Entropy(), Horizon(2000), ImplicitExploration(0.01))):
+        assert learner.bound(2000).printed is None
+        with pytest.raises(ValueError, match="the paper prints no bound"):
+            learner.bound(2000, printed=True)
 
 
 def test_one_arm_and_few_rounds():

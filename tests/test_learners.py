@@ -28,13 +28,37 @@ GOLDEN = [
 
 def test_defaults_need_no_tuning():
     assert repr(hn.Experts(10)) == "Experts(10, smoothing=Exponential(), tuning=SelfConfident(rounds=None))"
-    assert repr(hn.Bandit(10)) == "Bandit(10, smoothing=Tsallis(alpha=0.5), tuning=Anytime(factor=None))"
+    assert hn.Bandit(10) == hn.tsallis_inf(10)
+    assert repr(hn.Bandit(10)) == repr(hn.tsallis_inf(10))
     assert hn.ExpertBandit(3, 4).clip == 0.0
     # No smoothing has a smaller first-order constant than the default's.
     for n in (2, 3, 10, 100, 1000):
         default = hn.Experts(n).bound(best_loss=50).value
         for other in (hn.Entropy(), hn.Laplace(), hn.Frechet(15.0), hn.Pareto(9.0), hn.Gamma(2.0), hn.Tsallis(0.9)):
             assert default < hn.Experts(n, other).bound(best_loss=50).value
+
+
+def test_a_bandit_of_which_nothing_is_said_is_the_best_known_one():
+    """All three left out: Tsallis-INF, variance reduced. One given: the others are those of the least bound."""
+    half, exact = hn.Tsallis(0.5), hn.ImportanceWeighted()
+    units = {"loss_range": (-1.0, 3.0), "gains": True}
+    silent = hn.Bandit(4, **units)
+    assert (silent.smoothing, silent.tuning, silent.estimator) == (half, hn.Anytime(0.5), hn.ReducedVariance())
+    assert silent == hn.tsallis_inf(4, **units) == hn.Bandit(4, None, None, None, **units)
+    for said, parts in (
+        ({"smoothing": half}, (half, hn.Anytime(), exact)),
+        ({"smoothing": hn.Entropy()}, (hn.Entropy(), hn.Anytime(), exact)),
+        ({"tuning": hn.Anytime(0.5)}, (half, hn.Anytime(0.5), exact)),
+        ({"tuning": hn.Horizon(9)}, (half, hn.Horizon(9), exact)),
+        ({"estimator": exact}, (half, hn.Anytime(), exact)),
+        ({"estimator": hn.ReducedVariance()}, (half, hn.Anytime(), hn.ReducedVariance())),
+    ):
+        learner = hn.Bandit(4, **said)
+        assert (learner.smoothing, learner.tuning, learner.estimator) == parts
+        assert eval(repr(learner), vars(hn) | {name: getattr(hn, name) for name in hn.__all__}) == learner
+    # The bound of the default is the smaller one in long games, the other in short ones.
+    short, long = (hn.Bandit(8).bound(t).value / hn.Bandit(8, half).bound(t).value for t in (10_000, 200_000))
+    assert long < 1.0 < short
 
 
 def test_positional_smoothing():

@@ -512,114 +512,9 @@ def test_the_mixture_of_myga_is_its_own_fixed_point():
         player.observe(move, float(rng.random()))
 
 
-# Decisions
-
-
-GRAPH = tuple((f"{i}{j}", f"{a}{b}") for i in range(3) for j in range(3) for a, b in ((i + 1, j), (i, j + 1))
-              if a < 3 and b < 3)  # fmt: skip
-
-
-def decision_sets():
-    pytest.importorskip("networkx")
-    return [hn.MSets(6, 2), hn.ShortestPaths(GRAPH, "00", "22"), hn.Assignments(3)]
-
-
-def every_decision(decisions):
-    """All of them: the oracle's answers to many costs (the sets here are small)."""
-    rng = np.random.default_rng(0)
-    return np.unique([decisions.best(rng.standard_normal(decisions.d)) for _ in range(600)], axis=0)
-
-
-def test_oracles_find_the_cheapest_decision():
-    for decisions, count in zip(decision_sets(), (15, 6, 6), strict=True):
-        choices = every_decision(decisions)
-        assert len(choices) == count
-        assert choices.sum(axis=1).max() == decisions.most
-        apart = np.abs(choices[:, None] - choices[None]).sum(axis=2).max()
-        assert apart <= decisions.diameter
-        for _ in range(20):
-            costs = np.random.default_rng(5).standard_normal(decisions.d)
-            assert decisions.best(costs) @ costs == pytest.approx((choices @ costs).min(), abs=1e-12)
-
-
-@pytest.mark.parametrize("which", [0, 1, 2])
-def test_fpl_keeps_its_bounds(which):
-    decisions = decision_sets()[which]
-    rounds = 300
-    losses = (np.random.default_rng(which).random((rounds, decisions.d)) < 0.4).astype(float)
-    losses[:, 0] = 0.0
-    for learner in (hn.FPL.tuned(decisions, rounds), hn.FPL(decisions, 40.0, "exponential"), hn.FPL(decisions, 10.0)):
-        record = hn.play(learner, losses, runs=8, seed=1)
-        assert record.interval(0.999999)[0][-1] <= record.bound.value
-        assert record.counts.sum() <= 8 * rounds * decisions.most
-        best = every_decision(decisions) @ losses.sum(axis=0)
-        assert record.best_loss == pytest.approx(best.min())
-
-
-@pytest.mark.parametrize("kind", ["fpl", "trix"])
-def test_players_of_decisions_save_load_and_refuse(kind, tmp_path):
-    for decisions in decision_sets():
-        learner = hn.FPL.tuned(decisions, 100) if kind == "fpl" else hn.FPLTrix(decisions)
-        assert type(learner).from_json(learner.to_json()) == learner
-        never, killed = learner.start(3), learner.start(3)
-        rng = np.random.default_rng(0)
-
-        def settle(player, plan, row):
-            player.observe(plan, row if player.sees_all else row[list(plan.action)])
-
-        for _ in range(15):
-            row = rng.random(decisions.d)
-            for player in (never, killed):
-                settle(player, player.act(), row)
-        plans = [player.act() for player in (never, killed)]
-        killed.save(tmp_path / "player.json")
-        resumed = hn.load(tmp_path / "player.json")
-        assert resumed.open_moves == killed.open_moves
-        handed = type(plans[1]).from_json(plans[1].to_json())
-        before = json.dumps(resumed._content())
-        for bad in (None, 7, plans[0], handed._replace(action=()), handed._replace(round=99)):
-            with pytest.raises(ValueError, match="a plan must be open"):
-                resumed.observe(bad, rng.random(decisions.d))
-        for loss in ([2.0] * decisions.d, [np.nan] * decisions.d, [], "x"):
-            with pytest.raises(ValueError):
-                resumed.observe(handed, loss)
-        assert json.dumps(resumed._content()) == before
-        row = rng.random(decisions.d)
-        settle(never, plans[0], row)
-        settle(resumed, handed, row)
-        for _ in range(10):
-            row = rng.random(decisions.d)
-            a, b = never.act(), resumed.act()
-            assert a.action == b.action
-            settle(never, a, row)
-            settle(resumed, b, row)
-        assert (never.losses == resumed.losses).all()
-
-
-def test_fpl_trix_learns_the_cheap_components():
-    rounds, decisions = 1500, hn.MSets(6, 2)
-    losses = (np.random.default_rng(1).random((rounds, 6)) < [0.05, 0.05, 0.6, 0.6, 0.6, 0.6]).astype(float)
-    record = hn.play(hn.FPLTrix(decisions), losses, runs=4, seed=2)
-    # At random it would pay 2 * 1500 * (4/6) * 0.55 = 1100 more than the best.
-    assert record.mean_regret[-1] < 400
-    assert record.bound is None
-    assert "order only" in record.bound_withheld
-
-
 def test_gaussian_ftpl_is_the_corollary():
     learner = hn.gaussian_ftpl(Ball(4, 2.0), 900)
     assert learner.bound(900).value <= 1.264 * 4**0.25 * 2.0 * 30.0
-
-
-def test_decisions_refuse():
-    pytest.importorskip("networkx")
-    for build in (
-        lambda: hn.MSets(2, 3), lambda: hn.Assignments(0), lambda: hn.ShortestPaths((), "s", "t"),
-        lambda: hn.ShortestPaths((("s", "t"), ("t", "s")), "s", "t"), lambda: hn.ShortestPaths((("s", "t"),), "t", "s"),
-        lambda: hn.FPL(hn.MSets(3, 1), 0.0), lambda: hn.FPL(hn.MSets(3, 1), 1.0, "cauchy"), lambda: hn.FPLTrix(3),
-    ):  # fmt: skip
-        with pytest.raises(ValueError):
-            build()
 
 
 # Arms that sleep
@@ -627,7 +522,13 @@ def test_decisions_refuse():
 
 @pytest.mark.parametrize(
     "learner",
-    [hn.Bandit(4), hn.exp3(4), hn.exp3(4, 500), hn.Bandit(4, hn.Exponential(), hn.Fixed(9.0)), hn.exp3(70, 500)],
+    [
+        hn.Bandit(4, hn.Tsallis(0.5)),
+        hn.exp3(4),
+        hn.exp3(4, 500),
+        hn.Bandit(4, hn.Exponential(), hn.Fixed(9.0)),
+        hn.exp3(70, 500),
+    ],
     ids=repr,
 )
 def test_sleeping_arms(learner, tmp_path):
@@ -673,6 +574,12 @@ def test_sleep_is_refused_where_nothing_is_proved():
     for learner in (hn.ExpertBandit(3, 3), hn.MYGA(3, 3, 100)):
         with pytest.raises(ValueError, match="sleep"):
             learner.start(0).act([0, 1, 2], awake=mask)
+
+
+def test_a_default_bandit_says_what_can_sleep():
+    with pytest.raises(ValueError, match=r"Bandit\(3, Tsallis\(0\.5\)\)"):
+        hn.Bandit(3).start(0).act(awake=np.array([True, False, True]))
+    assert hn.Bandit(3, hn.Tsallis(0.5)).start(0).act(awake=np.array([False, True, False])).action == 1
 
 
 def test_bounds_of_sleeping_arms_hold_over_their_waking_rounds():

@@ -13,7 +13,7 @@ import pytest
 import hannan as hn
 from hannan import tournament
 from hannan.cli import main
-from hannan.tournament_arenas import advised, arenas
+from hannan.tournament_arenas import COMBINED, advised, arenas
 from hannan.tournament_field import contestants
 from hannan.tournament_page import page, standings
 
@@ -28,7 +28,11 @@ def outcomes():
 def test_every_learner_meets_every_adversary(outcomes):
     for setting in tournament.SETTINGS:
         names = {arena.name for arena in arenas(setting, TINY, 0)}
-        assert {name.replace("_", " ") for name in tournament.known_adversaries()} <= names
+        if setting == "combinatorial":
+            assert {name for name in names if name.startswith("paths")}
+            assert {f"pairs, {name.replace('_', ' ')}" for name in COMBINED} <= names
+        else:
+            assert {name.replace("_", " ") for name in tournament.known_adversaries()} <= names
         played = {(o.learner, o.adversary) for o in outcomes if o.setting == setting}
         assert played == {(c.name, name) for c in contestants(setting) for name in names}
 
@@ -40,9 +44,17 @@ def test_every_exported_learner_is_in_the_field():
     }  # fmt: skip
     field = {type(c.build(4, 100)) for s in ("experts", "bandit") for c in contestants(s)}
     field |= {type(c.build(4, 8, 100)) for c in contestants("expert_bandit")}
-    # Convex sets and combinatorial decisions have losses of another kind, and no adversaries in common.
-    others = {"Convex", "FPL", "FPLTrix", "GradientDescent", "OnlineGradient"}
-    assert {cls.__name__ for cls in exported - field} <= others
+    field |= {type(c.build(hn.MSets(4, 2), 100)) for c in contestants("combinatorial")}
+    # Convex sets have losses of another kind, and no adversaries in common.
+    assert {cls.__name__ for cls in exported - field} <= {"Convex", "OnlineGradientDescent", "ExponentiatedGradient"}
+
+
+def test_a_list_of_decisions_is_charged_what_the_decisions_cost():
+    arena = next(a for a in arenas("combinatorial", TINY, 0) if a.name.startswith("paths"))
+    paths, listed = arena.decisions, arena.losses_of(hn.hedge(20))
+    assert listed.shape == (TINY.rounds, 20)
+    assert listed.sum(axis=0).min() == pytest.approx(paths.best(arena.losses.sum(axis=0)) @ arena.losses.sum(axis=0))
+    assert arena.losses_of(hn.FPLTrix(paths)) is arena.losses
 
 
 def test_no_bound_is_broken(outcomes):
@@ -103,7 +115,7 @@ def test_the_page_opens_in_chromium(outcomes, tmp_path):
         window.on("request", lambda request: asked.append(request.url))
         window.goto(path.as_uri())
         window.wait_for_selector(".chart canvas, .chart svg")
-        assert window.locator("section").count() == 3
+        assert window.locator("section").count() == 4
         assert window.locator("#bandit table").count() == 2
         before = window.locator("#bandit table").first.locator("tbody tr td").first.inner_text()
         window.locator("#bandit table").first.locator("th button", has_text="µs a round").click()

@@ -1,15 +1,19 @@
 """Sets of decisions for combinatorial linear optimisation: v in {0,1}^d, known by their argmin oracle alone.
 
-A decision costs <v, l>, l the losses of its components. `best(costs)` gives a cheapest decision, as 0s and 1s.
+A decision costs <v, l>, l the losses of its components. `best(costs)` gives a cheapest decision, as 0s and 1s; the
+oracle is all that a set of your own needs.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hannan import refusals
 from hannan.refusals import Array
@@ -37,6 +41,14 @@ class Decisions:
     def best(self, costs: Array) -> Array:
         """argmin_v <costs, v>."""
         raise NotImplementedError
+
+    def best_each(self, costs: Array) -> Array:
+        """argmin_v <c, v> of each row c."""
+        return np.array([self.best(row) for row in costs])
+
+    def every(self) -> Array:
+        """All decisions, a row each; there may be very many."""
+        raise NotImplementedError(f"{type(self).__name__} does not list its decisions")
 
 
 @dataclass(frozen=True)
@@ -72,6 +84,15 @@ class MSets(Decisions):
         chosen = np.zeros(self.d)
         chosen[np.argsort(costs, kind="stable")[: self.m]] = 1.0
         return chosen
+
+    def best_each(self, costs: Array) -> Array:
+        chosen = np.zeros(costs.shape)
+        cheapest = np.argsort(costs, axis=1, kind="stable")[:, : self.m]
+        chosen[np.arange(len(costs))[:, None], cheapest] = 1.0
+        return chosen
+
+    def every(self) -> Array:
+        return np.array([np.isin(range(self.d), kept) for kept in itertools.combinations(range(self.d), self.m)], float)
 
 
 @dataclass(frozen=True)
@@ -120,28 +141,56 @@ class ShortestPaths(Decisions):
 
     @cached_property
     def most(self) -> int:
-        longest: Array = self._along(-np.ones(self.d))
-        return int(longest.sum())
+        return int(self.best(-np.ones(self.d)).sum())
 
     def best(self, costs: Array) -> Array:
-        return self._along(costs)
-
-    def _along(self, costs: Array) -> Array:
         """Bellman's recursion in topological order: right for costs of any sign."""
-        networkx, graph = self._graph
-        reached: dict[Any, tuple[float, int]] = {self.source: (0.0, -1)}
-        for node in networkx.topological_sort(graph):
-            if node in reached:
-                for _, after, place in graph.out_edges(node, data="place"):
-                    cost = reached[node][0] + float(costs[place])
-                    if after not in reached or cost < reached[after][0]:
-                        reached[after] = (cost, place)
-        chosen, node = np.zeros(self.d), self.target
-        while node != self.source:
-            place = reached[node][1]
-            chosen[place] = 1.0
-            node = self.edges[place][0]
+        nodes, order, start_of = self._plan
+        source, at, price = nodes[self.source], nodes[self.target], costs.tolist()
+        reached, via = [math.inf] * len(nodes), [0] * len(nodes)
+        reached[source] = 0.0
+        for a, b, place in order:
+            through = reached[a] + price[place]
+            if through < reached[b]:
+                reached[b], via[b] = through, place
+        chosen = np.zeros(self.d)
+        while at != source:
+            chosen[via[at]] = 1.0
+            at = int(start_of[via[at]])
         return chosen
+
+    @cached_property
+    def _plan(self) -> tuple[dict[Any, int], list[tuple[int, int, int]], NDArray[np.int64]]:
+        """Nodes in topological order; (from, to, place) of the edges in that order; where each place starts."""
+        networkx, graph = self._graph
+        at = {node: k for k, node in enumerate(networkx.topological_sort(graph))}
+        order = [(at[a], at[b], place) for a in at for _, b, place in graph.out_edges(a, data="place")]
+        return at, order, np.array([at[a] for a, _ in self.edges])
+
+    def best_each(self, costs: Array) -> Array:
+        """The recursion of `best`, all rows at once."""
+        nodes, order, start_of = self._plan
+        source, rows = nodes[self.source], np.arange(len(costs))
+        reached = np.full((len(nodes), len(costs)), np.inf)
+        reached[source] = 0.0
+        via = np.zeros(reached.shape, dtype=np.int64)
+        for a, b, place in order:
+            through = reached[a] + costs[:, place]
+            nearer = through < reached[b]
+            np.copyto(reached[b], through, where=nearer)
+            via[b][nearer] = place
+        chosen, at = np.zeros(costs.shape), np.full(len(costs), nodes[self.target])
+        while rows.size:
+            place = via[at, rows]
+            chosen[rows, place] = 1.0
+            at = start_of[place]
+            rows, at = rows[at != source], at[at != source]
+        return chosen
+
+    def every(self) -> Array:
+        networkx, graph = self._graph
+        found = networkx.all_simple_edge_paths(graph, self.source, self.target)
+        return np.array([np.isin(range(self.d), [self.edges.index(e) for e in path]) for path in found], float)
 
 
 @dataclass(frozen=True)
@@ -168,6 +217,9 @@ class Assignments(Decisions):
     @property
     def diameter(self) -> int:
         return 2 * self.k if self.k > 1 else 0
+
+    def every(self) -> Array:
+        return np.array([np.eye(self.k)[list(turn)].ravel() for turn in itertools.permutations(range(self.k))])
 
     def best(self, costs: Array) -> Array:
         from scipy.optimize import linear_sum_assignment

@@ -98,3 +98,10 @@ class NoisyRunner(ExpertsRunner):
     @property
     def kinds(self) -> int:
         return self.runs
+
+    def totals(self) -> dict[str, Array]:
+        told = super().totals()
+        if not (self.feed.per_run or self.feed.drawn):
+            # The losses are the same for all, whatever the noise: so is the best expert.
+            told["best"], self.curves["best"] = told["best"][:1], self.curves["best"][:1]
+        return told

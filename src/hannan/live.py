@@ -192,7 +192,10 @@ class BanditPlayer(Player):
 
     def _act_awake(self, awake: Any) -> Move:
         """Draw among the arms awake; the ticket carries who they were."""
-        raise ValueError(f"{self.learner!r} has no arms that sleep: no proof covers it; got awake={awake!r}")
+        raise ValueError(
+            f"arms may sleep where a proof covers it, as of Bandit({self._n}, Tsallis(0.5)), which is to be played "
+            f"instead; got awake={awake!r} for {self.learner!r}"
+        )
 
     def _settle_awake(self, ticket: tuple[Any, ...], loss: float) -> None:
         """Settle a move that was drawn among the awake."""

@@ -1,7 +1,8 @@
 """The tournament: every learner on every adversary and on real data, setting by setting.
 
 A `Contestant` is a learner for given sizes, and what it promises; an `Arena` is a loss sequence in [0, 1] (with
-advice, for bandits with experts). `hold` plays them all and yields an `Outcome` a game.
+advice, for bandits with experts; with a set of decisions, for combinatorial games). `hold` plays them all and yields
+an `Outcome` a game.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from typing import Any, Literal
 import numpy as np
 
 from hannan import adversaries
+from hannan.decisions import Decisions
 from hannan.game import play
+from hannan.learners.combinatorial import Combinatorial
 from hannan.refusals import Array
 
-Setting = Literal["experts", "bandit", "expert_bandit"]
-SETTINGS: tuple[Setting, ...] = ("experts", "bandit", "expert_bandit")
+Setting = Literal["experts", "bandit", "expert_bandit", "combinatorial"]
+SETTINGS: tuple[Setting, ...] = ("experts", "bandit", "expert_bandit", "combinatorial")
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,8 @@ class Size:
 
 @dataclass(frozen=True)
 class Contestant:
-    """A learner by name: `build(n, rounds)`, or `build(actions, experts, rounds)`; and its promise, in words."""
+    """A learner by name and its promise, in words: `build(n, rounds)`, `build(actions, experts, rounds)`, or
+    `build(decisions, rounds)`."""
 
     setting: Setting
     name: str
@@ -53,7 +57,7 @@ class Contestant:
 
 @dataclass(frozen=True, eq=False)
 class Arena:
-    """Losses (T, n), advice or None; `answers` stands for losses that depend on the learner."""
+    """Losses (T, n), advice or None, decisions or None; `answers` stands for losses that depend on the learner."""
 
     setting: Setting
     name: str
@@ -61,6 +65,15 @@ class Arena:
     advice: Any = None
     real: bool = False
     answers: Callable[[Any], Array] | None = None
+    decisions: Decisions | None = None
+
+    def losses_of(self, learner: Any) -> Array:
+        """What this learner meets: answers to it; or, where it chooses from a list of decisions, what each costs."""
+        if self.answers is not None:
+            return self.answers(learner)
+        if self.decisions is not None and not isinstance(learner, Combinatorial):
+            return np.asarray(self.losses @ self.decisions.every().T)
+        return self.losses
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,16 +137,16 @@ def hold(
 
 def _learner(contestant: Contestant, arena: Arena, rounds: int) -> Any:
     n = arena.losses.shape[1]
+    if arena.decisions is not None:
+        return contestant.build(arena.decisions, rounds)
     if contestant.setting == "expert_bandit":
         return contestant.build(n, arena.advice.shape[1], rounds)
     return contestant.build(n, rounds)
 
 
 def _game(contestant: Contestant, arena: Arena, size: Size, seed: int, speed: float) -> Outcome:
-    losses = arena.losses
-    learner = _learner(contestant, arena, len(losses))
-    if arena.answers is not None:
-        losses = arena.answers(learner)
+    learner = _learner(contestant, arena, len(arena.losses))
+    losses = arena.losses_of(learner)
     record = play(learner, losses, runs=min(size.runs, contestant.most_runs), seed=seed, advice=arena.advice)
     exact = record.expected_regret
     regrets = record.regret[:, -1] if exact is None else np.atleast_1d(exact[..., -1])
@@ -147,9 +160,9 @@ def _game(contestant: Contestant, arena: Arena, size: Size, seed: int, speed: fl
 
 def _microseconds(contestant: Contestant, arena: Arena, rounds: int = 1000) -> float:
     """Of a round of one run on one thread, the best of three games; compilation is not counted."""
-    losses = arena.losses[:rounds]
+    learner = _learner(contestant, arena, min(len(arena.losses), rounds))
+    losses = arena.losses_of(learner)[:rounds]
     advice = None if arena.advice is None else arena.advice[:rounds]
-    learner = _learner(contestant, arena, len(losses))
     best = np.inf
     for _ in range(4):
         began = time.perf_counter()

@@ -9,15 +9,21 @@ import numpy as np
 
 from hannan import adversaries
 from hannan.data import sets
+from hannan.decisions import Decisions, MSets, ShortestPaths
 from hannan.refusals import Array
 from hannan.tournament import Arena, Setting, Size
 
 #: Experts of the expert bandits' tournament.
 EXPERTS = 16
+#: Combinatorial games are played on these; the grid of paths has so many corners a side.
+COMBINED = ("stochastic", "stochastically_constrained", "switching", "small_best_loss", "experts_lower_bound")
+GRID = 4
 
 
 def arenas(setting: Setting, size: Size, seed: int) -> list[Arena]:
     """Every game of a setting."""
+    if setting == "combinatorial":
+        return list(_combinatorial(size, seed))
     found = []
     actions = size.n // 2 if setting == "expert_bandit" else size.n
     for name, make in adversaries.all_adversaries().items():
@@ -34,6 +40,44 @@ def arenas(setting: Setting, size: Size, seed: int) -> list[Arena]:
         heard = advice[: size.most_rows] if setting == "expert_bandit" else None
         found.append(Arena(setting, name, losses, heard, real=True))
     return found
+
+
+def _combinatorial(size: Size, seed: int) -> Iterator[Arena]:
+    """Pairs out of n, and paths across a grid; real data by pairs."""
+    makers = adversaries.all_adversaries()
+    for title, decisions in _decisions(size.n):
+        for name in COMBINED:
+            losses = makers[name](size.rounds, decisions.d, seed=seed)
+            yield Arena("combinatorial", f"{title}, {name.replace('_', ' ')}", losses, decisions=decisions)
+    for name, losses, _ in _real():
+        losses, pairs = np.ascontiguousarray(losses[: size.most_rows]), MSets(losses.shape[1], 2)
+        yield Arena("combinatorial", f"pairs, {name}", losses, real=True, decisions=pairs)
+
+
+def _decisions(n: int) -> Iterator[tuple[str, Decisions]]:
+    yield "pairs", MSets(n, 2)
+    if _no_graphs() is None:
+        yield "paths", grid(GRID)
+
+
+def grid(side: int) -> ShortestPaths:
+    """Paths across a square of side x side corners, down or to the right.
+
+    >>> grid(3).d, grid(3).most, len(grid(3).every())
+    (12, 4, 6)
+    """
+    down = [((i, j), (i + 1, j)) for i in range(side - 1) for j in range(side)]
+    right = [((i, j), (i, j + 1)) for i in range(side) for j in range(side - 1)]
+    return ShortestPaths((*down, *right), (0, 0), (side - 1, side - 1))
+
+
+def _no_graphs() -> str | None:
+    """Why no paths are played, if they are not."""
+    try:
+        grid(2)
+    except ModuleNotFoundError as reason:
+        return str(reason)
+    return None
 
 
 def _greedy(rounds: int) -> Callable[[Any], Array]:
@@ -71,7 +115,7 @@ def _real() -> Iterator[tuple[str, Array, Any]]:
 
 def missing() -> list[str]:
     """What is not installed, and how to install it."""
-    reasons = []
+    reasons = [reason for reason in (_no_graphs(),) if reason is not None]
     for make in (_electricity, _approval, _flights, _stocks):
         try:
             make()

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hannan import rivals
+from hannan.decisions import Decisions
 from hannan.estimators import ConditionalResampling, GeometricResampling, ReducedVariance
 from hannan.laws import Exponential
 from hannan.learners.adahedge import AdaHedge
 from hannan.learners.bandits import Bandit
 from hannan.learners.expert_bandits import ExpertBandit
 from hannan.learners.experts import Experts
+from hannan.learners.fpl import FPL
+from hannan.learners.fpl_trix import FPLTrix
 from hannan.regularizers import LogBarrier, Tsallis
 from hannan.tournament import Contestant, Setting
 from hannan.tuning import Anytime, Horizon, SelfConfident
@@ -31,8 +36,8 @@ _EXPERTS = (
     ("Random walk", lambda n, t: rivals.random_walk(n), "8 sqrt(2 T ln n) + ..., few switches"),
 )
 _BANDITS = (
-    ("Bandit (the default)", lambda n, t: Bandit(n), "2 sqrt(G v T), any t"),
-    ("Tsallis-INF, RV", lambda n, t: rivals.tsallis_inf(n), "2 sqrt(nT) + 10 n log T + 16; log T if stochastic"),
+    ("Tsallis-INF, RV (the default)", lambda n, t: Bandit(n), "2 sqrt(nT) + 10 n log T + 16; log T if stochastic"),
+    ("Tsallis 1/2, least bound", lambda n, t: Bandit(n, Tsallis(0.5)), "4 sqrt((n - sqrt n) T)"),
     ("Tsallis-INF, IW", lambda n, t: rivals.tsallis_inf(n, False), "4 sqrt(nT) + 1; log T if stochastic"),
     ("Frechet FTPL", lambda n, t: rivals.frechet_ftpl(n), "O(sqrt(nT)); log T if stochastic"),
     (
@@ -65,14 +70,43 @@ _EXPERT_BANDITS = (
     ("Tsallis 1/2", lambda k, n, t: ExpertBandit(k, n, Tsallis(), Anytime()), "2 sqrt(c' min(K, N) T)"),
     ("MYGA", lambda k, n, t: rivals.myga(k, n, t), "O(sqrt(K L* log(N+T))), told no L* here"),
 )
+_COMBINATORIAL = (
+    ("FPL, uniform", lambda v, t: FPL.tuned(v, t), "2 sqrt(D R A T); D diameter, R = m, A = d"),
+    (
+        "FPL, exponential",
+        lambda v, t: FPL.tuned(v, t, "exponential"),
+        "e^(A/s) (L* + D s (1 + ln d)) - L*, s the scale",
+    ),
+    ("FPL-TRIX", lambda v, t: FPLTrix(v), "13 m sqrt(d L* (1 + ln(d/m))) + O(m^2 d log dT); sees its own components"),
+    (
+        "Hedge over all decisions",
+        lambda v, t: rivals.hedge(len(v.every()), **_sums(v)),
+        "first order, c' = ln N, times m",
+    ),
+    (
+        "Tsallis-INF over all decisions",
+        lambda v, t: Bandit(len(v.every()), **_sums(v)),
+        "(2 sqrt(NT) + 10 N log T + 16) m; sees its own sum",
+    ),
+)
+
+
+def _sums(decisions: Decisions) -> dict[str, Any]:
+    """The range of what a decision costs."""
+    return {"loss_range": (0.0, float(decisions.most))}
 
 
 def contestants(setting: Setting) -> tuple[Contestant, ...]:
     """Everyone who plays in a setting.
 
-    >>> contestants("bandit")[1].build(8, 1000)
+    >>> contestants("bandit")[0].build(8, 1000)
     Bandit(8, smoothing=Tsallis(alpha=0.5), tuning=Anytime(factor=0.5), estimator=ReducedVariance())
     """
-    field = {"experts": _EXPERTS, "bandit": _BANDITS, "expert_bandit": _EXPERT_BANDITS}[setting]
-    slow = {"MYGA": 2}
+    field = {
+        "experts": _EXPERTS,
+        "bandit": _BANDITS,
+        "expert_bandit": _EXPERT_BANDITS,
+        "combinatorial": _COMBINATORIAL,
+    }[setting]
+    slow = {"MYGA": 2, "FPL-TRIX": 16}
     return tuple(Contestant(setting, name, build, promise, slow.get(name, 1_000_000)) for name, build, promise in field)

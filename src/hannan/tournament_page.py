@@ -14,12 +14,16 @@ TITLES: dict[Setting, str] = {
     "experts": "Experts: every loss is seen",
     "bandit": "Bandits: one loss is seen",
     "expert_bandit": "Bandits with experts: one loss is seen, on advice",
+    "combinatorial": "Decisions: pairs out of n, and paths across a grid",
 }
 _INTRO: dict[Setting, str] = {
     "experts": "The expected regret is exact (given its own noise, for dropout and the walk, over the runs). The "
     "*greedy* adversary answers each learner with what it knows of it: it is not in the standings, only in the bounds.",
     "bandit": "The mean regret of the runs, with its 95 % interval.",
     "expert_bandit": "Against the best expert. The mean regret of the runs, with its 95 % interval.",
+    "combinatorial": "Against the best pair or path; a decision costs the sum of its m components. FPL and Hedge see "
+    "every loss, FPL-TRIX those of the components that it chose, Tsallis-INF their sum alone. The last two choose "
+    "from a list of all decisions, which only small sets allow.",
 }
 
 

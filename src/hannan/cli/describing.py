@@ -20,6 +20,7 @@ SMOOTHINGS = (
     "tsallis",
     "log-barrier",
 )
+DEFAULT = "A bandit without smoothing and tuning is Tsallis-INF with reduced variance."
 TUNINGS = ("fixed", "horizon", "best-loss", "anytime", "self-confident")
 
 
@@ -140,7 +141,9 @@ def learner_options(function: Any) -> Any:
         ),
         click.option("--n", type=click.IntRange(min=1), required=True, help="Experts, or arms."),
         click.option("--actions", type=click.IntRange(min=1), help="Actions of an expert-bandit."),
-        click.option("--smoothing", "smooth", metavar="NAME[:NUMBER]", help=f"One of {', '.join(SMOOTHINGS)}."),
+        click.option(
+            "--smoothing", "smooth", metavar="NAME[:NUMBER]", help=f"One of {', '.join(SMOOTHINGS)}. {DEFAULT}"
+        ),
         click.option("--tuning", "tuned", type=click.Choice(TUNINGS), help="How the scale is set."),
         click.option("--scale", type=float, help="The scale of --tuning fixed."),
         click.option("--clip", metavar="RHO|tuned", help="Clipping of an expert-bandit."),

@@ -24,7 +24,7 @@ Examples:
 @click.option("--quick", is_flag=True, help="Short games and few runs: about a minute instead of a quarter of an hour.")
 @click.option(
     "--setting",
-    type=click.Choice(["experts", "bandit", "expert-bandit"]),
+    type=click.Choice(["experts", "bandit", "expert-bandit", "combinatorial"]),
     multiple=True,
     help="Only this setting; may be given more than once.",
 )

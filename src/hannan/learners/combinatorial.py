@@ -7,6 +7,7 @@ import math
 import os
 import time
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -79,8 +80,20 @@ class Combinatorial:
         """A live player; the same seed makes the same moves."""
         raise NotImplementedError
 
+    def _moves(self, rows: Array, seeds: list[int]) -> Iterator[Array]:
+        """The decisions of all runs, blocks (runs, rounds, d) of 0s and 1s, one after another: here by stepping."""
+        players = [self.start(seed) for seed in seeds]
+        for row in rows:
+            chosen = np.zeros((len(players), 1, self.n))
+            for run, player in enumerate(players):
+                plan = player.act()
+                picked = list(plan.action)
+                chosen[run, 0, picked] = 1.0
+                player.observe(plan, row if player.sees_all else row[picked])
+            yield chosen
+
     def play(self, losses: Any, *, runs: int, seed: int, threads: int, keep: str) -> Record:
-        """What `hannan.play` calls: stepped, the record against the best decision in hindsight."""
+        """What `hannan.play` calls: the record against the best decision in hindsight; run 0 is `start(seed)`."""
         from hannan.record import Record
 
         began = time.perf_counter()
@@ -90,19 +103,16 @@ class Combinatorial:
         _in_range(rows)
         at = spread(len(rows), keep == "all")
         sums = np.cumsum(rows, axis=0)[at - 1]
-        best = np.array([self.decisions.best(total) @ total for total in sums])
+        best = (self.decisions.best_each(sums) * sums).sum(axis=1)
         own, counts = np.zeros((runs, len(at))), np.zeros((runs, self.n), dtype=np.int64)
-        for run in range(runs):
-            player, paid, column = self.start(run_seed(seed, run)), 0.0, 0
-            for t, row in enumerate(rows, start=1):
-                plan = player.act()
-                chosen = list(plan.action)
-                paid += float(row[chosen].sum())
-                counts[run, chosen] += 1
-                player.observe(plan, row if player.sees_all else row[chosen])
-                if column < len(at) and t == at[column]:
-                    own[run, column] = paid
-                    column += 1
+        paid, first = np.zeros((runs, 1)), 0
+        for chosen in self._moves(rows, [run_seed(seed, run) for run in range(runs)]):
+            last = first + chosen.shape[1]
+            curve = paid + np.cumsum((chosen * rows[first:last]).sum(axis=2), axis=1)
+            here = (at > first) & (at <= last)
+            own[:, here] = curve[:, at[here] - first - 1]
+            counts += chosen.sum(axis=1).astype(np.int64)
+            paid, first = curve[:, -1:], last
         return Record(
             learner=repr(self), setting="decisions", rounds=len(rows), runs=runs, seed=seed, checkpoints=at,
             regret=own - best, best_loss=float(best[-1]), counts=counts, seconds=time.perf_counter() - began,
@@ -125,7 +135,7 @@ class CombinatorialPlayer:
         self.id = uuid.uuid4().hex[:16] if name is None else str(name)
         self.losses: Array = np.zeros(learner.n)
         self.own, self.round, self.late = 0.0, 0, 0
-        self._rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seed)))
+        self._rng = stream(self.seed)
         self._open: dict[int, tuple[Plan, tuple[float, ...]]] = {}
 
     def _draw(self) -> tuple[Array, tuple[float, ...]]:
@@ -209,6 +219,11 @@ class CombinatorialPlayer:
 
     def _renumber(self, numbers: Array) -> None:
         self.own, self.losses = float(numbers[0]), numbers[1 : 1 + self.learner.n].copy()
+
+
+def stream(seed: int) -> np.random.Generator:
+    """The randomness of a player: not that of default_rng(seed), from which its losses may have been drawn."""
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(1957,))))
 
 
 def _in_range(rows: Array) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,8 +12,11 @@ import numpy as np
 from hannan import bounds, refusals
 from hannan.bounds import Bound, Terms
 from hannan.decisions import Decisions
-from hannan.learners.combinatorial import Combinatorial, CombinatorialPlayer, Plan, harmonic_like
+from hannan.learners.combinatorial import Combinatorial, CombinatorialPlayer, Plan, harmonic_like, stream
 from hannan.refusals import Array
+
+#: A block of rounds is at most so many numbers.
+BLOCK_NUMBERS = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,7 @@ class FPL(Combinatorial):
         uniform      E own <= L* + R A T/scale + D scale
         exponential  E own <= e^(A/scale) (L* + D scale (1 + ln d)), from p(L + l) >= e^(-|l|_1/scale) p(L)
 
-    `FPL.tuned(decisions, rounds)` has the scale sqrt(R A T/D) of the uniform bound, 2 sqrt(D R A T).
+    `FPL.tuned(decisions, rounds)` has the scale of the least uniform bound, 2 sqrt(D R A T).
 
     >>> from hannan.decisions import MSets
     >>> FPL.tuned(MSets(10, 2), rounds=1000).bound(1000).value < 600
@@ -41,11 +45,15 @@ class FPL(Combinatorial):
             raise ValueError(f"noise must be 'uniform' or 'exponential'; got {self.noise!r}")
 
     @classmethod
-    def tuned(cls, decisions: Decisions, rounds: int) -> FPL:
-        """The uniform noise with the best bound for `rounds` rounds."""
+    def tuned(cls, decisions: Decisions, rounds: int, noise: Literal["uniform", "exponential"] = "uniform") -> FPL:
+        """The scale with the least bound for `rounds` rounds: sqrt(R A T/D), or A (1 + sqrt(1 + 4 R T/c))/2,
+        c = A D (1 + ln d)."""
         rounds = refusals.count(rounds, "rounds")
-        spread = max(decisions.diameter, 1)
-        return cls(decisions, math.sqrt(decisions.most * decisions.d * rounds / spread))
+        spread, most = max(decisions.diameter, 1), decisions.most * rounds
+        if noise == "uniform":
+            return cls(decisions, math.sqrt(most * decisions.d / spread))
+        c = decisions.d * spread * harmonic_like(decisions.d)
+        return cls(decisions, decisions.d * (1.0 + math.sqrt(1.0 + 4.0 * most / c)) / 2.0, noise)
 
     def bound(self, rounds: int | None = None, best_loss: float | None = None) -> Bound:
         """A bound on the expected regret against the best decision."""
@@ -71,6 +79,23 @@ class FPL(Combinatorial):
             return Bound(most, {"rounds x m": most}, "no regret exceeds the rounds times the largest loss")
         return Bound(value, terms, source, self.scale)
 
+    def noise_of(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        """z, drawn afresh."""
+        if self.noise == "uniform":
+            return np.asarray(rng.random(shape) * self.scale)
+        return np.asarray(-rng.standard_exponential(shape) * self.scale)
+
+    def _moves(self, rows: Array, seeds: list[int]) -> Iterator[Array]:
+        """The losses before a round do not depend on the play: whole blocks of rounds at once."""
+        streams, before = [stream(seed) for seed in seeds], np.zeros((1, self.n))
+        size = max(1, BLOCK_NUMBERS // (len(seeds) * self.n))
+        for first in range(0, len(rows), size):
+            sums = np.cumsum(np.vstack([before, rows[first : first + size]]), axis=0)
+            shape = (len(sums) - 1, self.n)
+            costs = np.concatenate([sums[:-1] + self.noise_of(rng, shape) for rng in streams])
+            yield self.decisions.best_each(costs).reshape(len(seeds), *shape)
+            before = sums[-1:]
+
     def start(self, seed: int = 0, name: str | None = None) -> FPLPlayer:
         return FPLPlayer(self, seed, name)
 
@@ -82,11 +107,7 @@ class FPLPlayer(CombinatorialPlayer):
 
     def _draw(self) -> tuple[Array, tuple[float, ...]]:
         learner = self.learner
-        if learner.noise == "uniform":
-            z = self._rng.random(learner.n) * learner.scale
-        else:
-            z = -self._rng.standard_exponential(learner.n) * learner.scale
-        return learner.decisions.best(self.losses + z), ()
+        return learner.decisions.best(self.losses + learner.noise_of(self._rng, (learner.n,))), ()
 
     def _settle(self, plan: Plan, row: Array, kept: tuple[float, ...]) -> None:
         self.losses = np.asarray(self.losses + row)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from hannan import bounds, refusals, saving, stability
 from hannan.bounds import Bound, Terms, Withheld
@@ -49,6 +49,9 @@ class Learner:
     loss_range: tuple[float, float]
     gains: bool
 
+    #: Values that `repr` leaves out besides the defaults of the fields: what a field becomes when others are given.
+    _unsaid: ClassVar[dict[str, Any]] = {}
+
     def start(self, seed: int = 0, name: str | None = None) -> Player:
         """A live player; the same seed makes the same moves, those of run 0 of `play(seed=seed)`.
 
@@ -74,7 +77,7 @@ class Learner:
             value = getattr(self, field.name)
             if field.default is dataclasses.MISSING:
                 parts.append(repr(value))
-            elif field.name in ("smoothing", "tuning") or value != field.default:
+            elif field.name in ("smoothing", "tuning") or value != self._unsaid.get(field.name, field.default):
                 parts.append(f"{field.name}={value!r}")
         return f"{type(self).__name__}({', '.join(parts)})"
 

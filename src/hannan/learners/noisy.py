@@ -16,7 +16,8 @@ class Dropout(Remembered):
     """argmin_i sum_t X_{t,i}, X_{t,i} ~ Bernoulli((1 - a) l_{t,i}), ties even (van Erven, Kotlowski, Warmuth 2014).
 
     R <= (4 sqrt(2 L* ln 3n) + 3 ln(1 + L*))/(a^2 (1-a)) + ln(3n)/(a (1-a)^2) + 3/a. `distribution()` and the
-    probability of a move are given the losses that were dropped; the bound is on the mean over them.
+    probability of a move are given the losses that were dropped; the bound is on the mean over them. It pays log n
+    where L* = 0, and n where losses are dropped without being made binary (docs/mathematics.md, section 7).
 
     >>> round(Dropout(10).bound(rounds=10**6, best_loss=100).value, 1)
     978.6

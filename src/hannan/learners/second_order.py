@@ -2,7 +2,8 @@
 
 Their bounds are R_i <= f(V_i), V_i the squares (or sizes) of the regrets r_{t,i} = <p_t, l_t> - l_{t,i}, summed.
 Since |r_{t,i}| <= max(<p_t, l_t>, l_{t,i}) <= 1, V_i <= T and V_i <= own + L_i = R_i + 2 L_i: before play f is
-taken at the largest V with that, a first-order bound; a certificate takes it at the V that was seen.
+taken at the largest V with that, a first-order bound; a certificate takes it at the V that was seen. The proofs are
+short: docs/mathematics.md, section 8.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class Squint(SecondOrder):
     """
 
     code: ClassVar[int] = 20
-    source: ClassVar[str] = "Squint, Koolen and van Erven 2015"
+    source: ClassVar[str] = "Squint, Koolen and van Erven 2015, Theorem 4"
 
     def terms(self, rounds: int, seen: float) -> Terms:
         grows = math.log(rounds + 1.0)
@@ -106,11 +107,11 @@ class AdaNormalHedge(SecondOrder):
     >>> print(AdaNormalHedge(10).bound(rounds=10_000, best_loss=100))
     expected regret <= 63.4563
       sqrt(3 C ln(n B))  63.4563
-      source: AdaNormalHedge, Luo and Schapire 2015
+      source: AdaNormalHedge, Luo and Schapire 2015, Theorem 1
     """
 
     code: ClassVar[int] = 21
-    source: ClassVar[str] = "AdaNormalHedge, Luo and Schapire 2015"
+    source: ClassVar[str] = "AdaNormalHedge, Luo and Schapire 2015, Theorem 1"
 
     def terms(self, rounds: int, seen: float) -> Terms:
         level = 2.5 + 1.5 * math.log1p(rounds)

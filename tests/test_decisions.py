@@ -1,0 +1,233 @@
+"""Combinatorial decisions: the oracles, FPL and FPL-TRIX, and what every player of decisions must keep."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import hannan as hn
+from hannan.learners.combinatorial import Combinatorial
+
+GRAPH = tuple((f"{i}{j}", f"{a}{b}") for i in range(3) for j in range(3) for a, b in ((i + 1, j), (i, j + 1))
+              if a < 3 and b < 3)  # fmt: skip
+
+
+def decision_sets():
+    pytest.importorskip("networkx")
+    return [hn.MSets(6, 2), hn.ShortestPaths(GRAPH, "00", "22"), hn.Assignments(3)]
+
+
+def learners(decisions, rounds=100):
+    return [hn.FPL.tuned(decisions, rounds), hn.FPL.tuned(decisions, rounds, "exponential"), hn.FPLTrix(decisions)]
+
+
+def settle(player, plan, row):
+    player.observe(plan, row if player.sees_all else row[list(plan.action)])
+
+
+def test_oracles_find_the_cheapest_decision():
+    for decisions, count in zip(decision_sets(), (15, 6, 6), strict=True):
+        choices = decisions.every()
+        assert len(choices) == count
+        # Nothing is missing: whatever is the answer to some costs is listed.
+        costs = np.random.default_rng(0).standard_normal((600, decisions.d))
+        assert (np.unique(decisions.best_each(costs), axis=0) == np.unique(choices, axis=0)).all()
+        assert choices.sum(axis=1).max() == decisions.most
+        apart = np.abs(choices[:, None] - choices[None]).sum(axis=2).max()
+        assert apart <= decisions.diameter
+        for row, chosen in zip(costs, decisions.best_each(costs), strict=True):
+            assert (decisions.best(row) == chosen).all()
+            assert chosen @ row == pytest.approx((choices @ row).min(), abs=1e-12)
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_fpl_keeps_its_bounds(which):
+    decisions = decision_sets()[which]
+    rounds = 300
+    losses = (np.random.default_rng(which).random((rounds, decisions.d)) < 0.4).astype(float)
+    losses[:, 0] = 0.0
+    for learner in (*learners(decisions, rounds)[:2], hn.FPL(decisions, 40.0, "exponential"), hn.FPL(decisions, 10.0)):
+        record = hn.play(learner, losses, runs=8, seed=1)
+        assert record.interval(0.999999)[0][-1] <= record.bound.value
+        assert record.counts.sum() <= 8 * rounds * decisions.most
+        best = decisions.every() @ losses.sum(axis=0)
+        assert record.best_loss == pytest.approx(best.min())
+
+
+@pytest.mark.parametrize("kind", ["fpl", "trix"])
+def test_players_of_decisions_save_load_and_refuse(kind, tmp_path):
+    for decisions in decision_sets():
+        learner = hn.FPL.tuned(decisions, 100) if kind == "fpl" else hn.FPLTrix(decisions)
+        assert type(learner).from_json(learner.to_json()) == learner
+        never, killed = learner.start(3), learner.start(3)
+        rng = np.random.default_rng(0)
+
+        for _ in range(15):
+            row = rng.random(decisions.d)
+            for player in (never, killed):
+                settle(player, player.act(), row)
+        plans = [player.act() for player in (never, killed)]
+        killed.save(tmp_path / "player.json")
+        resumed = hn.load(tmp_path / "player.json")
+        assert resumed.open_moves == killed.open_moves
+        handed = type(plans[1]).from_json(plans[1].to_json())
+        before = json.dumps(resumed._content())
+        for bad in (None, 7, plans[0], handed._replace(action=()), handed._replace(round=99)):
+            with pytest.raises(ValueError, match="a plan must be open"):
+                resumed.observe(bad, rng.random(decisions.d))
+        for loss in ([2.0] * decisions.d, [np.nan] * decisions.d, [], "x"):
+            with pytest.raises(ValueError):
+                resumed.observe(handed, loss)
+        assert json.dumps(resumed._content()) == before
+        row = rng.random(decisions.d)
+        settle(never, plans[0], row)
+        settle(resumed, handed, row)
+        for _ in range(10):
+            row = rng.random(decisions.d)
+            a, b = never.act(), resumed.act()
+            assert a.action == b.action
+            settle(never, a, row)
+            settle(resumed, b, row)
+        assert (never.losses == resumed.losses).all()
+
+
+def test_fpl_trix_learns_the_cheap_components():
+    rounds, decisions = 1500, hn.MSets(6, 2)
+    losses = (np.random.default_rng(1).random((rounds, 6)) < [0.05, 0.05, 0.6, 0.6, 0.6, 0.6]).astype(float)
+    record = hn.play(hn.FPLTrix(decisions), losses, runs=4, seed=2)
+    # At random it would pay 2 * 1500 * (4/6) * 0.55 = 1100 more than the best.
+    assert record.mean_regret[-1] < 400
+    assert record.bound is None
+    assert "order only" in record.bound_withheld
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_a_game_makes_the_moves_of_its_players(which):
+    """Blocks of rounds (FPL) and runs abreast (FPL-TRIX) are the stepped play bit for bit, and so is run 0."""
+    decisions = decision_sets()[which]
+    losses = np.random.default_rng(7).random((120, decisions.d))
+    for learner in learners(decisions):
+        quick = np.concatenate(list(learner._moves(losses, [3, 8, 2**70])), axis=1)
+        slow = np.concatenate(list(Combinatorial._moves(learner, losses, [3, 8, 2**70])), axis=1)
+        assert (quick == slow).all()
+        record, player, paid = hn.play(learner, losses, runs=2, seed=3, keep="all"), learner.start(3), []
+        for row in losses:
+            plan = player.act()
+            paid.append(row[list(plan.action)].sum())
+            settle(player, plan, row)
+        best = (decisions.every() @ losses.cumsum(axis=0).T).min(axis=0)
+        np.testing.assert_allclose(record.regret[0], np.cumsum(paid) - best, atol=1e-9)
+        again = hn.play(learner, losses, runs=2, seed=3, threads=1, keep="all")
+        assert (again.regret == record.regret).all()
+        assert (again.counts == record.counts).all()
+
+
+def test_blocks_do_not_show(monkeypatch):
+    learner = hn.FPL.tuned(hn.MSets(5, 2), 700)
+    losses = np.random.default_rng(1).random((700, 5))
+    whole = hn.play(learner, losses, runs=3, seed=2)
+    monkeypatch.setattr("hannan.learners.fpl.BLOCK_NUMBERS", 200)
+    assert len(list(learner._moves(losses, [1, 2, 3]))) == 54
+    cut = hn.play(learner, losses, runs=3, seed=2)
+    assert (cut.counts == whole.counts).all()
+    np.testing.assert_allclose(cut.regret, whole.regret, atol=1e-9)
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_players_of_decisions_keep_the_contract(which):
+    """Decisions are decisions; inputs stay; the seed is the play; late and forgotten order is taken; ties and zeros."""
+    decisions = decision_sets()[which]
+    listed = {tuple(row) for row in decisions.every()}
+    for learner in learners(decisions):
+        assert eval(repr(learner), {name: getattr(hn, name) for name in hn.__all__}) == learner
+        assert hash(learner) == hash(type(learner).from_json(learner.to_json()))
+        assert learner.start(0).id != learner.start(0).id
+        moves = []
+        for seed in (7, 7, 8):
+            player, made = learner.start(seed), []
+            for t in range(40):
+                row = np.random.default_rng([11, t]).random(decisions.d)
+                keep = row.copy()
+                row.setflags(write=False)
+                plan = player.act()
+                settle(player, plan, row)
+                assert (row == keep).all()
+                assert tuple(np.isin(range(decisions.d), plan.action).astype(float)) in listed
+                made.append(plan.action)
+            moves.append(made)
+        assert moves[0] == moves[1] != moves[2]
+        player = learner.start(1)
+        plans = [player.act() for _ in range(4)]
+        for k in (2, 0, 3, 1):
+            settle(player, plans[k], np.random.default_rng(k).random(decisions.d))
+        assert player.open_moves == ()
+        with pytest.raises(hn.Withheld, match="open while another"):
+            player.regret_bound()
+        for value in (0.0, 1.0, 1e-300):
+            player = learner.start(0)
+            for _ in range(60):
+                settle(player, player.act(), np.full(decisions.d, value))
+            assert np.isfinite(player.losses).all()
+
+
+def test_a_player_is_not_in_league_with_its_losses():
+    """Losses drawn by default_rng(seed) and a player of the same seed share no randomness: coins cannot be beaten.
+
+    The expected loss of every decision is T m/2 = 1000, sd sqrt(T m/12) = 12.9; below 1000 - 5 sd: 3e-7.
+    """
+    rounds, decisions = 1000, hn.MSets(8, 2)
+    for seed in (0, 1):
+        losses = np.random.default_rng(seed).random((rounds, 8))
+        for learner in learners(decisions, rounds):
+            record = hn.play(learner, losses, seed=seed)
+            assert record.regret[0, -1] + record.best_loss > 1000 - 5 * np.sqrt(rounds * 2 / 12)
+
+
+def test_tuned_scales_have_the_least_bounds():
+    for decisions in (hn.MSets(8, 2), hn.Assignments(3)):
+        for noise in ("uniform", "exponential"):
+            learner = hn.FPL.tuned(decisions, 50_000, noise)
+            least = learner.bound(50_000).value
+            for other in (0.9, 0.99, 1.01, 1.1):
+                assert hn.FPL(decisions, other * learner.scale, noise).bound(50_000).value > least
+
+
+def test_resampling_stands_for_the_probability():
+    """K_i is geometric with success q + gamma (1 - q): its mean over 40,000 draws of round 1, 5 sd (6e-7).
+
+    In round 1 all components are alike and q = m/d; given that i is chosen K_i is independent of the choice.
+    """
+    learner, runs = hn.FPLTrix(hn.MSets(6, 2)), 40_000
+    losses = np.tile(20.0 * np.ones(6), (runs, 1))
+    one = np.random.default_rng(3)
+    chosen, trials = learner.draw(losses, [one] * runs)
+    eta = float(learner.eta(losses[:1])[0])
+    success = 2 / 6 + min(1.0, 2 * eta) * (1 - 2 / 6)
+    seen = trials[chosen > 0.0]
+    assert seen.size == 2 * runs
+    assert (trials[chosen == 0.0] == 0.0).all()
+    sd = np.sqrt((1 - success) / success**2 / runs)  # as if the two of a decision were one
+    assert abs(seen.mean() - 1 / success) < 5 * sd
+
+
+def test_records_of_decisions_are_saved(tmp_path):
+    record = hn.play(hn.FPL.tuned(hn.MSets(5, 2), 200), np.random.default_rng(0).random((200, 5)), runs=3, seed=1)
+    record.save(tmp_path / "record.npz")
+    again = hn.Record.load(tmp_path / "record.npz")
+    assert (again.regret == record.regret).all()
+    assert again.bound == record.bound
+    assert "FPL" in repr(record)
+    assert record.interval(0.999999)[0][-1] <= record.bound.value
+
+
+def test_decisions_refuse():
+    pytest.importorskip("networkx")
+    for build in (
+        lambda: hn.MSets(2, 3), lambda: hn.Assignments(0), lambda: hn.ShortestPaths((), "s", "t"),
+        lambda: hn.ShortestPaths((("s", "t"), ("t", "s")), "s", "t"), lambda: hn.ShortestPaths((("s", "t"),), "t", "s"),
+        lambda: hn.FPL(hn.MSets(3, 1), 0.0), lambda: hn.FPL(hn.MSets(3, 1), 1.0, "cauchy"), lambda: hn.FPLTrix(3),
+    ):  # fmt: skip
+        with pytest.raises(ValueError):
+            build()

@@ -1,0 +1,103 @@
+"""The steps behind the bounds of Squint, AdaNormalHedge and ML-Poly (docs/mathematics.md, section 8), one by one."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.optimize import brentq
+from scipy.special import expi
+
+import hannan as hn
+
+
+def test_sums_of_shares_grow_like_a_logarithm():
+    """sum_t a_t/(1 + S_{t-1}) <= 1 + ln(1 + S_T) for a_t in [0, 1]: what ML-Poly and AdaNormalHedge pay a round."""
+    rng = np.random.default_rng(0)
+    for T in (1, 2, 10, 1000):
+        for a in (np.ones(T), np.zeros(T), rng.random(T), rng.random(T) ** 9, (rng.random(T) < 0.1).astype(float)):
+            before = np.concatenate([[0.0], np.cumsum(a)])
+            assert (a / (1.0 + before[:-1])).sum() <= 1.0 + math.log1p(before[-1]) + 1e-12
+
+
+def test_ml_poly_keeps_its_potential():
+    """sum_k [R_k]_+^2/(1 + V_k) <= sum_k (1 + ln(1 + V_k)) at every round, against losses that pay its weights back."""
+    rng = np.random.default_rng(1)
+    for n in (2, 3, 10):
+        player, R, V = hn.MLPoly(n).start(0), np.zeros(n), np.zeros(n)
+        for t in range(400):
+            p = player.distribution()
+            losses = p / p.max() if t % 3 else rng.random(n)
+            player.observe(player.act(), losses)
+            r = p @ losses - losses
+            R, V = R + r, V + r * r
+            held = (np.maximum(R, 0.0) ** 2 / (1.0 + V)).sum()
+            assert held <= (1.0 + np.log1p(V)).sum() * (1.0 + 1e-12)
+            assert R.max() <= hn.MLPoly(n).observed(t + 1, float(V[R.argmax()])).value * (1.0 + 1e-12)
+
+
+def log_phi(R, C):
+    return np.maximum(R, 0.0) ** 2 / (3.0 * np.maximum(C, 1e-300))
+
+
+def test_adanormalhedge_grows_by_what_it_may():
+    """Phi(R + r, C + |r|) <= Phi(R, C) + w(R, C) r + 3|r|/(2(C + 1)), w = (Phi(R+1, C+1) - Phi(R-1, C+1))/2.
+
+    On a grid of |R| <= C <= 1e5 and r in [-1, 1], everything over Phi(R, C). At r = 0 there is equality.
+    """
+    worst = -math.inf
+    for C in (0.0, 1e-3, 0.1, 0.5, 1.0, 2.0, 5.0, 20.0, 100.0, 1e3, 1e5):
+        shares = np.concatenate([np.linspace(-1.0, 1.0, 81), [-1e-6, 1e-6, 3.0 / max(C, 3.0)]])
+        R, r = np.meshgrid(C * shares, np.concatenate([np.linspace(-1.0, 1.0, 81), [-1e-4, 1e-4]]))
+        # exp(log - base): only differences of exponents are formed, so that nothing overflows
+        base = log_phi(R, C) if C > 0.0 else np.zeros_like(R)
+        up, down = np.exp(log_phi(R + 1, C + 1) - base), np.exp(log_phi(R - 1, C + 1) - base)
+        step = np.exp(log_phi(R + r, C + np.abs(r)) - base) if C > 0.0 else np.exp(log_phi(r, np.abs(r)))
+        gain = step - 1.0 - 0.5 * (up - down) * r - 1.5 * np.abs(r) / (C + 1.0) * np.exp(-base)
+        worst = max(worst, float(gain.max()))
+    assert worst <= 1e-12
+
+
+def phi(R, V):
+    """int_0^(1/2) (e^(eta R - eta^2 V) - 1)/eta d eta."""
+    peak = min(max(R / (2.0 * V), 1e-9), 0.5) if V > 0.0 else 0.5
+    whole, _ = quad(
+        lambda eta: math.expm1(eta * R - eta * eta * V) / eta, 0.0, 0.5, points=sorted({peak / 2, peak}), limit=400
+    )
+    return whole
+
+
+def test_squint_owes_at_most_half_and_a_logarithm():
+    """-Phi(R, V) <= 1/2 + ln(T + 1) for R >= -T, V <= T: at the worst, Ein(3T/4) <= 1/2 + ln(T + 1)."""
+    for T in [*range(1, 200), 10**3, 10**4, 10**6, 10**9]:
+        x = 0.75 * T
+        assert math.log(x) + np.euler_gamma - expi(-x) <= 0.5 + math.log1p(T)
+        if T <= 100:
+            assert -phi(-float(T), float(T)) <= math.log(x) + np.euler_gamma - expi(-x) + 1e-9
+
+
+@pytest.mark.parametrize("c", [2 * (0.5 + math.log(2)), 3.0, 5.0, 12.0, 50.0, 1e3, 1e6, 1e12])
+def test_squint_turns_its_potential_into_regret(c):
+    """Phi(R, V) <= c, c = n (1/2 + ln(T+1)), n >= 2, T >= 1, makes R <= sqrt(2V)(1 + sqrt(2 ln c)) + 5 ln(1 + 2c).
+
+    Phi grows with R: the R with Phi(R, V) = c is found and held against the bound, from V = 0 to 1e8.
+    """
+    for V in [0.0, *np.geomspace(1e-4, 1e8, 61)]:
+        bound = math.sqrt(2.0 * V) * (1.0 + math.sqrt(2.0 * math.log(c))) + 5.0 * math.log1p(2.0 * c)
+        assert phi(bound, V) >= c
+        if c <= 1e6 and V <= 1e6:
+            assert brentq(lambda R, V=V: phi(R, V) - c, 0.0, bound) <= bound
+
+
+def test_the_terms_are_those():
+    """The proofs are about what the learners print."""
+    n, T, V = 7, 500, 40.0
+    c = n * (0.5 + math.log(T + 1))
+    squint = math.sqrt(2 * V) * (1 + math.sqrt(2 * math.log(c))) + 5 * math.log1p(2 * c)
+    assert sum(hn.Squint(n).terms(T, V).values()) == pytest.approx(squint, rel=1e-12)
+    hedge = math.sqrt(3 * V * math.log(n * (1 + 1.5 * (1 + math.log1p(T)))))
+    assert sum(hn.AdaNormalHedge(n).terms(T, V).values()) == pytest.approx(hedge, rel=1e-12)
+    poly = math.sqrt((1 + V) * n * (1 + math.log1p(T)))
+    assert sum(hn.MLPoly(n).terms(T, V).values()) == pytest.approx(poly, rel=1e-12)
