@@ -16,7 +16,7 @@ import numpy as np
 from numba import carray
 
 from hannan.kernels.compile import aside
-from hannan.kernels.state import HEADER, MEMORY, ROUND, SETTLED, TOTAL, VALUE
+from hannan.kernels.state import HEADER, MEMORY, ROUND, SETTLED, TOTAL, VALUE, WARM
 
 
 @aside
@@ -35,9 +35,9 @@ def _missing(state, first):
 @aside
 def _root(c, s, theta):
     """y in (0, 1] with s/y - 2 theta log y = c >= s: Newton on log y, concave, from the left."""
-    u = math.log(s / c)
     if theta == 0.0:
         return s / c
+    u = math.log(s / c)
     for _ in range(60):
         lead = s * math.exp(-u)
         move = (lead - 2.0 * theta * u - c) / (lead + 2.0 * theta)
@@ -55,7 +55,8 @@ def tsallis_shannon(pointer, size, n, scale, changed):
     least = state[HEADER]
     for i in range(1, n):
         least = min(least, state[HEADER + i])
-    c = scale
+    # From the last c, which was measured from the least loss then. It may be on the right: one step, then the left.
+    c = max(scale, state[WARM] + least)
     state[VALUE] = np.nan
     for _ in range(200):
         total = slope = 0.0
@@ -69,6 +70,7 @@ def tsallis_shannon(pointer, size, n, scale, changed):
         state[TOTAL] = total
         move = (total - 1.0) / slope
         if abs(total - 1.0) <= 1e-14 * n or abs(move) <= 1e-15 * c:
+            state[WARM] = c - least
             return 0.0
         c = max(scale, c + move)
     return np.nan

@@ -10,6 +10,8 @@ import math
 import numpy as np
 from numba import carray
 
+from hannan.kernels.calling import at
+from hannan.kernels.exponential import softmax
 from hannan.kernels.state import HEADER, MEMORY, PARAM0, SETTLED, TOTAL, VALUE
 
 
@@ -24,19 +26,22 @@ def fixed_share(pointer, size, n, scale, changed):
         state[TOTAL] = 1.0
     if state[SETTLED] != state[first]:
         state[first] = state[SETTLED]
-        share = state[PARAM0]
+        share, inverse = state[PARAM0], 1.0 / scale
         least = np.inf
         for i in range(n):
-            least = min(least, state[HEADER + i] - state[seen + i])
+            # For a moment the memory holds the step instead of L, then the factors.
+            state[seen + i] = state[HEADER + i] - state[seen + i]
+            least = min(least, state[seen + i])
+        softmax(at(pointer, seen), at(pointer, seen), n, least, inverse)
         after = 0.0
         for i in range(n):
-            state[w + i] *= math.exp((least - (state[HEADER + i] - state[seen + i])) / scale)
+            state[w + i] *= state[seen + i]
+            state[seen + i] = state[HEADER + i]
             after += state[w + i]
         state[first + 1] += least - scale * math.log(after / state[TOTAL])
-        total = 0.0
+        kept, even, total = (1.0 - share) / after, share / n, 0.0
         for i in range(n):
-            state[seen + i] = state[HEADER + i]
-            state[w + i] = (1.0 - share) * (state[w + i] / after) + share / n
+            state[w + i] = kept * state[w + i] + even
             total += state[w + i]
         state[TOTAL] = total
     state[VALUE] = state[first + 1]
