@@ -45,11 +45,9 @@ class BanditRunner(Runner):
 
     def jobs(self, block: Block, ends: Positions, columns: Positions) -> list[Job]:
         moves = self._moves(block.rounds)
-        jobs = [self._job(block, ends, columns, moves, *part) for part in self.blocks]
         if not self.feed.per_run:
-            # First, for its refusals come first; what was played meanwhile on another thread is then dropped.
-            jobs.insert(0, lambda: self._survey(block, ends, columns, None))
-        return jobs
+            self._survey(block, ends, columns, None)
+        return [self._job(block, ends, columns, moves, *part) for part in self.blocks]
 
     def _strides(self, block: Block) -> NDArray[np.int64]:
         n = self.feed.n
@@ -134,6 +132,15 @@ class ExpertBanditRunner(BanditRunner):
             block.mixed, block.rounds, self.sums[row], ends, columns, self.curves["least"][row],
             self.curves["most"][row],
         )  # fmt: skip
+
+    def jobs(self, block: Block, ends: Positions, columns: Positions) -> list[Job]:
+        if self.feed.per_run:
+            return super().jobs(block, ends, columns)
+        # To follow every expert costs as much as to play: a job of its own. First, for its refusals come first; what
+        # was played meanwhile on another thread is then dropped.
+        moves = self._moves(block.rounds)
+        play = [self._job(block, ends, columns, moves, *part) for part in self.blocks]
+        return [lambda: self._survey(block, ends, columns, None), *play]
 
     def _kernel(self) -> Any:
         from hannan.kernels import expert_bandit_game
