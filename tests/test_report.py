@@ -251,3 +251,25 @@ def test_light_dark_and_print(browser: Any, report: Path) -> None:
         page.emulate_media(media="print")
         assert paper() == "rgb(255, 255, 255)"
         assert page.locator("nav").is_hidden()
+
+
+def test_the_chart_library_is_kept_and_never_in_the_way(tmp_path, monkeypatch):
+    """Read back from the cache folder; made again if the file is not whole; no folder, no harm."""
+    pytest.importorskip("vl_convert")
+    from hannan.report import bundle
+
+    made = []
+    monkeypatch.setattr(bundle, "_made", lambda: made.append(1) or "library" + bundle._END)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for expected in (1, 1):
+        assert bundle.javascript.__wrapped__().startswith("library")
+        assert len(made) == expected
+    (kept,) = (tmp_path / "hannan").iterdir()
+    kept.write_text("libr")
+    assert bundle.javascript.__wrapped__().startswith("library")
+    assert len(made) == 2
+    assert kept.read_text().endswith(bundle._END)
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert bundle.javascript.__wrapped__().startswith("library")
+    assert [path.name for path in (tmp_path / "hannan").iterdir()] == [kept.name]
