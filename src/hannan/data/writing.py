@@ -101,7 +101,7 @@ class RowWriter:
 
 
 def _texts(column: Any) -> list[str]:
-    """The cells of a column as CSV has them: numbers to the last digit, what is missing empty, text quoted if need be."""
+    """The cells of a column as CSV has them: numbers to the last digit, what is missing empty, text quoted."""
     values = column.tolist() if hasattr(column, "tolist") else list(column)
     if values and all(isinstance(value, str) for value in values):
         quoted = {value: line([value, None])[:-2] for value in set(values)}
