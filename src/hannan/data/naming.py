@@ -139,7 +139,10 @@ def _decider(
         raise ValueError(f"learner must be Bandit, ExpertBandit, or a name; got {learner!r}")
     kind, _, rest = _ALIASES.get((learner or word).lower(), (learner or word).lower()).partition(":")
     if kind != word:
-        raise ValueError(f"a log {'with' if experts else 'without'} advice needs {word}; got {learner!r}")
+        raise ValueError(
+            f"a log {'with' if experts else 'without'} advice needs {word}, or with a smoothing as {word}:entropy; "
+            f"got {learner!r}"
+        )
     units: dict[str, Any] = {"loss_range": loss_range, "gains": gains}
     if rest:
         units["smoothing"] = smoothing(rest)
