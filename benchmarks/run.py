@@ -1,6 +1,6 @@
 """`make bench`: every benchmark, and `benchmarks/results.md`.
 
-python benchmarks/run.py [--only games|stepping|gradient|startup|convex] [--quick] [--cpu] [--out FILE]
+python benchmarks/run.py [--only games|stepping|gradient|startup|convex|combining] [--quick] [--cpu] [--out FILE]
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ SECTIONS = {
     "gradient": "The exact play",
     "startup": "Start-up and memory",
     "convex": "Convex optimisation",
+    "combining": "Tables of forecasts",
 }
 
 
