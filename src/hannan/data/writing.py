@@ -16,6 +16,8 @@ from typing import Any
 
 from hannan.refusals import Array
 
+#: Bytes of a mapped array that may stay in memory.
+KEPT = 1 << 27
 #: pyarrow is made for fewer columns than this.
 WIDE = 2000
 
@@ -172,9 +174,12 @@ class Spool:
 
 
 def release(array: Array) -> None:
-    """Let the pages of a mapped array go; they stay on disk. Does nothing to an array in memory."""
+    """Let the pages of a large mapped array go; they stay on disk. Does nothing to an array in memory.
+
+    Up to KEPT bytes stay: to map them again at every pass would cost as much as the pass.
+    """
     import mmap
 
     mapped = getattr(array, "_mmap", None)
-    if mapped is not None and hasattr(mapped, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
+    if mapped is not None and array.nbytes > KEPT and hasattr(mapped, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
         mapped.madvise(mmap.MADV_DONTNEED)

@@ -126,12 +126,14 @@ def oracle_pass(code, parameter, forecasts, targets, q, slope):
         f = 0.0
         for i in range(n):
             f += q[i] * forecasts[t, i]
+        # Which side the target falls on cannot be predicted: no branch.
+        over, under = 1.0 * (f > y), 1.0 * (f < y)
         if code == 0:
-            g = 1.0 if f > y else (-1.0 if f < y else 0.0)
+            g = over - under
         elif code == 1:
             g = 2.0 * (f - y)
         elif code == 2:
-            g = 1.0 - parameter if f > y else (-parameter if f < y else 0.0)
+            g = over * (1.0 - parameter) - under * parameter
         else:
             g = -1.0 / max(f, 1e-300) if y == 1.0 else 1.0 / max(1.0 - f, 1e-300)
         total += point_loss(code, parameter, np.inf, f, y)
