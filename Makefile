@@ -17,7 +17,7 @@ $(STAMP): pyproject.toml
 
 demo: setup
 	$(BIN)/hannan reproduce --quick --out reproduction
-	$(BIN)/python examples/electricity.py reproduction/electricity
+	$(BIN)/python examples/electricity.py
 
 check: setup
 	$(BIN)/ruff check .

@@ -1,6 +1,6 @@
 """`make bench`: every benchmark, and `benchmarks/results.md`.
 
-python benchmarks/run.py [--only games|stepping|gradient|rivals|startup|convex] [--quick] [--cpu] [--out FILE]
+python benchmarks/run.py [--only games|stepping|gradient|rivals|startup|convex|combining] [--quick] [--cpu] [--out FILE]
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ SECTIONS = {
     "rivals": "The rivals, kind by kind",
     "startup": "Start-up and memory",
     "convex": "Convex optimisation",
+    "combining": "Tables of forecasts",
 }
 
 

@@ -211,3 +211,21 @@ def test_reproduce_fails_with_exit_code_1(capsys: pytest.CaptureFixture[str], tm
     assert code == 1
     assert "fails" in out
     assert err == "hannan: failed: key-lemma\n"
+
+
+def test_a_column_of_dates_is_met_with_advice(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The first thing that goes wrong with a table of one's own."""
+    table = tmp_path / "t.csv"
+    table.write_text("day,a,y\n2024-05-01,1,2\n")
+    code, out, err = call(capsys, "combine", str(table), "--target", "y")
+    assert (code != 0, out) == (True, "")
+    assert "column 'day': a cell must be a number or empty; got '2024-05-01'. Name a column of times with --time" in err
+    assert "Leave out what is no arm with --skip" in call(capsys, "route", str(table))[2]
+
+
+def test_a_log_that_is_too_short_is_told_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("a,l,p\nx,0.5,0.5\ny,0.2,0.5\nx,0.1,0.5\ny,0.9,0.5\n")
+    code, out, err = call(capsys, "replay", str(log), "--action", "a", "--loss", "l", "--propensity", "p")
+    assert (code != 0, out) == (True, "")
+    assert "a log must have at least 30 rows for an estimate to rest on; got 4" in err

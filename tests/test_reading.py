@@ -297,3 +297,30 @@ def test_trace_is_bounded_and_even():
 def test_the_delimiter_must_be_one_character():
     with pytest.raises(BadTable, match="one character"):
         CsvTable(io.StringIO("a||b\n"), Columns(), "x", "||")
+
+
+def test_rows_are_written_alike_with_and_without_pyarrow(tmp_path, monkeypatch):
+    """Numbers come back to the last bit, names with commas, quotes and line ends as they were."""
+    import csv
+    import sys
+
+    from hannan.data.writing import RowWriter
+
+    rng = np.random.default_rng(0)
+    numbers = np.concatenate([rng.random(50) * 10.0 ** rng.integers(-300, 300, 50), [0.0, 1.0, -0.0, 5e-324, np.nan]])
+    names = ["plain", "a,b", 'a"b', "two\nlines", "=1+1", " ", "ü"] * 7 + ["x"] * 6
+    columns = [np.arange(55), numbers, names]
+    for fast in (True, False):
+        if not fast:
+            monkeypatch.setitem(sys.modules, "pyarrow", None)
+        with RowWriter(tmp_path / "t.csv", ["row", "x", "name"]) as out:
+            out.write(columns)
+            out.write([column[:3] for column in columns])
+        with (tmp_path / "t.csv").open(encoding="utf-8", newline="") as file:
+            head, *rows = csv.reader(file)
+        assert head == ["row", "x", "name"]
+        assert [int(row[0]) for row in rows] == [*range(55), 0, 1, 2]
+        told = np.array([float(row[1]) if row[1] else np.nan for row in rows[:55]])
+        assert (told.view(np.uint64)[:54] == numbers.view(np.uint64)[:54]).all()
+        assert np.isnan(told[54])
+        assert [row[2] for row in rows[:55]] == names

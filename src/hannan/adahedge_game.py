@@ -81,7 +81,8 @@ class Played:
 
 def play_adahedge(learner: AdaHedge, losses: Any, runs: int, seed: int, threads: int, keep: str) -> Record:
     """The game of AdaHedge: the record is in the units of the losses."""
-    from hannan.kernels import adahedge, steps
+    from hannan.kernels import steps
+    from hannan.kernels.adahedge_round import SPAN
 
     began = time.perf_counter()
     everything = keep == "all"
@@ -94,7 +95,7 @@ def play_adahedge(learner: AdaHedge, losses: Any, runs: int, seed: int, threads:
     if feed.taken == 0:
         raise ValueError("losses must have at least one round; got none")
     record = game._record(learner, runner, marks, seed, threads, began, "")
-    span = max(float(state[adahedge.SPAN]) for state in runner.states)
+    span = max(float(state[SPAN]) for state in runner.states)
     best = np.asarray(record.best_loss) * (-1.0 if learner.gains else 1.0)
     source = Played(learner, span) if span > 0.0 else learner
     return dataclasses.replace(record, best_loss=float(best) if best.ndim == 0 else best, source=source)

@@ -31,9 +31,11 @@ Examples:
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--target", required=True, metavar="COLUMN", help="What is forecast. A row may leave it empty.")
 @click.option("--loss", default="absolute", show_default=True, help="absolute, squared, pinball:Q or log.")
-@click.option("--range", "span", metavar="LOW:HIGH", help="Range of the losses. Without it AdaHedge plays.")
+@click.option("--range", "span", metavar="LOW:HIGH", help="Range of the losses: one outside it is refused.")
 @click.option("--cap", type=float, metavar="LOSS", help="Count larger losses as this much.")
-@click.option("--learner", metavar="NAME", help="adahedge, experts, hedge, experts:tsallis:0.5, ...")
+@click.option(
+    "--learner", metavar="NAME", help="adahedge (the default), experts, hedge, ...; but for it they need --range."
+)
 @click.option("--time", metavar="COLUMN", help="Times of the rows, ascending; a later row may bring a target.")
 @click.option("--experts", metavar="A,B,...", help="The columns that are experts; by default all others.")
 @click.option("--delimiter", default=",", show_default=True, help="What separates the cells.")
@@ -58,7 +60,10 @@ def command(
     loss_range = None if span is None else parse_range(span)
     chosen = listed(experts) or None
     wanted = Columns(
-        texts=() if time is None else (time,), numeric=None if chosen is None else (*chosen, target), needs=(target,)
+        texts=() if time is None else (time,),
+        numeric=None if chosen is None else (*chosen, target),
+        needs=(target,),
+        hint="Name a column of times with --time, and leave others out with --experts A,B",
     )
     live = str(file) == "-"
     with ExitStack() as stack:

@@ -45,8 +45,10 @@ def command(
 ) -> None:
     """Check every claim of the paper and write a page with the verdicts and the pictures.
 
+    Its last chapter is a real data set (with the extra [data]), unless --only is given.
     Exit code 1 if any claim fails that is not known to fail as printed.
     """
+    from hannan.data.electricity import section
     from hannan.paper import Effort, claims
     from hannan.paper.corrections import as_printed
     from hannan.paper.page import page
@@ -60,7 +62,8 @@ def command(
     with _watched(len(chosen), as_json) as watch:
         results = sorted(watch(run(chosen, Effort(quick, seed), jobs, printed)), key=lambda r: order[r.claim.name])
     out = out or Path("reproduction")
-    report = page(results, quick=quick, seed=seed, printed=printed).write(out / "index.html")
+    more = () if only else (section(out),)
+    report = page(results, quick=quick, seed=seed, printed=printed, more=more).write(out / "index.html")
     data: dict[str, Any] = {
         "claims": [result.as_json() for result in results],
         "summary": _summary(results),

@@ -41,7 +41,7 @@ def command(
     from hannan.data.writing import Spool
 
     span_ = parse_range(span)
-    with opened(file, Columns(texts=listed(skip)), delimiter) as table:
+    with opened(file, Columns(texts=listed(skip), hint="Leave out what is no arm with --skip"), delimiter) as table:
         spool = Spool(len(table.names))
         try:
             for chunk in watched(table):

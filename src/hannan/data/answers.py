@@ -26,78 +26,67 @@ class Answers:
 
 @dataclass
 class Work:
-    """Room for the answers to some rows and what they cost: losses (rows, experts), NaN for sleepers, and <p, l>."""
+    """Room for the answers to some rows, and for the losses (experts,) of the row that is looked at."""
 
     weights: Array
-    losses: Array
     mixed: Array
-    own: Array
     played: NDArray[np.int64]
+    losses: Array
 
     @classmethod
     def room(cls, rows: int, n: int) -> Work:
         """Nothing written yet."""
         whole: NDArray[np.int64] = np.empty(rows, dtype=np.int64)
-        return cls(np.empty((rows, n)), np.empty((rows, n)), np.empty(rows), np.empty(rows), whole)
+        return cls(np.empty((rows, n)), np.empty(rows), whole, np.empty(n))
 
 
-@dataclass(frozen=True)
-class Progress:
-    """Sums at some rows: rows settled since, the mixture's loss, its regret; of each expert its loss, and the
-    mixture's in the same rows."""
-
-    settled: NDArray[np.int64] = field(hash=False)
-    mix: Array = field(hash=False)
-    regret: Array = field(hash=False)
-    experts: Array = field(hash=False)
-    beside: Array = field(hash=False)
-
-
-@dataclass
 class Tally:
-    """Sums over the settled rows: of the mixture, of <p, l>, and of each expert over its waking rows."""
+    """Sums over the settled rows: of the mixture, of <p, l>, and of each expert over its waking rows.
 
-    mix: float
-    own: float
-    experts: Array
-    #: The mixture's loss in the waking rows of each expert.
-    mix_beside: Array
-    awake: NDArray[np.int64]
+    The array is that of `kernels.tallying`, which adds to it.
+    """
 
-    @classmethod
-    def empty(cls, n: int) -> Tally:
-        """Nothing settled yet."""
-        return cls(0.0, 0.0, np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.int64))
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.array: Array = np.zeros(5 + 3 * n)
 
-    def add(self, losses: Array, mix: Array, own: Array, ends: NDArray[np.int64]) -> Progress:
-        """Rows of losses (NaN asleep), of the mixture's and of <p, l> (NaN unsettled): the sums after each of `ends`.
+    @property
+    def mix(self) -> float:
+        """The loss of the mixture."""
+        return float(self.array[0])
 
-        `ends` ascend, and the last one is the number of rows.
-        """
-        starts = np.concatenate([[0], ends[:-1]])
-        known = ~np.isnan(mix)
-        whole = bool(known.all()) and not np.isnan(losses.sum())
-        mix, own = np.where(known, mix, 0.0), np.where(known, own, 0.0)
+    @property
+    def own(self) -> float:
+        """The sum of <p, l>."""
+        return float(self.array[1])
 
-        def sums(rows: Array) -> Array:
-            out: Array = np.cumsum(np.add.reduceat(rows, starts, axis=0), axis=0)
-            return out
+    @property
+    def settled(self) -> int:
+        """Rows with a target."""
+        return int(self.array[2])
 
-        total, settled = self.mix + sums(mix), sums(known.astype(np.int64))
-        if whole:
-            experts = self.experts + sums(losses)
-            beside = self.mix_beside + (total - self.mix)[:, None]
-            awake = self.awake + settled[:, None]
-        else:
-            up = ~np.isnan(losses)
-            experts = self.experts + sums(np.where(up, losses, 0.0))
-            beside = self.mix_beside + sums(np.where(up, mix[:, None], 0.0))
-            awake = self.awake + sums(up.astype(np.int64))
-        regret = np.where(awake > 0, beside - experts, -np.inf).max(axis=1)
-        regret[awake.max(axis=1) == 0] = 0.0
-        self.mix, self.own = float(total[-1]), self.own + float(own.sum())
-        self.experts, self.mix_beside, self.awake = experts[-1], beside[-1], awake[-1].astype(np.int64)
-        return Progress(settled.astype(np.int64), total, regret, experts, beside)
+    @property
+    def experts(self) -> Array:
+        """The loss of each expert."""
+        return self.array[5 : 5 + self.n].copy()
+
+    @property
+    def mix_beside(self) -> Array:
+        """The mixture's loss in the waking rows of each expert."""
+        beside: Array = self.array[5 + self.n : 5 + 2 * self.n] + self.array[3]
+        return beside
+
+    @property
+    def awake(self) -> NDArray[np.int64]:
+        """The waking rows of each expert."""
+        rows: NDArray[np.int64] = (self.array[5 + 2 * self.n :] + self.array[4]).astype(np.int64)
+        return rows
+
+    def add(self, losses: Array, mix: float, own: float) -> None:
+        """A row: the losses (NaN asleep), the mixture's, and <p, l>."""
+        from hannan.kernels.tallying import count_row
+
+        count_row(self.array, losses, mix, own)
 
     @property
     def regret(self) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hannan import refusals
+from hannan.data.answers import joined
 from hannan.data.combining import Combiner
 from hannan.data.frames import frame_of
 from hannan.data.naming import for_forecasts
@@ -132,9 +133,9 @@ def combine(
 
     `frame`: pandas, polars, a mapping of columns or a NumPy array; `target`: a column, or an array. Every other
     column (or those of `experts`) is an expert; one without a number in a row sleeps in it. `loss`: absolute,
-    squared, pinball:q or log. `loss_range`, the least and greatest loss, gets `Experts`, which refuses a loss
-    outside it; without it the scale-free `AdaHedge` plays, and the bound is in the observed range. `cap` counts
-    larger losses as that much. `learner` is a learner, or its name. A row without a target is only answered;
+    squared, pinball:q or log. The scale-free `AdaHedge` plays, and its bound is in the observed range; with
+    `loss_range`, the least and greatest loss, a loss outside it is refused. `cap` counts larger losses as that
+    much. `learner` is another learner (`Experts` needs a range), or its name. A row without a target is only answered;
     with `time`, a later row of the same time may bring the target.
 
     >>> import numpy as np
@@ -159,12 +160,5 @@ def combine(
     def close() -> Summary:
         return summarise(combiner, best_combination(cost, data.forecasts, combiner.rejoin(data.targets.copy())))
 
-    return Combined(
-        tuple(data.experts),
-        np.concatenate([part.rows for part in parts]) - 1,
-        [text for part in parts for text in part.times],
-        np.concatenate([part.forecast for part in parts]),
-        np.concatenate([part.played for part in parts]),
-        np.concatenate([part.weights for part in parts]),
-        close,
-    )
+    told = joined(parts, len(data.experts))
+    return Combined(tuple(data.experts), told.rows - 1, told.times, told.forecast, told.played, told.weights, close)

@@ -65,12 +65,17 @@ class Combiner:
         self._adaptive = isinstance(learner, AdaHedge)
         self._clock = None if time is None else Clock(time, source)
         self._waiting: dict[Any, _Waiting] = {}
-        self.given_up = self.answered = self.settled = self.late = 0
+        self.given_up = self.answered = self.late = 0
         #: (row answered, row that brought its target, target), rows counted from 1
         self.brought: list[tuple[int, int, float]] = []
-        self.sum = Tally.empty(learner.n)
+        self.sum = Tally(learner.n)
         self.trace = Trace()
         self._last: Array = np.full(learner.n, 1.0 / learner.n)
+
+    @property
+    def settled(self) -> int:
+        """Rows whose target is known."""
+        return self.sum.settled
 
     @property
     def waiting(self) -> int:
@@ -105,61 +110,43 @@ class Combiner:
     def _run(
         self, forecasts: Array, targets: Array, times: Sequence[str], stamps: Sequence[Any], first: int
     ) -> Answers:
-        rows = len(forecasts)
+        rows, before = len(forecasts), self.settled
         self._refuse_targets(targets, first)
         self.trace.expect(self.answered, rows)
         ends = self.trace.due(self.answered, rows) - self.answered
-        work, marks = Work.room(rows, self.learner.n), np.empty((len(ends), MARKS))
-        self._rows(forecasts, targets, work, ends, marks, first)
-        known = ~np.isnan(targets)
+        work, points = Work.room(rows, self.learner.n), np.empty((len(ends), self._width))
+        self._rows(forecasts, targets, work, ends, points, first)
         if self._clock is not None:
-            before = self.settled + np.cumsum(known) - known
+            known = ~np.isnan(targets)
+            done = before + np.cumsum(known) - known
             for t in map(int, np.flatnonzero(~known)):
                 row = forecasts[t].copy(), work.weights[t].copy(), float(work.mixed[t])
-                self._wait(stamps[t], _Waiting(first + t, *row, int(before[t])))
-        cost = np.full(rows, np.nan)
-        cost[known] = self._mix_loss(work.mixed[known], targets[known])
-        self._count(work, cost, ends, marks)
+                self._wait(stamps[t], _Waiting(first + t, *row, int(done[t])))
+        self.trace.extend(self.answered + ends, points)
+        self.answered += rows
+        if rows:
+            self._last = work.weights[-1].copy()
         return Answers(np.arange(first, first + rows), list(times), work.mixed, work.played, work.weights)
 
     def _rows(
-        self, forecasts: Array, targets: Array, work: Work, ends: NDArray[np.int64], marks: Array, first: int
+        self, forecasts: Array, targets: Array, work: Work, ends: NDArray[np.int64], points: Array, first: int
     ) -> None:
         """Answer, and settle where there is a target: compiled, or by the live player where nothing is."""
         from hannan.kernels.combining import combine_rows
 
         trouble = np.zeros(2, dtype=np.int64)
-        player, loss = self.player, self.loss
+        player, loss, before = self.player, self.loss, self.settled
         if self._adaptive or player._program.code >= 0:
             done = combine_rows(
                 player._state, player._pointer, self._adaptive, forecasts, targets, code_of(loss), loss.parameter,
-                loss.cap, work.weights, work.mixed, work.played, work.losses, work.own, ends, marks, trouble,
+                loss.cap, work.weights, work.mixed, work.played, work.losses, self.sum.array, ends, points, trouble,
             )  # fmt: skip
-            player._round += int((~np.isnan(targets[:done])).sum())
+            player._round += self.settled - before
         else:
-            done = step_rows(player, loss, forecasts, targets, work, ends, marks, trouble)
+            done = step_rows(player, loss, forecasts, targets, work, self.sum, ends, points, trouble)
         if done < len(forecasts):
-            row, target, losses = forecasts[done], float(targets[done]), work.losses[done]
-            raise self._refuse(int(trouble[0]), int(trouble[1]), row, target, losses, first + done)
-
-    def _mix_loss(self, mixed: Array, targets: Array) -> Array:
-        out: Array = np.asarray(self.loss.value(mixed, targets), dtype=np.float64).reshape(-1)
-        return out
-
-    def _count(self, work: Work, cost: Array, ends: NDArray[np.int64], marks: Array) -> None:
-        """Add what was answered to the sums, and the points of the curves that were due."""
-        rows = len(cost)
-        if rows == 0:
-            return
-        every = ends if len(ends) and ends[-1] == rows else np.append(ends, rows)
-        progress = self.sum.add(work.losses, cost, work.own, every)
-        k = len(ends)
-        head = np.column_stack([self.settled + progress.settled[:k], progress.mix[:k], progress.regret[:k]])
-        each = work.weights[ends - 1], progress.experts[:k], progress.beside[:k]
-        self.trace.extend(self.answered + ends, self._points(head, marks, *each))
-        self.answered += rows
-        self.settled += int(progress.settled[-1])
-        self._last = work.weights[-1].copy()
+            row, target = forecasts[done], float(targets[done])
+            raise self._refuse(int(trouble[0]), int(trouble[1]), row, target, work.losses, first + done)
 
     # Rows that come back
 
@@ -190,9 +177,7 @@ class Combiner:
         del self._waiting[stamp]
         self.brought.append((open_.row, row, target))
         own = float(open_.weights[awake] @ losses[awake])
-        mix = self._mix_loss(np.array([open_.forecast]), np.array([target]))
-        self.sum.add(losses[None, :], mix, np.array([own]), np.array([1]))
-        self.settled += 1
+        self.sum.add(losses, float(self.loss.value(open_.forecast, target)), own)
 
     def _observe_late(self, open_: _Waiting, awake: NDArray[np.bool_], losses: Array) -> None:
         """The step of the player with the weights that answered: a delay only where a loss came in between."""
@@ -241,21 +226,20 @@ class Combiner:
 
     # What is known so far
 
-    def _points(self, head: Array, marks: Array, *each: Array) -> Array:
-        """Points of the curves: settled rows, loss and regret of the mixture; the player's mark; and, of each
-        expert, its weight, its loss, and the mixture's loss in the same rows."""
-        return np.concatenate([head, marks, *(each if self.learner.n <= CURVES else ())], axis=1)
+    @property
+    def _width(self) -> int:
+        """Numbers of a point of the curves: settled rows, loss and regret of the mixture; the player's mark; and, of
+        each expert, its weight, its loss, and the mixture's loss in the same rows."""
+        return 3 + MARKS + (3 * self.learner.n if self.learner.n <= CURVES else 0)
 
     def close(self) -> None:
         """The last point of the curves."""
-        from hannan.kernels.combining import mark_state
+        from hannan.kernels.tallying import note
 
-        marks: Array = np.empty((1, MARKS))
-        mark_state(self.player._state, marks[0])
-        head = np.array([[float(self.settled), self.sum.mix, self.sum.regret]])
-        each = self._last[None, :], self.sum.experts[None, :], self.sum.mix_beside[None, :]
+        point: Array = np.empty(self._width)
+        note(self.player._state, self.sum.array, self._last, point)
         if self.answered:
-            self.trace.add(self.answered, self._points(head, marks, *each)[0])
+            self.trace.add(self.answered, point)
 
     def rejoin(self, targets: Array) -> Array:
         """Targets of all rows read, each late one put into the row that it belongs to; changes them in place."""

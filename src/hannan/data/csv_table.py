@@ -42,6 +42,7 @@ class CsvTable(Table):
             raise BadTable(f"{error}. Is the delimiter {other!r}?" if other else str(error)) from None
         self.names = [header[i] for i in self._numeric]
         self._text_names = [header[i] for i in self._texts]
+        self._hint = columns.hint
         self._complete = [i for i, name in enumerate(self.names) if name in columns.complete]
         #: The usual table: every column a number, in the order of the file.
         self._plain = self._numeric == list(range(self._width))
@@ -172,9 +173,10 @@ class CsvTable(Table):
                 raise ValueError
             return float(text)
         except ValueError:
+            hint = f". {self._hint}" if self._hint and row == 1 else ""
             raise BadTable(
                 f"{self.source}, row {row}, column {self.names[column]!r}: a cell must be a number or empty; "
-                f"got {clipped(text)}"
+                f"got {clipped(text)}{hint}"
             ) from None
 
     def _chunk(self, first: int, rows: int, numbers: list[float], texts: dict[str, list[str]]) -> Chunk:

@@ -145,8 +145,11 @@ def refuse_weights(sums: Array, learner: Any) -> float:
     n, w, w2 = float(sums[0]), float(sums[1]), float(sums[2])
     effective = w * w / w2 if w2 > 0.0 else 0.0
     if effective < LEAST:
+        if n < LEAST:
+            raise NoSupport(f"a log must have at least {LEAST:g} rows for an estimate to rest on; got {n:g}")
         raise NoSupport(
-            f"the log must overlap with what {learner} plays; its estimate would rest on {effective:.3g} rows of {n:g}"
+            f"the log must overlap with what {learner} plays, in at least {LEAST:g} rows; its estimate would rest on "
+            f"{effective:.3g} of {n:g}"
         )
     error = math.sqrt(max(w2 / n - (w / n) ** 2, 0.0) / n)
     if abs(w / n - 1.0) > ERRORS * error + 1e-9:

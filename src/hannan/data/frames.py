@@ -40,19 +40,31 @@ def frame_of(table: Any, target: Any, experts: Sequence[str] | None = None, time
         chosen = [_name(name, names) for name in experts]
     if not chosen:
         raise BadTable(f"the table must have columns of forecasts besides the target; got {shown(names)}")
-    rows = len(columns[chosen[0]])
-    forecasts = np.empty((rows, len(chosen)))
-    for i, name in enumerate(chosen):
-        forecasts[:, i] = _numbers(columns[name], name)
+    forecasts = _rows([_numbers(columns[name], name) for name in chosen], chosen)
     targets = _numbers(columns[goal] if goal is not None else target, goal or "target")
+    rows = len(forecasts)
     if targets.shape != (rows,):
         raise BadTable(f"there must be {rows} targets, one for each row; got shape {targets.shape}")
     if rows == 0:
         raise BadTable("the table must have rows; it has a header only")
-    checked(forecasts, 1, chosen, (), "the table")
-    checked(targets[:, None], 1, [goal or "target"], (), "the table")
+    targets = _rows([targets], [goal or "target"]).reshape(rows)
     times = [] if time is None else [_text(value) for value in columns[time]]
     return Frame(chosen, forecasts, targets, times, goal or "target", time)
+
+
+def _rows(columns: list[Array], names: list[str]) -> Array:
+    """Columns of equal length side by side, (rows, columns), copied; what is infinite is refused."""
+    from hannan.kernels.gathering import gather
+
+    rows = len(columns[0])
+    for name, column in zip(names, columns, strict=True):
+        if column.shape != (rows,):
+            raise BadTable(f"column {name!r} must have {rows} rows, as {names[0]!r} has; got shape {column.shape}")
+    out: Array = np.empty((rows, len(columns)))
+    addresses = np.array([column.ctypes.data for column in columns], dtype=np.int64)
+    if gather(addresses, np.array([column.strides[0] for column in columns], dtype=np.int64), out) >= 0:
+        checked(out, 1, names, (), "the table")
+    return out
 
 
 def columns_of(table: Any, needed: Sequence[str]) -> dict[str, Any]:
@@ -110,12 +122,12 @@ def _name(name: Any, names: Sequence[str]) -> str:
 
 
 def _numbers(column: Any, name: str) -> Array:
-    """A column as floats; what is missing is NaN, what is no number is refused by row and column."""
+    """A column as floats, itself where it is one; what is missing is NaN, what is no number is refused by row."""
     values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
     if values.dtype.kind == "U" and isinstance(column, (list, tuple)):
         values = np.array(column, dtype=object)  # NumPy makes text of numbers beside text
     if values.dtype.kind in "fiu":
-        floats: Array = values.astype(np.float64)
+        floats: Array = values.astype(np.float64, copy=False)
         return floats
     if values.dtype.kind in "mM":
         raise BadTable(f"the table, column {name!r}: a column must be numbers; got times (name it as `time`)")

@@ -81,7 +81,7 @@ def named(text: str, n: int, loss_range: tuple[float, float] | None, rounds: int
 def for_forecasts(
     learner: Any, n: int, loss: PointLoss, loss_range: tuple[float, float] | None, rounds: int | None
 ) -> Experts | AdaHedge:
-    """The learner of `combine`: with a range Experts, without one AdaHedge, or what was asked for."""
+    """The learner of `combine`: AdaHedge, which refuses losses outside a range if one is stated, or what was asked."""
     if loss_range is None and loss.cap < float("inf"):
         loss_range = (0.0, loss.cap)
     if isinstance(learner, (Experts, AdaHedge)):
@@ -89,7 +89,7 @@ def for_forecasts(
             raise ValueError(f"the learner must have the stated loss_range {loss_range}; got {learner!r}")
         return learner
     if learner is None:
-        return AdaHedge(n) if loss_range is None else Experts(n, loss_range=_range(loss_range))
+        return AdaHedge(n) if loss_range is None else AdaHedge(n, _range(loss_range))
     if not isinstance(learner, str):
         raise ValueError(f"learner must be Experts, AdaHedge, or a name; got {learner!r}")
     if loss_range is None and learner.lower() != "adahedge":
@@ -139,7 +139,10 @@ def _decider(
         raise ValueError(f"learner must be Bandit, ExpertBandit, or a name; got {learner!r}")
     kind, _, rest = _ALIASES.get((learner or word).lower(), (learner or word).lower()).partition(":")
     if kind != word:
-        raise ValueError(f"a log {'with' if experts else 'without'} advice needs {word}; got {learner!r}")
+        raise ValueError(
+            f"a log {'with' if experts else 'without'} advice needs {word}, or with a smoothing as {word}:entropy; "
+            f"got {learner!r}"
+        )
     units: dict[str, Any] = {"loss_range": loss_range, "gains": gains}
     if rest:
         units["smoothing"] = smoothing(rest)

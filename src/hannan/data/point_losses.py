@@ -178,6 +178,8 @@ def point_loss(spec: str | PointLoss, cap: float | None = None) -> PointLoss:
     Pinball(quantile=0.9)
     """
     loss = spec if isinstance(spec, PointLoss) else _named(spec)
+    if code_of(loss) not in (0, 1, 2, 3):
+        raise ValueError(f"loss must be absolute, squared, pinball:q or log; got {loss!r}")
     return loss if cap is None else Capped(loss, cap)
 
 

@@ -51,6 +51,8 @@ class Columns:
     needs: tuple[str, ...] = ()
     #: Numeric columns in which a missing value is refused.
     complete: frozenset[str] = frozenset()
+    #: What to do about a column that holds no numbers at all.
+    hint: str = ""
 
     def chosen(self, names: Sequence[str], source: str) -> tuple[list[int], list[int]]:
         """Positions of the numeric and of the text columns; a missing or double name is refused."""

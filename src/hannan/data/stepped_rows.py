@@ -7,28 +7,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan.data.answers import Work
+from hannan.data.answers import Tally, Work
 from hannan.data.point_losses import PointLoss
 from hannan.kernels.state import ROUND
 from hannan.refusals import Array
 
 
 def step_rows(
-    player: Any, loss: PointLoss, forecasts: Array, targets: Array, work: Work, ends: NDArray[np.int64],
-    marks: Array, trouble: NDArray[np.int64],
+    player: Any, loss: PointLoss, forecasts: Array, targets: Array, work: Work, tally: Tally, ends: NDArray[np.int64],
+    points: Array, trouble: NDArray[np.int64],
 ) -> int:  # fmt: skip
     """As `kernels.combining.combine_rows`: the number of rows done; `trouble` says why not all."""
-    from hannan.kernels.combining import mark_state
+    from hannan.kernels.tallying import note
 
-    due = dict(zip(ends.tolist(), marks, strict=True))
+    due = dict(zip(ends.tolist(), points, strict=True))
     for t, (row, target) in enumerate(zip(forecasts, targets, strict=True)):
-        trouble[:] = trouble_of(player.learner, loss, row, float(target), work.losses[t])
+        trouble[:] = trouble_of(player.learner, loss, row, float(target), work.losses)
         if trouble[0]:
             return t
         awake = ~np.isnan(row)
         p = work.weights[t] = player.distribution(awake)
         move = player.act(awake)
-        work.played[t], work.own[t] = move.action, np.nan
+        work.played[t] = move.action
         work.mixed[t] = float(p[awake] @ row[awake])
         if np.isnan(target):
             # As if it had not been drawn: the round counts when, and if, its loss comes.
@@ -36,10 +36,11 @@ def step_rows(
             player._round -= 1
             player._state[ROUND] -= 1.0
         else:
-            work.own[t] = float(p[awake] @ work.losses[t][awake])
-            player.observe(move, work.losses[t])
+            player.observe(move, work.losses)
+            own = float(p[awake] @ work.losses[awake])
+            tally.add(work.losses, float(loss.value(work.mixed[t], target)), own)
         if t + 1 in due:
-            mark_state(player._state, due[t + 1])
+            note(player._state, tally.array, p, due[t + 1])
     return len(forecasts)
 
 

@@ -173,7 +173,8 @@ class Summary:
     def __str__(self) -> str:
         rows = self.rows()
         width = max(len(name) for name, _ in rows)
-        return "\n".join([*(f"{name:<{width}}  {text}" for name, text in rows), "", *self.standing()])
+        standing = ["", *self.standing()] if self.settled else []
+        return "\n".join([*(f"{name:<{width}}  {text}" for name, text in rows), *standing])
 
     def to_json(self) -> str:
         """The summary as JSON text."""

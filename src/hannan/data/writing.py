@@ -16,6 +16,8 @@ from typing import Any
 
 from hannan.refusals import Array
 
+#: Bytes of a mapped array that may stay in memory.
+KEPT = 1 << 27
 #: pyarrow is made for fewer columns than this.
 WIDE = 2000
 
@@ -86,9 +88,8 @@ class RowWriter:
         arrow_csv.write_csv(table, self._file, arrow_csv.WriteOptions(include_header=False, quoting_style=style))
 
     def _slowly(self, columns: Sequence[Any]) -> None:
-        for t in range(len(columns[0])):
-            cells = (column[t] for column in columns)
-            self._file.write(line([x.item() if hasattr(x, "item") else x for x in cells]).encode())
+        cells = [_texts(column) for column in columns]
+        self._file.write("".join(f"{row}\n" for row in map(",".join, zip(*cells, strict=True))).encode())
 
     def close(self) -> None:
         """Flush and let go."""
@@ -99,6 +100,15 @@ class RowWriter:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+def _texts(column: Any) -> list[str]:
+    """The cells of a column as CSV has them: numbers to the last digit, what is missing empty, text quoted."""
+    values = column.tolist() if hasattr(column, "tolist") else list(column)
+    if values and all(isinstance(value, str) for value in values):
+        quoted = {value: line([value, None])[:-2] for value in set(values)}
+        return [quoted[value] for value in values]
+    return ["" if value is None or value != value else repr(value) for value in values]
 
 
 def line(cells: Iterable[Any]) -> str:
@@ -164,9 +174,12 @@ class Spool:
 
 
 def release(array: Array) -> None:
-    """Let the pages of a mapped array go; they stay on disk. Does nothing to an array in memory."""
+    """Let the pages of a large mapped array go; they stay on disk. Does nothing to an array in memory.
+
+    Up to KEPT bytes stay: to map them again at every pass would cost as much as the pass.
+    """
     import mmap
 
     mapped = getattr(array, "_mmap", None)
-    if mapped is not None and hasattr(mapped, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
+    if mapped is not None and array.nbytes > KEPT and hasattr(mapped, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
         mapped.madvise(mmap.MADV_DONTNEED)

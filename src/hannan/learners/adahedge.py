@@ -173,7 +173,7 @@ class Seen:
     @classmethod
     def of(cls, state: refusals.Array, n: int, rounds: int) -> Seen:
         """As a state has it."""
-        from hannan.kernels import adahedge as k
+        from hannan.kernels import adahedge_round as k
 
         best = float(state[HEADER : HEADER + n].min())
         slots = (k.LEAST, k.MOST, k.SPAN, k.VARIANCE, k.GAP)

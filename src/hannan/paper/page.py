@@ -20,8 +20,10 @@ METHODS = {
 }
 
 
-def page(results: Iterable[Result], *, quick: bool, seed: int, printed: tuple[str, ...] = ()) -> Page:
-    """The report of a run."""
+def page(
+    results: Iterable[Result], *, quick: bool, seed: int, printed: tuple[str, ...] = (), more: tuple[Section, ...] = ()
+) -> Page:
+    """The report of a run; `more` are chapters about something else than the paper, before the corrections."""
     results = list(results)
     counts = {outcome: sum(r.verdict.outcome == outcome for r in results) for outcome in OUTCOMES}
     tiles = [Tile(str(len(results)), "claims checked")]
@@ -31,6 +33,7 @@ def page(results: Iterable[Result], *, quick: bool, seed: int, printed: tuple[st
         chosen = tuple(_card(r) for r in results if r.claim.section == title)
         if chosen:
             sections.append(Section(title, chosen, intro=intro))
+    sections.extend(more)
     sections.append(Section("Corrections", (_corrections(),), intro=_CORRECTIONS))
     facts = {
         "effort": "quick" if quick else "full",

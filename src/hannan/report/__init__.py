@@ -8,7 +8,7 @@ True
 
 from __future__ import annotations
 
-from hannan.report.blocks import Badge, Block, Card, Facts, Figure, Link, Table, Text, Tile, Tiles
+from hannan.report.blocks import Badge, Block, Card, Facts, Figure, File, Link, Table, Text, Tile, Tiles
 from hannan.report.page import Page, Section
 from hannan.report.pictures import Layer, Picture
 
@@ -18,6 +18,7 @@ __all__ = [
     "Card",
     "Facts",
     "Figure",
+    "File",
     "Layer",
     "Link",
     "Page",

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Literal
+from urllib.parse import quote
 
 from hannan.report.markup import number, to_html, to_plain
 from hannan.report.pictures import Picture
@@ -49,6 +50,14 @@ class Link:
 
     def html(self) -> str:
         return f'<a href="#{escape(self.anchor)}">{to_html(self.text)}</a>'
+
+
+@dataclass(frozen=True)
+class File(Badge):
+    """A link to a file beside the page, for a cell; the text is its path."""
+
+    def html(self) -> str:
+        return f'<a href="{escape(quote(self.text))}">{escape(self.text)}</a>'
 
 
 @dataclass(frozen=True)

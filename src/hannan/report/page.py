@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from html import escape
-from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 
 from hannan.report.blocks import Block
+from hannan.report.bundle import javascript
 from hannan.report.markup import to_html
 from hannan.report.pictures import Picture
 
@@ -91,6 +91,5 @@ def _own(name: str) -> str:
 
 @lru_cache(maxsize=1)
 def _drawing() -> str:
-    """Vega, Vega-Lite and vega-embed as vl-convert carries them, and the few lines that draw."""
-    bundle = str(import_module("vl_convert").javascript_bundle()) + _own("draw.js")
-    return bundle.replace("</script", "<\\/script")
+    """Vega, Vega-Lite and vega-embed, and the few lines that draw."""
+    return (javascript() + _own("draw.js")).replace("</script", "<\\/script")

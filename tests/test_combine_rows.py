@@ -1,0 +1,171 @@
+"""The fast rows of AdaHedge against the live player and the definitions: every length, every loss, every hole."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hannan as hn
+from hannan.data.frames import frame_of
+from hannan.data.point_losses import PointLoss, losses_of, point_loss
+from hannan.data.reading import BadTable
+from hannan.kernels import lanes
+from hannan.kernels.calling import data_of
+from hannan.kernels.compile import kernel
+from hannan.kernels.state import HEADER, LEVEL, OWN, SCALE, TOTAL
+
+LENGTHS = [1, 2, 3, 4, 5, 8, 9, 10, 12, 13, 16, 17, 20, 33, 40]
+
+
+def table(n, rows=150, seed=0, unknown=0.0):
+    rng = np.random.default_rng([seed, n])
+    forecasts, targets = rng.uniform(0.05, 0.95, (rows, n)), (rng.random(rows) < 0.4).astype(float)
+    targets[rng.random(rows) < unknown] = np.nan
+    return forecasts, targets
+
+
+@pytest.mark.parametrize("unknown", [0.0, 0.2])
+@pytest.mark.parametrize("loss", ["absolute", "squared", "pinball:0.9", "log"])
+@pytest.mark.parametrize("n", LENGTHS)
+def test_rows_are_the_players_rounds(n, loss, unknown):
+    """Weights, draws and state of a live player that is given the same losses: bit for bit but for the logarithm."""
+    forecasts, targets = table(n, unknown=unknown)
+    cost = point_loss(loss)
+    told = hn.combine(forecasts, targets, loss, seed=3)
+    losses, player = losses_of(cost, forecasts, targets), hn.AdaHedge(n).start(3)
+    exact = loss != "log"
+    for t, row in enumerate(losses):
+        p = player.distribution()
+        move = player.act()
+        if exact:
+            assert (told.weights[t] == p).all()
+            assert told.played[t] == move.action
+        else:
+            np.testing.assert_allclose(told.weights[t], p, rtol=1e-9, atol=1e-13)
+        assert told.forecast[t] == pytest.approx(p @ forecasts[t], rel=1e-9)
+        if np.isnan(targets[t]):
+            player.forget(move)
+        else:
+            player.observe(move, row)
+    known = ~np.isnan(targets)
+    summary, seen = told.summary, player.certificate()
+    assert (summary.answered, summary.settled) == (len(targets), int(known.sum()))
+    assert summary.certificate.regret == pytest.approx(seen.regret, rel=1e-9, abs=1e-12)
+    assert summary.certificate.realised_level == pytest.approx(seen.realised_level, rel=1e-9)
+    assert summary.mix_loss == pytest.approx(cost.value(told.forecast[known], targets[known]).sum())
+    np.testing.assert_allclose([e.loss for e in summary.experts], losses[known].sum(axis=0))
+
+
+@pytest.mark.parametrize("n", [1, 4, 9, 20])
+def test_a_game_is_the_players_rounds(n):
+    losses = np.random.default_rng(n).random((200, n))
+    record, player = hn.play(hn.AdaHedge(n), losses, runs=1, seed=5, keep="all"), hn.AdaHedge(n).start(5)
+    moves = []
+    for row in losses:
+        move = player.act()
+        moves.append(move.action)
+        player.observe(move, row)
+    assert record.actions[0].tolist() == moves
+    assert player.certificate().best_loss == losses.cumsum(axis=0)[-1].min()
+
+
+@kernel
+def met(w, low, m, base, x, least, inverse, out):
+    out[0], out[1], out[2] = lanes.meet(data_of(w), data_of(low), m, base, data_of(x), least, inverse)
+    out[3] = lanes.squares(data_of(w), data_of(x), least, m)
+    out[4], out[5] = lanes.span(data_of(x), m)
+    out[6] = lanes.weigh(data_of(w), data_of(low), m, base, inverse)
+    out[7] = lanes.add(data_of(low), data_of(x), m)
+
+
+@kernel
+def priced(x, f, y, n, share, mass, out):
+    out[0], out[1] = lanes.absolute(data_of(x), data_of(f), y, n)
+    out[2] = lanes.share(data_of(share), data_of(f), n, mass, data_of(f))
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_lanes_against_numpy(n):
+    rng = np.random.default_rng(n)
+    m = n + -n % 4
+    low, x = np.full(m, np.inf), np.full(m, 0.25)
+    low[:n], x[:n] = rng.random(n) * 900.0, rng.random(n)
+    w, out, before = np.empty(m), np.empty(8), low.copy()
+    met(w, low, m, before.min(), x, x.min(), 1.3, out)
+    weights = np.exp((before.min() - before) * 1.3)
+    np.testing.assert_allclose(w, weights, rtol=1e-12, atol=1e-300)
+    shares = weights * np.exp((x.min() - x) * 1.3)
+    squares = weights * (x - x.min()) ** 2
+    sums = [
+        weights.sum(),
+        shares.sum(),
+        (weights * (x - x.min())).sum(),
+        squares.sum(),
+        x.min(),
+        x.max(),
+        weights.sum(),
+    ]
+    np.testing.assert_allclose(out, [*sums, (before + x).min()], rtol=1e-12)
+    assert (low == before + x).all()
+    f, share = rng.random(n) - 0.5, np.empty(n)
+    priced(x, f, 0.1, n, share, 3.0, out)
+    assert (x[:n] == np.abs(f - 0.1)).all()
+    assert (out[0], out[1]) == (x[:n].min(), x[:n].max())
+    np.testing.assert_allclose(share, f / 3.0, rtol=1e-15)
+    assert out[2] == pytest.approx((f * f / 3.0).sum())
+
+
+def test_columns_wherever_they_lie():
+    """Strided, reversed, of other kinds, big-endian: copied as they are, and a copy they stay."""
+    wide = np.random.default_rng(0).random((700, 6))
+    frame = {
+        "a": wide[:, 1], "b": wide[::-1, 4], "c": np.arange(700), "d": wide[:, 2].astype(np.float32),
+        "e": wide[:, 0].astype(">f8"), "f": wide[:, 3].tolist(), "y": wide[:, 5],
+    }  # fmt: skip
+    data = frame_of(frame, "y")
+    for i, name in enumerate("abcdef"):
+        assert (data.forecasts[:, i] == np.asarray(frame[name], dtype=np.float64)).all()
+    assert (data.targets == wide[:, 5]).all()
+    wide[:] = 7.0
+    assert (data.targets != 7.0).all()
+    assert (data.forecasts[:, 0] != 7.0).all()
+
+
+def test_what_is_infinite_is_told_by_row_and_column():
+    wide = np.zeros((600, 3))
+    wide[511, 1] = -np.inf
+    with pytest.raises(BadTable, match=r"row 512, column '1': a number must be finite; got -inf"):
+        hn.combine(wide, 2)
+    with pytest.raises(BadTable, match="column 'b' must have 3 rows"):
+        hn.combine({"a": [1, 2, 3], "b": [1, 2], "y": [1, 2, 3]}, "y")
+
+
+def test_a_loss_of_ones_own_is_refused():
+    class Mine(PointLoss):
+        def value(self, f, y):
+            return 0.0 * f
+
+    with pytest.raises(ValueError, match="loss must be absolute, squared, pinball:q or log; got"):
+        hn.combine({"a": [1.0], "y": [1.0]}, "y", Mine())
+
+
+def test_a_range_is_held_and_the_bound_is_known_before():
+    forecasts, targets = table(3)
+    told = hn.combine(forecasts, targets, loss_range=(0.0, 1.0))
+    assert (told.forecast == hn.combine(forecasts, targets).forecast).all()
+    assert told.summary.learner == "AdaHedge(3, loss_range=(0.0, 1.0))"
+    with pytest.raises(BadTable, match=r"row 1, column '\d': a loss must be in the stated range 0:0\.1; got"):
+        hn.combine(forecasts, targets, loss_range=(0.0, 0.1))
+
+
+def test_the_state_has_no_gaps():
+    """The slots the rows leave behind are those of single rounds."""
+    forecasts, targets = table(9)
+    told, player = hn.combine(forecasts, targets, "absolute"), hn.AdaHedge(9).start(0)
+    for row in np.abs(forecasts - targets[:, None]):
+        player.observe(player.act(), row)
+    state = told._close.__closure__  # the combiner is held by what makes the summary
+    combiner = next(cell.cell_contents for cell in state if type(cell.cell_contents).__name__ == "Combiner")
+    kept = combiner.player._state
+    for slot in (OWN, SCALE, TOTAL, LEVEL, *range(8, 15), 4, 5, 6, 24, 42, 0, *range(HEADER, HEADER + 18)):
+        assert kept[slot].tobytes() == player._state[slot].tobytes(), slot
