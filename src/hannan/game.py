@@ -17,7 +17,7 @@ from hannan.checkpoints import Checkpoints
 from hannan.experts_runner import ExpertsRunner, NoisyRunner
 from hannan.progress import Progress
 from hannan.record import Record
-from hannan.runners import Runner
+from hannan.runners import Job, Runner
 
 #: A block of rounds is at most so many numbers, so that it stays in cache between runs, and takes about so
 #: long, so that Ctrl-C is prompt.
@@ -157,14 +157,27 @@ def _run(runner: Runner, marks: Checkpoints, threads: int) -> None:
                     job()
             else:
                 if pool is None:
-                    pool = ThreadPoolExecutor(max_workers=threads)
+                    pool = ThreadPoolExecutor(max_workers=threads - 1)
                     # On any way out, Ctrl-C included: what waits is dropped, what runs is a block at most.
                     stack.callback(pool.shutdown, wait=True, cancel_futures=True)
-                for future in [pool.submit(job) for job in jobs]:
-                    future.result()
+                _together(pool, jobs)
             progress.update(feed.taken)
             spent = time.perf_counter() - began
             size = max(1, min(most, int(size * max(0.25, min(4.0, BLOCK_SECONDS / max(spent, 1e-9))))))
+
+
+def _together(pool: ThreadPoolExecutor, jobs: list[Job]) -> None:
+    """The last job on this thread, the others on the pool's; of their errors the first one's is raised."""
+    futures = [pool.submit(job) for job in jobs[:-1]]
+    error = None
+    try:
+        jobs[-1]()
+    except Exception as raised:
+        error = raised
+    for future in futures:
+        future.result()
+    if error is not None:
+        raise error
 
 
 def _record(

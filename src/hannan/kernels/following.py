@@ -60,7 +60,7 @@ def followers(s, n, actions, advice, a, j):
     who = words_at(at(s, np.int64(s[SCRATCH])))
     count = 0
     whole = n - (n & 63)
-    burst = 3 + 96 // actions
+    burst = 4 + 60 // actions
     for c in range(0, whole, 64):
         bits = hits64(at(advice, a + c), j)
         more = count + ones(bits)
@@ -72,9 +72,19 @@ def followers(s, n, actions, advice, a, j):
             who[k] = c + first_one(bits)
             bits &= bits - _ONE
         count = more
-    for i in range(whole, n):
-        who[count] = i
-        count += advice[a + i] == j
+    if n < 64:
+        for i in range(n):
+            who[count] = i
+            count += advice[a + i] == j
+    elif n > whole:
+        # The last 64 again, without those seen; no burst, for it could pass the end of the list.
+        seen = np.uint64(64 - (n - whole))
+        bits = (hits64(at(advice, a + n - 64), j) >> seen) << seen
+        more = count + ones(bits)
+        for k in range(count, more):
+            who[k] = n - 64 + first_one(bits)
+            bits &= bits - _ONE
+        count = more
     return count
 
 
