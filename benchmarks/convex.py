@@ -15,7 +15,7 @@ import timing
 from timing import ratio, shown, table
 
 import hannan as hn
-from hannan.convex_leader import Leader
+from hannan.convexity.leader import Leader
 from hannan.domains import Ball
 from hannan.learners.convex import Convex
 from hannan.losses import Linear, Logistic

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from hannan.convex_audit import Law, audit_convex
+from hannan.convexity.audit import Law, audit_convex
 from hannan.domains import Ball, Box
 from hannan.learners.convex import Convex
 from hannan.losses import Linear, Logistic, Squared

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from hannan.convex_leader import Leader, NotConverged
+from hannan.convexity.leader import Leader, NotConverged
 from hannan.domains import Ball, Box, Domain, Polytope, Simplex
 from hannan.learners.convex import Convex
 from hannan.losses import Huber, Linear, Logistic, Loss, RankOne, SmoothedHinge, Squared

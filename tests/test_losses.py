@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hannan.convex_leader import Leader
+from hannan.convexity.leader import Leader
 from hannan.domains import Ball, Box, Simplex
 from hannan.losses import Huber, Linear, Logistic, Loss, RankOne, SmoothedHinge, Squared
 

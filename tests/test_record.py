@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hannan.checkpoints import Checkpoints, spread
 from hannan.game import play
 from hannan.learners.bandits import Bandit
 from hannan.learners.experts import Experts
 from hannan.record import Record
 from hannan.regularizers import Entropy
+from hannan.running.checkpoints import Checkpoints, spread
 from hannan.tuning import Anytime, BestLoss, Fixed, Horizon
 
 

@@ -52,7 +52,7 @@ def audit(
     """sup over L and l in [0,1]^n of D(p(L), p(L + l)), searched; against subject.stability(n, gamma, delta).
 
     `subject` may be a potential; a learner with a smoothing, audited at the scale of its first round, its least;
-    a `Convex` learner (options `history` and `loss`, see `hannan.convex_audit`); or a stranger's learner or
+    a `Convex` learner (options `history` and `loss`, see `hannan.convexity.audit`); or a stranger's learner or
     function, measured by sampling (options `level`, `samples`, ...: see `hannan.sampling_audit`).
 
     >>> from hannan.laws import Exponential

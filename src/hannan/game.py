@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from hannan import feeds, refusals
-from hannan.bandit_runners import BanditRunner, ExpertBanditRunner
-from hannan.checkpoints import Checkpoints
-from hannan.experts_runner import ExpertsRunner, NoisyRunner
-from hannan.progress import Progress
+from hannan import refusals
 from hannan.record import Record
-from hannan.runners import Job, Runner
+from hannan.running import feeds
+from hannan.running.bandits import BanditRunner, ExpertBanditRunner
+from hannan.running.checkpoints import Checkpoints
+from hannan.running.experts import ExpertsRunner, NoisyRunner
+from hannan.running.progress import Progress
+from hannan.running.runners import Job, Runner
 
 #: A block of rounds is at most so many numbers, so that it stays in cache between runs, and takes about so
 #: long, so that Ctrl-C is prompt.
@@ -116,7 +117,7 @@ def _runner(
     fictitious: bool,
 ) -> Runner:  # fmt: skip
     if program.code < 0:
-        from hannan.stepped import SteppedRunner
+        from hannan.running.stepped import SteppedRunner
 
         return SteppedRunner(learner, program, feed, runs, seed, marks, everything)
     given = (program, feed, runs, seed, threads, marks, everything)

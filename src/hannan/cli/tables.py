@@ -34,7 +34,7 @@ def opened(file: Path, columns: Columns, delimiter: str) -> Iterator[Table]:
 
 def watched(table: Table, rows: int | None = None) -> Iterator[Chunk]:
     """The chunks of a table, with a bar where someone looks and it takes long."""
-    from hannan.progress import Progress
+    from hannan.running.progress import Progress
 
     progress = Progress(table.size)
     try:

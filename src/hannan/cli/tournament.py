@@ -11,7 +11,7 @@ import click
 from hannan.cli.options import shared, to_json, written
 
 if TYPE_CHECKING:
-    from hannan.tournament import Outcome, Setting
+    from hannan.tournament.playing import Outcome, Setting
 
 EPILOG = """\b
 Examples:
@@ -34,17 +34,17 @@ def command(quick: bool, setting: tuple[str, ...], as_json: bool, seed: int, out
 
     Exit code 1 if a bound is broken.
     """
-    from hannan import tournament
     from hannan.paper.running import versions
-    from hannan.tournament_arenas import missing
-    from hannan.tournament_field import contestants
-    from hannan.tournament_page import page, standings
+    from hannan.tournament import playing
+    from hannan.tournament.arenas import missing
+    from hannan.tournament.field import contestants
+    from hannan.tournament.page import page, standings
 
-    chosen: tuple[Setting, ...] = tuple(s for s in tournament.SETTINGS if not setting or s.replace("_", "-") in setting)
+    chosen: tuple[Setting, ...] = tuple(s for s in playing.SETTINGS if not setting or s.replace("_", "-") in setting)
     promises = {s: {c.name: c.promise for c in contestants(s)} for s in chosen}
-    size = tournament.Size.of(quick)
+    size = playing.Size.of(quick)
     outcomes = []
-    for outcome in tournament.hold(quick, seed, chosen):
+    for outcome in playing.hold(quick, seed, chosen):
         outcomes.append(outcome)
         if sys.stderr.isatty():
             click.echo(f"\r{outcome.setting}: {outcome.learner}, {outcome.adversary:<30}\033[K", nl=False, err=True)

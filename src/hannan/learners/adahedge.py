@@ -89,7 +89,7 @@ class AdaHedge(Learner):
 
     def play(self, losses: Any, *, runs: int, seed: int, threads: int, keep: str) -> Record:
         """What `hannan.play` calls."""
-        from hannan.adahedge_game import play_adahedge
+        from hannan.learners.adahedge_game import play_adahedge
 
         return play_adahedge(self, losses, runs, seed, threads, keep)
 

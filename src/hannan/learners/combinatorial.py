@@ -15,10 +15,10 @@ import numpy as np
 
 from hannan import refusals, saving
 from hannan.bounds import Bound, Withheld
-from hannan.checkpoints import spread
 from hannan.decisions import Decisions
 from hannan.refusals import Array
-from hannan.stepped import run_seed
+from hannan.running.checkpoints import spread
+from hannan.running.stepped import run_seed
 
 if TYPE_CHECKING:
     from hannan.record import Record

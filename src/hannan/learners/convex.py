@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from hannan import bounds, convex_bounds, convex_proofs, refusals, saving
+from hannan import bounds, refusals, saving
 from hannan.bounds import Bound, Withheld
+from hannan.convexity import bounds as tuned
+from hannan.convexity import proofs
+from hannan.convexity.privacy import Privacy
 from hannan.domains import Domain
 from hannan.losses import Loss
 from hannan.noise import GammaNoise, GaussianNoise, Noise, Shape
-from hannan.privacy import Privacy
 from hannan.tuning import Anytime, BestLoss, Fixed, Horizon, Schedule, SelfConfident, Tuning
 
 if TYPE_CHECKING:
     from hannan.auditing import Finding
-    from hannan.convex_player import ConvexPlayer
+    from hannan.convexity.player import ConvexPlayer
     from hannan.kernels.convex import Rules
 
 #: What a curved loss adds to the ridge, as a share of lipschitz/radius; its cost is in the bound.
@@ -156,15 +158,13 @@ class Convex:
     def _gaussian_schedule(self, noise: GaussianNoise) -> Schedule:
         tuning, d = self.tuning, self.domain.d
         if isinstance(tuning, Horizon) and (self.shape == "linear" or self.loss_bound is None):
-            return Schedule.constant(convex_bounds.zero_order_sigma(d, self.lipschitz, tuning.rounds))
+            return Schedule.constant(tuned.zero_order_sigma(d, self.lipschitz, tuning.rounds))
         if isinstance(tuning, (Horizon, BestLoss)):
             if tuning.rounds is None:
                 raise ValueError(f"Gaussian noise needs rounds, since it costs delta each; got {tuning!r}")
             stake = self._stated() * tuning.rounds
             best = tuning.bound if isinstance(tuning, BestLoss) else stake
-            sigma, _ = convex_bounds.gaussian_tuning(
-                noise, self.shape, d, self.lipschitz, self.range_constant, best, stake
-            )
+            sigma, _ = tuned.gaussian_tuning(noise, self.shape, d, self.lipschitz, self.range_constant, best, stake)
             return Schedule.constant(sigma)
         if isinstance(tuning, Anytime):
             best_factor = self.lipschitz * math.sqrt(
@@ -258,7 +258,7 @@ class Convex:
         printed: bool = False,
     ) -> Bound:  # fmt: skip
         """`bound` for losses of a known shape, with the cost `bias` of ridge and solver in it."""
-        return convex_proofs.bounded(self, rounds, best_loss, bias, shape or self.shape, printed)
+        return proofs.bounded(self, rounds, best_loss, bias, shape or self.shape, printed)
 
     # Privacy
 
@@ -305,7 +305,7 @@ class Convex:
 
         The ridge that curved losses bring is in the objective, at the scale of the first round.
         """
-        from hannan.convex_leader import Leader
+        from hannan.convexity.leader import Leader
 
         losses = self.admit(losses)
         leader = Leader(self.domain)
@@ -317,20 +317,20 @@ class Convex:
         return x, left / ridge if ridge > 0.0 else 0.0
 
     def audit(self, history: Loss, loss: Loss, **options: Any) -> Finding:
-        """The one-step stability after `history` by `loss`, measured: `hannan.convex_audit.audit_convex`."""
-        from hannan.convex_audit import audit_convex
+        """The one-step stability after `history` by `loss`, measured: `hannan.convexity.audit.audit_convex`."""
+        from hannan.convexity.audit import audit_convex
 
         return audit_convex(self, history, loss, **options)
 
     def start(self, seed: int = 0, name: str | None = None) -> ConvexPlayer:
         """A live player; the same seed makes the moves of run 0 of `play(seed=seed)`."""
-        from hannan.convex_player import ConvexPlayer
+        from hannan.convexity.player import ConvexPlayer
 
         return ConvexPlayer(self, seed, name)
 
     def play(self, losses: Any, runs: int = 1, seed: int = 0, **options: Any) -> Any:
         """The game of `hannan.play`."""
-        from hannan.convex_game import play_convex
+        from hannan.convexity.game import play_convex
 
         return play_convex(self, losses, runs, seed, **options)
 

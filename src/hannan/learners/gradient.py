@@ -15,13 +15,13 @@ import numpy as np
 
 from hannan import bounds, refusals
 from hannan.bounds import Bound
-from hannan.checkpoints import spread
-from hannan.convex_game import hindsight
+from hannan.convexity.game import hindsight
 from hannan.domains import Domain, Simplex
 from hannan.learners.convex import refuse_steeper
 from hannan.losses import Loss
 from hannan.record import Record
 from hannan.refusals import Array
+from hannan.running.checkpoints import spread
 
 
 @dataclass(frozen=True)

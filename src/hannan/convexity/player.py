@@ -12,8 +12,8 @@ import numpy as np
 from hannan import refusals, saving
 from hannan.bounds import Bound
 from hannan.certificate import Certificate
-from hannan.convex_leader import Leader
-from hannan.hindsight import best_in_hindsight
+from hannan.convexity.hindsight import best_in_hindsight
+from hannan.convexity.leader import Leader
 from hannan.losses import Loss, RankOne
 from hannan.noise import GammaNoise, Shape
 from hannan.refusals import Array

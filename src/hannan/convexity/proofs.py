@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hannan import bounds, convex_bounds, refusals
+from hannan import bounds, refusals
 from hannan.bounds import Bound, Terms, Withheld
+from hannan.convexity import bounds as forms
 from hannan.noise import GammaNoise, GaussianNoise, Shape
 from hannan.tuning import Anytime, BestLoss, Fixed, Horizon, SelfConfident
 
@@ -73,7 +74,7 @@ def _gamma_terms(learner: Convex, rounds: int | None, best: float | None, bias: 
         return _plus(bounds.anytime(learner.range_constant, learner.lipschitz * B, schedule.c, rounds), bias), source
     best = _best(learner, rounds, best)
     if isinstance(tuning, SelfConfident):
-        return _plus(convex_bounds.self_confident(learner.c, B, best + bias), bias), source
+        return _plus(forms.self_confident(learner.c, B, best + bias), bias), source
     scale = schedule.scale(1, 0.0)
     kept = bounds.kept_experts(learner.lipschitz / scale)
     if isinstance(tuning, Fixed) or learner.noise.calibration == "paper":
@@ -94,7 +95,7 @@ def _gaussian_terms(
     proofs: list[tuple[Terms, str]] = []
     if shape == "linear":
         if schedule.is_constant:
-            terms = convex_bounds.gaussian_zero_order(
+            terms = forms.gaussian_zero_order(
                 learner.range_constant, learner.domain.radius, learner.lipschitz, scale, rounds
             )
         else:
@@ -105,7 +106,7 @@ def _gaussian_terms(
         raise Withheld("Gaussian noise with a changing scale has a bound for linear losses only: say smooth=0")
     if schedule.is_constant and (learner.loss_bound is not None or not proofs):
         stake = _need(learner) * rounds
-        terms, epsilon = convex_bounds.gaussian(
+        terms, epsilon = forms.gaussian(
             noise, shape, d, learner.lipschitz, scale, scale * learner.range_constant + bias,
             _best(learner, rounds, best), stake,
         )  # fmt: skip
@@ -124,11 +125,11 @@ def _as_printed(learner: Convex, rounds: int | None, best: float | None) -> Boun
         norm = 2.0 * d * beta / epsilon
         if gaussian:
             norm = math.sqrt(d * (beta**2 * math.log(2.0 * stake) + 4.0 * epsilon)) / epsilon
-        return convex_bounds.printed(norm, reach, learner.smooth or 0.0, best, 1.0 if gaussian else 0.0, epsilon)
+        return forms.printed(norm, reach, learner.smooth or 0.0, best, 1.0 if gaussian else 0.0, epsilon)
 
     if gaussian and stake <= 1.0:
         raise Withheld(f"delta = 1/(B T) must be below 1; got B T = {stake!r}")
-    chosen = terms(convex_bounds.least(lambda epsilon: sum(terms(epsilon).values()), 1e-9, 1.0))
+    chosen = terms(forms.least(lambda epsilon: sum(terms(epsilon).values()), 1e-9, 1.0))
     return Bound(sum(chosen.values()), chosen, "thm:oco as printed (eq:oco1)")
 
 

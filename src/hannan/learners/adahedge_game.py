@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan import feeds, game
+from hannan import game
 from hannan.bounds import Bound
-from hannan.checkpoints import Checkpoints, Positions
-from hannan.experts_runner import ExpertsRunner
-from hannan.feeds import Block
 from hannan.record import Record
-from hannan.runners import Job
+from hannan.running import feeds
+from hannan.running.checkpoints import Checkpoints, Positions
+from hannan.running.experts import ExpertsRunner
+from hannan.running.feeds import Block
+from hannan.running.runners import Job
 from hannan.tuning import Schedule
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ import numpy as np
 
 from hannan import refusals
 from hannan.bounds import Bound
-from hannan.checkpoints import spread
-from hannan.convex_leader import Leader, columns
+from hannan.convexity.hindsight import best_in_hindsight
+from hannan.convexity.leader import Leader, columns
 from hannan.domains import Domain
-from hannan.hindsight import best_in_hindsight
 from hannan.losses import Loss, RankOne
 from hannan.record import Record
 from hannan.refusals import Array
+from hannan.running.checkpoints import spread
 
 if TYPE_CHECKING:
     from hannan.learners.convex import Convex

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan.checkpoints import Checkpoints, Positions
-from hannan.feeds import Block
 from hannan.refusals import Array
-from hannan.runners import Job, Runner
+from hannan.running.checkpoints import Checkpoints, Positions
+from hannan.running.feeds import Block
+from hannan.running.runners import Job, Runner
 
 
 class BanditRunner(Runner):

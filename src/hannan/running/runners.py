@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan.checkpoints import Checkpoints, Positions
-from hannan.feeds import Block, Feed
 from hannan.refusals import Array
+from hannan.running.checkpoints import Checkpoints, Positions
+from hannan.running.feeds import Block, Feed
 
 Job = Callable[[], None]
 

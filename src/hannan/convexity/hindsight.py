@@ -11,7 +11,7 @@ from hannan.losses import Loss
 from hannan.refusals import Array
 
 if TYPE_CHECKING:
-    from hannan.convex_leader import Leader
+    from hannan.convexity.leader import Leader
 
 
 def best_in_hindsight(leader: Leader, own: Iterable[Loss] = (), start: Array | None = None) -> float:

@@ -11,7 +11,7 @@ from hannan import adversaries
 from hannan.data import sets
 from hannan.decisions import Decisions, MSets, ShortestPaths
 from hannan.refusals import Array
-from hannan.tournament import Arena, Setting, Size
+from hannan.tournament.playing import Arena, Setting, Size
 
 #: Experts of the expert bandits' tournament.
 EXPERTS = 16

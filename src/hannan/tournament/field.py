@@ -15,7 +15,7 @@ from hannan.learners.experts import Experts
 from hannan.learners.fpl import FPL
 from hannan.learners.fpl_trix import FPLTrix
 from hannan.regularizers import LogBarrier, Tsallis
-from hannan.tournament import Contestant, Setting
+from hannan.tournament.playing import Contestant, Setting
 from hannan.tuning import Anytime, Horizon, SelfConfident
 
 #: Fixed share and Exp3.S are told to expect so many changes of the best choice.

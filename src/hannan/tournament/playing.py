@@ -123,8 +123,8 @@ def hold(
     quick: bool = False, seed: int = 0, settings: tuple[Setting, ...] = SETTINGS, size: Size | None = None
 ) -> Iterator[Outcome]:
     """Play everything; outcomes come as they are ready."""
-    from hannan.tournament_arenas import arenas
-    from hannan.tournament_field import contestants
+    from hannan.tournament.arenas import arenas
+    from hannan.tournament.field import contestants
 
     size = size or Size.of(quick)
     for setting in settings:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hannan.report import Badge, Figure, Layer, Page, Picture, Section, Table, Text, Tile, Tiles
-from hannan.tournament import Outcome, Setting, interval
+from hannan.tournament.playing import Outcome, Setting, interval
 
 TITLES: dict[Setting, str] = {
     "experts": "Experts: every loss is seen",

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from hannan.bandit_runners import BanditRunner, ExpertBanditRunner
-from hannan.checkpoints import Checkpoints, Positions
-from hannan.feeds import Block
-from hannan.runners import Job
+from hannan.running.bandits import BanditRunner, ExpertBanditRunner
+from hannan.running.checkpoints import Checkpoints, Positions
+from hannan.running.feeds import Block
+from hannan.running.runners import Job
 
 
 def run_seed(seed: int, run: int) -> int:

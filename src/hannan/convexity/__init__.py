@@ -1,0 +1,1 @@
+"""Objective perturbation inside: the leader and its solver, players and games, bounds, audits, privacy."""
