@@ -263,6 +263,23 @@ def test_the_player_makes_the_moves_of_run_0(losses, domain, tmp_path):
     assert Convex.from_json(learner.to_json()) == learner
 
 
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 7, 8, 10, 50])
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"fresh": False, "tuning": Horizon(150)}, {"noise": GaussianNoise(1e-3), "tuning": Horizon(150)}],
+    ids=str,
+)
+def test_linear_losses_on_a_ball_in_fours_are_those_one_by_one(d, more):
+    losses = random_linear(150, d)
+    learner = bounded(losses, Ball(d, 1.0, (1.0,) * d), **more)
+    record = learner.play(losses, runs=3, seed=4, keep="all")
+    player = learner.start(4)
+    for t, loss in enumerate(losses):
+        move = player.act()
+        assert move.action == tuple(record.actions[0, t])
+        player.observe(move, loss)
+
+
 def test_a_users_own_phi_plays_and_is_certified():
     z = logistic(40, 2).z
     losses = RankOne(z, lambda u: np.log(np.cosh(u)), np.tanh)

@@ -15,7 +15,7 @@ from hannan import refusals
 from hannan.bounds import Bound
 from hannan.convexity.hindsight import best_in_hindsight
 from hannan.convexity.leader import Leader, columns
-from hannan.domains import Domain
+from hannan.domains import Ball, Domain
 from hannan.losses import Loss, RankOne
 from hannan.record import Record
 from hannan.refusals import Array
@@ -112,12 +112,11 @@ def _spread_out(job: Callable[[int], None], parts: list[int], threads: int) -> N
 
 def _linear(learner: Convex, losses: Loss, seed: int, threads: int, marks: Any, own: Array, moves: Array) -> None:
     """All runs of a game of linear losses, some at a time in one call."""
-    from hannan.kernels import convex, streams
+    from hannan.kernels import convex, convex_ball, streams
 
     leader = Leader(learner.domain, learner.rules(), seed)
     states = np.tile(leader.state, (len(own), 1))
-    for run in range(len(own)):
-        states[run, convex.STREAM : convex.STREAM + 4].view(np.uint64)[:] = streams.words(seed, run)
+    states[:, convex.STREAM : convex.STREAM + 4].view(np.uint64)[:] = streams.words_of_runs(seed, len(own))
     sums = np.zeros((len(own), losses.d))
     part = -(-len(own) // threads)
 
@@ -126,9 +125,11 @@ def _linear(learner: Convex, losses: Loss, seed: int, threads: int, marks: Any, 
         for start, stop, here in _chunks(len(losses), marks, max(CHUNK, 80 * CHUNK // part)):
             room = np.zeros((runs.stop - first, len(here)))
             kept = np.zeros((len(room), stop - start if moves.shape[1] else 0, losses.d))
-            convex.linear_games(
-                leader.rules, leader.region, sums[runs], states[runs], losses.z[start:stop], here - start, room, kept
-            )
+            played = (sums[runs], states[runs], losses.z[start:stop], here - start, room, kept)
+            if isinstance(learner.domain, Ball):
+                convex_ball.ball_games(leader.rules, leader.region.center, leader.region.radius, *played)
+            else:
+                convex.linear_games(leader.rules, leader.region, *played)
             own[runs, np.searchsorted(marks, here)] = room
             if moves.shape[1]:
                 moves[runs, start:stop] = kept

@@ -33,6 +33,18 @@ def at(typingctx, pointer, offset):
 
 
 @intrinsic
+def aligned(typingctx, pointer):
+    """The next address that is a multiple of 64: vectors from there on do not cross a line of the cache."""
+
+    def codegen(context, builder, signature, args):
+        word = ir.IntType(64)
+        address = builder.add(builder.ptrtoint(args[0], word), ir.Constant(word, 63))
+        return builder.inttoptr(builder.and_(address, ir.Constant(word, -64)), args[0].type)
+
+    return pointer(pointer), codegen
+
+
+@intrinsic
 def words_at(typingctx, pointer):
     """The same address, as one of whole numbers."""
 

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from hannan.kernels.calling import at, data_of
-from hannan.kernels.compile import kernel, step
+from hannan.kernels.compile import aside, kernel, step
 from hannan.kernels.exponential import bits_of, float_of
 from hannan.kernels.streams import uniform
 
@@ -56,7 +56,7 @@ def _next(s0, s1, s2, s3):
     return x, s0, s1, s2, s3
 
 
-@kernel
+@aside
 def _rare(s, layer, u):
     """The rest of the ziggurat: the tail, or the wedge beside a layer; (accepted, draw)."""
     if layer == 0:
@@ -89,6 +89,12 @@ def fill(s, out, d):
     s[0], s[1], s[2], s[3] = float_of(s0), float_of(s1), float_of(s2), float_of(s3)
 
 
+@aside
+def _accepted(x, v, u, base):
+    """The exact test of the cubed normal, which one draw in fifty needs."""
+    return math.log(u) < 0.5 * x * x + base * (1.0 - v + math.log(v))
+
+
 @step
 def draw(code, s, out, d):
     """Normals into out[0..d-1] (out[d] is room): what to multiply them by for a standard draw of the noise.
@@ -106,7 +112,7 @@ def draw(code, s, out, d):
         v = 1.0 + slope * x
         v = v * v * v
         u = 1.0 - uniform(s, 0)
-        if v > 0.0 and (u < 1.0 - 0.0331 * x * x * x * x or math.log(u) < 0.5 * x * x + base * (1.0 - v + math.log(v))):
+        if v > 0.0 and (u < 1.0 - 0.0331 * x * x * x * x or _accepted(x, v, u, base)):
             return math.sqrt(2.0 * base * v)
         fill(s, at(out, d), 1)
 

@@ -45,16 +45,21 @@ def frame(region):
 
 @step
 def inner(a, b, d):
-    """<a, b> of vectors at two addresses; in partial sums, since a round waits for it."""
+    """<a, b> of vectors at two addresses, in four partial sums, since a round waits for it; `fold` adds them so too."""
     s0 = s1 = s2 = s3 = 0.0
-    for k in range(d // 4):
-        s0 += a[4 * k] * b[4 * k]
-        s1 += a[4 * k + 1] * b[4 * k + 1]
-        s2 += a[4 * k + 2] * b[4 * k + 2]
-        s3 += a[4 * k + 3] * b[4 * k + 3]
-    for j in range(d // 4 * 4, d):
-        s0, s1 = s1, s0 + a[j] * b[j]
-    return (s0 + s1) + (s2 + s3)
+    whole = d - (d & 3)
+    for k in range(0, whole, 4):
+        s0 += a[k] * b[k]
+        s1 += a[k + 1] * b[k + 1]
+        s2 += a[k + 2] * b[k + 2]
+        s3 += a[k + 3] * b[k + 3]
+    if d - whole > 0:
+        s0 += a[whole] * b[whole]
+    if d - whole > 1:
+        s1 += a[whole + 1] * b[whole + 1]
+    if d - whole > 2:
+        s2 += a[whole + 2] * b[whole + 2]
+    return (s0 + s2) + (s1 + s3)
 
 
 @step

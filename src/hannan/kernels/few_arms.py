@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hannan.kernels.calling import at, data_of
+from hannan.kernels.calling import aligned, at, data_of
 from hannan.kernels.compile import aside, kernel, step
 from hannan.kernels.drawing import last_positive
 from hannan.kernels.exponential import bits_of, exp, float_of, fused, softmax
@@ -74,8 +74,9 @@ def _alone(r, s, n, losses, strides, env, rounds, ends, columns, own, counts, mo
     """One run, what it carries from round to round in registers."""
     length, drawn = moves.shape[1], env.size > 0
     row, tally, seen, coins = data_of(losses), at(data_of(counts), r * n), data_of(moves), data_of(env)
-    room = np.zeros(3 * ROOM)
-    w, sums, inverses = data_of(room), at(data_of(room), np.int64(ROOM)), at(data_of(room), np.int64(2 * ROOM))
+    room = np.zeros(3 * ROOM + 8)
+    w = aligned(data_of(room))
+    sums, inverses = at(w, np.int64(ROOM)), at(w, np.int64(2 * ROOM))
     last, fresh, mass = _begin(s, w, sums, n)
     for j in range(n):
         inverses[j] = 1.0 / w[j]
@@ -126,21 +127,22 @@ def _side_by_side(first, states, size, n, losses, strides, env, rounds, ends, co
     exps are vectors."""
     per_run, per_round = strides[0], strides[1]
     drawn, length = env.size > 0, moves.shape[1]
-    room = np.zeros(2 * ROOM * TOGETHER)
+    room = np.zeros(2 * ROOM * TOGETHER + 8)
+    weights = aligned(data_of(room))
     scratch = np.ones(4 * TOGETHER)
     drawn_arms = np.zeros(TOGETHER, dtype=np.int64)
     arm, fresh, mass = data_of(drawn_arms), data_of(scratch), at(data_of(scratch), np.int64(TOGETHER))
     x, y = at(mass, np.int64(TOGETHER)), at(mass, np.int64(2 * TOGETHER))
     row, tally, seen, coins = data_of(losses), data_of(counts), data_of(moves), data_of(env)
     for g in range(TOGETHER):
-        w = at(data_of(room), 2 * ROOM * g)
+        w = at(weights, 2 * ROOM * g)
         s = at(data_of(states), (first + g) * size)
         arm[g], fresh[g], mass[g] = _begin(s, w, at(w, np.int64(ROOM)), n)
     k = 0
     for t in range(rounds):
         for g in range(TOGETHER):
             s = at(data_of(states), (first + g) * size)
-            w = at(data_of(room), 2 * ROOM * g)
+            w = at(weights, 2 * ROOM * g)
             sums = at(w, np.int64(ROOM))
             i = _pick(sums, n, arm[g], fresh[g], uniform(s, np.int64(STREAM)) * mass[g])
             if i >= n:
@@ -164,14 +166,14 @@ def _side_by_side(first, states, size, n, losses, strides, env, rounds, ends, co
                 seen[r * length + t] = i
         for g in range(TOGETHER):
             # Before the new weight is known: the others.
-            w = at(data_of(room), 2 * ROOM * g)
+            w = at(weights, 2 * ROOM * g)
             fresh[g] = _scan(at(w, np.int64(ROOM)), w, n, arm[g])
         softmax(y, x, np.int64(TOGETHER), 0.0, -1.0)
         for g in range(TOGETHER):
             mass[g] = fresh[g] + y[g]
             fresh[g] = y[g]
         for g in range(TOGETHER):
-            w = at(data_of(room), 2 * ROOM * g)
+            w = at(weights, 2 * ROOM * g)
             w[arm[g]] = y[g]
             if not (SMALLEST < mass[g] < LARGEST * n):
                 mass[g] = _anew(at(data_of(states), (first + g) * size), w, at(w, np.int64(ROOM)), n, arm[g])
@@ -181,7 +183,7 @@ def _side_by_side(first, states, size, n, losses, strides, env, rounds, ends, co
                 own[first + g, columns[k]] = states[(first + g) * size + OWN]
             k += 1
     for g in range(TOGETHER):
-        _end(at(data_of(states), (first + g) * size), at(data_of(room), 2 * ROOM * g), n, arm[g], mass[g], rounds)
+        _end(at(data_of(states), (first + g) * size), at(weights, 2 * ROOM * g), n, arm[g], mass[g], rounds)
 
 
 @kernel
