@@ -40,20 +40,28 @@ def _imported(source: str) -> set[str]:
 
 
 @functools.cache
+def _file(name: str) -> tuple[bytes, set[str]] | None:
+    """A kernel module's source and what it imports; None where there is no such module."""
+    try:
+        source = (_HERE / f"{name}.py").read_bytes()
+    except FileNotFoundError:
+        return None
+    return source, _imported(source.decode())
+
+
+@functools.cache
 def fingerprint(module: str) -> str:
     """Hash of a kernel module and of all kernel modules it imports, directly or not."""
-    seen: set[str] = set()
+    seen: dict[str, bytes] = {}
     todo = [module, "compile"]
     while todo:
         name = todo.pop()
-        path = _HERE / f"{name}.py"
-        if name in seen or not path.exists():
-            continue
-        seen.add(name)
-        todo.extend(_imported(path.read_text(encoding="utf-8")))
+        if name not in seen and (found := _file(name)) is not None:
+            seen[name] = found[0]
+            todo.extend(found[1])
     digest = hashlib.sha256()
     for name in sorted(seen):
-        digest.update(name.encode() + b"\0" + (_HERE / f"{name}.py").read_bytes() + b"\0")
+        digest.update(name.encode() + b"\0" + seen[name] + b"\0")
     return digest.hexdigest()[:16]
 
 
