@@ -14,9 +14,9 @@ import numpy as np
 from hannan.kernels.calling import at, data_of
 from hannan.kernels.compile import aside, kernel, step
 from hannan.kernels.exponential import bits_of, float_of
-from hannan.kernels.streams import uniform
+from hannan.kernels.streams import next_word, uniform
 
-_17, _45, _19, _23, _41, _255 = (np.uint64(k) for k in (17, 45, 19, 23, 41, 255))
+_255 = np.uint64(255)
 
 LAYERS = 256
 _EDGE = 3.6541528853610088  # where the tail begins
@@ -41,21 +41,6 @@ CERTAIN = (EDGES[1:] / EDGES[:-1] * 2.0**52).astype(np.int64)
 GAMMA, GAUSSIAN = 0, 1
 
 
-@step
-def _next(s0, s1, s2, s3):
-    """`streams.uniform` on words held in registers: (the random word, the four words after it)."""
-    x = s0 + s3
-    x = ((x << _23) | (x >> _41)) + s0
-    t = s1 << _17
-    s2 ^= s0
-    s3 ^= s1
-    s1 ^= s2
-    s0 ^= s3
-    s2 ^= t
-    s3 = (s3 << _45) | (s3 >> _19)
-    return x, s0, s1, s2, s3
-
-
 @aside
 def _rare(s, layer, u):
     """The rest of the ziggurat: the tail, or the wedge beside a layer; (accepted, draw)."""
@@ -76,7 +61,7 @@ def fill(s, out, d):
     s0, s1, s2, s3 = bits_of(s[0]), bits_of(s[1]), bits_of(s[2]), bits_of(s[3])
     j = 0
     while j < d:
-        word, s0, s1, s2, s3 = _next(s0, s1, s2, s3)
+        word, s0, s1, s2, s3 = next_word(s0, s1, s2, s3)
         layer, place = np.int64(word & _255), np.int64(word) >> 11
         out[j] = place * WIDTHS[layer]
         if abs(place) < CERTAIN[layer]:

@@ -59,8 +59,8 @@ def _hash(x: NDArray[np.uint32], constant: int, times: int) -> tuple[NDArray[np.
 
 
 @step
-def advance(s0, s1, s2, s3):
-    """(uniform, the four words after it)."""
+def next_word(s0, s1, s2, s3):
+    """(the random word, the four words after it)."""
     x = s0 + s3
     x = ((x << _23) | (x >> _41)) + s0
     t = s1 << _17
@@ -70,6 +70,13 @@ def advance(s0, s1, s2, s3):
     s0 ^= s3
     s2 ^= t
     s3 = (s3 << _45) | (s3 >> _19)
+    return x, s0, s1, s2, s3
+
+
+@step
+def advance(s0, s1, s2, s3):
+    """(uniform, the four words after it)."""
+    x, s0, s1, s2, s3 = next_word(s0, s1, s2, s3)
     return np.float64(np.int64(x >> _11)) * _STEP, s0, s1, s2, s3
 
 

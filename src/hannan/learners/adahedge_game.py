@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hannan import game
 from hannan.bounds import Bound
 from hannan.record import Record
 from hannan.running import feeds
-from hannan.running.checkpoints import Checkpoints, Positions
+from hannan.running.checkpoints import Checkpoints
 from hannan.running.experts import ExpertsRunner
 from hannan.running.feeds import Block
-from hannan.running.runners import Job
 from hannan.tuning import Schedule
 
 if TYPE_CHECKING:
@@ -38,30 +36,10 @@ class AdaHedgeRunner(ExpertsRunner):
         message = str(super().refuse(position, block, run))
         return ValueError(message.replace("[0, 1]", f"[{self.range[0]:g}, {self.range[1]:g}]"))
 
-    def _job(self, block: Block, ends: Positions, columns: Positions, moves: NDArray[np.int32], k: int) -> Job:
-        first, last = self.blocks[k]
-        row = first if self.kinds > 1 else 0
-        mean, best = self.curves["mean"][row], self.curves["best"][row]
-        if self.kinds == 1 and k > 0:
-            mean, best = np.empty_like(mean), np.empty_like(best)
+    def _kernel(self) -> Any:
+        from hannan.kernels import adahedge
 
-        def job() -> None:
-            from hannan.kernels import adahedge
-
-            n, losses, start = self.feed.n, block.losses, 0
-            if self.feed.drawn:
-                losses = self._toss(block, first)
-            elif self.feed.per_run:
-                start = first * block.rounds * n
-            status = adahedge.game(
-                self.states[k], n, 0, losses, start, self.streams[first:last].reshape(-1), self.totals_of[k],
-                block.rounds, ends, columns, self.curves["own"][first:last], mean, best,
-                self.counts[first:last], moves[first:last], False,
-            )  # fmt: skip
-            if status >= 0:
-                raise self.refuse(int(status), block, first if self.feed.per_run else None)
-
-        return job
+        return adahedge.game
 
 
 @dataclass(frozen=True)

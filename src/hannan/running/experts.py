@@ -47,14 +47,12 @@ class ExpertsRunner(Runner):
             mean, best = np.empty_like(mean), np.empty_like(best)
 
         def job() -> None:
-            from hannan.kernels import experts_game
-
             n, losses, start = self.feed.n, block.losses, 0
             if self.feed.drawn:
                 losses = self._toss(block, first)
             elif self.feed.per_run:
                 start = first * block.rounds * n
-            status = experts_game.loop(self.program.path)(
+            status = self._kernel()(
                 self.states[k], n, self.pointer, losses, start, self.streams[first:last].reshape(-1),
                 self.totals_of[k], block.rounds, ends, columns, self.curves["own"][first:last], mean, best,
                 self.counts[first:last], moves[first:last], self.fictitious,
@@ -65,6 +63,11 @@ class ExpertsRunner(Runner):
                 raise self.failed(-2 - int(status))
 
         return job
+
+    def _kernel(self) -> Any:
+        from hannan.kernels import experts_game
+
+        return experts_game.loop(self.program.path)
 
     def _toss(self, block: Block, run: int) -> Array:
         from hannan.kernels.survey import toss
