@@ -1,6 +1,8 @@
 """The compiled pieces against slow oracles: exp, streams, draws, weights, estimators."""
 
 import math
+import re
+from pathlib import Path
 
 import mpmath
 import naive_games as naive
@@ -220,6 +222,16 @@ def test_a_bad_loss_changes_nothing():
     before = state.copy()
     assert steps.experts_observe(state, 0, np.array([0.5, 0.5, math.nan]), np.empty(0), True) == 2
     assert (state.view(np.uint64) == before.view(np.uint64)).all()
+
+
+def test_no_kernel_frees_what_it_points_to():
+    """An array of a kernel's own is freed after the last line that names it: where it is pointed to, `alive` ends it."""
+    for path in Path(compiling.__file__).parent.glob("*.py"):
+        for body in re.split(r"\n(?=@|def )", path.read_text(encoding="utf-8")):
+            pointed = set(re.findall(r"data_of\((\w+)\)", body))
+            for line in re.findall(r"^ +(.*) = .*np\.(?:zeros|empty|ones)\(", body, re.MULTILINE):
+                own = pointed & set(re.findall(r"\w+", line))
+                assert all(f"alive({name})" in body for name in own), f"{path.name}: {own}"
 
 
 def test_the_cache_key_follows_imports():

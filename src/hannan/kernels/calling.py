@@ -1,7 +1,8 @@
 """Raw pointers: no reference counts, no negative indices, and smoothings called by address.
 
 A step gets a pointer to the state of its run and indexes it like an array; what a round costs is set by that.
-The caller keeps the arrays alive.
+The caller keeps the arrays alive: numba frees an array of a kernel's own after the last line that names it, whatever
+still points there, so such a kernel ends with `alive(array)`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,16 @@ def data_of(typingctx, array):
         return cgutils.create_struct_proxy(signature.args[0])(context, builder, value=args[0]).data
 
     return types.CPointer(array.dtype)(array), codegen
+
+
+@intrinsic
+def alive(typingctx, array):
+    """Nothing; but the array is in use until here."""
+
+    def codegen(context, builder, signature, args):
+        return context.get_dummy_value()
+
+    return types.void(array), codegen
 
 
 @intrinsic

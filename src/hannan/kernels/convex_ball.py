@@ -14,7 +14,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from hannan.kernels.calling import aligned, at, data_of
+from hannan.kernels.calling import aligned, alive, at, data_of
 from hannan.kernels.compile import kernel, step
 from hannan.kernels.convex import HEADER, OWN_LOSS, ROUND, SCALE, SPREAD, STREAM
 from hannan.kernels.convex_noise import draw
@@ -61,6 +61,7 @@ def ball_games(rules, center, radius, sums, states, rows, marks, out, moves):
         _copy(at(data_of(sums), run * d), q, d)
         _copy(at(s, np.int64(HEADER)), x, d)
         _copy(at(s, HEADER + d), normals, d)
+    alive(room)
 
 
 @step

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from hannan.kernels.calling import at, data_of
+from hannan.kernels.calling import alive, at, data_of
 from hannan.kernels.compile import aside, kernel, step
 from hannan.kernels.exponential import bits_of, float_of
 from hannan.kernels.streams import next_word, uniform
@@ -115,3 +115,4 @@ def draws(code, s, out):
     for i in range(out.shape[0]):
         spread = draw(code, data_of(s), data_of(row), out.shape[1])
         out[i] = spread * row[:-1]
+    alive(row)

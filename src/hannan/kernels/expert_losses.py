@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hannan.kernels.calling import at, data_of
+from hannan.kernels.calling import alive, at, data_of
 from hannan.kernels.compile import aside, kernel, step
 
 #: Actions of a pair of rounds that fit into a byte.
@@ -118,3 +118,6 @@ def expert_losses(losses, first, stride, advice, n, actions, mixed, rounds, sums
     if t < rounds:
         for i in range(n):
             total[i] += _loss(x, first + stride * t, e, t * span, i, actions, mixed)
+    alive(tables)
+    alive(both)
+    alive(after)

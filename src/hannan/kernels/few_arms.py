@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hannan.kernels.calling import aligned, at, data_of
+from hannan.kernels.calling import aligned, alive, at, data_of
 from hannan.kernels.compile import aside, kernel, step
 from hannan.kernels.drawing import last_positive
 from hannan.kernels.exponential import bits_of, exp, float_of, fused, softmax
@@ -119,6 +119,7 @@ def _alone(r, s, n, losses, strides, env, rounds, ends, columns, own, counts, mo
     _end(s, w, n, last, mass, rounds)
     s[OWN] = paid
     s[STREAM], s[STREAM + 1], s[STREAM + 2], s[STREAM + 3] = float_of(s0), float_of(s1), float_of(s2), float_of(s3)
+    alive(room)
 
 
 @step
@@ -184,6 +185,9 @@ def _side_by_side(first, states, size, n, losses, strides, env, rounds, ends, co
             k += 1
     for g in range(TOGETHER):
         _end(at(data_of(states), (first + g) * size), at(weights, 2 * ROOM * g), n, arm[g], mass[g], rounds)
+    alive(room)
+    alive(scratch)
+    alive(drawn_arms)
 
 
 @kernel
