@@ -225,7 +225,7 @@ def test_a_bad_loss_changes_nothing():
 
 
 def test_no_kernel_frees_what_it_points_to():
-    """An array of a kernel's own is freed after the last line that names it: where it is pointed to, `alive` ends it."""
+    """An array of a kernel's own is freed after the last line that names it: `alive` must be that line."""
     for path in Path(compiling.__file__).parent.glob("*.py"):
         for body in re.split(r"\n(?=@|def )", path.read_text(encoding="utf-8")):
             pointed = set(re.findall(r"data_of\((\w+)\)", body))
