@@ -99,6 +99,22 @@ def test_a_softmax_bandit_is_the_same_alone_side_by_side_and_stepped(n, scale):
     np.testing.assert_array_equal(alone.regret[0], many.regret[0])
 
 
+@pytest.mark.parametrize("n", [2, 10, 64])
+def test_side_by_side_on_threads_shares_nothing(n):
+    learner, losses = Bandit(n, Entropy(), Fixed(20.0)), losses_of(20_000, n)
+    one, two = (play(learner, losses, runs=32, threads=threads) for threads in (1, 2))
+    np.testing.assert_array_equal(one.counts, two.counts)
+    np.testing.assert_array_equal(one.regret, two.regret)
+
+
+def test_many_experts_are_followed_to_the_end():
+    """Three million experts: what is kept of them is given back to the system the moment it is freed."""
+    rng, n = np.random.default_rng(0), 3_000_000
+    advice, losses = rng.integers(0, 4, (6, n), dtype=np.uint8), rng.random((6, 4))
+    record = play(ExpertBandit(4, n, Entropy(), Fixed(100.0)), losses, advice=advice)
+    assert record.best_loss == pytest.approx(losses[np.arange(6)[:, None], advice].sum(axis=0).min(), abs=1e-12)
+
+
 @pytest.mark.parametrize("learner", EXPERTS, ids=repr)
 def test_an_experts_player_is_run_0(learner):
     rounds = 300 if not isinstance(learner.smoothing, Entropy | Tsallis) else ROUNDS

@@ -46,7 +46,7 @@ def ball_games(rules, center, radius, sums, states, rows, marks, out, moves):
                 normals[d] = 0.0
             square = _perturbed(total, q, scale * spread, normals, d)
             row = at(data_of(rows), t * d)
-            if t + 1 == rounds:
+            if t * d + d + (-d & 3) > rounds * d:
                 # Fours read past their row: past the last one there is nothing.
                 _copy(edge, row, d)
                 row = edge
