@@ -371,7 +371,7 @@ def test_rounding_is_let_through():
     [
         (lambda: Convex("ball", 1.0), "domain must be"),
         (lambda: Convex(Ball(2), 0.0), "lipschitz must be a finite number > 0"),
-        (lambda: Convex(Ball(2), 1.0), "loss_bound must be given for SelfConfident"),
+        (lambda: Convex(Ball(2), 1.0), "loss_bound, the largest loss on the domain, must be given for SelfConfident"),
         (lambda: Convex(Ball(2), 1.0, "gamma"), "noise must be"),
         (lambda: Convex(Ball(2), 1.0, tuning="best"), "tuning must be"),
         (lambda: Convex(Ball(2), 1.0, loss_bound=-1.0), "loss_bound must be"),

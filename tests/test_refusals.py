@@ -180,3 +180,11 @@ def test_the_checks_themselves() -> None:
     refused(lambda: refusals.between(0.0, 0.0, 1.0, "x", "(]"), "x must be in (0, 1]; got 0.0")
     assert refusals.count(3.0, "k", least=2) == 3
     refused(lambda: refusals.count(1, "k", least=2), "k must be a whole number >= 2; got 1")
+
+
+def test_a_class_is_no_learner_and_a_huge_number_no_loss() -> None:
+    with pytest.raises(ValueError, match="built, not its class; got Bandit"):
+        hn.play(hn.Bandit, np.zeros((3, 2)))
+    player = hn.AdaHedge(3).start(0)
+    with pytest.raises(ValueError, match="losses must be finite; got a whole number beyond the floats"):
+        player.observe(player.act(), [10**400, 0, 0])

@@ -188,3 +188,15 @@ def test_a_stated_hazard_gives_a_rate() -> None:
     assert (claim.rate, claim.level, claim.exact) == (0.25, 0.25, False)
     with pytest.raises(ValueError, match="Logistic must state its hazard"):
         hn.FTPL(Logistic(), 4.0).stability(3)
+
+
+@pytest.mark.parametrize("build", [hn.Experts, hn.Bandit])
+def test_without_a_hazard_a_player_plays_and_says_what_it_cannot_promise(build: Any) -> None:
+    player = build(3, Logistic(), hn.Fixed(5.0)).start(0)
+    move = player.act()
+    player.observe(move, [0.3, 0.1, 0.9] if build is hn.Experts else 0.3)
+    certificate = player.certificate()
+    assert certificate.bound is None
+    assert certificate.claimed_rate is None
+    assert "must state its hazard" in certificate.withheld
+    assert "no claim" in str(certificate)

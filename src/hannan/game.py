@@ -62,6 +62,8 @@ def play(
     threads = _threads(threads)
     if keep not in ("checkpoints", "all"):
         raise ValueError(f'keep must be "checkpoints" or "all"; got {keep!r}')
+    if isinstance(learner, type):
+        raise ValueError(f"learner must be a learner, built, not its class; got {learner.__name__}")
     if hasattr(learner, "play"):
         # A learner whose losses are no table (functions on a convex set) plays its own games.
         record: Record = learner.play(losses, runs=runs, seed=seed, threads=threads, keep=keep)

@@ -190,6 +190,9 @@ class BanditPlayer(Player):
             raise self._bad_loss(loss) if status == 1 else self._failed()
         del open_[move[1]]
 
+    def _late(self) -> str:
+        return f"{super()._late()}; delayed_ftrl({self._n}) has one"
+
     def _act_awake(self, awake: Any) -> Move:
         """Draw among the arms awake; the ticket carries who they were."""
         raise ValueError(

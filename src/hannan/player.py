@@ -151,8 +151,15 @@ class Player:
     def _claim(self, gamma: float) -> float | None:
         """The rate that the bounds rely on, at the first and smallest scale; None where there is none."""
         learner = self.learner
-        rate = stability(learner.smoothing, learner.schedule().scale(1, 0.0), self._n, gamma, 0.0).rate
+        try:
+            rate = stability(learner.smoothing, learner.schedule().scale(1, 0.0), self._n, gamma, 0.0).rate
+        except ValueError:
+            return None  # a law of one's own that states no hazard
         return rate if math.isfinite(rate) else None
+
+    def _late(self) -> str:
+        """Why there is no bound after late feedback."""
+        return "a move was open while another was drawn, and no delay bound applies"
 
     def _identity(self, least: float) -> dict[str, float]:
         """The terms of the master identity; none where a potential is infinite (a law without a mean)."""
@@ -172,7 +179,7 @@ class Player:
         if self._forgotten:
             return None, f"{self._forgotten} moves were forgotten, perhaps for what they were"
         if self._largest_delay:
-            return None, "a move was open while another was drawn, and no delay bound applies"
+            return None, self._late()
         try:
             return self.learner.bound(self._settled, best), ""
         except ValueError as reason:

@@ -96,7 +96,10 @@ def _as_array(values: Any, name: str) -> Array:
         raise ValueError(f"{name} must be a rectangular array of numbers; got rows of different lengths") from None
     if raw.dtype.kind not in "fiub" or (raw.dtype.kind == "b" and raw.size):
         if raw.dtype.kind == "O" and raw.size and all(_is_number(x) for x in raw.flat):
-            return raw.astype(np.float64)
+            try:
+                return raw.astype(np.float64)
+            except OverflowError:
+                raise ValueError(f"{name} must be finite; got a whole number beyond the floats") from None
         if raw.size:
             raise ValueError(f"{name} must be real numbers; got {raw.dtype.name} values such as {raw.flat[0]!r}")
     return raw.astype(np.float64)

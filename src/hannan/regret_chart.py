@@ -38,4 +38,6 @@ def regret_chart(record: Record, log: bool = False, level: float = 0.95) -> Any:
         rule = alt.Chart(alt.Data(values=[{"bound": float(values[0])}])).mark_rule(strokeDash=[6, 3], color="gray")
         layers.append(rule.encode(y=alt.Y("bound:Q", scale=scale)))
     runs = f"mean of {record.runs} runs, {level:.0%} t interval" if record.runs > 1 else "one run"
-    return alt.layer(*layers).properties(title=alt.Title(record.learner, subtitle=f"{runs}; dashed: bound"))
+    return alt.layer(*layers).properties(
+        title=alt.Title(record.learner, subtitle=f"{runs}; dashed: bound, before the best loss is known")
+    )

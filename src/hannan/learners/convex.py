@@ -176,7 +176,10 @@ class Convex:
     def _stated(self) -> float:
         """The loss bound, where a tuning cannot do without."""
         if self.loss_bound is None:
-            raise ValueError(f"loss_bound must be given for {self.tuning!r}; got None")
+            raise ValueError(
+                f"loss_bound, the largest loss on the domain, must be given for {self.tuning!r}, which follows the own "
+                "loss; got None"
+            )
         return self.loss_bound
 
     def privacy_ridge(self) -> float:
@@ -215,7 +218,8 @@ class Convex:
             if (low < -SLACK * self.loss_bound).any():
                 worst = int(np.argmin(low))
                 raise ValueError(
-                    "losses must be non-negative on the domain, since a loss-only bound is claimed; "
+                    "losses must be non-negative on the domain, since a loss-only bound is claimed (shift the domain "
+                    "or the losses); "
                     f"got {float(np.min(low)):g} at index {worst}"
                 )
             _largest("losses", high, self.loss_bound, "loss_bound")

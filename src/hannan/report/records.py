@@ -31,7 +31,10 @@ def regret_picture(record: Record, title: str, points: int = 60) -> Picture:
         layers.append(Layer("rule", ({"y": bound[0]["bound"], "label": f"bound {bound[0]['bound']:.0f}"},)))
     runs = f"mean of {record.runs} runs" if record.runs > 1 else "one run"
     end = f"The regret after {record.rounds} rounds is {mean[-1]:.4g} ({runs})"
-    alt = (
-        f"{end}; the bound is {record.bound.value:.4g}." if record.bound is not None else f"{end}; no bound is proved."
-    )
+    alt = f"{end}; no bound is proved."
+    if record.bound is not None:
+        alt = f"{end}; the bound is {record.bound.value:.4g}."
+        if len(values) > 1 and values[-1] > 1.001 * record.bound.value:
+            # The curve cannot know the best loss of each t.
+            alt = f"{end}; the bound is {record.bound.value:.4g}, dashed before the best loss is known."
     return Picture(title, "round", "regret", tuple(layers), alt=alt, height=320)
