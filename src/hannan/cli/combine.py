@@ -27,6 +27,10 @@ Examples:
 """
 
 
+#: Forecasts without a target that are shown, the last ones.
+SHOWN = 5
+
+
 @click.command(epilog=EPILOG)
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--target", required=True, metavar="COLUMN", help="What is forecast. A row may leave it empty.")
@@ -77,11 +81,12 @@ def command(
         )
         outbox = None if out is None else stack.enter_context(Outbox(out))
         sheets = None if outbox is None else stack.enter_context(Sheets(outbox, names, time is not None))
-        summary = _answer(combiner, _parts(table, goal, live), sheets, live, as_json)
+        waiting: dict[str, float] = {}
+        summary = _answer(combiner, _parts(table, goal, live), sheets, live, as_json, waiting)
         if sheets is not None:
             sheets.__exit__()
         drawn = outbox is not None and finish(outbox, summary)
-    _tell(summary, out, drawn, live, as_json)
+    _tell(summary, waiting, out, drawn, live, as_json)
 
 
 def _parts(table: Any, goal: int, live: bool) -> Iterator[tuple[Any, Any, list[str], int]]:
@@ -93,7 +98,12 @@ def _parts(table: Any, goal: int, live: bool) -> Iterator[tuple[Any, Any, list[s
         yield np.delete(chunk.numbers, goal, axis=1), chunk.numbers[:, goal], times, chunk.first
 
 
-def _answer(combiner: Combiner, parts: Any, sheets: Any, live: bool, as_json: bool) -> Summary:
+def _answer(
+    combiner: Combiner, parts: Any, sheets: Any, live: bool, as_json: bool, waiting: dict[str, float]
+) -> Summary:
+    """Answer every row; `waiting` is left with the last forecasts whose target has not come, by time or by row."""
+    import numpy as np
+
     from hannan.data.oracle import best_combination
     from hannan.data.summary import summarise
     from hannan.data.writing import Spool
@@ -108,6 +118,11 @@ def _answer(combiner: Combiner, parts: Any, sheets: Any, live: bool, as_json: bo
             goals.add(targets[:, None])
             if sheets is not None:
                 sheets.write(answers.rows, answers.times, answers.forecast, answers.played, answers.weights)
+            for t in np.flatnonzero(np.isnan(targets))[-SHOWN:]:
+                waiting[_named(answers, int(t))] = float(answers.forecast[t])
+            if waiting and answers.times:
+                for t in np.flatnonzero(~np.isnan(targets)):
+                    waiting.pop(answers.times[t], None)
             if live:
                 _print(combiner, answers, as_json, head)
                 head = False
@@ -137,12 +152,23 @@ def _print(combiner: Combiner, answers: Answers, as_json: bool, head: bool) -> N
     sys.stdout.flush()
 
 
-def _tell(summary: Summary, out: Path | None, drawn: bool, live: bool, as_json: bool) -> None:
+def _named(answers: Answers, t: int) -> str:
+    return str(answers.times[t]) if answers.times else f"row {answers.rows[t]}"
+
+
+def _tell(
+    summary: Summary, waiting: dict[str, float], out: Path | None, drawn: bool, live: bool, as_json: bool
+) -> None:
+    last = dict(list(waiting.items())[-SHOWN:])
     if as_json:
-        told = {**summary.as_dict(), "out": None if out is None else str(out)}
+        told = {**summary.as_dict(), "forecasts": last, "out": None if out is None else str(out)}
         click.echo(json.dumps({"summary": told}, ensure_ascii=False) if live else json.dumps(told, indent=1))
         return
     click.echo(str(summary), err=live)
+    if last and not live:
+        click.echo("\nforecasts that wait for their target")
+        for name, forecast in last.items():
+            click.echo(f"{name:<16}  {forecast:.6g}")
     if out is None:
         if not live:
             click.echo("\nadd --out DIR for the forecasts, the weights and the page")
