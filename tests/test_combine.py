@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from hannan.data.combining import Combiner
 from hannan.data.oracle import best_combination
 from hannan.data.point_losses import Absolute, Log, Pinball, Squared, losses_of, point_loss
 from hannan.data.reading import BadTable
+from hannan.data.summary import summarise
 from hannan.kernels.state import HEADER
 
 LOSSES = ["absolute", "squared", "pinball:0.9", "log"]
@@ -499,7 +501,12 @@ def test_parquet_is_the_same_table(tmp_path):
         ("y\n1\n", [], "columns of forecasts besides"),
         ("a,y\n1,x\n", [], "row 1, column 'y'"),
         ('a,y\n1,2\n1,"3', [], "not closed"),
-        ("a,y\n1,2\n,3\n", [], "row 2: at least one expert"),
+        ("a,y\n1,2\n,3\n", [], "row 2: at least one expert must have a forecast; all are asleep. Remove the row, or"),
+        (
+            "t,a,y\n1,1,2\n2,,3\n",
+            ["--time", "t"],
+            "row 2: at least one expert must have a forecast; all are asleep. Remove",
+        ),
         ("a,y\n1,2\n", ["--range", "0:0.5"], "stated range 0:0.5; got 1"),
         ("a,y\n1,2\n", ["--range", "1"], "a range must be LOW:HIGH"),
         ("a,y\n1,2\n", ["--loss", "huber"], "loss must be absolute"),
@@ -593,7 +600,7 @@ def test_standard_input_is_answered_row_by_row():
 
         say("t,a,b,y")
         say("1,1,3,")
-        assert process.stdout.readline() == "time,forecast,played,a,b\n"
+        assert process.stdout.readline() == "t,forecast,played,a,b\n"
         first = process.stdout.readline().split(",")
         assert (first[0], float(first[1])) == ("1", 2.0)
         say("1,,,1")
@@ -612,6 +619,89 @@ def test_json_of_a_stream_is_json_lines(tmp_path):
     lines = [json.loads(line) for line in result.stdout.splitlines()]
     assert [line["forecast"] for line in lines[:2]] == pytest.approx([2.0, 1.4])
     assert lines[2]["summary"]["rows"] == {"answered": 2, "settled": 1, "waiting": 1, "late": 0}
+    assert lines[2]["summary"]["forecasts"] == [{"row": 2, "time": None, "forecast": pytest.approx(1.4)}]
+    timed = CliRunner().invoke(command, ["-", "--target", "y", "--time", "t", "--json"], input="t,a,y\n7,1,\n")
+    lines = [json.loads(line) for line in timed.stdout.splitlines()]
+    assert lines[0]["time"] == "7"
+    assert lines[1]["summary"]["forecasts"] == [{"row": 1, "time": "7", "forecast": 1.0}]
+
+
+DAYS = """day,anna,ben,naive,demand
+2024-05-01,102,98,100,101
+2024-05-02,104,99,101,105
+2024-05-03,103,,105,104
+2024-05-04,108,101,104,107
+2024-05-05,106,100,107,
+"""
+
+
+def test_the_forecast_that_is_asked_for_is_shown(tmp_path):
+    """The table of the README: on the terminal, in the summary, on the page, under the user's own name of the times."""
+    (tmp_path / "f.csv").write_text(DAYS)
+    arguments = [str(tmp_path / "f.csv"), "--target", "demand", "--time", "day", "--out", str(tmp_path / "out")]
+    shown = CliRunner().invoke(command, arguments, catch_exceptions=False).stdout
+    assert "\nforecast          106.05  for 2024-05-05 (row 5)\n" in shown
+    assert shown.count("forecast  ") == 1
+    rows = (tmp_path / "out" / "combined.csv").read_text().splitlines()
+    assert rows[0] == "day,forecast,played"
+    assert (tmp_path / "out" / "weights.csv").read_text().startswith("day,anna,ben,naive\n")
+    told = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert told["forecasts"] == [{"row": 5, "time": "2024-05-05", "forecast": float(rows[5].split(",")[1])}]
+    assert not [name for name in told["certificate"] if name != name.strip()]
+    if (tmp_path / "out" / "report.html").exists():
+        page = (tmp_path / "out" / "report.html").read_text()
+        assert "<b>106.05</b><span>forecast for 2024-05-05 (row 5)</span>" in page
+        part = page[page.index("Rows that wait for their target.") :]
+        cells = re.findall(r"<td[^>]*><span>([^<]*)</span></td>", part[: part.index("</table>")])
+        assert cells == ["5", "2024-05-05", "106.05"]
+        assert "1.64092 a row: what an expert drawn from p costs" in page
+    # From Python, the same files.
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.read_csv(tmp_path / "f.csv")
+    hn.combine(frame, "demand", time="day").save(tmp_path / "saved")
+    for name in ("combined.csv", "weights.csv", "summary.json"):
+        assert (tmp_path / "saved" / name).read_text() == (tmp_path / "out" / name).read_text()
+    hn.combine(frame.dropna(subset="demand"), "demand", time="day").save(tmp_path / "none")
+    assert json.loads((tmp_path / "none" / "summary.json").read_text())["forecasts"] == []
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_the_last_forecasts_are_told(timed):
+    forecasts, targets = table(300)
+    targets[150:] = np.nan
+    times = [str(t) for t in range(300)]
+    combiner = Combiner(list("abcd"), Absolute(), hn.AdaHedge(4), time="t" if timed else None)
+    told = [
+        combiner.answer(forecasts[t : t + 7], targets[t : t + 7], times[t : t + 7], t + 1) for t in range(0, 300, 7)
+    ]
+    mixed = np.concatenate([part.forecast for part in told])
+    last = combiner.forecasts()
+    assert [one.row for one in last] == list(range(201, 301))
+    assert [one.forecast for one in last] == mixed[200:].tolist()
+    assert [one.time for one in last] == (times[200:] if timed else [None] * 100)
+    summary = summarise(combiner, best_combination(combiner.loss, forecasts, targets))
+    shown = [text for name, text in summary.rows() if name == "forecast"]
+    assert [text.split("row ")[1].rstrip(")") for text in shown] == ["296", "297", "298", "299", "300"]
+    assert "150 wait for their target" in str(summary)
+    if timed:
+        # A target that comes takes its row off the list, and an older one moves up.
+        empty = np.full((1, 4), np.nan)
+        assert len(combiner.answer(empty, np.array([0.5]), ["299"], 301)) == 0
+        assert [one.row for one in combiner.forecasts()] == list(range(200, 300))
+
+
+def test_a_name_of_the_times_that_another_column_has(tmp_path):
+    (tmp_path / "f.csv").write_text("played,a,y\n1,1,2\n")
+    arguments = [str(tmp_path / "f.csv"), "--target", "y", "--time", "played", "--out", str(tmp_path / "out")]
+    CliRunner().invoke(command, arguments, catch_exceptions=False)
+    assert (tmp_path / "out" / "combined.csv").read_text().startswith("time,forecast,played\n")
+
+
+def test_a_summary_without_a_row_that_waits_is_as_before(tmp_path):
+    (tmp_path / "f.csv").write_text("a,y\n1,2\n")
+    shown = CliRunner().invoke(command, [str(tmp_path / "f.csv"), "--target", "y"], catch_exceptions=False).stdout
+    assert "forecast  " not in shown
+    assert "wait" not in shown
 
 
 def test_text_of_the_user_is_no_markup(tmp_path):

@@ -27,10 +27,6 @@ Examples:
 """
 
 
-#: Forecasts without a target that are shown, the last ones.
-SHOWN = 5
-
-
 @click.command(epilog=EPILOG)
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--target", required=True, metavar="COLUMN", help="What is forecast. A row may leave it empty.")
@@ -51,7 +47,8 @@ def command(
     """Combine the forecasts in the columns of a CSV or Parquet FILE (- for standard input, row by row).
 
     Every row is answered from the rows before it. An expert without a number sleeps. With - each answer is
-    printed at once, and the summary goes to standard error.
+    printed at once, a line of CSV, and the summary goes to standard error; with --json the lines are JSON (JSON
+    Lines), and the summary is the last line of standard output.
     """
     from hannan.data.combine import Sheets, finish
     from hannan.data.combining import Combiner
@@ -80,13 +77,12 @@ def command(
             names, cost, for_forecasts(learner, len(names), cost, loss_range, None), seed, time, table.source
         )
         outbox = None if out is None else stack.enter_context(Outbox(out))
-        sheets = None if outbox is None else stack.enter_context(Sheets(outbox, names, time is not None))
-        waiting: dict[str, float] = {}
-        summary = _answer(combiner, _parts(table, goal, live), sheets, live, as_json, waiting)
+        sheets = None if outbox is None else stack.enter_context(Sheets(outbox, names, time))
+        summary = _answer(combiner, _parts(table, goal, live), sheets, time, live, as_json)
         if sheets is not None:
             sheets.__exit__()
         drawn = outbox is not None and finish(outbox, summary)
-    _tell(summary, waiting, out, drawn, live, as_json)
+    _tell(summary, out, drawn, live, as_json)
 
 
 def _parts(table: Any, goal: int, live: bool) -> Iterator[tuple[Any, Any, list[str], int]]:
@@ -98,12 +94,7 @@ def _parts(table: Any, goal: int, live: bool) -> Iterator[tuple[Any, Any, list[s
         yield np.delete(chunk.numbers, goal, axis=1), chunk.numbers[:, goal], times, chunk.first
 
 
-def _answer(
-    combiner: Combiner, parts: Any, sheets: Any, live: bool, as_json: bool, waiting: dict[str, float]
-) -> Summary:
-    """Answer every row; `waiting` is left with the last forecasts whose target has not come, by time or by row."""
-    import numpy as np
-
+def _answer(combiner: Combiner, parts: Any, sheets: Any, time: str | None, live: bool, as_json: bool) -> Summary:
     from hannan.data.oracle import best_combination
     from hannan.data.summary import summarise
     from hannan.data.writing import Spool
@@ -118,13 +109,8 @@ def _answer(
             goals.add(targets[:, None])
             if sheets is not None:
                 sheets.write(answers.rows, answers.times, answers.forecast, answers.played, answers.weights)
-            for t in np.flatnonzero(np.isnan(targets))[-SHOWN:]:
-                waiting[_named(answers, int(t))] = float(answers.forecast[t])
-            if waiting and answers.times:
-                for t in np.flatnonzero(~np.isnan(targets)):
-                    waiting.pop(answers.times[t], None)
             if live:
-                _print(combiner, answers, as_json, head)
+                _print(combiner, answers, time, as_json, head)
                 head = False
         targets = combiner.rejoin(goals.array()[:, 0])
         return summarise(combiner, best_combination(combiner.loss, kept.array(), targets))
@@ -133,13 +119,15 @@ def _answer(
         goals.close()
 
 
-def _print(combiner: Combiner, answers: Answers, as_json: bool, head: bool) -> None:
+def _print(combiner: Combiner, answers: Answers, time: str | None, as_json: bool, head: bool) -> None:
     """One line for each answer, at once."""
+    from hannan.data.combine import key_of
     from hannan.data.writing import line
 
-    key = "time" if answers.times else "row"
+    # The names of the JSON are ours, whatever the table calls its times.
+    key = "row" if time is None else "time"
     if head:
-        click.echo(line([key, "forecast", "played", *combiner.names]), nl=False)
+        click.echo(line([key_of(time, combiner.names), "forecast", "played", *combiner.names]), nl=False)
     for t in range(len(answers)):
         at = answers.times[t] if answers.times else int(answers.rows[t])
         played, weights = combiner.names[answers.played[t]], answers.weights[t].tolist()
@@ -152,23 +140,12 @@ def _print(combiner: Combiner, answers: Answers, as_json: bool, head: bool) -> N
     sys.stdout.flush()
 
 
-def _named(answers: Answers, t: int) -> str:
-    return str(answers.times[t]) if answers.times else f"row {answers.rows[t]}"
-
-
-def _tell(
-    summary: Summary, waiting: dict[str, float], out: Path | None, drawn: bool, live: bool, as_json: bool
-) -> None:
-    last = dict(list(waiting.items())[-SHOWN:])
+def _tell(summary: Summary, out: Path | None, drawn: bool, live: bool, as_json: bool) -> None:
     if as_json:
-        told = {**summary.as_dict(), "forecasts": last, "out": None if out is None else str(out)}
+        told = {**summary.as_dict(), "out": None if out is None else str(out)}
         click.echo(json.dumps({"summary": told}, ensure_ascii=False) if live else json.dumps(told, indent=1))
         return
     click.echo(str(summary), err=live)
-    if last and not live:
-        click.echo("\nforecasts that wait for their target")
-        for name, forecast in last.items():
-            click.echo(f"{name:<16}  {forecast:.6g}")
     if out is None:
         if not live:
             click.echo("\nadd --out DIR for the forecasts, the weights and the page")

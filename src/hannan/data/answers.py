@@ -24,6 +24,20 @@ class Answers:
         return len(self.forecast)
 
 
+@dataclass(frozen=True)
+class Forecast:
+    """A row that waits for its target: its number, counted from 1, its time as read, and its forecast."""
+
+    row: int
+    time: str | None
+    forecast: float
+
+    @property
+    def name(self) -> str:
+        """Which row it is."""
+        return f"row {self.row}" if self.time is None else f"{self.time} (row {self.row})"
+
+
 @dataclass
 class Work:
     """Room for the answers to some rows, and for the losses (experts,) of the row that is looked at."""

@@ -42,6 +42,8 @@ class Combined:
     played: NDArray[np.int64] = field(hash=False, repr=False)
     weights: Array = field(hash=False, repr=False)
     _close: Callable[[], Summary] = field(hash=False, repr=False, compare=False)
+    #: The column of times.
+    time: str | None = None
 
     @cached_property
     def summary(self) -> Summary:
@@ -74,18 +76,29 @@ class Combined:
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """combined.csv, weights.csv, summary.json and (with the extra [report]) report.html, all or nothing."""
         with Outbox(folder) as out:
-            with Sheets(out, self.experts, bool(self.times)) as sheets:
+            with Sheets(out, self.experts, self.time) as sheets:
                 sheets.write(self.rows + 1, self.times, self.forecast, self.played, self.weights)
             finish(out, self.summary)
         return Path(folder)
 
 
+def key_of(time: str | None, experts: Sequence[str]) -> str:
+    """The name of the first column: the user's own for the times, unless another column has it.
+
+    >>> key_of("day", ["a"]), key_of("forecast", ["a"]), key_of(None, ["a"])
+    ('day', 'time', 'row')
+    """
+    if time is None:
+        return "row"
+    return "time" if time in ("forecast", "played", *experts) else time
+
+
 class Sheets:
     """The two files with a line for each answer: combined.csv and weights.csv."""
 
-    def __init__(self, out: Outbox, experts: Sequence[str], timed: bool) -> None:
-        self._experts, self._timed = list(experts), timed
-        first = "time" if timed else "row"
+    def __init__(self, out: Outbox, experts: Sequence[str], time: str | None) -> None:
+        self._experts, self._timed = list(experts), time is not None
+        first = key_of(time, experts)
         self._combined = RowWriter(out.path("combined.csv"), [first, "forecast", "played"])
         self._weights = RowWriter(out.path("weights.csv"), [first, *experts])
 
@@ -161,4 +174,5 @@ def combine(
         return summarise(combiner, best_combination(cost, data.forecasts, combiner.rejoin(data.targets.copy())))
 
     told = joined(parts, len(data.experts))
-    return Combined(tuple(data.experts), told.rows - 1, told.times, told.forecast, told.played, told.weights, close)
+    answers = told.rows - 1, told.times, told.forecast, told.played, told.weights
+    return Combined(tuple(data.experts), *answers, close, data.time)

@@ -7,8 +7,10 @@ same time.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 
 from hannan.bounds import Bound
 from hannan.certificate import Certificate
-from hannan.data.answers import Answers, Tally, Work, joined
+from hannan.data.answers import Answers, Forecast, Tally, Work, joined
 from hannan.data.point_losses import PointLoss, code_of
 from hannan.data.reading import BadTable, clipped
 from hannan.data.stepped_rows import step_rows, trouble_of
@@ -29,6 +31,8 @@ from hannan.refusals import Array
 
 #: Rows that wait for their target, at the most.
 WAITING = 100_000
+#: Forecasts without a target that a summary tells, the last ones.
+TOLD = 100
 #: With more experts than this, curves of single experts are not kept.
 CURVES = 500
 #: What the kernel notes of a player at a point of the curves.
@@ -40,6 +44,7 @@ class _Waiting:
     """A row that was answered and not settled."""
 
     row: int
+    time: str
     forecasts: Array
     weights: Array
     forecast: float
@@ -65,6 +70,8 @@ class Combiner:
         self._adaptive = isinstance(learner, AdaHedge)
         self._clock = None if time is None else Clock(time, source)
         self._waiting: dict[Any, _Waiting] = {}
+        #: Without times no target can come later: of such rows only the forecast is kept.
+        self._untimed: deque[Forecast] = deque(maxlen=TOLD)
         self.given_up = self.answered = self.late = 0
         #: (row answered, row that brought its target, target), rows counted from 1
         self.brought: list[tuple[int, int, float]] = []
@@ -81,6 +88,13 @@ class Combiner:
     def waiting(self) -> int:
         """Rows that were answered and have no target yet."""
         return self.answered - self.settled
+
+    def forecasts(self) -> tuple[Forecast, ...]:
+        """The last rows that wait for their target, in order."""
+        if self._clock is None:
+            return tuple(self._untimed)
+        last = islice(reversed(self._waiting.values()), TOLD)
+        return tuple(Forecast(one.row, one.time, one.forecast) for one in last)[::-1]
 
     def answer(self, forecasts: Array, targets: Array, times: Sequence[str] = (), first: int = 1) -> Answers:
         """Answer rows and settle what has a target; `first` is the number of the first row, for messages."""
@@ -121,7 +135,10 @@ class Combiner:
             done = before + np.cumsum(known) - known
             for t in map(int, np.flatnonzero(~known)):
                 row = forecasts[t].copy(), work.weights[t].copy(), float(work.mixed[t])
-                self._wait(stamps[t], _Waiting(first + t, *row, int(done[t])))
+                self._wait(stamps[t], _Waiting(first + t, times[t], *row, int(done[t])))
+        else:
+            for t in map(int, np.flatnonzero(np.isnan(targets))[-TOLD:]):
+                self._untimed.append(Forecast(first + t, None, float(work.mixed[t])))
         self.trace.extend(self.answered + ends, points)
         self.answered += rows
         if rows:
@@ -210,7 +227,9 @@ class Combiner:
 
         where = f"{self.source}, row {number}"
         if kind == ASLEEP:
-            return BadTable(f"{where}: at least one expert must have a forecast; all are asleep")
+            # Without times, a row that only brings a target looks like this one.
+            late = "" if self._clock else ", or name a column of times (--time) if it brings an earlier row's target"
+            return BadTable(f"{where}: at least one expert must have a forecast; all are asleep. Remove the row{late}")
         if kind == OUTSIDE:
             low, high = self.learner.loss_range
             return BadTable(

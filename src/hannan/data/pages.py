@@ -67,11 +67,18 @@ def combined_page(summary: Summary) -> Page:
     """The page of a combination."""
     best, bound, settled = summary.best, summary.bound, max(1, summary.settled)
     tiles = [Tile(number(summary.mix_loss / settled), "mean loss of the mixture", "good")]
+    if summary.forecasts:
+        last = summary.forecasts[-1]
+        tiles.insert(0, Tile(f"{last.forecast:.6g}", f"forecast for {last.name}", "good"))
     if best is not None:
         tiles.append(Tile(number(best.loss / best.rows), f"mean loss of {best.name}, the best expert"))
     tiles.append(Tile(number(summary.regret), "regret of the mixture"))
     tiles.append(Tile(number(bound.value) if bound else "withheld", "proved bound on the expected regret"))
-    sections = [Section("Summary", (Facts({name: Name(text) for name, text in summary.rows()}),))]
+    # Forecasts have a table of their own; as facts they would all have the same name.
+    facts = {name: Name(text) for name, text in summary.rows() if name != "forecast"}
+    sections = [Section("Summary", (Facts(facts),))]
+    if summary.forecasts:
+        sections.insert(0, Section("Forecasts", (_forecasts(summary),)))
     if summary.curves.experts.size:
         sections.append(Section("Weights", (_weights(summary),)))
         sections.append(Section("Cumulative losses", (_ahead(summary), _losses(summary))))
@@ -83,6 +90,17 @@ def combined_page(summary: Summary) -> Page:
         f"was made before its target was seen. Guarantee: {summary.guarantee}."
     )
     return Page("Combined forecasts", lead, (Tiles(tuple(tiles)),), tuple(sections), _facts())
+
+
+def _forecasts(summary: Summary) -> Table:
+    told = summary.forecasts
+    timed = told[-1].time is not None
+    # As text: the four digits of a number in a table are too few for what was asked for.
+    cells = [(str(one.row), one.time or "", f"{one.forecast:.6g}") for one in told]
+    rows = tuple(tuple(Name(text) for text in (row if timed else row[::2])) for row in cells)
+    more = f" The last {len(told)} of {summary.waiting}." if summary.waiting > len(told) else ""
+    heads = ("row", "time", "forecast") if timed else ("row", "forecast")
+    return Table(heads, rows, f"Rows that wait for their target.{more}", sortable=False)
 
 
 def _weights(summary: Summary) -> Figure:

@@ -10,6 +10,7 @@ import numpy as np
 
 from hannan.bounds import Bound
 from hannan.certificate import Certificate
+from hannan.data.answers import Forecast
 from hannan.data.combining import CURVES, MARKS, Combiner
 from hannan.data.oracle import Oracle
 from hannan.data.writing import plain
@@ -17,6 +18,8 @@ from hannan.refusals import Array
 
 #: With more experts than this, only those most ahead of the mixture are told one by one.
 TOLD = 2000
+#: Forecasts that wait for their target, on a terminal: the last ones.
+SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,8 @@ class Summary:
     oracle: Oracle
     certificate: Certificate
     curves: Curves = field(repr=False)
+    #: The last rows that wait for their target.
+    forecasts: tuple[Forecast, ...] = ()
 
     @property
     def best(self) -> Expert | None:
@@ -91,6 +96,7 @@ class Summary:
             "loss": self.loss,
             "learner": self.learner,
             "rows": {"answered": self.answered, "settled": self.settled, "waiting": self.waiting, "late": self.late},
+            "forecasts": [{"row": f.row, "time": f.time, "forecast": f.forecast} for f in self.forecasts],
             "mixture": {"total": self.mix_loss, "mean": self._mean(self.mix_loss)},
             "expected": {"total": self.own_loss, "mean": self._mean(self.own_loss)},
             "best_expert": None if best is None else
@@ -106,7 +112,7 @@ class Summary:
                 {"value": self.bound.value, "terms": self.bound.terms, "source": self.bound.source},
             "bound_withheld": certificate.withheld,
             "guarantee": self.guarantee,
-            "certificate": dict(certificate.rows()),
+            "certificate": {name.strip(): text for name, text in certificate.rows()},
             "number_of_experts": self.n,
             "experts": [
                 {"name": e.name, "rows": e.rows, "total": e.loss, "mean": e.loss / e.rows if e.rows else None,
@@ -132,19 +138,23 @@ class Summary:
         state = f"{self.settled} settled of {self.answered} answered"
         if self.late:
             state += f", {self.late} of them late"
-        rows = [("rows", state), ("loss", self.loss), ("learner", self.learner)]
+        if self.waiting > SHOWN:
+            state += f"; {self.waiting} wait for their target"
+        rows = [("rows", state)]
+        rows += [("forecast", f"{one.forecast:.6g}  for {one.name}") for one in self.forecasts[-SHOWN:]]
+        rows += [("loss", self.loss), ("learner", self.learner)]
         if not self.settled:
             return [*rows, ("losses", "none: no row has a target")]
         rows.append(("mixture", self._loss(self.mix_loss, self.settled)))
-        rows.append(("<p, l>", f"{self._loss(self.own_loss, self.settled)}  what an expert drawn from p costs"))
+        rows.append(("<p, l>", f"{self._loss(self.own_loss, self.settled)}: what an expert drawn from p costs"))
         if best is not None:
             word = "most ahead" if self.sleepers else "best expert"
             extra = f", awake in {best.rows} rows" if self.sleepers else ""
-            rows.append((word, f"{self._loss(best.loss, best.rows)}  {best.name}{extra}"))
+            rows.append((word, f"{self._loss(best.loss, best.rows)}: {best.name}{extra}"))
         if oracle.loss is not None and oracle.least is not None:
             among = "" if len(oracle.experts) == self.n else f", of the {len(oracle.experts)} that never slept"
             rows.append((
-                "best combination", f"{self._loss(oracle.loss, self.settled)}  fixed, in hindsight{among}; "
+                "best combination", f"{self._loss(oracle.loss, self.settled)}: fixed, in hindsight{among}; "
                 f"none is below {oracle.least:.6g}",
             ))  # fmt: skip
         else:
@@ -226,4 +236,5 @@ def summarise(combiner: Combiner, oracle: Oracle) -> Summary:
             experts=each[1],
             beside=each[2],
         ),
+        forecasts=combiner.forecasts(),
     )
