@@ -320,3 +320,16 @@ def test_draws_among_the_awake_have_their_probabilities():
         del player._open[move.round]
     error = np.sqrt(p * (1 - p) / n)
     assert (np.abs(counts / n - p) <= 5 * error + 1e-12).all()
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 50])
+@pytest.mark.parametrize("base", [1.0, 1e100, -3.0, 5e-324])
+def test_losses_one_ulp_apart(base, rounds):
+    """(L* - L-)(L+ - L*)/(L+ - L-): where rounding swallows L+ - L-, a quarter of the spans stands for it."""
+    row = np.array([base, np.nextafter(base, np.inf)])
+    player = hn.AdaHedge(2).start(0)
+    for t in range(rounds):
+        player.observe(player.act(), row[:: 1 if t % 2 else -1])
+    told = player.certificate()
+    assert told.bound is not None
+    assert 0.0 < told.bound.value <= rounds * (row[1] - row[0])

@@ -10,6 +10,7 @@ import naive_games as naive
 import numpy as np
 import pytest
 
+import hannan as hn
 from hannan.adversaries import Bernoulli
 from hannan.estimators import ConditionalResampling, GeometricResampling, ImportanceWeighted
 from hannan.game import play
@@ -488,3 +489,45 @@ def test_ten_million_rounds_in_bounded_memory(tmp_path):
         [sys.executable, "-c", code, str(tmp_path / "losses.npy")], capture_output=True, text=True, timeout=300
     )
     assert float(done.stdout) < 300, done.stderr
+
+
+OWN_GAMES = [
+    (hn.AdaHedge(3), np.random.default_rng(5).random((40, 3))),
+    (hn.AdaHedge(3, gains=True), np.random.default_rng(6).random((2, 40, 3))),
+    (hn.FPL(hn.MSets(3, 1), 5.0), np.random.default_rng(5).random((40, 3))),
+    (hn.FPLTrix(hn.MSets(3, 1)), np.random.default_rng(5).random((40, 3))),
+    (hn.Convex(hn.Ball(2), 1.0, loss_bound=2.0), hn.Logistic(np.full((40, 2), 0.5), np.ones(40))),
+    (hn.Convex(hn.Ball(2), 1.0, hn.GaussianNoise(), hn.Horizon(40)), hn.Linear(np.full((40, 2), 0.5))),
+    (hn.OnlineGradientDescent(hn.Ball(2), 1.0), hn.Linear(np.full((40, 2), 0.5))),
+    (hn.ExponentiatedGradient(hn.Simplex(2), 1.0), hn.Linear(np.full((40, 2), 0.5))),
+]
+
+
+@pytest.mark.parametrize(("learner", "losses"), OWN_GAMES, ids=lambda x: type(x).__name__)
+def test_learners_with_a_play_of_their_own_take_rounds_and_refuse_the_rest(learner, losses):
+    """They once dropped `rounds`, `advice` and `fictitious` in silence."""
+    short = play(learner, losses, runs=2, rounds=12)
+    cut = losses[:, :12] if getattr(losses, "ndim", 2) == 3 else losses[:12]
+    same = play(learner, cut, runs=2)
+    assert short.rounds == 12
+    assert short.note == ""
+    assert (short.regret == same.regret).all()
+    longer = play(learner, losses, runs=2, rounds=50)
+    assert longer.rounds == 40
+    assert longer.note == "50 rounds were asked for and the losses ended after 40"
+    with pytest.raises(ValueError, match=f"advice must be None for {type(learner).__name__}"):
+        play(learner, losses, runs=2, advice=[[0, 1]])
+    with pytest.raises(ValueError, match="the fictitious player needs a compiled learner"):
+        play(learner, losses, runs=2, fictitious=True)
+    with pytest.raises(ValueError, match="rounds must be a whole number"):
+        play(learner, losses, runs=2, rounds=0)
+
+
+def test_a_strangers_play_that_takes_no_rounds_is_not_given_any():
+    class Stranger:
+        def play(self, losses, *, runs, seed, threads, keep):
+            return "played"
+
+    assert play(Stranger(), None) == "played"
+    with pytest.raises(ValueError, match="rounds must be None for Stranger, whose play takes no rounds; got 5"):
+        play(Stranger(), None, rounds=5)

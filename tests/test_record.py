@@ -178,6 +178,32 @@ def test_pictures(record, log):
     assert alone["layer"][0]["mark"]["type"] == "line"
 
 
+def test_records_overlaid(record):
+    pytest.importorskip("altair")
+    other = play(Bandit(4, Entropy(), Anytime()), losses_of(60, 4))
+    chart = record.plot(other, other).to_dict()
+    names = chart["layer"][0]["encoding"]["color"]["scale"]["domain"]
+    assert names == [record.learner, f"{other.learner} (1)", f"{other.learner} (2)"]
+    assert len(set(chart["layer"][0]["encoding"]["color"]["scale"]["range"])) == 3
+    drawn = [layer["mark"] for layer in chart["layer"]]
+    assert [mark["type"] for mark in drawn] == ["area", "line", "line", "line", "line", "line", "line"]
+    assert len({mark["color"] for mark in drawn if "strokeDash" in mark}) == 3
+    # Alone, a record has neither colours nor a legend.
+    assert "color" not in record.plot().to_dict()["layer"][0]["encoding"]
+
+
+@pytest.mark.parametrize("other", [True, 0.9, None, "log"], ids=repr)
+def test_a_chart_takes_records_only(record, other):
+    """`record.plot(other)` once took `other` for `log=True`."""
+    pytest.importorskip("altair")
+    with pytest.raises(ValueError, match="plot takes records, and its options by name; got"):
+        record.plot(other)
+    with pytest.raises(ValueError, match="at most 8 records"):
+        record.plot(*[record] * 8)
+    with pytest.raises(ValueError, match="log must be True or False"):
+        record.plot(log=record)
+
+
 @pytest.mark.parametrize("rounds", [1, 2, 499, 500, 501, 10**4, 10**7])
 def test_checkpoints_are_some_five_hundred(rounds):
     at = spread(rounds)

@@ -188,3 +188,81 @@ def test_a_class_is_no_learner_and_a_huge_number_no_loss() -> None:
     player = hn.AdaHedge(3).start(0)
     with pytest.raises(ValueError, match="losses must be finite; got a whole number beyond the floats"):
         player.observe(player.act(), [10**400, 0, 0])
+
+
+HIDDEN = np.ma.array([0.25, 0.75], mask=[False, True])
+TABLE = np.ma.array(np.full((4, 2), 0.5), mask=[[False, False], [True, False], [False, False], [False, False]])
+
+
+def test_masked_entries_are_refused() -> None:
+    """NumPy reads what lies under a mask; nothing here does."""
+    rule, at = "must have no masked entries; got one", " at index (1, 0)"
+    experts, bandit, advised = hn.Experts(2), hn.Bandit(2), hn.ExpertBandit(2, 2)
+    plain = np.full((4, 2), 0.5)
+    for call in (
+        lambda: ftpl.gradient(HIDDEN),
+        lambda: ftpl.gradient([HIDDEN, HIDDEN]),
+        lambda: ftpl.gradient([0.25, np.ma.masked]),
+        lambda: refusals.losses(HIDDEN),
+        lambda: hn.play(experts, TABLE),
+        lambda: hn.play(hn.AdaHedge(2), TABLE),
+        lambda: hn.play(bandit, iter([TABLE])),
+        lambda: hn.play(bandit, [plain[0], TABLE[1]]),
+        lambda: hn.play(advised, plain, advice=np.ma.array(np.zeros((4, 2), int), mask=TABLE.mask)),
+        lambda: advised.start(0).act(np.ma.array([0, 1], mask=[True, False])),
+        lambda: hn.adversaries.Bernoulli(HIDDEN, rounds=3),
+        lambda: hn.Linear(HIDDEN),
+        lambda: hn.Logistic(plain, np.ma.array([1, 1, 1, 1], mask=[0, 0, 1, 0])),
+        lambda: hn.play(hn.FPL(hn.MSets(2, 1), 1.0), TABLE),
+        lambda: hn.combine(TABLE, np.zeros(4)),
+        lambda: hn.combine({"a": TABLE[:, 0], "b": TABLE[:, 1]}, np.zeros(4)),
+        lambda: hn.combine(plain, TABLE[:, 0]),
+        lambda: hn.max_divergence(HIDDEN, [0.25, 0.75]),
+        lambda: experts.start(0).act(awake=np.ma.array([True, True], mask=[True, False])),
+    ):
+        with pytest.raises(ValueError, match=rule):
+            call()
+    player = experts.start(0)
+    refused(lambda: player.observe(player.act(), HIDDEN), "losses " + rule + " at index 1")
+    refused(lambda: hn.play(experts, TABLE), "losses " + rule + at)
+    refused(lambda: refusals.real(np.ma.masked, "scale"), "scale " + rule)
+    arm = bandit.start(0)
+    refused(lambda: arm.observe(arm.act(), np.ma.array(0.5, mask=True)), "loss " + rule)
+    # A mask that hides nothing is no reason to refuse; nor is one over a sleeper, whose loss is not read.
+    open_ = np.ma.array(plain, mask=False)
+    assert (hn.play(experts, open_).regret == hn.play(experts, plain).regret).all()
+    asleep = experts.start(0)
+    asleep.observe(asleep.act(awake=[True, False]), HIDDEN)
+    over_the_awake = asleep.act(awake=[False, True])
+    refused(lambda: asleep.observe(over_the_awake, HIDDEN), "losses " + rule + " at index 1")
+
+
+@pytest.mark.parametrize(
+    "units", [(0.0, 1e-310), (0.0, 5e-324), (0.0, 1e308), (-1e308, 1.0), (-1e308, 1e308)], ids=repr
+)
+def test_ranges_that_floats_cannot_play(units: tuple[float, float]) -> None:
+    """They once played NaN or infinities in silence."""
+    for make in (
+        lambda: hn.Experts(2, loss_range=units),
+        lambda: hn.Bandit(2, loss_range=units),
+        lambda: hn.ExpertBandit(2, 2, loss_range=units),
+        lambda: hn.AdaHedge(2, loss_range=units),
+        lambda: hn.squint(2, loss_range=units),
+        lambda: hn.random_walk(2, loss_range=units),
+    ):
+        with pytest.raises(ValueError, match=r"loss_range must lie within -\+1e\+\d+ and be at least 1e-290 wide"):
+            make()
+
+
+@pytest.mark.parametrize("units", [(0.0, 1e-290), (0.0, 1e290), (-1e290, 1e290)], ids=repr)
+@pytest.mark.parametrize("gains", [False, True])
+def test_ranges_that_floats_just_can_play(units: tuple[float, float], gains: bool) -> None:
+    low, high = units
+    losses = low + (high - low) * np.random.default_rng(0).integers(0, 2, (64, 2))
+    for learner in (hn.Experts(2, loss_range=units, gains=gains), hn.Bandit(2, loss_range=units, gains=gains)):
+        record = hn.play(learner, losses, runs=3)
+        assert np.isfinite(record.regret).all()
+        assert math.isfinite(float(np.max(record.best_loss)))
+        assert record.bound is not None
+        assert math.isfinite(record.bound.value)
+        assert (record.regret / (high - low)).max() < 64

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -66,8 +67,7 @@ def play(
         raise ValueError(f"learner must be a learner, built, not its class; got {learner.__name__}")
     if hasattr(learner, "play"):
         # A learner whose losses are no table (functions on a convex set) plays its own games.
-        record: Record = learner.play(losses, runs=runs, seed=seed, threads=threads, keep=keep)
-        return record
+        return _own_game(learner, losses, rounds, advice, fictitious, runs=runs, seed=seed, threads=threads, keep=keep)
     if not hasattr(learner, "start"):
         raise ValueError(f"learner must be a learner, with a method start; got {learner!r}")
     program = learner.program() if hasattr(learner, "program") else _stranger(learner, losses)
@@ -85,12 +85,35 @@ def play(
     _run(runner, marks, threads)
     if feed.taken == 0:
         raise ValueError("losses must have at least one round; got none")
-    note = []
-    if fictitious:
-        note.append("fictitious player A+")
-    if rounds is not None and feed.taken < rounds:
-        note.append(f"{rounds} rounds were asked for and the losses ended after {feed.taken}")
+    note = [part for part in ("fictitious player A+" if fictitious else "", ended(feed.taken, rounds)) if part]
     return _record(learner, runner, marks, seed, threads, began, "; ".join(note))
+
+
+def _own_game(learner: Any, losses: Any, rounds: int | None, advice: Any, fictitious: bool, **given: Any) -> Record:
+    """The game of a learner with a `play` of its own; what it cannot take is refused, never dropped."""
+    name = type(learner).__name__
+    if advice is not None:
+        raise ValueError(f"advice must be None for {name}, which takes none; got advice")
+    if fictitious:
+        raise ValueError(f"the fictitious player needs a compiled learner that sees every loss; got {learner!r}")
+    if rounds is not None:
+        taken = inspect.signature(learner.play).parameters.values()
+        if not any(p.name == "rounds" or p.kind is p.VAR_KEYWORD for p in taken):
+            raise ValueError(f"rounds must be None for {name}, whose play takes no rounds; got {rounds}")
+        given["rounds"] = rounds
+    record: Record = learner.play(losses, **given)
+    return record
+
+
+def ended(played: int, rounds: int | None) -> str:
+    """The note of a game whose losses ended before the rounds that were asked for; else nothing.
+
+    >>> ended(10, 10), ended(10, 12)
+    ('', '12 rounds were asked for and the losses ended after 10')
+    """
+    if rounds is None or played >= rounds:
+        return ""
+    return f"{rounds} rounds were asked for and the losses ended after {played}"
 
 
 def _threads(threads: int | None) -> int:

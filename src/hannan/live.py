@@ -245,7 +245,7 @@ class ExpertBanditPlayer(Player):
 
     def _advice(self, advice: Any) -> tuple[Any, bool]:
         """A clean copy, flat, and whether it is made of distributions."""
-        rows = np.array(advice)
+        rows = np.array(refusals.unmasked(advice, "advice"))
         n, actions = self._n, self._actions
         if rows.shape == (n,) and rows.dtype.kind in "iu":
             if rows.min() < 0 or rows.max() >= actions:

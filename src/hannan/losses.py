@@ -175,7 +175,7 @@ class _Supervised(Loss):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        y = np.asarray(self.y)
+        y = np.asarray(refusals.unmasked(self.y, "y"))
         if y.shape != self.z.shape[:-1]:
             raise ValueError(f"y must have one number a row of z, shape {self.z.shape[:-1]}; got shape {y.shape}")
         object.__setattr__(self, "y", self._targets(y))

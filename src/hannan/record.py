@@ -155,11 +155,19 @@ class Record:
             raise ModuleNotFoundError("to_frame needs pandas or polars: install one of them") from None
         return polars.DataFrame(columns)
 
-    def plot(self, log: bool = False, level: float = 0.95) -> Any:
-        """An Altair chart: the mean, its interval and the bound; `log=True` for logarithmic axes."""
+    def plot(self, *others: Record, log: bool = False, level: float = 0.95) -> Any:
+        """An Altair chart: the mean, its interval and the bound; `log=True` for logarithmic axes.
+
+        `others` are laid over it, each in its colour, with a legend.
+        """
         from hannan.regret_chart import regret_chart
 
-        return regret_chart(self, log, level)
+        for other in others:
+            if not isinstance(other, Record):
+                raise ValueError(f"plot takes records, and its options by name; got {other!r}")
+        if not isinstance(log, bool):
+            raise ValueError(f"log must be True or False; got {log!r}")
+        return regret_chart((self, *others), log, level)
 
     def bound_curve(self, points: int = 40) -> tuple[NDArray[np.int64], Array]:
         """The bound for games of t rounds, t among the checkpoints; as if the best loss were all of t."""

@@ -80,7 +80,24 @@ def distribution(values: Any, name: str) -> Array:
     return array
 
 
+def unmasked(values: Any, name: str) -> Any:
+    """What it was given; a masked array with a masked entry is refused, alone or in a list, for NumPy reads what
+    lies under the mask. A mask that hides nothing is let through."""
+    if isinstance(values, np.ma.MaskedArray):
+        hidden: Any = np.ma.getmaskarray(values)
+        if hidden.dtype.names:
+            hidden = np.any([hidden[field] for field in hidden.dtype.names], axis=0)
+        if hidden.any():
+            place = f" at index {_show(_first(hidden))}" if hidden.ndim else ""
+            raise ValueError(f"{name} must have no masked entries; got one{place}")
+    elif isinstance(values, (list, tuple)) and not all(type(x) is float for x in values):
+        for x in values:
+            unmasked(x, name)
+    return values
+
+
 def _as_float(value: Any, name: str) -> float:
+    unmasked(value, name)
     if isinstance(value, (str, bytes, bool, np.bool_)):
         raise ValueError(f"{name} must be a number; got {value!r}")
     try:
@@ -90,6 +107,7 @@ def _as_float(value: Any, name: str) -> float:
 
 
 def _as_array(values: Any, name: str) -> Array:
+    unmasked(values, name)
     try:
         raw = np.asarray(values)
     except ValueError:

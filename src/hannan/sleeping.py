@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hannan import refusals
 from hannan.kernels.state import FINE, PROBABILITY
 from hannan.live import ExpertsPlayer
 from hannan.moves import Move
@@ -17,7 +18,7 @@ Mask = NDArray[np.int64]
 
 def mask_of(awake: Any, n: int, who: str) -> Mask | None:
     """1 for the awake; None when nobody sleeps."""
-    mask = np.asarray(awake)
+    mask = np.asarray(refusals.unmasked(awake, "awake"))
     if mask.shape != (n,) or mask.dtype.kind != "b":
         raise ValueError(
             f"awake must be {n} booleans, one for each {who}; got {mask.dtype.name} values of shape {mask.shape}"
@@ -77,6 +78,9 @@ class SleepingPlayer(ExpertsPlayer):
         from hannan.kernels.sleeping import charge
 
         low, high = self.learner.loss_range
+        if isinstance(losses, np.ma.MaskedArray) and losses.shape == (self._n,):
+            hidden = np.ma.getmaskarray(losses) & (mask == 1)
+            refusals.unmasked(np.ma.MaskedArray(np.asarray(losses), mask=hidden), "losses")
         row = np.array(losses, dtype=object if isinstance(losses, (list, tuple)) else None)
         if row.shape == (self._n,):
             row[mask == 0] = 0

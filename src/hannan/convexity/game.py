@@ -16,6 +16,7 @@ from hannan.bounds import Bound
 from hannan.convexity.hindsight import best_in_hindsight
 from hannan.convexity.leader import Leader, columns
 from hannan.domains import Ball, Domain
+from hannan.game import ended
 from hannan.losses import Loss, RankOne
 from hannan.record import Record
 from hannan.refusals import Array
@@ -50,14 +51,16 @@ def play_convex(
     *,
     threads: int | None = None,
     keep: str = "checkpoints",
+    rounds: int | None = None,
 ) -> Record:
-    """The game of a convex learner against a sequence of losses, fixed beforehand.
+    """The game of a convex learner against a sequence of losses, fixed beforehand; no more than `rounds` of them.
 
     With keep="all" the record's `actions` are the moves, shape (runs, T, d).
     """
-    losses = learner.admit(losses)
+    losses, asked = learner.admit(losses), rounds
     if not losses.is_sequence:
         raise ValueError("losses must be a sequence: give z a leading axis, one row a round; got one loss")
+    losses = losses[:asked]
     runs, seed = refusals.count(runs, "runs"), refusals.count(seed, "seed", least=0)
     threads = refusals.count(threads if threads is not None else os.cpu_count() or 1, "threads")
     if keep not in ("checkpoints", "all"):
@@ -92,6 +95,7 @@ def play_convex(
         seconds=seconds,
         threads=threads,
         actions=moves if keep == "all" else None,
+        note=ended(rounds, asked),
         source=Played(learner, float(costs.max()), losses),
     )
 

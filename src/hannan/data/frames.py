@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hannan.data.reading import MISSING, BadTable, checked, clipped, shown
-from hannan.refusals import Array
+from hannan.refusals import Array, unmasked
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def numbers_of(column: Any, name: str, complete: bool = False) -> Array:
 
 def text_of(column: Any) -> list[str]:
     """A column as labels; whole numbers without a decimal point."""
-    values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
+    values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(unmasked(column, "a column"))
     return ["" if value is None or value != value else _label(value) for value in values.tolist()]
 
 
@@ -104,7 +104,7 @@ def _columns(table: Any) -> dict[str, Any]:
         if double is not None:
             raise BadTable(f"column names of the table must differ; got {double!r} twice")
         return {str(name): table[name] for name in table.columns}
-    array = np.asarray(table)
+    array = np.asarray(unmasked(table, "a table"))
     if array.dtype.names:
         return {name: array[name] for name in array.dtype.names}
     if array.ndim != 2:
@@ -123,7 +123,7 @@ def _name(name: Any, names: Sequence[str]) -> str:
 
 def _numbers(column: Any, name: str) -> Array:
     """A column as floats, itself where it is one; what is missing is NaN, what is no number is refused by row."""
-    values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
+    values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(unmasked(column, f"column {name!r}"))
     if values.dtype.kind == "U" and isinstance(column, (list, tuple)):
         values = np.array(column, dtype=object)  # NumPy makes text of numbers beside text
     if values.dtype.kind in "fiu":

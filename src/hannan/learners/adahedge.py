@@ -59,6 +59,7 @@ class AdaHedge(Learner):
 
     smoothing = Entropy()
     tuning = MixabilityGap()
+    _largest = ANY[1]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", refusals.count(self.n, "n"))
@@ -87,11 +88,11 @@ class AdaHedge(Learner):
     def start(self, seed: int = 0, name: str | None = None) -> AdaHedgePlayer:
         return AdaHedgePlayer(self, seed, name)
 
-    def play(self, losses: Any, *, runs: int, seed: int, threads: int, keep: str) -> Record:
+    def play(self, losses: Any, *, runs: int, seed: int, threads: int, keep: str, rounds: int | None = None) -> Record:
         """What `hannan.play` calls."""
         from hannan.learners.adahedge_game import play_adahedge
 
-        return play_adahedge(self, losses, runs, seed, threads, keep)
+        return play_adahedge(self, losses, runs, seed, threads, keep, rounds)
 
     # Bounds
 
@@ -150,8 +151,12 @@ class AdaHedge(Learner):
         """The smaller of the two forms, in what was observed."""
         if self._trivial or seen.rounds == 0 or seen.span == 0.0:
             return Bound(0.0, {"nothing to choose": 0.0}, "one choice, or no difference, has no regret")
-        above, below = max(seen.best - seen.least, 0.0), max(seen.most - seen.best, 0.0)
-        forms = [best_loss_terms(self.n, seen.span, above * (below / (above + below)))]
+        # Sums of T losses are exact up to T units in their last place; ab/(a + b) grows with a and b, and is at most a
+        # quarter of the spans together.
+        slack = seen.rounds * math.ulp(max(abs(seen.best), abs(seen.least), abs(seen.most)))
+        above, below = max(seen.best - seen.least, 0.0) + slack, max(seen.most - seen.best, 0.0) + slack
+        most = min(above * (below / (above + below)), seen.rounds * seen.span / 4.0)
+        forms = [best_loss_terms(self.n, seen.span, most)]
         if seen.span > _LEAST_SPAN:
             forms.append(variance_terms(self.n, seen.span, seen.variance))
         terms = min(forms, key=lambda form: sum(form.values()))

@@ -58,7 +58,9 @@ class Played:
         return self.learner.bound(rounds, best_loss, spread=self.spread)
 
 
-def play_adahedge(learner: AdaHedge, losses: Any, runs: int, seed: int, threads: int, keep: str) -> Record:
+def play_adahedge(
+    learner: AdaHedge, losses: Any, runs: int, seed: int, threads: int, keep: str, rounds: int | None = None
+) -> Record:
     """The game of AdaHedge: the record is in the units of the losses."""
     from hannan.kernels import steps
     from hannan.kernels.adahedge_round import SPAN
@@ -67,13 +69,13 @@ def play_adahedge(learner: AdaHedge, losses: Any, runs: int, seed: int, threads:
     everything = keep == "all"
     # Only n, and that losses are taken as they are, is read off this program.
     program = steps.program("experts", learner.n, learner.smoothing, Schedule.constant(1.0))
-    feed = feeds.feed(losses, learner.n, runs, None, None, 0)
+    feed = feeds.feed(losses, learner.n, runs, rounds, None, 0)
     marks = Checkpoints(feed.rounds if feed.blocks is None else None, everything)
     runner = AdaHedgeRunner(learner, seed, program, feed, runs, seed, threads, marks, everything)
     game._run(runner, marks, threads)
     if feed.taken == 0:
         raise ValueError("losses must have at least one round; got none")
-    record = game._record(learner, runner, marks, seed, threads, began, "")
+    record = game._record(learner, runner, marks, seed, threads, began, game.ended(feed.taken, rounds))
     span = max(float(state[SPAN]) for state in runner.states)
     best = np.asarray(record.best_loss) * (-1.0 if learner.gains else 1.0)
     source = Played(learner, span) if span > 0.0 else learner

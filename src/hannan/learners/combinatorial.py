@@ -16,6 +16,7 @@ import numpy as np
 from hannan import refusals, saving
 from hannan.bounds import Bound, Withheld
 from hannan.decisions import Decisions
+from hannan.game import ended
 from hannan.refusals import Array
 from hannan.running.checkpoints import spread
 from hannan.running.stepped import run_seed
@@ -92,7 +93,7 @@ class Combinatorial:
                 player.observe(plan, row if player.sees_all else row[picked])
             yield chosen
 
-    def play(self, losses: Any, *, runs: int, seed: int, threads: int, keep: str) -> Record:
+    def play(self, losses: Any, *, runs: int, seed: int, threads: int, keep: str, rounds: int | None = None) -> Record:
         """What `hannan.play` calls: the record against the best decision in hindsight; run 0 is `start(seed)`."""
         from hannan.record import Record
 
@@ -100,6 +101,7 @@ class Combinatorial:
         rows = refusals.losses(losses)
         if rows.ndim != 2 or rows.shape[1] != self.n:
             raise ValueError(f"losses must have shape (rounds, {self.n}), a column a component; got {rows.shape}")
+        rows = rows[:rounds]
         _in_range(rows)
         at = spread(len(rows), keep == "all")
         sums = np.cumsum(rows, axis=0)[at - 1]
@@ -116,7 +118,7 @@ class Combinatorial:
         return Record(
             learner=repr(self), setting="decisions", rounds=len(rows), runs=runs, seed=seed, checkpoints=at,
             regret=own - best, best_loss=float(best[-1]), counts=counts, seconds=time.perf_counter() - began,
-            threads=1, source=self,
+            threads=1, note=ended(len(rows), rounds), source=self,
         )  # fmt: skip
 
 

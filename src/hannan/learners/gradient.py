@@ -17,6 +17,7 @@ from hannan import bounds, refusals
 from hannan.bounds import Bound
 from hannan.convexity.game import hindsight
 from hannan.domains import Domain, Simplex
+from hannan.game import ended
 from hannan.learners.convex import refuse_steeper
 from hannan.losses import Loss
 from hannan.record import Record
@@ -43,11 +44,19 @@ class _Descent:
         raise NotImplementedError
 
     def play(
-        self, losses: Any, runs: int = 1, seed: int = 0, *, threads: int | None = None, keep: str = "checkpoints"
+        self,
+        losses: Any,
+        runs: int = 1,
+        seed: int = 0,
+        *,
+        threads: int | None = None,
+        keep: str = "checkpoints",
+        rounds: int | None = None,
     ) -> Record:
         """One game; there is nothing random in it, so all runs are equal."""
         if not isinstance(losses, Loss) or not losses.is_sequence:
             raise ValueError(f"losses must be a sequence such as Linear(l), l of shape (T, d); got {losses!r}")
+        losses, asked = losses[:rounds], rounds
         refuse_steeper(losses, self.domain, self.lipschitz)
         runs, rounds = refusals.count(runs, "runs"), len(losses)
         began = time.perf_counter()
@@ -73,6 +82,7 @@ class _Descent:
             seconds=time.perf_counter() - began,
             threads=1,
             actions=np.tile(moves, (runs, 1, 1)) if keep == "all" else None,
+            note=ended(rounds, asked),
             source=self,
         )
 

@@ -132,7 +132,7 @@ class Advice:
     def rows(self, first: int, rounds: int, given: Any) -> tuple[NDArray[Any], bool]:
         """The advice of some rounds, checked, flat; `given` came with the losses, or None."""
         values = given if given is not None else self.values[first : first + rounds]
-        values = np.asarray(values)
+        values = np.asarray(refusals.unmasked(values, "advice"))
         mixed = values.ndim == 3
         shape = (rounds, self.experts, self.actions) if mixed else (rounds, self.experts)
         if values.shape != shape:
@@ -199,7 +199,7 @@ def feed(losses: Any, n: int, runs: int, rounds: int | None, advice: Any, expert
 
 
 def _drawn(losses: Any, n: int, rounds: int | None, heard: Advice | None) -> Feed:
-    means = np.asarray(losses.means, dtype=np.float64)
+    means = np.asarray(refusals.unmasked(losses.means, "means"), dtype=np.float64)
     length = refusals.count(losses.rounds, "rounds")
     if means.shape not in ((n,), (length, n)):
         raise ValueError(f"means must have shape ({n},) or ({length}, {n}); got {means.shape}")
@@ -221,11 +221,12 @@ def _least(length: int, rounds: int | None) -> int:
 
 
 def _sliceable(values: Any) -> Any:
-    return values if values is None or hasattr(values, "shape") else np.asarray(values)
+    return values if values is None or hasattr(values, "shape") else np.asarray(refusals.unmasked(values, "advice"))
 
 
 def _numbers(values: Any, name: str) -> Any:
     """An array of real numbers; nothing is read yet of a memory map."""
+    refusals.unmasked(values, name)
     try:
         array = np.asarray(values)
     except ValueError:
