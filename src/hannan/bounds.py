@@ -1,8 +1,8 @@
 """Every regret bound of the package: each theorem a few lines on (rate, range).
 
 A smoothing at a scale has a rate, h/scale, and a range, G * scale (`hannan.stability`); c' = h G. The
-bounds are on the expected regret against an oblivious adversary, losses in [0, 1], in the corrected
-form; as printed in the paper they are in `hannan.printed`. Each function gives the named terms of a sum.
+bounds are on the expected regret, losses in [0, 1], in the corrected form; as printed in the paper they are
+in `hannan.printed`. Each function gives the named terms of a sum; against whom it holds is the learner's to say.
 
     sum_t <p_t, l_t> = Phi(L_T) - Phi(0) + sum_t D_t, D_t = int_0^1 <p(L_{t-1}) - p(L_{t-1} + s l_t), l_t> ds
 
@@ -13,8 +13,11 @@ learner keeps are at least a share k of its own, so that own <= (L* + range)/k.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from decimal import ROUND_CEILING, Context, Decimal
+from typing import get_args
+
+from hannan.against import Against, Proved, Sense, checked, covers, sentence
 
 Terms = dict[str, float]
 
@@ -32,12 +35,18 @@ class Bound:
     `scale` is the tuned scale where it is constant, and `schedule` says how it grows where it does.
     `printed` is the paper's own form, when it was asked for. The value is rounded up.
 
-    >>> print(Bound(21.5, {"range": 20.0, "bias": 1.5}, "thm:analysis_experts", 3.0))
+    `against` says of whom it holds and `sense` of whose regret (`hannan.against`; `holds` is the sentence);
+    `condition` what must hold besides, and `at_most` the number in it; `proof` whether the whole proof is in
+    docs/mathematics.md, or a published theorem is cited, or a step was checked numerically only.
+
+    >>> print(Bound(21.5, {"range": 20.0, "bias": 1.5}, "thm:analysis_experts", 3.0, sense="mean", against="any"))
     expected regret <= 21.5
       range  20
       bias   1.5
       source: thm:analysis_experts
       scale = 3
+      against any losses: of the mean play on every sequence;
+        of moves drawn in expectation, also if losses depend on past moves
     """
 
     value: float
@@ -46,6 +55,30 @@ class Bound:
     scale: float | None = None
     schedule: str = ""
     printed: Bound | None = None
+    _: KW_ONLY
+    proof: Proved = "whole"
+    sense: Sense | None = None
+    condition: str = ""
+    at_most: float | None = None
+    against: Against = "oblivious"
+
+    def __post_init__(self) -> None:
+        checked(self.against)
+        if self.proof not in get_args(Proved):
+            raise ValueError(f'proof must be "whole", "published" or "numerical"; got {self.proof!r}')
+        if self.sense is not None and self.sense not in get_args(Sense):
+            raise ValueError(f"sense must be one of {get_args(Sense)}; got {self.sense!r}")
+
+    @property
+    def holds(self) -> str:
+        """Of whom it holds, in words."""
+        return sentence(self.against, self.sense or "")
+
+    def asked(self, against: str | None) -> Bound:
+        """This bound, if it holds against those asked for; else `Withheld`."""
+        if against is None or covers(self.against, checked(against)):
+            return self
+        raise Withheld(f"against {against} losses no bound is proved; {shown(self.value)} is, against {self.holds}")
 
     def __float__(self) -> float:
         return self.value
@@ -61,10 +94,23 @@ class Bound:
         lines.append(f"  source: {self.source}")
         if self.schedule or self.scale is not None:
             lines.append(f"  {self.schedule or f'scale = {self.scale:.6g}'}")
+        if self.condition:
+            lines.append(f"  {self.condition}")
+        lines += ["  against " + self.holds.replace("; ", ";\n    ")]
         if self.printed is not None:
             lines.append("  as printed in the paper:")
             lines += [f"    {line}" for line in str(self.printed).splitlines()]
         return "\n".join(lines)
+
+
+def nothing(why: str = "one choice, or no round, has no regret") -> Bound:
+    """The bound where there is nothing to choose: 0, on every run."""
+    return Bound(0.0, {"nothing to choose": 0.0}, why, sense="run", against="any")
+
+
+def trivial(value: float, name: str, source: str) -> Bound:
+    """What no regret can exceed, on every run."""
+    return Bound(value, {name: value}, source, sense="run", against="any")
 
 
 def rounded_up(value: float) -> float:

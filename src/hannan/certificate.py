@@ -7,7 +7,10 @@ from html import escape
 
 from hannan.bounds import Bound, shown
 
-ESTIMATED = "own loss - min Lhat: its expectation is at least the expected regret; it is no bound on this run"
+ESTIMATED = (
+    "own loss - min Lhat: its expectation is at least the expected regret if losses do not depend on your moves, else "
+    "at least the regret against any one arm named in advance; it is no bound on this run"
+)
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,8 @@ class Certificate:
     Experts see every loss, so `regret` is the regret itself, and `identity` its exact terms:
     start -Phi_1(0), end Phi_T(L_T) - min L_T, drift sum D_t, and sum Phi_t(L_t) - Phi_{t+1}(L_t) for the
     changes of scale. A bandit never sees the other arms; its `estimated_regret` is own loss - min Lhat,
-    and E min Lhat <= L*, so its expectation bounds the expected regret. It is no bound on this run.
+    and E min Lhat <= L* where losses do not depend on the moves, so its expectation then bounds the expected
+    regret (else that against any one arm named in advance). It is no bound on this run.
 
     `realised_level` is the largest divergence D_inf,gamma of one step at one scale, over the span of the
     loss; `claimed_rate` is what the bounds rely on, at the first and smallest scale (None: no claim).
@@ -50,6 +54,9 @@ class Certificate:
             rows.append(("bound", f"withheld: {self.withheld}"))
         else:
             rows.append(("bound", f"expected regret <= {shown(self.bound.value)}  ({self.bound.source})"))
+            if self.bound.condition:
+                rows.append(("  condition", self.bound.condition))
+            rows.append(("  against", self.bound.holds))
         if self.regret is not None:
             rows.append(("regret", f"{self.regret:.6g}"))
             rows += [(f"  {name}", f"{value:+.6g}") for name, value in self.identity.items()]

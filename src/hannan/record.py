@@ -26,7 +26,7 @@ class Record:
     `regret` has shape (runs, checkpoints), `checkpoints` the rounds they stand at. The comparator of Bernoulli
     means is the best mean. `expected_regret` (full information) charges <p_t, l_t> in place of the draw;
     `estimated_regret` (bandits) is own loss - min Lhat at the end of each run: its expectation is at least the
-    expected regret; it is no bound on a run.
+    expected regret if losses do not depend on the moves; it is no bound on a run.
     """
 
     learner: str
@@ -129,6 +129,9 @@ class Record:
         lines.append(f"  best loss    {float(np.mean(self.best_loss)):.6g}")
         if self.bound is not None:
             lines.append(f"  bound        {self.bound.value:.6g}  ({self.bound.source})")
+            if self.bound.condition:
+                lines.append(f"               {self.bound.condition}")
+            lines.append(f"               against {self.bound.holds}")
         else:
             lines.append(f"  bound        withheld: {self.bound_withheld}")
         lines.append(f"  time         {self.seconds:.3g} s, {self.rounds_per_second:.3g} rounds a second")

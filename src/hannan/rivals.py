@@ -71,6 +71,8 @@ def tsallis_inf(n: int, variance_reduced: bool = True, **units: Any) -> Bandit:
       16           16
       source: Zimmert, Seldin 2021, reduced variance
       scale_t = 0.5 sqrt(t)
+      against oblivious losses: if losses do not depend on your moves, at a time fixed in advance;
+        if they do, it bounds E[own loss - loss of any one arm named in advance]
     """
     if variance_reduced:
         return Bandit(n, Tsallis(0.5), Anytime(0.5), ReducedVariance(), **units)

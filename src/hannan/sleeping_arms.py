@@ -75,7 +75,7 @@ class SleepingArmsPlayer(BanditPlayer):
 
     def _bound(self, best: float | None) -> tuple[Bound | None, str]:
         bound, withheld = super()._bound(best)
-        if self._slept and bound is not None and not bound.source.startswith(("thm:", "no regret", "one choice")):
+        if self._slept and bound is not None and bound.proof != "whole":
             return None, f"arms slept in {self._slept} rounds, which {bound.source} does not cover"
         return bound, withheld
 

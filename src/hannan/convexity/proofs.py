@@ -30,7 +30,7 @@ def bounded(
             raise Withheld(f"{learner.tuning!r} was tuned for its rounds and {rounds} are played: no bound past them")
         rounds = learner.tuning.rounds if rounds is None else rounds
     if learner.domain.radius == 0.0 or rounds == 0:
-        return Bound(0.0, {"nothing to choose": 0.0}, "one point, or no round, has no regret")
+        return bounds.nothing("one point, or no round, has no regret")
     if isinstance(learner.noise, GaussianNoise):
         terms, source = _gaussian_terms(learner, learner.noise, rounds, best, shape, bias)
     else:
@@ -42,7 +42,10 @@ def bounded(
     schedule = learner.schedule()
     text = str(schedule) if schedule.d == 0.0 else f"scale_t = {schedule.c:.6g} sqrt({schedule.a:g} + own loss)"
     beside = _as_printed(learner, rounds, best) if printed else None
-    return Bound(value, terms, source, schedule.scale(1, 0.0) if schedule.is_constant else None, text, beside)
+    scale = schedule.scale(1, 0.0) if schedule.is_constant else None
+    if learner.fresh:
+        return Bound(value, terms, source, scale, text, beside, sense="draws", against="any")
+    return Bound(value, terms, source, scale, text, beside, sense="kept", against="oblivious")
 
 
 def _best(learner: Convex, rounds: int | None, best: float | None) -> float:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from hannan import bounds, refusals
+from hannan.against import Against, Sense
 from hannan.bounds import Bound, Terms, Withheld
 from hannan.certificate import Certificate
 from hannan.kernels.state import DRIFT, HEADER, LEVEL, OWN, SCALE, TOTAL
@@ -60,6 +61,8 @@ class AdaHedge(Learner):
     smoothing = Entropy()
     tuning = MixabilityGap()
     _largest = ANY[1]
+    _against: ClassVar[Against] = "any"
+    _sense: ClassVar[Sense | None] = "mean"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", refusals.count(self.n, "n"))
@@ -103,6 +106,7 @@ class AdaHedge(Learner):
         *,
         spread: float | None = None,
         printed: bool = False,
+        against: str | None = None,
     ) -> Bound:
         """A bound on the regret of the rounds, if no round's losses span more than `spread`.
 
@@ -115,6 +119,8 @@ class AdaHedge(Learner):
           s (16/3 ln n + 2)                      27.4371
           source: AdaHedge, de Rooij et al. 2014, spans of at most 2
           scale_t = Delta/ln n
+          against any losses: of the mean play on every sequence;
+            of moves drawn in expectation, also if losses depend on past moves
         """
         rounds = None if rounds is None else refusals.count(rounds, "rounds", least=0)
         if printed:
@@ -122,7 +128,7 @@ class AdaHedge(Learner):
         if spread is None and self._ranged:
             spread = self.loss_range[1] - self.loss_range[0]
         if self._trivial or rounds == 0:
-            return Bound(0.0, {"nothing to choose": 0.0}, "one choice, or no round, has no regret")
+            return bounds.nothing()
         if spread is None:
             raise Withheld(
                 "AdaHedge needs no range, and its bound is in the range of the losses: give spread or loss_range, "
@@ -145,12 +151,12 @@ class AdaHedge(Learner):
             best = min(max(best, 0.0), top)
             most = min(most, best * (1.0 - best / top) if math.isfinite(top) else best)
         terms = best_loss_terms(self.n, spread, most)
-        return settled(terms, f"{_SOURCE}, spans of at most {spread:.6g}", rounds, spread)
+        return settled(terms, f"{_SOURCE}, spans of at most {spread:.6g}", rounds, spread).asked(against)
 
     def observed_bound(self, seen: Seen) -> Bound:
         """The smaller of the two forms, in what was observed."""
         if self._trivial or seen.rounds == 0 or seen.span == 0.0:
-            return Bound(0.0, {"nothing to choose": 0.0}, "one choice, or no difference, has no regret")
+            return bounds.nothing("one choice, or no difference, has no regret")
         # Sums of T losses are exact up to T units in their last place; ab/(a + b) grows with a and b, and is at most a
         # quarter of the spans together.
         slack = seen.rounds * math.ulp(max(abs(seen.best), abs(seen.least), abs(seen.most)))
@@ -206,9 +212,11 @@ def settled(terms: Terms, source: str, rounds: int | None, spread: float) -> Bou
     """Rounded up, and no more than the rounds times the span."""
     value = bounds.rounded_up(math.fsum(terms.values()))
     if rounds is not None and value >= rounds * spread:
-        value, terms = rounds * spread, {"rounds x span": rounds * spread}
         source = "no regret exceeds the rounds times the largest span"
-    return Bound(value, terms, source, None, "scale_t = Delta/ln n")
+        return replace(bounds.trivial(rounds * spread, "rounds x span", source), schedule="scale_t = Delta/ln n")
+    return Bound(
+        value, terms, source, None, "scale_t = Delta/ln n", proof="published", sense="mean", against="any"
+    )  # fmt: skip
 
 
 class AdaHedgePlayer(SleepingPlayer):

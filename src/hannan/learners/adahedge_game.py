@@ -53,9 +53,9 @@ class Played:
     def gains(self) -> bool:
         return self.learner.gains
 
-    def bound(self, rounds: int | None = None, best_loss: float | None = None) -> Bound:
+    def bound(self, rounds: int | None = None, best_loss: float | None = None, *, against: str | None = None) -> Bound:
         """The learner's bound for the rounds, in the span observed."""
-        return self.learner.bound(rounds, best_loss, spread=self.spread)
+        return self.learner.bound(rounds, best_loss, spread=self.spread, against=against)
 
 
 def play_adahedge(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hannan import bounds, refusals
 from hannan import printed as paper
+from hannan.against import Sense
 from hannan.baselines import BaselinePlayer
 from hannan.bounds import Bound, Withheld
 from hannan.estimators import (
@@ -56,6 +57,8 @@ class Bandit(Learner):
       drift  522.981
       source: thm:gbpa_bandits, corrected form: Tsallis, Anytime
       scale_t = 1.20933 sqrt(t)
+      against oblivious losses: if losses do not depend on your moves, at a time fixed in advance;
+        if they do, it bounds E[own loss - loss of any one arm named in advance]
     """
 
     n: int
@@ -66,6 +69,8 @@ class Bandit(Learner):
     gains: bool = False
 
     _unsaid: ClassVar[dict[str, Any]] = {"estimator": ImportanceWeighted()}
+    # E Lhat_i <= L_i for an arm that is fixed, not for the best one where the losses follow the moves.
+    _sense: ClassVar[Sense | None] = "arm"
 
     def __post_init__(self) -> None:
         self._resolve()
@@ -119,14 +124,14 @@ class Bandit(Learner):
         first_order = "Fixed, Horizon(rounds), BestLoss(bound, rounds) or SelfConfident(rounds)"
         raise self._refuse_tuning(first_order if barrier else "Fixed, Horizon or Anytime")
 
-    def _proof(self, rounds: int | None, best: float | None, known: bool, delay: int) -> Proof:
+    def _proofs(self, rounds: int | None, best: float | None, known: bool, delay: int) -> list[Proof]:
         proofs = published.bandit(self, needed(rounds, "the bound grows with them"))
         try:
             proofs.append(self._derived(rounds, best))
         except Withheld:
             if not proofs:
                 raise
-        return min(proofs, key=lambda proof: sum(proof.terms.values()))
+        return proofs
 
     def _derived(self, rounds: int | None, best: float | None) -> Proof:
         played = needed(rounds, "the bound grows with them")

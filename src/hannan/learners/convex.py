@@ -227,8 +227,15 @@ class Convex:
 
     # Bounds
 
-    def bound(self, rounds: int | None = None, best_loss: float | None = None, *, printed: bool = False) -> Bound:
-        """A bound on the expected regret, for an oblivious adversary; `Withheld` with the reason if there is none.
+    def bound(
+        self,
+        rounds: int | None = None,
+        best_loss: float | None = None,
+        *,
+        printed: bool = False,
+        against: str | None = None,
+    ) -> Bound:
+        """A bound on the expected regret, which says of whom it holds; `Withheld` with the reason if there is none.
 
         Without `best_loss` the rounds times the loss bound stand for it. The bound is that of exact argmins;
         if `smooth` > 0 says that losses are curved, the ridge and the solver's accuracy are in it, and
@@ -241,7 +248,7 @@ class Convex:
                 raise ValueError("rounds must be given: each curved loss adds to the ridge")
             scale = self.schedule().scale(horizon, (self.loss_bound or 0.0) * horizon)
             bias = self.solver_cost(self.ridge(horizon, scale), horizon * ACCURACY * self.domain.radius)
-        return self.bounded(rounds, best_loss, bias=bias, printed=printed)
+        return self.bounded(rounds, best_loss, bias=bias, printed=printed).asked(against)
 
     def solver_cost(self, ridge: float, distance: float) -> float:
         """(ridge/2) r^2 + lipschitz * (sum of the distances from the exact argmins)."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hannan import refusals
+from hannan.against import Sense
 from hannan.bounds import Bound, Terms
 from hannan.kernels.state import MEMORY, ROUND
 from hannan.learners.remembered import Remembered, RememberedBanditPlayer, Weigher
@@ -29,6 +30,7 @@ class TsallisShannon(Remembered):
     expected regret <= 5
       rounds x range  5
       source: no regret exceeds the rounds times the loss range
+      against any losses: on every run
     >>> round(TsallisShannon(2).bound(rounds=10_000, missing=40_000).value, 2)
     1036.65
     """
@@ -37,6 +39,7 @@ class TsallisShannon(Remembered):
     gains: bool = False
 
     setting: ClassVar[str] = "bandit"
+    _sense: ClassVar[Sense | None] = "arm"
     source: ClassVar[str] = "Zimmert, Seldin 2020"
 
     def schedule(self) -> Schedule:
@@ -49,15 +52,21 @@ class TsallisShannon(Remembered):
         return DelayedPlayer(self, seed, name)
 
     def bound(
-        self, rounds: int | None = None, best_loss: float | None = None, *, missing: int = 0, printed: bool = False
+        self,
+        rounds: int | None = None,
+        best_loss: float | None = None,
+        *,
+        missing: int = 0,
+        printed: bool = False,
+        against: str | None = None,
     ) -> Bound:
         """As `Remembered.bound`; `missing` is D, the losses missing at each move, summed over the moves."""
         missing = refusals.count(missing, "missing", least=0)
-        prompt = super().bound(rounds, best_loss, printed=printed)
+        prompt = super().bound(rounds, best_loss, printed=printed, against=against)
         if missing == 0 or rounds is None or self._trivial or rounds == 0:
             return prompt
         terms = {**self._terms(rounds), "sqrt(8 D ln n)": math.sqrt(8.0 * missing * math.log(self.n))}
-        return self._settled(terms, f"{self.source}, D = {missing}", rounds)
+        return self._settled(terms, f"{self.source}, D = {missing}", rounds).asked(against)
 
     def _terms(self, rounds: int) -> Terms:
         return {"4 sqrt(n T)": 4.0 * math.sqrt(self.n * rounds)}

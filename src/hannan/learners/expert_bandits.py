@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from hannan import bounds, refusals
 from hannan import printed as paper
+from hannan.against import Sense
 from hannan.bounds import Bound, Withheld
 from hannan.clipping import threshold
 from hannan.laws import Exponential
@@ -43,6 +44,9 @@ class ExpertBandit(Learner):
     clip: float | str = 0.0
     loss_range: tuple[float, float] = (0.0, 1.0)
     gains: bool = False
+
+    # As for `Bandit`: E Lhat_i <= L_i for an expert that is fixed.
+    _sense: ClassVar[Sense | None] = "expert"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "actions", refusals.count(self.actions, "actions"))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from hannan import bounds, refusals
 from hannan import printed as paper
+from hannan.against import Against, Sense
 from hannan.bounds import Bound, Withheld
 from hannan.laws import Exponential
 from hannan.learners.learner import Constants, Learner, Proof, Smoothing, needed
@@ -40,6 +41,9 @@ class Experts(Learner):
       c'             1.92897
       source: thm:analysis_experts, corrected form: BestLoss
       scale = 5.57629
+      if the best loss L* <= 100
+      against any losses: of the mean play on every sequence;
+        of moves drawn in expectation, also if losses depend on past moves
     """
 
     n: int
@@ -48,6 +52,10 @@ class Experts(Learner):
     loss_range: tuple[float, float] = (0.0, 1.0)
     gains: bool = False
     prior: tuple[float, ...] | None = None
+
+    # p_t is a function of the losses alone, and the master identity holds on every sequence.
+    _against: ClassVar[Against] = "any"
+    _sense: ClassVar[Sense | None] = "mean"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", refusals.count(self.n, "n"))
@@ -108,13 +116,14 @@ class Experts(Learner):
         *,
         delay: int = 0,
         printed: bool = False,
+        against: str | None = None,
     ) -> Bound:
         """As `Learner.bound`. `delay`: at most so many losses were missing whenever a move was drawn.
 
         >>> Experts(2, tuning=Fixed(10.0)).bound(100, best_loss=20, delay=1).source
         'thm:analysis_experts, corrected form: Fixed, 1 late'
         """
-        return self._bounded(rounds, best_loss, printed, refusals.count(delay, "delay", least=0))
+        return self._bounded(rounds, best_loss, printed, refusals.count(delay, "delay", least=0), against)
 
     def _proof(self, rounds: int | None, best: float | None, known: bool, delay: int) -> Proof:
         tuning, schedule = self.tuning, self.schedule()

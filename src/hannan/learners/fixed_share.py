@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hannan import refusals
+from hannan.against import Against, Sense
 from hannan.bounds import Bound, Terms, Withheld
 from hannan.learners.remembered import Remembered, Weigher
 from hannan.tuning import Schedule
@@ -37,6 +38,8 @@ class FixedShare(Remembered):
       scale x path  112.603
       drift         13.8889
       source: fixed share, Herbster and Warmuth 1998, 1 switches
+      against any losses: of the mean play on every sequence;
+        of moves drawn in expectation, also if losses depend on past moves
     """
 
     scale: float
@@ -44,6 +47,9 @@ class FixedShare(Remembered):
     loss_range: tuple[float, float] = (0.0, 1.0)
     gains: bool = False
 
+    # Hedge over paths: on every sequence.
+    _against: ClassVar[Against] = "any"
+    _sense: ClassVar[Sense | None] = "mean"
     source: ClassVar[str] = "fixed share, Herbster and Warmuth 1998"
 
     def __post_init__(self) -> None:
@@ -62,16 +68,23 @@ class FixedShare(Remembered):
         return 0.25
 
     def bound(
-        self, rounds: int | None = None, best_loss: float | None = None, *, switches: int = 0, printed: bool = False
+        self,
+        rounds: int | None = None,
+        best_loss: float | None = None,
+        *,
+        switches: int = 0,
+        printed: bool = False,
+        against: str | None = None,
     ) -> Bound:
         """As `Remembered.bound`; with `switches`, against the best path of so many switches."""
         switches = refusals.count(switches, "switches", least=0)
         if switches == 0 or rounds is None or self._trivial:
-            return super().bound(rounds, best_loss, printed=printed)
+            return super().bound(rounds, best_loss, printed=printed, against=against)
         rounds, _ = self._asked(rounds, best_loss)
         if switches > rounds - 1:
             raise Withheld(f"a path of {rounds} rounds has at most {rounds - 1} switches; got {switches}")
-        return self._settled(self._terms(rounds, switches), f"{self.source}, {switches} switches", rounds)
+        source = f"{self.source}, {switches} switches"
+        return self._settled(self._terms(rounds, switches), source, rounds).asked(against)
 
     def _terms(self, rounds: int, switches: int) -> Terms:
         return {
@@ -95,6 +108,8 @@ class Exp3S(FixedShare):
     """
 
     setting: ClassVar[str] = "bandit"
+    _against: ClassVar[Against] = "oblivious"
+    _sense: ClassVar[Sense | None] = "path"
     source: ClassVar[str] = "Exp3.S in losses, after Auer et al. 2002"
 
     def _v(self) -> float:

@@ -55,8 +55,8 @@ class FPL(Combinatorial):
         c = decisions.d * spread * harmonic_like(decisions.d)
         return cls(decisions, decisions.d * (1.0 + math.sqrt(1.0 + 4.0 * most / c)) / 2.0, noise)
 
-    def bound(self, rounds: int | None = None, best_loss: float | None = None) -> Bound:
-        """A bound on the expected regret against the best decision."""
+    def bound(self, rounds: int | None = None, best_loss: float | None = None, *, against: str | None = None) -> Bound:
+        """A bound on the expected regret against the best decision; the noise is fresh, so against any losses."""
         if rounds is None:
             raise ValueError("rounds must be given: the bound grows with them")
         rounds = refusals.count(rounds, "rounds", least=0)
@@ -76,8 +76,9 @@ class FPL(Combinatorial):
             source = "after Kalai and Vempala 2005, one-sided exponential noise"
         value = bounds.rounded_up(math.fsum(terms.values()))
         if value >= most:
-            return Bound(most, {"rounds x m": most}, "no regret exceeds the rounds times the largest loss")
-        return Bound(value, terms, source, self.scale)
+            return bounds.trivial(most, "rounds x m", "no regret exceeds the rounds times the largest loss")
+        bound = Bound(value, terms, source, self.scale, proof="published", sense="draws", against="any")
+        return bound.asked(against)
 
     def noise_of(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
         """z, drawn afresh."""

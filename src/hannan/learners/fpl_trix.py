@@ -38,7 +38,7 @@ class FPLTrix(Combinatorial):
         """D = log(d/m) + 1."""
         return math.log(self.decisions.d / self.decisions.most) + 1.0
 
-    def bound(self, rounds: int | None = None, best_loss: float | None = None) -> Bound:
+    def bound(self, rounds: int | None = None, best_loss: float | None = None, *, against: str | None = None) -> Bound:
         """Withheld: the published bound has a term of an order only."""
         raise Withheld("FPL-TRIX has a term of an order only in its bound, O(m^2 d log dT) (Neu 2015)")
 

@@ -39,7 +39,7 @@ class _Descent:
         """The move after round t, at x with this gradient; `total` is the sum of the gradients so far."""
         raise NotImplementedError
 
-    def bound(self, rounds: int | None = None, best_loss: float | None = None) -> Bound:
+    def bound(self, rounds: int | None = None, best_loss: float | None = None, *, against: str | None = None) -> Bound:
         """A bound on the regret, whatever the losses."""
         raise NotImplementedError
 
@@ -99,11 +99,13 @@ class OnlineGradientDescent(_Descent):
     def next(self, x: Array, total: Array, gradient: Array, t: int) -> Array:
         return self.domain.project(x - 2.0 * self.domain.radius / (self.lipschitz * math.sqrt(t)) * gradient)
 
-    def bound(self, rounds: int | None = None, best_loss: float | None = None) -> Bound:
+    def bound(self, rounds: int | None = None, best_loss: float | None = None, *, against: str | None = None) -> Bound:
         if rounds is None:
             raise ValueError("rounds must be given: the bound grows with them")
         value = 3.0 * self.domain.radius * self.lipschitz * math.sqrt(rounds)
-        return Bound(value, {"3 r beta sqrt(T)": value}, "Zinkevich 2003: diameter 2r, step diameter/(beta sqrt(t))")
+        source = "Zinkevich 2003: diameter 2r, step diameter/(beta sqrt(t))"
+        bound = Bound(value, {"3 r beta sqrt(T)": value}, source, proof="published", sense="moves", against="any")
+        return bound.asked(against)
 
 
 @dataclass(frozen=True)
@@ -130,8 +132,10 @@ class ExponentiatedGradient(_Descent):
         weights = np.exp(-(total - total.min()) * math.sqrt(math.log(self.domain.d) / (t + 1)) / self.span)
         return np.asarray(weights / weights.sum())
 
-    def bound(self, rounds: int | None = None, best_loss: float | None = None) -> Bound:
+    def bound(self, rounds: int | None = None, best_loss: float | None = None, *, against: str | None = None) -> Bound:
         if rounds is None:
             raise ValueError("rounds must be given: the bound grows with them")
         value = 2.0 * self.span * math.sqrt(rounds * math.log(self.domain.d))
-        return Bound(bounds.rounded_up(value), {"2 s sqrt(T ln d)": value}, "Hedge on the gradients, Anytime")
+        terms = {"2 s sqrt(T ln d)": value}
+        source = "Hedge on the gradients, Anytime"
+        return Bound(bounds.rounded_up(value), terms, source, sense="moves", against="any").asked(against)

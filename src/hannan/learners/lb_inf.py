@@ -7,6 +7,7 @@ from math import log
 from typing import ClassVar
 
 from hannan import refusals
+from hannan.against import Sense
 from hannan.bounds import Terms, Withheld
 from hannan.learners.remembered import Remembered, Weigher
 
@@ -31,6 +32,7 @@ class LBInf(Remembered):
     gains: bool = False
 
     setting: ClassVar[str] = "bandit"
+    _sense: ClassVar[Sense | None] = "arm"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from hannan import bounds, refusals, saving, stability
+from hannan.against import Against, Proved, Sense, checked, covers
 from hannan.bounds import Bound, Terms, Withheld
 from hannan.law import Law
 from hannan.laws import Gumbel
@@ -40,10 +41,19 @@ class Constants(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """The terms of a bound, losses in [0, 1], and the theorem they come from."""
+    """The terms of a bound, losses in [0, 1], the theorem they come from, how much of it is proved here, and
+    against whom it holds, in which sense (None: as the learner's bounds do)."""
 
     terms: Terms
     source: str
+    proof: Proved = "whole"
+    against: Against | None = None
+    sense: Sense | None = None
+
+    @property
+    def value(self) -> float:
+        """The sum of the terms."""
+        return math.fsum(self.terms.values())
 
 
 class Learner:
@@ -58,6 +68,9 @@ class Learner:
     _unsaid: ClassVar[dict[str, Any]] = {}
     #: The largest loss that may be stated.
     _largest: ClassVar[float] = LARGEST_LOSS
+    #: Against whom its bounds hold, and in which sense, where a proof does not say otherwise.
+    _against: ClassVar[Against] = "oblivious"
+    _sense: ClassVar[Sense | None] = None
 
     def start(self, seed: int = 0, name: str | None = None) -> Player:
         """A live player; the same seed makes the same moves, those of run 0 of `play(seed=seed)`.
@@ -167,16 +180,29 @@ class Learner:
 
     # Bounds
 
-    def bound(self, rounds: int | None = None, best_loss: float | None = None, *, printed: bool = False) -> Bound:
+    def bound(
+        self,
+        rounds: int | None = None,
+        best_loss: float | None = None,
+        *,
+        printed: bool = False,
+        against: str | None = None,
+    ) -> Bound:
         """A bound on the expected regret of the rounds, in the units of the losses.
 
         `best_loss` is the cumulative loss of the best choice in hindsight; without it the rounds stand
         for it. What the bound does not need it ignores. `printed=True` puts the paper's own beside it.
+        `against`: the least bound that holds against "any", "oblivious" or "iid" losses (`Bound.against`);
+        left out, the least that is proved, which says of whom it holds.
         Where no bound is proved this raises `Withheld`, a ValueError, with the reason.
         """
-        return self._bounded(rounds, best_loss, printed, 0)
+        return self._bounded(rounds, best_loss, printed, 0, against)
 
-    def _bounded(self, rounds: int | None, best_loss: float | None, printed: bool, delay: int) -> Bound:
+    def _bounded(
+        self, rounds: int | None, best_loss: float | None, printed: bool, delay: int, against: str | None = None
+    ) -> Bound:
+        if against is not None:
+            checked(against)
         rounds = None if rounds is None else refusals.count(rounds, "rounds", least=0)
         horizon = self._horizon
         if horizon is not None:
@@ -196,17 +222,27 @@ class Learner:
         elif isinstance(self.tuning, BestLoss):
             best = self._tuned_best()
         if self._trivial or rounds == 0:
-            proof = Proof({"nothing to choose": 0.0}, "one choice, or no round, has no regret")
+            none = bounds.nothing()
+            proof = Proof(none.terms, none.source, none.proof, none.against, none.sense)
         else:
-            proof = self._proof(rounds, best, best_loss is not None, delay)
-        bound = self._in_units(proof, rounds)
+            proof = self._least(self._proofs(rounds, best, best_loss is not None, delay), against)
+        bound = self._conditioned(self._in_units(proof, rounds)).asked(against)
         if printed:
             bound = dataclasses.replace(bound, printed=self._as_printed(rounds, best).times(self.width))
         return bound
 
+    def _proofs(self, rounds: int | None, best: float | None, known: bool, delay: int) -> list[Proof]:
+        """Every bound that is proved for it; never none."""
+        return [self._proof(rounds, best, known, delay)]
+
     def _proof(self, rounds: int | None, best: float | None, known: bool, delay: int) -> Proof:
         """The terms of the bound for losses in [0, 1]: `best` is L*, or the rounds where it is not `known`."""
         raise NotImplementedError
+
+    def _least(self, proofs: list[Proof], against: str | None) -> Proof:
+        """The least bound that holds against those asked for; the least of all where there is none."""
+        held = [p for p in proofs if against is None or covers(p.against or self._against, against)]
+        return min(held or proofs, key=lambda proof: proof.value)
 
     def _as_printed(self, rounds: int | None, best: float | None) -> Bound:
         """The paper's own form."""
@@ -228,13 +264,24 @@ class Learner:
     def _in_units(self, proof: Proof, rounds: int | None) -> Bound:
         """The bound in the user's units, rounded up; regret is at most the rounds times the range."""
         terms = {name: term * self.width for name, term in proof.terms.items()}
-        value, source = bounds.rounded_up(math.fsum(terms.values())), proof.source
-        if rounds is not None and value >= rounds * self.width:
-            value, source = rounds * self.width, "no regret exceeds the rounds times the loss range"
-            terms = {"rounds x range": value}
+        bound = Bound(
+            bounds.rounded_up(math.fsum(terms.values())), terms, proof.source, proof=proof.proof,
+            sense=proof.sense or self._sense, against=proof.against or self._against,
+        )  # fmt: skip
+        if rounds is not None and bound.value >= rounds * self.width:
+            source = "no regret exceeds the rounds times the loss range"
+            bound = bounds.trivial(rounds * self.width, "rounds x range", source)
         schedule = self.schedule()
         scale = schedule.scale(1, 0.0) if schedule.is_constant else None
-        return Bound(value, terms, source, scale, str(schedule))
+        return dataclasses.replace(bound, scale=scale, schedule=str(schedule))
+
+    def _conditioned(self, bound: Bound) -> Bound:
+        """With what the tuning supposes of the losses, which no one checked."""
+        if not isinstance(self.tuning, BestLoss) or bound.sense == "run":
+            return bound
+        at_most = self.tuning.bound
+        said = f"if the best gain G* >= {at_most:.6g}" if self.gains else f"if the best loss L* <= {at_most:.6g}"
+        return dataclasses.replace(bound, condition=said, at_most=at_most)
 
     def _constants(self, n: int, rounds: int | None) -> Constants:
         """Rate and range of the smoothing, or the reason why there are none."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hannan import refusals
+from hannan import bounds, refusals
 from hannan.bounds import Bound, Withheld
 from hannan.kernels.state import HEADER, LEVEL, LOW, OWN, PROBABILITY, ROUND, STREAM, TOTAL
 from hannan.learners.learner import Learner
@@ -79,10 +79,17 @@ class MYGA(Learner):
             gains=self.gains, gamma=1.0,
         )  # fmt: skip
 
-    def bound(self, rounds: int | None = None, best_loss: float | None = None, *, printed: bool = False) -> Bound:
+    def bound(
+        self,
+        rounds: int | None = None,
+        best_loss: float | None = None,
+        *,
+        printed: bool = False,
+        against: str | None = None,
+    ) -> Bound:
         """Withheld, but where there is nothing to choose."""
         if self._trivial or rounds == 0:
-            return Bound(0.0, {"nothing to choose": 0.0}, "one choice, or no round, has no regret")
+            return bounds.nothing()
         raise Withheld(
             "MYGA has a bound of an order only, sqrt(K L* log(N+T)) + K log(N+T) (Allen-Zhu, Bubeck, Li 2018)"
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hannan import refusals
+from hannan.against import Sense
 from hannan.bounds import Terms, Withheld
 from hannan.learners.remembered import Remembered, Weigher
 
@@ -28,6 +29,7 @@ class Dropout(Remembered):
     gains: bool = False
 
     own_noise: ClassVar[bool] = True
+    _sense: ClassVar[Sense | None] = "kept"  # the noise of before shows in past moves
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,6 +64,7 @@ class RandomWalk(Remembered):
     gains: bool = False
 
     own_noise: ClassVar[bool] = True
+    _sense: ClassVar[Sense | None] = "kept"  # the noise of before shows in past moves
 
     def _weigher(self) -> Weigher:
         return Weigher(27)

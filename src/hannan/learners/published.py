@@ -64,25 +64,28 @@ def bandit(learner: Bandit, rounds: int) -> list[Proof]:
     """What is published for exactly this smoothing, tuning and estimator."""
     n, estimator, smoothing, tuning = learner.n, learner.estimator, learner.smoothing, learner.tuning
     if isinstance(estimator, ImplicitExploration) and not isinstance(smoothing, LogBarrier):
-        # Estimates are at most the exact ones, so their proof holds on <p, lhat>; the rest is gamma sum lhat.
-        exact = dataclasses.replace(learner, estimator=ImportanceWeighted())._proof(rounds, None, False, 0)
+        # Estimates are at most the exact ones, so the terms of range and drift stay; the rest is gamma sum lhat,
+        # and, where the best arm may depend on the moves, E max_i (Lhat_i - L_i) <= ln n/(2 gamma).
+        exact = dataclasses.replace(learner, estimator=ImportanceWeighted())._derived(rounds, None)
         terms = {**exact.terms, "gamma n T": estimator.gamma * n * rounds}
-        return [Proof(terms, f"{exact.source}; implicit exploration, Neu 2015")]
+        source = f"{exact.source}; implicit exploration, after Neu 2015"
+        anybody = {**terms, "ln n/(2 gamma)": math.log(n) / (2.0 * estimator.gamma)}
+        return [Proof(terms, source), Proof(anybody, source, against="any", sense="draws")]
     if not isinstance(tuning, Anytime) or tuning.factor is None:
         return []
     if smoothing == Tsallis(0.5):
         if isinstance(estimator, ReducedVariance) and tuning.factor == 0.5:
-            return [Proof(tsallis_inf_reduced(n, rounds), "Zimmert, Seldin 2021, reduced variance")]
+            return [Proof(tsallis_inf_reduced(n, rounds), "Zimmert, Seldin 2021, reduced variance", "published")]
         if isinstance(estimator, ImportanceWeighted) and tuning.factor == 1.0:
-            return [Proof(tsallis_inf(n, rounds), "Zimmert, Seldin 2021")]
+            return [Proof(tsallis_inf(n, rounds), "Zimmert, Seldin 2021", "published")]
     if smoothing == Frechet(2.0):
         terms, source = frechet(n, rounds, 1.0 / tuning.factor), "Honda, Ito, Tsuchiya 2023"
         if isinstance(estimator, ImportanceWeighted):
-            return [Proof(terms, source)]
+            return [Proof(terms, source, "published")]
         # Their weights are geometric and uncapped: a cap only lowers estimates, and costs its bias.
         if isinstance(estimator, GeometricResampling):
-            return [Proof(terms | resampling_bias(n, estimator.cap, rounds), f"{source}; capped")]
+            return [Proof(terms | resampling_bias(n, estimator.cap, rounds), f"{source}; capped", "published")]
         if isinstance(estimator, ConditionalResampling):
             harmonic = math.fsum(1.0 / i for i in range(1, n + 1))
-            return [Proof(terms | resampling_bias(harmonic, estimator.cap, rounds), f"{source}; capped")]
+            return [Proof(terms | resampling_bias(harmonic, estimator.cap, rounds), f"{source}; capped", "published")]
     return []

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hannan import bounds, refusals
+from hannan.against import Proved
 from hannan.bounds import Bound, Terms, Withheld
 from hannan.learners.learner import Learner
 from hannan.live import BanditPlayer
@@ -33,6 +34,8 @@ class Remembered(Learner):
     setting: ClassVar[str] = "experts"
     #: Whether every run has a state of its own.
     own_noise: ClassVar[bool] = False
+    #: How much of the proof of its bound is in docs/mathematics.md.
+    _proved: ClassVar[Proved] = "published"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", refusals.count(self.n, "n"))
@@ -58,18 +61,26 @@ class Remembered(Learner):
     def _trivial(self) -> bool:
         return self.n == 1
 
-    def bound(self, rounds: int | None = None, best_loss: float | None = None, *, printed: bool = False) -> Bound:
+    def bound(
+        self,
+        rounds: int | None = None,
+        best_loss: float | None = None,
+        *,
+        printed: bool = False,
+        against: str | None = None,
+    ) -> Bound:
         """A bound on the expected regret of the rounds, in the units of the losses, as published.
 
-        `best_loss` sharpens it where the published bound says how; without it the rounds stand for it.
+        `best_loss` sharpens it where the published bound says how; without it the rounds stand for it. `against`:
+        "any", "oblivious" or "iid" losses; where the bound does not hold against them it is `Withheld`.
         """
         if printed:
             raise Withheld(f"{type(self).__name__} is not in the paper: there is no printed form")
         rounds, best = self._asked(rounds, best_loss)
         if self._trivial or rounds == 0:
-            return Bound(0.0, {"nothing to choose": 0.0}, "one choice, or no round, has no regret")
+            return bounds.nothing()
         terms, source = self._published(rounds, best)
-        return self._settled(terms, source, rounds)
+        return self._settled(terms, source, rounds).asked(against)
 
     def _asked(self, rounds: int | None, best_loss: float | None) -> tuple[int, float]:
         """(rounds, L*) of losses in [0, 1]."""
@@ -89,8 +100,9 @@ class Remembered(Learner):
         """In the user's units, rounded up, and no more than the rounds times the range."""
         value = bounds.rounded_up(math.fsum(terms.values()))
         if value >= rounds:
-            return Bound(rounds * self.width, {"rounds x range": rounds * self.width}, TRIVIAL)
-        return Bound(value, terms, source).times(self.width)
+            return bounds.trivial(rounds * self.width, "rounds x range", TRIVIAL)
+        bound = Bound(value, terms, source, proof=self._proved, sense=self._sense, against=self._against)
+        return bound.times(self.width)
 
 
 TRIVIAL = "no regret exceeds the rounds times the loss range"
@@ -126,6 +138,14 @@ class NoisyPlayer(RememberedPlayer):
     """Plays a leader of noisy sums, who cannot be restricted to the awake: the leader may be asleep."""
 
     __slots__ = ()
+
+    def _bound(self, best: float | None) -> tuple[Bound | None, str]:
+        """Whoever sets the losses of a live player may have seen its moves, and in them the noise that it keeps."""
+        bound, withheld = super()._bound(best)
+        if bound is None or bound.against == "any":
+            return bound, withheld
+        name = type(self.learner).__name__
+        return None, f"{name} keeps its noise, which shows in its moves: its bound is for losses fixed in advance only"
 
     def _mask(self, awake: Any) -> Any:
         raise ValueError(f"{self.learner!r} has no experts who sleep: no proof covers it; got awake={awake!r}")

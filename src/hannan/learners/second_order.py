@@ -14,6 +14,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from hannan import bounds
+from hannan.against import Against, Proved, Sense
 from hannan.bounds import Bound, Terms
 from hannan.kernels.state import HEADER, MEMORY
 from hannan.learners.remembered import Remembered, RememberedPlayer, Weigher
@@ -25,6 +27,10 @@ class SecondOrder(Remembered):
 
     loss_range: tuple[float, float] = (0.0, 1.0)
     gains: bool = False
+
+    # The weights are functions of the losses, and the potentials fall on every sequence.
+    _against: ClassVar[Against] = "any"
+    _sense: ClassVar[Sense | None] = "mean"
 
     code: ClassVar[int]
     source: ClassVar[str]
@@ -54,7 +60,7 @@ class SecondOrder(Remembered):
     def observed(self, rounds: int, seen: float) -> Bound:
         """The bound of a game with V = `seen` against the best expert."""
         if self._trivial or rounds == 0:
-            return Bound(0.0, {"nothing to choose": 0.0}, "one choice, or no round, has no regret")
+            return bounds.nothing()
         return self._settled(self.terms(rounds, seen), f"{self.source}, observed V = {seen:.6g}", rounds)
 
 
@@ -86,6 +92,7 @@ class Squint(SecondOrder):
     [0.8811, 0.087, 0.0319]
     """
 
+    _proved: ClassVar[Proved] = "numerical"  # its last step
     code: ClassVar[int] = 20
     source: ClassVar[str] = "Squint, Koolen and van Erven 2015, Theorem 4"
 
@@ -108,8 +115,11 @@ class AdaNormalHedge(SecondOrder):
     expected regret <= 63.4563
       sqrt(3 C ln(n B))  63.4563
       source: AdaNormalHedge, Luo and Schapire 2015, Theorem 1
+      against any losses: of the mean play on every sequence;
+        of moves drawn in expectation, also if losses depend on past moves
     """
 
+    _proved: ClassVar[Proved] = "numerical"  # its lemma of one step
     code: ClassVar[int] = 21
     source: ClassVar[str] = "AdaNormalHedge, Luo and Schapire 2015, Theorem 1"
 
@@ -129,6 +139,7 @@ class MLPoly(SecondOrder):
     'ML-Poly, Gaillard, Stoltz and van Erven 2014'
     """
 
+    _proved: ClassVar[Proved] = "whole"
     code: ClassVar[int] = 22
     source: ClassVar[str] = "ML-Poly, Gaillard, Stoltz and van Erven 2014"
 

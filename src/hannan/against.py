@@ -1,0 +1,81 @@
+"""Against whom a bound holds: the words for it, and the sentence that is printed.
+
+    any        losses may depend on past moves, realised losses; so also fixed in advance
+    oblivious  losses fixed before the game; so also drawn from one law
+    iid        losses drawn independently from one law
+
+A bound against any losses is one against oblivious losses, and that one against i.i.d. losses.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+Against = Literal["any", "oblivious", "iid"]
+
+#: What is proved: the whole proof is in docs/mathematics.md; a published theorem is cited and its proof not
+#: repeated; or one step of a proof was only checked numerically.
+Proved = Literal["whole", "published", "numerical"]
+
+#: Whose regret the number bounds, and in which sense.
+#:   run      every run: no regret is larger
+#:   moves    the moves themselves, which are not random: every sequence
+#:   mean     the mean play <p, l>, every sequence; the moves drawn, in expectation
+#:   draws    the moves drawn, in expectation over fresh noise
+#:   arm      the moves drawn, in expectation; against losses that depend on moves only one arm named in advance
+#:   expert   the same for one expert, and path, for one path of arms
+#:   kept     noise is kept and shows in moves: against losses that depend on them nothing is left
+Sense = Literal["run", "moves", "mean", "draws", "arm", "expert", "path", "kept"]
+
+_ANY: dict[str, str] = {
+    "run": "on every run",
+    "moves": "on every sequence, also if a loss is set in sight of the move",
+    "mean": "of the mean play on every sequence; of moves drawn in expectation, also if losses depend on past moves",
+    "draws": "in expectation, also if losses depend on past moves",
+}
+_LEFT: dict[str, str] = {
+    "kept": "nothing is promised",
+    "arm": "it bounds E[own loss - loss of any one arm named in advance]",
+    "expert": "it bounds E[own loss - loss of any one expert named in advance]",
+    "path": "it bounds E[own loss - loss of any one path named in advance]",
+}
+_HOLDS_FOR: dict[str, tuple[str, ...]] = {
+    "any": ("any", "oblivious", "iid"),
+    "oblivious": ("oblivious", "iid"),
+    "iid": ("iid",),
+}
+
+
+def covers(against: str, asked: str) -> bool:
+    """Whether a bound against the one is a bound against the other.
+
+    >>> covers("any", "oblivious"), covers("oblivious", "any")
+    (True, False)
+    """
+    return asked in _HOLDS_FOR[against]
+
+
+def checked(against: object) -> str:
+    """One of the three words, or a refusal."""
+    if against not in get_args(Against):
+        raise ValueError(f'against must be "any", "oblivious" or "iid"; got {against!r}')
+    return str(against)
+
+
+def sentence(against: str, sense: str) -> str:
+    """Of whom a bound holds, in words.
+
+    >>> print(sentence("any", "draws"))
+    any losses: in expectation, also if losses depend on past moves
+    >>> print(sentence("oblivious", "kept"))
+    oblivious losses: if losses do not depend on your moves; if they do, nothing is promised
+    """
+    if against == "any":
+        return f"any losses: {_ANY.get(sense, _ANY['draws'])}"
+    if against == "iid":
+        return "i.i.d. losses: if they are drawn independently from one law"
+    fixed = "if losses do not depend on your moves"
+    if sense not in _LEFT:
+        return f"oblivious losses: {fixed}"
+    when = "" if sense == "kept" else ", at a time fixed in advance"
+    return f"oblivious losses: {fixed}{when}; if they do, {_LEFT[sense]}"

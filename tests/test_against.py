@@ -1,0 +1,157 @@
+"""Against whom each bound holds: a row for every learner of the package, the words, and what they forbid."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+import hannan as hn
+from hannan.bounds import Bound
+
+T = 4000
+ROWS = [
+    # learner, against, sense, proof (None: no number is printed)
+    (hn.Experts(8), "any", "mean", "whole"),
+    (hn.Experts(8, hn.Entropy(), hn.Horizon(T)), "any", "mean", "whole"),
+    (hn.Experts(8, hn.Tsallis(0.5), hn.Anytime()), "any", "mean", "whole"),
+    (hn.Experts(8, hn.LogBarrier(), hn.BestLoss(100, rounds=T)), "any", "mean", "whole"),
+    (hn.Experts(8, hn.Laplace(), hn.Fixed(300.0)), "any", "mean", "whole"),
+    (hn.AdaHedge(8, loss_range=(0, 1)), "any", "mean", "published"),
+    (hn.Squint(8), "any", "mean", "numerical"),
+    (hn.AdaNormalHedge(8), "any", "mean", "numerical"),
+    (hn.MLPoly(8), "any", "mean", "whole"),
+    (hn.FixedShare(8, scale=100.0, share=1e-6), "any", "mean", "published"),
+    (hn.Dropout(8), "oblivious", "kept", "published"),
+    (hn.RandomWalk(8), "oblivious", "kept", "published"),
+    (hn.Bandit(8), "oblivious", "arm", None),
+    (hn.Bandit(8, hn.Entropy(), hn.Horizon(T)), "oblivious", "arm", "whole"),
+    (hn.Bandit(8, hn.Exponential()), "oblivious", "arm", "whole"),
+    (hn.Bandit(8, hn.Tsallis(0.5)), "oblivious", "arm", "whole"),
+    (hn.Bandit(8, hn.Exponential(), hn.Horizon(T), hn.GeometricResampling(1000)), "oblivious", "arm", "whole"),
+    (hn.Bandit(8, hn.Exponential(), hn.Horizon(T), hn.ConditionalResampling(1000)), "oblivious", "arm", "whole"),
+    (hn.Bandit(8, hn.LogBarrier(), hn.BestLoss(100, rounds=T)), "oblivious", "arm", "whole"),
+    (hn.Bandit(8, hn.LogBarrier(), hn.SelfConfident(T)), "oblivious", "arm", "whole"),
+    (hn.exp3_ix(8, T), "oblivious", "arm", "whole"),
+    (hn.Exp3S(8, scale=1000.0, share=1e-6), "oblivious", "path", "published"),
+    (hn.TsallisShannon(8), "oblivious", "arm", "published"),
+    (hn.LBInf(8, T), None, None, None),
+    (hn.ExpertBandit(4, 8), "oblivious", "expert", "whole"),
+    (hn.ExpertBandit(4, 8, clip="tuned"), "oblivious", "expert", "whole"),
+    (hn.MYGA(4, 8, T), None, None, None),
+    (hn.FPL.tuned(hn.MSets(6, 2), 10**6), "any", "draws", "published"),
+    (hn.FPL.tuned(hn.MSets(6, 2), 10**6, "exponential"), "any", "draws", "published"),
+    (hn.FPLTrix(hn.MSets(6, 2)), None, None, None),
+    (hn.OnlineGradientDescent(hn.Ball(3), 1.0), "any", "moves", "published"),
+    (hn.ExponentiatedGradient(hn.Simplex(3), 1.0), "any", "moves", "whole"),
+    (hn.Convex(hn.Ball(3), 1.0, loss_bound=2.0, tuning=hn.Horizon(10**6)), "any", "draws", None),
+    (hn.Convex(hn.Ball(3), 1.0, loss_bound=2.0, tuning=hn.Horizon(10**6), fresh=False), "oblivious", "kept", None),
+]
+
+
+def _told(learner, **asked):
+    """The bound of so many rounds that it is none of "rounds x range"."""
+    return learner.bound(getattr(getattr(learner, "tuning", None), "rounds", None) or 10**6, **asked)
+
+
+@pytest.mark.parametrize(("learner", "against", "sense", "proof"), ROWS, ids=lambda x: str(x)[:60])
+def test_every_bound_says_of_whom_it_holds(learner, against, sense, proof):
+    if against is None:
+        with pytest.raises(hn.Withheld):
+            _told(learner)
+        return
+    bound = _told(learner)
+    assert (bound.against, bound.sense) == (against, sense)
+    assert proof is None or bound.proof == proof
+    assert f"against {'any' if against == 'any' else 'oblivious'} losses: " in str(bound)
+    assert _told(learner, against="oblivious") == bound
+    if against == "any":
+        assert _told(learner, against="any") == bound
+    elif not isinstance(getattr(learner, "estimator", None), hn.ImplicitExploration):
+        with pytest.raises(hn.Withheld, match="against any losses no bound is proved"):
+            _told(learner, against="any")
+    with pytest.raises(ValueError, match='against must be "any"'):
+        _told(learner, against="everybody")
+
+
+def test_no_learner_is_without_a_row():
+    public = [getattr(hn, name) for name in hn.__all__ if name != "sklearn"]
+    learners = {cls for cls in public if isinstance(cls, type) and hasattr(cls, "bound") and cls is not hn.Record}
+    learners -= {cls for cls in learners if not dataclasses.is_dataclass(cls) or issubclass(cls, hn.Bound)}
+    tunings = {hn.BestLoss}  # its bound is the loss that it supposes
+    assert {cls.__name__ for cls in learners - tunings} == {type(row[0]).__name__ for row in ROWS}
+
+
+def test_the_words():
+    arm = hn.Bandit(8, hn.Entropy(), hn.Horizon(T)).bound().holds
+    assert "if losses do not depend on your moves, at a time fixed in advance" in arm
+    assert "E[own loss - loss of any one arm named in advance]" in arm
+    assert "nothing is promised" in hn.RandomWalk(2).bound(20_000).holds
+    assert "of the mean play on every sequence" in hn.Experts(8).bound(T).holds
+    assert "in sight of the move" in hn.OnlineGradientDescent(hn.Ball(3), 1.0).bound(T).holds
+    assert hn.Bandit(8).bound(3).holds == "any losses: on every run"  # no regret exceeds the rounds
+    assert "one law" in Bound(1.0, {}, "", against="iid").holds
+
+
+def test_what_is_no_such_word_is_refused():
+    for bad in ({"against": "all"}, {"proof": "folklore"}, {"sense": "common"}):
+        with pytest.raises(ValueError, match=f"{next(iter(bad))} must be"):
+            Bound(1.0, {}, "", **bad)
+    with pytest.raises(TypeError):
+        Bound(1.0, {}, "", None, "", None, "whole")  # keyword-only
+    assert [field.name for field in dataclasses.fields(Bound)][-1] == "against"
+
+
+def test_implicit_exploration_has_a_number_against_anybody():
+    # 2 sqrt(2 n T ln n) against any losses; three quarters of it against oblivious ones.
+    for n, rounds in ((2, 100), (8, 4000), (50, 10**5)):
+        ix = hn.exp3_ix(n, rounds)
+        root = 2.0 * math.sqrt(2.0 * n * rounds * math.log(n))
+        anybody, fixed = ix.bound(against="any"), ix.bound()
+        assert anybody.value == pytest.approx(min(root, rounds))
+        assert fixed.value == pytest.approx(0.75 * root)
+        assert ix.bound(against="oblivious") == fixed
+        if root < rounds:
+            assert (anybody.against, anybody.sense, anybody.proof) == ("any", "draws", "whole")
+    law = hn.Bandit(8, hn.Exponential(), hn.Anytime(), hn.ImplicitExploration(0.02))
+    exact = hn.Bandit(8, hn.Exponential(), hn.Anytime()).bound(T).value
+    assert law.bound(T).value == pytest.approx(exact + 0.02 * 8 * T)
+    assert law.bound(T, against="any").value == pytest.approx(exact + 0.02 * 8 * T + math.log(8) / 0.04)
+    assert hn.exp3_ix(8, 4000).bound(against="any").value == pytest.approx(729.6, abs=0.1)
+
+
+def test_records_carry_it_and_old_ones_are_oblivious(tmp_path):
+    losses = np.random.default_rng(0).random((200, 3))
+    record = hn.play(hn.Experts(3), losses)
+    assert "against any losses: of the mean play" in repr(record)
+    record.save(tmp_path / "r.npz")
+    assert hn.Record.load(tmp_path / "r.npz").bound == record.bound
+    told = dataclasses.asdict(record.bound)
+    old = {name: told[name] for name in ("value", "terms", "source", "scale", "schedule", "printed")}
+    assert Bound(**old).against == "oblivious"
+
+
+def test_certificates_carry_it():
+    player = hn.Bandit(4, hn.Entropy(), hn.Horizon(10**4)).start(seed=0)
+    for _ in range(2000):
+        player.observe(player.act(), 0.5)
+    rows = dict(player.certificate().rows())
+    assert rows["  against"].startswith("oblivious losses")
+    estimated = rows["estimated regret"]
+    assert "if losses do not depend on your moves, else at least the regret against any one arm" in estimated
+    assert "oblivious losses" in player.certificate()._repr_html_()
+
+
+def test_a_live_player_that_keeps_its_noise_promises_nothing():
+    # Charge the expert played last: RandomWalk(2) pays 5,620 in 20,000 rounds, its bound being 1,507.
+    player, rounds, last = hn.RandomWalk(2).start(seed=0), 4000, 0
+    paid, losses = 0.0, np.zeros(2)
+    for _ in range(rounds):
+        move, loss = player.act(), np.eye(2)[last]
+        player.observe(move, loss)
+        paid, losses, last = paid + loss[move.action], losses + loss, move.action
+    certificate = player.certificate()
+    assert paid - losses.min() > hn.RandomWalk(2).bound(rounds).value  # false, had it been printed
+    assert certificate.bound is None
+    assert "keeps its noise" in certificate.withheld
+    assert hn.play(hn.RandomWalk(2), np.eye(2)[np.arange(rounds) % 2]).bound is not None  # fixed losses keep it
