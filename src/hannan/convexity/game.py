@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from hannan import refusals
 from hannan.bounds import Bound
 from hannan.convexity.hindsight import best_in_hindsight
 from hannan.convexity.leader import Leader, columns
+from hannan.convexity.own_phi import ON_YOUR_WORD
 from hannan.domains import Ball, Domain
 from hannan.game import ended
 from hannan.losses import Loss, RankOne
@@ -40,7 +41,8 @@ class Played:
     def bound(self, rounds: int | None = None, best_loss: float | None = None) -> Bound:
         """The learner's bound for losses of this shape, solver and ridge included."""
         best = None if best_loss is None else max(best_loss, 0.0)
-        return self.learner.bounded(rounds, best, bias=self.cost, shape=self.losses.shape)
+        bound = self.learner.bounded(rounds, best, bias=self.cost, shape=self.losses.shape)
+        return replace(bound, source=f"{bound.source}; {ON_YOUR_WORD}") if isinstance(self.losses, RankOne) else bound
 
 
 def play_convex(

@@ -1,7 +1,7 @@
 """The perturbed leader of a convex game: the losses seen, the compiled solver's state, and the argmin.
 
 On a ball, a box and a simplex everything happens in compiled code; a polytope is served here, by linear
-programs for linear losses and by Newton steps within the polytope for the others.
+programs for linear losses and by Newton steps within the polytope (`active_set`) for the others.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hannan import saving
-from hannan.domains import Domain, Polytope, Simplex, least_distance
+from hannan.convexity.active_set import cone_residual, model_step
+from hannan.domains import Domain, Polytope, Simplex
 from hannan.losses import Logistic, Loss, RankOne, SmoothedHinge
 from hannan.refusals import Array
 
@@ -293,57 +294,35 @@ class Leader:
         return x.copy(), left / ridge
 
     def _newton(self, x: Array, noise: Array, ridge: float, tolerance: float) -> tuple[Array, float]:
-        """Newton steps in the polytope: each minimises the quadratic model there, by least distance."""
+        """Newton steps in the polytope, each as long as the objective falls."""
         domain = self.domain
         assert isinstance(domain, Polytope)
         A, b = domain.rows
         d, work = domain.d, np.zeros(3 * self._sums.BLOCK)
-        g, H = np.zeros(d), np.zeros((d, d))
+        H, left = np.zeros((d, d)), np.inf
+
+        def slope(x: Array) -> Array:
+            g = np.zeros(d)
+            if not self._sums.gradient(self.sums, domain.center, ridge, noise, x, g, work):
+                self.judge(self._convex.FAILED, np.inf)
+            return g
+
         x = domain.project(x)
-        left = np.inf
-        for _ in range(100):
-            self._sums.gradient(self.sums, domain.center, ridge, noise, x, g, work)
-            left = _cone_residual(A, b, x, g)
+        for _ in range(200):
+            g = slope(x)
+            left = cone_residual(A, b, x, g)
             if left <= tolerance:
                 return x, left
             self._sums.hessian(self.sums, ridge, x, H, work)
-            root = np.linalg.cholesky(H).T
-            # p = root^-1 (v - root^-T g): the model is ||v||^2/2, and A(x + p) <= b is a constraint on v.
-            inverse = np.linalg.solve(root, np.eye(d))
-            newton = -inverse @ (inverse.T @ g)
-            step = newton + inverse @ least_distance(-A @ inverse, A @ (x + newton) - b)
-            step = _polished(A, b, x, g, H, step)
-            share, slope = 1.0, float(g @ step)
+            step = model_step(A, b, x, g, H)
+            fall = -float(g @ step)
             rounding = 1e-14 * float(np.linalg.norm(g) * (np.linalg.norm(x) + np.linalg.norm(step)))
-            while share > 1e-12:
-                self._sums.gradient(self.sums, domain.center, ridge, noise, x + share * step, g, work)
-                if float(g @ step) <= 0.1 * abs(slope) + rounding:
+            share, end = 1.0, float(slope(x + step) @ step)
+            while share > 1e-12 and end > 0.0:
+                # The slope along the step grows, so the objective falls by at least -share (half + end)/2.
+                half = float(slope(x + 0.5 * share * step) @ step)
+                if half + end <= rounding - 0.1 * fall:
                     break
-                share *= 0.5
+                share, end = 0.5 * share, half
             x = x + share * step
         raise NotConverged(f"the solver must converge to make a move; its residual is {left:.3g}")
-
-
-def _polished(A: Array, b: Array, x: Array, g: Array, H: Array, step: Array) -> Array:
-    """The same step to the last digits: the model's minimum on the constraints that it meets, if they are right."""
-    met = A @ (x + step) >= b - 1e-8 * (1.0 + np.abs(b))
-    m, d = int(met.sum()), len(x)
-    system = np.block([[H, A[met].T], [A[met], np.zeros((m, m))]])
-    answer = np.linalg.lstsq(system, np.concatenate([-g, b[met] - A[met] @ x]), rcond=None)[0]
-    inside = (A @ (x + answer[:d]) <= b + 1e-12 * (1.0 + np.abs(b))).all()
-    right = (answer[d:] >= -1e-9 * (1.0 + float(np.abs(g).max()))).all()
-    return answer[:d] if inside and right else step
-
-
-def _cone_residual(A: Array, b: Array, x: Array, g: Array) -> float:
-    """min ||g + A'w|| over w >= 0 on the constraints that are active at x."""
-    from scipy.optimize import nnls
-
-    size = 1.0 + np.abs(b)
-    active = A @ x >= b - 1e-9 * size
-    if not active.any():
-        return float(np.linalg.norm(g))
-    rows = A[active][nnls(A[active].T, -g)[0] > 0.0]
-    # The weights once more, by orthogonal factors: the last digits of the residual are at stake.
-    weights = np.maximum(np.linalg.lstsq(rows.T, -g, rcond=None)[0], 0.0) if len(rows) else np.zeros(0)
-    return float(np.linalg.norm(g + rows.T @ weights))

@@ -14,6 +14,7 @@ from hannan.bounds import Bound
 from hannan.certificate import Certificate
 from hannan.convexity.hindsight import best_in_hindsight
 from hannan.convexity.leader import Leader
+from hannan.convexity.own_phi import ON_YOUR_WORD
 from hannan.losses import Loss, RankOne
 from hannan.noise import GammaNoise, Shape
 from hannan.refusals import Array
@@ -35,18 +36,21 @@ class Point(NamedTuple):
 class ConvexCertificate(Certificate):
     """A certificate whose moves were solved for: `solver_cost` = (ridge/2) r^2 + lipschitz * sum of distances.
 
-    It is in the bound. `farthest` is the largest distance of a move from its exact argmin.
+    It is in the bound. `farthest` is the largest distance of a move from its exact argmin; `word` what
+    could not be checked of the losses.
     """
 
     farthest: float = 0.0
     solver_cost: float = 0.0
     privacy: str = ""
+    word: str = ""
 
     def rows(self) -> list[tuple[str, str]]:
         kept = [row for row in super().rows() if row[0] != "stability" or self.claimed_rate is not None]
         if self.solver_cost > 0.0:
             kept.append(("solver", f"costs {self.solver_cost:.3g}, in the bound; moves within {self.farthest:.3g}"))
-        return [*kept, ("privacy", self.privacy)] if self.privacy else kept
+        said = (("privacy", self.privacy), ("not checked", self.word))
+        return [*kept, *(row for row in said if row[1])]
 
 
 class ConvexPlayer:
@@ -112,15 +116,27 @@ class ConvexPlayer:
         loss = self.learner.admit(loss)
         if loss.is_sequence:
             raise ValueError(f"the loss of a move must be one loss; got a sequence of {len(loss)}")
-        self._leader.observe(np.array(move.action), loss)
+        x = np.array(move.action)
+        steepest = float(loss.lipschitz(self.learner.domain))
+        if isinstance(loss, RankOne):
+            # Between the margins that were tried at the door phi is on the user's word: look where it is played.
+            steepest = max(steepest, float(np.linalg.norm(loss.gradient(x))))
+            self._refuse_value(float(loss.value(x)))
+        self._leader.observe(x, loss)
         if isinstance(self.learner.noise, GammaNoise):
-            steepest = float(loss.lipschitz(self.learner.domain))
             self._level = max(self._level, steepest / self.learner.schedule().scale(1, 0.0))
         self._shape = wider(self._shape, loss.shape)
         if isinstance(loss, RankOne):
             self._seen.append(loss)
         del self._open[move.round]
         self._settled += 1
+
+    def _refuse_value(self, value: float) -> None:
+        most = self.learner.loss_bound
+        if most is not None and not -1e-9 * most <= value <= most * (1.0 + 1e-9):
+            raise ValueError(
+                f"the loss of a move must be in [0, loss_bound = {most:g}]; got {value:g} where it was played"
+            )
 
     def through(self, losses: Loss) -> Array:
         """Act and observe through a sequence of losses, in compiled code: the moves, shape (T, d)."""
@@ -169,7 +185,7 @@ class ConvexPlayer:
         learner, state = self.learner, self._leader.state
         own, best = float(state[OWN_LOSS]), best_in_hindsight(self._leader, self._seen)
         cost = learner.solver_cost(float(state[RIDGE]), float(state[DISTANCE]))
-        bound, withheld = self._bound(best, cost)
+        bound, withheld = self._bound(own, best, cost)
         gamma = isinstance(learner.noise, GammaNoise)
         return ConvexCertificate(
             learner=repr(learner),
@@ -190,9 +206,15 @@ class ConvexPlayer:
             farthest=float(state[FARTHEST]),
             solver_cost=cost,
             privacy=self._private(),
+            word=ON_YOUR_WORD if self._seen else "",
         )
 
-    def _bound(self, best: float, cost: float) -> tuple[Bound | None, str]:
+    def _bound(self, own: float, best: float, cost: float) -> tuple[Bound | None, str]:
+        if not self.learner.fresh:
+            return None, "noise that is kept shows in past moves, and losses that follow them break the bound"
+        wrong = self._contradiction(own, best)
+        if wrong:
+            return None, wrong
         if self._forgotten:
             return None, f"{self._forgotten} moves were forgotten, perhaps for what they were"
         if self._largest_delay:
@@ -202,6 +224,20 @@ class ConvexPlayer:
             return self.learner.bounded(self._settled, max(best, 0.0), bias=cost, shape=shape), ""
         except ValueError as reason:
             return None, str(reason)
+
+    def _contradiction(self, own: float, best: float) -> str:
+        """What went wrong, if what was seen cannot be under the conditions of the bound."""
+        learner = self.learner
+        claim = learner.lipschitz / learner.schedule().scale(1, 0.0)
+        if self._level > claim * (1.0 + 1e-8):
+            return (
+                f"the realised level {self._level:.6g} is above the {claim:.6g} claimed: a loss was steeper at a move "
+                "than at the ends of its range, so its phi is not convex"
+            )
+        most = self._settled * (learner.loss_bound or np.inf)
+        if own - best > most * (1.0 + 1e-8):
+            return f"the regret {own - best:.6g} is above rounds x loss_bound = {most:.6g}: losses were not as stated"
+        return ""
 
     def _private(self) -> str:
         if self.learner.guarantee != "privacy":

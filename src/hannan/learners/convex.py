@@ -14,6 +14,7 @@ from hannan import bounds, refusals, saving
 from hannan.bounds import Bound, Withheld
 from hannan.convexity import bounds as tuned
 from hannan.convexity import proofs
+from hannan.convexity.own_phi import refuse_unlike
 from hannan.convexity.privacy import Privacy
 from hannan.domains import Domain
 from hannan.losses import Loss
@@ -210,6 +211,7 @@ class Convex:
         """A loss, or a sequence of them, that is what was stated; anything else is refused by name."""
         if not isinstance(loss, Loss):
             raise ValueError(f"a loss must be Linear, Squared, Logistic, Huber, SmoothedHinge or RankOne; got {loss!r}")
+        refuse_unlike(loss, self.domain)
         refuse_steeper(loss, self.domain, self.lipschitz)
         if self.smooth is not None:
             _largest("curvatures of the losses", loss.smooth, self.smooth, "smooth")

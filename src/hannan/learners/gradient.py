@@ -16,6 +16,7 @@ import numpy as np
 from hannan import bounds, refusals
 from hannan.bounds import Bound
 from hannan.convexity.game import hindsight
+from hannan.convexity.own_phi import refuse_unlike
 from hannan.domains import Domain, Simplex
 from hannan.game import ended
 from hannan.learners.convex import refuse_steeper
@@ -57,6 +58,7 @@ class _Descent:
         if not isinstance(losses, Loss) or not losses.is_sequence:
             raise ValueError(f"losses must be a sequence such as Linear(l), l of shape (T, d); got {losses!r}")
         losses, asked = losses[:rounds], rounds
+        refuse_unlike(losses, self.domain)
         refuse_steeper(losses, self.domain, self.lipschitz)
         runs, rounds = refusals.count(runs, "runs"), len(losses)
         began = time.perf_counter()

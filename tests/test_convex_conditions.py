@@ -1,0 +1,199 @@
+"""Conditions of a convex certificate: what is refused at the door, what withholds it, what it says is unchecked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hannan.convexity.active_set import cone_residual, model_step
+from hannan.convexity.leader import Leader
+from hannan.domains import Ball, Box, Polytope, Simplex
+from hannan.learners.convex import Convex
+from hannan.learners.gradient import OnlineGradientDescent
+from hannan.losses import Linear, RankOne, SmoothedHinge
+from hannan.tuning import Anytime, Fixed, Horizon
+
+# A phi of your own
+
+
+def smooth_absolute(u):
+    return np.sqrt(1.0 + u**2)
+
+
+def its_slope(u):
+    return u / np.sqrt(1.0 + u**2)
+
+
+@pytest.mark.parametrize(
+    ("phi", "derivative", "curvature", "message"),
+    [
+        (lambda u: 1.0 - 0.1 * u**2, lambda u: -0.2 * u, None, r"phi must be convex: phi' must not fall; got phi'\(-1"),
+        (lambda u: 0.2 * np.cos(3 * u) + 0.5, lambda u: -0.6 * np.sin(3 * u), None, "phi must be convex"),
+        (smooth_absolute, lambda u: 0.5 * its_slope(u), None, "derivative must be phi'"),
+        (smooth_absolute, lambda u: -its_slope(-u) + 0.1, None, "derivative must be phi'"),
+        (lambda u: -smooth_absolute(u), its_slope, None, "derivative must be phi'"),
+        (lambda u: np.where(u > 0.5, np.nan, u), lambda u: np.ones_like(u), None, "phi must be finite on the domain"),
+        (lambda u: np.sum(u), lambda u: np.ones_like(u), None, "phi must take an array of margins"),
+        (smooth_absolute, its_slope, 0.9, "phi'' must be at most curvature = 0.9; got 0.99999"),
+    ],
+)
+def test_a_phi_that_is_not_convex_or_not_its_own_is_refused(phi, derivative, curvature, message):
+    """Issue: it printed a certificate that contradicted itself."""
+    loss = RankOne([0.6, 0.8], phi, derivative, curvature=curvature)
+    learner = Convex(Ball(2), 1.0, tuning=Fixed(1.0), loss_bound=3.0)
+    player = learner.start(0)
+    move = player.act()
+    with pytest.raises(ValueError, match=message):
+        player.observe(move, loss)
+    assert player.open_moves == (move,)
+    losses = RankOne([[0.6, 0.8]] * 5, phi, derivative, curvature=curvature)
+    for other in (learner, OnlineGradientDescent(Ball(2), 1.0)):
+        with pytest.raises(ValueError, match=message):
+            other.play(losses)
+
+
+def test_a_right_phi_passes_with_kinks_and_jumps_of_its_slope():
+    """The control: convex ones, smooth or not, at scales from 1e-6 to 1e6, with what was not checked said."""
+    for size in (1e-6, 1.0, 1e6):
+        for phi, derivative in [
+            (smooth_absolute, its_slope),
+            (lambda u: np.abs(u), np.sign),
+            (lambda u: np.maximum(u, 0.3), lambda u: (u > 0.3).astype(float)),
+            (lambda u: np.logaddexp(0.0, 9 * u) / 9, lambda u: 1 / (1 + np.exp(-9 * u))),
+        ]:
+            loss = RankOne([0.6, 0.8], lambda u, f=phi, s=size: s * f(u), lambda u, f=derivative, s=size: s * f(u))
+            player = Convex(Ball(2), size, tuning=Fixed(size), loss_bound=2.0 * size).start(0)
+            player.observe(player.act(), loss)
+            said = player.certificate()
+            assert said.bound is not None
+            assert "on your word" in str(said)
+    losses = RankOne([[0.6, 0.8]] * 5, smooth_absolute, its_slope)
+    record = Convex(Ball(2), 1.0, tuning=Fixed(1.0), loss_bound=2.0).play(losses)
+    assert "on your word" in record.bound.source
+    player = Convex(Ball(2), 1.0, tuning=Fixed(1.0), loss_bound=3.0).start(0)
+    player.observe(player.act(), Linear([0.0, 0.0]))
+    assert "on your word" not in str(player.certificate())
+
+
+def test_a_level_above_its_claim_withholds_the_bound():
+    """A spike between the margins that are tried at the door is seen where it is played."""
+    player = Convex(Box([-1.0], [1.0]), 1.0, tuning=Fixed(1.0), loss_bound=3.0).start(0)
+    where = [np.inf]
+
+    def slope(u):
+        return np.where(np.abs(u - where[0]) < 1e-9, 5.0, its_slope(u))
+
+    loss = RankOne([1.0], smooth_absolute, slope)
+    for _ in range(20):
+        player.observe(player.act(), loss)
+    assert player.certificate().bound is not None
+    move = player.act()
+    where[0] = move.action[0]
+    assert abs(where[0]) < 1.0
+    player.observe(move, loss)
+    where[0] = np.inf
+    said = player.certificate()
+    assert said.bound is None
+    assert "the realised level 5 is above the 1 claimed" in said.withheld
+
+
+def test_a_value_beyond_the_loss_bound_is_refused_where_it_is_played():
+    player = Convex(Ball(2), 1.0, tuning=Fixed(1.0), loss_bound=3.0).start(1)
+    move = player.act()
+    x = move.action[0]
+
+    def spike(u):
+        return np.where(np.abs(u - x) < 1e-9, 50.0, smooth_absolute(u))
+
+    with pytest.raises(ValueError, match=r"the loss of a move must be in \[0, loss_bound = 3\]; got 50"):
+        player.observe(move, RankOne([1.0, 0.0], spike, its_slope))
+    assert player.certificate().rounds == 0
+
+
+# Noise that is kept
+
+
+def test_kept_noise_is_certified_for_nobody_live():
+    """Charge the coordinate that is played most: kept noise shows in past moves, 10 times its bound and more."""
+    T = 600
+    learner = Convex(Simplex(2), 1.0, tuning=Horizon(T), loss_bound=1.0, smooth=0, fresh=False)
+    regrets = {}
+    for fresh in (False, True):
+        player = Convex(Simplex(2), 1.0, tuning=Horizon(T), loss_bound=1.0, smooth=0, fresh=fresh).start(3)
+        last = 0
+        for _ in range(T):
+            move = player.act()
+            # Only past moves are looked at: the expert of the last one is charged.
+            player.observe(move, Linear(np.eye(2)[last]))
+            last = int(np.argmax(move.action))
+        said = player.certificate()
+        regrets[fresh] = said.regret
+        assert (said.bound is None) == (not fresh)
+        if not fresh:
+            assert "noise that is kept shows in past moves" in said.withheld
+    bound = learner.bound().value
+    assert regrets[False] > 3 * bound
+    assert regrets[True] < bound
+
+
+# Polytopes
+
+
+def crossed(seed: int) -> Polytope:
+    """The cube of side 2 cut by random half-spaces that hold 0."""
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(2, 5))
+    A = rng.standard_normal((d + int(rng.integers(2, 6)), d))
+    b = np.concatenate([np.abs(rng.standard_normal(len(A))) + 0.3, np.ones(2 * d)])
+    return Polytope(np.vstack([A, np.eye(d), -np.eye(d)]), b)
+
+
+def test_a_polytope_where_few_losses_bend_is_solved():
+    """Smoothed hinges that are mostly flat leave only the ridge, 5e-6: the step must stay in the polytope."""
+    for seed in range(20):
+        domain, rng = crossed(seed), np.random.default_rng(1000 + seed)
+        z = rng.standard_normal((40, domain.d))
+        losses = SmoothedHinge(z / np.linalg.norm(z, axis=1, keepdims=True), rng.integers(0, 2, 40), 0.5)
+        A, b = domain.rows
+        leader = Leader(domain)
+        for n in (1, 4, 10, 25):
+            leader.absorb(losses[leader.curved : leader.curved + n])
+            noise = 10.0 ** rng.uniform(-1, 1) * rng.standard_normal(domain.d)
+            ridge = 1e-6 * (1 + n)
+            x, left = leader.minimise(noise, ridge, 1e-7 * ridge)
+            assert left <= 1e-7 * ridge
+            assert (A @ x <= b + 1e-13).all()
+            value = leader.value(x) + noise @ x
+            for y in domain.project(x + 0.1 * rng.standard_normal((5, domain.d))):
+                assert value <= leader.value(y) + noise @ y + 1e-5 * ridge + 1e-12 * abs(value) + 4 * ridge
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_ordinary_games_in_a_polytope_are_played_to_the_end(seed):
+    """Seed 0 raised NotConverged at the sixth move."""
+    domain, rng = crossed(seed), np.random.default_rng(seed)
+    z = rng.standard_normal((12, domain.d))
+    z /= np.linalg.norm(z, axis=1, keepdims=True)
+    losses = SmoothedHinge(z, rng.random(12) < 0.5, 0.5)
+    learner = Convex(domain, 1.0, tuning=Anytime(), loss_bound=float(np.max(losses.interval(domain)[1])))
+    record = learner.play(losses, seed=seed, keep="all")
+    A, b = domain.rows
+    assert (record.actions[0] @ A.T <= b + 1e-12).all()
+
+
+def test_steps_of_the_quadratic_model_are_its_minimum():
+    """Against the optimality conditions: a multiplier for each constraint that is met, none negative."""
+    rng = np.random.default_rng(5)
+    for seed in range(30):
+        domain = crossed(seed)
+        A, b = domain.rows
+        root = rng.standard_normal((domain.d, domain.d))
+        H = root @ root.T + 10.0 ** rng.uniform(-6, 0) * np.eye(domain.d)
+        x, g = domain.project(rng.standard_normal(domain.d)), 10.0 * rng.standard_normal(domain.d)
+        step = model_step(A, b, x, g, H)
+        assert (A @ (x + step) <= b + 1e-13).all()
+        assert cone_residual(A, b, x + step, g + H @ step) < 1e-10 * np.linalg.norm(g)
+        # The control: a step that is 1 in 1000 shorter is not.
+        short = 0.999 * step
+        if np.linalg.norm(step) > 1e-3:
+            assert cone_residual(A, b, x + short, g + H @ short) > 1e-6
