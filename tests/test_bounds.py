@@ -62,9 +62,9 @@ def test_horizon_and_hedges_own():
 
 def test_anytime_and_self_confident():
     assert close(Experts(10, Exponential()).bound(best_loss=9), 2 * C10 + 2 * math.sqrt(C10**2 + C10 * 10))
-    assert close(Experts(10, Exponential(), Anytime()).bound(rounds=500), 2 * math.sqrt(C10 * 500))
+    assert close(Experts(10, Exponential(), Anytime()).bound(rounds=500), 2 * math.sqrt(C10 * 0.5 * 500))
     wide = Experts(10, Exponential(), Anytime(3.0)).bound(rounds=400)
-    assert close(wide, 3.0 * C10 * 20 + 20 / 3.0)
+    assert close(wide, 3.0 * C10 * 20 + 0.5 * 20 / 3.0)
     # What it does not need it accepts, and without a best loss it takes the rounds.
     learner = Experts(10, Exponential())
     assert learner.bound(rounds=100).value == learner.bound(best_loss=100).value
@@ -83,7 +83,7 @@ def test_log_barrier_as_experts_pays_its_bias():
     assert tuned.terms["bias"] == bias
     confident = Experts(n, LogBarrier(), SelfConfident(rounds)).bound(best_loss=50)
     assert close(confident, 2 * c + 2 * math.sqrt(c**2 + c * (51 + bias)) + bias)
-    assert close(Experts(n, LogBarrier(), Horizon(rounds)).bound(), math.sqrt(c * rounds) + bias)
+    assert close(Experts(n, LogBarrier(), Horizon(rounds)).bound(), math.sqrt(2 * a / 8 * rounds) + bias)
     with pytest.raises(Withheld, match="no bound past"):
         Experts(n, LogBarrier(), SelfConfident(rounds)).bound(rounds=rounds + 1)
     with pytest.raises(ValueError, match="depends on the number of rounds"):
@@ -205,11 +205,24 @@ def test_expert_bandit():
 @pytest.mark.parametrize("law", [Gaussian(), Weibull(2.0), Weibull(0.5), Gamma(0.5)])
 def test_an_unbounded_hazard_plays_at_a_fixed_scale_only(law):
     for build in (Experts, Bandit):
+        if build is Experts and law.log_concave:
+            continue
         for tuning in (Horizon(10), Anytime(), Anytime(1.0)):
             with pytest.raises(ValueError, match="hazard"):
                 build(3, law, tuning)
         with pytest.raises(Withheld, match="hazard"):
             build(3, law, Fixed(1.0)).bound(rounds=10)
+
+
+@pytest.mark.parametrize("law", [Gaussian(), Weibull(2.0)])
+def test_a_log_concave_law_without_a_hazard_has_zero_order_bounds_as_an_expert(law):
+    for tuning in (BestLoss(5), SelfConfident()):
+        with pytest.raises(ValueError, match=r"unbounded hazard.*Fixed, Horizon and Anytime"):
+            Experts(3, law, tuning)
+    with pytest.raises(Withheld, match="no delay bound"):
+        Experts(3, law, Fixed(1.0)).bound(rounds=100, delay=1)
+    with pytest.raises(ValueError, match="rounds must be given"):
+        Experts(3, law, Fixed(1.0)).bound(best_loss=3.0)
 
 
 @pytest.mark.parametrize("law", [Frechet(1.0), Pareto(0.7)])

@@ -22,6 +22,7 @@ from hannan.against import Against, Proved, Sense, checked, covers, sentence
 Terms = dict[str, float]
 
 ULPS = 16 * 2.0**-52
+_EULER = 0.57721566490153286061
 
 
 class Withheld(ValueError):
@@ -134,7 +135,7 @@ def shown(value: float) -> str:
 
 
 # Zero order: scale * G + v T/(2 scale). The variance constants v are
-#   experts h/2 (a two-sided rate gives total variation <= tanh(eps s/2)), Hedge 1/4 (Hoeffding);
+#   experts `stability.variance_constant` (h/2 from a two-sided rate, 1/4 for Hedge, less where more is known);
 #   bandits N h for a law (E p lhat^2 <= N), N^a/a for Tsallis(a); min(K, N) h with experts.
 
 
@@ -182,6 +183,28 @@ def kept_barrier(scale: float) -> float:
     return scale * math.log1p(1.0 / scale)
 
 
+def kept_resampled(scale: float) -> float:
+    """k = E[scale log(1 + X/scale)] = scale e^scale E_1(scale), X ~ Exp(1): log-barrier, 1/p resampled; rounded down.
+
+    >>> round(kept_resampled(1.0), 10)
+    0.5963473623
+    >>> 10 / 11 < kept_resampled(10.0) < kept_barrier(10.0)
+    True
+    """
+    if scale < 1.0:
+        # E_1(x) = -gamma - log x + x - x^2/(2 2!) + ..., alternating and falling.
+        series, term = -_EULER - math.log(scale), 1.0
+        for k in range(1, 25):
+            term *= -scale / k
+            series -= term / k
+        return scale * math.exp(scale) * series * (1.0 - 1e-14)
+    # e^x E_1(x) = 1/(x+1 - 1/(x+3 - 4/(x+5 - ...))), whose convergents rise.
+    tail = 0.0
+    for k in range(200, 0, -1):
+        tail = k * k / (scale + 2.0 * k + 1.0 - tail)
+    return scale / (scale + 1.0 - tail) * (1.0 - 1e-14)
+
+
 def kept_clipped(epsilon: float, rho: float, actions: int) -> float:
     """k = (1 - (K-1) rho)(1 - e^-x)/x, x = eps/rho: estimates are at most 1/rho."""
     return (1.0 - (actions - 1) * rho) * kept_experts(epsilon / rho)
@@ -223,6 +246,17 @@ def barrier_best_loss(range_constant: float, best_loss: float, bias: float) -> T
     """R <= sqrt(2A(Lt + c)) + A/2 + c at `barrier_scale`, from log(1+x) >= 2x/(2+x)."""
     root = math.sqrt(2.0 * range_constant * (best_loss + bias))
     return _named(bias, {"sqrt(2 A L*)": root, "A/2": range_constant / 2.0})
+
+
+def resampled_barrier_scale(range_constant: float, best_loss: float, bias: float) -> float:
+    """scale = sqrt((Lt + b)/A) for the log-barrier bandit with 1/p resampled; b has the bias of the cap."""
+    return math.sqrt((best_loss + bias) / range_constant) if range_constant > 0.0 else 1.0
+
+
+def resampled_barrier_best_loss(range_constant: float, best_loss: float, bias: float) -> Terms:
+    """R <= 2 sqrt(A(Lt + b)) + A + b at `resampled_barrier_scale`, from `kept_resampled` >= scale/(1 + scale)."""
+    root = 2.0 * math.sqrt(range_constant * (best_loss + bias))
+    return _named(bias, {"2 sqrt(A L*)": root, "A": range_constant})
 
 
 def barrier_self_confident(range_constant: float, best_loss: float, bias: float) -> Terms:

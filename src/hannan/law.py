@@ -83,6 +83,11 @@ class Law:
         )
 
     @property
+    def log_concave(self) -> bool:
+        """Whether log f is proved to be concave, f jumping nowhere downwards: it then needs no hazard as an expert."""
+        return False
+
+    @property
     def mean(self) -> float:
         """E Z, inf where it is infinite."""
         return self.expected_max(1)

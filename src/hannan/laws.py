@@ -35,6 +35,7 @@ class Exponential(TailLaw):
     kernel_code: ClassVar[int] = 10
     hazard: ClassVar[float] = 1.0
     mean: ClassVar[float] = 1.0
+    log_concave: ClassVar[bool] = True
 
     @property
     def support(self) -> tuple[float, float]:
@@ -139,6 +140,10 @@ class Gamma(Law):
         return 1.0 if self.shape >= 1.0 else math.inf
 
     @property
+    def log_concave(self) -> bool:
+        return self.shape >= 1.0
+
+    @property
     def mean(self) -> float:
         return self.shape
 
@@ -157,6 +162,7 @@ class Gumbel(ExtremeLaw):
     kernel_code: ClassVar[int] = 0
     hazard: ClassVar[float] = 1.0
     mean: ClassVar[float] = EULER
+    log_concave: ClassVar[bool] = True
 
     def log_exponent(self, z: Array) -> Array:
         return -z
@@ -230,6 +236,10 @@ class Weibull(TailLaw):
         return self.k if self.conditioned and self.k < 1.0 else math.inf
 
     @property
+    def log_concave(self) -> bool:
+        return self.k >= 1.0
+
+    @property
     def mean(self) -> float:
         if self.conditioned:
             return self.expected_max(1)
@@ -252,6 +262,7 @@ class Laplace(Law):
     kernel_code: ClassVar[int] = 15
     hazard: ClassVar[float] = 1.0
     mean: ClassVar[float] = 0.0
+    log_concave: ClassVar[bool] = True
 
     @property
     def kinks(self) -> tuple[float, ...]:
@@ -304,6 +315,7 @@ class Gaussian(Law):
     kernel_code: ClassVar[int] = 16
     hazard: ClassVar[float] = math.inf
     mean: ClassVar[float] = 0.0
+    log_concave: ClassVar[bool] = True
 
     def density(self, z: Any) -> Any:
         return np.exp(self.log_density(z))

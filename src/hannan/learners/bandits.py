@@ -10,7 +10,7 @@ from hannan import bounds, refusals
 from hannan import printed as paper
 from hannan.against import Sense
 from hannan.baselines import BaselinePlayer
-from hannan.bounds import Bound, Withheld
+from hannan.bounds import Bound, Terms, Withheld
 from hannan.estimators import (
     ConditionalResampling,
     Estimator,
@@ -44,8 +44,9 @@ class Bandit(Learner):
     With smoothing, tuning and estimator all left out it is Tsallis-INF with reduced variance, Tsallis(0.5),
     Anytime(0.5), ReducedVariance(): of all learners here it lost least, and its order is sqrt(n t) whatever the
     losses do and log t where they are stochastic (Zimmert, Seldin 2021). As soon as one of the three is given, the
-    others are Tsallis(0.5), Anytime() and ImportanceWeighted(), whose bound is smaller in short games, and with
-    which arms may sleep. Below 46 arms Exponential() has a smaller one still.
+    others are Tsallis(0.5), Anytime() and ImportanceWeighted(), with which arms may sleep. Which bound is the least
+    depends on n and t: in long games that of the default, in short ones with few arms that of Exponential(), with
+    many that of Tsallis(0.5) (docs/defaults.md).
 
     >>> Bandit(10)
     Bandit(10, smoothing=Tsallis(alpha=0.5), tuning=Anytime(factor=0.5), estimator=ReducedVariance())
@@ -103,6 +104,19 @@ class Bandit(Learner):
         doubled = self._resamples and not isinstance(self.tuning, Anytime)
         return k.rate * (2 * self.n - 1 if doubled else self.n)
 
+    def _resampling_bias(self, rounds: int) -> Terms:
+        """What a cap on the resampling costs; nothing where 1/p is exact."""
+        if isinstance(self.estimator, GeometricResampling):
+            return bounds.resampling_bias(self.n, self.estimator.cap, rounds)
+        if isinstance(self.estimator, ConditionalResampling):
+            harmonic = math.fsum(1.0 / i for i in range(1, self.n + 1))
+            return bounds.resampling_bias(harmonic, self.estimator.cap, rounds)
+        return {}
+
+    def _barrier_bias(self, k: Constants, rounds: int) -> float:
+        """The bias of the log-barrier's comparator and of the estimator."""
+        return k.bias + sum(self._resampling_bias(rounds).values())
+
     def schedule(self) -> Schedule:
         tuning, barrier = self.tuning, isinstance(self.smoothing, LogBarrier)
         if isinstance(tuning, Fixed):
@@ -111,7 +125,9 @@ class Bandit(Learner):
             return Schedule.constant(1.0)
         if barrier and isinstance(tuning, (Horizon, BestLoss)):
             k = self._tuned_constants(self.n, tuning.rounds)
-            return Schedule.constant(bounds.barrier_scale(k.range, self._tuned_best(), k.bias))
+            scale = bounds.resampled_barrier_scale if self._resamples else bounds.barrier_scale
+            horizon = needed(tuning.rounds, "the range of the log-barrier depends on them")
+            return Schedule.constant(scale(k.range, self._tuned_best(), self._barrier_bias(k, horizon)))
         if barrier and isinstance(tuning, SelfConfident):
             k = self._tuned_constants(self.n, tuning.rounds)
             return Schedule(1.0 / math.sqrt(k.range) if k.range > 0.0 else 1.0, a=1.0, d=1.0)
@@ -146,28 +162,26 @@ class Bandit(Learner):
         if isinstance(self.tuning, Anytime):
             return Proof(bounds.anytime(k.range, self._variance(k), self.schedule().c, played), source)
         terms = bounds.zero_order(k.range, self._variance(k), self.schedule().scale(1, 0.0), played)
-        if isinstance(self.estimator, GeometricResampling):
-            terms |= bounds.resampling_bias(self.n, self.estimator.cap, played)
-        if isinstance(self.estimator, ConditionalResampling):
-            harmonic = math.fsum(1.0 / i for i in range(1, self.n + 1))
-            terms |= bounds.resampling_bias(harmonic, self.estimator.cap, played)
-        return Proof(terms, source)
+        return Proof(terms | self._resampling_bias(played), source)
 
     def _barrier(self, rounds: int, best: float | None) -> Proof:
         tuning, horizon = self.tuning, self._horizon or rounds
-        if not isinstance(self.estimator, ImportanceWeighted):
-            raise Withheld(f"{self.estimator!r} has no proved bound with {self.smoothing!r}")
+        if type(self.estimator) not in _WITH_PROOF or (self._resamples and isinstance(tuning, SelfConfident)):
+            raise Withheld(f"{self.estimator!r} has no proved bound with {self.smoothing!r} and {tuning!r}")
         source = f"{_THEOREM}: log-barrier, {type(tuning).__name__}"
         k = self._constants(self.n, horizon)
         if k.range <= 0.0:
             return Proof({"one round": rounds}, source)
+        bias = self._barrier_bias(k, horizon)
         if isinstance(tuning, (Horizon, BestLoss)):
-            return Proof(bounds.barrier_best_loss(k.range, self._tuned_best(), k.bias), source)
+            tuned = bounds.resampled_barrier_best_loss if self._resamples else bounds.barrier_best_loss
+            return Proof(tuned(k.range, self._tuned_best(), bias), source)
         best = float(rounds) if best is None else best
         if isinstance(tuning, SelfConfident):
-            return Proof(bounds.barrier_self_confident(k.range, best, k.bias), source)
+            return Proof(bounds.barrier_self_confident(k.range, best, bias), source)
         scale = self.schedule().scale(1, 0.0)
-        return Proof(bounds.first_order(scale * k.range, bounds.kept_barrier(scale), best, k.bias), source)
+        kept = bounds.kept_resampled(scale) if self._resamples else bounds.kept_barrier(scale)
+        return Proof(bounds.first_order(scale * k.range, kept, best, bias), source)
 
     def _as_printed(self, rounds: int | None, best: float | None) -> Bound:
         if not isinstance(self.estimator, _WITH_PROOF):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from hannan import bounds, refusals
+from hannan import bounds, refusals, stability
 from hannan import printed as paper
 from hannan.against import Against, Sense
 from hannan.bounds import Bound, Withheld
@@ -84,9 +84,21 @@ class Experts(Learner):
             return Constants(1.0, math.log(1.0 / min(self.prior)), 0.0)
         return super()._constants(n, rounds)
 
-    def _variance(self, rate: float) -> float:
-        """E D_t <= v/(2 scale): Hoeffding for Hedge, the two-sided rate otherwise."""
-        return 0.25 if self._is_hedge else rate / 2.0
+    @property
+    def _variance(self) -> float:
+        """D_t <= v/(2 scale)."""
+        return stability.variance_constant(self.smoothing, self.n)
+
+    @property
+    def _needs_rate(self) -> bool:
+        zero_order = isinstance(self.tuning, (Fixed, Horizon, Anytime))
+        return not (zero_order and math.isfinite(self._variance))
+
+    @property
+    def _unrated(self) -> str:  # type: ignore[override]
+        if math.isfinite(self._variance):
+            return "its bounds are those of Fixed, Horizon and Anytime, in the rounds and without delay"
+        return "only a Fixed scale, and no regret bound"
 
     def schedule(self) -> Schedule:
         tuning = self.tuning
@@ -96,7 +108,7 @@ class Experts(Learner):
             return Schedule.constant(1.0)
         if isinstance(tuning, Horizon):
             k = self._tuned_constants(self.n, tuning.rounds)
-            return Schedule.constant(bounds.horizon_scale(k.range, self._variance(k.rate), tuning.rounds))
+            return Schedule.constant(bounds.horizon_scale(k.range, self._variance, tuning.rounds))
         if isinstance(tuning, BestLoss):
             k = self._tuned_constants(self.n, tuning.rounds)
             rate = bounds.best_loss_rate(k.c, self._tuned_best() + k.bias)
@@ -106,7 +118,7 @@ class Experts(Learner):
             return Schedule(math.sqrt(k.rate / k.range) if k.range > 0.0 else 1.0, a=1.0, d=1.0)
         if isinstance(tuning, Anytime) and not isinstance(self.smoothing, LogBarrier):
             k = self._tuned_constants(self.n, None)
-            return Schedule(tuning.factor or bounds.anytime_factor(k.range, k.rate), b=1.0)
+            return Schedule(tuning.factor or bounds.anytime_factor(k.range, self._variance), b=1.0)
         raise self._refuse_tuning("Fixed, Horizon, BestLoss or SelfConfident")
 
     def bound(
@@ -135,23 +147,27 @@ class Experts(Learner):
         if delay:
             if not schedule.is_constant:
                 raise Withheld(f"{tuning!r} changes its scale, and no delay bound covers that: no bound")
+            if not math.isfinite(k.rate):
+                raise Withheld(f"{self.smoothing!r} has no rate, without which no delay bound is proved")
             late = math.exp(min(k.rate / scale * delay, 700.0))
             kept = bounds.kept_experts(k.rate / scale)
             terms = bounds.first_order(scale * k.range, kept, _known(best), k.bias, late)
             return Proof(terms, f"{source}, {delay} late")
         if isinstance(tuning, Anytime):
             played = needed(rounds, "the bound grows with them")
-            return Proof(bounds.anytime(k.range, k.rate, schedule.c, played), source)
+            return Proof(bounds.anytime(k.range, self._variance, schedule.c, played), source)
         if isinstance(tuning, BestLoss):
             return Proof(bounds.experts_best_loss(k.c, self._tuned_best(), k.bias), source)
         if isinstance(tuning, SelfConfident):
             return Proof(bounds.experts_self_confident(k.c, _known(best), k.bias), source)
         proofs = []
         if rounds is not None:
-            proofs.append(bounds.zero_order(k.range, self._variance(k.rate), scale, rounds, k.bias))
-        if isinstance(tuning, Fixed):
+            proofs.append(bounds.zero_order(k.range, self._variance, scale, rounds, k.bias))
+        if isinstance(tuning, Fixed) and math.isfinite(k.rate):
             kept = bounds.kept_experts(k.rate / scale)
             proofs.append(bounds.first_order(scale * k.range, kept, _known(best), k.bias))
+        if not proofs:
+            needed(rounds, f"{self.smoothing!r} has a bound that grows with them alone")
         return Proof(min(proofs, key=lambda terms: sum(terms.values())), source)
 
     def _as_printed(self, rounds: int | None, best: float | None) -> Bound:

@@ -114,8 +114,8 @@ class OnlineGradientDescent(_Descent):
 class ExponentiatedGradient(_Descent):
     """x_{t+1,i} proportional to exp(-sum_{s<=t} g_{s,i}/scale_{t+1}), on the simplex: Hedge on the gradients.
 
-    A gradient of norm beta has span at most s = sqrt(2) beta, and scale_t = s sqrt(t/ln d) gives
-    R <= 2 s sqrt(T ln d).
+    A gradient of norm beta has span at most s = sqrt(2) beta, and scale_t = (s/2) sqrt(t/ln d) gives
+    R <= s sqrt(T ln d), also if the losses are chosen after the move.
     """
 
     def __post_init__(self) -> None:
@@ -131,13 +131,13 @@ class ExponentiatedGradient(_Descent):
     def next(self, x: Array, total: Array, gradient: Array, t: int) -> Array:
         if self.domain.d == 1:
             return x
-        weights = np.exp(-(total - total.min()) * math.sqrt(math.log(self.domain.d) / (t + 1)) / self.span)
+        weights = np.exp(-(total - total.min()) * 2.0 * math.sqrt(math.log(self.domain.d) / (t + 1)) / self.span)
         return np.asarray(weights / weights.sum())
 
     def bound(self, rounds: int | None = None, best_loss: float | None = None, *, against: str | None = None) -> Bound:
         if rounds is None:
             raise ValueError("rounds must be given: the bound grows with them")
-        value = 2.0 * self.span * math.sqrt(rounds * math.log(self.domain.d))
-        terms = {"2 s sqrt(T ln d)": value}
+        value = self.span * math.sqrt(rounds * math.log(self.domain.d))
+        terms = {"s sqrt(T ln d)": value}
         source = "Hedge on the gradients, Anytime"
         return Bound(bounds.rounded_up(value), terms, source, sense="moves", against="any").asked(against)

@@ -288,17 +288,22 @@ class Learner:
         if self._is_hedge:  # one play, so one set of constants, to the last bit
             return Constants(1.0, math.log(n), 0.0)
         rate = stability.rate_constant(self.smoothing)
-        if not math.isfinite(rate):
-            raise Withheld(
-                f"{self.smoothing!r} has an unbounded hazard, so its play has no rate: only a Fixed scale, "
-                "and no regret bound"
-            )
+        if not math.isfinite(rate) and self._needs_rate:
+            raise Withheld(f"{self.smoothing!r} has an unbounded hazard, so its play has no rate: {self._unrated}")
         if isinstance(self.smoothing, LogBarrier) and rounds is None:
             raise Withheld("the range of LogBarrier depends on the number of rounds: give rounds")
         spread = stability.range_constant(self.smoothing, n, rounds)
         if not math.isfinite(spread):
             raise Withheld(f"{self.smoothing!r} has an infinite mean, so its range is infinite: no regret bound")
         return Constants(rate, spread, (n - 1) / n if isinstance(self.smoothing, LogBarrier) else 0.0)
+
+    #: What is left to a smoothing without a rate.
+    _unrated: ClassVar[str] = "only a Fixed scale, and no regret bound"
+
+    @property
+    def _needs_rate(self) -> bool:
+        """Whether the bound of this tuning is made of the rate."""
+        return True
 
     def _tuned_constants(self, n: int, rounds: int | None) -> Constants:
         """The constants at construction: a tuning that needs what the smoothing lacks is refused."""

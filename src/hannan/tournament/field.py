@@ -36,7 +36,11 @@ _EXPERTS = (
     ("Random walk", lambda n, t: rivals.random_walk(n), "8 sqrt(2 T ln n) + ..., few switches"),
 )
 _BANDITS = (
-    ("Tsallis-INF, RV (the default)", lambda n, t: Bandit(n), "2 sqrt(nT) + 10 n log T + 16; log T if stochastic"),
+    (
+        "Tsallis-INF, RV (the default)",
+        lambda n, t: Bandit(n),
+        "2 sqrt(nT) - sqrt T + 10/3 n ln T + ...; log T if stochastic",
+    ),
     ("Tsallis 1/2, least bound", lambda n, t: Bandit(n, Tsallis(0.5)), "4 sqrt((n - sqrt n) T)"),
     ("Tsallis-INF, IW", lambda n, t: rivals.tsallis_inf(n, False), "4 sqrt(nT) + 1; log T if stochastic"),
     ("Frechet FTPL", lambda n, t: rivals.frechet_ftpl(n), "O(sqrt(nT)); log T if stochastic"),
