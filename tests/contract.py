@@ -141,7 +141,7 @@ def save_and_load(learner, path):
         tickets = [(s, [s.act(t) for t in range(cut, cut + 3)]) for s in (never, killed)]
         (_, kept), (_, handed) = tickets
         killed.player.save(path)
-        resumed = Seat(learner, player=hn.load(path))
+        resumed = Seat(learner, player=hn.load(path, resume="exact"))
         assert content(resumed.player) == content(killed.player)
         handed = [hn.Move.from_json(move.to_json()) for move in handed]
         for i in (1, 0, 2):
@@ -150,6 +150,62 @@ def save_and_load(learner, path):
         assert never.run(cut + 3, cut + 60) == resumed.run(cut + 3, cut + 60)
         assert (never.player._state.view(np.uint64) == resumed.player._state.view(np.uint64)).all()
         assert never.player.certificate() == resumed.player.certificate()
+
+
+def incarnations(learner, path):
+    """A plain load keeps everything but the stream; two copies honour old tickets once, and not each other's."""
+    seat = Seat(learner, 4)
+    seat.run(0, 20)
+    old = seat.act(20)
+    seat.player.save(path)
+    one, two = (Seat(learner, player=hn.load(path)) for _ in range(2))
+    keep = everything_but_the_streams(seat.player)
+    for copy in (one, two):
+        assert everything_but_the_streams(copy.player) == keep
+        assert copy.player.id.startswith(f"{seat.player.id}.")
+        assert (copy.player.distribution() == seat.player.distribution()).all()
+    streams = [word for s in (seat, one, two) for word in words_of(s.player)]
+    assert len({*streams}) == len(streams)
+    new = one.act(21)
+    for copy in (one, two):
+        copy.observe(old, copy.losses(20))
+        with pytest.raises(ValueError, match="a move must be"):
+            copy.observe(old, copy.losses(20))
+    two.act(21)
+    with pytest.raises(ValueError, match="a move must be of this player"):
+        two.observe(new, two.losses(21))
+    one.observe(new, one.losses(21))
+
+
+def everything_but_the_streams(player):
+    told = json.loads(content(player))
+    state = player._state.copy()
+    for first in player._streams():
+        state[first : first + 4] = 0.0
+    return {**told, "state": state.tobytes().hex(), "incarnation": ""}
+
+
+def words_of(player):
+    return [int(player._state.view(np.uint64)[first + k]) for first in player._streams() for k in range(4)]
+
+
+def seeds(learner, path):
+    """Without a seed the streams are fresh each time and no seed is kept; a seed is said in the certificate."""
+    one, two = learner.start(), learner.start()
+    streams = words_of(one) + words_of(two)
+    assert len({*streams}) == len(streams)
+    assert one.seed is None
+    assert not one.certificate().seeded
+    assert "randomness" not in str(one.certificate())
+    one.save(path)
+    assert hn.load(path).seed is None
+    seeded = learner.start(seed=3)
+    assert seeded.certificate().seeded
+    for text in (str(seeded.certificate()), seeded.certificate()._repr_html_()):
+        assert "of a seed that was given, for experiments" in text
+    seeded.save(path)
+    # Its first moves were drawn with the seed, whatever comes after.
+    assert hn.load(path).certificate().seeded
 
 
 def late_feedback(learner, path):
@@ -309,5 +365,6 @@ def certificates(learner, path):
 
 PROPERTIES = [
     on_the_simplex, same_seed_same_play, distribution_changes_nothing, inputs_unchanged, relabelling,
-    save_and_load, late_feedback, tickets, bad_losses, ties_and_zeros, the_worst_arm, descriptions, certificates,
+    save_and_load, incarnations, seeds, late_feedback, tickets, bad_losses, ties_and_zeros, the_worst_arm, descriptions,
+    certificates,
 ]  # fmt: skip

@@ -266,7 +266,7 @@ def test_a_sleeping_ticket_survives_a_restart(learner, tmp_path):
         player.observe(player.act(awake[t]), losses[t])
     move = player.act(awake[30])
     player.save(tmp_path / "player.json")
-    resumed = hn.load(tmp_path / "player.json")
+    resumed = hn.load(tmp_path / "player.json", resume="exact")
     for one in (player, resumed):
         one.observe(hn.Move.from_json(move.to_json()), losses[30])
         for t in range(31, 60):

@@ -251,7 +251,7 @@ def test_the_player_makes_the_moves_of_run_0(losses, domain, tmp_path):
         assert move.action == tuple(record.actions[0, t])
         if t in (0, 40):
             player.save(tmp_path / "player.json")
-            player = load(tmp_path / "player.json")
+            player = load(tmp_path / "player.json", resume="exact")
             assert player.open_moves == (move,)
         player.observe(move, loss)
     said = player.certificate()

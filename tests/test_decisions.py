@@ -70,7 +70,7 @@ def test_players_of_decisions_save_load_and_refuse(kind, tmp_path):
                 settle(player, player.act(), row)
         plans = [player.act() for player in (never, killed)]
         killed.save(tmp_path / "player.json")
-        resumed = hn.load(tmp_path / "player.json")
+        resumed = hn.load(tmp_path / "player.json", resume="exact")
         assert resumed.open_moves == killed.open_moves
         handed = type(plans[1]).from_json(plans[1].to_json())
         before = json.dumps(resumed._content())

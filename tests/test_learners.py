@@ -126,7 +126,7 @@ def test_json_of_a_law_of_ones_own(tmp_path):
         hn.load(tmp_path / "own.json")
     hn.register(LogisticLaw)
     assert hn.Experts.from_json(text) == learner
-    again = hn.load(tmp_path / "own.json")
+    again = hn.load(tmp_path / "own.json", resume="exact")
     for _ in range(5):
         one, two = player.act(), again.act()
         assert one == two

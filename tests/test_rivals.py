@@ -546,7 +546,7 @@ def test_sleeping_arms(learner, tmp_path):
         assert move.probability == pytest.approx(p[move.action], rel=1e-12)
         if t == 60:
             player.save(tmp_path / "player.json")
-            player = hn.load(tmp_path / "player.json")
+            player = hn.load(tmp_path / "player.json", resume="exact")
         loss = float(rng.random())
         player.observe(move, loss)
         if not awake.all():

@@ -12,6 +12,8 @@ ESTIMATED = (
     "at least the regret against any one arm named in advance; it is no bound on this run"
 )
 
+SEEDED = "of a seed that was given, for experiments: the bound does not hold against losses of one who knows it"
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -45,6 +47,8 @@ class Certificate:
     gamma: float
     realised_level: float
     claimed_rate: float | None
+    #: Whether a seed was given: whoever knows it foresees the moves.
+    seeded: bool = False
 
     def rows(self) -> list[tuple[str, str]]:
         """The certificate as (name, value) rows."""
@@ -65,6 +69,8 @@ class Certificate:
         claim = "no claim" if self.claimed_rate is None else f"claimed at most {self.claimed_rate:.6g}"
         name = "D_inf" if self.gamma == 1.0 else f"D_inf,{self.gamma:g}"
         rows.append(("stability", f"{self.realised_level:.6g} in {name} realised, {claim}"))
+        if self.seeded:
+            rows.append(("randomness", SEEDED))
         return rows
 
     def __str__(self) -> str:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import os
-import uuid
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hannan import refusals, saving
+from hannan import incarnations, refusals, saving, seeds
 from hannan.bounds import Bound
 from hannan.certificate import Certificate
-from hannan.kernels.state import CHANGE, DRIFT, FINE, HEADER, LEVEL, OWN, START, TOTAL, VALUE
+from hannan.incarnations import Incarnate
+from hannan.kernels.state import CHANGE, DRIFT, FINE, HEADER, LEVEL, MEMORY, OWN, START, STREAM, TOTAL, VALUE
 from hannan.moves import Move
 from hannan.refusals import Array
 from hannan.stability import stability
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hannan.learners.learner import Learner
 
 
-class Player:
+class Player(Incarnate):
     """A learner at play. Not thread-safe: guard it with a lock of your own.
 
     `act()` draws a move; `observe(move, loss)` settles it, whenever the loss comes and in whatever order;
@@ -30,19 +30,18 @@ class Player:
 
     __slots__ = (
         "_forgotten", "_largest_delay", "_n", "_numbers", "_open", "_pointer", "_program", "_round",
-        "_state", "_steps", "id", "learner", "seed",
+        "_state", "_steps", "learner",
     )  # fmt: skip
 
     #: Whether every loss is seen, so that the regret itself is known.
     sees_all = False
 
-    def __init__(self, learner: Learner, seed: int, name: str | None = None) -> None:
+    def __init__(self, learner: Learner, seed: int | None, name: str | None = None) -> None:
         self.learner = learner
-        self.seed = refusals.count(seed, "seed", least=0)
-        self.id = uuid.uuid4().hex[:16] if name is None else str(name)
+        entropy = self._christen(seed, name)
         self._program: Any = learner.program()
         self._n = int(self._program.n)
-        self._steps, self._pointer, self._state = _begin(learner, self._program, self.seed)
+        self._steps, self._pointer, self._state = _begin(learner, self._program, entropy)
         self._numbers: Any = memoryview(self._state)  # type: ignore[arg-type]
         #: round -> (move, and what else settling it needs)
         self._open: dict[int, tuple[Any, ...]] = {}
@@ -146,6 +145,7 @@ class Player:
             gamma=gamma,
             realised_level=numbers[LEVEL],
             claimed_rate=self._claim(gamma),
+            seeded=self.seed is not None,
         )
 
     def _claim(self, gamma: float) -> float | None:
@@ -188,19 +188,31 @@ class Player:
     # Saving
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the player to one file, whole or not at all; `hannan.load(path)` resumes it bit for bit."""
+        """Write the player to one file, whole or not at all; `hannan.load(path)` goes on from it.
+
+        Whoever reads the file knows the stream, and with it the moves that this player will draw.
+        """
         saving.write(path, self._content())
 
     def _content(self) -> dict[str, Any]:
         return {
             "kind": "player",
             "learner": saving.describe(self.learner),
-            "seed": str(self.seed),
-            "id": self.id,
+            **self._who(),
             "counts": [self._round, self._forgotten, self._largest_delay],
             "state": saving.to_hex(self._state),
             "open": [[list(move), *map(_pack, rest)] for move, *rest in self._open.values()],
         }
+
+    def _streams(self) -> tuple[int, ...]:
+        """Where in the state its random streams are, four words each."""
+        own_noise = getattr(self.learner, "own_noise", False)
+        return (STREAM, int(self._state[MEMORY]) + 1) if own_noise else (STREAM,)
+
+    def _renew(self) -> None:
+        words = self._state.view(np.uint64)
+        for first in self._streams():
+            words[first : first + 4] = seeds.renewed(words[first : first + 4])
 
     def _resume(self, content: dict[str, Any]) -> None:
         state = saving.from_hex(content["state"])
@@ -213,19 +225,29 @@ class Player:
             self._open[move.round] = (move, *map(_unpack, rest))
 
 
-def load(path: str | os.PathLike[str]) -> Player:
-    """The player that `save` wrote, open moves, random stream and warm starts as they were.
+def load(path: str | os.PathLike[str], resume: str | None = None) -> Player:
+    """The player that `save` wrote, open moves and warm starts as they were, in a new incarnation.
+
+    It draws with randomness of its own, made from the saved stream and fresh entropy, and its moves carry an id of its
+    own: two players from one file draw different moves and refuse each other's. Moves that were open are honoured once
+    by each copy. `resume="exact"` goes on bit for bit, with the id and the stream of the file.
 
     Nothing of the file is run. A torn, edited or foreign file is refused by name. A learner with a law of
     your own needs `hannan.register(TheLaw)` first.
     """
+    if resume not in (None, "exact"):
+        raise ValueError(f'resume must be "exact" or None; got {resume!r}')
     content = saving.read(path)
     try:
         if content.get("kind") != "player":
             raise ValueError(f"it must hold a player; got {content.get('kind')!r}")
         learner = saving.build(content["learner"])
-        player: Player = learner.start(int(content["seed"]), content["id"])
+        seed, name, incarnation = incarnations.told(content)
+        player: Player = learner.start(seed, name)
+        player._called(name, incarnation)
         player._resume(content)
+        if resume is None:
+            player._reincarnate()
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(f"{path} cannot be resumed: {error}") from error
     return player

@@ -96,6 +96,12 @@ def unmasked(values: Any, name: str) -> Any:
     return values
 
 
+def brief(value: Any, most: int = 80) -> str:
+    """A value as a message may show it: nothing from outside fills a screen."""
+    shown = repr(value)
+    return shown if len(shown) <= most else f"{shown[:most]}..."
+
+
 def _as_float(value: Any, name: str) -> float:
     unmasked(value, name)
     if isinstance(value, (str, bytes, bool, np.bool_)):

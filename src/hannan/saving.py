@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-FORMAT = "hannan/1"
+FORMAT = "hannan/2"
 _registered: dict[str, type[Any]] = {}
 
 C = TypeVar("C", bound=type[Any])
@@ -117,6 +117,11 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise ValueError(f"{path} must be a saved player; it is torn or not one (no valid JSON)") from None
     if not (isinstance(outer, dict) and {"format", "sha256", "content"} == outer.keys()):
         raise ValueError(f"{path} must be a saved player; it has no format, checksum and content")
+    if outer["format"] == "hannan/1":
+        raise ValueError(
+            f"{path} must have format {FORMAT}; got 'hannan/1', of version 0.1.0: "
+            "load it there, settle its open moves, and start anew here"
+        )
     if outer["format"] != FORMAT:
         raise ValueError(f"{path} must have format {FORMAT}; got {outer['format']!r}")
     body = outer["content"]

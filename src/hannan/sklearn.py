@@ -29,7 +29,7 @@ from hannan.refusals import Array
 class _Online(BaseEstimator):  # type: ignore[misc]
     """What the two estimators share: rows in, a live player inside."""
 
-    def __init__(self, radius: float = 10.0, seed: int = 0) -> None:
+    def __init__(self, radius: float = 10.0, seed: int | None = None) -> None:
         self.radius = radius
         self.seed = seed
 
@@ -134,7 +134,7 @@ class OnlineRegressor(RegressorMixin, _Online):  # type: ignore[misc]
     1.0
     """
 
-    def __init__(self, radius: float = 10.0, seed: int = 0, target_bound: float | None = None) -> None:
+    def __init__(self, radius: float = 10.0, seed: int | None = None, target_bound: float | None = None) -> None:
         super().__init__(radius, seed)
         self.target_bound = target_bound
 

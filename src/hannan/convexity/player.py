@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hannan import refusals, saving
+from hannan import saving, seeds
 from hannan.bounds import Bound
 from hannan.certificate import Certificate
 from hannan.convexity.hindsight import best_in_hindsight
 from hannan.convexity.leader import Leader
 from hannan.convexity.own_phi import ON_YOUR_WORD
+from hannan.incarnations import Incarnate
 from hannan.losses import Loss, RankOne
 from hannan.noise import GammaNoise, Shape
 from hannan.refusals import Array
@@ -53,7 +53,7 @@ class ConvexCertificate(Certificate):
         return [*kept, *(row for row in said if row[1])]
 
 
-class ConvexPlayer:
+class ConvexPlayer(Incarnate):
     """`act()` draws noise and moves; `observe(move, loss)` adds the loss function, whenever it comes.
 
     Not thread-safe: guard it with a lock of your own.
@@ -68,11 +68,10 @@ class ConvexPlayer:
     (2, True)
     """
 
-    def __init__(self, learner: Convex, seed: int, name: str | None = None) -> None:
+    def __init__(self, learner: Convex, seed: int | None, name: str | None = None) -> None:
         self.learner = learner
-        self.seed = refusals.count(seed, "seed", least=0)
-        self.id = uuid.uuid4().hex[:16] if name is None else str(name)
-        self._leader = Leader(learner.domain, learner.rules(), self.seed)
+        entropy = self._christen(seed, name)
+        self._leader = Leader(learner.domain, learner.rules(), entropy)
         self._open: dict[int, Point] = {}
         self._round = self._settled = self._forgotten = self._largest_delay = 0
         self._level = 0.0
@@ -166,15 +165,16 @@ class ConvexPlayer:
         if not isinstance(move, tuple) or len(move) != 4:
             raise ValueError(f"a move must be a Point that act() returned; got {move!r}")
         player, number = move[0], move[1]
+        found = self._open.get(number) if isinstance(number, int) else None
+        if found == move:
+            return
         if player != self.id:
             raise ValueError(f"a move must be of this player, {self.id!r}; got one of {player!r}")
-        found = self._open.get(number)
         if found is None and isinstance(number, int) and 1 <= number <= self._round:
             raise ValueError(f"a move must be open; that of round {number} is settled or forgotten already")
         if found is None:
             raise ValueError(f"a move must be of a round that was played; got round {number!r}")
-        if found != move:
-            raise ValueError(f"a move must be as act() returned it, {found}; got {move}")
+        raise ValueError(f"a move must be as act() returned it, {found}; got {move}")
 
     # Certificates
 
@@ -203,6 +203,7 @@ class ConvexPlayer:
             gamma=1.0,
             realised_level=self._level,
             claimed_rate=learner.lipschitz / learner.schedule().scale(1, 0.0) if gamma else None,
+            seeded=self.seed is not None,
             farthest=float(state[FARTHEST]),
             solver_cost=cost,
             privacy=self._private(),
@@ -251,29 +252,37 @@ class ConvexPlayer:
     # Saving
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the player to one file, whole or not at all; `hannan.load(path)` resumes it bit for bit."""
+        """Write the player to one file, whole or not at all; `hannan.load(path)` goes on from it."""
         if self._seen:
             raise ValueError("a saved player must have losses of the package; a file cannot hold functions of your own")
         content = {
             "kind": "player",
             "learner": saving.describe(self.learner),
-            "seed": str(self.seed),
-            "id": self.id,
+            **self._who(),
             "counts": [self._round, self._settled, self._forgotten, self._largest_delay],
             "level": saving.to_hex(np.array([self._level])),
             "shape": self._shape,
-            "open": [[move.round, saving.to_hex(np.array([*move.action, move.distance]))] for move in self.open_moves],
+            "open": [
+                [move.player, move.round, saving.to_hex(np.array([*move.action, move.distance]))]
+                for move in self.open_moves
+            ],
             "leader": self._leader.content(),
         }
         saving.write(path, content)
+
+    def _renew(self) -> None:
+        from hannan.kernels.convex import STREAM
+
+        words = self._leader.state[STREAM : STREAM + 4].view(np.uint64)
+        words[:] = seeds.renewed(words)
 
     def _resume(self, content: dict[str, Any]) -> None:
         self._round, self._settled, self._forgotten, self._largest_delay = map(int, content["counts"])
         self._level = float(saving.from_hex(content["level"])[0])
         self._shape = content["shape"]
-        for number, numbers in content["open"]:
+        for player, number, numbers in content["open"]:
             *action, distance = saving.from_hex(numbers).tolist()
-            self._open[int(number)] = Point(self.id, int(number), tuple(action), distance)
+            self._open[int(number)] = Point(str(player), int(number), tuple(action), distance)
         self._leader.resume(content["leader"])
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -268,7 +268,8 @@ class Combiner:
 
     def certificate(self) -> Certificate:
         """What the player may say of itself."""
-        return self.player.certificate()
+        # The answer is the mixture: nothing is drawn, and a seed gives nothing away.
+        return replace(self.player.certificate(), seeded=False)
 
     def bound_at(self, rounds: int, mark: Array) -> Bound | None:
         """The bound at a point of the curves; None where it is withheld."""

@@ -32,7 +32,7 @@ class Policy(bandit.base.Policy):  # type: ignore[misc]
     ('b', 300)
     """
 
-    def __init__(self, learner: Bandit, seed: int = 0) -> None:
+    def __init__(self, learner: Bandit, seed: int | None = None) -> None:
         super().__init__()
         if not getattr(learner, "gains", False) or not hasattr(learner, "n"):
             raise ValueError(f"learner must be a Bandit with gains=True, as river's rewards are; got {learner!r}")
@@ -78,8 +78,9 @@ class Regressor(base.Ensemble, base.Regressor):  # type: ignore[misc]
     """
 
     def __init__(
-        self, models: list[Any], learner: Experts | AdaHedge | None = None, loss: str = "squared", seed: int = 0
-    ) -> None:
+        self, models: list[Any], learner: Experts | AdaHedge | None = None, loss: str = "squared",
+        seed: int | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(models)
         self.learner, self.loss, self.seed = learner, loss, seed
         self._cost = point_loss(loss)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import uuid
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -88,7 +87,7 @@ class AdaHedge(Learner):
         """Whether a range was stated."""
         return self.loss_range != ANY
 
-    def start(self, seed: int = 0, name: str | None = None) -> AdaHedgePlayer:
+    def start(self, seed: int | None = None, name: str | None = None) -> AdaHedgePlayer:
         return AdaHedgePlayer(self, seed, name)
 
     def play(self, losses: Any, *, runs: int, seed: int, threads: int, keep: str, rounds: int | None = None) -> Record:
@@ -226,17 +225,16 @@ class AdaHedgePlayer(SleepingPlayer):
 
     learner: AdaHedge
 
-    def __init__(self, learner: AdaHedge, seed: int, name: str | None = None) -> None:
+    def __init__(self, learner: AdaHedge, seed: int | None, name: str | None = None) -> None:
         from hannan.kernels import adahedge
 
         self.learner = learner
-        self.seed = refusals.count(seed, "seed", least=0)
-        self.id = uuid.uuid4().hex[:16] if name is None else str(name)
+        entropy = self._christen(seed, name)
         # What the players of experts read of a program: the scale does not move with the round.
         self._program = SimpleNamespace(n=learner.n, b=0.0, gamma=1.0, code=0)
         self._n = learner.n
         self._steps, self._pointer = adahedge, 0
-        self._state = adahedge.new_state(learner.n, *learner.loss_range, learner.gains, self.seed)
+        self._state = adahedge.new_state(learner.n, *learner.loss_range, learner.gains, entropy)
         self._numbers = memoryview(self._state)  # type: ignore[arg-type]
         self._open = {}
         self._round = self._forgotten = self._largest_delay = 0
@@ -263,6 +261,7 @@ class AdaHedgePlayer(SleepingPlayer):
             gamma=1.0,
             realised_level=float(self._numbers[LEVEL]),
             claimed_rate=None,
+            seeded=self.seed is not None,
         )
 
     def _identity(self, least: float) -> dict[str, float]:

@@ -203,7 +203,7 @@ class Bandit(Learner):
             gamma=natural_gamma(self.smoothing),
         )
 
-    def start(self, seed: int = 0, name: str | None = None) -> BanditPlayer:
+    def start(self, seed: int | None = None, name: str | None = None) -> BanditPlayer:
         if isinstance(self.estimator, ReducedVariance):
             return BaselinePlayer(self, seed, name)
         if isinstance(self.estimator, ImportanceWeighted) and not isinstance(self.smoothing, LogBarrier):

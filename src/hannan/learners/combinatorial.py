@@ -6,17 +6,17 @@ import json
 import math
 import os
 import time
-import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from hannan import refusals, saving
+from hannan import refusals, saving, seeds
 from hannan.bounds import Bound, Withheld
 from hannan.decisions import Decisions
 from hannan.game import ended
+from hannan.incarnations import Incarnate
 from hannan.refusals import Array
 from hannan.running.checkpoints import spread
 from hannan.running.stepped import run_seed
@@ -77,8 +77,8 @@ class Combinatorial:
         """A bound on the expected regret against the best decision."""
         raise NotImplementedError
 
-    def start(self, seed: int = 0, name: str | None = None) -> CombinatorialPlayer:
-        """A live player; the same seed makes the same moves."""
+    def start(self, seed: int | None = None, name: str | None = None) -> CombinatorialPlayer:
+        """A live player; the same seed makes the same moves, and without one nobody can foresee them."""
         raise NotImplementedError
 
     def _moves(self, rows: Array, seeds: list[int]) -> Iterator[Array]:
@@ -122,7 +122,7 @@ class Combinatorial:
         )  # fmt: skip
 
 
-class CombinatorialPlayer:
+class CombinatorialPlayer(Incarnate):
     """A learner over decisions at play. Not thread-safe: guard it with a lock of your own.
 
     `act()` draws a decision; `observe(plan, losses)` settles it: the losses of all components, or only of those
@@ -131,13 +131,12 @@ class CombinatorialPlayer:
 
     sees_all = True
 
-    def __init__(self, learner: Any, seed: int, name: str | None = None) -> None:
+    def __init__(self, learner: Any, seed: int | None, name: str | None = None) -> None:
         self.learner = learner
-        self.seed = refusals.count(seed, "seed", least=0)
-        self.id = uuid.uuid4().hex[:16] if name is None else str(name)
+        entropy = self._christen(seed, name)
         self.losses: Array = np.zeros(learner.n)
         self.own, self.round, self.late = 0.0, 0, 0
-        self._rng = stream(self.seed)
+        self._rng = stream(entropy)
         self._open: dict[int, tuple[Plan, tuple[float, ...]]] = {}
 
     def _draw(self) -> tuple[Array, tuple[float, ...]]:
@@ -188,7 +187,7 @@ class CombinatorialPlayer:
         return bound
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the player to one file; `hannan.load(path)` resumes it bit for bit."""
+        """Write the player to one file; `hannan.load(path)` goes on from it."""
         saving.write(path, self._content())
 
     def _content(self) -> dict[str, Any]:
@@ -196,13 +195,18 @@ class CombinatorialPlayer:
         return {
             "kind": "player",
             "learner": saving.describe(self.learner),
-            "seed": str(self.seed),
-            "id": self.id,
+            **self._who(),
             "counts": [self.round, self.late],
             "stream": [str(state["state"]), str(state["inc"])],
             "numbers": saving.to_hex(self._numbers()),
             "open": [[list(plan[:2]), list(plan[2]), list(kept)] for plan, kept in self._open.values()],
         }
+
+    def _renew(self) -> None:
+        state: Any = self._rng.bit_generator.state["state"]
+        words = [state[key] >> shift & (1 << 64) - 1 for key in ("state", "inc") for shift in (0, 64)]
+        fresh = seeds.renewed(np.array(words, dtype=np.uint64))
+        self._rng = stream(int.from_bytes(fresh.astype("<u8").tobytes(), "little"))
 
     def _numbers(self) -> Array:
         return np.concatenate([[self.own], self.losses])

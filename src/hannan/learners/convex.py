@@ -335,8 +335,8 @@ class Convex:
 
         return audit_convex(self, history, loss, **options)
 
-    def start(self, seed: int = 0, name: str | None = None) -> ConvexPlayer:
-        """A live player; the same seed makes the moves of run 0 of `play(seed=seed)`."""
+    def start(self, seed: int | None = None, name: str | None = None) -> ConvexPlayer:
+        """A live player; the same seed makes the moves of run 0 of `play(seed=seed)`; without one, nobody's."""
         from hannan.convexity.player import ConvexPlayer
 
         return ConvexPlayer(self, seed, name)

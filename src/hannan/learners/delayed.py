@@ -48,7 +48,7 @@ class TsallisShannon(Remembered):
     def _weigher(self) -> Weigher:
         return Weigher(25)
 
-    def start(self, seed: int = 0, name: str | None = None) -> DelayedPlayer:
+    def start(self, seed: int | None = None, name: str | None = None) -> DelayedPlayer:
         return DelayedPlayer(self, seed, name)
 
     def bound(

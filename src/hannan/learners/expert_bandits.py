@@ -152,5 +152,5 @@ class ExpertBandit(Learner):
             rate=rate,
         )
 
-    def start(self, seed: int = 0, name: str | None = None) -> ExpertBanditPlayer:
+    def start(self, seed: int | None = None, name: str | None = None) -> ExpertBanditPlayer:
         return ExpertBanditPlayer(self, seed, name)

@@ -180,7 +180,7 @@ class Experts(Learner):
         schedule = self.schedule()
         return steps.program("experts", self.n, self.smoothing, schedule, self.loss_range, self.gains, log_prior=prior)
 
-    def start(self, seed: int = 0, name: str | None = None) -> SleepingPlayer:
+    def start(self, seed: int | None = None, name: str | None = None) -> SleepingPlayer:
         return SleepingPlayer(self, seed, name)
 
 

@@ -97,7 +97,7 @@ class FPL(Combinatorial):
             yield self.decisions.best_each(costs).reshape(len(seeds), *shape)
             before = sums[-1:]
 
-    def start(self, seed: int = 0, name: str | None = None) -> FPLPlayer:
+    def start(self, seed: int | None = None, name: str | None = None) -> FPLPlayer:
         return FPLPlayer(self, seed, name)
 
 

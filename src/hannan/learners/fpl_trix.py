@@ -83,7 +83,7 @@ class FPLTrix(Combinatorial):
                 losses = losses + row * trials
             yield moves
 
-    def start(self, seed: int = 0, name: str | None = None) -> FPLTrixPlayer:
+    def start(self, seed: int | None = None, name: str | None = None) -> FPLTrixPlayer:
         return FPLTrixPlayer(self, seed, name)
 
 

@@ -72,9 +72,11 @@ class Learner:
     _against: ClassVar[Against] = "oblivious"
     _sense: ClassVar[Sense | None] = None
 
-    def start(self, seed: int = 0, name: str | None = None) -> Player:
-        """A live player; the same seed makes the same moves, those of run 0 of `play(seed=seed)`.
+    def start(self, seed: int | None = None, name: str | None = None) -> Player:
+        """A live player. Without a seed its randomness is the operating system's, and nobody can foresee its moves.
 
+        A seed is for experiments: the same one makes the same moves, those of run 0 of `play(seed=seed)`, so whoever
+        knows it can make the player pay more than its bound; its certificate says that it has one.
         `name` is the player's id in its tickets; without one it gets a fresh one, so that no ticket of
         another player is ever taken for its own.
         """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import uuid
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -94,7 +93,7 @@ class MYGA(Learner):
             "MYGA has a bound of an order only, sqrt(K L* log(N+T)) + K log(N+T) (Allen-Zhu, Bubeck, Li 2018)"
         )
 
-    def start(self, seed: int = 0, name: str | None = None) -> MYGAPlayer:
+    def start(self, seed: int | None = None, name: str | None = None) -> MYGAPlayer:
         return MYGAPlayer(self, seed, name)
 
 
@@ -105,18 +104,17 @@ class MYGAPlayer(ExpertBanditPlayer):
 
     learner: MYGA
 
-    def __init__(self, learner: MYGA, seed: int, name: str | None = None) -> None:
+    def __init__(self, learner: MYGA, seed: int | None, name: str | None = None) -> None:
         from hannan.kernels import minority, streams
 
         self.learner = learner
-        self.seed = refusals.count(seed, "seed", least=0)
-        self.id = uuid.uuid4().hex[:16] if name is None else str(name)
+        entropy = self._christen(seed, name)
         self._program = learner.program()
         self._n = learner.experts
         self._steps, self._pointer = minority, 0
         self._state = np.zeros(HEADER + 2 * self._n + learner.thresholds)
         self._state[LOW : LOW + 2] = learner.loss_range
-        self._state.view(np.uint64)[STREAM : STREAM + 4] = streams.words(self.seed, 0)
+        self._state.view(np.uint64)[STREAM : STREAM + 4] = streams.words(entropy, 0)
         self._numbers = memoryview(self._state)  # type: ignore[arg-type]
         self._open = {}
         self._round = self._forgotten = self._largest_delay = 0

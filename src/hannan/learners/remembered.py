@@ -52,7 +52,7 @@ class Remembered(Learner):
 
         return steps.program(self.setting, self.n, self._weigher(), self.schedule(), self.loss_range, self.gains)
 
-    def start(self, seed: int = 0, name: str | None = None) -> RememberedPlayer | RememberedBanditPlayer:
+    def start(self, seed: int | None = None, name: str | None = None) -> RememberedPlayer | RememberedBanditPlayer:
         if self.setting == "experts":
             return (NoisyPlayer if self.own_noise else RememberedPlayer)(self, seed, name)
         return RememberedBanditPlayer(self, seed, name)

@@ -38,7 +38,7 @@ class SecondOrder(Remembered):
     def _weigher(self) -> Weigher:
         return Weigher(self.code)
 
-    def start(self, seed: int = 0, name: str | None = None) -> SecondOrderPlayer:
+    def start(self, seed: int | None = None, name: str | None = None) -> SecondOrderPlayer:
         return SecondOrderPlayer(self, seed, name)
 
     def terms(self, rounds: int, seen: float) -> Terms:

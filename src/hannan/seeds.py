@@ -1,0 +1,39 @@
+"""Where a player's randomness comes from: the operating system, or a seed that was given for an experiment.
+
+A bound holds for moves that cannot be foreseen. Whoever knows the seed of a player has its twin, and with it every
+move to come; so `start()` takes fresh entropy and keeps no trace of it, and a player with a seed says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hannan import refusals
+
+#: A fresh start has so many bits; NumPy's SeedSequence keeps 128 of them.
+BITS = 256
+
+
+def origin(seed: Any) -> tuple[int | None, int]:
+    """(the seed as it was given, what the streams start from): without a seed, bits of the operating system.
+
+    >>> origin(7)
+    (7, 7)
+    >>> origin(None)[0] is None, origin(None)[1] != origin(None)[1]
+    (True, True)
+    """
+    if seed is None:
+        return None, secrets.randbits(BITS)
+    given = refusals.count(seed, "seed", least=0)
+    return given, given
+
+
+def renewed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Four words for a stream that goes on elsewhere: a hash of where it was *and* of fresh entropy."""
+    digest = hashlib.sha256(words.astype("<u8").tobytes() + secrets.token_bytes(BITS // 8)).digest()
+    return np.frombuffer(digest, dtype="<u8").astype(np.uint64)
