@@ -309,7 +309,7 @@ def test_a_file_is_text_without_code(tmp_path):
     path = tmp_path / "player.json"
     play(hn.Experts(5).start(0, name="north"), ROWS[:3]).save(path)
     content = json.loads(json.loads(path.read_text())["content"])
-    assert content["id"] == "north"
+    assert content["name"] == "north"
     assert content["learner"]["class"] == "Experts"
     assert hn.load(path, resume="exact").id == "north"
     assert hn.load(path).id.startswith("north.")
