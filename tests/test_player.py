@@ -232,11 +232,11 @@ def test_the_table():
 
 
 def test_identity_needs_the_scale_changes():
-    """Anytime Hedge, N=5, T=500: without the changes of scale the identity is off by tens."""
+    """Anytime Hedge, N=5, T=500: without the changes of scale the identity is off by more than ten."""
     rows = np.random.default_rng(0).random((500, 5))
     certificate = play(hn.Experts(5, hn.Entropy(), hn.Anytime()).start(0), rows).certificate()
     assert sum(certificate.identity.values()) == pytest.approx(certificate.regret, abs=1e-9)
-    assert abs(certificate.identity["scale changes"]) > 20
+    assert abs(certificate.identity["scale changes"]) > 10
 
 
 @pytest.mark.parametrize("smoothing", [hn.Entropy(), hn.Exponential(), hn.Tsallis(), hn.Laplace()], ids=repr)
