@@ -210,7 +210,7 @@ def test_reproduce_fails_with_exit_code_1(capsys: pytest.CaptureFixture[str], tm
     code, out, err = call(capsys, "reproduce", "--quick", *arguments)
     assert code == 1
     assert "fails" in out
-    assert err == "hannan: failed: key-lemma\n"
+    assert err == "hannan: not the verdict expected: key-lemma\n"
 
 
 def test_a_column_of_dates_is_met_with_advice(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

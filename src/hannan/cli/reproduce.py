@@ -16,7 +16,13 @@ from hannan.cli.options import shared, to_json, written
 if TYPE_CHECKING:
     from hannan.paper.running import Result
 
-COLOURS = {"holds": "green", "holds as corrected": "blue", "fails as printed": "yellow", "fails": "bold red"}
+COLOURS = {
+    "holds": "green",
+    "improved": "cyan",
+    "holds as corrected": "blue",
+    "fails as printed": "yellow",
+    "fails": "bold red",
+}
 
 EPILOG = """\b
 Examples:
@@ -45,8 +51,9 @@ def command(
 ) -> None:
     """Check every claim of the paper and write a page with the verdicts and the pictures.
 
-    Its last chapter is a real data set (with the extra [data]), unless --only is given.
-    Exit code 1 if any claim fails that is not known to fail as printed.
+    Each claim has one verdict expected of it, and beside it runs its control: the same check with one thing turned, a
+    broken learner or a constant, that must fail. The last chapter is a real data set (with the extra [data]), unless
+    --only is given. Exit code 1 if any verdict is not the one expected, or if any control does not fail.
     """
     from hannan.data.electricity import section
     from hannan.paper import Effort, claims
@@ -67,6 +74,10 @@ def command(
     data: dict[str, Any] = {
         "claims": [result.as_json() for result in results],
         "summary": _summary(results),
+        "controls": {
+            "run": sum(result.control is not None for result in results),
+            "failed": sum(result.control_failed is True for result in results),
+        },
         "quick": quick,
         "seed": seed,
         "as_printed": list(printed),
@@ -74,14 +85,20 @@ def command(
         "report": str(report.resolve()),
     }
     written(data, out / "claims.json")
-    failed = [result.claim.name for result in results if result.verdict.outcome == "fails"]
+    failed = [result.claim.name for result in results if result.verdict.outcome != result.claim.expected]
+    idle = [result.claim.name for result in results if result.control_failed is False]
     if as_json:
         click.echo(to_json(data))
     else:
+        controls = data["controls"]
         click.echo("\n" + ", ".join(f"{count} {outcome}" for outcome, count in data["summary"].items()))
+        click.echo(f"controls: {controls['failed']} of {controls['run']} fail, as they must")
         click.echo(f"report: {report.resolve()}")
     if failed:
-        click.echo(f"hannan: failed: {', '.join(failed)}", err=True)
+        click.echo(f"hannan: not the verdict expected: {', '.join(failed)}", err=True)
+    if idle:
+        click.echo(f"hannan: control does not fail: {', '.join(idle)}", err=True)
+    if failed or idle:
         sys.exit(1)
 
 
@@ -117,7 +134,7 @@ def _watched(count: int, as_json: bool) -> Iterator[Any]:
         task = progress.add_task("claims", total=count)
 
         def watch(results: Iterable[Result]) -> Iterator[Result]:
-            progress.console.print(_line("label", "verdict", "value", "bound", "s", "claim", "bold"))
+            progress.console.print(_line("label", "verdict", "value", "bound", "control", "s", "claim", "bold"))
             for result in results:
                 verdict = result.verdict
                 progress.console.print(
@@ -126,6 +143,7 @@ def _watched(count: int, as_json: bool) -> Iterator[Any]:
                         verdict.outcome,
                         _number(verdict.value),
                         _number(verdict.bound),
+                        _control(result),
                         f"{result.seconds:.1f}",
                         result.claim.name,
                         COLOURS[verdict.outcome],
@@ -137,8 +155,13 @@ def _watched(count: int, as_json: bool) -> Iterator[Any]:
         yield watch
 
 
-def _line(label: str, outcome: str, value: str, bound: str, seconds: str, name: str, colour: str) -> str:
-    return f"{label:<24} [{colour}]{outcome:<18}[/] {value:>10} {bound:>10} {seconds:>6}  {name}"
+def _line(label: str, outcome: str, value: str, bound: str, control: str, seconds: str, name: str, colour: str) -> str:
+    return f"{label:<24} [{colour}]{outcome:<18}[/] {value:>10} {bound:>10}  {control:<8} {seconds:>6}  {name}"
+
+
+def _control(result: Result) -> str:
+    """How the control came out: it must fail."""
+    return "" if result.control is None else "fails" if result.control_failed else "HOLDS"
 
 
 def _number(value: float) -> str:

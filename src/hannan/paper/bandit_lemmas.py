@@ -88,7 +88,12 @@ SMOOTHINGS: tuple[tuple[str, Any, float], ...] = (
 
 
 @CHAPTER.claim(
-    "bandit-drift", "lem:gammastability", "search", when="one arm observed, γ in [1, 2], level ε", corrects="half-drift"
+    "bandit-drift",
+    "lem:gammastability",
+    "search",
+    when="one arm observed, γ in [1, 2], level ε",
+    corrects="half-drift",
+    expected="improved",
 )
 def _drift(effort: Effort) -> Verdict:
     """D_{t} = ∫_{0}^{ℓ̂} (p(0) − p(s)) ds ≤ (ε/2) p^{γ} ℓ̂², with equality for small ℓ̂; for γ = 2 also
@@ -119,7 +124,6 @@ def _drift(effort: Effort) -> Verdict:
         at_most(worst, factor, slack=1e-5) and least >= 0.7 * factor and at_most(barrier, 1.0, slack=1e-5),
         worst,
         factor,
-        corrected=True,
         runs=runs,
         numbers={"least of the smoothings' largest": least, "log-barrier form": barrier},
         what="largest drift/(ε p^γ ℓ̂²)",
@@ -210,9 +214,7 @@ def _vertex(effort: Effort) -> Verdict:
             for p in rng.dirichlet(np.ones(n), 20):
                 mixed = (1.0 - n * tau) * p + tau
                 worst = max(worst, float(np.abs(p - mixed).sum()) / distance)
-    return holds(
-        at_most(worst, 1.0), worst, 1.0, corrected=True, numbers={"a vertex needs": least}, what="distance/claimed"
-    )
+    return holds(at_most(worst, 1.0), worst, 1.0, numbers={"a vertex needs": least}, what="distance/claimed")
 
 
 @CHAPTER.claim("observable-certificate", "lem:regret_bandit", "simulation", when="E ℓ̂ ≤ ℓ: exact, capped or clipped")

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from hannan.paper.corrections import as_printed
+from hannan.paper.statements import STATEMENTS
 from hannan.report import Picture
 
-Outcome = Literal["holds", "holds as corrected", "fails as printed", "fails"]
-OUTCOMES: tuple[Outcome, ...] = ("holds", "holds as corrected", "fails as printed", "fails")
+Outcome = Literal["holds", "improved", "holds as corrected", "fails as printed", "fails"]
+OUTCOMES: tuple[Outcome, ...] = ("holds", "improved", "holds as corrected", "fails as printed", "fails")
 Check = Callable[["Effort"], "Verdict"]
 Method = Literal["exact", "quadrature", "simulation", "search"]
 
@@ -22,8 +24,9 @@ Method = Literal["exact", "quadrature", "simulation", "search"]
 class Verdict:
     """What a check found: `value` (`what` says of what) against `bound`, and the number of `runs` behind it.
 
-    `holds` and `holds as corrected`: value <= bound, as the claim says it. `fails as printed`: a known error of
-    the text, shown. `fails`: not expected.
+    `holds`: as printed. `improved`: true as printed, and shown in a tighter form. `holds as corrected`: with the
+    condition or the constant that the text lacks. `fails as printed`: a known error of the text, shown. `fails`: not
+    expected. `raised`: the check broke off with an error.
     """
 
     outcome: Outcome
@@ -34,14 +37,23 @@ class Verdict:
     pictures: tuple[Picture, ...] = ()
     note: str = ""
     what: str = ""
+    raised: bool = False
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How hard to try. `quick` takes the small grids; `seed` starts every random stream."""
+    """How hard to try. `quick` takes the small grids; `seed` starts every random stream.
+
+    `broken` makes of the check its *control*: the one thing that the claim names is turned, and the check must fail.
+    """
 
     quick: bool = True
     seed: int = 0
+    broken: bool = False
+
+    def turn(self, sound: Any, broken: Any) -> Any:
+        """What the check is about, or what the control puts in its place."""
+        return broken if self.broken else sound
 
     def pick(self, quick: Any, full: Any) -> Any:
         """The one or the other."""
@@ -56,8 +68,10 @@ class Effort:
 class Claim:
     """One line of the paper, or of its correction.
 
-    `name` is ours and unique, `label` the paper's own. `corrects` names the correction that the claim relies on
-    (`hannan.paper.corrections`): with that one turned back into the printed form the claim fails.
+    `name` is ours and unique, `label` the paper's own. `expected` is the outcome it must have. `control` says what is
+    turned in the second run, which must fail. `corrects` names the correction that the claim relies on
+    (`hannan.paper.corrections`): its control is the printed form. `ours`: the paper does not say this. `says` is what
+    the paper prints, where the statement of the label is not the sentence at issue.
     """
 
     name: str
@@ -68,10 +82,44 @@ class Claim:
     check: Check = field(repr=False, hash=False)
     section: str = ""
     corrects: str = ""
+    expected: Outcome = "holds"
+    control: str = ""
+    ours: bool = False
+    says: str = ""
+
+    @property
+    def number(self) -> str:
+        """Where the paper says it: "Theorem 3.6"."""
+        return STATEMENTS[self.label].number
+
+    @property
+    def printed(self) -> str:
+        """What stands there, in short."""
+        return self.says or STATEMENTS[self.label].text
+
+    @property
+    def turned(self) -> str:
+        """What the control turns; empty if the claim has none."""
+        return self.control or ("the form as printed" if self.corrects else "")
 
     def run(self, quick: bool = True, seed: int = 0) -> Verdict:
         """Check it; the same seed gives the same verdict."""
-        return self.check(Effort(quick, seed))
+        return self.judged(Effort(quick, seed))
+
+    def judged(self, effort: Effort) -> Verdict:
+        """The verdict of the check; one that is kept has the outcome that its claim is filed under."""
+        verdict = self.check(effort)
+        filed = self.expected in ("improved", "holds as corrected")
+        return replace(verdict, outcome=self.expected) if filed and verdict.outcome == "holds" else verdict
+
+    def run_control(self, quick: bool = True, seed: int = 0) -> Verdict:
+        """The same check with the one thing turned that `turned` names: its outcome must be `fails`."""
+        if not self.turned:
+            raise ValueError(f"a claim must name its control; got {self.name!r}")
+        if self.control:
+            return self.judged(Effort(quick, seed, broken=True))
+        with as_printed(self.corrects):
+            return self.judged(Effort(quick, seed))
 
 
 @dataclass(frozen=True)
@@ -83,13 +131,25 @@ class Chapter:
     claims: list[Claim] = field(default_factory=list, hash=False)
 
     def claim(
-        self, name: str, label: str, method: Method, *, when: str, corrects: str = ""
+        self,
+        name: str,
+        label: str,
+        method: Method,
+        *,
+        when: str,
+        corrects: str = "",
+        expected: Outcome | None = None,
+        control: str = "",
+        ours: bool = False,
+        says: str = "",
     ) -> Callable[[Check], Check]:
         """Enter a check as a claim; its docstring is the statement."""
+        outcome: Outcome = expected or ("holds as corrected" if corrects else "holds")
 
         def enter(check: Check) -> Check:
             statement = " ".join((check.__doc__ or "").split())
-            self.claims.append(Claim(name, label, statement, when, method, check, self.title, corrects))
+            claim = Claim(name, label, statement, when, method, check, self.title, corrects, outcome)
+            self.claims.append(replace(claim, control=control, ours=ours, says=says))
             return check
 
         return enter
@@ -100,10 +160,9 @@ def at_most(value: float, bound: float, *, slack: float = 1e-9) -> bool:
     return bool(value <= bound + slack * max(1.0, abs(bound))) and not math.isnan(value)
 
 
-def holds(condition: bool, value: float, bound: float, *, corrected: bool = False, **more: Any) -> Verdict:
-    """`holds` (or `holds as corrected`) if the condition is met, else `fails`."""
-    good: Outcome = "holds as corrected" if corrected else "holds"
-    return Verdict(good if condition else "fails", float(value), float(bound), **more)
+def holds(condition: bool, value: float, bound: float, **more: Any) -> Verdict:
+    """`holds` if the condition is met, else `fails`; the claim says whether it is filed as improved or corrected."""
+    return Verdict("holds" if condition else "fails", float(value), float(bound), **more)
 
 
 def broken(witness: bool, value: float, bound: float, **more: Any) -> Verdict:

@@ -55,7 +55,6 @@ def _clipping(effort: Effort) -> Verdict:
         worst <= 1e-12 and survivor > 0.0 and refused,
         worst,
         1e-12,
-        corrected=True,
         runs=effort.pick(400, 4000),
         numbers={"q_{j} at ρ = 1/5, in floats": f"{float(uniform.min()):.17f}", "largest left": survivor},
         what="largest excess",
@@ -80,7 +79,7 @@ def _clipped_sum(effort: Effort) -> Verdict:
         kept = clip(q, 0.12)
         inside = kept > 0.0
         broken_rows += int(not np.all(form("clipped-sum")(q[inside], kept[inside])))
-    return holds(broken_rows == 0, broken_rows, 0.0, corrected=True, runs=runs, what="cases against")
+    return holds(broken_rows == 0, broken_rows, 0.0, runs=runs, what="cases against")
 
 
 correct(
@@ -128,7 +127,6 @@ def _log_exponent(effort: Effort) -> Verdict:
         abs(first - claimed) < 0.02 and abs(exponent(logs, proof) - claimed) < 0.02 and abs(second - 2 / 3) < 0.02,
         first,
         claimed,
-        corrected=True,
         numbers={"exponent of L*": second, "exponent of log N at the proof's ε": exponent(logs, proof)},
         pictures=(picture,),
         what="exponent of log N",

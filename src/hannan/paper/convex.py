@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,11 @@ import numpy as np
 from hannan.bounds import Withheld
 from hannan.domains import Ball, Box, Domain, Simplex
 from hannan.learners.convex import Convex
-from hannan.losses import Linear, Logistic
+from hannan.losses import Linear, Logistic, SmoothedHinge
 from hannan.noise import GammaNoise, GaussianNoise
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
 from hannan.paper.corrections import correct, form
-from hannan.paper.growth import exponent
-from hannan.record import Record
+from hannan.paper.growth import exponent, upper
 from hannan.refusals import Array
 from hannan.report import Layer, Picture
 from hannan.tuning import BestLoss, Fixed, Horizon, SelfConfident
@@ -27,15 +27,26 @@ CHAPTER = Chapter(
 )
 
 
-def _upper(record: Record) -> float:
-    return float(record.interval(0.999)[1][-1])
+def _corner(rounds: int) -> Linear:
+    """l(x) = x on [0, 1]: the point 0 never loses, and what is lost is the whole range of the noise."""
+    return Linear(np.ones((rounds, 1)))
 
 
-def _linear(d: int, rounds: int, size: float, effort: Effort, name: str) -> Linear:
-    """Losses l >= 0 with norm at most 1, larger on some coordinates: loss-only on a box or a simplex."""
-    rng = effort.rng(f"linear-{d}-{rounds}-{size}-{name}")
-    z = rng.random((rounds, d)) * np.linspace(0.3, 1.0, d)
-    return Linear(size * z / math.sqrt(d))
+def _by_turns(rounds: int) -> Linear:
+    """The two corners of a simplex lose by turns, the first by half: the leader without noise is always wrong."""
+    losses = np.eye(2)[np.arange(rounds) % 2]
+    losses[0] *= 0.5
+    return Linear(losses)
+
+
+def _hinges(rounds: int) -> SmoothedHinge:
+    """Hinges that pull to both sides by turns."""
+    return SmoothedHinge(np.ones((rounds, 1)), np.where(np.arange(rounds) % 2 == 0, 1.0, -1.0), width=0.1)
+
+
+def _one_hinge(rounds: int) -> SmoothedHinge:
+    """1 - x on [0, 1], curved at its end: the corner again, by the solver."""
+    return SmoothedHinge(np.ones((rounds, 1)), np.ones(rounds), width=0.01)
 
 
 def _logistic(d: int, rounds: int, effort: Effort) -> Logistic:
@@ -46,139 +57,179 @@ def _logistic(d: int, rounds: int, effort: Effort) -> Logistic:
     return Logistic(z, np.where(z @ truth + 0.3 * rng.standard_normal(rounds) > 0.0, 1.0, -1.0))
 
 
-@CHAPTER.claim("oco-additive", "thm:oco", "exact", when="X = [0, 1], ℓ_{t}(x) = x, so L* = 0; as printed")
+@CHAPTER.claim(
+    "oco-additive",
+    "thm:oco",
+    "simulation",
+    when="X = [0, 1], ℓ_{t}(x) = x, so L* = 0; as printed",
+    expected="fails as printed",
+    control="with the additive term: the corrected bound at L* = 0",
+)
 def _additive(effort: Effort) -> Verdict:
     """Expected regret O(√(L*(γD² + βdD))), which is 0 where L* = 0."""
-    eps = 1.0
-    # The corrected density exp(-eps |b|): x_t = 1 where b < -(t-1).
-    regret = sum(0.5 * math.exp(-eps * t) for t in range(400))
-    learner = Convex(Box([0.0], [1.0]), 1.0, tuning=Fixed(1.0), loss_bound=1.0)
-    bound = learner.bound(best_loss=0.0).value
+    learner = Convex(Box([0.0], [1.0]), 1.0, tuning=Fixed(1.0), loss_bound=1.0, smooth=0)
+    record = learner.play(_corner(40), runs=effort.pick(2000, 20_000), seed=effort.seed, threads=1)
+    # x_t = 1 where b < -(t-1): the mean is known exactly, beside what is played.
+    exact, bound = sum(0.5 * math.exp(-t) for t in range(40)), learner.bound(best_loss=0.0).value
+    least = float(record.interval(0.999)[0][-1])
     return broken(
-        regret > 0.0,
-        regret,
+        least > effort.turn(0.0, bound),
+        least,
         0.0,
-        numbers={"corrected bound, ε = 1": bound},
-        what="regret at L* = 0",
+        runs=record.regret.shape[0],
+        numbers={"corrected bound, ε = 1": bound, "mean regret": float(record.mean_regret[-1]), "exactly": exact},
+        what="regret at L* = 0, lower end",
         note="ε ≤ 1 forces a term γD² + dβD, which O(√L*) leaves out; the corrected bound has it, and is attained.",
     )
 
 
-def _check(cases: list[tuple[str, Convex, Any]], effort: Effort, runs: int) -> tuple[float, list[dict[str, Any]]]:
-    """Largest upper end/bound over games, and a row for each."""
-    worst, rows = -math.inf, []
+QUIET = "the noise made a thousandth: follow the leader"
+
+
+def _check(
+    cases: list[tuple[str, Convex, Any]], effort: Effort, runs: int
+) -> tuple[float, float, list[dict[str, Any]]]:
+    """Largest upper end/bound over games, the same of the means, a row for each; the control takes the noise away."""
+    worst, sharp, rows = -math.inf, -math.inf, []
     for name, learner, losses in cases:
-        record = learner.play(losses, runs=runs, seed=effort.seed, threads=1)
-        assert record.bound is not None
-        worst = max(worst, _upper(record) / record.bound.value)
+        played = replace(learner, tuning=Fixed(1e-3)) if effort.broken else learner
+        record = played.play(losses, runs=runs, seed=effort.seed, threads=1)
+        rounds = int(record.checkpoints[-1])
+        best = None if learner.loss_bound is None else float(record.best_loss)
+        bound = learner.bound(rounds=rounds, best_loss=best).value
+        worst = max(worst, upper(record) / bound)
+        sharp = max(sharp, float(record.mean_regret[-1]) / bound)
         rows += [
             {"x": name, "y": float(record.mean_regret[-1]), "what": "regret"},
-            {"x": name, "y": record.bound.value, "what": "bound"},
+            {"x": name, "y": bound, "what": "bound"},
         ]
-    return worst, rows
+    return worst, sharp, rows
 
 
 def _bars(title: str, rows: list[dict[str, Any]], alt: str) -> Picture:
     return Picture(title, "", "regret", (Layer("bars", tuple(rows), series="what"),), alt=alt, x_kind="nominal")
 
 
-@CHAPTER.claim("oco-gamma", "thm:oco", "simulation", when="logistic losses on a ball; losses in [0, B]")
+@CHAPTER.claim(
+    "oco-gamma",
+    "thm:oco",
+    "simulation",
+    when="convex losses in [0, B]: hinges of one side, hinges by turns, logistic losses",
+    expected="holds as corrected",
+    control=QUIET,
+)
 def _oco_gamma(effort: Effort) -> Verdict:
     """Gamma noise, density exp(−ε‖b‖/β): expected regret at most √(2c'L̃) + c' (BestLoss) and 2√(c'(L* + B)) + 4c'
-    (SelfConfident), c' = dβr; the ridge and the solver are in the bound."""
-    T, runs, cases = effort.pick(150, 1500), effort.pick(80, 300), []
-    B = math.log1p(math.e)
-    for d in (1, 3):
-        losses = _logistic(d, T, effort)
-        for name, tuning in (("BestLoss", BestLoss(B * T)), ("SelfConfident", SelfConfident())):
-            cases.append(
-                (f"d = {d}, {name}", Convex(Ball(d), 1.0, GammaNoise(), tuning, loss_bound=B, smooth=0.25), losses)
-            )
-    worst, rows = _check(cases, effort, runs)
-    picture = _bars(
-        f"Logistic losses on the unit ball, T = {T}", rows, "The regret with Gamma noise is below its bound."
-    )
+    (SelfConfident), c' = dβr; the ridge and the solver are in the bound, and hinges of one side come near it."""
+    T, runs, B = effort.pick(120, 1200), effort.pick(150, 600), math.log1p(math.e)
+    unit, line = Box([0.0], [1.0]), Ball(1)
+    cases: list[tuple[str, Convex, Any]] = [
+        ("one side", Convex(unit, 1.0, GammaNoise(), BestLoss(1.0), loss_bound=1.0, smooth=100.0), _one_hinge(30)),
+        ("by turns", Convex(line, 1.0, GammaNoise(), BestLoss(T), loss_bound=2.0, smooth=10.0), _hinges(T)),
+        (
+            "logistic, d = 3",
+            Convex(Ball(3), 1.0, GammaNoise(), SelfConfident(), loss_bound=B, smooth=0.25),
+            _logistic(3, T // 2, effort),
+        ),
+    ]
+    worst, sharp, rows = _check(cases, effort, runs)
+    picture = _bars("Convex losses, Gamma noise", rows, "The regret with Gamma noise is below its bound.")
     return holds(
-        at_most(worst, 1.0),
+        at_most(worst, 1.0) and sharp > 0.55,
         worst,
         1.0,
-        corrected=True,
         runs=runs * len(cases),
+        numbers={"largest mean/bound": sharp},
         pictures=(picture,),
         what="largest upper end/bound",
     )
 
 
-@CHAPTER.claim("oco-gaussian", "thm:oco", "simulation", when="logistic losses on a ball; δ = 1/(BT)")
+@CHAPTER.claim(
+    "oco-gaussian",
+    "thm:oco",
+    "simulation",
+    when="hinges by turns, hinges of one side; δ = 1/(BT)",
+    expected="holds as corrected",
+    control=QUIET,
+)
 def _oco_gaussian(effort: Effort) -> Verdict:
     """Gaussian noise: expected regret at most (ε/(1 − e^{−ε}))(L* + rσχ_{d}) − L* + δBT, with the (ε, δ) of curved
     losses."""
-    T, runs, B = effort.pick(150, 1500), effort.pick(80, 300), math.log1p(math.e)
-    cases = []
-    for d in (1, 3):
-        learner = Convex(Ball(d), 1.0, GaussianNoise(), Horizon(T), loss_bound=B, smooth=0.25)
-        cases.append((f"d = {d}", learner, _logistic(d, T, effort)))
-    worst, rows = _check(cases, effort, runs)
-    picture = _bars(
-        f"Logistic losses, Gaussian noise, T = {T}", rows, "The regret with Gaussian noise is below its bound."
-    )
+    T, runs = effort.pick(300, 1500), effort.pick(60, 300)
+    unit, line = Box([0.0], [1.0]), Ball(1)
+    near = BestLoss(1.0, rounds=30)
+    cases: list[tuple[str, Convex, Any]] = [
+        ("one side", Convex(unit, 1.0, GaussianNoise(), near, loss_bound=1.0, smooth=100.0), _one_hinge(30)),
+        ("by turns", Convex(line, 1.0, GaussianNoise(), Horizon(T), loss_bound=2.0, smooth=10.0), _hinges(T)),
+    ]
+    worst, sharp, rows = _check(cases, effort, runs)
+    picture = _bars("Convex losses, Gaussian noise", rows, "The regret with Gaussian noise is below its bound.")
     return holds(
         at_most(worst, 1.0),
         worst,
         1.0,
-        corrected=True,
         runs=runs * len(cases),
+        numbers={"largest mean/bound": sharp},
         pictures=(picture,),
         what="largest upper end/bound",
     )
 
 
-@CHAPTER.claim("olo-gamma", "cor:olo", "simulation", when="linear losses, ⟨ℓ, x⟩ ≥ 0 on X; no ridge")
+@CHAPTER.claim(
+    "olo-gamma",
+    "cor:olo",
+    "simulation",
+    when="linear losses, ⟨ℓ, x⟩ ≥ 0 on X; no ridge; one corner never loses, or two lose by turns",
+    expected="holds as corrected",
+    control=QUIET,
+)
 def _olo_gamma(effort: Effort) -> Verdict:
-    """Linear losses, Gamma noise: expected regret at most √(2c'L̃) + c', c' = β E‖b‖ · half the mean width of X."""
-    T, runs, cases = effort.pick(600, 6000), effort.pick(300, 1000), []
-    for name, domain in (("box, d = 2", Box([0.0] * 2, [1.0] * 2)), ("simplex, d = 5", Simplex(5))):
-        losses = _linear(domain.d, T, 0.5, effort, name)
-        B = math.sqrt(domain.d)
-        cases.append(
-            (name + ", BestLoss", Convex(domain, 1.0, GammaNoise(), BestLoss(B * T), loss_bound=B, smooth=0), losses)
-        )
-        cases.append(
-            (name + ", own loss", Convex(domain, 1.0, GammaNoise(), SelfConfident(), loss_bound=B, smooth=0), losses)
-        )
-    worst, rows = _check(cases, effort, runs)
-    picture = _bars(f"Linear losses, Gamma noise, T = {T}", rows, "The regret is below its bound on both sets.")
+    """Linear losses, Gamma noise: expected regret at most √(2c'L̃) + c', c' = β E‖b‖ · half the mean width of X, and
+    2√(c'(L* + B)) + 4c' with SelfConfident; where one corner never loses it comes near."""
+    T, runs = effort.pick(600, 6000), effort.pick(400, 2000)
+    unit, pair, noise = Box([0.0], [1.0]), Simplex(2), GammaNoise()
+    cases: list[tuple[str, Convex, Any]] = [
+        ("one corner, L̃ = ¼", Convex(unit, 1.0, noise, BestLoss(0.25), loss_bound=1.0, smooth=0), _corner(40)),
+        ("by turns, BestLoss", Convex(pair, 1.0, noise, BestLoss(T / 2), loss_bound=1.0, smooth=0), _by_turns(T)),
+        ("by turns, own loss", Convex(pair, 1.0, noise, SelfConfident(), loss_bound=1.0, smooth=0), _by_turns(T)),
+    ]
+    worst, sharp, rows = _check(cases, effort, runs)
+    picture = _bars("Linear losses, Gamma noise", rows, "The regret is below its bound on both sets.")
     return holds(
-        at_most(worst, 1.0),
+        at_most(worst, 1.0) and sharp > 0.6,
         worst,
         1.0,
-        corrected=True,
         runs=runs * len(cases),
+        numbers={"largest mean/bound": sharp},
         pictures=(picture,),
         what="largest upper end/bound",
     )
 
 
-@CHAPTER.claim("olo-gaussian", "cor:olo", "simulation", when="linear losses, Gaussian noise; zero and first order")
+@CHAPTER.claim(
+    "olo-gaussian",
+    "cor:olo",
+    "simulation",
+    when="linear losses, Gaussian noise; zero and first order",
+    expected="holds as corrected",
+    control=QUIET,
+)
 def _olo_gaussian(effort: Effort) -> Verdict:
-    """Linear losses, Gaussian noise: at most 1.264 d^{1/4} rβ√T at σ = β√T(2πd)^{−1/4}, and first-order by the exact
-    (ε, δ)."""
-    T, runs, cases = effort.pick(600, 6000), effort.pick(300, 1000), []
+    """Linear losses, Gaussian noise: zero-order, at most 1.264 d^{1/4} rβ√T, and first-order by the exact (ε, δ)."""
+    T, runs, cases = effort.pick(400, 4000), effort.pick(300, 1000), []
     for d in (2, 8):
-        rng = effort.rng(f"signs-{d}")
-        z = rng.standard_normal((T, d))
-        z /= np.linalg.norm(z, axis=1, keepdims=True)
-        cases.append(
-            (f"ball, d = {d}, any sign", Convex(Ball(d), 1.0, GaussianNoise(), Horizon(T), smooth=0), Linear(z))
-        )
-    box = Box([0.0] * 2, [1.0] * 2)
-    losses = _linear(2, T, 0.5, effort, "gaussian")
-    # The corner 0 of the box never loses: L* = 0, and the bound is tuned for at most 1.
-    tuned = BestLoss(1.0, rounds=T)
+        # Away from the leader and back, and then one way: the drift is paid, then the range.
+        z = np.zeros((T, d))
+        z[:, 0] = np.where(np.arange(T) % 2 == 0, 1.0, -1.0)
+        z[T // 2 :, 0] = 1.0
+        learner = Convex(Ball(d), 1.0, GaussianNoise(), Horizon(T), smooth=0)
+        cases.append((f"ball, d = {d}, any sign", learner, Linear(z)))
+    unit, tuned = Box([0.0], [1.0]), BestLoss(1.0, rounds=40)
     cases.append(
-        ("box, first order", Convex(box, 1.0, GaussianNoise(), tuned, loss_bound=math.sqrt(2.0), smooth=0), losses)
+        ("[0, 1], first order", Convex(unit, 1.0, GaussianNoise(), tuned, loss_bound=1.0, smooth=0), _corner(40))
     )
-    worst, rows = _check(cases, effort, runs)
+    worst, sharp, rows = _check(cases, effort, runs)
     constant = max(
         Convex(Ball(d), 1.0, GaussianNoise(), Horizon(T), smooth=0).bound().value / (d**0.25 * math.sqrt(T))
         for d in (1, 2, 8, 50)
@@ -191,28 +242,33 @@ def _olo_gaussian(effort: Effort) -> Verdict:
         worst,
         1.0,
         runs=runs * len(cases),
-        numbers={"zero-order constant": constant},
+        numbers={"zero-order constant": constant, "largest mean/bound": sharp},
         pictures=(picture,),
         what="largest upper end/bound",
     )
 
 
-@CHAPTER.claim("olo-growth", "cor:olo", "simulation", when="linear losses on a simplex, L* grows, T fixed")
+@CHAPTER.claim(
+    "olo-growth",
+    "cor:olo",
+    "simulation",
+    when="two bets lose alike until L*, then one never again; T fixed",
+    control="noise a thousand times too large: nearly uniform play",
+)
 def _growth(effort: Effort) -> Verdict:
-    """The regret of linear optimisation is first-order: it grows like L*^{1/2}."""
-    T, draws, rows, bests, means, bounds = effort.pick(6000, 20_000), effort.pick(200, 600), [], [], [], []
+    """The regret of linear optimisation is first-order: it grows like L*^{1/2} while T stays, below its bound."""
+    T, runs, rows, bests, means, bounds = effort.pick(20_000, 60_000), effort.pick(40, 200), [], [], [], []
     learner = Convex(Simplex(2), 1.0, GammaNoise(), SelfConfident(), loss_bound=1.0 / math.sqrt(2.0), smooth=0)
-    for mean in (30.0, 100.0, 300.0, 1000.0):
-        # Two bets whose coins fall alike: which one is better in the end is chance, and worth about sqrt(L*).
-        rng, regret, best = effort.rng(f"growth-{mean}"), 0.0, 0.0
-        for k in range(draws):
-            z = (rng.random((T, 2)) < mean / T).astype(float) / math.sqrt(2.0)
-            record = learner.play(Linear(z), runs=1, seed=1000 * effort.seed + k, threads=1)
-            regret, best = regret + float(record.mean_regret[-1]) / draws, best + float(record.best_loss) / draws
-        bests.append(best)
-        means.append(regret)
-        bounds.append(learner.bound(rounds=T, best_loss=best).value)
-        rows.append({"x": best, "y": regret})
+    played = effort.turn(learner, replace(learner, tuning=Fixed(1e5)))
+    for best in (30, 120, 480, 1920):
+        # Both bets lose 1/√2 a round, and then only the second.
+        z = np.ones((T, 2)) / math.sqrt(2.0)
+        z[int(best * math.sqrt(2.0)) :, 0] = 0.0
+        record = played.play(Linear(z), runs=runs, seed=effort.seed, threads=1)
+        bests.append(float(record.best_loss))
+        means.append(float(record.mean_regret[-1]))
+        bounds.append(learner.bound(rounds=T, best_loss=bests[-1]).value)
+        rows.append({"x": bests[-1], "y": means[-1]})
     slope = exponent(bests, means)
     picture = Picture(
         f"Regret and bound against L*, two bets, T = {T}",
@@ -227,10 +283,10 @@ def _growth(effort: Effort) -> Verdict:
         y_log=True,
     )
     return holds(
-        all(at_most(m, b) for m, b in zip(means, bounds, strict=True)) and abs(slope - 0.5) < 0.15,
+        all(at_most(m, b) for m, b in zip(means, bounds, strict=True)) and abs(slope - 0.5) < 0.1,
         slope,
-        0.65,
-        runs=4 * draws,
+        0.6,
+        runs=4 * runs,
         numbers={"slope of the bound": exponent(bests, bounds)},
         pictures=(picture,),
         what="fitted exponent",
@@ -246,7 +302,15 @@ correct(
 )
 
 
-@CHAPTER.claim("range-width", "thm:oco", "simulation", when="comparator fixed before b is drawn", corrects="width")
+@CHAPTER.claim(
+    "range-width",
+    "thm:oco",
+    "simulation",
+    when="comparator fixed before b is drawn",
+    corrects="width",
+    expected="improved",
+    says="The regret of A⁺ is at most (γ/ε)D² + 2D E‖b‖.",
+)
 def _width(effort: Effort) -> Verdict:
     """Be-the-leader costs E sup_{X}⟨b, x − x*⟩ = E‖b‖ · (half the mean width of X), and no more."""
     worst, least, rows, draws = -math.inf, math.inf, [], effort.pick(20_000, 200_000)
@@ -281,7 +345,6 @@ def _width(effort: Effort) -> Verdict:
         worst <= 1.05 and least > 0.95,
         worst,
         1.05,
-        corrected=True,
         runs=3 * draws,
         numbers={"least measured/claimed": least},
         pictures=(picture,),
@@ -289,21 +352,36 @@ def _width(effort: Effort) -> Verdict:
     )
 
 
-@CHAPTER.claim("loss-only", "cor:olo", "exact", when="X contains a neighbourhood of 0")
+@CHAPTER.claim(
+    "loss-only",
+    "cor:olo",
+    "exact",
+    when="X contains a neighbourhood of 0",
+    expected="holds as corrected",
+    control="a set without 0 inside, [0, 1]³, where ℓ ≥ 0 is no contradiction",
+)
 def _loss_only(effort: Effort) -> Verdict:
     """⟨ℓ, x⟩ ≥ 0 on X allows only ℓ = 0 if X contains a neighbourhood of 0: the condition is checked, and refused."""
-    learner, refused = Convex(Ball(3), 1.0, tuning=Fixed(1.0), loss_bound=1.0, smooth=0), 0
-    trials = effort.rng("loss-only").standard_normal((50, 3))
+    domain: Domain = effort.turn(Ball(3), Box([0.0] * 3, [1.0] * 3))
+    learner, refused = Convex(domain, 1.0, tuning=Fixed(1.0), loss_bound=2.0, smooth=0), 0
+    trials = np.abs(effort.rng("loss-only").standard_normal((50, 3)))
     for z in trials / np.linalg.norm(trials, axis=1, keepdims=True):
         try:
             learner.admit(Linear(z))
         except ValueError:
             refused += 1
     learner.admit(Linear([0.0, 0.0, 0.0]))
-    return holds(refused == 50, refused, 50, corrected=True, runs=50, what="losses refused")
+    return holds(refused == 50, refused, 50, runs=50, what="losses refused")
 
 
-@CHAPTER.claim("solver", "alg:oco", "simulation", when="curved losses; a strongly convex objective")
+@CHAPTER.claim(
+    "solver",
+    "alg:oco",
+    "simulation",
+    when="curved losses; a strongly convex objective",
+    ours=True,
+    control="the stated distance forgotten, and the argmin moved by 0.001",
+)
 def _solver(effort: Effort) -> Verdict:
     """The argmin found is within its stated distance of the exact one, the cost is in the bound, and no privacy is
     claimed for a numerical argmin."""
@@ -315,7 +393,7 @@ def _solver(effort: Effort) -> Verdict:
         b = rng.standard_normal(d) * 3.0
         x, distance = learner.leader(losses, b)
         near = _minimise(losses, b, learner.ridge(T, 2.0))
-        worst = max(worst, float(np.linalg.norm(x - near)) - distance)
+        worst = max(worst, float(np.linalg.norm(x + effort.turn(0.0, 1e-3) - near)) - distance)
     cost = learner.bound(rounds=T, best_loss=1.0).terms.get("bias", 0.0)
     private = Convex(Ball(d), 1.0, GammaNoise(), Fixed(2.0), loss_bound=2.0, smooth=0.25, guarantee="privacy")
     withheld = False

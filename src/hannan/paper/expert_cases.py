@@ -131,7 +131,6 @@ def _barrier(effort: Effort) -> Verdict:
         at_most(lost, bound),
         lost,
         bound,
-        corrected=True,
         numbers={"√(c'T) alone": math.sqrt(2.0 * c), "c": bias},
         what="regret",
     )
@@ -198,7 +197,6 @@ def _hedge(effort: Effort) -> Verdict:
         at_most(value, bound),
         value,
         bound,
-        corrected=True,
         numbers={"worst regret at the general ε": general},
         what="worst regret over all sequences",
     )

@@ -1,10 +1,12 @@
-"""Exponents fitted on logarithmic axes."""
+"""What a simulated game says: exponents fitted on logarithmic axes, and the upper end of a mean regret."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+
+from hannan.record import Record
 
 
 def exponent(x: Any, y: Any) -> float:
@@ -15,3 +17,8 @@ def exponent(x: Any, y: Any) -> float:
     """
     slope, _ = np.polyfit(np.log(np.asarray(x, dtype=float)), np.log(np.asarray(y, dtype=float)), 1)
     return float(slope)
+
+
+def upper(record: Record) -> float:
+    """The upper end of the 99.9 % t interval of the mean regret at the end: what a bound must be above of."""
+    return float(record.interval(0.999)[1][-1])

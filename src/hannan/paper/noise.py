@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
-from hannan.divergences import max_divergence
-from hannan.noise import GaussianNoise
+from hannan.convexity.audit import audit_convex
+from hannan.domains import Box
+from hannan.learners.convex import Convex
+from hannan.losses import Linear, Logistic
+from hannan.noise import GammaNoise, GaussianNoise, Shape
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
 from hannan.paper.corrections import correct, form
 from hannan.refusals import Array
 from hannan.report import Layer, Picture
+from hannan.tuning import Fixed
 
 CHAPTER = Chapter(
     "Noise of Algorithm 1",
@@ -32,14 +37,30 @@ correct(
 )
 
 
-@CHAPTER.claim("gaussian-covariance-printed", "alg:oco", "exact", when="linear losses, ‖ℓ‖ ≤ β; as printed")
+def _exact_delta(eps: float, beta: float, sigma: float) -> float:
+    """sup_B P(B) - e^eps Q(B) of two Gaussians beta apart, by quadrature: knows nothing of the closed form."""
+    mu = beta / sigma
+    # P > e^eps Q where y > eps/mu - mu/2; the integrand is smooth and positive from there on.
+    y = np.linspace(eps / mu - mu / 2.0, eps / mu - mu / 2.0 + 40.0 / max(1.0, eps / mu), 400_001)
+    excess = np.exp(-0.5 * y**2) - np.exp(eps - 0.5 * (y + mu) ** 2)
+    return float(np.trapezoid(excess, y)) / math.sqrt(2.0 * math.pi)
+
+
+@CHAPTER.claim(
+    "gaussian-covariance-printed",
+    "alg:oco",
+    "exact",
+    when="linear losses, ‖ℓ‖ ≤ β; as printed",
+    expected="fails as printed",
+    control="the covariance of Kifer, Smith and Thakurta, with its 8",
+)
 def _covariance(effort: Effort) -> Verdict:
     """Σ = (β² log(2/δ) + 4ε)/ε² I gives D_{∞}^{δ}(x_{t}, x_{t+1}) ≤ ε."""
     numbers, rows = {}, []
     for beta, eps, delta in CASES:
         noise = GaussianNoise(delta, "paper")
         sigma = noise.sigma(eps, beta)
-        numbers[f"β = {beta:g}, ε = {eps:g}, δ = {delta:g}: really δ"] = noise.delta_of(eps, beta, sigma)
+        numbers[f"β = {beta:g}, ε = {eps:g}, δ = {delta:g}: really δ"] = _exact_delta(eps, beta, sigma)
         numbers[f"β = {beta:g}, ε = {eps:g}, δ = {delta:g}: really ε"] = noise.epsilon_of(beta, sigma)
     for delta in np.geomspace(1e-12, 1e-1, 45):
         for beta in (0.1, 1.0, 10.0):
@@ -57,8 +78,8 @@ def _covariance(effort: Effort) -> Verdict:
         "cautious; the covariance of Kifer, Smith and Thakurta stays below for every β.",
         x_log=True,
     )
-    noise = GaussianNoise(1e-6, "paper")
-    value = noise.delta_of(1.0, 10.0, noise.sigma(1.0, 10.0))
+    noise = GaussianNoise(1e-6, effort.turn("paper", "kifer"))
+    value = _exact_delta(1.0, 10.0, noise.sigma(1.0, 10.0))
     uneven = noise.sigma(1.0, 10.0) / (100.0 * noise.sigma(1.0, 0.1))
     return broken(
         value > 5e-6 and abs(uneven - 1.0) > 0.1,
@@ -73,11 +94,12 @@ def _covariance(effort: Effort) -> Verdict:
 
 @CHAPTER.claim("gaussian-covariance", "alg:oco", "exact", when="linear losses, ‖ℓ‖ ≤ β", corrects="gaussian-sigma")
 def _exact_sigma(effort: Effort) -> Verdict:
-    """The σ solved from the exact δ(ε) gives D_{∞}^{δ} ≤ ε and no more noise than that needs."""
+    """The σ solved from the exact δ(ε) gives D_{∞}^{δ} ≤ ε and no more noise than that needs: δ by quadrature of
+    the two densities."""
     worst, least, rows = -math.inf, math.inf, []
     for beta, eps, delta in CASES:
         sigma = form("gaussian-sigma")(eps, beta, delta)
-        really = GaussianNoise(delta).delta_of(eps, beta, sigma) / delta
+        really = _exact_delta(eps, beta, sigma) / delta
         worst, least = max(worst, really), min(least, really)
         case = f"β={beta:g} ε={eps:g} δ={delta:g}"
         for name in ("analytic", "paper", "kifer"):
@@ -92,29 +114,33 @@ def _exact_sigma(effort: Effort) -> Verdict:
         y_log=False,
     )
     return holds(
-        at_most(worst, 1.0) and least > 0.999,
+        at_most(worst, 1.0, slack=1e-6) and least > 0.999,
         worst,
         1.0,
-        corrected=True,
         numbers={"least δ/target": least},
         pictures=(picture,),
         what="largest δ/target",
     )
 
 
-@CHAPTER.claim("gaussian-inside", "alg:oco", "exact", when="d = 1, X = [0, 1], β = 10, ε = 1, δ = 10^{−6}, L = 140.49")
+@CHAPTER.claim(
+    "gaussian-inside",
+    "alg:oco",
+    "exact",
+    when="d = 1, X = [0, 1], β = 10, ε = 1, δ = 10^{−6}, L = 140.49",
+    expected="fails as printed",
+    control="σ from the exact δ(ε)",
+)
 def _inside(effort: Effort) -> Verdict:
     """Inside the algorithm the printed covariance keeps D_{∞}^{δ}(x_{t}, x_{t+1}) ≤ ε."""
-    from scipy.special import ndtr
-
-    sigma, L = GaussianNoise(1e-6, "paper").sigma(1.0, 10.0), 140.49
-    before, after = float(ndtr(-L / sigma)), float(ndtr(-(L + 10.0) / sigma))
-    value = float(max_divergence([before, 1.0 - before], [after, 1.0 - after], 1e-6))
+    noise = GaussianNoise(1e-6, effort.turn("paper", "analytic"))
+    learner = Convex(Box([0.0], [1.0]), 10.0, noise, Fixed(noise.sigma(1.0, 10.0)), smooth=0)
+    finding = audit_convex(learner, Linear([140.49]), Linear([10.0]))
     return broken(
-        value > 1.0,
-        value,
+        finding.measured > 1.0 + 1e-9,
+        finding.measured,
         1.0,
-        numbers={"P(x_{t} = 1)": before, "P(x_{t+1} = 1)": after},
+        numbers={"σ": noise.sigma(1.0, 10.0), "the audit says": finding.verdict},
         what="D_{∞}^{δ} found",
     )
 
@@ -164,7 +190,13 @@ correct(
 
 
 @CHAPTER.claim(
-    "forward-noise", "thm:oco", "search", when="convex, β-Lipschitz; any ridge, any rank", corrects="forward-noise"
+    "forward-noise",
+    "thm:oco",
+    "search",
+    when="convex, β-Lipschitz; any ridge, any rank",
+    corrects="forward-noise",
+    expected="improved",
+    says="D_{∞}(x_{t}, x_{t+1}) ≤ ε for the density exp(−ε‖b‖/(2β)), with the ridge and Hessians of rank one.",
 )
 def _forward(effort: Effort) -> Verdict:
     """D_{∞}(x_{t}, x_{t+1}) ≤ rate(f)·β for any convex losses: with the printed density exp(−ε‖b‖/(2β)) half of ε, so
@@ -181,6 +213,10 @@ def _forward(effort: Effort) -> Verdict:
         forward, backward = _ratios(d, rank_one, ridge, eps, effort)
         worst, least = max(worst, forward / claimed), min(least, forward / claimed)
         rows += [{"x": name, "y": forward / eps, "way": "forward"}, {"x": name, "y": backward / eps, "way": "backward"}]
+    # The learner itself, audited exactly: the printed density is the package's at scale 2β/ε.
+    learner = Convex(Box([-20.0], [20.0]), 1.0, GammaNoise(), Fixed(2.0 / eps), loss_bound=21.0, smooth=0.25)
+    audited = audit_convex(learner, Logistic([[0.5], [-1.0]], [1, 1]), Logistic([1.0], 1)).measured
+    worst = max(worst, audited / claimed)
     picture = Picture(
         "Largest log density ratio over ε, logistic losses",
         "",
@@ -198,20 +234,27 @@ def _forward(effort: Effort) -> Verdict:
         at_most(worst, 1.0) and least > 0.8,
         worst,
         1.0,
-        corrected=True,
         runs=effort.pick(5000, 50_000),
-        numbers={"least forward/claimed": least},
+        numbers={"least forward/claimed": least, "the learner's audit/claimed": audited / claimed},
         pictures=(picture,),
         what="largest forward ratio/claimed",
     )
 
 
-@CHAPTER.claim("ridge", "thm:oco", "search", when="rank-one Hessian, curvature ≤ γ, ridge (γ/ε)‖x‖²")
+@CHAPTER.claim(
+    "ridge",
+    "thm:oco",
+    "search",
+    when="rank-one Hessian, curvature ≤ γ, ridge (γ/ε)‖x‖²",
+    control="without the ridge",
+    says="By Kifer, Smith and Thakurta, D_{∞}(x_{t}, x_{t+1}) ≤ ε when using the Gamma distribution: the "
+    "ridge and the rank condition are theirs.",
+)
 def _ridge(effort: Effort) -> Verdict:
     """For a two-sided (privacy) statement the ridge and the rank condition are needed, and with them the level is ε:
     half from the density, half from the Jacobian."""
     eps = 0.5
-    within = max(_ratios(d, True, 0.25 / eps, eps, effort)[1] for d in (1, 2, 3, 5))
+    within = max(_ratios(d, True, effort.turn(0.25 / eps, 1e-6), eps, effort)[1] for d in (1, 2, 3, 5))
     full = _ratios(5, False, 0.25 / math.sqrt(5.0) / eps, eps, effort)[1]
     bare = _ratios(3, True, 1e-6, eps, effort)[1]
     return holds(
@@ -224,58 +267,79 @@ def _ridge(effort: Effort) -> Verdict:
     )
 
 
-def _delta_of(ridge: float, sigma: float, eps: float) -> float:
-    """sup_B P(x_t in B) - e^eps P(x_{t+1} in B) on the line, one logistic loss after a ridge ||x||^2: by quadrature."""
+Slope = Callable[[Array], tuple[Array, Array]]
+
+
+def _delta_of(slope: Slope, ridge: float, sigma: float, eps: float) -> float:
+    """sup_B P(x_t in B) - e^eps P(x_{t+1} in B) on the line, one more loss after a ridge ||x||^2: by quadrature."""
     # x = -b/(2 ridge) before the loss: fine where the loss bends, coarse as far as the noise reaches.
     reach = 60.0 + 10.0 * sigma / (2.0 * ridge)
-    x = np.unique(np.concatenate([np.linspace(-60.0, 60.0, 60_001), np.linspace(-reach, reach, 60_001)]))
+    near = np.linspace(-60.0, 60.0, 60_001)
+    x = np.unique(np.concatenate([near, near / 60.0, np.linspace(-reach, reach, 60_001)]))
     g, h = 2.0 * ridge * x, 2.0 * ridge
-    step, curve = _loss_slope(x)
+    step, curve = slope(x)
     before = np.exp(-0.5 * (g / sigma) ** 2) * h
     after = np.exp(-0.5 * ((g + step) / sigma) ** 2) * (h + curve)
     excess = np.maximum(before - math.exp(eps) * after, 0.0)
     return float(np.trapezoid(excess, x) / (sigma * math.sqrt(2.0 * math.pi)))
 
 
-def _loss_slope(x: Array) -> tuple[Array, Array]:
-    """Gradient and curvature of the logistic loss log(1 + e^-x)."""
+def _logistic_slope(x: Array) -> tuple[Array, Array]:
+    """Gradient and curvature of the logistic loss log(1 + e^-x): its slope has one sign."""
     return -_sigmoid(-x), _sigmoid(x) * _sigmoid(-x)
 
 
-@CHAPTER.claim("gaussian-curved", "thm:oco", "quadrature", when="ℓ = φ(⟨z, x⟩), φ' of one sign; d = 1, logistic")
+def _absolute_slope(x: Array) -> tuple[Array, Array]:
+    """Gradient and curvature of log cosh(50 x)/50, nearly |x|: slopes of both signs."""
+    rise = np.tanh(50.0 * x)
+    return rise, 50.0 * (1.0 - rise**2)
+
+
+@CHAPTER.claim(
+    "gaussian-curved",
+    "thm:oco",
+    "quadrature",
+    when="ℓ = φ(⟨z, x⟩), d = 1: logistic (φ' of one sign) and nearly |x| (both signs)",
+    expected="holds as corrected",
+    control="both δ halved: the factor 2 of two signs left out",
+    says="By Kifer, Smith and Thakurta, D_{∞}^{δ}(x_{t}, x_{t+1}) ≤ ε when using the Gaussian distribution.",
+)
 def _curved(effort: Effort) -> Verdict:
-    """Gaussian noise on curved losses: δ ≤ Φ(−z), z = εσ/β − β/(2σ), for φ' of one sign, 2Φ(−z) for rank one and
-    P(χ_{d} > z) in general."""
-    noise, worst, linear, rows = GaussianNoise(1e-6), -math.inf, -math.inf, []
-    for sigma in (1.0, 2.0, 4.0):
-        for eps in (0.25, 0.5, 1.0):
-            for ridge in (0.01, 0.2):
-                found = _delta_of(ridge, sigma, eps)
-                proved = noise.delta_of(eps, 1.0, sigma, "one-signed")
-                worst, linear = max(worst, found / proved), max(linear, found / noise.delta_of(eps, 1.0, sigma))
-                if ridge == 0.01 and sigma == 2.0:
-                    rows += [
-                        {"x": eps, "y": found, "what": "found"},
-                        {"x": eps, "y": proved, "what": "Φ(−z)"},
-                        {"x": eps, "y": noise.delta_of(eps, 1.0, sigma, "rank-one"), "what": "2Φ(−z)"},
-                        {"x": eps, "y": noise.delta_of(eps, 1.0, sigma), "what": "exact for linear losses"},
-                    ]
+    """Gaussian noise on curved losses: δ is at most the package's δ(ε) for φ' of one sign, and at most that for any
+    rank-one loss; slopes of both signs do need more than the linear formula."""
+    noise, worst, linear, rows, share = GaussianNoise(1e-6), -math.inf, -math.inf, [], effort.turn(1.0, 0.5)
+    cases: tuple[tuple[Slope, Shape, float, float], ...] = (
+        *((_logistic_slope, "one-signed", sigma, eps) for sigma in (1.0, 2.0, 4.0) for eps in (0.25, 0.5, 1.0)),
+        # sigma = beta/2: here two signs cost more than one sign's bound would allow.
+        *((_absolute_slope, "rank-one", 0.5, eps) for eps in (2.1, 2.2, 3.0)),
+        *((_absolute_slope, "rank-one", 2.0, eps) for eps in (0.25, 0.5, 1.0)),
+    )
+    for slope, shape, sigma, eps in cases:
+        found = max(_delta_of(slope, ridge, sigma, eps) for ridge in (0.01, 0.2))
+        proved = share * noise.delta_of(eps, 1.0, sigma, shape)
+        worst = max(worst, found / proved)
+        if shape == "rank-one":
+            linear = max(linear, found / noise.delta_of(eps, 1.0, sigma))
+        if sigma == 2.0:
+            name = "logistic" if shape == "one-signed" else "nearly |x|"
+            rows += [
+                {"x": eps, "y": found, "what": f"{name}, found"},
+                {"x": eps, "y": proved, "what": f"{name}, proved"},
+            ]
     picture = Picture(
-        "δ(ε) of one logistic loss, σ = 2",
+        "δ(ε) of one loss more, σ = 2",
         "ε",
         "δ",
         (Layer("line", tuple(rows), series="what"),),
-        alt="The δ found for a logistic loss lies below Φ(−z), and does not exceed the formula for linear losses.",
+        alt="The δ found for a logistic loss and for one with slopes of both signs lie below what is proved for each.",
         y_log=True,
     )
     return holds(
-        at_most(worst, 1.0),
+        at_most(worst, 1.0, slack=1e-5) and linear > 1.5,
         worst,
         1.0,
-        corrected=True,
-        runs=18,
-        numbers={"found/linear formula": linear},
+        runs=2 * len(cases),
+        numbers={"two signs: found/linear formula": linear},
         pictures=(picture,),
         what="largest δ/proved",
-        note="That one-signed losses obey the exact linear formula is a conjecture; it held in every case tried here.",
     )

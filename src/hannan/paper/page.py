@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hannan.paper.claim import OUTCOMES, Outcome
+from hannan.paper.claim import OUTCOMES, Outcome, Verdict
 from hannan.paper.corrections import CORRECTIONS
 from hannan.paper.running import Result, versions
 from hannan.report import Badge, Block, Card, Facts, Figure, Link, Page, Section, Table, Text, Tile, Tiles
 from hannan.report.blocks import Tone
+from hannan.report.markup import number
 
-TONES: dict[Outcome, Tone] = {"holds": "good", "holds as corrected": "note", "fails as printed": "warn", "fails": "bad"}
-MARKS: dict[Outcome, str] = {"holds": "✓", "holds as corrected": "✎", "fails as printed": "✗", "fails": "!"}
+TONES: dict[Outcome, Tone] = {
+    "holds": "good",
+    "improved": "good",
+    "holds as corrected": "note",
+    "fails as printed": "warn",
+    "fails": "bad",
+}
+MARKS: dict[Outcome, str] = {
+    "holds": "✓",
+    "improved": "↑",
+    "holds as corrected": "✎",
+    "fails as printed": "✗",
+    "fails": "!",
+}
 METHODS = {
     "exact": "checked exactly",
     "quadrature": "checked by quadrature",
@@ -28,6 +41,8 @@ def page(
     counts = {outcome: sum(r.verdict.outcome == outcome for r in results) for outcome in OUTCOMES}
     tiles = [Tile(str(len(results)), "claims checked")]
     tiles += [Tile(str(counts[o]), o, TONES[o], o) for o in OUTCOMES]
+    controls = [r.control_failed for r in results if r.control is not None]
+    tiles.append(Tile(f"{sum(map(bool, controls))} of {len(controls)}", "controls fail, as they must"))
     sections: list[Section] = [Section("Verdicts", (_table(results),), intro=_INTRO)]
     for title, intro in _chapters():
         chosen = tuple(_card(r) for r in results if r.claim.section == title)
@@ -45,9 +60,10 @@ def page(
         facts["turned back into the printed form"] = ", ".join(printed)
     return Page(
         "The differential privacy lens, claim by claim",
-        "Every definition, lemma, theorem and table of “Online Learning via the Differential Privacy Lens” (Abernethy, "
-        "Jung, Lee, McMillan, Tewari, 2019), checked by computation: where it holds, where it holds once corrected, "
-        "and where it fails as printed.",
+        "Every definition, lemma, theorem and table of “Online Learning via the Differential Privacy Lens” "
+        "(Abernethy, Jung, Lee, McMillan, Tewari, 2019), checked by computation: where it holds, where it is improved, "
+        "where it holds once corrected, and where it fails as printed. Beside each verdict stands its control, a run "
+        "with one thing turned, that must fail.",
         (Tiles(tuple(tiles)),),
         tuple(sections),
         facts,
@@ -55,9 +71,9 @@ def page(
 
 
 _INTRO = (
-    "*holds*: as printed. *holds as corrected*: with the condition or constant that is missing. *fails as printed*: a "
-    "known error, with the witness. *fails*: not expected. Choose a head to sort, a tile to filter, a label to go to "
-    "its claim."
+    "*holds*: as printed. *improved*: true as printed, and shown tighter. *holds as corrected*: with the condition or "
+    "constant that is missing. *fails as printed*: a known error, with the witness. *fails*: not expected. Choose "
+    "a head to sort, a tile to filter, a number to go to its claim."
 )
 _CORRECTIONS = (
     "Each can be turned back into the printed form with `hannan reproduce --as-printed NAME`; the claim that rests on "
@@ -78,35 +94,60 @@ def _badge(outcome: Outcome) -> Badge:
 def _table(results: list[Result]) -> Table:
     rows = tuple(
         (
-            Link(r.claim.label, r.claim.name),
+            Link(r.claim.number, r.claim.name),
+            r.claim.label,
             r.claim.statement,
             _badge(r.verdict.outcome),
+            _control(r),
             r.verdict.value,
             r.verdict.bound,
-            r.verdict.runs or None,
             round(r.seconds, 2),
         )
         for r in results
     )
     words = tuple(r.verdict.outcome for r in results)
-    return Table(("label", "claim", "verdict", "value", "bound", "runs", "seconds"), rows, words=words)
+    heads = ("in the paper", "label", "claim", "verdict", "control", "value", "bound", "seconds")
+    return Table(heads, rows, words=words)
+
+
+def _control(result: Result) -> Badge | str:
+    if result.control is None:
+        return ""
+    return Badge("fails, as it must", "plain", "✓") if result.control_failed else Badge("does not fail", "bad", "!")
 
 
 def _card(result: Result) -> Card:
     claim, verdict = result.claim, result.verdict
-    blocks: list[Block] = []
+    where = f"beside {claim.number}" if claim.ours else claim.number
+    printed = (
+        f"*Ours,* {where}: the paper does not say this." if claim.ours else f"*{where}, as printed:* {claim.printed}"
+    )
+    blocks: list[Block] = [Text(printed)]
     if claim.conditions:
         blocks.append(Text(f"*When:* {claim.conditions}"))
     facts = {verdict.what or "value": verdict.value, "bound": verdict.bound, **verdict.numbers}
     how = METHODS[claim.method] + (f", {verdict.runs} cases" if verdict.runs else "")
+    if verdict.outcome != claim.expected:
+        blocks.append(Text(f"*Expected:* {claim.expected}", "warn"))
     if verdict.note:
         blocks.append(Text(verdict.note, "warn" if verdict.outcome.startswith("fails") else "note"))
     if claim.corrects:
-        blocks.append(Text(f"*Correction:* {CORRECTIONS[claim.corrects].says} (`{claim.corrects}`)", "note"))
+        word = "Improvement" if claim.expected == "improved" else "Correction"
+        blocks.append(Text(f"*{word}:* {CORRECTIONS[claim.corrects].says} (`{claim.corrects}`)", "note"))
     blocks.append(Facts(facts))
+    if result.control is not None:
+        blocks.append(_control_text(result, result.control))
     blocks.append(Text(f"{how}; {result.seconds:.2f} s"))
     figures = tuple(Figure(picture) for picture in verdict.pictures)
-    return Card(claim.name, claim.statement, _badge(verdict.outcome), tuple(blocks), claim.label, figures)
+    return Card(
+        claim.name, claim.statement, _badge(verdict.outcome), tuple(blocks), f"{where} · {claim.label}", figures
+    )
+
+
+def _control_text(result: Result, control: Verdict) -> Text:
+    found = control.note if control.raised else f"{number(control.value)} against {number(control.bound)}"
+    came = "fails, as it must" if result.control_failed else "does not fail"
+    return Text(f"*Control:* {result.claim.turned}: {came} ({found}).", "plain" if result.control_failed else "warn")
 
 
 def _corrections() -> Table:

@@ -1,11 +1,11 @@
-"""Run claims, on one core or several, and say how long each took."""
+"""Run claims and their controls, on one core or several, and say how long each took."""
 
 from __future__ import annotations
 
 import math
 import platform
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -27,11 +27,24 @@ FIRST = (
 
 @dataclass(frozen=True)
 class Result:
-    """A claim, its verdict and the seconds it took."""
+    """A claim, its verdict, that of its control if it has one, and the seconds that both took."""
 
     claim: Claim
     verdict: Verdict
     seconds: float
+    control: Verdict | None = None
+
+    @property
+    def as_expected(self) -> bool:
+        """The verdict is the one expected, and the control failed: by its numbers, not by an error."""
+        return self.verdict.outcome == self.claim.expected and self.control_failed is not False
+
+    @property
+    def control_failed(self) -> bool | None:
+        """Whether the control came out as it must; None without a control."""
+        if self.control is None:
+            return None
+        return self.control.outcome == "fails" and not self.control.raised
 
     def as_json(self) -> dict[str, Any]:
         """The result as plain data; numbers that are not finite are null."""
@@ -39,12 +52,18 @@ class Result:
         return {
             "name": claim.name,
             "label": claim.label,
+            "number": claim.number,
             "section": claim.section,
             "statement": claim.statement,
+            "printed": None if claim.ours else claim.printed,
+            "ours": claim.ours,
             "conditions": claim.conditions,
             "method": claim.method,
             "corrects": claim.corrects or None,
             "verdict": verdict.outcome,
+            "expected": claim.expected,
+            "as_expected": self.as_expected,
+            "control": self._control(),
             "what": verdict.what,
             "value": clean(float(verdict.value)),
             "bound": clean(float(verdict.bound)),
@@ -52,6 +71,17 @@ class Result:
             "seconds": round(self.seconds, 3),
             "numbers": clean(dict(verdict.numbers)),
             "note": verdict.note,
+        }
+
+    def _control(self) -> dict[str, Any] | None:
+        if self.control is None:
+            return None
+        return {
+            "turned": self.claim.turned,
+            "failed": self.control_failed,
+            "value": clean(float(self.control.value)),
+            "bound": clean(float(self.control.bound)),
+            "note": self.control.note if self.control.raised else "",
         }
 
 
@@ -71,11 +101,16 @@ def run(
 
 def _check(claim: Claim, effort: Effort) -> Result:
     start = time.perf_counter()
+    verdict = _judged(lambda: claim.judged(effort))
+    control = _judged(lambda: claim.run_control(effort.quick, effort.seed)) if claim.turned else None
+    return Result(claim, verdict, time.perf_counter() - start, control)
+
+
+def _judged(run: Callable[[], Verdict]) -> Verdict:
     try:
-        verdict = claim.check(effort)
+        return run()
     except Exception as error:  # a claim that cannot be checked has failed, and the others still count
-        verdict = Verdict("fails", math.nan, math.nan, note=f"{type(error).__name__}: {error}")
-    return Result(claim, verdict, time.perf_counter() - start)
+        return Verdict("fails", math.nan, math.nan, note=f"{type(error).__name__}: {error}", raised=True)
 
 
 def _in_processes(claims: tuple[Claim, ...], effort: Effort, jobs: int, printed: tuple[str, ...]) -> Iterator[Result]:
@@ -88,21 +123,21 @@ def _in_processes(claims: tuple[Claim, ...], effort: Effort, jobs: int, printed:
         order = sorted(claims, key=lambda claim: (_turn(claim.name), claim.method != "simulation"))
         asked = {pool.submit(_remote, claim.name, effort, printed): claim for claim in order}
         for done in as_completed(asked):
-            verdict, seconds = done.result()
-            yield Result(asked[done], verdict, seconds)
+            verdict, seconds, control = done.result()
+            yield Result(asked[done], verdict, seconds, control)
 
 
 def _turn(name: str) -> int:
     return FIRST.index(name) if name in FIRST else len(FIRST)
 
 
-def _remote(name: str, effort: Effort, printed: tuple[str, ...]) -> tuple[Verdict, float]:
+def _remote(name: str, effort: Effort, printed: tuple[str, ...]) -> tuple[Verdict, float, Verdict | None]:
     from hannan.paper import claims
 
     claim = claims(name)[0]  # this also enters the corrections, in a fresh process
     with as_printed(*printed):
         result = _check(claim, effort)
-    return result.verdict, result.seconds
+    return result.verdict, result.seconds, result.control
 
 
 def versions() -> dict[str, str]:

@@ -1,0 +1,63 @@
+"""The numbers of the paper's statements, counted as LaTeX counts them, from the skeleton of its source."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from hannan.paper.statements import STATEMENTS
+
+OUTLINE = (Path(__file__).parent / "paper_outline.tex").read_text(encoding="utf-8")
+NAMES = {"algorithm": "Algorithm {}", "table": "Table {}", "equation": "Equation ({})"}
+
+
+def counted(source: str) -> dict[str, str]:
+    """label -> number: theorems share one counter that each section resets; after \\appendix sections are letters."""
+    titles = dict(re.findall(r"\\newtheorem\{(\w+)\}(?:\[theorem\])?\{(\w+)\}", source))
+    section, theorem, counts = 0, 0, dict.fromkeys(NAMES, 0)
+    appendix, environment, current, lines = False, "", "", source.splitlines()
+    found: dict[str, str] = {}
+    for k, line in enumerate(lines):
+        if line == r"\appendix":
+            appendix, section = True, 0
+        elif line == r"\section{}":
+            section, theorem = section + 1, 0
+            current = f"Section {chr(64 + section) if appendix else section}"
+        elif line.startswith(r"\begin"):
+            environment = line[len(r"\begin{") : -1]
+            if environment in titles:
+                theorem += 1
+                current = f"{titles[environment]} {chr(64 + section) if appendix else section}.{theorem}"
+            if environment in ("equation", "align"):
+                # A line of an align has a number of its own unless it says \notag.
+                body = " ".join(lines[k + 1 : lines.index(rf"\end{{{environment}}}", k)]).split("\\\\")
+                counts["equation"] += sum(r"\notag" not in part for part in body)
+                current = NAMES["equation"].format(counts["equation"])
+        elif line == r"\caption":
+            counts[environment] += 1
+            current = NAMES[environment].format(counts[environment])
+        elif line.startswith(r"\label"):
+            found[line[len(r"\label{") : -1]] = current
+    return found
+
+
+COUNTED = counted(OUTLINE)
+
+
+@pytest.mark.parametrize("label", [label for label in STATEMENTS if not label.startswith("sec:")])
+def test_a_label_has_the_number_that_latex_gives_it(label: str) -> None:
+    assert COUNTED[label] == STATEMENTS[label].number
+
+
+def test_every_numbered_statement_is_there() -> None:
+    # Equations and sections that state nothing by themselves may be left out; theorems, algorithms and the table not.
+    left_out = {label for label in COUNTED if label not in STATEMENTS}
+    assert all(label.startswith(("eq:", "sec:", "app:")) for label in left_out), left_out
+
+
+def test_the_count_notices_a_lemma_more() -> None:
+    more = OUTLINE.replace(r"\label{sec:full_info}", "\\label{sec:full_info}\n\\begin{lemma}\n\\end{lemma}")
+    assert counted(more)["lemma:regret_lstar"] == "Lemma 3.2"
+    assert counted(more)["lem:regret_bandit"] == COUNTED["lem:regret_bandit"] == "Lemma 4.1"
