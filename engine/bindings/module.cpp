@@ -1,0 +1,7 @@
+// The module hannan._engine: what is in it is bound room by room.
+#include "rooms.hpp"
+
+NB_MODULE(_engine, m) {
+    m.doc() = "The compiled engine of hannan: smoothings, rounds, players, games.";
+    hn::bind_mathematics(m);
+}

@@ -1,0 +1,10 @@
+// One function a room: bindings/<room>.cpp defines it, bindings/module.cpp calls it.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace hn {
+
+void bind_mathematics(nanobind::module_& m);
+
+}  // namespace hn

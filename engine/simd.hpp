@@ -1,0 +1,90 @@
+// Four numbers at a time, by the vector extensions of GCC and Clang: one text for every instruction set.
+//
+// Everything that is compiled once an instruction set (kernels/*.cpp) lives in hn::HN_ISA and calls nothing of the
+// standard library but builtins: otherwise the linker could hand AVX2 code to an old machine.
+#pragma once
+
+#include "types.hpp"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#ifndef HN_ISA
+#error "compile with -DHN_ISA=<name of the instruction set>"
+#endif
+#define HN_INLINE inline __attribute__((always_inline))
+#define HN_COLD inline __attribute__((noinline, cold))
+
+namespace hn::HN_ISA {
+
+typedef double f64x4 __attribute__((vector_size(32)));
+typedef i64 i64x4 __attribute__((vector_size(32)));
+typedef u64 u64x4 __attribute__((vector_size(32)));
+typedef double loose_f64x4 __attribute__((vector_size(32), aligned(8), may_alias));
+
+inline constexpr double infinity = __builtin_inf();
+
+/// x y + z, rounded once: by the machine where it can, by the C library elsewhere; the same bits.
+HN_INLINE double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
+HN_INLINE f64x4 fma(f64x4 x, f64x4 y, f64x4 z) {
+#if defined(__FMA__)
+    return (f64x4)_mm256_fmadd_pd((__m256d)x, (__m256d)y, (__m256d)z);
+#else
+    return f64x4{fma(x[0], y[0], z[0]), fma(x[1], y[1], z[1]), fma(x[2], y[2], z[2]), fma(x[3], y[3], z[3])};
+#endif
+}
+HN_INLINE double root(double x) { return __builtin_sqrt(x); }
+HN_INLINE f64x4 root(f64x4 x) {
+#if defined(__AVX2__)
+    return (f64x4)_mm256_sqrt_pd((__m256d)x);
+#else
+    return f64x4{root(x[0]), root(x[1]), root(x[2]), root(x[3])};
+#endif
+}
+HN_INLINE double size(double x) { return __builtin_fabs(x); }
+HN_INLINE f64x4 size(f64x4 x) { return (f64x4)((i64x4)x & 0x7fffffffffffffff); }
+
+HN_INLINE f64x4 load4(const double* p) { return *reinterpret_cast<const loose_f64x4*>(p); }
+HN_INLINE void store4(double* p, f64x4 x) { *reinterpret_cast<loose_f64x4*>(p) = x; }
+HN_INLINE f64x4 splat(double x) { return f64x4{x, x, x, x}; }
+HN_INLINE i64x4 splat(i64 x) { return i64x4{x, x, x, x}; }
+HN_INLINE i64x4 lanes(i64 first) { return i64x4{0, 1, 2, 3} + first; }
+
+/// x where the mask is set, 0 elsewhere; and the other way round.
+HN_INLINE f64x4 only(i64x4 mask, f64x4 x) { return (f64x4)(mask & (i64x4)x); }
+HN_INLINE f64x4 except(i64x4 mask, f64x4 x) { return (f64x4)(~mask & (i64x4)x); }
+HN_INLINE f64x4 select(i64x4 mask, f64x4 x, f64x4 y) { return mask ? x : y; }
+HN_INLINE double select(bool mask, double x, double y) { return mask ? x : y; }
+/// The smaller (the larger); the second where one is not a number.
+template <class V> HN_INLINE V least(V x, V y) { return x < y ? x : y; }
+template <class V> HN_INLINE V most(V x, V y) { return x > y ? x : y; }
+
+/// The signs of the lanes of a mask, as four bits.
+HN_INLINE int bits(i64x4 mask) {
+#if defined(__AVX2__)
+    return _mm256_movemask_pd((__m256d)mask);
+#else
+    return int(mask[0] & 1) | int(mask[1] & 2) | int(mask[2] & 4) | int(mask[3] & 8);
+#endif
+}
+
+/// (x0 + x2) + (x1 + x3): the order of every sum of four lanes.
+HN_INLINE double fold(f64x4 x) { return (x[0] + x[2]) + (x[1] + x[3]); }
+HN_INLINE double fold_product(f64x4 x) { return (x[0] * x[2]) * (x[1] * x[3]); }
+HN_INLINE double fold_least(f64x4 x) { return least(least(x[0], x[2]), least(x[1], x[3])); }
+HN_INLINE double fold_most(f64x4 x) { return most(most(x[0], x[2]), most(x[1], x[3])); }
+/// x_0 + ... + x_15: sixteen folded in halves.
+HN_INLINE double sum16(const double* p) {
+    return fold((load4(p) + load4(p + 8)) + (load4(p + 4) + load4(p + 12)));
+}
+
+/// Lane j: base + x_0 + ... + x_j, as base + ((x_j + x_j-1) + (x_j-2 + x_j-3)).
+HN_INLINE f64x4 partial_sums(double base, f64x4 x) {
+    const f64x4 zero{};
+    x += __builtin_shufflevector(x, zero, 4, 0, 1, 2);
+    x += __builtin_shufflevector(x, zero, 4, 4, 0, 1);
+    return splat(base) + x;
+}
+
+}  // namespace hn::HN_ISA

@@ -1,0 +1,20 @@
+// Names of numbers, and what a step reports.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace hn {
+
+using i32 = std::int32_t;
+using i64 = std::int64_t;
+using u8 = std::uint8_t;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+/// What a step reports. Nothing has moved after a bad loss; after a failure the run is over.
+enum class Status : int { fine, bad_loss, failed };
+
+inline constexpr i64 in_fours(i64 n) { return (n + 3) & ~i64(3); }
+
+}  // namespace hn
