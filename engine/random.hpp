@@ -2,17 +2,10 @@
 // SeedSequence(s, spawn_key=(r,)), its losses from (r, 1), noise of its own from (r, 2).
 #pragma once
 
+#include "setup.hpp"
 #include "simd.hpp"
 
-namespace hn {
-
-/// The four words of a stream.
-struct Words {
-    u64 a = 0, b = 0, c = 0, d = 0;
-    bool operator==(const Words&) const = default;
-};
-
-namespace HN_ISA {
+namespace hn::HN_ISA {
 
 template <class Word> HN_INLINE Word rotate(Word x, int k) { return (x << k) | (x >> (64 - k)); }
 
@@ -42,5 +35,4 @@ HN_INLINE f64x4 as_uniform(u64x4 word) {
 
 HN_INLINE double uniform(Words& s) { return as_uniform(next_word(s.a, s.b, s.c, s.d)); }
 
-}  // namespace HN_ISA
-}  // namespace hn
+}  // namespace hn::HN_ISA

@@ -146,12 +146,12 @@ def points() -> dict[str, tuple[Any, Any]]:
     y = np.sign(z @ np.array([1.0, -1.0, 0.5, 0.2]) + 0.1)
     linear, logistic, squared = hn.Linear(z), hn.Logistic(z, y), hn.Squared(z, 0.3 * y)
     made: dict[str, tuple[Any, Any]] = {}
-    for word, domain in {"ball": Ball(4), "box": Box(4, -0.5, 0.5), "simplex": Simplex(4)}.items():
+    for word, domain in {"ball": Ball(4), "box": Box([-0.5] * 4, [0.5] * 4), "simplex": Simplex(4)}.items():
         for noise_word, noise in {"gamma": hn.GammaNoise(), "gaussian": hn.GaussianNoise()}.items():
             for loss_word, table in {"linear": linear, "logistic": logistic, "squared": squared}.items():
                 made[f"convex, {word}, {noise_word}, {loss_word}"] = (
                     lambda domain=domain, noise=noise, table=table: hn.Convex(
-                        domain, 2.0, noise, hn.Fixed(3.0), smooth=2.0
+                        domain, 2.0, noise, hn.Fixed(3.0), smooth=0.0 if table is linear else 2.0
                     ),
                     table,
                 )
@@ -194,6 +194,7 @@ def main() -> None:
     for name, (learner, given) in tables().items():
         found["paths"][name] = {str(seed): path(learner, given, seed) for seed in SEEDS}
         print(name, flush=True)
+    FILE.write_text(json.dumps(found, indent=0) + "\n")
     for name, (make, table) in points().items():
         try:
             found["regrets"][name] = {str(seed): regrets(make, table, seed) for seed in SEEDS}

@@ -1,0 +1,97 @@
+// Whole games of bandits with experts.
+#pragma once
+
+#include "../rounds/advice.hpp"
+#include "bandits.hpp"
+
+namespace hn::HN_ISA {
+
+template <class E>
+i64 advised_game(const BanditJob& job, const E* actions) {
+    const Setup s = *job.setup;
+    for (i64 r = job.first; r < job.last; ++r) {
+        Run& run = job.runs[r];
+        Clock at{job.marks, job.rounds};
+        while (at.t < job.rounds) {
+            for (const i64 end = at.until(); at.t < end; ++at.t) {
+                const Advised<E> heard{actions ? actions + at.t * s.n : nullptr,
+                                       job.shares ? job.shares + at.t * s.n * s.actions : nullptr};
+                i64 listed;
+                const i64 j = draw_action(s, run, heard, listed);
+                const double loss = (loss_at(job, r, at.t, j) - s.origin) * s.slope;
+                if (!settle_action(s, run, heard, j, listed, run.weight, loss, false)) return at.t;
+                ++job.counts[r * s.actions + j];
+                if (job.moves) job.moves[r * job.length + at.t] = i32(j);
+            }
+            if (at.marked()) job.own[r * job.width + job.marks.columns[at.k++]] = run.own;
+        }
+    }
+    return -1;
+}
+
+/// What expert i loses in a round: x of its action, or its expected loss.
+template <class E>
+HN_INLINE double expert_loss(const double* x, const E* e, const double* shares, i64 i, i64 actions) {
+    if (!shares) return x[i64(e[i])];
+    double loss = 0.0;
+    for (i64 j = 0; j < actions; ++j) loss += shares[i * actions + j] * x[j];
+    return loss;
+}
+
+/// L_i += x_{t, E_ti} (or <E_ti, x_t>) for all experts and every round. Rounds are added in pairs, (x_t + x_{t+1}) first,
+/// so that the sixteen or fewer actions of a pair make one table of 256 sums, and an expert costs one look a pair. A
+/// block starts at an even round, so how a game is cut into blocks does not change a bit; the best after an odd round is
+/// taken without adding that round. `room`: 3 n numbers.
+template <class E>
+void expert_losses(const double* x, i64 stride, const E* e, const double* shares, i64 n, i64 actions, i64 rounds,
+                   double* sums, const Marks& marks, double* low, double* high, double* room) {
+    constexpr i64 small = 16;
+    double table[2][small * small];
+    u8* codes = reinterpret_cast<u8*>(room + n);
+    double* after = room;
+    const bool quick = actions <= small && !shares;
+    const i64 span = shares ? n * actions : n;
+    const auto pair = [&](double* out, u8* code, i64 t) {
+        const double *here = x + stride * t, *there = here + stride;
+        for (i64 i = 0; i < actions; ++i)
+            for (i64 j = 0; j < actions; ++j) out[small * i + j] = here[i] + there[j];
+        const E *a = e + t * n, *b = a + n;
+        for (i64 i = 0; i < n; ++i) code[i] = u8(small * i64(a[i]) + i64(b[i]));
+    };
+    i64 t = 0;
+    for (i64 k = 0; k <= marks.count; ++k) {
+        const i64 end = k < marks.count ? marks.ends[k] : rounds;
+        while (quick && t + 4 <= end) {
+            pair(table[0], codes, t);
+            pair(table[1], codes + n, t + 2);
+            for (i64 i = 0; i < n; ++i) sums[i] = (sums[i] + table[0][codes[i]]) + table[1][codes[n + i]];
+            t += 4;
+        }
+        while (quick && t + 2 <= end) {
+            pair(table[0], codes, t);
+            for (i64 i = 0; i < n; ++i) sums[i] += table[0][codes[i]];
+            t += 2;
+        }
+        const auto one = [&](i64 at, i64 i) {
+            return expert_loss(x + stride * at, shares ? nullptr : e + at * n, shares ? shares + at * span : nullptr, i, actions);
+        };
+        while (t + 2 <= end) {
+            for (i64 i = 0; i < n; ++i) sums[i] += one(t, i) + one(t + 1, i);
+            t += 2;
+        }
+        if (k == marks.count) break;
+        const double* now = sums;
+        if (t < end) {
+            for (i64 i = 0; i < n; ++i) after[i] = sums[i] + one(t, i);
+            now = after;
+        }
+        double a = now[0], b = now[0];
+        for (i64 i = 1; i < n; ++i) a = least(now[i], a), b = most(now[i], b);
+        low[marks.columns[k]] = a, high[marks.columns[k]] = b;
+    }
+    if (t < rounds)
+        for (i64 i = 0; i < n; ++i)
+            sums[i] += expert_loss(x + stride * t, shares ? nullptr : e + t * n, shares ? shares + t * span : nullptr, i, actions);
+}
+
+}  // namespace hn::HN_ISA

@@ -1,0 +1,62 @@
+// Whole games of bandits: rounds outside, a few runs inside, so that their latencies overlap.
+#pragma once
+
+#include "../games.hpp"
+#include "../rounds/bandit.hpp"
+
+namespace hn::HN_ISA {
+
+/// The rounds of a block, cut at the marks.
+struct Clock {
+    const Marks& marks;
+    i64 rounds, t = 0, k = 0;
+    HN_INLINE i64 until() const { return k < marks.count && marks.ends[k] < rounds ? marks.ends[k] : rounds; }
+    HN_INLINE bool marked() const { return k < marks.count && t == marks.ends[k]; }
+};
+
+HN_INLINE double loss_at(const BanditJob& job, i64 run, i64 t, i64 i) {
+    const double x = job.losses.x[job.losses.per_run * run + job.losses.per_round * t + i];
+    if (!job.coins) return x;
+    return uniform(job.coins[run]) < x ? 1.0 : 0.0;
+}
+
+/// A round of one run; false if the smoothing failed. The path is known where this is inlined.
+HN_INLINE bool bandit_round(const BanditJob& job, const Setup& s, i64 r, i64 t) {
+    Run& run = job.runs[r];
+    const i64 i = draw_arm(s, run);
+    const double loss = (loss_at(job, r, t, i) - s.origin) * s.slope;
+    if (!settle_arm(s, run, i, run.weight, loss, false)) return false;
+    ++job.counts[r * s.n + i];
+    if (job.moves) job.moves[r * job.length + t] = i32(i);
+    return true;
+}
+
+/// Some runs side by side.
+template <Path P>
+i64 bandit_side_by_side(const BanditJob& job, i64 first, i64 last) {
+    Setup s = *job.setup;
+    Clock at{job.marks, job.rounds};
+    while (at.t < job.rounds) {
+        for (const i64 end = at.until(); at.t < end; ++at.t)
+            for (i64 r = first; r < last; ++r) {
+                s.path = P;  // known here, so that the other paths drop out
+                if (!bandit_round(job, s, r, at.t)) return at.t;
+            }
+        if (at.marked()) {
+            for (i64 r = first; r < last; ++r) job.own[r * job.width + job.marks.columns[at.k]] = job.runs[r].own;
+            ++at.k;
+        }
+    }
+    return -1;
+}
+
+template <Path P>
+i64 bandit_games(const BanditJob& job) {
+    for (i64 r = job.first; r < job.last; r += 4) {
+        const i64 failed = bandit_side_by_side<P>(job, r, r + 4 < job.last ? r + 4 : job.last);
+        if (failed >= 0) return failed;
+    }
+    return -1;
+}
+
+}  // namespace hn::HN_ISA

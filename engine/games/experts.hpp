@@ -1,0 +1,45 @@
+// Whole games with expert advice. The losses are seen, so runs on the same losses share p_t and only draw.
+#pragma once
+
+#include "../rounds/experts.hpp"
+#include "bandits.hpp"
+
+namespace hn::HN_ISA {
+
+inline i64 experts_game(const ExpertsJob& job) {
+    const Setup s = *job.setup;
+    Run& run = *job.run;
+    const i64 n = s.n;
+    Clock at{job.marks, job.rounds};
+    for (; at.t < job.rounds; ++at.t) {
+        const double* row = job.losses + at.t * n;
+        const i64 bad = first_outside(row, n, s.low, s.high);
+        if (bad >= 0) return at.t * n + bad;
+        double now = expected_loss(s, run, row);
+        run.round += 1.0;
+        if (job.fictitious) {
+            // Plays at t what the learner plays at t + 1.
+            if (!settle_row(s, run, row, now, false)) return -2 - at.t;
+            now = expected_loss(s, run, row);
+        }
+        for (i64 r = 0; r < job.runs; ++r) {
+            const i64 i = draw(s, run, uniform(job.streams[r]));
+            job.totals[r] += (row[i] - s.origin) * s.slope;
+            ++job.counts[r * n + i];
+            if (job.moves) job.moves[r * job.length + at.t] = i32(i);
+        }
+        job.totals[job.runs] += now;
+        if (!job.fictitious && !settle_row(s, run, row, now, false)) return -2 - at.t;
+        if (at.k < job.marks.count && at.t + 1 == job.marks.ends[at.k]) {
+            const i64 column = job.marks.columns[at.k++];
+            for (i64 r = 0; r < job.runs; ++r) job.own[r * job.width + column] = job.totals[r];
+            job.mean[column] = job.totals[job.runs];
+            double low = run.L[0];
+            for (i64 i = 1; i < n; ++i) low = least(run.L[i], low);
+            job.best[column] = low;
+        }
+    }
+    return -1;
+}
+
+}  // namespace hn::HN_ISA

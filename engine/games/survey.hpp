@@ -1,0 +1,80 @@
+// A look at a block of losses before it is played: every entry in range, and the cumulative loss of every arm.
+//
+// Each arm's sum is made in the order of the rounds, so a record does not depend on how a game was cut into blocks.
+#pragma once
+
+#include "../games.hpp"
+#include "../random.hpp"
+
+namespace hn::HN_ISA {
+
+/// Adds `rows` rows of columns [0, 4 V) to sums, n numbers a row; whether all are in range.
+template <int V>
+bool add_rows(const double* x, i64 rows, i64 n, double low, double high, double* sums) {
+    f64x4 total[V];
+    const f64x4 bottom = splat(low), top = splat(high);
+    i64x4 bad{};
+    for (int v = 0; v < V; ++v) total[v] = load4(sums + 4 * v);
+    for (i64 t = 0; t < rows; ++t, x += n)
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) {
+            const f64x4 here = load4(x + 4 * v);
+            bad |= ~(i64x4(bottom <= here) & i64x4(here <= top));
+            total[v] += here;
+        }
+    for (int v = 0; v < V; ++v) store4(sums + 4 * v, total[v]);
+    return bits(bad) == 0;
+}
+inline bool add_column(const double* x, i64 rows, i64 n, double low, double high, double* sum) {
+    double total = *sum;
+    bool good = true;
+    for (i64 t = 0; t < rows; ++t, x += n) {
+        good &= low <= *x && *x <= high;
+        total += *x;
+    }
+    *sum = total;
+    return good;
+}
+
+inline i64 survey(const double* x, i64 rounds, i64 n, double low, double high, double* sums, const Marks& marks,
+                  double* lows, double* highs) {
+    i64 t = 0;
+    for (i64 k = 0; k <= marks.count; ++k) {
+        const i64 end = k < marks.count ? marks.ends[k] : rounds, rows = end - t;
+        const double* here = x + t * n;
+        bool good = true;
+        i64 j = 0;
+        for (; j + 16 <= n; j += 16) good &= add_rows<4>(here + j, rows, n, low, high, sums + j);
+        if (j + 8 <= n) good &= add_rows<2>(here + j, rows, n, low, high, sums + j), j += 8;
+        if (j + 4 <= n) good &= add_rows<1>(here + j, rows, n, low, high, sums + j), j += 4;
+        if (j + 2 <= n && rows > 0) {
+            // The last two or three columns side by side: each sum waits for its own last addition.
+            double a = sums[j], b = sums[j + 1];
+            const double* p = here + j;
+            for (i64 r = 0; r < rows; ++r, p += n) {
+                good &= low <= p[0] && p[0] <= high && low <= p[1] && p[1] <= high;
+                a += p[0], b += p[1];
+            }
+            sums[j] = a, sums[j + 1] = b;
+            j += 2;
+        }
+        for (; j < n; ++j) good &= add_column(here + j, rows, n, low, high, sums + j);
+        if (!good)
+            for (i64 a = 0; a < rows * n; ++a)
+                if (!(low <= here[a] && here[a] <= high)) return t * n + a;
+        t = end;
+        if (k < marks.count) {
+            double a = sums[0], b = sums[0];
+            for (i64 i = 1; i < n; ++i) a = least(sums[i], a), b = most(sums[i], b);
+            lows[marks.columns[k]] = a, highs[marks.columns[k]] = b;
+        }
+    }
+    return -1;
+}
+
+inline void toss(Words& coins, const double* means, i64 stride, i64 rounds, i64 n, double* out) {
+    for (i64 t = 0; t < rounds; ++t)
+        for (i64 i = 0; i < n; ++i) out[t * n + i] = uniform(coins) < means[stride * t + i] ? 1.0 : 0.0;
+}
+
+}  // namespace hn::HN_ISA

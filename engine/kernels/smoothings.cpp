@@ -1,0 +1,38 @@
+#include "../potentials.hpp"
+#include "../smoothings/all.hpp"
+
+namespace hn::HN_ISA {
+
+bool smooth(const Setup& s, Run& run, i64 changed, bool valued) { return smooth_any(s, run, changed, valued); }
+
+namespace {
+
+bool leaders_at(Smoothing kind, const double* parameter, const double* L, i64 n, double scale, double* p, double* mean) {
+    Nodes none;
+    const Led led = leaders(kind, parameter, L, n, scale, false, p, none);
+    if (!led.fine) return false;
+    *mean = mean_of_leader(kind, parameter, L, n, scale, led.mean);
+    return true;
+}
+
+i64 nodes_at(Smoothing kind, const double* parameter, const double* L, i64 n, double scale, double* p, double* w,
+             double* mass, i64 room) {
+    Nodes nodes{w, mass, room, 0};
+    return leaders(kind, parameter, L, n, scale, true, p, nodes).fine ? nodes.used : -1;
+}
+
+bool powers_at(const double* L, i64 n, double scale, double alpha, double* w, double* total) {
+    const Solved solved = power_leaders(L, n, scale, alpha, 0.0, w);
+    *total = solved.total;
+    return solved.fine;
+}
+double powers_value(const double* L, const double* p, i64 n, double scale, double alpha) {
+    return regularizer_value(L, p, n, 1.0, scale, alpha);
+}
+
+}  // namespace
+
+extern const Potentials potentials;
+const Potentials potentials = {leaders_at, nodes_at, ratio_matrix, powers_at, powers_value};
+
+}  // namespace hn::HN_ISA

@@ -1,0 +1,38 @@
+// A round of a bandit: draw an arm, see its loss only, L_arm += weight * loss.
+#pragma once
+
+#include "estimating.hpp"
+
+namespace hn::HN_ISA {
+
+/// Draw an arm; run.weight is what stands for 1/p of it.
+HN_INLINE i64 draw_arm(const Setup& s, Run& run) {
+    const i64 i = draw(s, run, uniform(run.stream));
+    run.weight = weight_of(s, run, i, run.w[i], run.total);
+    run.round += 1.0;
+    return i;
+}
+
+/// After the (normalised) loss is seen: own loss, L, the weights of the next round; false if it failed.
+HN_INLINE bool settle_arm(const Setup& s, Run& run, i64 i, double weight, double loss, bool valued) {
+    run.own += loss;
+    if (s.path == Path::called) {
+        run.settled += 1.0;
+        run.arm = double(i), run.paid = loss, run.weight = weight;
+    }
+    const double scale = next_scale(s, run);
+    if (s.estimator == Estimator::reduced_variance) {
+        double shift;
+        const double value = add_baselines(s, run, i, weight, loss, shift);
+        if (s.path == Path::half || s.path == Path::barrier) {
+            // All likely arms have moved alike: measured from there, only arm i has changed much.
+            run.base += shift;
+            return weigh_one(s, run, i, value, scale, valued);
+        }
+        run.L[i] = value;
+        return weigh_apart(s, run, scale, valued);
+    }
+    return weigh_one(s, run, i, fma(loss, weight, run.L[i]), scale, valued);
+}
+
+}  // namespace hn::HN_ISA

@@ -1,0 +1,133 @@
+// Draw i with probability w_i / total from one uniform: the first i whose partial sum exceeds u total.
+//
+// A weight of zero is never drawn: its partial sum equals the one before. From tree_from arms on, sums of sixteen
+// weights, of sixteen sums and so on are kept, and a draw and an update cost log n. Every kept sum is a function of the
+// weights below it: nothing drifts.
+#pragma once
+
+#include "../random.hpp"
+
+namespace hn::HN_ISA {
+
+/// Where rounding carries u past the last sum: the last positive weight.
+HN_COLD i64 last_positive(const double* w, i64 n) {
+    i64 k = n - 1;
+    while (k > 0 && !(w[k] > 0.0)) --k;
+    return k;
+}
+
+/// w_0 + ... + w_(m-1), m in fours: the last partial sum of `pick`.
+HN_INLINE double sum_of(const double* w, i64 m) {
+    double base = 0.0;
+    for (i64 j = 0; j < m; j += 4) base = partial_sums(base, load4(w + j))[3];
+    return base;
+}
+HN_INLINE i64 pick(const double* w, i64 n, double u) {
+    const f64x4 target = splat(u);
+    double base = 0.0;
+    i64 k = 0;
+    for (i64 j = 0; j < n; j += 4) {
+        const f64x4 sums = partial_sums(base, load4(w + j));
+        k += __builtin_popcount(unsigned(bits(i64x4(sums <= target))));
+        base = sums[3];
+    }
+    return k < n ? k : last_positive(w, n);
+}
+
+/// The same, the weight of one arm added last: all but one addition can be made before it is known.
+HN_INLINE double sum_around(const double* w, i64 n, i64 last) {
+    double base = 0.0;
+    for (i64 j = 0; j < n; j += 4) base = partial_sums(base, except(i64x4(lanes(j) == splat(last)), load4(w + j)))[3];
+    return base + w[last];
+}
+HN_INLINE i64 pick_around(const double* w, i64 n, i64 last, double u) {
+    const f64x4 target = splat(u), more = splat(w[last]);
+    double base = 0.0;
+    i64 k = 0;
+    for (i64 j = 0; j < n; j += 4) {
+        const f64x4 sums = partial_sums(base, except(i64x4(lanes(j) == splat(last)), load4(w + j)));
+        const f64x4 after = sums + only(i64x4(lanes(j) >= splat(last)), more);
+        k += __builtin_popcount(unsigned(bits(i64x4(after <= target))));
+        base = sums[3];
+    }
+    return k < n ? k : last_positive(w, n);
+}
+
+// The tree. Levels lie one after another, each in sixteens, zeros beyond its end.
+
+/// Sums of `from`'s m numbers, by sixteens.
+HN_INLINE void sum_level(const double* from, i64 m, double* level) {
+    for (i64 k = 0; k * fan < m; ++k) level[k] = sum16(from + fan * k);
+}
+/// All sums above the first level, which is in place; returns the total.
+HN_INLINE double grow_on(double* tree, i64 n) {
+    i64 m = (n + fan - 1) / fan;
+    double* level = tree;
+    while (m > fan) {
+        double* above = level + in_fans(m);
+        sum_level(level, m, above);
+        level = above, m = (m + fan - 1) / fan;
+    }
+    return sum16(level);
+}
+HN_INLINE double grow(const double* w, i64 n, double* tree) {
+    sum_level(w, n, tree);
+    return grow_on(tree, n);
+}
+/// The sums above weight i again; returns the total.
+HN_INLINE double regrow(const double* w, i64 n, double* tree, i64 i) {
+    const double* below = w;
+    double* level = tree;
+    i64 m = n;
+    while (m > fan) {
+        i /= fan;
+        level[i] = sum16(below + fan * i);
+        below = level, m = (m + fan - 1) / fan;
+        level += in_fans(m);
+    }
+    return sum16(below);
+}
+/// Among sixteen: the first whose partial sum exceeds u, and what is left of u before it.
+HN_INLINE i64 pick_of_fan(const double* w, double& u) {
+    const f64x4 target = splat(u);
+    double base = 0.0;
+    f64x4 before{};
+    i64 k = 0;
+    for (int j = 0; j < fan; j += 4) {
+        const f64x4 sums = partial_sums(base, load4(w + j));
+        const i64x4 below = i64x4(sums <= target);
+        k += __builtin_popcount(unsigned(bits(below)));
+        before = most(before, only(below, sums));  // sums ascend: the greatest at most u is the one before k
+        base = sums[3];
+    }
+    if (k >= fan) {
+        u = infinity;
+        return last_positive(w, fan);
+    }
+    u -= fold_most(before);
+    return k;
+}
+HN_INLINE i64 descend(const double* w, i64 n, const double* tree, double u) {
+    const double* levels[16];
+    int depth = 0;
+    i64 m = n;
+    const double* level = tree;
+    while (m > fan) {
+        levels[depth++] = level;
+        m = (m + fan - 1) / fan;
+        level += in_fans(m);
+    }
+    i64 node = 0;
+    while (depth > 0) node = fan * node + pick_of_fan(levels[--depth] + fan * node, u);
+    return fan * node + pick_of_fan(w + fan * node, u);
+}
+
+/// The arm drawn by the uniform u from the weights in place.
+HN_INLINE i64 draw(const Setup& s, const Run& run, double u) {
+    u *= run.total;
+    if (s.tree()) return descend(run.w, s.n, run.tree, u);
+    if (s.path == Path::entropy_one) return pick_around(run.w, s.n, i64(run.arm), u);
+    return pick(run.w, s.n, u);
+}
+
+}  // namespace hn::HN_ISA

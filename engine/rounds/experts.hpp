@@ -1,0 +1,89 @@
+// A round of prediction with expert advice: every loss is seen, L_t = L_{t-1} + l_t.
+#pragma once
+
+#include "weighing.hpp"
+
+namespace hn::HN_ISA {
+
+/// The first i with row_i outside [low, high] or NaN; -1 when there is none.
+HN_INLINE i64 first_outside(const double* row, i64 n, double low, double high) {
+    const f64x4 bottom = splat(low), top = splat(high);
+    i64x4 bad{};
+    i64 i = 0;
+    for (; i + 4 <= n; i += 4) {
+        const f64x4 x = load4(row + i);
+        bad |= ~(i64x4(bottom <= x) & i64x4(x <= top));
+    }
+    bool any = bits(bad) != 0;
+    for (; i < n; ++i) any |= !(low <= row[i] && row[i] <= high);
+    if (__builtin_expect(!any, 1)) return -1;
+    for (i = 0; low <= row[i] && row[i] <= high;) ++i;
+    return i;
+}
+
+/// sum_i w_i row_i.
+HN_INLINE double mean_under(const double* w, const double* row, i64 n) {
+    f64x4 a{}, b{};
+    i64 i = 0;
+    for (; i + 8 <= n; i += 8) a += load4(w + i) * load4(row + i), b += load4(w + i + 4) * load4(row + i + 4);
+    double t = fold(a + b);
+    for (; i < n; ++i) t += w[i] * row[i];
+    return t;
+}
+
+/// <p, l> of the weights in place, normalised.
+HN_INLINE double expected_loss(const Setup& s, const Run& run, const double* row) {
+    return (mean_under(run.w, row, s.n) / run.total - s.origin) * s.slope;
+}
+
+HN_INLINE void add_row(const Setup& s, Run& run, const double* row) {
+    const f64x4 origin = splat(s.origin), slope = splat(s.slope);
+    i64 i = 0;
+    for (; i + 4 <= s.n; i += 4) store4(run.L + i, load4(run.L + i) + (load4(row + i) - origin) * slope);
+    for (; i < s.n; ++i) run.L[i] += (row[i] - s.origin) * s.slope;
+}
+
+/// L += l and w *= e^(-l/scale), where l/scale <= 0.1: a polynomial of degree 7.
+HN_INLINE void multiply_row(const Setup& s, Run& run, const double* row) {
+    const double rate = -run.inverse;
+    const f64x4 origin = splat(s.origin), slope = splat(s.slope), rates = splat(rate);
+    i64 i = 0;
+    for (; i + 4 <= s.n; i += 4) {
+        const f64x4 x = (load4(row + i) - origin) * slope;
+        store4(run.L + i, load4(run.L + i) + x);
+        store4(run.w + i, load4(run.w + i) * exp_small(x * rates));
+    }
+    for (; i < s.n; ++i) {
+        const double x = (row[i] - s.origin) * s.slope;
+        run.L[i] += x;
+        run.w[i] *= exp_small(x * rate);
+    }
+}
+
+inline constexpr double small_step = 0.1;
+
+/// After the losses are seen: own loss, L, and the weights of the next round; false if it failed.
+HN_INLINE bool settle_row(const Setup& s, Run& run, const double* row, double own, bool valued) {
+    run.own += own;
+    if (s.path == Path::entropy_times && run.inverse <= small_step) {
+        if (run.fresh < refresh) {
+            multiply_row(s, run, row);
+            run.fresh += 1.0;
+            sum_up(s, run);
+            if (!in_range(run.total, s.n)) entropy_anew(s, run);
+        } else {
+            add_row(s, run, row);
+            entropy_anew(s, run);
+        }
+        if (valued) run.value = entropy_value(run);
+        return true;
+    }
+    add_row(s, run, row);
+    if (s.path == Path::called) {
+        run.settled += 1.0;
+        run.paid = own;
+    }
+    return weigh_apart(s, run, next_scale(s, run), valued);
+}
+
+}  // namespace hn::HN_ISA

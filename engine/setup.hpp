@@ -1,0 +1,153 @@
+// A learner in plain fields (`Setup`, what Python describes), and the state of one of its runs (`Run`).
+#pragma once
+
+#include "types.hpp"
+
+namespace hn {
+
+enum class Setting : int { experts, bandit, expert_bandit };
+
+/// What makes weights of losses: regularizers, laws, and learners with a memory.
+enum class Smoothing : int {
+    entropy, tsallis, log_barrier,
+    exponential, gamma, weibull, frechet, pareto, laplace, gaussian, table, foreign,
+    squint, ada_normal_hedge, ml_poly, fixed_share, fitted_barrier, tsallis_shannon, dropout, random_walk,
+};
+inline constexpr bool remembers(Smoothing s) { return s >= Smoothing::squint; }
+
+enum class Estimator : int { importance_weighted, geometric, conditional, reduced_variance, implicit };
+
+/// How the weights are kept: by a call a round; Entropy, all made from L each round; Entropy at a constant scale, one
+/// made from L each round (bandits), or all multiplied (experts, advice); Tsallis 1/2 and the log-barrier, by series.
+enum class Path : int { called, entropy, entropy_one, entropy_times, half, barrier };
+
+/// scale_t = c sqrt(a + b t + d own), t the round about to be played.
+struct Schedule {
+    double c = 1.0, a = 1.0, b = 0.0, d = 0.0;
+    bool constant() const { return b == 0.0 && d == 0.0; }
+};
+
+/// A law of the user's own on a grid: see smoothings/table.hpp.
+struct LawTable;
+
+/// A smoothing that only its owner can evaluate: w (and value where asked) at L and scale; false if it failed.
+struct Foreign {
+    bool (*weigh)(void* self, const double* L, i64 n, double scale, bool valued, double* w, double* value) = nullptr;
+    void* self = nullptr;
+};
+
+inline constexpr i64 fan = 16;          // partial sums of so many weights are kept
+inline constexpr i64 tree_from = 65;    // from so many arms on, so that a draw costs log n
+inline constexpr double refresh = 256;  // multiplied weights are made from L again after so many rounds
+inline constexpr i64 in_fans(i64 n) { return (n + fan - 1) & ~(fan - 1); }
+
+struct Setup {
+    Setting setting = Setting::bandit;
+    Smoothing smoothing = Smoothing::entropy;
+    Estimator estimator = Estimator::importance_weighted;
+    Path path = Path::entropy;
+    i64 n = 1, actions = 1;
+    double parameter[4] = {0.0, 0.0, 0.0, 0.0};
+    Schedule schedule;
+    double estimator_parameter = 0.0;
+    double low = 0.0, high = 1.0;
+    bool gains = false;
+    double clip = 0.0, kappa = 0.0, rate = 1.0;  // rho of C_rho; tuned: a = min(1/2, kappa (1 + own)^(-1/3)), scale = rate/eps
+    double gamma = 1.0;                          // the divergence that the level is measured in
+    double origin = 0.0, slope = 1.0;            // normalised loss = (x - origin) slope
+    const double* log_prior = nullptr;           // n numbers, or uniform
+    const LawTable* table = nullptr;
+    Foreign foreign;
+
+    bool tree() const { return n >= tree_from && path >= Path::entropy && path <= Path::entropy_times; }
+    /// How many places L and w have: in fours, or in sixteens below a tree; L is infinite and w is 0 beyond n.
+    i64 places() const { return tree() ? in_fans(n) : in_fours(n); }
+    i64 tree_places() const {
+        i64 size = 0;
+        if (tree())
+            for (i64 m = n; m > fan;) m = (m + fan - 1) / fan, size += in_fans(m);
+        return size;
+    }
+    /// Baselines of the last move; or who follows the action (as whole numbers), then the K action masses.
+    i64 scratch_places() const {
+        if (setting == Setting::expert_bandit) return in_fours(n + 64) + in_fours(actions);
+        return estimator == Estimator::reduced_variance ? places() : 0;
+    }
+    i64 memory_places() const;
+
+    i64 room() const { return 2 * places() + tree_places() + scratch_places() + memory_places(); }
+    double first_scale() const;
+};
+
+/// What a learner with a memory keeps beside L and w.
+inline i64 Setup::memory_places() const {
+    switch (smoothing) {
+        case Smoothing::squint: case Smoothing::ada_normal_hedge: case Smoothing::ml_poly: return 2 * n;  // L seen, V or C
+        case Smoothing::fixed_share: return n + 1;      // L seen, the mix losses summed
+        case Smoothing::fitted_barrier: return 3 * n;   // g, m, S
+        case Smoothing::tsallis_shannon: return 3;      // moves at the last call, D before the next move, D with it
+        case Smoothing::dropout: return 2 * n;          // L seen, the sums heard
+        case Smoothing::random_walk: return n;          // Z
+        default: return 0;
+    }
+}
+
+inline double Setup::first_scale() const {
+    if (kappa > 0.0) {
+        const double a = kappa < 0.5 ? kappa : 0.5;
+        const double others = actions > 2 ? double(actions - 1) : 1.0;
+        return rate * others / (2.0 * a * a);
+    }
+    return schedule.c * __builtin_sqrt(schedule.a + schedule.b);
+}
+
+/// The four words of a stream (random.hpp).
+struct Words {
+    u64 a = 0, b = 0, c = 0, d = 0;
+    bool operator==(const Words&) const = default;
+};
+
+/// The numbers of a run. p_i = w_i / total is the distribution in place.
+struct RunNumbers {
+    double round = 0.0;        // moves drawn so far
+    double own = 0.0;          // own normalised loss so far: <p, l> for experts, realised for bandits
+    double scale = 1.0;        // the scale that the weights in place were made with
+    double inverse = 1.0;      // 1 / scale
+    double total = 1.0;        // the sum of the weights
+    double base = 0.0;         // w_i = exp((base - L_i)/scale + log prior_i - top); series: where y is measured from
+    double top = 0.0;
+    double warm = 0.0;         // where a solver starts; y of the series
+    double slope_sum = 0.0;    // of the series: the sum of the next power
+    double fresh = 0.0;        // multiplicative updates since the weights were last made from L
+    double weight = 0.0;       // what stands for 1/probability of the move just drawn
+    double probability = 0.0;  // of the move just drawn
+    double settled = 0.0;      // steps settled so far
+    double paid = 0.0;         // own normalised loss of the last step
+    double taken = -1.0;       // settled steps that a memory has taken in
+    double arm = 0.0;          // the arm of the last step
+    double value = 0.0;        // Phi(L) at scale, when asked for
+    double start = 0.0;        // Phi_1(0), the first term of the master identity
+    double drift = 0.0;        // sum of D_t of the master identity
+    double change = 0.0;       // sum of Phi_t(L_t) - Phi_{t+1}(L_t)
+    double level = 0.0;        // largest realised one-step divergence over the span of the loss
+    Words stream, noise;
+};
+
+struct Run : RunNumbers {
+    double *L = nullptr, *w = nullptr, *tree = nullptr, *scratch = nullptr, *memory = nullptr;
+
+    /// Arrays laid out in `numbers` (setup.room() of them, aligned), L = 0 and nothing else begun.
+    void lay_out(const Setup& s, double* numbers) {
+        L = numbers, w = L + s.places(), tree = w + s.places(), scratch = tree + s.tree_places();
+        memory = scratch + s.scratch_places();
+        for (i64 k = 0; k < s.room(); ++k) numbers[k] = 0.0;
+        for (i64 k = s.n; k < s.places(); ++k) L[k] = __builtin_inf();
+    }
+    /// All of another run of the same setup.
+    void copy(const Setup& s, const Run& other) {
+        static_cast<RunNumbers&>(*this) = other;
+        __builtin_memcpy(L, other.L, std::size_t(s.room()) * sizeof(double));
+    }
+};
+
+}  // namespace hn

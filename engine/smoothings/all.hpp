@@ -1,0 +1,52 @@
+// Every smoothing that is called once a round: w, total and, where asked, value, for L at the scale in place.
+#pragma once
+
+#include "../rounds/weighing.hpp"
+#include "leaders.hpp"
+
+namespace hn::HN_ISA {
+
+inline bool smooth_powers(const Setup& s, Run& run, bool valued) {
+    const double alpha = s.smoothing == Smoothing::tsallis ? s.parameter[0] : 0.0;
+    const Solved solved = power_leaders(run.L, s.n, run.scale, alpha, run.warm, run.w);
+    run.total = solved.total, run.warm = solved.beyond;
+    if (valued) run.value = regularizer_value(run.L, run.w, s.n, solved.total, run.scale, alpha);
+    return solved.fine;
+}
+
+inline bool smooth_exponential(const Setup& s, Run& run, bool valued) {
+    if (valued) run.value = lowest(run.L, s.n) - run.scale * exponential_mean(s, run);
+    return exponential_run(s, run);
+}
+
+inline bool smooth_law(const Setup& s, Run& run, bool valued) {
+    Nodes none;
+    const Led led = leaders(s.smoothing, s.parameter, run.L, s.n, run.scale, false, run.w, none);
+    if (!led.fine) return false;
+    run.total = careful_sum(run.w, s.n);
+    if (valued) {
+        const double mean = mean_of_leader(s.smoothing, s.parameter, run.L, s.n, run.scale, led.mean);
+        run.value = lowest(run.L, s.n) - run.scale * mean;
+    }
+    return true;
+}
+
+inline bool smooth_foreign(const Setup& s, Run& run, bool valued) {
+    if (!s.foreign.weigh(s.foreign.self, run.L, s.n, run.scale, valued, run.w, &run.value)) return false;
+    run.total = sum_of(run.w, s.n);
+    return run.total > 0.0;
+}
+
+inline bool smooth_any(const Setup& s, Run& run, i64 changed, bool valued) {
+    (void)changed;
+    switch (s.smoothing) {
+        case Smoothing::tsallis: case Smoothing::log_barrier: return smooth_powers(s, run, valued);
+        case Smoothing::exponential: return smooth_exponential(s, run, valued);
+        case Smoothing::gamma: case Smoothing::weibull: case Smoothing::frechet: case Smoothing::pareto:
+        case Smoothing::laplace: case Smoothing::gaussian: return smooth_law(s, run, valued);
+        case Smoothing::foreign: return smooth_foreign(s, run, valued);
+        default: return false;
+    }
+}
+
+}  // namespace hn::HN_ISA

@@ -1,0 +1,119 @@
+// Tsallis 1/2 (K = 2) and the log-barrier (K = 1): w_i = u_i^-K, u_i = (L_i - base)/scale + y, y the root of S_K = 1,
+// S_k = sum u_i^-k.
+//
+// After one arm has changed, what that does to S_K and S_K+1 is known without a pass, and so is Newton's first step. One
+// pass then gives S_K .. S_K+3, and the root is the inverted series in e = S_K - 1,
+//
+//     delta = x + b x^2 + (2 b^2 - c) x^3 + O(e^4),  x = e/(K S_K+1),
+//     b = (K+1)/2 S_K+2/S_K+1,  c = (K+1)(K+2)/6 S_K+3/S_K+1,
+//
+// from which the weights follow without another division: 1/(u + delta) = r (1 - t)(1 + t^2) + O(t^4), t = delta r.
+// From anywhere: S_K^(-1/K) is concave in y, so Newton on it needs three or four passes from the last root, and from
+// the right of the root never passes it again; with base = min L, y >= 1 (no probability exceeds 1) is clear of the pole.
+#pragma once
+
+#include "../rounds/schedule.hpp"
+
+namespace hn::HN_ISA {
+
+template <int K>
+struct Barrier {
+    static_assert(K == 1 || K == 2);
+    static constexpr double small = 2e-4;   // below it e^4 is lost in rounding
+    static constexpr double least_y = -3.0;  // y falls as losses rise above base; above this it costs u no digits
+
+    struct Sums { double s0, s1, s2, s3; };  // S_K .. S_K+3
+
+    template <class V> static HN_INLINE V power(V r) { return K == 2 ? r * r : r; }
+    /// Newton's step on S^(-1/K), as a series in e: a guess.
+    template <class V> static HN_INLINE V guess(V e) {
+        return K == 2 ? e * (0.5 + e * (0.375 - 0.0625 * e)) : e * (1.0 + e);
+    }
+    /// The same for any e.
+    static HN_INLINE double newton(double s, double slope) {
+        return (K == 2 ? root(s) - 1.0 : s - 1.0) * s / slope;
+    }
+
+    /// r_j into w, with value in the place of L_i; returns the sums.
+    static HN_INLINE Sums pass(const Setup& s, Run& run, double y, i64 i, double value) {
+        const f64x4 from = splat(run.base), rate = splat(run.inverse), place = splat(y), here = splat(value);
+        f64x4 s0{}, s1{}, s2{}, s3{};
+        for (i64 j = 0; j < s.n; j += 4) {
+            const f64x4 L = select(i64x4(lanes(j) == splat(i)), here, load4(run.L + j));
+            const f64x4 r = 1.0 / ((L - from) * rate + place);
+            store4(run.w + j, r);
+            const f64x4 r2 = r * r, p = power(r);
+            s0 += p, s1 += p * r, s2 += p * r2, s3 += (p * r) * r2;
+        }
+        return {fold(s0), fold(s1), fold(s2), fold(s3)};
+    }
+
+    /// L_i = value at the scale in place, `before` that of the weights there; false if it failed.
+    static HN_INLINE bool after_one(const Setup& s, Run& run, i64 i, double value, double before) {
+        const double ratio = before * run.inverse;  // lengths in units of the scale grow by it
+        const double shrink = 1.0 / ratio, unit = K == 2 ? shrink * shrink : shrink;
+        double y = run.warm * ratio;
+        const double old = run.w[i];
+        const double r = 1.0 / ((value - run.base) * run.inverse + y), p = power(r);
+        const double e = ((run.total - old) * unit - 1.0) + p;
+        const double rest = run.slope_sum - old * (K == 2 ? root(old) : old);
+        y += guess(e) / (rest * (unit * shrink) + p * r);
+        const Sums sums = pass(s, run, y, i, value);
+        run.L[i] = value;  // not before the pass, whose wide loads would wait for it
+        const double error = sums.s0 - 1.0;
+        if (!(size(error) < small && y > least_y)) return from_anywhere(s, run);
+        const double third = 1.0 / sums.s1, x = (error * (1.0 / K)) * third;
+        const double b = (0.5 * (K + 1)) * sums.s2 * third, c = ((K + 1) * (K + 2) / 6.0) * sums.s3 * third;
+        const double delta = x + (x * x) * (b + x * (2.0 * (b * b) - c));
+        const f64x4 step = splat(delta), one = splat(1.0);
+        for (i64 j = 0; j < s.n; j += 4) {
+            const f64x4 here = load4(run.w + j), t = step * here;
+            store4(run.w + j, least(power(here * ((one - t) * (one + t * t))), one));
+        }
+        run.warm = y + delta;
+        run.slope_sum = sums.s1 - (K + 1) * sums.s2 * delta;
+        run.total = 1.0;  // up to rounding: that is what delta is for
+        return true;
+    }
+
+    /// w and total for L at the scale in place, whatever has changed; false if it failed.
+    static HN_COLD bool from_anywhere(const Setup& s, Run& run) {
+        double low = run.L[0];
+        for (i64 j = 1; j < s.n; ++j) low = least(run.L[j], low);
+        // In units of the scale y is in [1, n^(1/K)] when base is min L.
+        const double widest = K == 2 ? root(double(s.n)) : double(s.n);
+        double y = run.warm + (low - run.base) * run.inverse;
+        y = least(y > 1.0 ? y : 1.0, widest);
+        run.base = low;
+        bool last = false;
+        double error = 1.0;
+        for (int turn = 0; turn < 100; ++turn) {
+            const Sums sums = pass(s, run, y, -1, 0.0);
+            error = sums.s0 - 1.0;
+            if (last || size(error) < 1e-14) {
+                for (i64 j = 0; j < s.n; j += 4) store4(run.w + j, power(load4(run.w + j)));
+                run.total = sums.s0, run.slope_sum = sums.s1, run.warm = y;
+                return size(error) < 1e-9;
+            }
+            y += newton(sums.s0, sums.s1);
+            y = y > 1.0 ? y : 1.0;
+            last = size(error) < 1e-7;
+        }
+        return false;
+    }
+
+    /// Phi(L) = <p, L> + scale F(p) at the weights in place: F = 2 (1 - sum sqrt p), or -sum log p.
+    static HN_COLD double value(const Setup& s, const Run& run) {
+        double low = run.L[0];
+        for (i64 j = 1; j < s.n; ++j) low = least(run.L[j], low);
+        double inner = 0.0, shape = 0.0;
+        for (i64 j = 0; j < s.n; ++j) {
+            const double p = run.w[j] / run.total;
+            inner += p * (run.L[j] - low);
+            shape += K == 2 ? root(p) : log(p);
+        }
+        return low + inner + run.scale * (K == 2 ? 2.0 * (1.0 - shape) : -shape);
+    }
+};
+
+}  // namespace hn::HN_ISA

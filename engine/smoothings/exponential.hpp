@@ -1,0 +1,215 @@
+// FTPL with exponential tails: with x = e^-w the play is an integral of a polynomial, and Gauss's rule is exact.
+//
+// Exponential: p_i = y_i int_0^1 prod_(j != i) (1 - y_j x) dx, y_j = e^-d_j: a polynomial of degree n - 1, so
+// (n + 1)/2 nodes are exact; 24 integrate e^-u on [0, 40] to 1e-15. Laplace: the same with y_j/2 above w = 0; below, each
+// arm with z < 0 has F(z) = e^z/2 and r(z) = 1, so the integrand is smooth between the breakpoints w = -d_j, and
+// falls at least like e^(k w) below the k-th of them.
+#pragma once
+
+#include "powers.hpp"
+
+namespace hn::HN_ISA {
+
+inline constexpr i64 most_nodes = 24;
+inline constexpr double depth = 39.0;  // beyond e^-depth of the whole, an integrand is negligible
+
+/// Where a rule leaves its nodes w and their masses A = G dw, for the Hessian; `used` counts what would have been there.
+struct Nodes {
+    double *w = nullptr, *mass = nullptr;
+    i64 room = 0, used = 0;
+    void add(double at, double a) {
+        if (used < room) w[used] = at, mass[used] = a;
+        ++used;
+    }
+};
+
+/// p_i = int_0^1 y_i prod_(j != i)(1 - y_j x) dx; returns int_0^inf (1 - G(w)) dw.
+inline double upper_part(const double* y, i64 n, double* p, Nodes& nodes) {
+    double total = 0.0;
+    for (i64 j = 0; j < n; ++j) p[j] = 0.0, total += y[j];
+    // prod (1 - y_j x) <= exp(-total x): beyond `top` G is negligible and 1 - G is 1.
+    const double top = least(depth / total, 1.0);
+    double mean = -log(top);
+    const i64 count = n >= 2 * most_nodes - 1 ? most_nodes : (n + 1) / 2;
+    for (i64 q = 0; q < count; ++q) {
+        const double x = top * tables::gauss_x[count - 1][q], dx = top * tables::gauss_w[count - 1][q];
+        double product = 1.0, shortfall = 0.0;
+        for (i64 j = 0; j < n; ++j) {
+            // 1 - prod (1 - y_j x), by a recursion that does not cancel
+            shortfall += product * y[j] * x;
+            product *= 1.0 - y[j] * x;
+        }
+        mean += dx * shortfall / x;
+        const double mass = dx * product;
+        for (i64 j = 0; j < n; ++j) p[j] += mass * y[j] / (1.0 - y[j] * x);
+        if (nodes.room > 0) nodes.add(-log(x), mass / x);
+    }
+    return mean;
+}
+
+/// p for the Exponential law at gaps d; E max(Z - d). `y` is room for n numbers.
+inline double exponential_leaders(const double* d, i64 n, double* p, double* y, Nodes& nodes) {
+    for (i64 j = 0; j < n; ++j) y[j] = exp(-d[j]);
+    return upper_part(y, n, p, nodes);
+}
+
+/// The same on a run, four arms at a time: unnormalised into w.
+inline bool exponential_run(const Setup& s, Run& run) {
+    f64x4 low4 = load4(run.L);
+    for (i64 j = 4; j < s.n; j += 4) low4 = least(low4, load4(run.L + j));
+    const f64x4 low = splat(fold_least(low4)), rate = splat(run.inverse);
+    f64x4 mass{};
+    for (i64 j = 0; j < s.n; j += 4) {
+        const f64x4 y = exp((low - load4(run.L + j)) * rate);
+        store4(run.w + j, y);
+        mass += y;
+    }
+    const i64 count = s.n >= 2 * most_nodes - 1 ? most_nodes : (s.n + 1) / 2;
+    const double total = fold(mass), top = total > depth ? depth / total : 1.0;
+    const double *rule_x = tables::gauss_x[count - 1], *rule_w = tables::gauss_w[count - 1];
+    double x[most_nodes], weight[most_nodes];
+    for (i64 q = 0; q < count; ++q) {
+        x[q] = top * rule_x[q];
+        f64x4 product = splat(1.0);
+        for (i64 j = 0; j < s.n; j += 4) product *= 1.0 - load4(run.w + j) * x[q];
+        weight[q] = top * rule_w[q] * fold_product(product);
+    }
+    f64x4 sum{};
+    for (i64 j = 0; j < s.n; j += 4) {
+        const f64x4 y = load4(run.w + j);
+        f64x4 p{};
+        i64 q = 0;
+        // Two nodes share a division: a/b + c/d = (a d + c b)/(b d); the factors are at least 1 - x_q > 1e-3.
+        for (; q + 1 < count; q += 2) {
+            const f64x4 here = 1.0 - y * x[q], there = 1.0 - y * x[q + 1];
+            p += (weight[q] * there + weight[q + 1] * here) / (here * there);
+        }
+        if (q < count) p += weight[q] / (1.0 - y * x[q]);
+        p *= y;
+        store4(run.w + j, p);
+        sum += p;
+    }
+    run.total = fold(sum);
+    return run.total > 0.0;
+}
+/// E max_j (Z_j - d_j) of the Exponential law: int (1 - G) dw, without the weights.
+inline double exponential_mean(const Setup& s, const Run& run) {
+    f64x4 low4 = load4(run.L);
+    for (i64 j = 4; j < s.n; j += 4) low4 = least(low4, load4(run.L + j));
+    const double low = fold_least(low4);
+    double total = 0.0;
+    // Four nodes side by side; the arms' e^-d are made once for each four of them.
+    const i64 count = s.n >= 2 * most_nodes - 1 ? most_nodes : (s.n + 1) / 2;
+    double y[4];
+    for (i64 j = 0; j < s.n; j += 4) total += fold(exp((splat(low) - load4(run.L + j)) * splat(run.inverse)));
+    const double top = total > depth ? depth / total : 1.0;
+    f64x4 x[6], product[6], shortfall[6];
+    const i64 fours = (count + 3) / 4;
+    for (i64 q = 0; q < fours; ++q) {
+        for (int k = 0; k < 4; ++k) x[q][k] = 4 * q + k < count ? top * tables::gauss_x[count - 1][4 * q + k] : 1.0;
+        product[q] = splat(1.0), shortfall[q] = f64x4{};
+    }
+    for (i64 j = 0; j < s.n; j += 4) {
+        store4(y, exp((splat(low) - load4(run.L + j)) * splat(run.inverse)));
+        for (int k = 0; k < 4; ++k)
+            for (i64 q = 0; q < fours; ++q) {
+                const f64x4 step = x[q] * y[k];
+                shortfall[q] += product[q] * step;
+                product[q] *= 1.0 - step;
+            }
+    }
+    double mean = -log(top);
+    for (i64 q = 0; q < fours; ++q) {
+        const f64x4 part = shortfall[q] / x[q];
+        for (int k = 0; k < 4 && 4 * q + k < count; ++k) mean += top * tables::gauss_w[count - 1][4 * q + k] * part[k];
+    }
+    return mean;
+}
+
+/// d sorted ascending, with where each was: heap sort, in place.
+inline void sort_gaps(double* gap, double* order, i64 n) {
+    const auto less = [&](i64 a, i64 b) { return gap[a] < gap[b] || (gap[a] == gap[b] && order[a] < order[b]); };
+    const auto swap = [&](i64 a, i64 b) {
+        const double g = gap[a], o = order[a];
+        gap[a] = gap[b], order[a] = order[b], gap[b] = g, order[b] = o;
+    };
+    const auto sift = [&](i64 from, i64 end) {
+        for (i64 k = from; 2 * k + 1 < end;) {
+            i64 child = 2 * k + 1;
+            if (child + 1 < end && less(child, child + 1)) ++child;
+            if (!less(k, child)) return;
+            swap(k, child);
+            k = child;
+        }
+    };
+    for (i64 k = n / 2 - 1; k >= 0; --k) sift(k, n);
+    for (i64 end = n - 1; end > 0; --end) swap(0, end), sift(0, end);
+}
+
+/// p for the Laplace law; E max(Z - d). `room`: 4 n numbers.
+inline double laplace_leaders(const double* d, i64 n, double* p, double* room, Nodes& nodes) {
+    constexpr double ln2 = 0.6931471805599453;
+    constexpr i64 panel = 12;
+    double *gap = room, *order = room + n, *half = room + 2 * n, *sums = room + 3 * n;
+    for (i64 j = 0; j < n; ++j) gap[j] = d[j], order[j] = double(j);
+    sort_gaps(gap, order, n);
+    for (i64 j = 0; j < n; ++j) half[j] = 0.5 * exp(-gap[j]);
+    double mean = upper_part(half, n, sums, nodes);
+    double s = 0.0, behind = 0.0;  // behind: sum of the gaps of the arms below their breakpoint
+    double deep = 0.0;             // -log G(-s) + (s where a far arm gains it)
+    i64 k = 0;
+    const double logn = log(double(n));
+    if (n > 1 && gap[1] > depth + logn + 1.0) {
+        // One leader, far ahead: down to `flat` every other F is 1 to the last digit.
+        const double flat = gap[1] - depth - logn, piece = -0.5 * expm1(-flat);
+        sums[0] += piece;
+        mean -= piece;
+        for (i64 j = 1; j < n; ++j) sums[j] += 0.5 * half[j] * flat;
+        if (nodes.room > 0)
+            // In the Hessian the leader meets a far arm: e^-s e^s is constant, any rule is exact.
+            for (i64 q = 0; q < most_nodes; ++q) {
+                const double at = flat * tables::gauss_x[most_nodes - 1][q];
+                nodes.add(-at, 0.5 * exp(-at) * flat * tables::gauss_w[most_nodes - 1][q]);
+            }
+        s = flat;
+    }
+    while (k < n && gap[k] <= s) behind += gap[k++];
+    while (deep < depth + 5.0) {
+        // steepness of the integrand at s: R(s) = k + sum of the ratios of the arms above
+        double grow = exp(s), steep = double(k);
+        for (i64 j = k; j < n; ++j) {
+            const double x = half[j] * grow;
+            steep += x / (1.0 - x);
+        }
+        double length = least(5.0 / steep, 1.0), end = s + length;
+        if (k < n && gap[k] < end) end = gap[k], length = end - s;
+        if (length > 0.0)
+            for (i64 q = 0; q < panel; ++q) {
+                const double at = s + length * tables::gauss_x[panel - 1][q];
+                grow = exp(at);
+                double product = 1.0;
+                for (i64 j = k; j < n; ++j) product *= 1.0 - half[j] * grow;
+                const double mass =
+                    length * tables::gauss_w[panel - 1][q] * product * exp(behind - double(k) * (at + ln2));
+                mean -= mass;
+                for (i64 j = 0; j < k; ++j) sums[j] += mass;
+                for (i64 j = k; j < n; ++j) {
+                    const double x = half[j] * grow;
+                    sums[j] += mass * x / (1.0 - x);
+                }
+                if (nodes.room > 0) nodes.add(-at, mass);
+            }
+        s = end;
+        while (k < n && gap[k] <= s) behind += gap[k++];
+        double product = 1.0;
+        grow = exp(s);
+        for (i64 j = k; j < n; ++j) product *= 1.0 - half[j] * grow;
+        // A far arm's term gains e^s; with one arm behind the product stays flat, so wait for the second.
+        deep = product > 0.0 ? double(k) * (s + ln2) - behind - log(product) - s : infinity;
+        if (k == n && n == 1) deep += s;
+    }
+    for (i64 j = 0; j < n; ++j) p[i64(order[j])] = sums[j];
+    return mean;
+}
+
+}  // namespace hn::HN_ISA
