@@ -34,6 +34,8 @@ struct Players {
     Status (*observe_arm)(AtPlay&, i64 arm, double probability, double weight, double loss);
     Status (*observe_on_advice)(AtPlay&, const Heard&, i64 action, double weight, double loss);
     Status (*observe_awake)(AtPlay&, const bool* awake, i64 arm, double weight, double loss);
+    /// The partial sums of the weights in place, after they were read from a file.
+    void (*restore_sums)(const Setup&, Run&);
     void (*charge_sleepers)(const double* p, const bool* awake, double* losses, i64 n);
 };
 

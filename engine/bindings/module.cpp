@@ -4,4 +4,8 @@
 NB_MODULE(_engine, m) {
     m.doc() = "The compiled engine of hannan: smoothings, rounds, players, games.";
     hn::bind_mathematics(m);
+    hn::bind_setup(m);
+    hn::bind_potentials(m);
+    hn::bind_players(m);
+    hn::bind_games(m);
 }

@@ -6,5 +6,9 @@
 namespace hn {
 
 void bind_mathematics(nanobind::module_& m);
+void bind_setup(nanobind::module_& m);
+void bind_players(nanobind::module_& m);
+void bind_games(nanobind::module_& m);
+void bind_potentials(nanobind::module_& m);
 
 }  // namespace hn

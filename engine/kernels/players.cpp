@@ -124,10 +124,15 @@ Status observe_awake(AtPlay& at, const bool* awake, i64 arm, double weight, doub
     return diagnose(s, run, as_before(at.before), then, -1, paid, span) ? Status::fine : Status::failed;
 }
 
+void restore_sums(const Setup& s, Run& run) {
+    if (s.tree()) grow(run.w, s.n, run.tree);
+}
+
 }  // namespace
 
 extern const Players players;
 const Players players = {begin,       make_ready,  act_expert,        act_arm,       act_on_advice,  act_awake,
-                         restrict_to, observe_row, observe_arm, observe_on_advice, observe_awake, charge_sleepers};
+                         restrict_to, observe_row, observe_arm, observe_on_advice, observe_awake,
+                         restore_sums, charge_sleepers};
 
 }  // namespace hn::HN_ISA

@@ -1,0 +1,105 @@
+// One ticket book for every player: who is open, who is late, who was forgotten.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "arrays.hpp"
+
+namespace hn {
+
+using Numbers = std::shared_ptr<const std::vector<double>>;
+
+/// A move that waits for its loss: the Move that Python has, what stands for 1/p, and what else settling it needs.
+struct Ticket {
+    nb::object move;
+    i64 round = 0, action = 0;
+    double probability = 0.0, weight = 0.0;
+    bool plain = true;  // nothing unusual about it: no sleepers
+    Numbers numbers;    // the distribution it was drawn from, or its baselines, where the run has others by now
+    nb::object kept;    // what Python wants to have with it
+};
+
+class Book {
+public:
+    i64 drawn = 0, forgotten = 0, largest_delay = 0;
+
+    Book(nb::object id, nb::object move_type) : id_(std::move(id)), type_(std::move(move_type)) {
+        require(PyType_Check(type_.ptr()) && PyObject_IsSubclass(type_.ptr(), reinterpret_cast<PyObject*>(&PyTuple_Type)) == 1,
+                "a move must be a tuple");
+        alloc_ = reinterpret_cast<allocfunc>(PyType_GetSlot(reinterpret_cast<PyTypeObject*>(type_.ptr()), Py_tp_alloc));
+    }
+
+    const nb::object& id() const { return id_; }
+    i64 open() const { return i64(late_.size()) + (last_.round > 0); }
+    i64 settled() const { return drawn - open() - forgotten; }
+
+    /// The ticket of the next round; `action` is what the Move says was chosen.
+    Ticket& issue(nb::object action, i64 number, double probability, double weight) {
+        if (last_.round > 0) {
+            const i64 missing = open();
+            largest_delay = std::max(largest_delay, missing);
+            late_.emplace(last_.round, std::move(last_));
+        }
+        last_ = Ticket{};
+        last_.move = made(std::move(action), drawn + 1, probability);
+        last_.round = ++drawn, last_.action = number, last_.probability = probability, last_.weight = weight;
+        return last_;
+    }
+    /// The open ticket of a round, or null.
+    Ticket* find(i64 round) {
+        if (last_.round == round && round > 0) return &last_;
+        const auto found = late_.find(round);
+        return found == late_.end() ? nullptr : &found->second;
+    }
+    /// The open ticket of this very Move object, or null: quick.
+    Ticket* find(nb::handle move) {
+        if (last_.round > 0 && last_.move.ptr() == move.ptr()) return &last_;
+        if (late_.empty()) return nullptr;
+        if (!PyTuple_Check(move.ptr()) || PyTuple_Size(move.ptr()) < 2) return nullptr;
+        const i64 round = PyLong_AsLongLong(PyTuple_GetItem(move.ptr(), 1));
+        if (PyErr_Occurred()) PyErr_Clear();
+        Ticket* found = find(round);
+        return found && found->move.ptr() == move.ptr() ? found : nullptr;
+    }
+    void close(i64 round) {
+        if (last_.round == round) last_ = Ticket{};
+        else late_.erase(round);
+    }
+    void forget(i64 round) { close(round), ++forgotten; }
+    /// Every open ticket, from the first round on.
+    template <class Visit> void each(Visit visit) {
+        for (auto& [round, ticket] : late_) visit(ticket);
+        if (last_.round > 0) visit(last_);
+    }
+    /// A ticket from a file: rounds ascend.
+    Ticket& restore(nb::object move, i64 round) {
+        require(round >= 1 && round <= drawn, "an open move must be of a round that was drawn");
+        require(!find(round), "an open move must be there once");
+        require(last_.round == 0 || last_.round < round, "open moves must ascend");
+        if (last_.round > 0) late_.emplace(last_.round, std::move(last_));
+        last_ = Ticket{};
+        last_.move = std::move(move), last_.round = round;
+        return last_;
+    }
+    nb::object made(nb::object action, i64 round, double probability) const {
+        auto* type = reinterpret_cast<PyTypeObject*>(type_.ptr());
+        nb::object move = nb::steal(alloc_(type, 4));
+        if (!move.is_valid()) throw nb::python_error();
+        PyTuple_SetItem(move.ptr(), 0, nb::object(id_).release().ptr());
+        PyTuple_SetItem(move.ptr(), 1, PyLong_FromLongLong(round));
+        PyTuple_SetItem(move.ptr(), 2, action.release().ptr());
+        PyTuple_SetItem(move.ptr(), 3, PyFloat_FromDouble(probability));
+        return move;
+    }
+
+private:
+    nb::object id_, type_;
+    allocfunc alloc_;
+    Ticket last_;
+    std::map<i64, Ticket> late_;  // open moves drawn before the last one
+};
+
+}  // namespace hn

@@ -1,0 +1,40 @@
+#include "fields.hpp"
+
+#include "../players.hpp"
+
+namespace hn {
+
+void read_fields(const Setup& s, Run& run, const nb::dict& from, bool sees_all) {
+    const nb::dict numbers = nb::cast<nb::dict>(entry(from, "numbers"));
+    each_number(run, [&](const char* name, double& x) {
+        must(nb::try_cast(nb::object(nb::borrow(entry(numbers, name))), x), name, "be a number");
+    });
+    const auto counts = [&](const char* name, double x, double low, double high) {
+        must(x >= low && x <= high && x == std::floor(x), name, "be a whole number in its range");
+    };
+    const auto finite = [&](const char* name, double x) { must(std::isfinite(x), name, "be finite"); };
+    counts("round", run.round, 0.0, 0x1p53);
+    counts("settled", run.settled, 0.0, run.round), counts("taken", run.taken, -1.0, run.round);
+    counts("fresh", run.fresh, 0.0, refresh), counts("arm", run.arm, 0.0, double(s.n - 1));
+    must(run.own >= 0.0 && run.own <= run.round * (1.0 + 1e-9) + 1e-9, "own", "be in [0, rounds]");
+    must(run.scale > 0.0 && std::isfinite(run.scale), "scale", "be finite and > 0");
+    run.inverse = 1.0 / run.scale;
+    must(run.total > 0.0 && std::isfinite(run.total), "total", "be finite and > 0");
+    finite("base", run.base), finite("top", run.top), finite("warm", run.warm), finite("slope_sum", run.slope_sum);
+    finite("paid", run.paid);
+    must(run.weight >= 0.0 && std::isfinite(run.weight), "weight", "be finite and at least 0");
+    must(run.probability >= 0.0 && run.probability <= 1.0 + 1e-9, "probability", "be in [0, 1]");
+    must(run.level >= 0.0, "level", "be at least 0");
+    run.stream = read_words(from, "stream", true), run.noise = read_words(from, "noise", false);
+    const double most = sees_all ? run.round * (1.0 + 1e-9) + 1e-9 : 1.7e308;
+    read_array(from, "losses", s.n, run.L, sees_all ? -1e-9 * (1.0 + run.round) : -1.7e308, most);
+    read_array(from, "weights", s.n, run.w, 0.0, 1.7e308);
+    double sum = 0.0;
+    for (i64 k = 0; k < s.n; ++k) sum += run.w[k];
+    must(std::fabs(sum - run.total) <= 1e-6 * run.total, "weights", "sum to their total");
+    read_array(from, "memory", s.memory_places(), run.memory, -1.7e308, 1.7e308);
+    if (s.estimator == Estimator::reduced_variance) read_array(from, "baselines", s.n, run.scratch, 0.0, 0.5);
+    players().restore_sums(s, run);
+}
+
+}  // namespace hn

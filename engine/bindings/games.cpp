@@ -1,0 +1,213 @@
+// hannan._engine.Runs: the states of many runs, moved a block of rounds at a time without the interpreter's lock.
+#include "../games.hpp"
+
+#include <nanobind/stl/tuple.h>
+
+#include <tuple>
+#include <vector>
+
+#include "../players.hpp"
+#include "rooms.hpp"
+#include "setup.hpp"
+
+namespace hn {
+namespace {
+
+using WordRows = nb::ndarray<u64, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using AnyFlat = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+Marks marks_of(const In<i64>& ends, const In<i64>& columns, i64 rounds, i64 width) {
+    require(ends.size() == columns.size(), "every mark has a column");
+    i64 before = 0;
+    for (std::size_t k = 0; k < ends.size(); ++k) {
+        require(ends.data()[k] > before && ends.data()[k] <= rounds, "marks must ascend, from 1 to the rounds");
+        require(columns.data()[k] >= 0 && columns.data()[k] < width, "a column must be in the curve");
+        before = ends.data()[k];
+    }
+    return {ends.data(), columns.data(), i64(ends.size())};
+}
+
+static_assert(sizeof(Words) == 4 * sizeof(u64));
+Words* words_of(WordRows& rows) { return reinterpret_cast<Words*>(rows.data()); }
+
+/// Advice of a block into a job: bytes, whole numbers, or shares. Actions were checked where they came in; again here.
+void hear(BanditJob& job, const AnyFlat& advice, i64 n, i64 actions, i64 rounds) {
+    if (advice.dtype() == nb::dtype<u8>()) {
+        require(i64(advice.size()) == rounds * n, "advice must be an action an expert and round");
+        job.advice8 = static_cast<const u8*>(advice.data());
+        u8 largest = 0;
+        for (i64 k = 0; k < rounds * n; ++k) largest = job.advice8[k] > largest ? job.advice8[k] : largest;
+        require(rounds == 0 || i64(largest) < actions, "advice must be an action");
+    } else if (advice.dtype() == nb::dtype<i64>()) {
+        require(i64(advice.size()) == rounds * n, "advice must be an action an expert and round");
+        job.advice = static_cast<const i64*>(advice.data());
+        for (i64 k = 0; k < rounds * n; ++k) require(job.advice[k] >= 0 && job.advice[k] < actions, "advice must be an action");
+    } else {
+        require(advice.dtype() == nb::dtype<double>() && i64(advice.size()) == rounds * n * actions,
+                "shares must be experts x actions a round");
+        job.shares = static_cast<const double*>(advice.data());
+    }
+}
+
+class Runs {
+public:
+    nb::object description;
+    Description* d;
+    Setup setup;
+    Room room;
+    std::vector<Run> runs;
+
+    Runs(nb::object described, WordRows words, WordRows noise)
+        : description(described), d(nb::cast<Description*>(described)), setup(d->setup),
+          room(i64(words.shape(0)) * aligned_room(d->setup)), runs(words.shape(0)) {
+        require(words.shape(1) == 4 && runs.size() > 0, "a stream has four words");
+        const bool own_noise = noise.shape(0) > 0;
+        require(!own_noise || (noise.shape(0) == words.shape(0) && noise.shape(1) == 4), "a stream of noise a run");
+        const i64 size = aligned_room(setup);
+        for (std::size_t r = 0; r < runs.size(); ++r) {
+            runs[r].lay_out(setup, room.at(i64(r) * size));
+            if (own_noise) runs[r].noise = words_of(noise)[r];
+            if (r == 0 || own_noise) {
+                if (!players().begin(setup, runs[r])) failed();
+            } else {
+                runs[r].copy(setup, runs[0]);
+            }
+            runs[r].stream = words_of(words)[r];
+        }
+    }
+    [[noreturn]] void failed() {
+        raise_if_foreign(*d);
+        PyErr_SetString(PyExc_ArithmeticError, "the smoothing failed at its first scale");
+        throw nb::python_error();
+    }
+
+    i64 bandit(i64 first, i64 last, In<double> losses, i64 per_run, i64 per_round, WordRows coins, i64 rounds, In<i64> ends,
+               In<i64> columns, OutTable2<double> own, OutTable2<i64> counts, OutTable2<i32> moves, nb::object advice) {
+        const i64 all = i64(runs.size()), arms = setup.setting == Setting::expert_bandit ? setup.actions : setup.n;
+        require(0 <= first && first <= last && last <= all, "runs must be of the game");
+        require(rounds >= 0 && per_run >= 0 && per_round >= 0, "strides must be at least 0");
+        require(rounds == 0 || last == first ||
+                    per_run * (last - 1) + per_round * (rounds - 1) + arms <= i64(losses.size()),
+                "losses must reach to the last round");
+        require(i64(own.shape(0)) == all && i64(counts.shape(0)) == all && i64(counts.shape(1)) == arms &&
+                    i64(moves.shape(0)) == all,
+                "curves, counts and moves must have a row a run");
+        require(moves.shape(1) == 0 || i64(moves.shape(1)) >= rounds, "moves must have a column a round");
+        require(coins.shape(0) == 0 || (i64(coins.shape(0)) == all && coins.shape(1) == 4), "coins must be a stream a run");
+        BanditJob job{&setup, runs.data(), first, last, rounds, {losses.data(), per_run, per_round},
+                      coins.shape(0) ? words_of(coins) : nullptr,
+                      marks_of(ends, columns, rounds, i64(own.shape(1))), own.data(), i64(own.shape(1)), counts.data(),
+                      moves.shape(1) ? moves.data() : nullptr, i64(moves.shape(1))};
+        const bool advised = setup.setting == Setting::expert_bandit;
+        if (advised) hear(job, nb::cast<AnyFlat>(advice), setup.n, setup.actions, rounds);
+        i64 status;
+        {
+            nb::gil_scoped_release gil;
+            status = advised ? games().advised(job) : games().bandit(job);
+        }
+        if (status >= 0) raise_if_foreign(*d);
+        return status;
+    }
+
+    i64 experts(i64 which, In<double> losses, i64 start, WordRows streams, i64 first, i64 last, Out<double> totals, i64 rounds,
+                In<i64> ends, In<i64> columns, OutTable2<double> own, Out<double> mean, Out<double> best,
+                OutTable2<i64> counts, OutTable2<i32> moves, bool fictitious) {
+        const i64 drawn = last - first, n = setup.n;
+        require(0 <= which && which < i64(runs.size()), "a state must be of the game");
+        require(0 <= first && first <= last && last <= i64(streams.shape(0)) && streams.shape(1) == 4, "a stream a run");
+        require(start >= 0 && rounds >= 0 && start + rounds * n <= i64(losses.size()), "losses must reach to the last round");
+        require(i64(totals.size()) == drawn + 1, "a total a run, and one more");
+        require(i64(own.shape(0)) >= last && i64(counts.shape(0)) >= last && i64(counts.shape(1)) == n &&
+                    i64(moves.shape(0)) >= last,
+                "curves, counts and moves must have a row a run");
+        require(moves.shape(1) == 0 || i64(moves.shape(1)) >= rounds, "moves must have a column a round");
+        const i64 width = i64(own.shape(1)), length = i64(moves.shape(1));
+        require(i64(mean.size()) >= width && i64(best.size()) >= width, "curves must be of one length");
+        ExpertsJob job{&setup, &runs[std::size_t(which)], losses.data() + start, words_of(streams) + first, drawn, rounds,
+                       totals.data(), marks_of(ends, columns, rounds, width), own.data() + first * width, width,
+                       mean.data(), best.data(), counts.data() + first * n,
+                       length ? moves.data() + first * length : nullptr, length, fictitious};
+        i64 status;
+        {
+            nb::gil_scoped_release gil;
+            status = games().experts(job);
+        }
+        if (status < -1) raise_if_foreign(*d);
+        return status;
+    }
+
+    nb::object own() const {
+        Fresh<double> out(runs.size());
+        for (std::size_t r = 0; r < runs.size(); ++r) out.data[r] = runs[r].own;
+        return out.give();
+    }
+    /// min_i L_i of every run.
+    nb::object least() const {
+        Fresh<double> out(runs.size());
+        for (std::size_t r = 0; r < runs.size(); ++r) {
+            double low = runs[r].L[0];
+            for (i64 i = 1; i < setup.n; ++i) low = runs[r].L[i] < low ? runs[r].L[i] : low;
+            out.data[r] = low;
+        }
+        return out.give();
+    }
+};
+
+i64 survey(In<double> losses, i64 start, i64 rounds, i64 n, double low, double high, Out<double> sums, In<i64> ends,
+           In<i64> columns, Out<double> least, Out<double> most) {
+    require(n >= 1 && start >= 0 && rounds >= 0 && start + rounds * n <= i64(losses.size()), "losses must reach to the last round");
+    require(i64(sums.size()) == n, "a sum an arm");
+    const Marks marks = marks_of(ends, columns, rounds, i64(least.size()));
+    require(ends.size() == 0 || most.size() == least.size(), "curves must be of one length");
+    nb::gil_scoped_release gil;
+    return games().survey(losses.data() + start, rounds, n, low, high, sums.data(), marks, least.data(), most.data());
+}
+
+void expert_losses(In<double> losses, i64 start, i64 stride, AnyFlat advice, i64 n, i64 actions, i64 rounds,
+                   Out<double> sums, In<i64> ends, In<i64> columns, Out<double> least, Out<double> most) {
+    require(n >= 1 && actions >= 1 && start >= 0 && rounds >= 0 && (stride == 0 || stride == actions), "shapes must agree");
+    require(rounds == 0 || start + stride * (rounds - 1) + actions <= i64(losses.size()), "losses must reach to the last round");
+    require(i64(sums.size()) == n && most.size() == least.size(), "a sum an expert");
+    BanditJob heard{};
+    hear(heard, advice, n, actions, rounds);
+    const Marks marks = marks_of(ends, columns, rounds, i64(least.size()));
+    std::vector<double> room(std::size_t(3 * n));
+    nb::gil_scoped_release gil;
+    games().expert_losses(losses.data() + start, stride, heard, n, actions, rounds, sums.data(), marks, least.data(),
+                          most.data(), room.data());
+}
+
+nb::object toss(Out<u64> coins, In<double> means, i64 stride, i64 rounds, i64 n) {
+    require(coins.size() == 4 && rounds >= 0 && n >= 1 && (stride == 0 || stride == n), "shapes must agree");
+    require(rounds == 0 || stride * (rounds - 1) + n <= i64(means.size()), "means must reach to the last round");
+    Fresh<double> out(std::size_t(rounds * n));
+    {
+        nb::gil_scoped_release gil;
+        Words words = words_at(coins.data());
+        games().toss(words, means.data(), stride, rounds, n, out.data);
+        coins.data()[0] = words.a, coins.data()[1] = words.b, coins.data()[2] = words.c, coins.data()[3] = words.d;
+    }
+    return out.give();
+}
+
+}  // namespace
+
+void bind_games(nb::module_& m) {
+    nb::class_<Runs>(m, "Runs", "The states of the runs of a game.")
+        .def(nb::init<nb::object, WordRows, WordRows>(), "setup"_a, "words"_a, "noise"_a)
+        .def("bandit", &Runs::bandit, "first"_a, "last"_a, "losses"_a, "per_run"_a, "per_round"_a, "coins"_a, "rounds"_a,
+             "ends"_a, "columns"_a, "own"_a, "counts"_a, "moves"_a, "advice"_a.none() = nb::none(),
+             "Play a block of bandit rounds with runs first .. last - 1: -1, or the round at which a smoothing failed.")
+        .def("experts", &Runs::experts, "which"_a, "losses"_a, "start"_a, "streams"_a, "first"_a, "last"_a, "totals"_a,
+             "rounds"_a, "ends"_a, "columns"_a, "own"_a, "mean"_a, "best"_a, "counts"_a, "moves"_a, "fictitious"_a,
+             "Play a block with one state, drawing for runs first .. last - 1: -1; t n + i at a bad loss; -2 - t on failure.")
+        .def("own", &Runs::own, "Own normalised loss of every run.")
+        .def("least", &Runs::least, "min_i L_i of every run.");
+    m.def("survey", &survey, "losses"_a, "start"_a, "rounds"_a, "n"_a, "low"_a, "high"_a, "sums"_a, "ends"_a, "columns"_a,
+          "least"_a, "most"_a, "Check a block and add its rows to `sums`: -1, or the place of the first bad entry.");
+    m.def("expert_losses", &expert_losses, "losses"_a, "start"_a, "stride"_a, "advice"_a, "n"_a, "actions"_a, "rounds"_a,
+          "sums"_a, "ends"_a, "columns"_a, "least"_a, "most"_a, "Add each expert's loss to `sums`.");
+    m.def("toss", &toss, "coins"_a, "means"_a, "stride"_a, "rounds"_a, "n"_a, "Losses 0 or 1, drawn from their means.");
+}
+
+}  // namespace hn

@@ -1,0 +1,86 @@
+// hannan._engine: the potentials at one L.
+#include "../potentials.hpp"
+
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <tuple>
+
+#include "arrays.hpp"
+#include "rooms.hpp"
+
+namespace hn {
+namespace {
+
+/// Four numbers, zeros where none were given.
+struct Parameters {
+    double at[4] = {0.0, 0.0, 0.0, 0.0};
+    explicit Parameters(const std::vector<double>& given) {
+        require(given.size() <= 4, "a smoothing has at most four parameters");
+        for (std::size_t k = 0; k < given.size(); ++k) at[k] = given[k];
+    }
+};
+
+}  // namespace
+
+void bind_potentials(nb::module_& m) {
+    m.def(
+        "perturbed_leaders",
+        [](Smoothing kind, const std::vector<double>& parameters, In<double> L, double scale) {
+            require(L.size() > 0, "L must have an arm");
+            Fresh<double> p(L.size());
+            double mean = 0.0;
+            bool fine;
+            {
+                nb::gil_scoped_release gil;
+                fine = potentials().leaders(kind, Parameters(parameters).at, L.data(), i64(L.size()), scale, p.data, &mean);
+            }
+            return std::make_tuple(p.give(), mean, fine);
+        },
+        "law"_a, "parameters"_a, "L"_a, "scale"_a,
+        "(p, E max_j (Z_j - d_j), whether the quadrature converged) of FTPL at L.");
+    m.def(
+        "perturbed_nodes",
+        [](Smoothing kind, const std::vector<double>& parameters, In<double> L, double scale, i64 room) {
+            require(L.size() > 0 && room > 0, "L must have an arm, and nodes room");
+            Fresh<double> p(L.size()), w{std::size_t(room)}, mass{std::size_t(room)};
+            i64 used;
+            {
+                nb::gil_scoped_release gil;
+                used = potentials().nodes(kind, Parameters(parameters).at, L.data(), i64(L.size()), scale, p.data, w.data,
+                                          mass.data, room);
+            }
+            return std::make_tuple(used, w.give(), mass.give());
+        },
+        "law"_a, "parameters"_a, "L"_a, "scale"_a, "room"_a,
+        "(how many, nodes w, masses G dw) of the rule that serves the Hessian; -1 where it did not converge.");
+    m.def(
+        "perturbed_ratios",
+        [](Smoothing kind, const std::vector<double>& parameters, In<double> gaps, In<double> nodes) {
+            Fresh<double> out(nodes.size(), gaps.size());
+            if (!potentials().ratios(kind, Parameters(parameters).at, gaps.data(), i64(gaps.size()), nodes.data(),
+                                     i64(nodes.size()), out.data))
+                throw std::bad_alloc();
+            return out.give();
+        },
+        "law"_a, "parameters"_a, "gaps"_a, "nodes"_a, "r(w_q + d_i) for every node and arm.");
+    m.def(
+        "regularized_leaders",
+        [](In<double> L, double scale, double alpha) {
+            require(L.size() > 0, "L must have an arm");
+            Fresh<double> w(L.size());
+            double total = 0.0;
+            const bool fine = potentials().powers(L.data(), i64(L.size()), scale, alpha, w.data, &total);
+            return std::make_tuple(w.give(), total, fine);
+        },
+        "L"_a, "scale"_a, "alpha"_a, "(w, their sum, whether it converged) of Tsallis, or of the log-barrier (alpha = 0).");
+    m.def(
+        "regularized_value",
+        [](In<double> L, In<double> p, double scale, double alpha) {
+            require(L.size() == p.size() && L.size() > 0, "L and p must be of one length");
+            return potentials().powers_value(L.data(), p.data(), i64(L.size()), scale, alpha);
+        },
+        "L"_a, "p"_a, "scale"_a, "alpha"_a, "<L, p> + scale F(p).");
+}
+
+}  // namespace hn

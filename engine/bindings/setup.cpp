@@ -1,0 +1,131 @@
+// hannan._engine.Setup: a learner as the engine takes it.
+#include "setup.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <memory>
+#include <tuple>
+
+#include "../dispatch.hpp"
+#include "rooms.hpp"
+
+namespace hn {
+namespace {
+
+/// L and scale to a function of Python's, w and the value back; an exception is kept until the step is over.
+bool ask_python(void* self, const double* L, i64 n, double scale, bool valued, double* w, double* value) {
+    auto& d = *static_cast<Description*>(self);
+    nb::gil_scoped_acquire gil;
+    try {
+        nb::object answer = d.law(array_of(L, n), scale, valued);
+        auto both = nb::cast<std::pair<In<double>, double>>(answer);
+        if (i64(both.first.size()) != n) return false;
+        for (i64 i = 0; i < n; ++i) w[i] = both.first.data()[i] > 0.0 ? both.first.data()[i] : 0.0;
+        if (valued) *value = both.second;
+        return true;
+    } catch (nb::python_error& error) {
+        d.raised = nb::borrow(error.value());
+        return false;
+    } catch (...) {
+        return false;
+    }
+}
+
+Path path_of(const Setup& s) {
+    if (s.smoothing == Smoothing::entropy) {
+        if (!s.schedule.constant() || s.kappa > 0.0) return Path::entropy;
+        return s.setting == Setting::bandit ? Path::entropy_one : Path::entropy_times;
+    }
+    if (s.smoothing == Smoothing::tsallis && s.parameter[0] == 0.5) return Path::half;
+    if (s.smoothing == Smoothing::log_barrier) return Path::barrier;
+    return Path::called;
+}
+
+std::unique_ptr<Description> described(
+    Setting setting, i64 n, i64 actions, Smoothing smoothing, const std::vector<double>& parameters,
+    std::tuple<double, double, double, double> schedule, Estimator estimator, double estimator_parameter, double low,
+    double high, bool gains, double clip, double kappa, double rate, double gamma, const std::vector<double>& log_prior,
+    nb::object law) {
+    require(n >= 1 && n < (i64(1) << 31), "n must be at least 1, and fit into memory");
+    require(actions >= 1 && actions < (i64(1) << 31), "actions must be at least 1");
+    require(parameters.size() <= 4, "a smoothing has at most four parameters");
+    require(std::isfinite(low) && std::isfinite(high) && low < high, "low must be below high");
+    require(log_prior.empty() || i64(log_prior.size()) == n, "a prior has a number an arm");
+    require(log_prior.empty() || smoothing == Smoothing::entropy, "a prior needs entropy");
+    require((smoothing == Smoothing::foreign) == !law.is_none(), "a law of Python's own is a foreign smoothing");
+    auto d = std::make_unique<Description>();
+    Setup& s = d->setup;
+    s.setting = setting, s.n = n, s.actions = setting == Setting::expert_bandit ? actions : n;
+    s.smoothing = smoothing, s.estimator = estimator, s.estimator_parameter = estimator_parameter;
+    for (std::size_t k = 0; k < parameters.size(); ++k) s.parameter[k] = parameters[k];
+    std::tie(s.schedule.c, s.schedule.a, s.schedule.b, s.schedule.d) = schedule;
+    s.low = low, s.high = high, s.gains = gains, s.clip = clip, s.kappa = kappa, s.rate = rate, s.gamma = gamma;
+    s.origin = gains ? high : low, s.slope = (gains ? -1.0 : 1.0) / (high - low);
+    s.path = path_of(s);
+    d->prior = log_prior;
+    if (!log_prior.empty()) s.log_prior = d->prior.data();
+    d->law = std::move(law);
+    if (smoothing == Smoothing::foreign) s.foreign = {ask_python, d.get()};
+    const double scale = s.first_scale();
+    require(std::isfinite(scale) && scale > 0.0, "the scale of round 1 must be finite and > 0");
+    return d;
+}
+
+}  // namespace
+
+void raise_if_foreign(Description& d) {
+    if (!d.raised.is_valid()) return;
+    nb::object error = std::move(d.raised);
+    d.raised = nb::object();
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+    throw nb::python_error();
+}
+
+Words words_at(const u64* w) { return {w[0], w[1], w[2], w[3]}; }
+
+void bind_setup(nb::module_& m) {
+    nb::enum_<Setting>(m, "Setting")
+        .value("experts", Setting::experts)
+        .value("bandit", Setting::bandit)
+        .value("expert_bandit", Setting::expert_bandit);
+    nb::enum_<Smoothing>(m, "Smoothing")
+        .value("entropy", Smoothing::entropy)
+        .value("tsallis", Smoothing::tsallis)
+        .value("log_barrier", Smoothing::log_barrier)
+        .value("exponential", Smoothing::exponential)
+        .value("gamma", Smoothing::gamma)
+        .value("weibull", Smoothing::weibull)
+        .value("frechet", Smoothing::frechet)
+        .value("pareto", Smoothing::pareto)
+        .value("laplace", Smoothing::laplace)
+        .value("gaussian", Smoothing::gaussian)
+        .value("table", Smoothing::table)
+        .value("foreign", Smoothing::foreign)
+        .value("squint", Smoothing::squint)
+        .value("ada_normal_hedge", Smoothing::ada_normal_hedge)
+        .value("ml_poly", Smoothing::ml_poly)
+        .value("fixed_share", Smoothing::fixed_share)
+        .value("fitted_barrier", Smoothing::fitted_barrier)
+        .value("tsallis_shannon", Smoothing::tsallis_shannon)
+        .value("dropout", Smoothing::dropout)
+        .value("random_walk", Smoothing::random_walk);
+    nb::enum_<Estimator>(m, "Estimator")
+        .value("importance_weighted", Estimator::importance_weighted)
+        .value("geometric", Estimator::geometric)
+        .value("conditional", Estimator::conditional)
+        .value("reduced_variance", Estimator::reduced_variance)
+        .value("implicit", Estimator::implicit);
+    nb::class_<Description>(m, "Setup", "A learner as the engine takes it: plain fields, checked.")
+        .def(nb::new_(&described), nb::kw_only(), "setting"_a, "n"_a, "actions"_a, "smoothing"_a, "parameters"_a,
+             "schedule"_a, "estimator"_a, "estimator_parameter"_a, "low"_a, "high"_a, "gains"_a, "clip"_a, "kappa"_a,
+             "rate"_a, "gamma"_a, "log_prior"_a, "law"_a.none())
+        .def_prop_ro("n", [](const Description& d) { return d.setup.n; })
+        .def_prop_ro("actions", [](const Description& d) { return d.setup.actions; })
+        .def_prop_ro("low", [](const Description& d) { return d.setup.low; })
+        .def_prop_ro("high", [](const Description& d) { return d.setup.high; });
+}
+
+}  // namespace hn
