@@ -22,7 +22,7 @@ class Frechet(ExtremeLaw):
     """
 
     alpha: float
-    kernel_code: ClassVar[int] = 13
+    kernel: ClassVar[str] = "frechet"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", refusals.positive(self.alpha, "Frechet alpha"))
@@ -81,7 +81,7 @@ class Pareto(TailLaw):
     """
 
     alpha: float
-    kernel_code: ClassVar[int] = 14
+    kernel: ClassVar[str] = "pareto"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", refusals.positive(self.alpha, "Pareto alpha"))

@@ -30,7 +30,7 @@ from hannan.refusals import Array
 class Law:
     """F(z) = P(Z <= z) of one standard draw Z; a potential multiplies it by its scale."""
 
-    kernel_code: ClassVar[int] = -1  # -1: no compiled kernel, the general rule computes the play
+    kernel: ClassVar[str] = ""  # its name in the engine; "": unknown there, the general rule computes the play
 
     @property
     def kernel_parameters(self) -> tuple[float, ...]:

@@ -32,7 +32,7 @@ class Exponential(TailLaw):
     (1.5, 1.0)
     """
 
-    kernel_code: ClassVar[int] = 10
+    kernel: ClassVar[str] = "exponential"
     hazard: ClassVar[float] = 1.0
     mean: ClassVar[float] = 1.0
     log_concave: ClassVar[bool] = True
@@ -66,7 +66,7 @@ class Gamma(Law):
     """
 
     shape: float
-    kernel_code: ClassVar[int] = 11
+    kernel: ClassVar[str] = "gamma"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", refusals.positive(self.shape, "Gamma shape"))
@@ -159,7 +159,7 @@ class Gumbel(ExtremeLaw):
     True
     """
 
-    kernel_code: ClassVar[int] = 0
+    kernel: ClassVar[str] = "entropy"
     hazard: ClassVar[float] = 1.0
     mean: ClassVar[float] = EULER
     log_concave: ClassVar[bool] = True
@@ -193,7 +193,7 @@ class Weibull(TailLaw):
 
     k: float
     conditioned: bool = False
-    kernel_code: ClassVar[int] = 12
+    kernel: ClassVar[str] = "weibull"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", refusals.positive(self.k, "Weibull k"))
@@ -259,7 +259,7 @@ class Laplace(Law):
     0.75
     """
 
-    kernel_code: ClassVar[int] = 15
+    kernel: ClassVar[str] = "laplace"
     hazard: ClassVar[float] = 1.0
     mean: ClassVar[float] = 0.0
     log_concave: ClassVar[bool] = True
@@ -312,7 +312,7 @@ class Gaussian(Law):
     inf
     """
 
-    kernel_code: ClassVar[int] = 16
+    kernel: ClassVar[str] = "gaussian"
     hazard: ClassVar[float] = math.inf
     mean: ClassVar[float] = 0.0
     log_concave: ClassVar[bool] = True

@@ -19,7 +19,7 @@ from hannan.refusals import Array
 class Regularizer:
     """F(p) = sum_i f(p_i), f strictly convex with f'(0+) = -inf, at scale 1."""
 
-    kernel_code: ClassVar[int] = -1
+    kernel: ClassVar[str] = ""
 
     @property
     def kernel_parameters(self) -> tuple[float, ...]:
@@ -48,7 +48,7 @@ class Entropy(Regularizer):
     -0.69314718056
     """
 
-    kernel_code: ClassVar[int] = 0
+    kernel: ClassVar[str] = "entropy"
     gamma: ClassVar[float] = 1.0
 
     def value(self, p: Any) -> Any:
@@ -70,7 +70,7 @@ class Tsallis(Regularizer):
     """
 
     alpha: float = 0.5
-    kernel_code: ClassVar[int] = 1
+    kernel: ClassVar[str] = "tsallis"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", refusals.between(self.alpha, 0.0, 1.0, "Tsallis alpha", "()"))
@@ -101,7 +101,7 @@ class LogBarrier(Regularizer):
     1.38629436112
     """
 
-    kernel_code: ClassVar[int] = 2
+    kernel: ClassVar[str] = "log_barrier"
     gamma: ClassVar[float] = 2.0
 
     def value(self, p: Any) -> Any:
