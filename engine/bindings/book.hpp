@@ -33,6 +33,7 @@ public:
     }
 
     const nb::object& id() const { return id_; }
+    void rename(nb::object id) { id_ = std::move(id); }
     i64 open() const { return i64(late_.size()) + (last_.round > 0); }
     i64 settled() const { return drawn - open() - forgotten; }
 

@@ -18,7 +18,7 @@ inline nb::handle entry(const nb::dict& from, const char* name) {
     return from[name];
 }
 inline i64 whole(const nb::dict& from, const char* name, i64 low, i64 high) {
-    i64 value;
+    i64 value = 0;
     must(nb::try_cast(nb::object(nb::borrow(entry(from, name))), value), name, "be a whole number");
     must(low <= value && value <= high, name, "be a whole number in its range");
     return value;

@@ -24,6 +24,9 @@ public:
     const double* data = nullptr;
 
     Row(nb::handle object, i64 n) {
+        // An array of NumPy itself: a subclass may mean something by it (a mask) that its buffer does not say.
+        static PyObject* const exactly = nb::object(nb::module_::import_("numpy").attr("ndarray")).release().ptr();
+        if (reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) != exactly) return;
         if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_FORMAT | PyBUF_ND) != 0) {
             PyErr_Clear();
             return;
@@ -308,7 +311,7 @@ void resume(Player& player, nb::dict from) {
 void bind_players(nb::module_& m) {
     nb::class_<Book>(m, "Book", "The tickets of a player: open, late, forgotten.")
         .def(nb::init<nb::object, nb::object>(), "id"_a, "move_type"_a)
-        .def_prop_ro("id", &Book::id)
+        .def_prop_rw("id", &Book::id, &Book::rename)
         .def_ro("round", &Book::drawn, "How many moves were drawn.")
         .def_ro("_forgotten", &Book::forgotten)
         .def_ro("_largest_delay", &Book::largest_delay)
@@ -386,6 +389,19 @@ void bind_players(nb::module_& m) {
         .def("_is_plain", [](Player& p, i64 round) { return p.ticket_of(round).plain; }, "round"_a)
         .def("_saved", &saved)
         .def("_restore", &resume, "fields"_a)
+        .def_prop_ro("_words",
+                     [](Player& p) {
+                         const Words &a = p.at.run.stream, &b = p.at.run.noise;
+                         const u64 both[8] = {a.a, a.b, a.c, a.d, b.a, b.b, b.c, b.d};
+                         Fresh<u64> out(2, 4);
+                         for (int k = 0; k < 8; ++k) out.data[k] = both[k];
+                         return out.give();
+                     })
+        .def("_set_words",
+             [](Player& p, In<u64> stream, In<u64> noise) {
+                 require(stream.size() == 4 && noise.size() == 4, "a stream has four words");
+                 p.at.run.stream = words_at(stream.data()), p.at.run.noise = words_at(noise.data());
+             })
         .def_prop_ro("_losses", [](Player& p) { return array_of(p.at.run.L, p.n()); })
         .def_prop_ro("_memory", [](Player& p) { return array_of(p.at.run.memory, p.at.setup.memory_places()); });
 #define HN_NUMBER(name) player.def_prop_ro("_" #name, [](Player& p) { return p.at.run.name; })

@@ -44,7 +44,7 @@ Path path_of(const Setup& s) {
     return Path::called;
 }
 
-std::unique_ptr<Description> described(
+Description* described(
     Setting setting, i64 n, i64 actions, Smoothing smoothing, const std::vector<double>& parameters,
     std::tuple<double, double, double, double> schedule, Estimator estimator, double estimator_parameter, double low,
     double high, bool gains, double clip, double kappa, double rate, double gamma, const std::vector<double>& log_prior,
@@ -71,7 +71,7 @@ std::unique_ptr<Description> described(
     if (smoothing == Smoothing::foreign) s.foreign = {ask_python, d.get()};
     const double scale = s.first_scale();
     require(std::isfinite(scale) && scale > 0.0, "the scale of round 1 must be finite and > 0");
-    return d;
+    return d.release();
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 """Estimators: how a bandit turns one observed loss into a loss vector, lhat = loss * weight * e_action.
 
 The weight stands for 1/p and is decided when the move is drawn, so that late feedback is weighted with
-the probability of its own ticket. The compiled kernels hold the same rules by `code`; `weight` is the
-rule itself, which plays a law that has no kernel and is the oracle of the tests.
+the probability of its own ticket. The engine has the same rules by the name `kernel`; `weight` is the
+rule itself, the oracle of the tests.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Drawn(NamedTuple):
 class Estimator:
     """lhat = loss * weight * e_action."""
 
-    code: ClassVar[int] = -1
+    kernel: ClassVar[str] = ""  # its name in the engine
 
     @property
     def parameter(self) -> float:
@@ -62,7 +62,7 @@ class ImportanceWeighted(Estimator):
     4.0
     """
 
-    code: ClassVar[int] = 0
+    kernel: ClassVar[str] = "importance_weighted"
 
     def weight(self, drawn: Drawn, uniform: Callable[[], float]) -> float:
         return 1.0 / drawn.probability
@@ -77,7 +77,7 @@ class GeometricResampling(Estimator):
     """
 
     cap: int
-    code: ClassVar[int] = 1
+    kernel: ClassVar[str] = "geometric"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cap", refusals.count(self.cap, "cap"))
@@ -101,7 +101,7 @@ class ConditionalResampling(Estimator):
     """
 
     cap: int
-    code: ClassVar[int] = 2
+    kernel: ClassVar[str] = "conditional"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cap", refusals.count(self.cap, "cap"))
@@ -128,7 +128,7 @@ class ImplicitExploration(Estimator):
     """
 
     gamma: float
-    code: ClassVar[int] = 4
+    kernel: ClassVar[str] = "implicit"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gamma", refusals.positive(self.gamma, "gamma"))
@@ -154,7 +154,7 @@ class ReducedVariance(Estimator):
     [0.5, 0.0]
     """
 
-    code: ClassVar[int] = 3
+    kernel: ClassVar[str] = "reduced_variance"
 
     def weight(self, drawn: Drawn, uniform: Callable[[], float]) -> float:
         return 1.0 / drawn.probability

@@ -71,7 +71,7 @@ def play(
     if not hasattr(learner, "start"):
         raise ValueError(f"learner must be a learner, with a method start; got {learner!r}")
     program = learner.program() if hasattr(learner, "program") else _stranger(learner, losses)
-    if fictitious and (program.setting != "experts" or program.code < 0):
+    if fictitious and (program.setting != "experts" or program.stepped):
         raise ValueError(f"the fictitious player needs a compiled learner that sees every loss; got {learner!r}")
     advised = program.setting == "expert_bandit"
     columns = program.actions if advised else program.n
@@ -132,7 +132,7 @@ def _stranger(learner: Any, losses: Any) -> Any:
         n = shape[-1] if shape else 0
     low, high = getattr(learner, "loss_range", (0.0, 1.0))
     return SimpleNamespace(
-        setting=getattr(learner, "setting", "stranger"), n=n, actions=getattr(learner, "actions", n), code=-1,
+        setting=getattr(learner, "setting", "stranger"), n=n, actions=getattr(learner, "actions", n), stepped=True,
         low=float(low), high=float(high), gains=bool(getattr(learner, "gains", False)),
     )  # fmt: skip
 
@@ -141,7 +141,7 @@ def _runner(
     learner: Any, program: Any, feed: Any, runs: int, seed: int, threads: int, marks: Checkpoints, everything: bool,
     fictitious: bool,
 ) -> Runner:  # fmt: skip
-    if program.code < 0:
+    if program.stepped:
         from hannan.running.stepped import SteppedRunner
 
         return SteppedRunner(learner, program, feed, runs, seed, marks, everything)

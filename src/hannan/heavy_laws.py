@@ -29,7 +29,7 @@ class Frechet(ExtremeLaw):
 
     @property
     def kernel_parameters(self) -> tuple[float, ...]:
-        return (self.alpha,)
+        return (self.alpha, 0.0, math.gamma(1.0 - 1.0 / self.alpha) if self.alpha > 1.0 else math.inf)
 
     @property
     def support(self) -> tuple[float, float]:
@@ -88,7 +88,7 @@ class Pareto(TailLaw):
 
     @property
     def kernel_parameters(self) -> tuple[float, ...]:
-        return (self.alpha,)
+        return (self.alpha, 0.0, math.gamma(1.0 - 1.0 / self.alpha) if self.alpha > 1.0 else math.inf)
 
     @property
     def support(self) -> tuple[float, float]:

@@ -17,8 +17,6 @@ from hannan import refusals, seeds
 class Incarnate:
     """What all live players share: `id`, `name`, `incarnation` and `seed` (None: of the operating system)."""
 
-    __slots__ = ("id", "incarnation", "name", "seed")
-
     id: str
     name: str
     incarnation: str
@@ -27,7 +25,7 @@ class Incarnate:
     def _christen(self, seed: Any, name: Any) -> int:
         """Take a name, fresh where none is given; what the streams start from is returned, and not kept."""
         self.seed, entropy = seeds.origin(seed)
-        self._called(uuid.uuid4().hex[:16] if name is None else str(name), "")
+        self._called(named(name), "")
         return entropy
 
     def _called(self, name: str, incarnation: str) -> None:
@@ -46,6 +44,11 @@ class Incarnate:
         """What a file says of it."""
         seed = None if self.seed is None else str(self.seed)
         return {"seed": seed, "name": self.name, "incarnation": self.incarnation}
+
+
+def named(name: Any) -> str:
+    """A name: the one given, or a fresh one."""
+    return uuid.uuid4().hex[:16] if name is None else str(name)
 
 
 def told(content: dict[str, Any]) -> tuple[int | None, str, str]:

@@ -73,7 +73,7 @@ class Gamma(Law):
 
     @property
     def kernel_parameters(self) -> tuple[float, ...]:
-        return (self.shape,)
+        return (self.shape, 0.0, math.lgamma(self.shape))
 
     @property
     def support(self) -> tuple[float, float]:

@@ -1,22 +1,19 @@
-"""The live players of the three settings: experts, bandits, bandits with experts."""
+"""The live players of the three settings: experts, bandits, bandits with experts.
+
+What is usual, `act` and `observe` of a prompt move, is the engine's; whatever is not comes here, to be told apart.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from hannan import refusals, saving
+from hannan import _engine, refusals
 from hannan.bounds import Bound
-from hannan.kernels.state import HEADER, PROBABILITY, TOTAL, WEIGHT
 from hannan.moves import Move
 from hannan.player import Player
 from hannan.refusals import Array
-
-_Array, _FLOAT = np.ndarray, np.dtype(np.float64)
-_IN_PLACE: Array = np.empty(0)  # instead of a ticket's distribution: the one in place is it
-_new = tuple.__new__  # a third of the time of Move(...)
 
 
 class ExpertsPlayer(Player):
@@ -26,103 +23,34 @@ class ExpertsPlayer(Player):
     distribution in place; a copy is kept only when one does.
     """
 
-    __slots__ = ("_first_current", "_hot", "_kept", "_shape")
-
     sees_all = True
 
-    def _bind(self) -> None:
-        steps = self._steps
-        self._shape = (self._n,)
-        # One attribute instead of six on the way to the kernels.
-        self._hot = (
-            steps.experts_act, steps.experts_observe, self._state, self._pointer, self._numbers, self._open,
-        )  # fmt: skip
-        #: open rounds from here on were drawn from the distribution in place; the others' are kept
-        self._first_current = 1
-        self._kept: dict[int, Array] = {}
-
-    def act(self, awake: Any = None) -> Move:
-        """Draw an expert; with `awake`, a mask of booleans, one of those awake."""
-        if awake is not None:
-            return self._act_awake(awake)
-        draw, _, state, pointer, numbers, open_ = self._hot
-        if open_:
-            self._draw_late(len(open_))
-        action = draw(state, pointer, True)
-        if action < 0:
-            raise self._failed()
-        self._round = number = self._round + 1
-        move = _new(Move, (self.id, number, action, numbers[PROBABILITY]))
-        open_[number] = (move,)
-        return move
+    act = _engine.Player._act_expert
+    observe = _engine.Player._observe_row
 
     def _act_awake(self, awake: Any) -> Move:
         """Draw among the experts awake; the ticket carries what settling it needs."""
         raise ValueError(f"{type(self.learner).__name__} has no experts who sleep; got awake={awake!r}")
 
-    def _charged(self, losses: Any, *rest: Any) -> Array:
+    def _charged(self, losses: Any, mask: Any, p: Array) -> Array:
         """The losses of a move drawn among the awake, sleepers charged."""
         raise NotImplementedError
 
-    def _draw_late(self, missing: int) -> None:
-        """Other moves are open: the scale may move with the round, and with it the distribution in place."""
-        self._largest_delay = max(self._largest_delay, missing)
-        if self._program.b != 0.0:
-            self._keep(-1)
-
-    def observe(self, move: Move, loss: Any) -> None:
-        """Settle a move with the losses of all experts."""
-        _, settle, state, pointer, _, open_ = self._hot
-        try:
-            number = move[1]
-            ticket = open_[number]
-            if ticket[0] is not move:
-                self._ticket(move)
-        except (KeyError, TypeError, IndexError):
-            ticket = self._ticket(move)
-        if len(ticket) > 1:
-            loss = self._charged(loss, *ticket[1:])
-        elif not (type(loss) is _Array and loss.dtype is _FLOAT and loss.shape == self._shape and loss.flags.carray):
-            loss = self._vector(loss)
-        if len(open_) == 1 and not self._kept:
-            bad = settle(state, pointer, loss, _IN_PLACE, True)
-        else:
-            bad = self._observe_late(number, loss)
-        if bad != -1:
-            raise self._bad_row(loss, bad)
-        del open_[number]
-        self._first_current = self._round + 1
-
-    def _observe_late(self, number: int, row: Array) -> int:
-        """As the prompt step, with the ticket's own distribution; the others' are kept first."""
-        low, high = self.learner.loss_range
-        good = (row >= low) & (row <= high)
-        if not good.all():
-            return int(np.argmin(good))
-        self._keep(number)
-        return int(self._hot[1](self._state, self._pointer, row, self._kept.pop(number, _IN_PLACE), True))
-
-    def _keep(self, number: int) -> None:
-        """Copy the distribution in place for the open moves drawn from it, except `number`."""
-        others = [k for k in range(self._first_current, self._round + 1) if k != number and k in self._open]
-        if others:
-            p = self._state[HEADER + self._n : HEADER + 2 * self._n] / self._state[TOTAL]
-            self._kept.update(dict.fromkeys(others, p))
-        self._first_current = self._round + 1
-
-    def forget(self, move: Move) -> None:
-        super().forget(move)
-        self._kept.pop(move[1], None)
+    def _observe_slowly(self, move: Move, loss: Any) -> None:
+        """What the engine does not take as it is: refused in words, or made plain and settled."""
+        number = self._ticket(move)
+        row = self._vector(loss) if self._is_plain(number) else self._charged(loss, *self._kept(number))
+        bad = self._settle_row(number, row)
+        if bad >= 0:
+            raise self._bad_row(row, bad)
 
     def _vector(self, losses: Any) -> Array:
         array = refusals.losses(losses)
-        if array.shape != self._shape:
+        if array.shape != (self._n,):
             raise ValueError(f"losses must be {self._n} numbers, one for each expert; got shape {array.shape}")
         return np.ascontiguousarray(array)
 
-    def _bad_row(self, row: Array, bad: int) -> Exception:
-        if bad < 0:
-            return self._failed()
+    def _bad_row(self, row: Array, bad: int) -> ValueError:
         low, high = self.learner.loss_range
         value = float(row[bad])
         return ValueError(f"losses must be finite and in [{low:g}, {high:g}]; got {value!r} at index {bad}")
@@ -136,59 +64,21 @@ class ExpertsPlayer(Player):
         except ValueError as reason:
             return None, f"a move was open while another was drawn: {reason}"
 
-    def _content(self) -> dict[str, Any]:
-        kept = [[number, saving.to_hex(p)] for number, p in self._kept.items()]
-        return {**super()._content(), "first_current": self._first_current, "kept": kept}
-
-    def _resume(self, content: dict[str, Any]) -> None:
-        super()._resume(content)
-        self._first_current = int(content["first_current"])
-        self._kept = {int(number): saving.from_hex(p) for number, p in content["kept"]}
-
 
 class BanditPlayer(Player):
     """Plays `Bandit`: a move is one arm, a loss is the number that it cost."""
 
-    __slots__ = ("_hot",)
+    act = _engine.Player._act_arm
+    observe = _engine.Player._observe_arm
 
-    def _bind(self) -> None:
-        steps = self._steps
-        self._hot = (
-            steps.bandit_act, steps.bandit_observe, self._state, self._pointer, self._numbers, self._open,
-        )  # fmt: skip
-
-    def act(self, awake: Any = None) -> Move:
-        """Draw an arm; with `awake`, a mask of booleans, one of those awake."""
-        if awake is not None:
-            return self._act_awake(awake)
-        draw, _, state, pointer, numbers, open_ = self._hot
-        if open_:
-            self._largest_delay = max(self._largest_delay, len(open_))
-        action = draw(state, pointer, True)
-        if action < 0:
-            raise self._failed()
-        self._round = number = self._round + 1
-        move = _new(Move, (self.id, number, action, numbers[PROBABILITY]))
-        open_[number] = (move, numbers[WEIGHT])
-        return move
-
-    def observe(self, move: Move, loss: Any) -> None:
-        """Settle a move with the loss of its arm."""
-        _, settle, state, pointer, _, open_ = self._hot
-        try:
-            ticket = open_[move[1]]
-            if ticket[0] is not move:
-                self._ticket(move)
-        except (KeyError, TypeError, IndexError):
-            ticket = self._ticket(move)
-        if type(loss) is not float:
-            loss = self._scalar(loss)
-        if len(ticket) != 2:
-            return self._settle_awake(ticket, loss)
-        status = settle(state, pointer, move[2], move[3], ticket[1], loss, True)
-        if status != 0:
-            raise self._bad_loss(loss) if status == 1 else self._failed()
-        del open_[move[1]]
+    def _observe_slowly(self, move: Move, loss: Any) -> None:
+        """What the engine does not take as it is: refused in words, or made plain and settled."""
+        number = self._ticket(move)
+        x = self._scalar(loss)
+        if not self._is_plain(number):
+            self._settle_among(number, *self._kept(number), x)
+        else:
+            self._settle_arm(number, x)
 
     def _late(self) -> str:
         return f"{super()._late()}; delayed_ftrl({self._n}) has one"
@@ -200,60 +90,34 @@ class BanditPlayer(Player):
             f"instead; got awake={awake!r} for {self.learner!r}"
         )
 
-    def _settle_awake(self, ticket: tuple[Any, ...], loss: float) -> None:
-        """Settle a move that was drawn among the awake."""
-        raise NotImplementedError
-
 
 class ExpertBanditPlayer(Player):
     """Plays `ExpertBandit`: a move is one action, drawn on advice; a loss is the number that it cost."""
 
-    __slots__ = ("_act", "_actions", "_observe")
-
-    def _bind(self) -> None:
-        self._actions = int(self._program.actions)
-        self._act: Callable[..., int] = self._steps.expert_bandit_act
-        self._observe: Callable[..., int] = self._steps.expert_bandit_observe
+    observe = _engine.Player._observe_on_advice
 
     def act(self, advice: Any, awake: Any = None) -> Move:
         """Draw an action. `advice`: an action for each expert, or a distribution (experts, actions)."""
         if awake is not None:
             raise ValueError(f"{self.learner!r} has no experts who sleep: no proof covers it; got awake={awake!r}")
-        rows, mixed = self._advice(advice)
-        open_ = self._open
-        if open_:
-            self._largest_delay = max(self._largest_delay, len(open_))
-        action = self._act(self._state, self._pointer, rows, mixed, True)
-        if action < 0:
-            raise self._failed()
-        self._round = number = self._round + 1
-        numbers = self._numbers
-        move = _new(Move, (self.id, number, action, numbers[PROBABILITY]))
-        open_[number] = (move, numbers[WEIGHT], rows)
+        move: Move = self._act_on_advice(self._advice(advice))
         return move
 
-    def observe(self, move: Move, loss: Any) -> None:
-        """Settle a move with the loss of its action, on the advice that it was drawn with."""
-        _, weight, rows = self._ticket(move)
-        if type(loss) is not float:
-            loss = self._scalar(loss)
-        mixed = rows.dtype.kind == "f"
-        status = self._observe(self._state, self._pointer, rows, mixed, move[2], move[3], weight, loss, True)
-        if status != 0:
-            raise self._bad_loss(loss) if status == 1 else self._failed()
-        del self._open[move[1]]
+    def _observe_slowly(self, move: Move, loss: Any) -> None:
+        """What the engine does not take as it is: refused in words, or made plain and settled."""
+        self._settle_on_advice(self._ticket(move), self._scalar(loss))
 
-    def _advice(self, advice: Any) -> tuple[Any, bool]:
-        """A clean copy, flat, and whether it is made of distributions."""
+    def _advice(self, advice: Any) -> Any:
+        """A clean copy, flat: whole numbers, or distributions."""
         rows = np.array(refusals.unmasked(advice, "advice"))
-        n, actions = self._n, self._actions
+        n, actions = self._n, int(self._program.actions)
         if rows.shape == (n,) and rows.dtype.kind in "iu":
             if rows.min() < 0 or rows.max() >= actions:
                 bad = int(np.argmax((rows < 0) | (rows >= actions)))
                 raise ValueError(f"advice must be actions of 0..{actions - 1}; got {rows[bad]} at index {bad}")
-            return rows.astype(np.int64), False
+            return rows.astype(np.int64)
         if rows.shape == (n, actions):
-            return refusals.distribution(rows, "advice").ravel(), True
+            return np.ascontiguousarray(refusals.distribution(rows, "advice").ravel())
         raise ValueError(
             f"advice must be {n} integers, or {n} distributions over {actions} actions; "
             f"got {rows.dtype.name} values of shape {rows.shape}"

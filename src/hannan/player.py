@@ -8,74 +8,45 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hannan import incarnations, refusals, saving, seeds
+from hannan import _engine, incarnations, refusals, saving, seeds
 from hannan.bounds import Bound
 from hannan.certificate import Certificate
 from hannan.incarnations import Incarnate
-from hannan.kernels.state import CHANGE, DRIFT, FINE, HEADER, LEVEL, MEMORY, OWN, START, STREAM, TOTAL, VALUE
 from hannan.moves import Move
 from hannan.refusals import Array
 from hannan.stability import stability
+from hannan.streams import NO_WORDS, words
 
 if TYPE_CHECKING:
     from hannan.learners.learner import Learner
 
 
-class Player(Incarnate):
+class Player(_engine.Player, Incarnate):
     """A learner at play. Not thread-safe: guard it with a lock of your own.
 
     `act()` draws a move; `observe(move, loss)` settles it, whenever the loss comes and in whatever order;
     `forget(move)` if it never does. A ticket that is not open here is refused, and nothing changes.
     """
 
-    __slots__ = (
-        "_forgotten", "_largest_delay", "_n", "_numbers", "_open", "_pointer", "_program", "_round",
-        "_state", "_steps", "learner",
-    )  # fmt: skip
-
     #: Whether every loss is seen, so that the regret itself is known.
     sees_all = False
 
     def __init__(self, learner: Learner, seed: int | None, name: str | None = None) -> None:
         self.learner = learner
-        entropy = self._christen(seed, name)
         self._program: Any = learner.program()
         self._n = int(self._program.n)
-        self._steps, self._pointer, self._state = _begin(learner, self._program, entropy)
-        self._numbers: Any = memoryview(self._state)  # type: ignore[arg-type]
-        #: round -> (move, and what else settling it needs)
-        self._open: dict[int, tuple[Any, ...]] = {}
-        self._round = self._forgotten = self._largest_delay = 0
-        self._bind()
-
-    def _bind(self) -> None:
-        """Keep the step functions of the setting at hand."""
-        raise NotImplementedError
+        given, entropy = seeds.origin(seed)
+        noise = words(entropy, 0, 2) if self._program.own_noise else NO_WORDS
+        super().__init__(self._program.setup(), words(entropy, 0), noise, "", Move)
+        self.seed = given
+        self._called(incarnations.named(name), "")
 
     def __repr__(self) -> str:
-        return f"<player {self.id} of {self.learner!r}, {self._settled} rounds settled, {len(self._open)} open>"
-
-    @property
-    def open_moves(self) -> tuple[Move, ...]:
-        """The tickets whose loss has not come yet."""
-        return tuple(ticket[0] for ticket in self._open.values())
-
-    @property
-    def round(self) -> int:
-        """How many moves were drawn."""
-        return self._round
-
-    @property
-    def _settled(self) -> int:
-        return self._round - len(self._open) - self._forgotten
+        return f"<player {self.id} of {self.learner!r}, {self._settled} rounds settled, {self._open_count} open>"
 
     def distribution(self) -> Array:
         """p of the next act() (over the experts, for `ExpertBandit`); changes nothing."""
-        state = self._state.copy()
-        # Open moves may have left the weights a scale behind: the next act() brings them up.
-        if self._open and self._steps.make_ready(state, self._pointer, False) != FINE:
-            raise self._failed()
-        p: Array = state[HEADER + self._n : HEADER + 2 * self._n] / state[TOTAL]
+        p: Array = self._distribution(None)
         return p
 
     def observe(self, move: Move, loss: Any) -> None:
@@ -84,24 +55,22 @@ class Player(Incarnate):
 
     def forget(self, move: Move) -> None:
         """Close a move whose loss will never come. The bound is withheld from then on."""
-        self._ticket(move)
-        del self._open[move[1]]
-        self._forgotten += 1
+        self._forget(self._ticket(move))
 
-    def _ticket(self, move: Any) -> tuple[Any, ...]:
-        """The open entry of a move; anything else is refused."""
+    def _ticket(self, move: Any) -> int:
+        """The round of an open move; anything else is refused."""
         try:
             player, number = move[0], move[1]
-            found = self._open.get(number)
+            found = self._open_move(number) if type(number) is int and abs(number) < 1 << 62 else None
         except (TypeError, IndexError, KeyError):
             raise ValueError(f"a move must be a Move that act() returned; got {move!r}") from None
-        if found is not None and found[0] == move:
-            return found
+        if found is not None and found == move:
+            return int(found[1])
         if player != self.id:
             raise ValueError(f"a move must be of this player, {self.id!r}; got one of {player!r}")
         if found is not None:
-            raise ValueError(f"a move must be as act() returned it, {found[0]}; got {move}")
-        if isinstance(number, int) and 1 <= number <= self._round:
+            raise ValueError(f"a move must be as act() returned it, {found}; got {move}")
+        if isinstance(number, int) and 1 <= number <= self.round:
             raise ValueError(f"a move must be open; that of round {number} is settled or forgotten already")
         raise ValueError(f"a move must be of a round that was played; got round {number!r}")
 
@@ -123,8 +92,7 @@ class Player(Incarnate):
 
     def certificate(self) -> Certificate:
         """What the player may say of itself now."""
-        numbers, learner = self._numbers, self.learner
-        own, least = numbers[OWN], float(self._state[HEADER : HEADER + self._n].min())
+        learner, own, least = self.learner, self._own, float(self._losses.min())
         regret = (own - least) * learner.width
         best = learner.in_units(least, self._settled) if self.sees_all else None
         bound, withheld = self._bound(best)
@@ -132,7 +100,7 @@ class Player(Incarnate):
         return Certificate(
             learner=repr(learner),
             rounds=self._settled,
-            open_moves=len(self._open),
+            open_moves=self._open_count,
             forgotten=self._forgotten,
             largest_delay=self._largest_delay,
             bound=bound,
@@ -143,7 +111,7 @@ class Player(Incarnate):
             identity=self._identity(least) if self.sees_all else {},
             estimated_regret=None if self.sees_all else regret,
             gamma=gamma,
-            realised_level=numbers[LEVEL],
+            realised_level=self._level,
             claimed_rate=self._claim(gamma),
             seeded=self.seed is not None,
         )
@@ -163,12 +131,11 @@ class Player(Incarnate):
 
     def _identity(self, least: float) -> dict[str, float]:
         """The terms of the master identity; none where a potential is infinite (a law without a mean)."""
-        numbers = self._numbers
         terms = {
-            "start": -numbers[START],
-            "end": numbers[VALUE] - least,
-            "drift": numbers[DRIFT],
-            "scale changes": numbers[CHANGE],
+            "start": -self._start,
+            "end": self._value - least,
+            "drift": self._drift,
+            "scale changes": self._change,
         }
         if not all(map(math.isfinite, terms.values())):
             return {}
@@ -199,30 +166,18 @@ class Player(Incarnate):
             "kind": "player",
             "learner": saving.describe(self.learner),
             **self._who(),
-            "counts": [self._round, self._forgotten, self._largest_delay],
-            "state": saving.to_hex(self._state),
-            "open": [[list(move), *map(_pack, rest)] for move, *rest in self._open.values()],
+            "state": packed(self._saved()),
         }
 
-    def _streams(self) -> tuple[int, ...]:
-        """Where in the state its random streams are, four words each."""
-        own_noise = getattr(self.learner, "own_noise", False)
-        return (STREAM, int(self._state[MEMORY]) + 1) if own_noise else (STREAM,)
-
     def _renew(self) -> None:
-        words = self._state.view(np.uint64)
-        for first in self._streams():
-            words[first : first + 4] = seeds.renewed(words[first : first + 4])
+        stream, noise = self._words
+        self._set_words(seeds.renewed(stream), seeds.renewed(noise) if self._program.own_noise else noise)
 
     def _resume(self, content: dict[str, Any]) -> None:
-        state = saving.from_hex(content["state"])
-        if state.shape != self._state.shape:
-            raise ValueError(f"its state must have {self._state.size} numbers; got {state.size}")
-        self._state.view(np.uint64)[:] = state.view(np.uint64)
-        self._round, self._forgotten, self._largest_delay = map(int, content["counts"])
-        for fields, *rest in content["open"]:
-            move = Move(*fields)
-            self._open[move.round] = (move, *map(_unpack, rest))
+        state = unpacked(content["state"])
+        for ticket in state["open"]:
+            ticket["move"] = Move(*ticket["move"])
+        self._restore(state)
 
 
 def load(path: str | os.PathLike[str], resume: str | None = None) -> Player:
@@ -253,21 +208,33 @@ def load(path: str | os.PathLike[str], resume: str | None = None) -> Player:
     return player
 
 
-def _begin(learner: Learner, program: Any, seed: int) -> tuple[Any, Any, Array]:
-    """(step functions, smoothing, state): compiled, or by the gradient for a smoothing without a kernel."""
-    if program.code < 0:
-        from hannan.stepping import GradientSteps
+def packed(item: Any) -> Any:
+    """As JSON takes it: arrays and numbers to the last bit, by name."""
+    if isinstance(item, np.ndarray):
+        if item.dtype == bool:
+            return {"mask": "".join("1" if x else "0" for x in item)}
+        return {"hex": saving.to_hex(item), "kind": item.dtype.kind}
+    if isinstance(item, dict):
+        return {key: packed(value) for key, value in item.items()}
+    if isinstance(item, float) and not isinstance(item, bool):
+        return {"number": item.hex()}
+    if isinstance(item, (tuple, list)):
+        return [packed(value) for value in item]
+    return item
 
-        by_gradient = GradientSteps(learner)
-        return by_gradient, None, by_gradient.new_state(seed)
-    from hannan.kernels import steps
 
-    return steps, steps.pointer(program), steps.new_state(program, seed)
-
-
-def _pack(item: Any) -> Any:
-    return {"hex": saving.to_hex(item), "kind": item.dtype.kind} if isinstance(item, np.ndarray) else item
-
-
-def _unpack(item: Any) -> Any:
-    return saving.from_hex(item["hex"], item["kind"]) if isinstance(item, dict) else item
+def unpacked(item: Any) -> Any:
+    """What `packed` packed."""
+    if isinstance(item, dict):
+        if item.keys() == {"mask"}:
+            return np.array([letter == "1" for letter in item["mask"]], dtype=bool)
+        if item.keys() == {"hex", "kind"}:
+            if item["kind"] not in ("f", "i"):
+                raise ValueError(f"an array must be of kind f or i; got {item['kind']!r}")
+            return saving.from_hex(item["hex"], item["kind"])
+        if item.keys() == {"number"}:
+            return float.fromhex(item["number"])
+        return {key: unpacked(value) for key, value in item.items()}
+    if isinstance(item, list):
+        return [unpacked(value) for value in item]
+    return item

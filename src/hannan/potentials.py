@@ -139,7 +139,7 @@ class FTPL(Potential):
 
     @property
     def accuracy(self) -> tuple[float, float]:
-        return super().accuracy if self.law.kernel_code >= 0 else (0.0, 1e-8)
+        return super().accuracy if self.law.kernel else (0.0, 1e-8)
 
     def sample(self, L: Any, rng: np.random.Generator, size: Any = None) -> Any:
         """Draws of argmin_i L_i - scale Z_i, by perturbing."""
@@ -155,40 +155,36 @@ class FTPL(Potential):
 
     def _value(self, L: Array) -> float:
         least, n = float(L.min()), L.size
-        if self.law.kernel_code < 0:
+        if not self.law.kernel:
             return least - self.scale * self._general(L).mean_of_leader()
         if n == 1 or math.isinf(self.law.mean):
             return least - self.scale * self.law.mean
         if isinstance(self.law, Gumbel):
             return _soft_minimum(L, self.scale) - self.scale * self.law.mean
-        from hannan.kernels.perturbed import mean_of_leader
-
-        code, a, _ = self._kernel()
-        mean = mean_of_leader(code, a, L, self.scale, self._leaders(L)[1])
-        return least - self.scale * _sound(mean, self)
+        return least - self.scale * _sound(self._leaders(L)[1], self)
 
     def _gradient(self, L: Array) -> Array:
         if isinstance(self.law, Gumbel):
             return _softmax(L, self.scale)
         if L.size == 1:
             return np.ones(1)
-        if self.law.kernel_code < 0:
+        if not self.law.kernel:
             return self._general(L).play()
         return self._leaders(L)[0]
 
     def _general(self, L: Array) -> GeneralRule:
         return GeneralRule(self.law, (L - L.min()) / self.scale)
 
-    def _kernel(self) -> tuple[int, float, float]:
-        a, b, *_ = (*self.law.kernel_parameters, 0.0, 0.0)
-        return self.law.kernel_code, a, b
+    def _kernel(self) -> tuple[Any, list[float]]:
+        from hannan import _engine
+
+        return getattr(_engine.Smoothing, self.law.kernel), [float(x) for x in self.law.kernel_parameters]
 
     def _leaders(self, L: Array) -> tuple[Array, float]:
-        from hannan.kernels.perturbed import leaders
+        from hannan._engine import perturbed_leaders
 
-        p, empty = np.empty(L.size), np.empty(0)
-        _, mean, status = leaders(*self._kernel(), L, self.scale, False, p, empty, empty)
-        _sound(status, self)
+        p, mean, converged = perturbed_leaders(*self._kernel(), L, self.scale)
+        _sound(0.0 if converged else math.nan, self)
         return p, mean
 
     def _off_diagonal(self, L: Array) -> Array:
@@ -198,19 +194,16 @@ class FTPL(Potential):
         if isinstance(self.law, Gumbel):
             p = _softmax(L, self.scale)
             return np.outer(p, p) / self.scale
-        if self.law.kernel_code < 0:
+        if not self.law.kernel:
             return self._general(L).off_diagonal() / self.scale
-        from hannan.kernels.perturbed import leaders, ratio_matrix
+        from hannan._engine import perturbed_nodes, perturbed_ratios
 
-        code, a, b = self._kernel()
         tied = gaps == 0.0
         # Tied arms whose densities are both infinite at 0: the integral diverges among them, and only there.
         diverges = tied.sum() > 1 and self._origin_power() * tied.sum() <= 1.0
-        p, nodes, weights = np.empty(n), np.empty(1 << 14), np.empty(1 << 14)
-        used, _, status = leaders(code, a, b, L, self.scale, True, p, nodes, weights)
-        _sound(status if used <= nodes.size else math.nan, self)
-        ratios = np.empty((used, n))
-        ratio_matrix(code, a, b, gaps, nodes[:used], ratios)
+        used, nodes, weights = perturbed_nodes(*self._kernel(), L, self.scale, 1 << 14)
+        _sound(0.0 if 0 <= used <= nodes.size else math.nan, self)
+        ratios = perturbed_ratios(*self._kernel(), gaps, nodes[:used])
         np.nan_to_num(ratios, copy=False, posinf=0.0)
         weighted: Array = (ratios * weights[:used, None]).T @ ratios / self.scale
         if diverges:
@@ -241,7 +234,7 @@ class FTRL(Potential):
     def __init__(self, regularizer: Regularizer, scale: float) -> None:
         if not isinstance(regularizer, Regularizer):
             raise ValueError(f"regularizer must be a hannan Regularizer such as Entropy(); got {regularizer!r}")
-        if regularizer.kernel_code < 0:
+        if not regularizer.kernel:
             raise ValueError(f"regularizer must have a solver: Entropy, Tsallis or LogBarrier; got {regularizer!r}")
         object.__setattr__(self, "regularizer", regularizer)
         object.__setattr__(self, "scale", refusals.positive(scale, "scale"))
@@ -253,19 +246,17 @@ class FTRL(Potential):
     def _value(self, L: Array) -> float:
         if isinstance(self.regularizer, Entropy):
             return _soft_minimum(L, self.scale)
-        from hannan.kernels.regularized import regularizer_value
+        from hannan._engine import regularized_value
 
-        p = self._gradient(L)
-        return float(regularizer_value(L, p, 1.0, self.scale, self._alpha()))
+        return float(regularized_value(L, self._gradient(L), self.scale, self._alpha()))
 
     def _gradient(self, L: Array) -> Array:
         if isinstance(self.regularizer, Entropy):
             return _softmax(L, self.scale)
-        from hannan.kernels.regularized import power_leaders
+        from hannan._engine import regularized_leaders
 
-        w = np.empty(L.size)
-        total, _, status = power_leaders(L, self.scale, self._alpha(), 0.0, w)
-        _sound(status, self)
+        w, total, converged = regularized_leaders(L, self.scale, self._alpha())
+        _sound(0.0 if converged else math.nan, self)
         return np.asarray(w / total)
 
     def _alpha(self) -> float:

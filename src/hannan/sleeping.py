@@ -7,17 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan import refusals
-from hannan.kernels.state import FINE, PROBABILITY
+from hannan import _engine, refusals
 from hannan.live import ExpertsPlayer
 from hannan.moves import Move
 from hannan.refusals import Array
 
-Mask = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 
 def mask_of(awake: Any, n: int, who: str) -> Mask | None:
-    """1 for the awake; None when nobody sleeps."""
+    """True for the awake; None when nobody sleeps."""
     mask = np.asarray(refusals.unmasked(awake, "awake"))
     if mask.shape != (n,) or mask.dtype.kind != "b":
         raise ValueError(
@@ -25,7 +24,7 @@ def mask_of(awake: Any, n: int, who: str) -> Mask | None:
         )
     if not mask.any():
         raise ValueError(f"at least one {who} must be awake; got none")
-    return None if mask.all() else mask.astype(np.int64)
+    return None if mask.all() else np.array(mask)
 
 
 class SleepingPlayer(ExpertsPlayer):
@@ -36,57 +35,32 @@ class SleepingPlayer(ExpertsPlayer):
     what is proved for a fixed expert is proved for its waking rounds.
     """
 
-    __slots__ = ()
-
     def _act_awake(self, awake: Any) -> Move:
         mask = self._mask(awake)
-        if mask is None:
-            return self.act()
-        from hannan.kernels.sleeping import act_awake
-
-        if self._open:
-            self._draw_late(len(self._open))
-        if self._steps.make_ready(self._state, self._pointer, True) != FINE:
-            raise self._failed()
-        p: Array = np.empty(self._n)
-        action = int(act_awake(self._state, mask, p))
-        self._round = number = self._round + 1
-        move = Move(self.id, number, action, self._numbers[PROBABILITY])
-        self._open[number] = (move, mask, p)
+        move: Move = self.act() if mask is None else self._act_among(mask, mask)
         return move
 
     def distribution(self, awake: Any = None) -> Array:
         """p of the next act(awake); changes nothing."""
-        mask = None if awake is None else self._mask(awake)
-        if mask is None:
-            return super().distribution()
-        from hannan.kernels.sleeping import share_awake
-
-        state, p = self._state.copy(), np.empty(self._n)
-        if self._open and self._steps.make_ready(state, self._pointer, False) != FINE:
-            raise self._failed()
-        share_awake(state, mask, p)
+        p: Array = self._distribution(None if awake is None else self._mask(awake))
         return p
 
     def _mask(self, awake: Any) -> Mask | None:
-        """1 for the awake; None when nobody sleeps."""
+        """True for the awake; None when nobody sleeps."""
         return mask_of(awake, self._n, "expert")
 
-    def _charged(self, losses: Any, *rest: Any) -> Array:
+    def _charged(self, losses: Any, mask: Mask, p: Array) -> Array:
         """The losses of the awake, and the learner's own for those who slept; sleepers' entries are not read."""
-        mask, p = rest
-        from hannan.kernels.sleeping import charge
-
         low, high = self.learner.loss_range
         if isinstance(losses, np.ma.MaskedArray) and losses.shape == (self._n,):
-            hidden = np.ma.getmaskarray(losses) & (mask == 1)
+            hidden = np.ma.getmaskarray(losses) & mask
             refusals.unmasked(np.ma.MaskedArray(np.asarray(losses), mask=hidden), "losses")
         row = np.array(losses, dtype=object if isinstance(losses, (list, tuple)) else None)
         if row.shape == (self._n,):
-            row[mask == 0] = 0
+            row[~mask] = 0
         clean = self._vector(row)
-        bad = (mask == 1) & ~((clean >= low) & (clean <= high))
+        bad = mask & ~((clean >= low) & (clean <= high))
         if bad.any():
             raise self._bad_row(clean, int(np.argmax(bad)))
-        charge(p, mask, clean)
+        _engine.charge_sleepers(p, mask, clean)
         return clean

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from hannan import bounds, refusals
 from hannan import printed as paper
 from hannan.against import Sense
-from hannan.baselines import BaselinePlayer
 from hannan.bounds import Bound, Terms, Withheld
 from hannan.estimators import (
     ConditionalResampling,
@@ -27,7 +26,7 @@ from hannan.stability import natural_gamma
 from hannan.tuning import Anytime, BestLoss, Fixed, Horizon, Schedule, SelfConfident, Tuning
 
 if TYPE_CHECKING:
-    from hannan.kernels.steps import Program
+    from hannan.program import Program
 
 _THEOREM = "thm:gbpa_bandits, corrected form"
 #: What `__post_init__` puts a value in the place of: no field of a built learner is None.
@@ -189,23 +188,21 @@ class Bandit(Learner):
         return paper.bandit(self.smoothing, self.n, rounds, best)
 
     def program(self) -> Program:
-        from hannan.kernels import steps
+        from hannan.program import Program
 
-        return steps.program(
+        return Program(
             "bandit",
             self.n,
             self.smoothing,
             self.schedule(),
             self.loss_range,
             self.gains,
-            estimator=self.estimator.code,
+            estimator=self.estimator.kernel,
             estimator_parameter=self.estimator.parameter,
             gamma=natural_gamma(self.smoothing),
         )
 
     def start(self, seed: int | None = None, name: str | None = None) -> BanditPlayer:
-        if isinstance(self.estimator, ReducedVariance):
-            return BaselinePlayer(self, seed, name)
         if isinstance(self.estimator, ImportanceWeighted) and not isinstance(self.smoothing, LogBarrier):
             return SleepingArmsPlayer(self, seed, name)
         return BanditPlayer(self, seed, name)

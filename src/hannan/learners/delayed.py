@@ -9,7 +9,6 @@ from typing import ClassVar
 from hannan import refusals
 from hannan.against import Sense
 from hannan.bounds import Bound, Terms
-from hannan.kernels.state import MEMORY, ROUND
 from hannan.learners.remembered import Remembered, RememberedBanditPlayer, Weigher
 from hannan.tuning import Schedule
 
@@ -46,7 +45,7 @@ class TsallisShannon(Remembered):
         return Schedule(1.0, b=1.0)
 
     def _weigher(self) -> Weigher:
-        return Weigher(25)
+        return Weigher("tsallis_shannon")
 
     def start(self, seed: int | None = None, name: str | None = None) -> DelayedPlayer:
         return DelayedPlayer(self, seed, name)
@@ -78,21 +77,18 @@ class TsallisShannon(Remembered):
 class DelayedPlayer(RememberedBanditPlayer):
     """Plays `TsallisShannon`; its certificate counts what was late."""
 
-    __slots__ = ()
-
     learner: TsallisShannon
 
     @property
     def missing(self) -> int:
         """D so far: the losses missing at each move, summed over the moves drawn."""
-        first = int(self._state[MEMORY])
+        moves, before, foreseen = self._memory
         # The memory is a call behind where moves were drawn since.
-        drawn_since = self._state[ROUND] != self._state[first + 1]
-        return int(self._state[first + 3] if drawn_since else self._state[first + 2])
+        return int(foreseen if self.round != moves else before)
 
     def _bound(self, best: float | None) -> tuple[Bound | None, str]:
         if self._forgotten:
             return None, f"{self._forgotten} moves were forgotten, perhaps for what they were"
-        if self._open:
-            return None, f"{len(self._open)} moves are open: the bound is for rounds whose losses have all come"
+        if self._open_count:
+            return None, f"{self._open_count} moves are open: the bound is for rounds whose losses have all come"
         return self.learner.bound(self._settled, missing=self.missing), ""

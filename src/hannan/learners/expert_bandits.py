@@ -17,7 +17,7 @@ from hannan.regularizers import LogBarrier
 from hannan.tuning import Anytime, BestLoss, ClippedSchedule, Fixed, Horizon, Schedule, SelfConfident, Tuning
 
 if TYPE_CHECKING:
-    from hannan.kernels.steps import Program
+    from hannan.program import Program
 
 _THEOREM = "thm:gbpa_bwe, corrected form"
 _EXPONENTIAL = Exponential()
@@ -132,14 +132,14 @@ class ExpertBandit(Learner):
         return paper.expert_bandit(self.smoothing, self.actions, self.experts, clipped, rounds, best)
 
     def program(self) -> Program:
-        from hannan.kernels import steps
+        from hannan.program import Program
 
         schedule = self.schedule()
         kappa, rate, clip = 0.0, 1.0, self.rho
         if isinstance(schedule, ClippedSchedule):
             kappa, rate, clip = schedule.kappa, schedule.rate, 0.0
             schedule = Schedule.constant(schedule.scale(1, 0.0))
-        return steps.program(
+        return Program(
             "expert_bandit",
             self.experts,
             self.smoothing,

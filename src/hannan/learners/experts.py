@@ -19,7 +19,7 @@ from hannan.sleeping import SleepingPlayer
 from hannan.tuning import Anytime, BestLoss, Fixed, Horizon, Schedule, SelfConfident, Tuning
 
 if TYPE_CHECKING:
-    from hannan.kernels.steps import Program
+    from hannan.program import Program
 
 _THEOREM = "thm:analysis_experts, corrected form"
 _EXPONENTIAL, _SELF_CONFIDENT = Exponential(), SelfConfident()
@@ -174,11 +174,11 @@ class Experts(Learner):
         return paper.experts(self.smoothing, self.n, best)
 
     def program(self) -> Program:
-        from hannan.kernels import steps
+        from hannan.program import Program
 
         prior = None if self.prior is None else np.log(np.array(self.prior))
         schedule = self.schedule()
-        return steps.program("experts", self.n, self.smoothing, schedule, self.loss_range, self.gains, log_prior=prior)
+        return Program("experts", self.n, self.smoothing, schedule, self.loss_range, self.gains, log_prior=prior)
 
     def start(self, seed: int | None = None, name: str | None = None) -> SleepingPlayer:
         return SleepingPlayer(self, seed, name)

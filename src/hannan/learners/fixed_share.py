@@ -61,7 +61,7 @@ class FixedShare(Remembered):
         return Schedule.constant(self.scale)
 
     def _weigher(self) -> Weigher:
-        return Weigher(23, (self.share,))
+        return Weigher("fixed_share", (self.share,))
 
     def _v(self) -> float:
         """E D_t <= v/(2 scale): Hoeffding."""

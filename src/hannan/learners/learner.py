@@ -15,7 +15,7 @@ from hannan.regularizers import Entropy, LogBarrier, Regularizer
 from hannan.tuning import BestLoss, ClippedSchedule, Horizon, Schedule, SelfConfident, Tuning
 
 if TYPE_CHECKING:
-    from hannan.kernels.steps import Program
+    from hannan.program import Program
     from hannan.player import Player
 
 Smoothing = Law | Regularizer

@@ -36,7 +36,7 @@ class Dropout(Remembered):
         object.__setattr__(self, "drop", refusals.between(self.drop, 0.0, 1.0, "drop", "()"))
 
     def _weigher(self) -> Weigher:
-        return Weigher(26, (self.drop,))
+        return Weigher("dropout", (self.drop,))
 
     def _published(self, rounds: int, best: float) -> tuple[Terms, str]:
         a, many = self.drop, math.log(3.0 * self.n)
@@ -67,7 +67,7 @@ class RandomWalk(Remembered):
     _sense: ClassVar[Sense | None] = "kept"  # the noise of before shows in past moves
 
     def _weigher(self) -> Weigher:
-        return Weigher(27)
+        return Weigher("random_walk")
 
     def _published(self, rounds: int, best: float) -> tuple[Terms, str]:
         if rounds < 2:

@@ -15,13 +15,13 @@ from hannan.sleeping import SleepingPlayer
 from hannan.tuning import Schedule
 
 if TYPE_CHECKING:
-    from hannan.kernels.steps import Program
+    from hannan.program import Program
 
 
 class Weigher(NamedTuple):
-    """What stands in the place of a smoothing: the code of a compiled function, and its parameters."""
+    """What stands in the place of a smoothing: its name in the engine, and its parameters."""
 
-    kernel_code: int
+    kernel: str
     kernel_parameters: tuple[float, ...] = ()
 
 
@@ -48,9 +48,17 @@ class Remembered(Learner):
         return Schedule.constant(1.0)
 
     def program(self) -> Program:
-        from hannan.kernels import steps
+        from hannan.program import Program
 
-        return steps.program(self.setting, self.n, self._weigher(), self.schedule(), self.loss_range, self.gains)
+        return Program(
+            self.setting,
+            self.n,
+            self._weigher(),
+            self.schedule(),
+            self.loss_range,
+            self.gains,
+            own_noise=self.own_noise,
+        )
 
     def start(self, seed: int | None = None, name: str | None = None) -> RememberedPlayer | RememberedBanditPlayer:
         if self.setting == "experts":
@@ -111,8 +119,6 @@ TRIVIAL = "no regret exceeds the rounds times the loss range"
 class RememberedPlayer(SleepingPlayer):
     """Plays experts with a memory; claims no stability."""
 
-    __slots__ = ()
-
     learner: Remembered
 
     def _claim(self, gamma: float) -> float | None:
@@ -137,8 +143,6 @@ class RememberedPlayer(SleepingPlayer):
 class NoisyPlayer(RememberedPlayer):
     """Plays a leader of noisy sums, who cannot be restricted to the awake: the leader may be asleep."""
 
-    __slots__ = ()
-
     def _bound(self, best: float | None) -> tuple[Bound | None, str]:
         """Whoever sets the losses of a live player may have seen its moves, and in them the noise that it keeps."""
         bound, withheld = super()._bound(best)
@@ -153,8 +157,6 @@ class NoisyPlayer(RememberedPlayer):
 
 class RememberedBanditPlayer(BanditPlayer):
     """Plays a bandit with a memory; claims no stability."""
-
-    __slots__ = ()
 
     learner: Remembered
 

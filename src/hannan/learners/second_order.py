@@ -17,7 +17,6 @@ import numpy as np
 from hannan import bounds
 from hannan.against import Against, Proved, Sense
 from hannan.bounds import Bound, Terms
-from hannan.kernels.state import HEADER, MEMORY
 from hannan.learners.remembered import Remembered, RememberedPlayer, Weigher
 
 
@@ -32,11 +31,11 @@ class SecondOrder(Remembered):
     _against: ClassVar[Against] = "any"
     _sense: ClassVar[Sense | None] = "mean"
 
-    code: ClassVar[int]
+    kernel: ClassVar[str]
     source: ClassVar[str]
 
     def _weigher(self) -> Weigher:
-        return Weigher(self.code)
+        return Weigher(self.kernel)
 
     def start(self, seed: int | None = None, name: str | None = None) -> SecondOrderPlayer:
         return SecondOrderPlayer(self, seed, name)
@@ -67,14 +66,11 @@ class SecondOrder(Remembered):
 class SecondOrderPlayer(RememberedPlayer):
     """Plays them; its certificate has the bound in the V that was seen."""
 
-    __slots__ = ()
-
     learner: SecondOrder
 
     def _observed(self, best: float | None) -> Bound:
-        n, first = self._n, int(self._state[MEMORY])
-        leader = int(np.argmin(self._state[HEADER : HEADER + n]))
-        return self.learner.observed(self._settled, float(self._state[first + 1 + n + leader]))
+        leader = int(np.argmin(self._losses))
+        return self.learner.observed(self._settled, float(self._memory[self._n + leader]))
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,7 +89,7 @@ class Squint(SecondOrder):
     """
 
     _proved: ClassVar[Proved] = "numerical"  # its last step
-    code: ClassVar[int] = 20
+    kernel: ClassVar[str] = "squint"
     source: ClassVar[str] = "Squint, Koolen and van Erven 2015, Theorem 4"
 
     def terms(self, rounds: int, seen: float) -> Terms:
@@ -120,7 +116,7 @@ class AdaNormalHedge(SecondOrder):
     """
 
     _proved: ClassVar[Proved] = "numerical"  # its lemma of one step
-    code: ClassVar[int] = 21
+    kernel: ClassVar[str] = "ada_normal_hedge"
     source: ClassVar[str] = "AdaNormalHedge, Luo and Schapire 2015, Theorem 1"
 
     def terms(self, rounds: int, seen: float) -> Terms:
@@ -140,7 +136,7 @@ class MLPoly(SecondOrder):
     """
 
     _proved: ClassVar[Proved] = "whole"
-    code: ClassVar[int] = 22
+    kernel: ClassVar[str] = "ml_poly"
     source: ClassVar[str] = "ML-Poly, Gaillard, Stoltz and van Erven 2014"
 
     def terms(self, rounds: int, seen: float) -> Terms:

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hannan import streams
 from hannan.refusals import Array
 from hannan.running.checkpoints import Checkpoints, Positions
 from hannan.running.feeds import Block
-from hannan.running.runners import Job, Runner
+from hannan.running.runners import _NO_STREAMS, Job, Runner
 
 
 class ExpertsRunner(Runner):
@@ -22,17 +23,20 @@ class ExpertsRunner(Runner):
         super().__init__(*given)
         marks: Checkpoints = given[5]
         self.fictitious = fictitious
-        if self.kinds > 1:
-            self.blocks = [(r, r + 1) for r in range(self.runs)]
-        self.states = [self.first_state.copy() for _ in self.blocks]
         self.totals_of = [np.zeros(last - first + 1) for first, last in self.blocks]
         for name in ("mean", "best"):
             self.curves[name] = np.zeros((self.kinds, marks.columns))
-        self.streams = self.words.view(np.float64)
 
     @property
     def kinds(self) -> int:
         return self.runs if self.feed.per_run or self.feed.drawn else 1
+
+    def _states(self, engine: Any, seed: int) -> Any:
+        """A state a block of runs: the streams of the runs are apart."""
+        if self.kinds > 1:
+            self.blocks = [(r, r + 1) for r in range(self.runs)]
+        noise = streams.words_of_runs(seed, len(self.blocks), 2) if self.program.own_noise else _NO_STREAMS
+        return engine.Runs(self.program.setup(), self.words[: len(self.blocks)].copy(), noise)
 
     def jobs(self, block: Block, ends: Positions, columns: Positions) -> list[Job]:
         moves = self._moves(block.rounds)
@@ -52,10 +56,9 @@ class ExpertsRunner(Runner):
                 losses = self._toss(block, first)
             elif self.feed.per_run:
                 start = first * block.rounds * n
-            status = self._kernel()(
-                self.states[k], n, self.pointer, losses, start, self.streams[first:last].reshape(-1),
-                self.totals_of[k], block.rounds, ends, columns, self.curves["own"][first:last], mean, best,
-                self.counts[first:last], moves[first:last], self.fictitious,
+            status = self.states.experts(
+                k, losses, start, self.words, first, last, self.totals_of[k], block.rounds, ends, columns,
+                self.curves["own"], mean, best, self.counts, moves, self.fictitious,
             )  # fmt: skip
             if status >= 0:
                 raise self.refuse(int(status), block, first if self.feed.per_run else None)
@@ -64,39 +67,24 @@ class ExpertsRunner(Runner):
 
         return job
 
-    def _kernel(self) -> Any:
-        from hannan.kernels import experts_game
-
-        return experts_game.loop(self.program.path)
-
     def _toss(self, block: Block, run: int) -> Array:
-        from hannan.kernels.survey import toss
+        from hannan._engine import toss
 
-        out = np.empty(block.rounds * self.feed.n)
-        toss(self.coins[run], block.losses, 0 if self.feed.steady else self.feed.n, block.rounds, self.feed.n, out)
-        out.flags.writeable = False
-        return out
+        n = self.feed.n
+        drawn: Array = toss(self.coins[run], block.losses, 0 if self.feed.steady else n, block.rounds, n)
+        return drawn
 
     def totals(self) -> dict[str, Array]:
-        from hannan.kernels.state import HEADER
-
-        n = self.program.n
-        states = self.states if self.kinds > 1 else self.states[:1]
+        count = len(self.totals_of) if self.kinds > 1 else 1
         return {
             "own": np.concatenate([t[:-1] for t in self.totals_of]),
-            "mean": np.array([t[-1] for t in self.totals_of[: len(states)]]),
-            "best": np.array([s[HEADER : HEADER + n].min() for s in states]),
+            "mean": np.array([t[-1] for t in self.totals_of[:count]]),
+            "best": self.states.least()[:count],
         }
 
 
 class NoisyRunner(ExpertsRunner):
     """Learners with noise of their own: p_t is given that noise, so every run has a state of its own."""
-
-    def __init__(self, *given: Any) -> None:
-        from hannan.kernels import steps
-
-        super().__init__(*given)
-        self.states = [steps.new_state(self.program, given[3], run) for run, _ in self.blocks]
 
     @property
     def kinds(self) -> int:

@@ -237,7 +237,7 @@ def _numbers(values: Any, name: str) -> Any:
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """A read-only view: the kernels are compiled for read-only losses, once."""
+    """A read-only view: nobody writes into a user's losses."""
     view = array.view()
     view.flags.writeable = False
     return view

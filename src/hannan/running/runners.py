@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hannan import streams
 from hannan.refusals import Array
 from hannan.running.checkpoints import Checkpoints, Positions
 from hannan.running.feeds import Block, Feed
 
 Job = Callable[[], None]
+_NO_STREAMS: NDArray[np.uint64] = np.empty((0, 4), dtype=np.uint64)
 
 
 class Runner:
@@ -33,25 +35,27 @@ class Runner:
     def __init__(
         self, program: Any, feed: Feed, runs: int, seed: int, threads: int, marks: Checkpoints, everything: bool
     ) -> None:
-        from hannan.kernels import steps, streams
-        from hannan.kernels.state import STREAM
+        from hannan import _engine
 
         self.program, self.feed, self.runs = program, feed, runs
         self.everything = everything
         self.blocks = split(runs, threads)
-        self.pointer = np.int64(steps.pointer(program))
-        self.first_state = steps.new_state(program, seed)
-        drawn = self.first_state.view(np.uint64)[STREAM : STREAM + 4]
-        self.words = drawn[None, :].copy() if runs == 1 else streams.words_of_runs(seed, runs)
-        self.coins = np.empty((runs, 0))
+        self.words = streams.words_of_runs(seed, runs)
+        self.coins = _NO_STREAMS
+        self.states = self._states(_engine, seed)
         if feed.drawn:
             if not program.low <= 0.0 < 1.0 <= program.high:
                 raise ValueError(f"Bernoulli losses are 0 or 1; got a loss range [{program.low:g}, {program.high:g}]")
-            self.coins = streams.words_of_runs(seed, runs, 1).view(np.float64)
+            self.coins = streams.words_of_runs(seed, runs, 1)
         self.counts = np.zeros((runs, feed.n), dtype=np.int64)
         self.moves: list[NDArray[np.int32]] = []
         self.curves = {"own": np.zeros((runs, marks.columns))}
         self.sums = np.zeros((self.kinds, program.n))
+
+    def _states(self, engine: Any, seed: int) -> Any:
+        """A state a run."""
+        noise = streams.words_of_runs(seed, self.runs, 2) if self.program.own_noise else _NO_STREAMS
+        return engine.Runs(self.program.setup(), self.words, noise)
 
     @property
     def kinds(self) -> int:

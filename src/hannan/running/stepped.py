@@ -1,4 +1,4 @@
-"""Games of what has no compiled kernel: a user's own law, a user's own learner. Stepped, same record."""
+"""Games of what the engine does not know, a user's own learner: stepped, same record."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hannan import streams
 from hannan.running.bandits import BanditRunner, ExpertBanditRunner
 from hannan.running.checkpoints import Checkpoints, Positions
 from hannan.running.feeds import Block
@@ -37,11 +38,9 @@ class SteppedRunner(BanditRunner):
         ]
         self.sees_all = bool(getattr(self.players[0], "sees_all", False))
         self.advised = feed.advice is not None
-        self.coins = np.empty((runs, 0))
+        self.coins = np.empty((0, 4), dtype=np.uint64)
         if feed.drawn:
-            from hannan.kernels import streams
-
-            self.coins = streams.words_of_runs(seed, runs, 1).view(np.float64)
+            self.coins = streams.words_of_runs(seed, runs, 1)
         self.counts = np.zeros((runs, feed.n), dtype=np.int64)
         self.moves = []
         self.own = np.zeros(runs)
@@ -69,10 +68,9 @@ class SteppedRunner(BanditRunner):
     def _rows(self, run: int, block: Block) -> Any:
         n = self.feed.n
         if self.feed.drawn:
-            from hannan.kernels.survey import toss
+            from hannan._engine import toss
 
-            out = np.empty(block.rounds * n)
-            toss(self.coins[run], block.losses, 0 if self.feed.steady else n, block.rounds, n, out)
+            out = toss(self.coins[run], block.losses, 0 if self.feed.steady else n, block.rounds, n)
             return out.reshape(block.rounds, n)
         first = run * block.rounds * n if self.feed.per_run else 0
         return block.losses[first : first + block.rounds * n].reshape(block.rounds, n)
