@@ -1,100 +1,106 @@
-// AdaHedge: w_i ~ e^(-L_i/s), s = Delta/ln n, Delta the sum of the mixability gaps so far.
+// AdaHedge (de Rooij, van Erven, Grunwald, Koolen 2014): w_i ~ e^(-L_i/s), s = Delta/ln n, Delta the sum of the mixability
+// gaps so far.
 //
 // The gap is delta = <p, l> - m, m = -s log sum_i p_i e^(-l_i/s) = Phi_s(L + l) - Phi_s(L): the D_t of the master
 // identity. At Delta = 0 the scale is 0 and the play is even among the leaders. Losses are taken less their least of the
 // round, so a large offset costs no digits. A table, a game and a live player play this round, bit for bit.
+// parameter[0] is 1/ln n (0 for n = 1).
 #pragma once
 
-#include "../adahedge.hpp"
-#include "../log.hpp"
+#include "../rounds/drawing.hpp"
 #include "../rounds/rows.hpp"
+#include "memory.hpp"
 
 namespace hn::HN_ISA {
+
+/// The memory of a run: what its bound is made of.
+struct AdaHedgeSums {
+    double gap;       // Delta; never falls, also where a late loss makes run.drift do so
+    double variance;  // V, the sum of the variances of the losses under p
+    double span;      // the largest span of one round
+    double least;     // the sum of the least losses of the rounds
+    double most;      // the sum of the greatest
+};
+HN_INLINE AdaHedgeSums& adahedge_sums_of(Run& run) { return *reinterpret_cast<AdaHedgeSums*>(run.memory); }
+/// The losses of the round, signed, in `places` places; 0 beyond n.
+HN_INLINE double* adahedge_losses(Run& run) { return run.memory + adahedge_sums; }
 
 /// Below this the scale is taken as 0: its inverse could overflow.
 inline constexpr double smallest_gap = 1e-300;
 
-/// What a round waits for, in registers.
-struct AdaHedgeRound {
-    AdaHedge& a;
-    double inverse, scale, base, gap, own, span, least, most, drift, level;
+/// Rounds in a row: what a round waits for stays in registers from one to the next.
+struct AdaHedgeRounds {
+    const Setup& s;
+    Run& run;
+    double* x;
+    i64 places;
+    double inverse, scale, base, own, drift, level;
+    AdaHedgeSums sums;
 
-    explicit AdaHedgeRound(AdaHedge& state)
-        : a(state), inverse(state.scale > 0.0 ? 1.0 / state.scale : 0.0), scale(state.scale),
-          base(span_of(state.sums, state.n).least), gap(state.gap), own(state.own), span(state.span),
-          least(state.least), most(state.most), drift(state.drift), level(state.level) {}
+    HN_INLINE AdaHedgeRounds(const Setup& setup, Run& at)
+        : s(setup), run(at), x(adahedge_losses(at)), places(setup.places()), inverse(at.inverse), scale(at.scale),
+          base(span_of(at.L, setup.n).least), own(at.own), drift(at.drift), level(at.level), sums(adahedge_sums_of(at)) {}
 
     /// Make the weights and face them with the losses of the round.
-    HN_INLINE Met meet(double lowest) {
-        if (scale > 0.0) return meet_row(a.weights, a.sums, a.padded, base, a.losses, lowest, inverse);
-        return meet_even(lowest);
+    HN_INLINE Met meet(double low) {
+        if (scale > 0.0) return meet_row(run.w, run.L, places, base, x, low, inverse);
+        return meet_even(low);
     }
 
-    /// The losses are in: the gap, the sums (but for the variance) and the next scale. <p, l> = lowest + share above.
-    HN_INLINE void move_on(double lowest, double highest, const Met& met, double above, double share) {
-        const double mean = share * above;
+    /// The losses are in: the gap, the sums (but for the variance) and the next scale. <p, l> = low + mean.
+    HN_INLINE void move_on(double low, double high, const Met& met, double mean) {
         // Rounding here is some 1e-16 of the scale a round: nothing beside the gaps that made the scale.
-        const double mixed =
-            met.kept > 0.5 * met.mass ? -scale * log_ratio(met.kept, met.mass) : far(lowest, met.mass);
-        const double step = mean - mixed;
-        gap += step > 0.0 ? step : 0.0;
+        const double mixed = met.kept > 0.5 * met.mass ? -scale * log_ratio(met.kept, met.mass) : far(low, met.mass);
+        const double gap = mean - mixed;
+        sums.gap += gap > 0.0 ? gap : 0.0;
         // log p_i/p_i' = (l_i - m)/s at one scale, at most 1/s; a leader that changes at scale 0 has no bound.
-        if (highest > lowest) {
+        if (high > low) {
             if (scale > 0.0) {
-                if (level * scale < 1.0) {
-                    const double here = (highest - lowest - mixed) / scale / (highest - lowest);
-                    level = here > level ? here : level;
-                }
-            } else if (step > 0.0) {
+                if (level * scale < 1.0) level = most((high - low - mixed) / scale / (high - low), level);
+            } else if (gap > 0.0) {
                 level = infinity;
             }
         }
-        scale = gap > smallest_gap ? gap * a.per_log_n : 0.0;
+        scale = sums.gap > smallest_gap ? sums.gap * s.parameter[0] : 0.0;
         inverse = scale > 0.0 ? 1.0 / scale : 0.0;
-        base = add_row(a.sums, a.losses, a.padded);
-        span = highest - lowest > span ? highest - lowest : span;
-        own += lowest + mean;
-        least += lowest;
-        most += highest;
-        drift += step;
+        base = add_up(run.L, x, places);
+        sums.span = most(high - low, sums.span);
+        sums.least += low, sums.most += high;
+        own += low + mean, drift += gap;
     }
 
     /// Everything back to its place, and the weights of the next round.
-    void finish() {
-        a.scale = scale, a.gap = gap, a.own = own, a.span = span;
-        a.least = least, a.most = most, a.drift = drift, a.level = level;
-        a.total = scale > 0.0 ? weigh_row(a.weights, a.sums, a.padded, base, inverse) : even();
+    HN_INLINE void finish() {
+        adahedge_sums_of(run) = sums;
+        run.scale = scale, run.inverse = inverse, run.own = own, run.drift = drift, run.level = level;
+        run.total = scale > 0.0 ? weigh_row(run.w, run.L, places, base, inverse) : even();
     }
 
     /// m less the least for a step that moves most of the mass, or at scale 0: from L itself, nothing underflows.
-    HN_COLD double far(double lowest, double mass) const {
-        const double from = span_of(a.sums, a.n).least;
-        double lead = infinity;
-        for (i64 i = 0; i < a.n; ++i) {
-            const double next = (a.sums[i] - from) + (a.losses[i] - lowest);
-            lead = next < lead ? next : lead;
-        }
+    HN_COLD double far(double low, double mass) const {
+        const double from = span_of(run.L, s.n).least;
+        double lead = infinity, after = 0.0;
+        for (i64 i = 0; i < s.n; ++i) lead = least((run.L[i] - from) + (x[i] - low), lead);
         if (!(scale > 0.0)) return lead;
-        double after = 0.0;
-        for (i64 i = 0; i < a.n; ++i) after += exp((lead - ((a.sums[i] - from) + (a.losses[i] - lowest))) / scale);
+        for (i64 i = 0; i < s.n; ++i) after += exp((lead - ((run.L[i] - from) + (x[i] - low))) / scale);
         return lead - scale * log(after / mass);
     }
 
     /// Even weights among the leaders; how many they are.
     HN_COLD double even() {
         double leaders = 0.0;
-        for (i64 i = 0; i < a.padded; ++i) {
-            a.weights[i] = a.sums[i] == base ? 1.0 : 0.0;
-            leaders += a.weights[i];
+        for (i64 i = 0; i < places; ++i) {
+            run.w[i] = run.L[i] == base ? 1.0 : 0.0;
+            leaders += run.w[i];
         }
         return leaders;
     }
 
     /// `meet` at scale 0; no share of the mass is kept for sure.
-    HN_COLD Met meet_even(double lowest) {
+    HN_COLD Met meet_even(double low) {
         const double leaders = even();
         double above = 0.0;
-        for (i64 i = 0; i < a.n; ++i) above += a.weights[i] * (a.losses[i] - lowest);
+        for (i64 i = 0; i < s.n; ++i) above += run.w[i] * (x[i] - low);
         return {leaders, 0.0, above};
     }
 
@@ -110,27 +116,37 @@ struct AdaHedgeRound {
     }
 };
 
+/// Before the first round: nothing seen, all alike.
+inline bool begin_adahedge(const Setup& s, Run& run) {
+    run.scale = run.inverse = 0.0;
+    for (i64 i = 0; i < s.places(); ++i) run.w[i] = i < s.n ? 1.0 : 0.0;
+    run.total = double(s.n);
+    run.value = 0.0;
+    return true;
+}
+
 /// Settle a row of losses, which are known to be good; `ticket` is the distribution of a late move, or null for the one
 /// in place.
-inline void settle(AdaHedge& a, const double* losses, const double* ticket) {
-    AdaHedgeRound round(a);
-    for (i64 i = 0; i < a.n; ++i) a.losses[i] = losses[i] * a.slope;
-    const Span seen = span_of(a.losses, a.n);
-    const Met met = round.meet(seen.least);
-    double share = 1.0 / met.mass, above = met.above;
+inline void settle_adahedge(const Setup& s, Run& run, const double* losses, const double* ticket) {
+    AdaHedgeRounds rounds(s, run);
+    double* x = rounds.x;
+    for (i64 i = 0; i < s.n; ++i) x[i] = losses[i] * s.slope;
+    const Span seen = span_of(x, s.n);
+    const Met met = rounds.meet(seen.least);
+    double mean = met.above / met.mass;
     if (ticket) {
         // What met the losses is not in place.
-        share = 1.0, above = 0.0;
-        for (i64 i = 0; i < a.n; ++i) above += ticket[i] * (a.losses[i] - seen.least);
-        for (i64 i = 0; i < a.n; ++i) {
-            const double away = a.losses[i] - (seen.least + above);
-            a.variance += ticket[i] * (away * away);
+        mean = 0.0;
+        for (i64 i = 0; i < s.n; ++i) mean += ticket[i] * (x[i] - seen.least);
+        for (i64 i = 0; i < s.n; ++i) {
+            const double away = x[i] - (seen.least + mean);
+            rounds.sums.variance += ticket[i] * (away * away);
         }
     } else {
-        a.variance += share * squares(a.weights, a.losses, seen.least + share * above, a.padded);
+        rounds.sums.variance += squares(run.w, x, seen.least + mean, rounds.places) / met.mass;
     }
-    round.move_on(seen.least, seen.most, met, above, share);
-    round.finish();
+    rounds.move_on(seen.least, seen.most, met, mean);
+    rounds.finish();
 }
 
 }  // namespace hn::HN_ISA

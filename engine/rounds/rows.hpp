@@ -63,7 +63,7 @@ inline Met meet_row(double* w, const double* sums, i64 padded, double base, cons
 }
 
 /// L_i += x_i; the least L_i after it.
-inline double add_row(double* sums, const double* x, i64 padded) {
+inline double add_up(double* sums, const double* x, i64 padded) {
     f64x4 best = splat(infinity);
     for (i64 i = 0; i < padded; i += 4) {
         const f64x4 after = load4(sums + i) + load4(x + i);
