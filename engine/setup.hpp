@@ -12,6 +12,7 @@ enum class Smoothing : int {
     entropy, tsallis, log_barrier,
     exponential, gamma, weibull, frechet, pareto, laplace, gaussian, table, foreign,
     squint, ada_normal_hedge, ml_poly, fixed_share, fitted_barrier, tsallis_shannon, dropout, random_walk,
+    adahedge,
 };
 inline constexpr bool remembers(Smoothing s) { return s >= Smoothing::squint; }
 
@@ -79,6 +80,8 @@ struct Setup {
     double first_scale() const;
 };
 
+inline constexpr i64 adahedge_sums = 8;  // its sums, in front of the losses of a round
+
 /// What a learner with a memory keeps beside L and w.
 inline i64 Setup::memory_places() const {
     switch (smoothing) {
@@ -88,6 +91,7 @@ inline i64 Setup::memory_places() const {
         case Smoothing::tsallis_shannon: return 3;      // moves at the last call, D before the next move, D with it
         case Smoothing::dropout: return 2 * n;          // L seen, the sums heard
         case Smoothing::random_walk: return n;          // Z
+        case Smoothing::adahedge: return adahedge_sums + places();  // learners/adahedge.hpp
         default: return 0;
     }
 }

@@ -16,9 +16,12 @@ void read_fields(const Setup& s, Run& run, const nb::dict& from, bool sees_all) 
     counts("round", run.round, 0.0, 0x1p53);
     counts("settled", run.settled, 0.0, run.round), counts("taken", run.taken, -1.0, run.round);
     counts("fresh", run.fresh, 0.0, refresh), counts("arm", run.arm, 0.0, double(s.n - 1));
-    must(run.own >= 0.0 && run.own <= run.round * (1.0 + 1e-9) + 1e-9, "own", "be in [0, rounds]");
-    must(run.scale > 0.0 && std::isfinite(run.scale), "scale", "be finite and > 0");
-    run.inverse = 1.0 / run.scale;
+    // AdaHedge takes losses in whatever units, and begins at a scale of 0.
+    const bool any_units = s.smoothing == Smoothing::adahedge;
+    finite("own", run.own);
+    must(any_units || (run.own >= 0.0 && run.own <= run.round * (1.0 + 1e-9) + 1e-9), "own", "be in [0, rounds]");
+    must((any_units ? run.scale >= 0.0 : run.scale > 0.0) && std::isfinite(run.scale), "scale", "be finite and > 0");
+    run.inverse = run.scale > 0.0 ? 1.0 / run.scale : 0.0;
     must(run.total > 0.0 && std::isfinite(run.total), "total", "be finite and > 0");
     finite("base", run.base), finite("top", run.top), finite("warm", run.warm), finite("slope_sum", run.slope_sum);
     finite("paid", run.paid);
@@ -26,8 +29,9 @@ void read_fields(const Setup& s, Run& run, const nb::dict& from, bool sees_all) 
     must(run.probability >= 0.0 && run.probability <= 1.0 + 1e-9, "probability", "be in [0, 1]");
     must(run.level >= 0.0, "level", "be at least 0");
     run.stream = read_words(from, "stream", true), run.noise = read_words(from, "noise", false);
-    const double most = sees_all ? run.round * (1.0 + 1e-9) + 1e-9 : 1.7e308;
-    read_array(from, "losses", s.n, run.L, sees_all ? -1e-9 * (1.0 + run.round) : -1.7e308, most);
+    const bool bounded = sees_all && !any_units;
+    const double most = bounded ? run.round * (1.0 + 1e-9) + 1e-9 : 1.7e308;
+    read_array(from, "losses", s.n, run.L, bounded ? -1e-9 * (1.0 + run.round) : -1.7e308, most);
     read_array(from, "weights", s.n, run.w, 0.0, 1.7e308);
     double sum = 0.0;
     for (i64 k = 0; k < s.n; ++k) sum += run.w[k];

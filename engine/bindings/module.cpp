@@ -8,4 +8,5 @@ NB_MODULE(_engine, m) {
     hn::bind_potentials(m);
     hn::bind_players(m);
     hn::bind_games(m);
+    hn::bind_tables(m);
 }

@@ -9,6 +9,7 @@
 
 #include "book.hpp"
 #include "fields.hpp"
+#include "players.hpp"
 #include "rooms.hpp"
 #include "setup.hpp"
 
@@ -307,6 +308,8 @@ void resume(Player& player, nb::dict from) {
 }
 
 }  // namespace
+
+AtPlay& at_play(nb::handle player) { return nb::cast<Player&>(player).at; }
 
 void bind_players(nb::module_& m) {
     nb::class_<Book>(m, "Book", "The tickets of a player: open, late, forgotten.")

@@ -64,6 +64,7 @@ Description* described(
     std::tie(s.schedule.c, s.schedule.a, s.schedule.b, s.schedule.d) = schedule;
     s.low = low, s.high = high, s.gains = gains, s.clip = clip, s.kappa = kappa, s.rate = rate, s.gamma = gamma;
     s.origin = gains ? high : low, s.slope = (gains ? -1.0 : 1.0) / (high - low);
+    if (smoothing == Smoothing::adahedge) s.origin = 0.0, s.slope = gains ? -1.0 : 1.0;  // losses as they are
     s.path = path_of(s);
     d->prior = log_prior;
     if (!log_prior.empty()) s.log_prior = d->prior.data();
@@ -111,7 +112,8 @@ void bind_setup(nb::module_& m) {
         .value("fitted_barrier", Smoothing::fitted_barrier)
         .value("tsallis_shannon", Smoothing::tsallis_shannon)
         .value("dropout", Smoothing::dropout)
-        .value("random_walk", Smoothing::random_walk);
+        .value("random_walk", Smoothing::random_walk)
+        .value("adahedge", Smoothing::adahedge);
     nb::enum_<Estimator>(m, "Estimator")
         .value("importance_weighted", Estimator::importance_weighted)
         .value("geometric", Estimator::geometric)

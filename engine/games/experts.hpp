@@ -1,6 +1,7 @@
 // Whole games with expert advice. The losses are seen, so runs on the same losses share p_t and only draw.
 #pragma once
 
+#include "../learners/adahedge.hpp"
 #include "../rounds/experts.hpp"
 #include "bandits.hpp"
 
@@ -28,8 +29,14 @@ inline i64 experts_game(const ExpertsJob& job) {
             ++job.counts[r * n + i];
             if (job.moves) job.moves[r * job.length + at.t] = i32(i);
         }
+        if (s.smoothing == Smoothing::adahedge) {
+            const double before = run.own;  // losses may have a large offset: <p, l> from the round itself
+            settle_adahedge(s, run, row, nullptr);
+            now = run.own - before;
+        } else if (!job.fictitious && !settle_row(s, run, row, now, false)) {
+            return -2 - at.t;
+        }
         job.totals[job.runs] += now;
-        if (!job.fictitious && !settle_row(s, run, row, now, false)) return -2 - at.t;
         if (at.k < job.marks.count && at.t + 1 == job.marks.ends[at.k]) {
             const i64 column = job.marks.columns[at.k++];
             for (i64 r = 0; r < job.runs; ++r) job.own[r * job.width + column] = job.totals[r];

@@ -1,5 +1,6 @@
 #include "../players.hpp"
 
+#include "../learners/adahedge.hpp"
 #include "../rounds/advice.hpp"
 #include "../rounds/bandit.hpp"
 #include "../rounds/diagnosis.hpp"
@@ -49,6 +50,10 @@ i64 observe_row(AtPlay& at, const double* losses, const double* ticket) {
     Run& run = at.run;
     const i64 bad = first_outside(losses, s.n, s.low, s.high);
     if (bad >= 0) return bad;
+    if (s.smoothing == Smoothing::adahedge) {
+        settle_adahedge(s, run, losses, ticket);
+        return -1;
+    }
     const double own = ticket ? (mean_under(ticket, losses, s.n) - s.origin) * s.slope : expected_loss(s, run, losses);
     at.before.copy(s, run);
     if (!settle_row(s, run, losses, own, true)) return -2;

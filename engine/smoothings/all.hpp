@@ -1,6 +1,12 @@
 // Every smoothing that is called once a round: w, total and, where asked, value, for L at the scale in place.
 #pragma once
 
+#include "../learners/adahedge.hpp"
+#include "../learners/delayed.hpp"
+#include "../learners/fixed_share.hpp"
+#include "../learners/lb_inf.hpp"
+#include "../learners/noisy.hpp"
+#include "../learners/second_order.hpp"
 #include "../rounds/weighing.hpp"
 #include "leaders.hpp"
 
@@ -45,6 +51,15 @@ inline bool smooth_any(const Setup& s, Run& run, i64 changed, bool valued) {
         case Smoothing::gamma: case Smoothing::weibull: case Smoothing::frechet: case Smoothing::pareto:
         case Smoothing::laplace: case Smoothing::gaussian: return smooth_law(s, run, valued);
         case Smoothing::foreign: return smooth_foreign(s, run, valued);
+        case Smoothing::squint: return squint(s, run);
+        case Smoothing::ada_normal_hedge: return ada_normal_hedge(s, run);
+        case Smoothing::ml_poly: return ml_poly(s, run);
+        case Smoothing::fixed_share: return fixed_share(s, run);
+        case Smoothing::fitted_barrier: return lb_inf(s, run);
+        case Smoothing::tsallis_shannon: return tsallis_shannon(s, run);
+        case Smoothing::dropout: return dropout(s, run);
+        case Smoothing::random_walk: return random_walk(s, run);
+        case Smoothing::adahedge: return begin_adahedge(s, run);
         default: return false;
     }
 }

@@ -1,0 +1,12 @@
+// The run behind a player that Python holds.
+#pragma once
+
+#include "../players.hpp"
+#include "arrays.hpp"
+
+namespace hn {
+
+/// Refused where the object is no player of the engine's; good as long as the object lives.
+AtPlay& at_play(nb::handle player);
+
+}  // namespace hn

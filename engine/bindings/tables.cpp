@@ -1,0 +1,194 @@
+// hannan._engine, tables: forecasts combined, logs replayed, MYGA's mixture.
+#include <vector>
+
+#include "../combine.hpp"
+#include "../myga.hpp"
+#include "../replay.hpp"
+#include "arrays.hpp"
+#include "players.hpp"
+#include "rooms.hpp"
+#include "setup.hpp"
+
+namespace hn {
+namespace {
+
+/// Sums over the settled rows of a table, with their arrays.
+struct Tallied {
+    Tally sums;
+    std::vector<double> arrays;
+    i64 n;
+
+    explicit Tallied(i64 n) : arrays(std::size_t(3 * n), 0.0), n(n) {
+        sums.losses = arrays.data(), sums.beside = sums.losses + n, sums.awake = sums.beside + n;
+    }
+    Tallied(const Tallied&) = delete;
+};
+
+Price priced(PointLoss kind, double parameter, double cap) { return {kind, parameter, cap}; }
+
+/// (rows done, trouble, expert, losses of the row in trouble).
+nb::object combine_rows(nb::handle player, Tallied& tally, const Price& price, Table2<double> forecasts, In<double> targets,
+                        OutTable2<double> weights, Out<double> mixed, Out<i64> played, In<i64> ends,
+                        OutTable2<double> noted) {
+    AtPlay& at = at_play(player);
+    const i64 n = at.setup.n, rows = i64(targets.size());
+    require(at.setup.setting == Setting::experts, "forecasts are combined by experts");
+    require(tally.n == n && i64(forecasts.shape(0)) == rows && i64(forecasts.shape(1)) == n, "a row has a forecast an expert");
+    require(i64(weights.shape(0)) == rows && i64(weights.shape(1)) == n, "a row has a weight an expert");
+    require(i64(mixed.size()) == rows && i64(played.size()) == rows, "a row has an answer");
+    const i64 marks = i64(ends.size()), width = i64(noted.shape(1));
+    require(i64(noted.shape(0)) == marks && (width == mark_numbers || width == mark_numbers + 3 * n), "a mark has its room");
+    for (i64 k = 0; k < marks; ++k)
+        require(ends.data()[k] >= (k ? ends.data()[k - 1] + 1 : 1) && ends.data()[k] <= rows, "marks must ascend");
+    Fresh<double> losses{std::size_t(n)};
+    std::vector<double> row(std::size_t(n), 0.0);
+    std::unique_ptr<bool[]> awake(new bool[std::size_t(n)]());
+    CombineJob job{&at, price, forecasts.data(), targets.data(), rows, weights.data(), mixed.data(), played.data(),
+                   &tally.sums, ends.data(), marks, noted.data(), width, losses.data, row.data(), awake.get()};
+    i64 done;
+    {
+        nb::gil_scoped_release free;
+        done = combine().rows(job);
+    }
+    return nb::make_tuple(done, job.trouble, job.expert, losses.give());
+}
+
+nb::object replay_rows(nb::handle player, In<i64> actions, In<double> losses, In<double> propensities, nb::object advice,
+                       double floor, Out<u64> coins, OutTable2<double> model, Out<double> sums) {
+    AtPlay& at = at_play(player);
+    const i64 rows = i64(actions.size()), k = at.setup.actions;
+    require(i64(losses.size()) == rows && i64(propensities.size()) == rows, "a row has a loss and a propensity");
+    require(coins.size() == 4, "a stream has four words");
+    require(model.shape(0) == 3 && i64(model.shape(1)) == k, "a model has three rows of actions");
+    require(sums.size() == sizeof(ReplaySums) / sizeof(double), "sums have their places");
+    for (i64 t = 0; t < rows; ++t) require(actions.data()[t] >= 0 && actions.data()[t] < k, "an action must be one that there is");
+    ReplayJob job{&at, actions.data(), losses.data(), propensities.data(), nullptr, rows, floor, nullptr,
+                  model.data(), model.data() + k, model.data() + 2 * k, reinterpret_cast<ReplaySums*>(sums.data())};
+    Table2<i64> heard;
+    if (at.setup.setting == Setting::expert_bandit) {
+        heard = nb::cast<Table2<i64>>(advice);
+        require(i64(heard.shape(0)) == rows && i64(heard.shape(1)) == at.setup.n, "a row has an action an expert");
+        for (std::size_t i = 0; i < heard.size(); ++i)
+            require(heard.data()[i] >= 0 && heard.data()[i] < k, "advice must be an action");
+        job.advice = heard.data();
+    } else {
+        require(at.setup.setting == Setting::bandit, "a log is replayed by bandits");
+    }
+    Words words = words_at(coins.data());
+    job.coins = &words;
+    i64 bad;
+    {
+        nb::gil_scoped_release free;
+        bad = replay().rows(job);
+    }
+    coins.data()[0] = words.a, coins.data()[1] = words.b, coins.data()[2] = words.c, coins.data()[3] = words.d;
+    return nb::make_tuple(bad, job.failed);
+}
+
+/// MYGA's experts and thresholds, with their losses.
+struct MygaMixture {
+    std::vector<double> losses, mistrust, w, tails;
+    MygaState state;
+
+    MygaMixture(i64 actions, i64 experts, i64 thresholds, double eta, double gamma, double step)
+        : losses(std::size_t(experts), 0.0), mistrust(std::size_t(thresholds), 0.0), w(std::size_t(experts), 0.0),
+          tails(std::size_t(thresholds) + 1, 0.0),
+          state{actions, experts, thresholds, eta, gamma, step, losses.data(), mistrust.data()} {
+        require(actions >= 1 && experts >= 1 && thresholds >= 0, "there must be actions and experts");
+    }
+    MygaMixture(const MygaMixture&) = delete;
+
+    nb::object mix(In<double> advice) {
+        require(i64(advice.size()) == state.experts * state.actions, "advice must be experts x actions");
+        Fresh<double> q{std::size_t(state.actions)}, majority{std::size_t(state.actions)}, p{std::size_t(state.actions)};
+        myga().mix(state, advice.data(), q.data, majority.data, p.data, w.data(), tails.data());
+        return nb::make_tuple(q.give(), majority.give(), p.give());
+    }
+    void charge(In<double> advice, In<double> q, In<double> majority, i64 arm, double estimate) {
+        require(i64(advice.size()) == state.experts * state.actions, "advice must be experts x actions");
+        require(i64(q.size()) == state.actions && i64(majority.size()) == state.actions, "q must have a number an action");
+        require(arm >= 0 && arm < state.actions, "an arm must be one that there is");
+        myga().charge(state, advice.data(), q.data(), majority.data(), arm, estimate);
+    }
+    void restore(In<double> real, In<double> thresholds) {
+        require(real.size() == losses.size() && thresholds.size() == mistrust.size(), "losses must be one an expert and a threshold");
+        for (const auto* from : {&real, &thresholds})
+            for (std::size_t i = 0; i < from->size(); ++i)
+                require(from->data()[i] >= 0.0 && from->data()[i] <= 1e300, "losses must be finite and at least 0");
+        for (std::size_t i = 0; i < losses.size(); ++i) losses[i] = real.data()[i];
+        for (std::size_t i = 0; i < mistrust.size(); ++i) mistrust[i] = thresholds.data()[i];
+    }
+};
+
+}  // namespace
+
+void bind_tables(nb::module_& m) {
+    nb::enum_<PointLoss>(m, "PointLoss")
+        .value("absolute", PointLoss::absolute)
+        .value("squared", PointLoss::squared)
+        .value("pinball", PointLoss::pinball)
+        .value("log", PointLoss::log);
+    nb::enum_<Trouble>(m, "Trouble")
+        .value("none", Trouble::none)
+        .value("asleep", Trouble::asleep)
+        .value("outside", Trouble::outside)
+        .value("infinite", Trouble::infinite)
+        .value("failed", Trouble::failed);
+    nb::class_<Price>(m, "Price", "loss(f, y) of a forecast, at most `cap`.")
+        .def(nb::new_(&priced), "kind"_a, "parameter"_a, "cap"_a);
+    nb::class_<Tallied>(m, "Tally", "Sums over the settled rows of a table.")
+        .def(nb::init<i64>(), "n"_a)
+        .def_prop_ro("mixture", [](Tallied& t) { return t.sums.mixture; }, "The loss of the mixture.")
+        .def_prop_ro("expected", [](Tallied& t) { return t.sums.expected; }, "The sum of <p, l>.")
+        .def_prop_ro("settled", [](Tallied& t) { return i64(t.sums.settled); }, "Rows with a target.")
+        .def_prop_ro("losses", [](Tallied& t) { return array_of(t.sums.losses, t.n); }, "The loss of each expert.")
+        .def_prop_ro("beside", [](Tallied& t) {
+            Fresh<double> out{std::size_t(t.n)};
+            for (i64 i = 0; i < t.n; ++i) out.data[i] = t.sums.beside[i] + t.sums.whole_mixture;
+            return out.give();
+        }, "The mixture's loss in the waking rows of each expert.")
+        .def_prop_ro("awake", [](Tallied& t) {
+            Fresh<i64> out{std::size_t(t.n)};
+            for (i64 i = 0; i < t.n; ++i) out.data[i] = i64(t.sums.awake[i] + t.sums.whole_rows);
+            return out.give();
+        }, "The waking rows of each expert.")
+        .def("add", [](Tallied& t, In<double> losses, double cost, double own) {
+            require(i64(losses.size()) == t.n, "a row has a loss an expert");
+            combine().count(t.sums, t.n, losses.data(), cost, own);
+        }, "losses"_a, "mixture"_a, "expected"_a, "A row: the losses (NaN asleep), the mixture's, and <p, l>.");
+    m.attr("MARK") = mark_numbers;
+    m.def("combine_rows", &combine_rows, "player"_a, "tally"_a, "price"_a, "forecasts"_a, "targets"_a, "weights"_a,
+          "mixed"_a, "played"_a, "ends"_a, "noted"_a);
+    m.def("note", [](nb::handle player, Tallied& t, In<double> weights, Out<double> to) {
+        const AtPlay& at = at_play(player);
+        const i64 width = i64(to.size());
+        require(t.n == at.setup.n && i64(weights.size()) == t.n, "a mark has a weight an expert");
+        require(width == mark_numbers || width == mark_numbers + 3 * t.n, "a mark has its room");
+        combine().note(at, t.sums, weights.data(), to.data(), width);
+    }, "player"_a, "tally"_a, "weights"_a, "to"_a);
+    m.def("prices", [](const Price& price, Table2<double> forecasts, In<double> targets) {
+        require(forecasts.shape(0) == targets.size(), "a row has a target");
+        Fresh<double> out(forecasts.shape(0), forecasts.shape(1));
+        combine().prices(price, forecasts.data(), targets.data(), i64(forecasts.shape(0)), i64(forecasts.shape(1)), out.data);
+        return out.give();
+    }, "price"_a, "forecasts"_a, "targets"_a, "loss(f_ti, y_t), for every cell.");
+    m.def("oracle_pass", [](const Price& price, Table2<double> forecasts, In<double> targets, In<double> q) {
+        require(forecasts.shape(0) == targets.size() && forecasts.shape(1) == q.size(), "a row has a target, a column a weight");
+        Fresh<double> slope(q.size());
+        const double total = combine().oracle(price, forecasts.data(), targets.data(), i64(targets.size()), i64(q.size()),
+                                              q.data(), slope.data);
+        return nb::make_tuple(total, slope.give());
+    }, "price"_a, "forecasts"_a, "targets"_a, "q"_a, "sum_t loss(<q, f_t>, y_t), and its gradient in q.");
+    m.def("replay_rows", &replay_rows, "player"_a, "actions"_a, "losses"_a, "propensities"_a, "advice"_a.none(), "floor"_a,
+          "coins"_a, "model"_a, "sums"_a);
+    nb::class_<MygaMixture>(m, "Myga", "MYGA's experts and thresholds, with their losses.")
+        .def(nb::init<i64, i64, i64, double, double, double>(), "actions"_a, "experts"_a, "thresholds"_a, "eta"_a, "gamma"_a,
+             "step"_a)
+        .def("mix", &MygaMixture::mix, "advice"_a, "(q, majority, p) for a row of advice, flat.")
+        .def("charge", &MygaMixture::charge, "advice"_a, "q"_a, "majority"_a, "arm"_a, "estimate"_a)
+        .def("restore", &MygaMixture::restore, "losses"_a, "mistrust"_a)
+        .def_prop_ro("losses", [](MygaMixture& t) { return array_of(t.losses.data(), t.state.experts); })
+        .def_prop_ro("mistrust", [](MygaMixture& t) { return array_of(t.mistrust.data(), t.state.thresholds); });
+}
+
+}  // namespace hn

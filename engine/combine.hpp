@@ -1,0 +1,66 @@
+// Forecasts combined row by row: what a block of rows needs, and what it leaves behind.
+#pragma once
+
+#include "dispatch.hpp"
+#include "players.hpp"
+
+namespace hn {
+
+/// loss(f, y) of a forecast; pinball at level `parameter`; at most `cap`.
+enum class PointLoss : int { absolute, squared, pinball, log };
+struct Price {
+    PointLoss kind = PointLoss::absolute;
+    double parameter = 0.0, cap = __builtin_inf();
+};
+
+/// Sums over the settled rows: of the mixture, of <p, l>, and of each expert its loss, the mixture's loss in the rows
+/// where it was awake, and how many they are. A row in which nobody slept is counted once for all.
+struct Tally {
+    double mixture = 0.0, expected = 0.0, settled = 0.0, whole_mixture = 0.0, whole_rows = 0.0;
+    double *losses = nullptr, *beside = nullptr, *awake = nullptr;  // n each
+};
+
+/// A point of the curves: how the sums stand, and what the player has seen; with room, of each expert its weight, its
+/// loss, and the mixture's loss in its rows.
+struct Mark {
+    double settled, mixture, regret, lead, best, least, most, span, variance, gap;
+};
+inline constexpr i64 mark_numbers = sizeof(Mark) / sizeof(double);
+
+/// What can be wrong with a row: nobody awake, a loss outside the range, an infinite one, a smoothing that failed.
+enum class Trouble : int { none, asleep, outside, infinite, failed };
+
+/// Rows of forecasts (NaN sleeps) and targets (NaN: none yet); weights, mixed, played are written.
+struct CombineJob {
+    AtPlay* at;
+    Price price;
+    const double *forecasts, *targets;
+    i64 rows;
+    double *weights, *mixed;
+    i64* played;
+    Tally* tally;
+    const i64* ends;  // after row ends[k], counted from 1, a mark is noted
+    i64 marks;
+    double* noted;  // (marks, width)
+    i64 width;
+    double* losses;  // n: those of the row that is looked at
+    double* row;     // n, scratch
+    bool* awake;     // n, scratch
+    Trouble trouble = Trouble::none;
+    i64 expert = -1;
+};
+
+struct Combine {
+    /// Answer every row and settle those with a target; stops before the first row that cannot be settled (trouble and
+    /// expert say why). Returns the number of rows done.
+    i64 (*rows)(CombineJob&);
+    void (*count)(Tally&, i64 n, const double* losses, double cost, double own);
+    void (*note)(const AtPlay&, const Tally&, const double* weights, double* to, i64 width);
+    void (*prices)(const Price&, const double* forecasts, const double* targets, i64 rows, i64 n, double* out);
+    /// sum_t loss(<q, f_t>, y_t) over rows with a target; its slope in q.
+    double (*oracle)(const Price&, const double* forecasts, const double* targets, i64 rows, i64 n, const double* q,
+                     double* slope);
+};
+
+}  // namespace hn
+HN_FAMILY(Combine, combine)

@@ -1,0 +1,190 @@
+// Forecasts combined row by row: p of the awake, the mixture, the losses, and the step of the learner.
+//
+// A row is answered before its target is looked at for anything but whether the row can be settled at all; the steps are
+// those of a live player, so a table and a player make the same weights, bit for bit.
+#pragma once
+
+#include "../combine.hpp"
+#include "../learners/adahedge.hpp"
+#include "../rounds/experts.hpp"
+#include "../rounds/sleeping.hpp"
+
+namespace hn::HN_ISA {
+
+HN_INLINE double price_of(const Price& price, double f, double y) {
+    double x;
+    switch (price.kind) {
+        case PointLoss::absolute: x = size(f - y); break;
+        case PointLoss::squared: x = (f - y) * (f - y); break;
+        case PointLoss::pinball: x = y > f ? price.parameter * (y - f) : (1.0 - price.parameter) * (f - y); break;
+        default: x = 0.0 <= f && f <= 1.0 ? -log(y == 1.0 ? f : 1.0 - f) : __builtin_nan("");
+    }
+    return x > price.cap ? price.cap : x;
+}
+
+/// x_i = loss(f_i, y), a row at a time; the least and the greatest.
+HN_INLINE Span price_row(const Price& price, const double* f, double y, double* x, i64 n) {
+    i64 i = 0;
+    if (price.kind <= PointLoss::squared) {
+        const f64x4 target = splat(y), cap = splat(price.cap);
+        const bool squared = price.kind == PointLoss::squared;
+        for (; i + 4 <= n; i += 4) {
+            const f64x4 gap = load4(f + i) - target, cost = squared ? gap * gap : size(gap);
+            store4(x + i, select(i64x4(cost > cap), cap, cost));
+        }
+    }
+    for (; i < n; ++i) x[i] = price_of(price, f[i], y);
+    return span_of(x, n);
+}
+
+/// p_i = w_i / mass; <p, f>.
+HN_INLINE double shares(double* p, const double* w, double mass, const double* f, i64 n) {
+    f64x4 sum{};
+    i64 i = 0;
+    for (; i + 4 <= n; i += 4) {
+        const f64x4 share = load4(w + i) / mass;
+        store4(p + i, share);
+        sum += share * load4(f + i);
+    }
+    double mixed = fold(sum);
+    for (; i < n; ++i) p[i] = w[i] / mass, mixed += p[i] * f[i];
+    return mixed;
+}
+
+/// Count a row: losses (NaN asleep), the mixture's, and <p, l>.
+inline void count_row(Tally& tally, i64 n, const double* losses, double cost, double own) {
+    tally.mixture += cost, tally.expected += own, tally.settled += 1.0;
+    for (i64 i = 0; i < n; ++i)
+        if (losses[i] == losses[i]) tally.losses[i] += losses[i], tally.beside[i] += cost, tally.awake[i] += 1.0;
+}
+
+inline void note_mark(const AtPlay& at, const Tally& tally, const double* weights, double* to, i64 width) {
+    const i64 n = at.setup.n;
+    const Run& run = at.run;
+    double regret = -infinity, best = run.L[0];
+    for (i64 i = 0; i < n; ++i)
+        if (tally.awake[i] + tally.whole_rows > 0.0)
+            regret = most(tally.beside[i] + tally.whole_mixture - tally.losses[i], regret);
+    for (i64 i = 1; i < n; ++i) best = least(run.L[i], best);
+    Mark mark{tally.settled, tally.mixture, regret > -infinity ? regret : 0.0, run.own - best, best, 0.0, 0.0, 0.0, 0.0, 0.0};
+    if (at.setup.smoothing == Smoothing::adahedge) {
+        const AdaHedgeSums& sums = *reinterpret_cast<const AdaHedgeSums*>(run.memory);
+        mark.least = sums.least, mark.most = sums.most, mark.span = sums.span;
+        mark.variance = sums.variance, mark.gap = sums.gap;
+    }
+    __builtin_memcpy(to, &mark, sizeof mark);
+    if (width > mark_numbers)
+        for (i64 i = 0; i < n; ++i) {
+            to[mark_numbers + i] = weights[i];
+            to[mark_numbers + n + i] = tally.losses[i];
+            to[mark_numbers + 2 * n + i] = tally.beside[i] + tally.whole_mixture;
+        }
+}
+
+/// Rows by AdaHedge as long as nobody sleeps and every target is known; returns the first that is not so.
+HN_COLD i64 whole_rows(CombineJob& job, i64 first, i64 stop) {
+    const Setup& s = job.at->setup;
+    Run& run = job.at->run;
+    const i64 n = s.n;
+    AdaHedgeRounds rounds(s, run);
+    const double before = rounds.own;
+    double* x = rounds.x;
+    double mixture = 0.0, variance = rounds.sums.variance;
+    i64 t = first;
+    for (; t < stop; ++t) {
+        const double *f = job.forecasts + t * n, y = job.targets[t];
+        const Span seen = price_row(job.price, f, y, x, n);
+        const Met met = rounds.meet(seen.least);
+        // What is not a number makes `above` one of its kind.
+        if (!(s.low <= seen.least && seen.most <= s.high && met.above == met.above && y == y)) break;
+        const double mean = met.above / met.mass;
+        rounds.move_on(seen.least, seen.most, met, mean);
+        // From here on nothing waits for anything: it is done while the next row's weights are on their way.
+        const i64 i = pick(run.w, n, uniform(run.stream) * met.mass);
+        job.played[t] = i;
+        const double told = shares(job.weights + t * n, run.w, met.mass, f, n), cost = price_of(job.price, told, y);
+        job.mixed[t] = told;
+        mixture += cost;
+        variance += squares(run.w, x, seen.least + mean, rounds.places) / met.mass;
+        for (i64 j = 0; j < n; ++j) job.tally->losses[j] += x[j];
+    }
+    const double done = double(t - first);
+    if (t > first) run.probability = job.weights[(t - 1) * n + job.played[t - 1]];
+    run.round += done;
+    rounds.sums.variance = variance;
+    rounds.finish();
+    Tally& tally = *job.tally;
+    tally.mixture += mixture, tally.whole_mixture += mixture, tally.expected += rounds.own - before;
+    tally.settled += done, tally.whole_rows += done;
+    return t;
+}
+
+/// A row in which somebody may sleep, and whose target may be missing; false, before anything moves, at a trouble.
+inline bool one_row(CombineJob& job, i64 t, const Players& steps) {
+    AtPlay& at = *job.at;
+    const Setup& s = at.setup;
+    const i64 n = s.n;
+    const double *f = job.forecasts + t * n, y = job.targets[t];
+    const bool known = y == y;
+    double* p = job.weights + t * n;
+    i64 up = 0;
+    for (i64 i = 0; i < n; ++i) {
+        job.awake[i] = f[i] == f[i];
+        up += job.awake[i];
+        const double x = known && job.awake[i] ? price_of(job.price, f[i], y) : __builtin_nan("");
+        job.losses[i] = x;
+        // NaN and infinity are outside of every range.
+        if (known && job.awake[i] && !(s.low <= x && x <= s.high) && job.expert < 0) {
+            job.trouble = size(x) < infinity ? Trouble::outside : Trouble::infinite;
+            job.expert = i;
+        }
+    }
+    if (up == 0) job.trouble = Trouble::asleep;
+    if (job.trouble != Trouble::none) return false;
+    const i64 drawn = up == n ? steps.act_expert(at) : steps.act_awake(at, job.awake, p);
+    if (drawn < 0) {
+        job.trouble = Trouble::failed;
+        return false;
+    }
+    if (up == n)
+        for (i64 i = 0; i < n; ++i) p[i] = at.run.w[i] / at.run.total;
+    double mixed = 0.0, expected = 0.0;
+    for (i64 i = 0; i < n; ++i) {
+        job.row[i] = job.losses[i];
+        if (job.awake[i]) mixed += p[i] * f[i], expected += p[i] * job.losses[i];
+    }
+    job.played[t] = drawn, job.mixed[t] = mixed;
+    if (!known) {
+        // No loss will come before the next row: the round is not counted until one does.
+        at.run.round -= 1.0;
+        return true;
+    }
+    if (up < n) steps.charge_sleepers(p, job.awake, job.row, n);
+    if (steps.observe_row(at, job.row, nullptr) != -1) {
+        job.trouble = Trouble::failed;
+        return false;
+    }
+    count_row(*job.tally, n, job.losses, price_of(job.price, mixed, y), expected);
+    return true;
+}
+
+inline i64 combine_rows(CombineJob& job, const Players& steps) {
+    const bool adaptive = job.at->setup.smoothing == Smoothing::adahedge;
+    const i64 n = job.at->setup.n;
+    i64 t = 0, k = 0;
+    while (t < job.rows) {
+        const i64 stop = k < job.marks ? job.ends[k] : job.rows;
+        if (adaptive) t = whole_rows(job, t, stop);
+        if (t < stop) {
+            if (!one_row(job, t, steps)) return t;
+            ++t;
+        }
+        if (t == stop && k < job.marks) {
+            note_mark(*job.at, *job.tally, job.weights + (t - 1) * n, job.noted + k * job.width, job.width);
+            ++k;
+        }
+    }
+    return t;
+}
+
+}  // namespace hn::HN_ISA

@@ -1,0 +1,45 @@
+#include "../games/combine.hpp"
+
+namespace hn::HN_ISA {
+
+extern const Players players;
+extern const Combine combine;
+
+namespace {
+
+i64 rows(CombineJob& job) { return combine_rows(job, players); }
+
+void prices(const Price& price, const double* forecasts, const double* targets, i64 rows, i64 n, double* out) {
+    for (i64 t = 0; t < rows; ++t)
+        for (i64 i = 0; i < n; ++i) out[t * n + i] = price_of(price, forecasts[t * n + i], targets[t]);
+}
+
+double oracle(const Price& price, const double* forecasts, const double* targets, i64 rows, i64 n, const double* q,
+              double* slope) {
+    const Price uncapped{price.kind, price.parameter, infinity};
+    double total = 0.0;
+    for (i64 i = 0; i < n; ++i) slope[i] = 0.0;
+    for (i64 t = 0; t < rows; ++t) {
+        const double y = targets[t], *row = forecasts + t * n;
+        if (y != y) continue;
+        double f = 0.0, g;
+        for (i64 i = 0; i < n; ++i) f += q[i] * row[i];
+        // Which side the target falls on cannot be predicted: no branch.
+        const double over = f > y, under = f < y;
+        switch (price.kind) {
+            case PointLoss::absolute: g = over - under; break;
+            case PointLoss::squared: g = 2.0 * (f - y); break;
+            case PointLoss::pinball: g = over * (1.0 - price.parameter) - under * price.parameter; break;
+            default: g = y == 1.0 ? -1.0 / most(f, 1e-300) : 1.0 / most(1.0 - f, 1e-300);
+        }
+        total += price_of(uncapped, f, y);
+        for (i64 i = 0; i < n; ++i) slope[i] += g * row[i];
+    }
+    return total;
+}
+
+}  // namespace
+
+const Combine combine = {rows, count_row, note_mark, prices, oracle};
+
+}  // namespace hn::HN_ISA

@@ -1,0 +1,61 @@
+// Tsallis and Shannon together, for late feedback (Zimmert, Seldin 2020): argmin <L, x> + F_t(x),
+//
+//     F_t(x) = -2 sqrt(t) sum sqrt(x_i) + theta sum x_i log x_i,  theta = sqrt(2 D_t/log n),
+//
+// D_t the observations missing at each move, summed over the moves up to t. With y = sqrt(x_i) stationarity is
+// sqrt(t)/y - 2 theta log y = c_i = d_i + c, d_i = L_i - min L: one c for sum x = 1, from the left, where nothing
+// overshoots (x_i is convex and decreasing in c). The memory: moves at the last call, D before the next move, D with it.
+#pragma once
+
+#include "memory.hpp"
+
+namespace hn::HN_ISA {
+
+/// D_t of the move to be drawn.
+inline double missing_so_far(Run& run) {
+    double &moves = run.memory[0], &before = run.memory[1], &with = run.memory[2];
+    takes_in(run);
+    if (run.round != moves) moves = run.round, before = with;  // the move whose D was last foreseen has been drawn since
+    return with = before + (run.round - run.settled);
+}
+
+/// y in (0, 1] with s/y - 2 theta log y = c >= s: Newton on log y, concave, from the left.
+inline double tsallis_shannon_root(double c, double s, double theta) {
+    if (theta == 0.0) return s / c;
+    double u = log(s / c);
+    for (int step = 0; step < 60; ++step) {
+        const double lead = s * exp(-u), move = (lead - 2.0 * theta * u - c) / (lead + 2.0 * theta);
+        u += move;
+        if (size(move) <= 1e-15 * (1.0 + size(u))) break;
+    }
+    return exp(least(u, 0.0));
+}
+
+inline bool tsallis_shannon(const Setup& s, Run& run) {
+    const double waiting = missing_so_far(run), scale = run.scale;
+    const double theta = s.n > 1 ? root(2.0 * waiting / log(double(s.n))) : 0.0;
+    double low = run.L[0];
+    for (i64 i = 1; i < s.n; ++i) low = least(run.L[i], low);
+    // From the last c, which was measured from the least loss then. It may be on the right: one step, then the left.
+    double c = most(scale, run.warm + low);
+    run.value = __builtin_nan("");
+    for (int step = 0; step < 200; ++step) {
+        double total = 0.0, slope = 0.0;
+        for (i64 i = 0; i < s.n; ++i) {
+            const double y = tsallis_shannon_root(run.L[i] - low + c, scale, theta), x = y * y;
+            run.w[i] = x;
+            total += x;
+            slope += x * y / (0.5 * scale + theta * y);  // dx/dc = -1/(s/(2 x^(3/2)) + theta/x)
+        }
+        run.total = total;
+        const double move = (total - 1.0) / slope;
+        if (size(total - 1.0) <= 1e-14 * double(s.n) || size(move) <= 1e-15 * c) {
+            run.warm = c - low;
+            return true;
+        }
+        c = most(scale, c + move);
+    }
+    return false;
+}
+
+}  // namespace hn::HN_ISA

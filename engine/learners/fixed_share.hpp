@@ -1,0 +1,35 @@
+// Fixed share: Bayes, then a little of everything, w_i <- (1 - a) w_i e^(-l_i/s)/sum + a/n.
+//
+// The memory: L as last seen, then the mix losses summed, which are the potential of the master identity.
+#pragma once
+
+#include "memory.hpp"
+
+namespace hn::HN_ISA {
+
+inline bool fixed_share(const Setup& s, Run& run) {
+    double *seen = run.memory, &mixed = run.memory[s.n];
+    if (is_new(run)) {
+        for (i64 i = 0; i < s.n; ++i) run.w[i] = 1.0 / double(s.n);
+        run.total = 1.0;
+    }
+    if (takes_in(run)) {
+        const double share = s.parameter[0];
+        double low = infinity, after = 0.0, total = 0.0;
+        // For a moment the memory holds the step instead of L.
+        for (i64 i = 0; i < s.n; ++i) seen[i] = run.L[i] - seen[i], low = least(seen[i], low);
+        for (i64 i = 0; i < s.n; ++i) {
+            run.w[i] *= exp((low - seen[i]) * run.inverse);
+            seen[i] = run.L[i];
+            after += run.w[i];
+        }
+        mixed += low - run.scale * log(after / run.total);
+        const double kept = (1.0 - share) / after, even = share / double(s.n);
+        for (i64 i = 0; i < s.n; ++i) run.w[i] = kept * run.w[i] + even, total += run.w[i];
+        run.total = total;
+    }
+    run.value = mixed;
+    return true;
+}
+
+}  // namespace hn::HN_ISA

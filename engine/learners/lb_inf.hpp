@@ -1,0 +1,54 @@
+// LB-INF (Ito 2021): a log-barrier whose scale is fitted arm by arm, around a running prediction m of each loss.
+//
+//     p = argmin <S + m, p> - sum_i g_i log p_i,    S += m + (l - m_I)/p_I e_I
+//     g_i += v_i/(2 g_i log T),  v_i = (l - m_I)^2 ((1 - p_i)^2 if i = I else p_i^2),  m_I += (l - m_I)/4
+//
+// p_i = g_i/(d_i + x), d_i = S_i + m_i - min: sum p = 1 is solved for x by Newton on 1/sum, which is concave in x, so that
+// steps from the left never overshoot. The memory: g, m, S; parameter[0] is log T.
+#pragma once
+
+#include "memory.hpp"
+
+namespace hn::HN_ISA {
+
+inline bool lb_inf(const Setup& s, Run& run) {
+    const i64 n = s.n;
+    double *g = run.memory, *m = g + n, *S = m + n;
+    if (is_new(run))
+        for (i64 i = 0; i < n; ++i) g[i] = 2.0, m[i] = 0.5;
+    if (takes_in(run)) {
+        const i64 arm = i64(run.arm);
+        const double off = run.paid - m[arm];
+        for (i64 i = 0; i < n; ++i) {
+            const double away = i == arm ? 1.0 - 1.0 / run.weight : run.w[i] / run.total;
+            g[i] += off * off * away * away / (2.0 * g[i] * s.parameter[0]);
+            S[i] += m[i];
+        }
+        S[arm] += off * run.weight;
+        m[arm] += 0.25 * off;
+    }
+    run.value = __builtin_nan("");
+    double low = infinity, start = 0.0;
+    for (i64 i = 0; i < n; ++i) low = least(S[i] + m[i], low);
+    for (i64 i = 0; i < n; ++i) start = most(g[i] - (S[i] + m[i] - low), start);
+    double x = most(start, run.warm);
+    for (int step = 0; step < 200; ++step) {
+        double total = 0.0, slope = 0.0;
+        for (i64 i = 0; i < n; ++i) {
+            const double inverse = 1.0 / (S[i] + m[i] - low + x), p = g[i] * inverse;
+            run.w[i] = p;
+            total += p;
+            slope += p * inverse;
+        }
+        run.total = total;
+        const double move = (total - 1.0) * total / slope;
+        if (size(total - 1.0) <= 1e-14 * double(n) || size(move) <= 1e-15 * x) {
+            run.warm = x;
+            return true;
+        }
+        x = most(start, x + move);
+    }
+    return false;
+}
+
+}  // namespace hn::HN_ISA

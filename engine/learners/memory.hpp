@@ -1,0 +1,19 @@
+// Learners with a memory: their weights depend on more than L, so a run keeps numbers of theirs.
+#pragma once
+
+#include "../log.hpp"
+#include "../random.hpp"
+#include "../setup.hpp"
+
+namespace hn::HN_ISA {
+
+/// Whether a step was settled that the memory has not taken in: once a step, so that evaluating a copy changes nothing.
+HN_INLINE bool takes_in(Run& run) {
+    const double before = run.taken < 0.0 ? 0.0 : run.taken;
+    run.taken = run.settled;
+    return run.settled != before;
+}
+/// Whether nothing was ever asked of the memory.
+HN_INLINE bool is_new(const Run& run) { return run.taken < 0.0; }
+
+}  // namespace hn::HN_ISA

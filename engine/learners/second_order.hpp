@@ -1,0 +1,96 @@
+// Weights made of the regrets R_i = own - L_i and of what they summed up to, V_i = sum r_i^2 or C_i = sum |r_i|:
+//
+//     Squint          w_i = int_0^(1/2) e^(eta R_i - eta^2 V_i) d eta
+//     AdaNormalHedge  w_i = (e^([R_i+1]_+^2 / (3(C_i+1))) - e^([R_i-1]_+^2 / (3(C_i+1)))) / 2
+//     ML-Poly         w_i = [R_i]_+ / (1 + V_i)
+//
+// r_i = <p, l> - l_i is the regret of one round. The memory: L as last seen, then V or C.
+#pragma once
+
+#include "memory.hpp"
+
+namespace hn::HN_ISA {
+
+/// Add the squares (or sizes) of the regrets of the step just settled; returns the sums.
+inline double* take_in_regrets(const Setup& s, Run& run, bool squared) {
+    double *seen = run.memory, *sums = run.memory + s.n;
+    if (takes_in(run))
+        for (i64 i = 0; i < s.n; ++i) {
+            const double r = run.paid - (run.L[i] - seen[i]);
+            seen[i] = run.L[i];
+            sums[i] += squared ? r * r : size(r);
+        }
+    return sums;
+}
+
+/// w holds logarithms: make weights of them, the largest 1; all alike where no arm has any.
+inline bool from_logs(const Setup& s, Run& run) {
+    double top = -infinity, total = 0.0;
+    for (i64 i = 0; i < s.n; ++i) top = most(run.w[i], top);
+    for (i64 i = 0; i < s.n; ++i) {
+        run.w[i] = top > -infinity ? exp(run.w[i] - top) : 1.0;
+        total += run.w[i];
+    }
+    run.total = total;
+    run.value = __builtin_nan("");
+    return total > 0.0;
+}
+
+/// Gauss and Legendre, twelve nodes on [-1/4, 1/4] and their masses: the rule is symmetric.
+inline constexpr double evidence_nodes[6] = {0.03130835212786723, 0.09195787474954505, 0.14682948857165437, 0.19247566854857617, 0.2260293140926187, 0.2453901585616798};
+inline constexpr double evidence_masses[6] = {0.06228676145335067, 0.05837313413458865, 0.05079185668076643, 0.040019582135836604, 0.026734831498829766, 0.011793834096627853};
+
+/// log int_0^(1/2) e^(eta R - eta^2 V) d eta: completing the square, in log space.
+///
+/// With a = R/(2 sqrt V), b = (R-V)/(2 sqrt V): sqrt(pi) e^(a^2) (erf a - erf b)/(2 sqrt V), a^2 - b^2 = R/2 - V/4.
+inline double log_evidence(double R, double V) {
+    if (size(R) <= 2.0 && V <= 1.0) {
+        // The difference of two close erfs would lose digits; the integrand is a polynomial to rounding.
+        double whole = 0.0;
+        for (int k = -6; k < 6; ++k) {
+            const int j = k < 0 ? -1 - k : k;
+            const double eta = 0.25 + (k < 0 ? -evidence_nodes[j] : evidence_nodes[j]);
+            whole += evidence_masses[j] * exp(eta * R - eta * eta * V);
+        }
+        return log(whole);
+    }
+    const double deviation = root(V), a = R / (2.0 * deviation), b = (R - V) / (2.0 * deviation);
+    const double lead = log(1.7724538509055160273 / (2.0 * deviation)), apart = R / 2.0 - V / 4.0;
+    if (b >= 0.0) return lead + apart + log(erfcx(b) - exp(-apart) * erfcx(a));
+    if (a <= 0.0) return lead + log(erfcx(-a) - exp(apart) * erfcx(-b));
+    return lead + a * a + log(2.0 - erfc(a) - erfc(-b));
+}
+
+inline bool squint(const Setup& s, Run& run) {
+    const double* V = take_in_regrets(s, run, true);
+    for (i64 i = 0; i < s.n; ++i) run.w[i] = log_evidence(run.own - run.L[i], V[i]);
+    return from_logs(s, run);
+}
+
+inline bool ada_normal_hedge(const Setup& s, Run& run) {
+    const double* C = take_in_regrets(s, run, false);
+    for (i64 i = 0; i < s.n; ++i) {
+        const double R = run.own - run.L[i], c = 3.0 * (C[i] + 1.0);
+        const double up = most(R + 1.0, 0.0), down = most(R - 1.0, 0.0), high = up * up / c, low = down * down / c;
+        run.w[i] = high > low ? high + log(-expm1(low - high)) : -infinity;
+    }
+    return from_logs(s, run);
+}
+
+inline bool ml_poly(const Setup& s, Run& run) {
+    const double* V = take_in_regrets(s, run, true);
+    double total = 0.0;
+    for (i64 i = 0; i < s.n; ++i) {
+        run.w[i] = most(run.own - run.L[i], 0.0) / (1.0 + V[i]);
+        total += run.w[i];
+    }
+    if (!(total > 0.0)) {
+        for (i64 i = 0; i < s.n; ++i) run.w[i] = 1.0;
+        total = double(s.n);
+    }
+    run.total = total;
+    run.value = __builtin_nan("");
+    return true;
+}
+
+}  // namespace hn::HN_ISA
