@@ -273,8 +273,9 @@ void resume(Player& player, nb::dict from) {
     const i64 drawn = whole(from, "drawn", 0, i64(1) << 53), forgotten = whole(from, "forgotten", 0, drawn);
     const i64 delay = whole(from, "largest_delay", 0, drawn);
     must(run.round == double(drawn), "round", "be the number of moves drawn");
+    const Book before = player;  // what there was, should a ticket be refused
+    player.clear();
     player.drawn = drawn;
-    Book before = player;  // what there was, should a ticket be refused
     try {
         for (nb::handle item : nb::cast<nb::list>(from["open"])) {
             nb::dict one = nb::cast<nb::dict>(item);
@@ -300,7 +301,6 @@ void resume(Player& player, nb::dict from) {
         must(player.open() + forgotten <= drawn, "open moves", "be no more than were drawn");
     } catch (...) {
         static_cast<Book&>(player) = before;
-        player.drawn = 0;
         throw;
     }
     player.forgotten = forgotten, player.largest_delay = delay;
@@ -390,6 +390,14 @@ void bind_players(nb::module_& m) {
             "round"_a, "awake"_a, "loss"_a)
         .def("_distribution", &Player::distribution, "awake"_a.none())
         .def("_is_plain", [](Player& p, i64 round) { return p.ticket_of(round).plain; }, "round"_a)
+        .def(
+            "_put",
+            [](Player& p, In<double> losses) {
+                require(i64(losses.size()) == p.n(), "losses must be one an arm");
+                for (i64 i = 0; i < p.n(); ++i) p.at.run.L[i] = losses.data()[i];
+                if (!players().begin(p.at.setup, p.at.run)) p.failed();
+            },
+            "losses"_a, "Put cumulative losses in place, as tests do; the weights are made from them.")
         .def("_saved", &saved)
         .def("_restore", &resume, "fields"_a)
         .def_prop_ro("_words",
