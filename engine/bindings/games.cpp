@@ -35,9 +35,7 @@ void hear(BanditJob& job, const AnyFlat& advice, i64 n, i64 actions, i64 rounds)
     if (advice.dtype() == nb::dtype<u8>()) {
         require(i64(advice.size()) == rounds * n, "advice must be an action an expert and round");
         job.advice8 = static_cast<const u8*>(advice.data());
-        u8 largest = 0;
-        for (i64 k = 0; k < rounds * n; ++k) largest = job.advice8[k] > largest ? job.advice8[k] : largest;
-        require(rounds == 0 || i64(largest) < actions, "advice must be an action");
+        require(games().largest_byte(job.advice8, rounds * n) < actions, "advice must be an action");
     } else if (advice.dtype() == nb::dtype<i64>()) {
         require(i64(advice.size()) == rounds * n, "advice must be an action an expert and round");
         job.advice = static_cast<const i64*>(advice.data());
