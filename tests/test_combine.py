@@ -135,7 +135,8 @@ def test_sums_of_the_summary(loss):
         expected.append((own - losses[:, i])[awake].sum())
     assert summary.regret == pytest.approx(max(waking))
     assert summary.own_regret == pytest.approx(max(expected))
-    assert summary.mix_loss <= summary.own_loss
+    # Equal for a loss that is linear where the forecasts are, but for the last bit of a sum of 200.
+    assert summary.mix_loss <= summary.own_loss * (1.0 + 1e-13)
     assert summary.own_regret <= summary.bound.value
     curves = summary.curves
     assert curves.rows[-1] == 200
