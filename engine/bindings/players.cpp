@@ -310,6 +310,7 @@ void resume(Player& player, nb::dict from) {
 }  // namespace
 
 AtPlay& at_play(nb::handle player) { return nb::cast<Player&>(player).at; }
+void count_rounds(nb::handle player, i64 more) { nb::cast<Player&>(player).drawn += more; }
 
 void bind_players(nb::module_& m) {
     nb::class_<Book>(m, "Book", "The tickets of a player: open, late, forgotten.")
@@ -414,6 +415,33 @@ void bind_players(nb::module_& m) {
                  p.at.run.stream = words_at(stream.data()), p.at.run.noise = words_at(noise.data());
              })
         .def_prop_ro("_losses", [](Player& p) { return array_of(p.at.run.L, p.n()); })
+        .def(
+            "_settle_untold",
+            [](Player& p, In<double> losses, nb::object ticket, i64 delay) {
+                require(p.sees_all && i64(losses.size()) == p.n(), "a row has a loss an expert");
+                In<double> drawn_from;
+                if (!ticket.is_none()) {
+                    drawn_from = nb::cast<In<double>>(ticket);
+                    require(i64(drawn_from.size()) == p.n(), "a distribution has a number an expert");
+                }
+                p.at.run.round += 1.0;
+                const i64 bad = players().observe_row(p.at, losses.data(), ticket.is_none() ? nullptr : drawn_from.data());
+                if (bad == -2) p.failed();
+                require(bad == -1, "losses must be in their range");
+                p.drawn += 1;
+                p.largest_delay = std::max(p.largest_delay, delay);
+            },
+            "losses"_a, "distribution"_a.none(), "delay"_a, "A round that was answered without a ticket gets its losses.")
+        .def_prop_ro(
+            "_adahedge",
+            [](Player& p) {
+                require(p.at.setup.smoothing == Smoothing::adahedge, "only AdaHedge has these sums");
+                const auto& sums = *reinterpret_cast<const AdaHedgeSums*>(p.at.run.memory);
+                nb::dict out;
+                out["gap"] = sums.gap, out["variance"] = sums.variance, out["span"] = sums.span;
+                out["least"] = sums.least, out["most"] = sums.most;
+                return out;
+            })
         .def_prop_ro("_memory", [](Player& p) { return array_of(p.at.run.memory, p.at.setup.memory_places()); });
 #define HN_NUMBER(name) player.def_prop_ro("_" #name, [](Player& p) { return p.at.run.name; })
     HN_NUMBER(own), HN_NUMBER(scale), HN_NUMBER(total), HN_NUMBER(value), HN_NUMBER(start), HN_NUMBER(drift);

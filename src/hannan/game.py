@@ -219,9 +219,11 @@ def _record(
     if len(at) == 0 or at[-1] != played:
         at = np.append(at, played)
         curves = {name: np.concatenate([c, totals[name][:, None]], axis=1) for name, c in curves.items()}
-    width = program.high - program.low
-    best = totals["best"]
-    units = program.high * played - best * width if program.gains else program.low * played + best * width
+    width, best = program.high - program.low, totals["best"]
+    zero = program.high if program.gains else program.low
+    if getattr(program, "as_they_are", False):
+        zero, width = 0.0, 1.0
+    units = zero * played - best * width if program.gains else zero * played + best * width
     least = runner.least_estimate()
     expected = (curves["mean"] - curves["best"]) * width if "mean" in curves else None
     if expected is not None and len(expected) == 1:

@@ -129,15 +129,13 @@ def _replayed(log: Log, name: str, learner: Bandit | ExpertBandit, runs: int, se
 
 def _walk(log: Log, learner: Bandit | ExpertBandit, seed: int, run: int, trace: Trace | None) -> Array:
     """The sums of one run over the whole log."""
-    from hannan.kernels import steps, streams
-    from hannan.kernels.replaying import SUMS, replay_rows
+    from hannan import streams
+    from hannan._engine import replay_rows
 
-    program = learner.program()
-    if program.code < 0:
-        raise ValueError(f"replay needs a smoothing with a compiled kernel; got {learner!r}")
-    state, pointer = steps.new_state(program, seed, run), steps.pointer(program)
-    coins = streams.words(seed, run, 2).view(np.float64)
-    model, sums = np.zeros((3, len(log.labels))), np.zeros(SUMS)
+    player = learner.start(0)
+    player._set_words(streams.words(seed, run), player._words[1])
+    coins = streams.words(seed, run, 2)
+    model, sums = np.zeros((3, len(log.labels))), np.zeros(12)
     advised = isinstance(learner, ExpertBandit)
     first = 0
     if trace is not None:
@@ -150,10 +148,12 @@ def _walk(log: Log, learner: Bandit | ExpertBandit, seed: int, run: int, trace: 
             if due:
                 end = due[0] - first
             part = slice(begun, end)
-            bad = replay_rows(
-                state, pointer, advised, actions[part], losses[part], odds[part],
-                advice[part] if advised else advice, log.floor, coins, model, sums,
+            bad, failed = replay_rows(
+                player, actions[part], losses[part], odds[part], advice[part] if advised else None, log.floor, coins,
+                model, sums,
             )  # fmt: skip
+            if failed:
+                raise player._failed()
             if bad >= 0:
                 raise _bad(log, learner, int(bad), first + begun, losses[part])
             begun = end
@@ -164,8 +164,6 @@ def _walk(log: Log, learner: Bandit | ExpertBandit, seed: int, run: int, trace: 
 
 
 def _bad(log: Log, learner: Any, bad: int, first: int, losses: Array) -> Exception:
-    if bad >= 1_000_000_000:
-        return ArithmeticError(f"the smoothing of {learner!r} failed at these losses")
     low, high = learner.loss_range
     return BadTable(
         f"{log.source}, row {first + bad + 1}: a loss must be in the stated range {low:g}:{high:g}; got {losses[bad]:g}"
