@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import os
@@ -44,6 +45,8 @@ class Record:
     expected_regret: Array | None = None
     estimated_regret: Array | None = None
     note: str = ""
+    #: Whether the losses were set by an adversary that sees past moves; the regret is against the losses realised.
+    adaptive: bool = False
     #: The learner itself, for its bound; a loaded record has what was written down instead.
     source: Any = field(default=None, compare=False)
     written: dict[str, Any] | None = field(default=None, compare=False)
@@ -97,10 +100,18 @@ class Record:
             return None, "the fictitious player sees the losses before it plays: the learner's bound is not its own"
         best = least if getattr(self.source, "gains", False) else most
         try:
-            bound: Bound = asked(rounds=rounds, best_loss=best)
+            bound = self._holding(rounds=rounds, best_loss=best)
         except ValueError as reason:
             return None, str(reason)
         return bound, ""
+
+    def _holding(self, **given: Any) -> Bound:
+        """The learner's bound; in an adaptive game one that holds against any losses, or the reason why not."""
+        asked = self.source.bound
+        if self.adaptive and "against" in inspect.signature(asked).parameters:
+            given["against"] = "any"
+        bound: Bound = asked(**given)
+        return bound.asked("any") if self.adaptive else bound
 
     @property
     def bound(self) -> Bound | None:
@@ -181,7 +192,7 @@ class Record:
         kept, values = [], []
         for t in self.checkpoints[chosen]:
             try:
-                values.append(float(self.source.bound(rounds=int(t)).value))
+                values.append(float(self._holding(rounds=int(t)).value))
             except ValueError:
                 continue
             kept.append(int(t))
@@ -208,7 +219,7 @@ class Record:
                 if about["format"] != FORMAT:
                     raise ValueError(f"its format must be {FORMAT}; got {about['format']!r}")
                 arrays = {name: file[name] for name in _ARRAYS if name in file.files}
-            fields: dict[str, Any] = {name: about[name] for name in _PLAIN} | arrays
+            fields: dict[str, Any] = {name: (_BEFORE | about)[name] for name in _PLAIN} | arrays
             if about["scalar_best"]:
                 fields["best_loss"] = float(fields["best_loss"])
             return cls(**fields, written={"bound": about["bound"], "withheld": about["withheld"]})
@@ -218,7 +229,9 @@ class Record:
             raise ValueError(f"{os.fspath(path)} must be a record written by Record.save; got {error}") from error
 
 
-_PLAIN = ("learner", "setting", "rounds", "runs", "seed", "seconds", "threads", "note")
+_PLAIN = ("learner", "setting", "rounds", "runs", "seed", "seconds", "threads", "note", "adaptive")
+#: What records written before these fields came say of them.
+_BEFORE = {"adaptive": False}
 _ARRAYS = (
     "checkpoints", "regret", "best_loss", "counts", "actions", "expected_regret", "estimated_regret",
 )  # fmt: skip

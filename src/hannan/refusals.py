@@ -66,6 +66,18 @@ def losses(values: Any, name: str = "losses") -> Array:
     return array
 
 
+def row(values: Any, n: int, low: float, high: float) -> Array:
+    """The losses of one round: n finite numbers of [low, high]."""
+    array = losses(values)
+    if array.shape != (n,):
+        raise ValueError(f"losses must be {n} numbers; got shape {array.shape}")
+    bad = (array < low) | (array > high)
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise ValueError(f"losses must be in [{low:g}, {high:g}]; got {array[i]} at index {i}")
+    return array
+
+
 def distribution(values: Any, name: str) -> Array:
     """Non-negative numbers that sum to 1 within 1e-9 along the last axis."""
     array = losses(values, name)

@@ -38,10 +38,10 @@ class Played:
     cost: float
     losses: Loss
 
-    def bound(self, rounds: int | None = None, best_loss: float | None = None) -> Bound:
+    def bound(self, rounds: int | None = None, best_loss: float | None = None, *, against: str | None = None) -> Bound:
         """The learner's bound for losses of this shape, solver and ridge included."""
         best = None if best_loss is None else max(best_loss, 0.0)
-        bound = self.learner.bounded(rounds, best, bias=self.cost, shape=self.losses.shape)
+        bound = self.learner.bounded(rounds, best, bias=self.cost, shape=self.losses.shape).asked(against)
         return replace(bound, source=f"{bound.source}; {ON_YOUR_WORD}") if isinstance(self.losses, RankOne) else bound
 
 

@@ -151,6 +151,13 @@ class ConvexPlayer(Incarnate):
         self._settled += len(losses)
         return moves
 
+    def solver_cost(self) -> float:
+        """What the ridge, and solving for the moves, have cost so far; it is in the bound."""
+        from hannan.kernels.convex import DISTANCE, RIDGE
+
+        state = self._leader.state
+        return self.learner.solver_cost(float(state[RIDGE]), float(state[DISTANCE]))
+
     def leader(self) -> Array:
         """The leader without noise: the best point for the losses so far."""
         return self._leader.minimise(np.zeros(self.learner.domain.d), *self._leader.hindsight_ridge())[0]

@@ -19,6 +19,7 @@ from hannan.tuning import Schedule, Tuning
 
 if TYPE_CHECKING:
     from hannan.record import Record
+    from hannan.running.adaptive import Table
 
 #: Squares of smaller spans could underflow, and with them the sum of variances.
 _LEAST_SPAN = 1e-140
@@ -95,6 +96,12 @@ class AdaHedge(Learner):
         from hannan.learners.adahedge_game import play_adahedge
 
         return play_adahedge(self, losses, runs, seed, threads, keep, rounds)
+
+    def table(self) -> Table:
+        """What a game against an adversary asks for."""
+        from hannan.learners.adahedge_game import AdaHedgeTable
+
+        return AdaHedgeTable(self)
 
     # Bounds
 

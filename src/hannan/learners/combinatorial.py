@@ -23,6 +23,7 @@ from hannan.running.stepped import run_seed
 
 if TYPE_CHECKING:
     from hannan.record import Record
+    from hannan.running.adaptive import Table
 
 
 class Plan(NamedTuple):
@@ -120,6 +121,12 @@ class Combinatorial:
             regret=own - best, best_loss=float(best[-1]), counts=counts, seconds=time.perf_counter() - began,
             threads=1, note=ended(len(rows), rounds), source=self,
         )  # fmt: skip
+
+    def table(self) -> Table:
+        """What a game against an adversary asks for."""
+        from hannan.learners.decision_table import DecisionTable
+
+        return DecisionTable(self)
 
 
 class CombinatorialPlayer(Incarnate):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hannan.auditing import Finding
     from hannan.convexity.player import ConvexPlayer
     from hannan.kernels.convex import Rules
+    from hannan.running.adaptive import Table
 
 #: What a curved loss adds to the ridge, as a share of lipschitz/radius; its cost is in the bound.
 RIDGE = 1e-6
@@ -346,6 +347,12 @@ class Convex:
         from hannan.convexity.game import play_convex
 
         return play_convex(self, losses, runs, seed, **options)
+
+    def table(self) -> Table:
+        """What a game against an adversary asks for."""
+        from hannan.convexity.table import ConvexTable
+
+        return ConvexTable(self)
 
 
 def refuse_steeper(losses: Loss, domain: Domain, lipschitz: float) -> None:
