@@ -155,3 +155,76 @@ def test_a_live_player_that_keeps_its_noise_promises_nothing():
     assert certificate.bound is None
     assert "keeps its noise" in certificate.withheld
     assert hn.play(hn.RandomWalk(2), np.eye(2)[np.arange(rounds) % 2]).bound is not None  # fixed losses keep it
+
+
+# What holds on this run
+
+
+def test_implicit_exploration_says_something_of_this_run():
+    # Whoever sets the losses: here every arm loses 1 until .78 T, then the least likely arm is spared.
+    n, rounds, delta = 4, 600, 0.05
+    above = 0
+    for seed in range(20):
+        player, losses, spared = hn.exp3_ix(n, rounds).start(seed=seed), np.zeros(n), None
+        for t in range(rounds):
+            if t == int(0.78 * rounds):
+                spared = int(np.argmin(player.distribution()))
+            loss = np.ones(n)
+            if spared is not None:
+                loss[spared] = 0.0
+            move = player.act()
+            player.observe(move, float(loss[move.action]))
+            losses += loss
+            if t % 50 == 49:
+                told = player.certificate(delta)
+                above += told.own_loss - losses.min() > told.on_this_run
+    # 20 runs, each wrong with probability at most 0.05 at any time; seeds are fixed, so this never flickers.
+    assert above == 0
+    gamma = hn.exp3_ix(n, rounds).estimator.gamma
+    assert told.on_this_run == pytest.approx(told.estimated_regret + math.log(n / delta) / (2 * gamma))
+    rows = dict(told.rows())
+    assert "with probability 0.95, at every time, whoever sets the losses" in rows["on this run"]
+    assert told.bound.against == "any"  # of the two numbers a live player shows the one that it can promise
+    assert "on this run" not in dict(player.certificate().rows())
+    player.act()
+    assert "1 moves are open" in dict(player.certificate(delta).rows())["on this run"]
+
+
+def test_the_line_is_in_the_units_of_the_losses():
+    plain, wide = hn.exp3_ix(3, 50).start(seed=1), hn.exp3_ix(3, 50, loss_range=(-2.0, 8.0)).start(seed=1)
+    for t in range(50):
+        x = (t * 7 % 5) / 5
+        plain.observe(plain.act(), x)
+        wide.observe(wide.act(), -2.0 + 10.0 * x)
+    assert wide.certificate(0.1).on_this_run == pytest.approx(10.0 * plain.certificate(0.1).on_this_run)
+
+
+def test_other_players_say_why_not_and_which_to_choose():
+    player = hn.Bandit(4).start(seed=0)
+    player.observe(player.act(), 0.5)
+    told = player.certificate(delta=0.05)
+    assert told.on_this_run is None
+    assert "play exp3_ix(4, rounds)" in dict(told.rows())["on this run"]
+    experts = hn.Experts(4).start(seed=0)
+    for _ in range(100):
+        experts.observe(experts.act(), [0.1, 0.2, 0.3, 1.0])
+    told = experts.certificate(delta=0.05)
+    assert told.on_this_run == pytest.approx(told.regret + math.sqrt(100 * math.log(20) / 2))
+    for bad in (0.0, 1.0, math.nan):
+        with pytest.raises(ValueError, match="delta must be"):
+            experts.certificate(delta=bad)
+
+
+def test_exp3_ix_is_bounded_with_high_probability():
+    n, rounds, delta = 8, 4000, 0.05
+    told = hn.exp3_ix(n, rounds).bound(delta=delta)
+    root = math.sqrt(n * rounds / (2 * math.log(n)))
+    assert told.value == pytest.approx(2 * math.sqrt(2 * n * rounds * math.log(n)) + (root + 1) * math.log(2 / delta))
+    assert (told.against, told.sense, told.condition) == ("any", "likely", "with probability 0.95")
+    assert str(told).startswith("regret <=")
+    assert hn.exp3_ix(n, rounds).bound(10, delta=delta).sense == "run"
+    for other in (hn.Bandit(8), hn.Bandit(8, hn.Entropy(), hn.Horizon(T), hn.ImplicitExploration(0.5))):
+        with pytest.raises(hn.Withheld, match="exp3_ix"):
+            other.bound(T, delta=delta)
+    with pytest.raises(hn.Withheld, match="no bound past them"):
+        hn.exp3_ix(n, rounds).bound(rounds + 1, delta=delta)

@@ -24,14 +24,16 @@ Proved = Literal["whole", "published", "numerical"]
 #:   draws    the moves drawn, in expectation over fresh noise
 #:   arm      the moves drawn, in expectation; against losses that depend on moves only one arm named in advance
 #:   expert   the same for one expert, and path, for one path of arms
+#:   likely   this run, with the probability that the condition says
 #:   kept     noise is kept and shows in moves: against losses that depend on them nothing is left
-Sense = Literal["run", "moves", "mean", "draws", "arm", "expert", "path", "kept"]
+Sense = Literal["run", "moves", "mean", "draws", "arm", "expert", "path", "likely", "kept"]
 
 _ANY: dict[str, str] = {
     "run": "on every run",
     "moves": "on every sequence, also if a loss is set in sight of the move",
     "mean": "of the mean play on every sequence; of moves drawn in expectation, also if losses depend on past moves",
     "draws": "in expectation, also if losses depend on past moves",
+    "likely": "on a run, with the probability said, also if losses depend on past moves",
 }
 _LEFT: dict[str, str] = {
     "kept": "nothing is promised",

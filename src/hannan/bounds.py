@@ -90,7 +90,7 @@ class Bound:
 
     def __str__(self) -> str:
         width = max((len(name) for name in self.terms), default=0)
-        lines = [f"expected regret <= {shown(self.value)}"]
+        lines = [f"{'regret' if self.sense == 'likely' else 'expected regret'} <= {shown(self.value)}"]
         lines += [f"  {name:<{width}}  {shown(term)}" for name, term in self.terms.items()]
         lines.append(f"  source: {self.source}")
         if self.schedule or self.scale is not None:

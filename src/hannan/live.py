@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from hannan import refusals, saving
-from hannan.bounds import Bound
+from hannan.bounds import Bound, rounded_up
+from hannan.estimators import ImplicitExploration
 from hannan.kernels.state import HEADER, PROBABILITY, TOTAL, WEIGHT
 from hannan.moves import Move
 from hannan.player import Player
@@ -136,6 +138,14 @@ class ExpertsPlayer(Player):
         except ValueError as reason:
             return None, f"a move was open while another was drawn: {reason}"
 
+    def _on_this_run(self, delta: float, regret: float) -> tuple[float | None, str]:
+        # Own loss is the mean of the moves drawn; Azuma and Hoeffding for the rest.
+        if unsettled := self._unsettled():
+            return None, unsettled
+        more = self.learner.width * math.sqrt(self._settled * math.log(1.0 / delta) / 2.0)
+        says = f"of the moves drawn, with probability {1.0 - delta:g}, at a time fixed in advance"
+        return rounded_up(regret + more), f"{says}; the mean play has the regret below, exactly"
+
     def _content(self) -> dict[str, Any]:
         kept = [[number, saving.to_hex(p)] for number, p in self._kept.items()]
         return {**super()._content(), "first_current": self._first_current, "kept": kept}
@@ -189,6 +199,18 @@ class BanditPlayer(Player):
         if status != 0:
             raise self._bad_loss(loss) if status == 1 else self._failed()
         del open_[move[1]]
+
+    def _on_this_run(self, delta: float, regret: float) -> tuple[float | None, str]:
+        estimator = getattr(self.learner, "estimator", None)
+        if not isinstance(estimator, ImplicitExploration):
+            safe = f"exp3_ix({self._n}, rounds)"
+            return None, f"of one run something is proved under implicit exploration only: play {safe} for that"
+        if unsettled := self._unsettled():
+            return None, unsettled
+        # exp(2 gamma (Lhat_i - L_i)) is a supermartingale for each arm, whoever sets the losses; Ville.
+        line = regret + self.learner.width * math.log(self._n / delta) / (2.0 * estimator.gamma)
+        says = f"with probability {1.0 - delta:g}, at every time, whoever sets the losses"
+        return rounded_up(line), f"{says}  (own - min Lhat + ln(n/delta)/(2 gamma))"
 
     def _late(self) -> str:
         return f"{super()._late()}; delayed_ftrl({self._n}) has one"

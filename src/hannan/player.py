@@ -11,6 +11,7 @@ import numpy as np
 from hannan import incarnations, refusals, saving, seeds
 from hannan.bounds import Bound
 from hannan.certificate import Certificate
+from hannan.conditions import contradicted, untenable
 from hannan.incarnations import Incarnate
 from hannan.kernels.state import CHANGE, DRIFT, FINE, HEADER, LEVEL, MEMORY, OWN, START, STREAM, TOTAL, VALUE
 from hannan.moves import Move
@@ -121,14 +122,20 @@ class Player(Incarnate):
 
     # Certificates
 
-    def certificate(self) -> Certificate:
-        """What the player may say of itself now."""
+    def certificate(self, delta: float | None = None) -> Certificate:
+        """What the player may say of itself now; with `delta`, of this very run with probability 1 - delta too."""
+        delta = None if delta is None else refusals.between(delta, 0.0, 1.0, "delta", "()")
         numbers, learner = self._numbers, self.learner
         own, least = numbers[OWN], float(self._state[HEADER : HEADER + self._n].min())
         regret = (own - least) * learner.width
         best = learner.in_units(least, self._settled) if self.sees_all else None
         bound, withheld = self._bound(best)
         gamma = float(self._program.gamma)
+        claim = self._claim(gamma)
+        if bound is not None:
+            withheld = self._refuted(bound, own, regret if self.sees_all else None, claim)
+            bound = None if withheld else bound
+        line, says = (None, "") if delta is None else self._on_this_run(delta, regret)
         return Certificate(
             learner=repr(learner),
             rounds=self._settled,
@@ -144,9 +151,30 @@ class Player(Incarnate):
             estimated_regret=None if self.sees_all else regret,
             gamma=gamma,
             realised_level=numbers[LEVEL],
-            claimed_rate=self._claim(gamma),
             seeded=self.seed is not None,
+            claimed_rate=claim,
+            delta=delta,
+            on_this_run=line,
+            on_this_run_says=says,
         )
+
+    def _refuted(self, bound: Bound, own: float, regret: float | None, claim: float | None) -> str:
+        """Why what was seen contradicts what the bound supposes; empty where it does not."""
+        learner = self.learner
+        reason = contradicted(bound, regret, self._numbers[LEVEL], claim, self._settled, learner.width)
+        if reason or self.sees_all or bound.at_most is None:
+            return reason
+        return untenable(bound, own, learner._tuned_best(), learner.width)
+
+    def _on_this_run(self, delta: float, regret: float) -> tuple[float | None, str]:
+        """A bound on the regret of this run and its sentence, or None and why there is none."""
+        return None, f"nothing is proved of one run of {type(self.learner).__name__}"
+
+    def _unsettled(self) -> str:
+        """Why nothing is said of this run yet; empty where every move has its loss."""
+        if self._forgotten:
+            return f"{self._forgotten} moves were forgotten, perhaps for what they were"
+        return f"{len(self._open)} moves are open: it is for rounds whose losses have all come" if self._open else ""
 
     def _claim(self, gamma: float) -> float | None:
         """The rate that the bounds rely on, at the first and smallest scale; None where there is none."""
@@ -180,6 +208,10 @@ class Player(Incarnate):
             return None, f"{self._forgotten} moves were forgotten, perhaps for what they were"
         if self._largest_delay:
             return None, self._late()
+        try:
+            return self.learner.bound(self._settled, best, against="any"), ""
+        except ValueError:
+            pass  # whoever sets the losses of a live player may look at its moves; what is left is said to be less
         try:
             return self.learner.bound(self._settled, best), ""
         except ValueError as reason:

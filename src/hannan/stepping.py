@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from hannan.learners.learner import Learner
 
 _FINE, _BAD_LOSS = 0, 1
+#: Probabilities of the general rule are right to this; below this span their rounding would drown the level.
+_ACCURACY, _LEAST_SPAN = 1e-8, 1e-3
 
 
 class GradientSteps:
@@ -93,11 +95,12 @@ class GradientSteps:
             return
         self._weigh(state, state[slots.SCALE], True)
         state[slots.DRIFT] += paid - (state[slots.VALUE] - value)
-        if span > 0.0:
+        if span >= _LEAST_SPAN:
             after = self._weights(state) / state[slots.TOTAL]
-            seen = (before > 1e-290) & (after > 0.0)
-            worst = float(np.log(before[seen] / after[seen]).max())
-            state[slots.LEVEL] = max(state[slots.LEVEL], worst / span)
+            seen = (before > _ACCURACY) & (after > _ACCURACY)
+            # What is left when the quadrature took its error both ways: no step is charged with that.
+            gap = np.log((before[seen] - _ACCURACY) / (after[seen] + _ACCURACY))
+            state[slots.LEVEL] = max(state[slots.LEVEL], float(gap.max()) / span)
         self._rescale(state, True)
 
     def _pick(self, masses: Array, u: float) -> int:

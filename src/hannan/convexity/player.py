@@ -185,8 +185,9 @@ class ConvexPlayer(Incarnate):
 
     # Certificates
 
-    def certificate(self) -> ConvexCertificate:
-        """What the player may say of itself now."""
+    def certificate(self, delta: float | None = None) -> ConvexCertificate:
+        """What the player may say of itself now; of one run with probability 1 - `delta` nothing is proved."""
+        delta = None if delta is None else refusals.between(delta, 0.0, 1.0, "delta", "()")
         from hannan.kernels.convex import DISTANCE, FARTHEST, OWN_LOSS, RIDGE
 
         learner, state = self.learner, self._leader.state
@@ -215,6 +216,10 @@ class ConvexPlayer(Incarnate):
             solver_cost=cost,
             privacy=self._private(),
             word=ON_YOUR_WORD if self._seen else "",
+            delta=delta,
+            on_this_run_says=""
+            if delta is None
+            else "the regret below is that of this run; of others nothing is proved",
         )
 
     def _bound(self, own: float, best: float, cost: float) -> tuple[Bound | None, str]:

@@ -247,8 +247,9 @@ class AdaHedgePlayer(SleepingPlayer):
         self._round = self._forgotten = self._largest_delay = 0
         self._bind()
 
-    def certificate(self) -> Certificate:
+    def certificate(self, delta: float | None = None) -> Certificate:
         """What the player may say of itself now; its first moves follow the leader and claim no stability."""
+        delta = None if delta is None else refusals.between(delta, 0.0, 1.0, "delta", "()")
         seen = Seen.of(self._state, self._n, self._settled)
         bound, withheld = self._observed(seen)
         own = float(self._numbers[OWN])
@@ -269,6 +270,8 @@ class AdaHedgePlayer(SleepingPlayer):
             realised_level=float(self._numbers[LEVEL]),
             claimed_rate=None,
             seeded=self.seed is not None,
+            delta=delta,
+            on_this_run_says="" if delta is None else "the regret below is that of the mean play, exactly",
         )
 
     def _identity(self, least: float) -> dict[str, float]:

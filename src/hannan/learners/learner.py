@@ -12,6 +12,7 @@ from hannan.bounds import Bound, Terms, Withheld
 from hannan.law import Law
 from hannan.laws import Gumbel
 from hannan.regularizers import Entropy, LogBarrier, Regularizer
+from hannan.stated import checked_hazard
 from hannan.tuning import BestLoss, ClippedSchedule, Horizon, Schedule, SelfConfident, Tuning
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ class Learner:
         """The fields that every learner has."""
         if not isinstance(self.smoothing, (Law, Regularizer)):
             raise ValueError(f"smoothing must be a law or a regularizer; got {self.smoothing!r}")
+        checked_hazard(self.smoothing)
         if not isinstance(self.tuning, Tuning):
             raise ValueError(f"tuning must be Fixed, Horizon, BestLoss, Anytime or SelfConfident; got {self.tuning!r}")
         self._check_units()
@@ -279,11 +281,14 @@ class Learner:
 
     def _conditioned(self, bound: Bound) -> Bound:
         """With what the tuning supposes of the losses, which no one checked."""
-        if not isinstance(self.tuning, BestLoss) or bound.sense == "run":
+        if bound.sense == "run":
             return bound
-        at_most = self.tuning.bound
-        said = f"if the best gain G* >= {at_most:.6g}" if self.gains else f"if the best loss L* <= {at_most:.6g}"
-        return dataclasses.replace(bound, condition=said, at_most=at_most)
+        said, at_most = [checked_hazard(self.smoothing)], None
+        if isinstance(self.tuning, BestLoss):
+            at_most = self.tuning.bound
+            best = f"the best gain G* >= {at_most:.6g}" if self.gains else f"the best loss L* <= {at_most:.6g}"
+            said.insert(0, f"if {best}")
+        return dataclasses.replace(bound, condition="; ".join(filter(None, said)), at_most=at_most)
 
     def _constants(self, n: int, rounds: int | None) -> Constants:
         """Rate and range of the smoothing, or the reason why there are none."""
