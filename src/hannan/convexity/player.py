@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hannan import saving, seeds
+from hannan import refusals, saving, seeds
 from hannan.bounds import Bound
 from hannan.certificate import Certificate
 from hannan.convexity.hindsight import best_in_hindsight
