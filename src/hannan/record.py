@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hannan import refusals
 from hannan.bounds import Bound
 from hannan.refusals import Array
+from hannan.whole import whole_file
 
 FORMAT = 1
 
@@ -207,7 +208,7 @@ class Record:
         about["withheld"] = self.bound_withheld
         about["bound"] = None if self.bound is None else asdict(self.bound)
         text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
-        with open(path, "wb") as file:
+        with whole_file(path) as file:
             np.savez_compressed(file, about=text, **arrays)
 
     @classmethod

@@ -42,10 +42,29 @@ def to_json(data: Any) -> str:
 
 
 def written(data: dict[str, Any], path: Path) -> Path:
-    """Write JSON beside a page."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(to_json(data) + "\n", encoding="utf-8")
-    return path
+    """Write JSON, whole or not at all."""
+    from hannan.whole import write
+
+    return write(path, to_json(data) + "\n")
+
+
+def paged(out: Path, page: Callable[[], Any], files: Callable[[Any, str | None], None]) -> tuple[str | None, str]:
+    """A folder with index.html and what `files(outbox, report)` writes, all or nothing.
+
+    Gives where the page is, or will be, and a line to say so; None where the page needs [report]: the numbers are
+    kept all the same.
+    """
+    from hannan.report.page import drawable
+    from hannan.whole import Outbox
+
+    report = str((out / "index.html").resolve()) if drawable() else None
+    with Outbox(out) as outbox:
+        if report is not None:
+            page().write(outbox.path("index.html"))
+        files(outbox, report)
+    if report is not None:
+        return report, f"report: {report}"
+    return None, f"{out}: the numbers, and no page: pip install 'hannan[report]'"
 
 
 def rows(pairs: list[tuple[str, str]]) -> str:

@@ -9,10 +9,11 @@ import click
 
 from hannan.cli.describing import learner as described
 from hannan.cli.describing import learner_options
-from hannan.cli.options import emit, shared, written
+from hannan.cli.options import emit, paged, shared, written
 
 if TYPE_CHECKING:
     from hannan.record import Record
+    from hannan.whole import Outbox
 
 EPILOG = """\b
 Examples:
@@ -68,11 +69,13 @@ def command(
     data = _data(record, adversary)
     text = repr(record)
     if out is not None:
-        page = _page(record, adversary).write(out / "index.html")
-        record.save(out / "record.npz")
-        data["report"] = str(page.resolve())
-        written(data, out / "record.json")
-        text += f"\nreport: {page.resolve()}"
+
+        def files(outbox: Outbox, report: str | None) -> None:
+            record.save(outbox.path("record.npz"))
+            data["report"] = report
+            written(data, outbox.path("record.json"))
+
+        text += "\n" + paged(out, lambda: _page(record, adversary), files)[1]
     emit(data, text, as_json)
 
 

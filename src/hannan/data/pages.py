@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,11 +22,6 @@ LINES = 7
 ROWS = 200
 #: Points of a line.
 POINTS = 120
-
-
-def drawable() -> bool:
-    """Whether pictures can be drawn: the extra [report] is there."""
-    return find_spec("altair") is not None and find_spec("vl_convert") is not None
 
 
 @dataclass(frozen=True)

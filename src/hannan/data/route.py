@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from hannan import refusals
-from hannan.data.naming import named
 from hannan.data.reading import BadTable
 from hannan.data.writing import plain, release
 from hannan.game import play
+from hannan.learners import names
 from hannan.learners.bandits import Bandit
 from hannan.learners.learner import Learner
 from hannan.record import Record
@@ -140,10 +140,12 @@ def compare(
 
 
 def _learner(name: str, n: int, loss_range: tuple[float, float], gains: bool, rounds: int) -> Learner:
-    import dataclasses
-
-    learner = named(name, n, None if name.lower() == "adahedge" else loss_range, rounds)
-    return dataclasses.replace(learner, gains=True) if gains else learner  # type: ignore[type-var]
+    kind = names.parse(name).kind
+    if kind == "expert-bandit":
+        raise ValueError(f"a table of losses has no advice: the learner must be experts or a bandit; got {name!r}")
+    units: dict[str, Any] = {} if kind == "adahedge" else {"loss_range": loss_range}
+    learner: Learner = names.learner(name, n, numbers=names.Numbers(rounds), gains=gains, **units)
+    return learner
 
 
 def _checked(losses: Any, arms: Sequence[str], loss_range: tuple[float, float], source: str) -> Array:
