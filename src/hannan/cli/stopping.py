@@ -49,7 +49,9 @@ def _wait(ours: socket.socket) -> None:
 
 def _leave(code: int) -> None:
     try:
-        _kill_children()
+        # What was never imported has nothing to end.
+        if "hannan.paper.workers" in sys.modules:
+            sys.modules["hannan.paper.workers"].kill_all()
         if "hannan.whole" in sys.modules:
             sys.modules["hannan.whole"].sweep()
         for stream in (sys.stdout, sys.stderr):
@@ -59,10 +61,3 @@ def _leave(code: int) -> None:
             os.write(2, b"hannan: stopped\n")
     finally:
         os._exit(code)
-
-
-def _kill_children() -> None:
-    started = sys.modules.get("multiprocessing")
-    if started is not None:
-        for child in started.active_children():
-            child.kill()

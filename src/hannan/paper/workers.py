@@ -12,8 +12,12 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any
+
+#: Held while a process is started: who wants to kill them all waits for it, or one would be missed.
+_starting = threading.Lock()
 
 
 class Died(Exception):
@@ -50,6 +54,21 @@ def answers(ask: Callable[..., Any], questions: Sequence[tuple[Any, ...]], jobs:
             process.join()
 
 
+def kill_all() -> None:
+    """End every process that was started here, from whatever thread, for a program that leaves: none can follow."""
+    _starting.acquire(timeout=0.5)
+    killed = multiprocessing.active_children()
+    for process in killed:
+        process.kill()
+    # multiprocessing's own helper: it has nothing to clean up, and would take its time to see that.
+    helper = getattr(getattr(resource_tracker, "_resource_tracker", None), "_pid", None)
+    if helper:
+        os.kill(helper, signal.SIGKILL)
+        os.waitpid(helper, 0)
+    for process in killed:
+        process.join(0.2)
+
+
 def _hand(left: Iterator[int], questions: Sequence[Any], busy: dict[Any, Any], worker: tuple[Any, Any]) -> None:
     """The next question, or the word that there is none."""
     connection, process = worker
@@ -65,8 +84,10 @@ def _start(ask: Callable[..., Any], started: list[Any]) -> tuple[Connection, Any
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(ask, theirs), daemon=True)
-    with _deaf():
-        process.start()
+    with _starting:
+        resource_tracker.ensure_running()  # which would unblock Ctrl-C, were it started on the way
+        with _deaf():
+            process.start()
     started.append(process)
     theirs.close()
     return ours, process
