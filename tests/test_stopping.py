@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     here: Path = tmp_path_factory.mktemp("stopping")
     (here / "stranger.py").write_text(STRANGER)
     rng = random.Random(0)
-    rows = [",".join(f"{rng.random():.3f}" for _ in range(6)) for _ in range(30_000)]
+    rows = [",".join(f"{rng.random():.3f}" for _ in range(6)) for _ in range(20_000)]
     (here / "table.csv").write_text("a,b,c,d,e,y\n" + "\n".join(rows) + "\n")
     log = [f"{rng.randrange(3)},{rng.random():.3f}" for _ in range(30_000)]
     (here / "log.csv").write_text("a,l\n" + "\n".join(log) + "\n")
