@@ -161,10 +161,10 @@ def _stranger(learner: Any, losses: Any) -> Any:
     if n is None:
         shape = np.shape(losses.means if hasattr(losses, "means") else losses)
         n = shape[-1] if shape else 0
-    low, high = getattr(learner, "loss_range", (0.0, 1.0))
+    low, high = refusals.loss_range(getattr(learner, "loss_range", (0.0, 1.0)))
     return SimpleNamespace(
         setting=getattr(learner, "setting", "stranger"), n=n, actions=getattr(learner, "actions", n), code=-1,
-        low=float(low), high=float(high), gains=bool(getattr(learner, "gains", False)),
+        low=low, high=high, gains=bool(getattr(learner, "gains", False)),
     )  # fmt: skip
 
 

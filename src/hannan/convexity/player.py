@@ -188,11 +188,11 @@ class ConvexPlayer(Incarnate):
     def certificate(self, delta: float | None = None) -> ConvexCertificate:
         """What the player may say of itself now; of one run with probability 1 - `delta` nothing is proved."""
         delta = None if delta is None else refusals.between(delta, 0.0, 1.0, "delta", "()")
-        from hannan.kernels.convex import DISTANCE, FARTHEST, OWN_LOSS, RIDGE
+        from hannan.kernels.convex import FARTHEST, OWN_LOSS
 
         learner, state = self.learner, self._leader.state
         own, best = float(state[OWN_LOSS]), best_in_hindsight(self._leader, self._seen)
-        cost = learner.solver_cost(float(state[RIDGE]), float(state[DISTANCE]))
+        cost = self.solver_cost()
         bound, withheld = self._bound(own, best, cost)
         gamma = isinstance(learner.noise, GammaNoise)
         return ConvexCertificate(

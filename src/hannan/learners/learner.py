@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 
 Smoothing = Law | Regularizer
 
-#: The losses of 1e18 rounds below this sum to a finite number.
-LARGEST_LOSS = 1e290
-#: Losses are played divided by the width of their range: its inverse, and that of a smoothing's scale, are finite.
-SMALLEST_WIDTH = 1e-290
-
 
 class Constants(NamedTuple):
     """What the bounds need to know of a smoothing: rate = h/scale, range = G scale, and the cost of the
@@ -68,7 +63,7 @@ class Learner:
     #: Values that `repr` leaves out besides the defaults of the fields: what a field becomes when others are given.
     _unsaid: ClassVar[dict[str, Any]] = {}
     #: The largest loss that may be stated.
-    _largest: ClassVar[float] = LARGEST_LOSS
+    _largest: ClassVar[float] = refusals.LARGEST_LOSS
     #: Against whom its bounds hold, and in which sense, where a proof does not say otherwise.
     _against: ClassVar[Against] = "oblivious"
     _sense: ClassVar[Sense | None] = None
@@ -127,19 +122,7 @@ class Learner:
 
     def _check_units(self) -> None:
         """loss_range and gains."""
-        try:
-            low, high = self.loss_range
-        except (TypeError, ValueError):
-            raise ValueError(f"loss_range must be a pair (low, high); got {self.loss_range!r}") from None
-        low, high = refusals.real(low, "loss_range low"), refusals.real(high, "loss_range high")
-        if not low < high:
-            raise ValueError(f"loss_range must have low < high; got {self.loss_range!r}")
-        if max(-low, high) > self._largest or high - low < SMALLEST_WIDTH:
-            raise ValueError(
-                f"loss_range must lie within -+{self._largest:g} and be at least {SMALLEST_WIDTH:g} wide, so that sums "
-                f"of losses and 1/width are finite; got {self.loss_range!r}"
-            )
-        object.__setattr__(self, "loss_range", (low, high))
+        object.__setattr__(self, "loss_range", refusals.loss_range(self.loss_range, self._largest))
         if not isinstance(self.gains, bool):
             raise ValueError(f"gains must be True or False; got {self.gains!r}")
 
