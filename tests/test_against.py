@@ -228,3 +228,44 @@ def test_exp3_ix_is_bounded_with_high_probability():
             other.bound(T, delta=delta)
     with pytest.raises(hn.Withheld, match="no bound past them"):
         hn.exp3_ix(n, rounds).bound(rounds + 1, delta=delta)
+
+
+# Wherever a bound is shown
+
+
+def test_pictures_say_it():
+    from hannan.report.records import regret_picture
+
+    record = hn.play(hn.Bandit(3, hn.Entropy(), hn.Horizon(2000)), np.random.default_rng(0).random((2000, 3)))
+    assert "against oblivious losses" in regret_picture(record, "regret").alt
+    assert "bound against oblivious losses" in str(record.plot().to_dict()["title"]["subtitle"])
+
+
+def test_commands_say_it():
+    import json
+
+    from click.testing import CliRunner
+
+    from hannan.cli.bound import command
+
+    asked = ["--learner", "bandit", "--smoothing", "entropy", "--tuning", "horizon", "--n", "4"]
+    asked += ["--rounds", "5000", "--json"]
+    told = json.loads(CliRunner().invoke(command, asked).stdout)
+    assert told["bound"]["against"] == "oblivious"
+    assert "named in advance" in told["holds"]
+    assert CliRunner().invoke(command, [*asked, "--against", "any"]).exit_code != 0
+    experts = ["--learner", "experts", "--n", "4", "--rounds", "5000", "--against", "any"]
+    assert "against any losses" in CliRunner().invoke(command, experts).stdout
+
+
+def test_tables_of_games_say_it():
+    rng = np.random.default_rng(0)
+    routed = hn.route(rng.random((300, 3)), runs=2)
+    told = {one["name"]: one["against"] for one in routed.as_dict()["learners"]}
+    assert set(told.values()) <= {"any", "oblivious", None}
+    assert "any" in told.values()
+    assert "any losses" in str(routed)
+    frame = {"a": rng.random(50), "b": rng.random(50), "y": rng.random(50)}
+    combined = hn.combine(frame, "y").summary
+    assert combined.as_dict()["bound"]["against"] == "any"
+    assert dict(combined.rows())["against"].startswith("any losses")

@@ -8,7 +8,7 @@ import pytest
 
 import hannan as hn
 from hannan import conditions
-from hannan.stated import checked_hazard
+from hannan.stated import checked_hazard, on_your_word
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def test_what_is_stated_is_printed_as_such():
 
 def test_a_certificate_that_contradicts_itself_is_withheld(monkeypatch):
     # Had the false hazard passed: it printed bound 3.2, regret 10.7, "0.222 realised, claimed at most 0.0316".
-    monkeypatch.setattr("hannan.learners.learner.checked_hazard", lambda law: "")
+    monkeypatch.setattr("hannan.learners.learner.on_your_word", lambda law: "")
     player = hn.Experts(2, Said(0.05), hn.Horizon(40)).start(seed=0)
     for t in range(40):
         player.observe(player.act(), [float(t % 2 == 0), float(t % 2)])
@@ -110,6 +110,38 @@ def test_a_regret_above_a_bound_of_every_sequence_is_said():
     for t in range(200):
         player.observe(player.act(), [0.5, 0.5 + 1e-15 * (t % 2), 0.5 + 1e-3])
     assert player.certificate().bound is not None
+
+
+def test_stated_log_concavity_is_held_against_the_density():
+    @dataclass(frozen=True)
+    class Concave(Said):
+        log_concave = True
+
+    @dataclass(frozen=True)
+    class Mixed(Concave):  # two exponentials: log-convex
+        def density(self, z):
+            return 0.5 * super().density(z) + 0.5 * 0.2 * np.exp(-0.2 * np.maximum(z, 0.0)) * (np.asarray(z) >= 0.0)
+
+        def cdf(self, z):
+            return 0.5 * super().cdf(z) - 0.5 * np.expm1(-0.2 * np.maximum(np.asarray(z, dtype=float), 0.0))
+
+    assert "log-concave, which fits at" in on_your_word(Concave())
+    assert "log-concave" in hn.Experts(2, Concave(), hn.Horizon(1000)).bound().condition
+    with pytest.raises(ValueError, match="must be log-concave, as it says"):
+        hn.Experts(2, Mixed(), hn.Horizon(1000))
+    assert on_your_word(hn.Gaussian()) == ""
+
+    @dataclass(frozen=True)
+    class Bell(hn.Law):
+        log_concave = True
+
+        def density(self, z):
+            return hn.Gaussian().density(z)
+
+        def cdf(self, z):
+            return hn.Gaussian().cdf(z)
+
+    assert "fits at" in on_your_word(Bell())
 
 
 # BestLoss

@@ -1,4 +1,4 @@
-"""What a law of your own states of its hazard, held against its density and cdf."""
+"""What a law of your own states of itself, its hazard and log-concavity, held against its density and cdf."""
 
 from __future__ import annotations
 
@@ -14,10 +14,22 @@ _LEVELS = np.concatenate([1.0 - np.logspace(-6, -2, 60), np.linspace(0.985, 0.02
 _LOST, _SLACK = 1e-14, 1e-6
 
 
+def on_your_word(law: object) -> str:
+    """What to print of a law of your own; refuses what its density or cdf contradicts. Empty for the package's laws."""
+    if not _is_yours(law):
+        return ""
+    return "; ".join(filter(None, (checked_hazard(law), checked_concavity(law))))
+
+
+def _is_yours(law: object) -> bool:
+    return isinstance(law, Law) and type(law).__module__.split(".")[0] != "hannan"
+
+
 def hazard_of_yours(law: object) -> float | None:
     """The hazard that a law of your own states; None for laws of the package, and where none is stated."""
-    if not isinstance(law, Law) or type(law).__module__.split(".")[0] == "hannan":
+    if not _is_yours(law):
         return None
+    assert isinstance(law, Law)
     try:
         stated = float(law.hazard)
     except ValueError:
@@ -61,4 +73,27 @@ def checked_hazard(law: object) -> str:
             f"the hazard of {name} must be at least the fall of log(1-F), {fall[fastest]:.6g} between {z[fastest]:.6g} "
             f"and {z[fastest + 1]:.6g}; got {stated!r}"
         )
+    return f"{said}, which fits at {z.size} quantiles"
+
+
+def checked_concavity(law: object) -> str:
+    """The same for `log_concave`: the slope of log f, from quantile to quantile, must not rise."""
+    if not (_is_yours(law) and isinstance(law, Law) and law.log_concave):
+        return ""
+    name = type(law).__name__
+    said = f"on your word that the density of {name} is log-concave"
+    with np.errstate(all="ignore"):
+        z = np.unique(np.asarray(law.survival_quantile(_LEVELS[::4]), dtype=np.float64))
+        g = np.log(np.asarray(law.density(z), dtype=np.float64))
+        z, g = z[np.isfinite(g)], g[np.isfinite(g)]
+        if z.size < 20:
+            return f"{said}, which could not be checked"
+        gaps = np.diff(z)
+        slope = np.diff(g) / gaps
+        # Logarithms are right to 1e-12, and a slope to that over its gap.
+        lost = 1e-12 * (1.0 + np.abs(g).max()) / gaps
+        rise = np.diff(slope) - lost[:-1] - lost[1:] - _SLACK * np.abs(slope[:-1])
+    worst = int(np.argmax(rise))
+    if rise[worst] > 0.0:
+        raise ValueError(f"{name} must be log-concave, as it says; the slope of log f rises at {z[worst + 1]:.6g}")
     return f"{said}, which fits at {z.size} quantiles"

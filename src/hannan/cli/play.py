@@ -111,6 +111,7 @@ def _page(record: Record, adversary: str) -> Any:
         "best loss": float(record.best_loss) if isinstance(record.best_loss, float) else "differs by run",
         "bound": record.bound.value if record.bound is not None else record.bound_withheld,
         "source": record.bound.source if record.bound is not None else "–",
+        "holds against": record.bound.holds if record.bound is not None else "–",
         "runs": record.runs,
         "rounds": record.rounds,
     }

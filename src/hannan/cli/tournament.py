@@ -92,6 +92,7 @@ def _plain(o: Outcome) -> dict[str, Any]:
         "interval": [low, high],
         "bound": o.bound,
         "source": o.source or None,
+        "against": o.against or None,
         "withheld": o.withheld or None,
         "microseconds": o.microseconds,
     }

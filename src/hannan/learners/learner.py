@@ -12,7 +12,7 @@ from hannan.bounds import Bound, Terms, Withheld
 from hannan.law import Law
 from hannan.laws import Gumbel
 from hannan.regularizers import Entropy, LogBarrier, Regularizer
-from hannan.stated import checked_hazard
+from hannan.stated import on_your_word
 from hannan.tuning import BestLoss, ClippedSchedule, Horizon, Schedule, SelfConfident, Tuning
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Learner:
         """The fields that every learner has."""
         if not isinstance(self.smoothing, (Law, Regularizer)):
             raise ValueError(f"smoothing must be a law or a regularizer; got {self.smoothing!r}")
-        checked_hazard(self.smoothing)
+        on_your_word(self.smoothing)
         if not isinstance(self.tuning, Tuning):
             raise ValueError(f"tuning must be Fixed, Horizon, BestLoss, Anytime or SelfConfident; got {self.tuning!r}")
         self._check_units()
@@ -266,7 +266,7 @@ class Learner:
         """With what the tuning supposes of the losses, which no one checked."""
         if bound.sense == "run":
             return bound
-        said, at_most = [checked_hazard(self.smoothing)], None
+        said, at_most = [on_your_word(self.smoothing)], None
         if isinstance(self.tuning, BestLoss):
             at_most = self.tuning.bound
             best = f"the best gain G* >= {at_most:.6g}" if self.gains else f"the best loss L* <= {at_most:.6g}"
