@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from contextlib import redirect_stdout
 from dataclasses import asdict
 from importlib import import_module
@@ -123,7 +124,8 @@ def _by_sampling(
     from hannan.sampling_audit import audit_by_sampling
 
     # What a stranger prints is not our output.
-    with redirect_stdout(sys.stderr):
+    with redirect_stdout(sys.stderr), warnings.catch_warnings():
+        warnings.simplefilter("default")
         learner = _load(subject)
         try:
             finding = audit_by_sampling(

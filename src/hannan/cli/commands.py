@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from contextlib import suppress
 from importlib import import_module
 
@@ -54,7 +55,10 @@ def run(arguments: list[str] | None = None) -> int:
     if sys.stdout is None:
         return _refuse("standard output must be open; it is closed")
     try:
-        code = hannan.main(args=arguments, prog_name="hannan", standalone_mode=False)
+        with warnings.catch_warnings():
+            # A number that overflowed is no result.
+            warnings.simplefilter("error", RuntimeWarning)
+            code = hannan.main(args=arguments, prog_name="hannan", standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.Exit as leave:
         code = leave.exit_code
@@ -79,7 +83,7 @@ def run(arguments: list[str] | None = None) -> int:
         code = _refuse(str(mistake))
     except MemoryError as mistake:
         code = _refuse(f"it must fit in memory; got {str(mistake) or 'too much for it'}")
-    except (ArithmeticError, RecursionError) as mistake:
+    except (ArithmeticError, RecursionError, RuntimeWarning) as mistake:
         code = _refuse(f"the numbers must stay within what a computer holds; got {type(mistake).__name__}: {mistake}")
     except ModuleNotFoundError as missing:
         if missing.name not in ("altair", "vl_convert"):

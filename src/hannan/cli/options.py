@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,6 +28,16 @@ def shared(out: str) -> Callable[[Command], Command]:
         )(function)
 
     return add
+
+
+def fits(needed: float, what: str) -> None:
+    """Refuse what cannot fit in memory before any of it is asked for: the system would kill us in the midst."""
+    try:
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return
+    if needed > there:
+        raise ValueError(f"{what} must fit in memory, {there / 2**30:.3g} GiB; got {needed / 2**30:.3g} GiB")
 
 
 def emit(data: dict[str, Any], text: str, as_json: bool) -> None:

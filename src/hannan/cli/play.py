@@ -9,7 +9,7 @@ import click
 
 from hannan.cli.describing import learner as described
 from hannan.cli.describing import learner_options
-from hannan.cli.options import emit, paged, shared, written
+from hannan.cli.options import emit, fits, paged, shared, written
 
 if TYPE_CHECKING:
     from hannan.record import Record
@@ -54,11 +54,17 @@ def command(
 
     from hannan import adversaries
     from hannan.game import play
+    from hannan.tuning import BestLoss
 
     known = adversaries.all_adversaries()
     if adversary not in known:
         raise ValueError(f"adversary must be one of {', '.join(sorted(known))}; got {adversary!r}")
     learner = described(kind, n, actions, smooth, tuned, rounds, best_loss, scale, clip)
+    width = actions or n
+    # Losses, advice, and of each run its counts and some 300 points of two curves.
+    fits(8.0 * (rounds * (width + (n if actions else 0)) + runs * (n + 600.0)), f"{rounds} rounds and {runs} runs")
+    if best_loss is not None and not isinstance(learner.tuning, BestLoss):
+        raise ValueError(f"--best-loss is for a tuning by the best loss; got {best_loss:g} for {learner!r}")
     losses = known[adversary](rounds, actions if kind == "expert-bandit" else n, seed=seed)
     advice = None
     if kind == "expert-bandit":
