@@ -51,6 +51,18 @@ def test_of_the_moves_drawn_in_expectation(learner, adversary):
     assert not exceeded(record.regret[:, -1], record.bound.value)
 
 
+@pytest.mark.parametrize("adversary", ARMS, ids=lambda a: type(a).__name__)
+def test_of_this_very_run_under_implicit_exploration(adversary):
+    """own - min Lhat + ln(n/delta)/(2 gamma), delta = 1e-6 for all ten runs together: the false alarm.
+
+    Its control is that own - min Lhat alone is exceeded, below.
+    """
+    learner = hn.exp3_ix(4, 1000)
+    record = hn.play(learner, adversary, rounds=1000, runs=10)
+    slack = math.log(4 * 10 / 1e-6) / (2.0 * learner.estimator.gamma)
+    assert (record.regret[:, -1] <= record.estimated_regret + slack).all()
+
+
 @pytest.mark.parametrize("learner", MOVES, ids=repr)
 def test_of_moves_that_are_not_random(learner):
     record = hn.play(learner, ChargeTheLastPoint(), rounds=T)
