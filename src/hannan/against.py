@@ -13,8 +13,8 @@ from typing import Literal, get_args
 
 Against = Literal["any", "oblivious", "iid"]
 
-#: What is proved: the whole proof is in docs/mathematics.md; a published theorem is cited and its proof not
-#: repeated; or one step of a proof was only checked numerically.
+#: What is proved: the whole proof is in docs/mathematics.md or docs/proofs; a published theorem is cited and its
+#: proof not repeated; or one step of a proof was only checked numerically.
 Proved = Literal["whole", "published", "numerical"]
 
 #: Whose regret the number bounds, and in which sense.

@@ -221,7 +221,7 @@ def settled(terms: Terms, source: str, rounds: int | None, spread: float) -> Bou
         source = "no regret exceeds the rounds times the largest span"
         return replace(bounds.trivial(rounds * spread, "rounds x span", source), schedule="scale_t = Delta/ln n")
     return Bound(
-        value, terms, source, None, "scale_t = Delta/ln n", proof="published", sense="mean", against="any"
+        value, terms, source, None, "scale_t = Delta/ln n", sense="mean", against="any"
     )  # fmt: skip
 
 

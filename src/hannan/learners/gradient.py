@@ -139,7 +139,7 @@ class OnlineGradientDescent(_Descent):
             raise ValueError("rounds must be given: the bound grows with them")
         value = 3.0 * self.domain.radius * self.lipschitz * math.sqrt(rounds)
         source = "Zinkevich 2003: diameter 2r, step diameter/(beta sqrt(t))"
-        bound = Bound(value, {"3 r beta sqrt(T)": value}, source, proof="published", sense="moves", against="any")
+        bound = Bound(value, {"3 r beta sqrt(T)": value}, source, sense="moves", against="any")
         return bound.asked(against)
 
 
