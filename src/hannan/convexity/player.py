@@ -11,9 +11,11 @@ import numpy as np
 from hannan import refusals, saving, seeds
 from hannan.bounds import Bound
 from hannan.certificate import Certificate
+from hannan.convexity.entropy import standard
 from hannan.convexity.hindsight import best_in_hindsight
-from hannan.convexity.leader import Leader
+from hannan.convexity.leader import Leader, NotConverged
 from hannan.convexity.own_phi import ON_YOUR_WORD
+from hannan.convexity.privacy import output_scale
 from hannan.incarnations import Incarnate
 from hannan.losses import Loss, RankOne
 from hannan.noise import GammaNoise, Shape
@@ -71,10 +73,14 @@ class ConvexPlayer(Incarnate):
     def __init__(self, learner: Convex, seed: int | None, name: str | None = None) -> None:
         self.learner = learner
         entropy = self._christen(seed, name)
-        self._leader = Leader(learner.domain, learner.rules(), entropy)
+        # Private moves are of the operating system's noise, unless a seed was given for an experiment.
+        self._secret = learner.guarantee == "privacy" and seed is None
+        drawn = standard if self._secret else None
+        self._leader = Leader(learner.domain, learner.rules(), entropy, output=output_scale(learner), drawn=drawn)
         self._open: dict[int, Point] = {}
         self._round = self._settled = self._forgotten = self._largest_delay = 0
         self._level = 0.0
+        self._refused = False
         self._shape: Shape = "linear"
         self._seen: list[Loss] = []
 
@@ -100,8 +106,9 @@ class ConvexPlayer(Incarnate):
         before = self._leader.state.copy()
         try:
             x, distance = self._leader.act()
-        except BaseException:
+        except BaseException as error:
             self._leader.state[:] = before
+            self._refused |= isinstance(error, NotConverged)
             raise
         self._round += 1
         self._largest_delay = max(self._largest_delay, len(self._open))
@@ -253,18 +260,31 @@ class ConvexPlayer(Incarnate):
         return ""
 
     def _private(self) -> str:
+        """What the moves tell of one observation; nothing is stated where a condition fails."""
         if self.learner.guarantee != "privacy":
             return ""
+        if not self._secret:
+            return "none: of a given seed, so that the moves are a fixed function of the losses"
+        if self._refused:
+            return "none: a move was refused, and that tells of the losses"
+        if not self.learner.fresh and self._round > 1:
+            return "none: one draw of noise used in many rounds hides no single loss"
         try:
             said = self.learner.privacy()
         except ValueError as reason:
             return f"withheld: {reason}"
-        return f"epsilon = {said.epsilon:.6g}, delta = {said.delta:g}, one observation and one move ({said.source})"
+        text = f"epsilon = {said.epsilon:.6g}, delta = {said.delta:g}, one observation and one move"
+        if self._round > 1:
+            text += f"; all {self._round} moves at most {self._round} times as much"
+        return f"{text} ({said.source}; {said.condition})"
 
     # Saving
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the player to one file, whole or not at all; `hannan.load(path)` goes on from it."""
+        """Write the player to one file, whole or not at all; `hannan.load(path)` goes on from it.
+
+        The noise of a private player is not in the file: a loaded one draws its own.
+        """
         if self._seen:
             raise ValueError("a saved player must have losses of the package; a file cannot hold functions of your own")
         content = {
@@ -274,6 +294,7 @@ class ConvexPlayer(Incarnate):
             "counts": [self._round, self._settled, self._forgotten, self._largest_delay],
             "level": saving.to_hex(np.array([self._level])),
             "shape": self._shape,
+            "refused": self._refused,
             "open": [
                 [move.player, move.round, saving.to_hex(np.array([*move.action, move.distance]))]
                 for move in self.open_moves
@@ -292,6 +313,7 @@ class ConvexPlayer(Incarnate):
         self._round, self._settled, self._forgotten, self._largest_delay = map(int, content["counts"])
         self._level = float(saving.from_hex(content["level"])[0])
         self._shape = content["shape"]
+        self._refused = bool(content["refused"])
         for player, number, numbers in content["open"]:
             *action, distance = saving.from_hex(numbers).tolist()
             self._open[int(number)] = Point(str(player), int(number), tuple(action), distance)

@@ -392,7 +392,7 @@ def _solver(effort: Effort) -> Verdict:
     for _ in range(effort.pick(8, 60)):
         b = rng.standard_normal(d) * 3.0
         x, distance = learner.leader(losses, b)
-        near = _minimise(losses, b, learner.ridge(T, 2.0))
+        near = _minimise(losses, b, learner.ridge_after(T, 2.0))
         worst = max(worst, float(np.linalg.norm(x + effort.turn(0.0, 1e-3) - near)) - distance)
     cost = learner.bound(rounds=T, best_loss=1.0).terms.get("bias", 0.0)
     private = Convex(Ball(d), 1.0, GammaNoise(), Fixed(2.0), loss_bound=2.0, smooth=0.25, guarantee="privacy")
