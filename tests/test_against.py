@@ -93,6 +93,15 @@ def test_the_words():
     assert "one law" in Bound(1.0, {}, "", against="iid").holds
 
 
+def test_what_a_proof_lacks_and_supposes_is_said():
+    for cls in (hn.Squint, hn.AdaNormalHedge):
+        assert "checked numerically only" in str(cls(8).bound(10**6))
+    assert "numerically" not in str(hn.MLPoly(8).bound(10**6))
+    late = hn.TsallisShannon(2).bound(rounds=10_000, missing=40_000)
+    assert late.condition == "if delays do not depend on your moves"
+    assert hn.TsallisShannon(2).bound(rounds=10_000).condition == ""
+
+
 def test_what_is_no_such_word_is_refused():
     for bad in ({"against": "all"}, {"proof": "folklore"}, {"sense": "common"}):
         with pytest.raises(ValueError, match=f"{next(iter(bad))} must be"):

@@ -92,7 +92,8 @@ class Bound:
         width = max((len(name) for name in self.terms), default=0)
         lines = [f"{'regret' if self.sense == 'likely' else 'expected regret'} <= {shown(self.value)}"]
         lines += [f"  {name:<{width}}  {shown(term)}" for name, term in self.terms.items()]
-        lines.append(f"  source: {self.source}")
+        checked_so_far = "; a step of its proof is checked numerically only" if self.proof == "numerical" else ""
+        lines.append(f"  source: {self.source}{checked_so_far}")
         if self.schedule or self.scale is not None:
             lines.append(f"  {self.schedule or f'scale = {self.scale:.6g}'}")
         if self.condition:
