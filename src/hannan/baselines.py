@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hannan import saving
+from hannan import refusals, saving, told
 from hannan.kernels.state import SCRATCH
 from hannan.live import BanditPlayer
 from hannan.moves import Move
@@ -56,4 +56,8 @@ class BaselinePlayer(BanditPlayer):
 
     def _resume(self, content: dict[str, Any]) -> None:
         super()._resume(content)
-        self._kept = {int(number): saving.from_hex(b) for number, b in content["kept"]}
+        for item in told.items(content["kept"], "kept baselines"):
+            number, b = told.items(item, "kept baselines", 2)
+            if number not in self._open:
+                raise ValueError(f"its kept baselines must be of open moves; got {refusals.brief(number)}")
+            self._kept[number] = told.numbers(b, self._n, "kept baselines", -1e30, 1e30)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hannan import refusals, saving
+from hannan import refusals, saving, told
 from hannan.bounds import Bound, rounded_up
 from hannan.estimators import ImplicitExploration
 from hannan.kernels.state import HEADER, PROBABILITY, TOTAL, WEIGHT
@@ -152,8 +152,19 @@ class ExpertsPlayer(Player):
 
     def _resume(self, content: dict[str, Any]) -> None:
         super()._resume(content)
-        self._first_current = int(content["first_current"])
-        self._kept = {int(number): saving.from_hex(p) for number, p in content["kept"]}
+        self._first_current = told.whole(content["first_current"], "first current round", 1, self._round + 1)
+        for item in told.items(content["kept"], "kept distributions"):
+            number, p = told.items(item, "kept distribution", 2)
+            if number not in self._open:
+                raise ValueError(f"its kept distributions must be of open moves; got {refusals.brief(number)}")
+            self._kept[number] = told.distribution(p, self._n, "kept distribution")
+
+    def _told(self, move: Move, rest: list[Any]) -> tuple[Any, ...]:
+        if not rest:
+            return ()
+        mask, p = told.items(rest, "open move", 2)
+        shares = told.array(p, "f", self._n, "distribution of the awake", 0.0, 1.0 + 1e-9)
+        return told.mask(mask, self._n, move.action), refusals.distribution(shares, "its distribution of the awake")
 
 
 class BanditPlayer(Player):
@@ -212,6 +223,9 @@ class BanditPlayer(Player):
         says = f"with probability {1.0 - delta:g}, at every time, whoever sets the losses"
         return rounded_up(line), f"{says}  (own - min Lhat + ln(n/delta)/(2 gamma))"
 
+    def _told(self, move: Move, rest: list[Any]) -> tuple[Any, ...]:
+        return (told.number(told.items(rest, "open move", 1)[0], "weight", 1e-30, 1e30),)
+
     def _late(self) -> str:
         return f"{super()._late()}; delayed_ftrl({self._n}) has one"
 
@@ -264,6 +278,21 @@ class ExpertBanditPlayer(Player):
         if status != 0:
             raise self._bad_loss(loss) if status == 1 else self._failed()
         del self._open[move[1]]
+
+    @property
+    def _choices(self) -> int:
+        return self._actions
+
+    def _told(self, move: Move, rest: list[Any]) -> tuple[Any, ...]:
+        weight, rows = told.items(rest, "open move", 2)
+        weight = told.number(weight, "weight", 1e-30, 1e30)
+        if isinstance(rows, dict) and rows.get("kind") == "i":
+            return weight, told.array(rows, "i", self._n, "advice", 0, self._actions - 1)
+        return weight, self._told_shares(rows)
+
+    def _told_shares(self, rows: Any) -> Array:
+        shares = told.array(rows, "f", self._n * self._actions, "advice", 0.0, 1.0 + 1e-9)
+        return refusals.distribution(shares.reshape(self._n, self._actions), "its advice").ravel()
 
     def _advice(self, advice: Any) -> tuple[Any, bool]:
         """A clean copy, flat, and whether it is made of distributions."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from hannan import incarnations, refusals, saving, seeds
+from hannan import incarnations, refusals, resuming, saving, seeds, told
 from hannan.bounds import Bound
 from hannan.certificate import Certificate
 from hannan.conditions import contradicted, untenable
@@ -247,14 +247,47 @@ class Player(Incarnate):
             words[first : first + 4] = seeds.renewed(words[first : first + 4])
 
     def _resume(self, content: dict[str, Any]) -> None:
-        state = saving.from_hex(content["state"])
-        if state.shape != self._state.shape:
-            raise ValueError(f"its state must have {self._state.size} numbers; got {state.size}")
+        """Take in a file, every field of it checked."""
+        state = told.bits(content["state"], self._state.size, "state")
+        counts = told.items(content["counts"], "counts", 3)
+        rounds = told.whole(counts[0], "rounds")
+        entries = told.items(content["open"], "open moves")
+        forgotten = told.whole(counts[1], "forgotten moves", 0, rounds)
+        told.whole(len(entries) + forgotten, "open and forgotten moves", 0, rounds)
+        settled = rounds - len(entries) - forgotten
+        state = resuming.checked(self, state, rounds, settled, self._determined)
         self._state.view(np.uint64)[:] = state.view(np.uint64)
-        self._round, self._forgotten, self._largest_delay = map(int, content["counts"])
-        for fields, *rest in content["open"]:
-            move = Move(*fields)
-            self._open[move.round] = (move, *map(_unpack, rest))
+        self._round, self._forgotten = rounds, forgotten
+        self._largest_delay = told.whole(counts[2], "largest delay", 0, rounds)
+        for entry in entries:
+            fields, *rest = told.items(entry, "open move")
+            player, number, action, probability = told.items(fields, "open move", 4)
+            told.text(player, "player")
+            told.whole(number, "round of an open move", 1, rounds)
+            told.whole(action, "action", 0, self._choices - 1)
+            move = Move(player, number, action, told.number(probability, "probability", 1e-30, 1.0))
+            if number in self._open:
+                raise ValueError(f"its open moves must be of different rounds; got {number} twice")
+            self._open[number] = (move, *self._told(move, rest))
+
+    #: Places of the state that the learner determines.
+    _determined: ClassVar[tuple[int, ...]] = resuming.LEARNERS
+
+    @property
+    def _choices(self) -> int:
+        """How many actions a move may have."""
+        return self._n
+
+    def _anew(self, state: Array) -> Array:
+        """The distribution that the losses of a state make, evaluated once more."""
+        if self._steps.begin(state, self._pointer) != FINE:
+            raise self._failed()
+        p: Array = state[HEADER + self._n : HEADER + 2 * self._n] / state[TOTAL]
+        return p
+
+    def _told(self, move: Move, rest: list[Any]) -> tuple[Any, ...]:
+        """What else a file tells of an open move, checked."""
+        raise NotImplementedError
 
 
 def load(path: str | os.PathLike[str], resume: str | None = None) -> Player:
@@ -275,14 +308,31 @@ def load(path: str | os.PathLike[str], resume: str | None = None) -> Player:
             raise ValueError(f"it must hold a player; got {content.get('kind')!r}")
         learner = saving.build(content["learner"])
         seed, name, incarnation = incarnations.told(content)
+        _fits(learner, content)
         player: Player = learner.start(seed, name)
         player._called(name, incarnation)
         player._resume(content)
         if resume is None:
             player._reincarnate()
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError, MemoryError) as error:
         raise ValueError(f"{path} cannot be resumed: {error}") from error
     return player
+
+
+def _fits(learner: Any, content: dict[str, Any]) -> None:
+    """Refuse a small file of a large learner before anything is made for it: every expert takes 16 digits at least."""
+    if not hasattr(learner, "start"):
+        raise ValueError(f"it must describe a learner; got {refusals.brief(learner)}")
+    leader = content.get("leader")
+    digits = leader["arrays"]["state"] if leader is not None else content.get("state", content.get("numbers"))
+    kept = told.text(digits, "state")
+    domain = getattr(learner, "domain", None)
+    sizes = [getattr(learner, name, 0) for name in ("n", "experts", "thresholds")]
+    if not hasattr(learner, "thresholds"):
+        sizes.append(getattr(learner, "actions", 0))
+    largest = max([*sizes, domain.d if domain is not None else 0])
+    if len(kept) < 16 * largest:
+        raise ValueError(f"its state must have a number for each of {largest}; got {len(kept) // 16}")
 
 
 def _begin(learner: Learner, program: Any, seed: int) -> tuple[Any, Any, Array]:
@@ -299,7 +349,3 @@ def _begin(learner: Learner, program: Any, seed: int) -> tuple[Any, Any, Array]:
 
 def _pack(item: Any) -> Any:
     return {"hex": saving.to_hex(item), "kind": item.dtype.kind} if isinstance(item, np.ndarray) else item
-
-
-def _unpack(item: Any) -> Any:
-    return saving.from_hex(item["hex"], item["kind"]) if isinstance(item, dict) else item

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan import refusals
+from hannan import files, refusals, saving, told
 from hannan.bounds import Bound
+from hannan.record_file import arrays_of
 from hannan.refusals import Array
-from hannan.whole import whole_file
 
 FORMAT = 1
 
@@ -200,7 +200,7 @@ class Record:
         return np.array(kept, dtype=np.int64), np.array(values)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write one .npz file: arrays, and JSON for the rest; nothing in it is ever run."""
+        """Write one .npz file, whole or not at all: arrays, and JSON for the rest; nothing in it is ever run."""
         arrays = {name: getattr(self, name) for name in _ARRAYS if getattr(self, name) is not None}
         about = {name: getattr(self, name) for name in _PLAIN}
         about["format"] = FORMAT
@@ -208,23 +208,22 @@ class Record:
         about["withheld"] = self.bound_withheld
         about["bound"] = None if self.bound is None else asdict(self.bound)
         text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
-        with whole_file(path) as file:
-            np.savez_compressed(file, about=text, **arrays)
+        files.write_whole(path, lambda file: np.savez_compressed(file, about=text, **arrays))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Record:
         """The record that `save` wrote."""
         try:
-            with np.load(path, allow_pickle=False) as file:
-                about = json.loads(bytes(file["about"]).decode())
-                if about["format"] != FORMAT:
-                    raise ValueError(f"its format must be {FORMAT}; got {about['format']!r}")
-                arrays = {name: file[name] for name in _ARRAYS if name in file.files}
+            arrays = arrays_of(path, ("about", *_ARRAYS))
+            about = saving.plain_json(bytes(arrays.pop("about")).decode())
+            if about["format"] != FORMAT:
+                raise ValueError(f"its format must be {FORMAT}; got {about['format']!r}")
+            _agree(about, arrays)
             fields: dict[str, Any] = {name: (_BEFORE | about)[name] for name in _PLAIN} | arrays
             if about["scalar_best"]:
                 fields["best_loss"] = float(fields["best_loss"])
             return cls(**fields, written={"bound": about["bound"], "withheld": about["withheld"]})
-        except FileNotFoundError:
+        except (FileNotFoundError, PermissionError):
             raise
         except Exception as error:
             raise ValueError(f"{os.fspath(path)} must be a record written by Record.save; got {error}") from error
@@ -236,3 +235,17 @@ _BEFORE = {"adaptive": False}
 _ARRAYS = (
     "checkpoints", "regret", "best_loss", "counts", "actions", "expected_regret", "estimated_regret",
 )  # fmt: skip
+
+
+def _agree(about: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Refuse a file whose parts do not fit each other."""
+    rounds, runs = told.whole(about["rounds"], "rounds", 1), told.whole(about["runs"], "runs", 1)
+    for name in ("learner", "setting", "note"):
+        told.text(about[name], name)
+    at = arrays["checkpoints"]
+    if at.ndim != 1 or at.dtype.kind != "i" or not len(at) or at[0] < 1 or at[-1] > rounds or (np.diff(at) <= 0).any():
+        raise ValueError(f"its checkpoints must be rounds of 1..{rounds}, in order")
+    if arrays["regret"].shape != (runs, len(at)) or arrays["regret"].dtype != np.float64:
+        raise ValueError(f"its regret must be numbers of shape {runs, len(at)}; got shape {arrays['regret'].shape}")
+    if arrays["counts"].shape[:1] != (runs,) or arrays["counts"].ndim != 2:
+        raise ValueError(f"its counts must have a row for each of {runs} runs; got shape {arrays['counts'].shape}")

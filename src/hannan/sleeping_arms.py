@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from hannan import told
 from hannan.bounds import Bound
 from hannan.kernels.state import FINE, PROBABILITY
 from hannan.live import BanditPlayer
@@ -84,4 +85,10 @@ class SleepingArmsPlayer(BanditPlayer):
 
     def _resume(self, content: dict[str, Any]) -> None:
         super()._resume(content)
-        self._slept = int(content["slept"])
+        self._slept = told.whole(content["slept"], "rounds with sleepers", 0, self._round)
+
+    def _told(self, move: Move, rest: list[Any]) -> tuple[Any, ...]:
+        if len(rest) == 1:
+            return super()._told(move, rest)
+        weight, mask = told.items(rest, "open move", 2)
+        return told.number(weight, "weight", 1e-30, 1e30), told.mask(mask, self._n, move.action)

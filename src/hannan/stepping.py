@@ -113,6 +113,11 @@ class GradientSteps:
 
     # The steps themselves
 
+    def begin(self, state: Array, pointer: None) -> int:
+        """Weights and VALUE for the losses of a state."""
+        self._weigh(state, float(state[self._slots.SCALE]), True)
+        return _FINE
+
     def make_ready(self, state: Array, pointer: None, diagnose: bool) -> int:
         """Bring the weights to the scale of the round to be played."""
         self._rescale(state, diagnose)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hannan import saving
+from hannan import saving, told
 from hannan.convexity.active_set import newton
 from hannan.convexity.descending import NotConverged, descend
 from hannan.domains import Domain, Polytope, Simplex
@@ -337,19 +337,36 @@ class Leader:
 
     def resume(self, content: dict[str, Any]) -> None:
         """Go on from `content`."""
-        arrays = {name: saving.from_hex(text) for name, text in content["arrays"].items()}
-        d = self.domain.d
-        self._family, count = int(content["kind"][0]), content["kind"][1]
-        self._count[:] = count
-        self._parameter, self._targets = map(float, saving.from_hex(content["numbers"]))
-        self.state.view(np.uint64)[:] = arrays["state"].view(np.uint64)
-        self._q = arrays["_q"]
-        if arrays["_Q"].size:
-            self._Q = arrays["_Q"].reshape(d, d)
-        self._Z, self._y = np.ascontiguousarray(arrays["_Z"].reshape(d, -1)), arrays["_y"]
+        d, texts, convex = self.domain.d, content["arrays"], self._convex
+        family, counts = told.items(content["kind"], "kind of losses", 2)
+        self._family = told.whole(family, "kind of losses", 0, OWN - 1)
+        # Squared losses have a sum of their own, and no row.
+        curved, squared = told.items(counts, "counts of losses", 2)
+        size = len(told.text(texts["_y"], "losses")) // 16
+        if self._family in (LINEAR, SQUARED) and (self._family == SQUARED or curved != 0):
+            raise ValueError(f"its losses must be of a kind that has rows, or none; got kind {self._family}")
+        self._count[:] = told.whole(curved, "losses", size, size), told.whole(squared, "squared losses")
+        self._parameter, self._targets = told.numbers(content["numbers"], 2, "parameters", 0.0).tolist()
+        if self._family in (LINEAR, 2) and self._parameter != 0.0:
+            raise ValueError(f"its losses must have no parameter, of kind {self._family}; got {self._parameter}")
+        self._q = told.numbers(texts["_q"], d, "sum of linear losses")
+        if squared or texts["_Q"]:
+            self._Q = told.numbers(texts["_Q"], d * d, "sum of squared losses").reshape(d, d)
+        self._Z = np.ascontiguousarray(told.numbers(texts["_Z"], d * size, "losses").reshape(d, size))
+        self._y = told.numbers(texts["_y"], size, "losses")
         for name in ("H", "diagonal", "beside", "mirrors"):
             kept = getattr(self.model, name)
-            kept[...] = arrays[name].reshape(kept.shape)
+            kept[...] = told.numbers(texts[name], kept.size, "model of the losses").reshape(kept.shape)
+        state = told.bits(texts["state"], self.state.size, "state")
+        stream = slice(convex.STREAM, convex.STREAM + 4)
+        loose = state.copy()
+        loose[stream] = 0.0
+        told.within(loose, "state")
+        told.within(np.delete(loose[: convex.HEADER], convex.OWN_LOSS), "state", 0.0)
+        told.within(loose[[convex.MODELLED]], "state", 0.0, 1.0 + float(self._count.sum()))
+        if not state[stream].view(np.uint64).any():
+            raise ValueError("its random stream must not be four zeros, which it never leaves; it is")
+        self.state.view(np.uint64)[:] = state.view(np.uint64)
 
     # Polytopes
 

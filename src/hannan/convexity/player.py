@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hannan import refusals, saving, seeds
+from hannan import refusals, saving, seeds, told
 from hannan.bounds import Bound
 from hannan.certificate import Certificate
 from hannan.convexity.entropy import standard
@@ -18,7 +18,7 @@ from hannan.convexity.own_phi import ON_YOUR_WORD
 from hannan.convexity.privacy import output_scale
 from hannan.incarnations import Incarnate
 from hannan.losses import Loss, RankOne
-from hannan.noise import GammaNoise, Shape
+from hannan.noise import SHAPES, GammaNoise, Shape
 from hannan.refusals import Array
 
 if TYPE_CHECKING:
@@ -310,13 +310,27 @@ class ConvexPlayer(Incarnate):
         words[:] = seeds.renewed(words)
 
     def _resume(self, content: dict[str, Any]) -> None:
-        self._round, self._settled, self._forgotten, self._largest_delay = map(int, content["counts"])
-        self._level = float(saving.from_hex(content["level"])[0])
+        counts = told.items(content["counts"], "counts", 4)
+        self._round = told.whole(counts[0], "rounds")
+        self._settled, self._forgotten, self._largest_delay = (
+            told.whole(count, "counts", 0, self._round) for count in counts[1:]
+        )
+        self._level = float(told.numbers(content["level"], 1, "level", 0.0)[0])
+        if content["shape"] not in SHAPES:
+            raise ValueError(f"its shape must be one of {SHAPES}; got {refusals.brief(content['shape'])}")
         self._shape = content["shape"]
-        self._refused = bool(content["refused"])
-        for player, number, numbers in content["open"]:
-            *action, distance = saving.from_hex(numbers).tolist()
-            self._open[int(number)] = Point(str(player), int(number), tuple(action), distance)
+        if not isinstance(content["refused"], bool):
+            raise ValueError(f"its refused must be true or false; got {refusals.brief(content['refused'])}")
+        self._refused = content["refused"]
+        for entry in told.items(content["open"], "open moves"):
+            player, number, numbers = told.items(entry, "open move", 3)
+            *action, distance = told.numbers(numbers, self.learner.domain.d + 1, "open move").tolist()
+            told.whole(number, "round of an open move", 1, self._round)
+            if number in self._open:
+                raise ValueError(f"its open moves must be of different rounds; got {number} twice")
+            self._open[number] = Point(told.text(player, "player"), number, tuple(action), distance)
+        if self._settled + self._forgotten + len(self._open) != self._round:
+            raise ValueError(f"its counts must add up to {self._round} rounds; they do not")
         self._leader.resume(content["leader"])
 
 
@@ -326,6 +340,4 @@ def wider(first: Shape, second: Shape) -> Shape:
     >>> wider("linear", "one-signed")
     'one-signed'
     """
-    from hannan.noise import SHAPES
-
     return max(first, second, key=SHAPES.index)

@@ -7,12 +7,15 @@ from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hannan import bounds, refusals
+import numpy as np
+
+from hannan import bounds, refusals, resuming
 from hannan.against import Against, Sense
 from hannan.bounds import Bound, Terms, Withheld
 from hannan.certificate import Certificate
 from hannan.kernels.state import DRIFT, HEADER, LEVEL, OWN, SCALE, TOTAL
 from hannan.learners.learner import Learner
+from hannan.refusals import Array
 from hannan.regularizers import Entropy
 from hannan.sleeping import SleepingPlayer
 from hannan.tuning import Schedule, Tuning
@@ -273,6 +276,14 @@ class AdaHedgePlayer(SleepingPlayer):
             delta=delta,
             on_this_run_says="" if delta is None else "the regret below is that of the mean play, exactly",
         )
+
+    _determined = resuming.UNITS
+
+    def _anew(self, state: Array) -> Array:
+        losses, scale = state[HEADER : HEADER + self._n], state[SCALE]
+        above = losses - losses.min()
+        w = np.exp(-above / scale) if scale > 0.0 else 1.0 * (above == 0.0)
+        return np.asarray(w / w.sum())
 
     def _identity(self, least: float) -> dict[str, float]:
         """The terms of the master identity: Phi of what is in place, and the changes of scale from what is left."""

@@ -10,8 +10,9 @@ from typing import ClassVar
 from hannan import refusals
 from hannan.against import Sense
 from hannan.bounds import Bound, Terms
-from hannan.kernels.state import MEMORY, ROUND
+from hannan.kernels.state import HEADER, MEMORY, ROUND, TOTAL
 from hannan.learners.remembered import Remembered, RememberedBanditPlayer, Weigher
+from hannan.refusals import Array
 from hannan.tuning import Schedule
 
 
@@ -93,6 +94,12 @@ class DelayedPlayer(RememberedBanditPlayer):
         # The memory is a call behind where moves were drawn since.
         drawn_since = self._state[ROUND] != self._state[first + 1]
         return int(self._state[first + 3] if drawn_since else self._state[first + 2])
+
+    def _anew(self, state: Array) -> Array:
+        # Weights wait for the next move or loss to learn how many losses are missing: they must only be possible.
+        super()._anew(state.copy())
+        p: Array = state[HEADER + self._n : HEADER + 2 * self._n] / state[TOTAL]
+        return p
 
     def _bound(self, best: float | None) -> tuple[Bound | None, str]:
         if self._forgotten:
