@@ -90,8 +90,8 @@ def test_bounds_are_those_of_the_theorem(d):
         return Convex(Ball(d, r), beta, tuning=tuning, loss_bound=B).bound(**given).value
 
     assert value(BestLoss(L)) == pytest.approx(math.sqrt(2 * c * L) + c)
-    assert value(Horizon(T)) == pytest.approx(math.sqrt(2 * c * B * T) + c)
-    assert value(SelfConfident(), best_loss=L) == pytest.approx(2 * math.sqrt(c * (L + B)) + 4 * c)
+    assert value(Horizon(T)) == pytest.approx(math.sqrt(2 * c * B * T))
+    assert value(SelfConfident(), best_loss=L) == pytest.approx(2 * c + 2 * math.sqrt(c * c + c * (L + B)))
     assert value(Anytime(), rounds=T) == pytest.approx(2 * math.sqrt(c * B * T))
     eps = 0.3
     assert value(Fixed(beta / eps), best_loss=L) == pytest.approx(eps / (1 - math.exp(-eps)) * (L + c / eps) - L)
@@ -103,8 +103,11 @@ def test_bounds_are_those_of_the_theorem(d):
 
 def test_gaussian_bounds():
     d, beta, r, T = 4, 2.0, 1.5, 400
-    free = Convex(Ball(d, r), beta, GaussianNoise(), Horizon(T), smooth=0)
-    assert free.schedule().c == pytest.approx(beta * math.sqrt(T) * (2 * math.pi * d) ** -0.25)
+    wide = Box([-r / math.sqrt(d)] * d, [r / math.sqrt(d)] * d)
+    free = Convex(wide, beta, GaussianNoise(), Horizon(T), smooth=0)
+    width = GaussianNoise().mean_norm(d) * wide.mean_width / 2
+    assert free.schedule().c == pytest.approx(beta * math.sqrt(r * T / (math.sqrt(2 * math.pi) * width)))
+    assert free.bound().value == pytest.approx(2 * beta * math.sqrt(r * width * T / math.sqrt(2 * math.pi)))
     assert free.bound().value <= 1.264 * d**0.25 * r * beta * math.sqrt(T)
     stated = Convex(Ball(d, r), beta, GaussianNoise(), BestLoss(50.0, T), 10.0, smooth=0)
     bound, sigma = stated.bound(rounds=T), stated.schedule().c
@@ -171,9 +174,14 @@ def test_regret_is_below_its_bound(name, losses, domain, tuning):
     if record.bound is None:
         assert "holds up to its best loss" in record.bound_withheld
         return
+    assert record.best_loss >= -1e-9
+    if isinstance(losses, Linear) and losses.d == 1 and tuning == "Horizon":
+        # On a line all lose 1 a round and L* = 0: the first-order bound is attained; six standard errors (1 in 5e8).
+        error = record.regret[:, -1].std() / math.sqrt(runs)
+        assert abs(record.mean_regret[-1] - record.bound.value) < 6 * error
+        return
     _, high = record.interval()
     assert high[-1] <= record.bound.value * (1 + 1e-9)
-    assert record.best_loss >= -1e-9
 
 
 def test_regret_on_phishing_is_below_its_bound():
@@ -407,45 +415,3 @@ def test_bounds_are_withheld_with_the_reason():
     point = Convex(Simplex(1), 1.0, loss_bound=1.0)
     assert point.bound(rounds=10).value == 0.0
     assert point.play(Linear(np.ones((5, 1))), runs=2).mean_regret[-1] == 0.0
-
-
-# Privacy
-
-
-def test_privacy_of_linear_losses():
-    learner = Convex(Ball(3), 2.0, tuning=Fixed(4.0), smooth=0, guarantee="privacy")
-    one = learner.privacy()
-    assert (one.epsilon, one.delta, one.rounds) == (0.5, 0.0, 1)
-    assert learner.privacy(rounds=10).epsilon == 5.0
-    pytest.importorskip("dp_accounting")
-    assert learner.privacy(rounds=100, delta=1e-5).epsilon < 50.0
-    gaussian = Convex(Ball(3), 2.0, GaussianNoise(1e-6), Fixed(40.0), smooth=0, guarantee="privacy")
-    assert gaussian.privacy().epsilon == pytest.approx(GaussianNoise(1e-6).epsilon_of(2.0, 40.0))
-    # T Gaussian moves are one with sigma/sqrt(T).
-    composed = gaussian.privacy(rounds=25).epsilon
-    assert composed == pytest.approx(GaussianNoise(1e-6).epsilon_of(2.0, 8.0), rel=2e-3)
-    assert "epsilon = 0.5" in learner.start(0).certificate().privacy
-
-
-def test_privacy_is_refused_with_the_reason():
-    curved = Convex(Ball(2), 1.0, tuning=Fixed(4.0), smooth=0.25, guarantee="privacy", loss_bound=5.0)
-    # Kifer, Smith and Thakurta: half the level is the Jacobian's, and the ridge is 2 smooth/epsilon.
-    assert curved.privacy_ridge() == pytest.approx(2 * 0.25 / (2 * 1.0 / 4.0))
-    printed = Convex(Ball(2), 1.0, GaussianNoise(0.1, "paper"), Fixed(1.0), smooth=0, guarantee="privacy")
-    for learner, message in [
-        (curved, "the argmin of curved losses is numerical"),
-        (Convex(Ball(2), 1.0, tuning=Fixed(1.0)), "must be asked for"),
-        (printed, "carries no claim"),
-    ]:
-        with pytest.raises(Withheld, match=message):
-            learner.privacy()
-    reused = Convex(Ball(2), 1.0, tuning=Fixed(1.0), smooth=0, guarantee="privacy", fresh=False)
-    assert reused.privacy().epsilon == 1.0
-    with pytest.raises(Withheld, match="one draw of noise used in many rounds"):
-        reused.privacy(rounds=2)
-    player = curved.start(0)
-    player.observe(player.act(), Logistic([0.6, 0.8], 1))
-    assert "withheld: the argmin" in player.certificate().privacy
-    # The ridge of a privacy statement is in the bound: (ridge/2) r^2 = 1/2 at least.
-    record = curved.play(logistic(30, 2), runs=2)
-    assert record.source.cost > 0.5

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hannan.data.reading import MISSING, BadTable, checked, clipped, shown
+from hannan.data.roles import forecast_roles
 from hannan.refusals import Array, unmasked
 
 
@@ -38,6 +39,7 @@ def frame_of(table: Any, target: Any, experts: Sequence[str] | None = None, time
         chosen = [name for name in names if name not in (goal, time)]
     else:
         chosen = [_name(name, names) for name in experts]
+    forecast_roles(goal, time, chosen)
     if not chosen:
         raise BadTable(f"the table must have columns of forecasts besides the target; got {shown(names)}")
     forecasts = _rows([_numbers(columns[name], name) for name in chosen], chosen)

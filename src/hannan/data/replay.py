@@ -18,6 +18,7 @@ from hannan.data.estimates import (
 from hannan.data.log import Log
 from hannan.data.naming import called, for_decisions
 from hannan.data.reading import BadTable, clipped
+from hannan.data.roles import log_roles
 from hannan.data.tracing import Trace
 from hannan.data.writing import plain
 from hannan.learners.bandits import Bandit
@@ -104,13 +105,19 @@ def evaluate(
     runs = refusals.count(runs, "runs")
     level = refusals.between(level, 0.0, 1.0, "level", "()")
     log.check()
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _evaluated(log, learners, runs, seed, level, names)
+
+
+def _evaluated(log: Log, learners: Sequence[Any], runs: int, seed: int, level: float, names: Sequence[str]) -> Replay:
     known = list(names) if len(names) == len(learners) else [repr(learner) for learner in learners]
     played = tuple(_replayed(log, name, one, runs, seed, level) for name, one in zip(known, learners, strict=True))
     gains = any(learner.gains for learner in learners)
-    return Replay(
-        len(log), tuple(log.labels), log.has_propensities, gains, _logged(log, level), _single(log, level), played,
-        runs, seed,
-    )  # fmt: skip
+    logged, single = _logged(log, level), _single(log, level)
+    told = [logged, *single, *(estimate for one in played for estimate in one.estimates.values())]
+    if not all(np.isfinite((estimate.value, estimate.error)).all() for estimate in told):
+        raise BadTable(f"{log.source}: losses over propensities must have finite squares; theirs overflow")
+    return Replay(len(log), tuple(log.labels), log.has_propensities, gains, logged, single, played, runs, seed)
 
 
 def _replayed(log: Log, name: str, learner: Bandit | ExpertBandit, runs: int, seed: int, level: float) -> Replayed:
@@ -221,6 +228,7 @@ def replay(
     """
     from hannan.data.frames import columns_of, numbers_of, text_of
 
+    log_roles(action, loss, propensity, advice)
     columns = columns_of(log, (action, loss, *(() if propensity is None else (propensity,)), *advice))
     read = Log(list(advice), [str(label) for label in actions])
     try:

@@ -19,6 +19,7 @@ from hannan.tuning import Schedule, Tuning
 if TYPE_CHECKING:
     from hannan.program import Program
     from hannan.record import Record
+    from hannan.running.adaptive import Table
 
 #: Squares of smaller spans could underflow, and with them the sum of variances.
 _LEAST_SPAN = 1e-140
@@ -104,6 +105,12 @@ class AdaHedge(Learner):
         from hannan.learners.adahedge_game import play_adahedge
 
         return play_adahedge(self, losses, runs, seed, threads, keep, rounds)
+
+    def table(self) -> Table:
+        """What a game against an adversary asks for."""
+        from hannan.learners.adahedge_game import AdaHedgeTable
+
+        return AdaHedgeTable(self)
 
     # Bounds
 
@@ -219,7 +226,7 @@ def settled(terms: Terms, source: str, rounds: int | None, spread: float) -> Bou
         source = "no regret exceeds the rounds times the largest span"
         return replace(bounds.trivial(rounds * spread, "rounds x span", source), schedule="scale_t = Delta/ln n")
     return Bound(
-        value, terms, source, None, "scale_t = Delta/ln n", proof="published", sense="mean", against="any"
+        value, terms, source, None, "scale_t = Delta/ln n", sense="mean", against="any"
     )  # fmt: skip
 
 
@@ -228,8 +235,9 @@ class AdaHedgePlayer(SleepingPlayer):
 
     learner: AdaHedge
 
-    def certificate(self) -> Certificate:
+    def certificate(self, delta: float | None = None) -> Certificate:
         """What the player may say of itself now; its first moves follow the leader and claim no stability."""
+        delta = None if delta is None else refusals.between(delta, 0.0, 1.0, "delta", "()")
         seen, own = Seen.of(self), self._own
         bound, withheld = self._observed(seen)
         return Certificate(
@@ -249,6 +257,8 @@ class AdaHedgePlayer(SleepingPlayer):
             realised_level=self._level,
             claimed_rate=None,
             seeded=self.seed is not None,
+            delta=delta,
+            on_this_run_says="" if delta is None else "the regret below is that of the mean play, exactly",
         )
 
     def _identity(self, least: float) -> dict[str, float]:

@@ -5,17 +5,41 @@ from __future__ import annotations
 import dataclasses
 import time
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from hannan import game
 from hannan.bounds import Bound
 from hannan.record import Record
+from hannan.refusals import Array
 from hannan.running import feeds
+from hannan.running.adaptive import VectorTable
 from hannan.running.checkpoints import Checkpoints
 from hannan.running.experts import ExpertsRunner
 
 if TYPE_CHECKING:
     from hannan.learners.adahedge import AdaHedge
+
+
+class AdaHedgeTable(VectorTable):
+    """Losses in whatever units; the bound is in the largest span that was seen."""
+
+    def __init__(self, learner: AdaHedge) -> None:
+        low, high = learner.loss_range
+        super().__init__(
+            learner, SimpleNamespace(setting="experts", n=learner.n, low=low, high=high, gains=learner.gains)
+        )
+        self._span = 0.0
+
+    def admit(self, loss: Any) -> Array:
+        row = super().admit(loss)
+        self._span = max(self._span, float(np.ptp(row)))
+        return row
+
+    def source(self, players: Any, losses: Any) -> Any:
+        return Played(self.learner, self._span) if self._span > 0.0 else self.learner
 
 
 @dataclass(frozen=True)
