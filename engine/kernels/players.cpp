@@ -97,7 +97,7 @@ Status observe_arm(AtPlay& at, i64 arm, double probability, double weight, doubl
     const bool reduced = s.estimator == Estimator::reduced_variance;
     if (reduced) with_baselines(s, run, at.before, arm, probability, weight, x, paid, span);
     const i64 hit = reduced ? -1 : arm;
-    const Run* then = at_old_scale(s, run, at.before, at.twin, hit);
+    const Run* then = at_old_scale(s, run, at.before, at.twin, arm);
     return diagnose(s, run, as_before(at.before), then, hit, paid, span) ? Status::fine : Status::failed;
 }
 
