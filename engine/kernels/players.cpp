@@ -47,6 +47,8 @@ i64 act_awake(AtPlay& at, const bool* awake, double* p) {
     return draw_among(at.setup, at.run, p);
 }
 
+i64 first_bad(const Setup& s, const double* losses) { return first_outside(losses, s.n, s.low, s.high); }
+
 i64 observe_row(AtPlay& at, const double* losses, const double* ticket) {
     const Setup& s = at.setup;
     Run& run = at.run;
@@ -139,7 +141,7 @@ void restore_sums(const Setup& s, Run& run) {
 
 extern const Players players;
 const Players players = {begin, weigh_anew, make_ready,  act_expert,        act_arm,       act_on_advice,  act_awake,
-                         restrict_to, observe_row, observe_arm, observe_on_advice, observe_awake,
+                         restrict_to, first_bad, observe_row, observe_arm, observe_on_advice, observe_awake,
                          restore_sums, charge_sleepers};
 
 }  // namespace hn::HN_ISA
