@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import hannan as hn
+from hannan import _engine
 from hannan.domains import Ball
 from hannan.estimators import Drawn
 from hannan.kernels.state import HEADER, MEMORY
@@ -490,9 +491,10 @@ def test_myga_beats_exp4_where_the_best_loss_is_small():
 
 def test_the_mixture_of_myga_is_its_own_fixed_point():
     """q W = sum_e w_e E_e + sum_s w_s T_s q, with T_s written out; and p = T_gamma q."""
-    learner = hn.MYGA(4, 6, 60)
-    player, rng = learner.start(0), np.random.default_rng(1)
-    grid = learner.gamma + (np.arange(learner.thresholds) + 1) * 0.5 / learner.rounds
+    learner, rng = hn.MYGA(4, 6, 60), np.random.default_rng(1)
+    step = 0.5 / learner.rounds
+    mixture = _engine.Myga(4, 6, learner.thresholds, learner.eta, learner.gamma, step)
+    grid = learner.gamma + (np.arange(learner.thresholds) + 1) * step
 
     def moved(q, majority, s):
         out = np.where((majority == 0) & (q <= s), 0.0, q)
@@ -500,16 +502,15 @@ def test_the_mixture_of_myga_is_its_own_fixed_point():
 
     for _ in range(60):
         advice = rng.dirichlet(np.full(4, 0.3), 6)
-        n = learner.experts
-        L, A = player._state[HEADER : HEADER + n].copy(), player._state[HEADER + 2 * n :].copy()
-        move = player.act(advice)
-        _, _, _, q, majority = player._open[move.round]
+        L, A = mixture.losses, mixture.mistrust
+        q, majority, p = mixture.mix(advice.ravel())
         base = min(L.min(), A.min())
         w, v = np.exp(-learner.eta * (L - base)), np.exp(-learner.eta * (A - base))
-        mixture = w @ advice + sum(x * moved(q, majority, s) for x, s in zip(v, grid, strict=True))
-        np.testing.assert_allclose(mixture / (w.sum() + v.sum()), q, rtol=1e-9, atol=1e-12)
-        assert move.probability == pytest.approx(moved(q, majority, learner.gamma)[move.action], rel=1e-9)
-        player.observe(move, float(rng.random()))
+        whole = w @ advice + sum(x * moved(q, majority, s) for x, s in zip(v, grid, strict=True))
+        np.testing.assert_allclose(whole / (w.sum() + v.sum()), q, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(p, moved(q, majority, learner.gamma), rtol=1e-9, atol=1e-15)
+        arm = int(np.argmax(p))
+        mixture.charge(advice.ravel(), q, majority, arm, float(rng.random()) / p[arm])
 
 
 def test_gaussian_ftpl_is_the_corollary():
