@@ -61,7 +61,7 @@ inline bool smooth_any(const Setup& s, Run& run, i64 changed, bool valued) {
         case Smoothing::tsallis_shannon: return tsallis_shannon(s, run);
         case Smoothing::dropout: return dropout(s, run);
         case Smoothing::random_walk: return random_walk(s, run);
-        case Smoothing::adahedge: return begin_adahedge(s, run);
+        case Smoothing::adahedge: return adahedge_anew(s, run);
         default: return false;
     }
 }
