@@ -1,4 +1,4 @@
-"""The engine's pieces against slow oracles: functions, streams, draws, weights, estimators; the same bits everywhere."""
+"""The engine's pieces against slow oracles: functions, streams, draws, weights, estimators; the same bits."""
 
 import hashlib
 import math

@@ -100,7 +100,9 @@ def mutated(content, rng):
         path = rng.choice([at for at in places(content) if at])
         if rng.random() < 0.5:
             hexes = [
-                at for at in places(content) if at and at[-1] in ("state", "numbers", "hex", "number", "H", "_q", "_y", "_Z")
+                at
+                for at in places(content)
+                if at and at[-1] in ("state", "numbers", "hex", "number", "H", "_q", "_y", "_Z")
             ]
             path = rng.choice([at for at in hexes if isinstance(reach(content, at), str)] or [path])
         parent = reach(content, path[:-1])

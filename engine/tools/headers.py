@@ -1,6 +1,6 @@
 """Whether this Python has its headers, without which nothing can be built: says which package has them if not.
 
-    python engine/tools/headers.py [folder]
+python engine/tools/headers.py [folder]
 """
 
 import os
