@@ -39,7 +39,7 @@ class Problem:
         self.seen = losses(rounds, d)
         self.learner = Convex(Ball(d, RADIUS), 1.0, loss_bound=float(np.log1p(np.exp(RADIUS))))
         self.scale = self.learner.schedule().scale(rounds, 0.6 * rounds)
-        self.ridge = self.learner.ridge(rounds, self.scale)
+        self.ridge = self.learner.ridge_after(rounds, self.scale)
         self.rng = np.random.default_rng(1)
         self.leader = Leader(self.learner.domain, self.learner.rules())
         self.leader.absorb(self.seen)

@@ -109,7 +109,7 @@ def test_the_law_of_the_move_is_what_is_played():
     past = history(12, 1)
     noise = GammaNoise().sample(np.random.default_rng(0), 1, 3000) * 2.0
     moves = np.array([learner.leader(past, b)[0][0] for b in noise])
-    law = Law((past,), GammaNoise(), 2.0, learner.ridge(12, 2.0), np.zeros(1))
+    law = Law((past,), GammaNoise(), 2.0, learner.ridge_after(12, 2.0), np.zeros(1))
     for x in (-1.0, -0.3, 0.4, 0.999):
         p = law.below(x)
         assert abs((moves <= x + 1e-9).mean() - p) < 6 * math.sqrt(p * (1 - p) / 3000) + 1e-9

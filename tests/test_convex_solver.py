@@ -80,7 +80,7 @@ def test_moves_are_scipys_minimisers(kind, make):
             noise = size * np.random.default_rng(seed).standard_normal(d)
             x, distance = learner.leader(losses, noise)
             curved = 0 if kind == "linear" else 60
-            expected = by_scipy(domain, losses, noise, learner.ridge(curved, 1.0))
+            expected = by_scipy(domain, losses, noise, learner.ridge_after(curved, 1.0))
             assert distance <= 1e-7 * domain.radius
             np.testing.assert_allclose(x, expected, atol=1e-7)
 

@@ -61,3 +61,16 @@ def test_refusals():
         OnlineClassifier().fit(X, np.ones(20))
     with pytest.raises(ValueError, match="labels must be in"):
         OnlineClassifier().fit(X, np.arange(20) % 2).partial_fit(X, np.full(20, 5))
+
+
+def test_masked_entries_are_refused():
+    """scikit-learn reads through masks."""
+    X, y = np.arange(6.0).reshape(3, 2), np.array([0.0, 1.0, 1.0])
+    hidden = [[False, False], [True, False], [False, False]]
+    for estimator in (OnlineClassifier(seed=0), OnlineRegressor(seed=0)):
+        with pytest.raises(ValueError, match=r"X must have no masked entries; got one at index \(1, 0\)"):
+            estimator.fit(np.ma.array(X, mask=hidden), y)
+        with pytest.raises(ValueError, match="y must have no masked entries; got one at index 2"):
+            estimator.partial_fit(X, np.ma.array(y, mask=[False, False, True]))
+        with pytest.raises(ValueError, match="X must have no masked entries"):
+            estimator.fit(X, y).predict(np.ma.array(X, mask=hidden))

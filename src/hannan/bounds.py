@@ -90,9 +90,10 @@ class Bound:
 
     def __str__(self) -> str:
         width = max((len(name) for name in self.terms), default=0)
-        lines = [f"expected regret <= {shown(self.value)}"]
+        lines = [f"{'regret' if self.sense == 'likely' else 'expected regret'} <= {shown(self.value)}"]
         lines += [f"  {name:<{width}}  {shown(term)}" for name, term in self.terms.items()]
-        lines.append(f"  source: {self.source}")
+        checked_so_far = "; a step of its proof is checked numerically only" if self.proof == "numerical" else ""
+        lines.append(f"  source: {self.source}{checked_so_far}")
         if self.schedule or self.scale is not None:
             lines.append(f"  {self.schedule or f'scale = {self.scale:.6g}'}")
         if self.condition:
@@ -260,9 +261,9 @@ def resampled_barrier_best_loss(range_constant: float, best_loss: float, bias: f
 
 
 def barrier_self_confident(range_constant: float, best_loss: float, bias: float) -> Terms:
-    """scale_t = sqrt((1 + own)/A): R <= 2 sqrt(A(L* + 1 + c)) + 4A + c."""
-    root = 2.0 * math.sqrt(range_constant * (best_loss + 1.0 + bias))
-    return _named(bias, {"2 sqrt(A(L*+1))": root, "4 A": 4.0 * range_constant})
+    """scale_t = sqrt((1 + own)/A): R <= 2A + 2 sqrt(A^2 + A(L* + 1 + c)) + c."""
+    root = 2.0 * math.sqrt(range_constant * (range_constant + best_loss + 1.0 + bias))
+    return _named(bias, {"2 A": 2.0 * range_constant, "2 sqrt(A^2 + A(L*+1))": root})
 
 
 def clipped_tuning(c: float, actions: int, best_loss: float) -> tuple[float, float]:

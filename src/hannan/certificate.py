@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from html import escape
 
 from hannan.bounds import Bound, shown
@@ -30,6 +30,9 @@ class Certificate:
     `realised_level` is the largest divergence D_inf,gamma of one step at one scale, over the span of the
     loss; `claimed_rate` is what the bounds rely on, at the first and smallest scale (None: no claim).
     All but the stability is in the user's units.
+
+    With `delta`, `on_this_run` bounds the regret of this very run with probability 1 - delta, where that is proved;
+    `on_this_run_says` in which sense, or why there is none.
     """
 
     learner: str
@@ -49,6 +52,10 @@ class Certificate:
     claimed_rate: float | None
     #: Whether a seed was given: whoever knows it foresees the moves.
     seeded: bool = False
+    _: KW_ONLY
+    delta: float | None = None
+    on_this_run: float | None = None
+    on_this_run_says: str = ""
 
     def rows(self) -> list[tuple[str, str]]:
         """The certificate as (name, value) rows."""
@@ -61,6 +68,10 @@ class Certificate:
             if self.bound.condition:
                 rows.append(("  condition", self.bound.condition))
             rows.append(("  against", self.bound.holds))
+        if self.on_this_run is not None:
+            rows.append(("on this run", f"regret <= {shown(self.on_this_run)} {self.on_this_run_says}"))
+        elif self.delta is not None:
+            rows.append(("on this run", f"withheld: {self.on_this_run_says}"))
         if self.regret is not None:
             rows.append(("regret", f"{self.regret:.6g}"))
             rows += [(f"  {name}", f"{value:+.6g}") for name, value in self.identity.items()]

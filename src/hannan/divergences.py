@@ -24,7 +24,7 @@ def tsallis_log(x: Any, gamma: float) -> Any:
     (-3.0, -2.0)
     """
     gamma = refusals.positive(gamma, "gamma")
-    values = np.asarray(x, dtype=np.float64)
+    values = np.asarray(refusals.unmasked(x, "x"), dtype=np.float64)
     if not (values >= 0.0).all():
         raise ValueError(f"x must be >= 0; got {float(values[~(values >= 0.0)].flat[0])!r}")
     with np.errstate(divide="ignore", over="ignore"):

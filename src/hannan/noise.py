@@ -76,9 +76,9 @@ class GammaNoise(Noise):
 class GaussianNoise(Noise):
     """N(0, sigma^2 I): delta(epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu).
 
-    mu = beta/sigma; this is exact for linear losses (cor:olo). For the others, with
-    z = epsilon sigma/beta - beta/(2 sigma), delta <= Phi(-z) for phi(<z, x>) with phi' of one sign,
-    2 Phi(-z) for any phi(<z, x>), and P(chi_d > z) for any convex loss.
+    mu = beta/sigma; this is exact for linear losses (cor:olo), and holds for phi(<z, x>) with phi' of one sign.
+    It doubles for any phi(<z, x>), and is E(1 - e^(epsilon - mu^2/2 - mu chi_d))_+ for any convex loss: the
+    direction that a regret bound uses. The other one costs J more (`hannan.convexity.privacy`).
 
     `calibration` turns (epsilon, delta) into sigma: "analytic" the least sigma that the above allows,
     "kifer" beta sqrt(8 log(2/delta) + 4 epsilon)/epsilon, and "paper" the printed
@@ -159,21 +159,36 @@ class GaussianNoise(Noise):
 
 def _delta(epsilon: float, ratio: float, shape: Shape, d: int) -> float:
     """delta(epsilon) at sigma = ratio * beta."""
-    from scipy.special import erfcx, gammaincc, log_ndtr
-
-    x = epsilon * ratio - 0.5 / ratio
-    if shape == "linear":
-        # With y = x + 1/ratio, e^epsilon phi(y) = phi(x): no exponential is left to overflow or to cancel.
-        y = epsilon * ratio + 0.5 / ratio
-        if x < -8.0:
-            return float(-math.expm1(log_ndtr(x)) - math.exp(epsilon + log_ndtr(-y)))
-        tails = erfcx(x / math.sqrt(2.0)) - erfcx(y / math.sqrt(2.0))
-        return float(min(1.0, 0.5 * math.exp(-0.5 * x * x) * tails))
-    if x <= 0.0:
-        return 1.0
     if shape == "convex":
-        return float(gammaincc(0.5 * d, 0.5 * x * x))
-    return float(min(1.0, (1.0 if shape == "one-signed" else 2.0) * math.exp(log_ndtr(-x))))
+        return _any_convex(epsilon, ratio, d)
+    return min(1.0, (2.0 if shape == "rank-one" else 1.0) * _linear(epsilon, ratio))
+
+
+def _linear(epsilon: float, ratio: float) -> float:
+    """delta_0(epsilon), the exact formula."""
+    from scipy.special import erfcx, log_ndtr
+
+    # With y = x + 1/ratio, e^epsilon phi(y) = phi(x): no exponential is left to overflow or to cancel.
+    x, y = epsilon * ratio - 0.5 / ratio, epsilon * ratio + 0.5 / ratio
+    if x < -8.0:
+        return float(-math.expm1(log_ndtr(x)) - math.exp(epsilon + log_ndtr(-y)))
+    tails = erfcx(x / math.sqrt(2.0)) - erfcx(y / math.sqrt(2.0))
+    return float(min(1.0, 0.5 * math.exp(-0.5 * x * x) * tails))
+
+
+def _any_convex(epsilon: float, ratio: float, d: int) -> float:
+    """E(1 - e^(-mu(chi_d - z)))_+, z = epsilon/mu - mu/2: an upper sum over cells of chi_d, at most 1 in 500 above."""
+    from scipy.special import gammaincc, gammainccinv
+
+    z, mu = epsilon * ratio - 0.5 / ratio, 1.0 / ratio
+    tail = float(gammaincc(0.5 * d, 0.5 * z * z)) if z > 0.0 else 1.0
+    if tail == 0.0:
+        return 0.0
+    # Cells that hold equal shares of the tail's logarithm, down to what cannot matter, each at its right end.
+    cells = np.geomspace(1.0, 1e-17, 20_000)
+    ends = np.sqrt(2.0 * gammainccinv(0.5 * d, tail * cells))
+    held = -np.diff(tail * cells)
+    return float(min(1.0, held @ -np.expm1(-mu * np.maximum(ends[1:] - z, 0.0)) + tail * cells[-1]))
 
 
 def _safe_delta(epsilon: float, ratio: float, shape: Shape, d: int) -> float:

@@ -14,6 +14,10 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 SUM_TOLERANCE = 1e-9
+#: The losses of 1e18 rounds below this sum to a finite number.
+LARGEST_LOSS = 1e290
+#: Losses are played divided by the width of their range: its inverse is finite.
+SMALLEST_WIDTH = 1e-290
 
 
 def real(value: Any, name: str) -> float:
@@ -63,6 +67,35 @@ def losses(values: Any, name: str = "losses") -> Array:
     if not np.isfinite(array).all():
         where = _first(~np.isfinite(array))
         raise ValueError(f"{name} must be finite; got {array[where]} at index {_show(where)}")
+    return array
+
+
+def loss_range(value: Any, largest: float = LARGEST_LOSS) -> tuple[float, float]:
+    """(low, high), low < high, whose sums over a game and whose 1/width are floats."""
+    try:
+        low, high = value
+    except (TypeError, ValueError):
+        raise ValueError(f"loss_range must be a pair (low, high); got {value!r}") from None
+    low, high = real(low, "loss_range low"), real(high, "loss_range high")
+    if not low < high:
+        raise ValueError(f"loss_range must have low < high; got {value!r}")
+    if max(-low, high) > largest or high - low < SMALLEST_WIDTH:
+        raise ValueError(
+            f"loss_range must lie within -+{largest:g} and be at least {SMALLEST_WIDTH:g} wide, so that sums of losses "
+            f"and 1/width are finite; got {value!r}"
+        )
+    return low, high
+
+
+def row(values: Any, n: int, low: float, high: float) -> Array:
+    """The losses of one round: n finite numbers of [low, high]."""
+    array = losses(values)
+    if array.shape != (n,):
+        raise ValueError(f"losses must be {n} numbers; got shape {array.shape}")
+    bad = (array < low) | (array > high)
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise ValueError(f"losses must be in [{low:g}, {high:g}]; got {array[i]} at index {i}")
     return array
 
 

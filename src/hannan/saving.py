@@ -12,14 +12,16 @@ import importlib
 import json
 import math
 import os
-import tempfile
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hannan import files
+
 FORMAT = "hannan/2"
+#: A learner has a smoothing, which has numbers: descriptions are shallow.
+DEEPEST = 32
 _registered: dict[str, type[Any]] = {}
 
 C = TypeVar("C", bound=type[Any])
@@ -59,20 +61,27 @@ def describe(thing: Any) -> Any:
     raise ValueError(f"a description must be made of numbers, text, tuples and dataclasses; got {thing!r}")
 
 
-def build(data: Any) -> Any:
+def build(data: Any, depth: int = 0) -> Any:
     """What `describe` described."""
+    if depth > DEEPEST:
+        raise ValueError(f"a description must be at most {DEEPEST} deep; got a deeper one")
+    if isinstance(data, float) and not math.isfinite(data):
+        raise ValueError(f"a description must have finite numbers; got {data!r}")
+    # Integers beyond the floats would fail anywhere, in arithmetic that expects numbers of ordinary size.
+    if isinstance(data, int) and data.bit_length() > 1000:
+        raise ValueError(f"a description must have whole numbers of at most 1000 bits; got one of {data.bit_length()}")
     if isinstance(data, dict):
-        fields = {key: build(value) for key, value in data.items() if key != "class"}
+        fields = {key: build(value, depth + 1) for key, value in data.items() if key != "class"}
         cls = _class(data.get("class"))
         known = {field.name for field in dataclasses.fields(cls)}
         if not fields.keys() <= known:
             raise ValueError(f"{cls.__name__} must have fields of {sorted(known)}; got {sorted(fields)}")
         try:
             return cls(**fields)
-        except TypeError as error:
+        except (TypeError, AttributeError, IndexError, KeyError, ArithmeticError, RecursionError) as error:
             raise ValueError(f"{cls.__name__} must be given its fields: {error}") from None
     if isinstance(data, list):
-        return tuple(build(item) for item in data)
+        return tuple(build(item, depth + 1) for item in data)
     return data
 
 
@@ -84,37 +93,28 @@ def to_json(thing: Any) -> str:
 def from_json(text: str) -> Any:
     """The thing that a JSON text describes."""
     try:
-        data = json.loads(text)
-    except (TypeError, ValueError) as error:
+        data = plain_json(text)
+    except _NotPlain as error:
         raise ValueError(f"a description must be JSON text: {error}") from None
     return build(data)
 
 
 def write(path: str | os.PathLike[str], content: dict[str, Any]) -> None:
-    """One JSON file with format and checksum, whole or not at all: written beside, flushed, then renamed."""
+    """One JSON file with format and checksum, whole or not at all."""
     body = json.dumps(content, sort_keys=True, separators=(",", ":"))
     text = json.dumps({"format": FORMAT, "sha256": _digest(body), "content": body})
-    target = Path(path)
-    handle, beside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, target)
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
-        raise
+    # Whoever reads a player's stream knows its moves to come.
+    files.write_whole(path, lambda file: file.write(f"{text}\n".encode()), private=True)
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The content of a file that `write` wrote; anything else is refused by name."""
     try:
-        outer = json.loads(Path(path).read_text(encoding="utf-8"))
+        outer = plain_json(files.read_ordinary(path, "a saved player").decode())
     except UnicodeDecodeError:
         raise ValueError(f"{path} must be a saved player; it is not text") from None
-    except ValueError:
-        raise ValueError(f"{path} must be a saved player; it is torn or not one (no valid JSON)") from None
+    except _NotPlain as error:
+        raise ValueError(f"{path} must be a saved player; it is torn or not one ({error})") from None
     if not (isinstance(outer, dict) and {"format", "sha256", "content"} == outer.keys()):
         raise ValueError(f"{path} must be a saved player; it has no format, checksum and content")
     if outer["format"] == "hannan/1":
@@ -127,8 +127,33 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     body = outer["content"]
     if not isinstance(body, str) or _digest(body) != outer["sha256"]:
         raise ValueError(f"{path} was edited or damaged: its content does not match its checksum")
-    content: dict[str, Any] = json.loads(body)
+    try:
+        content = plain_json(body)
+    except _NotPlain as error:
+        raise ValueError(f"{path} must be a saved player; its content is no plain JSON ({error})") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} must be a saved player; its content is no JSON object")
     return content
+
+
+class _NotPlain(ValueError):
+    """Text that is not JSON as the package writes it."""
+
+
+def plain_json(text: Any) -> Any:
+    """JSON without NaN, infinities and depth: what the package writes, and nothing that exhausts a reader."""
+
+    def refused(word: str) -> Any:
+        raise _NotPlain(f"{word} is no JSON number")
+
+    try:
+        return json.loads(text, parse_constant=refused)
+    except _NotPlain:
+        raise
+    except RecursionError:
+        raise _NotPlain("nested too deeply") from None
+    except (TypeError, ValueError) as error:
+        raise _NotPlain(f"no valid JSON: {error}") from None
 
 
 def to_hex(array: NDArray[Any]) -> str:

@@ -23,7 +23,14 @@ except ImportError:
 from hannan.domains import Ball
 from hannan.learners.convex import Convex
 from hannan.losses import Logistic, Loss, Squared
-from hannan.refusals import Array
+from hannan.refusals import Array, unmasked
+
+
+def _clean(estimator: Any, *given: Any, **options: Any) -> Any:
+    """X, or X and y, as scikit-learn validates them; it reads through masks, and nothing here does."""
+    for name, values in zip(("X", "y"), given, strict=False):
+        unmasked(values, name)
+    return validate_data(estimator, *given, **options)
 
 
 class _Online(BaseEstimator):  # type: ignore[misc]
@@ -49,7 +56,7 @@ class _Online(BaseEstimator):  # type: ignore[misc]
 
     def _margin(self, X: Any) -> Array:
         check_is_fitted(self, "coef_")
-        rows = unit_rows(validate_data(self, X, reset=False, dtype=np.float64))
+        rows = unit_rows(_clean(self, X, reset=False, dtype=np.float64))
         return np.asarray(rows @ self.coef_)
 
     @property
@@ -79,7 +86,7 @@ class OnlineClassifier(ClassifierMixin, _Online):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Self:
         """Forget everything, then learn the rows in their order."""
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = _clean(self, X, y, dtype=np.float64)
         self._set_classes(y, None)
         self._begin(X.shape[1] + 1)
         self._learn(Logistic(unit_rows(X), self._labels(y)))
@@ -88,7 +95,7 @@ class OnlineClassifier(ClassifierMixin, _Online):  # type: ignore[misc]
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn more rows; the first call needs all `classes`, unless both are in y."""
         first = not hasattr(self, "player_")
-        X, y = validate_data(self, X, y, reset=first, dtype=np.float64)
+        X, y = _clean(self, X, y, reset=first, dtype=np.float64)
         if first:
             self._set_classes(y, classes)
             self._begin(X.shape[1] + 1)
@@ -153,7 +160,7 @@ class OnlineRegressor(RegressorMixin, _Online):  # type: ignore[misc]
     def partial_fit(self, X: Any, y: Any) -> Self:
         """Learn more rows."""
         first = not hasattr(self, "player_")
-        X, y = validate_data(self, X, y, reset=first, dtype=np.float64, y_numeric=True)
+        X, y = _clean(self, X, y, reset=first, dtype=np.float64, y_numeric=True)
         if first:
             self.target_scale_ = float(self.target_bound or np.abs(y).max() or 1.0)
             self._begin(X.shape[1] + 1)

@@ -1,4 +1,4 @@
-"""One Newton step within a polytope, and the residual of its optimality conditions.
+"""Newton steps within a polytope, and the residual of its optimality conditions.
 
     step = argmin_p <g, p> + p'Hp/2   subject to   A(x + p) <= b,   H positive definite, x in the polytope
 
@@ -9,12 +9,44 @@ more than rounding, however small the ridge in H: a step that is a little outsid
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from hannan.convexity.descending import NotConverged
 from hannan.refusals import Array
 
 #: How near a constraint must be to count as met, as a share of 1 + |b|: rounding, and no more.
 MET = 1e-13
+
+
+def newton(
+    A: Array,
+    b: Array,
+    slope: Callable[[Array], Array],
+    hessian: Callable[[Array], Array],
+    tolerance: float,
+    x: Array,
+) -> tuple[Array, float]:
+    """(argmin of a strongly convex function over the polytope, its residual): steps as long as it falls."""
+    left = np.inf
+    for _ in range(200):
+        g = slope(x)
+        left = cone_residual(A, b, x, g)
+        if left <= tolerance:
+            return x, left
+        step = model_step(A, b, x, g, hessian(x))
+        fall = -float(g @ step)
+        rounding = 1e-14 * float(np.linalg.norm(g) * (np.linalg.norm(x) + np.linalg.norm(step)))
+        share, end = 1.0, float(slope(x + step) @ step)
+        while share > 1e-12 and end > 0.0:
+            # The slope along the step grows, so the function falls by at least -share (half + end)/2.
+            half = float(slope(x + 0.5 * share * step) @ step)
+            if half + end <= rounding - 0.1 * fall:
+                break
+            share, end = 0.5 * share, half
+        x = x + share * step
+    raise NotConverged(f"the solver must converge to make a move; its residual is {left:.3g}")
 
 
 def model_step(A: Array, b: Array, x: Array, g: Array, H: Array) -> Array:

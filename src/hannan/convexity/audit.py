@@ -138,7 +138,7 @@ class Step:
         """After `history`, by `loss`: the same noise, scale and ridge on both sides."""
         scale = learner.schedule().scale(1, 0.0)
         curved = sum(0 if part.shape == "linear" else np.atleast_2d(part.z).shape[0] for part in (history, loss))
-        given: tuple[Any, ...] = (learner.noise, scale, learner.ridge(curved, scale), learner.domain.center)
+        given: tuple[Any, ...] = (learner.noise, scale, learner.ridge_after(curved, scale), learner.domain.center)
         return cls(Law((history,), *given), Law((history, loss), *given))
 
 

@@ -16,6 +16,7 @@ from hannan.bounds import Bound
 from hannan.convexity.hindsight import best_in_hindsight
 from hannan.convexity.leader import Leader, columns
 from hannan.convexity.own_phi import ON_YOUR_WORD
+from hannan.convexity.privacy import output_scale
 from hannan.domains import Ball, Domain
 from hannan.game import ended
 from hannan.losses import Loss, RankOne
@@ -38,11 +39,11 @@ class Played:
     cost: float
     losses: Loss
 
-    def bound(self, rounds: int | None = None, best_loss: float | None = None) -> Bound:
+    def bound(self, rounds: int | None = None, best_loss: float | None = None, *, against: str | None = None) -> Bound:
         """The learner's bound for losses of this shape, solver and ridge included."""
         best = None if best_loss is None else max(best_loss, 0.0)
-        bound = self.learner.bounded(rounds, best, bias=self.cost, shape=self.losses.shape)
-        return replace(bound, source=f"{bound.source}; {ON_YOUR_WORD}") if isinstance(self.losses, RankOne) else bound
+        bound = self.learner.bounded(rounds, best, bias=self.cost, shape=self.losses.shape).asked(against)
+        return replace(bound, condition=ON_YOUR_WORD) if isinstance(self.losses, RankOne) else bound
 
 
 def play_convex(
@@ -72,7 +73,7 @@ def play_convex(
     own = np.zeros((runs, len(marks)))
     moves = np.zeros((runs, rounds if keep == "all" else 0, d))
     costs = np.zeros(runs)
-    stepped = learner.domain.kernel_code < 0 or isinstance(losses, RankOne)
+    stepped = learner.domain.kernel_code < 0 or isinstance(losses, RankOne) or learner.accuracy is not None
     began = time.perf_counter()
     if losses.shape == "linear" and not stepped and learner.privacy_ridge() == 0.0:
         _linear(learner, losses, seed, threads, marks, own, moves)
@@ -147,8 +148,8 @@ def _curved(learner: Convex, losses: Loss, seed: int, run: int, marks: Any, own:
     """One run of a game of any losses; what ridge and solver cost in it."""
     from hannan.kernels import convex
 
-    leader = Leader(learner.domain, learner.rules(), seed, run)
-    if learner.domain.kernel_code < 0 or isinstance(losses, RankOne):
+    leader = Leader(learner.domain, learner.rules(), seed, run, output_scale(learner))
+    if leader.stepped or isinstance(losses, RankOne):
         for t, loss in enumerate(losses):
             x, _ = leader.act()
             leader.observe(x, loss)

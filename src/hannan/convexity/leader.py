@@ -7,18 +7,24 @@ programs for linear losses and by Newton steps within the polytope (`active_set`
 from __future__ import annotations
 
 import ctypes
+import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hannan import saving
-from hannan.convexity.active_set import cone_residual, model_step
+from hannan import saving, told
+from hannan.convexity.active_set import newton
+from hannan.convexity.descending import NotConverged, descend
 from hannan.domains import Domain, Polytope, Simplex
 from hannan.losses import Logistic, Loss, RankOne, SmoothedHinge
+from hannan.noise import GammaNoise
 from hannan.refusals import Array
 
 if TYPE_CHECKING:
     from hannan.kernels.convex import Rules
+
+__all__ = ["Leader", "NotConverged", "columns"]
 
 LINEAR, SQUARED, OWN = 0, 1, 5
 _CALLBACK = ctypes.CFUNCTYPE(
@@ -31,10 +37,6 @@ _CALLBACK = ctypes.CFUNCTYPE(
 )
 
 
-class NotConverged(ArithmeticError):
-    """The solver did not reach the argmin; no move was made."""
-
-
 def columns(loss: Loss) -> tuple[int, Array, Array]:
     """(code of phi, z, y) as the kernels take them: one row a loss, labels folded into z."""
     z = np.atleast_2d(loss.z)
@@ -45,9 +47,17 @@ def columns(loss: Loss) -> tuple[int, Array, Array]:
 
 
 class Leader:
-    """argmin_X G(x) + <b, x>: `act` draws b and moves (by the rules), `observe` adds a loss to G."""
+    """argmin_X G(x) + <b, x>: `act` draws b and moves (by the rules), `observe` adds a loss to G.
 
-    def __init__(self, domain: Domain, rules: Rules | None = None, seed: int = 0, run: int = 0) -> None:
+    `drawn(code of the noise, d)`, where it is given, draws in the place of the state's own stream; what it
+    drew is never part of the state, which may be saved. `output` is the scale of the Gamma noise that is
+    added to a move before it is projected.
+    """
+
+    def __init__(
+        self, domain: Domain, rules: Rules | None = None, seed: int = 0, run: int = 0,
+        output: float = 0.0, drawn: Callable[[int, int], Array] | None = None,
+    ) -> None:  # fmt: skip
         from hannan.kernels import convex, convex_sets, streams
 
         self.domain, self.rules, d = domain, rules, domain.d
@@ -65,6 +75,8 @@ class Leader:
         self._own: RankOne | None = None
         self._callback: Any = None
         self._error: BaseException | None = None
+        self._output, self._drawn = output, drawn
+        self._kept: Array | None = None
 
     # Compiled code is imported when it is needed, and is no part of a leader's state.
 
@@ -138,10 +150,61 @@ class Leader:
 
     # Moves
 
+    @property
+    def stepped(self) -> bool:
+        """Whether its games are played here, one round at a time."""
+        return self.domain.kernel_code < 0 or self._output > 0.0 or self._drawn is not None
+
     def act(self) -> tuple[Array, float]:
         """Draw the round's noise and move: (x, the largest distance from the exact argmin)."""
-        if self.domain.kernel_code < 0:
-            return self._act_in_polytope()
+        if self._drawn is not None:
+            x, distance = self._act_by_drawn()
+        elif self.domain.kernel_code < 0:
+            x, distance = self._act_in_polytope()
+        else:
+            x, distance = self._act_compiled()
+        return (x, distance) if self._output == 0.0 else self._hidden(x, distance)
+
+    def _hidden(self, x: Array, distance: float) -> tuple[Array, float]:
+        """The move with output noise, and the distance that was promised of the solver: what it left would tell."""
+        assert self.rules is not None
+        d, convex = self.domain.d, self._convex
+        if self._drawn is not None:
+            w = self._drawn(GammaNoise.kernel_code, d)
+        else:
+            from hannan.kernels.convex_noise import draws
+
+            out = np.empty((1, d))
+            draws(GammaNoise.kernel_code, self.state[convex.STREAM : convex.STREAM + 4], out)
+            w = out[0]
+        # On average the move is so far from the argmin: r + E||w||.
+        self.state[convex.DISTANCE] += self.rules.accuracy + d * self._output - distance
+        return self.domain.project(x + self._output * w), self.rules.accuracy
+
+    def _act_by_drawn(self) -> tuple[Array, float]:
+        """A move whose noise comes from outside; it is not written to the state, which may be saved."""
+        assert self.rules is not None
+        assert self._drawn is not None
+        convex, state, rules = self._convex, self.state, self.rules
+        state[convex.ROUND] += 1.0
+        own = rules.d * state[convex.OWN_LOSS]
+        state[convex.SCALE] = rules.c * math.sqrt(rules.a + rules.b * state[convex.ROUND] + own)
+        b = self._drawn(rules.noise, self.domain.d) if self._kept is None else self._kept
+        self._kept = None if rules.fresh else b
+        ridge = float(convex.ridge_of(rules, self.curved, state[convex.SCALE]))
+        if ridge == 0.0:
+            self.move[:] = self.domain.argmin(self._q + state[convex.SCALE] * b)
+            return self.move.copy(), 0.0
+        start = self.move.copy() if state[convex.RIDGE] > 0.0 else self.domain.center
+        state[convex.RIDGE] = ridge
+        x, left = self.surely(state[convex.SCALE] * b, ridge, rules.accuracy * ridge, start)
+        self.move[:] = x
+        state[convex.LAST] = left / ridge
+        state[convex.DISTANCE] += left / ridge
+        state[convex.FARTHEST] = max(state[convex.FARTHEST], left / ridge)
+        return x, left / ridge
+
+    def _act_compiled(self) -> tuple[Array, float]:
         none, row = np.zeros(0), np.zeros((1, self.domain.d))
         status = self._convex.curved_game(
             self.rules, self.region, self.sums, self.state, self.model, 0,
@@ -160,7 +223,7 @@ class Leader:
         """Move and observe through a sequence of losses: the moves."""
         code, z, y = columns(losses)
         moves = np.zeros(z.shape)
-        if self.domain.kernel_code < 0:
+        if self.stepped:
             for t, loss in enumerate(losses):
                 moves[t], _ = self.act()
                 self.observe(moves[t], loss)
@@ -206,6 +269,20 @@ class Leader:
         status, left = self._convex.leader(self.region, self.sums, ridge, tolerance, noise, x, state, model)
         self.judge(status, left)
         return x, float(left)
+
+    def surely(self, noise: Array, ridge: float, tolerance: float, start: Array) -> tuple[Array, float]:
+        """`minimise`, and where Newton steps give up, accelerated gradient steps for as long as it takes.
+
+        A refusal to move would tell of the losses. The objective is strongly convex, so the steps converge;
+        only a tolerance below the rounding of the gradient stops them.
+        """
+        try:
+            return self.minimise(noise, ridge, tolerance, start)
+        except NotConverged:
+            center = self.domain.center
+            return descend(
+                lambda x: self.slope(x) + noise + ridge * (x - center), self.domain.project, ridge, tolerance, start
+            )
 
     # Hindsight
 
@@ -260,19 +337,36 @@ class Leader:
 
     def resume(self, content: dict[str, Any]) -> None:
         """Go on from `content`."""
-        arrays = {name: saving.from_hex(text) for name, text in content["arrays"].items()}
-        d = self.domain.d
-        self._family, count = int(content["kind"][0]), content["kind"][1]
-        self._count[:] = count
-        self._parameter, self._targets = map(float, saving.from_hex(content["numbers"]))
-        self.state.view(np.uint64)[:] = arrays["state"].view(np.uint64)
-        self._q = arrays["_q"]
-        if arrays["_Q"].size:
-            self._Q = arrays["_Q"].reshape(d, d)
-        self._Z, self._y = np.ascontiguousarray(arrays["_Z"].reshape(d, -1)), arrays["_y"]
+        d, texts, convex = self.domain.d, content["arrays"], self._convex
+        family, counts = told.items(content["kind"], "kind of losses", 2)
+        self._family = told.whole(family, "kind of losses", 0, OWN - 1)
+        # Squared losses have a sum of their own, and no row.
+        curved, squared = told.items(counts, "counts of losses", 2)
+        size = len(told.text(texts["_y"], "losses")) // 16
+        if self._family in (LINEAR, SQUARED) and (self._family == SQUARED or curved != 0):
+            raise ValueError(f"its losses must be of a kind that has rows, or none; got kind {self._family}")
+        self._count[:] = told.whole(curved, "losses", size, size), told.whole(squared, "squared losses")
+        self._parameter, self._targets = told.numbers(content["numbers"], 2, "parameters", 0.0).tolist()
+        if self._family in (LINEAR, 2) and self._parameter != 0.0:
+            raise ValueError(f"its losses must have no parameter, of kind {self._family}; got {self._parameter}")
+        self._q = told.numbers(texts["_q"], d, "sum of linear losses")
+        if squared or texts["_Q"]:
+            self._Q = told.numbers(texts["_Q"], d * d, "sum of squared losses").reshape(d, d)
+        self._Z = np.ascontiguousarray(told.numbers(texts["_Z"], d * size, "losses").reshape(d, size))
+        self._y = told.numbers(texts["_y"], size, "losses")
         for name in ("H", "diagonal", "beside", "mirrors"):
             kept = getattr(self.model, name)
-            kept[...] = arrays[name].reshape(kept.shape)
+            kept[...] = told.numbers(texts[name], kept.size, "model of the losses").reshape(kept.shape)
+        state = told.bits(texts["state"], self.state.size, "state")
+        stream = slice(convex.STREAM, convex.STREAM + 4)
+        loose = state.copy()
+        loose[stream] = 0.0
+        told.within(loose, "state")
+        told.within(np.delete(loose[: convex.HEADER], convex.OWN_LOSS), "state", 0.0)
+        told.within(loose[[convex.MODELLED]], "state", 0.0, 1.0 + float(self._count.sum()))
+        if not state[stream].view(np.uint64).any():
+            raise ValueError("its random stream must not be four zeros, which it never leaves; it is")
+        self.state.view(np.uint64)[:] = state.view(np.uint64)
 
     # Polytopes
 
@@ -294,35 +388,16 @@ class Leader:
         return x.copy(), left / ridge
 
     def _newton(self, x: Array, noise: Array, ridge: float, tolerance: float) -> tuple[Array, float]:
-        """Newton steps in the polytope, each as long as the objective falls."""
-        domain = self.domain
+        """Newton steps in a polytope."""
+        domain, work = self.domain, np.zeros(3 * self._sums.BLOCK)
         assert isinstance(domain, Polytope)
-        A, b = domain.rows
-        d, work = domain.d, np.zeros(3 * self._sums.BLOCK)
-        H, left = np.zeros((d, d)), np.inf
 
         def slope(x: Array) -> Array:
-            g = np.zeros(d)
-            if not self._sums.gradient(self.sums, domain.center, ridge, noise, x, g, work):
-                self.judge(self._convex.FAILED, np.inf)
-            return g
+            return self.slope(x) + noise + ridge * (x - domain.center)
 
-        x = domain.project(x)
-        for _ in range(200):
-            g = slope(x)
-            left = cone_residual(A, b, x, g)
-            if left <= tolerance:
-                return x, left
+        def hessian(x: Array) -> Array:
+            H = np.zeros((domain.d, domain.d))
             self._sums.hessian(self.sums, ridge, x, H, work)
-            step = model_step(A, b, x, g, H)
-            fall = -float(g @ step)
-            rounding = 1e-14 * float(np.linalg.norm(g) * (np.linalg.norm(x) + np.linalg.norm(step)))
-            share, end = 1.0, float(slope(x + step) @ step)
-            while share > 1e-12 and end > 0.0:
-                # The slope along the step grows, so the objective falls by at least -share (half + end)/2.
-                half = float(slope(x + 0.5 * share * step) @ step)
-                if half + end <= rounding - 0.1 * fall:
-                    break
-                share, end = 0.5 * share, half
-            x = x + share * step
-        raise NotConverged(f"the solver must converge to make a move; its residual is {left:.3g}")
+            return H
+
+        return newton(*domain.rows, slope, hessian, tolerance, domain.project(x))

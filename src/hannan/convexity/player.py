@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hannan import saving, seeds
+from hannan import refusals, saving, seeds, told
 from hannan.bounds import Bound
 from hannan.certificate import Certificate
+from hannan.convexity.entropy import standard
 from hannan.convexity.hindsight import best_in_hindsight
-from hannan.convexity.leader import Leader
+from hannan.convexity.leader import Leader, NotConverged
 from hannan.convexity.own_phi import ON_YOUR_WORD
+from hannan.convexity.privacy import output_scale
 from hannan.incarnations import Incarnate
 from hannan.losses import Loss, RankOne
-from hannan.noise import GammaNoise, Shape
+from hannan.noise import SHAPES, GammaNoise, Shape
 from hannan.refusals import Array
 
 if TYPE_CHECKING:
@@ -71,10 +73,14 @@ class ConvexPlayer(Incarnate):
     def __init__(self, learner: Convex, seed: int | None, name: str | None = None) -> None:
         self.learner = learner
         entropy = self._christen(seed, name)
-        self._leader = Leader(learner.domain, learner.rules(), entropy)
+        # Private moves are of the operating system's noise, unless a seed was given for an experiment.
+        self._secret = learner.guarantee == "privacy" and seed is None
+        drawn = standard if self._secret else None
+        self._leader = Leader(learner.domain, learner.rules(), entropy, output=output_scale(learner), drawn=drawn)
         self._open: dict[int, Point] = {}
         self._round = self._settled = self._forgotten = self._largest_delay = 0
         self._level = 0.0
+        self._refused = False
         self._shape: Shape = "linear"
         self._seen: list[Loss] = []
 
@@ -100,8 +106,9 @@ class ConvexPlayer(Incarnate):
         before = self._leader.state.copy()
         try:
             x, distance = self._leader.act()
-        except BaseException:
+        except BaseException as error:
             self._leader.state[:] = before
+            self._refused |= isinstance(error, NotConverged)
             raise
         self._round += 1
         self._largest_delay = max(self._largest_delay, len(self._open))
@@ -151,6 +158,13 @@ class ConvexPlayer(Incarnate):
         self._settled += len(losses)
         return moves
 
+    def solver_cost(self) -> float:
+        """What the ridge, and solving for the moves, have cost so far; it is in the bound."""
+        from hannan.kernels.convex import DISTANCE, RIDGE
+
+        state = self._leader.state
+        return self.learner.solver_cost(float(state[RIDGE]), float(state[DISTANCE]))
+
     def leader(self) -> Array:
         """The leader without noise: the best point for the losses so far."""
         return self._leader.minimise(np.zeros(self.learner.domain.d), *self._leader.hindsight_ridge())[0]
@@ -178,13 +192,14 @@ class ConvexPlayer(Incarnate):
 
     # Certificates
 
-    def certificate(self) -> ConvexCertificate:
-        """What the player may say of itself now."""
-        from hannan.kernels.convex import DISTANCE, FARTHEST, OWN_LOSS, RIDGE
+    def certificate(self, delta: float | None = None) -> ConvexCertificate:
+        """What the player may say of itself now; of one run with probability 1 - `delta` nothing is proved."""
+        delta = None if delta is None else refusals.between(delta, 0.0, 1.0, "delta", "()")
+        from hannan.kernels.convex import FARTHEST, OWN_LOSS
 
         learner, state = self.learner, self._leader.state
         own, best = float(state[OWN_LOSS]), best_in_hindsight(self._leader, self._seen)
-        cost = learner.solver_cost(float(state[RIDGE]), float(state[DISTANCE]))
+        cost = self.solver_cost()
         bound, withheld = self._bound(own, best, cost)
         gamma = isinstance(learner.noise, GammaNoise)
         return ConvexCertificate(
@@ -208,6 +223,10 @@ class ConvexPlayer(Incarnate):
             solver_cost=cost,
             privacy=self._private(),
             word=ON_YOUR_WORD if self._seen else "",
+            delta=delta,
+            on_this_run_says=""
+            if delta is None
+            else "the regret below is that of this run; of others nothing is proved",
         )
 
     def _bound(self, own: float, best: float, cost: float) -> tuple[Bound | None, str]:
@@ -241,18 +260,31 @@ class ConvexPlayer(Incarnate):
         return ""
 
     def _private(self) -> str:
+        """What the moves tell of one observation; nothing is stated where a condition fails."""
         if self.learner.guarantee != "privacy":
             return ""
+        if not self._secret:
+            return "none: of a given seed, so that the moves are a fixed function of the losses"
+        if self._refused:
+            return "none: a move was refused, and that tells of the losses"
+        if not self.learner.fresh and self._round > 1:
+            return "none: one draw of noise used in many rounds hides no single loss"
         try:
             said = self.learner.privacy()
         except ValueError as reason:
             return f"withheld: {reason}"
-        return f"epsilon = {said.epsilon:.6g}, delta = {said.delta:g}, one observation and one move ({said.source})"
+        text = f"epsilon = {said.epsilon:.6g}, delta = {said.delta:g}, one observation and one move"
+        if self._round > 1:
+            text += f"; all {self._round} moves at most {self._round} times as much"
+        return f"{text} ({said.source}; {said.condition})"
 
     # Saving
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the player to one file, whole or not at all; `hannan.load(path)` goes on from it."""
+        """Write the player to one file, whole or not at all; `hannan.load(path)` goes on from it.
+
+        The noise of a private player is not in the file: a loaded one draws its own.
+        """
         if self._seen:
             raise ValueError("a saved player must have losses of the package; a file cannot hold functions of your own")
         content = {
@@ -262,6 +294,7 @@ class ConvexPlayer(Incarnate):
             "counts": [self._round, self._settled, self._forgotten, self._largest_delay],
             "level": saving.to_hex(np.array([self._level])),
             "shape": self._shape,
+            "refused": self._refused,
             "open": [
                 [move.player, move.round, saving.to_hex(np.array([*move.action, move.distance]))]
                 for move in self.open_moves
@@ -277,12 +310,27 @@ class ConvexPlayer(Incarnate):
         words[:] = seeds.renewed(words)
 
     def _resume(self, content: dict[str, Any]) -> None:
-        self._round, self._settled, self._forgotten, self._largest_delay = map(int, content["counts"])
-        self._level = float(saving.from_hex(content["level"])[0])
+        counts = told.items(content["counts"], "counts", 4)
+        self._round = told.whole(counts[0], "rounds")
+        self._settled, self._forgotten, self._largest_delay = (
+            told.whole(count, "counts", 0, self._round) for count in counts[1:]
+        )
+        self._level = float(told.numbers(content["level"], 1, "level", 0.0)[0])
+        if content["shape"] not in SHAPES:
+            raise ValueError(f"its shape must be one of {SHAPES}; got {refusals.brief(content['shape'])}")
         self._shape = content["shape"]
-        for player, number, numbers in content["open"]:
-            *action, distance = saving.from_hex(numbers).tolist()
-            self._open[int(number)] = Point(str(player), int(number), tuple(action), distance)
+        if not isinstance(content["refused"], bool):
+            raise ValueError(f"its refused must be true or false; got {refusals.brief(content['refused'])}")
+        self._refused = content["refused"]
+        for entry in told.items(content["open"], "open moves"):
+            player, number, numbers = told.items(entry, "open move", 3)
+            *action, distance = told.numbers(numbers, self.learner.domain.d + 1, "open move").tolist()
+            told.whole(number, "round of an open move", 1, self._round)
+            if number in self._open:
+                raise ValueError(f"its open moves must be of different rounds; got {number} twice")
+            self._open[number] = Point(told.text(player, "player"), number, tuple(action), distance)
+        if self._settled + self._forgotten + len(self._open) != self._round:
+            raise ValueError(f"its counts must add up to {self._round} rounds; they do not")
         self._leader.resume(content["leader"])
 
 
@@ -292,6 +340,4 @@ def wider(first: Shape, second: Shape) -> Shape:
     >>> wider("linear", "one-signed")
     'one-signed'
     """
-    from hannan.noise import SHAPES
-
     return max(first, second, key=SHAPES.index)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from hannan import bounds, refusals, saving
-from hannan.bounds import Bound, Withheld
+from hannan.bounds import Bound
 from hannan.convexity import bounds as tuned
-from hannan.convexity import proofs
+from hannan.convexity import privacy, proofs
 from hannan.convexity.own_phi import refuse_unlike
 from hannan.convexity.privacy import Privacy
 from hannan.domains import Domain
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hannan.auditing import Finding
     from hannan.convexity.player import ConvexPlayer
     from hannan.kernels.convex import Rules
+    from hannan.running.adaptive import Table
 
 #: What a curved loss adds to the ridge, as a share of lipschitz/radius; its cost is in the bound.
 RIDGE = 1e-6
@@ -45,7 +46,9 @@ class Convex:
 
     `smooth` is the largest curvature of the losses, 0 if all are linear, None if it is not stated.
     `fresh=False` draws b once and keeps it, as the proof for oblivious adversaries allows.
-    `guarantee="privacy"` asks for a two-sided statement, `privacy()`, with the ridge that it needs.
+    `guarantee="privacy"` asks for a two-sided statement, `privacy()`. Linear losses need nothing more. Curved
+    ones need a fixed `ridge` (by default smooth/level) and `accuracy`, how far from the argmin the solver may
+    stay: noise that hides as much is added to the move and spends `output_share` of epsilon. All are public.
     Without a `loss_bound` losses may have any sign, and only Gaussian noise on linear losses has a bound.
 
     >>> from hannan.domains import Box
@@ -62,6 +65,9 @@ class Convex:
     smooth: float | None = None
     guarantee: Literal["regret", "privacy"] = "regret"
     fresh: bool = True
+    accuracy: float | None = None
+    output_share: float = 0.1
+    ridge: float | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.domain, Domain):
@@ -87,6 +93,16 @@ class Convex:
                 raise ValueError(f"guarantee='privacy' needs a constant scale; got {self.tuning!r}")
             if isinstance(self.noise, GaussianNoise) and self.noise.delta is None:
                 raise ValueError("guarantee='privacy' needs a delta for Gaussian noise; got delta=None")
+        for name in ("accuracy", "ridge"):
+            value = getattr(self, name)
+            if value is not None:
+                if self.guarantee != "privacy" or not self.smooth:
+                    raise ValueError(
+                        f"{name} must go with the privacy of curved losses, guarantee='privacy' and smooth > 0; "
+                        f"got {name}={value!r}"
+                    )
+                object.__setattr__(self, name, refusals.positive(value, name))
+        object.__setattr__(self, "output_share", refusals.between(self.output_share, 0.0, 1.0, "output_share", "()"))
 
     def __repr__(self) -> str:
         shown = []
@@ -184,25 +200,31 @@ class Convex:
         return self.loss_bound
 
     def privacy_ridge(self) -> float:
-        """2 smooth/epsilon: Kifer, Smith and Thakurta's ridge, for a two-sided statement of curved losses."""
-        if self.guarantee == "regret" or not self.smooth:
-            return 0.0
-        return 2.0 * self.smooth / self._private_epsilon()
+        """The ridge of a two-sided statement of curved losses, fixed in advance: as given, or smooth/level."""
+        return privacy.ridge_of(self)
+
+    @property
+    def reach(self) -> float:
+        """How far a move is on average from the exact argmin, at most: r + E||w||, w the output noise."""
+        if self.accuracy is None:
+            return ACCURACY * self.domain.radius
+        return self.accuracy + self.domain.d * privacy.output_scale(self)
 
     def rules(self) -> Rules:
         """The learner as the compiled game takes it."""
         from hannan.kernels.convex import Rules
 
-        radius = self.domain.radius
-        share = RIDGE / radius if radius > 0.0 else 1.0
+        radius, fixed = self.domain.radius, self.privacy_ridge()
+        # A private ridge must not count losses: one loss more would change it.
+        share = 0.0 if fixed > 0.0 else RIDGE / radius if radius > 0.0 else 1.0
         return Rules(
             self.noise.kernel_code,
             self.fresh,
             *self.schedule(),
-            self.privacy_ridge(),
+            fixed,
             share * self.lipschitz,
             share * self.noise.mean_norm(self.domain.d),
-            ACCURACY * radius,
+            self.accuracy or ACCURACY * radius,
         )
 
     # Losses
@@ -249,14 +271,14 @@ class Convex:
             if horizon is None:
                 raise ValueError("rounds must be given: each curved loss adds to the ridge")
             scale = self.schedule().scale(horizon, (self.loss_bound or 0.0) * horizon)
-            bias = self.solver_cost(self.ridge(horizon, scale), horizon * ACCURACY * self.domain.radius)
+            bias = self.solver_cost(self.ridge_after(horizon, scale), horizon * self.reach)
         return self.bounded(rounds, best_loss, bias=bias, printed=printed).asked(against)
 
     def solver_cost(self, ridge: float, distance: float) -> float:
         """(ridge/2) r^2 + lipschitz * (sum of the distances from the exact argmins)."""
         return 0.5 * ridge * self.domain.radius**2 + self.lipschitz * distance
 
-    def ridge(self, curved: int, scale: float) -> float:
+    def ridge_after(self, curved: int, scale: float) -> float:
         """The ridge after so many curved losses, at a scale."""
         rules = self.rules()
         return max(rules.ridge, rules.loss_ridge * curved + rules.scale_ridge * scale if curved else 0.0)
@@ -275,41 +297,21 @@ class Convex:
 
     # Privacy
 
-    def _private_epsilon(self) -> float:
-        """The two-sided level of one move: density alone if the losses are linear, else half of it Jacobian."""
-        scale = self.schedule().scale(1, 0.0)
-        beta = self.lipschitz
-        if isinstance(self.noise, GaussianNoise):
-            if self.smooth == 0.0:
-                return self.noise.epsilon_of(beta, scale)
-            return GaussianNoise(self.noise.delta, "kifer").claimed_epsilon(beta, scale)
-        return (1.0 if self.smooth == 0.0 else 2.0) * beta / scale
-
-    def privacy(self, rounds: int = 1, delta: float | None = None) -> Privacy:
+    def privacy(self, rounds: int = 1, delta: float | None = None, shape: Shape | None = None) -> Privacy:
         """(epsilon, delta) for adding or removing one observation, of one move or of `rounds` moves in a row.
 
-        Over more rounds than one it is composed by `dp-accounting`, at `delta` (for Gaussian noise by default
-        that of the noise). Refused where a condition fails, or the argmin is not exact.
+        Over more rounds than one it is composed, at `delta` (for Gaussian noise by default that of the noise).
+        "one-signed" says, on your word, that phi' of every loss has one sign. Refused where a condition fails.
+        It is a statement about real-valued noise that nobody can compute; `condition` says so.
 
         >>> from hannan.domains import Ball
         >>> Convex(Ball(3), 1.0, tuning=Fixed(2.0), smooth=0, guarantee="privacy").privacy().epsilon
         0.5
+        >>> curved = Convex(Ball(3), 1.0, tuning=Fixed(2.0), smooth=0.25, guarantee="privacy", accuracy=1e-6, ridge=2.0)
+        >>> round(curved.privacy().epsilon, 4)  # (1/2 + log(1 + 1/8))/(1 - 0.1)
+        0.6864
         """
-        rounds = refusals.count(rounds, "rounds")
-        if self.guarantee != "privacy":
-            raise Withheld("a privacy statement must be asked for, by guarantee='privacy': the other is one-sided")
-        if isinstance(self.noise, GaussianNoise) and self.noise.calibration == "paper":
-            raise Withheld("the printed covariance carries no claim: its level is above the one printed")
-        if self.smooth != 0.0:
-            raise Withheld(
-                "the argmin of curved losses is numerical, and a privacy statement needs an exact one "
-                "(or noise added to the move, which is not offered)"
-            )
-        if rounds > 1 and not self.fresh:
-            raise Withheld("one draw of noise used in many rounds hides no single loss: no statement over rounds")
-        sigma = self.schedule().scale(1, 0.0) / self.lipschitz if isinstance(self.noise, GaussianNoise) else None
-        own = getattr(self.noise, "delta", None) or 0.0
-        return Privacy.of_rounds(self._private_epsilon(), own, sigma, rounds, delta)
+        return privacy.statement(self, rounds, delta, shape)
 
     # Play
 
@@ -325,7 +327,7 @@ class Convex:
         for loss in losses if losses.is_sequence else [losses]:
             leader.observe(self.domain.center, loss)
         b = np.zeros(self.domain.d) if noise is None else self.domain.point(noise, "noise")
-        ridge = self.ridge(leader.curved, self.schedule().scale(1, 0.0))
+        ridge = self.ridge_after(leader.curved, self.schedule().scale(1, 0.0))
         x, left = leader.minimise(b, ridge, max(ACCURACY * self.domain.radius * ridge, 1e-300))
         return x, left / ridge if ridge > 0.0 else 0.0
 
@@ -346,6 +348,12 @@ class Convex:
         from hannan.convexity.game import play_convex
 
         return play_convex(self, losses, runs, seed, **options)
+
+    def table(self) -> Table:
+        """What a game against an adversary asks for."""
+        from hannan.convexity.table import ConvexTable
+
+        return ConvexTable(self)
 
 
 def refuse_steeper(losses: Loss, domain: Domain, lipschitz: float) -> None:

@@ -17,6 +17,7 @@ from hannan import bounds, refusals
 from hannan.bounds import Bound
 from hannan.convexity.game import hindsight
 from hannan.convexity.own_phi import refuse_unlike
+from hannan.convexity.table import PointTable
 from hannan.domains import Domain, Simplex
 from hannan.game import ended
 from hannan.learners.convex import refuse_steeper
@@ -44,6 +45,18 @@ class _Descent:
         """A bound on the regret, whatever the losses."""
         raise NotImplementedError
 
+    def admit(self, losses: Any) -> Loss:
+        """Losses that it can meet: not steeper than `lipschitz`."""
+        if not isinstance(losses, Loss):
+            raise ValueError(f"losses must be of the package, such as Linear(l); got {losses!r}")
+        refuse_unlike(losses, self.domain)
+        refuse_steeper(losses, self.domain, self.lipschitz)
+        return losses
+
+    def table(self) -> PointTable:
+        """What a game against an adversary asks for."""
+        return WalkTable(self, self.domain)
+
     def play(
         self,
         losses: Any,
@@ -54,21 +67,16 @@ class _Descent:
         keep: str = "checkpoints",
         rounds: int | None = None,
     ) -> Record:
-        """One game; there is nothing random in it, so all runs are equal."""
+        """One game; there is nothing random in it, so all runs on the same losses are equal."""
         if not isinstance(losses, Loss) or not losses.is_sequence:
             raise ValueError(f"losses must be a sequence such as Linear(l), l of shape (T, d); got {losses!r}")
-        losses, asked = losses[:rounds], rounds
-        refuse_unlike(losses, self.domain)
-        refuse_steeper(losses, self.domain, self.lipschitz)
+        losses, asked = self.admit(losses[:rounds]), rounds
         runs, rounds = refusals.count(runs, "runs"), len(losses)
         began = time.perf_counter()
-        x, total = np.array(self.domain.center), np.zeros(self.domain.d)
-        own, moves = np.zeros(rounds), np.zeros((rounds, self.domain.d))
+        own, moves, walk = np.zeros(rounds), np.zeros((rounds, self.domain.d)), Walk(self)
         for t, loss in enumerate(losses):
-            moves[t], own[t] = x, loss.value(x)
-            gradient = loss.gradient(x)
-            total = total + gradient
-            x = self.next(x, total, gradient, t + 1)
+            moves[t], own[t] = walk.x, loss.value(walk.x)
+            walk.observe(walk.x, loss)
         marks = spread(rounds, keep == "all")
         best = hindsight(self.domain, losses, marks)
         return Record(
@@ -89,6 +97,31 @@ class _Descent:
         )
 
 
+class Walk:
+    """A descent at play: where it is, and the gradients so far."""
+
+    def __init__(self, learner: _Descent) -> None:
+        self.learner, self.rounds = learner, 0
+        self.x, self.total = np.array(learner.domain.center), np.zeros(learner.domain.d)
+
+    def act(self) -> Array:
+        """The move: nothing is drawn."""
+        return self.x
+
+    def observe(self, move: Array, loss: Loss) -> None:
+        """A step along the gradient at the move."""
+        gradient = loss.gradient(move)
+        self.total, self.rounds = self.total + gradient, self.rounds + 1
+        self.x = self.learner.next(move, self.total, gradient, self.rounds)
+
+
+class WalkTable(PointTable):
+    """The table of a descent: it needs no seed."""
+
+    def start(self, seed: int, run: int) -> Walk:
+        return Walk(self.learner)
+
+
 @dataclass(frozen=True)
 class OnlineGradientDescent(_Descent):
     """x_{t+1} = projection of x_t - (2r/(beta sqrt(t))) grad l_t(x_t): R <= 3 r beta sqrt(T) (Zinkevich 2003).
@@ -106,7 +139,7 @@ class OnlineGradientDescent(_Descent):
             raise ValueError("rounds must be given: the bound grows with them")
         value = 3.0 * self.domain.radius * self.lipschitz * math.sqrt(rounds)
         source = "Zinkevich 2003: diameter 2r, step diameter/(beta sqrt(t))"
-        bound = Bound(value, {"3 r beta sqrt(T)": value}, source, proof="published", sense="moves", against="any")
+        bound = Bound(value, {"3 r beta sqrt(T)": value}, source, sense="moves", against="any")
         return bound.asked(against)
 
 
