@@ -54,19 +54,20 @@ Solved play(LeaderOwner& leader, Phi phi, Table2<double> rows, In<double> target
     return found;
 }
 
-nb::object minimise(LeaderOwner& leader, In<double> noise, double ridge, double tolerance, In<double> start) {
+nb::object minimise(LeaderOwner& leader, In<double> noise, double ridge, double tolerance, In<double> start, bool warm) {
     take_point(leader, noise), take_point(leader, start);
     require(leader.region.kind != SetKind::other, "the argmin of this set is found elsewhere");
     Busy here(leader);
     Fresh<double> x{std::size_t(leader.d())};
     for (i64 j = 0; j < leader.d(); ++j) x.data[j] = start.data()[j];
-    PointModel& model = leader.spare_model();
+    PointModel& model = warm ? leader.model() : leader.spare_model();
     PointNumbers apart;
+    PointNumbers& numbers = warm ? leader.run : apart;
     double left;
     Solved found;
     {
         nb::gil_scoped_release free;
-        found = convex().minimise(leader.region, leader.sums, ridge, tolerance, noise.data(), x.data, apart, model, left);
+        found = convex().minimise(leader.region, leader.sums, ridge, tolerance, noise.data(), x.data, numbers, model, left);
     }
     leader.raise();
     return nb::make_tuple(found, x.give(), left);
@@ -87,7 +88,7 @@ nb::object slope(LeaderOwner& leader, In<double> x) {
 nb::object curvature(LeaderOwner& leader, In<double> x, double ridge) {
     take_point(leader, x);
     Busy here(leader);
-    Fresh<double> H(std::size_t(leader.d()), std::size_t(leader.d()));
+    Fresh<double> H{std::size_t(leader.d()), std::size_t(leader.d())};
     const bool fine = convex().hessian(leader.sums, ridge, x.data(), H.data, leader.spare_model().work);
     leader.raise();
     return fine ? H.give() : nb::none();
@@ -133,7 +134,7 @@ void begin(LeaderOwner& leader) {
 }
 
 nb::object draw(NoiseKind kind, Words& stream, i64 rows, i64 d) {
-    Fresh<double> out(std::size_t(rows), std::size_t(d));
+    Fresh<double> out{std::size_t(rows), std::size_t(d)};
     std::vector<double> row(std::size_t(padded(d)), 0.0);
     for (i64 i = 0; i < rows; ++i) {
         const double spread = convex().draw(kind, stream, row.data(), d);
@@ -186,7 +187,8 @@ void bind_convex(nb::module_& m) {
         .def("play", &play, "phi"_a, "rows"_a, "targets"_a, "marks"_a, "own"_a.noconvert(), "moves"_a.none().noconvert(),
              "Rounds against losses of one kind; own losses after the rounds of `marks`.")
         .def("minimise", &minimise, "noise"_a, "ridge"_a, "tolerance"_a, "start"_a,
-             "(status, argmin of G + <noise, x> + (ridge/2)||x - center||^2, its residual); apart from the run.")
+             "warm"_a = false,
+             "(status, argmin of G + <noise, x> + (ridge/2)||x - center||^2, its residual); with the run's model if warm.")
         .def("slope", &slope, "x"_a, "grad G(x); None where a phi of one's own is not finite.")
         .def("curvature", &curvature, "x"_a, "ridge"_a, "Hess G(x) + ridge.")
         .def("value", [](LeaderOwner& l, In<double> x) {

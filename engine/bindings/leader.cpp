@@ -1,5 +1,6 @@
 #include "leader.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "fields.hpp"

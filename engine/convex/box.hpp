@@ -62,7 +62,10 @@ inline bool box_argmin(const Region& region, PointModel& model, const double* x)
                 for (i64 i = 0; i < m; ++i) total += ones[i], more -= step[i];
                 more /= total;
                 level += more;
-                for (i64 i = 0; i < m; ++i) step[i] += more * ones[i];
+                // What H, nearly singular, has lost of the sum is given back: else x would drift off the simplex.
+                double drift = 0.0;
+                for (i64 i = 0; i < m; ++i) step[i] += more * ones[i], drift += step[i];
+                for (i64 i = 0; i < m; ++i) step[i] -= drift / double(m);
             }
             double share = 1.0;
             i64 wall = -1;
