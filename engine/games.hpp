@@ -65,6 +65,7 @@ struct Games {
                   double* least, double* most);
     void (*expert_losses)(const double* x, i64 stride, const BanditJob& heard, i64 n, i64 actions, i64 rounds, double* sums,
                           const Marks& marks, double* least, double* most, double* room);
+    i64 (*largest_byte)(const u8* x, i64 count);
     /// out[t n + i] = 1 with probability means[stride t + i], else 0.
     void (*toss)(Words& coins, const double* means, i64 stride, i64 rounds, i64 n, double* out);
 };

@@ -20,6 +20,8 @@ struct Heard {
 
 struct Players {
     bool (*begin)(const Setup&, Run&);
+    /// The weights of the losses in place, at the scale in place.
+    bool (*weigh_anew)(const Setup&, Run&);
     /// Bring the weights to the round to be played; `diagnosed`: as a part of the play, not for a look.
     bool (*make_ready)(const Setup&, Run&, bool diagnosed);
     /// Draws: the action, or -1 when the smoothing failed. run.probability and run.weight are of the move.

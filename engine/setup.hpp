@@ -80,7 +80,15 @@ struct Setup {
     double first_scale() const;
 };
 
-inline constexpr i64 adahedge_sums = 8;  // its sums, in front of the losses of a round
+/// What a bound of AdaHedge is made of; in front of the losses of a round.
+struct AdaHedgeSums {
+    double gap;       // Delta, the mixability gaps; never falls, also where a late loss makes run.drift do so
+    double variance;  // V, the sum of the variances of the losses under p
+    double span;      // the largest span of one round
+    double least;     // the sum of the least losses of the rounds
+    double most;      // the sum of the greatest
+};
+inline constexpr i64 adahedge_sums = in_fours(sizeof(AdaHedgeSums) / sizeof(double));
 
 /// What a learner with a memory keeps beside L and w.
 inline i64 Setup::memory_places() const {

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan.kernels.state import HEADER
+from hannan.player import packed
 
 
 class Seat:
@@ -126,11 +126,12 @@ def relabelling(learner, path):
 def _feed(player, arm, loss):
     """Settle a round as if `arm` had been drawn."""
     player.act()
-    number, ticket = player._open.popitem()
-    p = player._state[HEADER + player._n + arm] / player._state[7]
-    move = ticket[0]._replace(action=arm, probability=float(p))
-    player._open[number] = (move, 1.0 / p)
-    player.observe(move, float(loss))
+    state = player._saved()
+    (ticket,) = state["open"]
+    p = float(state["weights"][arm] / state["numbers"]["total"])
+    ticket["move"], ticket["weight"] = ticket["move"]._replace(action=arm, probability=p), 1.0 / p
+    player._restore(state)
+    player.observe(ticket["move"], float(loss))
 
 
 def save_and_load(learner, path):
@@ -148,7 +149,7 @@ def save_and_load(learner, path):
             never.observe(kept[i], never.losses(i))
             resumed.observe(handed[i], resumed.losses(i))
         assert never.run(cut + 3, cut + 60) == resumed.run(cut + 3, cut + 60)
-        assert (never.player._state.view(np.uint64) == resumed.player._state.view(np.uint64)).all()
+        assert packed(never.player._saved()) == packed(resumed.player._saved())
         assert never.player.certificate() == resumed.player.certificate()
 
 
@@ -179,14 +180,12 @@ def incarnations(learner, path):
 
 def everything_but_the_streams(player):
     told = json.loads(content(player))
-    state = player._state.copy()
-    for first in player._streams():
-        state[first : first + 4] = 0.0
-    return {**told, "state": state.tobytes().hex(), "incarnation": ""}
+    state = {name: value for name, value in told["state"].items() if name not in ("stream", "noise")}
+    return {**told, "state": state, "incarnation": ""}
 
 
 def words_of(player):
-    return [int(player._state.view(np.uint64)[first + k]) for first in player._streams() for k in range(4)]
+    return [int(word) for word in player._words.ravel() if word]
 
 
 def seeds(learner, path):

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hannan as hn
-from hannan.kernels import adahedge
 from hannan.learners.adahedge import AdaHedge, Seen
 
 
@@ -69,7 +68,7 @@ def test_against_the_definition(name):
     slow, gap, variance, own, L, changes = naive(losses)
     np.testing.assert_allclose(weights, slow, rtol=1e-9, atol=1e-12)
     certificate = player.certificate()
-    seen = Seen.of(player._state, losses.shape[1], len(losses))
+    seen = Seen.of(player)
     assert seen.gap == pytest.approx(gap, rel=1e-9, abs=1e-12)
     assert seen.variance == pytest.approx(variance, rel=1e-9, abs=1e-12)
     assert certificate.own_loss == pytest.approx(own, rel=1e-12)
@@ -103,11 +102,10 @@ def worst(rng, rounds, n, tries):
         t, i = rng.integers(rounds), rng.integers(n)
         old = losses[t, i]
         losses[t, i] = 1.0 - old if rng.random() < 0.7 else rng.random()
-        state = adahedge.new_state(n, 0.0, 1.0, False, 0)
+        player = AdaHedge(n).start(0)
         for row in losses:
-            adahedge.experts_observe(state, 0, row, np.empty(0), False)
-        seen = Seen.of(state, n, rounds)
-        regret = state[1] - seen.best
+            player.observe(player.act(), row)
+        seen, regret = Seen.of(player), player.certificate().regret
         forms = AdaHedge(n).observed_bound(seen).value, 2 * seen.gap
         ratios.append((regret / max(forms[0], 1e-9), regret / max(forms[1], 1e-9)))
         if ratios[-1][0] >= best:
@@ -255,7 +253,8 @@ def test_all_awake_is_an_ordinary_round(learner):
         assert a[1:] == b[1:]
         plain.observe(a, row)
         masked.observe(b, row)
-    assert (plain._state.view(np.uint64) == masked._state.view(np.uint64)).all()
+    assert (plain.distribution() == masked.distribution()).all()
+    assert plain.certificate() == masked.certificate()
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
@@ -271,7 +270,7 @@ def test_a_sleeping_ticket_survives_a_restart(learner, tmp_path):
         one.observe(hn.Move.from_json(move.to_json()), losses[30])
         for t in range(31, 60):
             one.observe(one.act(awake[t]), losses[t])
-    assert (player._state.view(np.uint64) == resumed._state.view(np.uint64)).all()
+    assert (player.distribution() == resumed.distribution()).all()
     assert player.certificate() == resumed.certificate()
 
 
@@ -290,13 +289,13 @@ def test_shares_lost_to_floats_are_still_played():
 
 def test_bad_masks_are_refused_and_change_nothing():
     player = hn.Experts(3).start(0)
-    before = player._state.copy()
+    before = player.certificate()
     for mask in ([False] * 3, [True] * 2, [1, 0, 1], "aaa", [[True] * 3], []):
         with pytest.raises(ValueError, match="awake"):
             player.act(awake=mask)
         with pytest.raises(ValueError, match="awake"):
             player.distribution(mask)
-    assert (player._state == before).all()
+    assert player.certificate() == before
     move = player.act([True, False, True])
     for losses in ([0.0, 0.0], [2.0, 0.0, 0.0], [np.nan, 0.0, 0.0]):
         with pytest.raises(ValueError):
@@ -317,7 +316,7 @@ def test_draws_among_the_awake_have_their_probabilities():
     for _ in range(n):
         move = player.act(awake)
         counts[move.action] += 1
-        del player._open[move.round]
+        player.forget(move)
     error = np.sqrt(p * (1 - p) / n)
     assert (np.abs(counts / n - p) <= 5 * error + 1e-12).all()
 

@@ -17,11 +17,11 @@ ROWS = [
     (hn.Experts(8, hn.Tsallis(0.5), hn.Anytime()), "any", "mean", "whole"),
     (hn.Experts(8, hn.LogBarrier(), hn.BestLoss(100, rounds=T)), "any", "mean", "whole"),
     (hn.Experts(8, hn.Laplace(), hn.Fixed(300.0)), "any", "mean", "whole"),
-    (hn.AdaHedge(8, loss_range=(0, 1)), "any", "mean", "published"),
+    (hn.AdaHedge(8, loss_range=(0, 1)), "any", "mean", "whole"),
     (hn.Squint(8), "any", "mean", "numerical"),
     (hn.AdaNormalHedge(8), "any", "mean", "numerical"),
     (hn.MLPoly(8), "any", "mean", "whole"),
-    (hn.FixedShare(8, scale=100.0, share=1e-6), "any", "mean", "published"),
+    (hn.FixedShare(8, scale=100.0, share=1e-6), "any", "mean", "whole"),
     (hn.Dropout(8), "oblivious", "kept", "published"),
     (hn.RandomWalk(8), "oblivious", "kept", "published"),
     (hn.Bandit(8), "oblivious", "arm", None),
@@ -33,16 +33,16 @@ ROWS = [
     (hn.Bandit(8, hn.LogBarrier(), hn.BestLoss(100, rounds=T)), "oblivious", "arm", "whole"),
     (hn.Bandit(8, hn.LogBarrier(), hn.SelfConfident(T)), "oblivious", "arm", "whole"),
     (hn.exp3_ix(8, T), "oblivious", "arm", "whole"),
-    (hn.Exp3S(8, scale=1000.0, share=1e-6), "oblivious", "path", "published"),
+    (hn.Exp3S(8, scale=1000.0, share=1e-6), "oblivious", "path", "whole"),
     (hn.TsallisShannon(8), "oblivious", "arm", "published"),
     (hn.LBInf(8, T), None, None, None),
     (hn.ExpertBandit(4, 8), "oblivious", "expert", "whole"),
     (hn.ExpertBandit(4, 8, clip="tuned"), "oblivious", "expert", "whole"),
     (hn.MYGA(4, 8, T), None, None, None),
-    (hn.FPL.tuned(hn.MSets(6, 2), 10**6), "any", "draws", "published"),
-    (hn.FPL.tuned(hn.MSets(6, 2), 10**6, "exponential"), "any", "draws", "published"),
+    (hn.FPL.tuned(hn.MSets(6, 2), 10**6), "any", "draws", "whole"),
+    (hn.FPL.tuned(hn.MSets(6, 2), 10**6, "exponential"), "any", "draws", "whole"),
     (hn.FPLTrix(hn.MSets(6, 2)), None, None, None),
-    (hn.OnlineGradientDescent(hn.Ball(3), 1.0), "any", "moves", "published"),
+    (hn.OnlineGradientDescent(hn.Ball(3), 1.0), "any", "moves", "whole"),
     (hn.ExponentiatedGradient(hn.Simplex(3), 1.0), "any", "moves", "whole"),
     (hn.Convex(hn.Ball(3), 1.0, loss_bound=2.0, tuning=hn.Horizon(10**6)), "any", "draws", None),
     (hn.Convex(hn.Ball(3), 1.0, loss_bound=2.0, tuning=hn.Horizon(10**6), fresh=False), "oblivious", "kept", None),
@@ -91,6 +91,15 @@ def test_the_words():
     assert "in sight of the move" in hn.OnlineGradientDescent(hn.Ball(3), 1.0).bound(T).holds
     assert hn.Bandit(8).bound(3).holds == "any losses: on every run"  # no regret exceeds the rounds
     assert "one law" in Bound(1.0, {}, "", against="iid").holds
+
+
+def test_what_a_proof_lacks_and_supposes_is_said():
+    for cls in (hn.Squint, hn.AdaNormalHedge):
+        assert "checked numerically only" in str(cls(8).bound(10**6))
+    assert "numerically" not in str(hn.MLPoly(8).bound(10**6))
+    late = hn.TsallisShannon(2).bound(rounds=10_000, missing=40_000)
+    assert late.condition == "if delays do not depend on your moves"
+    assert hn.TsallisShannon(2).bound(rounds=10_000).condition == ""
 
 
 def test_what_is_no_such_word_is_refused():
@@ -155,3 +164,117 @@ def test_a_live_player_that_keeps_its_noise_promises_nothing():
     assert certificate.bound is None
     assert "keeps its noise" in certificate.withheld
     assert hn.play(hn.RandomWalk(2), np.eye(2)[np.arange(rounds) % 2]).bound is not None  # fixed losses keep it
+
+
+# What holds on this run
+
+
+def test_implicit_exploration_says_something_of_this_run():
+    # Whoever sets the losses: here every arm loses 1 until .78 T, then the least likely arm is spared.
+    n, rounds, delta = 4, 600, 0.05
+    above = 0
+    for seed in range(20):
+        player, losses, spared = hn.exp3_ix(n, rounds).start(seed=seed), np.zeros(n), None
+        for t in range(rounds):
+            if t == int(0.78 * rounds):
+                spared = int(np.argmin(player.distribution()))
+            loss = np.ones(n)
+            if spared is not None:
+                loss[spared] = 0.0
+            move = player.act()
+            player.observe(move, float(loss[move.action]))
+            losses += loss
+            if t % 50 == 49:
+                told = player.certificate(delta)
+                above += told.own_loss - losses.min() > told.on_this_run
+    # 20 runs, each wrong with probability at most 0.05 at any time; seeds are fixed, so this never flickers.
+    assert above == 0
+    gamma = hn.exp3_ix(n, rounds).estimator.gamma
+    assert told.on_this_run == pytest.approx(told.estimated_regret + math.log(n / delta) / (2 * gamma))
+    rows = dict(told.rows())
+    assert "with probability 0.95, at every time, whoever sets the losses" in rows["on this run"]
+    assert told.bound.against == "any"  # of the two numbers a live player shows the one that it can promise
+    assert "on this run" not in dict(player.certificate().rows())
+    player.act()
+    assert "1 moves are open" in dict(player.certificate(delta).rows())["on this run"]
+
+
+def test_the_line_is_in_the_units_of_the_losses():
+    plain, wide = hn.exp3_ix(3, 50).start(seed=1), hn.exp3_ix(3, 50, loss_range=(-2.0, 8.0)).start(seed=1)
+    for t in range(50):
+        x = (t * 7 % 5) / 5
+        plain.observe(plain.act(), x)
+        wide.observe(wide.act(), -2.0 + 10.0 * x)
+    assert wide.certificate(0.1).on_this_run == pytest.approx(10.0 * plain.certificate(0.1).on_this_run)
+
+
+def test_other_players_say_why_not_and_which_to_choose():
+    player = hn.Bandit(4).start(seed=0)
+    player.observe(player.act(), 0.5)
+    told = player.certificate(delta=0.05)
+    assert told.on_this_run is None
+    assert "play exp3_ix(4, rounds)" in dict(told.rows())["on this run"]
+    experts = hn.Experts(4).start(seed=0)
+    for _ in range(100):
+        experts.observe(experts.act(), [0.1, 0.2, 0.3, 1.0])
+    told = experts.certificate(delta=0.05)
+    assert told.on_this_run == pytest.approx(told.regret + math.sqrt(100 * math.log(20) / 2))
+    for bad in (0.0, 1.0, math.nan):
+        with pytest.raises(ValueError, match="delta must be"):
+            experts.certificate(delta=bad)
+
+
+def test_exp3_ix_is_bounded_with_high_probability():
+    n, rounds, delta = 8, 4000, 0.05
+    told = hn.exp3_ix(n, rounds).bound(delta=delta)
+    root = math.sqrt(n * rounds / (2 * math.log(n)))
+    assert told.value == pytest.approx(2 * math.sqrt(2 * n * rounds * math.log(n)) + (root + 1) * math.log(2 / delta))
+    assert (told.against, told.sense, told.condition) == ("any", "likely", "with probability 0.95")
+    assert str(told).startswith("regret <=")
+    assert hn.exp3_ix(n, rounds).bound(10, delta=delta).sense == "run"
+    for other in (hn.Bandit(8), hn.Bandit(8, hn.Entropy(), hn.Horizon(T), hn.ImplicitExploration(0.5))):
+        with pytest.raises(hn.Withheld, match="exp3_ix"):
+            other.bound(T, delta=delta)
+    with pytest.raises(hn.Withheld, match="no bound past them"):
+        hn.exp3_ix(n, rounds).bound(rounds + 1, delta=delta)
+
+
+# Wherever a bound is shown
+
+
+def test_pictures_say_it():
+    from hannan.report.records import regret_picture
+
+    record = hn.play(hn.Bandit(3, hn.Entropy(), hn.Horizon(2000)), np.random.default_rng(0).random((2000, 3)))
+    assert "against oblivious losses" in regret_picture(record, "regret").alt
+    assert "bound against oblivious losses" in str(record.plot().to_dict()["title"]["subtitle"])
+
+
+def test_commands_say_it():
+    import json
+
+    from click.testing import CliRunner
+
+    from hannan.cli.bound import command
+
+    asked = ["--learner", "bandit", "--smoothing", "entropy", "--tuning", "horizon", "--n", "4"]
+    asked += ["--rounds", "5000", "--json"]
+    told = json.loads(CliRunner().invoke(command, asked).stdout)
+    assert told["bound"]["against"] == "oblivious"
+    assert "named in advance" in told["holds"]
+    assert CliRunner().invoke(command, [*asked, "--against", "any"]).exit_code != 0
+    experts = ["--learner", "experts", "--n", "4", "--rounds", "5000", "--against", "any"]
+    assert "against any losses" in CliRunner().invoke(command, experts).stdout
+
+
+def test_tables_of_games_say_it():
+    rng = np.random.default_rng(0)
+    routed = hn.route(rng.random((300, 3)), runs=2)
+    told = {one["name"]: one["against"] for one in routed.as_dict()["learners"]}
+    assert set(told.values()) <= {"any", "oblivious", None}
+    assert "any" in told.values()
+    assert "any losses" in str(routed)
+    frame = {"a": rng.random(50), "b": rng.random(50), "y": rng.random(50)}
+    combined = hn.combine(frame, "y").summary
+    assert combined.as_dict()["bound"]["against"] == "any"
+    assert dict(combined.rows())["against"].startswith("any losses")

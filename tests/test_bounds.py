@@ -154,7 +154,7 @@ def test_log_barrier_bandit():
     assert close(bound, math.sqrt(2 * a * (best + c)) + a / 2 + c)
     assert math.isclose(bound.scale, math.sqrt((best + c) / (2 * a)))
     confident = Bandit(n, LogBarrier(), SelfConfident(rounds)).bound(best_loss=best)
-    assert close(confident, 2 * math.sqrt(a * (best + 1 + c)) + 4 * a + c)
+    assert close(confident, 2 * a + 2 * math.sqrt(a * a + a * (best + 1 + c)) + c)
     eta = 3.0
     fixed = Bandit(n, LogBarrier(), Fixed(eta)).bound(rounds, best)
     assert close(fixed, (best + eta * a + c) / (eta * math.log(1 + 1 / eta)) - best)

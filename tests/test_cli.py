@@ -82,7 +82,7 @@ def test_shell_completion() -> None:
         (("nothing",), "No such command"),
         (("play",), "Missing option"),
         (("play", "--n", "0"), "--n"),
-        (("play", "--n", "3", "--learner", "oracle"), "is not one of"),
+        (("play", "--n", "3", "--learner", "oracle"), "learner must be one of"),
         (("play", "--n", "3", "--adversary", "kind"), "adversary must be one of"),
         (("play", "--n", "3", "--tuning", "fixed"), "needs --scale"),
         (("play", "--n", "3", "--learner", "expert-bandit"), "needs --actions"),

@@ -114,6 +114,7 @@ def test_the_numbers_that_the_documents_quote():
     always = hn.Experts(5, hn.Gaussian(), hn.Anytime())
     assert always.bound(400).value == pytest.approx(math.sqrt(2) * most * 20, rel=1e-9)
     assert always.schedule().scale(1, 0.0) == pytest.approx(math.sqrt(0.5), rel=1e-12)
+    assert "not in the paper" in always.bound(400).source
     fixed = hn.Experts(5, hn.Gaussian(), hn.Fixed(4.0)).bound(400)
     assert fixed.value == pytest.approx(4 * most + 400 * most / 16, rel=1e-9)
     prior = hn.Experts(3, hn.Entropy(), hn.Anytime(), prior=(0.7, 0.2, 0.1))

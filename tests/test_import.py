@@ -33,6 +33,16 @@ def test_light_names_stay_light() -> None:
     assert run(code) == "[]"
 
 
+def test_star_import_needs_no_extra() -> None:
+    """Issue: without scikit-learn it failed. The control: asked for by name, its absence is said."""
+    code = (
+        "import sys; sys.modules.update(dict.fromkeys(('sklearn', 'altair', 'networkx', 'gymnasium', 'river'))); "
+        "from hannan import *; print(Bandit.__name__); import hannan; "
+        "\ntry: hannan.sklearn\nexcept ModuleNotFoundError as error: print(error)"
+    )
+    assert run(code).splitlines() == ["Bandit", "hannan.sklearn needs scikit-learn: pip install 'hannan[sklearn]'"]
+
+
 def test_every_public_name_resolves() -> None:
     missing = [name for name in hn.__all__ if not hasattr(hn, name)]
     assert missing == []

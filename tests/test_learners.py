@@ -315,13 +315,12 @@ def test_the_compiled_estimators_are_the_same(estimator):
     """Weights of a live player at one state against the exact mean (5.5 sigma, 12 z-tests: under 1e-6)."""
     learner = hn.Bandit(4, hn.Exponential(), hn.Fixed(1.0), estimator)
     player = learner.start(5)
-    player._state[48 : 48 + 4] = LOSSES
-    player._steps.begin(player._state, player._pointer)
+    player._put(LOSSES)
     p = player.distribution()
     np.testing.assert_allclose(p, hn.FTPL(hn.Exponential(), 1.0).gradient(LOSSES), rtol=1e-10)
     drawn = [(move := player.act()).action for _ in range(20_000)]
     assert move.probability == pytest.approx(p[move.action], rel=1e-12)
-    weights = np.array([ticket[1] for ticket in player._open.values()])
+    weights = np.array([ticket["weight"] for ticket in player._saved()["open"]])
     for arm in range(4):
         mine = weights[np.array(drawn) == arm]
         share = mine.size / 20_000

@@ -13,7 +13,8 @@ from hannan.data.csv_table import CsvTable, from_text
 from hannan.data.reading import BadTable, Columns, open_table
 from hannan.data.times import Clock, instant
 from hannan.data.tracing import Trace
-from hannan.data.writing import Outbox, RowWriter, Spool
+from hannan.data.writing import RowWriter, Spool, guarded, unguarded
+from hannan.whole import Outbox
 
 
 def read(text, columns=None):
@@ -323,4 +324,45 @@ def test_rows_are_written_alike_with_and_without_pyarrow(tmp_path, monkeypatch):
         told = np.array([float(row[1]) if row[1] else np.nan for row in rows[:55]])
         assert (told.view(np.uint64)[:54] == numbers.view(np.uint64)[:54]).all()
         assert np.isnan(told[54])
-        assert [row[2] for row in rows[:55]] == names
+        assert [unguarded(row[2]) for row in rows[:55]] == names
+
+
+NAMES = ("=1+1", "+x", "-y", "@z", "\tq", "\rr", "'=1", "''-y", "'plain", "-3.5", "+2e3", "-1_0", "a=b", "'", "")
+
+
+def test_what_looks_like_a_formula_is_guarded_and_read_back():
+    for name in NAMES:
+        assert unguarded(guarded(name)) == name
+        assert guarded(name)[:1] not in tuple("=+-@\t\r") or name in ("-3.5", "+2e3")
+    assert guarded("=1+1") == "'=1+1"
+    assert [guarded(name) for name in ("'plain", "a=b", "-3.5", "")] == ["'plain", "a=b", "-3.5", ""]
+    # A guarded name of one's own stays apart from the name it guards.
+    assert len({guarded(name) for name in NAMES}) == len(NAMES)
+
+
+@pytest.mark.parametrize("arrow", [True, False])
+def test_no_formula_reaches_a_sheet(tmp_path, monkeypatch, arrow):
+    if not arrow:
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+    names = ["t", '=HYPERLINK("http://x")', "@sum", "'-y"]
+    with RowWriter(tmp_path / "a.csv", names) as rows:
+        rows.write([["=now()", "-1", "plain"], np.arange(3.0), np.arange(3.0), -np.arange(3.0)])
+    text = (tmp_path / "a.csv").read_text()
+    assert not any(cell.lstrip('"')[:1] in tuple("=@") for line in text.splitlines() for cell in line.split(","))
+    table = open_table(tmp_path / "a.csv", Columns(texts=("t",)))
+    assert table.names == names[1:]
+    (chunk,) = table.chunks()
+    assert chunk.texts["t"] == ["=now()", "-1", "plain"]
+    table.close()
+
+
+def test_standard_input_is_read_as_a_file_is(monkeypatch):
+    for text in (b'\xef\xbb\xbf"a",b\n1,2\n', b'"a",b\r\n1,2\r\n'):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text), encoding="ascii"))
+        assert open_table("-", Columns()).names == ["a", "b"]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a,b\n1,\xff\n"), encoding="latin-1"))
+    with pytest.raises(BadTable, match="not text in UTF-8"):
+        list(open_table("-", Columns()).chunks(1))
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(BadTable, match="standard input must be open"):
+        open_table("-", Columns())

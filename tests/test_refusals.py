@@ -218,6 +218,7 @@ def test_masked_entries_are_refused() -> None:
         lambda: hn.combine({"a": TABLE[:, 0], "b": TABLE[:, 1]}, np.zeros(4)),
         lambda: hn.combine(plain, TABLE[:, 0]),
         lambda: hn.max_divergence(HIDDEN, [0.25, 0.75]),
+        lambda: hn.tsallis_log(HIDDEN, 2.0),
         lambda: experts.start(0).act(awake=np.ma.array([True, True], mask=[True, False])),
     ):
         with pytest.raises(ValueError, match=rule):
@@ -266,3 +267,14 @@ def test_ranges_that_floats_just_can_play(units: tuple[float, float], gains: boo
         assert record.bound is not None
         assert math.isfinite(record.bound.value)
         assert (record.regret / (high - low)).max() < 64
+
+
+def test_a_strangers_range_is_held_to_the_same_rule() -> None:
+    class Stranger:
+        n, loss_range = 2, (0.0, 1e-310)
+
+        def start(self, seed: int) -> Any:
+            raise AssertionError
+
+    with pytest.raises(ValueError, match="loss_range must lie within"):
+        hn.play(Stranger(), np.zeros((3, 2)))

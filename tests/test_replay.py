@@ -121,8 +121,8 @@ def test_gains_are_gains():
         ({"p": None}, "must have drawn its actions uniformly; got .* times '2'"),
         ({"p": np.full(3000, 1 / 3)}, "propensities must fit the log"),
         ({"p": np.ones(3000)}, "it had no chance in part of the log"),
-        ({"p": np.zeros(3000)}, r"row 1: a propensity must be in \(0, 1\]; got 0"),
-        ({"p": np.full(3000, 1.5)}, r"a propensity must be in \(0, 1\]; got 1.5"),
+        ({"p": np.zeros(3000)}, r"row 1: a propensity must be in \[1e-100, 1\]; got 0"),
+        ({"p": np.full(3000, 1.5)}, r"a propensity must be in \[1e-100, 1\]; got 1.5"),
         ({"p": np.full(3000, np.nan)}, "row 1, column 'p': a value must be given"),
         ({"l": np.full(3000, 2.0)}, "a loss must be in the stated range 0:1; got 2"),
         ({"l": np.full(3000, np.nan)}, "row 1, column 'l': a value must be given"),
@@ -223,3 +223,34 @@ def test_command_refuses_and_leaves_nothing(tmp_path):
         result = CliRunner().invoke(command, [file, *options, *out])
         assert match in str(result.exception)
         assert [p.name for p in tmp_path.iterdir()] == ["log.csv"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        (("a", "a", "p", ()), "'a' as the action and as the loss"),
+        (("a", "l", "l", ()), "'l' as the loss and as the propensity"),
+        (("a", "l", "p", ("a",)), "'a' as the action and as advice"),
+        (("a", "l", "p", ("e", "e")), "'e' as advice twice"),
+    ],
+)
+def test_a_column_of_a_log_has_one_role(columns, says, tmp_path):
+    action, loss, propensity, advice = columns
+    frame = {name: np.ones(9) for name in "alpe"}
+    with pytest.raises(ValueError, match=f"a column must have one role; got {says}"):
+        hn.replay(frame, action, loss, propensity, advice)
+    (tmp_path / "log.csv").write_text("a,l,p,e\n1,1,1,1\n")
+    options = ["--action", action, "--loss", loss, "--propensity", propensity, "--context-advice", ",".join(advice)]
+    done = CliRunner().invoke(command, [str(tmp_path / "log.csv"), *options])
+    assert says in str(done.exception)
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_too_small_or_too_large_for_an_estimate_are_refused():
+    frame = {"a": np.arange(60) % 2, "l": np.full(60, 0.5), "p": np.full(60, 0.5)}
+    frame["p"][7] = 1e-320
+    with pytest.raises(ValueError, match=r"row 8: a propensity must be in \[1e-100, 1\]; got 9.99989e-321"):
+        hn.replay(frame, "a", "l", "p")
+    frame["p"][7], frame["l"] = 0.5, np.linspace(0.0, 1e200, 60)
+    with pytest.raises(ValueError, match="must have finite squares; theirs overflow"):
+        hn.replay(frame, "a", "l", "p", loss_range=(0.0, 1e200))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import mpmath as mp
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -89,6 +90,25 @@ def test_squint_turns_its_potential_into_regret(c):
         assert phi(bound, V) >= c
         if c <= 1e6 and V <= 1e6:
             assert brentq(lambda R, V=V: phi(R, V) - c, 0.0, bound) <= bound
+
+
+def test_squint_needs_no_more_squares_than_rounds():
+    """V <= T, as |r| <= 1: there Phi(bound) >= 9.9 c; at c = 2.39 and V = 1e15 it is below c, and the step is false."""
+
+    def bound(c, V):
+        return math.sqrt(2.0 * V) * (1.0 + math.sqrt(2.0 * math.log(c))) + 5.0 * math.log1p(2.0 * c)
+
+    for n in (2, 3, 1000):
+        for T in (1, 2, 10, 10**4, 10**9):
+            c = n * (0.5 + math.log(T + 1))
+            for V in (0.0, 1e-3, 0.3 * T, float(T)):
+                assert phi(bound(c, V), V) >= 9.9 * c
+    c, V = 2 * (0.5 + math.log(2)), 1e15
+    R = bound(c, V)
+    peak = R / (2.0 * V)
+    with mp.workdps(30):
+        points = [0, *(mp.mpf(peak) * x for x in (0.1, 0.5, 1, 2, 4, 10, 1000)), mp.mpf(1) / 2]
+        assert mp.quad(lambda eta: mp.expm1(eta * R - eta * eta * V) / eta if eta > 0 else mp.mpf(R), points) < c
 
 
 def test_the_terms_are_those():

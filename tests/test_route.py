@@ -10,8 +10,9 @@ from click.testing import CliRunner
 
 import hannan as hn
 from hannan.cli.route import command
-from hannan.data.naming import named, parse_range, smoothing
+from hannan.data.naming import parse_range
 from hannan.data.route import LEARNERS
+from hannan.learners.names import SMOOTHINGS, Numbers, learner, smoothing, tuning
 
 
 def table(rows=800, seed=0):
@@ -68,12 +69,41 @@ def test_refusals(change, match):
 
 
 def test_names():
-    assert repr(named("exp3", 3, None, None)) == repr(hn.Bandit(3, hn.Entropy()))
-    assert named("bandit:log-barrier", 3, None, 50).tuning == hn.SelfConfident(50)
+    assert repr(learner("exp3", 3)) == repr(hn.Bandit(3, hn.Entropy()))
+    assert learner("bandit:log-barrier", 3, numbers=Numbers(50)).tuning == hn.SelfConfident(50)
+    assert learner("exp4", 3, actions=2) == hn.ExpertBandit(2, 3, hn.Entropy())
+    assert learner("expert-bandit:log-barrier", 3, actions=2, numbers=Numbers(50)).tuning == hn.Horizon(50)
+    assert learner("Experts:Tsallis:0.25@Fixed:3", 4) == hn.Experts(4, hn.Tsallis(0.25), hn.Fixed(3.0))
+    assert learner("experts@best-loss:7", 4).tuning == hn.BestLoss(7.0)
     assert smoothing("pareto:3") == hn.Pareto(3.0)
-    for bad in ("adahedge:2", "experts:nothing", "experts:frechet:x", "bandit:log-barrier"):
-        with pytest.raises(ValueError):
-            named(bad, 3, None, None)
+    assert tuning("anytime:2") == hn.Anytime(2.0)
+    bad_names = ("adahedge:2", "adahedge@fixed:2", "experts:nothing", "experts:frechet:x", "bandit:log-barrier", "",
+                 "experts:", "experts@", "experts@magic", "experts@fixed", "experts@horizon:2.5", "hedge:tsallis",
+                 "entropy", "experts:entropy:2", "expert-bandit")  # fmt: skip
+    for bad in bad_names:
+        with pytest.raises(ValueError, match=r"; got|needs"):
+            learner(bad, 3)
+
+
+@pytest.mark.parametrize("shape", [*SMOOTHINGS, "weibull:0.5", "tsallis:0.25"])
+def test_every_command_knows_every_smoothing(shape):
+    """One grammar: what `play` takes, `route`, `replay` and `combine` take, and the other way round."""
+    from hannan.cli.describing import learner as described
+    from hannan.data.naming import for_decisions, for_forecasts
+    from hannan.data.point_losses import Absolute
+    from hannan.data.route import _learner
+
+    # A scale, as a Gaussian has no other tuning.
+    name = f"bandit:{shape}@fixed:2"
+    played = described("bandit", 3, None, shape, "fixed", None, None, 2.0, None)
+    assert played == described(name, 3, None, None, None, None, None, None, None)
+    assert played == _learner(name, 3, (0.0, 1.0), False, 50)
+    assert for_decisions(name, 3, 0, (0.0, 1.0), False, 50) == [played]
+    experts = described("experts", 3, None, shape, None, None, None, 2.0, None)
+    assert for_forecasts(f"experts:{shape}@fixed:2", 3, Absolute(), (0.0, 1.0), 50) == experts
+
+
+def test_ranges():
     for bad in ("1", "2:1", "a:b", ":", "1:1"):
         with pytest.raises(ValueError):
             parse_range(bad)

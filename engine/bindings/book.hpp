@@ -75,6 +75,7 @@ public:
         for (auto& [round, ticket] : late_) visit(ticket);
         if (last_.round > 0) visit(last_);
     }
+    void clear() { late_.clear(), last_ = Ticket{}; }
     /// A ticket from a file: rounds ascend.
     Ticket& restore(nb::object move, i64 round) {
         require(round >= 1 && round <= drawn, "an open move must be of a round that was drawn");

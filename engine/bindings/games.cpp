@@ -35,9 +35,7 @@ void hear(BanditJob& job, const AnyFlat& advice, i64 n, i64 actions, i64 rounds)
     if (advice.dtype() == nb::dtype<u8>()) {
         require(i64(advice.size()) == rounds * n, "advice must be an action an expert and round");
         job.advice8 = static_cast<const u8*>(advice.data());
-        u8 largest = 0;
-        for (i64 k = 0; k < rounds * n; ++k) largest = job.advice8[k] > largest ? job.advice8[k] : largest;
-        require(rounds == 0 || i64(largest) < actions, "advice must be an action");
+        require(games().largest_byte(job.advice8, rounds * n) < actions, "advice must be an action");
     } else if (advice.dtype() == nb::dtype<i64>()) {
         require(i64(advice.size()) == rounds * n, "advice must be an action an expert and round");
         job.advice = static_cast<const i64*>(advice.data());
@@ -141,6 +139,15 @@ public:
         for (std::size_t r = 0; r < runs.size(); ++r) out.data[r] = runs[r].own;
         return out.give();
     }
+    double largest_span() const {
+        require(setup.smoothing == Smoothing::adahedge, "only AdaHedge has spans");
+        double most = 0.0;
+        for (const Run& run : runs) {
+            const double span = reinterpret_cast<const AdaHedgeSums*>(run.memory)->span;
+            most = span > most ? span : most;
+        }
+        return most;
+    }
     /// min_i L_i of every run.
     nb::object least() const {
         Fresh<double> out(runs.size());
@@ -202,7 +209,8 @@ void bind_games(nb::module_& m) {
              "rounds"_a, "ends"_a, "columns"_a, "own"_a, "mean"_a, "best"_a, "counts"_a, "moves"_a, "fictitious"_a,
              "Play a block with one state, drawing for runs first .. last - 1: -1; t n + i at a bad loss; -2 - t on failure.")
         .def("own", &Runs::own, "Own normalised loss of every run.")
-        .def("least", &Runs::least, "min_i L_i of every run.");
+        .def("least", &Runs::least, "min_i L_i of every run.")
+        .def("largest_span", &Runs::largest_span, "Of AdaHedge: the largest span of a round, of all runs.");
     m.def("survey", &survey, "losses"_a, "start"_a, "rounds"_a, "n"_a, "low"_a, "high"_a, "sums"_a, "ends"_a, "columns"_a,
           "least"_a, "most"_a, "Check a block and add its rows to `sums`: -1, or the place of the first bad entry.");
     m.def("expert_losses", &expert_losses, "losses"_a, "start"_a, "stride"_a, "advice"_a, "n"_a, "actions"_a, "rounds"_a,

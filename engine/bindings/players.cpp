@@ -264,6 +264,18 @@ nb::dict saved(Player& player) {
     return out;
 }
 
+/// Weights made once more from the losses, in another order or from another start, agree so far.
+void must_agree(Player& player, const Run& run) {
+    const Setup& s = player.at.setup;
+    if (s.smoothing == Smoothing::tsallis_shannon) return;  // its weights wait for the next move to be made anew
+    if (remembers(s.smoothing)) must(run.taken == run.settled || run.taken < 0.0, "taken", "be the steps that were settled");
+    Run& twin = player.at.twin;
+    twin.copy(s, run);
+    must(players().weigh_anew(s, twin), "losses", "have weights");
+    for (i64 i = 0; i < s.n; ++i)
+        must(std::fabs(twin.w[i] / twin.total - run.w[i] / run.total) <= 1e-6, "weights", "be those of the losses");
+}
+
 /// Everything is checked before anything is put in its place.
 void resume(Player& player, nb::dict from) {
     const Setup& s = player.at.setup;
@@ -273,8 +285,10 @@ void resume(Player& player, nb::dict from) {
     const i64 drawn = whole(from, "drawn", 0, i64(1) << 53), forgotten = whole(from, "forgotten", 0, drawn);
     const i64 delay = whole(from, "largest_delay", 0, drawn);
     must(run.round == double(drawn), "round", "be the number of moves drawn");
+    must_agree(player, run);
+    const Book before = player;  // what there was, should a ticket be refused
+    player.clear();
     player.drawn = drawn;
-    Book before = player;  // what there was, should a ticket be refused
     try {
         for (nb::handle item : nb::cast<nb::list>(from["open"])) {
             nb::dict one = nb::cast<nb::dict>(item);
@@ -300,7 +314,6 @@ void resume(Player& player, nb::dict from) {
         must(player.open() + forgotten <= drawn, "open moves", "be no more than were drawn");
     } catch (...) {
         static_cast<Book&>(player) = before;
-        player.drawn = 0;
         throw;
     }
     player.forgotten = forgotten, player.largest_delay = delay;
@@ -310,6 +323,7 @@ void resume(Player& player, nb::dict from) {
 }  // namespace
 
 AtPlay& at_play(nb::handle player) { return nb::cast<Player&>(player).at; }
+void count_rounds(nb::handle player, i64 more) { nb::cast<Player&>(player).drawn += more; }
 
 void bind_players(nb::module_& m) {
     nb::class_<Book>(m, "Book", "The tickets of a player: open, late, forgotten.")
@@ -390,6 +404,14 @@ void bind_players(nb::module_& m) {
             "round"_a, "awake"_a, "loss"_a)
         .def("_distribution", &Player::distribution, "awake"_a.none())
         .def("_is_plain", [](Player& p, i64 round) { return p.ticket_of(round).plain; }, "round"_a)
+        .def(
+            "_put",
+            [](Player& p, In<double> losses) {
+                require(i64(losses.size()) == p.n(), "losses must be one an arm");
+                for (i64 i = 0; i < p.n(); ++i) p.at.run.L[i] = losses.data()[i];
+                if (!players().begin(p.at.setup, p.at.run)) p.failed();
+            },
+            "losses"_a, "Put cumulative losses in place, as tests do; the weights are made from them.")
         .def("_saved", &saved)
         .def("_restore", &resume, "fields"_a)
         .def_prop_ro("_words",
@@ -406,6 +428,33 @@ void bind_players(nb::module_& m) {
                  p.at.run.stream = words_at(stream.data()), p.at.run.noise = words_at(noise.data());
              })
         .def_prop_ro("_losses", [](Player& p) { return array_of(p.at.run.L, p.n()); })
+        .def(
+            "_settle_untold",
+            [](Player& p, In<double> losses, nb::object ticket, i64 delay) {
+                require(p.sees_all && i64(losses.size()) == p.n(), "a row has a loss an expert");
+                In<double> drawn_from;
+                if (!ticket.is_none()) {
+                    drawn_from = nb::cast<In<double>>(ticket);
+                    require(i64(drawn_from.size()) == p.n(), "a distribution has a number an expert");
+                }
+                p.at.run.round += 1.0;
+                const i64 bad = players().observe_row(p.at, losses.data(), ticket.is_none() ? nullptr : drawn_from.data());
+                if (bad == -2) p.failed();
+                require(bad == -1, "losses must be in their range");
+                p.drawn += 1;
+                p.largest_delay = std::max(p.largest_delay, delay);
+            },
+            "losses"_a, "distribution"_a.none(), "delay"_a, "A round that was answered without a ticket gets its losses.")
+        .def_prop_ro(
+            "_adahedge",
+            [](Player& p) {
+                require(p.at.setup.smoothing == Smoothing::adahedge, "only AdaHedge has these sums");
+                const auto& sums = *reinterpret_cast<const AdaHedgeSums*>(p.at.run.memory);
+                nb::dict out;
+                out["gap"] = sums.gap, out["variance"] = sums.variance, out["span"] = sums.span;
+                out["least"] = sums.least, out["most"] = sums.most;
+                return out;
+            })
         .def_prop_ro("_memory", [](Player& p) { return array_of(p.at.run.memory, p.at.setup.memory_places()); });
 #define HN_NUMBER(name) player.def_prop_ro("_" #name, [](Player& p) { return p.at.run.name; })
     HN_NUMBER(own), HN_NUMBER(scale), HN_NUMBER(total), HN_NUMBER(value), HN_NUMBER(start), HN_NUMBER(drift);

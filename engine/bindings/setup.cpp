@@ -1,7 +1,9 @@
 // hannan._engine.Setup: a learner as the engine takes it.
 #include "setup.hpp"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 

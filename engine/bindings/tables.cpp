@@ -46,10 +46,12 @@ nb::object combine_rows(nb::handle player, Tallied& tally, const Price& price, T
     CombineJob job{&at, price, forecasts.data(), targets.data(), rows, weights.data(), mixed.data(), played.data(),
                    &tally.sums, ends.data(), marks, noted.data(), width, losses.data, row.data(), awake.get()};
     i64 done;
+    const double before = tally.sums.settled;
     {
         nb::gil_scoped_release free;
         done = combine().rows(job);
     }
+    count_rounds(player, i64(tally.sums.settled - before));
     return nb::make_tuple(done, job.trouble, job.expert, losses.give());
 }
 

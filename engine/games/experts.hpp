@@ -14,9 +14,13 @@ inline i64 experts_game(const ExpertsJob& job) {
     Clock at{job.marks, job.rounds};
     for (; at.t < job.rounds; ++at.t) {
         const double* row = job.losses + at.t * n;
-        const i64 bad = first_outside(row, n, s.low, s.high);
-        if (bad >= 0) return at.t * n + bad;
-        double now = expected_loss(s, run, row);
+        const bool one_pass = !job.fictitious && meets(s, run);
+        double now = 0.0;
+        if (!one_pass) {
+            const i64 bad = first_outside(row, n, s.low, s.high);
+            if (bad >= 0) return at.t * n + bad;
+            now = expected_loss(s, run, row);
+        }
         run.round += 1.0;
         if (job.fictitious) {
             // Plays at t what the learner plays at t + 1.
@@ -33,6 +37,11 @@ inline i64 experts_game(const ExpertsJob& job) {
             const double before = run.own;  // losses may have a large offset: <p, l> from the round itself
             settle_adahedge(s, run, row, nullptr);
             now = run.own - before;
+        } else if (one_pass) {
+            const double before = run.total;
+            if (!meet_row(s, run, row, now)) return at.t * n + first_outside(row, n, s.low, s.high);
+            now = (now / before - s.origin) * s.slope;
+            settle_met(s, run, now);
         } else if (!job.fictitious && !settle_row(s, run, row, now, false)) {
             return -2 - at.t;
         }

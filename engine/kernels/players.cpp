@@ -10,6 +10,8 @@
 namespace hn::HN_ISA {
 namespace {
 
+bool weigh_anew(const Setup& s, Run& run) { return weigh_apart(s, run, run.scale, false); }
+
 bool make_ready(const Setup& s, Run& run, bool diagnosed) {
     const double scale = run.scale, value = run.value;
     if (!prepare(s, run, diagnosed)) return false;
@@ -136,7 +138,7 @@ void restore_sums(const Setup& s, Run& run) {
 }  // namespace
 
 extern const Players players;
-const Players players = {begin,       make_ready,  act_expert,        act_arm,       act_on_advice,  act_awake,
+const Players players = {begin, weigh_anew, make_ready,  act_expert,        act_arm,       act_on_advice,  act_awake,
                          restrict_to, observe_row, observe_arm, observe_on_advice, observe_awake,
                          restore_sums, charge_sleepers};
 

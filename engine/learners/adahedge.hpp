@@ -13,14 +13,7 @@
 
 namespace hn::HN_ISA {
 
-/// The memory of a run: what its bound is made of.
-struct AdaHedgeSums {
-    double gap;       // Delta; never falls, also where a late loss makes run.drift do so
-    double variance;  // V, the sum of the variances of the losses under p
-    double span;      // the largest span of one round
-    double least;     // the sum of the least losses of the rounds
-    double most;      // the sum of the greatest
-};
+/// The memory of a run.
 HN_INLINE AdaHedgeSums& adahedge_sums_of(Run& run) { return *reinterpret_cast<AdaHedgeSums*>(run.memory); }
 /// The losses of the round, signed, in `places` places; 0 beyond n.
 HN_INLINE double* adahedge_losses(Run& run) { return run.memory + adahedge_sums; }

@@ -62,6 +62,57 @@ HN_INLINE void multiply_row(const Setup& s, Run& run, const double* row) {
 
 inline constexpr double small_step = 0.1;
 
+/// Check, <w, row>, L += l, w *= e^(-l/scale) and the sums of sixteen, in one pass: the bits of first_outside, mean_under,
+/// multiply_row and sum_up one after another. False when a loss is out of range: the run is over then.
+HN_INLINE bool meet_row(const Setup& s, Run& run, const double* row, double& mean) {
+    const double rate = -run.inverse;
+    const f64x4 origin = splat(s.origin), slope = splat(s.slope), rates = splat(rate), low = splat(s.low), high = splat(s.high);
+    double *const L = run.L, *const w = run.w, *const tree = run.tree;
+    const i64 n = s.n;
+    f64x4 dot[2]{};
+    i64x4 bad{};
+    i64 i = 0;
+    const auto four = [&](i64 at, int odd) {
+        const f64x4 x = load4(row + at), before = load4(w + at);
+        bad |= ~(i64x4(low <= x) & i64x4(x <= high));
+        dot[odd] += before * x;
+        const f64x4 l = (x - origin) * slope, after = before * exp_small(l * rates);
+        store4(L + at, load4(L + at) + l);
+        store4(w + at, after);
+        return after;
+    };
+    for (; i + fan <= n; i += fan) {
+        __builtin_prefetch(row + n + i);
+        __builtin_prefetch(row + n + i + 8);
+        const f64x4 a = four(i, 0), b = four(i + 4, 1), c = four(i + 8, 0), d = four(i + 12, 1);
+        tree[i / fan] = fold((a + c) + (b + d));
+    }
+    if (i + 8 <= n) four(i, 0), four(i + 4, 1), i += 8;
+    double t = fold(dot[0] + dot[1]);
+    bool good = bits(bad) == 0;
+    for (; i < n; ++i) {
+        good &= s.low <= row[i] && row[i] <= s.high;
+        t += w[i] * row[i];
+        const double l = (row[i] - s.origin) * s.slope;
+        L[i] += l;
+        w[i] *= exp_small(l * rate);
+    }
+    if (n % fan) tree[n / fan] = sum16(w + n / fan * fan);
+    mean = t;
+    return good;
+}
+/// Whether the next row may be met so.
+HN_INLINE bool meets(const Setup& s, const Run& run) {
+    return s.path == Path::entropy_times && s.tree() && run.inverse <= small_step && run.fresh < refresh;
+}
+/// After `meet_row`: what settle_row has left to do.
+HN_INLINE void settle_met(const Setup& s, Run& run, double own) {
+    run.own += own;
+    run.fresh += 1.0;
+    run.total = grow_on(run.tree, s.n);
+    if (!in_range(run.total, s.n)) entropy_anew(s, run);
+}
+
 /// After the losses are seen: own loss, L, and the weights of the next round; false if it failed.
 HN_INLINE bool settle_row(const Setup& s, Run& run, const double* row, double own, bool valued) {
     run.own += own;

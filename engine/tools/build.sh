@@ -7,4 +7,4 @@ B=build/quick
 [ -f $B/build.ninja ] || cmake -S . -B $B -G Ninja -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE="$PWD/.venv/bin/python" \
     -Dnanobind_DIR="$(.venv/bin/python -m nanobind --cmake_dir)" >/dev/null
 cmake --build $B "$@"
-cp $B/_engine*.so src/hannan/
+for built in $B/_engine*.so; do cp "$built" src/hannan/.building && mv src/hannan/.building "src/hannan/$(basename "$built")"; done

@@ -83,7 +83,10 @@ _HOME: dict[str, tuple[str, ...]] = {
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 _MODULES: tuple[str, ...] = ("adversaries", "sklearn")
 
-__all__ = ["__version__", *_MODULE_OF, *_MODULES]
+#: What needs an extra is there by name, but `from hannan import *` must not ask for it.
+_EXTRAS = ("sklearn",)
+
+__all__ = ["__version__", *_MODULE_OF, *(name for name in _MODULES if name not in _EXTRAS)]
 
 
 def __getattr__(name: str) -> Any:
@@ -98,4 +101,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, *_EXTRAS])

@@ -13,8 +13,8 @@ from typing import Literal, get_args
 
 Against = Literal["any", "oblivious", "iid"]
 
-#: What is proved: the whole proof is in docs/mathematics.md; a published theorem is cited and its proof not
-#: repeated; or one step of a proof was only checked numerically.
+#: What is proved: the whole proof is in docs/mathematics.md or docs/proofs; a published theorem is cited and its
+#: proof not repeated; or one step of a proof was only checked numerically.
 Proved = Literal["whole", "published", "numerical"]
 
 #: Whose regret the number bounds, and in which sense.
@@ -24,14 +24,16 @@ Proved = Literal["whole", "published", "numerical"]
 #:   draws    the moves drawn, in expectation over fresh noise
 #:   arm      the moves drawn, in expectation; against losses that depend on moves only one arm named in advance
 #:   expert   the same for one expert, and path, for one path of arms
+#:   likely   this run, with the probability that the condition says
 #:   kept     noise is kept and shows in moves: against losses that depend on them nothing is left
-Sense = Literal["run", "moves", "mean", "draws", "arm", "expert", "path", "kept"]
+Sense = Literal["run", "moves", "mean", "draws", "arm", "expert", "path", "likely", "kept"]
 
 _ANY: dict[str, str] = {
     "run": "on every run",
     "moves": "on every sequence, also if a loss is set in sight of the move",
     "mean": "of the mean play on every sequence; of moves drawn in expectation, also if losses depend on past moves",
     "draws": "in expectation, also if losses depend on past moves",
+    "likely": "on a run, with the probability said, also if losses depend on past moves",
 }
 _LEFT: dict[str, str] = {
     "kept": "nothing is promised",

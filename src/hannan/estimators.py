@@ -38,6 +38,8 @@ class Estimator:
     """lhat = loss * weight * e_action."""
 
     kernel: ClassVar[str] = ""  # its name in the engine
+    #: Whether the weight is drawn: then past moves alone do not determine the estimates.
+    draws: ClassVar[bool] = False
 
     @property
     def parameter(self) -> float:
@@ -78,6 +80,7 @@ class GeometricResampling(Estimator):
 
     cap: int
     kernel: ClassVar[str] = "geometric"
+    draws: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cap", refusals.count(self.cap, "cap"))
@@ -102,6 +105,7 @@ class ConditionalResampling(Estimator):
 
     cap: int
     kernel: ClassVar[str] = "conditional"
+    draws: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cap", refusals.count(self.cap, "cap"))

@@ -14,7 +14,7 @@ import numpy as np
 
 from hannan import refusals
 from hannan.record import Record
-from hannan.running import feeds
+from hannan.running import adaptive, feeds
 from hannan.running.bandits import BanditRunner, ExpertBanditRunner
 from hannan.running.checkpoints import Checkpoints
 from hannan.running.experts import ExpertsRunner, NoisyRunner
@@ -44,7 +44,8 @@ def play(
     """Play a learner against losses, `runs` times, and keep the record.
 
     `losses`: (T, n), one sequence a run (runs, T, n), a memory map, `hn.adversaries.Bernoulli(means, T)` (drawn
-    inside), or an iterator of blocks (t, n); for `ExpertBandit`, n is the number of actions, and `advice` is
+    inside), an iterator of blocks (t, n), or an adversary that looks at past moves (`hn.adversaries.adaptive`), which
+    needs `rounds` and is stepped; for `ExpertBandit`, n is the number of actions, and `advice` is
     (T, experts) of whole numbers (uint8 is fastest) or (T, experts, actions) of distributions. Run r has the
     stream (seed, r), so the record does not depend on `threads`; run 0 makes the moves of
     `learner.start(seed)`. `keep="all"` keeps every round and the actions. `rounds` plays no more than so many.
@@ -65,6 +66,8 @@ def play(
         raise ValueError(f'keep must be "checkpoints" or "all"; got {keep!r}')
     if isinstance(learner, type):
         raise ValueError(f"learner must be a learner, built, not its class; got {learner.__name__}")
+    if adaptive.is_adversary(losses):
+        return _against_an_adversary(learner, losses, runs, seed, rounds, advice, keep, fictitious)
     if hasattr(learner, "play"):
         # A learner whose losses are no table (functions on a convex set) plays its own games.
         return _own_game(learner, losses, rounds, advice, fictitious, runs=runs, seed=seed, threads=threads, keep=keep)
@@ -87,6 +90,34 @@ def play(
         raise ValueError("losses must have at least one round; got none")
     note = [part for part in ("fictitious player A+" if fictitious else "", ended(feed.taken, rounds)) if part]
     return _record(learner, runner, marks, seed, threads, began, "; ".join(note))
+
+
+def _against_an_adversary(
+    learner: Any, adversary: Any, runs: int, seed: int, rounds: int | None, advice: Any, keep: str, fictitious: bool
+) -> Record:
+    """A game of losses that answer past moves, stepped; what cannot be honoured is refused."""
+    name = type(learner).__name__
+    if fictitious:
+        raise ValueError(
+            f"the fictitious player sees the losses before it moves, which {name} cannot; got an adversary"
+        )
+    if hasattr(learner, "play") and not hasattr(learner, "table"):
+        raise ValueError(f"{name} plays its own games, and cannot be stepped against an adversary; got {learner!r}")
+    if not (hasattr(learner, "table") or hasattr(learner, "start")):
+        raise ValueError(f"learner must be a learner, with a method start; got {learner!r}")
+    if not (hasattr(learner, "table") or hasattr(learner, "program") or hasattr(learner, "n")):
+        raise ValueError(f"{name} must have n, the number of its choices, to meet an adversary; got {learner!r}")
+    table: adaptive.Table
+    program = None
+    if not hasattr(learner, "table"):
+        program = learner.program() if hasattr(learner, "program") else _stranger(learner, None)
+    if program is not None and program.setting == "expert_bandit":
+        table = adaptive.AdvisedTable(learner, program, advice, rounds)
+    elif advice is not None:
+        raise ValueError(f"advice must be None for {name}, which takes none; got advice")
+    else:
+        table = learner.table() if program is None else adaptive.VectorTable(learner, program)
+    return adaptive.play_adaptive(table, adversary, runs, seed, rounds, keep)
 
 
 def _own_game(learner: Any, losses: Any, rounds: int | None, advice: Any, fictitious: bool, **given: Any) -> Record:
@@ -130,10 +161,10 @@ def _stranger(learner: Any, losses: Any) -> Any:
     if n is None:
         shape = np.shape(losses.means if hasattr(losses, "means") else losses)
         n = shape[-1] if shape else 0
-    low, high = getattr(learner, "loss_range", (0.0, 1.0))
+    low, high = refusals.loss_range(getattr(learner, "loss_range", (0.0, 1.0)))
     return SimpleNamespace(
         setting=getattr(learner, "setting", "stranger"), n=n, actions=getattr(learner, "actions", n), stepped=True,
-        low=float(low), high=float(high), gains=bool(getattr(learner, "gains", False)),
+        low=low, high=high, gains=bool(getattr(learner, "gains", False)), own_noise=False,
     )  # fmt: skip
 
 
@@ -219,9 +250,11 @@ def _record(
     if len(at) == 0 or at[-1] != played:
         at = np.append(at, played)
         curves = {name: np.concatenate([c, totals[name][:, None]], axis=1) for name, c in curves.items()}
-    width = program.high - program.low
-    best = totals["best"]
-    units = program.high * played - best * width if program.gains else program.low * played + best * width
+    width, best = program.high - program.low, totals["best"]
+    zero = program.high if program.gains else program.low
+    if getattr(program, "as_they_are", False):
+        zero, width = 0.0, 1.0
+    units = zero * played - best * width if program.gains else zero * played + best * width
     least = runner.least_estimate()
     expected = (curves["mean"] - curves["best"]) * width if "mean" in curves else None
     if expected is not None and len(expected) == 1:

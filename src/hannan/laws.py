@@ -308,6 +308,8 @@ class Laplace(Law):
 class Gaussian(Law):
     """f(z) = exp(-z^2/2)/sqrt(2 pi): the hazard grows without bound, so there is no pure level.
 
+    It is log-concave: as experts it has R <= E max_n sqrt(T) by Horizon, sqrt(2) E max_n sqrt(T) by Anytime.
+
     >>> Gaussian().hazard
     inf
     """

@@ -5,12 +5,14 @@ What is usual, `act` and `observe` of a prompt move, is the engine's; whatever i
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from hannan import _engine, refusals
-from hannan.bounds import Bound
+from hannan import _engine, refusals, told
+from hannan.bounds import Bound, rounded_up
+from hannan.estimators import ImplicitExploration
 from hannan.moves import Move
 from hannan.player import Player
 from hannan.refusals import Array
@@ -64,6 +66,14 @@ class ExpertsPlayer(Player):
         except ValueError as reason:
             return None, f"a move was open while another was drawn: {reason}"
 
+    def _on_this_run(self, delta: float, regret: float) -> tuple[float | None, str]:
+        # Own loss is the mean of the moves drawn; Azuma and Hoeffding for the rest.
+        if unsettled := self._unsettled():
+            return None, unsettled
+        more = self.learner.width * math.sqrt(self._settled * math.log(1.0 / delta) / 2.0)
+        says = f"of the moves drawn, with probability {1.0 - delta:g}, at a time fixed in advance"
+        return rounded_up(regret + more), f"{says}; the mean play has the regret below, exactly"
+
 
 class BanditPlayer(Player):
     """Plays `Bandit`: a move is one arm, a loss is the number that it cost."""
@@ -79,6 +89,18 @@ class BanditPlayer(Player):
             self._settle_among(number, *self._kept(number), x)
         else:
             self._settle_arm(number, x)
+
+    def _on_this_run(self, delta: float, regret: float) -> tuple[float | None, str]:
+        estimator = getattr(self.learner, "estimator", None)
+        if not isinstance(estimator, ImplicitExploration):
+            safe = f"exp3_ix({self._n}, rounds)"
+            return None, f"of one run something is proved under implicit exploration only: play {safe} for that"
+        if unsettled := self._unsettled():
+            return None, unsettled
+        # exp(2 gamma (Lhat_i - L_i)) is a supermartingale for each arm, whoever sets the losses; Ville.
+        line = regret + self.learner.width * math.log(self._n / delta) / (2.0 * estimator.gamma)
+        says = f"with probability {1.0 - delta:g}, at every time, whoever sets the losses"
+        return rounded_up(line), f"{says}  (own - min Lhat + ln(n/delta)/(2 gamma))"
 
     def _late(self) -> str:
         return f"{super()._late()}; delayed_ftrl({self._n}) has one"
@@ -107,10 +129,23 @@ class ExpertBanditPlayer(Player):
         """What the engine does not take as it is: refused in words, or made plain and settled."""
         self._settle_on_advice(self._ticket(move), self._scalar(loss))
 
+    @property
+    def _choices(self) -> int:
+        return int(self._program.actions)
+
+    def _told(self, move: Move, plain: Any, kept: Any) -> Any:
+        n, actions = self._n, self._choices
+        if plain is True and isinstance(kept, np.ndarray) and kept.shape == (n,) and kept.dtype == np.int64:
+            return told.within(kept, "advice", 0, actions - 1)
+        if plain is True and isinstance(kept, np.ndarray) and kept.shape == (n * actions,) and kept.dtype == np.float64:
+            told.within(kept, "advice", 0.0, 1.0 + 1e-9)
+            return refusals.distribution(kept.reshape(n, actions), "its advice").ravel()
+        raise ValueError(f"its open moves must have the advice that they were drawn on; got {refusals.brief(kept)}")
+
     def _advice(self, advice: Any) -> Any:
         """A clean copy, flat: whole numbers, or distributions."""
         rows = np.array(refusals.unmasked(advice, "advice"))
-        n, actions = self._n, int(self._program.actions)
+        n, actions = self._n, self._choices
         if rows.shape == (n,) and rows.dtype.kind in "iu":
             if rows.min() < 0 or rows.max() >= actions:
                 bad = int(np.argmax((rows < 0) | (rows >= actions)))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from hannan import _engine, incarnations, refusals, saving, seeds
+from hannan import _engine, incarnations, refusals, saving, seeds, told
 from hannan.bounds import Bound
 from hannan.certificate import Certificate
+from hannan.conditions import contradicted, untenable
 from hannan.incarnations import Incarnate
 from hannan.moves import Move
 from hannan.refusals import Array
@@ -90,13 +91,19 @@ class Player(_engine.Player, Incarnate):
 
     # Certificates
 
-    def certificate(self) -> Certificate:
-        """What the player may say of itself now."""
+    def certificate(self, delta: float | None = None) -> Certificate:
+        """What the player may say of itself now; with `delta`, of this very run with probability 1 - delta too."""
+        delta = None if delta is None else refusals.between(delta, 0.0, 1.0, "delta", "()")
         learner, own, least = self.learner, self._own, float(self._losses.min())
         regret = (own - least) * learner.width
         best = learner.in_units(least, self._settled) if self.sees_all else None
         bound, withheld = self._bound(best)
         gamma = float(self._program.gamma)
+        claim = self._claim(gamma)
+        if bound is not None:
+            withheld = self._refuted(bound, own, regret if self.sees_all else None, claim)
+            bound = None if withheld else bound
+        line, says = (None, "") if delta is None else self._on_this_run(delta, regret)
         return Certificate(
             learner=repr(learner),
             rounds=self._settled,
@@ -112,9 +119,31 @@ class Player(_engine.Player, Incarnate):
             estimated_regret=None if self.sees_all else regret,
             gamma=gamma,
             realised_level=self._level,
-            claimed_rate=self._claim(gamma),
             seeded=self.seed is not None,
+            claimed_rate=claim,
+            delta=delta,
+            on_this_run=line,
+            on_this_run_says=says,
         )
+
+    def _refuted(self, bound: Bound, own: float, regret: float | None, claim: float | None) -> str:
+        """Why what was seen contradicts what the bound supposes; empty where it does not."""
+        learner = self.learner
+        reason = contradicted(bound, regret, self._level, claim, self._settled, learner.width)
+        if reason or self.sees_all or bound.at_most is None:
+            return reason
+        return untenable(bound, own, learner._tuned_best(), learner.width)
+
+    def _on_this_run(self, delta: float, regret: float) -> tuple[float | None, str]:
+        """A bound on the regret of this run and its sentence, or None and why there is none."""
+        return None, f"nothing is proved of one run of {type(self.learner).__name__}"
+
+    def _unsettled(self) -> str:
+        """Why nothing is said of this run yet; empty where every move has its loss."""
+        if self._forgotten:
+            return f"{self._forgotten} moves were forgotten, perhaps for what they were"
+        count = self._open_count
+        return f"{count} moves are open: it is for rounds whose losses have all come" if count else ""
 
     def _claim(self, gamma: float) -> float | None:
         """The rate that the bounds rely on, at the first and smallest scale; None where there is none."""
@@ -148,6 +177,10 @@ class Player(_engine.Player, Incarnate):
         if self._largest_delay:
             return None, self._late()
         try:
+            return self.learner.bound(self._settled, best, against="any"), ""
+        except ValueError:
+            pass  # whoever sets the losses of a live player may look at its moves; what is left is said to be less
+        try:
             return self.learner.bound(self._settled, best), ""
         except ValueError as reason:
             return None, str(reason)
@@ -174,10 +207,30 @@ class Player(_engine.Player, Incarnate):
         self._set_words(seeds.renewed(stream), seeds.renewed(noise) if self._program.own_noise else noise)
 
     def _resume(self, content: dict[str, Any]) -> None:
+        """Take in a file, every field of it checked."""
         state = unpacked(content["state"])
-        for ticket in state["open"]:
-            ticket["move"] = Move(*ticket["move"])
+        if not isinstance(state, dict):
+            raise ValueError(f"its state must be fields by name; got {refusals.brief(state)}")
+        for ticket in told.items(state["open"], "open moves"):
+            player, number, action, probability = told.items(ticket["move"], "open move", 4)
+            told.text(player, "player")
+            told.whole(number, "round of an open move", 1)
+            told.whole(action, "action", 0, self._choices - 1)
+            move = Move(player, number, action, told.number(probability, "probability", 1e-30, 1.0))
+            ticket["move"], ticket["kept"] = move, self._told(move, ticket["plain"], ticket["kept"])
+            told.number(ticket["weight"], "weight", 0.0, 1e30)
         self._restore(state)
+
+    @property
+    def _choices(self) -> int:
+        """How many actions a move may have."""
+        return self._n
+
+    def _told(self, move: Move, plain: Any, kept: Any) -> Any:
+        """What else a file tells of an open move, checked."""
+        if plain is not True or kept is not None:
+            raise ValueError(f"its open moves must be plain ones; got {refusals.brief(kept)}")
+        return None
 
 
 def load(path: str | os.PathLike[str], resume: str | None = None) -> Player:
@@ -198,14 +251,34 @@ def load(path: str | os.PathLike[str], resume: str | None = None) -> Player:
             raise ValueError(f"it must hold a player; got {content.get('kind')!r}")
         learner = saving.build(content["learner"])
         seed, name, incarnation = incarnations.told(content)
+        _fits(learner, content)
         player: Player = learner.start(seed, name)
         player._called(name, incarnation)
         player._resume(content)
         if resume is None:
             player._reincarnate()
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError, MemoryError) as error:
         raise ValueError(f"{path} cannot be resumed: {error}") from error
     return player
+
+
+def _fits(learner: Any, content: dict[str, Any]) -> None:
+    """Refuse a small file of a large learner before anything is made for it: every expert takes 16 digits at least."""
+    if not hasattr(learner, "start"):
+        raise ValueError(f"it must describe a learner; got {refusals.brief(learner)}")
+    leader, state = content.get("leader"), content.get("state")
+    if isinstance(state, dict):
+        digits = state["losses"]["hex"]
+    else:
+        digits = leader["arrays"]["state"] if leader is not None else content.get("state", content.get("numbers"))
+    kept = told.text(digits, "state")
+    domain = getattr(learner, "domain", None)
+    sizes = [getattr(learner, name, 0) for name in ("n", "experts", "thresholds")]
+    if not hasattr(learner, "thresholds"):
+        sizes.append(getattr(learner, "actions", 0) if not isinstance(state, dict) else 0)
+    largest = max([*sizes, domain.d if domain is not None else 0])
+    if len(kept) < 16 * largest:
+        raise ValueError(f"its state must have a number for each of {largest}; got {len(kept) // 16}")
 
 
 def packed(item: Any) -> Any:
@@ -216,8 +289,10 @@ def packed(item: Any) -> Any:
         return {"hex": saving.to_hex(item), "kind": item.dtype.kind}
     if isinstance(item, dict):
         return {key: packed(value) for key, value in item.items()}
-    if isinstance(item, float) and not isinstance(item, bool):
+    if isinstance(item, float):
         return {"number": item.hex()}
+    if isinstance(item, Move):
+        return [*item]
     if isinstance(item, (tuple, list)):
         return [packed(value) for value in item]
     return item
@@ -227,13 +302,17 @@ def unpacked(item: Any) -> Any:
     """What `packed` packed."""
     if isinstance(item, dict):
         if item.keys() == {"mask"}:
-            return np.array([letter == "1" for letter in item["mask"]], dtype=bool)
+            letters = told.text(item["mask"], "mask of the awake")
+            if not set(letters) <= {"0", "1"}:
+                raise ValueError(f"its mask of the awake must be 0s and 1s; got {refusals.brief(letters)}")
+            return np.array([letter == "1" for letter in letters], dtype=bool)
         if item.keys() == {"hex", "kind"}:
             if item["kind"] not in ("f", "i"):
-                raise ValueError(f"an array must be of kind f or i; got {item['kind']!r}")
-            return saving.from_hex(item["hex"], item["kind"])
+                raise ValueError(f"its arrays must be of kind f or i; got {refusals.brief(item['kind'])}")
+            digits = told.text(item["hex"], "array")
+            return told.bits(digits, len(digits) // 16, "array", item["kind"])
         if item.keys() == {"number"}:
-            return float.fromhex(item["number"])
+            return float.fromhex(told.text(item["number"], "number"))
         return {key: unpacked(value) for key, value in item.items()}
     if isinstance(item, list):
         return [unpacked(value) for value in item]

@@ -36,6 +36,8 @@ class Program(NamedTuple):
     log_prior: Array | None = None
     gamma: float = 1.0
     own_noise: bool = False
+    #: Whether losses are played as they are, in whatever units: no range normalises them.
+    as_they_are: bool = False
 
     #: Whether games are made of a player's steps, one by one.
     stepped = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import os
@@ -12,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan import refusals
+from hannan import files, refusals, saving, told
 from hannan.bounds import Bound
+from hannan.record_file import arrays_of
 from hannan.refusals import Array
 
 FORMAT = 1
@@ -44,6 +46,8 @@ class Record:
     expected_regret: Array | None = None
     estimated_regret: Array | None = None
     note: str = ""
+    #: Whether the losses were set by an adversary that sees past moves; the regret is against the losses realised.
+    adaptive: bool = False
     #: The learner itself, for its bound; a loaded record has what was written down instead.
     source: Any = field(default=None, compare=False)
     written: dict[str, Any] | None = field(default=None, compare=False)
@@ -97,10 +101,18 @@ class Record:
             return None, "the fictitious player sees the losses before it plays: the learner's bound is not its own"
         best = least if getattr(self.source, "gains", False) else most
         try:
-            bound: Bound = asked(rounds=rounds, best_loss=best)
+            bound = self._holding(rounds=rounds, best_loss=best)
         except ValueError as reason:
             return None, str(reason)
         return bound, ""
+
+    def _holding(self, **given: Any) -> Bound:
+        """The learner's bound; in an adaptive game one that holds against any losses, or the reason why not."""
+        asked = self.source.bound
+        if self.adaptive and "against" in inspect.signature(asked).parameters:
+            given["against"] = "any"
+        bound: Bound = asked(**given)
+        return bound.asked("any") if self.adaptive else bound
 
     @property
     def bound(self) -> Bound | None:
@@ -181,14 +193,14 @@ class Record:
         kept, values = [], []
         for t in self.checkpoints[chosen]:
             try:
-                values.append(float(self.source.bound(rounds=int(t)).value))
+                values.append(float(self._holding(rounds=int(t)).value))
             except ValueError:
                 continue
             kept.append(int(t))
         return np.array(kept, dtype=np.int64), np.array(values)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write one .npz file: arrays, and JSON for the rest; nothing in it is ever run."""
+        """Write one .npz file, whole or not at all: arrays, and JSON for the rest; nothing in it is ever run."""
         arrays = {name: getattr(self, name) for name in _ARRAYS if getattr(self, name) is not None}
         about = {name: getattr(self, name) for name in _PLAIN}
         about["format"] = FORMAT
@@ -196,29 +208,44 @@ class Record:
         about["withheld"] = self.bound_withheld
         about["bound"] = None if self.bound is None else asdict(self.bound)
         text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
-        with open(path, "wb") as file:
-            np.savez_compressed(file, about=text, **arrays)
+        files.write_whole(path, lambda file: np.savez_compressed(file, about=text, **arrays))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Record:
         """The record that `save` wrote."""
         try:
-            with np.load(path, allow_pickle=False) as file:
-                about = json.loads(bytes(file["about"]).decode())
-                if about["format"] != FORMAT:
-                    raise ValueError(f"its format must be {FORMAT}; got {about['format']!r}")
-                arrays = {name: file[name] for name in _ARRAYS if name in file.files}
-            fields: dict[str, Any] = {name: about[name] for name in _PLAIN} | arrays
+            arrays = arrays_of(path, ("about", *_ARRAYS))
+            about = saving.plain_json(bytes(arrays.pop("about")).decode())
+            if about["format"] != FORMAT:
+                raise ValueError(f"its format must be {FORMAT}; got {about['format']!r}")
+            _agree(about, arrays)
+            fields: dict[str, Any] = {name: (_BEFORE | about)[name] for name in _PLAIN} | arrays
             if about["scalar_best"]:
                 fields["best_loss"] = float(fields["best_loss"])
             return cls(**fields, written={"bound": about["bound"], "withheld": about["withheld"]})
-        except FileNotFoundError:
+        except (FileNotFoundError, PermissionError):
             raise
         except Exception as error:
             raise ValueError(f"{os.fspath(path)} must be a record written by Record.save; got {error}") from error
 
 
-_PLAIN = ("learner", "setting", "rounds", "runs", "seed", "seconds", "threads", "note")
+_PLAIN = ("learner", "setting", "rounds", "runs", "seed", "seconds", "threads", "note", "adaptive")
+#: What records written before these fields came say of them.
+_BEFORE = {"adaptive": False}
 _ARRAYS = (
     "checkpoints", "regret", "best_loss", "counts", "actions", "expected_regret", "estimated_regret",
 )  # fmt: skip
+
+
+def _agree(about: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Refuse a file whose parts do not fit each other."""
+    rounds, runs = told.whole(about["rounds"], "rounds", 1), told.whole(about["runs"], "runs", 1)
+    for name in ("learner", "setting", "note"):
+        told.text(about[name], name)
+    at = arrays["checkpoints"]
+    if at.ndim != 1 or at.dtype.kind != "i" or not len(at) or at[0] < 1 or at[-1] > rounds or (np.diff(at) <= 0).any():
+        raise ValueError(f"its checkpoints must be rounds of 1..{rounds}, in order")
+    if arrays["regret"].shape != (runs, len(at)) or arrays["regret"].dtype != np.float64:
+        raise ValueError(f"its regret must be numbers of shape {runs, len(at)}; got shape {arrays['regret'].shape}")
+    if arrays["counts"].shape[:1] != (runs,) or arrays["counts"].ndim != 2:
+        raise ValueError(f"its counts must have a row for each of {runs} runs; got shape {arrays['counts'].shape}")

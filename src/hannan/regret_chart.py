@@ -37,10 +37,10 @@ def regret_chart(records: Sequence[Record], log: bool = False, level: float = 0.
     told = f"mean of {min(runs)} runs, {level:.0%} t interval" if runs != {1} else "one run"
     if len(runs) > 1:
         told = f"means of {min(runs)} to {max(runs)} runs, {level:.0%} t intervals"
+    whom = sorted({record.bound.against for record in records if record.bound is not None})
+    dashed = f"dashed: bound against {' or '.join(whom)} losses, before the best loss is known" if whom else "no bound"
     title = names[0] if len(records) == 1 else "regret"
-    return alt.layer(*layers).properties(
-        title=alt.Title(title, subtitle=f"{told}; dashed: bound, before the best loss is known")
-    )
+    return alt.layer(*layers).properties(title=alt.Title(title, subtitle=f"{told}; {dashed}"))
 
 
 def _curve(alt: Any, record: Record, name: str, scale: Any, shade: Any, log: bool, level: float) -> list[Any]:

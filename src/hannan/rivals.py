@@ -95,8 +95,9 @@ def frechet_ftpl(n: int, c: float = 2.0, estimator: Estimator = _EXACT, **units:
 def exp3_ix(n: int, rounds: int, **units: Any) -> Bandit:
     """Exp3 on l_i/(p_i + gamma), gamma = 1/(2 scale) (Neu 2015): a regret that is small with high probability.
 
-    With probability 1 - delta it is at most 2 sqrt(2 n T ln n) + (sqrt(2 n T/ln n) + 1) ln(2/delta); `bound` is
-    on the mean.
+    With probability 1 - delta it is at most 2 sqrt(2 n T ln n) + (sqrt(n T/(2 ln n)) + 1) ln(2/delta), whoever sets
+    the losses: `bound(delta=0.05)`; `player.certificate(delta=0.05)` has one of the run so far, at every time.
+    `bound()` is on the mean against oblivious losses, `bound(against="any")`, 2 sqrt(2 n T ln n), against anybody.
 
     >>> exp3_ix(10, 1000).estimator
     ImplicitExploration(gamma=0.0107...)

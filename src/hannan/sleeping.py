@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan import _engine, refusals
+from hannan import _engine, refusals, told
 from hannan.live import ExpertsPlayer
 from hannan.moves import Move
 from hannan.refusals import Array
@@ -25,6 +25,13 @@ def mask_of(awake: Any, n: int, who: str) -> Mask | None:
     if not mask.any():
         raise ValueError(f"at least one {who} must be awake; got none")
     return None if mask.all() else np.array(mask)
+
+
+def waking(mask: Any, n: int, action: int) -> Mask:
+    """Who was awake, as a file tells it: the one that was drawn among them."""
+    if not (isinstance(mask, np.ndarray) and mask.dtype == bool and mask.shape == (n,) and mask[action]):
+        raise ValueError(f"its mask of the awake must have {n} places, and the move that was drawn; it has not")
+    return mask
 
 
 class SleepingPlayer(ExpertsPlayer):
@@ -64,3 +71,12 @@ class SleepingPlayer(ExpertsPlayer):
             raise self._bad_row(clean, int(np.argmax(bad)))
         _engine.charge_sleepers(p, mask, clean)
         return clean
+
+    def _told(self, move: Move, plain: Any, kept: Any) -> Any:
+        if plain is True:
+            return super()._told(move, plain, kept)
+        mask, p = told.items(kept, "open move", 2)
+        awake = waking(mask, self._n, move.action)
+        if not (isinstance(p, np.ndarray) and p.dtype == np.float64 and p.shape == (self._n,)):
+            raise ValueError(f"its distribution of the awake must be {self._n} numbers; got {refusals.brief(p)}")
+        return awake, refusals.distribution(p, "its distribution of the awake")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from hannan import refusals
+from hannan import told
 from hannan.bounds import Bound
 from hannan.live import BanditPlayer
 from hannan.moves import Move
 from hannan.refusals import Array
-from hannan.sleeping import mask_of
+from hannan.sleeping import mask_of, waking
 
 
 class SleepingArmsPlayer(BanditPlayer):
@@ -47,4 +47,10 @@ class SleepingArmsPlayer(BanditPlayer):
 
     def _resume(self, content: dict[str, Any]) -> None:
         super()._resume(content)
-        self._slept = refusals.count(content["slept"], "slept", least=0)
+        self._slept = told.whole(content["slept"], "rounds with sleepers", 0, self.round)
+
+    def _told(self, move: Move, plain: Any, kept: Any) -> Any:
+        if plain is True:
+            return super()._told(move, plain, kept)
+        (mask,) = told.items(kept, "open move", 1)
+        return (waking(mask, self._n, move.action),)

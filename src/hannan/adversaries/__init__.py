@@ -3,12 +3,22 @@
 The array is float64, C-contiguous and of shape (rounds, n); the same arguments give the same array. The
 `*_means` functions give the means alone, as a `Bernoulli` description, for games that toss the coins
 themselves. `greedy` takes a learner instead and answers it round by round.
+
+Those of `hannan.adversaries.adaptive` are no arrays: they see past moves while a game is played, and answer them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from hannan.adversaries.adaptive import (
+    ChargeTheLast,
+    ChargeTheLastPoint,
+    ChargeTheLikely,
+    SpareTheUnlikely,
+    Twin,
+    adaptive_adversaries,
+)
 from hannan.adversaries.bernoulli import Bernoulli
 from hannan.adversaries.drawn import (
     drifting,
@@ -28,9 +38,17 @@ from hannan.adversaries.lower_bounds import (
 )
 from hannan.adversaries.scripted import all_ones, alternating_leader, cyclic, small_best_loss
 from hannan.refusals import Array
+from hannan.running.adaptive import Past
 
 __all__ = [
     "Bernoulli",
+    "ChargeTheLast",
+    "ChargeTheLastPoint",
+    "ChargeTheLikely",
+    "Past",
+    "SpareTheUnlikely",
+    "Twin",
+    "adaptive_adversaries",
     "all_adversaries",
     "all_ones",
     "alternating_leader",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from contextlib import redirect_stdout
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
@@ -10,8 +12,8 @@ from typing import Any
 
 import click
 
-from hannan.cli.describing import SMOOTHINGS, smoothing
 from hannan.cli.options import emit, rows, shared, written
+from hannan.learners.names import SMOOTHINGS, smoothing
 
 EPILOG = """\b
 Examples:
@@ -121,16 +123,25 @@ def _by_sampling(
 ) -> tuple[dict[str, Any], str, bool]:
     from hannan.sampling_audit import audit_by_sampling
 
-    finding = audit_by_sampling(
-        _load(subject),
-        n,
-        level=level,
-        delta=delta or 0.0,
-        samples=samples,
-        confidence=confidence,
-        rounds=rounds,
-        seed=seed,
-    )
+    # What a stranger prints is not our output.
+    with redirect_stdout(sys.stderr), warnings.catch_warnings():
+        warnings.simplefilter("default")
+        learner = _load(subject)
+        try:
+            finding = audit_by_sampling(
+                learner,
+                n,
+                level=level,
+                delta=delta or 0.0,
+                samples=samples,
+                confidence=confidence,
+                rounds=rounds,
+                seed=seed,
+            )
+        except ValueError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise ValueError(f"{subject} must play without an error; got {_told(error)}") from None
     history, loss, actions = finding.witness
     data = {
         "subject": subject,
@@ -147,6 +158,10 @@ def _by_sampling(
     return data, f"{subject}: {finding}", finding.verdict.startswith("not stable")
 
 
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
 def _load(subject: str) -> Any:
     """MODULE:NAME, looked for in the current folder as well."""
     module, colon, name = subject.partition(":")
@@ -155,8 +170,8 @@ def _load(subject: str) -> Any:
     sys.path.insert(0, str(Path.cwd()))
     try:
         found: Any = import_module(module)
-    except ImportError as error:
-        raise ValueError(f"the module must be importable; got {module!r}: {error}") from None
+    except (Exception, SystemExit) as error:  # a stranger's module may do anything
+        raise ValueError(f"the module must be importable; got {module!r}: {_told(error)}") from None
     finally:
         sys.path.pop(0)
     for part in name.split("."):

@@ -23,6 +23,11 @@ Examples:
 @learner_options
 @click.option("--rounds", type=click.IntRange(min=1), help="How many rounds are played.")
 @click.option("--best-loss", type=float, help="The cumulative loss of the best choice in hindsight, or a bound on it.")
+@click.option(
+    "--against",
+    type=click.Choice(["any", "oblivious", "iid"]),
+    help="The least bound that holds against these losses; by default the least of all, which says of whom.",
+)
 @shared("Write bound.json here.")
 def command(
     kind: str,
@@ -34,6 +39,7 @@ def command(
     clip: str | None,
     rounds: int | None,
     best_loss: float | None,
+    against: str | None,
     as_json: bool,
     seed: int,
     out: Path | None,
@@ -41,12 +47,17 @@ def command(
     """The proved bound on expected regret: value, terms, tuned scale and source, with the paper's own beside it."""
     learner = described(kind, n, actions, smooth, tuned, rounds, best_loss, scale, clip)
     try:
-        bound = learner.bound(rounds=rounds, best_loss=best_loss, printed=True)
+        bound = learner.bound(rounds=rounds, best_loss=best_loss, printed=True, against=against)
         why = ""
     except ValueError as reason:
         # Not every bound has a printed form beside it.
-        bound, why = learner.bound(rounds=rounds, best_loss=best_loss), str(reason)
-    data: dict[str, Any] = {"learner": repr(learner), "bound": asdict(bound), "printed_withheld": why or None}
+        bound, why = learner.bound(rounds=rounds, best_loss=best_loss, against=against), str(reason)
+    data: dict[str, Any] = {
+        "learner": repr(learner),
+        "bound": asdict(bound),
+        "holds": bound.holds,
+        "printed_withheld": why or None,
+    }
     text = f"{learner!r}\n{bound}"
     if why:
         text += f"\n  as printed in the paper: none ({why})"

@@ -55,11 +55,13 @@ def command(
     from hannan.data.naming import for_forecasts, parse_range
     from hannan.data.point_losses import point_loss
     from hannan.data.reading import Columns
-    from hannan.data.writing import Outbox
+    from hannan.data.roles import forecast_roles
+    from hannan.whole import Outbox
 
     cost = point_loss(loss, cap)
     loss_range = None if span is None else parse_range(span)
     chosen = listed(experts) or None
+    forecast_roles(target, time, chosen or ())
     wanted = Columns(
         texts=() if time is None else (time,),
         numeric=None if chosen is None else (*chosen, target),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,6 +30,16 @@ def shared(out: str) -> Callable[[Command], Command]:
     return add
 
 
+def fits(needed: float, what: str) -> None:
+    """Refuse what cannot fit in memory before any of it is asked for: the system would kill us in the midst."""
+    try:
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return
+    if needed > there:
+        raise ValueError(f"{what} must fit in memory, {there / 2**30:.3g} GiB; got {needed / 2**30:.3g} GiB")
+
+
 def emit(data: dict[str, Any], text: str, as_json: bool) -> None:
     """JSON, or the text."""
     click.echo(to_json(data) if as_json else text)
@@ -42,10 +53,29 @@ def to_json(data: Any) -> str:
 
 
 def written(data: dict[str, Any], path: Path) -> Path:
-    """Write JSON beside a page."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(to_json(data) + "\n", encoding="utf-8")
-    return path
+    """Write JSON, whole or not at all."""
+    from hannan.whole import write
+
+    return write(path, to_json(data) + "\n")
+
+
+def paged(out: Path, page: Callable[[], Any], files: Callable[[Any, str | None], None]) -> tuple[str | None, str]:
+    """A folder with index.html and what `files(outbox, report)` writes, all or nothing.
+
+    Gives where the page is, or will be, and a line to say so; None where the page needs [report]: the numbers are
+    kept all the same.
+    """
+    from hannan.report.page import drawable
+    from hannan.whole import Outbox
+
+    report = str((out / "index.html").resolve()) if drawable() else None
+    with Outbox(out) as outbox:
+        if report is not None:
+            page().write(outbox.path("index.html"))
+        files(outbox, report)
+    if report is not None:
+        return report, f"report: {report}"
+    return None, f"{out}: the numbers, and no page: pip install 'hannan[report]'"
 
 
 def rows(pairs: list[tuple[str, str]]) -> str:

@@ -9,10 +9,11 @@ import click
 
 from hannan.cli.describing import learner as described
 from hannan.cli.describing import learner_options
-from hannan.cli.options import emit, shared, written
+from hannan.cli.options import emit, fits, paged, shared, written
 
 if TYPE_CHECKING:
     from hannan.record import Record
+    from hannan.whole import Outbox
 
 EPILOG = """\b
 Examples:
@@ -53,11 +54,17 @@ def command(
 
     from hannan import adversaries
     from hannan.game import play
+    from hannan.tuning import BestLoss
 
     known = adversaries.all_adversaries()
     if adversary not in known:
         raise ValueError(f"adversary must be one of {', '.join(sorted(known))}; got {adversary!r}")
     learner = described(kind, n, actions, smooth, tuned, rounds, best_loss, scale, clip)
+    width = actions or n
+    # Losses, advice, and of each run its counts and some 300 points of two curves.
+    fits(8.0 * (rounds * (width + (n if actions else 0)) + runs * (n + 600.0)), f"{rounds} rounds and {runs} runs")
+    if best_loss is not None and not isinstance(learner.tuning, BestLoss):
+        raise ValueError(f"--best-loss is for a tuning by the best loss; got {best_loss:g} for {learner!r}")
     losses = known[adversary](rounds, actions if kind == "expert-bandit" else n, seed=seed)
     advice = None
     if kind == "expert-bandit":
@@ -68,11 +75,13 @@ def command(
     data = _data(record, adversary)
     text = repr(record)
     if out is not None:
-        page = _page(record, adversary).write(out / "index.html")
-        record.save(out / "record.npz")
-        data["report"] = str(page.resolve())
-        written(data, out / "record.json")
-        text += f"\nreport: {page.resolve()}"
+
+        def files(outbox: Outbox, report: str | None) -> None:
+            record.save(outbox.path("record.npz"))
+            data["report"] = report
+            written(data, outbox.path("record.json"))
+
+        text += "\n" + paged(out, lambda: _page(record, adversary), files)[1]
     emit(data, text, as_json)
 
 
@@ -108,6 +117,7 @@ def _page(record: Record, adversary: str) -> Any:
         "best loss": float(record.best_loss) if isinstance(record.best_loss, float) else "differs by run",
         "bound": record.bound.value if record.bound is not None else record.bound_withheld,
         "source": record.bound.source if record.bound is not None else "–",
+        "holds against": record.bound.holds if record.bound is not None else "–",
         "runs": record.runs,
         "rounds": record.rounds,
     }

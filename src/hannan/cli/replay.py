@@ -43,8 +43,10 @@ def command(
     from hannan.data.naming import for_decisions, parse_range
     from hannan.data.reading import Columns
     from hannan.data.replay import evaluate
+    from hannan.data.roles import log_roles
 
     experts = listed(advice)
+    log_roles(action, loss, propensity, experts)
     numbers = (loss,) if propensity is None else (loss, propensity)
     wanted = Columns(texts=(action, *experts), numeric=numbers, complete=frozenset(numbers))
     with opened(file, wanted, delimiter) as table:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hannan.cli.options import shared, to_json, written
+from hannan.cli.options import paged, shared, to_json, written
 
 if TYPE_CHECKING:
     from hannan.paper.running import Result
+    from hannan.whole import Outbox
 
 COLOURS = {
     "holds": "green",
@@ -70,7 +71,6 @@ def command(
         results = sorted(watch(run(chosen, Effort(quick, seed), jobs, printed)), key=lambda r: order[r.claim.name])
     out = out or Path("reproduction")
     more = () if only else (section(out),)
-    report = page(results, quick=quick, seed=seed, printed=printed, more=more).write(out / "index.html")
     data: dict[str, Any] = {
         "claims": [result.as_json() for result in results],
         "summary": _summary(results),
@@ -82,9 +82,13 @@ def command(
         "seed": seed,
         "as_printed": list(printed),
         "versions": versions(),
-        "report": str(report.resolve()),
     }
-    written(data, out / "claims.json")
+
+    def files(outbox: Outbox, report: str | None) -> None:
+        data["report"] = report
+        written(data, outbox.path("claims.json"))
+
+    _, where = paged(out, lambda: page(results, quick=quick, seed=seed, printed=printed, more=more), files)
     failed = [result.claim.name for result in results if result.verdict.outcome != result.claim.expected]
     idle = [result.claim.name for result in results if result.control_failed is False]
     if as_json:
@@ -93,7 +97,7 @@ def command(
         controls = data["controls"]
         click.echo("\n" + ", ".join(f"{count} {outcome}" for outcome, count in data["summary"].items()))
         click.echo(f"controls: {controls['failed']} of {controls['run']} fail, as they must")
-        click.echo(f"report: {report.resolve()}")
+        click.echo(where)
     if failed:
         click.echo(f"hannan: not the verdict expected: {', '.join(failed)}", err=True)
     if idle:

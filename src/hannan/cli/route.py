@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from hannan.cli.options import shared
+from hannan.cli.options import fits, shared
 
 EPILOG = """\b
 Examples:
@@ -41,6 +41,7 @@ def command(
     from hannan.data.writing import Spool
 
     span_ = parse_range(span)
+    fits(8.0 * 600.0 * runs, f"{runs} runs")
     with opened(file, Columns(texts=listed(skip), hint="Leave out what is no arm with --skip"), delimiter) as table:
         spool = Spool(len(table.names))
         try:

@@ -47,8 +47,9 @@ def watched(table: Table, rows: int | None = None) -> Iterator[Chunk]:
 
 def kept(folder: Path, summary: dict[str, Any], page: Callable[[], Any]) -> bool:
     """summary.json and report.html, all or nothing; False where the page needs [report]."""
-    from hannan.data.pages import drawable
-    from hannan.data.writing import Outbox, write_json
+    from hannan.data.writing import write_json
+    from hannan.report.page import drawable
+    from hannan.whole import Outbox
 
     with Outbox(folder) as out:
         write_json(out.path("summary.json"), summary)

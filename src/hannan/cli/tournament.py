@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hannan.cli.options import shared, to_json, written
+from hannan.cli.options import paged, shared, to_json, written
 
 if TYPE_CHECKING:
     from hannan.tournament.playing import Outcome, Setting
+    from hannan.whole import Outbox
 
 EPILOG = """\b
 Examples:
@@ -52,7 +53,6 @@ def command(quick: bool, setting: tuple[str, ...], as_json: bool, seed: int, out
         click.echo("\r\033[K", nl=False, err=True)
     out = out or Path("tournament")
     facts = {"effort": "quick" if quick else "full", "runs": str(size.runs), "seed": str(seed), **versions()}
-    report = page(outcomes, promises, facts, missing()).write(out / "index.html")
     tables = {s: standings([o for o in outcomes if o.setting == s], promises[s]) for s in chosen}
     data: dict[str, Any] = {
         "standings": tables,
@@ -60,16 +60,20 @@ def command(quick: bool, setting: tuple[str, ...], as_json: bool, seed: int, out
         "quick": quick,
         "seed": seed,
         "versions": versions(),
-        "report": str(report.resolve()),
     }
-    written(data, out / "tournament.json")
+
+    def files(outbox: Outbox, report: str | None) -> None:
+        data["report"] = report
+        written(data, outbox.path("tournament.json"))
+
+    _, where = paged(out, lambda: page(outcomes, promises, facts, missing()), files)
     if as_json:
         click.echo(to_json(data))
     else:
         for s in chosen:
             click.echo(f"\n{s.replace('_', ' ')}")
             click.echo(_text(tables[s]))
-        click.echo(f"\nreport: {report.resolve()}")
+        click.echo(f"\n{where}")
     broken = [f"{o.learner} on {o.adversary}" for o in outcomes if o.kept is False]
     if broken:
         click.echo(f"hannan: bounds broken: {', '.join(broken)}", err=True)
@@ -88,6 +92,7 @@ def _plain(o: Outcome) -> dict[str, Any]:
         "interval": [low, high],
         "bound": o.bound,
         "source": o.source or None,
+        "against": o.against or None,
         "withheld": o.withheld or None,
         "microseconds": o.microseconds,
     }

@@ -6,7 +6,8 @@ loss is epsilon s, then E l(x_{t+1}) over the step keeps (1 - e^-epsilon)/epsilo
 
     R <= (epsilon/(1 - e^-epsilon)) (L* + C) - L*                       (lemma:regret_lstar, corrected form)
 
-plus delta B T for Gaussian noise. The printed theorem lacks the additive terms: L* = 0 has regret.
+plus delta B T for Gaussian noise. The printed theorem lacks the additive terms: L* = 0 has regret. Zero order, with
+D_t <= v/(2 scale): R <= scale G + v T/(2 scale), and with scale_t = f sqrt(t), R <= (f G + v/f) sqrt(T) for every T.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from collections.abc import Callable
 import numpy as np
 
 from hannan.bounds import Terms, Withheld, first_order, kept_experts
-from hannan.noise import GaussianNoise, Shape
+from hannan.noise import GammaNoise, GaussianNoise, Noise, Shape
 
 
 def self_confident(c: float, loss_bound: float, best_loss: float) -> Terms:
-    """epsilon_t = sqrt(c'/(B + own loss)): R <= 2 sqrt(c'(L* + B)) + 4c', c' = d beta r for Gamma noise."""
-    return {"2 sqrt(c'(L*+B))": 2.0 * math.sqrt(c * (best_loss + loss_bound)), "4 c'": 4.0 * c}
+    """epsilon_t = sqrt(c'/(B + own loss)): R <= 2c' + 2 sqrt(c'^2 + c'(L* + B)), c' = d beta r for Gamma noise."""
+    return {"2 c'": 2.0 * c, "2 sqrt(c'^2 + c'(L*+B))": 2.0 * math.sqrt(c * (c + best_loss + loss_bound))}
 
 
 def gaussian(
@@ -72,19 +73,28 @@ def gaussian_tuning(
     return noise.sigma(epsilon, lipschitz, shape, d), epsilon
 
 
-def gaussian_zero_order(range_constant: float, radius: float, lipschitz: float, sigma: float, rounds: int) -> Terms:
-    """Linear losses of any sign: R <= sigma G + r beta^2 T/(sqrt(2 pi) sigma).
+def variances(
+    noise: Noise, shape: Shape, d: int, radius: float, ball: bool, lipschitz: float, loss_bound: float | None
+) -> dict[str, float]:
+    """The variance constants v that are proved: D_t <= v/(2 scale) at every scale, by name.
 
-    The Gaussian smoothing of the support function of X has curvature at most r sqrt(2/pi)/sigma.
-    At `zero_order_sigma` this is at most 2 (2 pi)^(-1/4) d^(1/4) r beta sqrt(T), below 1.264 of them.
+        losses in [0, B]            Gamma noise, beta B: the level is epsilon = beta/scale, and D_t <= epsilon B/2
+        linear, in [0, B]           Gamma noise, beta B/2: the level is two-sided, and D_t <= epsilon B/4
+        linear, any sign            2 r beta^2 m/sqrt(2 pi): curvature r sqrt(2/pi)/sigma of the potential
+        linear, any sign, a ball    r beta^2 m E chi_d/d: curvature r E chi_d/(d sigma), without the dimension
+
+    m = 1 for Gaussian noise; Gamma noise is Gaussian of a random sigma, scale/sigma of mean m = 1/E chi_d.
     """
-    drift = radius * lipschitz**2 * rounds / (math.sqrt(2.0 * math.pi) * sigma)
-    return {"range": sigma * range_constant, "drift": drift}
-
-
-def zero_order_sigma(d: int, lipschitz: float, rounds: int) -> float:
-    """sigma = beta sqrt(T) (2 pi d)^(-1/4)."""
-    return lipschitz * math.sqrt(rounds) / math.sqrt(math.sqrt(2.0 * math.pi * d))
+    gamma, chi = isinstance(noise, GammaNoise), GaussianNoise().mean_norm(d)
+    m = 1.0 / chi if gamma else 1.0
+    found = {}
+    if shape == "linear":
+        found["linear losses"] = 2.0 * radius * lipschitz**2 * m / math.sqrt(2.0 * math.pi)
+        if ball:
+            found["linear losses on a ball"] = radius * lipschitz**2 * m * chi / d
+    if gamma and loss_bound is not None:
+        found["losses in [0, B]"] = lipschitz * loss_bound * (0.5 if shape == "linear" else 1.0)
+    return found
 
 
 def printed(norm: float, diameter: float, smooth: float, best_loss: float, failure: float, epsilon: float) -> Terms:

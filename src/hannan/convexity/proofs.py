@@ -11,7 +11,7 @@ from hannan import bounds, refusals
 from hannan.bounds import Bound, Terms, Withheld
 from hannan.convexity import bounds as forms
 from hannan.noise import GammaNoise, GaussianNoise, Shape
-from hannan.tuning import Anytime, BestLoss, Fixed, Horizon, SelfConfident
+from hannan.tuning import BestLoss, Horizon, SelfConfident
 
 if TYPE_CHECKING:
     from hannan.learners.convex import Convex
@@ -34,7 +34,7 @@ def bounded(
     if isinstance(learner.noise, GaussianNoise):
         terms, source = _gaussian_terms(learner, learner.noise, rounds, best, shape, bias)
     else:
-        terms, source = _gamma_terms(learner, rounds, best, bias)
+        terms, source = _gamma_terms(learner, rounds, best, shape, bias)
     value = bounds.rounded_up(math.fsum(terms.values()))
     if rounds is not None and learner.loss_bound is not None and value >= rounds * learner.loss_bound:
         value, source = rounds * learner.loss_bound, "no regret exceeds the rounds times the loss bound"
@@ -67,23 +67,26 @@ def _need(learner: Convex) -> float:
     return learner.loss_bound
 
 
-def _gamma_terms(learner: Convex, rounds: int | None, best: float | None, bias: float) -> tuple[Terms, str]:
-    B, tuning, schedule = _need(learner), learner.tuning, learner.schedule()
+def _gamma_terms(
+    learner: Convex, rounds: int | None, best: float | None, shape: Shape, bias: float
+) -> tuple[Terms, str]:
+    tuning, schedule = learner.tuning, learner.schedule()
     assert isinstance(learner.noise, GammaNoise)
     source = f"{_THEOREM}: {type(tuning).__name__}, Gamma noise"
-    if isinstance(tuning, Anytime):
-        if rounds is None:
-            raise ValueError("rounds must be given: the bound grows with them")
-        return _plus(bounds.anytime(learner.range_constant, learner.lipschitz * B, schedule.c, rounds), bias), source
-    best = _best(learner, rounds, best)
     if isinstance(tuning, SelfConfident):
+        B, best = _need(learner), _best(learner, rounds, best)
         return _plus(forms.self_confident(learner.c, B, best + bias), bias), source
-    scale = schedule.scale(1, 0.0)
-    kept = bounds.kept_experts(learner.lipschitz / scale)
-    if isinstance(tuning, Fixed) or learner.noise.calibration == "paper":
-        return bounds.first_order(scale * learner.range_constant, kept, best, bias), source
-    tuned = tuning.bound if isinstance(tuning, BestLoss) else B * (learner.horizon or 0)
-    return _plus(bounds.experts_best_loss(learner.c, tuned), bias / kept), source
+    proofs = _zero_order(learner, rounds, shape, bias, "Gamma")
+    if schedule.is_constant and (learner.loss_bound is not None or not proofs):
+        B, scale = _need(learner), schedule.scale(1, 0.0)
+        kept = bounds.kept_experts(learner.lipschitz / scale)
+        if isinstance(tuning, BestLoss) and learner.noise.calibration != "paper":
+            _ = _best(learner, rounds, best)
+            first = _plus(bounds.experts_best_loss(learner.c, tuning.bound), bias / kept)
+        else:
+            first = bounds.first_order(scale * learner.range_constant, kept, _best(learner, rounds, best), bias)
+        proofs.append((first, source))
+    return _least(learner, proofs)
 
 
 def _gaussian_terms(
@@ -94,26 +97,40 @@ def _gaussian_terms(
     if rounds is None:
         raise ValueError("rounds must be given: Gaussian noise costs delta each")
     schedule, d = learner.schedule(), learner.domain.d
-    scale = schedule.scale(1, 0.0)
-    proofs: list[tuple[Terms, str]] = []
-    if shape == "linear":
-        if schedule.is_constant:
-            terms = forms.gaussian_zero_order(
-                learner.range_constant, learner.domain.radius, learner.lipschitz, scale, rounds
-            )
-        else:
-            variance = 2.0 * learner.domain.radius * learner.lipschitz**2 / math.sqrt(2.0 * math.pi)
-            terms = bounds.anytime(learner.range_constant, variance, schedule.c, rounds)
-        proofs.append((terms, f"{_COROLLARY}: zero order, Gaussian noise"))
-    elif not schedule.is_constant:
+    proofs = _zero_order(learner, rounds, shape, bias, "Gaussian")
+    if not proofs and not schedule.is_constant:
         raise Withheld("Gaussian noise with a changing scale has a bound for linear losses only: say smooth=0")
     if schedule.is_constant and (learner.loss_bound is not None or not proofs):
-        stake = _need(learner) * rounds
+        scale, stake = schedule.scale(1, 0.0), _need(learner) * rounds
         terms, epsilon = forms.gaussian(
             noise, shape, d, learner.lipschitz, scale, scale * learner.range_constant + bias,
             _best(learner, rounds, best), stake,
         )  # fmt: skip
         proofs.append((terms, f"{_THEOREM}: Gaussian noise, {shape} losses, epsilon = {epsilon:.4g}"))
+    return _least(learner, proofs)
+
+
+def _zero_order(learner: Convex, rounds: int | None, shape: Shape, bias: float, noise: str) -> list[tuple[Terms, str]]:
+    """scale G + v T/(2 scale), or its form for a growing scale, for each v that is proved."""
+    schedule = learner.schedule()
+    if rounds is None:
+        if not schedule.is_constant:
+            raise ValueError("rounds must be given: the bound grows with them")
+        return []
+    proofs = []
+    for name, variance in learner.variances(shape).items():
+        if schedule.is_constant:
+            terms = bounds.zero_order(learner.range_constant, variance, schedule.scale(1, 0.0), rounds)
+        else:
+            terms = bounds.anytime(learner.range_constant, variance, schedule.c, rounds)
+        label = _COROLLARY if shape == "linear" else _THEOREM
+        proofs.append((_plus(terms, bias), f"{label}: zero order, {name}, {noise} noise"))
+    return proofs
+
+
+def _least(learner: Convex, proofs: list[tuple[Terms, str]]) -> tuple[Terms, str]:
+    if not proofs:
+        _need(learner)
     return min(proofs, key=lambda proof: sum(proof[0].values()))
 
 

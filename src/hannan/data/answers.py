@@ -40,67 +40,64 @@ class Forecast:
 
 @dataclass
 class Work:
-    """Room for the answers to some rows, and for the losses (experts,) of the row that is looked at."""
+    """Room for the answers to some rows."""
 
     weights: Array
     mixed: Array
     played: NDArray[np.int64]
-    losses: Array
 
     @classmethod
     def room(cls, rows: int, n: int) -> Work:
         """Nothing written yet."""
         whole: NDArray[np.int64] = np.empty(rows, dtype=np.int64)
-        return cls(np.empty((rows, n)), np.empty(rows), whole, np.empty(n))
+        return cls(np.empty((rows, n)), np.empty(rows), whole)
 
 
 class Tally:
-    """Sums over the settled rows: of the mixture, of <p, l>, and of each expert over its waking rows.
-
-    The array is that of `kernels.tallying`, which adds to it.
-    """
+    """Sums over the settled rows: of the mixture, of <p, l>, and of each expert over its waking rows."""
 
     def __init__(self, n: int) -> None:
-        self.n = n
-        self.array: Array = np.zeros(5 + 3 * n)
+        from hannan import _engine
+
+        #: What the engine adds to.
+        self.sums = _engine.Tally(n)
 
     @property
     def mix(self) -> float:
         """The loss of the mixture."""
-        return float(self.array[0])
+        return float(self.sums.mixture)
 
     @property
     def own(self) -> float:
         """The sum of <p, l>."""
-        return float(self.array[1])
+        return float(self.sums.expected)
 
     @property
     def settled(self) -> int:
         """Rows with a target."""
-        return int(self.array[2])
+        return int(self.sums.settled)
 
     @property
     def experts(self) -> Array:
         """The loss of each expert."""
-        return self.array[5 : 5 + self.n].copy()
+        losses: Array = self.sums.losses
+        return losses
 
     @property
     def mix_beside(self) -> Array:
         """The mixture's loss in the waking rows of each expert."""
-        beside: Array = self.array[5 + self.n : 5 + 2 * self.n] + self.array[3]
+        beside: Array = self.sums.beside
         return beside
 
     @property
     def awake(self) -> NDArray[np.int64]:
         """The waking rows of each expert."""
-        rows: NDArray[np.int64] = (self.array[5 + 2 * self.n :] + self.array[4]).astype(np.int64)
+        rows: NDArray[np.int64] = self.sums.awake
         return rows
 
     def add(self, losses: Array, mix: float, own: float) -> None:
         """A row: the losses (NaN asleep), the mixture's, and <p, l>."""
-        from hannan.kernels.tallying import count_row
-
-        count_row(self.array, losses, mix, own)
+        self.sums.add(losses, mix, own)
 
     @property
     def regret(self) -> float:

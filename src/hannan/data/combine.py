@@ -20,8 +20,9 @@ from hannan.data.naming import for_forecasts
 from hannan.data.oracle import best_combination
 from hannan.data.point_losses import PointLoss, point_loss
 from hannan.data.summary import Summary, summarise
-from hannan.data.writing import Outbox, RowWriter
+from hannan.data.writing import RowWriter
 from hannan.refusals import Array
+from hannan.whole import Outbox, write
 
 _CHUNK = 1 << 16
 
@@ -121,8 +122,9 @@ class Sheets:
 
 def finish(out: Outbox, summary: Summary) -> bool:
     """summary.json and report.html into a folder in the making; False where the page needs [report]."""
-    out.path("summary.json").write_text(summary.to_json() + "\n", encoding="utf-8")
-    from hannan.data.pages import combined_page, drawable
+    write(out.path("summary.json"), summary.to_json() + "\n")
+    from hannan.data.pages import combined_page
+    from hannan.report.page import drawable
 
     if not drawable():
         return False

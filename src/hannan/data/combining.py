@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 from hannan.bounds import Bound
 from hannan.certificate import Certificate
 from hannan.data.answers import Answers, Forecast, Tally, Work, joined
-from hannan.data.point_losses import PointLoss, code_of
+from hannan.data.point_losses import PointLoss
 from hannan.data.reading import BadTable, clipped
-from hannan.data.stepped_rows import step_rows, trouble_of
+from hannan.data.trouble import trouble_of
 from hannan.data.times import Clock
 from hannan.data.tracing import Trace
-from hannan.kernels.state import ROUND
 from hannan.learners.adahedge import AdaHedge, Seen
 from hannan.learners.experts import Experts
 from hannan.refusals import Array
@@ -148,22 +147,16 @@ class Combiner:
     def _rows(
         self, forecasts: Array, targets: Array, work: Work, ends: NDArray[np.int64], points: Array, first: int
     ) -> None:
-        """Answer, and settle where there is a target: compiled, or by the live player where nothing is."""
-        from hannan.kernels.combining import combine_rows
+        """Answer, and settle where there is a target."""
+        from hannan._engine import Trouble, combine_rows
 
-        trouble = np.zeros(2, dtype=np.int64)
-        player, loss, before = self.player, self.loss, self.settled
-        if self._adaptive or player._program.code >= 0:
-            done = combine_rows(
-                player._state, player._pointer, self._adaptive, forecasts, targets, code_of(loss), loss.parameter,
-                loss.cap, work.weights, work.mixed, work.played, work.losses, self.sum.array, ends, points, trouble,
-            )  # fmt: skip
-            player._round += self.settled - before
-        else:
-            done = step_rows(player, loss, forecasts, targets, work, self.sum, ends, points, trouble)
-        if done < len(forecasts):
+        done, trouble, expert, losses = combine_rows(
+            self.player, self.sum.sums, self.loss.price(), forecasts, targets, work.weights, work.mixed, work.played,
+            ends, points,
+        )  # fmt: skip
+        if trouble != Trouble.none:
             row, target = forecasts[done], float(targets[done])
-            raise self._refuse(int(trouble[0]), int(trouble[1]), row, target, work.losses, first + done)
+            raise self._refuse(trouble, int(expert), row, target, losses, first + done)
 
     # Rows that come back
 
@@ -187,7 +180,7 @@ class Combiner:
         self._refuse_targets(np.array([target]), row)
         losses: Array = np.empty(self.learner.n)
         kind, expert = trouble_of(self.learner, self.loss, open_.forecasts, target, losses)
-        if kind:
+        if kind is not None:
             raise self._refuse(kind, expert, open_.forecasts, target, losses, row)
         awake = ~np.isnan(open_.forecasts)
         self._observe_late(open_, awake, losses)
@@ -198,18 +191,13 @@ class Combiner:
 
     def _observe_late(self, open_: _Waiting, awake: NDArray[np.bool_], losses: Array) -> None:
         """The step of the player with the weights that answered: a delay only where a loss came in between."""
-        from hannan.kernels.sleeping import charge
+        from hannan._engine import charge_sleepers
 
         player, row = self.player, losses.copy()
         if not awake.all():
-            charge(open_.weights, awake.astype(np.int64), row)
+            charge_sleepers(open_.weights, awake, row)
         delay = self.settled - open_.settled_before
-        ticket: Array = open_.weights if delay else np.empty(0)
-        player._state[ROUND] += 1.0
-        if player._steps.experts_observe(player._state, player._pointer, row, ticket, True) != -1:
-            raise player._failed()
-        player._largest_delay = max(player._largest_delay, delay)
-        player._round += 1
+        player._settle_untold(row, open_.weights if delay else None, delay)
         self.late += 1
 
     # Refusals
@@ -222,21 +210,21 @@ class Combiner:
             if reason:
                 raise BadTable(f"{self.source}, row {first + int(t)}: {reason}; got {targets[t]:g}")
 
-    def _refuse(self, kind: int, expert: int, row: Array, target: float, losses: Array, number: int) -> Exception:
-        from hannan.kernels.combining import ASLEEP, INFINITE, OUTSIDE
+    def _refuse(self, kind: Any, expert: int, row: Array, target: float, losses: Array, number: int) -> Exception:
+        from hannan._engine import Trouble
 
         where = f"{self.source}, row {number}"
-        if kind == ASLEEP:
+        if kind == Trouble.asleep:
             # Without times, a row that only brings a target looks like this one.
             late = "" if self._clock else ", or name a column of times (--time) if it brings an earlier row's target"
             return BadTable(f"{where}: at least one expert must have a forecast; all are asleep. Remove the row{late}")
-        if kind == OUTSIDE:
+        if kind == Trouble.outside:
             low, high = self.learner.loss_range
             return BadTable(
                 f"{where}, column {self.names[expert]!r}: a loss must be in the stated range {low:g}:{high:g}; got "
                 f"{losses[expert]:g} ({self.loss.name}, forecast {row[expert]:g}, target {target:g})"
             )
-        if kind == INFINITE:
+        if kind == Trouble.infinite:
             return BadTable(
                 f"{where}, column {self.names[expert]!r}: the {self.loss.name} loss of forecast {row[expert]:g} at "
                 f"target {target:g} must be finite; a probability must be in [0, 1], and not 0 or 1 when it is wrong"
@@ -253,10 +241,10 @@ class Combiner:
 
     def close(self) -> None:
         """The last point of the curves."""
-        from hannan.kernels.tallying import note
+        from hannan._engine import note
 
         point: Array = np.empty(self._width)
-        note(self.player._state, self.sum.array, self._last, point)
+        note(self.player, self.sum.sums, self._last, point)
         if self.answered:
             self.trace.add(self.answered, point)
 

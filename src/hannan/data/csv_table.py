@@ -13,6 +13,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from hannan.data.reading import CHUNK_CELLS, MISSING, BadTable, Chunk, Columns, Table, checked, clipped
+from hannan.data.writing import unguarded
 
 #: Files from so many bytes on are read in blocks of so many characters, where pyarrow is at hand.
 QUICK_FROM = 1 << 20
@@ -33,7 +34,7 @@ class CsvTable(Table):
         header = self._next(0)
         if header is None:
             raise BadTable(f"{source} must have a header and rows; it is empty")
-        header = [name.strip() for name in header]
+        header = [unguarded(name.strip()) for name in header]
         self._width = len(header)
         try:
             self._numeric, self._texts = columns.chosen(header, source)
@@ -162,7 +163,7 @@ class CsvTable(Table):
             del numbers[before:]
             numbers.extend(self._number(cell, number, i) for i, cell in enumerate(cells))
         for name, i in zip(self._text_names, self._texts, strict=True):
-            texts[name].append(row[i].strip())
+            texts[name].append(unguarded(row[i].strip()))
 
     def _number(self, cell: str, row: int, column: int) -> float:
         text = cell.strip()

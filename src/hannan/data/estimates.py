@@ -57,7 +57,7 @@ def quantile(level: float) -> float:
 
 
 def estimates(sums: Array, level: float) -> dict[str, Estimate]:
-    """The four estimates from the sums of `kernels.replaying`.
+    """The four estimates from the sums of the engine's replay.
 
     replay: the mean loss of the accepted rows, a game of the learner's own. ips: mean of w l. snips:
     sum w l / sum w. dr: mean of sum_a q(a) r(a) + w (l - r(a)), r the mean losses of the rows before.

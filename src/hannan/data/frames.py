@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hannan.data.reading import MISSING, BadTable, checked, clipped, shown
+from hannan.data.roles import forecast_roles
 from hannan.refusals import Array, unmasked
 
 
@@ -38,6 +39,7 @@ def frame_of(table: Any, target: Any, experts: Sequence[str] | None = None, time
         chosen = [name for name in names if name not in (goal, time)]
     else:
         chosen = [_name(name, names) for name in experts]
+    forecast_roles(goal, time, chosen)
     if not chosen:
         raise BadTable(f"the table must have columns of forecasts besides the target; got {shown(names)}")
     forecasts = _rows([_numbers(columns[name], name) for name in chosen], chosen)
@@ -54,15 +56,14 @@ def frame_of(table: Any, target: Any, experts: Sequence[str] | None = None, time
 
 def _rows(columns: list[Array], names: list[str]) -> Array:
     """Columns of equal length side by side, (rows, columns), copied; what is infinite is refused."""
-    from hannan.kernels.gathering import gather
-
     rows = len(columns[0])
     for name, column in zip(names, columns, strict=True):
         if column.shape != (rows,):
             raise BadTable(f"column {name!r} must have {rows} rows, as {names[0]!r} has; got shape {column.shape}")
     out: Array = np.empty((rows, len(columns)))
-    addresses = np.array([column.ctypes.data for column in columns], dtype=np.int64)
-    if gather(addresses, np.array([column.strides[0] for column in columns], dtype=np.int64), out) >= 0:
+    for i, column in enumerate(columns):
+        out[:, i] = column
+    if np.isinf(out).any():
         checked(out, 1, names, (), "the table")
     return out
 

@@ -13,6 +13,8 @@ from hannan.data.writing import Spool, release
 from hannan.refusals import Array
 
 BLOCK = 1 << 15
+#: Squares of 1/propensity, times the squares of losses, are summed: with smaller ones they would overflow.
+LEAST = 1e-100
 
 
 class Log:
@@ -53,11 +55,11 @@ class Log:
             rows[:, 3 + i] = [self._code(label, first + t, self.experts[i]) for t, label in enumerate(column)]
         self._grow()
         if propensities is not None:
-            bad = ~((propensities > 0.0) & (propensities <= 1.0))
+            bad = ~((propensities >= LEAST) & (propensities <= 1.0))
             if bad.any():
                 t = int(np.argmax(bad))
                 raise BadTable(
-                    f"{self.source}, row {first + t}: a propensity must be in (0, 1]; got {propensities[t]:g}"
+                    f"{self.source}, row {first + t}: a propensity must be in [{LEAST:g}, 1]; got {propensities[t]:g}"
                 )
             self.floor = min(self.floor, float(propensities.min()))
             np.add.at(self.inverse, rows[:, 0].astype(int), 1.0 / propensities)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hannan.data.point_losses import PointLoss, code_of
+from hannan.data.point_losses import PointLoss
 from hannan.data.writing import release
 from hannan.refusals import Array
 
@@ -77,14 +77,15 @@ class _Evaluation:
         self.passes = max(2, int(min(PASSES, CELLS / max(1, forecasts.size))))
 
     def __call__(self, q: Array) -> tuple[float, Array]:
-        from hannan.kernels.combining import oracle_pass
+        from hannan._engine import oracle_pass
 
-        total, gradient, slope = 0.0, np.zeros(q.size), np.empty(q.size)
+        total, gradient, price = 0.0, np.zeros(q.size), self._loss.price()
         for first in range(0, len(self._forecasts), BLOCK):
             rows = self._forecasts[first : first + BLOCK]
             block = np.ascontiguousarray(rows if self._kept is None else rows[:, self._kept])
             targets = np.ascontiguousarray(self._targets[first : first + BLOCK])
-            total += oracle_pass(code_of(self._loss), self._loss.parameter, block, targets, q, slope)
+            value, slope = oracle_pass(price, block, targets, q)
+            total += value
             gradient += slope
             release(self._forecasts)
         return total, gradient

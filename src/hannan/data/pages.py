@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,11 +22,6 @@ LINES = 7
 ROWS = 200
 #: Points of a line.
 POINTS = 120
-
-
-def drawable() -> bool:
-    """Whether pictures can be drawn: the extra [report] is there."""
-    return find_spec("altair") is not None and find_spec("vl_convert") is not None
 
 
 @dataclass(frozen=True)
@@ -132,7 +126,11 @@ def _regret(summary: Summary) -> Figure:
     curves = summary.curves
     rows = curve(curves.rows, curves.regret, "mixture") + curve(curves.rows, curves.own_regret, "<p, l>")
     bound = curve(curves.rows, curves.bound, "bound")
-    proved = f"; the bound ends at {summary.bound.value:.6g}" if summary.bound else "; the bound is withheld"
+    proved = (
+        f"; the bound, against {summary.bound.against} losses, ends at {summary.bound.value:.6g}"
+        if summary.bound
+        else "; the bound is withheld"
+    )
     alt = f"Regret of the mixture ({summary.regret:.6g} at the end) and of <p, l> ({summary.own_regret:.6g}){proved}."
     return lines("Regret (solid) and its proved bound (dashed)", "regret", rows, alt, bound)
 
@@ -208,9 +206,10 @@ def route_page(told: Routes) -> Page:
         bound = one.record.bound
         rows.append((
             one.name, one.sees, one.regret, *interval, None if bound is None else bound.value,
-            one.record.bound_withheld if bound is None else bound.source, one.record.learner,
+            "" if bound is None else bound.against, one.record.bound_withheld if bound is None else bound.source,
+            one.record.learner,
         ))  # fmt: skip
-    heads = ("learner", "sees", "regret", "95% from", "to", "bound", "source", "description")
+    heads = ("learner", "sees", "regret", "95% from", "to", "bound", "against", "source", "description")
     sections = [Section("Side by side", (Table(heads, tuple(rows), "Regret against the best arm in hindsight."),))]
     for sees in ("one loss", "every loss"):
         drawn: list[dict[str, Any]] = []

@@ -13,14 +13,20 @@ from hannan.refusals import Array
 
 @dataclass(frozen=True)
 class PointLoss:
-    """loss(f, y) >= 0; `code` and `parameter` are how the compiled loop knows it."""
+    """loss(f, y) >= 0; `kernel` is its name in the engine, `parameter` the number that it needs there."""
 
-    code: ClassVar[int] = -1
+    kernel: ClassVar[str] = ""
 
     @property
     def parameter(self) -> float:
-        """The number that the compiled loop needs."""
+        """The number that the engine needs."""
         return 0.0
+
+    def price(self) -> Any:
+        """The loss as the engine takes it."""
+        from hannan import _engine
+
+        return _engine.Price(getattr(_engine.PointLoss, kernel_of(self)), self.parameter, self.cap)
 
     @property
     def cap(self) -> float:
@@ -58,7 +64,7 @@ class Absolute(PointLoss):
     2.0
     """
 
-    code: ClassVar[int] = 0
+    kernel: ClassVar[str] = "absolute"
 
     def value(self, f: Any, y: Any) -> Any:
         return abs(f - y)
@@ -71,7 +77,7 @@ class Absolute(PointLoss):
 class Squared(PointLoss):
     """(f - y)^2: the best constant forecast is the mean."""
 
-    code: ClassVar[int] = 1
+    kernel: ClassVar[str] = "squared"
 
     def value(self, f: Any, y: Any) -> Any:
         return (f - y) * (f - y)
@@ -89,7 +95,7 @@ class Pinball(PointLoss):
     """
 
     quantile: float
-    code: ClassVar[int] = 2
+    kernel: ClassVar[str] = "pinball"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "quantile", refusals.between(self.quantile, 0.0, 1.0, "the quantile", "()"))
@@ -113,7 +119,7 @@ class Pinball(PointLoss):
 class Log(PointLoss):
     """-log f at y = 1, -log(1 - f) at y = 0: f is the probability of 1."""
 
-    code: ClassVar[int] = 3
+    kernel: ClassVar[str] = "log"
 
     def value(self, f: Any, y: Any) -> Any:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -166,9 +172,9 @@ class Capped(PointLoss):
         return self.loss.refuse_target(y)
 
 
-def code_of(loss: PointLoss) -> int:
-    """The code of the loss, without its cap."""
-    return loss.loss.code if isinstance(loss, Capped) else loss.code
+def kernel_of(loss: PointLoss) -> str:
+    """The name of the loss in the engine, without its cap; empty for one that is not there."""
+    return loss.loss.kernel if isinstance(loss, Capped) else loss.kernel
 
 
 def point_loss(spec: str | PointLoss, cap: float | None = None) -> PointLoss:
@@ -178,7 +184,7 @@ def point_loss(spec: str | PointLoss, cap: float | None = None) -> PointLoss:
     Pinball(quantile=0.9)
     """
     loss = spec if isinstance(spec, PointLoss) else _named(spec)
-    if code_of(loss) not in (0, 1, 2, 3):
+    if not kernel_of(loss):
         raise ValueError(f"loss must be absolute, squared, pinball:q or log; got {loss!r}")
     return loss if cap is None else Capped(loss, cap)
 
@@ -198,6 +204,6 @@ def _named(spec: Any) -> PointLoss:
 
 
 def losses_of(loss: PointLoss, forecasts: Array, targets: Array) -> Array:
-    """loss(f_ti, y_t) for a table of forecasts: the slow twin of the compiled loop."""
+    """loss(f_ti, y_t) for a table of forecasts: the slow twin of the engine's."""
     table: Array = np.asarray(loss.value(forecasts, targets[:, None]), dtype=np.float64)
     return table

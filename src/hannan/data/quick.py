@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow
 from pyarrow import csv
 
+from hannan.data.writing import unguarded
 from hannan.refusals import Array
 
 _NULLS = ["", *(form(word) for word in ("na", "n/a", "nan", "null", "none") for form in (str, str.upper, str.title))]
@@ -40,4 +41,4 @@ class Quick:
         numbers = np.empty((table.num_rows, len(self._numeric)))
         for i, name in enumerate(self._numeric):
             numbers[:, i] = table.column(name).to_numpy()
-        return numbers, [[cell.strip() for cell in table.column(name).to_pylist()] for name in self._texts]
+        return numbers, [[unguarded(cell.strip()) for cell in table.column(name).to_pylist()] for name in self._texts]

@@ -114,7 +114,7 @@ def open_table(path: str | os.PathLike[str], columns: Columns, delimiter: str = 
     from hannan.data.csv_table import CsvTable
 
     if str(path) == "-":
-        return CsvTable(sys.stdin, columns, "standard input", delimiter)
+        return CsvTable(_standard_input(), columns, "standard input", delimiter)
     file = Path(path)
     if file.is_dir():
         raise BadTable(f"the file must be CSV or Parquet; {file} is a folder")
@@ -136,6 +136,15 @@ def open_table(path: str | os.PathLike[str], columns: Columns, delimiter: str = 
     except BaseException:
         lines.close()
         raise
+
+
+def _standard_input() -> TextIO:
+    """Standard input, read as a file is: UTF-8, with or without a byte order mark, ends of lines as they are."""
+    if sys.stdin is None:
+        raise BadTable("standard input must be open to read - from it; it is closed")
+    if hasattr(sys.stdin, "reconfigure"):
+        sys.stdin.reconfigure(encoding="utf-8-sig", errors="strict", newline="")
+    return sys.stdin
 
 
 def shown(names: Sequence[str], most: int = 8) -> str:

@@ -18,6 +18,7 @@ from hannan.data.estimates import (
 from hannan.data.log import Log
 from hannan.data.naming import called, for_decisions
 from hannan.data.reading import BadTable, clipped
+from hannan.data.roles import log_roles
 from hannan.data.tracing import Trace
 from hannan.data.writing import plain
 from hannan.learners.bandits import Bandit
@@ -104,13 +105,19 @@ def evaluate(
     runs = refusals.count(runs, "runs")
     level = refusals.between(level, 0.0, 1.0, "level", "()")
     log.check()
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _evaluated(log, learners, runs, seed, level, names)
+
+
+def _evaluated(log: Log, learners: Sequence[Any], runs: int, seed: int, level: float, names: Sequence[str]) -> Replay:
     known = list(names) if len(names) == len(learners) else [repr(learner) for learner in learners]
     played = tuple(_replayed(log, name, one, runs, seed, level) for name, one in zip(known, learners, strict=True))
     gains = any(learner.gains for learner in learners)
-    return Replay(
-        len(log), tuple(log.labels), log.has_propensities, gains, _logged(log, level), _single(log, level), played,
-        runs, seed,
-    )  # fmt: skip
+    logged, single = _logged(log, level), _single(log, level)
+    told = [logged, *single, *(estimate for one in played for estimate in one.estimates.values())]
+    if not all(np.isfinite((estimate.value, estimate.error)).all() for estimate in told):
+        raise BadTable(f"{log.source}: losses over propensities must have finite squares; theirs overflow")
+    return Replay(len(log), tuple(log.labels), log.has_propensities, gains, logged, single, played, runs, seed)
 
 
 def _replayed(log: Log, name: str, learner: Bandit | ExpertBandit, runs: int, seed: int, level: float) -> Replayed:
@@ -129,15 +136,13 @@ def _replayed(log: Log, name: str, learner: Bandit | ExpertBandit, runs: int, se
 
 def _walk(log: Log, learner: Bandit | ExpertBandit, seed: int, run: int, trace: Trace | None) -> Array:
     """The sums of one run over the whole log."""
-    from hannan.kernels import steps, streams
-    from hannan.kernels.replaying import SUMS, replay_rows
+    from hannan import streams
+    from hannan._engine import replay_rows
 
-    program = learner.program()
-    if program.code < 0:
-        raise ValueError(f"replay needs a smoothing with a compiled kernel; got {learner!r}")
-    state, pointer = steps.new_state(program, seed, run), steps.pointer(program)
-    coins = streams.words(seed, run, 2).view(np.float64)
-    model, sums = np.zeros((3, len(log.labels))), np.zeros(SUMS)
+    player = learner.start(0)
+    player._set_words(streams.words(seed, run), player._words[1])
+    coins = streams.words(seed, run, 2)
+    model, sums = np.zeros((3, len(log.labels))), np.zeros(12)
     advised = isinstance(learner, ExpertBandit)
     first = 0
     if trace is not None:
@@ -150,10 +155,12 @@ def _walk(log: Log, learner: Bandit | ExpertBandit, seed: int, run: int, trace: 
             if due:
                 end = due[0] - first
             part = slice(begun, end)
-            bad = replay_rows(
-                state, pointer, advised, actions[part], losses[part], odds[part],
-                advice[part] if advised else advice, log.floor, coins, model, sums,
+            bad, failed = replay_rows(
+                player, actions[part], losses[part], odds[part], advice[part] if advised else None, log.floor, coins,
+                model, sums,
             )  # fmt: skip
+            if failed:
+                raise player._failed()
             if bad >= 0:
                 raise _bad(log, learner, int(bad), first + begun, losses[part])
             begun = end
@@ -164,8 +171,6 @@ def _walk(log: Log, learner: Bandit | ExpertBandit, seed: int, run: int, trace: 
 
 
 def _bad(log: Log, learner: Any, bad: int, first: int, losses: Array) -> Exception:
-    if bad >= 1_000_000_000:
-        return ArithmeticError(f"the smoothing of {learner!r} failed at these losses")
     low, high = learner.loss_range
     return BadTable(
         f"{log.source}, row {first + bad + 1}: a loss must be in the stated range {low:g}:{high:g}; got {losses[bad]:g}"
@@ -223,6 +228,7 @@ def replay(
     """
     from hannan.data.frames import columns_of, numbers_of, text_of
 
+    log_roles(action, loss, propensity, advice)
     columns = columns_of(log, (action, loss, *(() if propensity is None else (propensity,)), *advice))
     read = Log(list(advice), [str(label) for label in actions])
     try:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from hannan import refusals
-from hannan.data.naming import named
 from hannan.data.reading import BadTable
 from hannan.data.writing import plain, release
 from hannan.game import play
+from hannan.learners import names
 from hannan.learners.bandits import Bandit
 from hannan.learners.learner import Learner
 from hannan.record import Record
@@ -83,6 +83,7 @@ class Routes:
                  "interval": r.interval, "mean_regret_of_the_runs": float(r.record.mean_regret[-1]),
                  "bound": None if r.record.bound is None else r.record.bound.value,
                  "source": None if r.record.bound is None else r.record.bound.source,
+                 "against": None if r.record.bound is None else r.record.bound.against,
                  "bound_withheld": r.record.bound_withheld, "seconds": r.record.seconds}
                 for r in self.routes
             ],
@@ -96,7 +97,7 @@ class Routes:
             f"best arm in hindsight: {self.arms[self.best]}, {word} {self.losses[self.best]:.6g} in all, "
             f"{self.losses[self.best] / self.rounds:.6g} a round",
             "",
-            f"{'learner':<22} {'sees':<10} {'regret':>10} {'95% of the mean':>23} {'bound':>10}",
+            f"{'learner':<22} {'sees':<10} {'regret':>10} {'95% of the mean':>23} {'bound':>10}  against",
         ]
         for route in self.routes:
             bound = route.record.bound
@@ -105,7 +106,8 @@ class Routes:
             if interval is not None:
                 span = f"{interval[0]:.5g} .. {interval[1]:.5g}"
             shown = "withheld" if bound is None else f"{bound.value:.5g}"
-            lines.append(f"{route.name:<22} {route.sees:<10} {route.regret:>10.5g} {span:>23} {shown:>10}")
+            whom = "" if bound is None else f"  {bound.against} losses"
+            lines.append(f"{route.name:<22} {route.sees:<10} {route.regret:>10.5g} {span:>23} {shown:>10}{whom}")
         return "\n".join([*lines, "", self.advice()])
 
 
@@ -140,10 +142,12 @@ def compare(
 
 
 def _learner(name: str, n: int, loss_range: tuple[float, float], gains: bool, rounds: int) -> Learner:
-    import dataclasses
-
-    learner = named(name, n, None if name.lower() == "adahedge" else loss_range, rounds)
-    return dataclasses.replace(learner, gains=True) if gains else learner  # type: ignore[type-var]
+    kind = names.parse(name).kind
+    if kind == "expert-bandit":
+        raise ValueError(f"a table of losses has no advice: the learner must be experts or a bandit; got {name!r}")
+    units: dict[str, Any] = {} if kind == "adahedge" else {"loss_range": loss_range}
+    learner: Learner = names.learner(name, n, numbers=names.Numbers(rounds), gains=gains, **units)
+    return learner
 
 
 def _checked(losses: Any, arms: Sequence[str], loss_range: tuple[float, float], source: str) -> Array:

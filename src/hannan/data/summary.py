@@ -109,7 +109,8 @@ class Summary:
             "regret": self.regret,
             "expected_regret": self.own_regret,
             "bound": None if self.bound is None else
-                {"value": self.bound.value, "terms": self.bound.terms, "source": self.bound.source},
+                {"value": self.bound.value, "terms": self.bound.terms, "source": self.bound.source,
+                 "against": self.bound.against, "holds": self.bound.holds, "condition": self.bound.condition or None},
             "bound_withheld": certificate.withheld,
             "guarantee": self.guarantee,
             "certificate": {name.strip(): text for name, text in certificate.rows()},
@@ -162,6 +163,9 @@ class Summary:
         rows.append(("regret", f"{self.regret:.6g} of the mixture, {self.own_regret:.6g} of <p, l>"))
         if self.bound is not None:
             rows.append(("bound", f"{self.bound.value:.6g} on the regret of <p, l>  ({self.bound.source})"))
+            if self.bound.condition:
+                rows.append(("condition", self.bound.condition))
+            rows.append(("against", self.bound.holds))
         else:
             rows.append(("bound", f"withheld: {self.certificate.withheld}"))
         rows.append(("guarantee", self.guarantee))

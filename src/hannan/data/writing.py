@@ -1,4 +1,4 @@
-"""Output that is whole or not there: written beside its place, then renamed."""
+"""Rows of CSV and JSON for people and machines, and rows that wait on disk for a second look."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import csv
 import io
 import json
 import math
-import os
-import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
+from hannan import whole
 from hannan.refusals import Array
 
 #: Bytes of a mapped array that may stay in memory.
@@ -22,44 +20,36 @@ KEPT = 1 << 27
 WIDE = 2000
 
 
-class Outbox:
-    """A folder in the making: `with Outbox(folder) as out:` writes to `out.path(name)`; at the end all is moved.
+#: What a spreadsheet may take for the beginning of a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
-    If anything is raised inside, the folder is as it was before.
+
+def guarded(text: str) -> str:
+    """A text for a cell of CSV: one that a spreadsheet would take for a formula gets an apostrophe in front.
+
+    Numbers stay as they are. `unguarded`, which our reader applies, gives the same text back.
+
+    >>> guarded("=1+1"), guarded("-3.5"), guarded("-x"), unguarded("'=1+1"), unguarded("'tis")
+    ("'=1+1", '-3.5', "'-x", '=1+1', "'tis")
     """
+    return f"'{text}" if _formula(text) else text
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self._folder = Path(folder)
-        if self._folder.exists() and not self._folder.is_dir():
-            raise ValueError(f"the output must go to a folder; {self._folder} is a file")
-        self._beside: Path | None = None
 
-    def __enter__(self) -> Outbox:
-        parent = self._folder.absolute().parent
-        try:
-            parent.mkdir(parents=True, exist_ok=True)
-            self._beside = Path(tempfile.mkdtemp(prefix=f".{self._folder.name}.", dir=parent))
-        except OSError as error:
-            raise ValueError(f"the output folder must be writable; {parent}: {error.strerror}") from None
-        return self
+def unguarded(text: str) -> str:
+    """What `guarded` was given."""
+    return text[1:] if text[:1] == "'" and _formula(text) else text
 
-    def path(self, name: str) -> Path:
-        """Where to write the file of this name."""
-        assert self._beside is not None, "an Outbox must be entered"
-        return self._beside / name
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        assert self._beside is not None
-        try:
-            if kind is None:
-                self._beside.chmod(0o755)
-                if self._folder.exists():
-                    for file in sorted(self._beside.iterdir()):
-                        os.replace(file, self._folder / file.name)
-                else:
-                    os.replace(self._beside, self._folder)
-        finally:
-            shutil.rmtree(self._beside, ignore_errors=True)
+def _formula(text: str) -> bool:
+    # Apostrophes in front do not count: so a guarded text can be guarded again, and nothing is ambiguous.
+    bare = text.lstrip("'") if text[:1] == "'" else text
+    if not bare.startswith(FORMULA):
+        return False
+    try:
+        float(bare)
+    except ValueError:
+        return True
+    return "_" in bare or bare[0] in "\t\r"
 
 
 class RowWriter:
@@ -80,6 +70,7 @@ class RowWriter:
         if pyarrow is None or len(columns) > WIDE:
             self._slowly(columns)
             return
+        columns = [_all_guarded(column) if isinstance(column, list) else column for column in columns]
         table = pyarrow.Table.from_arrays(
             [pyarrow.array(c, from_pandas=True) for c in columns], names=[f"c{i}" for i in range(len(columns))]
         )
@@ -102,6 +93,11 @@ class RowWriter:
         self.close()
 
 
+def _all_guarded(column: list[Any]) -> list[Any]:
+    changed = {text: guarded(text) for text in set(column) if isinstance(text, str)}
+    return [changed.get(text, text) for text in column] if any(a != b for a, b in changed.items()) else column
+
+
 def _texts(column: Any) -> list[str]:
     """The cells of a column as CSV has them: numbers to the last digit, what is missing empty, text quoted."""
     values = column.tolist() if hasattr(column, "tolist") else list(column)
@@ -112,16 +108,16 @@ def _texts(column: Any) -> list[str]:
 
 
 def line(cells: Iterable[Any]) -> str:
-    """A row of CSV, with its end."""
-
+    """A row of CSV, with its end; text that looks like a formula is guarded."""
     out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerow(["" if x is None or x != x else x for x in cells])
+    row = ["" if x is None or x != x else guarded(x) if isinstance(x, str) else x for x in cells]
+    csv.writer(out, lineterminator="\n").writerow(row)
     return out.getvalue()
 
 
 def write_json(path: Path, content: Any) -> None:
     """JSON for people and machines; what is not finite is null."""
-    path.write_text(json.dumps(plain(content), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    whole.write(path, json.dumps(plain(content), indent=1, ensure_ascii=False) + "\n")
 
 
 def plain(value: Any) -> Any:

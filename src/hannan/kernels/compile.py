@@ -12,15 +12,17 @@ import functools
 import hashlib
 import os
 import re
+import stat
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numba
 from numba import types
+from numba.core.caching import FunctionCache
 
 _HERE = Path(__file__).resolve().parent
 _MODULE = re.compile(r"^(?:from|import) +(?:hannan\.kernels)?\.(\w+)", re.MULTILINE)
@@ -78,7 +80,39 @@ def _root() -> str:
         except OSError:
             continue
         return folder
-    return os.path.join(tempfile.gettempdir(), f"hannan-{os.getuid() if hasattr(os, 'getuid') else 0}")
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    return private(os.path.join(tempfile.gettempdir(), f"hannan-{user}"), user)
+
+
+def private(folder: str, user: int) -> str:
+    """The folder, if this user alone can enter it, made so if it is not there; else a fresh one.
+
+    Cached machine code is run: a folder that somebody else made, or may write to, is not read.
+    """
+    with suppress(OSError):
+        os.mkdir(folder, 0o700)
+    try:
+        found = os.lstat(folder)
+    except OSError:
+        return tempfile.mkdtemp(prefix="hannan-")
+    mine = stat.S_ISDIR(found.st_mode) and (not hasattr(os, "getuid") or found.st_uid == user)
+    if mine and (not hasattr(os, "getuid") or stat.S_IMODE(found.st_mode) == 0o700):
+        return folder
+    return tempfile.mkdtemp(prefix="hannan-")
+
+
+def _discarding(cache: Any) -> None:
+    """Let a damaged cache be thrown away, and its function compiled again."""
+    load = cache.load_overload
+
+    def careful(*given: Any) -> Any:
+        try:
+            return load(*given)
+        except Exception:
+            cache.flush()
+            return None
+
+    cache.load_overload = careful
 
 
 @contextmanager
@@ -100,7 +134,10 @@ def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
         return functools.partial(kernel, **options)
     with _cache_of(function):
         settings: dict[str, Any] = {"cache": True, "error_model": "numpy", "nogil": True, **options}
-        return numba.njit(**settings)(function)
+        compiled = numba.njit(**settings)(function)
+    if settings["cache"] and hasattr(compiled, "_cache"):
+        _discarding(compiled._cache)
+    return compiled
 
 
 def step(function: Callable[..., Any]) -> Any:
@@ -116,4 +153,10 @@ def aside(function: Callable[..., Any]) -> Any:
 def smoothing_pointer(function: Callable[..., Any]) -> Any:
     """Compile a smoothing as a C function; keep the result alive as long as its `.address` is in use."""
     with _cache_of(function):
-        return numba.cfunc(SMOOTHING, nopython=True, cache=True, error_model="numpy")(function)
+        compiled = functools.partial(numba.cfunc, SMOOTHING, nopython=True, cache=True, error_model="numpy")
+        try:
+            return compiled()(function)
+        except Exception:
+            # Its cache is read at once, and may be damaged; an error of the function itself comes again.
+            FunctionCache(function).flush()
+            return compiled()(function)

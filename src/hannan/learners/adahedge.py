@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hannan import bounds, refusals
 from hannan.against import Against, Sense
 from hannan.bounds import Bound, Terms, Withheld
 from hannan.certificate import Certificate
-from hannan.kernels.state import DRIFT, HEADER, LEVEL, OWN, SCALE, TOTAL
 from hannan.learners.learner import Learner
+from hannan.learners.remembered import Weigher
 from hannan.regularizers import Entropy
 from hannan.sleeping import SleepingPlayer
 from hannan.tuning import Schedule, Tuning
 
 if TYPE_CHECKING:
+    from hannan.program import Program
     from hannan.record import Record
+    from hannan.running.adaptive import Table
 
 #: Squares of smaller spans could underflow, and with them the sum of variances.
 _LEAST_SPAN = 1e-140
@@ -82,6 +83,15 @@ class AdaHedge(Learner):
     def schedule(self) -> Schedule:
         raise ValueError("the scale of AdaHedge is Delta/ln n, which the losses set: it has no schedule")
 
+    def program(self) -> Program:
+        from hannan.program import Program
+
+        per_log_n = 1.0 / math.log(self.n) if self.n > 1 else 0.0
+        weigher = Weigher("adahedge", (per_log_n,))
+        return Program(
+            "experts", self.n, weigher, Schedule.constant(1.0), self.loss_range, self.gains, as_they_are=True
+        )  # fmt: skip
+
     @property
     def _ranged(self) -> bool:
         """Whether a range was stated."""
@@ -95,6 +105,12 @@ class AdaHedge(Learner):
         from hannan.learners.adahedge_game import play_adahedge
 
         return play_adahedge(self, losses, runs, seed, threads, keep, rounds)
+
+    def table(self) -> Table:
+        """What a game against an adversary asks for."""
+        from hannan.learners.adahedge_game import AdaHedgeTable
+
+        return AdaHedgeTable(self)
 
     # Bounds
 
@@ -181,13 +197,9 @@ class Seen:
     gap: float
 
     @classmethod
-    def of(cls, state: refusals.Array, n: int, rounds: int) -> Seen:
-        """As a state has it."""
-        from hannan.kernels import adahedge_round as k
-
-        best = float(state[HEADER : HEADER + n].min())
-        slots = (k.LEAST, k.MOST, k.SPAN, k.VARIANCE, k.GAP)
-        return cls(rounds, best, *(float(state[slot]) for slot in slots))
+    def of(cls, player: AdaHedgePlayer) -> Seen:
+        """As a player has it."""
+        return cls(player._settled, float(player._losses.min()), **player._adahedge)
 
 
 def best_loss_terms(n: int, spread: float, most: float) -> Terms:
@@ -214,41 +226,24 @@ def settled(terms: Terms, source: str, rounds: int | None, spread: float) -> Bou
         source = "no regret exceeds the rounds times the largest span"
         return replace(bounds.trivial(rounds * spread, "rounds x span", source), schedule="scale_t = Delta/ln n")
     return Bound(
-        value, terms, source, None, "scale_t = Delta/ln n", proof="published", sense="mean", against="any"
+        value, terms, source, None, "scale_t = Delta/ln n", sense="mean", against="any"
     )  # fmt: skip
 
 
 class AdaHedgePlayer(SleepingPlayer):
     """Plays `AdaHedge`: a move is one expert, a loss is the vector of all of them."""
 
-    __slots__ = ()
-
     learner: AdaHedge
 
-    def __init__(self, learner: AdaHedge, seed: int | None, name: str | None = None) -> None:
-        from hannan.kernels import adahedge
-
-        self.learner = learner
-        entropy = self._christen(seed, name)
-        # What the players of experts read of a program: the scale does not move with the round.
-        self._program = SimpleNamespace(n=learner.n, b=0.0, gamma=1.0, code=0)
-        self._n = learner.n
-        self._steps, self._pointer = adahedge, 0
-        self._state = adahedge.new_state(learner.n, *learner.loss_range, learner.gains, entropy)
-        self._numbers = memoryview(self._state)  # type: ignore[arg-type]
-        self._open = {}
-        self._round = self._forgotten = self._largest_delay = 0
-        self._bind()
-
-    def certificate(self) -> Certificate:
+    def certificate(self, delta: float | None = None) -> Certificate:
         """What the player may say of itself now; its first moves follow the leader and claim no stability."""
-        seen = Seen.of(self._state, self._n, self._settled)
+        delta = None if delta is None else refusals.between(delta, 0.0, 1.0, "delta", "()")
+        seen, own = Seen.of(self), self._own
         bound, withheld = self._observed(seen)
-        own = float(self._numbers[OWN])
         return Certificate(
             learner=repr(self.learner),
             rounds=self._settled,
-            open_moves=len(self._open),
+            open_moves=self._open_count,
             forgotten=self._forgotten,
             largest_delay=self._largest_delay,
             bound=bound,
@@ -259,17 +254,17 @@ class AdaHedgePlayer(SleepingPlayer):
             identity=self._identity(seen.best),
             estimated_regret=None,
             gamma=1.0,
-            realised_level=float(self._numbers[LEVEL]),
+            realised_level=self._level,
             claimed_rate=None,
             seeded=self.seed is not None,
+            delta=delta,
+            on_this_run_says="" if delta is None else "the regret below is that of the mean play, exactly",
         )
 
     def _identity(self, least: float) -> dict[str, float]:
         """The terms of the master identity: Phi of what is in place, and the changes of scale from what is left."""
-        numbers = self._numbers
-        value = least - numbers[SCALE] * math.log(numbers[TOTAL])
-        drift = numbers[DRIFT]
-        return {"start": 0.0, "end": value - least, "drift": drift, "scale changes": numbers[OWN] - value - drift}
+        value, drift = least - self._scale * math.log(self._total), self._drift
+        return {"start": 0.0, "end": value - least, "drift": drift, "scale changes": self._own - value - drift}
 
     def _observed(self, seen: Seen) -> tuple[Bound | None, str]:
         if self._forgotten:

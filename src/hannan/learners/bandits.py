@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -138,6 +139,34 @@ class Bandit(Learner):
             return Schedule(tuning.factor or bounds.anytime_factor(k.range, self._variance(k)), b=1.0)
         first_order = "Fixed, Horizon(rounds), BestLoss(bound, rounds) or SelfConfident(rounds)"
         raise self._refuse_tuning(first_order if barrier else "Fixed, Horizon or Anytime")
+
+    def bound(
+        self,
+        rounds: int | None = None,
+        best_loss: float | None = None,
+        *,
+        printed: bool = False,
+        against: str | None = None,
+        delta: float | None = None,
+    ) -> Bound:
+        """As `Learner.bound`. With `delta`, of Exp3-IX: a bound on the regret of a run, with probability 1 - delta.
+
+        >>> from hannan.rivals import exp3_ix
+        >>> round(exp3_ix(8, 4000).bound(delta=0.05).value, 1)
+        1056.9
+        """
+        if delta is None:
+            return super().bound(rounds, best_loss, printed=printed, against=against)
+        delta = refusals.between(delta, 0.0, 1.0, "delta", "()")
+        mean = super().bound(rounds, best_loss, printed=printed)  # refuses what is past the horizon
+        if self._trivial or rounds == 0:
+            return mean.asked(against)
+        played = needed(self._horizon if rounds is None else rounds, "the bound grows with them")
+        terms = published.likely(self, played, delta)
+        proof = Proof(terms, "implicit exploration, after Neu 2015", against="any", sense="likely")
+        bound = self._in_units(proof, played).asked(against)
+        said = f"with probability {1.0 - delta:g}" if bound.sense == "likely" else ""
+        return dataclasses.replace(bound, condition=said, printed=mean.printed)
 
     def _proofs(self, rounds: int | None, best: float | None, known: bool, delay: int) -> list[Proof]:
         proofs = published.bandit(self, needed(rounds, "the bound grows with them"))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from hannan import refusals, saving, seeds
+from hannan import refusals, saving, seeds, told
 from hannan.bounds import Bound, Withheld
 from hannan.decisions import Decisions
 from hannan.game import ended
@@ -23,6 +23,7 @@ from hannan.running.stepped import run_seed
 
 if TYPE_CHECKING:
     from hannan.record import Record
+    from hannan.running.adaptive import Table
 
 
 class Plan(NamedTuple):
@@ -121,6 +122,12 @@ class Combinatorial:
             threads=1, note=ended(len(rows), rounds), source=self,
         )  # fmt: skip
 
+    def table(self) -> Table:
+        """What a game against an adversary asks for."""
+        from hannan.learners.decision_table import DecisionTable
+
+        return DecisionTable(self)
+
 
 class CombinatorialPlayer(Incarnate):
     """A learner over decisions at play. Not thread-safe: guard it with a lock of your own.
@@ -212,16 +219,34 @@ class CombinatorialPlayer(Incarnate):
         return np.concatenate([[self.own], self.losses])
 
     def _resume(self, content: dict[str, Any]) -> None:
-        numbers = saving.from_hex(content["numbers"])
-        if numbers.shape != self._numbers().shape:
-            raise ValueError(f"its state must have {self._numbers().size} numbers; got {numbers.size}")
-        self._renumber(numbers)
-        self.round, self.late = map(int, content["counts"])
+        counts = told.items(content["counts"], "counts", 2)
+        rounds = told.whole(counts[0], "rounds")
+        # Estimates of semi-bandits grow with the square of the rounds at most; a larger sum would resample for ever.
+        most = 100.0 * self.learner.n * (rounds + 10.0) ** 2
+        self._renumber(told.numbers(content["numbers"], self._numbers().size, "state", 0.0, most))
+        self.round, self.late = rounds, told.whole(counts[1], "largest delay", 0, rounds)
+        stream = [told.text(word, "stream") for word in told.items(content["stream"], "stream", 2)]
+        if not all(word.isascii() and word.isdigit() and len(word) < 40 for word in stream):
+            raise ValueError(f"its stream must be two whole numbers below 2^128; got {refusals.brief(stream)}")
+        value, inc = map(int, stream)
+        if not (value < 1 << 128 and inc < 1 << 128 and inc & 1):
+            raise ValueError("its stream must be two whole numbers below 2^128, the second odd; it is not")
         state = self._rng.bit_generator.state
-        value, inc = map(int, content["stream"])
         self._rng.bit_generator.state = {**state, "state": {"state": value, "inc": inc}}
-        for (player, number), action, kept in content["open"]:
-            self._open[number] = (Plan(player, number, tuple(action)), tuple(kept))
+        entries = told.items(content["open"], "open plans")
+        told.whole(len(entries), "open plans", 0, rounds)
+        for entry in entries:
+            head, action, kept = told.items(entry, "open plan", 3)
+            player, number = told.items(head, "open plan", 2)
+            chosen = tuple(told.whole(i, "component", 0, self.learner.n - 1) for i in told.items(action, "plan"))
+            if chosen != tuple(sorted(set(chosen))) or not 0 < len(chosen) <= self.learner.decisions.most:
+                raise ValueError(f"its open plans must be decisions, in order; got {refusals.brief(chosen)}")
+            size = 0 if self.sees_all else len(chosen)
+            trials = tuple(told.number(k, "trials", 1.0, 1e15) for k in told.items(kept, "trials", size))
+            told.whole(number, "round of an open plan", 1, rounds)
+            if number in self._open:
+                raise ValueError(f"its open plans must be of different rounds; got {number} twice")
+            self._open[number] = (Plan(told.text(player, "player"), number, chosen), trials)
 
     def _renumber(self, numbers: Array) -> None:
         self.own, self.losses = float(numbers[0]), numbers[1 : 1 + self.learner.n].copy()

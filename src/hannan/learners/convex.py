@@ -16,7 +16,7 @@ from hannan.convexity import bounds as tuned
 from hannan.convexity import privacy, proofs
 from hannan.convexity.own_phi import refuse_unlike
 from hannan.convexity.privacy import Privacy
-from hannan.domains import Domain
+from hannan.domains import Ball, Domain
 from hannan.losses import Loss
 from hannan.noise import GammaNoise, GaussianNoise, Noise, Shape
 from hannan.tuning import Anytime, BestLoss, Fixed, Horizon, Schedule, SelfConfident, Tuning
@@ -49,7 +49,8 @@ class Convex:
     `guarantee="privacy"` asks for a two-sided statement, `privacy()`. Linear losses need nothing more. Curved
     ones need a fixed `ridge` (by default smooth/level) and `accuracy`, how far from the argmin the solver may
     stay: noise that hides as much is added to the move and spends `output_share` of epsilon. All are public.
-    Without a `loss_bound` losses may have any sign, and only Gaussian noise on linear losses has a bound.
+    Without a `loss_bound` losses may have any sign, and only linear losses have a bound; on a ball it is free of
+    the dimension, r beta sqrt(2T) E chi_d/sqrt(d) with Gaussian noise and `Horizon(T)`.
 
     >>> from hannan.domains import Box
     >>> learner = Convex(Box([0.0], [1.0]), lipschitz=1.0, tuning=Fixed(1.0), loss_bound=1.0)
@@ -159,14 +160,17 @@ class Convex:
         if isinstance(self.noise, GaussianNoise):
             return self._gaussian_schedule(self.noise)
         assert isinstance(self.noise, GammaNoise)
+        paper = self.noise.calibration == "paper"
+        if isinstance(tuning, Horizon) and not paper:
+            return Schedule.constant(bounds.horizon_scale(self.range_constant, self._variance(), tuning.rounds))
         if isinstance(tuning, (Horizon, BestLoss)):
             best = tuning.bound if isinstance(tuning, BestLoss) else self._stated() * tuning.rounds
             rate = bounds.best_loss_rate(self.c, best)
             return Schedule.constant(self.noise.scale(rate, self.lipschitz))
-        if self.noise.calibration == "paper":
+        if paper:
             raise ValueError(f"the paper's density must have a constant scale; got {tuning!r}")
         if isinstance(tuning, Anytime):
-            factor = tuning.factor or bounds.anytime_factor(self.range_constant, self.lipschitz * self._stated())
+            factor = tuning.factor or bounds.anytime_factor(self.range_constant, self._variance())
             return Schedule(factor, b=1.0)
         if not self.fresh:
             raise ValueError("SelfConfident must have fresh noise: its scale would depend on the draw it scales")
@@ -175,7 +179,7 @@ class Convex:
     def _gaussian_schedule(self, noise: GaussianNoise) -> Schedule:
         tuning, d = self.tuning, self.domain.d
         if isinstance(tuning, Horizon) and (self.shape == "linear" or self.loss_bound is None):
-            return Schedule.constant(tuned.zero_order_sigma(d, self.lipschitz, tuning.rounds))
+            return Schedule.constant(bounds.horizon_scale(self.range_constant, self._variance("linear"), tuning.rounds))
         if isinstance(tuning, (Horizon, BestLoss)):
             if tuning.rounds is None:
                 raise ValueError(f"Gaussian noise needs rounds, since it costs delta each; got {tuning!r}")
@@ -184,11 +188,20 @@ class Convex:
             sigma, _ = tuned.gaussian_tuning(noise, self.shape, d, self.lipschitz, self.range_constant, best, stake)
             return Schedule.constant(sigma)
         if isinstance(tuning, Anytime):
-            best_factor = self.lipschitz * math.sqrt(
-                2.0 * self.domain.radius / (math.sqrt(2.0 * math.pi) * self.range_constant)
-            )
+            best_factor = bounds.anytime_factor(self.range_constant, self._variance("linear"))
             return Schedule(tuning.factor or best_factor, b=1.0)
         raise ValueError(f"Gaussian noise must be tuned by Fixed, Horizon, BestLoss or Anytime; got {tuning!r}")
+
+    def variances(self, shape: Shape) -> dict[str, float]:
+        """The variance constants that are proved for losses of a shape (`hannan.convexity.bounds.variances`)."""
+        domain = self.domain
+        ball = isinstance(domain, Ball)
+        return tuned.variances(self.noise, shape, domain.d, domain.radius, ball, self.lipschitz, self.loss_bound)
+
+    def _variance(self, shape: Shape | None = None) -> float:
+        """The least of them, for the tuning."""
+        known = self.variances(shape or self.shape).values()
+        return min(known) if known else self.lipschitz * self._stated()
 
     def _stated(self) -> float:
         """The loss bound, where a tuning cannot do without."""

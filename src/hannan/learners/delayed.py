@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from typing import ClassVar
@@ -65,7 +66,10 @@ class TsallisShannon(Remembered):
         if missing == 0 or rounds is None or self._trivial or rounds == 0:
             return prompt
         terms = {**self._terms(rounds), "sqrt(8 D ln n)": math.sqrt(8.0 * missing * math.log(self.n))}
-        return self._settled(terms, f"{self.source}, D = {missing}", rounds).asked(against)
+        bound = self._settled(terms, f"{self.source}, D = {missing}", rounds)
+        if bound.sense != "run":
+            bound = dataclasses.replace(bound, condition="if delays do not depend on your moves")
+        return bound.asked(against)
 
     def _terms(self, rounds: int) -> Terms:
         return {"4 sqrt(n T)": 4.0 * math.sqrt(self.n * rounds)}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hannan.program import Program
 
 _THEOREM = "thm:analysis_experts, corrected form"
+_LOG_CONCAVE = "not in the paper, docs/proofs/experts.md: log-concave law without a rate"
 _EXPONENTIAL, _SELF_CONFIDENT = Exponential(), SelfConfident()
 
 
@@ -139,8 +140,8 @@ class Experts(Learner):
 
     def _proof(self, rounds: int | None, best: float | None, known: bool, delay: int) -> Proof:
         tuning, schedule = self.tuning, self.schedule()
-        source = f"{_THEOREM}: {type(tuning).__name__}"
         k = self._constants(self.n, self._horizon or rounds)
+        source = f"{_THEOREM if math.isfinite(k.rate) else _LOG_CONCAVE}: {type(tuning).__name__}"
         scale = schedule.scale(1, 0.0)
         if k.range <= 0.0:
             return Proof({"one round": needed(rounds, "the log-barrier has no range in one round")}, source)

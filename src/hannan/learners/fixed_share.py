@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hannan import refusals
-from hannan.against import Against, Sense
+from hannan.against import Against, Proved, Sense
 from hannan.bounds import Bound, Terms, Withheld
 from hannan.learners.remembered import Remembered, Weigher
 from hannan.tuning import Schedule
@@ -51,6 +51,7 @@ class FixedShare(Remembered):
     _against: ClassVar[Against] = "any"
     _sense: ClassVar[Sense | None] = "mean"
     source: ClassVar[str] = "fixed share, Herbster and Warmuth 1998"
+    _proved: ClassVar[Proved] = "whole"
 
     def __post_init__(self) -> None:
         super().__post_init__()

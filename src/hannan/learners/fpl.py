@@ -77,7 +77,7 @@ class FPL(Combinatorial):
         value = bounds.rounded_up(math.fsum(terms.values()))
         if value >= most:
             return bounds.trivial(most, "rounds x m", "no regret exceeds the rounds times the largest loss")
-        bound = Bound(value, terms, source, self.scale, proof="published", sense="draws", against="any")
+        bound = Bound(value, terms, source, self.scale, sense="draws", against="any")
         return bound.asked(against)
 
     def noise_of(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:

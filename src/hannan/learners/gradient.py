@@ -1,7 +1,8 @@
 """Deterministic comparators on the same domains: online gradient descent and exponentiated gradient.
 
-Their regret does not grow with the dimension (gradient descent), or as its logarithm (exponentiated
-gradient), which no perturbed leader is known to match (the open question after cor:olo).
+The regret of gradient descent does not grow with the dimension, that of exponentiated gradient as the root of its
+logarithm. The paper asks after cor:olo whether a perturbed leader can do the first: on a ball it does, with linear
+losses and Gaussian or Gamma noise (`Convex` with `Horizon` or `Anytime`; docs/mathematics.md, section 10).
 """
 
 from __future__ import annotations

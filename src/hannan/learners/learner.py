@@ -12,6 +12,7 @@ from hannan.bounds import Bound, Terms, Withheld
 from hannan.law import Law
 from hannan.laws import Gumbel
 from hannan.regularizers import Entropy, LogBarrier, Regularizer
+from hannan.stated import on_your_word
 from hannan.tuning import BestLoss, ClippedSchedule, Horizon, Schedule, SelfConfident, Tuning
 
 if TYPE_CHECKING:
@@ -19,11 +20,6 @@ if TYPE_CHECKING:
     from hannan.player import Player
 
 Smoothing = Law | Regularizer
-
-#: The losses of 1e18 rounds below this sum to a finite number.
-LARGEST_LOSS = 1e290
-#: Losses are played divided by the width of their range: its inverse, and that of a smoothing's scale, are finite.
-SMALLEST_WIDTH = 1e-290
 
 
 class Constants(NamedTuple):
@@ -67,7 +63,7 @@ class Learner:
     #: Values that `repr` leaves out besides the defaults of the fields: what a field becomes when others are given.
     _unsaid: ClassVar[dict[str, Any]] = {}
     #: The largest loss that may be stated.
-    _largest: ClassVar[float] = LARGEST_LOSS
+    _largest: ClassVar[float] = refusals.LARGEST_LOSS
     #: Against whom its bounds hold, and in which sense, where a proof does not say otherwise.
     _against: ClassVar[Against] = "oblivious"
     _sense: ClassVar[Sense | None] = None
@@ -119,25 +115,14 @@ class Learner:
         """The fields that every learner has."""
         if not isinstance(self.smoothing, (Law, Regularizer)):
             raise ValueError(f"smoothing must be a law or a regularizer; got {self.smoothing!r}")
+        on_your_word(self.smoothing)
         if not isinstance(self.tuning, Tuning):
             raise ValueError(f"tuning must be Fixed, Horizon, BestLoss, Anytime or SelfConfident; got {self.tuning!r}")
         self._check_units()
 
     def _check_units(self) -> None:
         """loss_range and gains."""
-        try:
-            low, high = self.loss_range
-        except (TypeError, ValueError):
-            raise ValueError(f"loss_range must be a pair (low, high); got {self.loss_range!r}") from None
-        low, high = refusals.real(low, "loss_range low"), refusals.real(high, "loss_range high")
-        if not low < high:
-            raise ValueError(f"loss_range must have low < high; got {self.loss_range!r}")
-        if max(-low, high) > self._largest or high - low < SMALLEST_WIDTH:
-            raise ValueError(
-                f"loss_range must lie within -+{self._largest:g} and be at least {SMALLEST_WIDTH:g} wide, so that sums "
-                f"of losses and 1/width are finite; got {self.loss_range!r}"
-            )
-        object.__setattr__(self, "loss_range", (low, high))
+        object.__setattr__(self, "loss_range", refusals.loss_range(self.loss_range, self._largest))
         if not isinstance(self.gains, bool):
             raise ValueError(f"gains must be True or False; got {self.gains!r}")
 
@@ -279,11 +264,14 @@ class Learner:
 
     def _conditioned(self, bound: Bound) -> Bound:
         """With what the tuning supposes of the losses, which no one checked."""
-        if not isinstance(self.tuning, BestLoss) or bound.sense == "run":
+        if bound.sense == "run":
             return bound
-        at_most = self.tuning.bound
-        said = f"if the best gain G* >= {at_most:.6g}" if self.gains else f"if the best loss L* <= {at_most:.6g}"
-        return dataclasses.replace(bound, condition=said, at_most=at_most)
+        said, at_most = [on_your_word(self.smoothing)], None
+        if isinstance(self.tuning, BestLoss):
+            at_most = self.tuning.bound
+            best = f"the best gain G* >= {at_most:.6g}" if self.gains else f"the best loss L* <= {at_most:.6g}"
+            said.insert(0, f"if {best}")
+        return dataclasses.replace(bound, condition="; ".join(filter(None, said)), at_most=at_most)
 
     def _constants(self, n: int, rounds: int | None) -> Constants:
         """Rate and range of the smoothing, or the reason why there are none."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hannan import bounds, refusals
+from hannan import bounds, refusals, resuming, told
 from hannan.bounds import Bound, Withheld
 from hannan.kernels.state import HEADER, LEVEL, LOW, OWN, PROBABILITY, ROUND, STREAM, TOTAL
 from hannan.learners.learner import Learner
@@ -177,6 +177,21 @@ class MYGAPlayer(ExpertBanditPlayer):
             worst = float(np.log(before[seen] / (w[seen] / w.sum())).max())
             self._numbers[LEVEL] = max(self._numbers[LEVEL], worst / span)
         del self._open[move[1]]
+
+    _determined = resuming.UNITS
+
+    def _anew(self, state: Array) -> Array:
+        losses = state[HEADER : HEADER + self._n]
+        w = np.exp(self.learner.eta * (losses.min() - losses))
+        return np.asarray(w / w.sum())
+
+    def _told(self, move: Move, rest: list[Any]) -> tuple[Any, ...]:
+        weight, rows, q, majority = told.items(rest, "open move", 4)
+        shares = told.array(q, "f", self._actions, "q", 0.0, 1.0 + 1e-9)
+        most = told.array(majority, "f", self._actions, "majority", 0.0, 1.0)
+        if not (((most == 0.0) | (most == 1.0)).all() and most @ shares > 0.0):
+            raise ValueError("its majority must be 0s and 1s, of some of q; it is not")
+        return told.number(weight, "weight", 1e-30, 1e30), self._told_shares(rows), shares, most
 
     def distribution(self) -> Array:
         """p over the real experts; changes nothing."""

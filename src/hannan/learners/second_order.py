@@ -110,7 +110,7 @@ class AdaNormalHedge(SecondOrder):
     >>> print(AdaNormalHedge(10).bound(rounds=10_000, best_loss=100))
     expected regret <= 63.4563
       sqrt(3 C ln(n B))  63.4563
-      source: AdaNormalHedge, Luo and Schapire 2015, Theorem 1
+      source: AdaNormalHedge, Luo and Schapire 2015, Theorem 1; a step of its proof is checked numerically only
       against any losses: of the mean play on every sequence;
         of moves drawn in expectation, also if losses depend on past moves
     """

@@ -119,7 +119,7 @@ def _bars(title: str, rows: list[dict[str, Any]], alt: str) -> Picture:
     control=QUIET,
 )
 def _oco_gamma(effort: Effort) -> Verdict:
-    """Gamma noise, density exp(−ε‖b‖/β): expected regret at most √(2c'L̃) + c' (BestLoss) and 2√(c'(L* + B)) + 4c'
+    """Gamma noise, density exp(−ε‖b‖/β): expected regret at most √(2c'L̃) + c' (BestLoss) and 2c' + 2√(c'² + c'(L* + B))
     (SelfConfident), c' = dβr; the ridge and the solver are in the bound, and hinges of one side come near it."""
     T, runs, B = effort.pick(120, 1200), effort.pick(150, 600), math.log1p(math.e)
     unit, line = Box([0.0], [1.0]), Ball(1)
@@ -186,7 +186,7 @@ def _oco_gaussian(effort: Effort) -> Verdict:
 )
 def _olo_gamma(effort: Effort) -> Verdict:
     """Linear losses, Gamma noise: expected regret at most √(2c'L̃) + c', c' = β E‖b‖ · half the mean width of X, and
-    2√(c'(L* + B)) + 4c' with SelfConfident; where one corner never loses it comes near."""
+    2c' + 2√(c'² + c'(L* + B)) with SelfConfident; where one corner never loses it comes near."""
     T, runs = effort.pick(600, 6000), effort.pick(400, 2000)
     unit, pair, noise = Box([0.0], [1.0]), Simplex(2), GammaNoise()
     cases: list[tuple[str, Convex, Any]] = [
@@ -392,7 +392,7 @@ def _solver(effort: Effort) -> Verdict:
     for _ in range(effort.pick(8, 60)):
         b = rng.standard_normal(d) * 3.0
         x, distance = learner.leader(losses, b)
-        near = _minimise(losses, b, learner.ridge(T, 2.0))
+        near = _minimise(losses, b, learner.ridge_after(T, 2.0))
         worst = max(worst, float(np.linalg.norm(x + effort.turn(0.0, 1e-3) - near)) - distance)
     cost = learner.bound(rounds=T, best_loss=1.0).terms.get("bias", 0.0)
     private = Convex(Ball(d), 1.0, GammaNoise(), Fixed(2.0), loss_bound=2.0, smooth=0.25, guarantee="privacy")

@@ -114,17 +114,15 @@ def _judged(run: Callable[[], Verdict]) -> Verdict:
 
 
 def _in_processes(claims: tuple[Claim, ...], effort: Effort, jobs: int, printed: tuple[str, ...]) -> Iterator[Result]:
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from hannan.paper.workers import Died, answers
 
-    # Fresh interpreters: a fork would copy threads of compiled code in whatever state they are.
-    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
-        # The slow ones before the quick, so that no core is left waiting for the last.
-        order = sorted(claims, key=lambda claim: (_turn(claim.name), claim.method != "simulation"))
-        asked = {pool.submit(_remote, claim.name, effort, printed): claim for claim in order}
-        for done in as_completed(asked):
-            verdict, seconds, control = done.result()
-            yield Result(asked[done], verdict, seconds, control)
+    # The slow ones before the quick, so that no core is left waiting for the last.
+    order = sorted(claims, key=lambda claim: (_turn(claim.name), claim.method != "simulation"))
+    for i, answer in answers(_remote, [(claim.name, effort, printed) for claim in order], jobs):
+        if isinstance(answer, Died):
+            answer = Verdict("fails", math.nan, math.nan, note=str(answer), raised=True), math.nan, None
+        verdict, seconds, control = answer
+        yield Result(order[i], verdict, seconds, control)
 
 
 def _turn(name: str) -> int:

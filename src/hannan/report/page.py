@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from html import escape
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 
+from hannan import whole
 from hannan.report.blocks import Block
 from hannan.report.bundle import javascript
 from hannan.report.markup import to_html
@@ -78,11 +80,13 @@ class Page:
         )
 
     def write(self, path: str | Path) -> Path:
-        """Write the page; gives the path back."""
-        path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(self.html(), encoding="utf-8")
-        return path
+        """Write the page, whole or not at all; gives the path back."""
+        return whole.write(path, self.html())
+
+
+def drawable() -> bool:
+    """Whether pictures can be drawn: the extra [report] is there."""
+    return find_spec("altair") is not None and find_spec("vl_convert") is not None
 
 
 def _own(name: str) -> str:

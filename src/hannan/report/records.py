@@ -33,8 +33,9 @@ def regret_picture(record: Record, title: str, points: int = 60) -> Picture:
     end = f"The regret after {record.rounds} rounds is {mean[-1]:.4g} ({runs})"
     alt = f"{end}; no bound is proved."
     if record.bound is not None:
-        alt = f"{end}; the bound is {record.bound.value:.4g}."
+        of_whom = f", against {record.bound.against} losses"
+        alt = f"{end}; the bound is {record.bound.value:.4g}{of_whom}."
         if len(values) > 1 and values[-1] > 1.001 * record.bound.value:
             # The curve cannot know the best loss of each t.
-            alt = f"{end}; the bound is {record.bound.value:.4g}, dashed before the best loss is known."
+            alt = f"{end}; the bound is {record.bound.value:.4g}{of_whom}, dashed before the best loss is known."
     return Picture(title, "round", "regret", tuple(layers), alt=alt, height=320)

@@ -21,6 +21,13 @@ def run_seed(seed: int, run: int) -> int:
     return int(np.random.SeedSequence(seed, spawn_key=(run,)).generate_state(1, np.uint64)[0])
 
 
+def started(learner: Any, seed: int, run: int) -> Any:
+    """The player of a run."""
+    if "run" in inspect.signature(learner.start).parameters:
+        return learner.start(seed, run=run)
+    return learner.start(run_seed(seed, run))
+
+
 class SteppedRunner(BanditRunner):
     """Players made by `learner.start`, moved one round at a time.
 
@@ -32,10 +39,7 @@ class SteppedRunner(BanditRunner):
         self, learner: Any, program: Any, feed: Any, runs: int, seed: int, marks: Checkpoints, everything: bool
     ) -> None:
         self.program, self.feed, self.runs, self.everything = program, feed, runs, everything
-        takes_run = "run" in inspect.signature(learner.start).parameters
-        self.players = [
-            learner.start(seed, run=r) if takes_run else learner.start(run_seed(seed, r)) for r in range(runs)
-        ]
+        self.players = [started(learner, seed, run) for run in range(runs)]
         self.sees_all = bool(getattr(self.players[0], "sees_all", False))
         self.advised = feed.advice is not None
         self.coins = np.empty((0, 4), dtype=np.uint64)

@@ -60,7 +60,7 @@ _BANDITS = (
     ("Exp3, Horizon", lambda n, t: rivals.exp3(n, t), "sqrt(2 n T ln n)"),
     ("Exp3-IX", lambda n, t: rivals.exp3_ix(n, t), "small with high probability"),
     ("Exp3.S", lambda n, t: rivals.exp3_s(n, t, SWITCHES), f"follows {SWITCHES} changes of the best arm"),
-    ("Log-barrier", lambda n, t: Bandit(n, LogBarrier(), SelfConfident(t)), "2 sqrt(A(L*+1)) + 4A, first order"),
+    ("Log-barrier", lambda n, t: Bandit(n, LogBarrier(), SelfConfident(t)), "2A + 2 sqrt(A^2 + A(L*+1)), first order"),
     ("LB-INF", lambda n, t: rivals.lb_inf(n, t), "O(sqrt(n log T min(L*, Q, V)) + n log T)"),
     ("Tsallis-Shannon", lambda n, t: rivals.delayed_ftrl(n), "4 sqrt(nT) + sqrt(8 D ln n), D late losses"),
 )
@@ -90,7 +90,7 @@ _COMBINATORIAL = (
     (
         "Tsallis-INF over all decisions",
         lambda v, t: Bandit(len(v.every()), **_sums(v)),
-        "(2 sqrt(NT) + 10 N log T + 16) m; sees its own sum",
+        "(2 sqrt(NT) - sqrt T + 10/3 N ln T + ...) m; sees its own sum",
     ),
 )
 

@@ -123,14 +123,26 @@ def _standings(rows: list[dict[str, Any]]) -> Table:
 
 
 def _games(games: list[Outcome]) -> Table:
-    columns = ("losses", "learner", "rounds", "mean regret", "95 % interval", "bound", "regret/bound", "source")
+    columns = (
+        "losses",
+        "learner",
+        "rounds",
+        "mean regret",
+        "95 % interval",
+        "bound",
+        "against",
+        "regret/bound",
+        "source",
+    )
     ordered = sorted(games, key=lambda o: (o.real, o.adversary, o.regret))
     cells = []
     for o in ordered:
         low, high = o.interval()
         between = _between(low, high)
         ratio = None if not o.bound else o.regret / o.bound
-        cells.append((o.adversary, o.learner, o.rounds, o.regret, between, o.bound, ratio, o.source or o.withheld))
+        cells.append(
+            (o.adversary, o.learner, o.rounds, o.regret, between, o.bound, o.against, ratio, o.source or o.withheld)
+        )
     return Table(columns, tuple(cells), caption="Every game")
 
 

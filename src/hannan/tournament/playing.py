@@ -92,6 +92,8 @@ class Outcome:
     microseconds: float
     #: Whether the losses were an answer to this very learner, so that others met other losses.
     answered: bool = False
+    #: Against whom the bound holds.
+    against: str = ""
 
     @property
     def regret(self) -> float:
@@ -154,7 +156,7 @@ def _game(contestant: Contestant, arena: Arena, size: Size, seed: int, speed: fl
     return Outcome(
         contestant.setting, contestant.name, arena.name, arena.real, record.rounds, np.asarray(regrets),
         None if bound is None else bound.value, "" if bound is None else bound.source, record.bound_withheld, speed,
-        arena.answers is not None,
+        arena.answers is not None, "" if bound is None else bound.against,
     )  # fmt: skip
 
 

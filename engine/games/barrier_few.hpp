@@ -1,0 +1,197 @@
+// Tsallis 1/2 and log-barrier bandits of up to sixteen arms, many runs: four to a vector, a lane each.
+//
+// The arithmetic of draw_arm and settle_arm with Barrier<K>, bit for bit. A lane whose series does not converge goes back
+// to it, alone.
+#pragma once
+
+#include "softmax_few.hpp"
+
+namespace hn::HN_ISA {
+
+template <int K, bool Reduced, int V>
+struct BarrierFour {
+    using Solver = Barrier<K>;
+    static constexpr i64 m = 4 * V;
+    f64x4 L[m], w[m];
+    f64x4 base, y, slope, total, scale, own;
+    FourStreams stream, coins;
+    double round;
+
+    void load(const BanditJob& job, i64 first) {
+        const Setup& s = *job.setup;
+        const Run* run = job.runs + first;
+        for (i64 j = 0; j < m; ++j)
+            for (int g = 0; g < 4; ++g) w[j][g] = j < s.n ? run[g].w[j] : 0.0, L[j][g] = j < s.n ? run[g].L[j] : infinity;
+        for (int g = 0; g < 4; ++g) {
+            base[g] = run[g].base, y[g] = run[g].warm, slope[g] = run[g].slope_sum;
+            total[g] = run[g].total, scale[g] = run[g].scale, own[g] = run[g].own;
+        }
+        round = run[0].round;
+        stream = FourStreams::gather(&run[0].stream, &run[1].stream, &run[2].stream, &run[3].stream);
+        if (job.coins) {
+            const Words* c = job.coins + first;
+            coins = FourStreams::gather(c, c + 1, c + 2, c + 3);
+        }
+    }
+    void store_lane(const Setup& s, Run& run, int g) const {
+        for (i64 j = 0; j < s.n; ++j) run.w[j] = w[j][g], run.L[j] = L[j][g];
+        run.base = base[g], run.warm = y[g], run.slope_sum = slope[g], run.total = total[g], run.own = own[g];
+        at_scale(run, scale[g]);
+        run.round = round;
+    }
+    void store(const BanditJob& job, i64 first) const {
+        for (int g = 0; g < 4; ++g) {
+            store_lane(*job.setup, job.runs[first + g], g);
+            job.runs[first + g].stream = stream.lane(g);
+            if (job.coins) job.coins[first + g] = coins.lane(g);
+        }
+    }
+    HN_INLINE i64x4 draw(i64 n) {
+        const f64x4 target = stream.next() * total;
+        f64x4 before{};
+        i64x4 k{};
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) {
+            const f64x4 *x = w + 4 * v, a = x[1] + x[0], b = x[2] + x[1], c = x[3] + x[2];
+            k -= i64x4(before + x[0] <= target);
+            k -= i64x4(before + a <= target);
+            k -= i64x4(before + (b + x[0]) <= target);
+            before = before + (c + a);
+            k -= i64x4(before <= target);
+        }
+        if (__builtin_expect(bits(i64x4(k >= n)), 0))
+            for (int g = 0; g < 4; ++g)
+                if (k[g] >= n)
+                    for (k[g] = n - 1; k[g] > 0 && !(w[k[g]][g] > 0.0);) --k[g];
+        return k;
+    }
+    HN_INLINE f64x4 next_scales(const Schedule& q) const {
+        if (q.d != 0.0) return q.c * hn::HN_ISA::root(q.a + q.b * (round + 1.0) + q.d * own);
+        return q.b == 0.0 ? scale : splat(q.c * hn::HN_ISA::root(q.a + q.b * (round + 1.0)));
+    }
+    HN_INLINE bool play(const BanditJob& job, const Setup& s, i64 first, i64 t) {
+        const i64x4 k = draw(s.n);
+        const f64x4 one = splat(1.0), half = splat(0.5);
+        const i64 i0 = k[0], i1 = k[1], i2 = k[2], i3 = k[3];
+        const f64x4 old{lane_of(w, i0, 0), lane_of(w, i1, 1), lane_of(w, i2, 2), lane_of(w, i3, 3)};
+        const f64x4 low{lane_of(L, i0, 0), lane_of(L, i1, 1), lane_of(L, i2, 2), lane_of(L, i3, 3)};
+        const f64x4 weight = total * (one / old), bar = 4.0 * total / (scale * scale);
+        round += 1.0;
+        const auto [x, per_run, per_round] = job.losses;
+        const double* row = x + per_run * first + per_round * t;
+        f64x4 loss{row[i0], row[per_run + i1], row[2 * per_run + i2], row[3 * per_run + i3]};
+        if (job.coins) loss = only(i64x4(coins.next() < loss), one);
+        const f64x4 l = (loss - splat(s.origin)) * splat(s.slope);
+        own += l;
+        f64x4 value;
+        if constexpr (Reduced) {
+            i64x4 any{};
+#pragma GCC unroll 16
+            for (i64 j = 0; j < m; ++j) any |= i64x4(w[j] >= bar);
+            const f64x4 mine = only(i64x4(old >= bar), half);
+            value = low + mine + (l - mine) * weight;
+            base += only(any, half);
+        } else {
+            value = fma(l, weight, low);
+        }
+        const f64x4 before = scale;
+        scale = next_scales(s.schedule);
+        const f64x4 inverse = one / scale;
+        const f64x4 ratio = before * inverse, shrink = one / ratio, unit = K == 2 ? shrink * shrink : shrink;
+        const f64x4 warm = y;
+        f64x4 place = y * ratio;
+        const f64x4 fresh = one / ((value - base) * inverse + place), p = Solver::power(fresh);
+        const f64x4 e = ((total - old) * unit - 1.0) + p;
+        const f64x4 rest = slope - old * (K == 2 ? hn::HN_ISA::root(old) : old);
+        place += Solver::guess(e) / (rest * (unit * shrink) + p * fresh);
+        f64x4 r[m], s0[4]{}, s1[4]{}, s2[4]{}, s3[4]{};
+#pragma GCC unroll 16
+        for (i64 j = 0; j < m; ++j) {
+            f64x4 here = L[j];
+            if constexpr (Reduced) here += only(i64x4(w[j] >= bar), half);
+            L[j] = here = select(i64x4(k == splat(j)), value, here);
+            r[j] = one / ((here - base) * inverse + place);
+            const f64x4 r2 = r[j] * r[j], q = Solver::power(r[j]);
+            s0[j & 3] += q, s1[j & 3] += q * r[j], s2[j & 3] += q * r2, s3[j & 3] += (q * r[j]) * r2;
+        }
+        const auto folded = [](const f64x4* x) { return (x[0] + x[2]) + (x[1] + x[3]); };
+        const f64x4 S0 = folded(s0), S1 = folded(s1), S2 = folded(s2), S3 = folded(s3), error = S0 - 1.0;
+        const i64x4 good = i64x4(size(error) < Solver::small) & i64x4(place > Solver::least_y);
+        const f64x4 third = one / S1, step = (error * (1.0 / K)) * third;
+        const f64x4 b = (0.5 * (K + 1)) * S2 * third, c = ((K + 1) * (K + 2) / 6.0) * S3 * third;
+        const f64x4 delta = step + (step * step) * (b + step * (2.0 * (b * b) - c));
+#pragma GCC unroll 16
+        for (i64 j = 0; j < m; ++j) {
+            const f64x4 z = delta * r[j];
+            w[j] = least(Solver::power(r[j] * ((one - z) * (one + z * z))), one);
+        }
+        y = place + delta;
+        slope = S1 - (K + 1) * S2 * delta;
+        total = one;
+        i64* counts = job.counts + first * s.n;
+        ++counts[i0], ++counts[s.n + i1], ++counts[2 * s.n + i2], ++counts[3 * s.n + i3];
+        if (job.moves)
+            for (int g = 0; g < 4; ++g) job.moves[(first + g) * job.length + t] = i32(k[g]);
+        return __builtin_expect(bits(good) == 15, 1) || alone(job, s, first, good, warm);
+    }
+    /// The lanes that did not converge: from anywhere, as a run alone does it.
+    __attribute__((noinline, cold)) bool alone(const BanditJob& job, const Setup& s, i64 first, i64x4 good, f64x4 warm) {
+        for (int g = 0; g < 4; ++g) {
+            if (good[g]) continue;
+            Run& run = job.runs[first + g];
+            store_lane(s, run, g);
+            run.warm = warm[g];
+            if (!Solver::from_anywhere(s, run)) return false;
+            for (i64 j = 0; j < s.n; ++j) w[j][g] = run.w[j];
+            base[g] = run.base, y[g] = run.warm, slope[g] = run.slope_sum, total[g] = run.total;
+        }
+        return true;
+    }
+};
+
+template <int K, bool Reduced, int V>
+i64 barriers_together(const BanditJob& given, i64 first, i64 groups) {
+    const BanditJob job = given;  // a copy: nothing that is written can be an alias of it
+    const Setup s = *job.setup;
+    BarrierFour<K, Reduced, V> four[2];
+    for (i64 g = 0; g < groups; ++g) four[g].load(job, first + 4 * g);
+    Clock at{job.marks, job.rounds};
+    while (at.t < job.rounds) {
+        for (const i64 end = at.until(); at.t < end; ++at.t)
+            for (i64 g = 0; g < groups; ++g)
+                if (!four[g].play(job, s, first + 4 * g, at.t)) return at.t;
+        if (at.marked()) {
+            for (i64 g = 0; g < 4 * groups; ++g)
+                job.own[(first + g) * job.width + job.marks.columns[at.k]] = four[g / 4].own[g % 4];
+            ++at.k;
+        }
+    }
+    for (i64 g = 0; g < groups; ++g) four[g].store(job, first + 4 * g);
+    return -1;
+}
+
+template <int K, bool Reduced, int V>
+i64 barrier_games(const BanditJob& job) {
+    i64 failed = -1, r = job.first;
+    for (; r + 8 <= job.last && failed < 0; r += 8) failed = barriers_together<K, Reduced, V>(job, r, 2);
+    for (; r + 4 <= job.last && failed < 0; r += 4) failed = barriers_together<K, Reduced, V>(job, r, 1);
+    BanditJob rest = job;
+    rest.first = r;
+    return failed >= 0 ? failed : bandit_games<K == 2 ? Path::half : Path::barrier>(rest);
+}
+
+HN_INLINE bool barrier_few(const Setup& s) {
+    return (s.path == Path::half || s.path == Path::barrier) && s.n <= 16 &&
+           (s.estimator == Estimator::importance_weighted || s.estimator == Estimator::reduced_variance);
+}
+template <int K, bool Reduced>
+i64 play_barrier_few(const BanditJob& job) {
+    return job.setup->n <= 12 ? barrier_games<K, Reduced, 3>(job) : barrier_games<K, Reduced, 4>(job);
+}
+inline i64 play_barrier_few(const BanditJob& job) {
+    const bool reduced = job.setup->estimator == Estimator::reduced_variance;
+    if (job.setup->path == Path::half) return reduced ? play_barrier_few<2, true>(job) : play_barrier_few<2, false>(job);
+    return reduced ? play_barrier_few<1, true>(job) : play_barrier_few<1, false>(job);
+}
+
+}  // namespace hn::HN_ISA

@@ -1,0 +1,270 @@
+// Softmax bandits at a constant scale, up to 64 arms: one weight changes a round.
+//
+// Alone, a run waits for its last weight, so what counts is the longest chain: the weights stay in registers, and the
+// partial sums leave out the arm just drawn and are made while its exp is. Many runs go four to a vector, a lane each,
+// and several vectors in turns. Both do the arithmetic of draw_arm and settle_arm, bit for bit.
+#pragma once
+
+#include "bandits.hpp"
+
+namespace hn::HN_ISA {
+
+/// One run, V vectors of arms in registers.
+template <int V>
+struct SoftmaxAlone {
+    f64x4 w[V], sums[V];
+    i64x4 after[V];  // lanes at or beyond the arm left out of the sums
+    alignas(32) double inverse[4 * V];
+
+    /// Partial sums of all but one; returns their total.
+    HN_INLINE double leave_out(i64 i) {
+        double base = 0.0;
+        const i64x4 which = splat(i);
+#pragma GCC unroll 16
+        for (int v = 0; v < V; ++v) {
+            sums[v] = partial_sums(base, except(i64x4(lanes(4 * v) == which), w[v]));
+            after[v] = i64x4(lanes(4 * v) >= which);
+            base = sums[v][3];
+        }
+        return base;
+    }
+    HN_INLINE i64 count(double fresh, double target) const {
+        const f64x4 more = splat(fresh), goal = splat(target);
+        i64 k = 0;
+#pragma GCC unroll 16
+        for (int v = 0; v < V; ++v) k += __builtin_popcount(unsigned(bits(i64x4(sums[v] + only(after[v], more) <= goal))));
+        return k;
+    }
+    HN_INLINE void put(i64 i, double fresh) {
+#pragma GCC unroll 16
+        for (int v = 0; v < V; ++v) w[v] = select(i64x4(lanes(4 * v) == splat(i)), splat(fresh), w[v]);
+    }
+    void load(const Setup& s, const Run& run) {
+        for (int v = 0; v < V; ++v) w[v] = 4 * v < s.places() ? load4(run.w + 4 * v) : f64x4{};
+        for (i64 j = 0; j < s.n; ++j) inverse[j] = 1.0 / run.w[j];
+    }
+    void store(const Setup& s, Run& run) const {
+        for (int v = 0; v < V && 4 * v < s.places(); ++v) store4(run.w + 4 * v, w[v]);
+    }
+
+    void play(const BanditJob& job, i64 r) {
+        const Setup s = *job.setup;
+        Run& run = job.runs[r];
+        Words stream = run.stream;
+        double* L = run.L;
+        double base = run.base, own = run.own;
+        const double rate = run.inverse, origin = s.origin, slope = s.slope;
+        const double* row = job.losses.x + job.losses.per_run * r;
+        const i64 step = job.losses.per_round;
+        i64* counts = job.counts + r * s.n;
+        load(s, run);
+        i64 last = i64(run.arm);
+        double fresh = run.w[last], mass = leave_out(last) + fresh;
+        Clock at{job.marks, job.rounds};
+        while (at.t < job.rounds) {
+            for (const i64 end = at.until(); at.t < end; ++at.t) {
+                const double target = uniform(stream) * mass;
+                i64 i = count(fresh, target);
+                if (__builtin_expect(i >= s.n, 0)) {
+                    store(s, run);
+                    i = last_positive(run.w, s.n);
+                }
+                double x = row[i];
+                row += step;
+                __builtin_prefetch(row + 16 * step);
+                if (job.coins) x = uniform(job.coins[r]) < x ? 1.0 : 0.0;
+                const double loss = (x - origin) * slope;
+                own += loss;
+                const double value = fma(loss, mass * inverse[i], L[i]);
+                L[i] = value;
+                const double rest = leave_out(i);
+                last = i;
+                fresh = exp_soon((base - value) * rate);
+                inverse[i] = 1.0 / fresh;
+                put(i, fresh);
+                mass = rest + fresh;
+                if (__builtin_expect(!in_range(mass, s.n), 0)) {
+                    run.arm = double(i);
+                    entropy_anew(s, run);
+                    load(s, run);
+                    base = run.base, fresh = run.w[i], mass = leave_out(i) + fresh;
+                }
+                ++counts[i];
+                if (job.moves) job.moves[r * job.length + at.t] = i32(i);
+            }
+            if (at.marked()) job.own[r * job.width + job.marks.columns[at.k++]] = own;
+        }
+        store(s, run);
+        run.stream = stream, run.own = own, run.arm = double(last), run.total = mass;
+        run.round += double(job.rounds);
+    }
+};
+
+/// Four streams side by side.
+struct FourStreams {
+    u64x4 a, b, c, d;
+    static FourStreams gather(const Words* s0, const Words* s1, const Words* s2, const Words* s3) {
+        return {u64x4{s0->a, s1->a, s2->a, s3->a}, u64x4{s0->b, s1->b, s2->b, s3->b},
+                u64x4{s0->c, s1->c, s2->c, s3->c}, u64x4{s0->d, s1->d, s2->d, s3->d}};
+    }
+    HN_INLINE f64x4 next() { return as_uniform(next_word(a, b, c, d)); }
+    Words lane(int g) const { return {a[g], b[g], c[g], d[g]}; }
+};
+
+HN_INLINE double& lane_of(f64x4* a, i64 i, int g) { return reinterpret_cast<double*>(a)[4 * i + g]; }
+
+/// Four runs, one to a lane.
+template <int V>
+struct SoftmaxFour {
+    static constexpr i64 m = 4 * V;
+    f64x4 w[m], L[m];
+    f64x4 fresh, own, base;
+    i64x4 last;
+    FourStreams stream, coins;
+
+    void load(const BanditJob& job, i64 first) {
+        const Setup& s = *job.setup;
+        Run* run = job.runs + first;
+        for (i64 j = 0; j < m; ++j)
+            for (int g = 0; g < 4; ++g) w[j][g] = j < s.n ? run[g].w[j] : 0.0, L[j][g] = j < s.n ? run[g].L[j] : infinity;
+        for (int g = 0; g < 4; ++g) {
+            own[g] = run[g].own, base[g] = run[g].base, last[g] = i64(run[g].arm);
+            fresh[g] = run[g].w[last[g]];
+        }
+        stream = FourStreams::gather(&run[0].stream, &run[1].stream, &run[2].stream, &run[3].stream);
+        if (job.coins) {
+            const Words* c = job.coins + first;
+            coins = FourStreams::gather(c, c + 1, c + 2, c + 3);
+        }
+    }
+    void store(const BanditJob& job, i64 first) {
+        const Setup& s = *job.setup;
+        // A round looks at the range of its total before it draws: after the last one that is to be done.
+        f64x4 sums[m];
+        const f64x4 mass = scan(sums);
+        const i64x4 good = i64x4(mass > 1e-6) & i64x4(mass < 1e6 * double(s.n));
+        if (bits(good) != 15) anew(job, first, good, sums);
+        for (int g = 0; g < 4; ++g) {
+            Run& run = job.runs[first + g];
+            for (i64 j = 0; j < s.n; ++j) run.w[j] = w[j][g], run.L[j] = L[j][g];
+            run.own = own[g], run.base = base[g], run.arm = double(last[g]), run.stream = stream.lane(g);
+            run.total = sum_around(run.w, s.n, last[g]);
+            run.round += double(job.rounds);
+            if (job.coins) job.coins[first + g] = coins.lane(g);
+        }
+    }
+    /// sums[j]: w_0 + ... + w_j, the newest weight added last; returns the sum of all.
+    HN_INLINE f64x4 scan(f64x4* sums) const {
+        f64x4 before{};
+        i64x4 passed{};
+#pragma GCC unroll 16
+        for (int v = 0; v < V; ++v) {
+            f64x4 x[4], more[4];
+#pragma GCC unroll 4
+            for (int l = 0; l < 4; ++l) {
+                const i64x4 from = i64x4(last <= splat(i64(4 * v + l)));
+                x[l] = except(from & ~passed, w[4 * v + l]);
+                more[l] = only(from, fresh);
+                passed = from;
+            }
+            const f64x4 a = x[1] + x[0], b = x[2] + x[1], c = x[3] + x[2];
+            sums[4 * v] = (before + x[0]) + more[0];
+            sums[4 * v + 1] = (before + a) + more[1];
+            sums[4 * v + 2] = (before + (b + x[0])) + more[2];
+            before = before + (c + a);
+            sums[4 * v + 3] = before + more[3];
+        }
+        return before + fresh;
+    }
+    HN_INLINE void round(const BanditJob& job, const Setup& s, double rate, i64 first, i64 t) {
+        f64x4 sums[m], mass = scan(sums);
+        const i64x4 good = i64x4(mass > 1e-6) & i64x4(mass < 1e6 * double(s.n));
+        if (__builtin_expect(bits(good) != 15, 0)) mass = anew(job, first, good, sums);
+        const f64x4 target = stream.next() * mass;
+        i64x4 k{};
+#pragma GCC unroll 64
+        for (i64 j = 0; j < m; ++j) k -= i64x4(sums[j] <= target);
+        if (__builtin_expect(bits(i64x4(k >= s.n)), 0))
+            for (int g = 0; g < 4; ++g)
+                if (k[g] >= s.n)
+                    for (k[g] = s.n - 1; k[g] > 0 && !(w[k[g]][g] > 0.0);) --k[g];
+        const auto [x, per_run, per_round] = job.losses;
+        const double* row = x + per_run * first + per_round * t;
+        const i64 i0 = k[0], i1 = k[1], i2 = k[2], i3 = k[3];
+        f64x4 loss{row[i0], row[per_run + i1], row[2 * per_run + i2], row[3 * per_run + i3]};
+        const f64x4 here{lane_of(w, i0, 0), lane_of(w, i1, 1), lane_of(w, i2, 2), lane_of(w, i3, 3)};
+        const f64x4 old{lane_of(L, i0, 0), lane_of(L, i1, 1), lane_of(L, i2, 2), lane_of(L, i3, 3)};
+        if (job.coins) loss = only(i64x4(coins.next() < loss), splat(1.0));
+        const f64x4 l = (loss - splat(s.origin)) * splat(s.slope);
+        own += l;
+        const f64x4 value = fma(l, mass * (1.0 / here), old);
+        fresh = exp_soon((base - value) * splat(rate));
+        last = k;
+        lane_of(L, i0, 0) = value[0], lane_of(L, i1, 1) = value[1];
+        lane_of(L, i2, 2) = value[2], lane_of(L, i3, 3) = value[3];
+        lane_of(w, i0, 0) = fresh[0], lane_of(w, i1, 1) = fresh[1];
+        lane_of(w, i2, 2) = fresh[2], lane_of(w, i3, 3) = fresh[3];
+        i64* counts = job.counts + first * s.n;
+        ++counts[i0], ++counts[s.n + i1], ++counts[2 * s.n + i2], ++counts[3 * s.n + i3];
+        if (job.moves)
+            for (int g = 0; g < 4; ++g) job.moves[(first + g) * job.length + t] = i32(k[g]);
+    }
+    /// Lanes whose total has left the range: as a run alone does it.
+    __attribute__((noinline, cold)) f64x4 anew(const BanditJob& job, i64 first, i64x4 good, f64x4* sums) {
+        const Setup& s = *job.setup;
+        for (int g = 0; g < 4; ++g) {
+            if (good[g]) continue;
+            Run& run = job.runs[first + g];
+            for (i64 j = 0; j < s.n; ++j) run.L[j] = L[j][g];
+            run.arm = double(last[g]);
+            entropy_anew(s, run);
+            for (i64 j = 0; j < s.n; ++j) w[j][g] = run.w[j];
+            base[g] = run.base, fresh[g] = run.w[last[g]];
+        }
+        return scan(sums);
+    }
+};
+
+/// Sixteen runs in turns, four to a vector.
+template <int V>
+void softmax_together(const BanditJob& given, i64 first, i64 groups) {
+    const BanditJob job = given;  // a copy: nothing that is written can be an alias of it
+    const Setup s = *job.setup;
+    const double rate = job.runs[first].inverse;
+    SoftmaxFour<V> four[4];
+    for (i64 g = 0; g < groups; ++g) four[g].load(job, first + 4 * g);
+    Clock at{job.marks, job.rounds};
+    while (at.t < job.rounds) {
+        for (const i64 end = at.until(); at.t < end; ++at.t)
+            for (i64 g = 0; g < groups; ++g) four[g].round(job, s, rate, first + 4 * g, at.t);
+        if (at.marked()) {
+            for (i64 g = 0; g < 4 * groups; ++g)
+                job.own[(first + g) * job.width + job.marks.columns[at.k]] = four[g / 4].own[g % 4];
+            ++at.k;
+        }
+    }
+    for (i64 g = 0; g < groups; ++g) four[g].store(job, first + 4 * g);
+}
+
+template <int V>
+i64 softmax_games(const BanditJob& job) {
+    i64 r = job.first;
+    for (; r + 16 <= job.last; r += 16) softmax_together<V>(job, r, 4);
+    for (; r + 4 <= job.last; r += 4) softmax_together<V>(job, r, 1);
+    for (SoftmaxAlone<V> alone; r < job.last; ++r) alone.play(job, r);
+    return -1;
+}
+
+/// Whether a game is one of these.
+HN_INLINE bool softmax_few(const Setup& s) {
+    return s.path == Path::entropy_one && s.estimator == Estimator::importance_weighted && !s.log_prior && s.n < tree_from;
+}
+inline i64 play_softmax_few(const BanditJob& job) {
+    const i64 n = job.setup->n;
+    if (n <= 4) return softmax_games<1>(job);
+    if (n <= 12) return softmax_games<3>(job);
+    if (n <= 16) return softmax_games<4>(job);
+    return softmax_games<16>(job);
+}
+
+}  // namespace hn::HN_ISA

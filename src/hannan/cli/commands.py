@@ -1,0 +1,112 @@
+"""Each command is a file of this package with a `command`; its name goes into COMMANDS."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from contextlib import suppress
+from importlib import import_module
+
+import click
+
+#: In the order of `hannan --help`; the file of `x-y` is `x_y.py`.
+COMMANDS = ("reproduce", "play", "audit", "bound", "combine", "replay", "route", "tournament")
+
+EPILOG = """\b
+Examples:
+  hannan reproduce --quick
+  hannan play --learner bandit --smoothing tsallis --n 10 --rounds 100000
+  hannan bound --learner experts --n 10 --best-loss 100 --json
+
+\b
+Shell completion (bash; for zsh or fish put its name for bash):
+  eval "$(_HANNAN_COMPLETE=bash_source hannan)"
+"""
+
+
+class Commands(click.Group):
+    """Commands that are imported when they are asked for, so that `hannan --help` stays instant."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = import_module(f"hannan.cli.{cmd_name.replace('-', '_')}").command
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="hannan", message="hannan %(version)s")
+def hannan() -> None:
+    """Online decisions with proof: play, bound and audit perturbed and regularized leaders.
+
+    Every command takes --json (then standard output is JSON and nothing else), --seed and --out.
+    """
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command and say how it went: 0, 1 where a check failed, 2 for a mistake, 130 when it was stopped."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115, open to the end
+    if sys.stdout is None:
+        return _refuse("standard output must be open; it is closed")
+    try:
+        with warnings.catch_warnings():
+            # A number that overflowed is no result.
+            warnings.simplefilter("error", RuntimeWarning)
+            code = hannan.main(args=arguments, prog_name="hannan", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Exit as leave:
+        code = leave.exit_code
+    except SystemExit as leave:
+        code = leave.code if isinstance(leave.code, int) else 1
+    except click.exceptions.NoArgsIsHelpError as empty:
+        click.echo(empty.format_message(), err=True)
+        code = 2
+    except click.Abort:
+        click.echo("hannan: stopped", err=True)
+        code = 130
+    except click.ClickException as mistake:
+        where = getattr(mistake, "ctx", None)
+        hint = f" (see {where.command_path} --help)" if isinstance(mistake, click.UsageError) and where else ""
+        code = _refuse(mistake.format_message() + hint)
+    except BrokenPipeError:
+        code = 0  # the reader of a pipe has gone
+    except OSError as mistake:
+        what = f"{mistake.filename}: " if mistake.filename else ""
+        code = _refuse(f"{what}{mistake.strerror or mistake}")
+    except ValueError as mistake:
+        code = _refuse(str(mistake))
+    except MemoryError as mistake:
+        code = _refuse(f"it must fit in memory; got {str(mistake) or 'too much for it'}")
+    except (ArithmeticError, RecursionError, RuntimeWarning) as mistake:
+        code = _refuse(f"the numbers must stay within what a computer holds; got {type(mistake).__name__}: {mistake}")
+    except ModuleNotFoundError as missing:
+        if missing.name not in ("altair", "vl_convert"):
+            raise
+        code = _refuse(f"the report needs {missing.name}: pip install 'hannan[report]'")
+    return _flushed(code if isinstance(code, int) else 0)
+
+
+def _flushed(code: int) -> int:
+    """The exit code, once all that was printed has arrived: a full disk is found out here at the latest."""
+    try:
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        pass
+    except (OSError, ValueError) as mistake:
+        code = code or _refuse(f"standard output: {getattr(mistake, 'strerror', None) or mistake}")
+    # Else the interpreter would try, and complain, once more at its end.
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
+
+
+def _refuse(message: str) -> int:
+    click.echo(f"hannan: error: {' '.join(message.split())}", err=True)
+    return 2

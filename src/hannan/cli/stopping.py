@@ -1,0 +1,63 @@
+"""Ctrl-C: a command stops at once, whatever it is doing, and leaves nothing half made.
+
+An exception in the main thread would not do: compiled code does not hear of it before it returns, pools wait for
+their threads, and a library that swallows one exception swallows this one. So a thread of its own waits for the
+signal (which the interpreter passes on by a wakeup file descriptor even while compiled code runs), kills the
+processes that were started, removes what is in the making, and ends the program.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+from contextlib import suppress
+
+#: What a shell makes of a process that ends by a signal: 128 + its number.
+CODES = {int(signal.SIGINT): 130, int(signal.SIGTERM): 143}
+
+_open: list[socket.socket] = []
+
+
+def stoppable() -> None:
+    """From now on SIGINT and SIGTERM end this program within moments: one line, exit code 130 or 143."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    ours, theirs = socket.socketpair()
+    theirs.setblocking(False)
+    _open[:] = [ours, theirs]  # closed sockets would take the signal with them
+    for number in CODES:
+        # Who started us in the background may have told us to ignore it.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _heard)
+    signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
+    threading.Thread(target=_wait, args=(ours,), name="hannan-stopping", daemon=True).start()
+
+
+def _heard(number: int, frame: object) -> None:
+    """Nothing: the thread has heard it too."""
+
+
+def _wait(ours: socket.socket) -> None:
+    while heard := ours.recv(64):
+        for number in heard:
+            if number in CODES:
+                _leave(CODES[number])
+
+
+def _leave(code: int) -> None:
+    try:
+        # What was never imported has nothing to end.
+        if "hannan.paper.workers" in sys.modules:
+            sys.modules["hannan.paper.workers"].kill_all()
+        if "hannan.whole" in sys.modules:
+            sys.modules["hannan.whole"].sweep()
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None and stream.isatty():
+                os.write(stream.fileno(), b"\r\033[K\033[?25h")  # a bar may have hidden the cursor
+        with suppress(OSError):
+            os.write(2, b"hannan: stopped\n")
+    finally:
+        os._exit(code)

@@ -1,0 +1,191 @@
+"""Learners by name: the one grammar of every command, and of `hn.combine`, `replay` and `route`.
+
+    learner   = kind [":" smoothing] ["@" tuning]       bandit, bandit:tsallis:0.5, experts:entropy@fixed:3
+    smoothing = name [":" number]                       exponential, pareto:3
+    tuning    = name [":" number]                       anytime, horizon, fixed:3, best-loss:40
+
+What is left out is the learner's own default; a number of a tuning that is left out is asked of the caller.
+Words may be written in capitals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+#: name -> (class, parameter where none is given; None: it takes none). Names of classes: nothing heavy is imported.
+_LAWS: dict[str, tuple[str, float | None]] = {
+    "exponential": ("Exponential", None),
+    "gamma": ("Gamma", 2.0),
+    "gumbel": ("Gumbel", None),
+    "weibull": ("Weibull", 1.0),
+    "frechet": ("Frechet", 5.0),
+    "pareto": ("Pareto", 5.0),
+    "laplace": ("Laplace", None),
+    "gaussian": ("Gaussian", None),
+}
+_REGULARIZERS: dict[str, tuple[str, float | None]] = {
+    "entropy": ("Entropy", None),
+    "tsallis": ("Tsallis", 0.5),
+    "log-barrier": ("LogBarrier", None),
+}
+SMOOTHINGS = (*_LAWS, *_REGULARIZERS)
+TUNINGS = ("fixed", "horizon", "best-loss", "anytime", "self-confident")
+KINDS = ("experts", "bandit", "expert-bandit", "adahedge")
+#: Usual names of compositions.
+ALIASES = {"hedge": "experts:entropy", "exp3": "bandit:entropy", "exp4": "expert-bandit:entropy"}
+NAMES = f"{', '.join(KINDS)}, {', '.join(ALIASES)}, or kind:smoothing such as experts:tsallis:0.5 or bandit:log-barrier"
+
+
+@dataclass(frozen=True)
+class Name:
+    """A learner's name, taken apart; "" where a part is left to the learner."""
+
+    kind: str
+    smoothing: str = ""
+    tuning: str = ""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What a tuning may need and a name did not say, each with what the caller calls it."""
+
+    rounds: int | None = None
+    best_loss: float | None = None
+    scale: float | None = None
+
+
+def parse(text: str) -> Name:
+    """Take a name apart.
+
+    >>> parse("bandit:tsallis:0.5@horizon")
+    Name(kind='bandit', smoothing='tsallis:0.5', tuning='horizon')
+    >>> parse("Hedge")
+    Name(kind='experts', smoothing='entropy', tuning='')
+    """
+    whole, at, tuned = text.strip().lower().partition("@")
+    whole = ALIASES.get(whole, whole)
+    kind, colon, shape = whole.partition(":")
+    fixed = kind == "adahedge" and (colon or at)
+    if kind not in KINDS or fixed or (colon and not shape) or (at and not tuned):
+        reason = "; adahedge has its own smoothing and tuning" if fixed else ""
+        raise ValueError(f"learner must be one of {NAMES}{reason}; got {text!r}")
+    return Name(kind, shape, tuned)
+
+
+def smoothing(text: str) -> Any:
+    """A law or a regularizer by name.
+
+    >>> smoothing("tsallis"), smoothing("pareto:3"), smoothing("log-barrier")
+    (Tsallis(alpha=0.5), Pareto(alpha=3.0), LogBarrier())
+    """
+    from hannan import laws, regularizers
+
+    word, colon, given = text.strip().lower().partition(":")
+    home: Any = laws if word in _LAWS else regularizers
+    if word not in SMOOTHINGS:
+        raise ValueError(
+            f"smoothing must be one of {', '.join(SMOOTHINGS)}, with :NUMBER where it takes one; got {text!r}"
+        )
+    name, default = _LAWS.get(word) or _REGULARIZERS[word]
+    if default is None:
+        if colon:
+            raise ValueError(f"{word} takes no parameter; got {text!r}")
+        return getattr(home, name)()
+    return getattr(home, name)(number(given, text) if colon else default)
+
+
+def tuning(text: str, numbers: Numbers | None = None) -> Any:
+    """A tuning by name; what its name does not say is taken from `numbers`.
+
+    >>> tuning("horizon", Numbers(rounds=100)), tuning("best-loss:20"), tuning("fixed:3")
+    (Horizon(rounds=100), BestLoss(bound=20.0, rounds=None), Fixed(scale=3.0))
+    """
+    from hannan import tuning as rules
+
+    numbers = numbers or Numbers()
+    word, colon, given = text.strip().lower().partition(":")
+    if word not in TUNINGS:
+        raise ValueError(f"tuning must be one of {', '.join(TUNINGS)}, with :NUMBER where it takes one; got {text!r}")
+    said = number(given, text) if colon else None
+    if word == "fixed":
+        return rules.Fixed(_needed(said, numbers.scale, "--scale", text))
+    if word == "horizon":
+        return rules.Horizon(_whole(_needed(said, numbers.rounds, "--rounds", text), text))
+    if word == "best-loss":
+        return rules.BestLoss(_needed(said, numbers.best_loss, "--best-loss", text), rounds=numbers.rounds)
+    if word == "anytime":
+        return rules.Anytime(said)
+    return rules.SelfConfident(numbers.rounds if said is None else _whole(said, text))
+
+
+def learner(
+    name: str | Name, n: int, *, actions: int | None = None, numbers: Numbers | None = None, **settings: Any
+) -> Any:
+    """The learner of a name: n arms or experts, `actions` of an expert-bandit; settings as its class takes them.
+
+    A log-barrier has no anytime tuning: without a tuning it is self-confident, or with experts of a bandit
+    Horizon, in the rounds of `numbers`. Experts and log-barriers that are told a best loss are tuned to it, and
+    everyone to a scale that is given.
+
+    >>> learner("bandit:tsallis", 3)
+    Bandit(3, smoothing=Tsallis(alpha=0.5), tuning=Anytime(factor=None))
+    """
+    from hannan.learners.adahedge import AdaHedge
+    from hannan.learners.bandits import Bandit
+    from hannan.learners.expert_bandits import ExpertBandit
+    from hannan.learners.experts import Experts
+    from hannan.regularizers import LogBarrier
+
+    parts, numbers = parse(name) if isinstance(name, str) else name, numbers or Numbers()
+    given = dict(settings)
+    if parts.kind == "adahedge":
+        return AdaHedge(n, **given)
+    if parts.smoothing:
+        given["smoothing"] = smoothing(parts.smoothing)
+    barrier = isinstance(given.get("smoothing"), LogBarrier)
+    tuned = parts.tuning or _usual(parts.kind, barrier, given.get("clip") == "tuned", numbers)
+    if tuned:
+        given["tuning"] = tuning(tuned, numbers)
+    if parts.kind == "experts":
+        return Experts(n, **given)
+    if parts.kind == "bandit":
+        return Bandit(n, **given)
+    if actions is None:
+        raise ValueError("an expert-bandit needs --actions, the number of actions; --n is the number of experts")
+    return ExpertBandit(actions, n, **given)
+
+
+def _usual(kind: str, barrier: bool, clipped: bool, numbers: Numbers) -> str:
+    """The tuning of a name that has none; "" for the learner's own."""
+    if numbers.scale is not None:
+        return "fixed"
+    if numbers.best_loss is not None and kind != "expert-bandit" and (kind == "experts" or barrier):
+        return "best-loss"
+    if not barrier:
+        return ""
+    if numbers.rounds is None:
+        raise ValueError("log-barrier needs the number of rounds, which a stream has not; got none")
+    return "horizon" if kind == "expert-bandit" and not clipped else "self-confident"
+
+
+def number(text: str, whole: str) -> float:
+    """The number after a colon."""
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"a parameter must be a number, as in pareto:3; got {whole!r}") from None
+
+
+def _whole(value: float, text: str) -> int:
+    if not float(value).is_integer():
+        raise ValueError(f"a number of rounds must be whole; got {text!r}")
+    return int(value)
+
+
+def _needed(said: float | None, known: float | None, option: str, text: str) -> float:
+    if said is not None:
+        return said
+    if known is None:
+        raise ValueError(f"the tuning {text} needs {option}, or its number after a colon; got none")
+    return known

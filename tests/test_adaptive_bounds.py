@@ -1,0 +1,156 @@
+"""Against adversaries that look at past moves: bounds that are proved against anybody hold, and the others break."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import stdtrit
+from test_against import ROWS
+
+import hannan as hn
+from hannan.adversaries import ChargeTheLast, ChargeTheLastPoint, ChargeTheLikely, SpareTheUnlikely, Twin
+
+ARMS = [ChargeTheLast(), ChargeTheLikely(), SpareTheUnlikely()]
+
+# Kept: every learner whose bound is against any losses meets them.
+
+T = 400
+MEAN = [  # of the mean play, on every sequence
+    hn.Experts(3), hn.Experts(3, hn.Entropy(), hn.Horizon(T)), hn.Experts(3, hn.Entropy(), hn.Anytime()),
+    hn.Experts(3, hn.Laplace(), hn.Anytime()), hn.Experts(3, hn.Tsallis(), hn.Horizon(T)),
+    hn.Experts(3, hn.LogBarrier(), hn.Horizon(T)), hn.Experts(3, hn.Gumbel(), hn.Fixed(10.0)),
+    hn.Experts(3, hn.Entropy(), hn.BestLoss(T)),
+    hn.AdaHedge(3), hn.squint(3), hn.adanormalhedge(3), hn.ml_poly(3), hn.fixed_share(3, T),
+]  # fmt: skip
+DRAWS = [(hn.exp3_ix(3, T), ARMS), (hn.FPL.tuned(hn.MSets(3, 1), T), ARMS),
+    (hn.FPL.tuned(hn.MSets(3, 1), T, "exponential"), ARMS),
+    (hn.Convex(hn.Simplex(3), 1.0, loss_bound=1.0, tuning=hn.Horizon(T)), [ChargeTheLastPoint()]),
+    (hn.gaussian_ftpl(hn.Ball(3), T), [ChargeTheLastPoint()]),
+]  # fmt: skip
+MOVES = [hn.OnlineGradientDescent(hn.Ball(3), 1.0), hn.ExponentiatedGradient(hn.Simplex(3), 1.0)]
+
+
+@pytest.mark.parametrize("learner", MEAN, ids=repr)
+@pytest.mark.parametrize("adversary", ARMS, ids=lambda a: type(a).__name__)
+def test_of_the_mean_play_on_every_run(learner, adversary):
+    """No false alarm is possible: <p_t, l_t> is charged, and the theorems hold on every sequence."""
+    record = hn.play(learner, adversary, rounds=T, runs=3)
+    assert record.bound is not None
+    assert record.bound.against == "any"
+    assert record.expected_regret[:, -1].max() <= record.bound.value
+
+
+@pytest.mark.parametrize(("learner", "adversary"), [(one, a) for one, met in DRAWS for a in met], ids=str)
+def test_of_the_moves_drawn_in_expectation(learner, adversary):
+    """False alarm below 1e-6, that of `exceeded` at a mean equal to the bound; these means are below it."""
+    record = hn.play(learner, adversary, rounds=T, runs=16)
+    assert record.bound is not None
+    assert record.bound.against == "any"
+    assert not exceeded(record.regret[:, -1], record.bound.value)
+
+
+@pytest.mark.parametrize("adversary", ARMS, ids=lambda a: type(a).__name__)
+def test_of_this_very_run_under_implicit_exploration(adversary):
+    """own - min Lhat + ln(n/delta)/(2 gamma), delta = 1e-6 for all ten runs together: the false alarm.
+
+    Its control is that own - min Lhat alone is exceeded, below.
+    """
+    learner = hn.exp3_ix(4, 1000)
+    record = hn.play(learner, adversary, rounds=1000, runs=10)
+    slack = math.log(4 * 10 / 1e-6) / (2.0 * learner.estimator.gamma)
+    assert (record.regret[:, -1] <= record.estimated_regret + slack).all()
+
+
+@pytest.mark.parametrize("learner", MOVES, ids=repr)
+def test_of_moves_that_are_not_random(learner):
+    record = hn.play(learner, ChargeTheLastPoint(), rounds=T)
+    assert record.regret[0, -1] <= record.bound.value
+    # In sight of the move, even.
+    walk, own = learner.table().start(0, 0), 0.0
+    total = np.zeros(3)
+    for _ in range(T):
+        x = walk.act()
+        z = x / max(np.linalg.norm(x), 1e-9) if np.linalg.norm(x) > 1e-9 else np.array([1.0, 0.0, 0.0])
+        own, total = own + float(z @ x), total + z
+        walk.observe(x, hn.Linear(z))
+    assert own + float(learner.domain.support(-total)) <= learner.bound(T).value
+
+
+def test_no_learner_with_such_a_bound_is_missing():
+    promised = {type(learner).__name__ for learner, against, _, _ in ROWS if against == "any"}
+    met = {type(learner).__name__ for learner in (*MEAN, *MOVES, *(one for one, _ in DRAWS))}
+    assert promised <= met
+
+
+# Broken: what is proved for losses fixed in advance only, or for draws that nobody foresees.
+
+
+def exceeded(regrets, bound):
+    """Whether the mean is shown to be above the bound: by Student's t, false once in 1e6 for independent runs."""
+    half = stdtrit(len(regrets) - 1, 1.0 - 1e-6) * regrets.std(ddof=1) / math.sqrt(len(regrets))
+    return bool(regrets.mean() - half > bound)
+
+
+# At 4,000 rounds the three pay 542 against 365, 535 against 332 and 643 against 407.
+OBLIVIOUS = [  # learner, runs
+    (hn.Bandit(8, hn.Entropy(), hn.Horizon(2000)), 60),
+    (hn.Bandit(8, hn.Exponential(), hn.Horizon(1000)), 40),
+    (hn.Bandit(8, hn.Tsallis(0.5), hn.Horizon(2000)), 50),
+]
+
+
+@pytest.mark.parametrize(("learner", "runs"), OBLIVIOUS, ids=str)
+def test_oblivious_bounds_of_bandits_are_exceeded_and_withheld(learner, runs):
+    """The control of the tests above: these adversaries do break what may be broken."""
+    rounds = learner.tuning.rounds
+    bound = learner.bound(rounds)
+    assert bound.against == "oblivious"
+    record = hn.play(learner, SpareTheUnlikely(), rounds=rounds, runs=runs)
+    regrets = record.regret[:, -1]
+    assert exceeded(regrets, bound.value)
+    assert record.bound is None
+    assert "against any losses no bound is proved" in record.bound_withheld
+    # "Its expectation is at least the expected regret" fails alike.
+    assert exceeded(regrets - record.estimated_regret, 0.0)
+    # The same losses, fixed in advance, are harmless: so it is the looking that does it.
+    fixed = np.ones((rounds, 8))
+    fixed[int(0.78 * rounds) :, 3] = 0.0
+    assert not exceeded(hn.play(learner, fixed, runs=runs).regret[:, -1], bound.value)
+
+
+def test_noise_that_is_kept_is_found():
+    """RandomWalk(2): 5,620 against 1,507 in 20,000 rounds; here 1,100 against 744 in 4,000, and every run."""
+    learner = hn.RandomWalk(2)
+    record = hn.play(learner, ChargeTheLast(), rounds=4000, runs=2)
+    assert record.regret[:, -1].min() > 1.2 * learner.bound(4000).value
+    assert record.bound is None
+    assert "nothing is promised" in record.bound_withheld
+
+
+def test_a_convex_leader_that_keeps_its_noise_is_found():
+    """Fresh noise on the same set keeps its bound; kept noise pays more than three times as much, in every run."""
+    regrets = {}
+    for fresh in (True, False):
+        learner = hn.Convex(hn.Simplex(2), 1.0, loss_bound=1.0, tuning=hn.Horizon(1000), fresh=fresh)
+        record = hn.play(learner, ChargeTheLastPoint(), rounds=1000, runs=4)
+        regrets[fresh] = record.regret[:, -1]
+        assert (record.bound is not None) == fresh
+    bound = learner.bound(1000).value
+    assert regrets[True].mean() <= bound
+    assert regrets[False].min() > 2.0 * bound
+
+
+def test_a_known_seed_is_no_randomness():
+    """A twin with the seed charges every move: 3,459 against 186 in 4,000 rounds."""
+    learner = hn.Bandit(4, hn.Exponential(), hn.Horizon(4000))
+    record = hn.play(learner, Twin(learner=learner, seed=5), rounds=4000, seed=5)
+    assert record.best_loss[0] <= 1000.0
+    assert record.regret[0, -1] >= 3000.0
+    # It knows that seed only.
+    other = hn.play(learner, Twin(learner=learner, seed=6), rounds=4000, seed=5)
+    assert other.regret[0, -1] < 400.0
+    hedge = hn.hedge(2, 100)
+    seen = hn.play(hedge, Twin(learner=hedge, seed=5), rounds=100, seed=5)
+    assert seen.regret[0, -1] >= 50.0 > seen.bound.value >= seen.expected_regret[0, -1]

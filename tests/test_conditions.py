@@ -1,0 +1,188 @@
+"""What a bound supposes: printed, checked where it can be, and withheld where the play refutes it."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import hannan as hn
+from hannan import conditions
+from hannan.stated import checked_hazard, on_your_word
+
+
+@dataclass(frozen=True)
+class Said(hn.Law):
+    """The exponential law, of hazard 1, with a hazard that is stated."""
+
+    said: float = 1.0
+
+    @property
+    def hazard(self):
+        return self.said
+
+    @property
+    def support(self):
+        return (0.0, math.inf)
+
+    def density(self, z):
+        z = np.asarray(z, dtype=float)
+        return np.where(z >= 0.0, np.exp(-np.maximum(z, 0.0)), 0.0)
+
+    def cdf(self, z):
+        return -np.expm1(-np.maximum(np.asarray(z, dtype=float), 0.0))
+
+
+@dataclass(frozen=True)
+class Flat(Said):
+    """A density that belies its cdf: f/S is 0 everywhere, and 1 - F falls all the same."""
+
+    def density(self, z):
+        return 0.0 * np.asarray(z, dtype=float)
+
+
+# A hazard that is stated
+
+
+def test_a_stated_hazard_is_held_against_density_and_cdf():
+    assert checked_hazard(hn.Exponential()) == ""
+    assert "fits at" in checked_hazard(Said(1.0))
+    for h in (0.999, 0.5, 0.05):
+        with pytest.raises(ValueError, match="hazard of Said must be at least f/"):
+            hn.Experts(2, Said(h), hn.Fixed(30.0))
+        with pytest.raises(ValueError, match="hazard of Said"):
+            hn.Bandit(2, Said(h), hn.Fixed(30.0))
+    with pytest.raises(ValueError, match="must be at least the fall of log"):
+        checked_hazard(Flat(0.9))
+    with pytest.raises(ValueError, match="must be > 0"):
+        checked_hazard(Said(-1.0))
+
+
+@pytest.mark.parametrize(
+    "law", [hn.Exponential(), hn.Gumbel(), hn.Laplace(), hn.Gamma(3.0), hn.Frechet(2.0), hn.Pareto(3.0)]
+)
+def test_no_true_hazard_is_refused(law):
+    @dataclass(frozen=True)
+    class Stripped(hn.Law):
+        hazard = law.hazard
+        support = law.support
+
+        def density(self, z):
+            return law.density(z)
+
+        def cdf(self, z):
+            return law.cdf(z)
+
+    assert "fits at" in checked_hazard(Stripped())
+
+
+def test_what_is_stated_is_printed_as_such():
+    bound = hn.Experts(2, Said(1.0), hn.Horizon(1000)).bound()
+    assert bound.condition.startswith("on your word that the hazard of Said is at most 1, which fits at")
+    assert "on your word" in str(bound)
+    assert hn.Experts(2, hn.Exponential(), hn.Horizon(1000)).bound().condition == ""
+
+
+def test_a_certificate_that_contradicts_itself_is_withheld(monkeypatch):
+    # Had the false hazard passed: it printed bound 3.2, regret 10.7, "0.222 realised, claimed at most 0.0316".
+    monkeypatch.setattr("hannan.learners.learner.on_your_word", lambda law: "")
+    player = hn.Experts(2, Said(0.05), hn.Horizon(40)).start(seed=0)
+    for t in range(40):
+        player.observe(player.act(), [float(t % 2 == 0), float(t % 2)])
+    told = player.certificate()
+    assert told.realised_level > told.claimed_rate
+    assert told.bound is None
+    assert "contradicts the claim" in told.withheld
+    fine = hn.Experts(2, Said(1.0), hn.Horizon(40)).start(seed=0)
+    for t in range(40):
+        fine.observe(fine.act(), [float(t % 2 == 0), float(t % 2)])
+    assert fine.certificate().bound is not None
+
+
+def test_a_regret_above_a_bound_of_every_sequence_is_said():
+    bound = hn.Experts(2, hn.Entropy(), hn.Horizon(1000)).bound()
+    assert conditions.contradicted(bound, bound.value, 0.1, 0.1, 1000, 1.0) == ""
+    assert "contradicts the bound" in conditions.contradicted(bound, bound.value + 0.1, 0.1, 0.1, 1000, 1.0)
+    drawn = hn.Bandit(2, hn.Entropy(), hn.Horizon(1000)).bound()  # in expectation: one run may have more
+    assert conditions.contradicted(drawn, drawn.value + 0.1, 0.1, None, 1000, 1.0) == ""
+    # Losses that differ by little, or by much: rounding is no contradiction.
+    player = hn.Experts(3, hn.Exponential(), hn.Anytime()).start(seed=0)
+    for t in range(200):
+        player.observe(player.act(), [0.5, 0.5 + 1e-15 * (t % 2), 0.5 + 1e-3])
+    assert player.certificate().bound is not None
+
+
+def test_stated_log_concavity_is_held_against_the_density():
+    @dataclass(frozen=True)
+    class Concave(Said):
+        log_concave = True
+
+    @dataclass(frozen=True)
+    class Mixed(Concave):  # two exponentials: log-convex
+        def density(self, z):
+            return 0.5 * super().density(z) + 0.5 * 0.2 * np.exp(-0.2 * np.maximum(z, 0.0)) * (np.asarray(z) >= 0.0)
+
+        def cdf(self, z):
+            return 0.5 * super().cdf(z) - 0.5 * np.expm1(-0.2 * np.maximum(np.asarray(z, dtype=float), 0.0))
+
+    assert "log-concave, which fits at" in on_your_word(Concave())
+    assert "log-concave" in hn.Experts(2, Concave(), hn.Horizon(1000)).bound().condition
+    with pytest.raises(ValueError, match="must be log-concave, as it says"):
+        hn.Experts(2, Mixed(), hn.Horizon(1000))
+    assert on_your_word(hn.Gaussian()) == ""
+
+    @dataclass(frozen=True)
+    class Bell(hn.Law):
+        log_concave = True
+
+        def density(self, z):
+            return hn.Gaussian().density(z)
+
+        def cdf(self, z):
+            return hn.Gaussian().cdf(z)
+
+    assert "fits at" in on_your_word(Bell())
+
+
+# BestLoss
+
+
+def test_best_loss_prints_its_condition():
+    for learner in (
+        hn.Experts(4, tuning=hn.BestLoss(2)),
+        hn.Bandit(4, hn.LogBarrier(), hn.BestLoss(2, rounds=2000)),
+        hn.ExpertBandit(4, 4, tuning=hn.BestLoss(2), clip="tuned"),
+    ):
+        bound = learner.bound(10**6 if learner._horizon is None else 2000)
+        assert (bound.condition, bound.at_most) == ("if the best loss L* <= 2", 2.0)
+        assert "if the best loss L* <= 2" in str(bound)
+    gains = hn.Experts(4, tuning=hn.BestLoss(990, rounds=1000), gains=True).bound(1000)
+    assert gains.condition == "if the best gain G* >= 990"
+
+
+def test_a_bandit_whose_own_loss_refutes_its_best_loss_is_withheld():
+    learner, rounds = hn.Bandit(4, hn.LogBarrier(), hn.BestLoss(2, rounds=2000)), 2000
+    assert learner.bound().value == pytest.approx(22.3, abs=0.1)
+    coins = np.random.default_rng(0).random((rounds, 4)) < [0.465, 0.5, 0.5, 0.5]
+    player = learner.start(seed=0)
+    for row in coins:
+        move = player.act()
+        player.observe(move, float(row[move.action]))
+    told = player.certificate()
+    assert told.bound is None
+    assert "probability at most 0.05 if the best loss L* <= 2" in told.withheld
+    kind = learner.start(seed=0)  # the control: L* = 0, and nothing is withheld
+    for _ in range(rounds):
+        move = kind.act()
+        kind.observe(move, float(move.action != 0))
+    assert kind.certificate().bound is not None
+    assert dict(kind.certificate().rows())["  condition"] == "if the best loss L* <= 2"
+
+
+def test_experts_check_their_best_loss_on_the_path():
+    player = hn.Experts(2, tuning=hn.BestLoss(2)).start(seed=0)
+    for _ in range(2):
+        player.observe(player.act(), [1.0, 1.0])
+    assert player.certificate().bound is not None
+    player.observe(player.act(), [1.0, 1.0])
+    assert "holds up to its best loss" in player.certificate().withheld

@@ -1,0 +1,125 @@
+"""Hostile options, files and modules: each is one line on standard error and exit code 2, never a traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from hannan.cli import commands
+
+MODULE = """
+def boom(losses, rng): raise RuntimeError("boom")
+def none(losses, rng): return None
+def big(losses, rng): return 99
+def quits(losses, rng): raise SystemExit(0)
+def prints(losses, rng):
+    print("hello")
+    return 0
+five = 5
+"""
+PLAY = ("play", "--rounds", "20", "--runs", "1", "--n", "3")
+BOUND = ("bound", "--n", "3")
+AUDIT = ("audit", "--n", "3", "--samples", "100")
+EXACT = ("audit", "--n", "3", "--smoothing", "exponential")
+COMBINE = ("combine", "t.csv", "--target", "y")
+REPLAY = ("replay", "log.csv", "--action", "a", "--loss", "l")
+ROUTE = ("route", "t.csv", "--learner", "exp3")
+HUGE = "1000000000000"
+
+REFUSED = [
+    (*PLAY, "--smoothing", "pareto:1e308"),
+    (*PLAY, "--smoothing", "pareto:nan"),
+    (*PLAY, "--smoothing", "gamma:-1"),
+    (*PLAY, "--smoothing", "weibull:"),
+    (*PLAY, "--scale", "5e-324"),
+    (*PLAY, "--scale", "inf"),
+    (*PLAY, "--best-loss", "nan"),
+    (*PLAY, "--learner", "bandit", "--best-loss", "9"),
+    (*PLAY, "--learner", "adahedge", "--scale", "9"),
+    (*PLAY, "--learner", "experts:entropy", "--smoothing", "entropy"),
+    (*PLAY, "--clip", "0.1"),
+    (*PLAY, "--actions", "2"),
+    (*PLAY, "--adversary", ""),
+    ("play", "--n", HUGE, "--rounds", "20", "--runs", "1"),
+    ("play", "--n", "3", "--rounds", HUGE, "--runs", "1"),
+    ("play", "--n", "3", "--rounds", "20", "--runs", "100000000000"),
+    ("play", "--n", "3", "--rounds", "20", "--runs", "9" * 30),
+    (*BOUND, "--best-loss", "nan"),
+    (*BOUND, "--best-loss", "-inf"),
+    (*EXACT, "--scale", "1e308"),
+    (*EXACT, "--scale", "nan"),
+    ("audit", "--n", HUGE, "--smoothing", "entropy", "--scale", "2"),
+    ("audit", "--n", "3", "--smoothing", "frechet:1e-308", "--scale", "2"),
+    (*EXACT, "--scale", "2", "--gamma", "nan"),
+    (*EXACT, "--scale", "2", "--delta", "2"),
+    *((*AUDIT, f"hostile_learners:{name}") for name in ("boom", "none", "big", "quits", "five", "nothing")),
+    *((*AUDIT, f"{name}:x") for name in ("fails_at_once", "quits_at_once", "is_no_python", "..", "a b", "\0")),
+    (*AUDIT, "hostile_learners:prints", "--confidence", "1.5"),
+    (*COMBINE, "--range", "0:inf"),
+    (*COMBINE, "--range", "nan:1"),
+    (*COMBINE, "--cap", "-1"),
+    (*COMBINE, "--loss", "pinball:2"),
+    (*COMBINE, "--delimiter", ""),
+    (*COMBINE, "--delimiter", "\n"),
+    (*COMBINE, "--learner", "bandit", "--range", "0:1"),
+    (*REPLAY, "--range", "0:1e308"),
+    (*REPLAY, "--learner", "bandit:tsallis:nan"),
+    (*REPLAY, "--actions", "0"),
+    (*ROUTE, "--runs", "100000000000"),
+    (*ROUTE, "--range", "0:1e-320"),
+    (*ROUTE, "--learner", "exp4"),
+    ("route", "t.csv", "--skip", "a,b,y"),
+    *(("combine", file, "--target", "y") for file in ("empty", "binary", "folder", "head", "zeros", "torn", "", "\0")),
+    *(("route", file) for file in ("empty", "binary", "folder", "zeros", "torn", "nowhere", "/dev/null")),
+    *((*BOUND, "--rounds", "9", "--out", out) for out in ("t.csv", "/dev/null/x", "\0", "a" * 300)),
+    *((*ROUTE, "--runs", "1", "--out", out) for out in ("t.csv", "\0", "a" * 300)),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    here: Path = tmp_path_factory.mktemp("hostile")
+    (here / "t.csv").write_text("a,b,y\n" + "".join(f"0.{t % 9}1,0.{t % 7}5,0.{t % 5}\n" for t in range(60)))
+    (here / "log.csv").write_text("a,l\n" + "".join(f"{t % 2},0.{t % 9}\n" for t in range(60)))
+    (here / "hostile_learners.py").write_text(MODULE)
+    (here / "fails_at_once.py").write_text("raise RuntimeError('no')")
+    (here / "quits_at_once.py").write_text("import sys; sys.exit(3)")
+    (here / "is_no_python.py").write_text("def (")
+    for name, content in {"empty": b"", "binary": bytes(range(256)), "head": b"a,y", "zeros": bytes(99)}.items():
+        (here / name).write_bytes(content)
+    (here / "torn").write_bytes(b"PAR1" + bytes(99))
+    (here / "folder").mkdir()
+    return here
+
+
+@pytest.mark.parametrize("arguments", REFUSED, ids=lambda arguments: " ".join(arguments)[:80].replace("\0", "NUL"))
+def test_a_hostile_value_is_one_line(
+    arguments: tuple[str, ...], folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    before = sorted(os.listdir(folder))
+    code = commands.run(list(arguments))
+    out, err = capsys.readouterr()
+    assert (code, out) == (2, ""), err
+    assert err.startswith("hannan: error: ")
+    assert len(err.splitlines()) == 1
+    assert set(os.listdir(folder)) - {"__pycache__"} == set(before) - {"__pycache__"}
+
+
+def test_what_a_stranger_prints_is_not_our_output(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    assert commands.run([*AUDIT, "hostile_learners:prints", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["subject"] == "hostile_learners:prints"
+    assert "hello" in err
+
+
+@pytest.mark.parametrize("name", ["", *commands.COMMANDS])
+def test_every_help_has_an_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert commands.run([name, "--help"] if name else ["--help"]) == 0
+    assert f"  hannan {name or 'play'} " in capsys.readouterr().out.split("Examples:")[1]

@@ -1,0 +1,247 @@
+"""Numbers that commands and pages print: each is the one it is said to be, and each option is heard."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import hannan as hn
+from hannan.cli import commands
+from hannan.cli.play import _page
+from hannan.data.combining import Combiner
+from hannan.data.estimates import Estimate, averaged, estimates
+from hannan.data.oracle import best_combination
+from hannan.data.pages import combined_page, replay_page, route_page
+from hannan.data.point_losses import Absolute
+from hannan.report.markup import number
+from hannan.tournament.page import standings
+from hannan.tournament.playing import Outcome
+
+
+@pytest.fixture
+def told(capsys, tmp_path, monkeypatch):
+    """The JSON of a command."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    rows = rng.random((200, 3))
+    (tmp_path / "t.csv").write_text("a,b,y\n" + "".join(f"{a},{b},{y}\n" for a, b, y in rows.round(6)))
+    log = [(k % 2, rng.random()) for k in range(400)]
+    (tmp_path / "log.csv").write_text("a,l\n" + "".join(f"{a},{loss:.6f}\n" for a, loss in log))
+
+    def run(*arguments):
+        assert commands.run([*arguments, "--json"]) in (0, 1)
+        return json.loads(capsys.readouterr().out)
+
+    return run
+
+
+# Options that are heard
+
+
+def test_the_seed_of_combine(told, tmp_path):
+    drawn = []
+    for seed in (0, 3):
+        told("combine", "t.csv", "--target", "y", "--seed", str(seed), "--out", f"out{seed}")
+        lines = (tmp_path / f"out{seed}" / "combined.csv").read_text().splitlines()[1:]
+        drawn.append([line.split(",")[2] for line in lines])
+    # Two sequences of 200 fair draws agree with chance 2^-200.
+    assert drawn[0] != drawn[1]
+
+
+def test_the_seed_of_replay_and_route(told):
+    for arguments in (("replay", "log.csv", "--action", "a", "--loss", "l", "--runs", "1"),
+                      ("route", "t.csv", "--learner", "exp3", "--runs", "1")):  # fmt: skip
+        first, same, other = (told(*arguments, "--seed", seed)["learners"][0] for seed in "003")
+        kept = [{k: v for k, v in one.items() if k != "seconds"} for one in (first, same, other)]
+        assert kept[0] == kept[1] != kept[2]
+
+
+def test_the_seed_of_play_is_the_games_and_the_adversarys(told):
+    data = told("play", "--learner", "exp3", "--n", "3", "--rounds", "50", "--runs", "3", "--seed", "7")
+    losses = hn.adversaries.all_adversaries()["switching"](50, 3, seed=7)
+    record = hn.play(hn.Bandit(3, hn.Entropy()), losses, runs=3, seed=7)
+    assert data["mean_regret"] == record.mean_regret.tolist()
+    # The control: another seed, in either place, gives another record.
+    assert data["mean_regret"] != hn.play(hn.Bandit(3, hn.Entropy()), losses, runs=3, seed=8).mean_regret.tolist()
+
+
+def test_cap_and_best_loss(told):
+    plain, capped = (
+        told("combine", "t.csv", "--target", "y", *more)["mixture"]["total"] for more in ((), ("--cap", ".1"))
+    )
+    assert capped <= 0.1 * 200 < plain
+    near, far = (told("bound", "--n", "5", "--best-loss", best)["bound"]["value"] for best in ("10", "1000"))
+    assert near == pytest.approx(hn.Experts(5, tuning=hn.BestLoss(10.0)).bound(best_loss=10.0).value)
+    assert far > 5 * near
+    played = told("play", "--n", "5", "--rounds", "20", "--runs", "1", "--best-loss", "13")
+    assert "BestLoss(bound=13.0" in played["learner"]
+
+
+STEEP = """
+import numpy as np
+
+def play(losses, rng):
+    L = np.reshape(losses, (-1, 2)).sum(axis=0)
+    return int(rng.random() < 1.0 / (1.0 + np.exp(2.0 * (L[1] - L[0]))))
+"""
+
+
+def test_confidence_and_delta(told, tmp_path):
+    (tmp_path / "fixed_player.py").write_text(STEEP)
+    arguments = ("audit", "fixed_player:play", "--n", "2", "--samples", "2000")
+    sure, unsure = (told(*arguments, "--confidence", level) for level in ("0.999", "0.6"))
+    assert (sure["confidence"], unsure["confidence"]) == (0.999, 0.6)
+    assert sure["lower"] < unsure["lower"]
+    assert told(*arguments, "--delta", "0.2")["delta"] == 0.2
+    exact = ("audit", "--smoothing", "laplace", "--scale", "2", "--n", "2")
+    pure, loose = told(*exact), told(*exact, "--delta", "0.1")
+    assert loose["claim"]["delta"] == 0.1
+    assert loose["measured"] < pure["measured"]
+
+
+# Pages
+
+
+def tiles(page):
+    return {tile.name: tile.value for tile in page.head[0].items}
+
+
+def alts(page):
+    return " ".join(picture.alt for picture in page.pictures())
+
+
+def test_the_page_of_a_combination():
+    rng = np.random.default_rng(1)
+    y = rng.random(300)
+    summary = hn.combine({"a": y + 0.3, "b": rng.random(300), "y": y}, "y").summary
+    # Four numbers that a slip could exchange are different here.
+    assert len({number(x) for x in (summary.regret, summary.own_regret, summary.mix_loss, summary.bound.value)}) == 4
+    page = combined_page(summary)
+    assert tiles(page)["regret of the mixture"] == number(summary.regret)
+    assert tiles(page)["mean loss of the mixture"] == number(summary.mix_loss / 300)
+    assert tiles(page)["proved bound on the expected regret"] == number(summary.bound.value)
+    said = f"Regret of the mixture ({summary.regret:.6g} at the end) and of <p, l> ({summary.own_regret:.6g})"
+    assert said in alts(page)
+    assert f"ends at {summary.bound.value:.6g}." in alts(page)
+
+
+def test_the_page_of_a_replay():
+    rng = np.random.default_rng(2)
+    log = {"a": rng.integers(2, size=600), "l": rng.random(600)}
+    replayed = hn.replay(log, "a", "l", runs=2)
+    page = replay_page(replayed)
+    rows = {row[1]: row for row in page.sections[0].blocks[0].rows}
+    for name, estimate in replayed.learners[0].estimates.items():
+        half = 1.959963984540054 * estimate.error
+        assert rows[name][2:5] == pytest.approx((estimate.value, estimate.value - half, estimate.value + half))
+        assert rows[name][3] < rows[name][2] < rows[name][4]
+    for row, single in zip(page.sections[1].blocks[0].rows, replayed.single, strict=True):
+        assert row[2] < row[1] == single.value < row[3]
+    assert tiles(page)["mean loss of the logged policy"] == number(replayed.logged.value)
+
+
+def test_the_pages_of_games():
+    losses = (np.random.default_rng(3).random((200, 3)) < [0.3, 0.5, 0.7]).astype(float)
+    routed = hn.route(losses, ["exp3", "bandit"], runs=3)
+    least = min(routed.routes, key=lambda one: one.regret)
+    assert tiles(route_page(routed))[f"least regret, {least.name}, sees one loss"] == number(least.regret)
+    record = hn.play(hn.Bandit(3), losses, runs=3)
+    page = _page(record, "switching")
+    assert page.sections[0].blocks[0].items["regret"] == record.mean_regret[-1]
+    assert f"The regret after 200 rounds is {record.mean_regret[-1]:.4g} (mean of 3 runs)" in alts(page)
+
+
+def test_the_worst_game_of_a_tournament():
+    games = [Outcome("bandit", "x", f"g{k}", False, 100, np.array([r]), b, "s", "", 1.0)
+             for k, (r, b) in enumerate([(1.0, 10.0), (9.0, 10.0), (4.0, 16.0)])]  # fmt: skip
+    (row,) = standings(games, {})
+    assert row["worst"] == 0.9
+
+
+# Intervals and estimates
+
+
+def test_a_bootstrap_interval_has_its_level():
+    losses = np.random.default_rng(4).random((60, 3))
+    record = hn.play(hn.Bandit(3), losses, runs=25, seed=5)
+    rng = np.random.default_rng(5)
+    means = np.array([c @ record.regret[:, -1] for c in rng.multinomial(25, np.full(25, 0.04), size=2000)]) / 25
+    low, high = record.interval(method="bootstrap")
+    assert (low[-1], high[-1]) == pytest.approx(tuple(np.quantile(means, [0.025, 0.975])))
+
+
+def test_intervals_of_the_log_and_of_snips():
+    rng = np.random.default_rng(6)
+    a, loss, p = rng.integers(2, size=500), rng.random(500), np.full(500, 0.5)
+    replayed = hn.replay({"a": a, "l": loss, "p": p}, "a", "l", "p", runs=1)
+    assert replayed.logged.error == pytest.approx(loss.std(ddof=1) / math.sqrt(500))
+    for single in replayed.single:
+        w = (a == int(single.name)) / p
+        theta = (w * loss).sum() / w.sum()
+        assert single.value == pytest.approx(theta)
+        assert single.error == pytest.approx(math.sqrt((w**2 * (loss - theta) ** 2).sum()) / w.sum())
+    w = rng.random(500)
+    sums = [500, w.sum(), (w**2).sum(), (w * loss).sum(), ((w * loss) ** 2).sum(), (w**2 * loss).sum(),
+            (w**2 * loss**2).sum(), 0, 0, 0, 0, 0]  # fmt: skip
+    snips = estimates(np.array(sums, dtype=float), 0.95)["snips"]
+    theta = (w * loss).sum() / w.sum()
+    assert snips.error == pytest.approx(math.sqrt((w**2 * (loss - theta) ** 2).sum()) / w.sum())
+
+
+def test_runs_on_one_log_are_not_independent():
+    """They share the log's noise: four of them know no more than one."""
+    runs = [{"dr": Estimate("dr", 0.5, 0.1)} for _ in range(4)]
+    assert averaged(runs)["dr"].error == pytest.approx(0.1)
+
+
+def test_the_model_of_dr_has_not_seen_its_row():
+    rng = np.random.default_rng(7)
+    a, loss = rng.integers(2, size=300), rng.random(300)
+    learner = hn.Bandit(2, hn.Entropy(), hn.Fixed(1e12))  # uniform, whatever it sees
+    value = hn.replay({"a": a, "l": loss, "p": np.full(300, 0.5)}, "a", "l", "p", learner=learner, runs=1)
+    sums, counts, terms = np.zeros(2), np.zeros(2), []
+    for action, cost in zip(a, loss, strict=True):
+        mean = sums.sum() / counts.sum() if counts.sum() else 0.0
+        model = [sums[j] / counts[j] if counts[j] else mean for j in range(2)]
+        terms.append(0.5 * sum(model) + (cost - model[action]))
+        sums[action] += cost
+        counts[action] += 1
+    assert value.learners[0].estimates["dr"].value == pytest.approx(np.mean(terms), rel=1e-9)
+    assert value.learners[0].estimates["dr"].error == pytest.approx(np.std(terms, ddof=1) / math.sqrt(300), rel=1e-9)
+
+
+# Combining
+
+
+def test_late_targets_count_in_the_oracle():
+    rng = np.random.default_rng(8)
+    f, y = rng.random((20, 2)), rng.random(20)
+    times = [f"{t:02d}" for t in range(20)]
+    late = y.copy()
+    late[10] = np.nan
+    table = {"t": [*times, "10"], "a": [*f[:, 0], np.nan], "b": [*f[:, 1], np.nan], "y": [*late, y[10]]}
+    summary = hn.combine(table, "y", time="t").summary
+    assert summary.late == 1
+    assert summary.oracle.loss == pytest.approx(best_combination(Absolute(), f, y).loss, rel=1e-4)
+    without = best_combination(Absolute(), f, late).loss
+    assert abs(summary.oracle.loss - without) > 1e-3  # so a target that is lost would show
+    combiner = Combiner(["a", "b"], Absolute(), hn.AdaHedge(2), 0, "t")
+    combiner.brought.append((11, 21, 0.5))
+    targets = combiner.rejoin(np.append(late, 0.5))
+    assert targets[10] == 0.5
+    assert np.isnan(targets[20])
+
+
+def test_the_mean_of_an_expert_is_over_its_waking_rows():
+    y = np.zeros(40)
+    sleeper = np.where(np.arange(40) % 4 == 0, 0.1, np.nan)
+    summary = hn.combine({"a": y + 0.5, "s": sleeper, "y": y}, "y").summary
+    best = summary.as_dict()["best_expert"]
+    assert (best["name"], best["rows"]) == ("s", 10)
+    assert best["mean"] == pytest.approx(0.1)
+    assert summary.as_dict()["experts"][1]["mean"] == pytest.approx(0.1)
+    assert tiles(combined_page(summary))["mean loss of s, the best expert"] == number(0.1)
+    assert "0.1 a row: s, awake in 10 rows" in str(summary)

@@ -1,0 +1,118 @@
+"""Ctrl-C: every command stops within a second, in one line, and leaves no process and no file behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+#: The command, but that it says on a file descriptor when it can be stopped: Python's own start cannot.
+READY = """
+import os, sys
+from hannan.cli import commands, main
+handle, run = int(sys.argv.pop(1)), commands.run
+commands.run = lambda arguments: (os.write(handle, b"."), os.close(handle), run(arguments))[-1]
+main()
+"""
+DEAF = """
+import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+os.write(int(sys.argv[1]), b".")
+time.sleep(20)
+"""
+STRANGER = "def play(losses, rng):\n    return int(rng.integers(3))\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    here: Path = tmp_path_factory.mktemp("stopping")
+    (here / "stranger.py").write_text(STRANGER)
+    rng = random.Random(0)
+    rows = [",".join(f"{rng.random():.3f}" for _ in range(6)) for _ in range(20_000)]
+    (here / "table.csv").write_text("a,b,c,d,e,y\n" + "\n".join(rows) + "\n")
+    log = [f"{rng.randrange(3)},{rng.random():.3f}" for _ in range(30_000)]
+    (here / "log.csv").write_text("a,l\n" + "\n".join(log) + "\n")
+    return here
+
+
+#: Each would run for many seconds, but for `bound`.
+COMMANDS = {
+    "reproduce": ("reproduce", "--quick", "--jobs", "2", "--out", "out"),
+    "play": ("play", "--n", "20", "--rounds", "200000", "--runs", "400", "--smoothing", "gamma:1.5", "--out", "out"),
+    "audit": ("audit", "stranger:play", "--n", "3", "--samples", "100000000", "--out", "out"),
+    "bound": ("bound", "--n", "9", "--rounds", "1000", "--out", "out"),
+    "combine": ("combine", "table.csv", "--target", "y", "--out", "out"),
+    "combine -": ("combine", "-", "--target", "y", "--out", "out"),
+    "replay": ("replay", "log.csv", "--action", "a", "--loss", "l", "--runs", "5000", "--out", "out"),
+    "route": ("route", "table.csv", "--runs", "5000", "--out", "out"),
+    "tournament": ("tournament", "--out", "out"),
+}
+
+
+def stopped(program: str, arguments: tuple[str, ...], folder: Path, after: float) -> tuple[float, int | None, str]:
+    """(seconds from Ctrl-C to the end, exit code, standard error); code None if it was over before."""
+    read, write = os.pipe()
+    command = [sys.executable, "-c", program, str(write), *arguments]
+    process = subprocess.Popen(
+        command, cwd=folder, pass_fds=(write,), start_new_session=True, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    os.close(write)
+    try:
+        os.read(read, 1)
+        time.sleep(after)
+        over = process.poll() is not None
+        begun = time.monotonic()
+        if not over:
+            # As a terminal does it: to everybody at once.
+            os.killpg(process.pid, signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(3.0)
+        taken = time.monotonic() - begun
+        while time.monotonic() - begun < 3.0 and _anybody(process.pid):
+            time.sleep(0.01)
+            taken = time.monotonic() - begun
+    finally:
+        os.close(read)
+        if _anybody(process.pid):
+            os.killpg(process.pid, signal.SIGKILL)
+        _, error = process.communicate()
+    return taken, None if over else process.returncode, error
+
+
+def _anybody(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_the_check_notices_who_does_not_stop(tmp_path: Path) -> None:
+    taken, code, _ = stopped(DEAF, (), tmp_path, 0.0)
+    assert taken >= 3.0
+    assert code == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_ctrl_c_stops(name: str, folder: Path) -> None:
+    moments = [random.Random(name).uniform(0.0, 0.3), *(random.Random(f"{name} {k}").uniform(0.3, 2.0) for k in "ab")]
+    before = sorted(path.name for path in folder.iterdir())
+    with ThreadPoolExecutor(len(moments)) as pool:
+        found = list(pool.map(lambda after: stopped(READY, COMMANDS[name], folder, after), moments))
+    for taken, code, error in found:
+        if code is None or (name in ("bound", "combine") and code == 0):
+            assert name in ("bound", "combine"), error  # the quick ones may be done already
+            continue
+        assert (code, error) == (130, "hannan: stopped\n")
+        assert taken < 1.0
+    left = {path.name for path in folder.iterdir()} - {"out", "__pycache__"}
+    assert left <= set(before)
