@@ -147,6 +147,22 @@ void keep(Out<u64> words, const Words& s) {
     words.data()[0] = s.a, words.data()[1] = s.b, words.data()[2] = s.c, words.data()[3] = s.d;
 }
 
+// A user's own phi may know its player: the garbage collector must see through the leader.
+int visit_leader(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    if (!nb::inst_ready(self)) return 0;
+    const LeaderOwner* leader = nb::inst_ptr<LeaderOwner>(self);
+    Py_VISIT(leader->slopes.ptr());
+    Py_VISIT(leader->region_object.ptr());
+    return 0;
+}
+int clear_leader(PyObject* self) {
+    nb::inst_ptr<LeaderOwner>(self)->slopes.reset();
+    return 0;
+}
+PyType_Slot leader_slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(visit_leader)}, {Py_tp_clear, reinterpret_cast<void*>(clear_leader)}, {0, nullptr}};
+
 PointRules ruled(NoiseKind noise, bool fresh, double c, double a, double b, double d, double ridge, double loss_ridge,
                  double scale_ridge, double accuracy) {
     return {noise, fresh, c, a, b, d, ridge, loss_ridge, scale_ridge, accuracy};
@@ -179,7 +195,7 @@ void bind_convex(nb::module_& m) {
         .def_ro("noise", &PointRules::noise)
         .def_ro("accuracy", &PointRules::accuracy)
         .def("ridge_of", &PointRules::ridge_of, "curved"_a, "scale"_a, "The ridge after so many curved losses, at a scale.");
-    nb::class_<LeaderOwner>(m, "Leader", "argmin_X G(x) + <b, x>: the losses seen, the state of a run, the solver.")
+    nb::class_<LeaderOwner>(m, "Leader", nb::type_slots(leader_slots), "argmin_X G(x) + <b, x>: the losses seen, the state of a run, the solver.")
         .def(nb::init<nb::object, nb::object, In<u64>>(), "region"_a, "rules"_a.none(), "words"_a)
         .def("prepare", &LeaderOwner::prepare, "phi"_a, "parameter"_a, "more"_a, "slopes"_a.none() = nb::none(),
              "Room for so many losses of a kind.")

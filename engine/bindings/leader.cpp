@@ -16,6 +16,7 @@ constexpr double large = 1e150;
 bool own_slopes(void* whose, double* work, i64 m, bool curved) {
     LeaderOwner& leader = *static_cast<LeaderOwner*>(whose);
     nb::gil_scoped_acquire held;
+    if (!leader.slopes.is_valid()) return false;  // the garbage collector was here
     try {
         nb::object found = leader.slopes(array_of(work, m), curved);
         const auto table = nb::cast<Table2<double>>(found);

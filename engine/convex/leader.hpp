@@ -41,7 +41,7 @@ inline Solved find_leader(const Region& region, const Sums& sums, double ridge, 
     const i64 d = region.d;
     double *g = model.g, *trial = model.trial, *old = model.old;
     bool renew = run.modelled == 0.0, current = false, stepped = false;
-    double before = infinity, slope = 0.0, share = 1.0;
+    double before = infinity, slope = 0.0, share = 1.0, near = 0.0, far = 2.0;
     left = infinity;
     if (!renew) grow_model(region, sums, run, model);
     for (int pass = 0; pass < pass_limit; ++pass) {
@@ -61,18 +61,25 @@ inline Solved find_leader(const Region& region, const Sums& sums, double ridge, 
             }
             double along = 0.0;
             for (i64 j = 0; j < d; ++j) along += g[j] * (trial[j] - old[j]);
-            if (current && now > 0.5 * before && along > 1e-3 * size(slope) && share > 1e-12) {
-                // Too far: G is convex, and while its slope along the step is not positive it has only fallen.
-                share *= 0.5;
-                for (i64 j = 0; j < d; ++j) x[j] = old[j] + share * (trial[j] - old[j]);
-                continue;
+            if (current && now > 0.5 * before) {
+                // G is convex: its slope along the step grows, and the minimum on the way is where it is 0. Too far: look
+                // nearer; back on the falling side of a kink: look farther.
+                const double little = 1e-3 * size(slope);
+                const bool beyond = along > little && share > 1e-12;
+                if (beyond) far = share;
+                if (beyond || (along < -little && far - near > 1e-12 * far && far <= 1.0)) {
+                    if (!beyond) near = share;
+                    share = 0.5 * (near + far);
+                    for (i64 j = 0; j < d; ++j) x[j] = old[j] + share * (trial[j] - old[j]);
+                    continue;
+                }
             }
             // Chord steps gain a factor each; a new Hessian costs about d/4 of them.
             const double gain = before / now;
             renew = gain < 2.0 || log(now / tolerance) > (2.0 + 0.25 * double(d)) * log(gain);
         }
         before = left = now;
-        current = renew, stepped = true, share = 1.0;
+        current = renew, stepped = true, share = 1.0, near = 0.0, far = 2.0;
         if (renew && !renew_model(region, sums, ridge, x, run, model)) {
             left = infinity;
             return Solved::failed;
