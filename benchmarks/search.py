@@ -19,6 +19,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
+import convex_searches
 import searches
 
 import hannan as hn
@@ -113,23 +114,14 @@ def reduced_variance(rounds: int, runs: int) -> Iterator[Row]:
     yield "Bandit(n), reduced variance", f"21 games, n = 2, 4, 8, T = {rounds}, {runs} runs", worst
 
 
-def ball(rounds: int) -> Iterator[Row]:
-    """Linear losses on a ball: all adversaries, the state being ||L|| by rotation."""
-    from test_convex_bounds import worst_on_a_ball
-
-    for noise, tuning in (
-        (hn.GaussianNoise(), hn.Horizon(rounds)),
-        (hn.GaussianNoise(), hn.Anytime()),
-        (hn.GammaNoise(), hn.Horizon(rounds)),
-    ):
-        worst = 0.0
-        for d in (1, 2, 3, 20):
-            learner = hn.Convex(hn.Ball(d), 1.0, noise, tuning, smooth=0)
-            schedule, gamma = learner.schedule(), isinstance(noise, hn.GammaNoise)
-            found = worst_on_a_ball(d, rounds, lambda t, s=schedule: s.scale(t, 0.0), gamma)
-            worst = max(worst, found / learner.bound(rounds).value)
-        name = f"Convex on a ball, {type(noise).__name__}, {type(tuning).__name__}"
-        yield name, f"all adversaries, d = 1, 2, 3, 20, T = {rounds}", worst
+def balls(rounds: int) -> Iterator[Row]:
+    """Linear losses on the unit ball: every adversary, by dynamic programming over ||L||."""
+    where = f"every adversary, angles and lengths on a grid, d = 1, 2, 3, 20, T = {rounds}"
+    for noise in (hn.GaussianNoise(), hn.GammaNoise()):
+        for tuning in (hn.Horizon(rounds), hn.Anytime()):
+            learners = [hn.Convex(hn.Ball(d), 1.0, noise, tuning, smooth=0) for d in (1, 2, 3, 20)]
+            worst = max(convex_searches.worst_of_learner(learner, rounds) for learner in learners)
+            yield f"Convex(Ball(d)), {type(noise).__name__}, {type(tuning).__name__}", where, worst
 
 
 def main() -> None:
@@ -143,7 +135,7 @@ def main() -> None:
         three_experts(8 if quick else 30),
         first_order(60 if quick else 400),
         barrier(3 if quick else 5),
-        ball(20 if quick else 60),
+        balls(20 if quick else 60),
         reduced_variance(1000 if quick else 4000, 50 if quick else 200),
     ):
         for family, where, worst in rows:

@@ -15,7 +15,7 @@ from hannan import refusals
 from hannan.bounds import Bound
 from hannan.convexity.hindsight import best_in_hindsight
 from hannan.convexity.leader import Leader, columns
-from hannan.convexity.own_phi import ON_YOUR_WORD
+from hannan.convexity.own_phi import ON_YOUR_WORD, refuse_at
 from hannan.convexity.privacy import output_scale
 from hannan.domains import Ball, Domain
 from hannan.game import ended
@@ -152,6 +152,7 @@ def _curved(learner: Convex, losses: Loss, seed: int, run: int, marks: Any, own:
     if leader.stepped or isinstance(losses, RankOne):
         for t, loss in enumerate(losses):
             x, _ = leader.act()
+            refuse_at(loss, x, learner.lipschitz, learner.loss_bound)
             leader.observe(x, loss)
             own[marks == t + 1] = leader.state[convex.OWN_LOSS]
             if len(moves):
