@@ -141,7 +141,7 @@ def _first_order(effort: Effort) -> Verdict:
         capped = Bandit(n, LogBarrier(), BestLoss(best, rounds=T), GeometricResampling(cap)).bound(rounds=T).value
         ratios.append(capped / Bandit(n, LogBarrier(), BestLoss(best, rounds=T)).bound(rounds=T).value)
         rows.append({"x": T, "y": ratios[-1]})
-    T, runs = 1000, effort.pick(60, 300)
+    T, runs = 1000, effort.pick(400, 1000)
     learner = Bandit(n, LogBarrier(), BestLoss(best, rounds=T), GeometricResampling(T))
     record = play(learner, spared(T, n, best / T), runs=runs, seed=effort.seed, threads=1)
     played = upper(record) / learner.bound(rounds=T).value
