@@ -157,7 +157,7 @@ class ConvexPlayer(Incarnate):
         return self.learner.solver_cost(float(state[RIDGE]), float(state[DISTANCE]))
 
     def leader(self) -> Array:
-        """The leader without noise: the best point for the losses so far."""
+        """The leader without noise: the best point for the losses so far. No privacy is stated of it."""
         return self._leader.minimise(np.zeros(self.learner.domain.d), *self._leader.hindsight_ridge())[0]
 
     def forget(self, move: Point) -> None:
