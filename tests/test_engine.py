@@ -32,7 +32,7 @@ POSITIVE = np.concatenate([10.0 ** RNG.uniform(-300, 300, 800), RNG.uniform(0.5,
     ("function", "oracle", "x", "ulps"),
     [
         (Function.exp, mpmath.exp, WIDE, 1.0),
-        (Function.exp_soon, mpmath.exp, WIDE, 1.0),
+        (Function.exp_soon, mpmath.exp, WIDE, 1.3),
         (Function.exp_small, mpmath.exp, np.linspace(-0.1, 0.0, 1001), 2.0),
         (Function.expm1, mpmath.expm1, np.concatenate([RNG.uniform(-30, 30, 1000), RNG.uniform(-1e-3, 1e-3, 500)]), 2.0),
         (Function.log, mpmath.log, POSITIVE, 1.0),
@@ -189,6 +189,6 @@ def test_a_bad_loss_changes_nothing():
     move = player.act()
     before = repr(player._saved()["numbers"])
     for bad in (math.nan, math.inf, -0.1, 1.1):
-        with pytest.raises(ValueError, match="loss must be finite and in"):
+        with pytest.raises(ValueError, match="loss must be"):
             player.observe(move, bad)
     assert repr(player._saved()["numbers"]) == before
