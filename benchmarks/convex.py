@@ -63,15 +63,9 @@ class Problem:
 
     def hannan(self) -> Any:
         """One step of the live solver: the kept model, the last move as a start."""
-        from hannan.kernels import convex
-
-        x = self.start.copy()
         tolerance = self.learner.rules().accuracy * self.ridge
-        leader = self.leader
-        status, _ = convex.leader(
-            leader.region, leader.sums, self.ridge, tolerance, self.noise, x, leader.state, leader.model
-        )
-        assert status == convex.FINE
+        status, x, _ = self.leader.run.minimise(self.noise, self.ridge, tolerance, self.start, warm=True)
+        assert status.name == "fine"
         return x
 
     def plain_slsqp(self) -> Any:

@@ -357,10 +357,10 @@ def test_losses_that_are_not_what_was_stated_are_refused(loss, message):
     if message.startswith("losses must be at most"):
         learner = Convex(Ball(2, 3.0), 1.0, loss_bound=1.6)
     player = learner.start(0)
-    move, before = player.act(), player._leader.state.copy()
+    move, before = player.act(), player._leader.content()
     with pytest.raises(ValueError, match=message):
         player.observe(move, loss)
-    np.testing.assert_array_equal(player._leader.state.view(np.uint64), before.view(np.uint64))
+    assert player._leader.content() == before
     assert player.open_moves == (move,)
     with pytest.raises(ValueError, match=r".+"):
         learner.play(loss)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from hannan import _engine, streams
 from hannan.noise import GammaNoise, GaussianNoise
 
 CASES = json.loads((Path(__file__).parent / "golden.json").read_text())["cases"]
@@ -96,25 +97,17 @@ def test_mean_norms():
 @pytest.mark.parametrize("d", [1, 2, 3, 10, 40])
 def test_compiled_draws_have_the_law_of_the_noise(d):
     """Kolmogorov-Smirnov on norm and on one coordinate, each refused at p < 1e-7: 20 tests, 2e-6 in all."""
-    from hannan.kernels.convex_noise import draws
-    from hannan.kernels.streams import words
-
-    stream = words(17 + d, 0).view(np.float64).copy()
-    for code, norm in ((0, stats.gamma(d)), (1, stats.chi(d))):
-        out = np.empty((50_000, d))
-        draws(code, stream, out)
+    stream = streams.words(17 + d, 0).copy()
+    for noise, norm in ((GammaNoise(), stats.gamma(d)), (GaussianNoise(), stats.chi(d))):
+        out = _engine.noise_draws(getattr(_engine.NoiseKind, noise.kernel), stream, 50_000, d)
         assert stats.kstest(np.linalg.norm(out, axis=1), norm.cdf).pvalue > 1e-7
-        other = (GammaNoise() if code == 0 else GaussianNoise()).sample(np.random.default_rng(d), d, 50_000)
+        other = noise.sample(np.random.default_rng(d), d, 50_000)
         assert stats.ks_2samp(out[:, -1], other[:, -1]).pvalue > 1e-7
 
 
 def test_normals_far_into_the_tail():
     """Counts beyond 3.8 and 4.5 of 3e6 draws are Poisson: six standard deviations."""
-    from hannan.kernels.convex_noise import normals
-    from hannan.kernels.streams import words
-
-    out = np.empty(3_000_000)
-    normals(words(5, 0).view(np.float64).copy(), out)
+    out = _engine.normals(streams.words(5, 0).copy(), 3_000_000)
     for edge in (1.0, 3.6541528853610088, 3.8, 4.5):
         expected = 2 * stats.norm.sf(edge) * out.size
         assert abs((np.abs(out) > edge).sum() - expected) < 6 * math.sqrt(expected)

@@ -11,5 +11,6 @@ void bind_tables(nanobind::module_& m);
 void bind_players(nanobind::module_& m);
 void bind_games(nanobind::module_& m);
 void bind_potentials(nanobind::module_& m);
+void bind_convex(nanobind::module_& m);
 
 }  // namespace hn

@@ -28,8 +28,8 @@ def norms(z: Array) -> Array:
 class Domain:
     """A closed, bounded, non-empty convex set X of R^d."""
 
-    #: Which compiled argmin serves it; -1 is none, and then it is played by stepping.
-    kernel_code: ClassVar[int] = -1
+    #: The name of the compiled argmin that serves it; "other" is none, and then it is played by stepping.
+    kernel: ClassVar[str] = "other"
 
     @property
     def d(self) -> int:
@@ -97,7 +97,7 @@ class Ball(Domain):
     dimension: int
     radius: float = 1.0
     middle: tuple[float, ...] | None = None
-    kernel_code: ClassVar[int] = 0
+    kernel: ClassVar[str] = "ball"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dimension", refusals.count(self.dimension, "d"))
@@ -146,7 +146,7 @@ class Box(Domain):
 
     low: Any
     high: Any
-    kernel_code: ClassVar[int] = 1
+    kernel: ClassVar[str] = "box"
 
     def __post_init__(self) -> None:
         low = _numbers(self.low, "low")
@@ -203,7 +203,7 @@ class Simplex(Domain):
     """
 
     dimension: int
-    kernel_code: ClassVar[int] = 2
+    kernel: ClassVar[str] = "simplex"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dimension", refusals.count(self.dimension, "d"))

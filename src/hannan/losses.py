@@ -29,8 +29,8 @@ class Loss:
     """l_t(x) = phi_t(<z_t, x>): one loss if z is a vector, a sequence if z is a matrix."""
 
     z: Any
-    #: Which compiled phi serves it.
-    kernel_code: ClassVar[int]
+    #: The name of the compiled phi that serves it.
+    kernel: ClassVar[str]
     shape: ClassVar[Shape] = "rank-one"
 
     def __post_init__(self) -> None:
@@ -142,7 +142,7 @@ class Linear(Loss):
     11.0
     """
 
-    kernel_code: ClassVar[int] = 0
+    kernel: ClassVar[str] = "linear"
     shape: ClassVar[Shape] = "linear"
 
     def phi(self, u: Array) -> Array:
@@ -212,7 +212,7 @@ class Squared(_Supervised):
     8.0
     """
 
-    kernel_code: ClassVar[int] = 1
+    kernel: ClassVar[str] = "squared"
 
     def phi(self, u: Array) -> Array:
         return 0.5 * np.asarray(u - self.y) ** 2
@@ -236,7 +236,7 @@ class Logistic(_Labelled):
     0.69314718056
     """
 
-    kernel_code: ClassVar[int] = 2
+    kernel: ClassVar[str] = "logistic"
 
     def phi(self, u: Array) -> Array:
         return np.asarray(np.logaddexp(0.0, -self.y * u))
@@ -263,7 +263,7 @@ class Huber(_Supervised):
     """
 
     threshold: float = 1.0
-    kernel_code: ClassVar[int] = 3
+    kernel: ClassVar[str] = "huber"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -297,7 +297,7 @@ class SmoothedHinge(_Labelled):
     """
 
     width: float = 1.0
-    kernel_code: ClassVar[int] = 4
+    kernel: ClassVar[str] = "hinge"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -341,7 +341,7 @@ class RankOne(Loss):
     derivative: Phi = field(kw_only=False)
     second: Phi | None = None
     curvature: float | None = None
-    kernel_code: ClassVar[int] = 5
+    kernel: ClassVar[str] = "own"
 
     def phi(self, u: Array) -> Array:
         return np.asarray(self.function(u), dtype=np.float64)

@@ -30,7 +30,8 @@ SHAPES: tuple[Shape, ...] = ("linear", "one-signed", "rank-one", "convex")
 class Noise:
     """A law of b, spherically symmetric, at scale 1."""
 
-    kernel_code: ClassVar[int]
+    #: The name of its compiled sampler.
+    kernel: ClassVar[str]
 
     def mean_norm(self, d: int) -> float:
         """E||b|| of the standard draw in d dimensions."""
@@ -53,7 +54,7 @@ class GammaNoise(Noise):
     """
 
     calibration: Literal["corrected", "paper"] = "corrected"
-    kernel_code: ClassVar[int] = 0
+    kernel: ClassVar[str] = "gamma"
 
     def __post_init__(self) -> None:
         _known(self.calibration, ("corrected", "paper"))
@@ -96,7 +97,7 @@ class GaussianNoise(Noise):
 
     delta: float | None = None
     calibration: Literal["analytic", "kifer", "paper"] = "analytic"
-    kernel_code: ClassVar[int] = 1
+    kernel: ClassVar[str] = "gaussian"
 
     def __post_init__(self) -> None:
         _known(self.calibration, ("analytic", "kifer", "paper"))

@@ -271,7 +271,7 @@ def _fits(learner: Any, content: dict[str, Any]) -> None:
     if isinstance(state, dict):
         digits = state["losses"]["hex"]
     else:
-        digits = leader["arrays"]["state"] if leader is not None else content.get("state", content.get("numbers"))
+        digits = leader["move"] if leader is not None else content.get("state", content.get("numbers"))
     kept = told.text(digits, "state")
     domain = getattr(learner, "domain", None)
     sizes = [getattr(learner, name, 0) for name in ("n", "experts", "thresholds")]

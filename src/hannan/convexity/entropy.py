@@ -22,13 +22,13 @@ from hannan.noise import GammaNoise
 from hannan.refusals import Array
 
 
-def standard(code: int, d: int) -> Array:
-    """A standard draw in d dimensions of the noise with this `kernel_code`.
+def standard(kernel: str, d: int) -> Array:
+    """A standard draw in d dimensions of the noise with this `kernel`.
 
-    >>> standard(GammaNoise.kernel_code, 3).shape
+    >>> standard(GammaNoise.kernel, 3).shape
     (3,)
     """
-    if code == GammaNoise.kernel_code:
+    if kernel == GammaNoise.kernel:
         drawn = normals(2 * d + 1)
         return np.asarray(drawn[:d] * np.linalg.norm(drawn[d:]))
     return normals(d)

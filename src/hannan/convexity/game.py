@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hannan import refusals
+from hannan import _engine, refusals, streams
 from hannan.bounds import Bound
 from hannan.convexity.hindsight import best_in_hindsight
-from hannan.convexity.leader import Leader, columns
+from hannan.convexity.leader import Leader, columns, judge, region_of
 from hannan.convexity.own_phi import ON_YOUR_WORD
 from hannan.convexity.privacy import output_scale
-from hannan.domains import Ball, Domain
+from hannan.domains import Domain
 from hannan.game import ended
 from hannan.losses import Loss, RankOne
 from hannan.record import Record
@@ -27,7 +28,7 @@ from hannan.running.checkpoints import spread
 if TYPE_CHECKING:
     from hannan.learners.convex import Convex
 
-#: Rounds between two looks at the keyboard; rounds of linear losses are quick, and 80 times as many.
+#: Rounds between two looks at the keyboard.
 CHUNK = 1000
 
 
@@ -73,16 +74,23 @@ def play_convex(
     own = np.zeros((runs, len(marks)))
     moves = np.zeros((runs, rounds if keep == "all" else 0, d))
     costs = np.zeros(runs)
-    stepped = learner.domain.kernel_code < 0 or isinstance(losses, RankOne) or learner.accuracy is not None
+    stepped = learner.domain.kernel == "other" or isinstance(losses, RankOne) or learner.accuracy is not None
     began = time.perf_counter()
-    if losses.shape == "linear" and not stepped and learner.privacy_ridge() == 0.0:
-        _linear(learner, losses, seed, threads, marks, own, moves)
-    else:
+    region, rules, words = region_of(learner.domain), learner.rules(), streams.words_of_runs(seed, runs)
+    # Rounds between two looks at the keyboard: those of linear losses are quick.
+    size = 80 * CHUNK if losses.shape == "linear" and learner.privacy_ridge() == 0.0 else CHUNK
+    chunks, (phi, z, y) = _chunks(rounds, marks, size), columns(losses)
+    parameter = float(getattr(losses, "parameter", 0.0))
 
-        def job(run: int) -> None:
-            costs[run] = _curved(learner, losses, seed, run, marks, own[run], moves[run])
+    def job(run: int) -> None:
+        if stepped:
+            costs[run] = _stepped(learner, losses, seed, run, marks, own[run], moves[run])
+        else:
+            leader = _engine.Leader(region, rules, words[run])
+            _played(leader, phi, parameter, z, y, chunks, own[run], moves[run])
+            costs[run] = learner.solver_cost(leader.ridge, leader.distance)
 
-        _spread_out(job, list(range(runs)), 1 if stepped else threads)
+    _spread_out(job, list(range(runs)), 1 if stepped else threads)
     seconds = time.perf_counter() - began
     best = hindsight(learner.domain, losses, marks)
     return Record(
@@ -117,63 +125,51 @@ def _spread_out(job: Callable[[int], None], parts: list[int], threads: int) -> N
             raise
 
 
-def _linear(learner: Convex, losses: Loss, seed: int, threads: int, marks: Any, own: Array, moves: Array) -> None:
-    """All runs of a game of linear losses, some at a time in one call."""
-    from hannan.kernels import convex, convex_ball, streams
-
-    leader = Leader(learner.domain, learner.rules(), seed)
-    states = np.tile(leader.state, (len(own), 1))
-    states[:, convex.STREAM : convex.STREAM + 4].view(np.uint64)[:] = streams.words_of_runs(seed, len(own))
-    sums = np.zeros((len(own), losses.d))
-    part = -(-len(own) // threads)
-
-    def job(first: int) -> None:
-        runs = slice(first, min(first + part, len(own)))
-        for start, stop, here in _chunks(len(losses), marks, max(CHUNK, 80 * CHUNK // part)):
-            room = np.zeros((runs.stop - first, len(here)))
-            kept = np.zeros((len(room), stop - start if moves.shape[1] else 0, losses.d))
-            played = (sums[runs], states[runs], losses.z[start:stop], here - start, room, kept)
-            if isinstance(learner.domain, Ball):
-                convex_ball.ball_games(leader.rules, leader.region.center, leader.region.radius, *played)
-            else:
-                convex.linear_games(leader.rules, leader.region, *played)
-            own[runs, np.searchsorted(marks, here)] = room
-            if moves.shape[1]:
-                moves[runs, start:stop] = kept
-
-    _spread_out(job, list(range(0, len(own), part)), threads)
+def _played(
+    run: _engine.Leader,
+    phi: _engine.Phi,
+    parameter: float,
+    z: Array,
+    y: Array,
+    chunks: list[Chunk],
+    own: Array,
+    moves: Array,
+) -> None:
+    """One run of a game in the engine."""
+    run.prepare(phi, parameter, len(z))
+    for chunk in chunks:
+        rows = chunk.rows
+        status = run.play(phi, z[rows], y[rows], chunk.marks, own[chunk.places], moves[rows] if len(moves) else None)
+        judge(status, run.last)
 
 
-def _curved(learner: Convex, losses: Loss, seed: int, run: int, marks: Any, own: Array, moves: Array) -> float:
-    """One run of a game of any losses; what ridge and solver cost in it."""
-    from hannan.kernels import convex
-
+def _stepped(learner: Convex, losses: Loss, seed: int, run: int, marks: Any, own: Array, moves: Array) -> float:
+    """One run round by round, for sets, losses and noise that the engine does not serve alone."""
     leader = Leader(learner.domain, learner.rules(), seed, run, output_scale(learner))
-    if leader.stepped or isinstance(losses, RankOne):
-        for t, loss in enumerate(losses):
-            x, _ = leader.act()
-            leader.observe(x, loss)
-            own[marks == t + 1] = leader.state[convex.OWN_LOSS]
-            if len(moves):
-                moves[t] = x
-    else:
-        code, z, y = columns(losses)
-        leader.prepare(losses, len(losses))
-        for start, stop, here in _chunks(len(losses), marks):
-            room = np.zeros(len(here))
-            status = convex.curved_game(
-                leader.rules, leader.region, leader.sums, leader.state, leader.model, code,
-                z[start:stop], y[start:stop], here - start, room, moves[start:stop], True,
-            )  # fmt: skip
-            leader.judge(status, float(leader.state[convex.LAST]))
-            own[np.searchsorted(marks, here)] = room
-    return learner.solver_cost(float(leader.state[convex.RIDGE]), float(leader.state[convex.DISTANCE]))
+    for t, loss in enumerate(losses):
+        x, _ = leader.act()
+        leader.observe(x, loss)
+        own[marks == t + 1] = leader.run.own
+        if len(moves):
+            moves[t] = x
+    return learner.solver_cost(leader.run.ridge, leader.run.distance)
 
 
-def _chunks(rounds: int, marks: Any, size: int = CHUNK) -> Iterator[tuple[int, int, Any]]:
+class Chunk(NamedTuple):
+    """Rounds of a game, the marks among them counted from its first, and the places of these marks."""
+
+    rows: slice
+    marks: NDArray[np.int64]
+    places: slice
+
+
+def _chunks(rounds: int, marks: NDArray[np.int64], size: int) -> list[Chunk]:
+    made = []
     for first in range(0, rounds, size):
         last = min(rounds, first + size)
-        yield first, last, marks[(marks > first) & (marks <= last)]
+        low, high = np.searchsorted(marks, (first, last), side="right")
+        made.append(Chunk(slice(first, last), marks[low:high] - first, slice(int(low), int(high))))
+    return made
 
 
 def hindsight(domain: Domain, losses: Loss, marks: Any) -> Array:

@@ -103,12 +103,10 @@ class ConvexPlayer(Incarnate):
 
     def act(self) -> Point:
         """Draw the round's noise and move to the perturbed leader."""
-        before = self._leader.state.copy()
         try:
             x, distance = self._leader.act()
-        except BaseException as error:
-            self._leader.state[:] = before
-            self._refused |= isinstance(error, NotConverged)
+        except NotConverged:
+            self._refused = True
             raise
         self._round += 1
         self._largest_delay = max(self._largest_delay, len(self._open))
@@ -160,10 +158,8 @@ class ConvexPlayer(Incarnate):
 
     def solver_cost(self) -> float:
         """What the ridge, and solving for the moves, have cost so far; it is in the bound."""
-        from hannan.kernels.convex import DISTANCE, RIDGE
-
-        state = self._leader.state
-        return self.learner.solver_cost(float(state[RIDGE]), float(state[DISTANCE]))
+        run = self._leader.run
+        return self.learner.solver_cost(run.ridge, run.distance)
 
     def leader(self) -> Array:
         """The leader without noise: the best point for the losses so far."""
@@ -195,10 +191,8 @@ class ConvexPlayer(Incarnate):
     def certificate(self, delta: float | None = None) -> ConvexCertificate:
         """What the player may say of itself now; of one run with probability 1 - `delta` nothing is proved."""
         delta = None if delta is None else refusals.between(delta, 0.0, 1.0, "delta", "()")
-        from hannan.kernels.convex import FARTHEST, OWN_LOSS
-
-        learner, state = self.learner, self._leader.state
-        own, best = float(state[OWN_LOSS]), best_in_hindsight(self._leader, self._seen)
+        learner, run = self.learner, self._leader.run
+        own, best = run.own, best_in_hindsight(self._leader, self._seen)
         cost = self.solver_cost()
         bound, withheld = self._bound(own, best, cost)
         gamma = isinstance(learner.noise, GammaNoise)
@@ -219,7 +213,7 @@ class ConvexPlayer(Incarnate):
             realised_level=self._level,
             claimed_rate=learner.lipschitz / learner.schedule().scale(1, 0.0) if gamma else None,
             seeded=self.seed is not None,
-            farthest=float(state[FARTHEST]),
+            farthest=run.farthest,
             solver_cost=cost,
             privacy=self._private(),
             word=ON_YOUR_WORD if self._seen else "",
@@ -304,10 +298,8 @@ class ConvexPlayer(Incarnate):
         saving.write(path, content)
 
     def _renew(self) -> None:
-        from hannan.kernels.convex import STREAM
-
-        words = self._leader.state[STREAM : STREAM + 4].view(np.uint64)
-        words[:] = seeds.renewed(words)
+        run = self._leader.run
+        run.words = seeds.renewed(run.words)
 
     def _resume(self, content: dict[str, Any]) -> None:
         counts = told.items(content["counts"], "counts", 4)

@@ -22,9 +22,9 @@ from hannan.noise import GammaNoise, GaussianNoise, Noise, Shape
 from hannan.tuning import Anytime, BestLoss, Fixed, Horizon, Schedule, SelfConfident, Tuning
 
 if TYPE_CHECKING:
+    from hannan._engine import PointRules
     from hannan.auditing import Finding
     from hannan.convexity.player import ConvexPlayer
-    from hannan.kernels.convex import Rules
     from hannan.running.adaptive import Table
 
 #: What a curved loss adds to the ridge, as a share of lipschitz/radius; its cost is in the bound.
@@ -223,22 +223,21 @@ class Convex:
             return ACCURACY * self.domain.radius
         return self.accuracy + self.domain.d * privacy.output_scale(self)
 
-    def rules(self) -> Rules:
+    def rules(self) -> PointRules:
         """The learner as the compiled game takes it."""
-        from hannan.kernels.convex import Rules
+        from hannan._engine import NoiseKind, PointRules
 
         radius, fixed = self.domain.radius, self.privacy_ridge()
         # A private ridge must not count losses: one loss more would change it.
         share = 0.0 if fixed > 0.0 else RIDGE / radius if radius > 0.0 else 1.0
-        return Rules(
-            self.noise.kernel_code,
-            self.fresh,
-            *self.schedule(),
-            fixed,
-            share * self.lipschitz,
-            share * self.noise.mean_norm(self.domain.d),
-            self.accuracy or ACCURACY * radius,
-        )
+        c, a, b, d = self.schedule()
+        return PointRules(
+            noise=getattr(NoiseKind, self.noise.kernel), fresh=self.fresh, c=c, a=a, b=b, d=d,
+            ridge=fixed,
+            loss_ridge=share * self.lipschitz,
+            scale_ridge=share * self.noise.mean_norm(self.domain.d),
+            accuracy=self.accuracy or ACCURACY * radius,
+        )  # fmt: skip
 
     # Losses
 
@@ -293,8 +292,7 @@ class Convex:
 
     def ridge_after(self, curved: int, scale: float) -> float:
         """The ridge after so many curved losses, at a scale."""
-        rules = self.rules()
-        return max(rules.ridge, rules.loss_ridge * curved + rules.scale_ridge * scale if curved else 0.0)
+        return float(self.rules().ridge_of(curved, scale))
 
     @property
     def horizon(self) -> int | None:
