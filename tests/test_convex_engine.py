@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -109,7 +111,10 @@ def test_saved_fields_go_on_bit_for_bit(where, kind):
     copy = Leader(leader.domain, leader.rules)
     copy.resume(leader.content())
     assert copy.content() == leader.content()
-    np.testing.assert_array_equal(copy.play(table), leader.play(table))
+    pickled = pickle.loads(pickle.dumps(leader))
+    moves = leader.play(table)
+    np.testing.assert_array_equal(copy.play(table), moves)
+    np.testing.assert_array_equal(pickled.play(table), moves)
 
 
 BAD = [

@@ -191,6 +191,13 @@ void bind_convex(nb::module_& m) {
     nb::class_<PointRules>(m, "PointRules", "Noise, the schedule scale = c sqrt(a + b t + d own), and the ridge.")
         .def(nb::new_(&ruled), nb::kw_only(), "noise"_a, "fresh"_a, "c"_a, "a"_a, "b"_a, "d"_a, "ridge"_a, "loss_ridge"_a,
              "scale_ridge"_a, "accuracy"_a)
+        .def("fields", [](const PointRules& r) {
+            nb::dict out;
+            out["noise"] = r.noise, out["fresh"] = r.fresh, out["c"] = r.c, out["a"] = r.a, out["b"] = r.b, out["d"] = r.d;
+            out["ridge"] = r.ridge, out["loss_ridge"] = r.loss_ridge, out["scale_ridge"] = r.scale_ridge;
+            out["accuracy"] = r.accuracy;
+            return out;
+        }, "What it was made of, by name.")
         .def_ro("fresh", &PointRules::fresh)
         .def_ro("noise", &PointRules::noise)
         .def_ro("accuracy", &PointRules::accuracy)

@@ -250,6 +250,20 @@ class Leader:
         phi = _engine.Phi(fields["phi"]).name
         self._rows = None if phi == "linear" else (phi, float(fields["parameter"]))
 
+    def __getstate__(self) -> dict[str, Any]:
+        if self._own is not None:
+            raise TypeError("a leader with losses of your own cannot be pickled: their slopes are functions")
+        rules = None if self.rules is None else self.rules.fields() | {"noise": self.rules.noise.name}
+        return self.__dict__ | {"rules": rules, "run": self.run.fields()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        rules = state["rules"]
+        if rules is not None:
+            rules = _engine.PointRules(**rules | {"noise": getattr(_engine.NoiseKind, rules["noise"])})
+        run = _engine.Leader(region_of(state["domain"]), rules, np.zeros(4, dtype=np.uint64))
+        run.restore(state["run"])
+        self.__dict__.update(state, rules=rules, run=run)
+
     # Polytopes
 
     def _act_in_polytope(self) -> tuple[Array, float]:
