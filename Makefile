@@ -1,19 +1,58 @@
-# Only Python 3.11+ and make are assumed; everything else goes into .venv.
+# Only Python 3.11+ (with its headers) and make are assumed. A C++20 compiler is used where there is one; else PyPI's zig
+# is fetched. Everything else goes into .venv.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+ENGINE := $(wildcard engine/*.hpp engine/*.cpp engine/*/*.hpp engine/*/*.cpp) CMakeLists.txt
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: setup demo test check bench clean
+# The first of these that compiles C++20; empty when none does.
+FOUND := $(shell for c in $(CXX) c++ g++ clang++; do \
+	printf 'int main() { return [](auto x) requires true { return x; }(0); }' | $$c -std=c++20 -x c++ - -o /dev/null 2>/dev/null && { echo $$c; break; }; done)
+ifeq ($(FOUND),)
+COMPILER := $(VENV)/zig-c++
+TOOLS := $(abspath $(VENV))
+WITH := CXX="$(TOOLS)/zig-c++" AR="$(TOOLS)/zig-ar" \
+	CMAKE_ARGS="-DCMAKE_AR=$(TOOLS)/zig-ar -DCMAKE_RANLIB=$(TOOLS)/zig-ranlib"
+else
+COMPILER :=
+WITH := CXX="$(FOUND)"
+endif
+
+.PHONY: setup editable demo test check bench sanitize wheel stubs clean
 
 setup: $(STAMP)
 
-$(STAMP): pyproject.toml
+$(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "hannan needs Python 3.11 or newer; got " + sys.version.split()[0] + " (set PYTHON=...)")'
+	@$(PYTHON) engine/tools/headers.py
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[report,data,test]'
 	@touch $@
+
+# The program itself, not `python -m ziglang`: isolated builds hide the packages of this Python.
+$(VENV)/zig-c++: $(VENV)/.made
+	$(PIP) ziglang
+	zig=$$($(BIN)/python -c 'import os, ziglang; print(os.path.join(os.path.dirname(ziglang.__file__), "zig"))'); \
+	for tool in c++ ar ranlib; do printf '#!/bin/sh\nexec "%s" %s "$$@"\n' "$$zig" $$tool > $(VENV)/zig-$$tool; done
+	chmod +x $(VENV)/zig-c++ $(VENV)/zig-ar $(VENV)/zig-ranlib
+
+$(VENV)/.tools: $(VENV)/.made
+	$(PIP) 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
+	@touch $@
+
+# What has changed in the engine is compiled again, and nothing else.
+$(STAMP): pyproject.toml $(ENGINE) $(COMPILER) $(VENV)/.tools
+	$(WITH) $(PIP) --no-build-isolation -Cbuild-dir=build/editable --editable '.[report,data,test]'
+	@touch $@
+
+# To develop: edit C++, import again, and it is rebuilt.
+editable: $(COMPILER) $(VENV)/.tools
+	$(WITH) $(PIP) --no-build-isolation -Ceditable.rebuild=true -Cbuild-dir=build/editable --editable .
+
+stubs: setup
+	$(BIN)/python -m nanobind.stubgen -m hannan._engine -o src/hannan/_engine.pyi
 
 demo: setup
 	$(BIN)/hannan reproduce --quick --out reproduction
@@ -28,8 +67,18 @@ check: setup
 test: check
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
 
+# The engine's tests again, in a build with sanitizers. -s: else a report would be swallowed.
+sanitize: setup
+	HANNAN_SANITIZE=ON $(WITH) $(PIP) --no-build-isolation -Cbuild-dir=build/sanitize --no-deps --upgrade --target build/sanitized .
+	LD_PRELOAD="$$($(FOUND) -print-file-name=libasan.so) $$($(FOUND) -print-file-name=libubsan.so)" \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONPATH=build/sanitized \
+	$(BIN)/python -m pytest -q -s -p no:cacheprovider -o pythonpath=tests tests/test_engine.py tests/test_engine_fuzz.py tests/test_paths.py
+
+wheel: $(COMPILER) $(VENV)/.made
+	$(WITH) $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+
 bench: setup
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(PIP) 'river>=0.22' 'pymab>=2.0' 'cvxpy>=1.5'
 	$(BIN)/python benchmarks/run.py
 
 clean:

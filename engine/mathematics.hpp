@@ -12,6 +12,7 @@ struct Mathematics {
     void (*each)(Function which, const double* x, double* out, i64 count, bool by_fours);
     void (*pow_each)(const double* x, double a, double* out, i64 count);
     void (*uniforms)(u64* words, double* out, i64 count);
+    double (*log_evidence)(double R, double V);  // of Squint
 };
 
 }  // namespace hn

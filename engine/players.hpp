@@ -30,6 +30,8 @@ struct Players {
     i64 (*act_on_advice)(AtPlay&, const Heard&);
     i64 (*act_awake)(AtPlay&, const bool* awake, double* p);
     void (*share_awake)(const Setup&, const Run&, const bool* awake, double* p);
+    /// The first loss that is out of range, or -1.
+    i64 (*first_bad)(const Setup&, const double* losses);
     /// -1, the place of the first bad loss (nothing moved), or -2 when the smoothing failed. `ticket`: the distribution
     /// of a late move, or null for the one in place.
     i64 (*observe_row)(AtPlay&, const double* losses, const double* ticket);

@@ -58,7 +58,7 @@ SMOOTHINGS: dict[str, Any] = {
     "pareto 3.5": hn.Pareto(3.5),
     "gaussian": hn.Gaussian(),
 }
-#: Scales at which a bandit is not yet chaotic: at smaller ones two engines part after some hundred rounds, whatever they do.
+#: Scales at which a bandit is not yet chaotic: at smaller ones any two engines part after some hundred rounds.
 TUNINGS: dict[str, Any] = {"fixed": hn.Fixed(60.0), "anytime": hn.Anytime(2.5)}
 
 

@@ -158,7 +158,9 @@ def test_losses_of_the_engine_are_the_definitions(loss):
     from hannan._engine import oracle_pass, prices
 
     forecasts, targets = table(50)
-    np.testing.assert_allclose(prices(loss.price(), forecasts, targets), losses_of(loss, forecasts, targets), rtol=1e-14)
+    np.testing.assert_allclose(
+        prices(loss.price(), forecasts, targets), losses_of(loss, forecasts, targets), rtol=1e-14
+    )
     q = np.full(4, 0.25)
     value, slope = oracle_pass(loss.price(), forecasts, targets, q)
     mix = forecasts @ q

@@ -9,7 +9,7 @@ import pytest
 
 import hannan as hn
 
-HEAVY = ("scipy", "numba", "llvmlite", "pandas", "altair", "rich", "click", "sklearn", "polars")
+HEAVY = ("scipy", "pandas", "altair", "rich", "click", "sklearn", "polars")
 
 
 def run(code: str) -> str:

@@ -25,7 +25,7 @@ def test_policy_is_the_player():
         player.observe(move, reward)
     assert policy.ranking[0] == "c"
     assert policy._counts["c"] > 250
-    assert (policy.player._state.view(np.uint64) == player._state.view(np.uint64)).all()
+    assert (policy.player.distribution() == player.distribution()).all()
     assert policy.player.certificate() == player.certificate()
 
 

@@ -1,4 +1,4 @@
-"""The rivals: compositions are what they say, kernels equal slow transcriptions, published bounds are kept."""
+"""The rivals: compositions are what they say, the engine equals slow transcriptions, published bounds are kept."""
 
 from __future__ import annotations
 
@@ -11,19 +11,13 @@ import numpy as np
 import pytest
 
 import hannan as hn
+from hannan import _engine
 from hannan.domains import Ball
 from hannan.estimators import Drawn
-from hannan.kernels.state import HEADER, MEMORY
 from hannan.learners import published
 
 WITHOUT_TUNING = [hn.Squint, hn.AdaNormalHedge, hn.MLPoly]
 ADVERSARIES = hn.adversaries.all_adversaries()
-
-
-def kept(learner):
-    """The numbers behind MEMORY, one row an arm where there is one."""
-    player = learner.start(0)
-    return player, int(player._state[MEMORY])
 
 
 # Compositions
@@ -66,7 +60,7 @@ def test_exp3_ix_weighs_by_p_plus_gamma():
         move = player.act()
         L[move.action] += (t % 3) / 2 / (move.probability + gamma)
         player.observe(move, (t % 3) / 2)
-    np.testing.assert_allclose(player._state[HEADER : HEADER + 4], L, rtol=1e-12)
+    np.testing.assert_allclose(player._losses, L, rtol=1e-12)
 
 
 # Reduced variance
@@ -85,7 +79,7 @@ def reduced_variance_by_hand(n, losses, seed, scale_of):
         L += B
         L[move.action] += (row[move.action] - B[move.action]) / p[move.action]
         player.observe(move, float(row[move.action]))
-    np.testing.assert_allclose(player._state[HEADER : HEADER + n], L, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(player._losses, L, rtol=1e-6, atol=1e-6)
 
 
 def test_reduced_variance_is_its_definition():
@@ -113,15 +107,15 @@ def test_a_late_loss_meets_the_baselines_of_its_ticket():
         move = player.act()
         player.observe(move, 0.0 if move.action == 0 else 1.0)
     first = player.act()
-    before = player._baselines.copy()
+    before = player._saved()["baselines"]
     held = [player.act() for _ in range(3)]
     for move in held:
         player.observe(move, 1.0)
-    after = player._state[HEADER : HEADER + 3].copy()
+    after = player._losses
     player.observe(first, 0.25)
     expected = after + before
     expected[first.action] += (0.25 - before[first.action]) / first.probability
-    np.testing.assert_allclose(player._state[HEADER : HEADER + 3], expected, rtol=1e-12)
+    np.testing.assert_allclose(player._losses, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -188,13 +182,6 @@ def test_second_order_weights_are_their_definitions(kind, adversary):
     (1000.0, 900.0), (-3.0, 1e5), (1e4, 1e5), (2e5, 1e6),
 ])  # fmt: skip
 def test_the_evidence_of_squint(R, V):
-    from hannan.kernels.compile import kernel
-    from hannan.kernels.regretting import log_evidence
-
-    @kernel(cache=False)
-    def ask(R, V):
-        return log_evidence(R, V)
-
     peak = min(max(R / (2 * V), 0.0), 0.5) if V > 0 else 0.5
     width = 1 / math.sqrt(2 * V) if V > 0 else 1.0
     cuts = sorted({0.0, 0.5, *(min(max(peak + k * width, 0.0), 0.5) for k in (-20, -5, -1, 0, 1, 5, 20))})
@@ -202,7 +189,7 @@ def test_the_evidence_of_squint(R, V):
         top = mpmath.mpf(peak) * R - mpmath.mpf(peak) ** 2 * V
         whole = mpmath.quad(lambda e: mpmath.exp(e * R - e * e * V - top), cuts)
         exact = float(mpmath.log(whole) + top)
-    assert ask(R, V) == pytest.approx(exact, rel=1e-12, abs=1e-11)
+    assert _engine.log_evidence(R, V) == pytest.approx(exact, rel=1e-12, abs=1e-11)
 
 
 def test_the_published_bound_of_squint_is_above_the_potentials():
@@ -248,12 +235,12 @@ def test_sleepers_keep_their_regret(kind):
     rng = np.random.default_rng(0)
     for _ in range(60):
         player.observe(player.act(), rng.random(3))
-    before = player._state[1] - player._state[HEADER : HEADER + 3]
+    before = player._own - player._losses
     awake = np.array([True, True, False])
     move = player.act(awake=awake)
     assert move.action != 2
     player.observe(move, [0.3, 0.6, np.nan])
-    after = player._state[1] - player._state[HEADER : HEADER + 3]
+    after = player._own - player._losses
     assert after[2] == pytest.approx(before[2], abs=1e-12)
 
 
@@ -360,7 +347,7 @@ def test_delayed_minimises_what_it_says():
     player, queue = hn.TsallisShannon(n).start(0), []
     rng, missing = np.random.default_rng(0), 0
     for t in range(1, 200):
-        p, L = player.distribution(), player._state[HEADER : HEADER + n]
+        p, L = player.distribution(), player._losses
         theta = math.sqrt(2 * (missing + len(queue)) / math.log(n))
         slope = L - math.sqrt(t) / np.sqrt(p) + theta * np.log(p)
         assert np.ptp(slope) < 1e-7 * (1 + abs(slope).max())
@@ -419,10 +406,10 @@ def test_stochastic_regret_is_logarithmic_in_both_published_set_ups():
 
 def test_dropout_hears_half_of_the_losses():
     """1,000 rounds of loss 1 on one arm: heard Binomial(1000, 1/2), within 5 sd (6e-7)."""
-    player, first = kept(hn.Dropout(2))
+    player = hn.Dropout(2).start(0)
     for _ in range(1000):
         player.observe(player.act(), [1.0, 0.0])
-    heard = player._state[first + 5 + 2 : first + 5 + 4]
+    heard = player._memory[2:]  # behind the losses as last seen
     assert abs(heard[0] - 500) < 5 * math.sqrt(250)
     assert heard[1] == 0
 
@@ -490,9 +477,10 @@ def test_myga_beats_exp4_where_the_best_loss_is_small():
 
 def test_the_mixture_of_myga_is_its_own_fixed_point():
     """q W = sum_e w_e E_e + sum_s w_s T_s q, with T_s written out; and p = T_gamma q."""
-    learner = hn.MYGA(4, 6, 60)
-    player, rng = learner.start(0), np.random.default_rng(1)
-    grid = learner.gamma + (np.arange(learner.thresholds) + 1) * 0.5 / learner.rounds
+    learner, rng = hn.MYGA(4, 6, 60), np.random.default_rng(1)
+    step = 0.5 / learner.rounds
+    mixture = _engine.Myga(4, 6, learner.thresholds, learner.eta, learner.gamma, step)
+    grid = learner.gamma + (np.arange(learner.thresholds) + 1) * step
 
     def moved(q, majority, s):
         out = np.where((majority == 0) & (q <= s), 0.0, q)
@@ -500,16 +488,15 @@ def test_the_mixture_of_myga_is_its_own_fixed_point():
 
     for _ in range(60):
         advice = rng.dirichlet(np.full(4, 0.3), 6)
-        n = learner.experts
-        L, A = player._state[HEADER : HEADER + n].copy(), player._state[HEADER + 2 * n :].copy()
-        move = player.act(advice)
-        _, _, _, q, majority = player._open[move.round]
+        L, A = mixture.losses, mixture.mistrust
+        q, majority, p = mixture.mix(advice.ravel())
         base = min(L.min(), A.min())
         w, v = np.exp(-learner.eta * (L - base)), np.exp(-learner.eta * (A - base))
-        mixture = w @ advice + sum(x * moved(q, majority, s) for x, s in zip(v, grid, strict=True))
-        np.testing.assert_allclose(mixture / (w.sum() + v.sum()), q, rtol=1e-9, atol=1e-12)
-        assert move.probability == pytest.approx(moved(q, majority, learner.gamma)[move.action], rel=1e-9)
-        player.observe(move, float(rng.random()))
+        whole = w @ advice + sum(x * moved(q, majority, s) for x, s in zip(v, grid, strict=True))
+        np.testing.assert_allclose(whole / (w.sum() + v.sum()), q, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(p, moved(q, majority, learner.gamma), rtol=1e-9, atol=1e-15)
+        arm = int(np.argmax(p))
+        mixture.charge(advice.ravel(), q, majority, arm, float(rng.random()) / p[arm])
 
 
 def test_gaussian_ftpl_is_the_corollary():
@@ -552,7 +539,7 @@ def test_sleeping_arms(learner, tmp_path):
         if not awake.all():
             L[~awake] += loss
         L[move.action] += loss / move.probability
-        np.testing.assert_allclose(player._state[HEADER : HEADER + n], L, rtol=1e-9)
+        np.testing.assert_allclose(player._losses, L, rtol=1e-9)
     certificate = player.certificate()
     assert certificate.bound is not None
     if certificate.claimed_rate is not None:

@@ -22,7 +22,6 @@ import hannan as hn
 from hannan import files, saving
 from hannan.convexity.descending import NotConverged
 from hannan.decisions import MSets
-from hannan.kernels import state as slots
 
 LEARNERS = [
     hn.Experts(4), hn.Experts(70, hn.Entropy()), hn.Experts(3, hn.Entropy(), prior=(0.5, 0.3, 0.2)),
@@ -53,7 +52,7 @@ def play_on(player, rounds, seed):
     """Play, with a valid distribution before every move where there is one."""
     rng = np.random.default_rng(seed)
     for _ in range(rounds):
-        if hasattr(player, "_state"):
+        if hasattr(player, "distribution"):
             p = player.distribution()
             assert np.isfinite(p).all()
             assert (p >= 0.0).all()
@@ -101,17 +100,21 @@ def mutated(content, rng):
         path = rng.choice([at for at in places(content) if at])
         if rng.random() < 0.5:
             hexes = [
-                at for at in places(content) if at and at[-1] in ("state", "numbers", "hex", "H", "_q", "_y", "_Z")
+                at
+                for at in places(content)
+                if at and at[-1] in ("state", "numbers", "hex", "number", "H", "_q", "_y", "_Z")
             ]
             path = rng.choice([at for at in hexes if isinstance(reach(content, at), str)] or [path])
         parent = reach(content, path[:-1])
         old = parent[path[-1]]
         if isinstance(old, str) and len(old) >= 16 and set(old) <= set("0123456789abcdef"):
-            at = 16 * rng.randrange(min(len(old) // 16, rng.choice((slots.HEADER, 10**6))))
+            at = 16 * rng.randrange(min(len(old) // 16, rng.choice((48, 10**6))))
             word = np.array([rng.choice(WORDS)]).astype("<f8").tobytes().hex()
             if rng.random() < 0.3:
                 word = rng.choice((np.array([rng.choice((-1, 1 << 40, 99))]).astype("<i8").tobytes().hex(), ""))
             parent[path[-1]] = old[:at] + word + old[at + 16 :]
+        elif path[-1] == "number":
+            parent[path[-1]] = float(rng.choice(WORDS)).hex()
         elif rng.random() < 0.2 and isinstance(parent, dict):
             del parent[path[-1]]
         else:
@@ -178,19 +181,43 @@ def test_what_was_not_changed_is_accepted(learner, tmp_path):
     play_on(hn.load(path), 12, 0)
 
 
-@pytest.mark.parametrize(
-    "slot", [slots.ARMS, slots.TREE, slots.MEMORY, slots.SCRATCH, slots.ARM, slots.PATH, slots.HIGH]
-)
-@pytest.mark.parametrize("word", [-1.0, 1e6, 2.0**53, np.nan])
-def test_indices_and_sizes_are_the_learners(slot, word, tmp_path):
-    """Issue: such files wrote into unrelated arrays. Each is refused before a kernel sees it."""
+@pytest.mark.parametrize("field", ["arm", "round", "settled", "taken", "fresh", "total", "scale"])
+@pytest.mark.parametrize("word", [-2.0, 0.5, 1e6, 2.0**53, 1e300, np.nan, np.inf])
+def test_numbers_of_a_state_have_rules(field, word, tmp_path):
+    """Crafted files once wrote into unrelated arrays. Each number is held to its own rule before it is used."""
     path = tmp_path / "player.json"
     for learner in (hn.Bandit(70, hn.Entropy(), hn.Horizon(400)), hn.Squint(4), hn.ExpertBandit(7, 5, hn.Entropy())):
         content = saved(learner, path)
-        state = saving.from_hex(content["state"])
-        state[slot] = word
-        saving.write(path, {**content, "state": saving.to_hex(state)})
-        with pytest.raises(ValueError, match="its state must"):
+        content["state"]["numbers"][field] = {"number": float(word).hex()}
+        saving.write(path, content)
+        if field == "scale" and 0.0 < word < np.inf:
+            continue  # a scale may be any: weights that it does not make are refused, below
+        with pytest.raises(ValueError, match=rf"player\.json cannot be resumed: .*{field}"):
+            hn.load(path)
+
+
+@pytest.mark.parametrize("name", ["losses", "weights", "memory", "baselines"])
+def test_arrays_of_a_state_have_their_length(name, tmp_path):
+    path = tmp_path / "player.json"
+    for learner in (hn.Bandit(4), hn.Squint(4), hn.Experts(4)):
+        content = saved(learner, path)
+        for digits in (content["state"][name]["hex"] + "00" * 8, content["state"][name]["hex"][16:] or "00" * 16):
+            crafted = copy.deepcopy(content)
+            crafted["state"][name]["hex"] = digits
+            saving.write(path, crafted)
+            with pytest.raises(ValueError, match=rf"player\.json cannot be resumed: .*({name}|its state must have)"):
+                hn.load(path)
+
+
+def test_weights_are_those_of_the_losses(tmp_path):
+    """Weights that sum to their total and are no play of the learner's."""
+    path = tmp_path / "player.json"
+    for learner in (hn.Bandit(4), hn.Experts(4), hn.Bandit(70, hn.Entropy(), hn.Horizon(400)), hn.AdaHedge(4)):
+        content = saved(learner, path)
+        weights = saving.from_hex(content["state"]["weights"]["hex"])
+        content["state"]["weights"]["hex"] = saving.to_hex(np.roll(weights, 1))
+        saving.write(path, content)
+        with pytest.raises(ValueError, match=r"player\.json cannot be resumed: .*weights"):
             hn.load(path)
 
 

@@ -87,6 +87,7 @@ public:
         return last_;
     }
     nb::object made(nb::object action, i64 round, double probability) const {
+        const bool plain = PyLong_CheckExact(action.ptr());
         auto* type = reinterpret_cast<PyTypeObject*>(type_.ptr());
         nb::object move = nb::steal(alloc_(type, 4));
         if (!move.is_valid()) throw nb::python_error();
@@ -94,6 +95,7 @@ public:
         PyTuple_SetItem(move.ptr(), 1, PyLong_FromLongLong(round));
         PyTuple_SetItem(move.ptr(), 2, action.release().ptr());
         PyTuple_SetItem(move.ptr(), 3, PyFloat_FromDouble(probability));
+        if (plain) PyObject_GC_UnTrack(move.ptr());  // text and numbers: no cycle goes through it
         return move;
     }
 

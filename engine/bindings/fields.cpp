@@ -37,7 +37,8 @@ void read_fields(const Setup& s, Run& run, const nb::dict& from, bool sees_all) 
     for (i64 k = 0; k < s.n; ++k) sum += run.w[k];
     must(std::fabs(sum - run.total) <= 1e-6 * run.total, "weights", "sum to their total");
     read_array(from, "memory", s.memory_places(), run.memory, -1.7e308, 1.7e308);
-    if (s.estimator == Estimator::reduced_variance) read_array(from, "baselines", s.n, run.scratch, 0.0, 0.5);
+    const bool reduced = s.estimator == Estimator::reduced_variance;
+    read_array(from, "baselines", reduced ? s.n : 0, run.scratch, 0.0, 0.5);
     players().restore_sums(s, run);
 }
 

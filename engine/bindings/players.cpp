@@ -152,7 +152,12 @@ public:
     i64 settle_row(Ticket& ticket, const double* losses) {
         const i64 round = ticket.round;
         const Numbers own = ticket.numbers;
-        if (open() > 1) keep_others(round);
+        if (open() > 1) {
+            // A bad loss is refused before anything is kept.
+            const i64 wrong = players().first_bad(at.setup, losses);
+            if (wrong >= 0) return wrong;
+            keep_others(round);
+        }
         const i64 bad = players().observe_row(at, losses, own ? own->data() : nullptr);
         if (bad >= 0) return bad;
         if (bad == -2) failed();
@@ -161,6 +166,7 @@ public:
     }
     bool settle_arm(Ticket& ticket, double loss) {
         const i64 round = ticket.round;
+        if (!(at.setup.low <= loss && loss <= at.setup.high)) return false;
         if (reduced() && ticket.numbers) {
             keep_baselines();
             const Numbers kept = ticket.numbers;
@@ -379,9 +385,9 @@ void bind_players(nb::module_& m) {
         .def("_act_arm", &act_arm, "awake"_a.none() = nb::none(), "Draw an arm; with `awake`, a mask of booleans, one of those awake.")
         .def("_act_on_advice", &Player::act_on_advice, "advice"_a)
         .def("_act_among", &Player::act_awake, "awake"_a, "mask"_a)
-        .def("_observe_row", &observe_row, "move"_a, "loss"_a, "Settle a move with the losses of all experts.")
-        .def("_observe_arm", &observe_arm, "move"_a, "loss"_a, "Settle a move with the loss of its arm.")
-        .def("_observe_on_advice", &observe_on_advice, "move"_a, "loss"_a,
+        .def("_observe_row", &observe_row, "move"_a.none(), "loss"_a.none(), "Settle a move with the losses of all experts.")
+        .def("_observe_arm", &observe_arm, "move"_a.none(), "loss"_a.none(), "Settle a move with the loss of its arm.")
+        .def("_observe_on_advice", &observe_on_advice, "move"_a.none(), "loss"_a.none(),
              "Settle a move with the loss of its action, on the advice that it was drawn with.")
         .def(
             "_settle_row",

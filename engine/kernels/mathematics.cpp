@@ -1,5 +1,6 @@
 #include "../mathematics.hpp"
 
+#include "../learners/second_order.hpp"
 #include "../log.hpp"
 #include "../random.hpp"
 
@@ -44,6 +45,6 @@ void uniforms(u64* words, double* out, i64 count) {
 }  // namespace
 
 extern const Mathematics mathematics;
-const Mathematics mathematics = {each, pow_each, uniforms};
+const Mathematics mathematics = {each, pow_each, uniforms, log_evidence};
 
 }  // namespace hn::HN_ISA

@@ -47,6 +47,8 @@ i64 act_awake(AtPlay& at, const bool* awake, double* p) {
     return draw_among(at.setup, at.run, p);
 }
 
+i64 first_bad(const Setup& s, const double* losses) { return first_outside(losses, s.n, s.low, s.high); }
+
 i64 observe_row(AtPlay& at, const double* losses, const double* ticket) {
     const Setup& s = at.setup;
     Run& run = at.run;
@@ -97,7 +99,7 @@ Status observe_arm(AtPlay& at, i64 arm, double probability, double weight, doubl
     const bool reduced = s.estimator == Estimator::reduced_variance;
     if (reduced) with_baselines(s, run, at.before, arm, probability, weight, x, paid, span);
     const i64 hit = reduced ? -1 : arm;
-    const Run* then = at_old_scale(s, run, at.before, at.twin, hit);
+    const Run* then = at_old_scale(s, run, at.before, at.twin, arm);
     return diagnose(s, run, as_before(at.before), then, hit, paid, span) ? Status::fine : Status::failed;
 }
 
@@ -139,7 +141,7 @@ void restore_sums(const Setup& s, Run& run) {
 
 extern const Players players;
 const Players players = {begin, weigh_anew, make_ready,  act_expert,        act_arm,       act_on_advice,  act_awake,
-                         restrict_to, observe_row, observe_arm, observe_on_advice, observe_awake,
+                         restrict_to, first_bad, observe_row, observe_arm, observe_on_advice, observe_awake,
                          restore_sums, charge_sleepers};
 
 }  // namespace hn::HN_ISA

@@ -109,13 +109,14 @@ struct AdaHedgeRounds {
     }
 };
 
-/// Before the first round: nothing seen, all alike.
-inline bool begin_adahedge(const Setup& s, Run& run) {
-    run.scale = run.inverse = 0.0;
-    for (i64 i = 0; i < s.places(); ++i) run.w[i] = i < s.n ? 1.0 : 0.0;
-    run.total = double(s.n);
+/// The weights of the gaps so far: before the first round nothing is seen, and all are alike.
+inline bool adahedge_anew(const Setup& s, Run& run) {
+    AdaHedgeRounds rounds(s, run);
+    rounds.scale = rounds.sums.gap > smallest_gap ? rounds.sums.gap * s.parameter[0] : 0.0;
+    rounds.inverse = rounds.scale > 0.0 ? 1.0 / rounds.scale : 0.0;
+    rounds.finish();
     run.value = 0.0;
-    return true;
+    return run.total > 0.0;
 }
 
 /// Settle a row of losses, which are known to be good; `ticket` is the distribution of a late move, or null for the one

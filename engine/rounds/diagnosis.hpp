@@ -25,9 +25,16 @@ HN_INLINE double log_gap(double p, double q, double gamma) {
 inline const Run* at_old_scale(const Setup& s, const Run& run, const Run& before, Run& twin, i64 arm) {
     if (run.scale == before.scale) return &run;
     twin.copy(s, before);
-    if ((s.path == Path::half || s.path == Path::barrier) && arm >= 0)  // one arm has changed: one pass
-        return weigh_one(s, twin, arm, run.L[arm], before.scale, true) ? &twin : nullptr;
     __builtin_memcpy(twin.L, run.L, std::size_t(s.n) * sizeof(double));
+    if ((s.path == Path::half || s.path == Path::barrier) && arm >= 0) {
+        // One arm has changed, and with baselines the likely ones alike: one pass.
+        if (s.estimator == Estimator::reduced_variance) {
+            double shift = 0.0;
+            for (i64 j = 0; j < s.n; ++j) shift = most(run.scratch[j], shift);
+            twin.base += shift;
+        }
+        return weigh_one(s, twin, arm, run.L[arm], before.scale, true) ? &twin : nullptr;
+    }
     // What a learner with a memory reads besides L: the step that was just settled.
     twin.own = run.own, twin.weight = run.weight;
     twin.settled = run.settled, twin.arm = run.arm, twin.paid = run.paid;
@@ -46,6 +53,17 @@ inline bool diagnose(const Setup& s, Run& run, const Before& was, const Run* the
     run.drift += paid - (then->value - was.value);
     if (span >= least_span) {
         double worst = 0.0;
+        if (s.gamma == 1.5 && arm < 0 && s.path == Path::half) {
+            // log_gap of all arms, four at a time: 2 (1/sqrt q - 1/sqrt p).
+            f64x4 top{};
+            for (i64 i = 0; i < s.n; i += 4) {
+                const f64x4 p = splat(was.total) / load4(was.w + i), q = splat(then->total) / load4(then->w + i);
+                top = most(only(i64x4(lanes(i) < splat(s.n)), 2.0 * (root(q) - root(p))), top);
+            }
+            run.level = most(fold_most(top) / span, run.level);
+            if (then != &run) run.change += then->value - run.value;
+            return true;
+        }
         const i64 first = arm >= 0 ? arm : 0, last = arm >= 0 ? arm + 1 : s.n;
         for (i64 i = first; i < last; ++i) {
             const double p = was.w[i] / was.total, q = then->w[i] / then->total;

@@ -21,8 +21,10 @@ inline bool smooth_powers(const Setup& s, Run& run, bool valued) {
 }
 
 inline bool smooth_exponential(const Setup& s, Run& run, bool valued) {
-    if (valued) run.value = lowest(run.L, s.n) - run.scale * exponential_mean(s, run);
-    return exponential_run(s, run);
+    double mean;
+    const bool fine = exponential_run(s, run, mean);
+    if (valued) run.value = lowest(run.L, s.n) - run.scale * mean;
+    return fine;
 }
 
 inline bool smooth_law(const Setup& s, Run& run, bool valued) {
@@ -59,7 +61,7 @@ inline bool smooth_any(const Setup& s, Run& run, i64 changed, bool valued) {
         case Smoothing::tsallis_shannon: return tsallis_shannon(s, run);
         case Smoothing::dropout: return dropout(s, run);
         case Smoothing::random_walk: return random_walk(s, run);
-        case Smoothing::adahedge: return begin_adahedge(s, run);
+        case Smoothing::adahedge: return adahedge_anew(s, run);
         default: return false;
     }
 }

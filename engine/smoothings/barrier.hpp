@@ -103,16 +103,33 @@ struct Barrier {
     }
 
     /// Phi(L) = <p, L> + scale F(p) at the weights in place: F = 2 (1 - sum sqrt p), or -sum log p.
-    static HN_COLD double value(const Setup& s, const Run& run) {
-        double low = run.L[0];
-        for (i64 j = 1; j < s.n; ++j) low = least(run.L[j], low);
-        double inner = 0.0, shape = 0.0;
-        for (i64 j = 0; j < s.n; ++j) {
-            const double p = run.w[j] / run.total;
-            inner += p * (run.L[j] - low);
-            shape += K == 2 ? root(p) : log(p);
+    static inline double value(const Setup& s, const Run& run) {
+        f64x4 low4 = load4(run.L);
+        for (i64 j = 4; j < s.n; j += 4) low4 = least(load4(run.L + j), low4);
+        const double low = fold_least(low4);
+        f64x4 inner{}, shape = splat(K == 2 ? 0.0 : 1.0);
+        i64x4 exponents{};
+        for (i64 j = 0; j < s.n; j += 4) {
+            const i64x4 inside = i64x4(lanes(j) < splat(s.n));
+            const f64x4 w = select(inside, load4(run.w + j), splat(1.0));
+            inner += only(inside, w * (load4(run.L + j) - splat(low)));
+            if constexpr (K == 2) {
+                shape += only(inside, root(w));
+            } else {
+                // The logarithm of a product: exponents are added, significands multiplied.
+                const i64x4 word = (i64x4)w;
+                exponents += (word >> 52) - 1023;
+                shape *= (f64x4)((word & 0x000fffffffffffff) | 0x3ff0000000000000);
+                const i64x4 grown = (i64x4)shape;
+                exponents += (grown >> 52) - 1023;
+                shape = (f64x4)((grown & 0x000fffffffffffff) | 0x3ff0000000000000);
+            }
         }
-        return low + inner + run.scale * (K == 2 ? 2.0 * (1.0 - shape) : -shape);
+        const double mean = fold(inner) / run.total;
+        if constexpr (K == 2) return low + mean + 2.0 * run.scale * (1.0 - fold(shape) / root(run.total));
+        const double whole = double((exponents[0] + exponents[1]) + (exponents[2] + exponents[3]));
+        const double logs = fma(whole, 0.6931471805599453, log(fold_product(shape))) - double(s.n) * log(run.total);
+        return low + mean - run.scale * logs;
     }
 };
 

@@ -53,8 +53,8 @@ inline double exponential_leaders(const double* d, i64 n, double* p, double* y, 
     return upper_part(y, n, p, nodes);
 }
 
-/// The same on a run, four arms at a time: unnormalised into w.
-inline bool exponential_run(const Setup& s, Run& run) {
+/// The same on a run, four arms at a time: unnormalised into w; E max_j (Z_j - d_j).
+inline bool exponential_run(const Setup& s, Run& run, double& mean) {
     f64x4 low4 = load4(run.L);
     for (i64 j = 4; j < s.n; j += 4) low4 = least(low4, load4(run.L + j));
     const f64x4 low = splat(fold_least(low4)), rate = splat(run.inverse);
@@ -68,12 +68,16 @@ inline bool exponential_run(const Setup& s, Run& run) {
     const double total = fold(mass), top = total > depth ? depth / total : 1.0;
     const double *rule_x = tables::gauss_x[count - 1], *rule_w = tables::gauss_w[count - 1];
     double x[most_nodes], weight[most_nodes];
+    mean = 0.0;
     for (i64 q = 0; q < count; ++q) {
         x[q] = top * rule_x[q];
         f64x4 product = splat(1.0);
         for (i64 j = 0; j < s.n; j += 4) product *= 1.0 - load4(run.w + j) * x[q];
-        weight[q] = top * rule_w[q] * fold_product(product);
+        const double whole = fold_product(product);
+        weight[q] = top * rule_w[q] * whole;
+        mean += rule_w[q] * (1.0 - whole) / rule_x[q];  // the leader has y = 1: 1 - G is no smaller than x
     }
+    if (top < 1.0) mean -= log(top);
     f64x4 sum{};
     for (i64 j = 0; j < s.n; j += 4) {
         const f64x4 y = load4(run.w + j);
@@ -92,40 +96,6 @@ inline bool exponential_run(const Setup& s, Run& run) {
     run.total = fold(sum);
     return run.total > 0.0;
 }
-/// E max_j (Z_j - d_j) of the Exponential law: int (1 - G) dw, without the weights.
-inline double exponential_mean(const Setup& s, const Run& run) {
-    f64x4 low4 = load4(run.L);
-    for (i64 j = 4; j < s.n; j += 4) low4 = least(low4, load4(run.L + j));
-    const double low = fold_least(low4);
-    double total = 0.0;
-    // Four nodes side by side; the arms' e^-d are made once for each four of them.
-    const i64 count = s.n >= 2 * most_nodes - 1 ? most_nodes : (s.n + 1) / 2;
-    double y[4];
-    for (i64 j = 0; j < s.n; j += 4) total += fold(exp((splat(low) - load4(run.L + j)) * splat(run.inverse)));
-    const double top = total > depth ? depth / total : 1.0;
-    f64x4 x[6], product[6], shortfall[6];
-    const i64 fours = (count + 3) / 4;
-    for (i64 q = 0; q < fours; ++q) {
-        for (int k = 0; k < 4; ++k) x[q][k] = 4 * q + k < count ? top * tables::gauss_x[count - 1][4 * q + k] : 1.0;
-        product[q] = splat(1.0), shortfall[q] = f64x4{};
-    }
-    for (i64 j = 0; j < s.n; j += 4) {
-        store4(y, exp((splat(low) - load4(run.L + j)) * splat(run.inverse)));
-        for (int k = 0; k < 4; ++k)
-            for (i64 q = 0; q < fours; ++q) {
-                const f64x4 step = x[q] * y[k];
-                shortfall[q] += product[q] * step;
-                product[q] *= 1.0 - step;
-            }
-    }
-    double mean = -log(top);
-    for (i64 q = 0; q < fours; ++q) {
-        const f64x4 part = shortfall[q] / x[q];
-        for (int k = 0; k < 4 && 4 * q + k < count; ++k) mean += top * tables::gauss_w[count - 1][4 * q + k] * part[k];
-    }
-    return mean;
-}
-
 /// d sorted ascending, with where each was: heap sort, in place.
 inline void sort_gaps(double* gap, double* order, i64 n) {
     const auto less = [&](i64 a, i64 b) { return gap[a] < gap[b] || (gap[a] == gap[b] && order[a] < order[b]); };

@@ -1,6 +1,6 @@
 """Writes engine/tables.hpp: 2^(j/128); 1/c and log c of the logarithm; pieces of erfcx; Gauss's rules.
 
-    python engine/tools/make_tables.py > engine/tables.hpp
+python engine/tools/make_tables.py > engine/tables.hpp
 """
 
 import mpmath as mp
@@ -51,8 +51,10 @@ def erfcx_pieces():
         if t == 0:
             return mp.mpf(0)
         x = 4 / t - 4
-        return mp.exp(x * x) * mp.erfc(x) if x < 1000 else mp.mpf(1) / (x * mp.sqrt(mp.pi)) * (
-            1 - 1 / (2 * x * x) + 3 / (4 * x**4)
+        return (
+            mp.exp(x * x) * mp.erfc(x)
+            if x < 1000
+            else mp.mpf(1) / (x * mp.sqrt(mp.pi)) * (1 - 1 / (2 * x * x) + 3 / (4 * x**4))
         )
 
     for j in range(cells):

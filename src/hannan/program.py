@@ -79,6 +79,12 @@ class Program(NamedTuple):
         )
 
 
+class SteppedProgram(Program):
+    """Of a player that moves by itself, with the tickets and the stream of the engine's."""
+
+    stepped = True
+
+
 def by_gradient(smoothing: Any) -> Weigh:
     """A smoothing that the engine does not know, as it asks for it: p and, where wanted, Phi at L and a scale."""
 

@@ -21,9 +21,9 @@ from hannan.certificate import Certificate
 from hannan.data.answers import Answers, Forecast, Tally, Work, joined
 from hannan.data.point_losses import PointLoss
 from hannan.data.reading import BadTable, clipped
-from hannan.data.trouble import trouble_of
 from hannan.data.times import Clock
 from hannan.data.tracing import Trace
+from hannan.data.trouble import trouble_of
 from hannan.learners.adahedge import AdaHedge, Seen
 from hannan.learners.experts import Experts
 from hannan.refusals import Array

@@ -16,8 +16,8 @@ from hannan.stated import on_your_word
 from hannan.tuning import BestLoss, ClippedSchedule, Horizon, Schedule, SelfConfident, Tuning
 
 if TYPE_CHECKING:
-    from hannan.program import Program
     from hannan.player import Player
+    from hannan.program import Program
 
 Smoothing = Law | Regularizer
 

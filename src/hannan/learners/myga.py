@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from hannan import bounds, refusals, resuming, told
+from hannan import _engine, bounds, refusals, told
 from hannan.bounds import Bound, Withheld
-from hannan.kernels.state import HEADER, LEVEL, LOW, OWN, PROBABILITY, ROUND, STREAM, TOTAL
 from hannan.learners.learner import Learner
 from hannan.live import ExpertBanditPlayer
 from hannan.moves import Move
+from hannan.program import SteppedProgram
 from hannan.refusals import Array
+from hannan.regularizers import Entropy
+from hannan.tuning import Schedule
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,12 +71,10 @@ class MYGA(Learner):
     def _trivial(self) -> bool:
         return self.experts == 1 or self.actions == 1
 
-    def program(self) -> Any:
-        """What a stepped game reads of it."""
-        low, high = self.loss_range
-        return SimpleNamespace(
-            setting="expert_bandit", n=self.experts, actions=self.actions, code=-1, low=low, high=high,
-            gains=self.gains, gamma=1.0,
+    def program(self) -> SteppedProgram:
+        """Its tickets and its stream are the engine's; games are stepped."""
+        return SteppedProgram(
+            "expert_bandit", self.experts, Entropy(), Schedule.constant(1.0), self.loss_range, self.gains, self.actions
         )  # fmt: skip
 
     def bound(
@@ -98,106 +97,117 @@ class MYGA(Learner):
 
 
 class MYGAPlayer(ExpertBanditPlayer):
-    """Plays `MYGA`; a ticket carries the q it was drawn from."""
+    """Plays `MYGA`; a ticket carries the advice, and the q and majority that it was drawn from.
 
-    __slots__ = ()
+    Tickets and the random stream are the engine's, as of every player; the mixture is its own.
+    """
 
     learner: MYGA
 
     def __init__(self, learner: MYGA, seed: int | None, name: str | None = None) -> None:
-        from hannan.kernels import minority, streams
-
-        self.learner = learner
-        entropy = self._christen(seed, name)
-        self._program = learner.program()
-        self._n = learner.experts
-        self._steps, self._pointer = minority, 0
-        self._state = np.zeros(HEADER + 2 * self._n + learner.thresholds)
-        self._state[LOW : LOW + 2] = learner.loss_range
-        self._state.view(np.uint64)[STREAM : STREAM + 4] = streams.words(entropy, 0)
-        self._numbers = memoryview(self._state)  # type: ignore[arg-type]
-        self._open = {}
-        self._round = self._forgotten = self._largest_delay = 0
+        super().__init__(learner, seed, name)
         self._actions = learner.actions
-        self._bind()
+        self._mixture = _engine.Myga(
+            learner.actions, learner.experts, learner.thresholds, learner.eta, learner.gamma, 0.5 / learner.rounds
+        )
+        self._paid = self._worst = 0.0
 
-    def _bind(self) -> None:
-        self._state[HEADER + self._n : HEADER + 2 * self._n] = 1.0
-        self._state[TOTAL] = self._n
+    @property
+    def _own(self) -> float:
+        return self._paid
 
-    def _sizes(self) -> tuple[int, int, int]:
-        return self._n, self._actions, self.learner.thresholds
+    @property
+    def _level(self) -> float:
+        return self._worst
+
+    @property
+    def _losses(self) -> Array:
+        losses: Array = self._mixture.losses
+        return losses
 
     def _rows(self, advice: Any) -> Array:
-        rows, mixed = self._advice(advice)
-        if mixed:
-            return np.asarray(rows)
-        return np.asarray(np.eye(self._actions)[rows].ravel())
+        rows = self._advice(advice)
+        return np.asarray(np.eye(self._actions)[rows].ravel() if rows.dtype.kind == "i" else rows)
 
     def act(self, advice: Any, awake: Any = None) -> Move:
         """Draw an action. `advice`: an action for each expert, or a distribution (experts, actions)."""
-        from hannan.kernels import streams
-
         if awake is not None:
             raise ValueError(f"MYGA has no experts who sleep: no proof covers it; got awake={awake!r}")
-        rows, learner, state = self._rows(advice), self.learner, self._state
-        if self._open:
-            self._largest_delay = max(self._largest_delay, len(self._open))
-        q, majority, p = (np.zeros(self._actions) for _ in range(3))
-        eta, step = learner.eta, 0.5 / learner.rounds
-        state[TOTAL] = self._steps.mix(state, *self._sizes(), eta, learner.gamma, step, rows, q, majority, p)
-        u = np.empty(1)
-        streams.uniforms(state, STREAM, u)
+        rows = self._rows(advice)
+        q, majority, p = self._mixture.mix(rows)
+        stream, noise = self._words
+        words = stream.copy()
+        u = float(_engine.uniforms(words, 1)[0])
+        self._set_words(words, noise)
         edges = np.cumsum(p)
-        action = min(int(np.searchsorted(edges, u[0] * edges[-1], side="right")), int(np.flatnonzero(p)[-1]))
-        self._numbers[PROBABILITY] = probability = float(p[action] / edges[-1])
-        self._numbers[ROUND] += 1.0
-        self._round = number = self._round + 1
-        move = Move(self.id, number, action, probability)
-        self._open[number] = (move, 1.0 / probability, rows, q, majority)
+        action = min(int(np.searchsorted(edges, u * edges[-1], side="right")), int(np.flatnonzero(p)[-1]))
+        probability = float(p[action] / edges[-1])
+        move: Move = self._issue(action, probability, 1.0 / probability, (rows, q, majority))
         return move
 
     def observe(self, move: Move, loss: Any) -> None:
         """Settle a move with the loss of its action, on the advice that it was drawn with."""
-        _, weight, rows, q, majority = self._ticket(move)
+        number = self._ticket(move)
+        rows, q, majority = self._kept(number)
         loss = self._scalar(loss)
         low, high = self.learner.loss_range
         x = (high - loss if self.learner.gains else loss - low) / (high - low)
-        eta, gamma, step = self.learner.eta, self.learner.gamma, 0.5 / self.learner.rounds
-        before = self.distribution()
-        self._numbers[OWN] += x
-        self._steps.charge(self._state, *self._sizes(), gamma, step, rows, q, majority, move[2], x * weight)
-        losses = self._state[HEADER : HEADER + self._n]
-        w = np.exp(eta * (losses.min() - losses))
-        self._state[HEADER + self._n : HEADER + 2 * self._n] = w
-        self._state[TOTAL] = w.sum()
-        span = float(np.ptp(rows.reshape(self._n, self._actions)[:, move[2]])) * x * weight
+        estimate, before = x / move.probability, self.distribution()
+        self._paid += x
+        self._mixture.charge(rows, q, majority, move.action, estimate)
+        span = float(np.ptp(rows.reshape(self._n, self._actions)[:, move.action])) * estimate
         if span >= 1e-3:
-            seen = (before > 1e-290) & (w > 0.0)
-            worst = float(np.log(before[seen] / (w[seen] / w.sum())).max())
-            self._numbers[LEVEL] = max(self._numbers[LEVEL], worst / span)
-        del self._open[move[1]]
-
-    _determined = resuming.UNITS
-
-    def _anew(self, state: Array) -> Array:
-        losses = state[HEADER : HEADER + self._n]
-        w = np.exp(self.learner.eta * (losses.min() - losses))
-        return np.asarray(w / w.sum())
-
-    def _told(self, move: Move, rest: list[Any]) -> tuple[Any, ...]:
-        weight, rows, q, majority = told.items(rest, "open move", 4)
-        shares = told.array(q, "f", self._actions, "q", 0.0, 1.0 + 1e-9)
-        most = told.array(majority, "f", self._actions, "majority", 0.0, 1.0)
-        if not (((most == 0.0) | (most == 1.0)).all() and most @ shares > 0.0):
-            raise ValueError("its majority must be 0s and 1s, of some of q; it is not")
-        return told.number(weight, "weight", 1e-30, 1e30), self._told_shares(rows), shares, most
+            after = self.distribution()
+            seen = (before > 1e-290) & (after > 0.0)
+            self._worst = max(self._worst, float(np.log(before[seen] / after[seen]).max()) / span)
+        self._close(number)
 
     def distribution(self) -> Array:
         """p over the real experts; changes nothing."""
-        w = self._state[HEADER + self._n : HEADER + 2 * self._n]
-        total = w.sum()
-        return np.asarray(w / total) if total > 0.0 else np.full(self._n, 1.0 / self._n)
+        losses = self._losses
+        w = np.exp(self.learner.eta * (losses.min() - losses))
+        return np.asarray(w / w.sum())
 
     def _claim(self, gamma: float) -> float | None:
         return self.learner.eta
+
+    # Saving
+
+    def _saved(self) -> dict[str, Any]:
+        open_ = [
+            {"move": move, "plain": True, "weight": 1.0 / move.probability, "kept": list(self._kept(move.round))}
+            for move in self.open_moves
+        ]
+        return {
+            "drawn": self.round, "forgotten": self._forgotten, "largest_delay": self._largest_delay, "open": open_,
+            "stream": self._words[0].astype(np.int64), "own": self._paid, "level": self._worst,
+            "losses": np.concatenate([self._losses, self._mixture.mistrust]),
+        }  # fmt: skip
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        drawn = told.whole(state["drawn"], "rounds")
+        forgotten = told.whole(state["forgotten"], "forgotten moves", 0, drawn)
+        delay = told.whole(state["largest_delay"], "largest delay", 0, drawn)
+        own = told.number(state["own"], "own loss", 0.0, drawn * (1.0 + 1e-9))
+        level = told.number(state["level"], "level", 0.0, 1e300)
+        stream = np.asarray(state["stream"]).astype(np.uint64)
+        if stream.shape != (4,) or not stream.any():
+            raise ValueError("its random stream must be four words, not all zero; it is not")
+        losses = np.asarray(state["losses"])
+        if losses.shape != (self._n + self.learner.thresholds,):
+            raise ValueError(f"its losses must be of experts and thresholds; got shape {losses.shape}")
+        self._mixture.restore(losses[: self._n], losses[self._n :])
+        tickets = [(one["move"], 1.0 / one["move"].probability, tuple(one["kept"])) for one in state["open"]]
+        told.whole(len(tickets) + forgotten, "open and forgotten moves", 0, drawn)
+        self._resume_book(drawn, forgotten, delay, tickets)
+        self._set_words(stream, self._words[1])
+        self._paid, self._worst = own, level
+
+    def _told(self, move: Move, plain: Any, kept: Any) -> Any:
+        rows, q, majority = told.items(kept, "open move", 3)
+        shares = told.within(np.asarray(q), "q", 0.0, 1.0 + 1e-9)
+        most = np.asarray(majority)
+        good = shares.shape == most.shape == (self._actions,) and ((most == 0.0) | (most == 1.0)).all()
+        if not (good and most @ shares > 0.0):
+            raise ValueError("its majority must be 0s and 1s, of some of q; it is not")
+        return self._rows(np.asarray(rows).reshape(self._n, self._actions)), shares, most

@@ -141,7 +141,7 @@ def _remote(name: str, effort: Effort, printed: tuple[str, ...]) -> tuple[Verdic
 def versions() -> dict[str, str]:
     """What the numbers were made with."""
     found = {"python": platform.python_version()}
-    for name in ("hannan", "numpy", "scipy", "numba"):
+    for name in ("hannan", "numpy", "scipy"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:

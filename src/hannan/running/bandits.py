@@ -37,7 +37,7 @@ class BanditRunner(Runner):
         start = row * block.rounds * n
         bad = survey(block.losses, start, block.rounds, n, low, high, sums, ends, columns, least, most)
         if bad >= 0:
-            raise self.refuse(int(bad) - start, block, run)
+            raise self.refuse(int(bad), block, run)
 
     def jobs(self, block: Block, ends: Positions, columns: Positions) -> list[Job]:
         moves = self._moves(block.rounds)
@@ -103,7 +103,7 @@ class ExpertBanditRunner(BanditRunner):
             block.losses, start, rounds, actions, low, high, np.zeros(actions), none, none, np.empty(0), np.empty(0)
         )
         if bad >= 0:
-            raise self.refuse(int(bad) - start, block, run)
+            raise self.refuse(int(bad), block, run)
         expert_losses(
             block.losses, start, 0 if self.feed.steady else actions, block.advice, self.program.n, actions,
             block.rounds, self.sums[row], ends, columns, self.curves["least"][row], self.curves["most"][row],

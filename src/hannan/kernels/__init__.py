@@ -1,1 +1,0 @@
-"""The compiled part: the only place that imports numba. Import its modules lazily; this one is empty."""

@@ -1,0 +1,280 @@
+"""The engine's pieces against slow oracles: functions, streams, draws, weights, estimators; the same bits."""
+
+import hashlib
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import mpmath
+import naive_games as naive
+import numpy as np
+import pytest
+
+import hannan as hn
+from hannan import _engine, streams
+from hannan.laws import Exponential
+from hannan.program import Program
+from hannan.regularizers import Entropy, LogBarrier, Tsallis
+from hannan.tuning import Schedule
+
+F = _engine.Function
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def worst_ulps(got, x, exact):
+    mpmath.mp.prec = 120
+    return max(
+        float(abs((mpmath.mpf(float(y)) - exact(mpmath.mpf(float(a)))) / mpmath.mpf(float(np.spacing(abs(y))))))
+        for a, y in zip(x, got, strict=True)
+        if y != 0.0
+    )
+
+
+FUNCTIONS = {
+    F.exp: (mpmath.exp, [(-708, 0, 1500), (-2, 2, 1500), (0, 709, 500)], 1.0),
+    F.exp_soon: (mpmath.exp, [(-708, 0, 1500), (-2, 2, 1500), (0, 709, 500)], 1.1),
+    F.exp_small: (mpmath.exp, [(-0.1, 0.0, 1000)], 1.0),
+    F.expm1: (mpmath.expm1, [(-3, 3, 1500), (-1e-6, 1e-6, 200), (-50, 300, 300)], 2.0),
+    F.log: (mpmath.log, [(1e-300, 1e-290, 200), (0.5, 2, 3000), (1 - 1e-6, 1 + 1e-6, 300), (2, 1e300, 300)], 1.0),
+    F.log1p: (mpmath.log1p, [(-0.99, 1, 2000), (-1e-9, 1e-9, 300), (1, 1e10, 300)], 1.5),
+    F.erfc: (mpmath.erfc, [(-5, 26, 1500)], 4.0),
+}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.name)
+def test_functions_are_right_to_the_last_digits_one_by_one_and_by_fours(function):
+    exact, ranges, ulps = FUNCTIONS[function]
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.uniform(*of) for of in ranges])
+    got = _engine.each(function, x, by_fours=False)
+    assert worst_ulps(got, x, exact) < ulps
+    assert (_engine.each(function, x, by_fours=True).view(np.uint64) == got.view(np.uint64)).all()
+
+
+@pytest.mark.parametrize("a", [-3.5, -2.0, -0.5, 1 / 3, 0.3, 10.0])
+def test_powers(a):
+    x = np.exp(np.random.default_rng(1).uniform(-60, 60, 500))
+    assert worst_ulps(_engine.power(x, a), x, lambda v: v ** mpmath.mpf(a)) < 2.5
+
+
+def test_exp_at_the_edges():
+    x = np.array([0.0, -0.0, -708.3, -708.5, -1e300, -np.inf, 709.3, 709.5, np.inf, 1e-320])
+    for function in (F.exp, F.exp_soon):
+        out = _engine.each(function, x)
+        assert out[:2].tolist() == [1.0, 1.0]
+        assert out[2] == pytest.approx(math.exp(-708.3), rel=1e-13)
+        assert out[3:6].tolist() == [0.0, 0.0, 0.0]
+        assert out[6] == pytest.approx(math.exp(709.3), rel=1e-12)
+        assert (out[7:9] > 1e308).all()
+        assert out[9] == 1.0
+    logs = _engine.each(F.log, np.array([0.0, -1.0, np.inf, 1.0, 5e-324]))
+    assert logs[0] == -np.inf
+    assert np.isnan(logs[1])
+    assert logs[2] == np.inf
+    assert logs[3] == 0.0
+    assert logs[4] == pytest.approx(math.log(5e-324), rel=1e-15)
+
+
+def test_stream_is_xoshiro():
+    words = streams.words(7, 3)
+    oracle = naive.Xoshiro(words.copy())
+    out = _engine.uniforms(words, 2000)
+    assert out.tolist() == [oracle.uniform() for _ in range(2000)]
+    assert words.tolist() == oracle.s
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**31, 2**64 + 5, 2**128 - 1, 2**130])
+def test_streams_of_many_runs_are_those_of_each(seed):
+    for key in ((), (1,), (2, 7)):
+        each = np.stack([streams.words(seed, run, *key) for run in range(40)])
+        for runs in (3, 40):
+            assert (streams.words_of_runs(seed, runs, *key) == each[:runs]).all()
+
+
+def test_uniforms_are_uniform_and_independent():
+    # 256 cells, chi-square with 255 degrees: beyond 5 sd of its normal approximation (skewed, so 1e-6 at +-5.3).
+    out = _engine.uniforms(streams.words(11, 0), 1 << 20)
+    for x in (out, (out * 2**20) % 1.0):
+        counts = np.bincount((x * 256).astype(int), minlength=256)
+        chi = ((counts - out.size / 256) ** 2).sum() / (out.size / 256)
+        assert abs(chi - 255) < 5.3 * math.sqrt(510)
+    other = _engine.uniforms(streams.words(11, 1), 1 << 20)
+    # A correlation of independent uniforms has standard deviation 2^-10: 4.9 of them, two-sided 1e-6.
+    assert abs(np.corrcoef(out[:-1], out[1:])[0, 1]) < 4.9 / 1024
+    assert abs(np.corrcoef(out, other)[0, 1]) < 4.9 / 1024
+
+
+def player_of(setting, n, smoothing, schedule, seed=0, **rest):
+    program = Program(setting, n, smoothing, schedule, **rest)
+    return _engine.Player(program.setup(), streams.words(seed, 0), streams.NO_WORDS, "p", hn.Move)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 10, 16, 17, 64, 65, 100, 256, 257, 1000, 5000])
+@pytest.mark.parametrize("setting", ["experts", "bandit"])
+def test_draws_are_inverse_cdf(n, setting):
+    rng = np.random.default_rng(n)
+    L = rng.exponential(3.0, n)
+    L[rng.random(n) < 0.3] = 1e6  # weights of zero are never drawn
+    if n > 1:
+        L[0] = 0.0
+    player = player_of(setting, n, Entropy(), Schedule.constant(1.0))
+    player._put(L)
+    w = player._saved()["weights"]
+    act = player._act_expert if setting == "experts" else player._act_arm
+    oracle = naive.Xoshiro(streams.words(0, 0))
+    u = np.array([oracle.uniform() for _ in range(3000)])
+    out = np.array([act()[2] for _ in u])
+    edges = np.cumsum(w / w.sum())
+    expected = np.searchsorted(edges, u, side="right").clip(0, n - 1)
+    off = out != expected
+    assert (np.abs(edges[np.minimum(out, expected)[off]] - u[off]) < 1e-12).all()
+    assert (w[out] > 0.0).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 10, 100])
+@pytest.mark.parametrize("scale", [1e-3, 0.3, 1.0, 40.0, 1e4])
+def test_tsallis_half_is_the_root(n, scale):
+    rng = np.random.default_rng(n)
+    player = player_of("bandit", n, Tsallis(0.5), Schedule.constant(scale))
+    for L in (np.zeros(n), rng.exponential(1.0, n), 1e3 * rng.random(n), np.sort(1e7 * rng.random(n))):
+        player._put(L)
+        p = player._distribution(None)
+        np.testing.assert_allclose(p, naive.tsallis_half(L, scale), rtol=1e-8, atol=1e-300)
+        value = p @ L + 2.0 * scale * (1.0 - np.sqrt(p).sum())
+        assert player._value == pytest.approx(value, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 9, 10, 33, 100])
+@pytest.mark.parametrize("estimator", ["importance_weighted", "reduced_variance"])
+@pytest.mark.parametrize("smoothing", [Tsallis(0.5), LogBarrier(), Tsallis(0.7)], ids=repr)
+@pytest.mark.parametrize("tuning", [Schedule(0.5, b=1.0), Schedule.constant(0.02), Schedule.constant(30.0)])
+def test_series_after_one_arm_are_those_from_anywhere(n, estimator, smoothing, tuning):
+    """The one pass of a bandit's round, round after round, against Newton's method from the start: p to 1e-12."""
+    player = player_of("bandit", n, smoothing, tuning, 3, estimator=estimator)
+    rng = np.random.default_rng(n)
+    for t in range(200):
+        move = player._act_arm()
+        player._observe_arm(move, (float(rng.random()), 0.0, 1.0)[t % 3])
+        p = player._distribution(None)
+        phi = hn.FTRL(smoothing, player._scale)
+        np.testing.assert_allclose(p, phi.gradient(player._losses), rtol=1e-12, atol=0.0)
+        assert abs(p.sum() - 1.0) < 1e-14
+
+
+def test_a_constant_scale_loses_nothing_in_1e5_rounds():
+    """Weights kept one at a time against weights made from L at the end, tree and no tree."""
+    for n in (10, 300):
+        player = player_of("bandit", n, Entropy(), Schedule.constant(20.0))
+        for t in range(20_000):
+            move = player._act_arm()
+            player._observe_arm(move, float(t % 7 == move[2] % 7))
+        p = player._distribution(None)
+        np.testing.assert_allclose(p, naive.softmax(player._losses, 20.0), rtol=1e-11, atol=1e-300)
+        assert abs(p.sum() - 1.0) < 1e-12
+
+
+def test_probabilities_vanish_only_below_1e_300():
+    player = player_of("bandit", 2, Entropy(), Schedule.constant(1.0))
+    for gap in (100.0, 650.0, 690.0):
+        player._put(np.array([1e6, 1e6 + gap]))
+        assert player._distribution(None)[1] == pytest.approx(math.exp(-gap), rel=1e-12)
+
+
+@pytest.mark.parametrize("estimator", ["geometric", "conditional"])
+@pytest.mark.parametrize("cap", [1, 3, 50, 10**6])
+def test_resampled_weights_have_their_law(estimator, cap):
+    """Mean of the weight against its closed form; 5 standard errors, so 6e-7 a case."""
+    n, draws = 4, 40_000
+    player = player_of(
+        "bandit", n, Entropy(), Schedule.constant(1.0), 5, estimator=estimator, estimator_parameter=float(cap)
+    )
+    L = np.array([0.0, 0.7, 0.7, 2.0])
+    player._put(L)
+    p = naive.softmax(L, 1.0)
+    moves = [player._act_arm() for _ in range(draws)]
+    drawn = np.array([move[2] for move in moves])
+    weights = np.array([ticket["weight"] for ticket in player._saved()["open"]])
+    for arm in range(n):
+        sigma = float((L[arm] >= L).sum()) if estimator == "conditional" else 1.0
+        q = sigma * p[arm]
+        mean = sigma * (1.0 - (1.0 - q) ** cap) / q
+        got = weights[drawn == arm]
+        assert abs(got.mean() - mean) < 5.0 * got.std() / math.sqrt(len(got)) + 1e-9
+
+
+def test_smoothings_start_even():
+    for smoothing in (LogBarrier(), Tsallis(0.3), Exponential()):
+        player = player_of("bandit", 6, smoothing, Schedule.constant(2.0))
+        np.testing.assert_allclose(player._distribution(None), 1 / 6, rtol=1e-9)
+
+
+def test_what_the_engine_is_told_is_checked():
+    program = Program("bandit", 3, Entropy(), Schedule.constant(2.0))
+    with pytest.raises(ValueError, match="n must be"):
+        program._replace(n=0).setup()
+    with pytest.raises(ValueError, match="low must be below high"):
+        program._replace(loss_range=(1.0, 1.0)).setup()
+    with pytest.raises(ValueError, match="scale of round 1"):
+        program._replace(schedule=Schedule(0.0)).setup()
+    with pytest.raises(ValueError, match="prior"):
+        program._replace(log_prior=np.zeros(2)).setup()
+    runs = _engine.Runs(program.setup(), streams.words_of_runs(0, 2), np.empty((0, 4), dtype=np.uint64))
+    room = np.zeros((2, 1)), np.zeros((2, 3), dtype=np.int64), np.zeros((2, 0), dtype=np.int32)
+    none, coins = np.empty(0, dtype=np.int64), np.empty((0, 4), dtype=np.uint64)
+    with pytest.raises(ValueError, match="reach to the last round"):
+        runs.bandit(0, 2, np.zeros(8), 0, 3, coins, 3, none, none, *room)
+    with pytest.raises(ValueError, match="runs must be"):
+        runs.bandit(0, 3, np.zeros(9), 0, 3, coins, 3, none, none, *room)
+    with pytest.raises(ValueError, match="marks must ascend"):
+        runs.bandit(0, 2, np.zeros(9), 0, 3, coins, 3, np.array([2, 1]), np.array([0, 0]), *room)
+    with pytest.raises(ValueError, match="a column"):
+        runs.bandit(0, 2, np.zeros(9), 0, 3, coins, 3, np.array([2]), np.array([1]), *room)
+
+
+DIGEST = """
+import hashlib, sys
+sys.path.insert(0, {tests!r})
+import numpy as np, paths, hannan as hn
+digest = hashlib.sha256()
+for name, (learner, given) in sorted(paths.tables().items()):
+    if name == "myga":
+        continue
+    rest = {{key: value for key, value in given.items() if key != "losses"}}
+    record = hn.play(learner, given["losses"], seed=5, runs=9, threads={threads}, **rest)
+    for array in (record.regret, record.counts, np.asarray(record.best_loss)):
+        digest.update(np.ascontiguousarray(array).tobytes())
+print(hn._engine.instruction_set(), digest.hexdigest())
+"""
+
+
+def _digest(isa: str, threads: int) -> str:
+    code = DIGEST.format(tests=str(ROOT / "tests"), threads=threads)
+    environment = {**__import__("os").environ, "HANNAN_ISA": isa}
+    out = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    return out.stdout.split()[-1]
+
+
+def test_the_same_bits_for_every_instruction_set_and_number_of_threads():
+    """Nine runs of every learner: lanes of four, a run alone, short vectors and long, one thread and two."""
+    assert _digest("base", 1) == _digest("", 1) == _digest("", 2)
+
+
+def test_no_headers_is_said_before_anything_is_built(tmp_path):
+    script = ROOT / "engine" / "tools" / "headers.py"
+    told = subprocess.run([sys.executable, str(script), str(tmp_path)], capture_output=True, text=True)
+    assert told.returncode != 0
+    assert "python3-dev" in told.stderr
+    assert str(tmp_path) in told.stderr
+    (tmp_path / "Python.h").write_text("")
+    assert subprocess.run([sys.executable, str(script), str(tmp_path)]).returncode == 0
+    text = (ROOT / "CMakeLists.txt").read_text()
+    assert text.index("headers.py") < text.index("find_package(nanobind")
+
+
+def test_the_digest_is_one_of_bytes():
+    """The control of the digest: another seed has another one."""
+    record = [hn.play(hn.Bandit(3), np.ones((5, 3)) * 0.5, seed=seed) for seed in (1, 1, 2)]
+    one, same, other = (hashlib.sha256(r.counts.tobytes()).hexdigest() for r in record)
+    assert one == same
+    assert one != other or record[0].counts.tolist() == record[2].counts.tolist()
