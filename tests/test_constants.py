@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import mpmath as mp
 import numpy as np
@@ -62,6 +63,32 @@ def test_variance_constants_of_the_others():
         assert variance_constant(law, 7) == math.inf
     for smoothing in (hn.Exponential(), hn.Laplace(), hn.Gamma(3.0), hn.Tsallis(0.5), hn.LogBarrier(), hn.Entropy()):
         assert variance_constant(smoothing, 5) <= rate_constant(smoothing) / 2 * (1 + 1e-12)
+
+
+@dataclass(frozen=True)
+class Logistic(hn.Law):
+    """F = 1/(1 + e^-z): f = F(1 - F), so n(n-1) int f^2 F^(n-2) = n(n-1) int u^(n-1) (1-u) du = (n-1)/(n+1)."""
+
+    hazard: float = 1.0
+    log_concave = True
+
+    def density(self, z):
+        return 0.25 / np.cosh(np.clip(np.asarray(z) / 2, -300, 300)) ** 2
+
+    def cdf(self, z):
+        return 0.5 + 0.5 * np.tanh(np.asarray(z) / 2)
+
+
+def test_a_law_of_your_own_that_is_log_concave():
+    for n in (2, 3, 8):
+        assert variance_constant(Logistic(), n) == pytest.approx((n - 1) / (n + 1) / 2, rel=1e-9)
+        assert variance_constant(Logistic(), n) >= (n - 1) / (n + 1) / 2 * (1 - 1e-12)
+    # Stated without a hazard it still has a bound of zero order, and no other.
+    unrated = hn.Experts(3, Logistic(math.inf), hn.Horizon(100))
+    G = Logistic().expected_max(3)  # its mean is 0
+    assert unrated.bound().value == pytest.approx(math.sqrt(2 * G * 0.25 * 100), rel=1e-9)
+    with pytest.raises(ValueError, match="unbounded hazard"):
+        hn.Experts(3, Logistic(math.inf), hn.SelfConfident())
 
 
 #: The largest 2 scale D/v at two experts where both are nearly even; 1 would be attained.

@@ -227,6 +227,7 @@ def test_privacy_is_refused_with_the_reason():
         (lambda: linear(ridge=1.0), "ridge must go with the privacy of curved losses"),
         (lambda: Convex(Ball(2), 1.0, tuning=Fixed(1.0), accuracy=1e-3), "accuracy must go with"),
         (lambda: curved(accuracy=0.0), "accuracy must be a finite number > 0"),
+        (lambda: curved(accuracy=1e-10), "accuracy must be at least 1e-09 of the domain's radius"),
         (lambda: curved(ridge=-1.0), "ridge must be a finite number > 0"),
         (lambda: curved(output_share=1.0), r"output_share must be in \(0, 1\)"),
         (lambda: curved(tuning=SelfConfident()), "needs a constant scale"),

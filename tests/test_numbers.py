@@ -15,6 +15,7 @@ from hannan.bounds import Withheld
 from hannan.learners import published
 from hannan.learners.adahedge import Seen
 from hannan.learners.fixed_share import path_cost
+from hannan.stability import range_constant, rate_constant
 from hannan.tuning import ClippedSchedule, Schedule
 
 
@@ -210,16 +211,16 @@ def test_a_second_order_certificate_has_the_squares_of_the_best_expert(learner):
     rng, player = np.random.default_rng(3), learner.start(0)
     seen, total = np.zeros(3), np.zeros(3)
     for t in range(4000):
-        row = rng.random(3) * [0.05, 1.0, 0.6]
-        row[0] += 0.3 * (t < 50)
+        row = rng.random(3) * [1.0, 0.6, 0.05]
+        row[2] += 0.3 * (t < 50)
         p = player.distribution()
         r = p @ row - row
         seen += np.abs(r) if isinstance(learner, hn.AdaNormalHedge) else r * r
         total += row
         player.observe(player.act(), row)
     best = int(total.argmin())
-    assert best == 0
-    assert min(seen[1:]) > 1.5 * seen[0]
+    assert best == 2
+    assert min(seen[:2]) > 1.5 * seen[2]
     right = learner.observed(4000, float(seen[best])).value
     wrong = learner.observed(4000, float(seen[1])).value
     assert player.certificate().bound.value == pytest.approx(right, rel=1e-9)
@@ -241,6 +242,14 @@ def test_a_record_is_bounded_at_the_best_loss_of_the_least_lucky_run():
 
 
 # Gains, late feedback, files
+
+
+def test_myga_tunes_itself_as_it_says():
+    learner = hn.MYGA(5, 40, rounds=3000, best_loss=200.0)
+    assert learner.eta == pytest.approx(math.sqrt(math.log(3040) / (5 * 200.0)), rel=1e-12)
+    assert learner.gamma == pytest.approx(learner.eta / 2, rel=1e-12)
+    assert hn.MYGA(5, 40, rounds=3000, best_loss=1.0).eta == 1 / 5
+    assert hn.MYGA(5, 40, rounds=3000).eta == pytest.approx(math.sqrt(math.log(3040) / (5 * 3000.0)), rel=1e-12)
 
 
 def test_myga_plays_gains_as_losses_from_the_top():
@@ -315,3 +324,11 @@ def test_withheld_where_no_number_is_proved():
     ):
         with pytest.raises(Withheld, match="no proved bound"):
             learner.bound(100)
+
+
+def test_a_late_log_barrier_pays_its_bias_late_as_well():
+    n, rounds, scale, best, d = 4, 300, 5.0, 20.0, 2
+    eps = rate_constant(hn.LogBarrier()) / scale
+    C, c = scale * range_constant(hn.LogBarrier(), n, rounds), (n - 1) / n
+    late = hn.Experts(n, hn.LogBarrier(), hn.Fixed(scale)).bound(rounds, best, delay=d)
+    assert near(late, math.exp(eps * d) * eps / (1 - math.exp(-eps)) * (best + C + c) - best)

@@ -16,7 +16,7 @@ from hannan import _engine, refusals, streams
 from hannan.bounds import Bound
 from hannan.convexity.hindsight import best_in_hindsight
 from hannan.convexity.leader import Leader, columns, judge, region_of
-from hannan.convexity.own_phi import ON_YOUR_WORD
+from hannan.convexity.own_phi import ON_YOUR_WORD, refuse_at
 from hannan.convexity.privacy import output_scale
 from hannan.domains import Domain
 from hannan.game import ended
@@ -148,6 +148,7 @@ def _stepped(learner: Convex, losses: Loss, seed: int, run: int, marks: Any, own
     leader = Leader(learner.domain, learner.rules(), seed, run, output_scale(learner))
     for t, loss in enumerate(losses):
         x, _ = leader.act()
+        refuse_at(loss, x, learner.lipschitz, learner.loss_bound)
         leader.observe(x, loss)
         own[marks == t + 1] = leader.run.own
         if len(moves):
