@@ -52,7 +52,7 @@ def play_on(player, rounds, seed):
     """Play, with a valid distribution before every move where there is one."""
     rng = np.random.default_rng(seed)
     for _ in range(rounds):
-        if hasattr(player, "distribution"):
+        if hasattr(player, "distribution") and not isinstance(player.learner, hn.Convex):
             p = player.distribution()
             assert np.isfinite(p).all()
             assert (p >= 0.0).all()
@@ -102,7 +102,7 @@ def mutated(content, rng):
             hexes = [
                 at
                 for at in places(content)
-                if at and at[-1] in ("state", "numbers", "hex", "number", "H", "_q", "_y", "_Z")
+                if at and at[-1] in ("state", "numbers", "hex", "number", "move", "linear", "rows", "mirrors")
             ]
             path = rng.choice([at for at in hexes if isinstance(reach(content, at), str)] or [path])
         parent = reach(content, path[:-1])

@@ -65,7 +65,7 @@ class Leader:
         output: float = 0.0, drawn: Callable[[str, int], Array] | None = None,
     ) -> None:  # fmt: skip
         self.domain, self.rules = domain, rules
-        self.run = _engine.Leader(region_of(domain), rules, streams.words(seed, run))
+        self.run: Any = _engine.Leader(region_of(domain), rules, streams.words(seed, run))
         self._targets = 0.0  # sum of y^2/2 of the squared losses
         self._rows: tuple[str, float] | None = None  # the kind of loss that has rows, and its parameter
         self._own: RankOne | None = None
@@ -209,7 +209,7 @@ class Leader:
     @property
     def linear(self) -> Array:
         """The sum of the linear losses (and of the linear parts of the squared ones)."""
-        return self.run.linear
+        return np.asarray(self.run.linear)
 
     def hindsight_ridge(self) -> tuple[float, float]:
         """(ridge, tolerance) without noise: as small as the solver can do; the gap that is left is measured."""
@@ -221,7 +221,7 @@ class Leader:
         g = self.run.slope(x)
         if g is None:
             judge(_engine.Solved.failed, np.inf)
-        return g
+        return np.asarray(g)
 
     def value(self, x: Array) -> float:
         """G(x), without ridge and without the user's own losses; squared ones include their targets."""
@@ -288,7 +288,7 @@ class Leader:
             H = self.run.curvature(x, ridge)
             if H is None:
                 judge(_engine.Solved.failed, np.inf)
-            return H
+            return np.asarray(H)
 
         return newton(*domain.rows, slope, hessian, tolerance, domain.project(x))
 
