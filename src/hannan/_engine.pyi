@@ -705,6 +705,16 @@ class Leader:
         self, arg: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)], /
     ) -> None: ...
 
+def play_linear(
+    leaders: list,
+    rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    marks: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    own: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+) -> None:
+    """
+    Leaders who have seen linear losses only, through more of them; own losses after the rounds of `marks`.
+    """
+
 def noise_draws(
     kind: NoiseKind,
     words: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu")],
