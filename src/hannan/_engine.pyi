@@ -1,7 +1,7 @@
 """The compiled engine of hannan: smoothings, rounds, players, games."""
 
-import enum
 from collections.abc import Sequence
+import enum
 from typing import Annotated
 
 import numpy
@@ -40,6 +40,11 @@ def uniforms(
     words: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu")], count: int
 ) -> object:
     """The next uniforms of a stream; its words move on."""
+
+def log_evidence(R: float, V: float) -> float:
+    """
+    log of the integral of e^(eta R - eta^2 V) over [0, 1/2]: the weight of Squint.
+    """
 
 def instruction_set() -> str:
     """ "v3" (AVX2 and FMA) or "base"."""
@@ -459,3 +464,266 @@ class Myga:
     def losses(self) -> object: ...
     @property
     def mistrust(self) -> object: ...
+
+class SetKind(enum.Enum):
+    ball = 0
+
+    box = 1
+
+    simplex = 2
+
+    other = 3
+
+class Phi(enum.Enum):
+    """phi of a loss phi(<z, x>)."""
+
+    linear = 0
+
+    squared = 1
+
+    logistic = 2
+
+    huber = 3
+
+    hinge = 4
+
+    own = 5
+
+class NoiseKind(enum.Enum):
+    gamma = 0
+
+    gaussian = 1
+
+class Solved(enum.Enum):
+    fine = 0
+
+    stuck = 1
+
+    failed = 2
+
+class Region:
+    """
+    A convex set: a ball by center and radius, a box and a simplex by low and high.
+    """
+
+    def __init__(
+        self,
+        kind: SetKind,
+        center: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        radius: float,
+        low: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        high: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+
+class PointRules:
+    """Noise, the schedule scale = c sqrt(a + b t + d own), and the ridge."""
+
+    def __init__(
+        self,
+        *,
+        noise: NoiseKind,
+        fresh: bool,
+        c: float,
+        a: float,
+        b: float,
+        d: float,
+        ridge: float,
+        loss_ridge: float,
+        scale_ridge: float,
+        accuracy: float,
+    ) -> None: ...
+    def fields(self) -> dict:
+        """What it was made of, by name."""
+
+    @property
+    def fresh(self) -> bool: ...
+    @property
+    def noise(self) -> NoiseKind: ...
+    @property
+    def accuracy(self) -> float: ...
+    def ridge_of(self, curved: int, scale: float) -> float:
+        """The ridge after so many curved losses, at a scale."""
+
+class Leader:
+    """
+    argmin_X G(x) + <b, x>: the losses seen, the state of a run, the solver.
+    """
+
+    def __init__(
+        self,
+        region: object,
+        rules: object | None,
+        words: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+    def prepare(self, phi: Phi, parameter: float, more: int, slopes: object | None = None) -> None:
+        """Room for so many losses of a kind."""
+
+    def act(self) -> Solved:
+        """Draw the round's noise and move."""
+
+    def play(
+        self,
+        phi: Phi,
+        rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        targets: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        marks: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        own: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        moves: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None,
+    ) -> Solved:
+        """
+        Rounds against losses of one kind; own losses after the rounds of `marks`.
+        """
+
+    def minimise(
+        self,
+        noise: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        ridge: float,
+        tolerance: float,
+        start: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        warm: bool = False,
+    ) -> object:
+        """
+        (status, argmin of G + <noise, x> + (ridge/2)||x - center||^2, its residual); with the run's model if warm.
+        """
+
+    def slope(
+        self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    ) -> object:
+        """grad G(x); None where a phi of one's own is not finite."""
+
+    def curvature(
+        self,
+        x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        ridge: float,
+    ) -> object:
+        """Hess G(x) + ridge."""
+
+    def value(
+        self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    ) -> float:
+        """
+        G(x), without a user's own losses, and without the y^2/2 of squared ones.
+        """
+
+    def observe(
+        self,
+        x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        phi: Phi,
+        z: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        y: float,
+    ) -> float:
+        """Add a loss, and its value at x to the own loss."""
+
+    def absorb(
+        self,
+        phi: Phi,
+        rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        targets: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None:
+        """Add losses, and nothing else."""
+
+    def perturb(self) -> object:
+        """The noise of the next round."""
+
+    def begin(self) -> None:
+        """The next round at its scale, without a draw."""
+
+    def moved(
+        self,
+        x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        ridge: float,
+        left: float,
+    ) -> None:
+        """A move that was found elsewhere, and its residual."""
+
+    def farther(self, by: float) -> None:
+        """Moves were farther from the argmins."""
+
+    def draw(self, kind: NoiseKind) -> object:
+        """A standard draw of noise from the run's stream."""
+
+    def mark(self) -> None:
+        """Remember the run."""
+
+    def back(self) -> None:
+        """The run as it was remembered."""
+
+    def fields(self) -> dict:
+        """Everything, by name."""
+
+    def restore(self, fields: dict) -> None: ...
+    @property
+    def round(self) -> int: ...
+    @property
+    def own(self) -> float:
+        """The own loss."""
+
+    @property
+    def scale(self) -> float: ...
+    @property
+    def ridge(self) -> float: ...
+    @property
+    def last(self) -> float:
+        """The last move's largest distance from the argmin."""
+
+    @property
+    def distance(self) -> float:
+        """The sum of such distances."""
+
+    @property
+    def farthest(self) -> float:
+        """The largest of them."""
+
+    @property
+    def passes(self) -> int:
+        """Gradients the solver took."""
+
+    @property
+    def refreshes(self) -> int:
+        """Hessians the solver made."""
+
+    @property
+    def curved(self) -> int:
+        """How many losses were not linear."""
+
+    @property
+    def move(self) -> object:
+        """The last move."""
+
+    @property
+    def linear(self) -> object:
+        """The sum of the linear losses."""
+
+    @property
+    def quadratic(self) -> object: ...
+    @property
+    def words(self) -> object:
+        """The four words of its stream."""
+
+    @words.setter
+    def words(
+        self, arg: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)], /
+    ) -> None: ...
+
+def play_linear(
+    leaders: list,
+    rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    marks: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    own: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+) -> None:
+    """
+    Leaders who have seen linear losses only, through more of them; own losses after the rounds of `marks`.
+    """
+
+def noise_draws(
+    kind: NoiseKind,
+    words: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu")],
+    rows: int,
+    d: int,
+) -> object:
+    """Standard draws of noise, a row each; the words move on."""
+
+def normals(
+    words: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu")], count: int
+) -> object:
+    """The next normals of a stream; its words move on."""
