@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: setup demo test check bench clean
+.PHONY: setup demo test mutants check bench clean
 
 setup: $(STAMP)
 
@@ -27,6 +27,9 @@ check: setup
 
 test: check
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
+
+mutants: setup
+	$(BIN)/python tests/mutants/run.py
 
 bench: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'

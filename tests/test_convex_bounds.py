@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from convex_searches import slope, worst_of_learner, worst_on_a_ball, worst_on_two_points
+from scipy import stats
 
 from hannan.bounds import Withheld
 from hannan.domains import Ball, Box, Simplex
