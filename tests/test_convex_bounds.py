@@ -54,6 +54,7 @@ def test_linear_losses_in_a_range():
         c = horizon.c
         assert horizon.bound().value == pytest.approx(math.sqrt(2 * share * c * B * T))
         assert anytime.bound(rounds=T).value == pytest.approx(2 * math.sqrt(share * c * B * T))
+        assert anytime.bound(rounds=T).source.startswith("cor:olo" if smooth == 0 else "thm:oco")
         # At a scale of one's own each is the sum of range and drift.
         fixed = Convex(box, 1.0, tuning=Anytime(0.2), **told).bound(rounds=T)
         assert fixed.value == pytest.approx((0.2 * c + share * B / 0.2) * math.sqrt(T))
@@ -114,6 +115,19 @@ def test_gaussian_noise_pays_its_delta_and_the_solver():
         bound = learner.bounded(T, best, bias=bias)
         assert bound.value == pytest.approx(at.min(), rel=1e-4)
         assert bound.terms["delta B T"] > 0.01
+
+
+def test_comparators_play_what_their_bound_is_of():
+    z = np.random.default_rng(0).uniform(-1.0, 1.0, (5, 3))
+    played = ExponentiatedGradient(Simplex(3), 2.0).play(Linear(z), keep="all").actions[0]
+    for t in range(5):
+        weights = np.exp(-z[:t].sum(axis=0) * 2.0 * math.sqrt(math.log(3.0) / (t + 1)) / (2.0 * math.sqrt(2.0)))
+        np.testing.assert_allclose(played[t], weights / weights.sum(), rtol=1e-12)
+    x, ball = np.zeros(3), Ball(3, 0.7)
+    played = OnlineGradientDescent(ball, 2.0).play(Linear(z), keep="all").actions[0]
+    for t in range(5):
+        np.testing.assert_allclose(played[t], x, rtol=1e-12, atol=1e-15)
+        x = ball.project(x - 1.4 / (2.0 * math.sqrt(t + 1)) * z[t])
 
 
 # A ball against all adversaries
