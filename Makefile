@@ -21,7 +21,7 @@ COMPILER :=
 WITH := CXX="$(FOUND)"
 endif
 
-.PHONY: setup editable demo test check bench sanitize wheel stubs clean
+.PHONY: setup editable demo test mutants check bench sanitize wheel stubs clean
 
 setup: $(STAMP)
 
@@ -76,6 +76,10 @@ sanitize: setup
 
 wheel: $(COMPILER) $(VENV)/.made
 	$(WITH) $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+
+# Small wrong changes, each made to a copy of the package: does the suite notice?
+mutants: setup
+	$(BIN)/python tests/mutants/run.py
 
 bench: setup
 	$(PIP) 'river>=0.22' 'pymab>=2.0' 'cvxpy>=1.5'

@@ -123,6 +123,9 @@ def test_only_a_player_without_a_seed_states_privacy():
     for _ in range(3):
         player.observe(player.act(), Linear([0.1, 0.0, 0.0]))
     assert "all 3 moves at most 3 times as much" in player.certificate().privacy
+    for learner in (linear(), curved()):
+        player = learner.start()
+        assert len({player.act().action for _ in range(4)}) == 4
     kept = linear(fresh=False).start()
     assert kept.act().action == kept.act().action
     assert "one draw of noise used in many rounds" in kept.certificate().privacy
