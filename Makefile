@@ -52,7 +52,7 @@ editable: $(COMPILER) $(VENV)/.tools
 	$(WITH) $(PIP) --no-build-isolation -Ceditable.rebuild=true -Cbuild-dir=build/editable --editable .
 
 stubs: setup
-	$(BIN)/python -m nanobind.stubgen -m hannan._engine -o src/hannan/_engine.pyi
+	$(BIN)/python engine/tools/stubs.py
 
 demo: setup
 	$(BIN)/hannan reproduce --quick --out reproduction

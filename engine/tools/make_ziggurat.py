@@ -1,6 +1,6 @@
 """Writes engine/convex/ziggurat.hpp: 256 layers of equal area under exp(-x^2/2).
 
-    python engine/tools/make_ziggurat.py > engine/convex/ziggurat.hpp
+python engine/tools/make_ziggurat.py > engine/convex/ziggurat.hpp
 """
 
 import math
@@ -27,7 +27,9 @@ def array(kind: str, name: str, values: list[str]) -> None:
 
 def main() -> None:
     edge = edges()
-    print("// Written by tools/make_ziggurat.py.\n#pragma once\n\n#include \"../types.hpp\"\n\nnamespace hn::ziggurat {\n")
+    print(
+        '// Written by tools/make_ziggurat.py.\n#pragma once\n\n#include "../types.hpp"\n\nnamespace hn::ziggurat {\n'
+    )
     print(f"inline constexpr double tail = {EDGE.hex()};\n")
     print("/// Right edges of the layers; a layer's width for one unit of 2^-52.")
     array("double", "edges", [x.hex() for x in edge])
