@@ -4,6 +4,7 @@ python engine/tools/make_ziggurat.py > engine/convex/ziggurat.hpp
 """
 
 import math
+from itertools import pairwise
 
 LAYERS = 256
 EDGE = 3.6541528853610088  # where the tail begins
@@ -35,7 +36,7 @@ def main() -> None:
     array("double", "edges", [x.hex() for x in edge])
     array("double", "widths", [(x * 2.0**-52).hex() for x in edge[:-1]])
     print("/// Below this, a signed integer of 53 bits times the layer's width is under the curve for certain.")
-    array("i64", "certain", [str(int(b / a * 2.0**52)) for a, b in zip(edge, edge[1:], strict=False)])
+    array("i64", "certain", [str(int(b / a * 2.0**52)) for a, b in pairwise(edge)])
     print("}  // namespace hn::ziggurat")
 
 

@@ -19,6 +19,10 @@ def text() -> str:
     stub = StubGen(engine, include_private=True, include_docstrings=False)
     stub.put(engine)
     body = re.sub(r"\bobject\b", "Any", stub.get())
+    body = re.sub(r"\bdict\b(?![\[(])", "dict[Any, Any]", body)
+    body = re.sub(r"\blist\b(?!\[)", "list[Any]", body)
+    body = re.sub(r"\btuple\b(?!\[)", "tuple[Any, ...]", body)
+    body = re.sub(r"(?<!import )\bNDArray\b(?!\[)", "NDArray[Any]", body)
     return HEAD + body
 
 

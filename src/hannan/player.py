@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hannan.learners.learner import Learner
 
 
-class Player(_engine.Player, Incarnate):  # type: ignore[misc]  # `id` is a property there
+class Player(_engine.Player, Incarnate):
     """A learner at play. Not thread-safe: guard it with a lock of your own.
 
     `act()` draws a move; `observe(move, loss)` settles it, whenever the loss comes and in whatever order;

@@ -209,7 +209,8 @@ class Leader:
     @property
     def linear(self) -> Array:
         """The sum of the linear losses (and of the linear parts of the squared ones)."""
-        return self.run.linear
+        linear: Array = self.run.linear
+        return linear
 
     def hindsight_ridge(self) -> tuple[float, float]:
         """(ridge, tolerance) without noise: as small as the solver can do; the gap that is left is measured."""
@@ -218,9 +219,10 @@ class Leader:
 
     def slope(self, x: Array) -> Array:
         """grad G(x), without ridge."""
-        g = self.run.slope(x)
+        g: Array | None = self.run.slope(x)
         if g is None:
             judge(_engine.Solved.failed, np.inf)
+        assert g is not None
         return g
 
     def value(self, x: Array) -> float:
@@ -271,9 +273,10 @@ class Leader:
             return self.slope(x) + noise + ridge * (x - domain.center)
 
         def hessian(x: Array) -> Array:
-            H = self.run.curvature(x, ridge)
+            H: Array | None = self.run.curvature(x, ridge)
             if H is None:
                 judge(_engine.Solved.failed, np.inf)
+            assert H is not None
             return H
 
         return newton(*domain.rows, slope, hessian, tolerance, domain.project(x))
