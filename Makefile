@@ -47,12 +47,18 @@ $(STAMP): pyproject.toml $(ENGINE) $(COMPILER) $(VENV)/.tools
 	$(WITH) $(PIP) --no-build-isolation -Cbuild-dir=build/editable --editable '.[report,data,test]'
 	@touch $@
 
+# Nothing but the engine and what a game needs.
+.PHONY: engine-only
+engine-only: $(COMPILER) $(VENV)/.tools
+	$(WITH) $(PIP) --no-build-isolation -Cbuild-dir=build/editable --editable .
+	$(PIP) pytest mpmath
+
 # To develop: edit C++, import again, and it is rebuilt.
 editable: $(COMPILER) $(VENV)/.tools
 	$(WITH) $(PIP) --no-build-isolation -Ceditable.rebuild=true -Cbuild-dir=build/editable --editable .
 
 stubs: setup
-	$(BIN)/python -m nanobind.stubgen -m hannan._engine -o src/hannan/_engine.pyi
+	$(BIN)/python engine/tools/stubs.py
 
 demo: setup
 	$(BIN)/hannan reproduce --quick --out reproduction

@@ -14,6 +14,9 @@ struct Potentials {
                  double* mass, i64 room);
     bool (*ratios)(Smoothing, const double* parameter, const double* gaps, i64 n, const double* nodes, i64 count,
                    double* out);
+    /// The grid of a heavy-tailed law: how many places it has (0: there is none), and its numbers.
+    i64 (*grid_places)(const Setup&);
+    void (*make_grid)(const Setup&, double* grid);
     /// p for FTRL, unnormalised, with its sum; false if it failed. alpha = 0 is the log-barrier.
     bool (*powers)(const double* L, i64 n, double scale, double alpha, double* w, double* total);
     double (*powers_value)(const double* L, const double* p, i64 n, double scale, double alpha);

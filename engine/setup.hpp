@@ -19,8 +19,10 @@ inline constexpr bool remembers(Smoothing s) { return s >= Smoothing::squint; }
 enum class Estimator : int { importance_weighted, geometric, conditional, reduced_variance, implicit };
 
 /// How the weights are kept: by a call a round; Entropy, all made from L each round; Entropy at a constant scale, one
-/// made from L each round (bandits), or all multiplied (experts, advice); Tsallis 1/2 and the log-barrier, by series.
-enum class Path : int { called, entropy, entropy_one, entropy_times, half, barrier };
+/// made from L each round (bandits), or all multiplied (experts, advice); Tsallis 1/2, the log-barrier, Tsallis: by series.
+enum class Path : int { called, entropy, entropy_one, entropy_times, half, barrier, powers };
+/// Tsallis and the log-barrier: a series after one changed arm.
+inline constexpr bool by_series(Path path) { return path >= Path::half; }
 
 /// scale_t = c sqrt(a + b t + d own), t the round about to be played.
 struct Schedule {
@@ -58,6 +60,7 @@ struct Setup {
     double origin = 0.0, slope = 1.0;            // normalised loss = (x - origin) slope
     const double* log_prior = nullptr;           // n numbers, or uniform
     const LawTable* table = nullptr;
+    const double* grid = nullptr;  // nodes of a heavy-tailed law: see smoothings/heavy_run.hpp
     Foreign foreign;
 
     bool tree() const { return n >= tree_from && path >= Path::entropy && path <= Path::entropy_times; }

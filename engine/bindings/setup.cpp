@@ -11,7 +11,7 @@
 #include <memory>
 #include <tuple>
 
-#include "../dispatch.hpp"
+#include "../potentials.hpp"
 #include "rooms.hpp"
 
 namespace hn {
@@ -42,6 +42,7 @@ Path path_of(const Setup& s) {
         return s.setting == Setting::bandit ? Path::entropy_one : Path::entropy_times;
     }
     if (s.smoothing == Smoothing::tsallis && s.parameter[0] == 0.5) return Path::half;
+    if (s.smoothing == Smoothing::tsallis && s.parameter[0] >= 0.05 && s.parameter[0] <= 0.9) return Path::powers;
     if (s.smoothing == Smoothing::log_barrier) return Path::barrier;
     return Path::called;
 }
@@ -72,6 +73,11 @@ Description* described(
     if (!log_prior.empty()) s.log_prior = d->prior.data();
     d->law = std::move(law);
     if (smoothing == Smoothing::foreign) s.foreign = {ask_python, d.get()};
+    d->grid.resize(std::size_t(potentials().grid_places(s)));
+    if (!d->grid.empty()) {
+        potentials().make_grid(s, d->grid.data());
+        s.grid = d->grid.data();
+    }
     const double scale = s.first_scale();
     require(std::isfinite(scale) && scale > 0.0, "the scale of round 1 must be finite and > 0");
     return d.release();

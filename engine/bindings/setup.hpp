@@ -30,7 +30,7 @@ inline i64 aligned_room(const Setup& s) { return (s.room() + 7) & ~i64(7); }
 
 struct Description {
     Setup setup;
-    std::vector<double> prior;
+    std::vector<double> prior, grid;
     nb::object law;     // a callable (L, scale, valued) -> (w, value), where the smoothing is Python's own
     nb::object raised;  // what it raised, if it did
 };

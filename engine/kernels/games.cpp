@@ -21,6 +21,7 @@ i64 bandit(const BanditJob& job) {
         case Path::entropy: return bandit_games<Path::entropy>(job);
         case Path::half: return bandit_games<Path::half>(job);
         case Path::barrier: return bandit_games<Path::barrier>(job);
+        case Path::powers: return bandit_games<Path::powers>(job);
         default: return bandit_games<Path::entropy_one>(job);
     }
 }

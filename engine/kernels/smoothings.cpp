@@ -21,6 +21,12 @@ i64 nodes_at(Smoothing kind, const double* parameter, const double* L, i64 n, do
     return leaders(kind, parameter, L, n, scale, true, p, nodes).fine ? nodes.used : -1;
 }
 
+bool heavy(const Setup& s) {
+    return (s.smoothing == Smoothing::frechet || s.smoothing == Smoothing::pareto) && s.parameter[0] >= 1.0;
+}
+i64 grid_places(const Setup& s) { return heavy(s) ? heavy_grid_places(law_of(s.smoothing, s.parameter), s.n) : 0; }
+void make_grid(const Setup& s, double* grid) { make_heavy_grid(law_of(s.smoothing, s.parameter), s.n, grid); }
+
 bool powers_at(const double* L, i64 n, double scale, double alpha, double* w, double* total) {
     const Solved solved = power_leaders(L, n, scale, alpha, 0.0, w);
     *total = solved.total;
@@ -33,6 +39,7 @@ double powers_value(const double* L, const double* p, i64 n, double scale, doubl
 }  // namespace
 
 extern const Potentials potentials;
-const Potentials potentials = {leaders_at, nodes_at, ratio_matrix, powers_at, powers_value};
+const Potentials potentials = {leaders_at, nodes_at,  ratio_matrix, grid_places,
+                               make_grid,  powers_at, powers_value};
 
 }  // namespace hn::HN_ISA

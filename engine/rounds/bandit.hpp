@@ -24,7 +24,7 @@ HN_INLINE bool settle_arm(const Setup& s, Run& run, i64 i, double weight, double
     if (s.estimator == Estimator::reduced_variance) {
         double shift;
         const double value = add_baselines(s, run, i, weight, loss, shift);
-        if (s.path == Path::half || s.path == Path::barrier) {
+        if (by_series(s.path)) {
             // All likely arms have moved alike: measured from there, only arm i has changed much.
             run.base += shift;
             return weigh_one(s, run, i, value, scale, valued);

@@ -26,7 +26,7 @@ inline const Run* at_old_scale(const Setup& s, const Run& run, const Run& before
     if (run.scale == before.scale) return &run;
     twin.copy(s, before);
     __builtin_memcpy(twin.L, run.L, std::size_t(s.n) * sizeof(double));
-    if ((s.path == Path::half || s.path == Path::barrier) && arm >= 0) {
+    if (by_series(s.path) && arm >= 0) {
         // One arm has changed, and with baselines the likely ones alike: one pass.
         if (s.estimator == Estimator::reduced_variance) {
             double shift = 0.0;

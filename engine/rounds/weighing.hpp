@@ -3,6 +3,7 @@
 
 #include "../smoothings/barrier.hpp"
 #include "../smoothings/entropy.hpp"
+#include "../smoothings/power_series.hpp"
 
 namespace hn::HN_ISA {
 
@@ -26,6 +27,10 @@ HN_INLINE bool weigh(const Setup& s, Run& run, double scale, i64 changed, bool v
             fine = Barrier<1>::from_anywhere(s, run);
             if (valued) run.value = Barrier<1>::value(s, run);
             return fine;
+        case Path::powers:
+            fine = PowerSeries::from_anywhere(s, run);
+            if (valued) run.value = PowerSeries::value(s, run);
+            return fine;
         case Path::entropy_one:
             if (same && changed >= 0) {
                 entropy_one(s, run, changed);
@@ -42,7 +47,13 @@ HN_COLD bool weigh_apart(const Setup& s, Run& run, double scale, bool valued) { 
 /// L_i = value, then the weights at `scale`: one arm has changed.
 HN_INLINE bool weigh_one(const Setup& s, Run& run, i64 i, double value, double scale, bool valued) {
     const double before = run.scale;
-    if (s.path == Path::half || s.path == Path::barrier) {
+    if (s.path == Path::powers) {
+        if (scale != before) at_scale(run, scale);
+        const bool fine = PowerSeries::after_one(s, run, i, value, before);
+        if (valued) run.value = PowerSeries::value(s, run);
+        return fine;
+    }
+    if (by_series(s.path)) {
         if (scale != before) at_scale(run, scale);
         const bool half = s.path == Path::half;
         const bool fine = half ? Barrier<2>::after_one(s, run, i, value, before) : Barrier<1>::after_one(s, run, i, value, before);

@@ -8,7 +8,7 @@
 #include "../learners/noisy.hpp"
 #include "../learners/second_order.hpp"
 #include "../rounds/weighing.hpp"
-#include "leaders.hpp"
+#include "heavy_run.hpp"
 
 namespace hn::HN_ISA {
 
@@ -28,6 +28,13 @@ inline bool smooth_exponential(const Setup& s, Run& run, bool valued) {
 }
 
 inline bool smooth_law(const Setup& s, Run& run, bool valued) {
+    if (s.grid && heavy_run(s, run)) {
+        if (valued) {
+            const double mean = mean_of_leader(s.smoothing, s.parameter, run.L, s.n, run.scale, 0.0);
+            run.value = lowest(run.L, s.n) - run.scale * mean;
+        }
+        return true;
+    }
     Nodes none;
     const Led led = leaders(s.smoothing, s.parameter, run.L, s.n, run.scale, false, run.w, none);
     if (!led.fine) return false;

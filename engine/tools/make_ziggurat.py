@@ -1,9 +1,10 @@
 """Writes engine/convex/ziggurat.hpp: 256 layers of equal area under exp(-x^2/2).
 
-    python engine/tools/make_ziggurat.py > engine/convex/ziggurat.hpp
+python engine/tools/make_ziggurat.py > engine/convex/ziggurat.hpp
 """
 
 import math
+from itertools import pairwise
 
 LAYERS = 256
 EDGE = 3.6541528853610088  # where the tail begins
@@ -27,13 +28,15 @@ def array(kind: str, name: str, values: list[str]) -> None:
 
 def main() -> None:
     edge = edges()
-    print("// Written by tools/make_ziggurat.py.\n#pragma once\n\n#include \"../types.hpp\"\n\nnamespace hn::ziggurat {\n")
+    print(
+        '// Written by tools/make_ziggurat.py.\n#pragma once\n\n#include "../types.hpp"\n\nnamespace hn::ziggurat {\n'
+    )
     print(f"inline constexpr double tail = {EDGE.hex()};\n")
     print("/// Right edges of the layers; a layer's width for one unit of 2^-52.")
     array("double", "edges", [x.hex() for x in edge])
     array("double", "widths", [(x * 2.0**-52).hex() for x in edge[:-1]])
     print("/// Below this, a signed integer of 53 bits times the layer's width is under the curve for certain.")
-    array("i64", "certain", [str(int(b / a * 2.0**52)) for a, b in zip(edge, edge[1:], strict=False)])
+    array("i64", "certain", [str(int(b / a * 2.0**52)) for a, b in pairwise(edge)])
     print("}  // namespace hn::ziggurat")
 
 

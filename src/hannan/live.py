@@ -86,7 +86,8 @@ class BanditPlayer(Player):
         number = self._ticket(move)
         x = self._scalar(loss)
         if not self._is_plain(number):
-            self._settle_among(number, *self._kept(number), x)
+            (mask,) = self._kept(number)
+            self._settle_among(number, mask, x)
         else:
             self._settle_arm(number, x)
 

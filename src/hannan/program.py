@@ -39,8 +39,10 @@ class Program(NamedTuple):
     #: Whether losses are played as they are, in whatever units: no range normalises them.
     as_they_are: bool = False
 
-    #: Whether games are made of a player's steps, one by one.
-    stepped = False
+    @property
+    def stepped(self) -> bool:
+        """Whether games are made of a player's steps, one by one."""
+        return False
 
     @property
     def low(self) -> float:

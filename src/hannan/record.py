@@ -17,6 +17,7 @@ from hannan import files, refusals, saving, told
 from hannan.bounds import Bound
 from hannan.record_file import arrays_of
 from hannan.refusals import Array
+from hannan.student import t_quantile
 
 FORMAT = 1
 
@@ -72,9 +73,7 @@ class Record:
         if self.runs < 2:
             raise ValueError(f"an interval needs at least 2 runs; got {self.runs}")
         if method == "t":
-            from scipy.special import stdtrit
-
-            half = stdtrit(self.runs - 1, 0.5 + level / 2) * self.regret.std(axis=0, ddof=1) / math.sqrt(self.runs)
+            half = t_quantile(self.runs - 1, 0.5 + level / 2) * self.regret.std(axis=0, ddof=1) / math.sqrt(self.runs)
             return self.mean_regret - half, self.mean_regret + half
         if method == "bootstrap":
             rng = np.random.default_rng(self.seed)

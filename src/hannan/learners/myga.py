@@ -145,7 +145,7 @@ class MYGAPlayer(ExpertBanditPlayer):
         move: Move = self._issue(action, probability, 1.0 / probability, (rows, q, majority))
         return move
 
-    def observe(self, move: Move, loss: Any) -> None:
+    def observe(self, move: Any, loss: Any) -> None:
         """Settle a move with the loss of its action, on the advice that it was drawn with."""
         number = self._ticket(move)
         rows, q, majority = self._kept(number)

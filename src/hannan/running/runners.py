@@ -113,7 +113,7 @@ class Runner:
 
 
 def split(runs: int, threads: int) -> list[tuple[int, int]]:
-    """Runs in blocks for threads, in eights (a kernel interleaves eight).
+    """Runs in blocks for threads, in eights (a game interleaves them).
 
     >>> split(20, 2), split(3, 4)
     ([(0, 8), (8, 20)], [(0, 3)])

@@ -19,6 +19,7 @@ from hannan.decisions import Decisions
 from hannan.game import play
 from hannan.learners.combinatorial import Combinatorial
 from hannan.refusals import Array
+from hannan.student import t_quantile
 
 Setting = Literal["experts", "bandit", "expert_bandit", "combinatorial"]
 SETTINGS: tuple[Setting, ...] = ("experts", "bandit", "expert_bandit", "combinatorial")
@@ -115,9 +116,7 @@ def interval(regrets: Array, level: float = 0.95) -> tuple[float, float]:
     mean = float(regrets.mean())
     if regrets.size < 2:
         return mean, mean
-    from scipy.special import stdtrit
-
-    half = float(stdtrit(regrets.size - 1, 0.5 + level / 2) * regrets.std(ddof=1)) / float(np.sqrt(regrets.size))
+    half = float(t_quantile(regrets.size - 1, 0.5 + level / 2) * regrets.std(ddof=1)) / float(np.sqrt(regrets.size))
     return mean - half, mean + half
 
 
