@@ -19,6 +19,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
+import convex_searches
 import searches
 
 import hannan as hn
@@ -113,6 +114,16 @@ def reduced_variance(rounds: int, runs: int) -> Iterator[Row]:
     yield "Bandit(n), reduced variance", f"21 games, n = 2, 4, 8, T = {rounds}, {runs} runs", worst
 
 
+def balls(rounds: int) -> Iterator[Row]:
+    """Linear losses on the unit ball: every adversary, by dynamic programming over ||L||."""
+    where = f"every adversary, angles and lengths on a grid, d = 1, 2, 3, 20, T = {rounds}"
+    for noise in (hn.GaussianNoise(), hn.GammaNoise()):
+        for tuning in (hn.Horizon(rounds), hn.Anytime()):
+            learners = [hn.Convex(hn.Ball(d), 1.0, noise, tuning, smooth=0) for d in (1, 2, 3, 20)]
+            worst = max(convex_searches.worst_of_learner(learner, rounds) for learner in learners)
+            yield f"Convex(Ball(d)), {type(noise).__name__}, {type(tuning).__name__}", where, worst
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -124,6 +135,7 @@ def main() -> None:
         three_experts(8 if quick else 30),
         first_order(60 if quick else 400),
         barrier(3 if quick else 5),
+        balls(20 if quick else 60),
         reduced_variance(1000 if quick else 4000, 50 if quick else 200),
     ):
         for family, where, worst in rows:

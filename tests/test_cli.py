@@ -196,9 +196,21 @@ def test_audit_a_stranger(capsys: pytest.CaptureFixture[str], tmp_path: Path, mo
 
 def test_reproduce(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     data = told(capsys, "reproduce", "--quick", "--only", "lemma:regret_lstar", "--out", str(tmp_path), "--jobs", "1")
-    assert {claim["name"] for claim in data["claims"]} == {"key-lemma", "key-lemma-printed", "rate-form"}
+    assert {claim["name"] for claim in data["claims"]} == {
+        "key-lemma",
+        "key-lemma-printed",
+        "key-lemma-delta",
+        "rate-form",
+    }
     for claim in data["claims"]:
         assert {"label", "verdict", "value", "bound", "runs", "seconds"} <= set(claim)
+        assert claim["as_expected"]
+        assert claim["control"]["failed"]
+        assert claim["number"] == "Lemma 3.1"
+        assert "2ε L*" in claim["printed"]
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "Lemma 3.1, as printed:" in page
+    assert page.count("fails, as it must") == len(data["claims"])
     assert data["summary"]["fails"] == 0
     assert data["versions"]["numpy"]
     assert (tmp_path / "index.html").exists()

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import special, stats
+from convex_searches import slope, worst_of_learner, worst_on_a_ball, worst_on_two_points
 
 from hannan.bounds import Withheld
 from hannan.domains import Ball, Box, Simplex
@@ -80,37 +80,7 @@ def test_comparators_in_closed_form():
     assert OnlineGradientDescent(Ball(7, 0.5), 2.0).bound(rounds=50).value == pytest.approx(3.0 * math.sqrt(50))
 
 
-# A ball against all adversaries: by rotation the state is ||L||, and the mean play is -r h'(||L||) L/||L||
-
-
-def slope(rho: np.ndarray, sigma: float, d: int, gamma: bool) -> np.ndarray:
-    """h'(rho) for N(0, sigma^2 I), or for Gamma noise of scale sigma, as a mean over its random sigma."""
-    if not gamma:
-        return rho * CHI(d) / (d * sigma) * special.hyp1f1(0.5, d / 2 + 1, -(rho**2) / (2 * sigma**2))
-    v, weights = special.roots_genlaguerre(60, (d - 1) / 2)
-    spread = sigma * np.sqrt(2 * v)[:, None]
-    parts = rho * CHI(d) / (d * spread) * special.hyp1f1(0.5, d / 2 + 1, -(rho**2) / (2 * spread**2))
-    return weights @ parts / weights.sum()
-
-
-def worst_on_a_ball(d: int, T: int, sigma_of, gamma: bool = False, points: int = 401) -> float:
-    """The largest regret over all sequences with ||l|| in {0.5, 1} (any angle of 13) of the mean play, r = beta = 1.
-
-    Values between the points of the grid are by linear interpolation, of a convex function: never below the true
-    ones by more than they are above, and the step is 1/8 of a loss or less.
-    """
-    rho = np.linspace(0.0, float(T), points)
-    value = rho.copy()  # -min <L_T, x> = ||L_T||
-    cosines = np.cos(np.linspace(0.0, np.pi, 13))
-    for t in range(T, 0, -1):
-        play = slope(rho, sigma_of(t), d, gamma)
-        best = np.full(points, -np.inf)
-        for size in (0.5, 1.0):
-            for c in cosines if d > 1 else (-1.0, 1.0):
-                after = np.sqrt(np.maximum(rho**2 + size**2 + 2 * rho * size * c, 0.0))
-                best = np.maximum(best, -play * size * c + np.interp(after, rho, value))
-        value = best
-    return float(value[0])
+# A ball against all adversaries
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 20])
@@ -123,10 +93,7 @@ def test_no_adversary_on_a_ball_exceeds_the_bound(d):
         ("anytime", GaussianNoise(), Anytime()),
         ("gamma", GammaNoise(), Horizon(T)),
     ):
-        learner = Convex(ball, 1.0, noise, tuning, smooth=0)
-        schedule = learner.schedule()
-        worst = worst_on_a_ball(d, T, lambda t, s=schedule: s.scale(t, 0.0), isinstance(noise, GammaNoise))
-        found[name] = worst / learner.bound(rounds=T).value
+        found[name] = worst_of_learner(Convex(ball, 1.0, noise, tuning, smooth=0), T)
     assert max(found.values()) <= 1.0
     assert found["horizon"] > 0.8
     assert found["anytime"] > 0.7
@@ -158,25 +125,7 @@ def test_the_curvature_is_largest_at_the_origin():
         assert most > 0.999 * CHI(d) / d
 
 
-# Two points of a simplex against all {0, 1} sequences
-
-
-def mass_of_the_first(gap: np.ndarray, scale: float) -> np.ndarray:
-    """P(first vertex leads): b_1 - b_2 + gap < 0 for Gamma noise in two dimensions."""
-    v, weights = special.roots_genlaguerre(80, 0.5)
-    spread = scale * np.sqrt(2 * v)[:, None] * math.sqrt(2.0)
-    return weights @ stats.norm.cdf(-gap / spread) / weights.sum()
-
-
-def worst_on_two_points(T: int, scale_of) -> float:
-    """The largest expected regret over all sequences that charge one of two vertices 1 each round, exactly."""
-    gap = np.arange(-T, T + 1, dtype=float)
-    value = 0.5 * (np.abs(gap) - T)
-    for t in range(T, 0, -1):
-        first = mass_of_the_first(gap, scale_of(t))
-        up, down = np.append(value[1:], -np.inf), np.append(-np.inf, value[:-1])
-        value = np.maximum(first + up, 1.0 - first + down)
-    return float(value[T])
+# Two points of a simplex against all 0/1 sequences
 
 
 def test_no_sequence_exceeds_the_bound_of_linear_losses_in_a_range():

@@ -110,6 +110,32 @@ def test_a_value_beyond_the_loss_bound_is_refused_where_it_is_played():
     assert player.certificate().rounds == 0
 
 
+def test_a_game_refuses_what_only_its_moves_show_and_withholds_what_it_contradicts():
+    """Spikes between the margins that the door tries, where a move is: slope 5, value 50; a regret above its bound."""
+    learner, z = Convex(Ball(2), 1.0, tuning=Fixed(1.0), loss_bound=3.0), np.tile([1.0, 0.0], (3, 1))
+    there = learner.play(RankOne(z, smooth_absolute, its_slope), seed=4, keep="all").actions[0, 0, 0]
+    assert abs(there) < 0.999
+
+    def slope(u):
+        return np.where(np.abs(u - there) < 1e-9, 5.0, its_slope(u))
+
+    def spike(u):
+        return np.where(np.abs(u - there) < 1e-9, 50.0, smooth_absolute(u))
+
+    with pytest.raises(ValueError, match="gradients of the losses must be at most lipschitz = 1; got 5 at a move"):
+        learner.play(RankOne(z, smooth_absolute, slope), seed=4)
+    with pytest.raises(ValueError, match=r"the loss of a move must be in \[0, loss_bound = 3\]; got 50 at a move"):
+        learner.play(RankOne(z, spike, its_slope), seed=4)
+    # The first move of a descent is the centre, 0.3, which the door's grid of [-1.17, 1.3] does not meet.
+    descent, there = OnlineGradientDescent(Ball(2, 1.0, (0.3, 0.0)), 1.0), 0.3
+    z[2] = [-0.9, 0.0]
+    fine = descent.play(RankOne(z, smooth_absolute, its_slope))
+    assert "on your word" in fine.bound.condition
+    record = descent.play(RankOne(z, spike, its_slope))
+    assert record.bound is None
+    assert "which no convex losses allow" in record.bound_withheld
+
+
 # Noise that is kept
 
 

@@ -15,6 +15,7 @@ from hannan.bounds import Withheld
 from hannan.learners import published
 from hannan.learners.adahedge import Seen
 from hannan.learners.fixed_share import path_cost
+from hannan.stability import range_constant, rate_constant
 from hannan.tuning import ClippedSchedule, Schedule
 
 
@@ -315,3 +316,11 @@ def test_withheld_where_no_number_is_proved():
     ):
         with pytest.raises(Withheld, match="no proved bound"):
             learner.bound(100)
+
+
+def test_a_late_log_barrier_pays_its_bias_late_as_well():
+    n, rounds, scale, best, d = 4, 300, 5.0, 20.0, 2
+    eps = rate_constant(hn.LogBarrier()) / scale
+    C, c = scale * range_constant(hn.LogBarrier(), n, rounds), (n - 1) / n
+    late = hn.Experts(n, hn.LogBarrier(), hn.Fixed(scale)).bound(rounds, best, delay=d)
+    assert near(late, math.exp(eps * d) * eps / (1 - math.exp(-eps)) * (best + C + c) - best)

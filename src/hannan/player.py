@@ -257,7 +257,8 @@ def load(path: str | os.PathLike[str], resume: str | None = None) -> Player:
         player._resume(content)
         if resume is None:
             player._reincarnate()
-    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError, MemoryError) as error:
+    # RuntimeError: what the engine cannot read as a number, an array or a list.
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, MemoryError, RuntimeError) as error:
         raise ValueError(f"{path} cannot be resumed: {error}") from error
     return player
 

@@ -8,7 +8,7 @@ mantissa with a geometric exponent, not a multiple of 2^-53.
     two normals     sqrt(2 E) (cos W, sin W), W uniform in an octant, then turned by three coins
     Gamma noise     density exp(-||b||): d normals times the norm of d + 1 others, as 2 Gamma((d+1)/2) is chi-squared
 
-They are rounded real draws: a statement of privacy about them is one for real-valued noise (docs/mathematics.md).
+They are rounded real draws: a statement of privacy about them is one for real-valued noise (docs/proofs/convex.md).
 """
 
 from __future__ import annotations

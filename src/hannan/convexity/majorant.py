@@ -1,6 +1,6 @@
 """Moves of curved losses over rounds, with Gaussian noise: the privacy loss that majorises theirs, convolved.
 
-For every epsilon and T fresh draws, over all adaptive losses (docs/mathematics.md),
+For every epsilon and T fresh draws, over all adaptive losses (docs/proofs/convex.md),
 
     delta_T(epsilon + T(J + epsilon_2)) <= E(1 - e^(epsilon - V_1 - ... - V_T))_+ ,    V_t i.i.d.,
 

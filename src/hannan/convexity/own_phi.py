@@ -73,3 +73,21 @@ def _slopes(u: Array, slope: Array, k: int) -> tuple[str, str]:
     """phi' at two neighbours, in words."""
     before, after = (f"phi'({u[i]:g}) = {slope[i]:g}" for i in (k, k + 1))
     return before, after
+
+
+def steepest_at(loss: Loss, x: Array) -> float:
+    """||grad l(x)|| of a phi of your own; 0 for a loss of the package, whose slope is known everywhere."""
+    return float(np.linalg.norm(loss.gradient(x))) if isinstance(loss, RankOne) else 0.0
+
+
+def refuse_at(loss: Loss, x: Array, lipschitz: float | None, loss_bound: float | None) -> None:
+    """Refuse a phi of your own that is too steep or out of range where it is played: the door tries a grid only."""
+    if not isinstance(loss, RankOne):
+        return
+    steepest, value = steepest_at(loss, x), float(loss.value(x))
+    if lipschitz is not None and steepest > lipschitz * (1.0 + SLACK):
+        raise ValueError(
+            f"gradients of the losses must be at most lipschitz = {lipschitz:g}; got {steepest:g} at a move"
+        )
+    if loss_bound is not None and not -SLACK * loss_bound <= value <= loss_bound * (1.0 + SLACK):
+        raise ValueError(f"the loss of a move must be in [0, loss_bound = {loss_bound:g}]; got {value:g} at a move")

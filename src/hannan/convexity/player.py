@@ -14,7 +14,7 @@ from hannan.certificate import Certificate
 from hannan.convexity.entropy import standard
 from hannan.convexity.hindsight import best_in_hindsight
 from hannan.convexity.leader import Leader, NotConverged
-from hannan.convexity.own_phi import ON_YOUR_WORD
+from hannan.convexity.own_phi import ON_YOUR_WORD, refuse_at, steepest_at
 from hannan.convexity.privacy import output_scale
 from hannan.incarnations import Incarnate
 from hannan.losses import Loss, RankOne
@@ -121,11 +121,9 @@ class ConvexPlayer(Incarnate):
         if loss.is_sequence:
             raise ValueError(f"the loss of a move must be one loss; got a sequence of {len(loss)}")
         x = np.array(move.action)
-        steepest = float(loss.lipschitz(self.learner.domain))
-        if isinstance(loss, RankOne):
-            # Between the margins that were tried at the door phi is on the user's word: look where it is played.
-            steepest = max(steepest, float(np.linalg.norm(loss.gradient(x))))
-            self._refuse_value(float(loss.value(x)))
+        refuse_at(loss, x, None, self.learner.loss_bound)
+        # Between the margins that were tried at the door phi is on the user's word: look where it is played.
+        steepest = max(float(loss.lipschitz(self.learner.domain)), steepest_at(loss, x))
         self._leader.observe(x, loss)
         if isinstance(self.learner.noise, GammaNoise):
             self._level = max(self._level, steepest / self.learner.schedule().scale(1, 0.0))
@@ -134,13 +132,6 @@ class ConvexPlayer(Incarnate):
             self._seen.append(loss)
         del self._open[move.round]
         self._settled += 1
-
-    def _refuse_value(self, value: float) -> None:
-        most = self.learner.loss_bound
-        if most is not None and not -1e-9 * most <= value <= most * (1.0 + 1e-9):
-            raise ValueError(
-                f"the loss of a move must be in [0, loss_bound = {most:g}]; got {value:g} where it was played"
-            )
 
     def through(self, losses: Loss) -> Array:
         """Act and observe through a sequence of losses, in compiled code: the moves, shape (T, d)."""

@@ -9,7 +9,7 @@ One loss more or less moves the law of the exact argmin by epsilon_1, forward an
 The argmin of linear losses is exact. Of curved ones the solver finds a point within `accuracy` r, always, and the
 move is that point plus noise of density exp(-epsilon_2 ||w||/(2r)), projected: epsilon = epsilon_1 + epsilon_2,
 epsilon_2 = output_share * epsilon, and delta as it was. Ridge, r and both scales are public constants.
-Proofs in docs/mathematics.md.
+Proofs in docs/proofs/convex.md.
 """
 
 from __future__ import annotations

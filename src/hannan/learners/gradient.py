@@ -2,27 +2,27 @@
 
 The regret of gradient descent does not grow with the dimension, that of exponentiated gradient as the root of its
 logarithm. The paper asks after cor:olo whether a perturbed leader can do the first: on a ball it does, with linear
-losses and Gaussian or Gamma noise (`Convex` with `Horizon` or `Anytime`; docs/mathematics.md, section 10).
+losses and Gaussian or Gamma noise (`Convex` with `Horizon` or `Anytime`; docs/proofs/convex.md).
 """
 
 from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from hannan import bounds, refusals
-from hannan.bounds import Bound
+from hannan.bounds import Bound, Withheld
 from hannan.convexity.game import hindsight
-from hannan.convexity.own_phi import refuse_unlike
+from hannan.convexity.own_phi import ON_YOUR_WORD, refuse_at, refuse_unlike
 from hannan.convexity.table import PointTable
 from hannan.domains import Domain, Simplex
 from hannan.game import ended
 from hannan.learners.convex import refuse_steeper
-from hannan.losses import Loss
+from hannan.losses import Loss, RankOne
 from hannan.record import Record
 from hannan.refusals import Array
 from hannan.running.checkpoints import spread
@@ -76,10 +76,12 @@ class _Descent:
         began = time.perf_counter()
         own, moves, walk = np.zeros(rounds), np.zeros((rounds, self.domain.d)), Walk(self)
         for t, loss in enumerate(losses):
+            refuse_at(loss, walk.x, self.lipschitz, None)
             moves[t], own[t] = walk.x, loss.value(walk.x)
             walk.observe(walk.x, loss)
         marks = spread(rounds, keep == "all")
         best = hindsight(self.domain, losses, marks)
+        regret = np.cumsum(own)[marks - 1] - best
         return Record(
             learner=repr(self),
             setting="convex",
@@ -87,15 +89,34 @@ class _Descent:
             runs=runs,
             seed=seed,
             checkpoints=marks,
-            regret=np.tile(np.cumsum(own)[marks - 1] - best, (runs, 1)),
+            regret=np.tile(regret, (runs, 1)),
             best_loss=float(best[-1]),
             counts=np.zeros((runs, 0), dtype=np.int64),
             seconds=time.perf_counter() - began,
             threads=1,
             actions=np.tile(moves, (runs, 1, 1)) if keep == "all" else None,
             note=ended(rounds, asked),
-            source=self,
+            source=Walked(self, losses, float(regret[-1])),
         )
+
+
+@dataclass(frozen=True)
+class Walked:
+    """A descent with the game that it played: its bound is one of every sequence, so a regret above it refutes."""
+
+    learner: _Descent
+    losses: Loss
+    regret: float
+
+    def bound(self, rounds: int | None = None, best_loss: float | None = None, *, against: str | None = None) -> Bound:
+        """The learner's bound, unless the game contradicts it."""
+        bound = self.learner.bound(rounds, best_loss, against=against)
+        if rounds == len(self.losses) and self.regret > bound.value * (1.0 + 1e-9):
+            raise Withheld(
+                f"the regret {self.regret:.6g} is above {bound.value:.6g}, which no convex losses allow: "
+                "a loss is not convex, or its derivative not its own"
+            )
+        return replace(bound, condition=ON_YOUR_WORD) if isinstance(self.losses, RankOne) else bound
 
 
 class Walk:

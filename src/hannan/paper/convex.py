@@ -1,9 +1,8 @@
-"""Section 3.2: regret of online convex and linear optimisation (Algorithm 1)."""
+"""Section 3.2, Theorem 3.2: regret of online convex optimisation (Algorithm 1)."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,50 +10,20 @@ import numpy as np
 from hannan.bounds import Withheld
 from hannan.domains import Ball, Box, Domain, Simplex
 from hannan.learners.convex import Convex
-from hannan.losses import Linear, Logistic, SmoothedHinge
+from hannan.losses import Logistic
 from hannan.noise import GammaNoise, GaussianNoise
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
+from hannan.paper.convex_games import QUIET, bars, corner, hinges, logistic, measured, one_hinge
 from hannan.paper.corrections import correct, form
-from hannan.paper.growth import exponent, upper
 from hannan.refusals import Array
 from hannan.report import Layer, Picture
 from hannan.tuning import BestLoss, Fixed, Horizon, SelfConfident
 
 CHAPTER = Chapter(
-    "Convex and linear optimisation",
+    "Convex optimisation",
     "Algorithm 1 plays the minimiser of the perturbed sum of losses. Its regret is first-order once an additive term "
     "that the statement lacks is put back.",
 )
-
-
-def _corner(rounds: int) -> Linear:
-    """l(x) = x on [0, 1]: the point 0 never loses, and what is lost is the whole range of the noise."""
-    return Linear(np.ones((rounds, 1)))
-
-
-def _by_turns(rounds: int) -> Linear:
-    """The two corners of a simplex lose by turns, the first by half: the leader without noise is always wrong."""
-    losses = np.eye(2)[np.arange(rounds) % 2]
-    losses[0] *= 0.5
-    return Linear(losses)
-
-
-def _hinges(rounds: int) -> SmoothedHinge:
-    """Hinges that pull to both sides by turns."""
-    return SmoothedHinge(np.ones((rounds, 1)), np.where(np.arange(rounds) % 2 == 0, 1.0, -1.0), width=0.1)
-
-
-def _one_hinge(rounds: int) -> SmoothedHinge:
-    """1 - x on [0, 1], curved at its end: the corner again, by the solver."""
-    return SmoothedHinge(np.ones((rounds, 1)), np.ones(rounds), width=0.01)
-
-
-def _logistic(d: int, rounds: int, effort: Effort) -> Logistic:
-    rng = effort.rng(f"logistic-{d}-{rounds}")
-    z = rng.standard_normal((rounds, d))
-    z /= np.linalg.norm(z, axis=1, keepdims=True)
-    truth = rng.standard_normal(d)
-    return Logistic(z, np.where(z @ truth + 0.3 * rng.standard_normal(rounds) > 0.0, 1.0, -1.0))
 
 
 @CHAPTER.claim(
@@ -68,7 +37,7 @@ def _logistic(d: int, rounds: int, effort: Effort) -> Logistic:
 def _additive(effort: Effort) -> Verdict:
     """Expected regret O(√(L*(γD² + βdD))), which is 0 where L* = 0."""
     learner = Convex(Box([0.0], [1.0]), 1.0, tuning=Fixed(1.0), loss_bound=1.0, smooth=0)
-    record = learner.play(_corner(40), runs=effort.pick(2000, 20_000), seed=effort.seed, threads=1)
+    record = learner.play(corner(40), runs=effort.pick(2000, 20_000), seed=effort.seed, threads=1)
     # x_t = 1 where b < -(t-1): the mean is known exactly, beside what is played.
     exact, bound = sum(0.5 * math.exp(-t) for t in range(40)), learner.bound(best_loss=0.0).value
     least = float(record.interval(0.999)[0][-1])
@@ -81,33 +50,6 @@ def _additive(effort: Effort) -> Verdict:
         what="regret at L* = 0, lower end",
         note="ε ≤ 1 forces a term γD² + dβD, which O(√L*) leaves out; the corrected bound has it, and is attained.",
     )
-
-
-QUIET = "the noise made a thousandth: follow the leader"
-
-
-def _check(
-    cases: list[tuple[str, Convex, Any]], effort: Effort, runs: int
-) -> tuple[float, float, list[dict[str, Any]]]:
-    """Largest upper end/bound over games, the same of the means, a row for each; the control takes the noise away."""
-    worst, sharp, rows = -math.inf, -math.inf, []
-    for name, learner, losses in cases:
-        played = replace(learner, tuning=Fixed(1e-3)) if effort.broken else learner
-        record = played.play(losses, runs=runs, seed=effort.seed, threads=1)
-        rounds = int(record.checkpoints[-1])
-        best = None if learner.loss_bound is None else float(record.best_loss)
-        bound = learner.bound(rounds=rounds, best_loss=best).value
-        worst = max(worst, upper(record) / bound)
-        sharp = max(sharp, float(record.mean_regret[-1]) / bound)
-        rows += [
-            {"x": name, "y": float(record.mean_regret[-1]), "what": "regret"},
-            {"x": name, "y": bound, "what": "bound"},
-        ]
-    return worst, sharp, rows
-
-
-def _bars(title: str, rows: list[dict[str, Any]], alt: str) -> Picture:
-    return Picture(title, "", "regret", (Layer("bars", tuple(rows), series="what"),), alt=alt, x_kind="nominal")
 
 
 @CHAPTER.claim(
@@ -124,16 +66,16 @@ def _oco_gamma(effort: Effort) -> Verdict:
     T, runs, B = effort.pick(120, 1200), effort.pick(150, 600), math.log1p(math.e)
     unit, line = Box([0.0], [1.0]), Ball(1)
     cases: list[tuple[str, Convex, Any]] = [
-        ("one side", Convex(unit, 1.0, GammaNoise(), BestLoss(1.0), loss_bound=1.0, smooth=100.0), _one_hinge(30)),
-        ("by turns", Convex(line, 1.0, GammaNoise(), BestLoss(T), loss_bound=2.0, smooth=10.0), _hinges(T)),
+        ("one side", Convex(unit, 1.0, GammaNoise(), BestLoss(1.0), loss_bound=1.0, smooth=100.0), one_hinge(30)),
+        ("by turns", Convex(line, 1.0, GammaNoise(), BestLoss(T), loss_bound=2.0, smooth=10.0), hinges(T)),
         (
             "logistic, d = 3",
             Convex(Ball(3), 1.0, GammaNoise(), SelfConfident(), loss_bound=B, smooth=0.25),
-            _logistic(3, T // 2, effort),
+            logistic(3, T // 2, effort),
         ),
     ]
-    worst, sharp, rows = _check(cases, effort, runs)
-    picture = _bars("Convex losses, Gamma noise", rows, "The regret with Gamma noise is below its bound.")
+    worst, sharp, rows = measured(cases, effort, runs)
+    picture = bars("Convex losses, Gamma noise", rows, "The regret with Gamma noise is below its bound.")
     return holds(
         at_most(worst, 1.0) and sharp > 0.55,
         worst,
@@ -156,15 +98,15 @@ def _oco_gamma(effort: Effort) -> Verdict:
 def _oco_gaussian(effort: Effort) -> Verdict:
     """Gaussian noise: expected regret at most (ε/(1 − e^{−ε}))(L* + rσχ_{d}) − L* + δBT, with the (ε, δ) of curved
     losses."""
-    T, runs = effort.pick(300, 1500), effort.pick(60, 300)
+    T, runs = effort.pick(300, 1500), effort.pick(200, 600)
     unit, line = Box([0.0], [1.0]), Ball(1)
     near = BestLoss(1.0, rounds=30)
     cases: list[tuple[str, Convex, Any]] = [
-        ("one side", Convex(unit, 1.0, GaussianNoise(), near, loss_bound=1.0, smooth=100.0), _one_hinge(30)),
-        ("by turns", Convex(line, 1.0, GaussianNoise(), Horizon(T), loss_bound=2.0, smooth=10.0), _hinges(T)),
+        ("one side", Convex(unit, 1.0, GaussianNoise(), near, loss_bound=1.0, smooth=100.0), one_hinge(30)),
+        ("by turns", Convex(line, 1.0, GaussianNoise(), Horizon(T), loss_bound=2.0, smooth=10.0), hinges(T)),
     ]
-    worst, sharp, rows = _check(cases, effort, runs)
-    picture = _bars("Convex losses, Gaussian noise", rows, "The regret with Gaussian noise is below its bound.")
+    worst, sharp, rows = measured(cases, effort, runs)
+    picture = bars("Convex losses, Gaussian noise", rows, "The regret with Gaussian noise is below its bound.")
     return holds(
         at_most(worst, 1.0),
         worst,
@@ -173,123 +115,6 @@ def _oco_gaussian(effort: Effort) -> Verdict:
         numbers={"largest mean/bound": sharp},
         pictures=(picture,),
         what="largest upper end/bound",
-    )
-
-
-@CHAPTER.claim(
-    "olo-gamma",
-    "cor:olo",
-    "simulation",
-    when="linear losses, ⟨ℓ, x⟩ ≥ 0 on X; no ridge; one corner never loses, or two lose by turns",
-    expected="holds as corrected",
-    control=QUIET,
-)
-def _olo_gamma(effort: Effort) -> Verdict:
-    """Linear losses, Gamma noise: expected regret at most √(2c'L̃) + c', c' = β E‖b‖ · half the mean width of X, and
-    2c' + 2√(c'² + c'(L* + B)) with SelfConfident; where one corner never loses it comes near."""
-    T, runs = effort.pick(600, 6000), effort.pick(400, 2000)
-    unit, pair, noise = Box([0.0], [1.0]), Simplex(2), GammaNoise()
-    cases: list[tuple[str, Convex, Any]] = [
-        ("one corner, L̃ = ¼", Convex(unit, 1.0, noise, BestLoss(0.25), loss_bound=1.0, smooth=0), _corner(40)),
-        ("by turns, BestLoss", Convex(pair, 1.0, noise, BestLoss(T / 2), loss_bound=1.0, smooth=0), _by_turns(T)),
-        ("by turns, own loss", Convex(pair, 1.0, noise, SelfConfident(), loss_bound=1.0, smooth=0), _by_turns(T)),
-    ]
-    worst, sharp, rows = _check(cases, effort, runs)
-    picture = _bars("Linear losses, Gamma noise", rows, "The regret is below its bound on both sets.")
-    return holds(
-        at_most(worst, 1.0) and sharp > 0.6,
-        worst,
-        1.0,
-        runs=runs * len(cases),
-        numbers={"largest mean/bound": sharp},
-        pictures=(picture,),
-        what="largest upper end/bound",
-    )
-
-
-@CHAPTER.claim(
-    "olo-gaussian",
-    "cor:olo",
-    "simulation",
-    when="linear losses, Gaussian noise; zero and first order",
-    expected="holds as corrected",
-    control=QUIET,
-)
-def _olo_gaussian(effort: Effort) -> Verdict:
-    """Linear losses, Gaussian noise: zero-order, at most 1.264 d^{1/4} rβ√T, and first-order by the exact (ε, δ)."""
-    T, runs, cases = effort.pick(400, 4000), effort.pick(300, 1000), []
-    for d in (2, 8):
-        # Away from the leader and back, and then one way: the drift is paid, then the range.
-        z = np.zeros((T, d))
-        z[:, 0] = np.where(np.arange(T) % 2 == 0, 1.0, -1.0)
-        z[T // 2 :, 0] = 1.0
-        learner = Convex(Ball(d), 1.0, GaussianNoise(), Horizon(T), smooth=0)
-        cases.append((f"ball, d = {d}, any sign", learner, Linear(z)))
-    unit, tuned = Box([0.0], [1.0]), BestLoss(1.0, rounds=40)
-    cases.append(
-        ("[0, 1], first order", Convex(unit, 1.0, GaussianNoise(), tuned, loss_bound=1.0, smooth=0), _corner(40))
-    )
-    worst, sharp, rows = _check(cases, effort, runs)
-    constant = max(
-        Convex(Ball(d), 1.0, GaussianNoise(), Horizon(T), smooth=0).bound().value / (d**0.25 * math.sqrt(T))
-        for d in (1, 2, 8, 50)
-    )
-    picture = _bars(
-        f"Linear losses, Gaussian noise, T = {T}", rows, "The regret is below the zero-order and first-order bounds."
-    )
-    return holds(
-        at_most(worst, 1.0) and constant <= 1.264,
-        worst,
-        1.0,
-        runs=runs * len(cases),
-        numbers={"zero-order constant": constant, "largest mean/bound": sharp},
-        pictures=(picture,),
-        what="largest upper end/bound",
-    )
-
-
-@CHAPTER.claim(
-    "olo-growth",
-    "cor:olo",
-    "simulation",
-    when="two bets lose alike until L*, then one never again; T fixed",
-    control="noise a thousand times too large: nearly uniform play",
-)
-def _growth(effort: Effort) -> Verdict:
-    """The regret of linear optimisation is first-order: it grows like L*^{1/2} while T stays, below its bound."""
-    T, runs, rows, bests, means, bounds = effort.pick(20_000, 60_000), effort.pick(40, 200), [], [], [], []
-    learner = Convex(Simplex(2), 1.0, GammaNoise(), SelfConfident(), loss_bound=1.0 / math.sqrt(2.0), smooth=0)
-    played = effort.turn(learner, replace(learner, tuning=Fixed(1e5)))
-    for best in (30, 120, 480, 1920):
-        # Both bets lose 1/√2 a round, and then only the second.
-        z = np.ones((T, 2)) / math.sqrt(2.0)
-        z[int(best * math.sqrt(2.0)) :, 0] = 0.0
-        record = played.play(Linear(z), runs=runs, seed=effort.seed, threads=1)
-        bests.append(float(record.best_loss))
-        means.append(float(record.mean_regret[-1]))
-        bounds.append(learner.bound(rounds=T, best_loss=bests[-1]).value)
-        rows.append({"x": bests[-1], "y": means[-1]})
-    slope = exponent(bests, means)
-    picture = Picture(
-        f"Regret and bound against L*, two bets, T = {T}",
-        "L*",
-        "regret",
-        (
-            Layer("line", tuple(rows)),
-            Layer("bound", tuple({"x": b, "y": v} for b, v in zip(bests, bounds, strict=True))),
-        ),
-        alt=f"The regret grows with slope {slope:.2f} on logarithmic axes, below the bound.",
-        x_log=True,
-        y_log=True,
-    )
-    return holds(
-        all(at_most(m, b) for m, b in zip(means, bounds, strict=True)) and abs(slope - 0.5) < 0.1,
-        slope,
-        0.6,
-        runs=4 * runs,
-        numbers={"slope of the bound": exponent(bests, bounds)},
-        pictures=(picture,),
-        what="fitted exponent",
     )
 
 
@@ -353,28 +178,6 @@ def _width(effort: Effort) -> Verdict:
 
 
 @CHAPTER.claim(
-    "loss-only",
-    "cor:olo",
-    "exact",
-    when="X contains a neighbourhood of 0",
-    expected="holds as corrected",
-    control="a set without 0 inside, [0, 1]³, where ℓ ≥ 0 is no contradiction",
-)
-def _loss_only(effort: Effort) -> Verdict:
-    """⟨ℓ, x⟩ ≥ 0 on X allows only ℓ = 0 if X contains a neighbourhood of 0: the condition is checked, and refused."""
-    domain: Domain = effort.turn(Ball(3), Box([0.0] * 3, [1.0] * 3))
-    learner, refused = Convex(domain, 1.0, tuning=Fixed(1.0), loss_bound=2.0, smooth=0), 0
-    trials = np.abs(effort.rng("loss-only").standard_normal((50, 3)))
-    for z in trials / np.linalg.norm(trials, axis=1, keepdims=True):
-        try:
-            learner.admit(Linear(z))
-        except ValueError:
-            refused += 1
-    learner.admit(Linear([0.0, 0.0, 0.0]))
-    return holds(refused == 50, refused, 50, runs=50, what="losses refused")
-
-
-@CHAPTER.claim(
     "solver",
     "alg:oco",
     "simulation",
@@ -387,7 +190,7 @@ def _solver(effort: Effort) -> Verdict:
     claimed for a numerical argmin."""
     d, T, worst = 2, effort.pick(20, 100), -math.inf
     learner = Convex(Ball(d), 1.0, GammaNoise(), Fixed(2.0), loss_bound=math.log1p(math.e), smooth=0.25)
-    losses = _logistic(d, T, effort)
+    losses = logistic(d, T, effort)
     rng = effort.rng("solver")
     for _ in range(effort.pick(8, 60)):
         b = rng.standard_normal(d) * 3.0

@@ -13,12 +13,14 @@ from hannan.laws import Exponential, Frechet, Gamma, Gumbel, Pareto, Weibull
 from hannan.learners.expert_bandits import ExpertBandit
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
 from hannan.paper.corrections import correct, form
-from hannan.potentials import FTPL, FTRL
+from hannan.paper.growth import upper
+from hannan.paper.trees import spared, walked
+from hannan.potentials import FTPL, FTRL, potential
 from hannan.refusals import Array
 from hannan.regularizers import Entropy
 from hannan.report import Layer, Picture
 from hannan.stability import range_constant
-from hannan.tuning import Horizon
+from hannan.tuning import Fixed, Horizon
 
 CHAPTER = Chapter(
     "Bandits with experts",
@@ -41,15 +43,31 @@ def problem(
     return losses, advice
 
 
-@CHAPTER.claim("advice-duality", "alg:gbpa_bwe", "exact", when="any p, any ℓ̂ ≥ 0, any advice")
+@CHAPTER.claim(
+    "advice-duality",
+    "alg:gbpa_bwe",
+    "exact",
+    when="any advice; the player itself, round by round",
+    control="q without the experts who agree: the first adviser alone",
+)
 def _duality(effort: Effort) -> Verdict:
-    """⟨ψ_{t}(p), ℓ̂⟩ = ⟨p, φ_{t}(ℓ̂)⟩: experts and actions lose the same."""
-    rng, worst = effort.rng("duality"), 0.0
-    for _ in range(effort.pick(300, 3000)):
-        p, estimate, advice = rng.dirichlet(np.ones(9)), rng.random(4) * 5.0, rng.integers(0, 4, 9)
-        q = np.bincount(advice, p, 4)
-        worst = max(worst, abs(float(q @ estimate) - float(p @ estimate[advice])))
-    return holds(worst <= 1e-12, worst, 1e-12, runs=effort.pick(300, 3000), what="largest difference")
+    """The player is the algorithm: it draws j with probability q_{j} = ψ(p)_{j}, charges those who advised it
+    ℓ/q_{j}, and ⟨ψ(p), ℓ̂⟩ = ⟨p, φ(ℓ̂)⟩: experts and actions lose the same."""
+    rng, worst, rounds, n, K, scale = effort.rng("duality"), 0.0, effort.pick(150, 1500), 9, 4, 6.0
+    player, total = ExpertBandit(K, n, Entropy(), Fixed(scale)).start(effort.seed), np.zeros(n)
+    phi = FTRL(Entropy(), scale)
+    for _ in range(rounds):
+        advice, p = rng.integers(0, K, n), player.distribution()
+        worst = max(worst, float(np.abs(p - phi.gradient(total)).max()))
+        move, loss = player.act(advice), float(rng.random())
+        agree = advice == move.action
+        q = effort.turn(float(p[agree].sum()), float(p[agree][0]))
+        estimate = np.where(np.arange(K) == move.action, loss / move.probability, 0.0)
+        lift = estimate[advice]
+        worst = max(worst, abs(q - move.probability), abs(float(p @ lift) - q * loss / move.probability))
+        total += lift
+        player.observe(move, loss)
+    return holds(worst <= 1e-9, worst, 1e-9, runs=rounds, what="largest difference")
 
 
 def _step(effort: Effort, name: str) -> list[dict[str, Any]]:
@@ -103,11 +121,13 @@ def _advice_drift(effort: Effort) -> Verdict:
     "search",
     when="as printed, with the running sum φ̄_{t}",
     expected="fails as printed",
+    control="the increment in place of the running sum",
 )
 def _advice_printed(effort: Effort) -> Verdict:
     """⟨p_{t} − p_{t+1}, φ̄_{t}⟩ ≤ ε ℓ̂² q_{j}."""
     rows = _step(effort, "advice-drift")
-    values = [float((row["p"] - row["after"]) @ row["sum"]) / (0.2 * row["estimate"] ** 2 * row["q"]) for row in rows]
+    what = effort.turn("sum", "lift")
+    values = [float((row["p"] - row["after"]) @ row[what]) / (0.2 * row["estimate"] ** 2 * row["q"]) for row in rows]
     return broken(
         max(values) > 1.0,
         max(values),
@@ -117,25 +137,6 @@ def _advice_printed(effort: Effort) -> Verdict:
         note="With the sum in place of the increment the left side grows with everything lost before; "
         "i_{t}, p_{t} stand for j_{t}, q_{t} in the same lemmas.",
     )
-
-
-def _paths(phi: Any, losses: Array, advice: NDArray[np.uint8]) -> dict[str, float]:
-    """Algorithm 3 without clipping over every path of actions, with its chance: both sides of Lemma C.6, exactly."""
-    (T, K), n = losses.shape, advice.shape[1]
-    total, chance, own, moved = np.zeros((1, n)), np.ones(1), 0.0, 0.0
-    for t in range(T):
-        p = phi.gradient(total)
-        q = p @ np.eye(K)[advice[t]]
-        # Each path goes on with each action j; its experts are charged l_j/q_j. Below 1e-12 a path adds nothing.
-        q = np.where(q > 1e-12, q, 0.0)
-        lifts = np.eye(K)[advice[t]].T[None] * (losses[t] / np.where(q > 0.0, q, 1.0))[:, :, None]
-        after, odds = (total[:, None] + lifts).reshape(-1, n), (chance[:, None] * q).ravel()
-        step = np.repeat(p, K, axis=0) - phi.gradient(after)
-        own += float(chance @ (q @ losses[t]))
-        moved += float(odds @ (step * after).sum(axis=1))
-        total, chance = after, odds
-    best = float(losses[np.arange(T)[:, None], advice].sum(axis=0).min())
-    return {"regret": own - best, "moved": moved}
 
 
 @CHAPTER.claim(
@@ -156,21 +157,36 @@ def _abel(effort: Effort) -> Verdict:
             for _ in range(effort.pick(8, 40)):
                 losses, advice = rng.integers(0, 2, (T, K)).astype(float), rng.integers(0, K, (T, n))
                 advice[:, :K] = np.arange(K)
-                sides = _paths(phi, losses, advice.astype(np.uint8))
-                right = sides["moved"] + effort.turn(scale * cost, 0.0)
-                worst, runs = max(worst, sides["regret"] - right), runs + 1
+                sides = walked(phi, losses, advice)
+                right = sides.moved_sum + effort.turn(scale * cost, 0.0)
+                worst, runs = max(worst, sides.regret - right), runs + 1
     return holds(worst <= 1e-9, worst, 0.0, runs=runs, what="largest left − right")
 
 
-@CHAPTER.claim("advice-lemma", "lem:regret_bwe", "simulation", when="no clipping, level ε in D_{∞}")
+def by_arm(rounds: int, actions: int, more: int, effort: Effort) -> NDArray[np.uint8]:
+    """Experts who each stay with an action, and `more` who guess: the bandit's hard game, advised."""
+    guesses = effort.rng(f"guesses-{rounds}-{actions}-{more}").integers(0, actions, (rounds, more))
+    return np.hstack([np.tile(np.arange(actions), (rounds, 1)), guesses]).astype(np.uint8)
+
+
+@CHAPTER.claim(
+    "advice-lemma",
+    "lem:regret_bwe",
+    "simulation",
+    when="no clipping, level ε in D_{∞}; the action of one expert is spared after half the rounds",
+    expected="improved",
+    control="half of the right side",
+)
 def _lemma(effort: Effort) -> Verdict:
     """E Regret ≤ ε E Σ ℓ̂² q_{j} + E[max F − min F], both sides measured; half of the first term is enough."""
-    n, K, T, runs = 6, 3, effort.pick(150, 600), effort.pick(80, 400)
-    losses, advice = problem(K, n, T, effort)
+    K, T, runs = 6, effort.pick(100, 400), effort.pick(200, 1000)
+    n = K + 2
+    losses, advice = spared(T, K), by_arm(T, K, 2, effort)
     best = float(losses[np.arange(T)[:, None], advice].sum(axis=0).min())
-    rows, worst, index = [], -math.inf, np.arange(runs)
-    cases: tuple[tuple[str, Any], ...] = (("EXP4", FTRL(Entropy(), 12.0)), ("Exponential", FTPL(Exponential(), 12.0)))
-    for name, phi in cases:
+    rows, worst, sharp, index = [], -math.inf, -math.inf, np.arange(runs)
+    for name, smoothing in (("EXP4", Entropy()), ("Exponential", Exponential())):
+        scale = math.sqrt(0.5 * K * T / range_constant(smoothing, n))
+        phi = potential(smoothing, scale)
         rng, L, own, second = effort.rng(f"advice-lemma-{name}"), np.zeros((runs, n)), 0.0, 0.0
         for t in range(T):
             p, mark = phi.gradient(L), np.eye(K)[advice[t]]
@@ -179,13 +195,14 @@ def _lemma(effort: Effort) -> Verdict:
             estimate = losses[t, j] / q[index, j]
             L += (advice[t][None, :] == j[:, None]) * estimate[:, None]
             own, second = own + float(losses[t, j].mean()), second + float((estimate**2 * q[index, j]).mean())
-        cost = 12.0 * range_constant(phi.smoothing, n)
+        cost = scale * range_constant(smoothing, n)
         sides = {
             "regret": own - best,
-            "(ε/2) Σ ℓ̂²q + range": second / 24.0 + cost,
-            "ε Σ ℓ̂²q + range, printed": second / 12.0 + cost,
+            "(ε/2) Σ ℓ̂²q + range": second / (2.0 * scale) + cost,
+            "ε Σ ℓ̂²q + range, printed": second / scale + cost,
         }
-        worst = max(worst, sides["regret"] / sides["(ε/2) Σ ℓ̂²q + range"])
+        share = sides["regret"] / sides["(ε/2) Σ ℓ̂²q + range"]
+        worst, sharp = max(worst, share / effort.turn(1.0, 0.5)), max(sharp, share)
         rows += [{"x": name, "y": value, "what": what} for what, value in sides.items()]
     picture = Picture(
         f"Both sides of the lemma, K = {K}, N = {n}, T = {T}",
@@ -195,19 +212,32 @@ def _lemma(effort: Effort) -> Verdict:
         alt="The regret is below both right sides for EXP4 and for the exponential law.",
         x_kind="nominal",
     )
-    return holds(at_most(worst, 1.0), worst, 1.0, runs=2 * runs, pictures=(picture,), what="largest left/right")
+    return holds(
+        at_most(worst, 1.0) and sharp > 0.55,
+        worst,
+        1.0,
+        runs=2 * runs,
+        numbers={"largest regret/right side": sharp},
+        pictures=(picture,),
+        what="largest left/right",
+    )
 
 
-def upper(record: Any) -> float:
-    return float(record.interval(0.999)[1][-1])
-
-
-@CHAPTER.claim("expert-bandits-part-1", "thm:gbpa_bwe", "simulation", when="part 1: no clipping, Horizon(T)")
+@CHAPTER.claim(
+    "expert-bandits-part-1",
+    "thm:gbpa_bwe",
+    "simulation",
+    when="part 1: no clipping, Horizon(T); the action of one expert is spared after half the rounds",
+    control="half of each bound",
+    says="(1) With no clipping, it achieves near-optimal expected regret of O(√(KT log N)).",
+)
 def _part_1(effort: Effort) -> Verdict:
-    """Without clipping the regret is at most √(2c'K'T), K' = min(K, N), for perturbations as for EXP4."""
-    actions, experts, T, runs = 4, 12, effort.pick(1500, 6000), effort.pick(30, 60)
-    losses, advice = problem(actions, experts, T, effort)
-    rows, worst = [], -math.inf
+    """Without clipping the regret is at most √(2c'K'T), K' = min(K, N), for perturbations as for EXP4, and each comes
+    within half of it."""
+    actions, T, runs = 6, effort.pick(200, 2000), effort.pick(120, 600)
+    experts = actions + 2
+    losses, advice = spared(T, actions), by_arm(T, actions, 2, effort)
+    rows, worst, least = [], -math.inf, math.inf
     smoothings: tuple[tuple[str, Any], ...] = (
         ("EXP4", Entropy()),
         ("Gumbel", Gumbel()),
@@ -220,7 +250,8 @@ def _part_1(effort: Effort) -> Verdict:
         learner = ExpertBandit(actions, experts, smoothing, Horizon(T))
         record = play(learner, losses, runs=runs, seed=effort.seed, advice=advice, threads=1)
         bound = learner.bound().value
-        worst = max(worst, upper(record) / bound)
+        worst = max(worst, upper(record) / bound / effort.turn(1.0, 0.5))
+        least = min(least, float(record.mean_regret[-1]) / bound)
         rows += [
             {"x": name, "y": float(record.mean_regret[-1]), "what": "regret"},
             {"x": name, "y": bound, "what": "bound"},
@@ -237,11 +268,11 @@ def _part_1(effort: Effort) -> Verdict:
         order=tuple(name for name, _ in smoothings),
     )
     return holds(
-        at_most(worst, 1.0) and abs(few - many) < 1e-9,
+        at_most(worst, 1.0) and abs(few - many) < 1e-9 and least > 0.5,
         worst,
         1.0,
         runs=runs * len(smoothings),
-        numbers={"bound with K = 20, N = 3": few, "with K = 3, N = 3": many},
+        numbers={"bound with K = 20, N = 3": few, "with K = 3, N = 3": many, "least mean/bound": least},
         pictures=(picture,),
         what="largest upper end/bound",
     )

@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
-from hannan.laws import Exponential, Frechet
+from hannan.divergences import max_divergence
+from hannan.laws import Exponential, Frechet, Gaussian
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
 from hannan.paper.corrections import correct, form
-from hannan.potentials import Potential, potential
+from hannan.potentials import FTPL, Potential, potential
 from hannan.refusals import Array
 from hannan.regularizers import Entropy, LogBarrier, Tsallis
 from hannan.report import Layer, Picture
@@ -42,7 +43,8 @@ def _cycle(eps: float) -> tuple[float, float, float]:
     f = 1.0 / (1.0 + 2.0 * math.cosh(eps))
     # On the expert that loses now f, on the next to lose e^eps f, on the one that just lost e^-eps f.
     now, soon, late = f, math.exp(eps) * f, math.exp(-eps) * f
-    level = max(math.log(now / late), math.log(soon / now), math.log(late / soon))
+    # Experts 0, 1, 2 lose in turn: the play before and after expert 0 lost.
+    level = float(max_divergence([now, soon, late], [late, now, soon]))
     return 3.0 * now - 1.0, 3.0 * late - 1.0, level
 
 
@@ -117,6 +119,29 @@ def _repaired(effort: Effort) -> Verdict:
                 own, ahead, best = _played(phi, losses)
                 excess = (own - best) - lemma(eps, best, ahead - best)
                 worst, runs = max(worst, excess / max(1.0, best)), runs + 1
+    return holds(worst <= 1e-9, worst, 0.0, runs=runs, what="largest left − right")
+
+
+@CHAPTER.claim(
+    "key-lemma-delta",
+    "lemma:regret_lstar",
+    "search",
+    when="loss-only, D_{∞}^{δ} level ε with δ > 0: Gaussian perturbations, losses in [0, 1]",
+    expected="holds as corrected",
+    control="without δBT",
+)
+def _with_delta(effort: Effort) -> Verdict:
+    """E Regret(A) ≤ (e^{ε} − 1) L* + e^{ε} E Regret(A^{+}) + δBT with δ > 0: Gaussian perturbations, which have no
+    level without δ."""
+    lemma, worst, runs, n = form("key-lemma"), -math.inf, 0, 2
+    for scale in (0.5, 1.0, 4.0):
+        phi = FTPL(Gaussian(), scale)
+        for delta in (1e-4, 0.01, 0.1):
+            eps = phi.stability(n, delta=delta).level
+            for losses in _sequences(effort, "key-lemma-delta", n, effort.pick(40, 300)):
+                own, ahead, best = _played(phi, losses)
+                rest = effort.turn(delta * len(losses), 0.0)
+                worst, runs = max(worst, (own - best) - lemma(eps, best, ahead - best, rest)), runs + 1
     return holds(worst <= 1e-9, worst, 0.0, runs=runs, what="largest left − right")
 
 

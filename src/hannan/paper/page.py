@@ -42,7 +42,7 @@ def page(
     tiles = [Tile(str(len(results)), "claims checked")]
     tiles += [Tile(str(counts[o]), o, TONES[o], o) for o in OUTCOMES]
     controls = [r.control_failed for r in results if r.control is not None]
-    tiles.append(Tile(f"{sum(map(bool, controls))} of {len(controls)}", "controls fail, as they must"))
+    tiles.append(Tile(f"{sum(map(bool, controls))}/{len(controls)}", "controls fail, as they must"))
     sections: list[Section] = [Section("Verdicts", (_table(results),), intro=_INTRO)]
     for title, intro in _chapters():
         chosen = tuple(_card(r) for r in results if r.claim.section == title)
@@ -94,26 +94,24 @@ def _badge(outcome: Outcome) -> Badge:
 def _table(results: list[Result]) -> Table:
     rows = tuple(
         (
-            Link(r.claim.number, r.claim.name),
-            r.claim.label,
+            Link(f"beside {r.claim.number}" if r.claim.ours else r.claim.number, r.claim.name),
             r.claim.statement,
             _badge(r.verdict.outcome),
             _control(r),
             r.verdict.value,
             r.verdict.bound,
-            round(r.seconds, 2),
         )
         for r in results
     )
     words = tuple(r.verdict.outcome for r in results)
-    heads = ("in the paper", "label", "claim", "verdict", "control", "value", "bound", "seconds")
+    heads = ("in the paper", "claim", "verdict", "control", "value", "bound")
     return Table(heads, rows, words=words)
 
 
 def _control(result: Result) -> Badge | str:
     if result.control is None:
         return ""
-    return Badge("fails, as it must", "plain", "✓") if result.control_failed else Badge("does not fail", "bad", "!")
+    return Badge("fails", "plain", "✓") if result.control_failed else Badge("does not fail", "bad", "!")
 
 
 def _card(result: Result) -> Card:
@@ -146,7 +144,8 @@ def _card(result: Result) -> Card:
 
 def _control_text(result: Result, control: Verdict) -> Text:
     found = control.note if control.raised else f"{number(control.value)} against {number(control.bound)}"
-    came = "fails, as it must" if result.control_failed else "does not fail"
+    check = "the refutation " if result.claim.expected == "fails as printed" else ""
+    came = f"{check}fails, as it must" if result.control_failed else f"{check}does not fail"
     return Text(f"*Control:* {result.claim.turned}: {came} ({found}).", "plain" if result.control_failed else "warn")
 
 

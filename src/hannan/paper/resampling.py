@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from hannan import adversaries
-from hannan.estimators import ConditionalResampling, GeometricResampling
+from hannan.estimators import ConditionalResampling, Drawn, Estimator, GeometricResampling
 from hannan.game import play
 from hannan.laws import Exponential
 from hannan.learners.bandits import Bandit
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
 from hannan.paper.corrections import correct, form
+from hannan.paper.growth import upper
+from hannan.paper.trees import spared
+from hannan.regularizers import LogBarrier
 from hannan.report import Layer, Picture
-from hannan.tuning import Horizon
+from hannan.tuning import BestLoss, Horizon
 
 CHAPTER = Chapter(
     "Geometric resampling",
@@ -32,6 +35,13 @@ correct(
 )
 
 
+def _mean(estimator: Estimator, p: float, power: int = 1, draws: int = 4000) -> float:
+    """The mean of a power of the weight of an arm of probability p: its uniform runs over a fine grid."""
+    drawn = Drawn(0, np.array([p, 1.0 - p]), np.zeros(2), 1.0)
+    grid = iter((np.arange(draws) + 0.5) / draws)
+    return math.fsum(estimator.weight(drawn, lambda: float(next(grid))) ** power for _ in range(draws)) / draws
+
+
 @CHAPTER.claim(
     "resampling-bias",
     "thm:gbpa_bandits",
@@ -39,17 +49,21 @@ correct(
     when="weights min(K, M)",
     corrects="resampling-bias",
     expected="improved",
+    says="The extra error due to this estimation is at most KT/M.",
 )
 def _bias(effort: Effort) -> Verdict:
     """A cap of M lowers E ℓ̂ by (1 − p)^{M} ℓ, which costs at most N/(eM) a round, nearly attained at p = 1/M."""
-    rows, worst, best = [], -math.inf, 0.0
+    rows, worst, best, gap = [], -math.inf, 0.0, 0.0
+    for p, cap in ((0.5, 4), (0.2, 5), (0.05, 20)):
+        # The estimator itself has E w = (1 − (1−p)^M)/p.
+        gap = max(gap, abs(p * _mean(GeometricResampling(cap), p) - (1.0 - (1.0 - p) ** cap)))
     for n in (2, 10, 50):
         for cap in (n, 3 * n, 10 * n, 100 * n):
             # sum_i p_i (1-p_i)^M, at its largest: all but one arm at 1/(M+1).
             small = min(1.0 / (cap + 1.0), 1.0 / n)
             cost = (n - 1) * small * (1.0 - small) ** cap + (1.0 - (n - 1) * small) * ((n - 1) * small) ** cap
-            for p in effort.rng("bias").dirichlet(np.full(n, 0.3), 200):
-                cost = max(cost, float((p * (1.0 - p) ** cap).sum()))
+            for p_ in effort.rng("bias").dirichlet(np.full(n, 0.3), 200):
+                cost = max(cost, float((p_ * (1.0 - p_) ** cap).sum()))
             ratio = cost / form("resampling-bias")(n, cap)
             worst, best = max(worst, ratio), max(best, ratio)
             rows.append({"x": cap, "y": cost * math.e * cap / n, "arms": f"N = {n}"})
@@ -61,49 +75,119 @@ def _bias(effort: Effort) -> Verdict:
         alt="The cost of a cap approaches N/(eM) as N grows, and does not exceed it.",
         x_log=True,
     )
-    return holds(at_most(worst, 1.0) and best > 0.9, worst, 1.0, pictures=(picture,), what="largest cost/claimed")
+    return holds(
+        at_most(worst, 1.0) and best > 0.9 and gap < 1e-2,
+        worst,
+        1.0,
+        numbers={"the estimator's mean against its formula": gap},
+        pictures=(picture,),
+        what="largest cost/claimed",
+    )
 
 
-@CHAPTER.claim("resampling-cap", "thm:gbpa_bandits", "exact", when="M = Θ(√T), as printed", expected="fails as printed")
+@CHAPTER.claim(
+    "resampling-cap",
+    "thm:gbpa_bandits",
+    "exact",
+    when="M = Θ(√T), as printed; N = 1024 arms, T = 10⁸",
+    expected="fails as printed",
+    control="M = √(NT)",
+    says="Having M = Θ(√T) for the zero-order bound would not affect the order of our bounds.",
+)
 def _cap(effort: Effort) -> Verdict:
-    """M = √T does not affect the order √(NT) of the bound."""
+    """M = √T does not affect the order √(NT log N) of the bound, in N either."""
     rows: list[dict[str, Any]] = []
-    T = 10_000
-    for n in (4, 16, 64, 256, 1024):
-        order = math.sqrt(n * T)
-        rows.append({"x": n, "y": n * T / (math.e * math.sqrt(T)) / order, "cap": "M = √T"})
-        rows.append({"x": n, "y": n * T / (math.e * math.sqrt(n * T)) / order, "cap": "M = √(NT)"})
-    last = rows[-2]["y"]
+    T, n = 100_000_000, 1024
+    for arms in (4, 16, 64, 256, n):
+        order = math.sqrt(arms * T * math.log(arms))
+        for name, cap in (("M = √T", math.isqrt(T)), ("M = √(NT)", math.isqrt(arms * T))):
+            learner = Bandit(arms, Exponential(), Horizon(T), GeometricResampling(cap))
+            bias = learner.bound(rounds=T).terms["resampling bias"]
+            rows.append({"x": arms, "y": bias / order, "cap": name})
+    last = rows[-2 if not effort.broken else -1]["y"]
     picture = Picture(
-        "Cost of the cap over √(NT), T = 10,000",
+        "Cost of the cap over √(NT log N), T = 10⁸",
         "N",
-        "bias / √(NT)",
+        "bias / √(NT log N)",
         (Layer("line", tuple(rows), series="cap"),),
-        alt="With M = √T the bias grows like √N relative to √(NT); with M = √(NT) it stays at 1/e.",
+        alt="With M = √T the bias grows like √N relative to √(NT); with M = √(NT) it stays small.",
         x_log=True,
         y_log=True,
     )
-    return broken(last > 5.0, last, 1.0, numbers={"N": 1024}, pictures=(picture,), what="bias/√(NT) at M = √T")
+    return broken(
+        last > 4.0,
+        last,
+        1.0,
+        numbers={"N": n, "T": T},
+        pictures=(picture,),
+        note="NT/M = N√T is above √(NT log N) once N is large; in T alone the order stays.",
+        what="bias/√(NT log N) at M = √T",
+    )
+
+
+@CHAPTER.claim(
+    "resampling-first-order",
+    "thm:gbpa_bandits",
+    "simulation",
+    when="log-barrier, BestLoss(L*), M = T",
+    control="M = √T",
+    says="Having … M = Θ(T) for the first-order bound would not affect the order of our bounds.",
+)
+def _first_order(effort: Effort) -> Verdict:
+    """With M = T the log-barrier keeps its first-order bound up to a constant, whatever T; it is kept in play."""
+    ratios, rows, n, best = [], [], 4, 100.0
+    for T in (1000, 100_000, 10_000_000):
+        cap = effort.turn(T, math.isqrt(T))
+        capped = Bandit(n, LogBarrier(), BestLoss(best, rounds=T), GeometricResampling(cap)).bound(rounds=T).value
+        ratios.append(capped / Bandit(n, LogBarrier(), BestLoss(best, rounds=T)).bound(rounds=T).value)
+        rows.append({"x": T, "y": ratios[-1]})
+    T, runs = 1000, effort.pick(400, 1000)
+    learner = Bandit(n, LogBarrier(), BestLoss(best, rounds=T), GeometricResampling(T))
+    record = play(learner, spared(T, n, best / T), runs=runs, seed=effort.seed, threads=1)
+    played = upper(record) / learner.bound(rounds=T).value
+    picture = Picture(
+        "Bound with M = T over the bound with exact weights, N = 4, L* = 100",
+        "T",
+        "ratio",
+        (Layer("line", tuple(rows)),),
+        alt="The bound with a cap of T is a constant multiple of that with exact weights, up to T = ten million.",
+        x_log=True,
+    )
+    return holds(
+        max(ratios) <= 2.0 and at_most(played, 1.0),
+        max(ratios),
+        2.0,
+        runs=runs,
+        numbers={"regret in play, upper end/bound": played},
+        pictures=(picture,),
+        what="largest bound/bound with exact weights",
+    )
 
 
 @CHAPTER.claim(
     "resampling-cost",
     "thm:gbpa_bandits",
     "exact",
-    when="“the expected number of samples is constant per round”",
-    expected="fails as printed",
+    when="no cap; any play",
+    expected="holds as corrected",
+    control="constant in N as well: at most 2 draws",
+    says="The expected number of samples to run the Geometric Resampling is constant per round.",
 )
 def _cost(effort: Effort) -> Verdict:
-    """The expected number of samples a round is constant."""
+    """The expected number of samples a round is at most N, and N while no arm is without chance: constant in T, not in
+    N."""
     rows: list[dict[str, Any]] = []
-    for n in (2, 10, 100, 1000):
-        cap, p = 100 * n, np.full(n, 1.0 / n)
-        draws = float((p * (1.0 - (1.0 - p) ** cap) / p).sum())
+    worst = -math.inf
+    for n in (2, 5, 10, 20):
+        for p in (np.full(n, 1.0 / n), effort.rng("cost").dirichlet(np.full(n, 3.0))):
+            # The arm drawn needs 1/p draws to come again, and is drawn with probability p.
+            draws = math.fsum(float(q) * _mean(GeometricResampling(10**6), float(q)) for q in p)
+            worst = max(worst, draws / effort.turn(n, 2.0))
         rows.append({"x": n, "y": draws, "estimator": "geometric"})
         harmonic = math.fsum(1.0 / i for i in range(1, n + 1))
         rows.append({"x": n, "y": harmonic, "estimator": "conditional: at most H_N"})
     picture = Picture(
-        "Expected draws a round at the uniform play",
+        "Expected draws a round",
         "N",
         "draws",
         (Layer("line", tuple(rows), series="estimator"),),
@@ -111,55 +195,62 @@ def _cost(effort: Effort) -> Verdict:
         x_log=True,
         y_log=True,
     )
-    return broken(
-        rows[-2]["y"] > 900.0,
-        rows[-2]["y"],
+    return holds(
+        at_most(worst, 1.0, slack=1e-3) and rows[-2]["y"] > 19.0,
+        worst,
         1.0,
-        numbers={"N": 1000},
+        runs=8,
         pictures=(picture,),
-        what="draws a round at N = 1000",
+        what="largest draws/claimed",
     )
-
-
-correct(
-    "resampling-variance",
-    "thm:gbpa_bandits",
-    "1/p resampled has E[p K²] ≤ 2N − 1, not N",
-    corrected=lambda n: 2 * n - 1,
-    printed=lambda n: n,
-)
 
 
 @CHAPTER.claim(
     "resampling-variance",
     "thm:gbpa_bandits",
-    "simulation",
+    "quadrature",
     when="no cap; K geometric(p)",
-    corrects="resampling-variance",
+    ours=True,
+    control="N in place of 2N − 1, as with exact weights",
 )
 def _variance(effort: Effort) -> Verdict:
     """The second moment of resampling makes N into 2N − 1: E Σ p_{i} · p_{i} K_{i}² = 2N − 1."""
-    worst, rng, runs = -math.inf, effort.rng("variance"), effort.pick(200_000, 2_000_000)
+    worst, gap, rng = -math.inf, 0.0, effort.rng("variance")
+    for p in (0.6, 0.2, 0.05):
+        # E K^2 = (2-p)/p^2, of the estimator itself.
+        second = _mean(GeometricResampling(10**6), p, power=2, draws=effort.pick(20_000, 200_000))
+        gap = max(gap, abs(second * p**2 / (2.0 - p) - 1.0))
     for n in (2, 10, 50):
-        p = rng.dirichlet(np.full(n, 2.0))
-        # E K^2 = (2-p)/p^2, so the sum of p_i * p_i E K_i^2 is the sum of 2 - p_i; a simulation beside it.
-        exact = float((2.0 - p).sum())
-        arm = rng.choice(n, size=runs, p=p)
-        seen = float((p[arm] * rng.geometric(p[arm]).astype(float) ** 2).mean())
-        worst = max(worst, exact / form("resampling-variance")(n), abs(seen / exact - 1.0) / 0.05)
-    return holds(at_most(worst, 1.0), worst, 1.0, runs=3 * runs, what="second moment/claimed")
+        second = float((2.0 - rng.dirichlet(np.full(n, 2.0))).sum())
+        worst = max(worst, second / effort.turn(2 * n - 1, n))
+    return holds(
+        at_most(worst, 1.0) and gap < 0.01,
+        worst,
+        1.0,
+        runs=6,
+        numbers={"the estimator's second moment against (2 − p)/p²": gap},
+        what="second moment/claimed",
+    )
 
 
-@CHAPTER.claim("resampling-bound", "thm:gbpa_bandits", "simulation", when="exponential law, Horizon(T), cap M")
+@CHAPTER.claim(
+    "resampling-bound",
+    "thm:gbpa_bandits",
+    "simulation",
+    when="exponential law, Horizon(T), cap M; an arm is spared after half the rounds",
+    ours=True,
+    control="weights of 1: nothing resampled",
+)
 def _bound(effort: Effort) -> Verdict:
     """With weights resampled and capped at M the regret is at most √(2c'(2N − 1)T) + NT/(eM)."""
-    n, T, runs, worst, rows = 6, effort.pick(2000, 20_000), effort.pick(40, 200), -math.inf, []
-    losses = adversaries.switching(T, n, seed=effort.seed)
-    for cap in (10, 40, 160):
+    n, T, runs, worst, rows = 6, effort.pick(1500, 10_000), effort.pick(300, 600), -math.inf, []
+    losses = spared(T, n)
+    for cap in (40, 160, 640):
         for name, estimator in (("geometric", GeometricResampling(cap)), ("conditional", ConditionalResampling(cap))):
             learner = Bandit(n, Exponential(), Horizon(T), estimator=estimator)
-            record = play(learner, losses, runs=runs, seed=effort.seed, threads=1)
-            worst = max(worst, float(record.interval(0.999)[1][-1]) / learner.bound().value)
+            played = effort.turn(learner, replace(learner, estimator=GeometricResampling(1)))
+            record = play(played, losses, runs=runs, seed=effort.seed, threads=1)
+            worst = max(worst, upper(record) / learner.bound().value)
             rows += [
                 {"x": f"M = {cap}", "y": float(record.mean_regret[-1]), "what": name},
                 {"x": f"M = {cap}", "y": learner.bound().value, "what": f"{name}, bound"},

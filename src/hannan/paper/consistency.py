@@ -1,0 +1,246 @@
+"""Section 3.3.1: differential consistency of the potential, and the stability that follows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hannan.divergences import tsallis_divergence
+from hannan.domains import Simplex
+from hannan.laws import Exponential, Frechet
+from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
+from hannan.paper.corrections import correct, form
+from hannan.paper.stability import SMOOTHINGS, points
+from hannan.potentials import FTPL, FTRL, potential
+from hannan.regularizers import Entropy, LogBarrier, Tsallis
+from hannan.report import Layer, Picture
+from hannan.stability import Smoothing, natural_gamma, rate_constant
+
+CHAPTER = Chapter(
+    "Differential consistency",
+    "The curvature of the potential against its slope: a rate, which becomes one-step stability.",
+)
+
+
+correct(
+    "pod-sign",
+    "prop:POD",
+    "∇²Φ is positive off-diagonal, not −∇²Φ",
+    corrected=lambda hessian: hessian,
+    printed=lambda hessian: -hessian,
+)
+
+
+@CHAPTER.claim(
+    "pod",
+    "prop:POD",
+    "exact",
+    when="f'' > 0 and f'(0+) = −∞; every law with a density",
+    corrects="pod-sign",
+    says="−∇²Φ(L) is positive off-diagonal, “off-diagonal entries non-negative, diagonal entries "
+    "non-positive”, for FTPL and for separable F.",
+)
+def _pod(effort: Effort) -> Verdict:
+    """∇²Φ is positive off-diagonal (off-diagonal ≥ 0, diagonal ≤ 0), and its rows sum to zero."""
+    sign, worst, runs = form("pod-sign"), -math.inf, 0
+    for _, smoothing in SMOOTHINGS:
+        phi = potential(smoothing, 1.3)
+        for L in points(effort, "pod", 4, effort.pick(20, 200)):
+            H = sign(phi.hessian(L))
+            off = H - np.diag(np.diagonal(H))
+            # The Hessian is also the derivative of the play: a second opinion on its entries.
+            step = 1e-5
+            slope = (phi.gradient(L + step * np.eye(4)[0]) - phi.gradient(L - step * np.eye(4)[0])) / (2.0 * step)
+            worst = max(
+                worst, float(-off.min()), float(np.diagonal(H).max()), float(np.abs(H[:, 0] - slope).max()) - 1e-5
+            )
+            runs += 1
+    return holds(worst <= 1e-12, worst, 0.0, runs=runs, what="largest entry of the wrong sign")
+
+
+@CHAPTER.claim(
+    "pod-conditions",
+    "prop:POD",
+    "exact",
+    when="f differentiable and strictly convex, as printed; N = 2",
+    expected="fails as printed",
+    control="the entropy, whose f'(0+) is −∞",
+)
+def _pod_conditions(effort: Effort) -> Verdict:
+    """For every strictly convex differentiable f the proof's stationary point, L_{i} + f'(p_{i}) + λ = 0, is the
+    play."""
+    # f(p) = p^2/2 has f'(0+) = 0: stationarity with sum p = 1 leaves the simplex once the losses are 2 apart.
+    L = np.array([0.0, 3.0])
+    stationary, play = 0.5 - (L - L.mean()), Simplex(2).project(-L)
+    if effort.broken:
+        # f = p log p: p_i = exp(-L_i - 1 - λ), normalised.
+        stationary, play = np.exp(-L) / np.exp(-L).sum(), FTRL(Entropy(), 1.0).gradient(L)
+    gap = float(np.abs(stationary - play).max())
+    return broken(
+        gap > 1e-9,
+        gap,
+        0.0,
+        numbers={"f": "p²/2", "L": "(0, 3)", "stationary point": str(stationary), "the play": str(play)},
+        note="The proof needs f'(0+) = −∞ to keep p inside, and f'' > 0 to divide by; entropy, Tsallis and the "
+        "log-barrier have both.",
+        what="stationary point − play",
+    )
+
+
+correct(
+    "consistency-level",
+    "prop:dc_to_dp",
+    "(γ, ε)-consistency gives level ε·span(ℓ), not 2ε‖ℓ‖: ε on [0, 1]^{N}, and 2ε only on [−1, 1]^{N}",
+    corrected=lambda eps, low, high: eps * (high - low),
+    printed=lambda eps, low, high: 2.0 * eps * max(abs(low), abs(high)),
+)
+
+
+def _largest(smoothing: Smoothing, n: int, low: float, effort: Effort) -> float:
+    """The largest D_inf,gamma(p(L), p(L + l)), one arm losing 1 and the others `low`, over gaps of every size."""
+    phi, gamma, found = potential(smoothing, 1.0), natural_gamma(smoothing), 0.0
+    loss = np.full(n, low)
+    loss[0] = 1.0
+    for gap in np.concatenate([[0.0], np.geomspace(1e-2, 30.0, effort.pick(24, 80))]):
+        L = np.zeros(n)
+        L[0] = gap
+        found = max(found, float(tsallis_divergence(phi.gradient(L), phi.gradient(L + loss), gamma)))
+    return found
+
+
+@CHAPTER.claim(
+    "consistency-to-stability",
+    "prop:dc_to_dp",
+    "search",
+    when="γ ≥ 1, ∇²Φ POD",
+    corrects="consistency-level",
+    expected="improved",
+)
+def _consistency(effort: Effort) -> Verdict:
+    """(γ, ε)-differential consistency gives DiffStable(D_{∞,γ}) at level ε·span(ℓ), and no less: ε for losses in
+    [0, 1]^{N}, 2ε for losses in [−1, 1]^{N}."""
+    level, worst, least, rows = form("consistency-level"), -math.inf, math.inf, []
+    cases = (
+        ("Entropy", Entropy(), 1.0),
+        ("Exponential", Exponential(), 1.0),
+        ("Tsallis(½)", Tsallis(0.5), 2.0),
+        ("LogBarrier", LogBarrier(), 1.0),
+    )
+    for name, smoothing, eps in cases:
+        for low in (0.0, -1.0):
+            found, claimed = _largest(smoothing, 3, low, effort), level(eps, low, 1.0)
+            worst, least = max(worst, found / claimed), min(least, found / claimed)
+            rows.append({"x": name, "y": found / eps, "losses in": "[0, 1]" if low == 0.0 else "[−1, 1]"})
+    picture = Picture(
+        "Measured level over ε",
+        "smoothing",
+        "level / ε",
+        (
+            Layer("bars", tuple(rows), series="losses in"),
+            Layer("rule", ({"y": 2.0, "label": "2ε, as printed"}, {"y": 1.0, "label": "ε"})),
+        ),
+        alt="On [0, 1] every smoothing reaches level ε and not more; on [−1, 1] it reaches 2ε.",
+        x_kind="nominal",
+        order=tuple(case[0] for case in cases),
+    )
+    return holds(
+        at_most(worst, 1.0, slack=1e-6) and least >= 0.9,
+        worst,
+        1.0,
+        numbers={"least measured/claimed": least},
+        pictures=(picture,),
+        what="largest measured/claimed",
+    )
+
+
+@CHAPTER.claim(
+    "stability-surface",
+    "prop:dc_to_dp",
+    "quadrature",
+    when="three arms, Fréchet(3), scale 1",
+    control="a hazard a third smaller",
+)
+def _surface(effort: Effort) -> Verdict:
+    """−∇²_{ii}Φ(L) ≤ ε p_{i}(L)^{γ} everywhere: differential consistency over the whole plane of losses."""
+    phi, side = FTPL(Frechet(3.0), 1.0), effort.pick(33, 65)
+    grid = np.linspace(-4.0, 4.0, side)
+    rows, worst = [], -math.inf
+    for a in grid:
+        for b in grid:
+            value = phi.consistency(np.array([0.0, a, b]) - min(0.0, a, b))
+            worst = max(worst, value)
+            rows.append({"x": round(float(a), 2), "y": round(float(b), 2), "value": value})
+    limit = effort.turn(1.0, 2.0 / 3.0) * rate_constant(Frechet(3.0))
+    picture = Picture(
+        "Fréchet(3): max over i of −∇²Φ/p, over the plane of losses (0, a, b)",
+        "loss of arm 2",
+        "loss of arm 3",
+        (Layer("heat", tuple(rows)),),
+        alt=f"Over the plane the ratio lies between {min(r['value'] for r in rows):.2f} and {worst:.2f}; "
+        f"the hazard is {limit:.2f}.",
+        legend="ratio",
+        height=300,
+    )
+    return holds(at_most(worst, limit), worst, limit, runs=side * side, pictures=(picture,), what="largest ratio")
+
+
+@CHAPTER.claim(
+    "log-barrier-consistency", "lem:logdc", "exact", when="F = −η Σ log p_{i}", control="1/(1.1 η) in place of 1/η"
+)
+def _log_barrier(effort: Effort) -> Verdict:
+    """The log-barrier potential is (2, 1/η)-consistent; exactly −∇²_{ii}Φ = w_{i}(1 − w_{i}/Σw), w_{i} = p_{i}²/η."""
+    worst, gap, runs = -math.inf, 0.0, 0
+    for scale in (0.5, 2.0):
+        phi = FTRL(LogBarrier(), scale)
+        for L in points(effort, "logdc", 5, effort.pick(60, 600)):
+            p, H = phi.gradient(L), phi.hessian(L)
+            w = p**2 / scale
+            worst = max(worst, float((-np.diagonal(H) / p**2).max()) * effort.turn(1.0, 1.1) * scale)
+            # The derivative of the play, taken numerically: an oracle that knows nothing of the formula.
+            step = 1e-5 * scale
+            slope = -(phi.gradient(L + step * np.eye(5)[2]) - phi.gradient(L - step * np.eye(5)[2]))[2] / (2.0 * step)
+            gap = max(gap, abs(slope - w[2] * (1.0 - w[2] / w.sum())))
+            runs += 1
+    return holds(
+        at_most(worst, 1.0) and gap <= 1e-6,
+        worst,
+        1.0,
+        runs=runs,
+        numbers={"formula against slope": gap},
+        what="largest η·ratio",
+    )
+
+
+@CHAPTER.claim(
+    "tsallis-consistency",
+    "thm:gbpa_bandits",
+    "exact",
+    when="F = η(1 − Σp^{α})/(1 − α), 0 < α < 1",
+    control="1/(1.1 ηα) in place of 1/(ηα)",
+    says="With F(p) = −ηΣp_{i} log_{α}(1/p_{i}), Φ is (2 − α, 1/(ηα))-differentially consistent, and max "
+    "F − min F ≤ η(N^{1−α} − 1)/(1 − α).",
+)
+def _tsallis(effort: Effort) -> Verdict:
+    """The Tsallis potential is (2 − α, 1/(ηα))-consistent with range η(N^{1−α} − 1)/(1 − α); α → 1 is entropy, and
+    α → 0 with η = η'/α the log-barrier."""
+    worst, runs = -math.inf, 0
+    for alpha in (0.1, 0.25, 0.5, 0.75, 0.9):
+        phi = FTRL(Tsallis(alpha), 1.7)
+        for L in points(effort, "tsallis", 5, effort.pick(20, 200)):
+            worst, runs = max(worst, phi.consistency(L) * effort.turn(1.0, 1.1) * 1.7 * alpha), runs + 1
+    L = np.array([0.0, 0.3, 1.0, 2.5])
+    entropy = float(np.abs(FTRL(Tsallis(1.0 - 1e-6), 1.7).gradient(L) - FTRL(Entropy(), 1.7).gradient(L)).max())
+    barrier = float(np.abs(FTRL(Tsallis(1e-6), 1.7e6).gradient(L) - FTRL(LogBarrier(), 1.7).gradient(L)).max())
+    n, a = 7, 0.3
+    # Without losses Φ is min F, and max F = 0 at the vertices.
+    spread = float(FTRL(Tsallis(a), 1.0).value(np.zeros(n)))
+    right = abs(spread + (n ** (1.0 - a) - 1.0) / (1.0 - a)) < 1e-9
+    return holds(
+        at_most(worst, 1.0) and entropy < 1e-5 and barrier < 1e-5 and right,
+        worst,
+        1.0,
+        runs=runs,
+        numbers={"α → 1 against entropy": entropy, "α → 0 against log-barrier": barrier},
+        what="largest ηα·ratio",
+    )
