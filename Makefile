@@ -21,7 +21,7 @@ COMPILER :=
 WITH := CXX="$(FOUND)"
 endif
 
-.PHONY: setup editable demo test check bench sanitize wheel stubs clean
+.PHONY: setup editable demo test mutants check bench sanitize wheel stubs clean
 
 setup: $(STAMP)
 
@@ -73,6 +73,8 @@ check: setup
 test: check
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
 
+mutants: setup
+	$(BIN)/python tests/mutants/run.py
 # The engine's tests again, in a build with sanitizers. -s: else a report would be swallowed.
 sanitize: setup
 	HANNAN_SANITIZE=ON $(WITH) $(PIP) --no-build-isolation -Cbuild-dir=build/sanitize --no-deps --upgrade --target build/sanitized .

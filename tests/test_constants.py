@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import mpmath as mp
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import hannan as hn
 from hannan import bounds
+from hannan import printed as paper
 from hannan.bounds import Withheld
 from hannan.learners import published
 from hannan.stability import range_constant, rate_constant, variance_constant
@@ -62,6 +64,32 @@ def test_variance_constants_of_the_others():
         assert variance_constant(law, 7) == math.inf
     for smoothing in (hn.Exponential(), hn.Laplace(), hn.Gamma(3.0), hn.Tsallis(0.5), hn.LogBarrier(), hn.Entropy()):
         assert variance_constant(smoothing, 5) <= rate_constant(smoothing) / 2 * (1 + 1e-12)
+
+
+@dataclass(frozen=True)
+class Logistic(hn.Law):
+    """F = 1/(1 + e^-z): f = F(1 - F), so n(n-1) int f^2 F^(n-2) = n(n-1) int u^(n-1) (1-u) du = (n-1)/(n+1)."""
+
+    hazard: float = 1.0
+    log_concave = True
+
+    def density(self, z):
+        return 0.25 / np.cosh(np.clip(np.asarray(z) / 2, -300, 300)) ** 2
+
+    def cdf(self, z):
+        return 0.5 + 0.5 * np.tanh(np.asarray(z) / 2)
+
+
+def test_a_law_of_your_own_that_is_log_concave():
+    for n in (2, 3, 8):
+        assert variance_constant(Logistic(), n) == pytest.approx((n - 1) / (n + 1) / 2, rel=1e-9)
+        assert variance_constant(Logistic(), n) >= (n - 1) / (n + 1) / 2 * (1 - 1e-12)
+    # Stated without a hazard it still has a bound of zero order, and no other.
+    unrated = hn.Experts(3, Logistic(math.inf), hn.Horizon(100))
+    G = Logistic().expected_max(3)  # its mean is 0
+    assert unrated.bound().value == pytest.approx(math.sqrt(2 * G * 0.25 * 100), rel=1e-9)
+    with pytest.raises(ValueError, match="unbounded hazard"):
+        hn.Experts(3, Logistic(math.inf), hn.SelfConfident())
 
 
 #: The largest 2 scale D/v at two experts where both are nearly even; 1 would be attained.
@@ -241,3 +269,61 @@ def test_a_resampled_weight_keeps_its_share():
         kept = (p * (1 - p) ** (ks - 1) * values[:-1]).sum() + (1 - p) ** (cap - 1) * values[-1]
         least = min(least, kept - bounds.kept_resampled(scale) * loss + loss * (1 - p) ** cap)
     assert -1e-12 <= least < 1e-3  # holds, and nearly with equality somewhere
+
+
+# First order, and learners of their own
+
+
+def test_first_order_forms():
+    assert bounds.kept_experts(0.3) == pytest.approx((1 - math.exp(-0.3)) / 0.3, rel=1e-14)
+    assert bounds.kept_barrier(2.5) == pytest.approx(2.5 * math.log(1.4), rel=1e-14)
+    assert bounds.kept_clipped(0.02, 0.1, 4) == pytest.approx(0.7 * (1 - math.exp(-0.2)) / 0.2, rel=1e-14)
+    terms = bounds.first_order(10.0, 0.9, 100.0, 2.0, delay=1.1)
+    assert sum(terms.values()) == pytest.approx(1.1 * (100 + 10 + 2) / 0.9 - 100, rel=1e-12)
+    a = (1.5 * 3 / 2000) ** (1 / 3)
+    assert bounds.clipped_tuning(1.5, 4, 1000.0) == pytest.approx((2 * a * a / 3, a / 3), rel=1e-12)
+    c, K, best = 1.5, 4, 1000.0
+    R = sum(bounds.clipped_self_confident(c, K, best).values())
+    kap = (c * (K - 1) / 3) ** (1 / 3)
+    assert pytest.approx(R, rel=1e-9) == 4.5 * kap * (1 + best + R) ** (2 / 3) + 2 * c * (K - 1)
+    assert sum(bounds.barrier_best_loss(30.0, 100.0, 0.8).values()) == pytest.approx(math.sqrt(60 * 100.8) + 15.8)
+    own = 60 + 2 * math.sqrt(30 * 30 + 30 * 101.8) + 0.8
+    assert sum(bounds.barrier_self_confident(30.0, 100.0, 0.8).values()) == pytest.approx(own)
+
+
+def test_bounds_of_exp3_ix():
+    n, T, delta = 8, 4000, 0.03
+    learner, hedge = hn.exp3_ix(n, T), math.sqrt(2 * n * T * math.log(n))
+    assert learner.bound().value == pytest.approx(1.5 * hedge, rel=1e-12)
+    assert learner.bound(against="any").value == pytest.approx(2 * hedge, rel=1e-12)
+    doubt = (math.sqrt(n * T / (2 * math.log(n))) + 1) * math.log(2 / delta)
+    assert learner.bound(delta=delta).value == pytest.approx(2 * hedge + doubt, rel=1e-12)
+
+
+def test_second_order_forms():
+    n, T, V = 7, 900, 40.0
+    log = math.log(T + 1)
+    squint = math.sqrt(2 * V) * (1 + math.sqrt(2 * math.log(n * (0.5 + log)))) + 5 * math.log(1 + n * (1 + 2 * log))
+    forms = {
+        hn.Squint(n): squint,
+        hn.AdaNormalHedge(n): math.sqrt(3 * V * math.log(n * (2.5 + 1.5 * log))),
+        hn.MLPoly(n): math.sqrt(n * (1 + log) * (1 + V)),
+    }
+    for learner, right in forms.items():
+        assert learner.observed(T, V).value == pytest.approx(right, rel=1e-12)
+
+
+def test_printed_forms():
+    """As the paper has them: its forms are shown beside ours, so they must be its own."""
+    n, T, best, harmonic = 10, 1000, 100.0, sum(1 / k for k in range(1, 11))
+    eps = math.sqrt(1.5 * harmonic / best)
+    experts = paper.experts(hn.Exponential(), n, best).value
+    assert experts == pytest.approx(4 * eps * best + 6 * harmonic / eps, rel=1e-12)
+    bandit = paper.bandit(hn.Exponential(), n, T, None).value
+    assert bandit == pytest.approx(4 * math.sqrt(harmonic * n * T), rel=1e-12)
+    tsallis = paper.bandit(hn.Tsallis(0.5), n, T, None).value
+    assert tsallis == pytest.approx(4 * math.sqrt(2 * n * T), rel=1e-12)
+    barrier = paper.bandit(hn.LogBarrier(), n, T, best).value
+    assert barrier == pytest.approx((4 * math.sqrt(best * n * math.log(n * T)) + 1) / (math.sqrt(2) - 1), rel=1e-12)
+    clipped = paper.expert_bandit(hn.Exponential(), 2, n, True, None, 10.0).value
+    assert clipped == pytest.approx(256 * 2 * math.log(n), rel=1e-12)

@@ -134,7 +134,11 @@ def test_curved_losses_pay_for_ridge_and_solver():
     with pytest.raises(ValueError, match="rounds must be given: each curved loss adds to the ridge"):
         learner.bound(best_loss=5.0)
     dearer = learner.bound(rounds=100, best_loss=5.0)
-    assert dearer.terms["ridge and solver"] > 0.0
+    # (ridge/2) r^2, the ridge 1e-6 (lipschitz a loss + E||b||)/r at the last scale, and 1e-7 r a round from the argmin.
+    ridge = 1e-6 / 2.0 * (100 + 3 * learner.schedule().scale(100, 300.0))
+    assert dearer.terms["ridge and solver"] == pytest.approx(0.5 * ridge * 4.0 + 100 * 1e-7 * 2.0)
+    twice = Convex(Ball(3, 2.0), 2.0, loss_bound=3.0, smooth=0.25).bound(rounds=100, best_loss=5.0)
+    assert twice.terms["ridge and solver"] > dearer.terms["ridge and solver"]
     assert 0.0 < dearer.value - exact.bound(rounds=100, best_loss=5.0).value < 1e-2
 
 
@@ -336,6 +340,29 @@ def test_tickets():
         player.observe("move", loss)
     with pytest.raises(ValueError, match="no distribution"):
         player.distribution()
+
+
+@pytest.mark.parametrize("resume", [None, "exact"])
+def test_what_was_seen_is_not_lost_on_load(resume, tmp_path):
+    """Targets of squared losses (the best loss) and the shape of the losses (the bound of Gaussian noise)."""
+    rng = np.random.default_rng(3)
+    z = rng.standard_normal((30, 2))
+    z /= np.linalg.norm(z, axis=1, keepdims=True)
+    for losses, noise in ((Squared(z, rng.uniform(-1, 1, 30)), GammaNoise()), (logistic(30, 2), GaussianNoise(1e-3))):
+        learner = bounded(losses, Ball(2), tuning=Fixed(3.0), noise=noise)
+        player = learner.start(1)
+        for loss in losses:
+            player.observe(player.act(), loss)
+        before = player.certificate()
+        # The control: no loss is worth nothing, and a linear one has a smaller bound.
+        assert before.best_loss > 0.1
+        assert before.regret == pytest.approx(before.own_loss - before.best_loss)
+        player.save(tmp_path / "player.json")
+        after = load(tmp_path / "player.json", resume=resume).certificate()
+        for name in ("best_loss", "own_loss", "regret", "solver_cost", "realised_level", "rounds"):
+            assert getattr(after, name) == getattr(before, name)
+        assert after.bound == before.bound
+    assert learner.bounded(30, before.best_loss, shape="linear").value < before.bound.value
 
 
 # Refusals

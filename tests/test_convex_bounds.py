@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from convex_searches import slope, worst_of_learner, worst_on_a_ball, worst_on_two_points
+from scipy import stats
 
 from hannan.bounds import Withheld
 from hannan.domains import Ball, Box, Simplex
@@ -14,7 +15,7 @@ from hannan.learners.convex import Convex
 from hannan.learners.gradient import ExponentiatedGradient, OnlineGradientDescent
 from hannan.losses import Linear
 from hannan.noise import GammaNoise, GaussianNoise
-from hannan.tuning import Anytime, Fixed, Horizon
+from hannan.tuning import Anytime, BestLoss, Fixed, Horizon
 
 CHI = GaussianNoise().mean_norm
 
@@ -53,6 +54,7 @@ def test_linear_losses_in_a_range():
         c = horizon.c
         assert horizon.bound().value == pytest.approx(math.sqrt(2 * share * c * B * T))
         assert anytime.bound(rounds=T).value == pytest.approx(2 * math.sqrt(share * c * B * T))
+        assert anytime.bound(rounds=T).source.startswith("cor:olo" if smooth == 0 else "thm:oco")
         # At a scale of one's own each is the sum of range and drift.
         fixed = Convex(box, 1.0, tuning=Anytime(0.2), **told).bound(rounds=T)
         assert fixed.value == pytest.approx((0.2 * c + share * B / 0.2) * math.sqrt(T))
@@ -78,6 +80,54 @@ def test_comparators_in_closed_form():
         2.0 * math.sqrt(2.0 * 50 * math.log(7))
     )
     assert OnlineGradientDescent(Ball(7, 0.5), 2.0).bound(rounds=50).value == pytest.approx(3.0 * math.sqrt(50))
+
+
+def test_ridge_and_solver_cost_what_they_cost():
+    """A ridge of 1e-6 (beta T + E||b||)/r, half of it times r^2; 1e-7 r beta a move for the solver."""
+    d, r, beta, T, best, B, scale = 3, 2.0, 1.5, 100, 5.0, 3.0, 20.0
+    ridge = 1e-6 / r * (beta * T + d * scale)
+    cost = 0.5 * ridge * r**2 + beta * T * 1e-7 * r
+    curved = Convex(Ball(d, r), beta, tuning=Fixed(scale), loss_bound=B, smooth=0.25).bound(T, best)
+    exact = Convex(Ball(d, r), beta, tuning=Fixed(scale), loss_bound=B).bound(T, best)
+    kept = (1 - math.exp(-beta / scale)) / (beta / scale)
+    assert curved.terms["bias"] == pytest.approx(cost / kept, rel=1e-9)
+    assert curved.value - exact.value == pytest.approx(cost / kept, rel=1e-6)
+    # The other proofs take it in as well.
+    told = {"loss_bound": B}
+    anytime = Convex(Ball(d, r), beta, tuning=Anytime(), **told)
+    assert anytime.bounded(10**5, None, bias=7.0).value == pytest.approx(anytime.bound(10**5).value + 7.0)
+    own, c = Convex(Ball(d, r), beta, **told).bounded(10**5, best, bias=7.0).value, d * beta * r
+    assert own == pytest.approx(2 * c + 2 * math.sqrt(c * c + c * (best + 7.0 + B)) + 7.0)
+    tuned = Convex(Ball(d, r), beta, tuning=BestLoss(2000.0), **told).bounded(10**5, best, bias=7.0).value
+    rate = math.log(1 + math.sqrt(2 * c / 2000.0))
+    assert tuned == pytest.approx(math.sqrt(2 * c * 2000.0) + c + 7.0 * rate / (1 - math.exp(-rate)))
+
+
+def test_gaussian_noise_pays_its_delta_and_the_solver():
+    """min over epsilon of epsilon/(1 - e^-epsilon) (L* + C + bias) - L* + delta(epsilon) B T, on a grid of its own."""
+    r, beta, T, best, B, sigma = 1.0, 1.0, 5000, 400.0, 2.0, 12.0
+    learner = Convex(Ball(4, r), beta, GaussianNoise(), Fixed(sigma), loss_bound=B)
+    eps = np.geomspace(0.02, 3.0, 3000)
+    mu = beta / sigma
+    delta = stats.norm.cdf(mu / 2 - eps / mu) - np.exp(eps) * stats.norm.cdf(-mu / 2 - eps / mu)
+    for bias in (0.0, 9.0):
+        at = eps / -np.expm1(-eps) * (best + r * sigma * CHI(4) + bias) - best + 2 * delta * B * T  # 2: rank one
+        bound = learner.bounded(T, best, bias=bias)
+        assert bound.value == pytest.approx(at.min(), rel=1e-4)
+        assert bound.terms["delta B T"] > 0.01
+
+
+def test_comparators_play_what_their_bound_is_of():
+    z = np.random.default_rng(0).uniform(-1.0, 1.0, (5, 3))
+    played = ExponentiatedGradient(Simplex(3), 2.0).play(Linear(z), keep="all").actions[0]
+    for t in range(5):
+        weights = np.exp(-z[:t].sum(axis=0) * 2.0 * math.sqrt(math.log(3.0) / (t + 1)) / (2.0 * math.sqrt(2.0)))
+        np.testing.assert_allclose(played[t], weights / weights.sum(), rtol=1e-12)
+    x, ball = np.zeros(3), Ball(3, 0.7)
+    played = OnlineGradientDescent(ball, 2.0).play(Linear(z), keep="all").actions[0]
+    for t in range(5):
+        np.testing.assert_allclose(played[t], x, rtol=1e-12, atol=1e-15)
+        x = ball.project(x - 1.4 / (2.0 * math.sqrt(t + 1)) * z[t])
 
 
 # A ball against all adversaries

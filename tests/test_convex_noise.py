@@ -70,6 +70,24 @@ def test_every_shape_has_its_sigma_and_less_is_known_at_a_price(shape):
     assert noise.delta_of(0.8, 2.0, sigma, "linear") <= noise.delta_of(0.8, 2.0, sigma, shape, d=3)
 
 
+def test_what_each_shape_costs():
+    """One sign as linear losses, two signs twice that, any convex loss by a quadrature of its own, from above."""
+    from scipy.integrate import quad
+
+    noise = GaussianNoise()
+    for epsilon, ratio in ((0.1, 0.7), (0.8, 2.0), (2.0, 1.0), (0.5, 6.0)):
+        mu = 1.0 / ratio
+        linear = noise.delta_of(epsilon, 1.0, ratio)
+        assert noise.delta_of(epsilon, 1.0, ratio, "one-signed") == linear
+        assert noise.delta_of(epsilon, 1.0, ratio, "rank-one") == min(1.0, 2.0 * linear)
+        for d in (1, 2, 7):
+            law, z = stats.chi(d), epsilon / mu - mu / 2
+            start = max(z, 0.0)
+            exact = quad(lambda x: -math.expm1(-mu * (x - z)) * law.pdf(x), start, start + 14.0, limit=400)[0]  # noqa: B023
+            assert exact <= noise.delta_of(epsilon, 1.0, ratio, "convex", d) <= 1.002 * exact
+    assert noise.delta_of(50.0, 1.0, 40.0, "convex", 3) == 0.0
+
+
 def test_bad_noise_is_refused():
     for bad, message in [
         (lambda: GaussianNoise(0.0), r"delta must be in \(0, 1\)"),

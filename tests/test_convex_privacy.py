@@ -123,6 +123,9 @@ def test_only_a_player_without_a_seed_states_privacy():
     for _ in range(3):
         player.observe(player.act(), Linear([0.1, 0.0, 0.0]))
     assert "all 3 moves at most 3 times as much" in player.certificate().privacy
+    for learner in (linear(), curved()):
+        player = learner.start()
+        assert len({player.act().action for _ in range(4)}) == 4
     kept = linear(fresh=False).start()
     assert kept.act().action == kept.act().action
     assert "one draw of noise used in many rounds" in kept.certificate().privacy
@@ -227,6 +230,7 @@ def test_privacy_is_refused_with_the_reason():
         (lambda: linear(ridge=1.0), "ridge must go with the privacy of curved losses"),
         (lambda: Convex(Ball(2), 1.0, tuning=Fixed(1.0), accuracy=1e-3), "accuracy must go with"),
         (lambda: curved(accuracy=0.0), "accuracy must be a finite number > 0"),
+        (lambda: curved(accuracy=1e-10), "accuracy must be at least 1e-09 of the domain's radius"),
         (lambda: curved(ridge=-1.0), "ridge must be a finite number > 0"),
         (lambda: curved(output_share=1.0), r"output_share must be in \(0, 1\)"),
         (lambda: curved(tuning=SelfConfident()), "needs a constant scale"),

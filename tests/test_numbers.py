@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import hannan as hn
+from hannan import bounds
 from hannan.bounds import Withheld
 from hannan.learners import published
 from hannan.learners.adahedge import Seen
@@ -150,6 +151,15 @@ def test_expert_bandits_and_bandits_in_their_fixed_scale():
     assert near(capped, scale * c + (2 * n - 1) * rounds / (2 * scale) + n * rounds / (math.e * 500))
 
 
+def test_the_noise_of_fpl_has_its_scale():
+    """Means of 10,000 draws within six standard errors (1 in 5e8)."""
+    rng = np.random.default_rng(12)
+    for noise, mean, deviation in (("uniform", 3.5, 7 / math.sqrt(12)), ("exponential", -7.0, 7.0)):
+        drawn = hn.FPL(hn.MSets(6, 2), 7.0, noise).noise_of(rng, (10_000,))
+        assert abs(drawn.mean() - mean) < 6 * deviation / 100
+    assert hn.FPL(hn.MSets(6, 2), 7.0).noise_of(rng, (1000,)).min() >= 0.0
+
+
 # Schedules
 
 
@@ -204,6 +214,19 @@ def test_a_certificate_tells_regret_from_loss():
     assert told.regret == pytest.approx(own - total.min(), rel=1e-9)
     assert told.regret < 0.5 * told.own_loss
     assert told.bound.value == hn.Experts(3, hn.Entropy()).bound(50, float(total.min())).value
+    said = {name.strip(): text for name, text in told.rows()}
+    assert said["regret"] == f"{told.regret:.6g}" != f"{told.own_loss:.6g}"
+    assert f"regret <= {bounds.shown(told.bound.value)} " in said["bound"]
+
+
+def test_a_certificate_of_adahedge_tells_regret_from_loss():
+    player, own, total = hn.AdaHedge(3).start(0), 0.0, np.zeros(3)
+    for row in np.random.default_rng(6).random((50, 3)) * [0.5, 1.0, 2.0]:
+        own, total = own + float(player.distribution() @ row), total + row
+        player.observe(player.act(), row)
+    told = player.certificate()
+    assert told.own_loss == pytest.approx(own, rel=1e-9)
+    assert told.regret == pytest.approx(own - total.min(), rel=1e-9)
 
 
 @pytest.mark.parametrize("learner", [hn.Squint(3), hn.AdaNormalHedge(3), hn.MLPoly(3)], ids=repr)
@@ -211,16 +234,16 @@ def test_a_second_order_certificate_has_the_squares_of_the_best_expert(learner):
     rng, player = np.random.default_rng(3), learner.start(0)
     seen, total = np.zeros(3), np.zeros(3)
     for t in range(4000):
-        row = rng.random(3) * [0.05, 1.0, 0.6]
-        row[0] += 0.3 * (t < 50)
+        row = rng.random(3) * [1.0, 0.6, 0.05]
+        row[2] += 0.3 * (t < 50)
         p = player.distribution()
         r = p @ row - row
         seen += np.abs(r) if isinstance(learner, hn.AdaNormalHedge) else r * r
         total += row
         player.observe(player.act(), row)
     best = int(total.argmin())
-    assert best == 0
-    assert min(seen[1:]) > 1.5 * seen[0]
+    assert best == 2
+    assert min(seen[:2]) > 1.5 * seen[2]
     right = learner.observed(4000, float(seen[best])).value
     wrong = learner.observed(4000, float(seen[1])).value
     assert player.certificate().bound.value == pytest.approx(right, rel=1e-9)
@@ -242,6 +265,14 @@ def test_a_record_is_bounded_at_the_best_loss_of_the_least_lucky_run():
 
 
 # Gains, late feedback, files
+
+
+def test_myga_tunes_itself_as_it_says():
+    learner = hn.MYGA(5, 40, rounds=3000, best_loss=200.0)
+    assert learner.eta == pytest.approx(math.sqrt(math.log(3040) / (5 * 200.0)), rel=1e-12)
+    assert learner.gamma == pytest.approx(learner.eta / 2, rel=1e-12)
+    assert hn.MYGA(5, 40, rounds=3000, best_loss=1.0).eta == 1 / 5
+    assert hn.MYGA(5, 40, rounds=3000).eta == pytest.approx(math.sqrt(math.log(3040) / (5 * 3000.0)), rel=1e-12)
 
 
 def test_myga_plays_gains_as_losses_from_the_top():

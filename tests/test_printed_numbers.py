@@ -17,6 +17,7 @@ from hannan.data.oracle import best_combination
 from hannan.data.pages import combined_page, replay_page, route_page
 from hannan.data.point_losses import Absolute
 from hannan.report.markup import number
+from hannan.sampling_audit import audit_by_sampling
 from hannan.tournament.page import standings
 from hannan.tournament.playing import Outcome
 
@@ -100,6 +101,31 @@ def test_confidence_and_delta(told, tmp_path):
     pure, loose = told(*exact), told(*exact, "--delta", "0.1")
     assert loose["claim"]["delta"] == 0.1
     assert loose["measured"] < pure["measured"]
+
+
+def test_best_loss_and_against_of_a_bound(told):
+    at = told("bound", "--n", "5", "--tuning", "self-confident", "--rounds", "1000", "--best-loss", "10")
+    assert at["bound"]["value"] == hn.Experts(5).bound(1000, 10.0).value < 0.3 * hn.Experts(5).bound(1000).value
+    bandit = ("bound", "--learner", "bandit", "--n", "5", "--rounds", "1000")
+    assert told(*bandit, "--against", "oblivious")["bound"]["against"] == "oblivious"
+    assert commands.run([*bandit, "--against", "any"]) == 2  # none is proved
+
+
+def test_gamma_of_an_audit(told):
+    data = told("audit", "--smoothing", "tsallis", "--scale", "2", "--n", "2", "--gamma", "1.2")
+    assert data["claim"]["gamma"] == 1.2
+
+
+def _leader(losses, rng):
+    return int(np.reshape(losses, (-1, 2)).sum(axis=0).argmin())
+
+
+def test_a_sampled_level_shares_its_confidence_between_two_limits():
+    """A leader that is followed for certain: all draws before, none after, so both limits in closed form."""
+    confidence, fresh = 0.9, 500
+    found = audit_by_sampling(_leader, 2, samples=4 * fresh, confidence=confidence)
+    low = ((1 - confidence) / 2) ** (1 / fresh)
+    assert found.lower == pytest.approx(math.log(low / (1 - low)), rel=1e-9)
 
 
 # Pages
@@ -191,6 +217,17 @@ def test_intervals_of_the_log_and_of_snips():
     assert snips.error == pytest.approx(math.sqrt((w**2 * (loss - theta) ** 2).sum()) / w.sum())
 
 
+def test_estimates_from_their_sums():
+    rng = np.random.default_rng(9)
+    w, loss, terms, own = rng.random(400), rng.random(400), rng.random(400), rng.random(90)
+    sums = [400, w.sum(), (w**2).sum(), (w * loss).sum(), ((w * loss) ** 2).sum(), (w**2 * loss).sum(),
+            (w**2 * loss**2).sum(), terms.sum(), (terms**2).sum(), 90, own.sum(), (own**2).sum()]  # fmt: skip
+    found = estimates(np.array(sums, dtype=float), 0.95)
+    for name, each in (("ips", w * loss), ("dr", terms), ("replay", own)):
+        assert found[name].value == pytest.approx(each.mean())
+        assert found[name].error == pytest.approx(each.std(ddof=1) / math.sqrt(len(each)))
+
+
 def test_runs_on_one_log_are_not_independent():
     """They share the log's noise: four of them know no more than one."""
     runs = [{"dr": Estimate("dr", 0.5, 0.1)} for _ in range(4)]
@@ -233,6 +270,41 @@ def test_late_targets_count_in_the_oracle():
     targets = combiner.rejoin(np.append(late, 0.5))
     assert targets[10] == 0.5
     assert np.isnan(targets[20])
+
+
+def test_late_targets_count_in_the_oracle_of_the_command(told, tmp_path):
+    rng = np.random.default_rng(10)
+    f, y = rng.random((20, 2)), rng.random(20).round(6).tolist()
+    rows = [f"{t:02d},{a!r},{'' if t == 10 else y[t]},{b!r}" for t, (a, b) in enumerate(f.tolist())]
+    (tmp_path / "late.csv").write_text("\n".join(["t,a,y,b", *rows, f"10,,{y[10]},", ""]))
+    data = told("combine", "late.csv", "--target", "y", "--time", "t")
+    assert data["rows"]["late"] == 1
+    best = best_combination(Absolute(), f, np.array(y)).loss
+    assert data["best_combination"]["total"] == pytest.approx(best, rel=1e-4)
+    assert abs(best_combination(Absolute(), np.delete(f, 10, 0), np.delete(y, 10)).loss - best) > 1e-2
+
+
+def test_rows_of_a_combination(told, tmp_path):
+    """Rows are counted from 0 in the library and from 1 in a sheet; one that only brings a target is no answer."""
+    rng = np.random.default_rng(11)
+    f, y = rng.random((6, 2)), rng.random(6)
+    y[2] = np.nan
+    times, y_late = ["1", "2", "3", "4", "5", "6", "3"], [*y, 0.5]
+    late = np.vstack([f, [np.nan, np.nan]])
+    timed = hn.combine({"t": times, "a": late[:, 0], "y": y_late, "b": late[:, 1]}, "y", time="t")
+    assert timed.rows.tolist() == [0, 1, 2, 3, 4, 5]
+    assert [one.row for one in timed.summary.forecasts] == []
+    plain = hn.combine({"a": f[:, 0], "y": y, "b": f[:, 1]}, "y", seed=0)
+    assert plain.forecast[0] == pytest.approx(f[0].mean())  # nothing is known yet
+    assert [one.row for one in plain.summary.forecasts] == [3]
+    plain.save(tmp_path / "library")
+    lines = (f"{a!r},{'' if np.isnan(c) else c},{b!r}" for (a, b), c in zip(f.tolist(), y.tolist(), strict=True))
+    (tmp_path / "f.csv").write_text("\n".join(["a,y,b", *lines, ""]))
+    told("combine", "f.csv", "--target", "y", "--out", "command")
+    for name in ("combined.csv", "weights.csv"):
+        rows = (tmp_path / "library" / name).read_text().splitlines()
+        assert [row.split(",")[0] for row in rows] == ["row", "1", "2", "3", "4", "5", "6"]
+        assert rows == (tmp_path / "command" / name).read_text().splitlines()
 
 
 def test_the_mean_of_an_expert_is_over_its_waking_rows():

@@ -153,7 +153,7 @@ class ConvexPlayer(Incarnate):
         return self.learner.solver_cost(run.ridge, run.distance)
 
     def leader(self) -> Array:
-        """The leader without noise: the best point for the losses so far."""
+        """The leader without noise: the best point for the losses so far. No privacy is stated of it."""
         return self._leader.minimise(np.zeros(self.learner.domain.d), *self._leader.hindsight_ridge())[0]
 
     def forget(self, move: Point) -> None:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 RIDGE = 1e-6
 #: How far a move may be from the exact argmin, as a share of the radius; the solver raises beyond.
 ACCURACY = 1e-7
+#: The least accuracy that may be asked of a private move, as a share of the radius: rounding is within it.
+LEAST_ACCURACY = 1e-9
 #: By how much a loss may exceed what was stated of it: rounding, not licence.
 SLACK = 1e-9
 
@@ -103,6 +105,11 @@ class Convex:
                         f"got {name}={value!r}"
                     )
                 object.__setattr__(self, name, refusals.positive(value, name))
+        if self.accuracy is not None and self.accuracy < LEAST_ACCURACY * self.domain.radius:
+            raise ValueError(
+                f"accuracy must be at least {LEAST_ACCURACY:g} of the domain's radius, so that it covers rounding; "
+                f"got {self.accuracy!r}"
+            )
         object.__setattr__(self, "output_share", refusals.between(self.output_share, 0.0, 1.0, "output_share", "()"))
 
     def __repr__(self) -> str:
