@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -80,6 +82,20 @@ def test_a_player_moves_as_its_game_bit_for_bit(where, kind, d):
         np.testing.assert_array_equal(twin.through(table), record.actions[0])
 
 
+@pytest.mark.parametrize("where", SETS)
+@pytest.mark.parametrize("d", [1, 2, 3, 7, 8])
+def test_runs_played_together_are_those_played_alone(where, d):
+    """Rows of every remainder by four, and so few that a row is read past the end but for care."""
+    for rounds in (1, 2, 3, 50):
+        chosen, table = learner(where, "linear", "gamma", d), losses("linear", d, rounds)
+        alone = chosen.play(table, runs=5, seed=2, keep="all", threads=1)
+        for threads in (1, 2, 7):
+            together = chosen.play(table, runs=5, seed=2, threads=threads)
+            at = together.checkpoints - 1
+            np.testing.assert_array_equal(together.regret[:, -1], alone.regret[:, -1])
+            np.testing.assert_allclose(together.regret, alone.regret[:, at], atol=1e-12)
+
+
 def test_points_stay_in_the_simplex_while_the_hessian_is_nearly_singular():
     """The Hessian of one loss has rank one, and a hindsight's ridge is 1e-11: the sum must not drift."""
     table = losses("logistic", 4, 200)
@@ -109,7 +125,10 @@ def test_saved_fields_go_on_bit_for_bit(where, kind):
     copy = Leader(leader.domain, leader.rules)
     copy.resume(leader.content())
     assert copy.content() == leader.content()
-    np.testing.assert_array_equal(copy.play(table), leader.play(table))
+    pickled = pickle.loads(pickle.dumps(leader))
+    moves = leader.play(table)
+    np.testing.assert_array_equal(copy.play(table), moves)
+    np.testing.assert_array_equal(pickled.play(table), moves)
 
 
 BAD = [
@@ -188,6 +207,10 @@ def test_the_engine_refuses_what_is_not_its_own():
         run.play(_engine.Phi.own, np.zeros((4, 3)), np.zeros(4), *none)
     with pytest.raises(ValueError, match="coordinates"):
         run.observe(np.zeros(2), _engine.Phi.linear, np.zeros(3), 0.0)
+    with pytest.raises(ValueError, match="a place a mark"):
+        _engine.play_linear([run], np.zeros((4, 3)), np.array([1]), np.zeros((2, 1)))
+    with pytest.raises(ValueError, match="one caller at a time"):
+        _engine.play_linear([run, run], np.zeros((4, 3)), np.array([1]), np.zeros((2, 1)))
     square = Polytope([[1, 0], [-1, 0], [0, 1], [0, -1]], [1, 1, 1, 1])
     with pytest.raises(ValueError, match="elsewhere"):
         Leader(square, rules).run.act()

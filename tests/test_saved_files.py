@@ -102,7 +102,7 @@ def mutated(content, rng):
             hexes = [
                 at
                 for at in places(content)
-                if at and at[-1] in ("state", "numbers", "hex", "number", "H", "_q", "_y", "_Z")
+                if at and at[-1] in ("state", "numbers", "hex", "number", "move", "linear", "rows", "mirrors")
             ]
             path = rng.choice([at for at in hexes if isinstance(reach(content, at), str)] or [path])
         parent = reach(content, path[:-1])

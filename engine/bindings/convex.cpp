@@ -1,6 +1,7 @@
 // hannan._engine, convex games: sets, rules, the perturbed leader, draws of its noise.
 #include <nanobind/stl/optional.h>
 
+#include <memory>
 #include <optional>
 
 #include "../convex.hpp"
@@ -52,6 +53,27 @@ Solved play(LeaderOwner& leader, Phi phi, Table2<double> rows, In<double> target
     }
     leader.raise();
     return found;
+}
+
+/// Runs against the same linear losses, one after the other in one call.
+void play_linear(nb::list runs, Table2<double> rows, In<i64> marks, OutTable2<double> own) {
+    const i64 count = i64(rows.shape(0)), d = i64(rows.shape(1)), noted = i64(marks.size());
+    require(own.shape(0) == runs.size() && i64(own.shape(1)) == noted, "a run has a place a mark");
+    std::vector<LeaderOwner*> leaders;
+    std::vector<std::unique_ptr<Busy>> here;
+    for (nb::handle run : runs) {
+        LeaderOwner& leader = nb::cast<LeaderOwner&>(run);
+        require(leader.plays && leader.region.kind != SetKind::other && leader.d() == d, "a leader must have rules and a compiled argmin");
+        require(!leader.solves(), "linear losses are played by leaders who have seen no others");
+        here.push_back(std::make_unique<Busy>(leader));
+        leaders.push_back(&leader);
+    }
+    std::vector<double> edge(std::size_t(padded(d)), 0.0);
+    const std::vector<double> targets(std::size_t(count), 0.0);
+    nb::gil_scoped_release free;
+    for (std::size_t k = 0; k < leaders.size(); ++k)
+        convex().play(leaders[k]->at(false), {Phi::linear, rows.data(), targets.data(), count, marks.data(), noted,
+                                              own.data() + i64(k) * noted, nullptr, edge.data()});
 }
 
 nb::object minimise(LeaderOwner& leader, In<double> noise, double ridge, double tolerance, In<double> start, bool warm) {
@@ -191,6 +213,13 @@ void bind_convex(nb::module_& m) {
     nb::class_<PointRules>(m, "PointRules", "Noise, the schedule scale = c sqrt(a + b t + d own), and the ridge.")
         .def(nb::new_(&ruled), nb::kw_only(), "noise"_a, "fresh"_a, "c"_a, "a"_a, "b"_a, "d"_a, "ridge"_a, "loss_ridge"_a,
              "scale_ridge"_a, "accuracy"_a)
+        .def("fields", [](const PointRules& r) {
+            nb::dict out;
+            out["noise"] = r.noise, out["fresh"] = r.fresh, out["c"] = r.c, out["a"] = r.a, out["b"] = r.b, out["d"] = r.d;
+            out["ridge"] = r.ridge, out["loss_ridge"] = r.loss_ridge, out["scale_ridge"] = r.scale_ridge;
+            out["accuracy"] = r.accuracy;
+            return out;
+        }, "What it was made of, by name.")
         .def_ro("fresh", &PointRules::fresh)
         .def_ro("noise", &PointRules::noise)
         .def_ro("accuracy", &PointRules::accuracy)
@@ -254,6 +283,8 @@ void bind_convex(nb::module_& m) {
             require(words.size() == 4, "a stream has four words");
             l.run.stream = words_at(words.data());
         }, "The four words of its stream.");
+    m.def("play_linear", &play_linear, "leaders"_a, "rows"_a, "marks"_a, "own"_a.noconvert(),
+          "Leaders who have seen linear losses only, through more of them; own losses after the rounds of `marks`.");
     m.def("noise_draws", [](NoiseKind kind, Out<u64> words, i64 rows, i64 d) {
         require(words.size() == 4 && rows >= 0 && d >= 1, "a stream has four words, a draw a dimension");
         Words stream = words_at(words.data());

@@ -73,8 +73,8 @@ inline void play_on_ball(const AtPoint& at, const PointRounds& rounds) {
         const double share = perturb(rules, run, d);
         const f64x4 shrink = splat(shrink_to(region.radius, perturbed(total, q, share, run.normals, d)));
         const double* row = rounds.rows + t * d;
-        if (t + 1 == count && left) {
-            // Fours read past their row: past the last one there is nothing.
+        if (t * d + in_fours(d) > count * d) {
+            // Fours read past their row: past the last rows there is nothing.
             for (i64 j = 0; j < d; ++j) rounds.edge[j] = row[j];
             row = rounds.edge;
         }

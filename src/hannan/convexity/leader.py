@@ -65,7 +65,7 @@ class Leader:
         output: float = 0.0, drawn: Callable[[str, int], Array] | None = None,
     ) -> None:  # fmt: skip
         self.domain, self.rules = domain, rules
-        self.run = _engine.Leader(region_of(domain), rules, streams.words(seed, run))
+        self.run: Any = _engine.Leader(region_of(domain), rules, streams.words(seed, run))
         self._targets = 0.0  # sum of y^2/2 of the squared losses
         self._rows: tuple[str, float] | None = None  # the kind of loss that has rows, and its parameter
         self._own: RankOne | None = None
@@ -209,8 +209,7 @@ class Leader:
     @property
     def linear(self) -> Array:
         """The sum of the linear losses (and of the linear parts of the squared ones)."""
-        linear: Array = self.run.linear
-        return linear
+        return np.asarray(self.run.linear)
 
     def hindsight_ridge(self) -> tuple[float, float]:
         """(ridge, tolerance) without noise: as small as the solver can do; the gap that is left is measured."""
@@ -219,11 +218,10 @@ class Leader:
 
     def slope(self, x: Array) -> Array:
         """grad G(x), without ridge."""
-        g: Array | None = self.run.slope(x)
+        g = self.run.slope(x)
         if g is None:
             judge(_engine.Solved.failed, np.inf)
-        assert g is not None
-        return g
+        return np.asarray(g)
 
     def value(self, x: Array) -> float:
         """G(x), without ridge and without the user's own losses; squared ones include their targets."""
@@ -252,6 +250,20 @@ class Leader:
         phi = _engine.Phi(fields["phi"]).name
         self._rows = None if phi == "linear" else (phi, float(fields["parameter"]))
 
+    def __getstate__(self) -> dict[str, Any]:
+        if self._own is not None:
+            raise TypeError("a leader with losses of your own cannot be pickled: their slopes are functions")
+        rules = None if self.rules is None else self.rules.fields() | {"noise": self.rules.noise.name}
+        return self.__dict__ | {"rules": rules, "run": self.run.fields()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        rules = state["rules"]
+        if rules is not None:
+            rules = _engine.PointRules(**rules | {"noise": getattr(_engine.NoiseKind, rules["noise"])})
+        run = _engine.Leader(region_of(state["domain"]), rules, np.zeros(4, dtype=np.uint64))
+        run.restore(state["run"])
+        self.__dict__.update(state, rules=rules, run=run)
+
     # Polytopes
 
     def _act_in_polytope(self) -> tuple[Array, float]:
@@ -273,11 +285,10 @@ class Leader:
             return self.slope(x) + noise + ridge * (x - domain.center)
 
         def hessian(x: Array) -> Array:
-            H: Array | None = self.run.curvature(x, ridge)
+            H = self.run.curvature(x, ridge)
             if H is None:
                 judge(_engine.Solved.failed, np.inf)
-            assert H is not None
-            return H
+            return np.asarray(H)
 
         return newton(*domain.rows, slope, hessian, tolerance, domain.project(x))
 
