@@ -1,7 +1,7 @@
 """A law of one's own, tabulated, so that the engine can play it: log F and log f/F on a grid, with error control.
 
-The integral of the play, p_i = int G(w) r(w + d_i) dw, is a sum over fixed nodes in w, and F and r between the points of
-the grid are cubic pieces. Both are refined until they agree with the law itself; what was reached is said. A law that
+The integral of the play, p_i = int G(w) r(w + d_i) dw, is a sum over fixed nodes in w; between the points of the grid F
+and r are cubic pieces. Both are refined until they agree with the law itself; what was reached is said. A law that
 resists (kinks, a bounded support, a density with poles) is played by its quadrature instead, slowly.
 """
 
