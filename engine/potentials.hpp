@@ -14,6 +14,8 @@ struct Potentials {
                  double* mass, i64 room);
     bool (*ratios)(Smoothing, const double* parameter, const double* gaps, i64 n, const double* nodes, i64 count,
                    double* out);
+    /// p of a tabulated law, unnormalised, their sum, and the mean of the leader; false if it failed.
+    bool (*by_table)(const LawTable&, const double* L, i64 n, double scale, double* p, double* total, double* mean);
     /// The grid of a heavy-tailed law: how many places it has (0: there is none), and its numbers.
     i64 (*grid_places)(const Setup&);
     void (*make_grid)(const Setup&, double* grid);

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "arrays.hpp"
+#include "law_table.hpp"
 #include "rooms.hpp"
 
 namespace hn {
@@ -24,6 +25,34 @@ struct Parameters {
 }  // namespace
 
 void bind_potentials(nb::module_& m) {
+    nb::class_<HeldTable>(m, "LawTable", "A law of the user's own on a grid.")
+        .def(
+            "__init__",
+            [](HeldTable* held, bool one_sided, bool has_mean, double centre, double spread, double first, double step,
+               Table2<double> points, In<double> w, In<double> dw) {
+                require(points.shape(0) >= 2 && points.shape(1) == 4, "a table has four numbers a point");
+                require(spread > 0.0 && step > 0.0, "spread and step must be > 0");
+                require(w.size() == dw.size() && w.size() % 4 == 0 && w.size() > 0, "nodes come in fours");
+                new (held) HeldTable;
+                held->points.assign(points.data(), points.data() + points.size());
+                held->w.assign(w.data(), w.data() + w.size());
+                held->dw.assign(dw.data(), dw.data() + dw.size());
+                held->table = {one_sided, has_mean, centre, spread, first, step, i64(points.shape(0)),
+                               held->points.data(), i64(w.size()), held->w.data(), held->dw.data()};
+            },
+            nb::kw_only(), "one_sided"_a, "has_mean"_a, "centre"_a, "spread"_a, "first"_a, "step"_a, "points"_a, "w"_a,
+            "dw"_a)
+        .def(
+            "leaders",
+            [](const HeldTable& held, In<double> L, double scale) {
+                require(L.size() > 0, "L must have an arm");
+                Fresh<double> p(L.size());
+                double total = 0.0, mean = 0.0;
+                const bool fine =
+                    potentials().by_table(held.table, L.data(), i64(L.size()), scale, p.data, &total, &mean);
+                return std::make_tuple(p.give(), total, mean, fine);
+            },
+            "L"_a, "scale"_a, "(p, their sum, E max_j (Z_j - d_j), whether it is sound) of FTPL at L.");
     m.def(
         "perturbed_leaders",
         [](Smoothing kind, const std::vector<double>& parameters, In<double> L, double scale) {

@@ -1,6 +1,8 @@
 // hannan._engine.Setup: a learner as the engine takes it.
 #include "setup.hpp"
 
+#include "law_table.hpp"
+
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/pair.h>
@@ -51,7 +53,7 @@ Description* described(
     Setting setting, i64 n, i64 actions, Smoothing smoothing, const std::vector<double>& parameters,
     std::tuple<double, double, double, double> schedule, Estimator estimator, double estimator_parameter, double low,
     double high, bool gains, double clip, double kappa, double rate, double gamma, const std::vector<double>& log_prior,
-    nb::object law) {
+    nb::object law, nb::object table) {
     require(n >= 1 && n < (i64(1) << 31), "n must be at least 1, and fit into memory");
     require(actions >= 1 && actions < (i64(1) << 31), "actions must be at least 1");
     require(parameters.size() <= 4, "a smoothing has at most four parameters");
@@ -72,6 +74,11 @@ Description* described(
     d->prior = log_prior;
     if (!log_prior.empty()) s.log_prior = d->prior.data();
     d->law = std::move(law);
+    require((smoothing == Smoothing::table) == !table.is_none(), "a tabulated law has a table");
+    if (smoothing == Smoothing::table) {
+        s.table = &nb::cast<HeldTable&>(table).table;
+        d->table = std::move(table);
+    }
     if (smoothing == Smoothing::foreign) s.foreign = {ask_python, d.get()};
     d->grid.resize(std::size_t(potentials().grid_places(s)));
     if (!d->grid.empty()) {
@@ -131,7 +138,7 @@ void bind_setup(nb::module_& m) {
     nb::class_<Description>(m, "Setup", "A learner as the engine takes it: plain fields, checked.")
         .def(nb::new_(&described), nb::kw_only(), "setting"_a, "n"_a, "actions"_a, "smoothing"_a, "parameters"_a,
              "schedule"_a, "estimator"_a, "estimator_parameter"_a, "low"_a, "high"_a, "gains"_a, "clip"_a, "kappa"_a,
-             "rate"_a, "gamma"_a, "log_prior"_a, "law"_a.none())
+             "rate"_a, "gamma"_a, "log_prior"_a, "law"_a.none(), "table"_a.none())
         .def_prop_ro("n", [](const Description& d) { return d.setup.n; })
         .def_prop_ro("actions", [](const Description& d) { return d.setup.actions; })
         .def_prop_ro("low", [](const Description& d) { return d.setup.low; })

@@ -33,6 +33,7 @@ struct Description {
     std::vector<double> prior, grid;
     nb::object law;     // a callable (L, scale, valued) -> (w, value), where the smoothing is Python's own
     nb::object raised;  // what it raised, if it did
+    nb::object table;   // keeps a tabulated law alive
 };
 
 /// Raises what a smoothing of Python's own raised, if that is why a step failed.

@@ -31,15 +31,18 @@ HN_INLINE bool bandit_round(const BanditJob& job, const Setup& s, i64 r, i64 t) 
     return true;
 }
 
+/// Any path: told apart round by round.
+inline constexpr int any_path = -1;
+
 /// Some runs side by side.
-template <Path P>
+template <int P>
 i64 bandit_side_by_side(const BanditJob& job, i64 first, i64 last) {
     Setup s = *job.setup;
     Clock at{job.marks, job.rounds};
     while (at.t < job.rounds) {
         for (const i64 end = at.until(); at.t < end; ++at.t)
             for (i64 r = first; r < last; ++r) {
-                s.path = P;  // known here, so that the other paths drop out
+                if constexpr (P != any_path) s.path = Path(P);  // known here, so that the other paths drop out
                 if (!bandit_round(job, s, r, at.t)) return at.t;
             }
         if (at.marked()) {
@@ -50,7 +53,7 @@ i64 bandit_side_by_side(const BanditJob& job, i64 first, i64 last) {
     return -1;
 }
 
-template <Path P>
+template <int P>
 i64 bandit_games(const BanditJob& job) {
     for (i64 r = job.first; r < job.last; r += 4) {
         const i64 failed = bandit_side_by_side<P>(job, r, r + 4 < job.last ? r + 4 : job.last);

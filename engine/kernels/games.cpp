@@ -15,15 +15,10 @@ i64 bandit(const BanditJob& job) {
 #if defined(__AVX2__)
     if (softmax_few(*job.setup)) return play_softmax_few(job);
     if (barrier_few(*job.setup)) return play_barrier_few(job);
+    if (job.setup->path == Path::entropy_one) return bandit_games<int(Path::entropy_one)>(job);
+    if (job.setup->path == Path::half) return bandit_games<int(Path::half)>(job);
 #endif
-    switch (job.setup->path) {
-        case Path::called: return bandit_games<Path::called>(job);
-        case Path::entropy: return bandit_games<Path::entropy>(job);
-        case Path::half: return bandit_games<Path::half>(job);
-        case Path::barrier: return bandit_games<Path::barrier>(job);
-        case Path::powers: return bandit_games<Path::powers>(job);
-        default: return bandit_games<Path::entropy_one>(job);
-    }
+    return bandit_games<any_path>(job);
 }
 
 i64 advised(const BanditJob& job) {

@@ -21,6 +21,10 @@ i64 nodes_at(Smoothing kind, const double* parameter, const double* L, i64 n, do
     return leaders(kind, parameter, L, n, scale, true, p, nodes).fine ? nodes.used : -1;
 }
 
+bool by_table(const LawTable& t, const double* L, i64 n, double scale, double* p, double* total, double* mean) {
+    return table_leaders(t, L, n, scale, p, *total, *mean);
+}
+
 bool heavy(const Setup& s) {
     return (s.smoothing == Smoothing::frechet || s.smoothing == Smoothing::pareto) && s.parameter[0] >= 1.0;
 }
@@ -39,7 +43,7 @@ double powers_value(const double* L, const double* p, i64 n, double scale, doubl
 }  // namespace
 
 extern const Potentials potentials;
-const Potentials potentials = {leaders_at, nodes_at,  ratio_matrix, grid_places,
+const Potentials potentials = {leaders_at, nodes_at,  ratio_matrix, by_table, grid_places,
                                make_grid,  powers_at, powers_value};
 
 }  // namespace hn::HN_ISA

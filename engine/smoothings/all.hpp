@@ -9,6 +9,7 @@
 #include "../learners/second_order.hpp"
 #include "../rounds/weighing.hpp"
 #include "heavy_run.hpp"
+#include "table.hpp"
 
 namespace hn::HN_ISA {
 
@@ -46,6 +47,13 @@ inline bool smooth_law(const Setup& s, Run& run, bool valued) {
     return true;
 }
 
+inline bool smooth_table(const Setup& s, Run& run, bool valued) {
+    double mean;
+    if (!table_leaders(*s.table, run.L, s.n, run.scale, run.w, run.total, mean)) return false;
+    if (valued) run.value = lowest(run.L, s.n) - run.scale * mean;
+    return true;
+}
+
 inline bool smooth_foreign(const Setup& s, Run& run, bool valued) {
     if (!s.foreign.weigh(s.foreign.self, run.L, s.n, run.scale, valued, run.w, &run.value)) return false;
     run.total = sum_of(run.w, s.n);
@@ -59,6 +67,7 @@ inline bool smooth_any(const Setup& s, Run& run, i64 changed, bool valued) {
         case Smoothing::exponential: return smooth_exponential(s, run, valued);
         case Smoothing::gamma: case Smoothing::weibull: case Smoothing::frechet: case Smoothing::pareto:
         case Smoothing::laplace: case Smoothing::gaussian: return smooth_law(s, run, valued);
+        case Smoothing::table: return smooth_table(s, run, valued);
         case Smoothing::foreign: return smooth_foreign(s, run, valued);
         case Smoothing::squint: return squint(s, run);
         case Smoothing::ada_normal_hedge: return ada_normal_hedge(s, run);

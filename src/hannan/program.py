@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hannan.law import Law
 from hannan.potentials import potential
 from hannan.refusals import Array
+from hannan.tabulated import tabulated
 
 Weigh = Callable[[Array, float, bool], tuple[Array, float]]
 
@@ -56,9 +58,11 @@ class Program(NamedTuple):
         """The engine's own, checked."""
         from hannan import _engine
 
-        kernel, law = self.smoothing.kernel, None
+        kernel, law, table = self.smoothing.kernel, None, None
         if not kernel:
-            kernel, law = "foreign", by_gradient(self.smoothing)
+            found = tabulated(self.smoothing) if isinstance(self.smoothing, Law) else None
+            kernel, table = ("table", found.table) if found is not None else ("foreign", None)
+            law = by_gradient(self.smoothing) if found is None else None
         schedule = self.schedule
         return _engine.Setup(
             setting=getattr(_engine.Setting, self.setting),
@@ -78,6 +82,7 @@ class Program(NamedTuple):
             gamma=float(self.gamma),
             log_prior=[] if self.log_prior is None else [float(x) for x in self.log_prior],
             law=law,
+            table=table,
         )
 
 
