@@ -126,8 +126,7 @@ class ConvexPlayer(Incarnate):
         steepest = max(float(loss.lipschitz(self.learner.domain)), steepest_at(loss, x))
         self._leader.observe(x, loss)
         if isinstance(self.learner.noise, GammaNoise):
-            scale = self.learner.schedule().scale(1, 0.0)
-            self._level = max(self._level, steepest / scale if scale > 0.0 else math.inf)
+            self._level = max(self._level, steepest / self.learner.schedule().scale(1, 0.0))
         self._shape = wider(self._shape, loss.shape)
         if isinstance(loss, RankOne):
             self._seen.append(loss)
@@ -142,8 +141,7 @@ class ConvexPlayer(Incarnate):
         moves = self._leader.play(losses)
         if isinstance(self.learner.noise, GammaNoise):
             steepest = float(np.max(losses.lipschitz(self.learner.domain), initial=0.0))
-            scale = self.learner.schedule().scale(1, 0.0)
-            self._level = max(self._level, steepest / scale if scale > 0.0 else math.inf)
+            self._level = max(self._level, steepest / self.learner.schedule().scale(1, 0.0))
         self._shape = wider(self._shape, losses.shape)
         self._round += len(losses)
         self._settled += len(losses)
