@@ -73,8 +73,6 @@ check: setup
 test: check
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
 
-mutants: setup
-	$(BIN)/python tests/mutants/run.py
 # The engine's tests again, in a build with sanitizers. -s: else a report would be swallowed.
 sanitize: setup
 	HANNAN_SANITIZE=ON $(WITH) $(PIP) --no-build-isolation -Cbuild-dir=build/sanitize --no-deps --upgrade --target build/sanitized .
@@ -84,6 +82,10 @@ sanitize: setup
 
 wheel: $(COMPILER) $(VENV)/.made
 	$(WITH) $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+
+# Small wrong changes, each made to a copy of the package: does the suite notice?
+mutants: setup
+	$(BIN)/python tests/mutants/run.py
 
 bench: setup
 	$(PIP) 'river>=0.22' 'pymab>=2.0' 'cvxpy>=1.5'

@@ -89,8 +89,9 @@ class Convex:
         if self.smooth is not None:
             object.__setattr__(self, "smooth", refusals.between(self.smooth, 0.0, math.inf, "smooth", "[)"))
         schedule = self.schedule()
-        if not 0.0 < schedule.scale(1, 0.0) < math.inf:
-            raise ValueError(f"the scale of round 1 must be finite and > 0; got {schedule.scale(1, 0.0)!r}")
+        first = schedule.scale(1, 0.0)
+        if not (first > 0.0 and math.isfinite(first)):
+            raise ValueError(f"the scale of round 1 must be finite and > 0; got {first!r}")
         if self.guarantee == "privacy":
             if self.smooth is None:
                 raise ValueError("guarantee='privacy' needs smooth: 0 for linear losses; got smooth=None")
