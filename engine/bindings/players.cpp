@@ -237,14 +237,22 @@ void observe_row(Self self, nb::handle move, nb::handle losses) {
     }
     self.h.attr("_observe_slowly")(move, losses);
 }
-void observe_arm(Self self, nb::handle move, nb::handle loss) {
+void observe_arm(Self self, nb::handle move, nb::handle loss, nb::handle reward) {
+    if (!reward.is_none()) {
+        self.h.attr("_observe_reward")(move, loss, reward);
+        return;
+    }
     Ticket* ticket = self.p->find(move);
     if (ticket && ticket->plain && PyFloat_CheckExact(loss.ptr()) &&
         self.p->settle_arm(*ticket, PyFloat_AsDouble(loss.ptr())))
         return;
     self.h.attr("_observe_slowly")(move, loss);
 }
-void observe_on_advice(Self self, nb::handle move, nb::handle loss) {
+void observe_on_advice(Self self, nb::handle move, nb::handle loss, nb::handle reward) {
+    if (!reward.is_none()) {
+        self.h.attr("_observe_reward")(move, loss, reward);
+        return;
+    }
     Ticket* ticket = self.p->find(move);
     if (ticket && PyFloat_CheckExact(loss.ptr()) && self.p->settle_on_advice(*ticket, PyFloat_AsDouble(loss.ptr()))) return;
     self.h.attr("_observe_slowly")(move, loss);
@@ -387,8 +395,10 @@ void bind_players(nb::module_& m) {
         .def("_act_on_advice", &Player::act_on_advice, "advice"_a)
         .def("_act_among", &Player::act_awake, "awake"_a, "mask"_a)
         .def("_observe_row", &observe_row, "move"_a.none(), "loss"_a.none(), "Settle a move with the losses of all experts.")
-        .def("_observe_arm", &observe_arm, "move"_a.none(), "loss"_a.none(), "Settle a move with the loss of its arm.")
-        .def("_observe_on_advice", &observe_on_advice, "move"_a.none(), "loss"_a.none(),
+        .def("_observe_arm", &observe_arm, "move"_a.none(), "loss"_a.none() = nb::none(), nb::kw_only(),
+             "reward"_a.none() = nb::none(), "Settle a move with the loss of its arm.")
+        .def("_observe_on_advice", &observe_on_advice, "move"_a.none(), "loss"_a.none() = nb::none(), nb::kw_only(),
+             "reward"_a.none() = nb::none(),
              "Settle a move with the loss of its action, on the advice that it was drawn with.")
         .def(
             "_settle_row",

@@ -13,7 +13,7 @@ from hannan.bounds import Bound
 from hannan.certificate import Certificate
 from hannan.conditions import contradicted, untenable
 from hannan.incarnations import Incarnate
-from hannan.moves import Move
+from hannan.moves import Move, move_of
 from hannan.refusals import Array
 from hannan.stability import stability
 from hannan.streams import NO_WORDS, words
@@ -38,7 +38,9 @@ class Player(_engine.Player, Incarnate):
         self._n = int(self._program.n)
         given, entropy = seeds.origin(seed)
         noise = words(entropy, 0, 2) if self._program.own_noise else NO_WORDS
-        super().__init__(self._program.setup(), words(entropy, 0), noise, "", Move)
+        #: The class of its moves: with the names of the actions, where there are any.
+        self._move = move_of(getattr(learner, "arms", None) or ())
+        super().__init__(self._program.setup(), words(entropy, 0), noise, "", self._move)
         self.seed = given
         self._called(incarnations.named(name), "")
 
@@ -53,6 +55,18 @@ class Player(_engine.Player, Incarnate):
     def observe(self, move: Move, loss: Any) -> None:
         """Settle a move with its loss. A bad loss or ticket is refused and changes nothing."""
         raise NotImplementedError
+
+    def _observe_reward(self, move: Move, loss: Any, reward: Any) -> None:
+        """Settle a move with its reward, where gains are played."""
+        if loss is not None:
+            raise ValueError(
+                f"a move must be settled with its loss or its reward, not with both; got {loss!r}, {reward!r}"
+            )
+        if not self.learner.gains:
+            raise ValueError(
+                f"reward= is for learners of gains (gains=True), and this one takes losses; got {reward!r}"
+            )
+        self.observe(move, reward)
 
     def forget(self, move: Move) -> None:
         """Close a move whose loss will never come. The bound is withheld from then on."""
@@ -79,7 +93,9 @@ class Player(_engine.Player, Incarnate):
         return ArithmeticError(f"the smoothing of {self.learner!r} failed at these losses")
 
     def _scalar(self, loss: Any) -> float:
-        """A loss that is not a Python float."""
+        """A loss that is not a Python float; a click that came or did not is 1 or 0."""
+        if isinstance(loss, (bool, np.bool_)):
+            loss = float(loss)
         if isinstance(loss, np.ndarray) and loss.ndim != 0:
             raise ValueError(f"the loss of a bandit must be one number; got shape {loss.shape}")
         low, high = self.learner.loss_range
@@ -216,7 +232,7 @@ class Player(_engine.Player, Incarnate):
             told.text(player, "player")
             told.whole(number, "round of an open move", 1)
             told.whole(action, "action", 0, self._choices - 1)
-            move = Move(player, number, action, told.number(probability, "probability", 1e-30, 1.0))
+            move = self._move(player, number, action, told.number(probability, "probability", 1e-30, 1.0))
             ticket["move"], ticket["kept"] = move, self._told(move, ticket["plain"], ticket["kept"])
             told.number(ticket["weight"], "weight", 0.0, 1e30)
         self._restore(state)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hannan import bounds, refusals
@@ -50,6 +50,9 @@ class Bandit(Learner):
 
     >>> Bandit(10)
     Bandit(10, smoothing=Tsallis(alpha=0.5), tuning=Anytime(factor=0.5), estimator=ReducedVariance())
+    >>> move = Bandit(["red", "blue"], gains=True).start(seed=1).act()
+    >>> move.action, move.arm
+    (1, 'blue')
     >>> Bandit(10, Tsallis(0.5))
     Bandit(10, smoothing=Tsallis(alpha=0.5), tuning=Anytime(factor=None))
     >>> print(Bandit(10, Tsallis(0.5)).bound(rounds=10_000))
@@ -68,6 +71,8 @@ class Bandit(Learner):
     estimator: Estimator = _LEFT_OUT
     loss_range: tuple[float, float] = (0.0, 1.0)
     gains: bool = False
+    #: The names of the arms, where they have any: `Bandit(["red", "blue"])`.
+    arms: tuple[str, ...] | None = field(default=None, repr=False)
 
     _unsaid: ClassVar[dict[str, Any]] = {"estimator": ImportanceWeighted()}
     # E Lhat_i <= L_i for an arm that is fixed, not for the best one where the losses follow the moves.
@@ -75,11 +80,34 @@ class Bandit(Learner):
 
     def __post_init__(self) -> None:
         self._resolve()
+        self._name_arms()
         object.__setattr__(self, "n", refusals.count(self.n, "n"))
         self._check()
         if not isinstance(self.estimator, Estimator):
             raise ValueError(f"estimator must be one such as ImportanceWeighted(); got {self.estimator!r}")
         self.schedule()
+
+    def _name_arms(self) -> None:
+        """Arms by name are as many as there are names."""
+        if isinstance(self.n, (list, tuple)):
+            if self.arms is not None:
+                raise ValueError(f"arms must be named once; got {list(self.n)!r} and arms={self.arms!r}")
+            object.__setattr__(self, "arms", tuple(self.n))
+            object.__setattr__(self, "n", len(self.n))
+        if self.arms is None:
+            return
+        names = tuple(self.arms)
+        if not (names and all(isinstance(name, str) and name for name in names)):
+            raise ValueError(f"names of arms must be text, one for each arm; got {list(names)!r}")
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"names of arms must differ; got {twice!r} twice")
+        if len(names) != self.n:
+            raise ValueError(f"names of arms must be {self.n}, one for each; got {len(names)}")
+        object.__setattr__(self, "arms", names)
+
+    def _said(self, name: str) -> Any:
+        return list(self.arms) if name == "n" and self.arms else super()._said(name)
 
     def _resolve(self) -> None:
         """All three left out, or each in its own place."""

@@ -92,12 +92,18 @@ class Learner:
         """The positional numbers, smoothing and tuning, and whatever else is not the default."""
         parts = []
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
-            value = getattr(self, field.name)
+            value = self._said(field.name)
+            if not field.repr:
+                continue
             if field.default is dataclasses.MISSING:
                 parts.append(repr(value))
             elif field.name in ("smoothing", "tuning") or value != self._unsaid.get(field.name, field.default):
                 parts.append(f"{field.name}={value!r}")
         return f"{type(self).__name__}({', '.join(parts)})"
+
+    def _said(self, name: str) -> Any:
+        """A field as `repr` shows it."""
+        return getattr(self, name)
 
     def to_json(self) -> str:
         """The description as JSON text; `from_json` builds it again."""

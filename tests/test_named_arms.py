@@ -1,0 +1,73 @@
+"""Arms with names, rewards by name, clicks as booleans: what an application says instead of numbers."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import hannan as hn
+
+
+def test_a_move_has_the_name_of_its_arm(tmp_path):
+    learner = hn.Bandit(["red", "blue", "green"], gains=True)
+    assert (learner.n, learner.arms) == (3, ("red", "blue", "green"))
+    player, plain = learner.start(4), hn.Bandit(3, gains=True).start(4)
+    for _ in range(50):
+        move, other = player.act(), plain.act()
+        assert move.arm == learner.arms[move.action]
+        assert (other.arm, move[1:]) == (other.action, other[1:])
+        player.observe(move, reward=move.arm == "blue")
+        plain.observe(other, float(other.action == 1))
+    assert (player.distribution() == plain.distribution()).all()
+    open_ = player.act()
+    player.save(tmp_path / "player.json")
+    again = hn.load(tmp_path / "player.json")
+    assert again.learner == learner
+    assert again.open_moves[0].arm == open_.arm
+    again.observe(hn.Move.from_json(open_.to_json()), reward=1)
+    assert json.loads(open_.to_json())["arm"] == open_.arm
+
+
+def test_descriptions_keep_the_names():
+    learner = hn.Bandit(["red", "blue"])
+    assert repr(learner).startswith("Bandit(['red', 'blue'], ")
+    assert hn.Bandit.from_json(learner.to_json()) == learner
+    assert learner == hn.Bandit(2, arms=("red", "blue")) != hn.Bandit(2)
+    assert hn.play(learner, np.zeros((5, 2)), runs=2).counts.shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("names", "rule"),
+    [([], "text, one for each"), (["a", "a"], "'a' twice"), (["a", 3], "must be text"), (["a", ""], "must be text")],
+)
+def test_bad_names_are_refused(names, rule):
+    with pytest.raises(ValueError, match=rule):
+        hn.Bandit(names)
+
+
+def test_names_and_number_must_agree():
+    with pytest.raises(ValueError, match="must be 3, one for each; got 2"):
+        hn.Bandit(3, arms=("a", "b"))
+    with pytest.raises(ValueError, match="named once"):
+        hn.Bandit(["a", "b"], arms=("a", "b"))
+
+
+def test_rewards_are_for_gains():
+    player = hn.Bandit(2).start(0)
+    move = player.act()
+    with pytest.raises(ValueError, match="reward= is for learners of gains"):
+        player.observe(move, reward=1)
+    with pytest.raises(ValueError, match="not with both"):
+        player.observe(move, 0.5, reward=1)
+    with pytest.raises(ValueError):
+        player.observe(move)
+    player.observe(move, True)  # a loss that came
+    assert player.certificate().own_loss == 1.0
+
+
+def test_advised_bandits_take_rewards_too():
+    player = hn.ExpertBandit(2, 3, gains=True).start(0)
+    player.observe(player.act([0, 1, 1]), reward=1.0)
+    assert player.certificate().own_loss == 1.0
