@@ -97,7 +97,8 @@ class Bandit(Learner):
         if self.arms is None:
             return
         names = tuple(self.arms)
-        if not (names and all(isinstance(name, str) and name for name in names)):
+        told: tuple[Any, ...] = names
+        if not (names and all(isinstance(name, str) and name for name in told)):
             raise ValueError(f"names of arms must be text, one for each arm; got {list(names)!r}")
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:

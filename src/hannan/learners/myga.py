@@ -145,8 +145,11 @@ class MYGAPlayer(ExpertBanditPlayer):
         move: Move = self._issue(action, probability, 1.0 / probability, (rows, q, majority))
         return move
 
-    def observe(self, move: Any, loss: Any) -> None:
+    def observe(self, move: Any, loss: Any = None, *, reward: Any = None) -> None:
         """Settle a move with the loss of its action, on the advice that it was drawn with."""
+        if reward is not None:
+            self._observe_reward(move, loss, reward)
+            return
         number = self._ticket(move)
         rows, q, majority = self._kept(number)
         loss = self._scalar(loss)
