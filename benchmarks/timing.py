@@ -27,7 +27,7 @@ def use_cpu_time() -> None:
     _clock = time.process_time
 
 
-PACKAGES = ("hannan", "numpy", "scipy", "numba", "river", "pymab")
+PACKAGES = ("hannan", "numpy", "scipy", "river", "pymab")
 
 
 @dataclass

@@ -1,5 +1,6 @@
 #include "leader.hpp"
 
+#include <utility>
 #include <algorithm>
 #include <cmath>
 
@@ -94,7 +95,7 @@ void LeaderOwner::prepare(Phi phi, double parameter, i64 more, nb::object own) {
 void LeaderOwner::raise() {
     if (!error) return;
     std::exception_ptr raised;
-    raised.swap(error);
+    std::swap(raised, error);
     std::rethrow_exception(raised);
 }
 
