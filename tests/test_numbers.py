@@ -290,8 +290,8 @@ def test_myga_plays_gains_as_losses_from_the_top():
 
 
 def test_late_losses_of_the_default_bandit_meet_the_baselines_of_their_own_ticket(tmp_path):
-    """Every distribution by hand, losses up to twelve moves late and out of order; baselines of open tickets differ, and
-    a file keeps them."""
+    """Every distribution by hand, losses up to twelve moves late and out of order; baselines of open tickets differ,
+    and a file keeps them."""
     n = 3
     player, rng = hn.Bandit(n).start(7), np.random.default_rng(7)
     estimates, waiting, differed = np.zeros(n), [], 0
