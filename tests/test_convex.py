@@ -365,6 +365,18 @@ def test_what_was_seen_is_not_lost_on_load(resume, tmp_path):
     assert learner.bounded(30, before.best_loss, shape="linear").value < before.bound.value
 
 
+def test_a_file_keeps_lateness(tmp_path):
+    """A bound is withheld once a move was open while another was drawn, also after loading."""
+    player = Convex(Ball(2), 1.0, tuning=Fixed(3.0)).start(1)
+    for move in [player.act(), player.act(), player.act()]:
+        player.observe(move, Linear([0.5, 0.0]))
+    player.save(tmp_path / "player.json")
+    before, after = player.certificate(), load(tmp_path / "player.json").certificate()
+    assert after.largest_delay == before.largest_delay == 2
+    assert after.withheld == before.withheld
+    assert "a move was open while another was drawn" in after.withheld
+
+
 # Refusals
 
 

@@ -289,8 +289,9 @@ def test_myga_plays_gains_as_losses_from_the_top():
     assert losing.distribution() != pytest.approx(np.full(4, 0.25), abs=0.05)
 
 
-def test_late_losses_of_the_default_bandit_meet_the_baselines_of_their_own_ticket():
-    """Every distribution by hand, losses up to twelve moves late and out of order; baselines of open tickets differ."""
+def test_late_losses_of_the_default_bandit_meet_the_baselines_of_their_own_ticket(tmp_path):
+    """Every distribution by hand, losses up to twelve moves late and out of order; baselines of open tickets differ,
+    and a file keeps them."""
     n = 3
     player, rng = hn.Bandit(n).start(7), np.random.default_rng(7)
     estimates, waiting, differed = np.zeros(n), [], 0
@@ -298,6 +299,9 @@ def test_late_losses_of_the_default_bandit_meet_the_baselines_of_their_own_ticke
         scale = math.sqrt(t) / 2
         p = hn.FTRL(hn.Tsallis(0.5), scale).gradient(estimates - estimates.min())
         assert player.distribution() == pytest.approx(p, rel=1e-7)
+        if t % 5 == 0:
+            player.save(tmp_path / "player.json")
+            player = hn.load(tmp_path / "player.json", resume="exact")
         B = np.where(p >= 4 / scale**2, 0.5, 0.0)
         waiting.append((player.act(), p, B))
         while waiting and (len(waiting) > 12 or rng.random() < 0.45):
@@ -323,7 +327,11 @@ def test_a_file_keeps_slept_rounds_and_lateness(tmp_path):
     late_bandit = hn.Bandit(3, hn.Tsallis(0.5)).start(1)
     for move in [late_bandit.act(), late_bandit.act()]:
         late_bandit.observe(move, 0.5)
-    for k, player in enumerate((sleeper, late, forgetful, late_bandit)):
+    mixture = hn.MYGA(3, 4, rounds=60).start(1)
+    for move in [mixture.act([0, 1, 2, 0]), mixture.act([0, 1, 2, 0])]:
+        mixture.observe(move, 0.5)
+    assert mixture.certificate().largest_delay == 1
+    for k, player in enumerate((sleeper, late, forgetful, late_bandit, mixture)):
         path = tmp_path / f"{k}.json"
         player.save(path)
         before, after = player.certificate(), hn.load(path).certificate()

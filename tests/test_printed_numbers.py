@@ -238,7 +238,8 @@ def test_the_model_of_dr_has_not_seen_its_row():
     rng = np.random.default_rng(7)
     a, loss = rng.integers(2, size=300), rng.random(300)
     learner = hn.Bandit(2, hn.Entropy(), hn.Fixed(1e12))  # uniform, whatever it sees
-    value = hn.replay({"a": a, "l": loss, "p": np.full(300, 0.5)}, "a", "l", "p", learner=learner, runs=1)
+    # Two runs: the second must not know what the first has read.
+    value = hn.replay({"a": a, "l": loss, "p": np.full(300, 0.5)}, "a", "l", "p", learner=learner, runs=2)
     sums, counts, terms = np.zeros(2), np.zeros(2), []
     for action, cost in zip(a, loss, strict=True):
         mean = sums.sum() / counts.sum() if counts.sum() else 0.0

@@ -35,7 +35,7 @@ PLACE = ROOT / "build" / "mutants"
 SERVER = """
 import contextlib, importlib, json, os, sys
 import pytest
-for name in ("hypothesis", "mpmath", "numba", "pandas", "scipy.optimize", "scipy.special", "scipy.stats"):
+for name in ("hypothesis", "mpmath", "pandas", "scipy.optimize", "scipy.special", "scipy.stats"):
     with contextlib.suppress(ImportError):
         importlib.import_module(name)
 sys.meta_path[:] = [finder for finder in sys.meta_path if "hannan" not in type(finder).__module__]
@@ -108,7 +108,6 @@ class Suite:
             "PYTHONPATH": str(copy / "src"),
             "OPENBLAS_NUM_THREADS": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
-            "NUMBA_CACHE_DIR": str(PLACE / "cache"),
         }
         self._server = subprocess.Popen(
             [sys.executable, "-c", SERVER, str(self._said)],
