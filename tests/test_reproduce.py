@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -21,6 +22,7 @@ from hannan.paper import Claim, Effort, chapters, claims, worst_case
 from hannan.paper.claim import at_most, broken, holds
 from hannan.paper.corrections import CORRECTIONS, as_printed, form
 from hannan.paper.growth import upper
+from hannan.paper.page import page
 from hannan.paper.running import Result, run
 from hannan.paper.statements import STATEMENTS
 from hannan.paper.trees import walked
@@ -152,6 +154,16 @@ def test_results_are_json() -> None:
     assert {"label", "verdict", "value", "bound", "runs", "seconds", "expected", "control", "printed"} <= set(data)
     assert data["number"] == "Table 1"
     assert data["bound"] is None
+
+
+def test_a_link_of_the_page_leads_to_one_place() -> None:
+    """A chapter and a claim may have one name: "Key lemma", key-lemma."""
+    chosen = [*claims("key-lemma"), *claims("be-the-leader")]
+    text = page(list(run(chosen)), quick=True, seed=0).html()
+    ids = re.findall(r' id="([^"]+)"', text)
+    assert {"key-lemma", "chapter-key-lemma", "be-the-leader", "chapter-be-the-leader"} <= set(ids)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r'href="#([^"]+)"', text)) <= set(ids)
 
 
 def test_only_takes_a_label_or_a_name() -> None:

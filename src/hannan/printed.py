@@ -137,4 +137,4 @@ def _law(smoothing: Law | Regularizer) -> Law:
 
 
 def _bound(terms: dict[str, float], source: str, scale: float) -> Bound:
-    return Bound(math.fsum(terms.values()), terms, source, scale)
+    return Bound(math.fsum(terms.values()), terms, source, scale, proof="published")

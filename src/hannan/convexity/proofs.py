@@ -150,7 +150,7 @@ def _as_printed(learner: Convex, rounds: int | None, best: float | None) -> Boun
     if gaussian and stake <= 1.0:
         raise Withheld(f"delta = 1/(B T) must be below 1; got B T = {stake!r}")
     chosen = terms(forms.least(lambda epsilon: sum(terms(epsilon).values()), 1e-9, 1.0))
-    return Bound(sum(chosen.values()), chosen, "thm:oco as printed (eq:oco1)")
+    return Bound(sum(chosen.values()), chosen, "thm:oco as printed (eq:oco1)", proof="published")
 
 
 def _plus(terms: Terms, bias: float) -> Terms:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from hannan.paper.claim import OUTCOMES, Outcome, Verdict
 from hannan.paper.corrections import CORRECTIONS
@@ -47,7 +48,9 @@ def page(
     for title, intro in _chapters():
         chosen = tuple(_card(r) for r in results if r.claim.section == title)
         if chosen:
-            sections.append(Section(title, chosen, intro=intro))
+            # A chapter may have the name of one of its claims.
+            chapter = Section(title, chosen, intro=intro)
+            sections.append(replace(chapter, anchor=f"chapter-{chapter.id}"))
     sections.extend(more)
     sections.append(Section("Corrections", (_corrections(),), intro=_CORRECTIONS))
     facts = {
