@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from hannan import __version__
 from hannan.cli import main
 
 OURS = ("reproduce", "play", "audit", "bound")
@@ -48,7 +49,7 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(name in out for name in OURS)
     assert "_HANNAN_COMPLETE" in out
     code, out, _ = call(capsys, "--version")
-    assert (code, out.split()[0]) == (0, "hannan")
+    assert (code, out) == (0, f"hannan {__version__}\n")
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -58,6 +58,18 @@ def test_a_stated_hazard_is_held_against_density_and_cdf():
         checked_hazard(Said(-1.0))
 
 
+def test_a_potential_holds_its_law_to_its_word_too():
+    assert hn.FTPL(hn.Exponential(), 2.0).stability(3).level == 0.5
+    claim = hn.FTPL(Said(1.0), 2.0).stability(3)
+    assert claim.level == 0.5
+    assert "on your word that the hazard of Said is at most 1" in claim.source
+    for false in (0.05, 0.99):  # it claimed a level of 0.025 where 0.5 is attained
+        with pytest.raises(ValueError, match="hazard of Said must be at least f/"):
+            hn.FTPL(Said(false), 2.0).stability(3)
+        with pytest.raises(ValueError, match="hazard of Said must be at least f/"):
+            hn.audit(hn.FTPL(Said(false), 2.0), n=3)
+
+
 @pytest.mark.parametrize(
     "law", [hn.Exponential(), hn.Gumbel(), hn.Laplace(), hn.Gamma(3.0), hn.Frechet(2.0), hn.Pareto(3.0)]
 )

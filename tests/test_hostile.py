@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,7 @@ REFUSED = [
     (*REPLAY, "--range", "0:1e308"),
     (*REPLAY, "--learner", "bandit:tsallis:nan"),
     (*REPLAY, "--actions", "0"),
+    (*REPLAY, "--runs", "100000000000"),
     (*ROUTE, "--runs", "100000000000"),
     (*ROUTE, "--range", "0:1e-320"),
     (*ROUTE, "--learner", "exp4"),
@@ -123,3 +125,28 @@ def test_what_a_stranger_prints_is_not_our_output(
 def test_every_help_has_an_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert commands.run([name, "--help"] if name else ["--help"]) == 0
     assert f"  hannan {name or 'play'} " in capsys.readouterr().out.split("Examples:")[1]
+
+
+@pytest.mark.parametrize("broken", [False, True], ids=["absent", "broken"])
+@pytest.mark.parametrize(
+    "arguments",
+    [PLAY, (*COMBINE, "--experts", "a,b"), ("route", "t.csv", "--runs", "1"), ("replay", "log.csv", "--action", "a",
+     "--loss", "l")],
+    ids=lambda arguments: arguments[0],
+)  # fmt: skip
+def test_without_pictures_the_numbers_are_kept(
+    arguments: tuple[str, ...], broken: bool, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(folder)
+    if broken:  # it is there, and cannot be imported
+        (tmp_path / "altair.py").write_text("raise ImportError('a part of it is missing')")
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.delitem(sys.modules, "altair", raising=False)
+    else:
+        monkeypatch.setitem(sys.modules, "altair", None)
+    assert commands.run([*arguments, "--out", str(tmp_path / "out")]) == 0, capsys.readouterr().err
+    assert "no page: pip install 'hannan[report]'" in capsys.readouterr().out
+    kept = {path.name for path in (tmp_path / "out").iterdir()}
+    assert kept & {"summary.json", "record.json"}
+    assert not kept & {"index.html", "report.html"}

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from hannan.laws import Gamma, Gumbel, Weibull
 from hannan.refusals import Array
 from hannan.regularizers import Entropy, Regularizer
 from hannan.stability import Smoothing, Stability, natural_gamma, stability
+from hannan.stated import checked_hazard
 
 
 class Potential:
@@ -86,7 +87,9 @@ class Potential:
             )
         if gamma is None:
             gamma = 1.0 if delta > 0.0 else natural_gamma(self.smoothing)
-        return stability(self.smoothing, self.scale, n, refusals.positive(gamma, "gamma"), delta)
+        said = checked_hazard(self.smoothing)  # what a law of your own states is no proof of ours
+        claim = stability(self.smoothing, self.scale, n, refusals.positive(gamma, "gamma"), delta)
+        return replace(claim, source=f"{claim.source}; {said}") if said else claim
 
     def consistency(self, L: Any, gamma: float | None = None) -> float:
         """max_i -Hess_ii Phi(L) / p_i(L)^gamma: (gamma, epsilon)-differential consistency, measured at L."""

@@ -10,6 +10,8 @@ from importlib import import_module
 
 import click
 
+from hannan import __version__
+
 #: In the order of `hannan --help`; the file of `x-y` is `x_y.py`.
 COMMANDS = ("reproduce", "play", "audit", "bound", "combine", "replay", "route", "tournament")
 
@@ -40,7 +42,7 @@ class Commands(click.Group):
 
 
 @click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="hannan", message="hannan %(version)s")
+@click.version_option(__version__, message="hannan %(version)s")
 def hannan() -> None:
     """Online decisions with proof: play, bound and audit perturbed and regularized leaders.
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from hannan.cli.options import shared
+from hannan.cli.options import fits, shared
 
 EPILOG = """\b
 Examples:
@@ -47,6 +47,7 @@ def command(
 
     experts = listed(advice)
     log_roles(action, loss, propensity, experts)
+    fits(1000.0 * runs, f"{runs} runs")  # the sums and estimates that are kept of each
     numbers = (loss,) if propensity is None else (loss, propensity)
     wanted = Columns(texts=(action, *experts), numeric=numbers, complete=frozenset(numbers))
     with opened(file, wanted, delimiter) as table:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from hannan import __version__
 from hannan.paper.claim import Claim, Effort, Verdict
 from hannan.paper.corrections import as_printed
 from hannan.report.blocks import clean
@@ -140,8 +141,8 @@ def _remote(name: str, effort: Effort, printed: tuple[str, ...]) -> tuple[Verdic
 
 def versions() -> dict[str, str]:
     """What the numbers were made with."""
-    found = {"python": platform.python_version()}
-    for name in ("hannan", "numpy", "scipy"):
+    found = {"python": platform.python_version(), "hannan": __version__}
+    for name in ("numpy", "scipy"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:

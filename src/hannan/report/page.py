@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from html import escape
+from importlib import import_module
 from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 
 from hannan import whole
@@ -85,8 +85,13 @@ class Page:
 
 
 def drawable() -> bool:
-    """Whether pictures can be drawn: the extra [report] is there."""
-    return find_spec("altair") is not None and find_spec("vl_convert") is not None
+    """Whether pictures can be drawn: the extra [report] is there, and whole. Found out before anything is written."""
+    try:
+        for name in ("altair", "vl_convert"):
+            import_module(name)
+    except ImportError:
+        return False
+    return True
 
 
 def _own(name: str) -> str:
