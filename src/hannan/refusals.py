@@ -6,6 +6,7 @@ Nothing is clipped, rescaled or repaired here; what does not fit is refused befo
 from __future__ import annotations
 
 import operator
+import sys
 from typing import Any
 
 import numpy as np
@@ -116,7 +117,8 @@ def distribution(values: Any, name: str) -> Array:
 def unmasked(values: Any, name: str) -> Any:
     """What it was given; a masked array with a masked entry is refused, alone or in a list, for NumPy reads what
     lies under the mask. A mask that hides nothing is let through."""
-    if isinstance(values, np.ma.MaskedArray):
+    # NumPy loads its masked arrays on first use: where nobody has, there are none.
+    if "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray):
         hidden: Any = np.ma.getmaskarray(values)
         if hidden.dtype.names:
             hidden = np.any([hidden[field] for field in hidden.dtype.names], axis=0)

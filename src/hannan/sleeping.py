@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ class SleepingPlayer(ExpertsPlayer):
     def _charged(self, losses: Any, mask: Mask, p: Array) -> Array:
         """The losses of the awake, and the learner's own for those who slept; sleepers' entries are not read."""
         low, high = self.learner.loss_range
-        if isinstance(losses, np.ma.MaskedArray) and losses.shape == (self._n,):
+        if "numpy.ma" in sys.modules and isinstance(losses, np.ma.MaskedArray) and losses.shape == (self._n,):
             hidden = np.ma.getmaskarray(losses) & mask
             refusals.unmasked(np.ma.MaskedArray(np.asarray(losses), mask=hidden), "losses")
         row = np.array(losses, dtype=object if isinstance(losses, (list, tuple)) else None)
