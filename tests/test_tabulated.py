@@ -1,0 +1,81 @@
+"""A law of one's own in the engine: its table plays as the law's own quadrature does, or there is none."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hannan as hn
+from hannan.general_rule import GeneralRule
+from hannan.tabulated import ENOUGH, tabulated
+
+
+@dataclass(frozen=True)
+class Logistic(hn.Law):
+    def density(self, z: Any) -> Any:
+        return 0.25 / np.cosh(np.asarray(z) / 2) ** 2
+
+    def cdf(self, z: Any) -> Any:
+        return 0.5 + 0.5 * np.tanh(np.asarray(z) / 2)
+
+
+@dataclass(frozen=True)
+class OneSided(hn.Law):
+    @property
+    def support(self) -> tuple[float, float]:
+        return (0.0, np.inf)
+
+    def density(self, z: Any) -> Any:
+        z = np.asarray(z, dtype=float)
+        return np.where(z >= 0.0, np.exp(-np.maximum(z, 0.0)), 0.0)
+
+    def cdf(self, z: Any) -> Any:
+        return -np.expm1(-np.maximum(np.asarray(z, dtype=float), 0.0))
+
+
+@dataclass(frozen=True)
+class Even(hn.Law):
+    """On [0, 1]: a bounded support, which a table does not follow."""
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (0.0, 1.0)
+
+    def density(self, z: Any) -> Any:
+        z = np.asarray(z, dtype=float)
+        return np.where((z >= 0.0) & (z <= 1.0), 1.0, 0.0)
+
+    def cdf(self, z: Any) -> Any:
+        return np.clip(np.asarray(z, dtype=float), 0.0, 1.0)
+
+
+@pytest.mark.parametrize("law", [Logistic(), OneSided()], ids=repr)
+def test_a_table_plays_as_the_law(law):
+    found = tabulated(law)
+    assert found is not None
+    assert found.reached < ENOUGH
+    for gaps in (np.zeros(3), np.array([0.0, 0.3, 2.0, 7.0]), np.array([0.0, 25.0])):
+        p, total, _, fine = found.table.leaders(gaps, 1.0)
+        assert fine
+        np.testing.assert_allclose(p / total, GeneralRule(law, gaps).play(), rtol=0.0, atol=1e-8)
+
+
+def test_a_player_and_a_game_of_a_table_make_the_same_moves():
+    learner = hn.Bandit(4, Logistic(), hn.Fixed(3.0))
+    losses = np.random.default_rng(0).random((200, 4))
+    record = hn.play(learner, losses, seed=2, keep="all")
+    player = learner.start(2)
+    for t in range(200):
+        move = player.act()
+        assert move.action == record.actions[0, t]
+        player.observe(move, float(losses[t, move.action]))
+
+
+def test_a_law_that_resists_is_asked_for_round_by_round():
+    """The control: no table, and yet a player that plays the law."""
+    assert tabulated(Even()) is None
+    player = hn.Bandit(3, Even(), hn.Fixed(2.0)).start(1)
+    player.observe(player.act(), 0.5)
+    phi = hn.FTPL(Even(), 2.0)
+    np.testing.assert_allclose(player.distribution(), phi.gradient(player._losses), atol=1e-8)
