@@ -9,9 +9,12 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command; a user's mistake is one line on standard error and exit code 2, never a traceback."""
     if arguments is None:
         # Before anything that takes time is imported. Whoever passes arguments is a program with signals of its own.
-        from hannan.cli.stopping import stoppable
+        from hannan.cli.stopping import done, stoppable
 
         stoppable()
     from hannan.cli.commands import run
 
-    sys.exit(run(arguments))
+    code = run(arguments)
+    if arguments is None:
+        done()
+    sys.exit(code)

@@ -36,6 +36,14 @@ def stoppable() -> None:
     threading.Thread(target=_wait, args=(ours,), name="hannan-stopping", daemon=True).start()
 
 
+def done() -> None:
+    """The command is over and its code stands: a signal while the interpreter closes would end it by another."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in CODES:
+        signal.signal(number, signal.SIG_IGN)
+
+
 def _heard(number: int, frame: object) -> None:
     """Nothing: the thread has heard it too."""
 
