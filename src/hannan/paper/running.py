@@ -15,16 +15,6 @@ from hannan.paper.claim import Claim, Effort, Verdict
 from hannan.paper.corrections import as_printed
 from hannan.report.blocks import clean
 
-#: Each of these has the first use of other compiled code: begun side by side, they compile it once, not twice.
-FIRST = (
-    "experts-laws",
-    "oco-gamma",
-    "key-lemma",
-    "bandit-algorithm",
-    "observable-certificate",
-    "expert-bandits-part-2",
-)
-
 
 @dataclass(frozen=True)
 class Result:
@@ -118,16 +108,12 @@ def _in_processes(claims: tuple[Claim, ...], effort: Effort, jobs: int, printed:
     from hannan.paper.workers import Died, answers
 
     # The slow ones before the quick, so that no core is left waiting for the last.
-    order = sorted(claims, key=lambda claim: (_turn(claim.name), claim.method != "simulation"))
+    order = sorted(claims, key=lambda claim: claim.method != "simulation")
     for i, answer in answers(_remote, [(claim.name, effort, printed) for claim in order], jobs):
         if isinstance(answer, Died):
             answer = Verdict("fails", math.nan, math.nan, note=str(answer), raised=True), math.nan, None
         verdict, seconds, control = answer
         yield Result(order[i], verdict, seconds, control)
-
-
-def _turn(name: str) -> int:
-    return FIRST.index(name) if name in FIRST else len(FIRST)
 
 
 def _remote(name: str, effort: Effort, printed: tuple[str, ...]) -> tuple[Verdict, float, Verdict | None]:
