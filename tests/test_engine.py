@@ -84,6 +84,14 @@ def test_stream_is_xoshiro():
     assert words.tolist() == oracle.s
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2**31, 2**32, 2**64 + 5, 2**128 - 1, 2**128, 2**130, 2**256 - 189])
+@pytest.mark.parametrize("key", [(0,), (7,), (2**32 - 1, 1), (2**40, 2), (1, 2, 3)])
+def test_a_stream_starts_where_numpy_has_it(seed, key):
+    """SeedSequence is written again, so that numpy.random need not be loaded: the same words."""
+    oracle = np.random.SeedSequence(seed, spawn_key=key).generate_state(4, np.uint64)
+    assert streams.words(seed, *key).tolist() == oracle.tolist()
+
+
 @pytest.mark.parametrize("seed", [0, 1, 2**31, 2**64 + 5, 2**128 - 1, 2**130])
 def test_streams_of_many_runs_are_those_of_each(seed):
     for key in ((), (1,), (2, 7)):

@@ -65,3 +65,13 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 def test_a_version() -> None:
     assert hn.__version__.count(".") == 2
+
+
+def test_a_first_game_loads_no_more_than_it_needs() -> None:
+    """What the standard library and NumPy take long to load is loaded where it is used. The control: a saved record."""
+    slow = ("numpy.random", "concurrent.futures", "logging", "zipfile", "hashlib", "decimal", "statistics", "pathlib")
+    start = "import sys, hannan as hn; record = hn.play(hn.Bandit(2), [[0.0, 1.0]] * 9); "
+    end = f"print([m for m in {slow!r} if m in sys.modules])"
+    assert run(start + end) == "[]"
+    saved = "import tempfile; record.save(tempfile.mkdtemp() + '/record.npz'); "
+    assert "zipfile" in run(start + saved + end)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, field, replace
-from decimal import ROUND_CEILING, Context, Decimal
 from typing import get_args
 
 from hannan.against import Against, Proved, Sense, checked, covers, sentence
@@ -132,6 +131,8 @@ def shown(value: float) -> str:
     """
     if not math.isfinite(value):
         return str(value)
+    from decimal import ROUND_CEILING, Context, Decimal  # not for a game
+
     return f"{float(Context(prec=6, rounding=ROUND_CEILING).create_decimal(Decimal(value))):.6g}"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
-from html import escape
 
 from hannan.bounds import Bound, shown
 
@@ -90,5 +89,7 @@ class Certificate:
         return "\n".join([f"certificate of {self.learner}", *(f"  {name:<{width}}  {text}" for name, text in rows)])
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         body = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in self.rows())
         return f"<table style='text-align:left'><caption>certificate of {escape(self.learner)}</caption>{body}</table>"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 try:
     import fcntl
@@ -27,6 +28,8 @@ def write_whole(path: str | os.PathLike[str], fill: Callable[[IO[bytes]], Any], 
     A symbolic link stays, and what it points to is replaced. What is no ordinary file is refused. `private`: a new file
     can be read by its owner alone. After it returns, the file and its name are on the disk.
     """
+    from pathlib import Path  # not for a game that saves nothing
+
     target = Path(os.path.realpath(path))
     _ordinary(path, target)
     _clean(target)
@@ -67,7 +70,7 @@ def _beside(target: Path, mode: int) -> Iterator[tuple[IO[bytes], Path]]:
     """A new file beside the target, locked so that nobody takes it for stale; gone when anything fails."""
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     while True:
-        temporary = target.parent / f".{target.name[:200]}.{secrets.token_hex(4)}{_SUFFIX}"
+        temporary = target.parent / f".{target.name[:200]}.{os.urandom(4).hex()}{_SUFFIX}"
         handle = os.open(temporary, flags, mode)
         if _LOCKS:
             fcntl.flock(handle, fcntl.LOCK_EX)

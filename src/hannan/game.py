@@ -5,10 +5,9 @@ from __future__ import annotations
 import inspect
 import os
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +19,9 @@ from hannan.running.checkpoints import Checkpoints
 from hannan.running.experts import ExpertsRunner, NoisyRunner
 from hannan.running.progress import Progress
 from hannan.running.runners import Job, Runner
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 #: A block of rounds is at most so many numbers, so that it stays in cache between runs, and takes about so
 #: long, so that Ctrl-C is prompt.
@@ -214,6 +216,8 @@ def _run(runner: Runner, marks: Checkpoints, threads: int) -> None:
                     job()
             else:
                 if pool is None:
+                    from concurrent.futures import ThreadPoolExecutor  # not for a short game
+
                     pool = ThreadPoolExecutor(max_workers=threads - 1)
                     # On any way out, Ctrl-C included: what waits is dropped, what runs is a block at most.
                     stack.callback(pool.shutdown, wait=True, cancel_futures=True)

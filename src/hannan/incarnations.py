@@ -7,8 +7,7 @@ when the file was written keep the id they were drawn under, and each copy honou
 
 from __future__ import annotations
 
-import secrets
-import uuid
+import os
 from typing import Any
 
 from hannan import refusals, seeds
@@ -38,7 +37,7 @@ class Incarnate:
 
     def _reincarnate(self) -> None:
         self._renew()
-        self._called(self.name, secrets.token_hex(6))
+        self._called(self.name, os.urandom(6).hex())
 
     def _who(self) -> dict[str, Any]:
         """What a file says of it."""
@@ -48,7 +47,7 @@ class Incarnate:
 
 def named(name: Any) -> str:
     """A name: the one given, or a fresh one."""
-    return uuid.uuid4().hex[:16] if name is None else str(name)
+    return os.urandom(8).hex() if name is None else str(name)
 
 
 def told(content: dict[str, Any]) -> tuple[int | None, str, str]:

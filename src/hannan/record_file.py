@@ -5,16 +5,20 @@ from __future__ import annotations
 import io
 import math
 import os
-import zipfile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hannan import files
 
+if TYPE_CHECKING:
+    import zipfile
+
 
 def arrays_of(path: str | os.PathLike[str], known: tuple[str, ...]) -> dict[str, Any]:
     """The arrays of an .npz file by name; each has the size that its header says, or is refused before it is made."""
+    import zipfile  # not for a game
+
     found: dict[str, Any] = {}
     with zipfile.ZipFile(io.BytesIO(files.read_ordinary(path, "a record"))) as archive:
         for member in archive.infolist():

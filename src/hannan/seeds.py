@@ -6,8 +6,7 @@ move to come; so `start()` takes fresh entropy and keeps no trace of it, and a p
 
 from __future__ import annotations
 
-import hashlib
-import secrets
+import os
 from typing import Any
 
 import numpy as np
@@ -28,12 +27,14 @@ def origin(seed: Any) -> tuple[int | None, int]:
     (True, True)
     """
     if seed is None:
-        return None, secrets.randbits(BITS)
+        return None, int.from_bytes(os.urandom(BITS // 8), "little")
     given = refusals.count(seed, "seed", least=0)
     return given, given
 
 
 def renewed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Four words for a stream that goes on elsewhere: a hash of where it was *and* of fresh entropy."""
-    digest = hashlib.sha256(words.astype("<u8").tobytes() + secrets.token_bytes(BITS // 8)).digest()
+    import hashlib  # not for a game
+
+    digest = hashlib.sha256(words.astype("<u8").tobytes() + os.urandom(BITS // 8)).digest()
     return np.frombuffer(digest, dtype="<u8").astype(np.uint64)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
 
 import numpy as np
 
@@ -17,6 +16,8 @@ def t_quantile(degrees: int, p: float) -> float:
     >>> round(t_quantile(1, 0.975), 6), round(t_quantile(10, 0.975), 6), round(t_quantile(199, 0.975), 6)
     (12.706205, 2.228139, 1.971957)
     """
+    from statistics import NormalDist  # not for a game whose record is not shown
+
     theta = math.atan(NormalDist().inv_cdf(p) / math.sqrt(degrees))
     log_peak = math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2) - 0.5 * math.log(math.pi)
     for _ in range(100):

@@ -5,7 +5,6 @@ A source is an array (T, n), one a run (runs, T, n), a memory map, Bernoulli mea
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -71,6 +70,8 @@ class Feed:
         """Give back the pages of a memory map that were played, so that a long game stays small."""
         if self.file is None or self.taken == 0:
             return
+        import mmap  # only where there is a map
+
         line = mmap.ALLOCATIONGRANULARITY
         done = self.file.offset % line + self.taken * self.file.strides[0]
         try:
