@@ -76,6 +76,8 @@ _HOME: dict[str, tuple[str, ...]] = {
     ),
     "game": ("play",),
     "record": ("Record",),
+    "games.compare": ("compare",),
+    "games.comparison": ("Comparison",),
     "data.combine": ("combine", "Combined"),
     "data.replay": ("replay",),
     "data.route": ("route",),

@@ -260,6 +260,7 @@ def _record(
         zero, width = 0.0, 1.0
     units = zero * played - best * width if program.gains else zero * played + best * width
     least = runner.least_estimate()
+    own = curves["own"] * width
     expected = (curves["mean"] - curves["best"]) * width if "mean" in curves else None
     if expected is not None and len(expected) == 1:
         expected = expected[0]
@@ -278,6 +279,7 @@ def _record(
         actions=np.concatenate(runner.moves, axis=1) if runner.moves else None,
         expected_regret=expected,
         estimated_regret=None if least is None else (totals["own"] - least) * width,
+        loss=zero * at - own if program.gains else zero * at + own,
         note=note,
         source=learner,
     )

@@ -46,6 +46,8 @@ class Record:
     actions: NDArray[np.int32] | None = None
     expected_regret: Array | None = None
     estimated_regret: Array | None = None
+    #: The cumulative loss (or gain) of every run at the checkpoints, in the units of the losses.
+    loss: Array | None = None
     note: str = ""
     #: Whether the losses were set by an adversary that sees past moves; the regret is against the losses realised.
     adaptive: bool = False
@@ -105,6 +107,10 @@ class Record:
             return None, str(reason)
         return bound, ""
 
+    def bound_at(self, rounds: int, best_loss: float) -> tuple[Bound | None, str]:
+        """(the learner's bound on a game of so many rounds with this best loss, ""), or (None, why it is withheld)."""
+        return self._bound_at(rounds, best_loss, best_loss)
+
     def _holding(self, **given: Any) -> Bound:
         """The learner's bound; in an adaptive game one that holds against any losses, or the reason why not."""
         asked = self.source.bound
@@ -157,17 +163,9 @@ class Record:
             "round": np.tile(self.checkpoints, self.runs),
             "regret": self.regret.reshape(-1),
         }
-        try:
-            import pandas
+        from hannan.frames import frame_of
 
-            return pandas.DataFrame(columns)
-        except ImportError:
-            pass
-        try:
-            import polars
-        except ImportError:
-            raise ModuleNotFoundError("to_frame needs pandas or polars: install one of them") from None
-        return polars.DataFrame(columns)
+        return frame_of(columns)
 
     def plot(self, *others: Record, log: bool = False, level: float = 0.95) -> Any:
         """An Altair chart: the mean, its interval and the bound; `log=True` for logarithmic axes.
@@ -232,7 +230,7 @@ _PLAIN = ("learner", "setting", "rounds", "runs", "seed", "seconds", "threads", 
 #: What records written before these fields came say of them.
 _BEFORE = {"adaptive": False}
 _ARRAYS = (
-    "checkpoints", "regret", "best_loss", "counts", "actions", "expected_regret", "estimated_regret",
+    "checkpoints", "regret", "best_loss", "counts", "actions", "expected_regret", "estimated_regret", "loss",
 )  # fmt: skip
 
 
@@ -246,5 +244,7 @@ def _agree(about: dict[str, Any], arrays: dict[str, Any]) -> None:
         raise ValueError(f"its checkpoints must be rounds of 1..{rounds}, in order")
     if arrays["regret"].shape != (runs, len(at)) or arrays["regret"].dtype != np.float64:
         raise ValueError(f"its regret must be numbers of shape {runs, len(at)}; got shape {arrays['regret'].shape}")
+    if "loss" in arrays and arrays["loss"].shape != arrays["regret"].shape:
+        raise ValueError(f"its loss must have the shape of its regret, {runs, len(at)}; got {arrays['loss'].shape}")
     if arrays["counts"].shape[:1] != (runs,) or arrays["counts"].ndim != 2:
         raise ValueError(f"its counts must have a row for each of {runs} runs; got shape {arrays['counts'].shape}")

@@ -117,6 +117,7 @@ def play_convex(
         seconds=seconds,
         threads=threads,
         actions=moves if keep == "all" else None,
+        loss=own,
         note=ended(rounds, asked),
         source=Played(learner, float(costs.max()), losses),
     )

@@ -119,7 +119,7 @@ class Combinatorial:
         return Record(
             learner=repr(self), setting="decisions", rounds=len(rows), runs=runs, seed=seed, checkpoints=at,
             regret=own - best, best_loss=float(best[-1]), counts=counts, seconds=time.perf_counter() - began,
-            threads=1, note=ended(len(rows), rounds), source=self,
+            threads=1, loss=own, note=ended(len(rows), rounds), source=self,
         )  # fmt: skip
 
     def table(self) -> Table:

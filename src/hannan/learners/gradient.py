@@ -95,6 +95,7 @@ class _Descent:
             seconds=time.perf_counter() - began,
             threads=1,
             actions=np.tile(moves, (runs, 1, 1)) if keep == "all" else None,
+            loss=np.tile(regret + best, (runs, 1)),
             note=ended(rounds, asked),
             source=Walked(self, losses, float(regret[-1])),
         )

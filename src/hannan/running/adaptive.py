@@ -168,6 +168,7 @@ def play_adaptive(table: Table, adversary: Any, runs: int, seed: int, rounds: in
         actions=moves if keep == "all" else None,
         expected_regret=sign * (mean - best) if table.expects else None,
         estimated_regret=_estimated(players),
+        loss=own,
         note=f"stepped against {name_of(adversary)}, which sees past moves",
         adaptive=True,
         source=table.source(players, played),

@@ -182,6 +182,8 @@ def feed(losses: Any, n: int, runs: int, rounds: int | None, advice: Any, expert
         return _drawn(losses, n, rounds, heard)
     if isinstance(losses, Iterator):
         return Feed(n, rounds, blocks=losses, advice=heard)
+    if getattr(losses, "made_in_order", False):
+        return _made(losses, n, runs, rounds, heard)
     values = _numbers(losses, "losses")
     if values.ndim not in (2, 3):
         raise ValueError(f"losses must have shape (rounds, n) or (runs, rounds, n); got {values.shape}")
@@ -197,6 +199,14 @@ def feed(losses: Any, n: int, runs: int, rounds: int | None, advice: Any, expert
     by_rows = isinstance(losses, np.memmap) and losses.mode == "r" and values.ndim == 2 and values.flags.c_contiguous
     file = losses if by_rows else None
     return Feed(n, _least(length, rounds), per_run=values.ndim == 3, losses=values, advice=heard, file=file)
+
+
+def _made(losses: Any, n: int, runs: int, rounds: int | None, heard: Advice | None) -> Feed:
+    """Losses of every run, (runs, rounds, n), that are made as they are taken, from the first round on."""
+    if losses.shape[0] != runs or losses.shape[2] != n:
+        raise ValueError(f"losses must have {runs} runs and {n} columns, one an arm; got shape {losses.shape}")
+    _same_length(heard, losses.shape[1])
+    return Feed(n, _least(losses.shape[1], rounds), per_run=True, losses=losses, advice=heard)
 
 
 def _drawn(losses: Any, n: int, rounds: int | None, heard: Advice | None) -> Feed:

@@ -1,0 +1,151 @@
+"""`compare(learners, environments, runs, rounds, seed)`: everyone against everything, on the same losses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from hannan import refusals
+from hannan.games.cells import Cell, play_cell
+from hannan.games.comparison import Comparison
+from hannan.games.entrants import Entrant, entrant
+from hannan.games.environments import Environment, environment
+from hannan.running.progress import Progress
+
+
+def compare(
+    learners: Any, environments: Any, runs: int = 100, rounds: int | None = None, seed: int = 0, *,
+    n: int | None = None, baseline: str | None = None, share_streams: bool = False, threads: int | None = None,
+) -> Comparison:  # fmt: skip
+    """Play every learner in every environment, `runs` times, and keep the tidy result.
+
+    In run r of an environment all learners meet the same losses, drawn from `seed`; each has random streams of its
+    own, by its name, unless `share_streams=True`. Runs are the unit of every interval.
+
+    `learners`: name -> a learner, its text ("bandit:tsallis", "exp3"), a class of your own with `act` and `observe`,
+    or a function of (n, rounds) that makes a learner; or a list of learners and texts.
+
+    `environments`: name -> any of these; or a list of names.
+
+        losses                          an array (T, n), one a run (runs, T, n), a frame with a column an arm
+        hn.adversaries.Bernoulli(m, T)  or {"means": m}: arms that are coins; regret is against the best mean
+        "drifting"                      an adversary of hn.adversaries by name, or
+                                        {"adversary": "switching", "phases": 20} with its parameters
+        f(rounds, n, seed)              a function that makes the losses of one run
+        f(t, past)                      an adversary of your own that looks at past moves: each learner meets its own
+        "losses.parquet"                a file (.parquet, .csv, .npy), or {"file": ..., "columns": [...]}
+        {"losses": ..., "advice": ...}  for learners that take advice
+
+    `rounds` cuts what is longer and is needed by what has no length; `n` is needed where neither learners nor
+    environments say it. A bound is shown where it holds in that environment: one against i.i.d. losses only where
+    losses are drawn from one law.
+
+    >>> import hannan as hn
+    >>> result = hn.compare(
+    ...     {"ours": "bandit", "Exp3": "exp3"}, {"clicks": {"means": [0.2, 0.4, 0.5]}}, runs=20, rounds=2000)
+    >>> [row["learner"] for row in result.rows() if row["regret"] <= row["bound"]]
+    ['ours', 'Exp3']
+    >>> ours, exp3 = (row["regret"] for row in result.rows())
+    >>> ours < exp3
+    True
+    """
+    runs, seed = refusals.count(runs, "runs"), refusals.count(seed, "seed", least=0)
+    rounds = None if rounds is None else refusals.count(rounds, "rounds")
+    n = None if n is None else refusals.count(n, "n")
+    who = [entrant(name, given) for name, given in _named(learners, "learners")]
+    where = [environment(name, given) for name, given in _named(environments, "environments")]
+    if baseline is not None and baseline not in [e.name for e in who]:
+        raise ValueError(f"baseline must be one of {', '.join(e.name for e in who)}; got {baseline!r}")
+    games = list(_games(who, where, n, rounds, runs))
+    cells: list[Cell] = []
+    progress = Progress(len(games))
+    try:
+        for player, place, columns, length in games:
+            cells.append(play_cell(player, place, columns, length, runs, seed, shared=share_streams, threads=threads))
+            progress.update(len(cells))
+    finally:
+        progress.close()
+    return Comparison(tuple(cells), seed=seed, baseline=baseline)
+
+
+Game = tuple[Entrant, Environment, int, int]
+
+
+def _games(
+    who: list[Entrant], where: list[Environment], n: int | None, rounds: int | None, runs: int
+) -> Iterator[Game]:
+    """Every pair with its sizes; what cannot be played is refused before anything is."""
+    for place in where:
+        columns, length = _sizes(place, who, n, rounds)
+        check(place, columns, length, runs)
+        for player in who:
+            fits(player, place, columns, length)
+            yield player, place, columns, length
+
+
+def check(place: Environment, n: int, rounds: int, runs: int) -> None:
+    """Refuse sizes that an environment cannot have."""
+    if place.n is not None and n != place.n:
+        raise ValueError(f"environment {place.name!r} has {place.n} arms; got n = {n}")
+    if place.rounds is not None and rounds > place.rounds:
+        raise ValueError(f"environment {place.name!r} has {place.rounds} rounds; got rounds = {rounds}")
+    if place.runs is not None and runs != place.runs:
+        raise ValueError(f"environment {place.name!r} has losses for {place.runs} runs; got runs = {runs}")
+    if place.check is not None:
+        try:
+            place.check(n, rounds)
+        except ValueError as reason:
+            raise ValueError(f"environment {place.name!r}: {reason}") from None
+
+
+def fits(player: Entrant, place: Environment, n: int, rounds: int) -> None:
+    """Build the learner once, so that a bad one is refused before anything is played."""
+    learner = player.built(place, n, rounds)
+    own = getattr(learner, "actions", None) or getattr(learner, "n", None)
+    if isinstance(own, int) and own != n and place.n is not None and not hasattr(learner, "decisions"):
+        raise ValueError(f"learner {player.name!r} has {own} arms; environment {place.name!r} has {n}")
+    if hasattr(learner, "experts") and place.advice is None:
+        raise ValueError(f"learner {player.name!r} takes advice, which environment {place.name!r} has not")
+
+
+def _sizes(place: Environment, who: list[Entrant], n: int | None, rounds: int | None) -> tuple[int, int]:
+    length = rounds if rounds is not None else place.rounds
+    if length is None:
+        raise ValueError(f"rounds must be given for environment {place.name!r}, which has losses for any number")
+    columns = place.n if n is None else n
+    if columns is None:
+        brought = sorted({player.n for player in who if player.n is not None})
+        if len(brought) != 1:
+            told = " and ".join(map(str, brought)) or "nobody"
+            raise ValueError(
+                f"n must be given for environment {place.name!r}, which has any number of arms; {told} says it"
+            )
+        columns = brought[0]
+    return columns, length
+
+
+def _named(given: Any, what: str) -> list[tuple[str, Any]]:
+    """(name, thing) of a mapping, or of a list, whose things are then named by themselves."""
+    if isinstance(given, Mapping):
+        pairs = list(given.items())
+    elif isinstance(given, str) or not isinstance(given, Iterable):
+        raise ValueError(f"{what} must be a mapping of names, or a list; got {given!r}")
+    else:
+        pairs = [(_name(thing, what), thing) for thing in given]
+    if not pairs:
+        raise ValueError(f"{what} must not be empty; got none")
+    names = [name for name, _ in pairs]
+    for name in names:
+        if not isinstance(name, str) or not name.strip():
+            raise ValueError(f"{what} must have names that are text; got {name!r}")
+        if names.count(name) > 1:
+            raise ValueError(f"{what} must have names that differ; got {name!r} twice: give a mapping of names")
+    return pairs
+
+
+def _name(thing: Any, what: str) -> str:
+    if isinstance(thing, str):
+        return thing
+    if what == "environments" and not callable(thing):
+        raise ValueError("environments must be a mapping of names, unless they are names themselves; got a list")
+    return str(getattr(thing, "__name__", None) or repr(thing))

@@ -1,0 +1,91 @@
+"""A comparison as a folder: the numbers, the figure, the table, and one page that shows them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hannan.games.cells import bands
+from hannan.report import Figure, Layer, Page, Picture, Section, Table, Text
+from hannan.report.blocks import clean
+from hannan.report.page import drawable
+from hannan.whole import Outbox
+
+if TYPE_CHECKING:
+    from hannan.games.comparison import Comparison
+
+
+def save(comparison: Comparison, folder: Path) -> Path:
+    """comparison.parquet, summary.json, table.tex; where [report] is there also figure.svg, figure.png, index.html."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise ModuleNotFoundError("save needs pyarrow: pip install 'hannan[sweep]'") from None
+    data = {"seed": comparison.seed, "pairs": comparison.rows(), "differences": comparison.difference_rows()}
+    with Outbox(folder) as outbox:
+        parquet.write_table(pyarrow.table(comparison.columns()), outbox.path("comparison.parquet"))
+        outbox.path("summary.json").write_text(json.dumps(clean(data), indent=1, ensure_ascii=False) + "\n", "utf-8")
+        outbox.path("table.tex").write_text(comparison.to_latex(), "utf-8")
+        if drawable():
+            figure = comparison.plot()
+            for kind in ("svg", "png"):
+                figure.save(str(outbox.path(f"figure.{kind}")), **({"ppi": 150} if kind == "png" else {}))
+            page(comparison).write(outbox.path("index.html"))
+    return folder
+
+
+def page(comparison: Comparison) -> Page:
+    """One section an environment: its picture, its table, and the differences to the baseline."""
+    rows, gaps = comparison.rows(), comparison.difference_rows()
+    sections = []
+    for name in comparison.environments:
+        here = sorted((row for row in rows if row["environment"] == name), key=lambda row: float(row["regret"]))
+        blocks: list[Any] = [Figure(_picture(comparison, name)), _table(here)]
+        paired = [row for row in gaps if row["environment"] == name]
+        if paired:
+            blocks.append(_differences(paired))
+        sections.append(Section(name, tuple(blocks)))
+    lead = (
+        f"{len(comparison.learners)} learners in {len(comparison.environments)} environments. In a run all meet the "
+        "same losses; intervals are over the runs, each by itself at 95%."
+    )
+    head = (
+        () if gaps else (Text("No differences are shown: they need two runs and losses that nobody's moves change."),)
+    )
+    return Page(comparison.title, lead, head, tuple(sections), {"seed": str(comparison.seed)})
+
+
+def _picture(comparison: Comparison, name: str) -> Picture:
+    rows = []
+    for cell in comparison.among(name):
+        low, high = bands(cell.regret)
+        for t, mean, a, b in zip(cell.at, cell.regret.mean(axis=0), low, high, strict=True):
+            rows.append(
+                {"learner": cell.learner, "round": int(t), "regret": float(mean), "low": float(a), "high": float(b)}
+            )
+    layers = (
+        Layer("band", tuple(rows), x="round", series="learner"),
+        Layer("line", tuple(rows), x="round", y="regret", series="learner"),
+    )
+    ends = ", ".join(f"{cell.learner} {cell.final.mean():.4g}" for cell in comparison.among(name))
+    return Picture(f"Regret, {name}", "round", "regret", layers, alt=f"Regret at the end: {ends}.", height=320)
+
+
+def _table(rows: list[dict[str, Any]]) -> Table:
+    heads = ("learner", "regret", "low", "high", "median", "95% quantile", "bound", "against", "source", "seconds")
+    cells = tuple(
+        (
+            row["learner"], row["regret"], row["low"], row["high"], row["median"], row["q95"], row["bound"],
+            row["against"], row["source"] or row["withheld"], row["seconds"],
+        )
+        for row in rows
+    )  # fmt: skip
+    return Table(heads, cells, caption="At the end: the mean over the runs, its 95% interval, and what is proved")
+
+
+def _differences(rows: list[dict[str, Any]]) -> Table:
+    cells = tuple((row["learner"], row["difference"], row["low"], row["high"], row["better"]) for row in rows)
+    caption = f"Less {rows[0]['baseline']}, run by run on the same losses; negative is better"
+    return Table(("learner", "difference", "low", "high", "better"), cells, caption=caption)

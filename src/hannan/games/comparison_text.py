@@ -1,0 +1,44 @@
+"""A comparison to be read in a terminal: environment by environment, the best first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hannan.games.comparison import Comparison
+
+
+def text(comparison: Comparison) -> str:
+    """Mean regret with its interval, the bound and the difference to the baseline, a block an environment."""
+    rows = comparison.rows()
+    gaps = {(row["learner"], row["environment"]): row for row in comparison.difference_rows()}
+    baseline = comparison.baseline or comparison.learners[0]
+    width = max(len(name) for name in comparison.learners)
+    lines = [_head(comparison, rows)]
+    for environment in comparison.environments:
+        here = sorted((row for row in rows if row["environment"] == environment), key=lambda row: float(row["regret"]))
+        lines.append(f"\n{environment}: {here[0]['n']} arms, {here[0]['rounds']} rounds, {here[0]['runs']} runs")
+        less = f"less {baseline}" if gaps else ""
+        lines.append(
+            f"  {'':<{width}}  {'regret':>9}  {'95% interval':>19}  {'bound':>9}  {'against':<9}  {less}".rstrip()
+        )
+        for row in here:
+            gap = gaps.get((row["learner"], environment))
+            lines.append(_line(row, gap, width))
+    return "\n".join(lines)
+
+
+def _head(comparison: Comparison, rows: list[dict[str, Any]]) -> str:
+    seconds = sum(row["seconds"] for row in rows)
+    return (
+        f"{comparison.title}: {len(comparison.learners)} learners, {len(comparison.environments)} environments, "
+        f"seed {comparison.seed}, {seconds:.3g} s"
+    )
+
+
+def _line(row: dict[str, Any], gap: dict[str, Any] | None, width: int) -> str:
+    between = f"{row['low']:.4g} .. {row['high']:.4g}" if row["runs"] > 1 else "one run"
+    bound = "–" if row["bound"] is None else f"{row['bound']:.4g}"
+    told = "" if gap is None else f"{gap['difference']:+.4g} ({gap['low']:+.4g} .. {gap['high']:+.4g})"
+    line = f"  {row['learner']:<{width}}  {row['regret']:>9.4g}  {between:>19}  {bound:>9}  {row['against']:<9}  {told}"
+    return line.rstrip()
