@@ -81,6 +81,7 @@ _HOME: dict[str, tuple[str, ...]] = {
     "data.combine": ("combine", "Combined"),
     "data.replay": ("replay",),
     "data.route": ("route",),
+    "serving.store": ("Store",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 _MODULES: tuple[str, ...] = ("adversaries", "sklearn")

@@ -55,6 +55,8 @@ class Certificate:
     delta: float | None = None
     on_this_run: float | None = None
     on_this_run_says: str = ""
+    #: What else has to be known to read it, (name, text): rounds settled by default, arms that came and went.
+    notes: tuple[tuple[str, str], ...] = ()
 
     def rows(self) -> list[tuple[str, str]]:
         """The certificate as (name, value) rows."""
@@ -81,6 +83,7 @@ class Certificate:
         rows.append(("stability", f"{self.realised_level:.6g} in {name} realised, {claim}"))
         if self.seeded:
             rows.append(("randomness", SEEDED))
+        rows += self.notes
         return rows
 
     def __str__(self) -> str:

@@ -1,0 +1,1 @@
+"""Decisions that survive: a journal, a store, and a service."""

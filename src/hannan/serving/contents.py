@@ -1,0 +1,143 @@
+"""What a store holds, made from a journal: learners by number and name, and the epochs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from hannan.serving import records
+from hannan.serving.errors import CONFLICT, UNKNOWN, Refused
+from hannan.serving.expiry import Expiry
+from hannan.serving.records import Damaged
+from hannan.serving.resident import Resident
+from hannan.serving.tickets import Ticket
+
+
+class Contents:
+    """The state after the first `sequence` slots of the journal; `replay` brings it forward."""
+
+    def __init__(self) -> None:
+        self.residents: list[Resident] = []
+        self.by_name: dict[str, Resident] = {}
+        self.expiring: list[tuple[Resident, Expiry]] = []
+        #: The names of the epochs, and the sequences where they begin.
+        self.epochs: dict[bytes, int] = {}
+        self.sequence, self.time, self.entropy, self.epoch = 0, 0.0, 0, b""
+
+    def find(self, name: Any) -> Resident:
+        """A learner by name."""
+        found = self.by_name.get(name) if isinstance(name, str) else None
+        if found is None:
+            there = ", ".join(list(self.by_name)[:10]) or "none yet"
+            raise Refused(UNKNOWN, f"a learner must be one that was added ({there}); got {name!r}")
+        return found
+
+    def owner(self, ticket: Ticket) -> Resident:
+        """Whose ticket it is; one that this journal does not have is refused.
+
+        The epoch of a ticket is known and its sequence is before the epoch's end here, or another copy of the journal,
+        which went on from the same past, has drawn it.
+        """
+        begin, end = self.span(ticket.epoch)
+        if not begin <= ticket.sequence < end or ticket.learner >= len(self.residents):
+            raise Refused(
+                CONFLICT,
+                "a ticket must be of a decision in this journal; this one was drawn by another copy of the store, "
+                "after the backup that this one was restored from",
+            )
+        return self.residents[ticket.learner]
+
+    def span(self, epoch: bytes) -> tuple[int, int]:
+        """The sequences of an epoch: the first, and the one past the last."""
+        if epoch == self.epoch:
+            return self.epochs[epoch], self.sequence
+        names = list(self.epochs)
+        if epoch not in self.epochs:
+            return 0, 0
+        return self.epochs[epoch], self.epochs[names[names.index(epoch) + 1]]
+
+    def _keep(self, resident: Resident) -> None:
+        self.residents.append(resident)
+        self.by_name[resident.name] = resident
+        if resident.expiry is not None:
+            self.expiring.append((resident, resident.expiry))
+
+    # Notes of the journal
+
+    def open(self, entropy: bytes, epoch: bytes) -> None:
+        """A new epoch: every stream starts from fresh entropy."""
+        self.entropy = int.from_bytes(entropy, "little")
+        self.epochs[epoch], self.epoch = self.sequence, epoch
+        for resident in self.residents:
+            resident.renew(self.entropy)
+
+    def add(self, resident: Resident) -> None:
+        """A new learner."""
+        resident.renew(self.entropy)
+        self._keep(resident)
+
+    def noted(self, note: dict[str, Any]) -> None:
+        """Do what a note says."""
+        if "epoch" in note:
+            self.open(bytes.fromhex(note["entropy"]), bytes.fromhex(note["epoch"]))
+        elif "add" in note:
+            self.add(Resident.described(len(self.residents), note["add"]))
+        elif "arm" in note:
+            self.residents[note["learner"]].add_arm(note["place"], note["arm"])
+        elif "retire" in note:
+            self.residents[note["learner"]].retire(note["retire"])
+        else:
+            raise Damaged(f"the journal has a note that this version does not know: {sorted(note)}")
+
+    # From the disk
+
+    def replay(self, groups: Iterator[tuple[int, bytes]]) -> None:
+        """Play the journal on from where this is; it must come out as it is written, bit for bit."""
+        for first, blob in groups:
+            body, time = records.opened(blob, first)
+            if first != self.sequence:
+                raise Damaged(f"the journal has a gap: sequence {self.sequence} must follow; got {first}")
+            for at, part in records.parts(body):
+                self.sequence = first + at
+                if isinstance(part, dict):
+                    self.noted(part)
+                else:
+                    self._play(part, time)
+            self.sequence, self.time = first + len(body) // records.SLOT, max(self.time, time)
+
+    def _play(self, events: Any, time: float) -> None:
+        """Learners do not know of each other, so each plays its own events at once."""
+        for number in np.unique(events["learner"]).tolist():
+            own = np.flatnonzero(events["learner"] == number)
+            if number >= len(self.residents):
+                raise Damaged(f"the journal names learner {number}; there are {len(self.residents)}")
+            wrong = self.residents[number].replay(events[own], time)
+            if wrong >= 0:
+                at, found = self.sequence + int(own[wrong]), events[own[wrong]]
+                raise Damaged(
+                    f"the journal cannot be played again: at sequence {at}, {self.residents[number].name!r} comes out "
+                    f"otherwise than {found}. If another version wrote it: open it there, close it, and come again"
+                )
+
+    def snapshot(self, sequence: int, time: float) -> bytes:
+        """As bytes."""
+        content = {
+            "sequence": sequence, "time": time, "entropy": str(self.entropy),
+            "epochs": [[epoch.hex(), first] for epoch, first in self.epochs.items()],
+            "learners": [resident.state() for resident in self.residents],
+        }  # fmt: skip
+        return json.dumps(content, separators=(",", ":")).encode()
+
+    @classmethod
+    def restored(cls, blob: bytes) -> Contents:
+        """From a snapshot."""
+        found, told = cls(), json.loads(blob)
+        found.sequence, found.time, found.entropy = told["sequence"], told["time"], int(told["entropy"])
+        found.epochs = {bytes.fromhex(epoch): first for epoch, first in told["epochs"]}
+        found.epoch = next(reversed(found.epochs), b"")
+        for state in told["learners"]:
+            found._keep(Resident.restored(state))
+        return found

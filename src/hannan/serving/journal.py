@@ -1,0 +1,171 @@
+"""One writer thread: whatever has gathered while the disk was busy is written as one group.
+
+`append` puts bytes into the next group and says up to which sequence; `wait` returns when that is on the disk. An error
+of the disk ends the journal: a failed sync is never tried again, because the system may have dropped what it could not
+write, and a second try would report a success that is none.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from hannan.serving import records
+from hannan.serving.errors import Ended
+from hannan.serving.records import SLOT
+from hannan.serving.shelf import Asked, Group, Shelf
+
+T = TypeVar("T")
+
+
+class Clock:
+    """Seconds since 1970 that never go back: the later of the wall clock at the opening and the journal's last time,
+    and from there by the monotonic clock."""
+
+    def __init__(self, last: float) -> None:
+        self._zero = max(time.time(), last) - time.monotonic()
+
+    def now(self) -> float:
+        """The time of the journal."""
+        return self._zero + time.monotonic()
+
+
+class Journal:
+    """The writer of a shelf. Whoever appends holds `lock`, so that the order of events is the order of the draws."""
+
+    def __init__(
+        self, shelf: Shelf, sequence: int, last: float, lock: threading.RLock, photograph: Callable[[], bytes],
+        often: tuple[int, float], tick: Callable[[float], float], remember: float,
+    ) -> None:  # fmt: skip
+        self._shelf, self._photograph, self._tick, self._remember = shelf, photograph, tick, remember
+        self.clock = Clock(last)
+        self.appended = self.committed = self._photographed = sequence
+        self._events, self._seconds = often
+        self._body, self._asked = bytearray(), list[Asked]()
+        self._ready, self._done, self._writing = threading.Condition(lock), threading.Condition(), threading.Lock()
+        self._idle = self.closing = self.closed = False
+        self._photographed_at = time.monotonic()
+        self.failure: BaseException | None = None
+        #: Called in the writer's thread when a group is on the disk, or the journal has ended.
+        self.listeners: list[Callable[[], None]] = []
+        #: Groups, the seconds that they took, and the events in them, for metrics.
+        self.groups, self.busy, self.replayed = 0, 0.0, 0.0
+        self._thread = threading.Thread(target=self._write, name="hannan-journal", daemon=True)
+
+    def start(self) -> None:
+        """Begin to write."""
+        self._thread.start()
+
+    def append(self, body: bytes, asked: Asked | None = None) -> int:
+        """Into the next group; gives the sequence that is then to be waited for. The caller holds the lock."""
+        self.alive()
+        self._body += body
+        if asked is not None:
+            self._asked.append(asked)
+        self.appended += len(body) // SLOT
+        if self._idle:
+            self._ready.notify()
+        return self.appended
+
+    @property
+    def waiting(self) -> int:
+        """Events that are not on the disk yet."""
+        return self.appended - self.committed
+
+    @property
+    def age(self) -> float:
+        """Seconds since the last snapshot."""
+        return time.monotonic() - self._photographed_at
+
+    def alive(self) -> None:
+        """Refuse where nothing can be written any more."""
+        if self.failure is not None or self.closing:
+            raise self._ended()
+
+    def _ended(self) -> Ended:
+        if self.failure is None:
+            return Ended(f"{self._shelf.name} is closed")
+        return Ended(
+            f"{self._shelf.name} has ended: {self.failure}. "
+            "What was acknowledged is on the disk; mend that and open it again"
+        )
+
+    def wait(self, sequence: int) -> None:
+        """Return when all before this sequence is on the disk."""
+        if self.committed >= sequence:
+            return
+        with self._done:
+            self._done.wait_for(lambda: self.committed >= sequence or self.failure is not None)
+        if self.committed < sequence:
+            raise self._ended()
+
+    def close(self) -> None:
+        """Write what waits and a snapshot, and end the thread."""
+        with self._ready:
+            self.closing = True
+            self._ready.notify()
+        self._thread.join()
+        self.closed = True
+
+    def fail(self, error: BaseException) -> None:
+        """End it: what is in memory is no longer what will be on the disk."""
+        with self._done:
+            self.failure = self.failure or error
+            self._done.notify_all()
+
+    def paused(self, task: Callable[[], T]) -> T:
+        """Do something with the shelf between two groups; the caller holds the lock."""
+        with self._writing:
+            try:
+                return task()
+            except OSError as error:
+                self.fail(error)
+                raise
+
+    # The writer's thread
+
+    def _write(self) -> None:
+        try:
+            while self._one_group():
+                pass
+        except BaseException as error:
+            self.fail(error)
+            self._told()
+
+    def _told(self) -> None:
+        for listener in self.listeners:
+            listener()
+
+    def _one_group(self) -> bool:
+        """Write a group; False when the last one is written."""
+        with self._ready:
+            pause = self._tick(self.clock.now())
+            if not self._body and not self.closing:
+                self._idle = True
+                self._ready.wait(min(pause, self._seconds))
+                self._idle = False
+                self._tick(self.clock.now())
+            if self.failure is not None:
+                return False
+            last = self.closing
+            first, sequence = self.appended - len(self._body) // SLOT, self.appended
+            body, asked, now = bytes(self._body), self._asked, self.clock.now()
+            self._body, self._asked = bytearray(), []
+            new = sequence - self._photographed
+            due = new > 0 and (last or new >= self._events or self.age >= self._seconds)
+            snapshot = self._photograph() if due else None
+        if body or snapshot is not None:
+            began = time.monotonic()
+            blob = records.group(body, now) if body else b""
+            with self._writing:
+                self._shelf.commit(Group(first, blob, asked, snapshot, sequence, now - self._remember))
+            self.groups, self.busy = self.groups + 1, self.busy + time.monotonic() - began
+        if snapshot is not None:
+            self._photographed, self._photographed_at = sequence, time.monotonic()
+        with self._done:
+            self.committed = sequence
+            self._done.notify_all()
+        self._told()
+        return not last

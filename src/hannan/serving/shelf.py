@@ -1,0 +1,68 @@
+"""Where a journal lies: what a store asks of SQLite or PostgreSQL.
+
+A shelf keeps groups in order, the newest snapshot, the secrets that sign tickets, and the ids that decisions were asked
+for with. `commit` returns when all of it is on the disk, or raises; it is never called again after it raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+#: The number of the format of a store; docs/serving.md says what changed when.
+FORMAT = 1
+
+
+class Asked(NamedTuple):
+    """A decision that was asked for with an id: whose, the key's bytes, the id, and what was answered."""
+
+    learner: int
+    key: bytes
+    id: str
+    ticket: str
+    time: float
+
+
+class Group(NamedTuple):
+    """What is written at once: a group of events from sequence `first` on, and a snapshot after it, if one is due."""
+
+    first: int
+    blob: bytes
+    asked: list[Asked]
+    snapshot: bytes | None
+    #: The sequence of the snapshot, and before when ids are forgotten.
+    sequence: int
+    forget: float
+
+
+class Shelf(Protocol):
+    """A place for one journal, held by one writer."""
+
+    #: What messages call it.
+    name: str
+    journal: bytes
+    shard: int
+
+    def secrets(self) -> dict[int, bytes]:
+        """The secrets that open tickets, by number; there is at least one."""
+
+    def add_secret(self) -> tuple[int, bytes]:
+        """A fresh secret, on the disk."""
+
+    def drop_secret(self, number: int) -> None:
+        """Forget a secret."""
+
+    def snapshot(self) -> tuple[int, bytes] | None:
+        """The newest one, and its sequence."""
+
+    def groups(self, start: int) -> Iterator[tuple[int, bytes]]:
+        """(first, blob) of the groups from sequence `start` on, in order."""
+
+    def asked(self, learner: int, key: bytes, id: str) -> str | None:
+        """The ticket of the decision that was asked for with this id."""
+
+    def commit(self, group: Group) -> None:
+        """Put it on the disk."""
+
+    def close(self) -> None:
+        """Let go of it."""

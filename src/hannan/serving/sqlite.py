@@ -1,0 +1,142 @@
+"""A journal in one SQLite file: WAL, synchronous=FULL, one row a group."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from hannan.serving.errors import CONFLICT, Refused
+from hannan.serving.lock import Lock
+from hannan.serving.shelf import FORMAT, Group
+
+#: "HNdb": so that file(1) and we tell a store from any other SQLite file.
+APPLICATION = 0x484E6462
+#: Groups that are read at once.
+PAGE = 1000
+TABLES = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE secrets (number INTEGER PRIMARY KEY AUTOINCREMENT, secret BLOB NOT NULL);
+CREATE TABLE journal (first INTEGER PRIMARY KEY, blob BLOB NOT NULL);
+CREATE TABLE snapshots (sequence INTEGER PRIMARY KEY, blob BLOB NOT NULL);
+CREATE TABLE asked (learner INTEGER, key BLOB, id TEXT, ticket TEXT NOT NULL, time REAL NOT NULL,
+                    PRIMARY KEY (learner, key, id)) WITHOUT ROWID;
+CREATE INDEX asked_time ON asked (time);
+"""
+
+
+class SQLiteShelf:
+    """The shelf of `hn.Store("decisions.db")`. The file holds secrets: only its owner can read a new one."""
+
+    shard = 0
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = Path(os.path.realpath(path))
+        self.name = os.fspath(path)
+        if not self._path.parent.is_dir():
+            raise ValueError(f"a store must be in a folder that is there; got {self.name}")
+        self._lock = Lock(self._path)
+        try:
+            self._open()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _open(self) -> None:
+        if not self._path.exists():
+            os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        try:
+            self._connection = _connected(self._path)
+            self._made()
+            self._reader = _connected(self._path)
+        except sqlite3.DatabaseError as error:
+            raise ValueError(f"{self.name} must be a store of decisions; SQLite says: {error}") from None
+        self._reading = threading.Lock()
+
+    def _made(self) -> None:
+        """Check what it is; fill it where it is empty."""
+        run = self._connection.execute
+        kind, form = run("PRAGMA application_id").fetchone()[0], run("PRAGMA user_version").fetchone()[0]
+        empty = run("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+        if not empty and kind != APPLICATION:
+            raise ValueError(f"{self.name} must be a store of decisions, or a new file; it is another SQLite file")
+        if not empty and form != FORMAT:
+            raise ValueError(f"{self.name} must be of format {FORMAT}; got format {form}: see docs/serving.md")
+        if run("PRAGMA journal_mode=WAL").fetchone()[0] != "wal":
+            raise ValueError(f"{self.name} must be on a disk where SQLite can keep a write-ahead log; here it cannot")
+        run("PRAGMA synchronous=FULL")
+        if empty:
+            run("BEGIN IMMEDIATE")
+            for statement in TABLES.split(";\n"):
+                if statement.strip():
+                    run(statement)
+            run("INSERT INTO facts VALUES ('journal', ?)", (secrets.token_bytes(8),))
+            run("INSERT INTO secrets (secret) VALUES (?)", (secrets.token_bytes(32),))
+            run(f"PRAGMA application_id={APPLICATION}")
+            run(f"PRAGMA user_version={FORMAT}")
+            run("COMMIT")
+        (self.journal,) = run("SELECT value FROM facts WHERE name = 'journal'").fetchone()
+
+    def secrets(self) -> dict[int, bytes]:
+        return dict(self._connection.execute("SELECT number, secret FROM secrets"))
+
+    def add_secret(self) -> tuple[int, bytes]:
+        secret = secrets.token_bytes(32)
+        number = self._connection.execute("INSERT INTO secrets (secret) VALUES (?)", (secret,)).lastrowid
+        if number is None or number > 255:
+            raise Refused(CONFLICT, "a store may have 255 secrets in its life; start a new one")
+        return number, secret
+
+    def drop_secret(self, number: int) -> None:
+        self._connection.execute("DELETE FROM secrets WHERE number = ?", (number,))
+
+    def snapshot(self) -> tuple[int, bytes] | None:
+        found: tuple[int, bytes] | None = self._connection.execute(
+            "SELECT sequence, blob FROM snapshots ORDER BY sequence DESC LIMIT 1"
+        ).fetchone()
+        return found
+
+    def groups(self, start: int) -> Iterator[tuple[int, bytes]]:
+        # Some at a time: a reader that stays keeps SQLite from using its log again.
+        while True:
+            with self._reading:
+                found = self._reader.execute(
+                    "SELECT first, blob FROM journal WHERE first >= ? ORDER BY first LIMIT ?", (start, PAGE)
+                ).fetchall()
+            yield from found
+            if len(found) < PAGE:
+                return
+            start = found[-1][0] + 1
+
+    def asked(self, learner: int, key: bytes, id: str) -> str | None:
+        with self._reading:
+            found = self._reader.execute(
+                "SELECT ticket FROM asked WHERE learner = ? AND key = ? AND id = ?", (learner, key, id)
+            ).fetchone()
+        return None if found is None else str(found[0])
+
+    def commit(self, group: Group) -> None:
+        run = self._connection.execute
+        run("BEGIN IMMEDIATE")
+        if group.blob:
+            run("INSERT INTO journal VALUES (?, ?)", (group.first, group.blob))
+        if group.asked:
+            self._connection.executemany("INSERT INTO asked VALUES (?, ?, ?, ?, ?)", group.asked)
+        if group.snapshot is not None:
+            run("INSERT OR REPLACE INTO snapshots VALUES (?, ?)", (group.sequence, group.snapshot))
+            run("DELETE FROM snapshots WHERE sequence < ?", (group.sequence,))
+            run("DELETE FROM asked WHERE time < ?", (group.forget,))
+        run("COMMIT")
+
+    def close(self) -> None:
+        self._reader.close()
+        self._connection.close()
+        self._lock.release()
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    # check_same_thread: one thread at a time uses each, the writer or whoever holds its lock.
+    return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10.0)

@@ -1,0 +1,164 @@
+"""Tickets as text: who drew what, when and with which probability, signed.
+
+    u8 format, u8 key id, 8s journal, 8s epoch, u32 learner, u16 shard, u16 arm, u64 sequence, u64 round, f64 p, key,
+    16s MAC, in base64url.            MAC = BLAKE2b of all before it, under a secret of the store's
+
+The key of a keyed learner is a byte that says what it is (none, a number, a text) and the thing itself. The *epoch* is
+a name drawn at each opening of the store: together with the sequence it tells a decision of this journal from one that
+another copy of the file drew (a restored backup).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import struct
+from typing import Any, NamedTuple
+
+from hannan import refusals
+from hannan.serving.errors import TICKET, Refused
+
+_FORMAT, _MAC = 1, 16
+_FIELDS = struct.Struct("<BB8s8sIHHQQd")
+#: Longer keys of learners are refused, so that tickets stay short.
+LONGEST_KEY = 200
+
+Key = int | str | None
+
+
+class Ticket(NamedTuple):
+    """What a signed ticket says."""
+
+    journal: bytes
+    epoch: bytes
+    learner: int
+    shard: int
+    arm: int
+    sequence: int
+    round: int
+    probability: float
+    key: Key
+
+
+def checked_key(key: Any) -> Key:
+    """The key of a learner: a whole number of 64 bits, or a text.
+
+    >>> checked_key(17), checked_key("anna"), checked_key(None)
+    (17, 'anna', None)
+    """
+    if key is None:
+        return None
+    if isinstance(key, str) and 0 < len(key.encode("utf-8", "surrogatepass")) <= LONGEST_KEY and key.isprintable():
+        return key
+    if isinstance(key, int) and not isinstance(key, bool) and -(1 << 63) <= key < 1 << 63:
+        return key
+    raise ValueError(
+        f"key must be a whole number of 64 bits, or printable text of 1 to {LONGEST_KEY} bytes; "
+        f"got {refusals.brief(key)}"
+    )
+
+
+def key_bytes(key: Key) -> bytes:
+    """A key as bytes, each kind apart."""
+    if key is None:
+        return b"\0"
+    if isinstance(key, int):
+        return b"\1" + key.to_bytes(8, "little", signed=True)
+    return b"\2" + key.encode()
+
+
+def _key(data: bytes) -> Key:
+    if data[:1] == b"\1":
+        return int.from_bytes(data[1:], "little", signed=True)
+    return data[1:].decode() if data[:1] == b"\2" else None
+
+
+class Seal:
+    """Signs tickets with the newest secret, and knows those of all that were not retired.
+
+    >>> seal = Seal({1: b"s" * 32}, b"journal1", b"epoch--1", 0)
+    >>> text = seal.ticket(0, 2, 10, 3, 0.25)
+    >>> seal.opened(text).arm, seal.opened(text).probability
+    (2, 0.25)
+    >>> seal.opened(text[:-10] + "AAAAAAAA" + text[-2:])
+    Traceback (most recent call last):
+    ...
+    hannan.serving.errors.Refused: a ticket must be as act() returned it; this one was edited...
+    """
+
+    def __init__(self, secrets: dict[int, bytes], journal: bytes, epoch: bytes, shard: int) -> None:
+        self._secrets, self.journal, self.epoch, self.shard = dict(secrets), journal, epoch, shard
+        self._use(max(secrets))
+
+    def _use(self, number: int) -> None:
+        self._number, self._keyed = number, hashlib.blake2b(key=self._secrets[number], digest_size=_MAC)
+
+    def add(self, number: int, secret: bytes) -> None:
+        """Sign with this secret from now on; the others still open what they signed."""
+        self._secrets[number] = secret
+        self._use(number)
+
+    def retire(self, number: int) -> None:
+        """What this secret signed is refused from now on."""
+        if number == self._number:
+            raise ValueError(f"the secret that signs now must be replaced before it is retired; got {number}")
+        if self._secrets.pop(number, None) is None:
+            raise ValueError(f"a secret to retire must be one of {sorted(self._secrets)}; got {number}")
+
+    @property
+    def numbers(self) -> list[int]:
+        """The secrets that open tickets, oldest first; the last one signs."""
+        return sorted(self._secrets)
+
+    def ticket(self, learner: int, arm: int, sequence: int, number: int, p: float, key: bytes = b"\0") -> str:
+        """A signed ticket."""
+        body = (
+            _FIELDS.pack(_FORMAT, self._number, self.journal, self.epoch, learner, self.shard, arm, sequence, number, p)
+            + key
+        )
+        mac = self._keyed.copy()
+        mac.update(body)
+        return base64.urlsafe_b64encode(body + mac.digest()).decode().rstrip("=")
+
+    def opened(self, text: Any) -> Ticket:
+        """What a ticket says, if this store signed it."""
+        body, mac = _split(text)
+        form, number, journal, epoch, learner, shard, arm, sequence, round_, p = _FIELDS.unpack_from(body)
+        if form != _FORMAT:
+            raise Refused(TICKET, f"a ticket must be of format {_FORMAT}; got format {form}")
+        if journal != self.journal and shard == self.shard:
+            raise Refused(TICKET, f"a ticket must be of this store; got one of another store, {journal.hex()}")
+        if shard != self.shard:
+            raise Refused(
+                TICKET, f"a ticket must be of shard {self.shard}, which this store is; got one of shard {shard}"
+            )
+        secret = self._secrets.get(number)
+        if secret is None:
+            raise Refused(
+                TICKET, f"a ticket must be signed with a secret that this store has; {number} is retired or another's"
+            )
+        if not hmac.compare_digest(hashlib.blake2b(body, key=secret, digest_size=_MAC).digest(), mac):
+            raise Refused(
+                TICKET, "a ticket must be as act() returned it; this one was edited, or signed by another store"
+            )
+        return Ticket(journal, epoch, learner, shard, arm, sequence, round_, p, _key(body[_FIELDS.size :]))
+
+
+def _split(text: Any) -> tuple[bytes, bytes]:
+    """(what is signed, signature) of a ticket's text."""
+    if not isinstance(text, str) or len(text) > 1000 or not text.isascii():
+        raise Refused(TICKET, f"a ticket must be the text that act() returned; got {refusals.brief(text)}")
+    try:
+        raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        raw = b""
+    if len(raw) < _FIELDS.size + 1 + _MAC or base64.urlsafe_b64encode(raw).decode().rstrip("=") != text:
+        raise Refused(TICKET, f"a ticket must be the text that act() returned; got {refusals.brief(text)}")
+    return raw[:-_MAC], raw[-_MAC:]
+
+
+def shard_of(text: Any) -> int:
+    """The shard that a ticket is of, unchecked: where to send it."""
+    return int(_FIELDS.unpack_from(_split(text)[0])[5])

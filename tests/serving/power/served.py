@@ -1,0 +1,81 @@
+"""A store under load, to be killed: forked off a process that has imported everything already.
+
+Standard input has lines `go PATH MODE RETRY SEED`; a child is forked for each, which opens the store, hands the
+tickets of the file RETRY back, and draws and settles from several threads. What it was acknowledged it writes to
+standard output: `pid N`, `opened`, `act TICKET`, `counted TICKET`, `before TICKET`, `refused TICKET why`.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import threading
+from pathlib import Path
+
+import hannan as hn
+from hannan.serving.store import Store
+
+
+def say(*words: str) -> None:
+    os.write(1, (" ".join(words) + "\n").encode())
+
+
+def hand_back(store: Store, ticket: str) -> None:
+    try:
+        say("counted" if store.observe(ticket, reward=0.5) else "before", ticket)
+    except ValueError as error:
+        say("refused", ticket, str(error))
+
+
+def load(store: Store, seed: int) -> None:
+    rng = random.Random(seed)
+    while True:
+        move = store.act(rng.choice(("banner", "price")))
+        say("act", move.ticket)
+        if rng.random() < 0.9:
+            hand_back(store, move.ticket)
+        if rng.random() < 0.2:
+            hand_back(store, move.ticket)
+
+
+def child(path: str, mode: str, retry: str, seed: int) -> None:
+    store = Store(path, snapshot_events=rng_of(seed).choice((50, 1_000_000)))
+    if mode == "early":  # the control: answers before it is on the disk
+        store._journal.wait = lambda sequence: None  # type: ignore[method-assign]
+    if mode == "unsynced":  # the other control: SQLite does not wait for the disk
+        store._shelf._connection.execute("PRAGMA synchronous=OFF")  # type: ignore[attr-defined]
+    store.add("banner", hn.Bandit(["red", "blue", "green"], gains=True))
+    store.add("price", hn.Bandit(5, hn.Tsallis(0.5), gains=True), wait=0.02, default=0.0)
+    say("opened")
+    for ticket in Path(retry).read_text().split():
+        hand_back(store, ticket)
+    say("checked")
+    threads = [threading.Thread(target=load, args=(store, 100 * seed + k), daemon=True) for k in range(6)]
+    for thread in threads:
+        thread.start()
+    threading.Event().wait(20.0)
+
+
+def rng_of(seed: int) -> random.Random:
+    return random.Random(seed)
+
+
+def main() -> None:
+    while line := sys.stdin.readline():
+        _, path, mode, retry, seed = line.split()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                child(path, mode, retry, int(seed))
+            except BaseException as error:
+                say("failed", type(error).__name__, " ".join(str(error).split()))
+            finally:
+                os._exit(0)
+        say("pid", str(pid))
+        os.waitpid(pid, 0)
+        say("gone")
+
+
+if __name__ == "__main__":
+    main()
