@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import hannan as hn
-from hannan.data import sets
+from hannan.tables import examples
 
 
 def river_ewa(forecasts: Any, targets: Any, names: list[str]) -> tuple[float, Any]:
@@ -48,7 +48,7 @@ def _seconds(call: Callable[[], Any], calls: int = 10) -> float:
 
 def against_river(repeats: int = 5, rows: int = 17_184) -> dict[str, float]:
     """Squared loss and time on electricity demand."""
-    table = sets.electricity()
+    table = examples.electricity()
     names = [name for name in table if name.startswith("lag")]
     forecasts = np.column_stack([table[name] for name in names])[:rows]
     targets = table["y"][:rows]
@@ -78,8 +78,8 @@ def million(rows: int = 1_000_000, experts: int = 10) -> dict[str, float]:
     rng = np.random.default_rng(0)
     forecasts = rng.random((rows, experts))
     targets = 0.5 * forecasts[:, 3] + 0.5 * rng.random(rows)
-    from hannan.data.combining import Combiner
-    from hannan.data.point_losses import Absolute
+    from hannan.tables.combine.losses import Absolute
+    from hannan.tables.combine.rows import Combiner
 
     names = [str(i) for i in range(experts)]
     out = {}

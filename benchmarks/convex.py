@@ -15,10 +15,10 @@ import timing
 from timing import ratio, shown, table
 
 import hannan as hn
-from hannan.convexity.leader import Leader
-from hannan.domains import Ball
-from hannan.learners.convex import Convex
-from hannan.losses import Linear, Logistic
+from hannan.learners.convex.learner import Convex
+from hannan.mathematics.convex.domains import Ball
+from hannan.mathematics.convex.leader import Leader
+from hannan.mathematics.convex.losses import Linear, Logistic
 
 RADIUS = 5.0
 

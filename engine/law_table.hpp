@@ -1,4 +1,4 @@
-// A law of the user's own, as Python tabulated it: see hannan/tabulated.py and smoothings/table.hpp.
+// A law of the user's own, as Python tabulated it: see hannan/mathematics/laws/tabulated.py and smoothings/table.hpp.
 #pragma once
 
 #include "types.hpp"

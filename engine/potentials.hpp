@@ -1,4 +1,4 @@
-// The potentials themselves, at one L: what hannan.potentials asks for.
+// The potentials themselves, at one L: what hannan.mathematics.potentials asks for.
 #pragma once
 
 #include "dispatch.hpp"

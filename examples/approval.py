@@ -7,15 +7,15 @@ and its bound is in the range that was observed.
 from __future__ import annotations
 
 import hannan as hn
-from hannan.data import sets
-from hannan.data.combine import Combined
-from hannan.data.pages import curve, lines
 from hannan.report import Picture
+from hannan.tables import examples
+from hannan.tables.combine.function import Combined
+from hannan.tables.pages import curve, lines
 
 
 def combined(loss: str = "absolute") -> Combined:
     """The pollsters combined; `time` makes sure that no day comes twice."""
-    return hn.combine(sets.approval(), "y", loss, experts=sets.POLLSTERS, time="day")
+    return hn.combine(examples.approval(), "y", loss, experts=examples.POLLSTERS, time="day")
 
 
 def picture() -> Picture:

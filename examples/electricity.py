@@ -10,23 +10,23 @@ from __future__ import annotations
 import sys
 
 import hannan as hn
-from hannan.data import sets
-from hannan.data.combine import Combined
-from hannan.data.pages import curve, lines
 from hannan.report import Picture
+from hannan.tables import examples
+from hannan.tables.combine.function import Combined
+from hannan.tables.pages import curve, lines
 
 
 def combined(learner: hn.Experts | None = None) -> Combined:
     """The mixture with default settings, or by a learner of your own."""
-    table = sets.electricity()
+    table = examples.electricity()
     experts = [name for name in table if name.startswith("lag")]
     return hn.combine(table, "y", "absolute", learner, cap=2.0, experts=experts)
 
 
 def tuned_hedge() -> hn.Experts:
     """Hedge as textbooks tune it, knowing the number of rounds."""
-    rounds = len(sets.electricity()["y"])
-    return hn.Experts(len(sets.LAGS), hn.Entropy(), hn.Horizon(rounds), loss_range=(0.0, 2.0))
+    rounds = len(examples.electricity()["y"])
+    return hn.Experts(len(examples.LAGS), hn.Entropy(), hn.Horizon(rounds), loss_range=(0.0, 2.0))
 
 
 def picture() -> Picture:

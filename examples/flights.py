@@ -10,14 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 import hannan as hn
-from hannan.data import sets
-from hannan.record import Record
+from hannan.games.record import Record
 from hannan.report import Layer, Picture
+from hannan.tables import examples
 
 
 def games(runs: int = 20) -> dict[str, Record]:
     """The same hours, played by a bandit, and by two bandits with experts."""
-    losses, advice, rules = sets.flights()
+    losses, advice, rules = examples.flights()
     n, experts = losses.shape[1], len(rules)
     return {
         "bandit": hn.play(hn.Bandit(n), losses, runs=runs),
@@ -28,7 +28,7 @@ def games(runs: int = 20) -> dict[str, Record]:
 
 def delays() -> dict[str, float]:
     """Mean delay, in minutes, of each rule and of each carrier."""
-    losses, advice, rules = sets.flights()
+    losses, advice, rules = examples.flights()
     rows = np.arange(len(losses))
     return {rule: 60.0 * float(losses[rows, advice[:, i]].mean()) for i, rule in enumerate(rules)}
 

@@ -13,8 +13,8 @@ import flights
 import open_bandit
 import stocks
 
-from hannan.data.sets import NotInstalled
 from hannan.report import Picture
+from hannan.tables.examples import NotInstalled
 
 EXAMPLES = {"electricity": electricity, "approval": approval, "flights": flights, "stocks": stocks,
             "open_bandit": open_bandit}  # fmt: skip

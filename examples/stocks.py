@@ -13,10 +13,10 @@ import math
 import numpy as np
 
 import hannan as hn
-from hannan.data import sets
-from hannan.data.pages import curve, lines
 from hannan.refusals import Array
 from hannan.report import Picture
+from hannan.tables import examples
+from hannan.tables.pages import curve, lines
 
 
 def by_experts(learner: hn.Experts | hn.AdaHedge, ratios: Array) -> Array:
@@ -52,7 +52,7 @@ def learners(n: int) -> dict[str, hn.Experts | hn.AdaHedge]:
 
 def picture() -> Picture:
     """Wealth over the days."""
-    ratios, names = sets.stocks()
+    ratios, names = examples.stocks()
     days = np.arange(1, len(ratios) + 1)
     best = int(np.argmax(np.log(ratios).sum(axis=0)))
     rows = []
@@ -67,7 +67,7 @@ def picture() -> Picture:
 
 def main(rounds: int | None = None) -> None:
     """Print what 1 became."""
-    ratios, names = sets.stocks()
+    ratios, names = examples.stocks()
     ratios = ratios[:rounds]
     totals = np.log(ratios).sum(axis=0)
     best = int(np.argmax(totals))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan.player import packed
+from hannan.players.player import packed
 
 
 class Seat:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special, stats
 
-from hannan.learners.convex import Convex
-from hannan.noise import GammaNoise, GaussianNoise
+from hannan.learners.convex.learner import Convex
+from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise
 
 CHI = GaussianNoise().mean_norm
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 import hannan as hn
-from hannan.decisions import MSets
-from hannan.domains import Ball, Box, Simplex
+from hannan.learners.decisions.sets import MSets
+from hannan.mathematics.convex.domains import Ball, Box, Simplex
 
 ROUNDS = 1000
 SEEDS = (1, 2, 3)

@@ -16,7 +16,7 @@ from hannan.adversaries import (
     adaptive_adversaries,
     all_adversaries,
 )
-from hannan.record import _PLAIN
+from hannan.games.record import _PLAIN
 
 EXPERTS = [
     hn.Experts(3), hn.Experts(3, hn.Entropy(), hn.Horizon(200)), hn.Experts(3, hn.Laplace(), hn.Anytime()),
@@ -352,7 +352,7 @@ def test_a_record_says_that_it_was_adaptive(tmp_path):
 def test_records_written_before_were_not_adaptive(tmp_path, monkeypatch):
     record = hn.play(hn.exp3(3, 50), np.zeros((50, 3)))
     with monkeypatch.context() as patch:
-        patch.setattr("hannan.record._PLAIN", tuple(name for name in _PLAIN if name != "adaptive"))
+        patch.setattr("hannan.games.record._PLAIN", tuple(name for name in _PLAIN if name != "adaptive"))
         record.save(tmp_path / "old.npz")
     assert not hn.Record.load(tmp_path / "old.npz").adaptive
 

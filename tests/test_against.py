@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan.bounds import Bound
+from hannan.mathematics.bounds import Bound
 
 T = 4000
 ROWS = [
@@ -261,7 +261,7 @@ def test_exp3_ix_is_bounded_with_high_probability():
 
 
 def test_pictures_say_it():
-    from hannan.report.records import regret_picture
+    from hannan.games.regret_picture import regret_picture
 
     record = hn.play(hn.Bandit(3, hn.Entropy(), hn.Horizon(2000)), np.random.default_rng(0).random((2000, 3)))
     assert "against oblivious losses" in regret_picture(record, "regret").alt

@@ -12,16 +12,16 @@ import math
 import numpy as np
 import pytest
 
-from hannan import bounds, printed
-from hannan.bounds import Withheld
-from hannan.estimators import ConditionalResampling, GeometricResampling, ImplicitExploration
-from hannan.laws import Exponential, Frechet, Gamma, Gaussian, Gumbel, Laplace, Pareto, Weibull
 from hannan.learners.bandits import Bandit
+from hannan.learners.estimators import ConditionalResampling, GeometricResampling, ImplicitExploration
 from hannan.learners.expert_bandits import ExpertBandit
 from hannan.learners.experts import Experts
-from hannan.regularizers import Entropy, LogBarrier, Tsallis
-from hannan.stability import range_constant, rate_constant
-from hannan.tuning import Anytime, BestLoss, Fixed, Horizon, SelfConfident
+from hannan.learners.tuning import Anytime, BestLoss, Fixed, Horizon, SelfConfident
+from hannan.mathematics import bounds, printed
+from hannan.mathematics.bounds import Withheld
+from hannan.mathematics.laws.light import Exponential, Frechet, Gamma, Gaussian, Gumbel, Laplace, Pareto, Weibull
+from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
+from hannan.mathematics.stability import range_constant, rate_constant
 
 C10 = sum(1 / k for k in range(2, 11))  # H_10 - 1, the c' of Exponential at N = 10
 

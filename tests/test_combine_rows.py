@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan.data.frames import frame_of
-from hannan.data.point_losses import PointLoss, losses_of, point_loss
-from hannan.data.reading import BadTable
+from hannan.tables.combine.losses import PointLoss, losses_of, point_loss
+from hannan.tables.read.frames import frame_of
+from hannan.tables.read.table import BadTable
 
 LENGTHS = [1, 2, 3, 4, 5, 8, 9, 10, 12, 13, 16, 17, 20, 33, 40]
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan import conditions
-from hannan.stated import checked_hazard, on_your_word
+from hannan.mathematics.laws.stated import checked_hazard, on_your_word
+from hannan.players import conditions
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan import bounds
-from hannan import printed as paper
-from hannan.bounds import Withheld
 from hannan.learners import published
-from hannan.stability import range_constant, rate_constant, variance_constant
+from hannan.mathematics import bounds
+from hannan.mathematics import printed as paper
+from hannan.mathematics.bounds import Withheld
+from hannan.mathematics.stability import range_constant, rate_constant, variance_constant
 
 # The variance constant: D_t <= v/(2 scale)
 

@@ -7,14 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from hannan.bounds import Withheld
-from hannan.domains import Ball, Box, Polytope, Simplex
-from hannan.learners.convex import Convex
-from hannan.learners.gradient import ExponentiatedGradient, OnlineGradientDescent
-from hannan.losses import Huber, Linear, Logistic, Loss, RankOne, Squared
-from hannan.noise import GammaNoise, GaussianNoise
-from hannan.player import load
-from hannan.tuning import Anytime, BestLoss, Fixed, Horizon, SelfConfident
+from hannan.learners.convex.gradient import ExponentiatedGradient, OnlineGradientDescent
+from hannan.learners.convex.learner import Convex
+from hannan.learners.tuning import Anytime, BestLoss, Fixed, Horizon, SelfConfident
+from hannan.mathematics.bounds import Withheld
+from hannan.mathematics.convex.domains import Ball, Box, Polytope, Simplex
+from hannan.mathematics.convex.losses import Huber, Linear, Logistic, Loss, RankOne, Squared
+from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise
+from hannan.players.player import load
 
 
 def offset(d: int) -> Ball:

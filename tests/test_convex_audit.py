@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from hannan.convexity.audit import Law, audit_convex
-from hannan.domains import Ball, Box
-from hannan.learners.convex import Convex
-from hannan.losses import Linear, Logistic, Squared
-from hannan.noise import GammaNoise, GaussianNoise
-from hannan.tuning import Fixed
+from hannan.audits.convex import Law, audit_convex
+from hannan.learners.convex.learner import Convex
+from hannan.learners.tuning import Fixed
+from hannan.mathematics.convex.domains import Ball, Box
+from hannan.mathematics.convex.losses import Linear, Logistic, Squared
+from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise
 
 
 def history(n: int, d: int, seed: int = 0) -> Logistic:

@@ -9,13 +9,13 @@ import pytest
 from convex_searches import slope, worst_of_learner, worst_on_a_ball, worst_on_two_points
 from scipy import stats
 
-from hannan.bounds import Withheld
-from hannan.domains import Ball, Box, Simplex
-from hannan.learners.convex import Convex
-from hannan.learners.gradient import ExponentiatedGradient, OnlineGradientDescent
-from hannan.losses import Linear
-from hannan.noise import GammaNoise, GaussianNoise
-from hannan.tuning import Anytime, BestLoss, Fixed, Horizon
+from hannan.learners.convex.gradient import ExponentiatedGradient, OnlineGradientDescent
+from hannan.learners.convex.learner import Convex
+from hannan.learners.tuning import Anytime, BestLoss, Fixed, Horizon
+from hannan.mathematics.bounds import Withheld
+from hannan.mathematics.convex.domains import Ball, Box, Simplex
+from hannan.mathematics.convex.losses import Linear
+from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise
 
 CHI = GaussianNoise().mean_norm
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hannan.convexity.active_set import cone_residual, model_step
-from hannan.convexity.leader import Leader
-from hannan.domains import Ball, Box, Polytope, Simplex
-from hannan.learners.convex import Convex
-from hannan.learners.gradient import OnlineGradientDescent
-from hannan.losses import Linear, RankOne, SmoothedHinge
-from hannan.tuning import Anytime, Fixed, Horizon
+from hannan.learners.convex.gradient import OnlineGradientDescent
+from hannan.learners.convex.learner import Convex
+from hannan.learners.tuning import Anytime, Fixed, Horizon
+from hannan.mathematics.convex.active_set import cone_residual, model_step
+from hannan.mathematics.convex.domains import Ball, Box, Polytope, Simplex
+from hannan.mathematics.convex.leader import Leader
+from hannan.mathematics.convex.losses import Linear, RankOne, SmoothedHinge
 
 # A phi of your own
 

@@ -9,9 +9,9 @@ import pytest
 
 import hannan as hn
 from hannan import _engine
-from hannan.convexity.game import hindsight
-from hannan.convexity.leader import Leader
-from hannan.domains import Ball, Box, Polytope, Simplex
+from hannan.games.convex import hindsight
+from hannan.mathematics.convex.domains import Ball, Box, Polytope, Simplex
+from hannan.mathematics.convex.leader import Leader
 
 SETS = {
     "ball": lambda d: Ball(d, 1.5, tuple(np.linspace(0.1, 0.2, d))),

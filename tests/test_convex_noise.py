@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hannan import _engine, streams
-from hannan.noise import GammaNoise, GaussianNoise
+from hannan import _engine
+from hannan.mathematics import streams
+from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise
 
 CASES = json.loads((Path(__file__).parent / "golden.json").read_text())["cases"]
 #: (beta, epsilon, delta, exact delta of the printed sigma, epsilon it achieves, sigma/beta printed, needed, Kifer's)

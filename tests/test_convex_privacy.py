@@ -8,18 +8,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hannan.bounds import Withheld
-from hannan.convexity import entropy
-from hannan.convexity.descending import NotConverged, descend
-from hannan.convexity.leader import Leader
-from hannan.convexity.majorant import composed_epsilon
-from hannan.convexity.privacy import levels, output_scale
-from hannan.domains import Ball, Box, Polytope, Simplex
-from hannan.learners.convex import Convex
-from hannan.losses import Huber, Linear, Logistic, Loss, SmoothedHinge, Squared
-from hannan.noise import GammaNoise, GaussianNoise
-from hannan.player import load
-from hannan.tuning import Fixed, Horizon, SelfConfident
+from hannan.learners.convex.learner import Convex, system_noise
+from hannan.learners.convex.majorant import composed_epsilon
+from hannan.learners.convex.privacy import levels, output_scale
+from hannan.learners.tuning import Fixed, Horizon, SelfConfident
+from hannan.mathematics.bounds import Withheld
+from hannan.mathematics.convex.domains import Ball, Box, Polytope, Simplex
+from hannan.mathematics.convex.gradient_steps import NotConverged, descend
+from hannan.mathematics.convex.leader import Leader
+from hannan.mathematics.convex.losses import Huber, Linear, Logistic, Loss, SmoothedHinge, Squared
+from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise
+from hannan.players.player import load
 
 
 def linear(**options) -> Convex:
@@ -45,7 +44,7 @@ def logistic(T: int, d: int) -> Logistic:
 def test_noise_of_the_operating_system_has_its_law(d):
     """Kolmogorov-Smirnov on norm and on a coordinate, each refused at p < 1e-7: 12 tests, about 1e-6 in all."""
     for noise, norm in ((GammaNoise(), stats.gamma(d)), (GaussianNoise(), stats.chi(d))):
-        drawn = np.array([entropy.standard(noise.kernel, d) for _ in range(4000)])
+        drawn = np.array([system_noise.standard(noise.kernel, d) for _ in range(4000)])
         assert stats.kstest(np.linalg.norm(drawn, axis=1), norm.cdf).pvalue > 1e-7
         other = noise.sample(np.random.default_rng(d), d, 40_000)
         assert stats.ks_2samp(drawn[:, -1], other[:, -1]).pvalue > 1e-7
@@ -53,16 +52,16 @@ def test_noise_of_the_operating_system_has_its_law(d):
 
 def test_draws_have_the_resolution_of_doubles():
     """A uniform below 2^-8 that is no multiple of 2^-53, and normals and exponentials alike: 200,000 draws."""
-    u = entropy.uniforms(200_000)
+    u = system_noise.uniforms(200_000)
     assert u.min() > 0.0
     assert u.max() < 1.0
     assert stats.kstest(u, "uniform").pvalue > 1e-7
     small = u[u < 2.0**-8] * 2.0**53
     # 700 of them and more, each a multiple with probability at most 1/256.
     assert (small != np.floor(small)).mean() > 0.9
-    e = entropy.exponentials(200_000)
+    e = system_noise.exponentials(200_000)
     assert stats.kstest(e, "expon").pvalue > 1e-7
-    assert stats.kstest(entropy.normals(199_999), "norm").pvalue > 1e-7
+    assert stats.kstest(system_noise.normals(199_999), "norm").pvalue > 1e-7
     assert (e[e < 2.0**-8] * 2.0**53 % 1.0 != 0.0).mean() > 0.9
 
 
@@ -94,15 +93,15 @@ def test_a_private_player_draws_from_the_operating_system_and_from_nothing_else(
         assert moves(kind, None) != moves(kind, None)
         assert moves(kind, 7) == moves(kind, 7)
         with monkeypatch.context() as held:
-            held.setattr(entropy, "_words", Fixed64())
+            held.setattr(system_noise, "_words", Fixed64())
             first = moves(kind, None)
-            held.setattr(entropy, "_words", Fixed64())
+            held.setattr(system_noise, "_words", Fixed64())
             assert moves(kind, None) == first
-            held.setattr(entropy, "_words", lambda n: pytest.fail("not asked for"))
+            held.setattr(system_noise, "_words", lambda n: pytest.fail("not asked for"))
             moves(kind, 7)
     # The control: a player that promises no privacy draws from its own stream.
     with monkeypatch.context() as held:
-        held.setattr(entropy, "_words", lambda n: pytest.fail("not asked for"))
+        held.setattr(system_noise, "_words", lambda n: pytest.fail("not asked for"))
         Convex(Ball(3), 2.0, tuning=Fixed(4.0), smooth=0).start(1).act()
 
 
@@ -296,7 +295,7 @@ def test_gradient_steps_arrive_where_newton_does(domain, monkeypatch):
         )  # fmt: skip
         assert left <= 1e-8
         assert np.linalg.norm(x - y) <= 1e-8 / ridge + 1e-9
-    monkeypatch.setattr("hannan.convexity.descending.LIMIT", 20)
+    monkeypatch.setattr("hannan.mathematics.convex.gradient_steps.LIMIT", 20)
     with pytest.raises(NotConverged, match="must converge"):
         descend(lambda x: x - 3.0, domain.project, 1.0, -1.0, domain.center)
 

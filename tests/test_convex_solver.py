@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from hannan.convexity.leader import Leader, NotConverged
-from hannan.domains import Ball, Box, Domain, Polytope, Simplex
-from hannan.learners.convex import Convex
-from hannan.losses import Huber, Linear, Logistic, Loss, RankOne, SmoothedHinge, Squared
-from hannan.tuning import Fixed
+from hannan.learners.convex.learner import Convex
+from hannan.learners.tuning import Fixed
+from hannan.mathematics.convex.domains import Ball, Box, Domain, Polytope, Simplex
+from hannan.mathematics.convex.leader import Leader, NotConverged
+from hannan.mathematics.convex.losses import Huber, Linear, Logistic, Loss, RankOne, SmoothedHinge, Squared
 
 
 def polytope(d: int) -> Polytope:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan.learners.combinatorial import Combinatorial
+from hannan.learners.decisions.learner import Combinatorial
 
 GRAPH = tuple((f"{i}{j}", f"{a}{b}") for i in range(3) for j in range(3) for a, b in ((i + 1, j), (i, j + 1))
               if a < 3 and b < 3)  # fmt: skip
@@ -128,7 +128,7 @@ def test_blocks_do_not_show(monkeypatch):
     learner = hn.FPL.tuned(hn.MSets(5, 2), 700)
     losses = np.random.default_rng(1).random((700, 5))
     whole = hn.play(learner, losses, runs=3, seed=2)
-    monkeypatch.setattr("hannan.learners.fpl.BLOCK_NUMBERS", 200)
+    monkeypatch.setattr("hannan.learners.decisions.fpl.BLOCK_NUMBERS", 200)
     assert len(list(learner._moves(losses, [1, 2, 3]))) == 54
     cut = hn.play(learner, losses, runs=3, seed=2)
     assert (cut.counts == whole.counts).all()

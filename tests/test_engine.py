@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan import _engine, streams
-from hannan.laws import Exponential
-from hannan.program import Program
-from hannan.regularizers import Entropy, LogBarrier, Tsallis
-from hannan.tuning import Schedule
+from hannan import _engine
+from hannan.learners.program import Program
+from hannan.learners.tuning import Schedule
+from hannan.mathematics import streams
+from hannan.mathematics.laws.light import Exponential
+from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
 
 F = _engine.Function
 ROOT = Path(__file__).resolve().parent.parent

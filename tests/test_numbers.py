@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan import bounds
-from hannan.bounds import Withheld
 from hannan.learners import published
 from hannan.learners.adahedge import Seen
 from hannan.learners.fixed_share import path_cost
-from hannan.stability import range_constant, rate_constant
-from hannan.tuning import ClippedSchedule, Schedule
+from hannan.learners.tuning import ClippedSchedule, Schedule
+from hannan.mathematics import bounds
+from hannan.mathematics.bounds import Withheld
+from hannan.mathematics.stability import range_constant, rate_constant
 
 
 def near(bound, value):

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 import hannan as hn
+from hannan.audits.sampling import audit_by_sampling
 from hannan.cli import commands
 from hannan.cli.play import _page
-from hannan.data.combining import Combiner
-from hannan.data.estimates import Estimate, averaged, estimates
-from hannan.data.oracle import best_combination
-from hannan.data.pages import combined_page, replay_page, route_page
-from hannan.data.point_losses import Absolute
+from hannan.games.tournament.contest import Outcome
+from hannan.games.tournament.page import standings
 from hannan.report.markup import number
-from hannan.sampling_audit import audit_by_sampling
-from hannan.tournament.page import standings
-from hannan.tournament.playing import Outcome
+from hannan.tables.combine.hindsight import best_combination
+from hannan.tables.combine.losses import Absolute
+from hannan.tables.combine.rows import Combiner
+from hannan.tables.pages import combined_page, replay_page, route_page
+from hannan.tables.replay.estimates import Estimate, averaged, estimates
 
 
 @pytest.fixture

@@ -8,13 +8,13 @@ import sys
 import numpy as np
 import pytest
 
-from hannan.data import csv_table
-from hannan.data.csv_table import CsvTable, from_text
-from hannan.data.reading import BadTable, Columns, open_table
-from hannan.data.times import Clock, instant
-from hannan.data.tracing import Trace
-from hannan.data.writing import RowWriter, Spool, guarded, unguarded
-from hannan.whole import Outbox
+from hannan.report.output import Outbox
+from hannan.tables.curves import Trace
+from hannan.tables.read import csv_table
+from hannan.tables.read.csv_table import CsvTable, from_text
+from hannan.tables.read.table import BadTable, Columns, open_table
+from hannan.tables.read.times import Clock, instant
+from hannan.tables.write import RowWriter, Spool, guarded, unguarded
 
 
 def read(text, columns=None):
@@ -305,7 +305,7 @@ def test_rows_are_written_alike_with_and_without_pyarrow(tmp_path, monkeypatch):
     import csv
     import sys
 
-    from hannan.data.writing import RowWriter
+    from hannan.tables.write import RowWriter
 
     rng = np.random.default_rng(0)
     numbers = np.concatenate([rng.random(50) * 10.0 ** rng.integers(-300, 300, 50), [0.0, 1.0, -0.0, 5e-324, np.nan]])

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hannan.game import play
+from hannan.games.checkpoints import Checkpoints, spread
+from hannan.games.play import play
+from hannan.games.record import Record
 from hannan.learners.bandits import Bandit
 from hannan.learners.experts import Experts
-from hannan.record import Record
-from hannan.regularizers import Entropy
-from hannan.running.checkpoints import Checkpoints, spread
-from hannan.tuning import Anytime, BestLoss, Fixed, Horizon
+from hannan.learners.tuning import Anytime, BestLoss, Fixed, Horizon
+from hannan.mathematics.regularizers import Entropy
 
 
 def losses_of(rounds, n, seed=0):

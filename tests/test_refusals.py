@@ -91,7 +91,7 @@ def test_alpha_of_tsallis(value: float) -> None:
 
 
 def test_heavy_tails_are_lawful_until_a_regret_constant_is_asked_for() -> None:
-    from hannan.stability import range_constant
+    from hannan.mathematics.stability import range_constant
 
     for law in (hn.Frechet(1.0), hn.Pareto(0.5)):
         assert hn.FTPL(law, 1.0).gradient([0.0, 1.0]).sum() == pytest.approx(1.0)

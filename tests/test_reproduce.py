@@ -13,11 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hannan.estimators import GeometricResampling
-from hannan.game import play
-from hannan.laws import Exponential
+from hannan.games.play import play
+from hannan.games.record import Record
 from hannan.learners.bandits import Bandit
+from hannan.learners.estimators import GeometricResampling
 from hannan.learners.experts import Experts
+from hannan.learners.tuning import Fixed, Horizon
+from hannan.mathematics.laws.light import Exponential
+from hannan.mathematics.potentials import FTRL
+from hannan.mathematics.regularizers import Entropy
 from hannan.paper import Claim, Effort, chapters, claims, worst_case
 from hannan.paper.claim import at_most, broken, holds
 from hannan.paper.corrections import CORRECTIONS, as_printed, form
@@ -26,10 +30,6 @@ from hannan.paper.page import page
 from hannan.paper.running import Result, run
 from hannan.paper.statements import STATEMENTS
 from hannan.paper.trees import walked
-from hannan.potentials import FTRL
-from hannan.record import Record
-from hannan.regularizers import Entropy
-from hannan.tuning import Fixed, Horizon
 
 ALL = claims()
 

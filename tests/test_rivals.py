@@ -12,9 +12,9 @@ import pytest
 
 import hannan as hn
 from hannan import _engine
-from hannan.domains import Ball
-from hannan.estimators import Drawn
 from hannan.learners import published
+from hannan.learners.estimators import Drawn
+from hannan.mathematics.convex.domains import Ball
 
 WITHOUT_TUNING = [hn.Squint, hn.AdaNormalHedge, hn.MLPoly]
 ADVERSARIES = hn.adversaries.all_adversaries()

@@ -10,9 +10,9 @@ from click.testing import CliRunner
 
 import hannan as hn
 from hannan.cli.route import command
-from hannan.data.naming import parse_range
-from hannan.data.route import LEARNERS
 from hannan.learners.names import SMOOTHINGS, Numbers, learner, smoothing, tuning
+from hannan.tables.learner import parse_range
+from hannan.tables.route.function import LEARNERS
 
 
 def table(rows=800, seed=0):
@@ -89,9 +89,9 @@ def test_names():
 def test_every_command_knows_every_smoothing(shape):
     """One grammar: what `play` takes, `route`, `replay` and `combine` take, and the other way round."""
     from hannan.cli.describing import learner as described
-    from hannan.data.naming import for_decisions, for_forecasts
-    from hannan.data.point_losses import Absolute
-    from hannan.data.route import _learner
+    from hannan.tables.combine.losses import Absolute
+    from hannan.tables.learner import for_decisions, for_forecasts
+    from hannan.tables.route.function import _learner
 
     # A scale, as a Gaussian has no other tuning.
     name = f"bandit:{shape}@fixed:2"

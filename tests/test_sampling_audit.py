@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hannan.auditing import audit
-from hannan.divergences import max_divergence
-from hannan.laws import Exponential, Gumbel, Laplace
+from hannan.audits.audit import audit
+from hannan.audits.sampling import audit_by_sampling, clopper_pearson
 from hannan.learners.experts import Experts
-from hannan.potentials import FTPL, FTRL, Potential
+from hannan.learners.tuning import Fixed
+from hannan.mathematics.divergences import max_divergence
+from hannan.mathematics.laws.light import Exponential, Gumbel, Laplace
+from hannan.mathematics.potentials import FTPL, FTRL, Potential
+from hannan.mathematics.regularizers import Tsallis
 from hannan.refusals import Array
-from hannan.regularizers import Tsallis
-from hannan.sampling_audit import audit_by_sampling, clopper_pearson
-from hannan.tuning import Fixed
 
 #: A lower bound is above the truth with probability at most 1e-6 a test: that is the false-alarm rate.
 SURE = 1.0 - 1e-6

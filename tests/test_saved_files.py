@@ -20,8 +20,8 @@ import pytest
 
 import hannan as hn
 from hannan import files, saving
-from hannan.convexity.descending import NotConverged
-from hannan.decisions import MSets
+from hannan.learners.decisions.sets import MSets
+from hannan.mathematics.convex.gradient_steps import NotConverged
 
 LEARNERS = [
     hn.Experts(4), hn.Experts(70, hn.Entropy()), hn.Experts(3, hn.Entropy(), prior=(0.5, 0.3, 0.2)),

@@ -11,7 +11,7 @@ import pytest
 import searches
 
 import hannan as hn
-from hannan.stability import range_constant
+from hannan.mathematics.stability import range_constant
 
 #: (smoothing, the least regret/bound that the worst of all 0/1 sequences of 60 rounds attains: Horizon, Anytime).
 TWO = [

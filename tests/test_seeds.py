@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan.decisions import MSets
+from hannan.learners.decisions.sets import MSets
 
 
 def charge(learner, twin, rounds, seed):

@@ -10,7 +10,7 @@ pytest.importorskip("sklearn")
 from sklearn.datasets import make_classification, make_regression
 from sklearn.utils.estimator_checks import check_estimator
 
-from hannan.sklearn import OnlineClassifier, OnlineRegressor, unit_rows
+from hannan.interop.sklearn import OnlineClassifier, OnlineRegressor, unit_rows
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

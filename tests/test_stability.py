@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan.stability import gaussian_delta, gaussian_level, kappa, range_constant, rate_constant
+from hannan.mathematics.stability import gaussian_delta, gaussian_level, kappa, range_constant, rate_constant
 
 SCALES = [1e-6, 0.1, 1.0, 7.5, 1e3, 1e12]
 each_scale = pytest.mark.parametrize("scale", SCALES)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan.general_rule import GeneralRule
-from hannan.tabulated import ENOUGH, tabulated
+from hannan.mathematics.laws.tabulated import ENOUGH, tabulated
+from hannan.mathematics.quadrature import GeneralRule
 
 
 @dataclass(frozen=True)

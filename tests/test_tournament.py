@@ -12,27 +12,27 @@ import pytest
 
 import hannan as hn
 from hannan.cli import main
-from hannan.tournament import playing
-from hannan.tournament.arenas import COMBINED, advised, arenas
-from hannan.tournament.field import contestants
-from hannan.tournament.page import page, standings
+from hannan.games.tournament import contest
+from hannan.games.tournament.arenas import COMBINED, advised, arenas
+from hannan.games.tournament.field import contestants
+from hannan.games.tournament.page import page, standings
 
-TINY = playing.Size(n=4, rounds=60, runs=3, most_rows=60, greedy=12)
+TINY = contest.Size(n=4, rounds=60, runs=3, most_rows=60, greedy=12)
 
 
 @pytest.fixture(scope="module")
 def outcomes():
-    return list(playing.hold(size=TINY))
+    return list(contest.hold(size=TINY))
 
 
 def test_every_learner_meets_every_adversary(outcomes):
-    for setting in playing.SETTINGS:
+    for setting in contest.SETTINGS:
         names = {arena.name for arena in arenas(setting, TINY, 0)}
         if setting == "combinatorial":
             assert {name for name in names if name.startswith("paths")}
             assert {f"pairs, {name.replace('_', ' ')}" for name in COMBINED} <= names
         else:
-            assert {name.replace("_", " ") for name in playing.known_adversaries()} <= names
+            assert {name.replace("_", " ") for name in contest.known_adversaries()} <= names
         played = {(o.learner, o.adversary) for o in outcomes if o.setting == setting}
         assert played == {(c.name, name) for c in contestants(setting) for name in names}
 
@@ -74,7 +74,7 @@ def test_standings_are_sorted_and_complete(outcomes):
 def test_an_outcome_with_exact_expectation_has_a_point_for_an_interval(outcomes):
     hedge = next(o for o in outcomes if o.learner == "Hedge")
     assert hedge.interval() == (hedge.regret, hedge.regret)
-    low, high = playing.interval(np.array([1.0, 2.0, 3.0]))
+    low, high = contest.interval(np.array([1.0, 2.0, 3.0]))
     assert (low + high) / 2 == pytest.approx(2.0)
     assert high - low == pytest.approx(2 * 4.302652729911275 / np.sqrt(3), rel=1e-9)
 
@@ -89,7 +89,7 @@ def test_advice_is_right_as_often_as_it_should_be():
 
 
 def test_the_command(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(playing.Size, "of", classmethod(lambda cls, quick: TINY))
+    monkeypatch.setattr(contest.Size, "of", classmethod(lambda cls, quick: TINY))
     with pytest.raises(SystemExit) as leave:
         main(["tournament", "--quick", "--setting", "expert-bandit", "--json", "--out", str(tmp_path)])
     assert leave.value.code == 0
@@ -104,7 +104,7 @@ def test_the_page_opens_in_chromium(outcomes, tmp_path):
     if executable is None:
         pytest.skip("no Chromium is installed (chromium, chromium-browser or google-chrome on the path)")
     sync = pytest.importorskip("playwright.sync_api")
-    promises = {s: {c.name: c.promise for c in contestants(s)} for s in playing.SETTINGS}
+    promises = {s: {c.name: c.promise for c in contestants(s)} for s in contest.SETTINGS}
     path = page(outcomes, promises, {"seed": "0"}, ["a note"]).write(tmp_path / "index.html")
     with sync.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox", "--disable-gpu"])

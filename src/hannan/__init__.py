@@ -13,48 +13,48 @@ __version__ = "0.2.0"
 
 #: module -> the public names that live there
 _HOME: dict[str, tuple[str, ...]] = {
-    "divergences": ("tsallis_log", "max_divergence", "tsallis_divergence", "hockey_stick"),
-    "law": ("Law",),
-    "laws": ("Exponential", "Gamma", "Gumbel", "Weibull", "Frechet", "Pareto", "Laplace", "Gaussian"),
-    "regularizers": ("Regularizer", "Entropy", "Tsallis", "LogBarrier"),
-    "stability": ("Stability",),
-    "potentials": ("Potential", "FTPL", "FTRL"),
-    "auditing": ("audit", "Finding"),
-    "bounds": ("Bound", "Withheld"),
-    "tuning": ("Fixed", "Horizon", "BestLoss", "Anytime", "SelfConfident"),
-    "estimators": (
+    "mathematics.divergences": ("tsallis_log", "max_divergence", "tsallis_divergence", "hockey_stick"),
+    "mathematics.laws.law": ("Law",),
+    "mathematics.laws.light": ("Exponential", "Gamma", "Gumbel", "Weibull", "Frechet", "Pareto", "Laplace", "Gaussian"),
+    "mathematics.regularizers": ("Regularizer", "Entropy", "Tsallis", "LogBarrier"),
+    "mathematics.stability": ("Stability",),
+    "mathematics.potentials": ("Potential", "FTPL", "FTRL"),
+    "audits.audit": ("audit", "Finding"),
+    "mathematics.bounds": ("Bound", "Withheld"),
+    "learners.tuning": ("Fixed", "Horizon", "BestLoss", "Anytime", "SelfConfident"),
+    "learners.estimators": (
         "ImportanceWeighted",
         "GeometricResampling",
         "ConditionalResampling",
         "ReducedVariance",
         "ImplicitExploration",
     ),
-    "clipping": ("clip",),
+    "mathematics.clipping": ("clip",),
     "saving": ("register",),
-    "moves": ("Move",),
-    "certificate": ("Certificate",),
-    "player": ("Player", "load"),
+    "players.tickets": ("Move",),
+    "players.certificate": ("Certificate",),
+    "players.player": ("Player", "load"),
     "learners.experts": ("Experts",),
     "learners.adahedge": ("AdaHedge",),
     "learners.bandits": ("Bandit",),
     "learners.expert_bandits": ("ExpertBandit",),
-    "learners.convex": ("Convex",),
-    "learners.gradient": ("OnlineGradientDescent", "ExponentiatedGradient"),
-    "domains": ("Domain", "Ball", "Box", "Simplex", "Polytope"),
-    "losses": ("Loss", "Linear", "Squared", "Logistic", "Huber", "SmoothedHinge", "RankOne"),
-    "noise": ("Noise", "GammaNoise", "GaussianNoise"),
-    "convexity.privacy": ("Privacy",),
-    "convexity.audit": ("audit_convex",),
+    "learners.convex.learner": ("Convex",),
+    "learners.convex.gradient": ("OnlineGradientDescent", "ExponentiatedGradient"),
+    "mathematics.convex.domains": ("Domain", "Ball", "Box", "Simplex", "Polytope"),
+    "mathematics.convex.losses": ("Loss", "Linear", "Squared", "Logistic", "Huber", "SmoothedHinge", "RankOne"),
+    "mathematics.convex.noise": ("Noise", "GammaNoise", "GaussianNoise"),
+    "learners.convex.privacy": ("Privacy",),
+    "audits.convex": ("audit_convex",),
     "learners.second_order": ("Squint", "AdaNormalHedge", "MLPoly"),
     "learners.fixed_share": ("FixedShare", "Exp3S"),
     "learners.lb_inf": ("LBInf",),
     "learners.delayed": ("TsallisShannon",),
     "learners.noisy": ("Dropout", "RandomWalk"),
     "learners.myga": ("MYGA",),
-    "learners.fpl": ("FPL",),
-    "learners.fpl_trix": ("FPLTrix",),
-    "decisions": ("MSets", "ShortestPaths", "Assignments"),
-    "rivals": (
+    "learners.decisions.fpl": ("FPL",),
+    "learners.decisions.fpl_trix": ("FPLTrix",),
+    "learners.decisions.sets": ("MSets", "ShortestPaths", "Assignments"),
+    "learners.rivals": (
         "hedge",
         "exp3",
         "exp4",
@@ -74,17 +74,18 @@ _HOME: dict[str, tuple[str, ...]] = {
         "myga",
         "gaussian_ftpl",
     ),
-    "game": ("play",),
-    "record": ("Record",),
+    "games.play": ("play",),
+    "games.record": ("Record",),
     "games.compare": ("compare",),
     "games.comparison": ("Comparison",),
-    "data.combine": ("combine", "Combined"),
-    "data.replay": ("replay",),
-    "data.route": ("route",),
+    "tables.combine.function": ("combine", "Combined"),
+    "tables.replay.function": ("replay",),
+    "tables.route.function": ("route",),
     "serving.store": ("Store",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
-_MODULES: tuple[str, ...] = ("adversaries", "sklearn")
+#: public name -> the module that it is
+_MODULES = {"adversaries": "adversaries", "sklearn": "interop.sklearn"}
 
 #: What needs an extra is there by name, but `from hannan import *` must not ask for it.
 _EXTRAS = ("sklearn",)
@@ -96,7 +97,7 @@ def __getattr__(name: str) -> Any:
     if name in _MODULE_OF:
         value = getattr(import_module(f"hannan.{_MODULE_OF[name]}"), name)
     elif name in _MODULES:
-        value = import_module(f"hannan.{name}")
+        value = import_module(f"hannan.{_MODULES[name]}")
     else:
         raise AttributeError(f"module 'hannan' has no attribute {name!r}")
     globals()[name] = value

@@ -36,9 +36,9 @@ from hannan.adversaries.lower_bounds import (
     bandits_lower_bound_means,
     experts_lower_bound,
 )
+from hannan.adversaries.past import Past
 from hannan.adversaries.scripted import all_ones, alternating_leader, cyclic, small_best_loss
 from hannan.refusals import Array
-from hannan.running.adaptive import Past
 
 __all__ = [
     "Bernoulli",

@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from hannan import refusals
-from hannan.losses import Linear
+from hannan.adversaries.past import Past
+from hannan.mathematics.convex.losses import Linear
 from hannan.refusals import Array
-from hannan.running.adaptive import Past
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,7 @@ class _ExactPlay:
         return twin
 
     def _refresh(self) -> None:
-        from hannan.potentials import potential
+        from hannan.mathematics.potentials import potential
 
         scale = self._schedule.scale(self._round, self._own)
         self._potential = potential(self._smoothing, scale)

@@ -79,8 +79,8 @@ def command(
 def _exactly(
     smooth: str, scale: float | None, n: int, gamma: float | None, delta: float | None, seed: int
 ) -> tuple[dict[str, Any], str, bool]:
-    from hannan.auditing import audit
-    from hannan.potentials import potential
+    from hannan.audits.audit import audit
+    from hannan.mathematics.potentials import potential
 
     if scale is None:
         raise ValueError("audit of a smoothing needs --scale")
@@ -121,7 +121,7 @@ def _by_sampling(
     rounds: int,
     seed: int,
 ) -> tuple[dict[str, Any], str, bool]:
-    from hannan.sampling_audit import audit_by_sampling
+    from hannan.audits.sampling import audit_by_sampling
 
     # What a stranger prints is not our output.
     with redirect_stdout(sys.stderr), warnings.catch_warnings():

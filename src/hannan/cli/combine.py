@@ -15,9 +15,9 @@ from hannan.cli.options import shared
 from hannan.cli.tables import listed, opened, watched
 
 if TYPE_CHECKING:
-    from hannan.data.answers import Answers
-    from hannan.data.combining import Combiner
-    from hannan.data.summary import Summary
+    from hannan.tables.combine.answers import Answers
+    from hannan.tables.combine.rows import Combiner
+    from hannan.tables.combine.summary import Summary
 
 EPILOG = """\b
 Examples:
@@ -50,13 +50,13 @@ def command(
     printed at once, a line of CSV, and the summary goes to standard error; with --json the lines are JSON (JSON
     Lines), and the summary is the last line of standard output.
     """
-    from hannan.data.combine import Sheets, finish
-    from hannan.data.combining import Combiner
-    from hannan.data.naming import for_forecasts, parse_range
-    from hannan.data.point_losses import point_loss
-    from hannan.data.reading import Columns
-    from hannan.data.roles import forecast_roles
-    from hannan.whole import Outbox
+    from hannan.report.output import Outbox
+    from hannan.tables.combine.function import Sheets, finish
+    from hannan.tables.combine.losses import point_loss
+    from hannan.tables.combine.rows import Combiner
+    from hannan.tables.learner import for_forecasts, parse_range
+    from hannan.tables.read.roles import forecast_roles
+    from hannan.tables.read.table import Columns
 
     cost = point_loss(loss, cap)
     loss_range = None if span is None else parse_range(span)
@@ -97,9 +97,9 @@ def _parts(table: Any, goal: int, live: bool) -> Iterator[tuple[Any, Any, list[s
 
 
 def _answer(combiner: Combiner, parts: Any, sheets: Any, time: str | None, live: bool, as_json: bool) -> Summary:
-    from hannan.data.oracle import best_combination
-    from hannan.data.summary import summarise
-    from hannan.data.writing import Spool
+    from hannan.tables.combine.hindsight import best_combination
+    from hannan.tables.combine.summary import summarise
+    from hannan.tables.write import Spool
 
     # The oracle needs a second look at the rows: they wait on disk, not in memory.
     kept, goals = Spool(len(combiner.names)), Spool(1)
@@ -123,8 +123,8 @@ def _answer(combiner: Combiner, parts: Any, sheets: Any, time: str | None, live:
 
 def _print(combiner: Combiner, answers: Answers, time: str | None, as_json: bool, head: bool) -> None:
     """One line for each answer, at once."""
-    from hannan.data.combine import key_of
-    from hannan.data.writing import line
+    from hannan.tables.combine.function import key_of
+    from hannan.tables.write import line
 
     # The names of the JSON are ours, whatever the table calls its times.
     key = "row" if time is None else "time"

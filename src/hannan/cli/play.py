@@ -12,8 +12,8 @@ from hannan.cli.describing import learner_options
 from hannan.cli.options import emit, fits, paged, shared, written
 
 if TYPE_CHECKING:
-    from hannan.record import Record
-    from hannan.whole import Outbox
+    from hannan.games.record import Record
+    from hannan.report.output import Outbox
 
 EPILOG = """\b
 Examples:
@@ -53,8 +53,8 @@ def command(
     import numpy as np
 
     from hannan import adversaries
-    from hannan.game import play
-    from hannan.tuning import BestLoss
+    from hannan.games.play import play
+    from hannan.learners.tuning import BestLoss
 
     known = adversaries.all_adversaries()
     if adversary not in known:
@@ -108,9 +108,9 @@ def _data(record: Record, adversary: str) -> dict[str, Any]:
 
 
 def _page(record: Record, adversary: str) -> Any:
+    from hannan.games.regret_picture import regret_picture
     from hannan.paper.running import versions
     from hannan.report import Facts, Figure, Page, Section
-    from hannan.report.records import regret_picture
 
     facts: dict[str, Any] = {
         "regret": float(record.mean_regret[-1]),

@@ -39,11 +39,11 @@ def command(
     A log that cannot support the estimate is refused, with the reason.
     """
     from hannan.cli.tables import kept, listed, opened, watched
-    from hannan.data.log import read_log
-    from hannan.data.naming import for_decisions, parse_range
-    from hannan.data.reading import Columns
-    from hannan.data.replay import evaluate
-    from hannan.data.roles import log_roles
+    from hannan.tables.learner import for_decisions, parse_range
+    from hannan.tables.read.roles import log_roles
+    from hannan.tables.read.table import Columns
+    from hannan.tables.replay.function import evaluate
+    from hannan.tables.replay.log import read_log
 
     experts = listed(advice)
     log_roles(action, loss, propensity, experts)
@@ -59,7 +59,7 @@ def command(
         log.close()
     drawn = False
     if out is not None:
-        from hannan.data.pages import replay_page
+        from hannan.tables.pages import replay_page
 
         drawn = kept(out, told.as_dict(), lambda: replay_page(told))
     if as_json:

@@ -15,7 +15,7 @@ from hannan.cli.options import paged, shared, to_json, written
 
 if TYPE_CHECKING:
     from hannan.paper.running import Result
-    from hannan.whole import Outbox
+    from hannan.report.output import Outbox
 
 COLOURS = {
     "holds": "green",
@@ -56,9 +56,9 @@ def command(
     broken learner or a constant, that must fail. The last chapter is a real data set (with the extra [data]), unless
     --only is given. Exit code 1 if any verdict is not the one expected, or if any control does not fail.
     """
-    from hannan.data.electricity import section
     from hannan.paper import Effort, claims
     from hannan.paper.corrections import as_printed
+    from hannan.paper.electricity import section
     from hannan.paper.page import page
     from hannan.paper.running import run, versions
 

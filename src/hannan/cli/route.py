@@ -35,10 +35,10 @@ def command(
     Each is played as a bandit, which sees what it played, or as experts, who see the whole row.
     """
     from hannan.cli.tables import kept, listed, opened, watched
-    from hannan.data.naming import parse_range
-    from hannan.data.reading import Columns
-    from hannan.data.route import LEARNERS, compare
-    from hannan.data.writing import Spool
+    from hannan.tables.learner import parse_range
+    from hannan.tables.read.table import Columns
+    from hannan.tables.route.function import LEARNERS, compare
+    from hannan.tables.write import Spool
 
     span_ = parse_range(span)
     fits(8.0 * 600.0 * runs, f"{runs} runs")
@@ -55,7 +55,7 @@ def command(
             spool.close()
     drawn = False
     if out is not None:
-        from hannan.data.pages import route_page
+        from hannan.tables.pages import route_page
 
         drawn = kept(out, told.as_dict(), lambda: route_page(told))
     if as_json:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hannan.data.reading import Chunk, Columns, Table
+    from hannan.tables.read.table import Chunk, Columns, Table
 
 
 def listed(text: str | None) -> tuple[str, ...]:
@@ -23,7 +23,7 @@ def listed(text: str | None) -> tuple[str, ...]:
 @contextmanager
 def opened(file: Path, columns: Columns, delimiter: str) -> Iterator[Table]:
     """The table of a file, closed at the end."""
-    from hannan.data.reading import open_table
+    from hannan.tables.read.table import open_table
 
     table = open_table(file, columns, "\t" if delimiter in ("\\t", "tab") else delimiter)
     try:
@@ -34,7 +34,7 @@ def opened(file: Path, columns: Columns, delimiter: str) -> Iterator[Table]:
 
 def watched(table: Table, rows: int | None = None) -> Iterator[Chunk]:
     """The chunks of a table, with a bar where someone looks and it takes long."""
-    from hannan.running.progress import Progress
+    from hannan.games.progress import Progress
 
     progress = Progress(table.size)
     try:
@@ -47,9 +47,9 @@ def watched(table: Table, rows: int | None = None) -> Iterator[Chunk]:
 
 def kept(folder: Path, summary: dict[str, Any], page: Callable[[], Any]) -> bool:
     """summary.json and report.html, all or nothing; False where the page needs [report]."""
-    from hannan.data.writing import write_json
+    from hannan.report.output import Outbox
     from hannan.report.page import drawable
-    from hannan.whole import Outbox
+    from hannan.tables.write import write_json
 
     with Outbox(folder) as out:
         write_json(out.path("summary.json"), summary)

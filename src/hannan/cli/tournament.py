@@ -11,8 +11,8 @@ import click
 from hannan.cli.options import paged, shared, to_json, written
 
 if TYPE_CHECKING:
-    from hannan.tournament.playing import Outcome, Setting
-    from hannan.whole import Outbox
+    from hannan.games.tournament.contest import Outcome, Setting
+    from hannan.report.output import Outbox
 
 EPILOG = """\b
 Examples:
@@ -35,17 +35,17 @@ def command(quick: bool, setting: tuple[str, ...], as_json: bool, seed: int, out
 
     Exit code 1 if a bound is broken.
     """
+    from hannan.games.tournament import contest
+    from hannan.games.tournament.arenas import missing
+    from hannan.games.tournament.field import contestants
+    from hannan.games.tournament.page import page, standings
     from hannan.paper.running import versions
-    from hannan.tournament import playing
-    from hannan.tournament.arenas import missing
-    from hannan.tournament.field import contestants
-    from hannan.tournament.page import page, standings
 
-    chosen: tuple[Setting, ...] = tuple(s for s in playing.SETTINGS if not setting or s.replace("_", "-") in setting)
+    chosen: tuple[Setting, ...] = tuple(s for s in contest.SETTINGS if not setting or s.replace("_", "-") in setting)
     promises = {s: {c.name: c.promise for c in contestants(s)} for s in chosen}
-    size = playing.Size.of(quick)
+    size = contest.Size.of(quick)
     outcomes = []
-    for outcome in playing.hold(quick, seed, chosen):
+    for outcome in contest.hold(quick, seed, chosen):
         outcomes.append(outcome)
         if sys.stderr.isatty():
             click.echo(f"\r{outcome.setting}: {outcome.learner}, {outcome.adversary:<30}\033[K", nl=False, err=True)

@@ -1,1 +1,1 @@
-"""Games by the dozen: `compare` plays learners against environments, `sweep` plays a whole grid and can go on."""
+"""Whole games: `play` runs one learner, `compare` many against many, `sweep` a grid that can stop and go on."""

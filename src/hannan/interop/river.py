@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from river import bandit, base
 
-from hannan.data.naming import for_forecasts
-from hannan.data.point_losses import point_loss
 from hannan.learners.adahedge import AdaHedge
 from hannan.learners.bandits import Bandit
 from hannan.learners.experts import Experts
-from hannan.moves import Move
+from hannan.players.tickets import Move
+from hannan.tables.combine.losses import point_loss
+from hannan.tables.learner import for_forecasts
 
 
 class Policy(bandit.base.Policy):  # type: ignore[misc]

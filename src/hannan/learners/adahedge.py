@@ -6,20 +6,21 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hannan import bounds, refusals
-from hannan.against import Against, Sense
-from hannan.bounds import Bound, Terms, Withheld
-from hannan.certificate import Certificate
+from hannan import refusals
 from hannan.learners.learner import Learner
-from hannan.learners.remembered import Weigher
-from hannan.regularizers import Entropy
-from hannan.sleeping import SleepingPlayer
-from hannan.tuning import Schedule, Tuning
+from hannan.learners.memory import Weigher
+from hannan.learners.tuning import Schedule, Tuning
+from hannan.mathematics import bounds
+from hannan.mathematics.against import Against, Sense
+from hannan.mathematics.bounds import Bound, Terms, Withheld
+from hannan.mathematics.regularizers import Entropy
+from hannan.players.certificate import Certificate
+from hannan.players.sleeping_experts import SleepingPlayer
 
 if TYPE_CHECKING:
-    from hannan.program import Program
-    from hannan.record import Record
-    from hannan.running.adaptive import Table
+    from hannan.games.adaptive import Table
+    from hannan.games.record import Record
+    from hannan.learners.program import Program
 
 #: Squares of smaller spans could underflow, and with them the sum of variances.
 _LEAST_SPAN = 1e-140
@@ -84,7 +85,7 @@ class AdaHedge(Learner):
         raise ValueError("the scale of AdaHedge is Delta/ln n, which the losses set: it has no schedule")
 
     def program(self) -> Program:
-        from hannan.program import Program
+        from hannan.learners.program import Program
 
         per_log_n = 1.0 / math.log(self.n) if self.n > 1 else 0.0
         weigher = Weigher("adahedge", (per_log_n,))
@@ -102,13 +103,13 @@ class AdaHedge(Learner):
 
     def play(self, losses: Any, *, runs: int, seed: int, threads: int, keep: str, rounds: int | None = None) -> Record:
         """What `hannan.play` calls."""
-        from hannan.learners.adahedge_game import play_adahedge
+        from hannan.games.adahedge import play_adahedge
 
         return play_adahedge(self, losses, runs, seed, threads, keep, rounds)
 
     def table(self) -> Table:
         """What a game against an adversary asks for."""
-        from hannan.learners.adahedge_game import AdaHedgeTable
+        from hannan.games.adahedge import AdaHedgeTable
 
         return AdaHedgeTable(self)
 

@@ -7,27 +7,28 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hannan import bounds, refusals
-from hannan import printed as paper
-from hannan.against import Sense
-from hannan.bounds import Bound, Terms, Withheld
-from hannan.estimators import (
+from hannan import refusals
+from hannan.learners import published
+from hannan.learners.estimators import (
     ConditionalResampling,
     Estimator,
     GeometricResampling,
     ImportanceWeighted,
     ReducedVariance,
 )
-from hannan.learners import published
 from hannan.learners.learner import Constants, Learner, Proof, Smoothing, needed
-from hannan.live import BanditPlayer
-from hannan.regularizers import LogBarrier, Tsallis
-from hannan.sleeping_arms import SleepingArmsPlayer
-from hannan.stability import natural_gamma
-from hannan.tuning import Anytime, BestLoss, Fixed, Horizon, Schedule, SelfConfident, Tuning
+from hannan.learners.tuning import Anytime, BestLoss, Fixed, Horizon, Schedule, SelfConfident, Tuning
+from hannan.mathematics import bounds
+from hannan.mathematics import printed as paper
+from hannan.mathematics.against import Sense
+from hannan.mathematics.bounds import Bound, Terms, Withheld
+from hannan.mathematics.regularizers import LogBarrier, Tsallis
+from hannan.mathematics.stability import natural_gamma
+from hannan.players.settings import BanditPlayer
+from hannan.players.sleeping_arms import SleepingArmsPlayer
 
 if TYPE_CHECKING:
-    from hannan.program import Program
+    from hannan.learners.program import Program
 
 _THEOREM = "thm:gbpa_bandits, corrected form"
 #: What `__post_init__` puts a value in the place of: no field of a built learner is None.
@@ -180,7 +181,7 @@ class Bandit(Learner):
     ) -> Bound:
         """As `Learner.bound`. With `delta`, of Exp3-IX: a bound on the regret of a run, with probability 1 - delta.
 
-        >>> from hannan.rivals import exp3_ix
+        >>> from hannan.learners.rivals import exp3_ix
         >>> round(exp3_ix(8, 4000).bound(delta=0.05).value, 1)
         1056.9
         """
@@ -246,7 +247,7 @@ class Bandit(Learner):
         return paper.bandit(self.smoothing, self.n, rounds, best)
 
     def program(self) -> Program:
-        from hannan.program import Program
+        from hannan.learners.program import Program
 
         return Program(
             "bandit",

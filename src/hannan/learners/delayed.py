@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hannan import refusals
-from hannan.against import Sense
-from hannan.bounds import Bound, Terms
-from hannan.learners.remembered import Remembered, RememberedBanditPlayer, Weigher
-from hannan.tuning import Schedule
+from hannan.learners.memory import Remembered, RememberedBanditPlayer, Weigher
+from hannan.learners.tuning import Schedule
+from hannan.mathematics.against import Sense
+from hannan.mathematics.bounds import Bound, Terms
 
 
 @dataclass(frozen=True, repr=False)

@@ -5,19 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from hannan import bounds, refusals
-from hannan import printed as paper
-from hannan.against import Sense
-from hannan.bounds import Bound, Withheld
-from hannan.clipping import threshold
-from hannan.laws import Exponential
+from hannan import refusals
 from hannan.learners.learner import Learner, Proof, Smoothing, needed
-from hannan.live import ExpertBanditPlayer
-from hannan.regularizers import LogBarrier
-from hannan.tuning import Anytime, BestLoss, ClippedSchedule, Fixed, Horizon, Schedule, SelfConfident, Tuning
+from hannan.learners.tuning import Anytime, BestLoss, ClippedSchedule, Fixed, Horizon, Schedule, SelfConfident, Tuning
+from hannan.mathematics import bounds
+from hannan.mathematics import printed as paper
+from hannan.mathematics.against import Sense
+from hannan.mathematics.bounds import Bound, Withheld
+from hannan.mathematics.clipping import threshold
+from hannan.mathematics.laws.light import Exponential
+from hannan.mathematics.regularizers import LogBarrier
+from hannan.players.settings import ExpertBanditPlayer
 
 if TYPE_CHECKING:
-    from hannan.program import Program
+    from hannan.learners.program import Program
 
 _THEOREM = "thm:gbpa_bwe, corrected form"
 _EXPONENTIAL = Exponential()
@@ -132,7 +133,7 @@ class ExpertBandit(Learner):
         return paper.expert_bandit(self.smoothing, self.actions, self.experts, clipped, rounds, best)
 
     def program(self) -> Program:
-        from hannan.program import Program
+        from hannan.learners.program import Program
 
         schedule = self.schedule()
         kappa, rate, clip = 0.0, 1.0, self.rho

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from hannan import bounds, refusals, stability
-from hannan import printed as paper
-from hannan.against import Against, Sense
-from hannan.bounds import Bound, Withheld
-from hannan.laws import Exponential
+from hannan import refusals
 from hannan.learners.learner import Constants, Learner, Proof, Smoothing, needed
-from hannan.regularizers import LogBarrier
-from hannan.sleeping import SleepingPlayer
-from hannan.tuning import Anytime, BestLoss, Fixed, Horizon, Schedule, SelfConfident, Tuning
+from hannan.learners.tuning import Anytime, BestLoss, Fixed, Horizon, Schedule, SelfConfident, Tuning
+from hannan.mathematics import bounds, stability
+from hannan.mathematics import printed as paper
+from hannan.mathematics.against import Against, Sense
+from hannan.mathematics.bounds import Bound, Withheld
+from hannan.mathematics.laws.light import Exponential
+from hannan.mathematics.regularizers import LogBarrier
+from hannan.players.sleeping_experts import SleepingPlayer
 
 if TYPE_CHECKING:
-    from hannan.program import Program
+    from hannan.learners.program import Program
 
 _THEOREM = "thm:analysis_experts, corrected form"
 _LOG_CONCAVE = "not in the paper, docs/proofs/experts.md: log-concave law without a rate"
@@ -175,7 +176,7 @@ class Experts(Learner):
         return paper.experts(self.smoothing, self.n, best)
 
     def program(self) -> Program:
-        from hannan.program import Program
+        from hannan.learners.program import Program
 
         prior = None if self.prior is None else np.log(np.array(self.prior))
         schedule = self.schedule()

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hannan import refusals
-from hannan.against import Against, Proved, Sense
-from hannan.bounds import Bound, Terms, Withheld
-from hannan.learners.remembered import Remembered, Weigher
-from hannan.tuning import Schedule
+from hannan.learners.memory import Remembered, Weigher
+from hannan.learners.tuning import Schedule
+from hannan.mathematics.against import Against, Proved, Sense
+from hannan.mathematics.bounds import Bound, Terms, Withheld
 
 
 def path_cost(n: int, rounds: int, switches: int, share: float) -> float:

@@ -7,9 +7,9 @@ from math import log
 from typing import ClassVar
 
 from hannan import refusals
-from hannan.against import Sense
-from hannan.bounds import Terms, Withheld
-from hannan.learners.remembered import Remembered, Weigher
+from hannan.learners.memory import Remembered, Weigher
+from hannan.mathematics.against import Sense
+from hannan.mathematics.bounds import Terms, Withheld
 
 
 @dataclass(frozen=True, repr=False)
@@ -24,7 +24,7 @@ class LBInf(Remembered):
     >>> LBInf(8, rounds=10_000).bound(10_000)
     Traceback (most recent call last):
     ...
-    hannan.bounds.Withheld: LB-INF has a bound of an order only, sqrt(n log T min(L*, Q, V)) + n log T (Ito 2021)
+    hannan.Withheld: LB-INF has a bound of an order only, sqrt(n log T min(L*, Q, V)) + n log T (Ito 2021)
     """
 
     rounds: int

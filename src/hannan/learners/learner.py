@@ -6,18 +6,19 @@ import dataclasses
 import math
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
-from hannan import bounds, refusals, saving, stability
-from hannan.against import Against, Proved, Sense, checked, covers
-from hannan.bounds import Bound, Terms, Withheld
-from hannan.law import Law
-from hannan.laws import Gumbel
-from hannan.regularizers import Entropy, LogBarrier, Regularizer
-from hannan.stated import on_your_word
-from hannan.tuning import BestLoss, ClippedSchedule, Horizon, Schedule, SelfConfident, Tuning
+from hannan import refusals, saving
+from hannan.learners.tuning import BestLoss, ClippedSchedule, Horizon, Schedule, SelfConfident, Tuning
+from hannan.mathematics import bounds, stability
+from hannan.mathematics.against import Against, Proved, Sense, checked, covers
+from hannan.mathematics.bounds import Bound, Terms, Withheld
+from hannan.mathematics.laws.law import Law
+from hannan.mathematics.laws.light import Gumbel
+from hannan.mathematics.laws.stated import on_your_word
+from hannan.mathematics.regularizers import Entropy, LogBarrier, Regularizer
 
 if TYPE_CHECKING:
-    from hannan.player import Player
-    from hannan.program import Program
+    from hannan.learners.program import Program
+    from hannan.players.player import Player
 
 Smoothing = Law | Regularizer
 

@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from hannan import _engine, bounds, refusals, told
-from hannan.bounds import Bound, Withheld
+from hannan import _engine, fields, refusals
 from hannan.learners.learner import Learner
-from hannan.live import ExpertBanditPlayer
-from hannan.moves import Move
-from hannan.program import SteppedProgram
+from hannan.learners.program import SteppedProgram
+from hannan.learners.tuning import Schedule
+from hannan.mathematics import bounds
+from hannan.mathematics.bounds import Bound, Withheld
+from hannan.mathematics.regularizers import Entropy
+from hannan.players.settings import ExpertBanditPlayer
+from hannan.players.tickets import Move
 from hannan.refusals import Array
-from hannan.regularizers import Entropy
-from hannan.tuning import Schedule
 
 
 @dataclass(frozen=True, repr=False)
@@ -188,11 +189,11 @@ class MYGAPlayer(ExpertBanditPlayer):
         }  # fmt: skip
 
     def _restore(self, state: dict[str, Any]) -> None:
-        drawn = told.whole(state["drawn"], "rounds")
-        forgotten = told.whole(state["forgotten"], "forgotten moves", 0, drawn)
-        delay = told.whole(state["largest_delay"], "largest delay", 0, drawn)
-        own = told.number(state["own"], "own loss", 0.0, drawn * (1.0 + 1e-9))
-        level = told.number(state["level"], "level", 0.0, 1e300)
+        drawn = fields.whole(state["drawn"], "rounds")
+        forgotten = fields.whole(state["forgotten"], "forgotten moves", 0, drawn)
+        delay = fields.whole(state["largest_delay"], "largest delay", 0, drawn)
+        own = fields.number(state["own"], "own loss", 0.0, drawn * (1.0 + 1e-9))
+        level = fields.number(state["level"], "level", 0.0, 1e300)
         stream = np.asarray(state["stream"]).astype(np.uint64)
         if stream.shape != (4,) or not stream.any():
             raise ValueError("its random stream must be four words, not all zero; it is not")
@@ -201,14 +202,14 @@ class MYGAPlayer(ExpertBanditPlayer):
             raise ValueError(f"its losses must be of experts and thresholds; got shape {losses.shape}")
         self._mixture.restore(losses[: self._n], losses[self._n :])
         tickets = [(one["move"], 1.0 / one["move"].probability, tuple(one["kept"])) for one in state["open"]]
-        told.whole(len(tickets) + forgotten, "open and forgotten moves", 0, drawn)
+        fields.whole(len(tickets) + forgotten, "open and forgotten moves", 0, drawn)
         self._resume_book(drawn, forgotten, delay, tickets)
         self._set_words(stream, self._words[1])
         self._paid, self._worst = own, level
 
     def _told(self, move: Move, plain: Any, kept: Any) -> Any:
-        rows, q, majority = told.items(kept, "open move", 3)
-        shares = told.within(np.asarray(q), "q", 0.0, 1.0 + 1e-9)
+        rows, q, majority = fields.items(kept, "open move", 3)
+        shares = fields.within(np.asarray(q), "q", 0.0, 1.0 + 1e-9)
         most = np.asarray(majority)
         good = shares.shape == most.shape == (self._actions,) and ((most == 0.0) | (most == 1.0)).all()
         if not (good and most @ shares > 0.0):

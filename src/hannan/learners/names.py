@@ -79,10 +79,9 @@ def smoothing(text: str) -> Any:
     >>> smoothing("tsallis"), smoothing("pareto:3"), smoothing("log-barrier")
     (Tsallis(alpha=0.5), Pareto(alpha=3.0), LogBarrier())
     """
-    from hannan import laws, regularizers
+    import hannan
 
     word, colon, given = text.strip().lower().partition(":")
-    home: Any = laws if word in _LAWS else regularizers
     if word not in SMOOTHINGS:
         raise ValueError(
             f"smoothing must be one of {', '.join(SMOOTHINGS)}, with :NUMBER where it takes one; got {text!r}"
@@ -91,8 +90,8 @@ def smoothing(text: str) -> Any:
     if default is None:
         if colon:
             raise ValueError(f"{word} takes no parameter; got {text!r}")
-        return getattr(home, name)()
-    return getattr(home, name)(number(given, text) if colon else default)
+        return getattr(hannan, name)()
+    return getattr(hannan, name)(number(given, text) if colon else default)
 
 
 def tuning(text: str, numbers: Numbers | None = None) -> Any:
@@ -101,7 +100,7 @@ def tuning(text: str, numbers: Numbers | None = None) -> Any:
     >>> tuning("horizon", Numbers(rounds=100)), tuning("best-loss:20"), tuning("fixed:3")
     (Horizon(rounds=100), BestLoss(bound=20.0, rounds=None), Fixed(scale=3.0))
     """
-    from hannan import tuning as rules
+    from hannan.learners import tuning as rules
 
     numbers = numbers or Numbers()
     word, colon, given = text.strip().lower().partition(":")
@@ -135,7 +134,7 @@ def learner(
     from hannan.learners.bandits import Bandit
     from hannan.learners.expert_bandits import ExpertBandit
     from hannan.learners.experts import Experts
-    from hannan.regularizers import LogBarrier
+    from hannan.mathematics.regularizers import LogBarrier
 
     parts, numbers = parse(name) if isinstance(name, str) else name, numbers or Numbers()
     given = dict(settings)

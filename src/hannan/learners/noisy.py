@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hannan import refusals
-from hannan.against import Sense
-from hannan.bounds import Terms, Withheld
-from hannan.learners.remembered import Remembered, Weigher
+from hannan.learners.memory import Remembered, Weigher
+from hannan.mathematics.against import Sense
+from hannan.mathematics.bounds import Terms, Withheld
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,18 +10,18 @@ import dataclasses
 import math
 from typing import TYPE_CHECKING
 
-from hannan.bounds import Terms, Withheld, resampling_bias
-from hannan.estimators import (
+from hannan.learners.estimators import (
     ConditionalResampling,
     GeometricResampling,
     ImplicitExploration,
     ImportanceWeighted,
     ReducedVariance,
 )
-from hannan.laws import Frechet
 from hannan.learners.learner import Proof
-from hannan.regularizers import LogBarrier, Tsallis
-from hannan.tuning import Anytime
+from hannan.learners.tuning import Anytime
+from hannan.mathematics.bounds import Terms, Withheld, resampling_bias
+from hannan.mathematics.laws.light import Frechet
+from hannan.mathematics.regularizers import LogBarrier, Tsallis
 
 if TYPE_CHECKING:
     from hannan.learners.bandits import Bandit

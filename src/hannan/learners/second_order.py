@@ -14,10 +14,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from hannan import bounds
-from hannan.against import Against, Proved, Sense
-from hannan.bounds import Bound, Terms
-from hannan.learners.remembered import Remembered, RememberedPlayer, Weigher
+from hannan.learners.memory import Remembered, RememberedPlayer, Weigher
+from hannan.mathematics import bounds
+from hannan.mathematics.against import Against, Proved, Sense
+from hannan.mathematics.bounds import Bound, Terms
 
 
 @dataclass(frozen=True, repr=False)

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from hannan.game import play
+from hannan.games.play import play
 from hannan.learners.bandits import Bandit
+from hannan.learners.tuning import BestLoss, Fixed, Horizon
+from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, holds
 from hannan.paper.growth import exponent, upper
 from hannan.paper.trees import spared
-from hannan.regularizers import Entropy, LogBarrier, Tsallis
 from hannan.report import Layer, Picture
-from hannan.tuning import BestLoss, Fixed, Horizon
 
 CHAPTER = Chapter(
     "How bandits grow",

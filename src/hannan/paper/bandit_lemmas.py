@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from hannan.laws import Exponential
 from hannan.learners.bandits import Bandit
+from hannan.learners.tuning import Fixed
+from hannan.mathematics.laws.light import Exponential
+from hannan.mathematics.potentials import Potential, potential
+from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
+from hannan.mathematics.stability import range_constant
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
 from hannan.paper.corrections import correct, form
 from hannan.paper.trees import spared, walked
-from hannan.potentials import Potential, potential
 from hannan.refusals import Array
-from hannan.regularizers import Entropy, LogBarrier, Tsallis
 from hannan.report import Layer, Picture
-from hannan.stability import range_constant
-from hannan.tuning import Fixed
 
 CHAPTER = Chapter(
     "Bandit lemmas",

@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 
 from hannan import adversaries
-from hannan.bounds import barrier_scale
-from hannan.game import play
-from hannan.laws import Frechet, Gamma, Gumbel, Pareto, Weibull
+from hannan.games.play import play
 from hannan.learners.bandits import Bandit
+from hannan.learners.tuning import Anytime, BestLoss, Fixed, Horizon, SelfConfident
+from hannan.mathematics.bounds import barrier_scale
+from hannan.mathematics.laws.light import Frechet, Gamma, Gumbel, Pareto, Weibull
+from hannan.mathematics.printed import log_barrier, log_barrier_recursion
+from hannan.mathematics.regularizers import LogBarrier, Tsallis
+from hannan.mathematics.stability import range_constant
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
 from hannan.paper.corrections import correct, form
 from hannan.paper.growth import upper
 from hannan.paper.trees import spared
-from hannan.printed import log_barrier, log_barrier_recursion
-from hannan.regularizers import LogBarrier, Tsallis
 from hannan.report import Layer, Picture
-from hannan.stability import range_constant
-from hannan.tuning import Anytime, BestLoss, Fixed, Horizon, SelfConfident
 
 CHAPTER = Chapter(
     "Bandits",

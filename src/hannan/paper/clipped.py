@@ -7,20 +7,20 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan.bounds import clipped_tuning
-from hannan.clipping import clip
-from hannan.game import play
-from hannan.laws import Exponential
+from hannan.games.play import play
 from hannan.learners.expert_bandits import ExpertBandit
+from hannan.learners.tuning import BestLoss, Fixed, Horizon, SelfConfident
+from hannan.mathematics.bounds import clipped_tuning
+from hannan.mathematics.clipping import clip
+from hannan.mathematics.laws.light import Exponential
+from hannan.mathematics.regularizers import Entropy
+from hannan.mathematics.stability import range_constant, rate_constant
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, holds
 from hannan.paper.corrections import correct, form
 from hannan.paper.expert_bandits import problem
 from hannan.paper.growth import exponent, upper
 from hannan.refusals import Array
-from hannan.regularizers import Entropy
 from hannan.report import Layer, Picture
-from hannan.stability import range_constant, rate_constant
-from hannan.tuning import BestLoss, Fixed, Horizon, SelfConfident
 
 CHAPTER = Chapter(
     "Clipping",

@@ -6,16 +6,16 @@ import math
 
 import numpy as np
 
-from hannan.divergences import tsallis_divergence
-from hannan.domains import Simplex
-from hannan.laws import Exponential, Frechet
+from hannan.mathematics.convex.domains import Simplex
+from hannan.mathematics.divergences import tsallis_divergence
+from hannan.mathematics.laws.light import Exponential, Frechet
+from hannan.mathematics.potentials import FTPL, FTRL, potential
+from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
+from hannan.mathematics.stability import Smoothing, natural_gamma, rate_constant
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
 from hannan.paper.corrections import correct, form
 from hannan.paper.stability import SMOOTHINGS, points
-from hannan.potentials import FTPL, FTRL, potential
-from hannan.regularizers import Entropy, LogBarrier, Tsallis
 from hannan.report import Layer, Picture
-from hannan.stability import Smoothing, natural_gamma, rate_constant
 
 CHAPTER = Chapter(
     "Differential consistency",

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from hannan.bounds import Withheld
-from hannan.domains import Ball, Box, Domain, Simplex
-from hannan.learners.convex import Convex
-from hannan.losses import Logistic
-from hannan.noise import GammaNoise, GaussianNoise
+from hannan.learners.convex.learner import Convex
+from hannan.learners.tuning import BestLoss, Fixed, Horizon, SelfConfident
+from hannan.mathematics.bounds import Withheld
+from hannan.mathematics.convex.domains import Ball, Box, Domain, Simplex
+from hannan.mathematics.convex.losses import Logistic
+from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
 from hannan.paper.convex_games import QUIET, bars, corner, hinges, logistic, measured, one_hinge
 from hannan.paper.corrections import correct, form
 from hannan.refusals import Array
 from hannan.report import Layer, Picture
-from hannan.tuning import BestLoss, Fixed, Horizon, SelfConfident
 
 CHAPTER = Chapter(
     "Convex optimisation",

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from hannan.learners.convex import Convex
-from hannan.losses import Linear, Logistic, SmoothedHinge
+from hannan.learners.convex.learner import Convex
+from hannan.learners.tuning import Fixed
+from hannan.mathematics.convex.losses import Linear, Logistic, SmoothedHinge
 from hannan.paper.claim import Effort
 from hannan.paper.growth import upper
 from hannan.report import Layer, Picture
-from hannan.tuning import Fixed
 
 
 def corner(rounds: int) -> Linear:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hannan.divergences import hockey_stick, max_divergence, tsallis_divergence
+from hannan.mathematics.divergences import hockey_stick, max_divergence, tsallis_divergence
 from hannan.paper.claim import Chapter, Effort, Verdict, holds
 from hannan.paper.corrections import correct, form
 from hannan.paper.divergences import pairs

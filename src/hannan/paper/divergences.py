@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from hannan.divergences import max_divergence, tsallis_divergence, tsallis_log
+from hannan.mathematics.divergences import max_divergence, tsallis_divergence, tsallis_log
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
 from hannan.paper.corrections import correct, form
 from hannan.refusals import Array

@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan.game import play
-from hannan.laws import Exponential, Frechet, Gamma, Gumbel, Pareto, Weibull
+from hannan.games.play import play
 from hannan.learners.expert_bandits import ExpertBandit
+from hannan.learners.tuning import Fixed, Horizon
+from hannan.mathematics.laws.light import Exponential, Frechet, Gamma, Gumbel, Pareto, Weibull
+from hannan.mathematics.potentials import FTPL, FTRL, potential
+from hannan.mathematics.regularizers import Entropy
+from hannan.mathematics.stability import range_constant
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
 from hannan.paper.corrections import correct, form
 from hannan.paper.growth import upper
 from hannan.paper.trees import spared, walked
-from hannan.potentials import FTPL, FTRL, potential
 from hannan.refusals import Array
-from hannan.regularizers import Entropy
 from hannan.report import Layer, Picture
-from hannan.stability import range_constant
-from hannan.tuning import Fixed, Horizon
 
 CHAPTER = Chapter(
     "Bandits with experts",

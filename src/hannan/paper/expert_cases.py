@@ -7,17 +7,17 @@ from itertools import pairwise
 
 import numpy as np
 
-from hannan.game import play
-from hannan.laws import Exponential, Frechet
+from hannan.games.play import play
 from hannan.learners.experts import Experts
+from hannan.learners.tuning import Fixed, Horizon
+from hannan.mathematics.laws.light import Exponential, Frechet
+from hannan.mathematics.potentials import FTRL, potential
+from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
+from hannan.mathematics.stability import Smoothing
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, holds
 from hannan.paper.worst_case import regret, zero_order
-from hannan.potentials import FTRL, potential
 from hannan.refusals import Array
-from hannan.regularizers import Entropy, LogBarrier, Tsallis
 from hannan.report import Layer, Picture
-from hannan.stability import Smoothing
-from hannan.tuning import Fixed, Horizon
 
 CHAPTER = Chapter(
     "Experts, case by case",

@@ -6,15 +6,15 @@ import math
 
 import numpy as np
 
-from hannan.laws import Exponential, Frechet
 from hannan.learners.experts import Experts
+from hannan.learners.tuning import BestLoss, Horizon
+from hannan.mathematics.laws.light import Exponential, Frechet
+from hannan.mathematics.regularizers import Entropy
+from hannan.mathematics.stability import Smoothing
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, holds
 from hannan.paper.growth import exponent
 from hannan.paper.worst_case import first_order, zero_order
-from hannan.regularizers import Entropy
 from hannan.report import Layer, Picture
-from hannan.stability import Smoothing
-from hannan.tuning import BestLoss, Horizon
 
 CHAPTER = Chapter(
     "How experts grow",

@@ -6,18 +6,18 @@ import math
 from typing import Any
 
 from hannan import adversaries
-from hannan.game import play
-from hannan.laws import Exponential, Frechet, Gamma, Gumbel, Pareto, Weibull
+from hannan.games.play import play
 from hannan.learners.experts import Experts
+from hannan.learners.tuning import Anytime, BestLoss, Fixed, Horizon, SelfConfident, Tuning
+from hannan.mathematics.laws.light import Exponential, Frechet, Gamma, Gumbel, Pareto, Weibull
+from hannan.mathematics.printed import experts as printed_experts
+from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
+from hannan.mathematics.stability import Smoothing
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, holds
 from hannan.paper.corrections import correct, form
 from hannan.paper.worst_case import first_order, regret, zero_order
-from hannan.printed import experts as printed_experts
 from hannan.refusals import Array
-from hannan.regularizers import Entropy, LogBarrier, Tsallis
 from hannan.report import Layer, Picture
-from hannan.stability import Smoothing
-from hannan.tuning import Anytime, BestLoss, Fixed, Horizon, SelfConfident, Tuning
 
 CHAPTER = Chapter(
     "Experts",

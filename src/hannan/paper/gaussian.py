@@ -7,17 +7,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hannan.convexity.audit import audit_convex
-from hannan.domains import Box
-from hannan.learners.convex import Convex
-from hannan.losses import Linear
-from hannan.noise import GaussianNoise, Shape
+from hannan.audits.convex import audit_convex
+from hannan.learners.convex.learner import Convex
+from hannan.learners.tuning import Fixed
+from hannan.mathematics.convex.domains import Box
+from hannan.mathematics.convex.losses import Linear
+from hannan.mathematics.convex.noise import GaussianNoise, Shape
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
 from hannan.paper.corrections import correct, form
 from hannan.paper.noise import sigmoid
 from hannan.refusals import Array
 from hannan.report import Layer, Picture
-from hannan.tuning import Fixed
 
 CHAPTER = Chapter(
     "Gaussian noise",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hannan.record import Record
+from hannan.games.record import Record
 
 
 def exponent(x: Any, y: Any) -> float:

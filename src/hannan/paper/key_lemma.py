@@ -6,15 +6,15 @@ import math
 
 import numpy as np
 
-from hannan.divergences import max_divergence
-from hannan.laws import Exponential, Frechet, Gaussian
+from hannan.mathematics.divergences import max_divergence
+from hannan.mathematics.laws.light import Exponential, Frechet, Gaussian
+from hannan.mathematics.potentials import FTPL, Potential, potential
+from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
+from hannan.mathematics.stability import range_constant, rate_constant
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
 from hannan.paper.corrections import correct, form
-from hannan.potentials import FTPL, Potential, potential
 from hannan.refusals import Array
-from hannan.regularizers import Entropy, LogBarrier, Tsallis
 from hannan.report import Layer, Picture
-from hannan.stability import range_constant, rate_constant
 
 CHAPTER = Chapter(
     "Key lemma",

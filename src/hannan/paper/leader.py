@@ -6,15 +6,15 @@ import math
 
 import numpy as np
 
-from hannan.domains import Ball, Box, Simplex
-from hannan.learners.convex import Convex
-from hannan.losses import Linear, Logistic
-from hannan.noise import GammaNoise
+from hannan.learners.convex.learner import Convex
+from hannan.learners.tuning import Fixed
+from hannan.mathematics.convex.domains import Ball, Box, Simplex
+from hannan.mathematics.convex.losses import Linear, Logistic
+from hannan.mathematics.convex.noise import GammaNoise
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, holds
 from hannan.paper.corrections import CORRECTIONS, correct, form
 from hannan.paper.growth import upper
 from hannan.refusals import Array
-from hannan.tuning import Fixed
 
 CHAPTER = Chapter(
     "Be the leader",

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from hannan.auditing import audit
-from hannan.divergences import max_divergence
-from hannan.laws import Exponential, Frechet, Gaussian, Gumbel, Laplace, Pareto
+from hannan.audits.audit import audit
+from hannan.mathematics.divergences import max_divergence
+from hannan.mathematics.laws.light import Exponential, Frechet, Gaussian, Gumbel, Laplace, Pareto
+from hannan.mathematics.potentials import FTPL, potential
+from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
+from hannan.mathematics.stability import Smoothing, kappa
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
 from hannan.paper.stability import SMOOTHINGS, points
-from hannan.potentials import FTPL, potential
-from hannan.regularizers import Entropy, LogBarrier, Tsallis
 from hannan.report import Layer, Picture
-from hannan.stability import Smoothing, kappa
 
 CHAPTER = Chapter(
     "Levels",

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from hannan.domains import Ball, Box, Domain, Simplex
-from hannan.learners.convex import Convex
-from hannan.losses import Linear
-from hannan.noise import GammaNoise, GaussianNoise
+from hannan.learners.convex.learner import Convex
+from hannan.learners.tuning import BestLoss, Fixed, Horizon, SelfConfident
+from hannan.mathematics.convex.domains import Ball, Box, Domain, Simplex
+from hannan.mathematics.convex.losses import Linear
+from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, holds
 from hannan.paper.convex_games import QUIET, bars, by_turns, corner, measured
 from hannan.paper.growth import exponent
 from hannan.report import Layer, Picture
-from hannan.tuning import BestLoss, Fixed, Horizon, SelfConfident
 
 CHAPTER = Chapter(
     "Linear optimisation",

@@ -6,16 +6,16 @@ import math
 
 import numpy as np
 
-from hannan.convexity.audit import audit_convex
-from hannan.domains import Box
-from hannan.learners.convex import Convex
-from hannan.losses import Logistic
-from hannan.noise import GammaNoise
+from hannan.audits.convex import audit_convex
+from hannan.learners.convex.learner import Convex
+from hannan.learners.tuning import Fixed
+from hannan.mathematics.convex.domains import Box
+from hannan.mathematics.convex.losses import Logistic
+from hannan.mathematics.convex.noise import GammaNoise
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, holds
 from hannan.paper.corrections import correct, form
 from hannan.refusals import Array
 from hannan.report import Layer, Picture
-from hannan.tuning import Fixed
 
 CHAPTER = Chapter(
     "Noise of Algorithm 1",

@@ -7,14 +7,14 @@ import math
 import numpy as np
 
 from hannan import adversaries
-from hannan.estimators import Estimator, GeometricResampling, ImportanceWeighted
-from hannan.game import play
-from hannan.laws import Exponential
+from hannan.games.play import play
 from hannan.learners.bandits import Bandit
+from hannan.learners.estimators import Estimator, GeometricResampling, ImportanceWeighted
+from hannan.learners.tuning import Horizon
+from hannan.mathematics.laws.light import Exponential
 from hannan.paper.claim import Chapter, Effort, Verdict, holds
 from hannan.refusals import Array
 from hannan.report import Layer, Picture
-from hannan.tuning import Horizon
 
 CHAPTER = Chapter(
     "What a bandit sees",

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from hannan.estimators import ConditionalResampling, Drawn, Estimator, GeometricResampling
-from hannan.game import play
-from hannan.laws import Exponential
+from hannan.games.play import play
 from hannan.learners.bandits import Bandit
+from hannan.learners.estimators import ConditionalResampling, Drawn, Estimator, GeometricResampling
+from hannan.learners.tuning import BestLoss, Horizon
+from hannan.mathematics.laws.light import Exponential
+from hannan.mathematics.regularizers import LogBarrier
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
 from hannan.paper.corrections import correct, form
 from hannan.paper.growth import upper
 from hannan.paper.trees import spared
-from hannan.regularizers import LogBarrier
 from hannan.report import Layer, Picture
-from hannan.tuning import BestLoss, Horizon
 
 CHAPTER = Chapter(
     "Geometric resampling",

@@ -6,15 +6,15 @@ import math
 
 import numpy as np
 
-from hannan.auditing import audit
-from hannan.divergences import max_divergence, tsallis_divergence
-from hannan.laws import Exponential, Frechet, Gamma, Gumbel, Laplace, Pareto
+from hannan.audits.audit import audit
+from hannan.mathematics.divergences import max_divergence, tsallis_divergence
+from hannan.mathematics.laws.light import Exponential, Frechet, Gamma, Gumbel, Laplace, Pareto
+from hannan.mathematics.potentials import potential
+from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
+from hannan.mathematics.stability import Smoothing, natural_gamma
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, holds
-from hannan.potentials import potential
 from hannan.refusals import Array
-from hannan.regularizers import Entropy, LogBarrier, Tsallis
 from hannan.report import Layer, Picture
-from hannan.stability import Smoothing, natural_gamma
 
 CHAPTER = Chapter(
     "Stability",

@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from hannan.law import Law
-from hannan.laws import EULER, Frechet, Gamma, Gumbel, Laplace, Pareto, Weibull
+from hannan.mathematics.laws.law import Law
+from hannan.mathematics.laws.light import EULER, Frechet, Gamma, Gumbel, Laplace, Pareto, Weibull
+from hannan.mathematics.potentials import FTPL
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, holds
-from hannan.potentials import FTPL
 from hannan.report import Layer, Picture
 
 CHAPTER = Chapter(

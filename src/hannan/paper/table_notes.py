@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from hannan.law import Law
-from hannan.laws import Exponential, Frechet, Gamma, Gaussian, Gumbel, Laplace, Pareto, Weibull
+from hannan.mathematics.laws.law import Law
+from hannan.mathematics.laws.light import Exponential, Frechet, Gamma, Gaussian, Gumbel, Laplace, Pareto, Weibull
+from hannan.mathematics.potentials import FTPL
+from hannan.mathematics.printed import expected_norm
+from hannan.mathematics.stability import range_constant, rate_constant
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
 from hannan.paper.corrections import correct, form
 from hannan.paper.table import harmonic
-from hannan.potentials import FTPL
-from hannan.printed import expected_norm
 from hannan.report import Layer, Picture
-from hannan.stability import range_constant, rate_constant
 
 CHAPTER = Chapter(
     "Table 1, its notes",

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from hannan.game import play
+from hannan.games.play import play
 from hannan.learners.experts import Experts
-from hannan.potentials import potential
+from hannan.mathematics.potentials import potential
+from hannan.mathematics.stability import Smoothing
 from hannan.refusals import Array
-from hannan.stability import Smoothing
 
 
 def first(smoothing: Smoothing, scale: float, gaps: Array) -> Array:

@@ -11,7 +11,7 @@ from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 
-from hannan import whole
+from hannan.report import output
 from hannan.report.blocks import Block
 from hannan.report.bundle import javascript
 from hannan.report.markup import to_html
@@ -81,7 +81,7 @@ class Page:
 
     def write(self, path: str | Path) -> Path:
         """Write the page, whole or not at all; gives the path back."""
-        return whole.write(path, self.html())
+        return output.write(path, self.html())
 
 
 def drawable() -> bool:

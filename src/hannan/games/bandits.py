@@ -1,0 +1,122 @@
+"""Games of bandits, and of bandits with experts: a state a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hannan.games.checkpoints import Checkpoints, Positions
+from hannan.games.feeds import Block
+from hannan.games.runners import Job, Runner
+from hannan.refusals import Array
+
+
+class BanditRunner(Runner):
+    """Bandits: every run has a state of its own."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        marks: Checkpoints = given[5]
+        self.curves["least"] = np.zeros((self.kinds, marks.columns))
+        self.curves["most"] = np.zeros((self.kinds, marks.columns))
+
+    def _survey(self, block: Block, ends: Positions, columns: Positions, run: int | None) -> None:
+        from hannan._engine import survey
+
+        n, row = self.feed.n, run or 0
+        least, most, sums = self.curves["least"][row], self.curves["most"][row], self.sums[row]
+        if self.feed.steady:
+            first = self.feed.taken - block.rounds
+            least[columns] = (first + ends) * block.losses.min()
+            most[columns] = (first + ends) * block.losses.max()
+            sums[:] = block.losses * self.feed.taken
+            return
+        low, high = (0.0, 1.0) if self.feed.drawn else (self.program.low, self.program.high)
+        start = row * block.rounds * n
+        bad = survey(block.losses, start, block.rounds, n, low, high, sums, ends, columns, least, most)
+        if bad >= 0:
+            raise self.refuse(int(bad), block, run)
+
+    def jobs(self, block: Block, ends: Positions, columns: Positions) -> list[Job]:
+        moves = self._moves(block.rounds)
+        if not self.feed.per_run:
+            self._survey(block, ends, columns, None)
+        return [self._job(block, ends, columns, moves, *part) for part in self.blocks]
+
+    def _job(
+        self, block: Block, ends: Positions, columns: Positions, moves: NDArray[np.int32], first: int, last: int
+    ) -> Job:
+        def job() -> None:
+            n = self.feed.n
+            if self.feed.per_run:
+                for run in range(first, last):
+                    self._survey(block, ends, columns, run)
+            status = self.states.bandit(
+                first, last, block.losses, block.rounds * n if self.feed.per_run else 0,
+                0 if self.feed.steady else n, self.coins, block.rounds, ends, columns, self.curves["own"],
+                self.counts, moves, self._heard(block),
+            )  # fmt: skip
+            if status >= 0:
+                raise self.failed(int(status))
+
+        return job
+
+    def _heard(self, block: Block) -> Any:
+        return None
+
+    def totals(self) -> dict[str, Array]:
+        rounds = self.feed.taken
+        best = self._normal(self.sums.min(axis=1), self.sums.max(axis=1), rounds)
+        return {"own": self.states.own(), "best": best}
+
+    def finish(self, at: Positions) -> None:
+        """Turn least and most into best."""
+        least, most = self.curves.pop("least"), self.curves.pop("most")
+        k = len(at)
+        self.curves["best"] = self._normal(least[:, :k], most[:, :k], at)
+
+    def least_estimate(self) -> Array | None:
+        least: Array = self.states.least()
+        return least
+
+
+class ExpertBanditRunner(BanditRunner):
+    """Bandits with experts: the best expert is the comparator."""
+
+    column = "action"
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.spare = np.zeros(self.feed.n), np.zeros(0)
+
+    def _survey(self, block: Block, ends: Positions, columns: Positions, run: int | None) -> None:
+        from hannan._engine import expert_losses, survey
+
+        actions, row = self.feed.n, run or 0
+        start = row * block.rounds * actions
+        low, high = (0.0, 1.0) if self.feed.drawn else (self.program.low, self.program.high)
+        none = np.empty(0, dtype=np.int64)
+        rounds = 1 if self.feed.steady else block.rounds
+        bad = survey(
+            block.losses, start, rounds, actions, low, high, np.zeros(actions), none, none, np.empty(0), np.empty(0)
+        )
+        if bad >= 0:
+            raise self.refuse(int(bad), block, run)
+        expert_losses(
+            block.losses, start, 0 if self.feed.steady else actions, block.advice, self.program.n, actions,
+            block.rounds, self.sums[row], ends, columns, self.curves["least"][row], self.curves["most"][row],
+        )  # fmt: skip
+
+    def jobs(self, block: Block, ends: Positions, columns: Positions) -> list[Job]:
+        if self.feed.per_run:
+            return super().jobs(block, ends, columns)
+        # To follow every expert costs as much as to play: a job of its own. First, for its refusals come first; what
+        # was played meanwhile on another thread is then dropped.
+        moves = self._moves(block.rounds)
+        play = [self._job(block, ends, columns, moves, *part) for part in self.blocks]
+        return [lambda: self._survey(block, ends, columns, None), *play]
+
+    def _heard(self, block: Block) -> Any:
+        return block.advice

@@ -1,0 +1,114 @@
+"""Games of what the engine does not know, a user's own learner: stepped, same record."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from hannan.games.bandits import BanditRunner, ExpertBanditRunner
+from hannan.games.checkpoints import Checkpoints, Positions
+from hannan.games.feeds import Block
+from hannan.games.runners import Job
+from hannan.mathematics import streams
+
+
+def run_seed(seed: int, run: int) -> int:
+    """The seed of a run for a player that takes one number; run 0 has the seed itself."""
+    if run == 0:
+        return seed
+    return int(np.random.SeedSequence(seed, spawn_key=(run,)).generate_state(1, np.uint64)[0])
+
+
+def started(learner: Any, seed: int, run: int) -> Any:
+    """The player of a run."""
+    if "run" in inspect.signature(learner.start).parameters:
+        return learner.start(seed, run=run)
+    return learner.start(run_seed(seed, run))
+
+
+class SteppedRunner(BanditRunner):
+    """Players made by `learner.start`, moved one round at a time.
+
+    A player has act() -> move, observe(move, loss); `sees_all` says whether its loss is the whole row. A move is
+    a number, or has `.action`. Where it also has distribution(), <p, l> is kept as well.
+    """
+
+    def __init__(
+        self, learner: Any, program: Any, feed: Any, runs: int, seed: int, marks: Checkpoints, everything: bool
+    ) -> None:
+        self.program, self.feed, self.runs, self.everything = program, feed, runs, everything
+        self.players = [started(learner, seed, run) for run in range(runs)]
+        self.sees_all = bool(getattr(self.players[0], "sees_all", False))
+        self.advised = feed.advice is not None
+        self.coins = np.empty((0, 4), dtype=np.uint64)
+        if feed.drawn:
+            self.coins = streams.words_of_runs(seed, runs, 1)
+        self.counts = np.zeros((runs, feed.n), dtype=np.int64)
+        self.moves = []
+        self.own = np.zeros(runs)
+        self.mean = np.zeros(runs)
+        self.sums = np.zeros((self.kinds, program.n))
+        self.realised = np.zeros((runs, feed.n))
+        self.curves = {"own": np.zeros((runs, marks.columns))}
+        for name in ("least", "most"):
+            self.curves[name] = np.zeros((self.kinds, marks.columns))
+        if self.sees_all:
+            self.curves["mean"] = np.zeros((runs, marks.columns))
+
+    def jobs(self, block: Block, ends: Positions, columns: Positions) -> list[Job]:
+        moves = self._moves(block.rounds)
+        survey = ExpertBanditRunner._survey if self.advised else BanditRunner._survey
+
+        def job() -> None:
+            for run in range(self.runs) if self.feed.per_run else [None]:
+                survey(self, block, ends, columns, run)  # type: ignore[arg-type]
+            for run in range(self.runs):
+                self._play(run, block, ends, columns, moves)
+
+        return [job]
+
+    def _rows(self, run: int, block: Block) -> Any:
+        n = self.feed.n
+        if self.feed.drawn:
+            from hannan._engine import toss
+
+            out = toss(self.coins[run], block.losses, 0 if self.feed.steady else n, block.rounds, n)
+            return out.reshape(block.rounds, n)
+        first = run * block.rounds * n if self.feed.per_run else 0
+        return block.losses[first : first + block.rounds * n].reshape(block.rounds, n)
+
+    def _play(self, run: int, block: Block, ends: Positions, columns: Positions, moves: Any) -> None:
+        player, rows = self.players[run], self._rows(run, block)
+        low, high, gains = self.program.low, self.program.high, self.program.gains
+        shape = (block.rounds, self.program.n) + ((self.feed.n,) if block.mixed else ())
+        heard = block.advice.reshape(shape) if self.advised else None
+        marks = iter(zip(ends.tolist(), columns.tolist(), strict=True))
+        end, column = next(marks, (0, 0))
+        for t in range(block.rounds):
+            if self.sees_all and hasattr(player, "distribution"):
+                self.mean[run] += self._normalise(float(player.distribution() @ rows[t]), low, high, gains)
+            move = player.act() if heard is None else player.act(heard[t])
+            action = int(getattr(move, "action", move))
+            player.observe(move, rows[t] if self.sees_all else float(rows[t, action]))
+            self.own[run] += self._normalise(float(rows[t, action]), low, high, gains)
+            self.counts[run, action] += 1
+            if self.everything:
+                moves[run, t] = action
+            if t + 1 == end:
+                self.curves["own"][run, column] = self.own[run]
+                if self.sees_all:
+                    self.curves["mean"][run, column] = self.mean[run]
+                end, column = next(marks, (0, 0))
+
+    @staticmethod
+    def _normalise(x: float, low: float, high: float, gains: bool) -> float:
+        return (high - x if gains else x - low) / (high - low)
+
+    def totals(self) -> dict[str, Any]:
+        best = self._normal(self.sums.min(axis=1), self.sums.max(axis=1), self.feed.taken)
+        return {"own": self.own.copy(), "best": best} | ({"mean": self.mean.copy()} if self.sees_all else {})
+
+    def least_estimate(self) -> Any:
+        return None

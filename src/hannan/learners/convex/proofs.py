@@ -1,0 +1,158 @@
+"""The bounds of a convex learner: which theorem covers its noise and tuning, and the conditions of each."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hannan import refusals
+from hannan.learners.convex import bounds as forms
+from hannan.learners.tuning import BestLoss, Horizon, SelfConfident
+from hannan.mathematics import bounds
+from hannan.mathematics.bounds import Bound, Terms, Withheld
+from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise, Shape
+
+if TYPE_CHECKING:
+    from hannan.learners.convex.learner import Convex
+
+_THEOREM, _COROLLARY = "thm:oco, corrected form", "cor:olo, corrected form"
+
+
+def bounded(
+    learner: Convex, rounds: int | None, best_loss: float | None, bias: float, shape: Shape, printed: bool
+) -> Bound:
+    """The bound for losses of a shape, with the cost `bias` of ridge and solver in it; or `Withheld`."""
+    rounds = None if rounds is None else refusals.count(rounds, "rounds", least=0)
+    best = None if best_loss is None else refusals.between(best_loss, 0.0, math.inf, "best_loss", "[)")
+    if isinstance(learner.tuning, Horizon):
+        if rounds is not None and rounds > learner.tuning.rounds:
+            raise Withheld(f"{learner.tuning!r} was tuned for its rounds and {rounds} are played: no bound past them")
+        rounds = learner.tuning.rounds if rounds is None else rounds
+    if learner.domain.radius == 0.0 or rounds == 0:
+        return bounds.nothing("one point, or no round, has no regret")
+    if isinstance(learner.noise, GaussianNoise):
+        terms, source = _gaussian_terms(learner, learner.noise, rounds, best, shape, bias)
+    else:
+        terms, source = _gamma_terms(learner, rounds, best, shape, bias)
+    value = bounds.rounded_up(math.fsum(terms.values()))
+    if rounds is not None and learner.loss_bound is not None and value >= rounds * learner.loss_bound:
+        value, source = rounds * learner.loss_bound, "no regret exceeds the rounds times the loss bound"
+        terms = {"rounds x loss bound": value}
+    schedule = learner.schedule()
+    text = str(schedule) if schedule.d == 0.0 else f"scale_t = {schedule.c:.6g} sqrt({schedule.a:g} + own loss)"
+    beside = _as_printed(learner, rounds, best) if printed else None
+    scale = schedule.scale(1, 0.0) if schedule.is_constant else None
+    if learner.fresh:
+        return Bound(value, terms, source, scale, text, beside, sense="draws", against="any")
+    return Bound(value, terms, source, scale, text, beside, sense="kept", against="oblivious")
+
+
+def _best(learner: Convex, rounds: int | None, best: float | None) -> float:
+    """L*, or what stands for it; past the best loss that a tuning counts on there is no bound."""
+    if isinstance(learner.tuning, BestLoss):
+        if best is not None and best > learner.tuning.bound * (1.0 + 1e-12):
+            raise Withheld(f"{learner.tuning!r} holds up to its best loss; got {best!r}, above it: no bound")
+        best = learner.tuning.bound if best is None else best
+    if best is None and rounds is not None:
+        best = _need(learner) * rounds
+    if best is None:
+        raise ValueError("best_loss or rounds must be given: the bound grows with the best loss")
+    return best
+
+
+def _need(learner: Convex) -> float:
+    if learner.loss_bound is None:
+        raise Withheld("loss_bound is not stated, so no losses in [0, loss_bound] are promised: no such bound")
+    return learner.loss_bound
+
+
+def _gamma_terms(
+    learner: Convex, rounds: int | None, best: float | None, shape: Shape, bias: float
+) -> tuple[Terms, str]:
+    tuning, schedule = learner.tuning, learner.schedule()
+    assert isinstance(learner.noise, GammaNoise)
+    source = f"{_THEOREM}: {type(tuning).__name__}, Gamma noise"
+    if isinstance(tuning, SelfConfident):
+        B, best = _need(learner), _best(learner, rounds, best)
+        return _plus(forms.self_confident(learner.c, B, best + bias), bias), source
+    proofs = _zero_order(learner, rounds, shape, bias, "Gamma")
+    if schedule.is_constant and (learner.loss_bound is not None or not proofs):
+        B, scale = _need(learner), schedule.scale(1, 0.0)
+        kept = bounds.kept_experts(learner.lipschitz / scale)
+        if isinstance(tuning, BestLoss) and learner.noise.calibration != "paper":
+            _ = _best(learner, rounds, best)
+            first = _plus(bounds.experts_best_loss(learner.c, tuning.bound), bias / kept)
+        else:
+            first = bounds.first_order(scale * learner.range_constant, kept, _best(learner, rounds, best), bias)
+        proofs.append((first, source))
+    return _least(learner, proofs)
+
+
+def _gaussian_terms(
+    learner: Convex, noise: GaussianNoise, rounds: int | None, best: float | None, shape: Shape, bias: float
+) -> tuple[Terms, str]:
+    if noise.calibration == "paper":
+        raise Withheld("the printed covariance carries no claim: its level is above the one printed")
+    if rounds is None:
+        raise ValueError("rounds must be given: Gaussian noise costs delta each")
+    schedule, d = learner.schedule(), learner.domain.d
+    proofs = _zero_order(learner, rounds, shape, bias, "Gaussian")
+    if not proofs and not schedule.is_constant:
+        raise Withheld("Gaussian noise with a changing scale has a bound for linear losses only: say smooth=0")
+    if schedule.is_constant and (learner.loss_bound is not None or not proofs):
+        scale, stake = schedule.scale(1, 0.0), _need(learner) * rounds
+        terms, epsilon = forms.gaussian(
+            noise, shape, d, learner.lipschitz, scale, scale * learner.range_constant + bias,
+            _best(learner, rounds, best), stake,
+        )  # fmt: skip
+        proofs.append((terms, f"{_THEOREM}: Gaussian noise, {shape} losses, epsilon = {epsilon:.4g}"))
+    return _least(learner, proofs)
+
+
+def _zero_order(learner: Convex, rounds: int | None, shape: Shape, bias: float, noise: str) -> list[tuple[Terms, str]]:
+    """scale G + v T/(2 scale), or its form for a growing scale, for each v that is proved."""
+    schedule = learner.schedule()
+    if rounds is None:
+        if not schedule.is_constant:
+            raise ValueError("rounds must be given: the bound grows with them")
+        return []
+    proofs = []
+    for name, variance in learner.variances(shape).items():
+        if schedule.is_constant:
+            terms = bounds.zero_order(learner.range_constant, variance, schedule.scale(1, 0.0), rounds)
+        else:
+            terms = bounds.anytime(learner.range_constant, variance, schedule.c, rounds)
+        label = _COROLLARY if shape == "linear" else _THEOREM
+        proofs.append((_plus(terms, bias), f"{label}: zero order, {name}, {noise} noise"))
+    return proofs
+
+
+def _least(learner: Convex, proofs: list[tuple[Terms, str]]) -> tuple[Terms, str]:
+    if not proofs:
+        _need(learner)
+    return min(proofs, key=lambda proof: sum(proof[0].values()))
+
+
+def _as_printed(learner: Convex, rounds: int | None, best: float | None) -> Bound:
+    """eq:oco1 at the epsilon in (0, 1] that is best for it."""
+    best, d, beta = _best(learner, rounds, best), learner.domain.d, learner.lipschitz
+    reach = learner.domain.radius + float(np.linalg.norm(learner.domain.center))
+    gaussian = isinstance(learner.noise, GaussianNoise)
+    stake = _need(learner) * (rounds or 0) if gaussian else 0.0
+
+    def terms(epsilon: float) -> Terms:
+        norm = 2.0 * d * beta / epsilon
+        if gaussian:
+            norm = math.sqrt(d * (beta**2 * math.log(2.0 * stake) + 4.0 * epsilon)) / epsilon
+        return forms.printed(norm, reach, learner.smooth or 0.0, best, 1.0 if gaussian else 0.0, epsilon)
+
+    if gaussian and stake <= 1.0:
+        raise Withheld(f"delta = 1/(B T) must be below 1; got B T = {stake!r}")
+    chosen = terms(forms.least(lambda epsilon: sum(terms(epsilon).values()), 1e-9, 1.0))
+    return Bound(sum(chosen.values()), chosen, "thm:oco as printed (eq:oco1)", proof="published")
+
+
+def _plus(terms: Terms, bias: float) -> Terms:
+    return {**terms, "ridge and solver": bias} if bias > 0.0 else terms

@@ -1,0 +1,1 @@
+"""Learners over combinatorial decisions: sets with an argmin oracle, FPL and FPL-TRIX."""

@@ -1,0 +1,165 @@
+"""Learners with a memory: weights that are no function of L alone; what they share with each other and the rest."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from hannan import refusals
+from hannan.learners.learner import Learner
+from hannan.learners.tuning import Schedule
+from hannan.mathematics import bounds
+from hannan.mathematics.against import Proved
+from hannan.mathematics.bounds import Bound, Terms, Withheld
+from hannan.players.settings import BanditPlayer
+from hannan.players.sleeping_experts import SleepingPlayer
+
+if TYPE_CHECKING:
+    from hannan.learners.program import Program
+
+
+class Weigher(NamedTuple):
+    """What stands in the place of a smoothing: its name in the engine, and its parameters."""
+
+    kernel: str
+    kernel_parameters: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, repr=False)
+class Remembered(Learner):
+    """The door, the units and the bound of a learner that has no smoothing and no tuning."""
+
+    n: int
+
+    setting: ClassVar[str] = "experts"
+    #: Whether every run has a state of its own.
+    own_noise: ClassVar[bool] = False
+    #: How much of the proof of its bound is in docs/mathematics.md.
+    _proved: ClassVar[Proved] = "published"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n", refusals.count(self.n, "n"))
+        self._check_units()
+
+    def _weigher(self) -> Weigher:
+        raise NotImplementedError
+
+    def schedule(self) -> Schedule:
+        return Schedule.constant(1.0)
+
+    def program(self) -> Program:
+        from hannan.learners.program import Program
+
+        return Program(
+            self.setting,
+            self.n,
+            self._weigher(),
+            self.schedule(),
+            self.loss_range,
+            self.gains,
+            own_noise=self.own_noise,
+        )
+
+    def start(self, seed: int | None = None, name: str | None = None) -> RememberedPlayer | RememberedBanditPlayer:
+        if self.setting == "experts":
+            return (NoisyPlayer if self.own_noise else RememberedPlayer)(self, seed, name)
+        return RememberedBanditPlayer(self, seed, name)
+
+    @property
+    def _trivial(self) -> bool:
+        return self.n == 1
+
+    def bound(
+        self,
+        rounds: int | None = None,
+        best_loss: float | None = None,
+        *,
+        printed: bool = False,
+        against: str | None = None,
+    ) -> Bound:
+        """A bound on the expected regret of the rounds, in the units of the losses, as published.
+
+        `best_loss` sharpens it where the published bound says how; without it the rounds stand for it. `against`:
+        "any", "oblivious" or "iid" losses; where the bound does not hold against them it is `Withheld`.
+        """
+        if printed:
+            raise Withheld(f"{type(self).__name__} is not in the paper: there is no printed form")
+        rounds, best = self._asked(rounds, best_loss)
+        if self._trivial or rounds == 0:
+            return bounds.nothing()
+        terms, source = self._published(rounds, best)
+        return self._settled(terms, source, rounds).asked(against)
+
+    def _asked(self, rounds: int | None, best_loss: float | None) -> tuple[int, float]:
+        """(rounds, L*) of losses in [0, 1]."""
+        if rounds is None:
+            raise ValueError("rounds must be given: the bound grows with them")
+        rounds = refusals.count(rounds, "rounds", least=0)
+        best = float(rounds)
+        if best_loss is not None:
+            best = self._normalised(refusals.real(best_loss, "best_loss"), rounds, "best_loss")
+        return rounds, best
+
+    def _published(self, rounds: int, best: float) -> tuple[Terms, str]:
+        """The terms for losses in [0, 1], and who proved them."""
+        raise NotImplementedError
+
+    def _settled(self, terms: Terms, source: str, rounds: int) -> Bound:
+        """In the user's units, rounded up, and no more than the rounds times the range."""
+        value = bounds.rounded_up(math.fsum(terms.values()))
+        if value >= rounds:
+            return bounds.trivial(rounds * self.width, "rounds x range", TRIVIAL)
+        bound = Bound(value, terms, source, proof=self._proved, sense=self._sense, against=self._against)
+        return bound.times(self.width)
+
+
+TRIVIAL = "no regret exceeds the rounds times the loss range"
+
+
+class RememberedPlayer(SleepingPlayer):
+    """Plays experts with a memory; claims no stability."""
+
+    learner: Remembered
+
+    def _claim(self, gamma: float) -> float | None:
+        return None
+
+    def _bound(self, best: float | None) -> tuple[Bound | None, str]:
+        if self._forgotten:
+            return None, f"{self._forgotten} moves were forgotten, perhaps for what they were"
+        if self._largest_delay:
+            name = type(self.learner).__name__
+            return None, f"a move was open while another was drawn, and no delay bound is proved for {name}"
+        try:
+            return self._observed(best), ""
+        except ValueError as reason:
+            return None, str(reason)
+
+    def _observed(self, best: float | None) -> Bound:
+        """The bound in what was seen."""
+        return self.learner.bound(self._settled, best)
+
+
+class NoisyPlayer(RememberedPlayer):
+    """Plays a leader of noisy sums, who cannot be restricted to the awake: the leader may be asleep."""
+
+    def _bound(self, best: float | None) -> tuple[Bound | None, str]:
+        """Whoever sets the losses of a live player may have seen its moves, and in them the noise that it keeps."""
+        bound, withheld = super()._bound(best)
+        if bound is None or bound.against == "any":
+            return bound, withheld
+        name = type(self.learner).__name__
+        return None, f"{name} keeps its noise, which shows in its moves: its bound is for losses fixed in advance only"
+
+    def _mask(self, awake: Any) -> Any:
+        raise ValueError(f"{self.learner!r} has no experts who sleep: no proof covers it; got awake={awake!r}")
+
+
+class RememberedBanditPlayer(BanditPlayer):
+    """Plays a bandit with a memory; claims no stability."""
+
+    learner: Remembered
+
+    def _claim(self, gamma: float) -> float | None:
+        return None

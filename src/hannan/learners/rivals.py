@@ -1,0 +1,189 @@
+"""Algorithms by their names: what is a smoothing, a tuning and an estimator is a composition of them, and no more.
+
+>>> exp3(10, rounds=1000) == Bandit(10, Entropy(), Horizon(1000))
+True
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from hannan import refusals
+from hannan.learners.bandits import Bandit
+from hannan.learners.convex.learner import Convex
+from hannan.learners.delayed import TsallisShannon
+from hannan.learners.estimators import Estimator, ImplicitExploration, ImportanceWeighted, ReducedVariance
+from hannan.learners.expert_bandits import ExpertBandit
+from hannan.learners.experts import Experts
+from hannan.learners.fixed_share import Exp3S, FixedShare, path_cost
+from hannan.learners.lb_inf import LBInf
+from hannan.learners.myga import MYGA
+from hannan.learners.noisy import Dropout, RandomWalk
+from hannan.learners.second_order import AdaNormalHedge, MLPoly, Squint
+from hannan.learners.tuning import Anytime, Horizon, SelfConfident, Tuning
+from hannan.mathematics.convex.domains import Domain
+from hannan.mathematics.convex.noise import GaussianNoise
+from hannan.mathematics.laws.light import Frechet
+from hannan.mathematics.regularizers import Entropy, Tsallis
+
+_EXACT = ImportanceWeighted()
+
+
+def hedge(n: int, rounds: int | None = None, **units: Any) -> Experts:
+    """p_i ~ e^(-L_i/scale): Entropy, which plays as Gumbel does, tuned for `rounds` or by its own loss.
+
+    Freund, Schapire 1997; with rounds R <= sqrt(T ln n/2).
+
+    >>> hedge(10, rounds=1000)
+    Experts(10, smoothing=Entropy(), tuning=Horizon(rounds=1000))
+    """
+    return Experts(n, Entropy(), _horizon(rounds, SelfConfident()), **units)
+
+
+def exp3(n: int, rounds: int | None = None, **units: Any) -> Bandit:
+    """Hedge on l_i/p_i of the arm drawn (Auer et al. 2002; in losses no exploration is needed): sqrt(2 n T ln n)."""
+    return Bandit(n, Entropy(), _horizon(rounds, Anytime()), **units)
+
+
+def exp4(actions: int, experts: int, rounds: int | None = None, **units: Any) -> ExpertBandit:
+    """Exp3 over experts who advise actions (Auer et al. 2002): sqrt(2 min(K, N) T ln N)."""
+    return ExpertBandit(actions, experts, Entropy(), _horizon(rounds, Anytime()), **units)
+
+
+def exp4_clipped(actions: int, experts: int, **units: Any) -> ExpertBandit:
+    """Exp4 that never plays an action of small probability: first order, L*^(2/3) (the paper's thm:gbpa_bwe)."""
+    return ExpertBandit(actions, experts, Entropy(), SelfConfident(), clip="tuned", **units)
+
+
+def tsallis_inf(n: int, variance_reduced: bool = True, **units: Any) -> Bandit:
+    """Tsallis-INF (Zimmert, Seldin 2021): sqrt(n T) whatever the losses do, log T where they are stochastic.
+
+    In its terms eta_t = 2/scale_t: scale_t = sqrt t, R <= 4 sqrt(n T) + 1; or variance_reduced, scale_t = sqrt(t)/2,
+    R <= 2 sqrt(n T) - sqrt T - 4 sqrt n + 10/3 n ln(T/16) + 2.12 n + 16, for T > 16.
+
+    >>> tsallis_inf(8)
+    Bandit(8, smoothing=Tsallis(alpha=0.5), tuning=Anytime(factor=0.5), estimator=ReducedVariance())
+    >>> print(tsallis_inf(8).bound(rounds=10**6))
+    expected regret <= 4967.84
+      2 sqrt(n T)               5656.86
+      -sqrt T - 4 sqrt n        -1011.31
+      10/3 n ln(T/16) + 2.12 n  311.438
+      first 16 rounds           10.8542
+      source: Tsallis-INF with reduced variance, after Zimmert and Seldin 2021, constants proved in docs/mathematics.md
+      scale_t = 0.5 sqrt(t)
+      against oblivious losses: if losses do not depend on your moves, at a time fixed in advance;
+        if they do, it bounds E[own loss - loss of any one arm named in advance]
+    """
+    if variance_reduced:
+        return Bandit(n, Tsallis(0.5), Anytime(0.5), ReducedVariance(), **units)
+    return Bandit(n, Tsallis(0.5), Anytime(1.0), **units)
+
+
+def frechet_ftpl(n: int, c: float = 2.0, estimator: Estimator = _EXACT, **units: Any) -> Bandit:
+    """argmin_i Lhat_i - Z_i sqrt(t)/c, Z_i ~ Frechet(2) (Honda, Ito, Tsuchiya 2023): the FTPL of both worlds.
+
+    Weights are exact by default; GeometricResampling(cap) and ConditionalResampling(cap) need no probabilities.
+    ReducedVariance() is possible because ours are exact; no theorem covers it, and its bound is withheld.
+
+    >>> frechet_ftpl(8)
+    Bandit(8, smoothing=Frechet(alpha=2.0), tuning=Anytime(factor=0.5))
+    """
+    return Bandit(n, Frechet(2.0), Anytime(1.0 / refusals.positive(c, "c")), estimator, **units)
+
+
+def exp3_ix(n: int, rounds: int, **units: Any) -> Bandit:
+    """Exp3 on l_i/(p_i + gamma), gamma = 1/(2 scale) (Neu 2015): a regret that is small with high probability.
+
+    With probability 1 - delta it is at most 2 sqrt(2 n T ln n) + (sqrt(n T/(2 ln n)) + 1) ln(2/delta), whoever sets
+    the losses: `bound(delta=0.05)`; `player.certificate(delta=0.05)` has one of the run so far, at every time.
+    `bound()` is on the mean against oblivious losses, `bound(against="any")`, 2 sqrt(2 n T ln n), against anybody.
+
+    >>> exp3_ix(10, 1000).estimator
+    ImplicitExploration(gamma=0.0107...)
+    """
+    if n == 1:
+        return exp3(n, rounds, **units)
+    scale = exp3(n, rounds).schedule().scale(1, 0.0)
+    return Bandit(n, Entropy(), Horizon(rounds), ImplicitExploration(0.5 / scale), **units)
+
+
+def lb_inf(n: int, rounds: int, **units: Any) -> LBInf:
+    """LB-INF (Ito 2021)."""
+    return LBInf(n, rounds, **units)
+
+
+def squint(n: int, **units: Any) -> Squint:
+    """Squint (Koolen, van Erven 2015)."""
+    return Squint(n, **units)
+
+
+def adanormalhedge(n: int, **units: Any) -> AdaNormalHedge:
+    """AdaNormalHedge (Luo, Schapire 2015)."""
+    return AdaNormalHedge(n, **units)
+
+
+def ml_poly(n: int, **units: Any) -> MLPoly:
+    """ML-Poly (Gaillard, Stoltz, van Erven 2014)."""
+    return MLPoly(n, **units)
+
+
+def fixed_share(n: int, rounds: int, switches: int = 1, **units: Any) -> FixedShare:
+    """Fixed share tuned for paths of `switches` switches: a = S/(T-1), scale = sqrt(T/(8 path)).
+
+    >>> fixed_share(10, 1000, switches=9).bound(1000, switches=9).value < 200
+    True
+    """
+    share, cost = _shared(n, rounds, switches)
+    return FixedShare(n, math.sqrt(rounds / (8.0 * cost)) if cost > 0.0 else 1.0, share, **units)
+
+
+def exp3_s(n: int, rounds: int, switches: int = 1, **units: Any) -> Exp3S:
+    """Exp3.S tuned for paths of `switches` switches: a = S/(T-1), scale = sqrt(n T/(2 path))."""
+    share, cost = _shared(n, rounds, switches)
+    return Exp3S(n, math.sqrt(n * rounds / (2.0 * cost)) if cost > 0.0 else 1.0, share, **units)
+
+
+def delayed_ftrl(n: int, **units: Any) -> TsallisShannon:
+    """Tsallis and Shannon for late feedback (Zimmert, Seldin 2020)."""
+    return TsallisShannon(n, **units)
+
+
+def dropout(n: int, **units: Any) -> Dropout:
+    """Binarised dropout (van Erven, Kotlowski, Warmuth 2014)."""
+    return Dropout(n, **units)
+
+
+def random_walk(n: int, **units: Any) -> RandomWalk:
+    """The random-walk perturbation (Devroye, Lugosi, Neu 2013)."""
+    return RandomWalk(n, **units)
+
+
+def myga(actions: int, experts: int, rounds: int, best_loss: float | None = None, **units: Any) -> MYGA:
+    """MYGA (Allen-Zhu, Bubeck, Li 2018)."""
+    return MYGA(actions, experts, rounds, best_loss, **units)
+
+
+def gaussian_ftpl(domain: Domain, rounds: int, lipschitz: float = 1.0) -> Convex:
+    """argmin over X of <L + b, x>, b Gaussian of sd lipschitz sqrt(T) (2 pi d)^(-1/4), linear losses of any sign.
+
+    Abernethy, Lee, Sinha, Tewari 2014, corrected form: R <= 1.264 d^(1/4) r lipschitz sqrt(T) in a ball of radius r.
+
+    >>> from hannan.mathematics.convex.domains import Ball
+    >>> gaussian_ftpl(Ball(3), 1000).bound(1000).value <= 1.264 * 3**0.25 * 1000**0.5
+    True
+    """
+    return Convex(domain, lipschitz, GaussianNoise(), Horizon(rounds), smooth=0.0)
+
+
+def _horizon(rounds: int | None, otherwise: Tuning) -> Tuning:
+    return otherwise if rounds is None else Horizon(rounds)
+
+
+def _shared(n: int, rounds: int, switches: int) -> tuple[float, float]:
+    """(a, the cost of a path)."""
+    rounds, switches = refusals.count(rounds, "rounds", least=2), refusals.count(switches, "switches")
+    if switches >= rounds - 1:
+        raise ValueError(f"switches must be fewer than rounds - 1 = {rounds - 1}; got {switches}")
+    share = switches / (rounds - 1)
+    return share, path_cost(refusals.count(n, "n"), rounds, switches, share)

@@ -1,0 +1,303 @@
+"""Every regret bound of the package: each theorem a few lines on (rate, range).
+
+A smoothing at a scale has a rate, h/scale, and a range, G * scale (`mathematics.stability`); c' = h G. The
+bounds are on the expected regret, losses in [0, 1], in the corrected form; as printed in the paper they are
+in `mathematics.printed`. Each function gives the named terms of a sum; against whom it holds is the learner's to say.
+
+    sum_t <p_t, l_t> = Phi(L_T) - Phi(0) + sum_t D_t, D_t = int_0^1 <p(L_{t-1}) - p(L_{t-1} + s l_t), l_t> ds
+
+is exact. Zero order: E D_t <= v/(2 scale), v the *variance constant*. First order: the losses that the
+learner keeps are at least a share k of its own, so that own <= (L* + range)/k.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import get_args
+
+from hannan.mathematics.against import Against, Proved, Sense, checked, covers, sentence
+
+Terms = dict[str, float]
+
+ULPS = 16 * 2.0**-52
+_EULER = 0.57721566490153286061
+
+
+class Withheld(ValueError):
+    """A bound is not given, because a condition of its proof fails or is not known to hold."""
+
+    __module__ = "hannan"  # the name that users catch it by
+
+
+@dataclass(frozen=True)
+class Bound:
+    """expected regret <= value = the sum of the terms, each named; `source` says which theorem.
+
+    `scale` is the tuned scale where it is constant, and `schedule` says how it grows where it does.
+    `printed` is the paper's own form, when it was asked for. The value is rounded up.
+
+    `against` says of whom it holds and `sense` of whose regret (`hannan.mathematics.against`; `holds` is the sentence);
+    `condition` what must hold besides, and `at_most` the number in it; `proof` whether the whole proof is in
+    docs/mathematics.md, or a published theorem is cited, or a step was checked numerically only.
+
+    >>> print(Bound(21.5, {"range": 20.0, "bias": 1.5}, "thm:analysis_experts", 3.0, sense="mean", against="any"))
+    expected regret <= 21.5
+      range  20
+      bias   1.5
+      source: thm:analysis_experts
+      scale = 3
+      against any losses: of the mean play on every sequence;
+        of moves drawn in expectation, also if losses depend on past moves
+    """
+
+    value: float
+    terms: Terms = field(hash=False)
+    source: str
+    scale: float | None = None
+    schedule: str = ""
+    printed: Bound | None = None
+    _: KW_ONLY
+    proof: Proved = "whole"
+    sense: Sense | None = None
+    condition: str = ""
+    at_most: float | None = None
+    against: Against = "oblivious"
+
+    def __post_init__(self) -> None:
+        checked(self.against)
+        if self.proof not in get_args(Proved):
+            raise ValueError(f'proof must be "whole", "published" or "numerical"; got {self.proof!r}')
+        if self.sense is not None and self.sense not in get_args(Sense):
+            raise ValueError(f"sense must be one of {get_args(Sense)}; got {self.sense!r}")
+
+    @property
+    def holds(self) -> str:
+        """Of whom it holds, in words."""
+        return sentence(self.against, self.sense or "")
+
+    def asked(self, against: str | None) -> Bound:
+        """This bound, if it holds against those asked for; else `Withheld`."""
+        if against is None or covers(self.against, checked(against)):
+            return self
+        raise Withheld(f"against {against} losses no bound is proved; {shown(self.value)} is, against {self.holds}")
+
+    def __float__(self) -> float:
+        return self.value
+
+    def times(self, width: float) -> Bound:
+        """The same bound for losses whose range has this width."""
+        return replace(self, value=self.value * width, terms={name: term * width for name, term in self.terms.items()})
+
+    def __str__(self) -> str:
+        width = max((len(name) for name in self.terms), default=0)
+        lines = [f"{'regret' if self.sense == 'likely' else 'expected regret'} <= {shown(self.value)}"]
+        lines += [f"  {name:<{width}}  {shown(term)}" for name, term in self.terms.items()]
+        checked_so_far = "; a step of its proof is checked numerically only" if self.proof == "numerical" else ""
+        lines.append(f"  source: {self.source}{checked_so_far}")
+        if self.schedule or self.scale is not None:
+            lines.append(f"  {self.schedule or f'scale = {self.scale:.6g}'}")
+        if self.condition:
+            lines.append(f"  {self.condition}")
+        lines += ["  against " + self.holds.replace("; ", ";\n    ")]
+        if self.printed is not None:
+            lines.append("  as printed in the paper:")
+            lines += [f"    {line}" for line in str(self.printed).splitlines()]
+        return "\n".join(lines)
+
+
+def nothing(why: str = "one choice, or no round, has no regret") -> Bound:
+    """The bound where there is nothing to choose: 0, on every run."""
+    return Bound(0.0, {"nothing to choose": 0.0}, why, sense="run", against="any")
+
+
+def trivial(value: float, name: str, source: str) -> Bound:
+    """What no regret can exceed, on every run."""
+    return Bound(value, {name: value}, source, sense="run", against="any")
+
+
+def rounded_up(value: float) -> float:
+    """A few units in the last place above: what was computed in floats stays above the true value.
+
+    >>> rounded_up(1.0) > 1.0
+    True
+    """
+    return value + abs(value) * ULPS
+
+
+def shown(value: float) -> str:
+    """Six digits, rounded up: what is printed is still a bound.
+
+    >>> shown(2 / 3), shown(1.0), shown(0.0)
+    ('0.666667', '1', '0')
+    """
+    if not math.isfinite(value):
+        return str(value)
+    from decimal import ROUND_CEILING, Context, Decimal  # not for a game
+
+    return f"{float(Context(prec=6, rounding=ROUND_CEILING).create_decimal(Decimal(value))):.6g}"
+
+
+# Zero order: scale * G + v T/(2 scale). The variance constants v are
+#   experts `stability.variance_constant` (h/2 from a two-sided rate, 1/4 for Hedge, less where more is known);
+#   bandits N h for a law (E p lhat^2 <= N), N^a/a for Tsallis(a); min(K, N) h with experts.
+
+
+def zero_order(range_constant: float, variance: float, scale: float, rounds: float, bias: float = 0.0) -> Terms:
+    """R <= scale G + v T/(2 scale) + c, any scale."""
+    return _named(bias, {"range": scale * range_constant, "drift": variance * rounds / (2.0 * scale)})
+
+
+def horizon_scale(range_constant: float, variance: float, rounds: float) -> float:
+    """sqrt(v T/(2G)), where `zero_order` is least: R <= sqrt(2 G v T).
+
+    >>> terms = zero_order(2.0, 1.0, horizon_scale(2.0, 1.0, 100), 100)
+    >>> sum(terms.values()) == math.sqrt(2 * 2.0 * 1.0 * 100)
+    True
+    """
+    return math.sqrt(variance * rounds / (2.0 * range_constant)) if range_constant > 0.0 else 1.0
+
+
+def anytime(range_constant: float, variance: float, factor: float, rounds: float) -> Terms:
+    """scale_t = factor sqrt(t): R <= factor G sqrt(T) + v sqrt(T)/factor, for every T."""
+    root = math.sqrt(rounds)
+    return {"range": factor * range_constant * root, "drift": variance * root / factor}
+
+
+def anytime_factor(range_constant: float, variance: float) -> float:
+    """sqrt(v/G), where `anytime` is least: R <= 2 sqrt(G v T)."""
+    return math.sqrt(variance / range_constant) if range_constant > 0.0 else 1.0
+
+
+def resampling_bias(harmonic_or_arms: float, cap: int, rounds: float) -> Terms:
+    """N T/(e M): max_p p e^-pM = 1/(e M) an arm; conditional resampling has sum_i 1/sigma_i <= H_N for N."""
+    return {"resampling bias": harmonic_or_arms * rounds / (math.e * cap)}
+
+
+# First order: own <= (L* + range + bias)/k, R = own - L*.
+
+
+def kept_experts(epsilon: float) -> float:
+    """k = (1 - e^-eps)/eps: int_0^1 e^(-eps s) ds, from p(L + s l) >= e^(-eps s) p(L)."""
+    return -math.expm1(-epsilon) / epsilon if epsilon > 0.0 else 1.0
+
+
+def kept_barrier(scale: float) -> float:
+    """k = scale log(1 + 1/scale): the log-barrier in D_inf,2, one arm observed."""
+    return scale * math.log1p(1.0 / scale)
+
+
+def kept_resampled(scale: float) -> float:
+    """k = E[scale log(1 + X/scale)] = scale e^scale E_1(scale), X ~ Exp(1): log-barrier, 1/p resampled; rounded down.
+
+    >>> round(kept_resampled(1.0), 10)
+    0.5963473623
+    >>> 10 / 11 < kept_resampled(10.0) < kept_barrier(10.0)
+    True
+    """
+    if scale < 1.0:
+        # E_1(x) = -gamma - log x + x - x^2/(2 2!) + ..., alternating and falling.
+        series, term = -_EULER - math.log(scale), 1.0
+        for k in range(1, 25):
+            term *= -scale / k
+            series -= term / k
+        return scale * math.exp(scale) * series * (1.0 - 1e-14)
+    # e^x E_1(x) = 1/(x+1 - 1/(x+3 - 4/(x+5 - ...))), whose convergents rise.
+    tail = 0.0
+    for k in range(200, 0, -1):
+        tail = k * k / (scale + 2.0 * k + 1.0 - tail)
+    return scale / (scale + 1.0 - tail) * (1.0 - 1e-14)
+
+
+def kept_clipped(epsilon: float, rho: float, actions: int) -> float:
+    """k = (1 - (K-1) rho)(1 - e^-x)/x, x = eps/rho: estimates are at most 1/rho."""
+    return (1.0 - (actions - 1) * rho) * kept_experts(epsilon / rho)
+
+
+def first_order(range_cost: float, kept: float, best_loss: float, bias: float = 0.0, delay: float = 1.0) -> Terms:
+    """R <= (L* + C + c)/k - L*; a delay of d observations at rate eps multiplies by e^(eps d)."""
+    terms = {"drift": best_loss * (delay / kept - 1.0), "range": delay * range_cost / kept}
+    if bias > 0.0:
+        terms["bias"] = delay * bias / kept
+    return terms
+
+
+def best_loss_rate(c: float, best_loss: float) -> float:
+    """eps = log(1 + sqrt(2 c'/Lt)) for experts."""
+    return math.log1p(math.sqrt(2.0 * c / best_loss))
+
+
+def experts_best_loss(c: float, best_loss: float, bias: float = 0.0) -> Terms:
+    """R <= sqrt(2 c' (Lt + c)) + c' + c at `best_loss_rate`, for every L* <= Lt.
+
+    >>> round(sum(experts_best_loss(1.9289682539682538, 100.0).values()), 1)
+    21.6
+    """
+    return _named(bias, {"sqrt(2 c' L*)": math.sqrt(2.0 * c * (best_loss + bias)), "c'": c})
+
+
+def experts_self_confident(c: float, best_loss: float, bias: float = 0.0) -> Terms:
+    """eps_t = sqrt(c'/(1 + own)): R <= 2c' + 2 sqrt(c'^2 + c'(L* + 1))."""
+    return _named(bias, {"2 c'": 2.0 * c, "2 sqrt(c'^2 + c'(L*+1))": 2.0 * math.sqrt(c * (c + best_loss + bias + 1.0))})
+
+
+def barrier_scale(range_constant: float, best_loss: float, bias: float) -> float:
+    """scale = sqrt((Lt + c)/(2A)) for the log-barrier bandit (the paper's own scale is wrong by a factor)."""
+    return math.sqrt((best_loss + bias) / (2.0 * range_constant)) if range_constant > 0.0 else 1.0
+
+
+def barrier_best_loss(range_constant: float, best_loss: float, bias: float) -> Terms:
+    """R <= sqrt(2A(Lt + c)) + A/2 + c at `barrier_scale`, from log(1+x) >= 2x/(2+x)."""
+    root = math.sqrt(2.0 * range_constant * (best_loss + bias))
+    return _named(bias, {"sqrt(2 A L*)": root, "A/2": range_constant / 2.0})
+
+
+def resampled_barrier_scale(range_constant: float, best_loss: float, bias: float) -> float:
+    """scale = sqrt((Lt + b)/A) for the log-barrier bandit with 1/p resampled; b has the bias of the cap."""
+    return math.sqrt((best_loss + bias) / range_constant) if range_constant > 0.0 else 1.0
+
+
+def resampled_barrier_best_loss(range_constant: float, best_loss: float, bias: float) -> Terms:
+    """R <= 2 sqrt(A(Lt + b)) + A + b at `resampled_barrier_scale`, from `kept_resampled` >= scale/(1 + scale)."""
+    root = 2.0 * math.sqrt(range_constant * (best_loss + bias))
+    return _named(bias, {"2 sqrt(A L*)": root, "A": range_constant})
+
+
+def barrier_self_confident(range_constant: float, best_loss: float, bias: float) -> Terms:
+    """scale_t = sqrt((1 + own)/A): R <= 2A + 2 sqrt(A^2 + A(L* + 1 + c)) + c."""
+    root = 2.0 * math.sqrt(range_constant * (range_constant + best_loss + 1.0 + bias))
+    return _named(bias, {"2 A": 2.0 * range_constant, "2 sqrt(A^2 + A(L*+1))": root})
+
+
+def clipped_tuning(c: float, actions: int, best_loss: float) -> tuple[float, float]:
+    """(eps, rho) = (2a^2/(K-1), a/(K-1)), a = min(1/2, (c'(K-1)/(2 Lt))^(1/3))."""
+    others = actions - 1
+    a = min(0.5, (c * others / (2.0 * best_loss)) ** (1.0 / 3.0))
+    return 2.0 * a * a / others, a / others
+
+
+def clipped_self_confident(c: float, actions: int, best_loss: float, bias: float = 0.0) -> Terms:
+    """R = 4.5 kap (1 + L* + R)^(2/3) + 2c'(K-1), kap = (c'(K-1)/3)^(1/3), its largest solution.
+
+    a_t = min(1/2, kap (1 + own)^(-1/3)), eps_t = 2 a_t^2/(K-1), rho_t = a_t/(K-1).
+    """
+    kap, constant = clipped_kappa(c, actions), 2.0 * c * (actions - 1)
+    fixed = 1.0 + best_loss + bias
+    # Beyond y = max(729 kap^3, 2(fixed + constant)) the right side is below y = fixed + R; from there the
+    # iteration falls to the largest root, and never below it.
+    regret = fixed + 2.0 * constant + 1000.0 * kap**3
+    for _ in range(500):
+        smaller = 4.5 * kap * math.pow(fixed + regret, 2.0 / 3.0) + constant
+        if not smaller < regret:
+            break
+        regret = smaller
+    return _named(bias, {"clipping and drift": regret - constant, "2 c'(K-1)": constant})
+
+
+def clipped_kappa(c: float, actions: int) -> float:
+    """kap = (c'(K-1)/3)^(1/3)."""
+    return math.pow(c * (actions - 1) / 3.0, 1.0 / 3.0)
+
+
+def _named(bias: float, terms: Terms) -> Terms:
+    return {**terms, "bias": bias} if bias > 0.0 else terms

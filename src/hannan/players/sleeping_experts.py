@@ -1,0 +1,83 @@
+"""Experts who sleep: `act(awake=mask)` plays among those awake, and the bound holds for each over its waking rounds."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hannan import _engine, fields, refusals
+from hannan.players.settings import ExpertsPlayer
+from hannan.players.tickets import Move
+from hannan.refusals import Array
+
+Mask = NDArray[np.bool_]
+
+
+def mask_of(awake: Any, n: int, who: str) -> Mask | None:
+    """True for the awake; None when nobody sleeps."""
+    mask = np.asarray(refusals.unmasked(awake, "awake"))
+    if mask.shape != (n,) or mask.dtype.kind != "b":
+        raise ValueError(
+            f"awake must be {n} booleans, one for each {who}; got {mask.dtype.name} values of shape {mask.shape}"
+        )
+    if not mask.any():
+        raise ValueError(f"at least one {who} must be awake; got none")
+    return None if mask.all() else np.array(mask)
+
+
+def waking(mask: Any, n: int, action: int) -> Mask:
+    """Who was awake, as a file tells it: the one that was drawn among them."""
+    if not (isinstance(mask, np.ndarray) and mask.dtype == bool and mask.shape == (n,) and mask[action]):
+        raise ValueError(f"its mask of the awake must have {n} places, and the move that was drawn; it has not")
+    return mask
+
+
+class SleepingPlayer(ExpertsPlayer):
+    """A player of experts of whom some may sleep.
+
+    It plays p restricted to the awake and renormalised, and charges sleepers its own expected loss o. Then
+    <p, l> = o as well, so that the round is one of full information: a sleeper's regret stands still, and
+    what is proved for a fixed expert is proved for its waking rounds.
+    """
+
+    def _act_awake(self, awake: Any) -> Move:
+        mask = self._mask(awake)
+        move: Move = self.act() if mask is None else self._act_among(mask, mask)
+        return move
+
+    def distribution(self, awake: Any = None) -> Array:
+        """p of the next act(awake); changes nothing."""
+        p: Array = self._distribution(None if awake is None else self._mask(awake))
+        return p
+
+    def _mask(self, awake: Any) -> Mask | None:
+        """True for the awake; None when nobody sleeps."""
+        return mask_of(awake, self._n, "expert")
+
+    def _charged(self, losses: Any, mask: Mask, p: Array) -> Array:
+        """The losses of the awake, and the learner's own for those who slept; sleepers' entries are not read."""
+        low, high = self.learner.loss_range
+        if "numpy.ma" in sys.modules and isinstance(losses, np.ma.MaskedArray) and losses.shape == (self._n,):
+            hidden = np.ma.getmaskarray(losses) & mask
+            refusals.unmasked(np.ma.MaskedArray(np.asarray(losses), mask=hidden), "losses")
+        row = np.array(losses, dtype=object if isinstance(losses, (list, tuple)) else None)
+        if row.shape == (self._n,):
+            row[~mask] = 0
+        clean = self._vector(row)
+        bad = mask & ~((clean >= low) & (clean <= high))
+        if bad.any():
+            raise self._bad_row(clean, int(np.argmax(bad)))
+        _engine.charge_sleepers(p, mask, clean)
+        return clean
+
+    def _told(self, move: Move, plain: Any, kept: Any) -> Any:
+        if plain is True:
+            return super()._told(move, plain, kept)
+        mask, p = fields.items(kept, "open move", 2)
+        awake = waking(mask, self._n, move.action)
+        if not (isinstance(p, np.ndarray) and p.dtype == np.float64 and p.shape == (self._n,)):
+            raise ValueError(f"its distribution of the awake must be {self._n} numbers; got {refusals.brief(p)}")
+        return awake, refusals.distribution(p, "its distribution of the awake")

@@ -1,0 +1,1 @@
+"""Forecasts of several experts in, one forecast with a guarantee out."""

@@ -1,0 +1,180 @@
+"""`combine`: forecasts of several experts in, one forecast with a guarantee out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hannan import refusals
+from hannan.refusals import Array
+from hannan.report.output import Outbox, write
+from hannan.tables.combine.answers import joined
+from hannan.tables.combine.hindsight import best_combination
+from hannan.tables.combine.losses import PointLoss, point_loss
+from hannan.tables.combine.rows import Combiner
+from hannan.tables.combine.summary import Summary, summarise
+from hannan.tables.learner import for_forecasts
+from hannan.tables.read.frames import frame_of
+from hannan.tables.write import RowWriter
+
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Combined:
+    """The combined forecast of each row, the weights behind it, and what it came to.
+
+    `forecast` is the mixture sum_i p_i f_i; `played` is an expert drawn from p (its column). A row that only
+    brought the target of an earlier one is not answered again, so there may be fewer answers than rows:
+    `rows` says which they are, counted from 0.
+    """
+
+    experts: tuple[str, ...]
+    rows: NDArray[np.int64] = field(hash=False, repr=False)
+    times: list[str] = field(hash=False, repr=False)
+    forecast: Array = field(hash=False, repr=False)
+    played: NDArray[np.int64] = field(hash=False, repr=False)
+    weights: Array = field(hash=False, repr=False)
+    _close: Callable[[], Summary] = field(hash=False, repr=False, compare=False)
+    #: The column of times.
+    time: str | None = None
+
+    @cached_property
+    def summary(self) -> Summary:
+        """What it came to; the best fixed combination in hindsight is searched for when this is first asked."""
+        return self._close()
+
+    def __str__(self) -> str:
+        return str(self.summary)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        body = "".join(f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in self.summary.rows())
+        return f"<table style='text-align:left'>{body}</table>"
+
+    def to_frame(self) -> Any:
+        """A pandas (else polars) frame: forecast, played, and the weight of each expert."""
+        columns: dict[str, Any] = {"time": self.times} if self.times else {}
+        columns["forecast"] = self.forecast
+        columns["played"] = [self.experts[i] for i in self.played.tolist()]
+        columns |= {f"weight {name}": self.weights[:, i] for i, name in enumerate(self.experts)}
+        try:
+            import pandas
+        except ImportError:
+            import polars
+
+            return polars.DataFrame(columns)
+        return pandas.DataFrame(columns, index=self.rows)
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """combined.csv, weights.csv, summary.json and (with the extra [report]) report.html, all or nothing."""
+        with Outbox(folder) as out:
+            with Sheets(out, self.experts, self.time) as sheets:
+                sheets.write(self.rows + 1, self.times, self.forecast, self.played, self.weights)
+            finish(out, self.summary)
+        return Path(folder)
+
+
+def key_of(time: str | None, experts: Sequence[str]) -> str:
+    """The name of the first column: the user's own for the times, unless another column has it.
+
+    >>> key_of("day", ["a"]), key_of("forecast", ["a"]), key_of(None, ["a"])
+    ('day', 'time', 'row')
+    """
+    if time is None:
+        return "row"
+    return "time" if time in ("forecast", "played", *experts) else time
+
+
+class Sheets:
+    """The two files with a line for each answer: combined.csv and weights.csv."""
+
+    def __init__(self, out: Outbox, experts: Sequence[str], time: str | None) -> None:
+        self._experts, self._timed = list(experts), time is not None
+        first = key_of(time, experts)
+        self._combined = RowWriter(out.path("combined.csv"), [first, "forecast", "played"])
+        self._weights = RowWriter(out.path("weights.csv"), [first, *experts])
+
+    def write(self, rows: NDArray[np.int64], times: list[str], forecast: Array, played: NDArray[np.int64],
+              weights: Array) -> None:  # fmt: skip
+        """Some answers; rows counted from 1."""
+        if not len(rows):
+            return
+        key: Any = times if self._timed else rows
+        self._combined.write([key, forecast, [self._experts[i] for i in played.tolist()]])
+        self._weights.write([key, *np.ascontiguousarray(weights.T)])
+
+    def __enter__(self) -> Sheets:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._combined.close()
+        self._weights.close()
+
+
+def finish(out: Outbox, summary: Summary) -> bool:
+    """summary.json and report.html into a folder in the making; False where the page needs [report]."""
+    write(out.path("summary.json"), summary.to_json() + "\n")
+    from hannan.report.page import drawable
+    from hannan.tables.pages import combined_page
+
+    if not drawable():
+        return False
+    combined_page(summary).write(out.path("report.html"))
+    return True
+
+
+def combine(
+    frame: Any,
+    target: Any,
+    loss: str | PointLoss = "absolute",
+    learner: Any = None,
+    *,
+    loss_range: tuple[float, float] | None = None,
+    cap: float | None = None,
+    experts: Sequence[str] | None = None,
+    time: str | None = None,
+    seed: int = 0,
+) -> Combined:
+    """Combine columns of forecasts, row by row, each row knowing only the rows before it.
+
+    `frame`: pandas, polars, a mapping of columns or a NumPy array; `target`: a column, or an array. Every other
+    column (or those of `experts`) is an expert; one without a number in a row sleeps in it. `loss`: absolute,
+    squared, pinball:q or log. The scale-free `AdaHedge` plays, and its bound is in the observed range; with
+    `loss_range`, the least and greatest loss, a loss outside it is refused. `cap` counts larger losses as that
+    much. `learner` is another learner (`Experts` needs a range), or its name. A row without a target is only answered;
+    with `time`, a later row of the same time may bring the target.
+
+    >>> import numpy as np
+    >>> y = np.sin(np.arange(200.0))
+    >>> table = {"up": y + 0.5, "down": y - 0.4, "naive": np.roll(y, 1), "y": y}
+    >>> combined = combine(table, "y")
+    >>> combined.forecast.shape, combined.weights.shape
+    ((200,), (200, 3))
+    >>> combined.summary.best.name, combined.summary.own_regret < combined.summary.bound.value
+    ('down', True)
+    """
+    data = frame_of(frame, target, experts, time)
+    refusals.count(seed, "seed", least=0)
+    cost = point_loss(loss, cap)
+    chosen = for_forecasts(learner, len(data.experts), cost, loss_range, len(data.targets))
+    combiner = Combiner(data.experts, cost, chosen, seed, data.time)
+    parts = [
+        combiner.answer(data.forecasts[t : t + _CHUNK], data.targets[t : t + _CHUNK], data.times[t : t + _CHUNK], t + 1)
+        for t in range(0, len(data.targets), _CHUNK)
+    ]
+
+    def close() -> Summary:
+        return summarise(combiner, best_combination(cost, data.forecasts, combiner.rejoin(data.targets.copy())))
+
+    told = joined(parts, len(data.experts))
+    answers = told.rows - 1, told.times, told.forecast, told.played, told.weights
+    return Combined(tuple(data.experts), *answers, close, data.time)

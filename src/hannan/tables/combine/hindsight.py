@@ -1,0 +1,129 @@
+"""The best fixed convex combination in hindsight: min over the simplex of sum_t loss(<q, f_t>, y_t)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hannan.refusals import Array
+from hannan.tables.combine.losses import PointLoss
+from hannan.tables.write import release
+
+#: Passes over the rows, and cells visited, at the most.
+PASSES = 400
+CELLS = 2.0e9
+TOLERANCE = 1e-5
+BLOCK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """`loss` was reached by the weights; no combination has less than `least`. `withheld`: why there is none."""
+
+    loss: float | None = None
+    least: float | None = None
+    weights: Array | None = field(default=None, hash=False)
+    experts: tuple[int, ...] = ()
+    withheld: str = ""
+
+
+def best_combination(loss: PointLoss, forecasts: Array, targets: Array) -> Oracle:
+    """The oracle of a table, among the experts who never slept in a row with a target.
+
+    Cutting planes: f(q) >= f(q_k) + <g_k, q - q_k> for every point q_k visited, so the least of their maximum,
+    a linear program, is below the optimum; the best point seen is above it. Points are taken half way between
+    the two, which keeps the planes from swinging. Stops at a relative gap of 1e-5, or when it has read enough;
+    either way what is printed is a value reached, and a proved lower bound.
+
+    >>> table = np.array([[0.0, 2.0], [1.0, 3.0], [0.0, 4.0]])
+    >>> from hannan.tables.combine.losses import Squared
+    >>> best = best_combination(Squared(), table, np.array([1.0, 2.0, 2.0]))
+    >>> round(best.loss, 6), best.weights.round(3).tolist()
+    (0.0, [0.5, 0.5])
+    """
+    if not loss.convex:
+        return Oracle(withheld="a capped loss is not convex: its best combination is not computed")
+    kept = _always_awake(forecasts, targets)
+    n = len(kept)
+    if n == 0:
+        return Oracle(withheld="every expert slept in some row: no fixed combination could answer them all")
+    if n > 2000:
+        return Oracle(withheld=f"the best fixed combination of {n} experts is not computed (at most 2000)")
+    if not np.isfinite(targets).any():
+        return Oracle(withheld="no row has a target")
+    evaluate = _Evaluation(loss, forecasts, targets, kept)
+    value, least, q = _descend(evaluate, n)
+    weights = np.zeros(forecasts.shape[1])
+    weights[list(kept)] = q
+    return Oracle(value, min(least, value), weights, kept)
+
+
+def _always_awake(forecasts: Array, targets: Array) -> tuple[int, ...]:
+    slept = np.zeros(forecasts.shape[1], dtype=bool)
+    for first in range(0, len(forecasts), BLOCK):
+        known = np.isfinite(targets[first : first + BLOCK])
+        slept |= np.isnan(forecasts[first : first + BLOCK][known]).any(axis=0)
+        release(forecasts)
+    return tuple(int(i) for i in np.flatnonzero(~slept))
+
+
+class _Evaluation:
+    """f(q) and a gradient: one pass over the rows, block by block."""
+
+    def __init__(self, loss: PointLoss, forecasts: Array, targets: Array, kept: tuple[int, ...]) -> None:
+        self._loss, self._forecasts, self._targets = loss, forecasts, targets
+        self._kept = None if len(kept) == forecasts.shape[1] else list(kept)
+        self.passes = max(2, int(min(PASSES, CELLS / max(1, forecasts.size))))
+
+    def __call__(self, q: Array) -> tuple[float, Array]:
+        from hannan._engine import oracle_pass
+
+        total, gradient, price = 0.0, np.zeros(q.size), self._loss.price()
+        for first in range(0, len(self._forecasts), BLOCK):
+            rows = self._forecasts[first : first + BLOCK]
+            block = np.ascontiguousarray(rows if self._kept is None else rows[:, self._kept])
+            targets = np.ascontiguousarray(self._targets[first : first + BLOCK])
+            value, slope = oracle_pass(price, block, targets, q)
+            total += value
+            gradient += slope
+            release(self._forecasts)
+        return total, gradient
+
+
+def _descend(evaluate: _Evaluation, n: int) -> tuple[float, float, Array]:
+    """(value reached, proved lower bound, weights)."""
+    from scipy.optimize import linprog
+
+    best_q = np.full(n, 1.0 / n)
+    best, slope = evaluate(best_q)
+    if n == 1:
+        return best, best, best_q
+    least = -np.inf
+    planes, heights = [slope], [best - float(slope @ best_q)]
+    for _ in range(evaluate.passes - 1):
+        # Heights and slopes are divided by their size, so that the program's tolerances mean something.
+        size = max(abs(best), float(np.abs(planes[-1]).max()), 1e-300)
+        rows = np.column_stack([np.array(planes) / size, -np.ones(len(planes))])
+        solved = linprog(
+            np.append(np.zeros(n), 1.0), A_ub=rows, b_ub=-np.array(heights) / size,
+            A_eq=np.append(np.ones(n), 0.0)[None, :], b_eq=[1.0], bounds=[(0.0, None)] * n + [(None, None)],
+        )  # fmt: skip
+        if solved.status != 0:
+            break
+        target = np.clip(solved.x[:n], 0.0, None)
+        target /= target.sum()
+        # Any mixture of planes lies below f, and is least at a corner: a proof that no tolerance can spoil.
+        mixture = np.clip(-solved.ineqlin.marginals, 0.0, None)
+        if mixture.sum() > 0.0:
+            mixture /= mixture.sum()
+            least = max(least, float(mixture @ heights + (mixture @ np.array(planes)).min()))
+        if best - least <= TOLERANCE * abs(best):
+            break
+        q = 0.5 * (best_q + target)
+        value, slope = evaluate(q)
+        planes.append(slope)
+        heights.append(value - float(slope @ q))
+        if value < best:
+            best, best_q = value, q
+    return best, least, best_q

@@ -1,0 +1,100 @@
+"""The learner that a table asks for: of forecasts, or of decisions. Names are those of `learners.names`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hannan.learners import names
+from hannan.learners.adahedge import AdaHedge
+from hannan.learners.bandits import Bandit
+from hannan.learners.expert_bandits import ExpertBandit
+from hannan.learners.experts import Experts
+from hannan.tables.combine.losses import PointLoss
+
+
+def for_forecasts(
+    learner: Any, n: int, loss: PointLoss, loss_range: tuple[float, float] | None, rounds: int | None
+) -> Experts | AdaHedge:
+    """The learner of `combine`: AdaHedge, which refuses losses outside a range if one is stated, or what was asked."""
+    if loss_range is None and loss.cap < float("inf"):
+        loss_range = (0.0, loss.cap)
+    if isinstance(learner, (Experts, AdaHedge)):
+        if loss_range is not None and learner.loss_range != loss_range:
+            raise ValueError(f"the learner must have the stated loss_range {loss_range}; got {learner!r}")
+        return learner
+    if learner is None:
+        return AdaHedge(n) if loss_range is None else AdaHedge(n, _range(loss_range))
+    if not isinstance(learner, str):
+        raise ValueError(f"learner must be Experts, AdaHedge, or a name; got {learner!r}")
+    if loss_range is None and learner.lower() != "adahedge":
+        raise ValueError(f"{learner} needs the range of the losses, --range LOW:HIGH or loss_range; adahedge does not")
+    if names.parse(learner).kind not in ("experts", "adahedge"):
+        raise ValueError(f"forecasts are seen by all: the learner must be experts or adahedge; got {learner!r}")
+    units: dict[str, Any] = {} if loss_range is None else {"loss_range": _range(loss_range)}
+    built: Experts | AdaHedge = names.learner(learner, n, numbers=names.Numbers(rounds), **units)
+    return built
+
+
+def _range(pair: Any) -> tuple[float, float]:
+    try:
+        low, high = pair
+    except (TypeError, ValueError):
+        raise ValueError(f"loss_range must be a pair (low, high); got {pair!r}") from None
+    return float(low), float(high)
+
+
+def for_decisions(
+    learner: Any, actions: int, experts: int, loss_range: tuple[float, float], gains: bool, rounds: int
+) -> list[Bandit | ExpertBandit]:
+    """The learners of `replay`, one or several: bandits, or with advice bandits with experts."""
+    asked = learner if isinstance(learner, (list, tuple)) else [learner]
+    return [_decider(one, actions, experts, _range(loss_range), gains, rounds) for one in (asked or [None])]
+
+
+def called(learner: Any) -> list[str]:
+    """What to call the learners that were asked for; nothing unless all were asked for by name."""
+    asked = learner if isinstance(learner, (list, tuple)) else [learner]
+    return list(asked) if asked and all(isinstance(one, str) for one in asked) else []
+
+
+def _decider(
+    learner: Any, actions: int, experts: int, loss_range: tuple[float, float], gains: bool, rounds: int
+) -> Bandit | ExpertBandit:
+    word = "expert-bandit" if experts else "bandit"
+    if isinstance(learner, (Bandit, ExpertBandit)):
+        n = learner.actions if isinstance(learner, ExpertBandit) else learner.n
+        right = n == actions and (not isinstance(learner, ExpertBandit) or learner.experts == experts)
+        if not (isinstance(learner, ExpertBandit if experts else Bandit) and right):
+            raise ValueError(
+                f"the learner must be {'an' if experts else 'a'} {word} of the log's {actions} actions"
+                f"{f' and {experts} experts' if experts else ''}; got {learner!r}"
+            )
+        return learner
+    if learner is not None and not isinstance(learner, str):
+        raise ValueError(f"learner must be Bandit, ExpertBandit, or a name; got {learner!r}")
+    name = learner or word
+    if names.parse(name).kind != word:
+        raise ValueError(
+            f"a log {'with' if experts else 'without'} advice needs {word}, or with a smoothing as {word}:entropy; "
+            f"got {learner!r}"
+        )
+    built: Bandit | ExpertBandit = names.learner(
+        name, experts or actions, actions=actions, numbers=names.Numbers(rounds), loss_range=loss_range, gains=gains
+    )
+    return built
+
+
+def parse_range(text: str) -> tuple[float, float]:
+    """LOW:HIGH.
+
+    >>> parse_range("0:2.5")
+    (0.0, 2.5)
+    """
+    low, mark, high = text.partition(":")
+    try:
+        pair = float(low), float(high)
+    except ValueError:
+        mark = ""
+    if not mark or not pair[0] < pair[1]:
+        raise ValueError(f"a range must be LOW:HIGH, two numbers, LOW < HIGH; got {text!r}")
+    return pair

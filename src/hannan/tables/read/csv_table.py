@@ -1,0 +1,199 @@
+"""CSV, row by row or in blocks, strictly: an open quote, a ragged row, a cell that is no number are refused by name."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any, TextIO
+
+import numpy as np
+
+from hannan.tables.read.table import CHUNK_CELLS, MISSING, BadTable, Chunk, Columns, Table, checked, clipped
+from hannan.tables.write import unguarded
+
+#: Files from so many bytes on are read in blocks of so many characters, where pyarrow is at hand.
+QUICK_FROM = 1 << 20
+QUICK_BLOCK = 1 << 22
+QUICK_WIDTH = 2000
+
+
+class CsvTable(Table):
+    """A CSV file, or a stream of text lines such as standard input."""
+
+    def __init__(self, lines: TextIO, columns: Columns, source: str, delimiter: str = ",", size: int | None = None):
+        self._lines, self.source, self.size, self._read = lines, source, size, 0
+        self._odd = False
+        if len(delimiter) != 1:
+            raise BadTable(f"the delimiter must be one character; got {delimiter!r}")
+        self._delimiter = delimiter
+        self._rows = self._reader(lines)
+        header = self._next(0)
+        if header is None:
+            raise BadTable(f"{source} must have a header and rows; it is empty")
+        header = [unguarded(name.strip()) for name in header]
+        self._width = len(header)
+        try:
+            self._numeric, self._texts = columns.chosen(header, source)
+        except BadTable as error:
+            other = next((d for d in ";\t" if delimiter == "," and d in "".join(header)), None)
+            raise BadTable(f"{error}. Is the delimiter {other!r}?" if other else str(error)) from None
+        self.names = [header[i] for i in self._numeric]
+        self._text_names = [header[i] for i in self._texts]
+        self._hint = columns.hint
+        self._complete = [i for i, name in enumerate(self.names) if name in columns.complete]
+        #: The usual table: every column a number, in the order of the file.
+        self._plain = self._numeric == list(range(self._width))
+
+    def _reader(self, lines: Iterable[str]) -> Any:
+        return csv.reader(self._counted(lines), delimiter=self._delimiter, strict=True)
+
+    def _counted(self, lines: Iterable[str]) -> Iterator[str]:
+        for line in lines:
+            self._read += len(line)
+            self._odd |= "_" in line  # Python reads 1_000 as a number; a table does not mean it
+            yield line
+
+    def position(self) -> int:
+        return self._read
+
+    def _next(self, number: int) -> list[str] | None:
+        """The next row that is not blank; `number` is that of the row, 0 for the header."""
+        where = f"row {number}" if number else "the header"
+        try:
+            for row in self._rows:
+                if row:
+                    return list(row)
+        except csv.Error as error:
+            reason = str(error)
+            if "unexpected end of data" in reason:
+                reason = "a quoted field is not closed: the file was cut off"
+            elif "field larger" in reason:
+                reason = f"a field is longer than {csv.field_size_limit()} characters: an open quote, or no CSV"
+            raise BadTable(f"{self.source}, {where}: {reason}") from None
+        except UnicodeDecodeError:
+            raise BadTable(f"{self.source}, {where}: not text in UTF-8") from None
+        return None
+
+    def chunks(self, rows: int | None = None) -> Iterator[Chunk]:
+        first = 1
+        if rows is None and self.size is not None and self.size >= QUICK_FROM and self._width <= QUICK_WIDTH:
+            for chunk in self._quick_chunks():
+                first = chunk.first + len(chunk)
+                yield chunk
+        size = rows or max(1, CHUNK_CELLS // max(1, self._width))
+        while True:
+            numbers: list[float] = []
+            texts: dict[str, list[str]] = {name: [] for name in self._text_names}
+            taken = 0
+            while taken < size:
+                row = self._next(first + taken)
+                if row is None:
+                    break
+                self._take(row, first + taken, numbers, texts)
+                taken += 1
+            if taken:
+                yield self._chunk(first, taken, numbers, texts)
+            if taken < size:
+                if first + taken == 1:
+                    raise BadTable(f"{self.source} must have rows; it has a header only")
+                return
+            first += taken
+
+    def _quick_chunks(self) -> Iterator[Chunk]:
+        """Large files, by pyarrow where it is at hand, up to the first quote; the same numbers and refusals."""
+        try:
+            from hannan.tables.read.quick_csv import Quick
+
+            quick = Quick(self._width, self._numeric, self._texts, self._delimiter)
+        except ImportError:
+            return
+        first = 1
+        while text := self._block(first):
+            if '"' in text:
+                self._rows = self._reader(chain(io.StringIO(text, newline=""), self._lines))
+                return
+            self._read += len(text)
+            read = quick.read(text)
+            if read is None:
+                # Something is odd: row by row it is read, or refused by name.
+                slow = self._slowly(text, first)
+            else:
+                table, columns = read
+                checked(table, first, self.names, self._complete, self.source)
+                slow = Chunk(first, table, dict(zip(self._text_names, columns, strict=True)))
+            if len(slow):
+                yield slow
+            first += len(slow)
+
+    def _block(self, first: int) -> str:
+        try:
+            return self._lines.read(QUICK_BLOCK) + self._lines.readline()
+        except UnicodeDecodeError:
+            raise BadTable(f"{self.source}, after row {first - 1}: not text in UTF-8") from None
+
+    def _slowly(self, text: str, first: int) -> Chunk:
+        keep, read = self._rows, self._read
+        self._rows = self._reader(io.StringIO(text, newline=""))
+        numbers: list[float] = []
+        texts: dict[str, list[str]] = {name: [] for name in self._text_names}
+        taken = 0
+        while (row := self._next(first + taken)) is not None:
+            self._take(row, first + taken, numbers, texts)
+            taken += 1
+        self._rows, self._read = keep, read
+        return self._chunk(first, taken, numbers, texts)
+
+    def _take(self, row: list[str], number: int, numbers: list[float], texts: dict[str, list[str]]) -> None:
+        if len(row) != self._width:
+            raise BadTable(
+                f"{self.source}, row {number}: it must have {self._width} cells, as the header has; got {len(row)}"
+            )
+        cells = row if self._plain else [row[i] for i in self._numeric]
+        before = len(numbers)
+        try:
+            if self._odd:
+                raise ValueError
+            numbers.extend(map(float, cells))
+        except ValueError:
+            self._odd = False
+            del numbers[before:]
+            numbers.extend(self._number(cell, number, i) for i, cell in enumerate(cells))
+        for name, i in zip(self._text_names, self._texts, strict=True):
+            texts[name].append(unguarded(row[i].strip()))
+
+    def _number(self, cell: str, row: int, column: int) -> float:
+        text = cell.strip()
+        if text.lower() in MISSING:
+            return math.nan
+        try:
+            if "_" in text:
+                raise ValueError
+            return float(text)
+        except ValueError:
+            hint = f". {self._hint}" if self._hint and row == 1 else ""
+            raise BadTable(
+                f"{self.source}, row {row}, column {self.names[column]!r}: a cell must be a number or empty; "
+                f"got {clipped(text)}{hint}"
+            ) from None
+
+    def _chunk(self, first: int, rows: int, numbers: list[float], texts: dict[str, list[str]]) -> Chunk:
+        table = np.array(numbers, dtype=np.float64).reshape(rows, len(self.names))
+        checked(table, first, self.names, self._complete, self.source)
+        return Chunk(first, table, texts)
+
+    def close(self) -> None:
+        if self._lines is not sys.stdin:
+            self._lines.close()
+
+
+def from_text(text: str, columns: Columns | None = None, source: str = "the text") -> CsvTable:
+    """A table in a string, for small ones and for tests.
+
+    >>> next(from_text("a,b\\n1,2\\n3,\\n").chunks()).numbers.tolist()
+    [[1.0, 2.0], [3.0, nan]]
+    """
+    return CsvTable(io.StringIO(text, newline=""), columns or Columns(), source)

@@ -1,0 +1,159 @@
+"""Tables in memory: pandas, polars, a mapping of columns, or NumPy, as names and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hannan.refusals import Array, unmasked
+from hannan.tables.read.roles import forecast_roles
+from hannan.tables.read.table import MISSING, BadTable, checked, clipped, shown
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Forecasts (rows, experts), NaN asleep; targets (rows,), NaN unknown; times as text."""
+
+    experts: list[str] = field(hash=False)
+    forecasts: Array = field(hash=False)
+    targets: Array = field(hash=False)
+    times: list[str] = field(hash=False)
+    target: str = "target"
+    time: str | None = None
+
+
+def frame_of(table: Any, target: Any, experts: Sequence[str] | None = None, time: str | None = None) -> Frame:
+    """Columns of a table by name; `target` is a column, or an array of its own."""
+    columns = _columns(table)
+    names = list(columns)
+    if not names:
+        raise BadTable("the table must have columns; it has none")
+    known = isinstance(target, (str, int)) and not isinstance(target, bool)
+    goal = _name(target, names) if known else None
+    if time is not None:
+        time = _name(time, names)
+    if experts is None:
+        chosen = [name for name in names if name not in (goal, time)]
+    else:
+        chosen = [_name(name, names) for name in experts]
+    forecast_roles(goal, time, chosen)
+    if not chosen:
+        raise BadTable(f"the table must have columns of forecasts besides the target; got {shown(names)}")
+    forecasts = _rows([_numbers(columns[name], name) for name in chosen], chosen)
+    targets = _numbers(columns[goal] if goal is not None else target, goal or "target")
+    rows = len(forecasts)
+    if targets.shape != (rows,):
+        raise BadTable(f"there must be {rows} targets, one for each row; got shape {targets.shape}")
+    if rows == 0:
+        raise BadTable("the table must have rows; it has a header only")
+    targets = _rows([targets], [goal or "target"]).reshape(rows)
+    times = [] if time is None else [_text(value) for value in columns[time]]
+    return Frame(chosen, forecasts, targets, times, goal or "target", time)
+
+
+def _rows(columns: list[Array], names: list[str]) -> Array:
+    """Columns of equal length side by side, (rows, columns), copied; what is infinite is refused."""
+    rows = len(columns[0])
+    for name, column in zip(names, columns, strict=True):
+        if column.shape != (rows,):
+            raise BadTable(f"column {name!r} must have {rows} rows, as {names[0]!r} has; got shape {column.shape}")
+    out: Array = np.empty((rows, len(columns)))
+    for i, column in enumerate(columns):
+        out[:, i] = column
+    if np.isinf(out).any():
+        checked(out, 1, names, (), "the table")
+    return out
+
+
+def columns_of(table: Any, needed: Sequence[str]) -> dict[str, Any]:
+    """Name -> column; every needed one must be there."""
+    columns = _columns(table)
+    for name in needed:
+        _name(name, list(columns))
+    return columns
+
+
+def numbers_of(column: Any, name: str, complete: bool = False) -> Array:
+    """A column as finite floats, NaN where missing, which `complete` refuses."""
+    numbers = _numbers(column, name)
+    checked(numbers[:, None], 1, [name], (0,) if complete else (), "the table")
+    return numbers
+
+
+def text_of(column: Any) -> list[str]:
+    """A column as labels; whole numbers without a decimal point."""
+    values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(unmasked(column, "a column"))
+    return ["" if value is None or value != value else _label(value) for value in values.tolist()]
+
+
+def _label(value: Any) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _columns(table: Any) -> dict[str, Any]:
+    """Name -> column, whatever the table is."""
+    if isinstance(table, Mapping):
+        return {str(name): column for name, column in table.items()}
+    if hasattr(table, "collect") and hasattr(table, "lazy"):
+        table = table.collect()  # a lazy frame of polars
+    if hasattr(table, "columns") and hasattr(table, "__getitem__"):
+        names = [str(name) for name in table.columns]
+        double = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
+        if double is not None:
+            raise BadTable(f"column names of the table must differ; got {double!r} twice")
+        return {str(name): table[name] for name in table.columns}
+    array = np.asarray(unmasked(table, "a table"))
+    if array.dtype.names:
+        return {name: array[name] for name in array.dtype.names}
+    if array.ndim != 2:
+        raise BadTable(f"a table must have rows and columns; got an array of shape {array.shape}")
+    return {str(i): array[:, i] for i in range(array.shape[1])}
+
+
+def _name(name: Any, names: Sequence[str]) -> str:
+    wanted = str(name)
+    if isinstance(name, int) and wanted not in names and -len(names) <= name < len(names):
+        wanted = names[name]
+    if wanted not in names:
+        raise BadTable(f"the table must have a column {wanted!r}; got {shown(names)}")
+    return wanted
+
+
+def _numbers(column: Any, name: str) -> Array:
+    """A column as floats, itself where it is one; what is missing is NaN, what is no number is refused by row."""
+    values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(unmasked(column, f"column {name!r}"))
+    if values.dtype.kind == "U" and isinstance(column, (list, tuple)):
+        values = np.array(column, dtype=object)  # NumPy makes text of numbers beside text
+    if values.dtype.kind in "fiu":
+        floats: Array = values.astype(np.float64, copy=False)
+        return floats
+    if values.dtype.kind in "mM":
+        raise BadTable(f"the table, column {name!r}: a column must be numbers; got times (name it as `time`)")
+    out = np.empty(len(values))
+    for row, value in enumerate(values.tolist()):
+        out[row] = _number(value, row, name)
+    return out
+
+
+def _number(value: Any, row: int, name: str) -> float:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return float("nan")
+    if isinstance(value, str) and value.strip().lower() in MISSING:
+        return float("nan")
+    try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError):
+        raise BadTable(
+            f"the table, row {row + 1}, column {name!r}: a cell must be a number or missing; got {clipped(value)}"
+        ) from None
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, np.datetime64):
+        return str(value)
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)

@@ -1,0 +1,72 @@
+"""Times of rows: numbers or ISO 8601, strictly later row by row; a row may come back to settle an open one."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from typing import Any
+
+from hannan.tables.read.table import BadTable, clipped
+
+
+def instant(text: str) -> tuple[str, Any]:
+    """(kind, value) of a cell: "number", "date" or "date with a zone"; only values of one kind can be compared.
+
+    >>> instant("17"), instant("2024-05-01")[0]
+    (('number', 17), 'date')
+    """
+    try:
+        return "number", int(text)
+    except ValueError:
+        pass
+    try:
+        number = float(text)
+        if math.isfinite(number):
+            return "number", number
+    except ValueError:
+        pass
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"a time must be a number or a date of ISO 8601; got {clipped(text)}") from None
+    return ("date" if when.tzinfo is None else "date with a zone"), when
+
+
+class Clock:
+    """Sees that times ascend.
+
+    >>> clock = Clock("t", "the text")
+    >>> clock.tick("1", 1), clock.tick("2", 2), clock.tick("1", 3)
+    ((1, True), (2, True), (1, False))
+    """
+
+    def __init__(self, column: str, source: str) -> None:
+        self._column, self._source = column, source
+        self._kind = ""
+        self._latest: Any = None
+
+    def tick(self, text: str, row: int) -> tuple[Any, bool]:
+        """(the time, whether it is later than all before it)."""
+        if not text:
+            raise self.refuse(row, "a time must be given; it is empty")
+        try:
+            kind, value = instant(text)
+        except ValueError as error:
+            raise self.refuse(row, str(error)) from None
+        if self._kind and kind != self._kind:
+            raise self.refuse(row, f"times must be of one kind, {self._kind}; got {clipped(text)}, a {kind}")
+        self._kind = kind
+        later = self._latest is None or value > self._latest
+        if later:
+            self._latest = value
+        return value, later
+
+    def out_of_order(self, text: str, value: Any, row: int) -> BadTable:
+        """The refusal of a row that is not later and settles nothing."""
+        if value == self._latest:
+            return self.refuse(row, f"times must differ; {clipped(text)} was in an earlier row, which is settled")
+        return self.refuse(row, f"times must ascend; got {clipped(text)} after {self._latest}")
+
+    def refuse(self, row: int, reason: str) -> BadTable:
+        """An error with its place."""
+        return BadTable(f"{self._source}, row {row}, column {self._column!r}: {reason}")

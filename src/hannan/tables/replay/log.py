@@ -1,0 +1,123 @@
+"""A log of decisions, kept on disk: for each row the action, its loss, its propensity, and what was advised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from hannan.refusals import Array
+from hannan.tables.read.table import BadTable, Chunk, clipped
+from hannan.tables.replay.estimates import refuse_overlap, refuse_uniform
+from hannan.tables.write import Spool, release
+
+BLOCK = 1 << 15
+#: Squares of 1/propensity, times the squares of losses, are summed: with smaller ones they would overflow.
+LEAST = 1e-100
+
+
+class Log:
+    """A log on disk: for each row the action's number, its loss, its propensity, and the actions advised."""
+
+    def __init__(self, experts: Sequence[str] = (), actions: Sequence[str] = (), source: str = "the log") -> None:
+        self.experts, self.source = list(experts), source
+        self._fixed = bool(actions)
+        self._number: dict[str, int] = {}
+        for label in actions:
+            self._number.setdefault(str(label), len(self._number))
+        self._rows = Spool(3 + len(self.experts))
+        self.counts: Array = np.zeros(len(self._number))
+        self.inverse: Array = np.zeros(len(self._number))
+        self.inverse2: Array = np.zeros(len(self._number))
+        self.losses: Array = np.zeros(len(self._number))
+        self.floor = 1.0
+        self.has_propensities = True
+
+    @property
+    def labels(self) -> list[str]:
+        """The actions, in the order of the learner's numbers."""
+        return list(self._number)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def add(self, actions: Sequence[str], losses: Array, propensities: Array | None, advice: Sequence[Sequence[str]],
+            first: int) -> None:  # fmt: skip
+        """Rows of the log; what cannot be one is refused by row."""
+        T = len(actions)
+        rows = np.empty((T, 3 + len(self.experts)))
+        rows[:, 0] = [self._code(label, first + t, "the action") for t, label in enumerate(actions)]
+        rows[:, 1] = losses
+        self.has_propensities = propensities is not None
+        rows[:, 2] = np.nan if propensities is None else propensities
+        for i, column in enumerate(advice):
+            rows[:, 3 + i] = [self._code(label, first + t, self.experts[i]) for t, label in enumerate(column)]
+        self._grow()
+        if propensities is not None:
+            bad = ~((propensities >= LEAST) & (propensities <= 1.0))
+            if bad.any():
+                t = int(np.argmax(bad))
+                raise BadTable(
+                    f"{self.source}, row {first + t}: a propensity must be in [{LEAST:g}, 1]; got {propensities[t]:g}"
+                )
+            self.floor = min(self.floor, float(propensities.min()))
+            np.add.at(self.inverse, rows[:, 0].astype(int), 1.0 / propensities)
+            np.add.at(self.inverse2, rows[:, 0].astype(int), 1.0 / propensities**2)
+        np.add.at(self.counts, rows[:, 0].astype(int), 1.0)
+        np.add.at(self.losses, rows[:, 0].astype(int), losses)
+        self._rows.add(rows)
+
+    def _code(self, label: str, row: int, column: str) -> int:
+        if label == "":
+            raise BadTable(f"{self.source}, row {row}: {column} must be given; it is empty")
+        found = self._number.get(label)
+        if found is None:
+            if self._fixed:
+                raise BadTable(
+                    f"{self.source}, row {row}: {column} must be one of the stated actions; got {clipped(label)}"
+                )
+            found = self._number[label] = len(self._number)
+        return found
+
+    def _grow(self) -> None:
+        more = len(self._number) - len(self.counts)
+        for name in ("counts", "inverse", "inverse2", "losses"):
+            setattr(self, name, np.concatenate([getattr(self, name), np.zeros(more)]))
+
+    def check(self) -> None:
+        """Refuse a log that cannot support an estimate."""
+        if len(self) == 0:
+            raise BadTable(f"{self.source} must have rows; it has none")
+        if self.has_propensities:
+            refuse_overlap(self.counts, self.inverse, self.inverse2, self.labels)
+        else:
+            refuse_uniform(self.counts, self.labels)
+            self.floor = 1.0 / len(self.labels)
+
+    def blocks(self) -> Iterable[tuple[Any, Array, Array, Any]]:
+        """(actions, losses, propensities, advice) of some rows at a time."""
+        rows = self._rows.array()
+        for first in range(0, len(rows), BLOCK):
+            part = np.array(rows[first : first + BLOCK])
+            release(rows)
+            odds = part[:, 2].copy() if self.has_propensities else np.full(len(part), self.floor)
+            advice = part[:, 3:].astype(np.int64) if self.experts else np.zeros((1, 1), dtype=np.int64)
+            yield part[:, 0].astype(np.int64), part[:, 1].copy(), odds, advice
+
+    def close(self) -> None:
+        """Let the disk go."""
+        self._rows.close()
+
+
+def read_log(chunks: Iterable[Chunk], names: Sequence[str], action: str, loss: str, propensity: str | None,
+             advice: Sequence[str], actions: Sequence[str], source: str) -> Log:  # fmt: skip
+    """A log from the chunks of a file."""
+    log = Log(advice, actions, source)
+    at = {name: i for i, name in enumerate(names)}
+    for chunk in chunks:
+        odds = None if propensity is None else chunk.numbers[:, at[propensity]]
+        log.add(
+            chunk.texts[action], chunk.numbers[:, at[loss]], odds, [chunk.texts[name] for name in advice], chunk.first
+        )
+    return log
