@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hannan.learners.convex.learner import Convex, system_noise
+from hannan.learners.convex.learner import Convex
 from hannan.learners.convex.majorant import composed_epsilon
 from hannan.learners.convex.privacy import levels, output_scale
 from hannan.learners.tuning import Fixed, Horizon, SelfConfident
 from hannan.mathematics.bounds import Withheld
+from hannan.mathematics.convex import system_noise
 from hannan.mathematics.convex.domains import Ball, Box, Polytope, Simplex
 from hannan.mathematics.convex.gradient_steps import NotConverged, descend
 from hannan.mathematics.convex.leader import Leader

@@ -19,7 +19,8 @@ _HOME: dict[str, tuple[str, ...]] = {
     "mathematics.regularizers": ("Regularizer", "Entropy", "Tsallis", "LogBarrier"),
     "mathematics.stability": ("Stability",),
     "mathematics.potentials": ("Potential", "FTPL", "FTRL"),
-    "audits.audit": ("audit", "Finding"),
+    "audits.audit": ("audit",),
+    "audits.finding": ("Finding",),
     "mathematics.bounds": ("Bound", "Withheld"),
     "learners.tuning": ("Fixed", "Horizon", "BestLoss", "Anytime", "SelfConfident"),
     "learners.estimators": (

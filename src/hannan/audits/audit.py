@@ -9,35 +9,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hannan import refusals
+from hannan.audits.convex import audit_convex
+from hannan.audits.finding import TOLERANCE, Finding
+from hannan.learners.convex.learner import Convex
 from hannan.mathematics.divergences import max_supremum, tsallis_supremum
 from hannan.mathematics.potentials import Potential, potential
-from hannan.mathematics.stability import Stability
 from hannan.refusals import Array
 
 #: The least probability that carries digits.
 LEAST = 1e-300
-#: Rounding of the claim itself.
-TOLERANCE = 1e-12
-
-
-@dataclass(frozen=True)
-class Finding:
-    """`measured` against `claim`: the largest one-step divergence found, at witness = (L, loss).
-
-    The measure errs on the low side: the accuracy of the play is taken off, so rounding disproves no claim.
-    verdict: "holds" (nothing above the claim was found), or "exceeded" (the witness disproves the claim).
-    """
-
-    claim: Stability
-    measured: float
-    witness: tuple[Array, Array]
-    verdict: str
 
 
 def audit(
@@ -65,8 +50,8 @@ def audit(
         if options:
             raise ValueError(f"audit of a potential takes n, gamma, delta and seed; got {', '.join(sorted(options))}")
         return _search(subject, n, gamma, delta, seed)
-    if hasattr(subject, "audit"):
-        return subject.audit(seed=seed, **options)
+    if isinstance(subject, Convex):
+        return audit_convex(subject, seed=seed, **options)
     if hasattr(subject, "smoothing") and hasattr(subject, "schedule"):
         phi = potential(subject.smoothing, subject.schedule().scale(1, 0.0))
         arms = getattr(subject, "experts", None) or subject.n

@@ -24,7 +24,6 @@ from hannan.mathematics.convex.own_phi import refuse_unlike
 
 if TYPE_CHECKING:
     from hannan._engine import PointRules
-    from hannan.audits.audit import Finding
     from hannan.games.adaptive import Table
     from hannan.players.convex import ConvexPlayer
 
@@ -356,12 +355,6 @@ class Convex:
         ridge = self.ridge_after(leader.curved, self.schedule().scale(1, 0.0))
         x, left = leader.minimise(b, ridge, max(ACCURACY * self.domain.radius * ridge, 1e-300))
         return x, left / ridge if ridge > 0.0 else 0.0
-
-    def audit(self, history: Loss, loss: Loss, **options: Any) -> Finding:
-        """The one-step stability after `history` by `loss`, measured: `hannan.audits.convex.audit_convex`."""
-        from hannan.audits.convex import audit_convex
-
-        return audit_convex(self, history, loss, **options)
 
     def start(self, seed: int | None = None, name: str | None = None) -> ConvexPlayer:
         """A live player; the same seed makes the moves of run 0 of `play(seed=seed)`; without one, nobody's."""
