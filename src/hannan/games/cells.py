@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan.against import covers
-from hannan.game import play
 from hannan.games.entrants import Entrant
 from hannan.games.environments import Asked, Environment
+from hannan.games.play import play
+from hannan.games.record import Record
 from hannan.games.seeds import derived
 from hannan.games.tosses import best_means
-from hannan.record import Record
+from hannan.mathematics.against import covers
+from hannan.mathematics.student import t_quantile
 from hannan.refusals import Array
-from hannan.student import t_quantile
 
 #: Rounds at which a cell keeps its curves: so many evenly, so many evenly on a log axis.
 EVEN, EARLY = 30, 20

@@ -10,7 +10,7 @@ from hannan.games.cells import Cell, play_cell
 from hannan.games.comparison import Comparison
 from hannan.games.entrants import Entrant, entrant
 from hannan.games.environments import Environment, environment
-from hannan.running.progress import Progress
+from hannan.games.progress import Progress
 
 
 def compare(

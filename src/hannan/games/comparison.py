@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from hannan import refusals
-from hannan.frames import frame_of
 from hannan.games.cells import Cell, interval
+from hannan.report.frames import frame_of
 
 #: The columns of the tidy frame.
 COLUMNS = ("learner", "environment", "run", "round", "regret", "loss", "bound", "against", "seconds")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from hannan.games.cells import bands
 from hannan.report import Figure, Layer, Page, Picture, Section, Table, Text
 from hannan.report.blocks import clean
+from hannan.report.output import Outbox
 from hannan.report.page import drawable
-from hannan.whole import Outbox
 
 if TYPE_CHECKING:
     from hannan.games.comparison import Comparison

@@ -163,7 +163,7 @@ class Record:
             "round": np.tile(self.checkpoints, self.runs),
             "regret": self.regret.reshape(-1),
         }
-        from hannan.frames import frame_of
+        from hannan.report.frames import frame_of
 
         return frame_of(columns)
 

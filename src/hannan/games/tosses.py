@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan import streams
+from hannan.mathematics import streams
 from hannan.refusals import Array
 
 
