@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hannan import refusals, saving
-from hannan.certificate import Certificate
-from hannan.live import BanditPlayer
-from hannan.moves import Move
+from hannan.mathematics.streams import words
+from hannan.players.certificate import Certificate
+from hannan.players.settings import BanditPlayer
+from hannan.players.sleeping_arms import SleepingArmsPlayer
+from hannan.players.tickets import Move
 from hannan.serving.errors import CONFLICT, REWARD, Refused
 from hannan.serving.expiry import Expiry
 from hannan.serving.expiry import checked as checked_expiry
 from hannan.serving.records import ACT, EXPIRE
-from hannan.sleeping_arms import SleepingArmsPlayer
-from hannan.streams import words
 
 #: The record of an event has 16 bits for the arm.
 MOST_ARMS = 1 << 16

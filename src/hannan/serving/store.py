@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
 from hannan import refusals
-from hannan.certificate import Certificate
+from hannan.players.certificate import Certificate
 from hannan.serving import records
 from hannan.serving.contents import Contents
 from hannan.serving.errors import BODY, CONFLICT, TICKET, Ended, Refused
