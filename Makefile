@@ -78,7 +78,7 @@ sanitize: setup
 	HANNAN_SANITIZE=ON $(WITH) $(PIP) --no-build-isolation -Cbuild-dir=build/sanitize --no-deps --upgrade --target build/sanitized .
 	LD_PRELOAD="$$($(FOUND) -print-file-name=libasan.so) $$($(FOUND) -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONPATH=build/sanitized \
-	$(BIN)/python -m pytest -q -s -p no:cacheprovider -o pythonpath=tests tests/test_engine.py tests/test_engine_fuzz.py tests/test_paths.py
+	$(BIN)/python -m pytest -q -s -p no:cacheprovider -o pythonpath=tests/oracles tests/engine/test_engine.py tests/engine/test_engine_fuzz.py tests/engine/test_paths.py
 
 wheel: $(COMPILER) $(VENV)/.made
 	$(WITH) $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .

@@ -3,7 +3,7 @@
     python benchmarks/search.py            # prints the table
     python benchmarks/search.py --quick    # shorter games
 
-The searches are those of tests/searches.py. Experts, two of them: the exact maximum over all 0/1 sequences. Three: the
+The searches are those of tests/oracles/searches.py. Two experts: the exact maximum over all 0/1 sequences. Three: the
 same, fewer rounds. The log-barrier with resampling: every 0/1 sequence, exact expectations. Reduced variance: games of
 the adversaries, sampled, and the exact cost of one round over a grid of plays.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "oracles"))
 
 import convex_searches
 import searches

@@ -1,6 +1,6 @@
 """What the paper prints: each label's number, as LaTeX counts it, and the statement in short.
 
-`tests/test_statements.py` counts the numbers anew from the skeleton of the source, `tests/paper_outline.tex`.
+`tests/paper/test_statements.py` counts them anew from the skeleton of the source, `tests/oracles/paper_outline.tex`.
 """
 
 from __future__ import annotations

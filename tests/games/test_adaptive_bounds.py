@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import pytest
+from against_rows import ROWS
 from scipy.special import stdtrit
-from test_against import ROWS
 
 import hannan as hn
 from hannan.adversaries import ChargeTheLast, ChargeTheLastPoint, ChargeTheLikely, SpareTheUnlikely, Twin

@@ -18,7 +18,7 @@ from hannan.mathematics.laws.law import Law
 
 GOLDEN = [
     case
-    for case in json.loads(Path(__file__).with_name("golden.json").read_text())["cases"]
+    for case in json.loads(Path(__file__).parents[1].joinpath("oracles", "golden.json").read_text())["cases"]
     if case["family"] == "clipping"
 ]
 

@@ -9,7 +9,7 @@ import pytest
 
 from hannan.paper.statements import STATEMENTS
 
-OUTLINE = (Path(__file__).parent / "paper_outline.tex").read_text(encoding="utf-8")
+OUTLINE = Path(__file__).parents[1].joinpath("oracles", "paper_outline.tex").read_text(encoding="utf-8")
 NAMES = {"algorithm": "Algorithm {}", "table": "Table {}", "equation": "Equation ({})"}
 
 

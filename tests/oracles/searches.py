@@ -3,7 +3,7 @@
 A learner of full information plays a function of the losses, so that the worst 0/1 sequence of two or three experts is
 found exactly, backwards from the end: the state is the gap of the cumulative losses. A bandit that resamples plays a
 function of whole numbers (0/1 losses times whole weights), so that the law of its state is known exactly along every
-sequence. `benchmarks/search.py` runs them at length; `tests/test_search.py` briefly, and with turned constants.
+sequence. `benchmarks/search.py` runs them at length; `test_search.py` briefly, and with turned constants.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from hannan.mathematics.laws.light import Exponential
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
 
 F = _engine.Function
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def worst_ulps(got, x, exact):
@@ -258,7 +258,7 @@ print(hn._engine.instruction_set(), digest.hexdigest())
 
 
 def _digest(isa: str, threads: int) -> str:
-    code = DIGEST.format(tests=str(ROOT / "tests"), threads=threads)
+    code = DIGEST.format(tests=str(ROOT / "tests" / "oracles"), threads=threads)
     environment = {**__import__("os").environ, "HANNAN_ISA": isa}
     out = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     return out.stdout.split()[-1]

@@ -9,7 +9,7 @@ import mpmath as mp
 import naive
 import numpy as np
 import pytest
-from test_potentials import assert_play, each, potential, slope
+from plays import assert_play, each, potential, slope
 
 import hannan as hn
 

@@ -1,6 +1,6 @@
-"""Reference values beyond the golden file: laws, gaps and depths it does not have, from tests/naive.py.
+"""Reference values beyond the golden file: laws, gaps and depths it does not have, from tests/oracles/naive.py.
 
-`python tests/references.py` recomputes references.json (some minutes); a slow test checks a part of it again.
+`python tests/oracles/references.py` recomputes references.json (some minutes); a slow test checks a part of it again.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from hannan import _engine
 from hannan.mathematics import streams
 from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise
 
-CASES = json.loads((Path(__file__).parent / "golden.json").read_text())["cases"]
+CASES = json.loads(Path(__file__).parents[1].joinpath("oracles", "golden.json").read_text())["cases"]
 #: (beta, epsilon, delta, exact delta of the printed sigma, epsilon it achieves, sigma/beta printed, needed, Kifer's)
 PRINTED = [
     (10, 1, 1e-3, 5.05e-4, 0.919, 2.764, 2.575, 8.05),

@@ -17,7 +17,9 @@ import pytest
 import hannan as hn
 from hannan.mathematics.stability import range_constant
 
-CASES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("golden.json").read_text())["cases"]
+CASES: list[dict[str, Any]] = json.loads(Path(__file__).parents[1].joinpath("oracles", "golden.json").read_text())[
+    "cases"
+]
 
 
 def of(*families: str, having: str = "id") -> Any:

@@ -1,7 +1,7 @@
 """The first moves of every learner, three seeds: written down once, in paths.json, and made again by every engine.
 
 Every number of a learner is said here, defaults included, so that a better default does not change a path.
-`python tests/paths.py` writes the file; `tests/test_paths.py` holds the engine to it.
+`python tests/oracles/paths.py` writes the file; `tests/engine/test_paths.py` holds the engine to it.
 """
 
 from __future__ import annotations

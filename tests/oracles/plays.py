@@ -1,0 +1,49 @@
+"""Every smoothing to test, and when a play is right."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hannan as hn
+
+LAWS = [
+    hn.Exponential(),
+    hn.Gamma(0.3),
+    hn.Gamma(2.5),
+    hn.Gumbel(),
+    hn.Weibull(0.5),
+    hn.Weibull(3.0),
+    hn.Weibull(0.6, conditioned=True),
+    hn.Frechet(1.1),
+    hn.Frechet(5.5),
+    hn.Pareto(1.05),
+    hn.Pareto(4.0),
+    hn.Laplace(),
+    hn.Gaussian(),
+]
+SMOOTHINGS = [*LAWS, hn.Entropy(), hn.Tsallis(0.05), hn.Tsallis(0.5), hn.Tsallis(0.9), hn.LogBarrier()]
+each_law = pytest.mark.parametrize("law", LAWS, ids=repr)
+each = pytest.mark.parametrize("smoothing", SMOOTHINGS, ids=repr)
+
+
+def potential(smoothing: Any, scale: float) -> hn.Potential:
+    return hn.FTPL(smoothing, scale) if isinstance(smoothing, hn.Law) else hn.FTRL(smoothing, scale)
+
+
+def assert_play(p: Any, right: Any) -> None:
+    """The tolerances of a play: sums to 1 within 1e-12; relative 1e-10 from 1e-12 on, 1e-6 down to 1e-80."""
+    p, right = np.asarray(p), np.asarray(right)
+    assert abs(p.sum() - 1.0) <= 1e-12
+    assert (p >= 0.0).all()
+    near, deep = right >= 1e-12, (right < 1e-12) & (right >= 1e-80)
+    np.testing.assert_allclose(p[near], right[near], rtol=1e-10)
+    np.testing.assert_allclose(p[deep], right[deep], rtol=1e-6)
+
+
+def slope(function: Any, L: Any, i: int, step: float) -> Any:
+    """The derivative along e_i from five points, right to step^4."""
+    shift = np.zeros(L.size)
+    shift[i] = step
+    near, far = function(L + shift) - function(L - shift), function(L + 2 * shift) - function(L - 2 * shift)
+    return (8.0 * near - far) / (12.0 * step)
