@@ -15,7 +15,7 @@ enum class NoiseKind : int { gamma, gaussian };
 /// What the solver reports; `failed` is a phi of the user's own that is not finite, or has raised.
 enum class Solved : int { fine, stuck, failed };
 
-inline constexpr i64 padded(i64 d) { return in_fours(d) + 4; }
+HN_INLINE constexpr i64 padded(i64 d) { return in_fours(d) + 4; }
 
 /// A convex set: a ball by center and radius, a box and a simplex by low and high (0 and infinite on the simplex).
 struct Region {
@@ -36,7 +36,7 @@ struct PointRules {
     double accuracy;     // the largest distance from the exact argmin
 
     /// The ridge: that of a privacy statement, or just enough to vouch for the distance from the argmin.
-    double ridge_of(i64 curved, double scale) const {
+    HN_INLINE double ridge_of(i64 curved, double scale) const {
         const double grown = curved > 0 ? loss_ridge * double(curved) + scale_ridge * scale : 0.0;
         return grown > ridge ? grown : ridge;
     }
@@ -56,7 +56,7 @@ struct Sums {
     bool (*own)(void* whose, double* work, i64 m, bool curved) = nullptr;
     void* whose = nullptr;
 
-    i64 curved() const { return rows + squares; }
+    HN_INLINE i64 curved() const { return rows + squares; }
 };
 
 /// The numbers of a run.
@@ -81,8 +81,8 @@ struct PointModel {
     double *slope, *step, *ones, *factor;     // of the box; factor: (d, d)
     i64 *free, *fixed;
 
-    static constexpr i64 places(i64 d) { return 3 * d * d + 2 * d + 8 * d + 3 * sweep; }
-    void lay_out(i64 d, double* room, i64* marks) {
+    HN_INLINE static constexpr i64 places(i64 d) { return 3 * d * d + 2 * d + 8 * d + 3 * sweep; }
+    HN_INLINE void lay_out(i64 d, double* room, i64* marks) {
         const auto take = [&](double*& field, i64 count) { field = room, room += count; };
         take(work, 3 * sweep);
         take(H, d * d), take(diagonal, d), take(beside, d), take(mirrors, (d + 2) * d), take(g, d), take(trial, d);

@@ -14,7 +14,7 @@ enum class Smoothing : int {
     squint, ada_normal_hedge, ml_poly, fixed_share, fitted_barrier, tsallis_shannon, dropout, random_walk,
     adahedge,
 };
-inline constexpr bool remembers(Smoothing s) { return s >= Smoothing::squint; }
+HN_INLINE constexpr bool remembers(Smoothing s) { return s >= Smoothing::squint; }
 
 enum class Estimator : int { importance_weighted, geometric, conditional, reduced_variance, implicit };
 
@@ -22,12 +22,12 @@ enum class Estimator : int { importance_weighted, geometric, conditional, reduce
 /// made from L each round (bandits), or all multiplied (experts, advice); Tsallis 1/2, the log-barrier, Tsallis: by series.
 enum class Path : int { called, entropy, entropy_one, entropy_times, half, barrier, powers };
 /// Tsallis and the log-barrier: a series after one changed arm.
-inline constexpr bool by_series(Path path) { return path >= Path::half; }
+HN_INLINE constexpr bool by_series(Path path) { return path >= Path::half; }
 
 /// scale_t = c sqrt(a + b t + d own), t the round about to be played.
 struct Schedule {
     double c = 1.0, a = 1.0, b = 0.0, d = 0.0;
-    bool constant() const { return b == 0.0 && d == 0.0; }
+    HN_INLINE bool constant() const { return b == 0.0 && d == 0.0; }
 };
 
 /// A law of the user's own on a grid: see smoothings/table.hpp.
@@ -42,7 +42,7 @@ struct Foreign {
 inline constexpr i64 fan = 16;          // partial sums of so many weights are kept
 inline constexpr i64 tree_from = 65;    // from so many arms on, so that a draw costs log n
 inline constexpr double refresh = 256;  // multiplied weights are made from L again after so many rounds
-inline constexpr i64 in_fans(i64 n) { return (n + fan - 1) & ~(fan - 1); }
+HN_INLINE constexpr i64 in_fans(i64 n) { return (n + fan - 1) & ~(fan - 1); }
 
 struct Setup {
     Setting setting = Setting::bandit;
@@ -63,23 +63,23 @@ struct Setup {
     const double* grid = nullptr;  // nodes of a heavy-tailed law: see smoothings/heavy_run.hpp
     Foreign foreign;
 
-    bool tree() const { return n >= tree_from && path >= Path::entropy && path <= Path::entropy_times; }
+    HN_INLINE bool tree() const { return n >= tree_from && path >= Path::entropy && path <= Path::entropy_times; }
     /// How many places L and w have: in fours, or in sixteens below a tree; L is infinite and w is 0 beyond n.
-    i64 places() const { return tree() ? in_fans(n) : in_fours(n); }
-    i64 tree_places() const {
+    HN_INLINE i64 places() const { return tree() ? in_fans(n) : in_fours(n); }
+    HN_INLINE i64 tree_places() const {
         i64 size = 0;
         if (tree())
             for (i64 m = n; m > fan;) m = (m + fan - 1) / fan, size += in_fans(m);
         return size;
     }
     /// Baselines of the last move; or who follows the action (as whole numbers), then the K action masses.
-    i64 scratch_places() const {
+    HN_INLINE i64 scratch_places() const {
         if (setting == Setting::expert_bandit) return in_fours(n + 64) + in_fours(actions);
         return estimator == Estimator::reduced_variance ? places() : 0;
     }
     i64 memory_places() const;
 
-    i64 room() const { return 2 * places() + tree_places() + scratch_places() + memory_places(); }
+    HN_INLINE i64 room() const { return 2 * places() + tree_places() + scratch_places() + memory_places(); }
     double first_scale() const;
 };
 
@@ -94,7 +94,7 @@ struct AdaHedgeSums {
 inline constexpr i64 adahedge_sums = in_fours(sizeof(AdaHedgeSums) / sizeof(double));
 
 /// What a learner with a memory keeps beside L and w.
-inline i64 Setup::memory_places() const {
+HN_INLINE i64 Setup::memory_places() const {
     switch (smoothing) {
         case Smoothing::squint: case Smoothing::ada_normal_hedge: case Smoothing::ml_poly: return 2 * n;  // L seen, V or C
         case Smoothing::fixed_share: return n + 1;      // L seen, the mix losses summed
@@ -107,7 +107,7 @@ inline i64 Setup::memory_places() const {
     }
 }
 
-inline double Setup::first_scale() const {
+HN_INLINE double Setup::first_scale() const {
     if (kappa > 0.0) {
         const double a = kappa < 0.5 ? kappa : 0.5;
         const double others = actions > 2 ? double(actions - 1) : 1.0;
@@ -152,14 +152,14 @@ struct Run : RunNumbers {
     double *L = nullptr, *w = nullptr, *tree = nullptr, *scratch = nullptr, *memory = nullptr;
 
     /// Arrays laid out in `numbers` (setup.room() of them, aligned), L = 0 and nothing else begun.
-    void lay_out(const Setup& s, double* numbers) {
+    HN_INLINE void lay_out(const Setup& s, double* numbers) {
         L = numbers, w = L + s.places(), tree = w + s.places(), scratch = tree + s.tree_places();
         memory = scratch + s.scratch_places();
         for (i64 k = 0; k < s.room(); ++k) numbers[k] = 0.0;
         for (i64 k = s.n; k < s.places(); ++k) L[k] = __builtin_inf();
     }
     /// All of another run of the same setup.
-    void copy(const Setup& s, const Run& other) {
+    HN_INLINE void copy(const Setup& s, const Run& other) {
         static_cast<RunNumbers&>(*this) = other;
         __builtin_memcpy(L, other.L, std::size_t(s.room()) * sizeof(double));
     }

@@ -13,7 +13,6 @@
 #ifndef HN_ISA
 #error "compile with -DHN_ISA=<name of the instruction set>"
 #endif
-#define HN_INLINE inline __attribute__((always_inline))
 #define HN_COLD inline __attribute__((noinline, cold))
 
 namespace hn::HN_ISA {

@@ -4,6 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
+// Whatever is compiled once an instruction set and is not in its namespace must be inlined: else one copy, perhaps of AVX2,
+// would serve all. engine/tools/leaks.py looks.
+#define HN_INLINE inline __attribute__((always_inline))
+
 namespace hn {
 
 using i32 = std::int32_t;
@@ -15,6 +19,6 @@ using u64 = std::uint64_t;
 /// What a step reports. Nothing has moved after a bad loss; after a failure the run is over.
 enum class Status : int { fine, bad_loss, failed };
 
-inline constexpr i64 in_fours(i64 n) { return (n + 3) & ~i64(3); }
+HN_INLINE constexpr i64 in_fours(i64 n) { return (n + 3) & ~i64(3); }
 
 }  // namespace hn

@@ -1,0 +1,33 @@
+"""No code for newer machines outside its namespace; `.ci/engine` runs it on the objects of the build."""
+
+import importlib.util
+from pathlib import Path
+
+SCRIPT = Path(__file__).resolve().parent.parent / "engine" / "tools" / "leaks.py"
+spec = importlib.util.spec_from_file_location("leaks", SCRIPT)
+leaks = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(leaks)
+
+WITHIN = """
+0000000000000000 W _ZN2hn2v310whole_rowsERNS_10CombineJobEll
+0000000000000000 D _ZN2hn2v37combineE
+0000000000000000 u _ZN2hn6tables9logarithmE
+0000000000000000 W _ZNK2hn2v314AdaHedgeRounds3farEdd
+0000000000000000 W _ZZN2hn2v38meet_rowEPdPKdldS3_ddENKUlllE_clEll
+0000000000000000 t _ZNSt6vectorIdE4sizeEv
+"""
+
+
+def test_what_others_cannot_see_and_tables_of_numbers_are_no_leaks():
+    assert leaks.leaks(WITHIN) == []
+
+
+def test_a_function_that_base_could_be_given_is_named():
+    """The control. The first is one that was there: a copy of a run, compiled with AVX2, for every machine."""
+    outside = ["_ZN2hn3Run4copyERKNS_5SetupERKS0_", "_ZNSt6vectorIdE4sizeEv", "_ZN2hn4base4drawEv", "memset"]
+    listing = WITHIN + "".join(f"0000000000000000 {kind} {name}\n" for kind, name in zip("WWTi", outside, strict=True))
+    assert leaks.leaks(listing) == outside
+
+
+def test_a_folder_without_objects_is_no_proof(tmp_path):
+    assert "no objects" in leaks.main(str(tmp_path))
