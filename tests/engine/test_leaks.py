@@ -3,7 +3,7 @@
 import importlib.util
 from pathlib import Path
 
-SCRIPT = Path(__file__).resolve().parent.parent / "engine" / "tools" / "leaks.py"
+SCRIPT = Path(__file__).resolve().parents[2] / "engine" / "tools" / "leaks.py"
 spec = importlib.util.spec_from_file_location("leaks", SCRIPT)
 leaks = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(leaks)
