@@ -10,7 +10,7 @@ import hannan as hn
 from hannan.report import Picture
 from hannan.tables import examples
 from hannan.tables.combine.function import Combined
-from hannan.tables.pages import curve, lines
+from hannan.tables.figures import curve, lines
 
 
 def combined(loss: str = "absolute") -> Combined:

@@ -13,7 +13,7 @@ import hannan as hn
 from hannan.report import Picture
 from hannan.tables import examples
 from hannan.tables.combine.function import Combined
-from hannan.tables.pages import curve, lines
+from hannan.tables.figures import curve, lines
 
 
 def combined(learner: hn.Experts | None = None) -> Combined:

@@ -11,7 +11,7 @@ import pandas
 import hannan as hn
 from hannan.report import Picture
 from hannan.tables import examples
-from hannan.tables.pages import curve, lines
+from hannan.tables.figures import curve, lines
 from hannan.tables.replay.function import Replay
 
 

@@ -16,7 +16,7 @@ import hannan as hn
 from hannan.refusals import Array
 from hannan.report import Picture
 from hannan.tables import examples
-from hannan.tables.pages import curve, lines
+from hannan.tables.figures import curve, lines
 
 
 def by_experts(learner: hn.Experts | hn.AdaHedge, ratios: Array) -> Array:

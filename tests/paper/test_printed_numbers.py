@@ -17,9 +17,11 @@ from hannan.games.tournament.page import standings
 from hannan.report.markup import number
 from hannan.tables.combine.hindsight import best_combination
 from hannan.tables.combine.losses import Absolute
+from hannan.tables.combine.page import combined_page
 from hannan.tables.combine.rows import Combiner
-from hannan.tables.pages import combined_page, replay_page, route_page
 from hannan.tables.replay.estimates import Estimate, averaged, estimates
+from hannan.tables.replay.page import replay_page
+from hannan.tables.route.page import route_page
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from hannan.report.output import Outbox
 from hannan.tables.curves import Trace
 from hannan.tables.read import csv_table
 from hannan.tables.read.csv_table import CsvTable, from_text
-from hannan.tables.read.table import BadTable, Columns, open_table
+from hannan.tables.read.source import open_table
+from hannan.tables.read.table import BadTable, Columns
 from hannan.tables.read.times import Clock, instant
 from hannan.tables.write import RowWriter, Spool, guarded, unguarded
 

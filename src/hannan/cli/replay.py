@@ -59,7 +59,7 @@ def command(
         log.close()
     drawn = False
     if out is not None:
-        from hannan.tables.pages import replay_page
+        from hannan.tables.replay.page import replay_page
 
         drawn = kept(out, told.as_dict(), lambda: replay_page(told))
     if as_json:

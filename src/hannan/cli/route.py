@@ -55,7 +55,7 @@ def command(
             spool.close()
     drawn = False
     if out is not None:
-        from hannan.tables.pages import route_page
+        from hannan.tables.route.page import route_page
 
         drawn = kept(out, told.as_dict(), lambda: route_page(told))
     if as_json:

@@ -23,7 +23,7 @@ def listed(text: str | None) -> tuple[str, ...]:
 @contextmanager
 def opened(file: Path, columns: Columns, delimiter: str) -> Iterator[Table]:
     """The table of a file, closed at the end."""
-    from hannan.tables.read.table import open_table
+    from hannan.tables.read.source import open_table
 
     table = open_table(file, columns, "\t" if delimiter in ("\\t", "tab") else delimiter)
     try:

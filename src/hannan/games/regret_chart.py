@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from hannan.games.record import Record
 
-
-def regret_chart(records: Sequence[Record], log: bool = False, level: float = 0.95) -> Any:
+def regret_chart(records: Sequence[Any], log: bool = False, level: float = 0.95) -> Any:
     """An Altair chart of records, a colour each; the band is the t interval at `level`, the dashes are the bound."""
     try:
         import altair as alt
@@ -43,7 +40,7 @@ def regret_chart(records: Sequence[Record], log: bool = False, level: float = 0.
     return alt.layer(*layers).properties(title=alt.Title(title, subtitle=f"{told}; {dashed}"))
 
 
-def _curve(alt: Any, record: Record, name: str, scale: Any, shade: Any, log: bool, level: float) -> list[Any]:
+def _curve(alt: Any, record: Any, name: str, scale: Any, shade: Any, log: bool, level: float) -> list[Any]:
     mean = record.mean_regret
     low, high = record.interval(level) if record.runs > 1 else (mean, mean)
     kept = (low > 0.0) & (mean > 0.0) if log else np.ones(len(mean), dtype=bool)
@@ -58,7 +55,7 @@ def _curve(alt: Any, record: Record, name: str, scale: Any, shade: Any, log: boo
     return [base.mark_area(opacity=0.25).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"), line]
 
 
-def _bound(alt: Any, record: Record, scale: Any, colour: str) -> list[Any]:
+def _bound(alt: Any, record: Any, scale: Any, colour: str) -> list[Any]:
     rounds, values = record.bound_curve()
     if len(rounds) > 1:
         told = [{"round": int(t), "bound": float(v)} for t, v in zip(rounds, values, strict=True)]
@@ -70,7 +67,7 @@ def _bound(alt: Any, record: Record, scale: Any, colour: str) -> list[Any]:
     return []
 
 
-def _names(records: Sequence[Record]) -> list[str]:
+def _names(records: Sequence[Any]) -> list[str]:
     """The learners; those that come twice are numbered."""
     told = [record.learner for record in records]
     return [name if told.count(name) == 1 else f"{name} ({told[: k + 1].count(name)})" for k, name in enumerate(told)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING
+from typing import Any
 
 from hannan.learners.estimators import (
     ConditionalResampling,
@@ -22,10 +22,6 @@ from hannan.learners.tuning import Anytime
 from hannan.mathematics.bounds import Terms, Withheld, resampling_bias
 from hannan.mathematics.laws.light import Frechet
 from hannan.mathematics.regularizers import LogBarrier, Tsallis
-
-if TYPE_CHECKING:
-    from hannan.learners.bandits import Bandit
-
 
 REDUCED = "Tsallis-INF with reduced variance, after Zimmert and Seldin 2021, constants proved in docs/mathematics.md"
 
@@ -85,7 +81,7 @@ def exp3_ix(n: int, rounds: int, delta: float, scale: float) -> Terms:
     }
 
 
-def likely(learner: Bandit, rounds: int, delta: float) -> Terms:
+def likely(learner: Any, rounds: int, delta: float) -> Terms:
     """The terms of a bound with probability 1 - delta, or the reason why there is none."""
     schedule, estimator = learner.schedule(), learner.estimator
     scale = schedule.scale(1, 0.0)
@@ -95,7 +91,7 @@ def likely(learner: Bandit, rounds: int, delta: float) -> Terms:
     return exp3_ix(learner.n, rounds, delta, scale)
 
 
-def bandit(learner: Bandit, rounds: int) -> list[Proof]:
+def bandit(learner: Any, rounds: int) -> list[Proof]:
     """What is published for exactly this smoothing, tuning and estimator."""
     n, estimator, smoothing, tuning = learner.n, learner.estimator, learner.smoothing, learner.tuning
     if isinstance(estimator, ImplicitExploration) and not isinstance(smoothing, LogBarrier):

@@ -14,7 +14,7 @@ from hannan.mathematics.regularizers import Entropy
 from hannan.report import Facts, File, Section, Table, Text
 from hannan.tables import examples
 from hannan.tables.combine.function import Combined, combine
-from hannan.tables.pages import Name, curve, lines
+from hannan.tables.figures import Name, curve, lines
 
 TITLE = "On real data"
 _INTRO = (

@@ -9,11 +9,10 @@ from hannan.learners.adahedge import AdaHedge
 from hannan.learners.bandits import Bandit
 from hannan.learners.expert_bandits import ExpertBandit
 from hannan.learners.experts import Experts
-from hannan.tables.combine.losses import PointLoss
 
 
 def for_forecasts(
-    learner: Any, n: int, loss: PointLoss, loss_range: tuple[float, float] | None, rounds: int | None
+    learner: Any, n: int, loss: Any, loss_range: tuple[float, float] | None, rounds: int | None
 ) -> Experts | AdaHedge:
     """The learner of `combine`: AdaHedge, which refuses losses outside a range if one is stated, or what was asked."""
     if loss_range is None and loss.cap < float("inf"):

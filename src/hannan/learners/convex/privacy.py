@@ -16,15 +16,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from hannan import refusals
 from hannan.learners.convex.majorant import composed_epsilon
 from hannan.mathematics.bounds import Withheld
 from hannan.mathematics.convex.noise import GaussianNoise, Shape
-
-if TYPE_CHECKING:
-    from hannan.learners.convex.learner import Convex
 
 CONDITION = (
     "for real-valued noise that nobody can compute (a player started without a seed), of the moves alone: own loss, "
@@ -58,14 +55,14 @@ class Levels(NamedTuple):
         return self.density + self.jacobian + self.output
 
 
-def ridge_of(learner: Convex) -> float:
+def ridge_of(learner: Any) -> float:
     """The fixed ridge of curved losses: as given, or smooth/level, which makes J at most the density's level."""
     if learner.guarantee == "regret" or not learner.smooth:
         return 0.0
-    return learner.ridge or learner.smooth / _density(learner, "rank-one")
+    return float(learner.ridge or learner.smooth / _density(learner, "rank-one"))
 
 
-def levels(learner: Convex, shape: Shape) -> Levels:
+def levels(learner: Any, shape: Shape) -> Levels:
     """The parts of epsilon for losses of a shape."""
     density = _density(learner, shape)
     if not learner.smooth:
@@ -76,21 +73,21 @@ def levels(learner: Convex, shape: Shape) -> Levels:
     return Levels(density, jacobian, widest * learner.output_share / (1.0 - learner.output_share))
 
 
-def output_scale(learner: Convex) -> float:
+def output_scale(learner: Any) -> float:
     """2r/epsilon_2: the scale of the output noise, 0 where the argmin is exact or nothing is promised."""
     if learner.accuracy is None:
         return 0.0
-    return 2.0 * learner.accuracy / levels(learner, "rank-one").output
+    return float(2.0 * learner.accuracy / levels(learner, "rank-one").output)
 
 
-def _density(learner: Convex, shape: Shape) -> float:
+def _density(learner: Any, shape: Shape) -> float:
     scale, beta = learner.schedule().scale(1, 0.0), learner.lipschitz
     if isinstance(learner.noise, GaussianNoise):
         return learner.noise.epsilon_of(beta, scale, shape, learner.domain.d)
-    return beta / scale
+    return float(beta / scale)
 
 
-def statement(learner: Convex, rounds: int, delta: float | None, shape: Shape | None) -> Privacy:
+def statement(learner: Any, rounds: int, delta: float | None, shape: Shape | None) -> Privacy:
     """`Convex.privacy`."""
     rounds = refusals.count(rounds, "rounds")
     if learner.guarantee != "privacy":
@@ -131,7 +128,7 @@ def statement(learner: Convex, rounds: int, delta: float | None, shape: Shape | 
     return Privacy(composed, target, rounds, "privacy loss distribution, composed by dp-accounting")
 
 
-def _stated(learner: Convex, shape: Shape | None) -> Shape:
+def _stated(learner: Any, shape: Shape | None) -> Shape:
     """The shape that a statement is for; narrower than the learner's only on the caller's word."""
     if shape not in (None, "linear", "one-signed", "rank-one"):
         raise ValueError(f"shape must be 'linear', 'one-signed' or 'rank-one'; got {shape!r}")

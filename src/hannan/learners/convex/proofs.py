@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -14,14 +14,11 @@ from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Bound, Terms, Withheld
 from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise, Shape
 
-if TYPE_CHECKING:
-    from hannan.learners.convex.learner import Convex
-
 _THEOREM, _COROLLARY = "thm:oco, corrected form", "cor:olo, corrected form"
 
 
 def bounded(
-    learner: Convex, rounds: int | None, best_loss: float | None, bias: float, shape: Shape, printed: bool
+    learner: Any, rounds: int | None, best_loss: float | None, bias: float, shape: Shape, printed: bool
 ) -> Bound:
     """The bound for losses of a shape, with the cost `bias` of ridge and solver in it; or `Withheld`."""
     rounds = None if rounds is None else refusals.count(rounds, "rounds", least=0)
@@ -49,7 +46,7 @@ def bounded(
     return Bound(value, terms, source, scale, text, beside, sense="kept", against="oblivious")
 
 
-def _best(learner: Convex, rounds: int | None, best: float | None) -> float:
+def _best(learner: Any, rounds: int | None, best: float | None) -> float:
     """L*, or what stands for it; past the best loss that a tuning counts on there is no bound."""
     if isinstance(learner.tuning, BestLoss):
         if best is not None and best > learner.tuning.bound * (1.0 + 1e-12):
@@ -62,15 +59,13 @@ def _best(learner: Convex, rounds: int | None, best: float | None) -> float:
     return best
 
 
-def _need(learner: Convex) -> float:
+def _need(learner: Any) -> float:
     if learner.loss_bound is None:
         raise Withheld("loss_bound is not stated, so no losses in [0, loss_bound] are promised: no such bound")
-    return learner.loss_bound
+    return float(learner.loss_bound)
 
 
-def _gamma_terms(
-    learner: Convex, rounds: int | None, best: float | None, shape: Shape, bias: float
-) -> tuple[Terms, str]:
+def _gamma_terms(learner: Any, rounds: int | None, best: float | None, shape: Shape, bias: float) -> tuple[Terms, str]:
     tuning, schedule = learner.tuning, learner.schedule()
     assert isinstance(learner.noise, GammaNoise)
     source = f"{_THEOREM}: {type(tuning).__name__}, Gamma noise"
@@ -91,7 +86,7 @@ def _gamma_terms(
 
 
 def _gaussian_terms(
-    learner: Convex, noise: GaussianNoise, rounds: int | None, best: float | None, shape: Shape, bias: float
+    learner: Any, noise: GaussianNoise, rounds: int | None, best: float | None, shape: Shape, bias: float
 ) -> tuple[Terms, str]:
     if noise.calibration == "paper":
         raise Withheld("the printed covariance carries no claim: its level is above the one printed")
@@ -111,7 +106,7 @@ def _gaussian_terms(
     return _least(learner, proofs)
 
 
-def _zero_order(learner: Convex, rounds: int | None, shape: Shape, bias: float, noise: str) -> list[tuple[Terms, str]]:
+def _zero_order(learner: Any, rounds: int | None, shape: Shape, bias: float, noise: str) -> list[tuple[Terms, str]]:
     """scale G + v T/(2 scale), or its form for a growing scale, for each v that is proved."""
     schedule = learner.schedule()
     if rounds is None:
@@ -129,13 +124,13 @@ def _zero_order(learner: Convex, rounds: int | None, shape: Shape, bias: float, 
     return proofs
 
 
-def _least(learner: Convex, proofs: list[tuple[Terms, str]]) -> tuple[Terms, str]:
+def _least(learner: Any, proofs: list[tuple[Terms, str]]) -> tuple[Terms, str]:
     if not proofs:
         _need(learner)
     return min(proofs, key=lambda proof: sum(proof[0].values()))
 
 
-def _as_printed(learner: Convex, rounds: int | None, best: float | None) -> Bound:
+def _as_printed(learner: Any, rounds: int | None, best: float | None) -> Bound:
     """eq:oco1 at the epsilon in (0, 1] that is best for it."""
     best, d, beta = _best(learner, rounds, best), learner.domain.d, learner.lipschitz
     reach = learner.domain.radius + float(np.linalg.norm(learner.domain.center))

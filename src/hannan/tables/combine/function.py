@@ -124,7 +124,7 @@ def finish(out: Outbox, summary: Summary) -> bool:
     """summary.json and report.html into a folder in the making; False where the page needs [report]."""
     write(out.path("summary.json"), summary.to_json() + "\n")
     from hannan.report.page import drawable
-    from hannan.tables.pages import combined_page
+    from hannan.tables.combine.page import combined_page
 
     if not drawable():
         return False

@@ -1,0 +1,55 @@
+"""The page of learners side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hannan.report import Page, Section, Table, Tile, Tiles
+from hannan.report.markup import number
+from hannan.tables.figures import ROWS, Name, curve, lines, made_by
+from hannan.tables.route.function import Routes
+
+
+def route_page(told: Routes) -> Page:
+    """The page of learners side by side."""
+    word = "gain" if told.gains else "loss"
+    tiles = [
+        Tile(
+            number(float(told.losses[told.best]) / told.rounds), f"mean {word} of {told.arms[told.best]}, the best arm"
+        )
+    ]
+    for sees in ("one loss", "every loss"):
+        found = [one for one in told.routes if one.sees == sees]
+        if found:
+            tiles.append(Tile(number(found[0].regret), f"least regret, {found[0].name}, sees {sees}", "good"))
+    rows = []
+    for one in told.routes:
+        interval = one.interval or (None, None)
+        bound = one.record.bound
+        rows.append((
+            one.name, one.sees, one.regret, *interval, None if bound is None else bound.value,
+            "" if bound is None else bound.against, one.record.bound_withheld if bound is None else bound.source,
+            one.record.learner,
+        ))  # fmt: skip
+    heads = ("learner", "sees", "regret", "95% from", "to", "bound", "against", "source", "description")
+    sections = [Section("Side by side", (Table(heads, tuple(rows), "Regret against the best arm in hindsight."),))]
+    for sees in ("one loss", "every loss"):
+        drawn: list[dict[str, Any]] = []
+        for one in told.routes:
+            if one.sees == sees:
+                record = one.record
+                regret = record.mean_regret if record.expected_regret is None else np.asarray(record.expected_regret)
+                regret = regret if regret.ndim == 1 else regret.mean(axis=0)
+                drawn += curve(record.checkpoints, regret, one.name)
+        if drawn:
+            alt = f"Mean regret of each learner that sees {sees}, over the rounds."
+            title = "Bandits: they see only what they played" if sees == "one loss" else "Experts: they see every loss"
+            sections.append(Section(title, (lines("Regret", "regret", drawn, alt, x_title="round"),)))
+    arms = tuple(
+        (Name(name), total, total / told.rounds) for name, total in zip(told.arms, told.losses.tolist(), strict=True)
+    )
+    sections.append(Section("Arms", (Table(("arm", word, f"mean {word}"), arms[:ROWS]),)))
+    lead = f"{told.rounds} rounds, {len(told.arms)} arms, {told.runs} runs. {told.advice().capitalize()}."
+    return Page("Which learner", lead, (Tiles(tuple(tiles)),), tuple(sections), made_by(seed=str(told.seed)))
