@@ -15,7 +15,7 @@ __version__ = "0.2.0"
 _HOME: dict[str, tuple[str, ...]] = {
     "mathematics.divergences": ("tsallis_log", "max_divergence", "tsallis_divergence", "hockey_stick"),
     "mathematics.laws.law": ("Law",),
-    "mathematics.laws.light": ("Exponential", "Gamma", "Gumbel", "Weibull", "Frechet", "Pareto", "Laplace", "Gaussian"),
+    "mathematics.laws.table": ("Exponential", "Gamma", "Gumbel", "Weibull", "Frechet", "Pareto", "Laplace", "Gaussian"),
     "mathematics.regularizers": ("Regularizer", "Entropy", "Tsallis", "LogBarrier"),
     "mathematics.stability": ("Stability",),
     "mathematics.potentials": ("Potential", "FTPL", "FTRL"),

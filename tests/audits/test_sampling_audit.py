@@ -15,7 +15,7 @@ from hannan.audits.sampling import audit_by_sampling, clopper_pearson
 from hannan.learners.experts import Experts
 from hannan.learners.tuning import Fixed
 from hannan.mathematics.divergences import max_divergence
-from hannan.mathematics.laws.light import Exponential, Gumbel, Laplace
+from hannan.mathematics.laws.table import Exponential, Gumbel, Laplace
 from hannan.mathematics.potentials import FTPL, FTRL, Potential
 from hannan.mathematics.regularizers import Tsallis
 from hannan.refusals import Array

@@ -16,7 +16,7 @@ from hannan import _engine
 from hannan.learners.program import Program
 from hannan.learners.tuning import Schedule
 from hannan.mathematics import streams
-from hannan.mathematics.laws.light import Exponential
+from hannan.mathematics.laws.table import Exponential
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
 
 F = _engine.Function

@@ -19,7 +19,7 @@ from hannan.learners.bandits import Bandit
 from hannan.learners.estimators import GeometricResampling
 from hannan.learners.experts import Experts
 from hannan.learners.tuning import Fixed, Horizon
-from hannan.mathematics.laws.light import Exponential
+from hannan.mathematics.laws.table import Exponential
 from hannan.mathematics.potentials import FTRL
 from hannan.mathematics.regularizers import Entropy
 from hannan.paper import Claim, Effort, chapters, claims, worst_case

@@ -40,7 +40,7 @@ def audit(
     a `Convex` learner (options `history` and `loss`, see `hannan.audits.convex`); or a stranger's learner or
     function, measured by sampling (options `level`, `samples`, ...: see `hannan.audits.sampling`).
 
-    >>> from hannan.mathematics.laws.light import Exponential
+    >>> from hannan.mathematics.laws.table import Exponential
     >>> from hannan.mathematics.potentials import FTPL
     >>> finding = audit(FTPL(Exponential(), 2.0), 3)
     >>> finding.verdict, round(finding.measured, 9), finding.claim.level

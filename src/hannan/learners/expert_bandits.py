@@ -13,7 +13,7 @@ from hannan.mathematics import printed as paper
 from hannan.mathematics.against import Sense
 from hannan.mathematics.bounds import Bound, Withheld
 from hannan.mathematics.clipping import threshold
-from hannan.mathematics.laws.light import Exponential
+from hannan.mathematics.laws.table import Exponential
 from hannan.mathematics.regularizers import LogBarrier
 from hannan.players.settings import ExpertBanditPlayer
 

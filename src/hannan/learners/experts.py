@@ -15,7 +15,7 @@ from hannan.mathematics import bounds, stability
 from hannan.mathematics import printed as paper
 from hannan.mathematics.against import Against, Sense
 from hannan.mathematics.bounds import Bound, Withheld
-from hannan.mathematics.laws.light import Exponential
+from hannan.mathematics.laws.table import Exponential
 from hannan.mathematics.regularizers import LogBarrier
 from hannan.players.sleeping_experts import SleepingPlayer
 

@@ -12,8 +12,8 @@ from hannan.mathematics import bounds, stability
 from hannan.mathematics.against import Against, Proved, Sense, checked, covers
 from hannan.mathematics.bounds import Bound, Terms, Withheld
 from hannan.mathematics.laws.law import Law
-from hannan.mathematics.laws.light import Gumbel
 from hannan.mathematics.laws.stated import on_your_word
+from hannan.mathematics.laws.table import Gumbel
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Regularizer
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from hannan.learners.estimators import (
 from hannan.learners.learner import Proof
 from hannan.learners.tuning import Anytime
 from hannan.mathematics.bounds import Terms, Withheld, resampling_bias
-from hannan.mathematics.laws.light import Frechet
+from hannan.mathematics.laws.table import Frechet
 from hannan.mathematics.regularizers import LogBarrier, Tsallis
 
 REDUCED = "Tsallis-INF with reduced variance, after Zimmert and Seldin 2021, constants proved in docs/mathematics.md"

@@ -24,7 +24,7 @@ from hannan.learners.second_order import AdaNormalHedge, MLPoly, Squint
 from hannan.learners.tuning import Anytime, Horizon, SelfConfident, Tuning
 from hannan.mathematics.convex.domains import Domain
 from hannan.mathematics.convex.noise import GaussianNoise
-from hannan.mathematics.laws.light import Frechet
+from hannan.mathematics.laws.table import Frechet
 from hannan.mathematics.regularizers import Entropy, Tsallis
 
 _EXACT = ImportanceWeighted()

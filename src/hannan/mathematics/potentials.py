@@ -2,7 +2,7 @@
 
     FTPL  Phi(L) = E min_i (L_i - scale Z_i)         FTRL  Phi(L) = min_p <L, p> + scale F(p)
 
->>> from hannan.mathematics.laws.light import Exponential
+>>> from hannan.mathematics.laws.table import Exponential
 >>> phi = FTPL(Exponential(), scale=1.0)
 >>> [round(p, 12) for p in phi.gradient([0.0, 0.5]).tolist()]
 [0.696734670144, 0.303265329856]
@@ -18,8 +18,8 @@ import numpy as np
 
 from hannan import refusals
 from hannan.mathematics.laws.law import Law
-from hannan.mathematics.laws.light import Gamma, Gumbel, Weibull
 from hannan.mathematics.laws.stated import checked_hazard
+from hannan.mathematics.laws.table import Gamma, Gumbel, Weibull
 from hannan.mathematics.quadrature import GeneralRule
 from hannan.mathematics.regularizers import Entropy, Regularizer
 from hannan.mathematics.stability import Smoothing, Stability, natural_gamma, stability
@@ -121,7 +121,7 @@ class Potential:
 class FTPL(Potential):
     """Phi(L) = E min_i (L_i - scale Z_i), Z_i independent draws of `law`: the perturbed leader.
 
-    >>> from hannan.mathematics.laws.light import Gumbel
+    >>> from hannan.mathematics.laws.table import Gumbel
     >>> phi = FTPL(Gumbel(), 2.0)
     >>> round(float(phi.gradient([0.0, 1.0])[1]), 12) == round(1 / (1 + math.exp(0.5)), 12)
     True

@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 
 from hannan.mathematics.laws.law import Law
-from hannan.mathematics.laws.light import Exponential, Frechet, Gamma, Gaussian, Gumbel, Laplace, Pareto, Weibull
+from hannan.mathematics.laws.table import Exponential, Frechet, Gamma, Gaussian, Gumbel, Laplace, Pareto, Weibull
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Regularizer, Tsallis
 
 Smoothing = Law | Regularizer

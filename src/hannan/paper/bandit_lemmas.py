@@ -10,7 +10,7 @@ import numpy as np
 
 from hannan.learners.bandits import Bandit
 from hannan.learners.tuning import Fixed
-from hannan.mathematics.laws.light import Exponential
+from hannan.mathematics.laws.table import Exponential
 from hannan.mathematics.potentials import Potential, potential
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
 from hannan.mathematics.stability import range_constant

@@ -12,7 +12,7 @@ from hannan.games.play import play
 from hannan.learners.bandits import Bandit
 from hannan.learners.tuning import Anytime, BestLoss, Fixed, Horizon, SelfConfident
 from hannan.mathematics.bounds import barrier_scale
-from hannan.mathematics.laws.light import Frechet, Gamma, Gumbel, Pareto, Weibull
+from hannan.mathematics.laws.table import Frechet, Gamma, Gumbel, Pareto, Weibull
 from hannan.mathematics.printed import log_barrier, log_barrier_recursion
 from hannan.mathematics.regularizers import LogBarrier, Tsallis
 from hannan.mathematics.stability import range_constant

@@ -12,7 +12,7 @@ from hannan.learners.expert_bandits import ExpertBandit
 from hannan.learners.tuning import BestLoss, Fixed, Horizon, SelfConfident
 from hannan.mathematics.bounds import clipped_tuning
 from hannan.mathematics.clipping import clip
-from hannan.mathematics.laws.light import Exponential
+from hannan.mathematics.laws.table import Exponential
 from hannan.mathematics.regularizers import Entropy
 from hannan.mathematics.stability import range_constant, rate_constant
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, holds

@@ -8,7 +8,7 @@ import numpy as np
 
 from hannan.mathematics.convex.domains import Simplex
 from hannan.mathematics.divergences import tsallis_divergence
-from hannan.mathematics.laws.light import Exponential, Frechet
+from hannan.mathematics.laws.table import Exponential, Frechet
 from hannan.mathematics.potentials import FTPL, FTRL, potential
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
 from hannan.mathematics.stability import Smoothing, natural_gamma, rate_constant

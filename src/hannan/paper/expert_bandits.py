@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hannan.games.play import play
 from hannan.learners.expert_bandits import ExpertBandit
 from hannan.learners.tuning import Fixed, Horizon
-from hannan.mathematics.laws.light import Exponential, Frechet, Gamma, Gumbel, Pareto, Weibull
+from hannan.mathematics.laws.table import Exponential, Frechet, Gamma, Gumbel, Pareto, Weibull
 from hannan.mathematics.potentials import FTPL, FTRL, potential
 from hannan.mathematics.regularizers import Entropy
 from hannan.mathematics.stability import range_constant

@@ -10,7 +10,7 @@ import numpy as np
 from hannan.games.play import play
 from hannan.learners.experts import Experts
 from hannan.learners.tuning import Fixed, Horizon
-from hannan.mathematics.laws.light import Exponential, Frechet
+from hannan.mathematics.laws.table import Exponential, Frechet
 from hannan.mathematics.potentials import FTRL, potential
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
 from hannan.mathematics.stability import Smoothing

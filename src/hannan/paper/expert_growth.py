@@ -8,7 +8,7 @@ import numpy as np
 
 from hannan.learners.experts import Experts
 from hannan.learners.tuning import BestLoss, Horizon
-from hannan.mathematics.laws.light import Exponential, Frechet
+from hannan.mathematics.laws.table import Exponential, Frechet
 from hannan.mathematics.regularizers import Entropy
 from hannan.mathematics.stability import Smoothing
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, holds

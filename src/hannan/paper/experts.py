@@ -9,7 +9,7 @@ from hannan import adversaries
 from hannan.games.play import play
 from hannan.learners.experts import Experts
 from hannan.learners.tuning import Anytime, BestLoss, Fixed, Horizon, SelfConfident, Tuning
-from hannan.mathematics.laws.light import Exponential, Frechet, Gamma, Gumbel, Pareto, Weibull
+from hannan.mathematics.laws.table import Exponential, Frechet, Gamma, Gumbel, Pareto, Weibull
 from hannan.mathematics.printed import experts as printed_experts
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
 from hannan.mathematics.stability import Smoothing

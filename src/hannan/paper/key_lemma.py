@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from hannan.mathematics.divergences import max_divergence
-from hannan.mathematics.laws.light import Exponential, Frechet, Gaussian
+from hannan.mathematics.laws.table import Exponential, Frechet, Gaussian
 from hannan.mathematics.potentials import FTPL, Potential, potential
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
 from hannan.mathematics.stability import range_constant, rate_constant

@@ -9,7 +9,7 @@ import numpy as np
 
 from hannan.audits.audit import audit
 from hannan.mathematics.divergences import max_divergence
-from hannan.mathematics.laws.light import Exponential, Frechet, Gaussian, Gumbel, Laplace, Pareto
+from hannan.mathematics.laws.table import Exponential, Frechet, Gaussian, Gumbel, Laplace, Pareto
 from hannan.mathematics.potentials import FTPL, potential
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
 from hannan.mathematics.stability import Smoothing, kappa

@@ -11,7 +11,7 @@ from hannan.games.play import play
 from hannan.learners.bandits import Bandit
 from hannan.learners.estimators import Estimator, GeometricResampling, ImportanceWeighted
 from hannan.learners.tuning import Horizon
-from hannan.mathematics.laws.light import Exponential
+from hannan.mathematics.laws.table import Exponential
 from hannan.paper.claim import Chapter, Effort, Verdict, holds
 from hannan.refusals import Array
 from hannan.report import Layer, Picture

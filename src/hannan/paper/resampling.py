@@ -12,7 +12,7 @@ from hannan.games.play import play
 from hannan.learners.bandits import Bandit
 from hannan.learners.estimators import ConditionalResampling, Drawn, Estimator, GeometricResampling
 from hannan.learners.tuning import BestLoss, Horizon
-from hannan.mathematics.laws.light import Exponential
+from hannan.mathematics.laws.table import Exponential
 from hannan.mathematics.regularizers import LogBarrier
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
 from hannan.paper.corrections import correct, form

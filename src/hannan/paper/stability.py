@@ -8,7 +8,7 @@ import numpy as np
 
 from hannan.audits.audit import audit
 from hannan.mathematics.divergences import max_divergence, tsallis_divergence
-from hannan.mathematics.laws.light import Exponential, Frechet, Gamma, Gumbel, Laplace, Pareto
+from hannan.mathematics.laws.table import Exponential, Frechet, Gamma, Gumbel, Laplace, Pareto
 from hannan.mathematics.potentials import potential
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
 from hannan.mathematics.stability import Smoothing, natural_gamma

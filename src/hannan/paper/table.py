@@ -7,8 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from hannan.mathematics.laws.harmonic import EULER
 from hannan.mathematics.laws.law import Law
-from hannan.mathematics.laws.light import EULER, Frechet, Gamma, Gumbel, Laplace, Pareto, Weibull
+from hannan.mathematics.laws.table import Frechet, Gamma, Gumbel, Laplace, Pareto, Weibull
 from hannan.mathematics.potentials import FTPL
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, holds
 from hannan.report import Layer, Picture

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hannan.mathematics.laws.law import Law
-from hannan.mathematics.laws.light import Exponential, Frechet, Gamma, Gaussian, Gumbel, Laplace, Pareto, Weibull
+from hannan.mathematics.laws.table import Exponential, Frechet, Gamma, Gaussian, Gumbel, Laplace, Pareto, Weibull
 from hannan.mathematics.potentials import FTPL
 from hannan.mathematics.printed import expected_norm
 from hannan.mathematics.stability import range_constant, rate_constant

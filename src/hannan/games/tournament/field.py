@@ -15,7 +15,7 @@ from hannan.learners.estimators import ConditionalResampling, GeometricResamplin
 from hannan.learners.expert_bandits import ExpertBandit
 from hannan.learners.experts import Experts
 from hannan.learners.tuning import Anytime, Horizon, SelfConfident
-from hannan.mathematics.laws.light import Exponential
+from hannan.mathematics.laws.table import Exponential
 from hannan.mathematics.regularizers import LogBarrier, Tsallis
 
 #: Fixed share and Exp3.S are told to expect so many changes of the best choice.

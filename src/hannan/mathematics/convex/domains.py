@@ -224,7 +224,7 @@ class Simplex(Domain):
     def mean_width(self) -> float:
         """2 E max_i g_i / chi_d, g Gaussian: ||g|| and g/||g|| are independent."""
         from hannan.mathematics.convex.noise import GaussianNoise
-        from hannan.mathematics.laws.light import Gaussian
+        from hannan.mathematics.laws.table import Gaussian
 
         if self.d == 1:
             return 0.0

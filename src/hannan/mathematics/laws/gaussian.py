@@ -1,0 +1,59 @@
+"""The normal law: no hazard rate, but log-concave."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hannan.mathematics.laws.law import Law
+from hannan.refusals import Array
+
+
+@dataclass(frozen=True)
+class Gaussian(Law):
+    """f(z) = exp(-z^2/2)/sqrt(2 pi): the hazard grows without bound, so there is no pure level.
+
+    It is log-concave: as experts it has R <= E max_n sqrt(T) by Horizon, sqrt(2) E max_n sqrt(T) by Anytime.
+
+    >>> Gaussian().hazard
+    inf
+    """
+
+    kernel: ClassVar[str] = "gaussian"
+    hazard: ClassVar[float] = math.inf
+    mean: ClassVar[float] = 0.0
+    log_concave: ClassVar[bool] = True
+
+    def density(self, z: Any) -> Any:
+        return np.exp(self.log_density(z))
+
+    def cdf(self, z: Any) -> Any:
+        from scipy.special import ndtr
+
+        return ndtr(np.asarray(z, dtype=np.float64))
+
+    def survival(self, z: Any) -> Any:
+        return self.cdf(-np.asarray(z, dtype=np.float64))
+
+    def log_density(self, z: Any) -> Any:
+        with np.errstate(over="ignore"):
+            return -0.5 * np.asarray(z, dtype=np.float64) ** 2 - 0.5 * math.log(2.0 * math.pi)
+
+    def log_cdf(self, z: Any) -> Any:
+        from scipy.special import log_ndtr
+
+        return log_ndtr(np.asarray(z, dtype=np.float64))
+
+    def log_survival(self, z: Any) -> Any:
+        return self.log_cdf(-np.asarray(z, dtype=np.float64))
+
+    def survival_quantile(self, s: Any) -> Array:
+        from scipy.special import ndtri
+
+        return -np.asarray(ndtri(s))
+
+    def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
+        return rng.standard_normal(size)
