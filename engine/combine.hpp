@@ -6,8 +6,8 @@
 
 namespace hn {
 
-/// loss(f, y) of a forecast; pinball at level `parameter`; at most `cap`.
-enum class PointLoss : int { absolute, squared, pinball, log };
+/// loss(f, y) of a forecast; pinball at level `parameter`, Huber square up to it; at most `cap`.
+enum class PointLoss : int { absolute, squared, pinball, huber, log };
 struct Price {
     PointLoss kind = PointLoss::absolute;
     double parameter = 0.0, cap = __builtin_inf();
@@ -27,8 +27,9 @@ struct Mark {
 };
 inline constexpr i64 mark_numbers = sizeof(Mark) / sizeof(double);
 
-/// What can be wrong with a row: nobody awake, a loss outside the range, an infinite one, a smoothing that failed.
-enum class Trouble : int { none, asleep, outside, infinite, failed };
+/// What can be wrong with a row: nobody awake, a loss outside the range, an infinite one, a smoothing that failed, a slope
+/// times a spread that has no square.
+enum class Trouble : int { none, asleep, outside, infinite, failed, extreme };
 
 /// Rows of forecasts (NaN sleeps) and targets (NaN: none yet); weights, mixed, played are written.
 struct CombineJob {

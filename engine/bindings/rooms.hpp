@@ -8,6 +8,7 @@ namespace hn {
 void bind_mathematics(nanobind::module_& m);
 void bind_setup(nanobind::module_& m);
 void bind_tables(nanobind::module_& m);
+void bind_combination(nanobind::module_& m);
 void bind_players(nanobind::module_& m);
 void bind_games(nanobind::module_& m);
 void bind_potentials(nanobind::module_& m);

@@ -129,13 +129,15 @@ void bind_tables(nb::module_& m) {
         .value("absolute", PointLoss::absolute)
         .value("squared", PointLoss::squared)
         .value("pinball", PointLoss::pinball)
+        .value("huber", PointLoss::huber)
         .value("log", PointLoss::log);
     nb::enum_<Trouble>(m, "Trouble")
         .value("none", Trouble::none)
         .value("asleep", Trouble::asleep)
         .value("outside", Trouble::outside)
         .value("infinite", Trouble::infinite)
-        .value("failed", Trouble::failed);
+        .value("failed", Trouble::failed)
+        .value("extreme", Trouble::extreme);
     nb::class_<Price>(m, "Price", "loss(f, y) of a forecast, at most `cap`.")
         .def(nb::new_(&priced), "kind"_a, "parameter"_a, "cap"_a);
     nb::class_<Tallied>(m, "Tally", "Sums over the settled rows of a table.")

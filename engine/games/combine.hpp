@@ -7,35 +7,10 @@
 #include "../combine.hpp"
 #include "../learners/adahedge.hpp"
 #include "../rounds/experts.hpp"
+#include "../rounds/prices.hpp"
 #include "../rounds/sleeping.hpp"
 
 namespace hn::HN_ISA {
-
-HN_INLINE double price_of(const Price& price, double f, double y) {
-    double x;
-    switch (price.kind) {
-        case PointLoss::absolute: x = size(f - y); break;
-        case PointLoss::squared: x = (f - y) * (f - y); break;
-        case PointLoss::pinball: x = y > f ? price.parameter * (y - f) : (1.0 - price.parameter) * (f - y); break;
-        default: x = 0.0 <= f && f <= 1.0 ? -log(y == 1.0 ? f : 1.0 - f) : __builtin_nan("");
-    }
-    return x > price.cap ? price.cap : x;
-}
-
-/// x_i = loss(f_i, y), a row at a time; the least and the greatest.
-HN_INLINE Span price_row(const Price& price, const double* f, double y, double* x, i64 n) {
-    i64 i = 0;
-    if (price.kind <= PointLoss::squared) {
-        const f64x4 target = splat(y), cap = splat(price.cap);
-        const bool squared = price.kind == PointLoss::squared;
-        for (; i + 4 <= n; i += 4) {
-            const f64x4 gap = load4(f + i) - target, cost = squared ? gap * gap : size(gap);
-            store4(x + i, select(i64x4(cost > cap), cap, cost));
-        }
-    }
-    for (; i < n; ++i) x[i] = price_of(price, f[i], y);
-    return span_of(x, n);
-}
 
 /// p_i = w_i / mass; <p, f>.
 HN_INLINE double shares(double* p, const double* w, double mass, const double* f, i64 n) {

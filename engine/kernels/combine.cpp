@@ -22,16 +22,9 @@ double oracle(const Price& price, const double* forecasts, const double* targets
     for (i64 t = 0; t < rows; ++t) {
         const double y = targets[t], *row = forecasts + t * n;
         if (y != y) continue;
-        double f = 0.0, g;
+        double f = 0.0;
         for (i64 i = 0; i < n; ++i) f += q[i] * row[i];
-        // Which side the target falls on cannot be predicted: no branch.
-        const double over = f > y, under = f < y;
-        switch (price.kind) {
-            case PointLoss::absolute: g = over - under; break;
-            case PointLoss::squared: g = 2.0 * (f - y); break;
-            case PointLoss::pinball: g = over * (1.0 - price.parameter) - under * price.parameter; break;
-            default: g = y == 1.0 ? -1.0 / most(f, 1e-300) : 1.0 / most(1.0 - f, 1e-300);
-        }
+        const double g = slope_of(price, f, y);
         total += price_of(uncapped, f, y);
         for (i64 i = 0; i < n; ++i) slope[i] += g * row[i];
     }

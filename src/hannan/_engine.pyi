@@ -273,7 +273,9 @@ class PointLoss(enum.Enum):
 
     pinball = 2
 
-    log = 3
+    huber = 3
+
+    log = 4
 
 class Trouble(enum.Enum):
     none = 0
@@ -285,6 +287,8 @@ class Trouble(enum.Enum):
     infinite = 3
 
     failed = 4
+
+    extreme = 5
 
 class Price:
     def __init__(self, kind: PointLoss, parameter: float, cap: float) -> None: ...
@@ -338,6 +342,85 @@ class Myga:
 
     @property
     def mistrust(self) -> Any: ...
+
+class Mixing(enum.Enum):
+    two_layers = 0
+
+    rule_b = 1
+
+    adahedge = 2
+
+    adahedge_slopes = 3
+
+    ml_poly = 4
+
+    boa = 5
+
+    squint = 6
+
+    ada_normal_hedge = 7
+
+    fixed_share = 8
+
+    mean = 9
+
+    median = 10
+
+class Mixer:
+    def __init__(self, kind: Mixing, n: int, price: Price, low: float, high: float, prior: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None: ...
+
+    def answer(self, row: int, forecasts: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None = None) -> Any: ...
+
+    def settle(self, row: int, target: float) -> tuple[Any, ...]: ...
+
+    def forget(self, row: int) -> bool: ...
+
+    def waiting(self, row: int) -> Any: ...
+
+    def rows(self, forecasts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], targets: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], mixed: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None) -> tuple[Any, ...]: ...
+
+    def events(self, forecasts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], told: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: int, mixed: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None) -> tuple[Any, ...]: ...
+
+    def weights(self, forecasts: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Any: ...
+
+    def layer(self, name: str) -> dict[Any, Any]: ...
+
+    def fields(self) -> dict[Any, Any]: ...
+
+    def restore(self, fields: dict[Any, Any]) -> None: ...
+
+    @property
+    def open_rows(self) -> int: ...
+
+    @property
+    def answered(self) -> int: ...
+
+    @property
+    def settled(self) -> int: ...
+
+    @property
+    def mixture(self) -> float: ...
+
+    @property
+    def expected(self) -> float: ...
+
+    @property
+    def mean_loss(self) -> float: ...
+
+    @property
+    def gap(self) -> float: ...
+
+    @property
+    def member_losses(self) -> Any: ...
+
+    @property
+    def losses(self) -> Any: ...
+
+    @property
+    def beside(self) -> Any: ...
+
+    @property
+    def awake(self) -> Any: ...
 
 class SetKind(enum.Enum):
     ball = 0

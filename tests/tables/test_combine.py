@@ -19,13 +19,13 @@ import hannan as hn
 from hannan.cli.combine import command
 from hannan.tables.combine import rows as rows_module
 from hannan.tables.combine.hindsight import best_combination
-from hannan.tables.combine.losses import Absolute, Log, Pinball, Squared, losses_of, point_loss
+from hannan.tables.combine.losses import Absolute, Huber, Log, Pinball, Squared, losses_of, point_loss
 from hannan.tables.combine.rows import Combiner
 from hannan.tables.combine.summary import summarise
 from hannan.tables.read import csv_table
 from hannan.tables.read.table import BadTable
 
-LOSSES = ["absolute", "squared", "pinball:0.9", "log"]
+LOSSES = ["absolute", "squared", "pinball:0.9", "huber:0.3", "log"]
 
 
 def table(rows=300, n=4, seed=0, holes=0.0):
@@ -154,7 +154,7 @@ def test_sums_of_the_summary(loss):
 # Losses and the oracle
 
 
-@pytest.mark.parametrize("loss", [Absolute(), Squared(), Pinball(0.3), Log()])
+@pytest.mark.parametrize("loss", [Absolute(), Squared(), Pinball(0.3), Huber(0.3), Log()])
 def test_losses_of_the_engine_are_the_definitions(loss):
     from hannan._engine import oracle_pass, prices
 
@@ -174,7 +174,7 @@ def test_losses_of_the_engine_are_the_definitions(loss):
             assert loss.slope(f, y) == pytest.approx((loss.value(f + h, y) - loss.value(f - h, y)) / (2 * h), rel=1e-5)
 
 
-@pytest.mark.parametrize("loss", [Absolute(), Squared(), Pinball(0.8), Log()])
+@pytest.mark.parametrize("loss", [Absolute(), Squared(), Pinball(0.8), Huber(0.2), Log()])
 def test_the_oracle_brackets_the_best_combination(loss):
     """Against a fine grid over the simplex of three experts."""
     forecasts, targets = table(120, 3, seed=6)
@@ -202,7 +202,7 @@ def test_the_oracle_says_when_it_cannot():
 
 def test_losses_by_name():
     assert point_loss("pinball:0.25").name == "pinball:0.25"
-    for bad in ("", "hinge", "pinball", "pinball:2", "pinball:x", "absolute:1", 3, None):
+    for bad in ("", "hinge", "pinball", "pinball:2", "pinball:x", "huber", "huber:0", "huber:x", "absolute:1", 3, None):
         with pytest.raises(ValueError):
             point_loss(bad)
     with pytest.raises(ValueError, match="cap"):

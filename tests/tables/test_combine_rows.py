@@ -97,7 +97,7 @@ def test_a_loss_of_ones_own_is_refused():
         def value(self, f, y):
             return 0.0 * f
 
-    with pytest.raises(ValueError, match="loss must be absolute, squared, pinball:q or log; got"):
+    with pytest.raises(ValueError, match="loss must be absolute, squared, pinball:q, huber:w or log; got"):
         hn.combine({"a": [1.0], "y": [1.0]}, "y", Mine())
 
 

@@ -30,7 +30,7 @@ Examples:
 @click.command(epilog=EPILOG)
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--target", required=True, metavar="COLUMN", help="What is forecast. A row may leave it empty.")
-@click.option("--loss", default="absolute", show_default=True, help="absolute, squared, pinball:Q or log.")
+@click.option("--loss", default="absolute", show_default=True, help="absolute, squared, pinball:Q, huber:W or log.")
 @click.option("--range", "span", metavar="LOW:HIGH", help="Range of the losses: one outside it is refused.")
 @click.option("--cap", type=float, metavar="LOSS", help="Count larger losses as this much.")
 @click.option(

@@ -148,7 +148,7 @@ def combine(
 
     `frame`: pandas, polars, a mapping of columns or a NumPy array; `target`: a column, or an array. Every other
     column (or those of `experts`) is an expert; one without a number in a row sleeps in it. `loss`: absolute,
-    squared, pinball:q or log. The scale-free `AdaHedge` plays, and its bound is in the observed range; with
+    squared, pinball:q, huber:w or log. The scale-free `AdaHedge` plays, and its bound is in the observed range; with
     `loss_range`, the least and greatest loss, a loss outside it is refused. `cap` counts larger losses as that
     much. `learner` is another learner (`Experts` needs a range), or its name. A row without a target is only answered;
     with `time`, a later row of the same time may bring the target.

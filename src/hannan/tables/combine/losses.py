@@ -116,6 +116,37 @@ class Pinball(PointLoss):
 
 
 @dataclass(frozen=True)
+class Huber(PointLoss):
+    """e^2/2 up to e = |f - y| = width, width (e - width/2) beyond: squares for small errors, sizes for large ones.
+
+    >>> Huber(2.0).value(np.array([1.0, 5.0]), 0.0).tolist()
+    [0.5, 8.0]
+    """
+
+    width: float
+    kernel: ClassVar[str] = "huber"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "width", refusals.positive(self.width, "the width of the Huber loss"))
+
+    @property
+    def parameter(self) -> float:
+        return self.width
+
+    @property
+    def name(self) -> str:
+        return f"huber:{self.width:g}"
+
+    def value(self, f: Any, y: Any) -> Any:
+        away = np.abs(f - y)
+        near = np.minimum(away, self.width)
+        return near * (away - 0.5 * near)
+
+    def slope(self, f: Any, y: Any) -> Any:
+        return np.clip(f - y, -self.width, self.width)
+
+
+@dataclass(frozen=True)
 class Log(PointLoss):
     """-log f at y = 1, -log(1 - f) at y = 0: f is the probability of 1."""
 
@@ -178,14 +209,14 @@ def kernel_of(loss: PointLoss) -> str:
 
 
 def point_loss(spec: str | PointLoss, cap: float | None = None) -> PointLoss:
-    """absolute, squared, pinball:q or log, capped if you say so.
+    """absolute, squared, pinball:q, huber:w or log, capped if you say so.
 
     >>> point_loss("pinball:0.9")
     Pinball(quantile=0.9)
     """
     loss = spec if isinstance(spec, PointLoss) else _named(spec)
     if not kernel_of(loss):
-        raise ValueError(f"loss must be absolute, squared, pinball:q or log; got {loss!r}")
+        raise ValueError(f"loss must be absolute, squared, pinball:q, huber:w or log; got {loss!r}")
     return loss if cap is None else Capped(loss, cap)
 
 
@@ -200,7 +231,12 @@ def _named(spec: Any) -> PointLoss:
                 return Pinball(float(rest))
             except ValueError:
                 raise ValueError(f"the quantile of pinball:q must be a number in (0, 1); got {rest!r}") from None
-    raise ValueError(f"loss must be absolute, squared, pinball:q or log; got {spec!r}")
+        if head == "huber" and rest:
+            try:
+                return Huber(float(rest))
+            except ValueError:
+                raise ValueError(f"the width of huber:w must be a number above 0; got {rest!r}") from None
+    raise ValueError(f"loss must be absolute, squared, pinball:q, huber:w or log; got {spec!r}")
 
 
 def losses_of(loss: PointLoss, forecasts: Array, targets: Array) -> Array:

@@ -1,0 +1,337 @@
+// hannan._engine, combinations: rows of forecasts answered and settled, one at a time or a table of them.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <cmath>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "../combination.hpp"
+#include "fields.hpp"
+#include "rooms.hpp"
+#include "setup.hpp"
+
+namespace hn {
+namespace {
+
+Setup adahedge_setup(i64 n, double low, double high) {
+    Setup s;
+    s.setting = Setting::experts, s.smoothing = Smoothing::adahedge, s.path = Path::called;
+    s.n = n, s.low = low, s.high = high;
+    s.parameter[0] = n > 1 ? 1.0 / std::log(double(n)) : 0.0;
+    return s;
+}
+
+/// A combination with its room, and the tickets of the rows that wait.
+struct Mixer {
+    Combination state;
+    Room room;
+    std::unique_ptr<bool[]> awake;
+    i64 width;
+    std::vector<double> tickets;
+    std::vector<i64> free;
+    std::unordered_map<i64, i64> open;  // row -> slot
+
+    Mixer(Mixing kind, i64 n, const Price& price, double low, double high, std::optional<In<double>> prior)
+        : state(described(kind, n, price, low, high)), room(state.room()), awake(new bool[std::size_t(state.places)]()),
+          width(Ticket::width(state.places)) {
+        state.awake = awake.get();
+        if (prior) {
+            require(i64(prior->size()) == n, "a prior has a number a column");
+            double sum = 0.0;
+            for (i64 i = 0; i < n; ++i) require(prior->data()[i] > 0.0, "a prior must be positive"), sum += prior->data()[i];
+            require(std::fabs(sum - 1.0) < 1e-9, "a prior must sum to 1");
+        }
+        combinations().begin(state, room.at(0), prior ? prior->data() : nullptr);
+    }
+    Mixer(const Mixer&) = delete;
+
+    static Combination described(Mixing kind, i64 n, const Price& price, double low, double high) {
+        require(n >= 1 && n <= (i64(1) << 24), "there must be columns");
+        Combination c;
+        c.kind = kind, c.n = n, c.places = in_fours(n), c.price = price, c.setup = adahedge_setup(n, low, high);
+        return c;
+    }
+    double* ticket(i64 slot) { return tickets.data() + slot * width; }
+    i64 take() {
+        if (free.empty()) {
+            const i64 slot = i64(tickets.size()) / width;
+            tickets.resize(std::size_t((slot + 1) * width));
+            return slot;
+        }
+        const i64 slot = free.back();
+        free.pop_back();
+        return slot;
+    }
+
+    /// A row that waits for its target: its answer, or None when everybody sleeps.
+    nb::object answer(i64 row, In<double> forecasts, std::optional<Out<double>> weights) {
+        require(i64(forecasts.size()) == state.n, "a row has a forecast a column");
+        require(!weights || i64(weights->size()) == state.n, "a row has a weight a column");
+        require(!open.count(row), "a row must not be open");
+        const i64 slot = take();
+        if (!combinations().answer(state, forecasts.data(), ticket(slot), weights ? weights->data() : nullptr)) {
+            free.push_back(slot);
+            return nb::none();
+        }
+        open[row] = slot;
+        return nb::float_(ticket(slot)[Ticket::answer]);
+    }
+    /// (trouble, column).
+    nb::tuple settle(i64 row, double target) {
+        const auto found = open.find(row);
+        require(found != open.end(), "a row must be open");
+        const Happened happened = combinations().settle(state, ticket(found->second), target);
+        if (happened.trouble == Trouble::none) free.push_back(found->second), open.erase(found);
+        return nb::make_tuple(happened.trouble, happened.expert);
+    }
+    bool forget(i64 row) {
+        const auto found = open.find(row);
+        if (found == open.end()) return false;
+        free.push_back(found->second), open.erase(found);
+        return true;
+    }
+    nb::object waiting(i64 row) {
+        const auto found = open.find(row);
+        return found == open.end() ? nb::none() : nb::object(array_of(Ticket{ticket(found->second), state.places}.f(), state.n));
+    }
+
+    /// Rows whose targets are known (NaN: never) before the next is answered: (rows done, trouble, column).
+    nb::tuple rows(Table2<double> forecasts, In<double> targets, Out<double> mixed, std::optional<OutTable2<double>> weights) {
+        const i64 count = i64(targets.size());
+        require(i64(forecasts.shape(0)) == count && i64(forecasts.shape(1)) == state.n, "a row has a forecast a column");
+        require(i64(mixed.size()) == count, "a row has an answer");
+        require(!weights || (i64(weights->shape(0)) == count && i64(weights->shape(1)) == state.n), "a row has its weights");
+        const i64 slot = take();
+        Happened happened;
+        i64 done;
+        {
+            nb::gil_scoped_release released;
+            done = combinations().rows(state, forecasts.data(), targets.data(), count, ticket(slot), mixed.data(),
+                                       weights ? weights->data() : nullptr, happened);
+        }
+        free.push_back(slot);
+        return nb::make_tuple(done, happened.trouble, happened.expert);
+    }
+
+    /// What happens in order: e >= 0 answers row e of the table, which is number first + e from then on; e < 0 settles the
+    /// open row of number ~e with `told` of that place. (events done, trouble, column).
+    nb::tuple events(Table2<double> forecasts, In<i64> order, In<double> told, i64 first, Out<double> mixed,
+                     std::optional<OutTable2<double>> weights) {
+        const i64 count = i64(order.size()), rows = i64(forecasts.shape(0));
+        require(i64(forecasts.shape(1)) == state.n && i64(mixed.size()) == rows, "a row has a forecast a column, and an answer");
+        require(i64(told.size()) == count, "an event has its target");
+        require(!weights || (i64(weights->shape(0)) == rows && i64(weights->shape(1)) == state.n), "a row has its weights");
+        for (i64 k = 0; k < count; ++k) require(order.data()[k] < rows, "an event answers a row of the table");
+        i64 k = 0;
+        Happened happened;
+        {
+            nb::gil_scoped_release released;
+            std::vector<i64> slots(std::size_t(rows), -1);  // of the rows of this table
+            for (; k < count; ++k) {
+                const i64 e = order.data()[k];
+                if (e >= 0) {
+                    if (slots[std::size_t(e)] >= 0 || open.count(first + e)) break;
+                    const i64 slot = take();
+                    if (!combinations().answer(state, forecasts.data() + e * state.n, ticket(slot),
+                                               weights ? weights->data() + e * state.n : nullptr)) {
+                        free.push_back(slot);
+                        happened.trouble = Trouble::asleep;
+                        break;
+                    }
+                    slots[std::size_t(e)] = slot;
+                    mixed.data()[e] = ticket(slot)[Ticket::answer];
+                } else {
+                    const i64 row = ~e, here = row - first;
+                    const bool near = here >= 0 && here < rows && slots[std::size_t(here)] >= 0;
+                    const auto found = near ? open.end() : open.find(row);
+                    if (!near && found == open.end()) break;
+                    const i64 slot = near ? slots[std::size_t(here)] : found->second;
+                    happened = combinations().settle(state, ticket(slot), told.data()[k]);
+                    if (happened.trouble != Trouble::none) break;
+                    free.push_back(slot);
+                    if (near) slots[std::size_t(here)] = -1;
+                    else open.erase(found);
+                }
+            }
+            for (i64 e = 0; e < rows; ++e)
+                if (slots[std::size_t(e)] >= 0) open[first + e] = slots[std::size_t(e)];
+        }
+        return nb::make_tuple(k, happened.trouble, happened.expert);
+    }
+
+    /// The weights that a row of these forecasts would be answered with; nothing moves. Empty when everybody sleeps.
+    nb::object weights(In<double> forecasts) {
+        require(i64(forecasts.size()) == state.n, "a row has a forecast a column");
+        Fresh<double> p{std::size_t(state.n)};
+        const i64 slot = take();
+        const bool awake = combinations().answer(state, forecasts.data(), ticket(slot), p.data);
+        free.push_back(slot);
+        if (!awake) return nb::none();
+        state.answered -= 1.0;
+        return p.give();
+    }
+
+    nb::dict rule(const RuleBState& b) {
+        nb::dict out;
+        each_array(b, [&](const char* name, const double* array) { out[name] = array_of(array, b.n); });
+        out["grown"] = b.grown;
+        Fresh<double> bound{std::size_t(b.n)};
+        combinations().bounds(b, bound.data);
+        out["bound"] = bound.give();
+        return out;
+    }
+    const RuleBState& layer(const std::string& name) {
+        require(has_rule_b(state.kind), "only rule B has layers");
+        require(name == "b" || state.kind == Mixing::two_layers, "only two layers have a layer above");
+        require(name == "b" || name == "quick" || name == "top", "a layer is b, quick or top");
+        return name == "b" ? state.b : name == "quick" ? state.quick : state.top;
+    }
+    double gap() const { return reinterpret_cast<const AdaHedgeSums*>(state.own.memory)->gap; }
+
+    // Files
+
+    /// What AdaHedge keeps in its run.
+    template <class Visit> void each_own(Visit visit) {
+        visit("own", state.own.own), visit("drift", state.own.drift), visit("level", state.own.level);
+    }
+    template <class Visit> void each_total(Visit visit) {
+        visit("answered", state.answered), visit("mean_loss", state.mean_loss), visit("mixture", state.tally.mixture);
+        visit("expected", state.tally.expected), visit("settled", state.tally.settled);
+        visit("range", state.regrets.range), visit("regret_rows", state.regrets.settled);
+        visit("member_b", state.member_loss[0]), visit("member_quick", state.member_loss[1]);
+        visit("member_adahedge", state.member_loss[2]), visit("member_mean", state.member_loss[3]);
+        visit("grown", state.b.grown), visit("top_grown", state.top.grown);
+    }
+    /// Every array with how many numbers it has, and its least.
+    template <class Visit> void each_array_of_state(Visit visit) {
+        const auto rule_arrays = [&](RuleBState& b, const char* prefix) {
+            each_array(b, [&](const char* name, double* array) {
+                const std::string text = name;
+                if (text == "level" || text == "weight") return;
+                const bool free_sign = text == "gain" || text == "drift" || text == "still" || text == "lead";
+                visit((prefix + text).c_str(), array, b.n, free_sign ? -1.7e308 : 0.0);
+            });
+        };
+        rule_arrays(state.b, "b_"), rule_arrays(state.quick, "quick_"), rule_arrays(state.top, "top_");
+        visit("losses", state.tally.losses, state.n, -1.7e308), visit("beside", state.tally.beside, state.n, -1.7e308);
+        visit("awake", state.tally.awake, state.n, 0.0);
+        visit("adahedge_losses", state.own.L, state.n, -1.7e308);
+        visit("adahedge_sums", state.own.memory, adahedge_sums, -1.7e308);
+        visit("regrets", state.regrets.regret, state.n, -1.7e308), visit("seconds", state.regrets.second, state.n, 0.0);
+        visit("regret_sizes", state.regrets.largest, state.n, 0.0), visit("regret_weights", state.regrets.weight, state.n, 0.0);
+    }
+    nb::dict fields() {
+        nb::dict out, numbers;
+        each_own([&](const char* name, double& x) { numbers[name] = x; });
+        each_total([&](const char* name, double& x) { numbers[name] = x; });
+        out["numbers"] = numbers;
+        each_array_of_state([&](const char* name, double* array, i64 count, double) { out[name] = array_of(array, count); });
+        nb::dict rows;
+        for (const auto& [row, slot] : open) rows[nb::int_(row)] = array_of(ticket(slot), width);
+        out["open"] = rows;
+        return out;
+    }
+    void restore(const nb::dict& from) {
+        const nb::dict numbers = nb::cast<nb::dict>(entry(from, "numbers"));
+        const auto number = [&](const char* name, double& x) {
+            must(nb::try_cast(nb::object(nb::borrow(entry(numbers, name))), x), name, "be a number");
+            must(std::isfinite(x) || std::string(name) == "level", name, "be finite");
+        };
+        each_own(number), each_total(number);
+        for (const double* count : {&state.answered, &state.tally.settled, &state.regrets.settled})
+            must(*count >= 0.0 && *count <= 0x1p53 && *count == std::floor(*count), "answered and settled", "be whole numbers");
+        must(state.tally.settled <= state.answered, "settled", "be at most answered");
+        must(state.b.grown >= 1.0 && state.top.grown >= 1.0, "grown", "be at least 1");
+        each_array_of_state([&](const char* name, double* array, i64 count, double low) {
+            read_array(from, name, count, array, low, 1.7e308);
+        });
+        for (RuleBState* b : {&state.b, &state.quick, &state.top}) {
+            double sum = 0.0;
+            for (i64 i = 0; i < b->n; ++i) {
+                sum += b->prior[i];
+                must(b->prior[i] > 0.0, "prior", "be positive");
+                must(b->rate[i] == 0.0 || (b->rate[i] >= 1e-200 && b->rate[i] <= 1e200), "rate", "be in its range");
+                must(b->rate[i] * b->gain[i] <= 700.0, "gain", "be one that the rule can have");
+            }
+            must(std::fabs(sum - 1.0) < 1e-9, "prior", "sum to 1");
+        }
+        AdaHedgeSums& sums = *reinterpret_cast<AdaHedgeSums*>(state.own.memory);
+        must(sums.gap >= 0.0 && sums.variance >= 0.0 && sums.span >= 0.0, "adahedge_sums", "be at least 0");
+        const nb::dict rows = nb::cast<nb::dict>(entry(from, "open"));
+        for (auto [key, value] : rows) {
+            i64 row = 0;
+            must(nb::try_cast(nb::object(nb::borrow(key)), row), "open", "have whole numbers as rows");
+            In<double> found;
+            must(nb::try_cast(nb::object(nb::borrow(value)), found) && i64(found.size()) == width, "open", "have whole tickets");
+            check_ticket(found.data());
+            const i64 slot = take();
+            for (i64 k = 0; k < width; ++k) ticket(slot)[k] = found.data()[k];
+            open[row] = slot;
+        }
+        combinations().refresh(state);
+    }
+    /// The forecasts and what was answered fit each other; sums are not above those of now.
+    void check_ticket(const double* at) {
+        const double low = at[Ticket::low], high = at[Ticket::high], x = at[Ticket::answer];
+        must(std::isfinite(low) && std::isfinite(high) && low <= x && x <= high, "open", "have answers within their forecasts");
+        must(at[Ticket::settled] >= 0.0 && at[Ticket::settled] <= state.tally.settled, "open", "be of rounds that were");
+        const double* f = at + Ticket::forecasts;
+        i64 awake = 0;
+        for (i64 i = 0; i < state.places; ++i) {
+            must(std::isnan(f[i]) || (i < state.n && low <= f[i] && f[i] <= high), "open", "have forecasts in their range");
+            awake += !std::isnan(f[i]);
+        }
+        must(awake > 0, "open", "have somebody awake");
+        if (has_adahedge(state.kind))
+            for (i64 i = 0; i < state.n; ++i) must(f[state.places + i] >= 0.0 && f[state.places + i] <= 1.0 + 1e-9, "open", "have shares");
+        if (state.kind == Mixing::two_layers)
+            for (i64 k = 0; k < members; ++k) {
+                must(low <= at[Ticket::member + k] && at[Ticket::member + k] <= high, "open", "have members in their range");
+                must(at[Ticket::top_sizes + k] >= 0.0 && at[Ticket::top_sizes + k] <= state.top.sizes[k], "open", "have sums of then");
+            }
+        if (has_rule_b(state.kind))
+            for (i64 i = 0; i < state.n; ++i) {
+                must(f[2 * state.places + i] >= 0.0 && f[2 * state.places + i] <= state.b.sizes[i], "open", "have sums of then");
+                if (state.kind == Mixing::two_layers)
+                    must(f[3 * state.places + i] >= 0.0 && f[3 * state.places + i] <= state.quick.sizes[i], "open", "have sums of then");
+            }
+    }
+};
+
+}  // namespace
+
+void bind_combination(nb::module_& m) {
+    nb::enum_<Mixing>(m, "Mixing")
+        .value("two_layers", Mixing::two_layers).value("rule_b", Mixing::rule_b).value("adahedge", Mixing::adahedge)
+        .value("adahedge_slopes", Mixing::adahedge_slopes).value("ml_poly", Mixing::ml_poly).value("boa", Mixing::boa)
+        .value("squint", Mixing::squint).value("ada_normal_hedge", Mixing::ada_normal_hedge)
+        .value("fixed_share", Mixing::fixed_share).value("mean", Mixing::mean).value("median", Mixing::median);
+    nb::class_<Mixer>(m, "Mixer", "Columns of forecasts at play: rows are answered, and settled when their target comes.")
+        .def(nb::init<Mixing, i64, const Price&, double, double, std::optional<In<double>>>(), "kind"_a, "n"_a, "price"_a,
+             "low"_a, "high"_a, "prior"_a.none() = nb::none())
+        .def("answer", &Mixer::answer, "row"_a, "forecasts"_a, "weights"_a.none() = nb::none())
+        .def("settle", &Mixer::settle, "row"_a, "target"_a)
+        .def("forget", &Mixer::forget, "row"_a)
+        .def("waiting", &Mixer::waiting, "row"_a, "The forecasts of a row that waits, or None.")
+        .def("rows", &Mixer::rows, "forecasts"_a, "targets"_a, "mixed"_a, "weights"_a.none())
+        .def("events", &Mixer::events, "forecasts"_a, "order"_a, "told"_a, "first"_a, "mixed"_a, "weights"_a.none())
+        .def("weights", &Mixer::weights, "forecasts"_a)
+        .def("layer", [](Mixer& t, const std::string& name) { return t.rule(t.layer(name)); }, "name"_a)
+        .def("fields", &Mixer::fields)
+        .def("restore", &Mixer::restore, "fields"_a)
+        .def_prop_ro("open_rows", [](Mixer& t) { return i64(t.open.size()); })
+        .def_prop_ro("answered", [](Mixer& t) { return i64(t.state.answered); })
+        .def_prop_ro("settled", [](Mixer& t) { return i64(t.state.tally.settled); })
+        .def_prop_ro("mixture", [](Mixer& t) { return t.state.tally.mixture; }, "The loss of the answers.")
+        .def_prop_ro("expected", [](Mixer& t) { return t.state.tally.expected; }, "AdaHedge's <p, l>, summed.")
+        .def_prop_ro("mean_loss", [](Mixer& t) { return t.state.mean_loss; }, "The loss of the columns' mean.")
+        .def_prop_ro("gap", [](Mixer& t) { return t.gap(); }, "Delta of AdaHedge.")
+        .def_prop_ro("member_losses", [](Mixer& t) { return array_of(t.state.member_loss, members); })
+        .def_prop_ro("losses", [](Mixer& t) { return array_of(t.state.tally.losses, t.state.n); })
+        .def_prop_ro("beside", [](Mixer& t) { return array_of(t.state.tally.beside, t.state.n); })
+        .def_prop_ro("awake", [](Mixer& t) { return array_of(t.state.tally.awake, t.state.n); });
+}
+
+}  // namespace hn

@@ -1,0 +1,97 @@
+// Forecasts combined by what their losses and slopes teach: rows answered, and settled whenever their target comes.
+#pragma once
+
+#include "combine.hpp"
+
+namespace hn {
+
+/// Who makes the weights: rule B over {B, B .99, AdaHedge, the mean}; or one rule alone.
+enum class Mixing : int {
+    two_layers, rule_b, adahedge, adahedge_slopes, ml_poly, boa, squint, ada_normal_hedge, fixed_share, mean, median,
+};
+inline constexpr bool has_rule_b(Mixing m) { return m <= Mixing::rule_b; }
+inline constexpr bool has_adahedge(Mixing m) {
+    return m == Mixing::two_layers || m == Mixing::adahedge || m == Mixing::adahedge_slopes;
+}
+inline constexpr bool has_regrets(Mixing m) { return m >= Mixing::ml_poly && m <= Mixing::fixed_share; }
+
+/// Rule B: learners/rule_b.hpp. Beyond n, in places of four, everything is 0.
+struct RuleBState {
+    i64 n = 0, places = 0;
+    double forget = 1.0, grown = 1.0;  // P, at least the mean of e^(eta S)
+    double *prior = nullptr, *gain = nullptr, *squares = nullptr, *largest = nullptr, *rate = nullptr, *level = nullptr,
+           *weight = nullptr, *sizes = nullptr, *spent = nullptr, *drift = nullptr, *still = nullptr, *lead = nullptr;
+};
+
+/// Every array of a rule by its name: one list, for layout, files and questions. `level` is e^(eta S), `weight` its part of
+/// the weights: both follow from the others.
+template <class State, class Visit>
+void each_array(State& b, Visit visit) {
+    visit("prior", b.prior), visit("gain", b.gain), visit("squares", b.squares), visit("largest", b.largest);
+    visit("rate", b.rate), visit("level", b.level), visit("weight", b.weight), visit("sizes", b.sizes);
+    visit("spent", b.spent), visit("drift", b.drift), visit("still", b.still), visit("lead", b.lead);
+}
+inline constexpr i64 rule_b_arrays = 12;
+
+/// Rules that keep regrets: learners/regrets.hpp.
+struct RegretState {
+    i64 n = 0, places = 0;
+    double range = 0.0, settled = 0.0;
+    double *regret = nullptr, *second = nullptr, *largest = nullptr, *weight = nullptr;
+};
+
+inline constexpr i64 members = 4;
+
+/// What is remembered of a row until its target comes: numbers in a row of their own.
+struct Ticket {
+    enum : i64 { answer = 0, member = 1, top_sizes = 5, settled = 9, low = 10, high = 11, forecasts = 12 };
+    double* at;
+    i64 places;
+    static i64 width(i64 places) { return forecasts + 4 * places; }
+    double* f() const { return at + forecasts; }
+    double* p() const { return f() + places; }
+    double* sizes() const { return f() + 2 * places; }
+    double* quick_sizes() const { return f() + 3 * places; }
+};
+
+struct Combination {
+    Mixing kind = Mixing::two_layers;
+    i64 n = 1, places = 4;
+    Price price;
+    RuleBState top, b, quick;
+    RegretState regrets;
+    Setup setup;  // of AdaHedge, with the range that losses must have
+    Run own;
+    Tally tally;
+    double answered = 0.0, mean_loss = 0.0, member_loss[members] = {0.0, 0.0, 0.0, 0.0};
+    double *losses = nullptr, *row = nullptr, *shares = nullptr;
+    bool* awake = nullptr;
+
+    i64 room() const {
+        return rule_b_arrays * (2 * places + 4) + 4 * places + setup.room() + 3 * n + 8 + 3 * places;
+    }
+};
+
+/// Rows of a table and what happens to them, in order: e >= 0 answers row e, e < 0 settles ticket slot ~e of `slots`.
+struct Happened {
+    Trouble trouble = Trouble::none;
+    i64 expert = -1;
+};
+
+struct Combinations {
+    /// Arrays laid out in `numbers` (room() of them, aligned); kind, n, price, setup and priors are set.
+    void (*begin)(Combination&, double* numbers, const double* prior);
+    /// False when everybody sleeps. `weights` (n, of the columns) may be null.
+    bool (*answer)(Combination&, const double* forecasts, double* ticket, double* weights);
+    /// Nothing has moved after a trouble.
+    Happened (*settle)(Combination&, double* ticket, double target);
+    /// Prompt rows: answered, and settled where there is a target; returns the first that cannot be settled, or `rows`.
+    i64 (*rows)(Combination&, const double* forecasts, const double* targets, i64 rows, double* ticket, double* mixed,
+                double* weights, Happened& happened);
+    /// Levels and weights again, after the other arrays were read.
+    void (*refresh)(Combination&);
+    void (*bounds)(const RuleBState&, double* to);
+};
+
+}  // namespace hn
+HN_FAMILY(Combinations, combinations)

@@ -1,0 +1,53 @@
+// loss(f, y) of a forecast, and its slope in f.
+#pragma once
+
+#include "../combine.hpp"
+#include "../log.hpp"
+#include "rows.hpp"
+
+namespace hn::HN_ISA {
+
+HN_INLINE double price_of(const Price& price, double f, double y) {
+    double x;
+    switch (price.kind) {
+        case PointLoss::absolute: x = size(f - y); break;
+        case PointLoss::squared: x = (f - y) * (f - y); break;
+        case PointLoss::pinball: x = y > f ? price.parameter * (y - f) : (1.0 - price.parameter) * (f - y); break;
+        case PointLoss::huber: {
+            const double away = size(f - y), near = least(away, price.parameter);
+            x = near * (away - 0.5 * near);
+            break;
+        }
+        default: x = 0.0 <= f && f <= 1.0 ? -log(y == 1.0 ? f : 1.0 - f) : __builtin_nan("");
+    }
+    return x > price.cap ? price.cap : x;
+}
+
+/// A slope of the loss without its cap. Which side the target falls on cannot be predicted: no branch.
+HN_INLINE double slope_of(const Price& price, double f, double y) {
+    const double over = f > y, under = f < y;
+    switch (price.kind) {
+        case PointLoss::absolute: return over - under;
+        case PointLoss::squared: return 2.0 * (f - y);
+        case PointLoss::pinball: return over * (1.0 - price.parameter) - under * price.parameter;
+        case PointLoss::huber: return most(least(f - y, price.parameter), -price.parameter);
+        default: return y == 1.0 ? -1.0 / most(f, 1e-300) : 1.0 / most(1.0 - f, 1e-300);
+    }
+}
+
+/// x_i = loss(f_i, y), a row at a time; the least and the greatest.
+HN_INLINE Span price_row(const Price& price, const double* f, double y, double* x, i64 n) {
+    i64 i = 0;
+    if (price.kind <= PointLoss::squared) {
+        const f64x4 target = splat(y), cap = splat(price.cap);
+        const bool squared = price.kind == PointLoss::squared;
+        for (; i + 4 <= n; i += 4) {
+            const f64x4 gap = load4(f + i) - target, cost = squared ? gap * gap : size(gap);
+            store4(x + i, select(i64x4(cost > cap), cap, cost));
+        }
+    }
+    for (; i < n; ++i) x[i] = price_of(price, f[i], y);
+    return span_of(x, n);
+}
+
+}  // namespace hn::HN_ISA
