@@ -10,8 +10,9 @@ import pytest
 import hannan as hn
 from hannan import _engine
 from hannan.games.convex import hindsight
-from hannan.mathematics.convex.domains import Ball, Box, Polytope, Simplex
+from hannan.mathematics.convex.domains import Ball, Box, Simplex
 from hannan.mathematics.convex.leader import Leader
+from hannan.mathematics.convex.polytope import Polytope
 
 SETS = {
     "ball": lambda d: Ball(d, 1.5, tuple(np.linspace(0.1, 0.2, d))),

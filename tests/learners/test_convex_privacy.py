@@ -14,11 +14,13 @@ from hannan.learners.convex.privacy import levels, output_scale
 from hannan.learners.tuning import Fixed, Horizon, SelfConfident
 from hannan.mathematics.bounds import Withheld
 from hannan.mathematics.convex import system_noise
-from hannan.mathematics.convex.domains import Ball, Box, Polytope, Simplex
+from hannan.mathematics.convex.domains import Ball, Box, Simplex
 from hannan.mathematics.convex.gradient_steps import NotConverged, descend
 from hannan.mathematics.convex.leader import Leader
-from hannan.mathematics.convex.losses import Huber, Linear, Logistic, Loss, SmoothedHinge, Squared
+from hannan.mathematics.convex.loss import Loss
+from hannan.mathematics.convex.losses import Huber, Linear, Logistic, SmoothedHinge, Squared
 from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise
+from hannan.mathematics.convex.polytope import Polytope
 from hannan.players.player import load
 
 

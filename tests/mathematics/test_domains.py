@@ -7,7 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from hannan.mathematics.convex.domains import Ball, Box, Domain, Polytope, Simplex
+from hannan.mathematics.convex.domain import Domain
+from hannan.mathematics.convex.domains import Ball, Box, Simplex
+from hannan.mathematics.convex.polytope import Polytope
 
 #: The simplex of R^3 (an equality as two inequalities) and a box, both as polytopes.
 FLAT = Polytope(np.vstack([-np.eye(3), np.ones((1, 3)), -np.ones((1, 3))]), np.array([0.0, 0.0, 0.0, 1.0, -1.0]))

@@ -18,10 +18,10 @@ from hannan.games.play import ended
 from hannan.games.record import Record
 from hannan.mathematics import streams
 from hannan.mathematics.bounds import Bound
-from hannan.mathematics.convex.domains import Domain
+from hannan.mathematics.convex.domain import Domain
 from hannan.mathematics.convex.hindsight import best_in_hindsight
 from hannan.mathematics.convex.leader import Leader, columns, judge, region_of
-from hannan.mathematics.convex.losses import Loss, RankOne
+from hannan.mathematics.convex.loss import Loss, RankOne
 from hannan.mathematics.convex.own_phi import ON_YOUR_WORD, refuse_at
 from hannan.refusals import Array
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from hannan.games.adaptive import Table
 from hannan.games.convex import Played, hindsight
-from hannan.mathematics.convex.domains import Domain
-from hannan.mathematics.convex.losses import Loss
+from hannan.mathematics.convex.domain import Domain
+from hannan.mathematics.convex.loss import Loss
 from hannan.refusals import Array
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from hannan.learners.myga import MYGA
 from hannan.learners.noisy import Dropout, RandomWalk
 from hannan.learners.second_order import AdaNormalHedge, MLPoly, Squint
 from hannan.learners.tuning import Anytime, Horizon, SelfConfident, Tuning
-from hannan.mathematics.convex.domains import Domain
+from hannan.mathematics.convex.domain import Domain
 from hannan.mathematics.convex.noise import GaussianNoise
 from hannan.mathematics.laws.table import Frechet
 from hannan.mathematics.regularizers import Entropy, Tsallis

@@ -10,7 +10,8 @@ import numpy as np
 from hannan.learners.convex.learner import Convex
 from hannan.learners.tuning import BestLoss, Fixed, Horizon, SelfConfident
 from hannan.mathematics.bounds import Withheld
-from hannan.mathematics.convex.domains import Ball, Box, Domain, Simplex
+from hannan.mathematics.convex.domain import Domain
+from hannan.mathematics.convex.domains import Ball, Box, Simplex
 from hannan.mathematics.convex.losses import Logistic
 from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds

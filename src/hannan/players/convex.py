@@ -12,7 +12,7 @@ from hannan import fields, refusals, saving
 from hannan.mathematics.bounds import Bound
 from hannan.mathematics.convex.hindsight import best_in_hindsight
 from hannan.mathematics.convex.leader import Leader, NotConverged
-from hannan.mathematics.convex.losses import Loss, RankOne
+from hannan.mathematics.convex.loss import Loss, RankOne
 from hannan.mathematics.convex.noise import SHAPES, GammaNoise, Shape
 from hannan.mathematics.convex.own_phi import ON_YOUR_WORD, refuse_at, steepest_at
 from hannan.mathematics.convex.system_noise import standard

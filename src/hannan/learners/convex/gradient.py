@@ -23,8 +23,9 @@ from hannan.games.record import Record
 from hannan.learners.convex.learner import refuse_steeper
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Bound, Withheld
-from hannan.mathematics.convex.domains import Domain, Simplex
-from hannan.mathematics.convex.losses import Loss, RankOne
+from hannan.mathematics.convex.domain import Domain
+from hannan.mathematics.convex.domains import Simplex
+from hannan.mathematics.convex.loss import Loss, RankOne
 from hannan.mathematics.convex.own_phi import ON_YOUR_WORD, refuse_at, refuse_unlike
 from hannan.refusals import Array
 

@@ -17,8 +17,9 @@ from hannan.learners.convex.privacy import Privacy
 from hannan.learners.tuning import Anytime, BestLoss, Fixed, Horizon, Schedule, SelfConfident, Tuning
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Bound
-from hannan.mathematics.convex.domains import Ball, Domain
-from hannan.mathematics.convex.losses import Loss
+from hannan.mathematics.convex.domain import Domain
+from hannan.mathematics.convex.domains import Ball
+from hannan.mathematics.convex.loss import Loss
 from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise, Noise, Shape
 from hannan.mathematics.convex.own_phi import refuse_unlike
 

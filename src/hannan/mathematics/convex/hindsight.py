@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hannan.mathematics.convex.losses import Loss
+from hannan.mathematics.convex.loss import Loss
 from hannan.refusals import Array
 
 if TYPE_CHECKING:

@@ -14,10 +14,13 @@ import numpy as np
 from hannan import _engine, fields, refusals, saving
 from hannan.mathematics import streams
 from hannan.mathematics.convex.active_set import newton
-from hannan.mathematics.convex.domains import Box, Domain, Polytope, Simplex
+from hannan.mathematics.convex.domain import Domain
+from hannan.mathematics.convex.domains import Box, Simplex
 from hannan.mathematics.convex.gradient_steps import NotConverged, descend
-from hannan.mathematics.convex.losses import Logistic, Loss, RankOne, SmoothedHinge
+from hannan.mathematics.convex.loss import Loss, RankOne
+from hannan.mathematics.convex.losses import Logistic, SmoothedHinge
 from hannan.mathematics.convex.noise import GammaNoise
+from hannan.mathematics.convex.polytope import Polytope
 from hannan.refusals import Array
 
 __all__ = ["Leader", "NotConverged", "columns", "judge", "region_of"]

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hannan.mathematics.convex.domains import Domain
-from hannan.mathematics.convex.losses import Loss, RankOne
+from hannan.mathematics.convex.domain import Domain
+from hannan.mathematics.convex.loss import Loss, RankOne
 from hannan.refusals import Array
 
 POINTS = 513
