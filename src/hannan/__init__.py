@@ -82,6 +82,7 @@ _HOME: dict[str, tuple[str, ...]] = {
     "games.record": ("Record",),
     "games.compare": ("compare",),
     "games.comparison": ("Comparison",),
+    "games.sweep": ("sweep",),
     "tables.combine.function": ("combine", "Combined"),
     "tables.replay.function": ("replay",),
     "tables.route.function": ("route",),

@@ -19,7 +19,7 @@ from hannan.mathematics.student import t_quantile
 from hannan.refusals import Array
 
 #: Rounds at which a cell keeps its curves: so many evenly, so many evenly on a log axis.
-EVEN, EARLY = 30, 20
+EVEN, EARLY = 24, 12
 
 
 @dataclass(frozen=True, eq=False)

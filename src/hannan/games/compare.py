@@ -36,9 +36,9 @@ def compare(
         "losses.parquet"                a file (.parquet, .csv, .npy), or {"file": ..., "columns": [...]}
         {"losses": ..., "advice": ...}  for learners that take advice
 
-    `rounds` cuts what is longer and is needed by what has no length; `n` is needed where neither learners nor
-    environments say it. A bound is shown where it holds in that environment: one against i.i.d. losses only where
-    losses are drawn from one law.
+    `rounds` cuts what is longer and is needed by what has no length; `n` is for environments with any number of arms,
+    where learners do not say it. A bound is shown where it holds in that environment: one against i.i.d. losses only
+    where losses are drawn from one law.
 
     >>> import hannan as hn
     >>> result = hn.compare(
@@ -112,8 +112,8 @@ def _sizes(place: Environment, who: list[Entrant], n: int | None, rounds: int | 
     length = rounds if rounds is not None else place.rounds
     if length is None:
         raise ValueError(f"rounds must be given for environment {place.name!r}, which has losses for any number")
-    columns = place.n if n is None else n
-    if columns is None:
+    columns = n if place.n is None else place.n
+    if columns is None:  # then the learners must
         brought = sorted({player.n for player in who if player.n is not None})
         if len(brought) != 1:
             told = " and ".join(map(str, brought)) or "nobody"

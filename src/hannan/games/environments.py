@@ -61,6 +61,8 @@ class Environment:
     runs: int | None = None
     #: Refuses parameters that do not fit these sizes, before anything is played.
     check: Callable[[int, int], Any] | None = None
+    #: What it is, in the data and code that it was made from: equal where the losses are.
+    made_of: Any = None
     #: Facts that whoever made it wants back.
     about: Any = None
 
@@ -77,7 +79,8 @@ def environment(name: str, given: Any) -> Environment:
     ('iid', 'oblivious')
     """
     try:
-        return _environment(name, given)
+        made = _environment(name, given)
+        return made if made.made_of is not None else replace(made, made_of=given)
     except (ValueError, TypeError) as reason:
         told = str(reason)
         raise ValueError(told if told.startswith("environment ") else f"environment {name!r}: {told}") from None
@@ -212,7 +215,8 @@ def _text(name: str, given: str) -> Environment:
     if given in adversaries.all_adversaries() or given in adversaries.adaptive_adversaries():
         return _named(name, given, {})
     if "." in given or "/" in given:
-        return _array(name, losses_of(given))
+        table = losses_of(given)
+        return replace(_array(name, table), made_of=table)
     raise ValueError(f"an adversary must be one of {_known()}, or a file of losses be named; got {given!r}")
 
 
@@ -228,7 +232,8 @@ def _mapping(name: str, given: dict[str, Any]) -> Environment:
         return _named(name, given.pop("adversary"), given)
     if "file" in given:
         _only(given, ("file", "columns"), "a file")
-        return _array(name, losses_of(given["file"], given.get("columns")))
+        table = losses_of(given["file"], given.get("columns"))
+        return replace(_array(name, table), made_of=table)
     if "losses" in given:
         _only(given, ("losses", "advice"), "losses")
         return _array(name, given["losses"], given.get("advice"))

@@ -1,0 +1,89 @@
+"""Where a cell is computed: in a process of this machine or of another, from the plan and the cell's place."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hannan import __version__
+from hannan.games.cells import Cell, play_cell
+from hannan.games.entrants import entrant
+from hannan.games.environments import environment
+from hannan.games.grid.keys import engine_digest
+from hannan.games.grid.plan import Place, Plan
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What a worker must know of a plan; sent once."""
+
+    learners: dict[str, Any]
+    environments: dict[str, Any]
+    runs: int
+    seed: int
+    share_streams: bool
+    version: str
+    engine: str
+
+
+def orders_of(plan: Plan) -> Orders:
+    """The plan as workers need it: what was given, and files by their content."""
+    return Orders(
+        {name: who.given for name, who in plan.learners.items()},
+        {name: where.made_of for name, where in plan.environments.items()},
+        plan.runs, plan.seed, plan.share_streams, __version__, engine_digest(),
+    )  # fmt: skip
+
+
+class Worker:
+    """Computes cells of one plan; environments stay from cell to cell, with the losses that they made last."""
+
+    def __init__(self, orders: Orders) -> None:
+        here = (__version__, engine_digest())
+        if here != (orders.version, orders.engine):
+            raise ValueError(
+                f"a worker must have hannan {orders.version} with the engine {orders.engine[:12]}, so that results are "
+                f"the same bit for bit; this one has {here[0]} with {here[1][:12]}"
+            )
+        self._orders = orders
+        self._learners = {name: entrant(name, given) for name, given in orders.learners.items()}
+        self._environments = {name: environment(name, given) for name, given in orders.environments.items()}
+
+    def cell(self, place: Place) -> Cell:
+        """Play it, on one thread."""
+        o = self._orders
+        return play_cell(
+            self._learners[place.learner], self._environments[place.environment], place.n, place.rounds, o.runs, o.seed,
+            shared=o.share_streams, threads=1,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A cell that could not be computed, and why."""
+
+    reason: str
+
+
+def tried(compute: Callable[[Place], Cell], place: Place) -> Cell | Failed:
+    """The cell, or what went wrong in it: one bad cell must not stop the others."""
+    try:
+        return compute(place)
+    except Exception as error:
+        return Failed(f"{type(error).__name__}: {error}")
+
+
+def follow_the_parent(every: float = 0.25) -> None:
+    """End this process soon after the one that started it has ended, however that ended."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(every)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="hannan-follow", daemon=True).start()
