@@ -1,4 +1,4 @@
-"""What a comparison left behind: a tidy frame, a summary, paired differences, a picture, a table for a paper."""
+"""What `hn.compare` gives: a tidy frame, a summary, paired differences, a picture, a table for a paper."""
 
 from __future__ import annotations
 
@@ -9,53 +9,16 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from hannan import refusals
-from hannan.games.cells import Cell, interval
+from hannan.games.compared import Compared
 from hannan.report.frames import frame_of
-
-#: The columns of the tidy frame.
-COLUMNS = ("learner", "environment", "run", "round", "regret", "loss", "bound", "against", "seconds")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Compared):
     """Learners x environments x runs; `cells` has one entry a pair, in the order they were given.
 
     `baseline` names the learner that differences are taken against; the first one by default.
     """
-
-    cells: tuple[Cell, ...]
-    seed: int = 0
-    baseline: str | None = None
-    title: str = "Comparison"
-
-    @property
-    def learners(self) -> list[str]:
-        """Their names, in order."""
-        return list(dict.fromkeys(cell.learner for cell in self.cells))
-
-    @property
-    def environments(self) -> list[str]:
-        """Their names, in order."""
-        return list(dict.fromkeys(cell.environment for cell in self.cells))
-
-    def cell(self, learner: str, environment: str) -> Cell:
-        """One learner in one environment."""
-        for cell in self.cells:
-            if (cell.learner, cell.environment) == (learner, environment):
-                return cell
-        raise ValueError(
-            f"a pair must be a learner of {', '.join(self.learners)} and an environment of "
-            f"{', '.join(self.environments)}; got {learner!r}, {environment!r}"
-        )
-
-    def among(self, environment: str) -> list[Cell]:
-        """The cells of one environment."""
-        return [cell for cell in self.cells if cell.environment == environment]
-
-    # Numbers
 
     def to_frame(self) -> Any:
         """Tidy: learner, environment, run, round, regret, loss, bound, against, seconds (of a run).
@@ -64,87 +27,13 @@ class Comparison:
         """
         return frame_of(self.columns())
 
-    def columns(self) -> dict[str, Any]:
-        """The columns of `to_frame`, as arrays."""
-        parts = [tidy(cell) for cell in self.cells]
-        return {name: np.concatenate([part[name] for part in parts]) for name in COLUMNS}
-
-    def rows(self, level: float = 0.95) -> list[dict[str, Any]]:
-        """One row a pair, at the end: mean regret with its interval over the runs, median, 95% quantile, bound."""
-        level = refusals.between(level, 0.0, 1.0, "level", "()")
-        found = []
-        for cell in self.cells:
-            low, high = interval(cell.final, level)
-            found.append(
-                {
-                    "environment": cell.environment,
-                    "learner": cell.learner,
-                    "n": cell.n,
-                    "rounds": cell.rounds,
-                    "runs": cell.runs,
-                    "regret": float(cell.final.mean()),
-                    "low": low,
-                    "high": high,
-                    "median": float(np.median(cell.final)),
-                    "q95": float(np.quantile(cell.final, 0.95)),
-                    "bound": cell.last_bound,
-                    "against": cell.against,
-                    "withheld": cell.withheld,
-                    "source": cell.source,
-                    "seconds": cell.seconds,
-                }
-            )
-        return found
-
     def summary(self, level: float = 0.95) -> Any:
         """`rows` as a frame."""
         return frame_of(_transposed(self.rows(level)))
 
-    def difference_rows(
-        self, baseline: str | None = None, level: float = 0.95, together: bool = False
-    ) -> list[dict[str, Any]]:
-        """Loss of a learner less that of the baseline, run by run on the same losses, and its t interval.
-
-        Negative is better than the baseline (for gains the sign is turned, so that it still is). Each interval holds
-        at `level` by itself; `together=True` widens them so that all hold at once (Bonferroni). Against an adversary
-        that looks at moves every learner meets losses of its own, and nothing is paired: such pairs are left out.
-        """
-        baseline = baseline or self.baseline or self.learners[0]
-        level = refusals.between(level, 0.0, 1.0, "level", "()")
-        if baseline not in self.learners:
-            raise ValueError(f"baseline must be one of {', '.join(self.learners)}; got {baseline!r}")
-        pairs = [
-            (cell, self.cell(baseline, cell.environment))
-            for cell in self.cells
-            if cell.learner != baseline and cell.paired
-        ]
-        pairs = [(cell, mate) for cell, mate in pairs if min(cell.runs, mate.runs) > 1]
-        if together and pairs:
-            level = 1.0 - (1.0 - level) / len(pairs)
-        found = []
-        for cell, mate in pairs:
-            runs = min(cell.runs, mate.runs)
-            gap = cell.final[:runs] - mate.final[:runs]
-            low, high = interval(gap, level)
-            found.append(
-                {
-                    "environment": cell.environment,
-                    "learner": cell.learner,
-                    "baseline": baseline,
-                    "difference": float(gap.mean()),
-                    "low": low,
-                    "high": high,
-                    "runs": runs,
-                    "better": _verdict(low, high),
-                }
-            )
-        return found
-
     def differences(self, baseline: str | None = None, level: float = 0.95, together: bool = False) -> Any:
         """`difference_rows` as a frame."""
         return frame_of(_transposed(self.difference_rows(baseline, level, together)))
-
-    # Out
 
     def plot(self, *, log: bool = False, level: float = 0.95, columns: int = 2) -> Any:
         """An Altair chart: a small picture an environment, mean regret with its band over the runs.
@@ -187,30 +76,6 @@ def _shown(row: dict[str, Any]) -> tuple[str, ...]:
     bound = "withheld" if row["bound"] is None else f"{row['bound']:.4g}"
     between = f"{row['low']:.4g} .. {row['high']:.4g}" if row["runs"] > 1 else "one run"
     return row["environment"], row["learner"], f"{row['regret']:.4g}", between, bound, row["against"]
-
-
-def tidy(cell: Cell) -> dict[str, Any]:
-    """The columns of one cell, run by run, round by round."""
-    runs, marks = cell.regret.shape
-    many = runs * marks
-    return {
-        "learner": np.full(many, cell.learner, dtype=object),
-        "environment": np.full(many, cell.environment, dtype=object),
-        "run": np.repeat(np.arange(runs), marks),
-        "round": np.tile(cell.at, runs),
-        "regret": cell.regret.reshape(-1),
-        "loss": cell.loss.reshape(-1),
-        "bound": np.tile(cell.bound, runs),
-        "against": np.full(many, cell.against, dtype=object),
-        "seconds": np.full(many, cell.seconds / runs),
-    }
-
-
-def _verdict(low: float, high: float) -> str:
-    """Who is better, as far as the runs can tell."""
-    if high < 0.0:
-        return "learner"
-    return "baseline" if low > 0.0 else "open"
 
 
 def _transposed(rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hannan import refusals
 from hannan.games.cells import Cell, bands
-
-if TYPE_CHECKING:
-    from hannan.games.comparison import Comparison
+from hannan.games.compared import Compared
 
 #: More learners than colours share them, with other dashes.
 _DASHES = ([1, 0], [6, 2], [2, 2])
 
 
-def chart(comparison: Comparison, log: bool = False, level: float = 0.95, columns: int = 2) -> Any:
-    """An Altair chart; see `Comparison.plot`."""
+def chart(comparison: Compared, log: bool = False, level: float = 0.95, columns: int = 2) -> Any:
+    """An Altair chart; see `Compared.plot`."""
     try:
         import altair as alt
     except ImportError:
@@ -49,7 +47,7 @@ def chart(comparison: Comparison, log: bool = False, level: float = 0.95, column
     )
 
 
-def _small(alt: Any, comparison: Comparison, environment: str, log: bool, level: float, style: dict[str, Any]) -> Any:
+def _small(alt: Any, comparison: Compared, environment: str, log: bool, level: float, style: dict[str, Any]) -> Any:
     cells = comparison.among(environment)
     rows = [row for cell in cells for row in _rows(cell, log, level)]
     x = alt.X("round:Q", title="round", scale=alt.Scale(type="log" if log else "linear", nice=False))

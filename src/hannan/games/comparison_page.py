@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hannan.games.cells import bands
+from hannan.games.compared import Compared
+from hannan.games.comparison_chart import chart
+from hannan.games.latex import table
 from hannan.report import Figure, Layer, Page, Picture, Section, Table, Text
 from hannan.report.blocks import clean
 from hannan.report.output import Outbox
 from hannan.report.page import drawable
 
-if TYPE_CHECKING:
-    from hannan.games.comparison import Comparison
 
-
-def save(comparison: Comparison, folder: Path) -> Path:
+def save(comparison: Compared, folder: Path) -> Path:
     """comparison.parquet, summary.json, table.tex; where [report] is there also figure.svg, figure.png, index.html."""
     try:
         import pyarrow
@@ -27,16 +27,16 @@ def save(comparison: Comparison, folder: Path) -> Path:
     with Outbox(folder) as outbox:
         parquet.write_table(pyarrow.table(comparison.columns()), outbox.path("comparison.parquet"))
         outbox.path("summary.json").write_text(json.dumps(clean(data), indent=1, ensure_ascii=False) + "\n", "utf-8")
-        outbox.path("table.tex").write_text(comparison.to_latex(), "utf-8")
+        outbox.path("table.tex").write_text(table(comparison), "utf-8")
         if drawable():
-            figure = comparison.plot()
+            figure = chart(comparison)
             for kind in ("svg", "png"):
                 figure.save(str(outbox.path(f"figure.{kind}")), **({"ppi": 150} if kind == "png" else {}))
             page(comparison).write(outbox.path("index.html"))
     return folder
 
 
-def page(comparison: Comparison) -> Page:
+def page(comparison: Compared) -> Page:
     """One section an environment: its picture, its table, and the differences to the baseline."""
     rows, gaps = comparison.rows(), comparison.difference_rows()
     sections = []
@@ -57,7 +57,7 @@ def page(comparison: Comparison) -> Page:
     return Page(comparison.title, lead, head, tuple(sections), {"seed": str(comparison.seed)})
 
 
-def _picture(comparison: Comparison, name: str) -> Picture:
+def _picture(comparison: Compared, name: str) -> Picture:
     rows = []
     for cell in comparison.among(name):
         low, high = bands(cell.regret)

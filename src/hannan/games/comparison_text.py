@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from hannan.games.comparison import Comparison
+from hannan.games.compared import Compared
 
 
-def text(comparison: Comparison) -> str:
+def text(comparison: Compared) -> str:
     """Mean regret with its interval, the bound and the difference to the baseline, a block an environment."""
     rows = comparison.rows()
     gaps = {(row["learner"], row["environment"]): row for row in comparison.difference_rows()}
@@ -28,7 +27,7 @@ def text(comparison: Comparison) -> str:
     return "\n".join(lines)
 
 
-def _head(comparison: Comparison, rows: list[dict[str, Any]]) -> str:
+def _head(comparison: Compared, rows: list[dict[str, Any]]) -> str:
     seconds = sum(row["seconds"] for row in rows)
     return (
         f"{comparison.title}: {len(comparison.learners)} learners, {len(comparison.environments)} environments, "

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hannan.games.cells import Cell, interval
-
-if TYPE_CHECKING:
-    from hannan.games.comparison import Comparison
+from hannan.games.compared import Compared
 
 _SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -24,7 +20,7 @@ def escaped(text: str) -> str:
     return "".join(_SPECIAL.get(letter, letter) for letter in text)
 
 
-def table(comparison: Comparison, level: float = 0.95, caption: str = "", label: str = "") -> str:
+def table(comparison: Compared, level: float = 0.95, caption: str = "", label: str = "") -> str:
     """Mean regret -+ half its interval over the runs; the least mean of each environment is bold."""
     environments = comparison.environments
     lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{l{'r' * len(environments)}}}", r"\toprule"]

@@ -172,7 +172,7 @@ class Swept:
         try:
             return whole.to_pandas()
         except ImportError:
-            from hannan.frames import frame_of
+            from hannan.report.frames import frame_of
 
             return frame_of({name: whole.column(name).to_numpy() for name in whole.column_names})
 

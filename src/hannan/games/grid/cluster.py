@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import pickle
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hannan.games.grid.local import Results
 from hannan.games.grid.plan import Place
-from hannan.games.grid.worker import Failed, Orders, Worker, tried
+from hannan.games.grid.worker import Failed, Orders, Worker, begun, done, pack
 
 #: Cells handed to the scheduler at a time, for each thread of a worker.
 AHEAD = 4
@@ -17,7 +18,6 @@ AHEAD = 4
 def on_cluster(orders: Orders, places: Mapping[str, Place], on: Any) -> Iterator[Results]:
     """By the workers of a scheduler: `on` is its address, or a `distributed.Client`."""
     try:
-        import cloudpickle
         import distributed
     except ImportError:
         raise ModuleNotFoundError("a sweep on a cluster needs dask: pip install 'hannan[sweep]'") from None
@@ -28,7 +28,7 @@ def on_cluster(orders: Orders, places: Mapping[str, Place], on: Any) -> Iterator
         raise ValueError(f"on must be the address of a Dask scheduler, or a distributed.Client; got {on!r}")
     try:
         # A task that gives the orders, not data put on a worker: if that worker is lost, it is computed again.
-        packed = client.submit(_orders, cloudpickle.dumps(orders), pure=True)
+        packed = client.submit(_orders, pack(orders), pure=True)
         waiting = iter(places.items())
         at_work: dict[str, str] = {}
         stream = dask.as_completed([])
@@ -64,15 +64,13 @@ def _orders(packed: bytes) -> bytes:
     return packed
 
 
-_workers: dict[bytes, Worker] = {}
+_workers: dict[bytes, Worker | Failed] = {}
 
 
 def _work(packed: bytes, place: Place) -> bytes:
     """On a worker: the orders are read once a process."""
-    import hashlib
-
     digest = hashlib.sha256(packed).digest()
     if digest not in _workers:
         _workers.clear()
-        _workers[digest] = Worker(pickle.loads(packed))
-    return pickle.dumps(tried(_workers[digest].cell, place), protocol=5)
+        _workers[digest] = begun(packed)
+    return done(_workers[digest], place)

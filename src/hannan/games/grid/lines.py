@@ -33,7 +33,10 @@ def lines_of(text: str) -> dict[tuple[str, ...], int]:
 
 
 def line_of(lines: dict[tuple[str, ...], int], path: tuple[str, ...]) -> int | None:
-    """The line of the longest part of the path that has one."""
+    """The line of the path, or of what stands in it first, or of the longest part of it that has one."""
+    within = [line for known, line in lines.items() if known[: len(path)] == path]
+    if within:
+        return min(within)
     for length in range(len(path), 0, -1):
         if path[:length] in lines:
             return lines[path[:length]]

@@ -10,15 +10,15 @@ from typing import Any
 
 from hannan.games.cells import Cell
 from hannan.games.grid.plan import Place
-from hannan.games.grid.worker import Failed, Orders, Worker, follow_the_parent, tried
+from hannan.games.grid.worker import Failed, Orders, Worker, begun, done, follow_the_parent, pack, tried
 
 Results = dict[str, Cell | Failed]
 
 #: Cells of one process that take less than this many seconds together are written together.
 TOGETHER = 0.05
 
-#: A cell whose process died so often is given up.
-DEATHS = 3
+#: A cell whose process died so often, though nothing else was at work in it, is given up.
+DEATHS = 2
 
 
 def here(orders: Orders, places: Mapping[str, Place]) -> Iterator[Results]:
@@ -34,32 +34,31 @@ def here(orders: Orders, places: Mapping[str, Place]) -> Iterator[Results]:
 
 
 def on_processes(orders: Orders, places: Mapping[str, Place], workers: int) -> Iterator[Results]:
-    """By `workers` processes of this machine; what is ready comes together, so that many small cells cost one write."""
-    left, deaths = dict(places), dict.fromkeys(places, 0)
+    """By `workers` processes of this machine; what is ready comes together, so that many small cells cost one write.
+
+    When a process dies, every cell at work is suspect: each is tried alone, and given up when its process dies again.
+    """
+    left, packed = dict(places), pack(orders)
     while left:
-        died = yield from _round(orders, left, workers)
-        # Everyone in the pool is suspect when one process dies: only who was there too often is given up.
-        lost: Results = {}
-        for key in died:
-            deaths[key] += 1
-            if deaths[key] >= DEATHS:
-                lost[key] = Failed(f"its process died {DEATHS} times")
-                left.pop(key)
-        if lost:
-            yield lost
+        suspects = yield from _round(packed, left, workers)
+        for key in suspects:
+            for _ in range(DEATHS):
+                if key in left:
+                    yield from _round(packed, {key: left[key]}, 1, left)
+            if left.pop(key, None) is not None:
+                yield {key: Failed(f"its process died {DEATHS} times, at work on nothing else")}
 
 
-def _round(orders: Orders, left: dict[str, Place], workers: int) -> Any:
+def _round(packed: bytes, places: dict[str, Place], workers: int, left: dict[str, Place] | None = None) -> Any:
     """Until all is done or a process dies; takes what is done from `left`, gives the keys at work at a death."""
+    left = places if left is None else left
     try:
-        import cloudpickle
         from loky import ProcessPoolExecutor
         from loky.process_executor import BrokenProcessPool
     except ImportError:
         raise ModuleNotFoundError("a sweep needs loky: pip install 'hannan[sweep]'") from None
-    packed = cloudpickle.dumps(orders)
     pool = ProcessPoolExecutor(max_workers=workers, initializer=_begin, initargs=(packed,))
-    waiting = iter(list(left.items()))
+    waiting = iter(list(places.items()))
     at_work: dict[Future[Any], str] = {}
     try:
         while True:
@@ -85,15 +84,14 @@ def _round(orders: Orders, left: dict[str, Place], workers: int) -> Any:
         pool.shutdown(wait=True, kill_workers=True)
 
 
-_worker: Worker | None = None
+_worker: Worker | Failed = Failed("no orders came")
 
 
 def _begin(packed: bytes) -> None:
     global _worker
     follow_the_parent()
-    _worker = Worker(pickle.loads(packed))
+    _worker = begun(packed)
 
 
 def _work(place: Place) -> bytes:
-    assert _worker is not None
-    return pickle.dumps(tried(_worker.cell, place), protocol=5)
+    return done(_worker, place)

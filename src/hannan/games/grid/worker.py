@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import pickle
+import sys
+import sysconfig
 import threading
 import time
 from collections.abc import Callable
@@ -75,6 +79,48 @@ def tried(compute: Callable[[Place], Cell], place: Place) -> Cell | Failed:
         return compute(place)
     except Exception as error:
         return Failed(f"{type(error).__name__}: {error}")
+
+
+def pack(orders: Orders) -> bytes:
+    """The orders for another process; code of your own goes along, so that it need not be installed there."""
+    try:
+        import cloudpickle
+    except ImportError:
+        raise ModuleNotFoundError("a sweep needs cloudpickle: pip install 'hannan[sweep]'") from None
+    own = [module for thing in (*orders.learners.values(), *orders.environments.values()) if (module := _own(thing))]
+    for module in own:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        packed: bytes = cloudpickle.dumps(orders)
+        return packed
+    finally:
+        for module in dict.fromkeys(own):
+            cloudpickle.unregister_pickle_by_value(module)
+
+
+def _own(thing: Any) -> Any:
+    """The module of a user's own code; None where it is a package that is installed."""
+    module = inspect.getmodule(thing if inspect.isroutine(thing) or isinstance(thing, type) else type(thing))
+    if module is None or module.__name__ == "__main__" or module.__name__ not in sys.modules:
+        return None
+    file = getattr(module, "__file__", None)
+    installed = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    if file is None or module.__name__.split(".")[0] == "hannan" or any(file.startswith(place) for place in installed):
+        return None
+    return module
+
+
+def begun(packed: bytes) -> Worker | Failed:
+    """The worker of packed orders, or why there is none."""
+    try:
+        return Worker(pickle.loads(packed))
+    except Exception as error:
+        return Failed(f"{type(error).__name__}: {error}")
+
+
+def done(worker: Worker | Failed, place: Place) -> bytes:
+    """A cell, or why it is not there, for the way back."""
+    return pickle.dumps(worker if isinstance(worker, Failed) else tried(worker.cell, place), protocol=5)
 
 
 def follow_the_parent(every: float = 0.25) -> None:
