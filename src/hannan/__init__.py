@@ -90,7 +90,7 @@ _HOME: dict[str, tuple[str, ...]] = {
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 #: public name -> the module that it is
-_MODULES = {"adversaries": "adversaries", "sklearn": "interop.sklearn"}
+_MODULES = {"adversaries": "adversaries", "checks": "checks", "sklearn": "interop.sklearn"}
 
 #: What needs an extra is there by name, but `from hannan import *` must not ask for it.
 _EXTRAS = ("sklearn",)

@@ -1,0 +1,215 @@
+"""The player: its distribution, its moves, the losses it takes and those it refuses, and its certificate."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from hannan.checks.report import Check, hold, needs, refuses, skip
+from hannan.checks.seats import Seat, of_arms, seat, state
+from hannan.refusals import Array
+
+
+def moves_are_of_the_game(learner: Any) -> None:
+    """An arm, a decision or a point of the set; its probability, where it says one, in (0, 1]."""
+    taken = seat(learner)
+    for t in range(60):
+        move = taken.act(t)
+        hold(taken.possible(move), f"a move must be one of the game's; got {move!r}")
+        probability = getattr(move, "probability", 1.0)
+        hold(0.0 < probability <= 1.0, f"the probability of a move must be in (0, 1]; got {probability!r}")
+        taken.observe(move, taken.losses(t))
+
+
+def the_distribution_is_that_of_the_move(learner: Any) -> None:
+    """p >= 0 sums to 1, and the move has the probability that p gave it."""
+    taken = _distributed(learner)
+    for t in range(60):
+        p = _simplex(taken)
+        move = taken.act(t)
+        if not taken.advised and hasattr(move, "probability"):
+            said, right = float(move.probability), float(p[taken.action(move)])
+            hold(math.isclose(said, right, rel_tol=1e-9), f"a move must say its probability, {right!r}; got {said!r}")
+        taken.observe(move, taken.losses(t))
+
+
+def moves_follow_the_distribution(learner: Any) -> None:
+    """The counts of 400 moves are near the sums of p: Azuma and Hoeffding, a false alarm in 1e-6 of the streams."""
+    taken = _distributed(learner)
+    if taken.advised:
+        skip("its distribution is over the experts, its moves are actions")
+    rounds, n = 400, taken.choices
+    gap = np.zeros(n)
+    for t in range(rounds):
+        gap -= taken.player.distribution()
+        move = taken.act(t)
+        gap[taken.action(move)] += 1.0
+        taken.observe(move, taken.losses(t))
+    most = math.sqrt(rounds * math.log(2.0 * n / 1e-6) / 2.0)
+    hold(np.abs(gap).max() <= most, f"counts must be within {most:.1f} of the sums of p; got {np.abs(gap).max():.1f}")
+
+
+def distribution_changes_nothing(learner: Any) -> None:
+    """Asked or not, the player plays on the same."""
+    taken, other = _distributed(learner), seat(learner)
+    for t in range(30):
+        if t % 5 == 0:
+            before = state(taken.player)
+            first, second = taken.player.distribution(), taken.player.distribution()
+            hold((first == second).all(), f"distribution must say the same twice; got {first} and {second}")
+            hold(state(taken.player) == before, "distribution must change nothing; the state changed")
+        taken.player.distribution()
+        hold(taken.step(t) == other.step(t), "distribution must change nothing; the moves did")
+
+
+def inputs_stay_the_callers(learner: Any) -> None:
+    """Losses are neither written to, nor remembered by reference."""
+    taken = seat(learner)
+    row = taken.losses(0)
+    if not isinstance(row, np.ndarray):
+        skip("its losses are functions, which nobody can write to")
+    row.setflags(write=False)
+    taken.observe(taken.act(0), row)
+    changed = taken.losses(1)
+    taken.observe(taken.act(1), changed)
+    hold((changed == taken.losses(1)).all(), "losses must not be written to; they were")
+    before = state(taken.player)
+    changed[:] = taken.low
+    hold(state(taken.player) == before, "losses must not be kept by reference; a change of them changed the player")
+
+
+def bad_losses_are_refused(learner: Any) -> None:
+    """With a ValueError, before anything changes."""
+    taken = seat(learner)
+    taken.run(0, 5)
+    move = taken.act(5)
+    before = state(taken.player)
+    for what, loss in _bad(taken, move):
+        refuses(lambda loss=loss: taken.player.observe(move, loss), f"a loss of {what}")  # type: ignore[misc]
+    hold(state(taken.player) == before, "a refused loss must change nothing; the state changed")
+    taken.observe(move, taken.losses(5))
+
+
+def _bad(taken: Seat, move: Any) -> list[tuple[str, Any]]:
+    """Losses that are none."""
+    if taken.apart.startswith("its moves are points"):
+        return [("a number", 0.5), ("None", None), ("NaN", math.nan), ("text", "0.5")]
+    good, low = taken.told(move, taken.losses(0)), taken.low
+    numbers = [math.nan, math.inf, -math.inf, "0.5", None, 1j]
+    if math.isfinite(sum(getattr(taken.learner, "loss_range", (0.0, 1.0)))) and _ranged(taken):
+        numbers += [low - 1e-9 * taken.width, taken.high + 1e-9 * taken.width]
+    shapes: list[Any] = [np.full(taken.choices + 1, low), np.full((1, taken.choices), low), [], "text"]
+    if np.ndim(good) == 0:
+        return [(repr(x), x) for x in (*numbers, *shapes, [low], np.full(3, low))]
+    return [(f"{x!r} at the end", [*good[:-1], x]) for x in numbers] + [(repr(x), x) for x in shapes]
+
+
+def _ranged(taken: Seat) -> bool:
+    low, high = getattr(taken.learner, "loss_range", (0.0, 1.0))
+    return (low, high) == (taken.low, taken.high)
+
+
+def bad_advice_is_refused(learner: Any) -> None:
+    """With a ValueError, before anything changes."""
+    taken = seat(learner)
+    if not taken.advised:
+        skip("it takes no advice")
+    n, k = learner.experts, taken.choices
+    before = state(taken.player)
+    bad = [
+        np.full(n, k), np.full(n, -1), np.zeros(n + 1, int), np.zeros(n), np.full((n, k), 2.0 / k),
+        np.full((n, k), np.nan), [], "up", None, np.full((n, k + 1), 1.0 / (k + 1)),
+    ]  # fmt: skip
+    for advice in bad:
+        refuses(lambda advice=advice: taken.player.act(advice), f"advice of {advice!r}")  # type: ignore[misc]
+    hold(state(taken.player) == before, "refused advice must change nothing; the state changed")
+
+
+def equal_losses_do_no_harm(learner: Any) -> None:
+    """All 0, all 1, all 1e-300: p stays a distribution, and where all losses are seen it stays where it was."""
+    for value in (0.0, 1.0, 1e-300):
+        taken = _distributed(learner)
+        start = taken.player.distribution()
+        row = taken.row(np.full(taken.choices, value))
+        for t in range(50):
+            taken.observe(taken.act(t), row)
+        p = _simplex(taken)
+        if taken.full and not getattr(learner, "own_noise", False):
+            moved = float(np.abs(p / start - 1.0).max())
+            hold(moved < 1e-8, f"equal losses must leave p where it was; it moved by {moved:.3g} of itself")
+
+
+def the_worst_choice_is_not_preferred(learner: Any) -> None:
+    """600 rounds in which one choice loses everything and the others nothing: p is sound, and least there."""
+    taken = _distributed(learner)
+    lost = np.zeros(taken.choices)
+    lost[0] = 1.0
+    row = taken.row(1.0 - lost if taken.gains else lost)
+    for t in range(600):
+        taken.observe(taken.act(t), row)
+    p = _simplex(taken)
+    if not taken.advised and taken.choices > 1:
+        hold(p[0] <= p[1:].min() * (1.0 + 1e-9), f"the choice that always loses must be the least likely; got p = {p}")
+
+
+def certificates_add_up(learner: Any) -> None:
+    """The rounds, the regret of what was seen, the terms of its identity; stability as claimed; a bound or a reason."""
+    taken = seat(learner)
+    needs(taken.player, "certificate")
+    rounds = 150
+    own = 0.0
+    for t in range(rounds):
+        move = taken.act(t)
+        taken.observe(move, taken.losses(t))
+        own += taken.paid(move, taken.losses(t))
+    said = taken.player.certificate()
+    hold(said.rounds == rounds, f"a certificate must count {rounds} rounds; got {said.rounds}")
+    hold((said.bound is None) == bool(said.withheld), "a certificate must have a bound, or why it is withheld")
+    hold(said.bound is None or said.bound.value >= 0.0, f"a bound must be >= 0; got {said.bound}")
+    slack = 1e-9 * taken.width * rounds
+    if said.regret is None:
+        hold(math.isfinite(said.estimated_regret), f"an estimated regret must be finite; got {said.estimated_regret!r}")
+        hold(abs(said.own_loss - own) <= slack, f"own_loss must be what was paid, {own!r}; got {said.own_loss!r}")
+    else:
+        gap = said.best_loss - said.own_loss if taken.gains else said.own_loss - said.best_loss
+        hold(abs(said.regret - gap) <= slack, f"regret must be own loss less the best, {gap!r}; got {said.regret!r}")
+        terms = math.fsum(said.identity.values()) if said.identity else said.regret
+        hold(abs(terms - said.regret) <= slack, f"the identity must sum to the regret {said.regret!r}; got {terms!r}")
+    if said.best_loss is not None and not taken.apart:
+        totals = np.sum([taken.losses(t) for t in range(rounds)], axis=0)
+        best = float(totals.max() if taken.gains else totals.min())
+        hold(abs(said.best_loss - best) <= slack, f"best_loss must be {best!r}; got {said.best_loss!r}")
+    if said.claimed_rate is not None:
+        kept = said.realised_level <= said.claimed_rate * (1 + 1e-6) + 1e-9
+        hold(kept, f"the realised level must be at most {said.claimed_rate!r}; got {said.realised_level!r}")
+    hold(str(said) and "<table" in said._repr_html_(), "a certificate must print, as text and as a table")
+
+
+def _distributed(learner: Any) -> Seat:
+    """The seat of a player that can say its distribution."""
+    taken = of_arms(learner)
+    needs(taken.player, "distribution")
+    return taken
+
+
+def _simplex(taken: Seat) -> Array:
+    p: Array = np.asarray(taken.player.distribution())
+    hold(np.isfinite(p).all() and (p >= 0.0).all(), f"p must be finite and >= 0; got {p}")
+    hold(abs(p.sum() - 1.0) < 1e-9, f"p must sum to 1; got {p.sum()!r}")
+    return p
+
+
+CHECKS: tuple[Check, ...] = (
+    moves_are_of_the_game,
+    the_distribution_is_that_of_the_move,
+    moves_follow_the_distribution,
+    distribution_changes_nothing,
+    inputs_stay_the_callers,
+    bad_losses_are_refused,
+    bad_advice_is_refused,
+    equal_losses_do_no_harm,
+    the_worst_choice_is_not_preferred,
+    certificates_add_up,
+)

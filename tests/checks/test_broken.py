@@ -1,0 +1,346 @@
+"""Controls: for every check of the contract a subject that breaks this promise, on which it fails."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hannan as hn
+from hannan.checks import laws, learners
+from hannan.players.sleeping_experts import SleepingPlayer
+
+
+class Spoiled:
+    """A learner of the package with one method, or one of its player's, replaced."""
+
+    def __init__(self, learner: Any, start: Any = None, bound: Any = None, **methods: Any) -> None:
+        self._learner, self._start, self._methods = learner, start, methods
+        if bound is not None:
+            self.bound = bound
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._learner, name)
+
+    def start(self, seed: int | None = None, name: str | None = None) -> Any:
+        player = self._learner.start(seed, name) if self._start is None else self._start(self._learner, seed)
+        return SpoiledPlayer(player, self._methods)
+
+
+class SpoiledPlayer:
+    def __init__(self, player: Any, methods: dict[str, Any]) -> None:
+        self._player, self._methods = player, methods
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._methods:
+            return getattr(self._player, name)
+        found = self._methods[name]
+        return (lambda *given: found(self._player, *given)) if callable(found) else found
+
+
+@dataclass(frozen=True)
+class Stranger:
+    """A learner of nobody's package: Hedge over three experts, in a few lines; its moves are plain numbers."""
+
+    n: int = 3
+
+    def start(self, seed: int | None = None) -> Any:
+        return self.Player(seed)
+
+    class Player:
+        sees_all = True
+
+        def __init__(self, seed: int | None) -> None:
+            self.rng, self.losses, self.rounds = np.random.default_rng(seed), np.zeros(3), 0
+
+        def distribution(self) -> Any:
+            w = np.exp(-0.5 * (self.losses - self.losses.min()))
+            return w / w.sum()
+
+        def act(self) -> int:
+            return int(self.rng.choice(3, p=self.distribution()))
+
+        def observe(self, move: int, loss: Any) -> None:
+            row = np.asarray(loss)
+            if row.shape != (3,) or row.dtype.kind != "f" or not ((row >= 0.0) & (row <= 1.0)).all():
+                raise ValueError(f"losses must be 3 numbers of [0, 1]; got {loss!r}")
+            self.losses = self.losses + row
+            self.rounds += 1
+
+
+def stranger(**methods: Any) -> Any:
+    """Stranger, with methods of its player replaced."""
+    player = type("Player", (Stranger.Player,), methods)
+    return type("Broken", (Stranger,), {"Player": player})(3)
+
+
+def taking_anything(self: Any, move: Any, loss: Any) -> None:
+    self.losses = self.losses + np.nan_to_num(np.resize(np.asarray(loss, dtype=np.float64), 3))
+
+
+def by_reference(self: Any, move: Any, loss: Any) -> None:
+    self.losses = loss
+
+
+def sideways(self: Any) -> Any:
+    p = np.array([1.0 + self.rounds, 1.0, 1.0])
+    return p / p.sum()
+
+
+def upside_down(self: Any) -> Any:
+    w = np.exp(0.5 * (self.losses - self.losses.max()))
+    return w / w.sum()
+
+
+def swallowing(player: Any, move: Any, loss: Any) -> None:
+    with contextlib.suppress(ValueError):
+        player.observe(move, loss)
+
+
+def changed(**fields: Any) -> Any:
+    """A certificate with fields replaced."""
+    return lambda player: dataclasses.replace(player.certificate(), **fields)
+
+
+@dataclass
+class Loose:
+    """Not frozen, and its hash is its address."""
+
+    x: int = 1
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+@dataclass(frozen=True, repr=False)
+class Boast:
+    x: int = 1
+
+    def __repr__(self) -> str:
+        return "Boast(x=2)"
+
+
+@hn.register
+@dataclass(frozen=True, repr=False)
+class Stale(hn.Experts):
+    """Saves a player that has not played."""
+
+    def start(self, seed: int | None = None, name: str | None = None) -> Any:
+        return StalePlayer(self, seed, name)
+
+
+class StalePlayer(SleepingPlayer):
+    def save(self, path: Any) -> None:
+        if self.round > 2:
+            hn.Experts(3).start(4).save(path)
+        else:
+            super().save(path)
+
+
+@hn.register
+@dataclass(frozen=True, repr=False)
+class Credulous(hn.Experts):
+    """Takes the moves of its copies for its own."""
+
+    def start(self, seed: int | None = None, name: str | None = None) -> Any:
+        return CredulousPlayer(self, seed, name)
+
+
+class CredulousPlayer(SleepingPlayer):
+    def observe(self, move: Any, loss: Any) -> None:
+        if move.player.split(".")[0] == self.name and move.round == self.round and self.open_moves:
+            move = self.open_moves[-1]
+        super().observe(move, loss)
+
+
+THREE = hn.Experts(3, hn.Entropy())
+#: check -> subjects that break it, each in another way.
+BROKEN_LEARNERS: dict[str, list[Any]] = {
+    "repr_can_be_pasted": [Boast()],
+    "equal_ones_hash_alike": [Loose()],
+    "it_is_frozen": [Loose()],
+    "json_goes_both_ways": [Spoiled(THREE)],
+    "a_bound_is_stated_or_withheld": [
+        Spoiled(THREE, bound=lambda rounds: hn.Bound(-1.0, {}, "none")),
+        Spoiled(THREE, bound=lambda rounds: hn.Bound(math.nan, {}, "none")),
+        Spoiled(THREE, bound=lambda rounds: hn.Bound(float(rounds), {}, "")),
+        Spoiled(THREE, bound=lambda rounds: hn.Bound(2.0 * rounds, {}, "more than there is to lose")),
+        Spoiled(THREE, bound=lambda rounds: hn.Bound(rounds * math.exp(-rounds), {}, "falls with the rounds")),
+    ],
+    "moves_are_of_the_game": [Spoiled(THREE, act=lambda player: player.act()._replace(action=3))],
+    "the_distribution_is_that_of_the_move": [
+        Spoiled(THREE, distribution=lambda player: 1.01 * player.distribution()),
+        Spoiled(THREE, distribution=lambda player: np.array([2.0, -0.5, -0.5])),
+        Spoiled(hn.Experts(3, hn.Entropy(), prior=(0.5, 0.3, 0.2)), distribution=lambda player: np.full(3, 1 / 3)),
+    ],
+    "moves_follow_the_distribution": [stranger(act=lambda self: 0)],
+    "distribution_changes_nothing": [
+        Spoiled(THREE, distribution=lambda player: (player.act(), player.distribution())[1]),
+        stranger(distribution=lambda self: self.rng.dirichlet(np.ones(3))),
+    ],
+    "inputs_stay_the_callers": [stranger(observe=by_reference)],
+    "bad_losses_are_refused": [stranger(observe=taking_anything), Spoiled(THREE, observe=swallowing)],
+    "bad_advice_is_refused": [
+        Spoiled(hn.ExpertBandit(3, 5), act=lambda player, advice: player.act(np.zeros(5, dtype=np.int64)))
+    ],
+    "equal_losses_do_no_harm": [stranger(distribution=sideways)],
+    "the_worst_choice_is_not_preferred": [stranger(distribution=upside_down)],
+    "certificates_add_up": [
+        Spoiled(THREE, certificate=changed(rounds=1)),
+        Spoiled(THREE, certificate=changed(regret=0.0)),
+        Spoiled(THREE, certificate=changed(best_loss=0.0, regret=0.0)),
+        Spoiled(THREE, certificate=changed(claimed_rate=1e-9)),
+        Spoiled(THREE, certificate=changed(bound=None)),
+        Spoiled(THREE, certificate=changed(identity={"start": 1e3})),
+        Spoiled(hn.Bandit(3), certificate=changed(own_loss=0.0)),
+    ],
+    "a_seed_is_the_play": [
+        Spoiled(THREE, start=lambda learner, seed: learner.start()),
+        Spoiled(THREE, start=lambda learner, seed: learner.start(0)),
+    ],
+    "nobody_foresees_it_without_a_seed": [Spoiled(THREE, start=lambda learner, seed: learner.start(seed or 0))],
+    "a_seed_is_said": [
+        Spoiled(THREE, certificate=changed(seeded=False)),
+        Spoiled(THREE, certificate=changed(seeded=True)),
+    ],
+    "relabelled_arms_relabel_the_play": [
+        Spoiled(hn.Experts(3, hn.Entropy(), prior=(0.5, 0.3, 0.2)), prior=None),
+        Spoiled(hn.Bandit(3), distribution=lambda player: player.distribution() * np.array([1.0, 1.0, 0.9])),
+    ],
+    "losses_may_come_late": [
+        Spoiled(THREE, open_moves=()),
+        Spoiled(THREE, certificate=changed(largest_delay=0)),
+        Spoiled(THREE, observe=lambda player, move, loss: player.observe(player.open_moves[0], loss), open_moves=()),
+    ],
+    "a_forgotten_move_withholds_the_bound": [
+        Spoiled(THREE, certificate=changed(forgotten=0)),
+        Spoiled(THREE, certificate=lambda player: dataclasses.replace(player.certificate(), bound=1.0)),
+    ],
+    "tickets_count_once": [
+        Spoiled(THREE, observe=swallowing),
+        Spoiled(THREE, observe=lambda player, move, loss: player.observe(player.open_moves[0], loss)),
+    ],
+    "a_saved_player_resumes_exactly": [Stale(3)],
+    "copies_are_players_of_their_own": [Credulous(3)],
+    "run_0_of_a_game_is_the_player": [Spoiled(THREE, start=lambda learner, seed: learner.start((seed or 0) + 1))],
+}
+
+
+def test_every_check_of_learners_has_a_control() -> None:
+    assert list(BROKEN_LEARNERS) == [check.__name__ for check in learners.CHECKS]
+
+
+@pytest.mark.parametrize(
+    ("check", "subject"),
+    [(check, subject) for check in learners.CHECKS for subject in BROKEN_LEARNERS[check.__name__]],
+)
+def test_a_broken_learner_fails(check: Any, subject: Any) -> None:
+    with pytest.raises(hn.checks.Failed):
+        check(subject)
+
+
+def test_a_stranger_that_keeps_its_promises_passes_and_hears_what_was_skipped() -> None:
+    report = hn.checks.check_learner(Stranger())
+    assert "moves_follow_the_distribution" in report.passed
+    assert "run_0_of_a_game_is_the_player" in report.passed
+    assert report.skipped["certificates_add_up"] == "Player has no certificate"
+    assert report.skipped["tickets_count_once"] == "its moves are plain numbers, no tickets: losses must come in order"
+    assert str(report).splitlines()[0].endswith(f"{len(report.passed)} checks passed, {len(report.skipped)} skipped")
+    assert len(report.passed) >= 10
+
+
+def test_every_broken_promise_is_told_at_once() -> None:
+    with pytest.raises(hn.checks.Failed) as told:
+        hn.checks.check_learner(stranger(act=lambda self: 0, observe=taking_anything))
+    assert "breaks 4 of its promises" in str(told.value)
+    for name in ("moves_follow_the_distribution", "bad_losses_are_refused", "a_seed_is_the_play"):
+        assert name in str(told.value)
+
+
+@dataclass(frozen=True)
+class Wrong(hn.Exponential):
+    """The exponential law, with something wrong about it."""
+
+    what: str = ""
+
+    def __getattribute__(self, name: str) -> Any:
+        wrong = {
+            "forms": {"density": lambda z: np.array([1.0])},
+            "cdf": {"cdf": lambda z: 0.5 * np.asarray(hn.Exponential().cdf(z))},
+            "outside": {"density": lambda z: np.exp(-np.abs(np.asarray(z)))},
+            "survival": {"survival": lambda z: 1.001 - np.asarray(hn.Exponential().cdf(z))},
+            "logs": {"log_cdf": lambda z: 1e-6 + np.asarray(hn.Exponential().log_cdf(z))},
+            "density": {"density": lambda z: 1.00001 * np.exp(-np.asarray(z)) * (np.asarray(z) > 0.0)},
+            "quantile": {"survival_quantile": lambda s: -1.001 * np.log(s)},
+            "sample": {"sample": lambda rng, size=None: 1.1 * rng.standard_exponential(size)},
+            "stream": {"sample": lambda rng, size=None: np.random.default_rng().standard_exponential(size)},
+            "mean": {"mean": 1.001},
+            "max": {"expected_max": lambda n: 1.0},
+            "hazard": {"hazard": 0.99},
+            "concave": {"log_density": lambda z: np.sqrt(1.0 + np.asarray(z) ** 2)},
+            "play": {"kernel": "laplace"},
+        }
+        found = wrong.get(object.__getattribute__(self, "what"), {})
+        return found[name] if name in found else super().__getattribute__(name)
+
+
+BROKEN_LAWS: dict[str, list[Any]] = {
+    "repr_can_be_pasted": [Boast()],
+    "equal_ones_hash_alike": [Loose()],
+    "it_is_frozen": [Loose()],
+    "json_goes_both_ways": [Spoiled(THREE)],
+    "forms_take_numbers_and_arrays": [Wrong("forms")],
+    "cdf_is_one_of_a_distribution": [Wrong("cdf"), Wrong("outside")],
+    "survival_is_the_rest_of_the_cdf": [Wrong("survival")],
+    "logarithms_are_those_of_the_plain_forms": [Wrong("logs")],
+    "density_is_the_slope_of_the_cdf": [Wrong("density")],
+    "quantiles_invert_the_survival": [Wrong("quantile")],
+    "samples_follow_the_cdf": [Wrong("sample")],
+    "samples_come_of_the_stream": [Wrong("stream")],
+    "mean_is_that_of_the_density": [Wrong("mean")],
+    "expected_max_is_that_of_the_density": [Wrong("max")],
+    "hazard_is_no_less_than_it_is": [Wrong("hazard")],
+    "log_concave_is_no_more_than_it_is": [Wrong("concave")],
+    "play_is_that_of_the_density": [Wrong("play")],
+}
+
+
+def test_every_check_of_laws_has_a_control() -> None:
+    assert list(BROKEN_LAWS) == [check.__name__ for check in laws.CHECKS]
+
+
+@pytest.mark.parametrize(
+    ("check", "law"), [(check, law) for check in laws.CHECKS for law in BROKEN_LAWS[check.__name__]]
+)
+def test_a_broken_law_fails(check: Any, law: Any) -> None:
+    with pytest.raises(hn.checks.Failed):
+        check(law)
+
+
+def test_the_law_without_a_fault_passes() -> None:
+    """What the broken ones are turned from: it is only their fault that fails."""
+    for check in laws.CHECKS[4:]:
+        check(Wrong(""))
+
+
+def test_pytest_reports_what_is_skipped(tmp_path: Path) -> None:
+    """As the documentation shows it."""
+    (tmp_path / "test_mine.py").write_text(
+        "import pytest\nimport hannan as hn\n"
+        '@pytest.mark.parametrize(("name", "check"), hn.checks.law_checks(hn.Pareto(1.0)))\n'
+        "def test_contract(name, check):\n    check()\n"
+    )
+    told = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "test_mine.py"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "15 passed, 2 skipped" in told.stdout
+    assert "its mean is infinite" in told.stdout

@@ -1,0 +1,81 @@
+"""Every law of the package, and two of a user's own, held to the public contract."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hannan as hn
+from hannan.checks.laws import CHECKS
+
+
+@dataclass(frozen=True)
+class Logit(hn.Law):
+    """A user's law with a proved hazard."""
+
+    hazard = 1.0
+    log_concave = True
+
+    def density(self, z: Any) -> Any:
+        with np.errstate(over="ignore"):
+            return 0.25 / np.cosh(np.asarray(z) / 2) ** 2
+
+    def cdf(self, z: Any) -> Any:
+        return 0.5 + 0.5 * np.tanh(np.asarray(z) / 2)
+
+
+@dataclass(frozen=True)
+class Student(hn.Law):
+    """Two degrees of freedom, density and cdf alone."""
+
+    def density(self, z: Any) -> Any:
+        with np.errstate(over="ignore"):
+            return (2.0 + np.asarray(z) ** 2) ** -1.5
+
+    def cdf(self, z: Any) -> Any:
+        return 0.5 + 0.5 * np.sin(np.arctan(np.asarray(z) / math.sqrt(2.0)))
+
+
+LAWS = [
+    hn.Exponential(), hn.Gamma(0.3), hn.Gamma(2.5), hn.Gumbel(), hn.Weibull(0.2), hn.Weibull(3.0),
+    hn.Weibull(0.6, conditioned=True), hn.Weibull(2.0, conditioned=True), hn.Frechet(0.9), hn.Frechet(20.0),
+    hn.Pareto(1.0), hn.Pareto(1.05), hn.Pareto(30.0), hn.Laplace(), hn.Gaussian(), Logit(), Student(),
+]  # fmt: skip
+
+
+def excused(law: hn.Law) -> set[str]:
+    """What is known to have nothing to say of a law."""
+    names = set()
+    if math.isinf(law.mean):
+        names.add("mean_is_that_of_the_density")
+    if not law.log_concave:
+        names.add("log_concave_is_no_more_than_it_is")
+    if isinstance(law, Logit | Student):
+        names.add("json_goes_both_ways")
+    if isinstance(law, Student):
+        names.add("hazard_is_no_less_than_it_is")
+    return names
+
+
+@pytest.mark.parametrize("law", LAWS, ids=repr)
+def test_contract(law: hn.Law) -> None:
+    report = hn.checks.check_law(law)
+    assert set(report.skipped) == excused(law), report
+    assert len(report.passed) + len(report.skipped) == len(CHECKS)
+
+
+def test_no_exported_law_is_missing() -> None:
+    exported = {
+        value for name in hn.__all__ if inspect.isclass(value := getattr(hn, name)) and issubclass(value, hn.Law)
+    }
+    assert exported - {hn.Law} <= {type(law) for law in LAWS}
+
+
+def test_only_laws_are_laws() -> None:
+    with pytest.raises(ValueError, match=r"law must be a hannan Law such as Exponential\(\); got 3"):
+        hn.checks.check_law(3)
