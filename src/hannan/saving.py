@@ -11,7 +11,7 @@ import importlib
 import json
 import math
 import os
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,6 +96,22 @@ def from_json(text: str) -> Any:
     except _NotPlain as error:
         raise ValueError(f"a description must be JSON text: {error}") from None
     return build(data)
+
+
+class Described:
+    """A description that goes to JSON and back."""
+
+    def to_json(self) -> str:
+        """The description as JSON text; `from_json` builds it again."""
+        return to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The description of a JSON text."""
+        built = from_json(text)
+        if not isinstance(built, cls):
+            raise ValueError(f"the text must describe a {cls.__name__}; got a {type(built).__name__}")
+        return built
 
 
 def write(path: str | os.PathLike[str], content: dict[str, Any]) -> None:

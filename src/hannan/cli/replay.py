@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -38,7 +37,7 @@ def command(
 
     A log that cannot support the estimate is refused, with the reason.
     """
-    from hannan.cli.tables import kept, listed, opened, watched
+    from hannan.cli.tables import listed, opened, told_and_kept, watched
     from hannan.tables.learner import for_decisions, parse_range
     from hannan.tables.read.roles import log_roles
     from hannan.tables.read.table import Columns
@@ -57,14 +56,6 @@ def command(
         told = evaluate(log, chosen, runs, seed, names=learners)
     finally:
         log.close()
-    drawn = False
-    if out is not None:
-        from hannan.tables.replay.page import replay_page
+    from hannan.tables.replay.page import replay_page
 
-        drawn = kept(out, told.as_dict(), lambda: replay_page(told))
-    if as_json:
-        click.echo(json.dumps({**told.as_dict(), "out": None if out is None else str(out)}, indent=1))
-        return
-    click.echo(str(told))
-    if out is not None:
-        click.echo(f"\n{out}: summary.json" + (", report.html" if drawn else ", no page: pip install 'hannan[report]'"))
+    told_and_kept(told, replay_page, out, as_json)

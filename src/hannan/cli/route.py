@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -34,7 +33,7 @@ def command(
 
     Each is played as a bandit, which sees what it played, or as experts, who see the whole row.
     """
-    from hannan.cli.tables import kept, listed, opened, watched
+    from hannan.cli.tables import listed, opened, told_and_kept, watched
     from hannan.tables.learner import parse_range
     from hannan.tables.read.table import Columns
     from hannan.tables.route.function import LEARNERS, compare
@@ -53,14 +52,6 @@ def command(
             )  # fmt: skip
         finally:
             spool.close()
-    drawn = False
-    if out is not None:
-        from hannan.tables.route.page import route_page
+    from hannan.tables.route.page import route_page
 
-        drawn = kept(out, told.as_dict(), lambda: route_page(told))
-    if as_json:
-        click.echo(json.dumps({**told.as_dict(), "out": None if out is None else str(out)}, indent=1))
-        return
-    click.echo(str(told))
-    if out is not None:
-        click.echo(f"\n{out}: summary.json" + (", report.html" if drawn else ", no page: pip install 'hannan[report]'"))
+    told_and_kept(told, route_page, out, as_json)

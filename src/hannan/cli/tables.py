@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import click
 
 if TYPE_CHECKING:
     from hannan.tables.read.table import Chunk, Columns, Table
@@ -56,3 +59,14 @@ def kept(folder: Path, summary: dict[str, Any], page: Callable[[], Any]) -> bool
         if drawable():
             page().write(out.path("report.html"))
     return drawable()
+
+
+def told_and_kept(told: Any, page: Callable[[Any], Any], out: Path | None, as_json: bool) -> None:
+    """The end of a command on a table: its folder written, then what was found as text, or as JSON and nothing else."""
+    drawn = kept(out, told.as_dict(), lambda: page(told)) if out is not None else False
+    if as_json:
+        click.echo(json.dumps({**told.as_dict(), "out": None if out is None else str(out)}, indent=1))
+        return
+    click.echo(str(told))
+    if out is not None:
+        click.echo(f"\n{out}: summary.json" + (", report.html" if drawn else ", no page: pip install 'hannan[report]'"))

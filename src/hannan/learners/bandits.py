@@ -20,7 +20,7 @@ from hannan.learners.learner import Constants, Learner, Proof, Smoothing, needed
 from hannan.learners.tuning import Anytime, BestLoss, Fixed, Horizon, Schedule, SelfConfident, Tuning
 from hannan.mathematics import bounds
 from hannan.mathematics import printed as paper
-from hannan.mathematics.against import Sense
+from hannan.mathematics.against import Sense, Whom
 from hannan.mathematics.bounds import Bound, Terms, Withheld
 from hannan.mathematics.regularizers import LogBarrier, Tsallis
 from hannan.mathematics.stability import natural_gamma
@@ -171,14 +171,9 @@ class Bandit(Learner):
         raise self._refuse_tuning(first_order if barrier else "Fixed, Horizon or Anytime")
 
     def bound(
-        self,
-        rounds: int | None = None,
-        best_loss: float | None = None,
-        *,
-        printed: bool = False,
-        against: str | None = None,
-        delta: float | None = None,
-    ) -> Bound:
+        self, rounds: int | None = None, best_loss: float | None = None, *,
+        printed: bool = False, against: Whom = None, delta: float | None = None,
+    ) -> Bound:  # fmt: skip
         """As `Learner.bound`. With `delta`, of Exp3-IX: a bound on the regret of a run, with probability 1 - delta.
 
         >>> from hannan.learners.rivals import exp3_ix

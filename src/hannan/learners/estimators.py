@@ -71,15 +71,10 @@ class ImportanceWeighted(Estimator):
 
 
 @dataclass(frozen=True)
-class GeometricResampling(Estimator):
-    """weight = min(K, cap), K the number of fresh draws until the action comes again (Neu, Bartok 2013).
-
-    K is geometric with success probability p, and is drawn so, from one uniform. E weight =
-    (1 - (1-p)^cap)/p: below 1/p, at a cost of at most N/(e cap) a round.
-    """
+class Resampling(Estimator):
+    """The weight is a number of trials, at most `cap`."""
 
     cap: int
-    kernel: ClassVar[str] = "geometric"
     draws: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -89,12 +84,23 @@ class GeometricResampling(Estimator):
     def parameter(self) -> float:
         return float(self.cap)
 
+
+@dataclass(frozen=True)
+class GeometricResampling(Resampling):
+    """weight = min(K, cap), K the number of fresh draws until the action comes again (Neu, Bartok 2013).
+
+    K is geometric with success probability p, and is drawn so, from one uniform. E weight =
+    (1 - (1-p)^cap)/p: below 1/p, at a cost of at most N/(e cap) a round.
+    """
+
+    kernel: ClassVar[str] = "geometric"
+
     def weight(self, drawn: Drawn, uniform: Callable[[], float]) -> float:
         return capped_geometric(uniform(), drawn.probability, self.cap)
 
 
 @dataclass(frozen=True)
-class ConditionalResampling(Estimator):
+class ConditionalResampling(Resampling):
     """weight = sigma min(K, cap), sigma = #{j: Lhat_j <= Lhat_action} (Chen, Lee, Honda 2025).
 
     To win, the action's perturbation must be the largest among those sigma, which has probability
@@ -103,16 +109,7 @@ class ConditionalResampling(Estimator):
     is. E weight = (1 - (1 - sigma p)^cap)/p, at a cost of at most H_N/(e cap) a round.
     """
 
-    cap: int
     kernel: ClassVar[str] = "conditional"
-    draws: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "cap", refusals.count(self.cap, "cap"))
-
-    @property
-    def parameter(self) -> float:
-        return float(self.cap)
 
     def weight(self, drawn: Drawn, uniform: Callable[[], float]) -> float:
         sigma = int((drawn.losses <= drawn.losses[drawn.action]).sum())

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hannan import refusals, saving
 from hannan.learners.tuning import BestLoss, ClippedSchedule, Horizon, Schedule, SelfConfident, Tuning
 from hannan.mathematics import bounds, stability
-from hannan.mathematics.against import Against, Proved, Sense, checked, covers
+from hannan.mathematics.against import Against, Proved, Sense, Whom, checked, covers
 from hannan.mathematics.bounds import Bound, Terms, Withheld
 from hannan.mathematics.laws.law import Law
 from hannan.mathematics.laws.stated import on_your_word
@@ -53,7 +53,7 @@ class Proof(NamedTuple):
         return math.fsum(self.terms.values())
 
 
-class Learner:
+class Learner(saving.Described):
     """The door (units, tuning), the bound in the user's units, JSON, `repr`, and `start`."""
 
     smoothing: Smoothing
@@ -105,18 +105,6 @@ class Learner:
     def _said(self, name: str) -> Any:
         """A field as `repr` shows it."""
         return getattr(self, name)
-
-    def to_json(self) -> str:
-        """The description as JSON text; `from_json` builds it again."""
-        return saving.to_json(self)
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """The learner of a JSON text."""
-        built = saving.from_json(text)
-        if not isinstance(built, cls):
-            raise ValueError(f"the text must describe a {cls.__name__}; got a {type(built).__name__}")
-        return built
 
     def _check(self) -> None:
         """The fields that every learner has."""
@@ -175,12 +163,7 @@ class Learner:
     # Bounds
 
     def bound(
-        self,
-        rounds: int | None = None,
-        best_loss: float | None = None,
-        *,
-        printed: bool = False,
-        against: str | None = None,
+        self, rounds: int | None = None, best_loss: float | None = None, *, printed: bool = False, against: Whom = None
     ) -> Bound:
         """A bound on the expected regret of the rounds, in the units of the losses.
 

@@ -10,7 +10,7 @@ from hannan import refusals
 from hannan.learners.learner import Learner
 from hannan.learners.tuning import Schedule
 from hannan.mathematics import bounds
-from hannan.mathematics.against import Proved
+from hannan.mathematics.against import Proved, Whom
 from hannan.mathematics.bounds import Bound, Terms, Withheld
 from hannan.players.settings import BanditPlayer
 from hannan.players.sleeping_experts import SleepingPlayer
@@ -71,12 +71,7 @@ class Remembered(Learner):
         return self.n == 1
 
     def bound(
-        self,
-        rounds: int | None = None,
-        best_loss: float | None = None,
-        *,
-        printed: bool = False,
-        against: str | None = None,
+        self, rounds: int | None = None, best_loss: float | None = None, *, printed: bool = False, against: Whom = None
     ) -> Bound:
         """A bound on the expected regret of the rounds, in the units of the losses, as published.
 

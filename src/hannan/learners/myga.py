@@ -13,6 +13,7 @@ from hannan.learners.learner import Learner
 from hannan.learners.program import SteppedProgram
 from hannan.learners.tuning import Schedule
 from hannan.mathematics import bounds
+from hannan.mathematics.against import Whom
 from hannan.mathematics.bounds import Bound, Withheld
 from hannan.mathematics.regularizers import Entropy
 from hannan.players.settings import ExpertBanditPlayer
@@ -79,12 +80,7 @@ class MYGA(Learner):
         )  # fmt: skip
 
     def bound(
-        self,
-        rounds: int | None = None,
-        best_loss: float | None = None,
-        *,
-        printed: bool = False,
-        against: str | None = None,
+        self, rounds: int | None = None, best_loss: float | None = None, *, printed: bool = False, against: Whom = None
     ) -> Bound:
         """Withheld, but where there is nothing to choose."""
         if self._trivial or rounds == 0:

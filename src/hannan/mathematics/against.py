@@ -12,6 +12,8 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 Against = Literal["any", "oblivious", "iid"]
+#: Of whom a bound is asked: a word as above, to be checked, or nothing.
+Whom = str | None
 
 #: What is proved: the whole proof is in docs/mathematics.md or docs/proofs; a published theorem is cited and its
 #: proof not repeated; or one step of a proof was only checked numerically.

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from hannan.learners.convex import privacy, proofs
 from hannan.learners.convex.privacy import Privacy
 from hannan.learners.tuning import Anytime, BestLoss, Fixed, Horizon, Schedule, SelfConfident, Tuning
 from hannan.mathematics import bounds
+from hannan.mathematics.against import Whom
 from hannan.mathematics.bounds import Bound
 from hannan.mathematics.convex.domain import Domain
 from hannan.mathematics.convex.domains import Ball
@@ -39,7 +40,7 @@ SLACK = 1e-9
 
 
 @dataclass(frozen=True, repr=False)
-class Convex:
+class Convex(saving.Described):
     """x_t = argmin_{x in X} sum_{s<t} l_s(x) + <b, x>, b fresh noise: Algorithm 1 (alg:oco) without its ridge.
 
     The losses are convex, `lipschitz` on the domain (in the Euclidean norm) and in [0, loss_bound] there. The
@@ -125,18 +126,6 @@ class Convex:
             elif field.name in ("noise", "tuning") or value != field.default:
                 shown.append(f"{field.name}={value!r}")
         return f"Convex({', '.join(shown)})"
-
-    def to_json(self) -> str:
-        """The description as JSON text; `from_json` builds it again."""
-        return saving.to_json(self)
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """The learner of a JSON text."""
-        built = saving.from_json(text)
-        if not isinstance(built, cls):
-            raise ValueError(f"the text must describe a {cls.__name__}; got a {type(built).__name__}")
-        return built
 
     # Constants
 
@@ -279,12 +268,7 @@ class Convex:
     # Bounds
 
     def bound(
-        self,
-        rounds: int | None = None,
-        best_loss: float | None = None,
-        *,
-        printed: bool = False,
-        against: str | None = None,
+        self, rounds: int | None = None, best_loss: float | None = None, *, printed: bool = False, against: Whom = None
     ) -> Bound:
         """A bound on the expected regret, which says of whom it holds; `Withheld` with the reason if there is none.
 

@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class Plan(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Combinatorial:
+class Combinatorial(saving.Described):
     """A learner over decisions, losses of the components in [0, 1]."""
 
     decisions: Decisions
@@ -62,18 +62,6 @@ class Combinatorial:
     def n(self) -> int:
         """How many components there are."""
         return self.decisions.d
-
-    def to_json(self) -> str:
-        """The description as JSON text; `from_json` builds it again."""
-        return saving.to_json(self)
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """The learner of a JSON text."""
-        built = saving.from_json(text)
-        if not isinstance(built, cls):
-            raise ValueError(f"the text must describe a {cls.__name__}; got a {type(built).__name__}")
-        return built
 
     def bound(self, rounds: int | None = None, best_loss: float | None = None) -> Bound:
         """A bound on the expected regret against the best decision."""

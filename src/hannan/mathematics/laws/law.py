@@ -131,32 +131,43 @@ class Law:
 
 
 @dataclass(frozen=True)
-class TailLaw(Law):
+class _ByExponent(Law):
+    """A law with one tail exp(-E(z)): what follows from log |E'|, E itself being given in one form or another."""
+
+    def log_slope(self, z: Array) -> Array:
+        """log |E'(z)|, inside the support."""
+        raise NotImplementedError
+
+    def _exponent(self, z: Array) -> Array:
+        raise NotImplementedError
+
+    def density(self, z: Any) -> Any:
+        return np.exp(self.log_density(z))
+
+    def log_density(self, z: Any) -> Any:
+        z, inside = _inside(self, z)
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            exponent = self._exponent(z)
+            value = self.log_slope(z) - exponent
+        return np.where(inside & ~np.isposinf(exponent), value, -np.inf)[()]
+
+
+@dataclass(frozen=True)
+class TailLaw(_ByExponent):
     """S(z) = exp(-H(z)) on the support: a law given by its cumulative hazard H and log H'."""
 
     def exponent(self, z: Array) -> Array:
         """H(z) = -log S(z) inside the support."""
         raise NotImplementedError
 
-    def log_slope(self, z: Array) -> Array:
-        """log H'(z), the log hazard."""
-        raise NotImplementedError
-
-    def density(self, z: Any) -> Any:
-        return np.exp(self.log_density(z))
+    def _exponent(self, z: Array) -> Array:
+        return self.exponent(z)
 
     def cdf(self, z: Any) -> Any:
         return -np.expm1(self.log_survival(z))
 
     def survival(self, z: Any) -> Any:
         return np.exp(self.log_survival(z))
-
-    def log_density(self, z: Any) -> Any:
-        z, inside = _inside(self, z)
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            exponent = self.exponent(z)
-            value = self.log_slope(z) - exponent
-        return np.where(inside & ~np.isposinf(exponent), value, -np.inf)[()]
 
     def log_cdf(self, z: Any) -> Any:
         return log1mexp(-np.asarray(self.log_survival(z)))
@@ -168,32 +179,21 @@ class TailLaw(Law):
 
 
 @dataclass(frozen=True)
-class ExtremeLaw(Law):
+class ExtremeLaw(_ByExponent):
     """F(z) = exp(-K(z)) on the support: a law given by log K and log(-K')."""
 
     def log_exponent(self, z: Array) -> Array:
         """log K(z), K = -log F, inside the support."""
         raise NotImplementedError
 
-    def log_slope(self, z: Array) -> Array:
-        """log(-K'(z))."""
-        raise NotImplementedError
-
-    def density(self, z: Any) -> Any:
-        return np.exp(self.log_density(z))
+    def _exponent(self, z: Array) -> Array:
+        return np.asarray(np.exp(self.log_exponent(z)))
 
     def cdf(self, z: Any) -> Any:
         return np.exp(self.log_cdf(z))
 
     def survival(self, z: Any) -> Any:
         return -np.expm1(self.log_cdf(z))
-
-    def log_density(self, z: Any) -> Any:
-        z, inside = _inside(self, z)
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            exponent = np.exp(self.log_exponent(z))
-            value = self.log_slope(z) - exponent
-        return np.where(inside & ~np.isposinf(exponent), value, -np.inf)[()]
 
     def log_cdf(self, z: Any) -> Any:
         z, inside = _inside(self, z)
