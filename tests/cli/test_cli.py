@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -72,7 +73,7 @@ def test_shell_completion() -> None:
             capture_output=True,
             text=True,
             check=False,
-            env={"_HANNAN_COMPLETE": f"{shell}_source", "PATH": "/usr/bin:/bin"},
+            env={**os.environ, "_HANNAN_COMPLETE": f"{shell}_source"},
         )
         assert "_HANNAN_COMPLETE" in done.stdout
 
