@@ -53,11 +53,11 @@ def played(path: Path, learner: Any, rounds: int, **options: Any) -> list[Any]:
 
 def crash(store: Store) -> None:
     """As if the process had ended: nothing more is written, and the lock is free."""
-    with store._lock:
-        store._journal.fail(RuntimeError("crashed"))
-        store._journal._ready.notify()
-    store._journal._thread.join()
-    store._shelf.close()
+    with store.desk.lock:
+        store.desk.journal.fail(RuntimeError("crashed"))
+        store.desk.journal._ready.notify()
+    store.desk.journal._thread.join()
+    store.desk.shelf.close()
 
 
 # What is there after an opening
@@ -84,10 +84,10 @@ def test_recovery_is_bit_for_bit(path: Path, learner: Any, snapshot: int) -> Non
         moves.append(store.act("a"))
         if t % 3:
             store.observe(moves[t - t % 2].ticket, reward=0.25 + 0.5 * (moves[t].action == 0))
-    kept = store._contents.residents[0].player._content()
+    kept = store.desk.contents.residents[0].player._content()
     crash(store)
     store = Store(path)
-    again = store._contents.residents[0].player._content()
+    again = store.desk.contents.residents[0].player._content()
     for content in (kept, again):
         content["state"].pop("stream", None)
     assert {k: v for k, v in kept["state"].items() if "words" not in k} == {
@@ -111,7 +111,7 @@ def test_an_epoch_draws_with_fresh_entropy(path: Path, tmp_path: Path) -> None:
 def test_moves_have_names_and_exact_probabilities(path: Path) -> None:
     with Store(path) as store:
         store.add("a", GAINS)
-        p = store._contents.residents[0].player.distribution()
+        p = store.desk.contents.residents[0].player.distribution()
         move = store.act("a")
         assert move.arm == ("red", "blue", "green")[move.action]
         assert move.probability == p[move.action]
@@ -138,23 +138,23 @@ def test_a_repeat_waits_for_the_original(path: Path) -> None:
     with Store(path) as store:
         store.add("a", GAINS)
         move = store.act("a")
-        with store._journal._writing:  # the disk takes its time
-            counted, original = store.settle([(move.ticket, 1, None)])
-            again, repeat = store.settle([(move.ticket, 1, None)])
+        with store.desk.journal._writing:  # the disk takes its time
+            counted, original = store.desk.settle([(move.ticket, 1, None)])
+            again, repeat = store.desk.settle([(move.ticket, 1, None)])
             assert (counted, again) == ([True], [False])
-            assert repeat >= original > store._journal.committed
+            assert repeat >= original > store.desk.journal.committed
 
 
 def test_a_batch_is_all_or_nothing(path: Path) -> None:
     with Store(path) as store:
         store.add("a", GAINS)
-        moves, _ = store.draws("a", 3)
+        moves, _ = store.desk.draws("a", 3)
         tickets = [move.ticket for move in moves]
         with refused(REWARD):
-            store.settle([(tickets[0], 1, None), (tickets[1], 2, None)])
+            store.desk.settle([(tickets[0], 1, None), (tickets[1], 2, None)])
         with refused(TICKET):
-            store.settle([(tickets[0], 1, None), ("x" * 90, 1, None)])
-        counted, _ = store.settle([(tickets[0], 1, None), (tickets[0], 1, None), (tickets[2], 1, None)])
+            store.desk.settle([(tickets[0], 1, None), ("x" * 90, 1, None)])
+        counted, _ = store.desk.settle([(tickets[0], 1, None), (tickets[0], 1, None), (tickets[2], 1, None)])
         assert counted == [True, False, True]
         assert store.certificate("a").open_moves == 1
 
@@ -167,8 +167,8 @@ def test_an_id_asks_for_one_decision(path: Path) -> None:
         assert store.act("a", id="request-1") == first
         assert store.act("a", id="request-2") != first
         assert store.act("b", id="request-1") != first
-        drawn = store.draw("a", id="in flight")[0]
-        assert store.draw("a", id="in flight")[0] == drawn
+        drawn = store.desk.draw("a", id="in flight")[0]
+        assert store.desk.draw("a", id="in flight")[0] == drawn
         store.observe(first.ticket, reward=1)
     with Store(path, remember=0.0) as store:
         assert store.act("a", id="request-1") == first
@@ -252,7 +252,7 @@ def test_adding_again(path: Path) -> None:
     with Store(path) as store:
         store.add("a", GAINS)
         store.add("a", GAINS)
-        with refused(CONFLICT, match="as it was before"):
+        with refused(CONFLICT, match="added as before"):
             store.add("a", hn.Bandit(3))
         with refused(CONFLICT):
             store.add("a", GAINS, wait=3.0, default=0.0)
@@ -362,8 +362,8 @@ def test_the_log_is_for_replay(path: Path, tmp_path: Path) -> None:
     with Store(path) as store:
         # Nearly uniform draws, so that the log supports an estimate.
         store.add("a", hn.Bandit(["red", "blue"], hn.Tsallis(0.5), hn.Fixed(100.0), gains=True))
-        moves, _ = store.draws("a", 400)
-        store.settle([(move.ticket, float(move.arm == "blue"), None) for move in moves])
+        moves, _ = store.desk.draws("a", 400)
+        store.desk.settle([(move.ticket, float(move.arm == "blue"), None) for move in moves])
         store.act("a")
         log = store.log("a")
     assert len(log) == 400
@@ -418,7 +418,7 @@ def test_many_threads(path: Path) -> None:
         for thread in threads:
             thread.join()
         assert counted == [True] * 120
-        assert store._journal.groups < 240  # they share writes
+        assert store.desk.journal.groups < 240  # they share writes
     with Store(path) as store:
         assert store.certificate("a").rounds == 120
 
@@ -427,8 +427,8 @@ def test_a_full_disk_ends_it(path: Path) -> None:
     store = Store(path)
     store.add("a", GAINS)
     good = store.act("a")
-    pages = store._shelf._connection.execute("PRAGMA page_count").fetchone()[0]  # type: ignore[attr-defined]
-    store._shelf._connection.execute(f"PRAGMA max_page_count={pages + 1}")  # type: ignore[attr-defined]
+    pages = store.desk.shelf._connection.execute("PRAGMA page_count").fetchone()[0]  # type: ignore[attr-defined]
+    store.desk.shelf._connection.execute(f"PRAGMA max_page_count={pages + 1}")  # type: ignore[attr-defined]
     acknowledged = [good]
     with pytest.raises(Ended, match="is full"):  # noqa: PT012, one of them is the last
         for _ in range(1000):
@@ -532,11 +532,11 @@ def test_time_never_goes_back(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     with Store(path) as store:
         store.add("a", GAINS, wait=1e6, default=0.0)
         store.act("a")
-        last = store._journal.clock.now()
+        last = store.desk.journal.clock.now()
     real = time.time
     monkeypatch.setattr(time, "time", lambda: real() - 86400.0)
     with Store(path) as store:
-        assert store._journal.clock.now() >= last
+        assert store.desk.journal.clock.now() >= last
         store.observe(store.act("a").ticket, reward=1)
         assert (np.diff(store.log("a")["time"]) >= 0).all()
 

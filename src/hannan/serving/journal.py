@@ -50,8 +50,9 @@ class Journal:
         self.failure: BaseException | None = None
         #: Called in the writer's thread when a group is on the disk, or the journal has ended.
         self.listeners: list[Callable[[], None]] = []
-        #: Groups, the seconds that they took, and the events in them, for metrics.
-        self.groups, self.busy, self.replayed = 0, 0.0, 0.0
+        #: For metrics: groups, the seconds that they took (all, the last, the slowest), those of recovery.
+        self.groups, self.busy, self.last, self.most, self.replayed = 0, 0.0, 0.0, 0.0, 0.0
+        self.opened_at = sequence
         self._thread = threading.Thread(target=self._write, name="hannan-journal", daemon=True)
 
     def start(self) -> None:
@@ -124,6 +125,10 @@ class Journal:
                 self.fail(error)
                 raise
 
+    def _took(self, seconds: float) -> None:
+        self.groups, self.busy = self.groups + 1, self.busy + seconds
+        self.last, self.most = seconds, max(self.most, seconds)
+
     # The writer's thread
 
     def _write(self) -> None:
@@ -161,7 +166,7 @@ class Journal:
             blob = records.group(body, now) if body else b""
             with self._writing:
                 self._shelf.commit(Group(first, blob, asked, snapshot, sequence, now - self._remember))
-            self.groups, self.busy = self.groups + 1, self.busy + time.monotonic() - began
+            self._took(time.monotonic() - began)
         if snapshot is not None:
             self._photographed, self._photographed_at = sequence, time.monotonic()
         with self._done:

@@ -60,6 +60,17 @@ class Resident:
         return action if self.arms is None else self.arms[action]
 
     @property
+    def labels(self) -> list[Any]:
+        """Its arms as their user calls them; those that have no name yet, by their number."""
+        return [i if self.arms is None or self.arms[i] is None else self.arms[i] for i in range(self.n)]
+
+    @property
+    def weights(self) -> list[float]:
+        """The probabilities of the next draw."""
+        p = self.player.distribution() if self._mask is None else self.player.distribution(self._mask)
+        return [float(x) for x in p]
+
+    @property
     def awake(self) -> list[int]:
         """The arms that can be drawn."""
         return list(range(self.n)) if self._mask is None else np.flatnonzero(self._mask).tolist()

@@ -66,3 +66,6 @@ class Shelf(Protocol):
 
     def close(self) -> None:
         """Let go of it."""
+
+    def abandon(self) -> None:
+        """In a child that was forked: never touch what is the parent's."""

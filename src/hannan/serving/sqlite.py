@@ -136,6 +136,13 @@ class SQLiteShelf:
         self._connection.close()
         self._lock.release()
 
+    def abandon(self) -> None:
+        import ctypes
+
+        # To close it here, as Python would at the child's end, might fold up the log that the parent writes to.
+        for connection in (self._reader, self._connection):
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+
 
 def _connected(path: Path) -> sqlite3.Connection:
     # check_same_thread: one thread at a time uses each, the writer or whoever holds its lock.

@@ -42,9 +42,9 @@ def load(store: Store, seed: int) -> None:
 def child(path: str, mode: str, retry: str, seed: int) -> None:
     store = Store(path, snapshot_events=rng_of(seed).choice((50, 1_000_000)))
     if mode == "early":  # the control: answers before it is on the disk
-        store._journal.wait = lambda sequence: None  # type: ignore[method-assign]
+        store.desk.journal.wait = lambda sequence: None  # type: ignore[method-assign]
     if mode == "unsynced":  # the other control: SQLite does not wait for the disk
-        store._shelf._connection.execute("PRAGMA synchronous=OFF")  # type: ignore[attr-defined]
+        store.desk.shelf._connection.execute("PRAGMA synchronous=OFF")  # type: ignore[attr-defined]
     store.add("banner", hn.Bandit(["red", "blue", "green"], gains=True))
     store.add("price", hn.Bandit(5, hn.Tsallis(0.5), gains=True), wait=0.02, default=0.0)
     say("opened")

@@ -1,0 +1,41 @@
+"""Weights over time: sampled now and then, thinned when there are many."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hannan.serving.bodies import History
+from hannan.serving.desk import Desk
+
+#: Samples of a learner that are kept; at twice as many every second one goes.
+KEPT = 256
+
+
+class Histories:
+    """The weights of every learner since this process began."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._kept: dict[str, list[tuple[float, int, list[float]]]] = {}
+
+    def sample(self) -> None:
+        """Look at every learner; one that was not played since is left."""
+        for name in list(self._desk.contents.by_name):
+            seen = self._kept.setdefault(name, [])
+            now, rounds, weights = self._now(name)
+            if not seen or seen[-1][1] != rounds:
+                seen.append((now, rounds, weights))
+            if len(seen) >= 2 * KEPT:
+                del seen[1:-1:2]
+
+    def _now(self, name: str) -> tuple[float, int, list[float]]:
+        with self._desk.lock:
+            resident = self._desk.contents.find(name)
+            return self._desk.journal.clock.now(), resident.player.round, resident.weights
+
+    def of(self, name: str) -> History:
+        """The samples of a learner, and now."""
+        arms: list[Any] = self._desk.contents.find(name).labels
+        seen = [*self._kept.get(name, []), self._now(name)]
+        times, rounds, weights = (list(column) for column in zip(*seen, strict=True))
+        return History(arms, times, rounds, weights)

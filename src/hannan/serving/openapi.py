@@ -1,0 +1,84 @@
+"""/openapi.json, made from the routes and the types of their bodies: it cannot say otherwise than the code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from hannan import __version__
+from hannan.serving import bodies
+from hannan.serving.service import ROUTES, Route
+
+#: What every path may answer, and those with a key, a body, a learner.
+_ALWAYS = {"503": "too much waits for the disk, or the store has ended; try again after Retry-After"}
+_KEYED = {"401": "no key, or an unknown one", "403": "the key has another role, or the ticket is not this store's"}
+_BODY = {"400": "the body is not as it must be", "413": "the body is too large", "422": "the reward is out of range"}
+_NAMED = {"404": "no such learner", "409": "something else is there, or another copy drew the ticket"}
+_PLAIN = {"/metrics": "text/plain", "/": "text/html", "/v1/learners/{name}/log": "text/csv"}
+
+
+def description() -> dict[str, Any]:
+    """The document."""
+    types = [kind for route in ROUTES for kind in (route.body, route.answers) if kind is not None]
+    schemas, parts = msgspec.json.schema_components([*types, bodies.Wrong], ref_template="#/components/schemas/{name}")
+    of = dict(zip(map(id, [*types, bodies.Wrong]), schemas, strict=True))
+    paths: dict[str, Any] = {}
+    for route in ROUTES:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, of)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "hannan", "version": __version__, "description": "Decisions that survive."},
+        "paths": paths,
+        "components": {"schemas": parts, "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}}},
+    }
+
+
+def _operation(route: Route, of: dict[int, Any]) -> dict[str, Any]:
+    says = {
+        **_ALWAYS,
+        **(_KEYED if route.role is not None else {}),
+        **_BODY,
+        **(_NAMED if "/v1/" in route.path else {}),
+    }
+    wrong = {"application/json": {"schema": of[id(bodies.Wrong)]}}
+    answers: dict[str, Any] = {
+        status: {"description": text, "content": wrong} for status, text in says.items() if _can(route, status)
+    }
+    kind = _PLAIN.get(route.path, "application/json")
+    content: dict[str, Any] = {kind: {"schema": of[id(route.answers)]} if route.answers is not None else {}}
+    if route.path.endswith("/log"):
+        content["application/vnd.apache.parquet"] = {}
+    for status in ("200", "201") if route.method == "POST" and route.role == "admin" else ("200",):
+        answers[status] = {"description": route.action.__doc__, "content": content}
+    told: dict[str, Any] = {
+        "operationId": route.action.__name__, "summary": route.action.__doc__, "responses": answers,
+        "parameters": [
+            {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+            for name in ("name", "arm") if f"{{{name}}}" in route.path
+        ] + _queries(route),
+    }  # fmt: skip
+    if route.body is not None:
+        needed = route.path != "/v1/learners/{name}/act"
+        told["requestBody"] = {"required": needed, "content": {"application/json": {"schema": of[id(route.body)]}}}
+    if route.role is not None:
+        told["security"] = [{"bearer": []}]
+    return told
+
+
+def _can(route: Route, status: str) -> bool:
+    """Whether a route can answer so."""
+    if status == "422":
+        return route.path == "/v1/observe"
+    if status == "413":
+        return True
+    return status != "400" or route.body is not None or "{name}" in route.path
+
+
+def _queries(route: Route) -> list[dict[str, Any]]:
+    if route.path.endswith("/log"):
+        return [{"name": "format", "in": "query", "schema": {"enum": ["csv", "parquet"]}}]
+    if route.path == "/v1/learners/{name}":
+        inside = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
+        return [{"name": "delta", "in": "query", "schema": inside}]
+    return []

@@ -1,0 +1,287 @@
+"""The handler: a request in, an answer out, and the sequence that must be on the disk before it is given.
+
+Nothing here waits and nothing here knows of sockets, so an application of your own can call it too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, unquote
+
+import msgspec
+from msgspec import UNSET
+
+from hannan import saving
+from hannan.learners import names
+from hannan.serving import bodies
+from hannan.serving.errors import BODY, BUSY, Ended, Refused
+from hannan.serving.history import Histories
+from hannan.serving.metrics import Metrics
+from hannan.serving.store import Store
+
+JSON, TEXT, CSV, PARQUET, HTML = (
+    b"application/json",
+    b"text/plain; version=0.0.4",
+    b"text/csv; charset=utf-8",
+    b"application/vnd.apache.parquet",
+    b"text/html; charset=utf-8",
+)
+
+
+class Answer(NamedTuple):
+    """What is sent once all before `sequence` is on the disk. `later`: what has to be asked outside the loop."""
+
+    status: int
+    body: bytes
+    kind: bytes = JSON
+    sequence: int = 0
+    later: Callable[[], Answer] | None = None
+
+
+class Request(NamedTuple):
+    """What was asked: `name` is the learner of the path, `arm` the arm of it."""
+
+    body: bytes
+    name: str = ""
+    arm: str = ""
+    query: bytes = b""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bytes of a body, decisions or feedbacks of one request, and events that may wait for the disk."""
+
+    body: int = 1 << 20
+    batch: int = 1000
+    queue: int = 10_000
+
+
+class Service:
+    """The handlers of a store."""
+
+    def __init__(self, store: Store, limits: Limits | None = None) -> None:
+        self.store, self.desk, self.limits, self.metrics = store, store.desk, limits or Limits(), Metrics()
+        self.histories = Histories(store.desk)
+
+    def refused(self, error: Exception) -> Answer:
+        """The answer to what was refused; None of it changed anything."""
+        status = getattr(error, "status", BODY)
+        return Answer(status, bodies.encode(bodies.Wrong(str(error))))
+
+    def handle(self, action: Callable[[Service, Request], Answer], request: Request) -> Answer:
+        """Do it; what cannot be done is answered with the reason."""
+        try:
+            answer = action(self, request)
+        except (ValueError, Ended, msgspec.MsgspecError, RecursionError) as error:
+            answer = self.refused(error)
+        self.metrics.answers[answer.status] += 1
+        return answer
+
+    def room(self) -> None:
+        """Refuse what would have to wait behind too much."""
+        waiting = self.desk.journal.waiting
+        if waiting > self.limits.queue:
+            raise Refused(BUSY, f"at most {self.limits.queue} events may wait for the disk; {waiting} do")
+
+    def within(self, count: int) -> int:
+        """The size of a batch."""
+        if count > self.limits.batch:
+            raise Refused(BODY, f"a batch must be at most {self.limits.batch}; got {count}")
+        return count
+
+
+def act(service: Service, request: Request) -> Answer:
+    """Draw a decision, or `count` of them."""
+    asked = bodies.decode_act(request.body or b"{}")
+    service.room()
+    if asked.count is None:
+        decision, sequence = service.desk.draw(request.name, asked.key, asked.id)
+        service.metrics.decisions += 1
+        return Answer(200, bodies.encode(decision._asdict()), JSON, sequence)
+    if asked.id is not None:
+        raise Refused(BODY, "id asks for one decision; got count too")
+    decisions, sequence = service.desk.draws(request.name, service.within(asked.count))
+    service.metrics.decisions += len(decisions)
+    ticket, arm, action, probability = zip(*decisions, strict=True)
+    told = {"ticket": ticket, "arm": arm, "action": action, "probability": probability}
+    return Answer(200, bodies.encode(told), JSON, sequence)
+
+
+def observe(service: Service, request: Request) -> Answer:
+    """Settle a decision, or a list of them: all or none."""
+    asked = bodies.decode_feedback(request.body)
+    service.room()
+    many = isinstance(asked, list)
+    items: list[bodies.Feedback] = asked if isinstance(asked, list) else [asked]
+    service.within(len(items))
+    feedback = [
+        (one.ticket, None if one.reward is UNSET else one.reward, None if one.loss is UNSET else one.loss)
+        for one in items
+    ]
+    counted, sequence = service.desk.settle(feedback)
+    fresh = sum(counted)
+    service.metrics.counted += fresh
+    service.metrics.repeats += len(counted) - fresh
+    return Answer(200, bodies.encode({"counted": counted if many else counted[0]}), JSON, sequence)
+
+
+def learners(service: Service, request: Request) -> Answer:
+    """The names of the learners."""
+    return Answer(200, bodies.encode(bodies.Learners(list(service.store.learners))))
+
+
+def add(service: Service, request: Request) -> Answer:
+    """Add a learner; the same again is no mistake."""
+    asked = bodies.decode_learner(request.body)
+    service.room()
+    learner, arms = _built(asked)
+    fresh, sequence = service.desk.add(asked.name, learner, arms, asked.wait, asked.default)
+    return Answer(201 if fresh else 200, bodies.encode(bodies.Added(fresh)), JSON, sequence)
+
+
+def _built(asked: bodies.LearnerBody) -> tuple[Any, list[str] | None]:
+    """(a learner, the names of its first arms) of a body: by the grammar of names, or by its description."""
+    if isinstance(asked.learner, dict):
+        if asked.n is not None:
+            raise Refused(BODY, "n is in the description; got it twice")
+        return saving.build(asked.learner), asked.arms
+    if asked.n is None and not asked.arms:
+        raise Refused(BODY, "a learner must have arms, by their names or by their number n; got neither")
+    given: Any = list(asked.arms or ()) if asked.n is None else asked.n
+    units: dict[str, Any] = {"gains": asked.gains, "loss_range": asked.loss_range}
+    kind = names.parse(asked.learner).kind
+    if kind != "bandit":
+        raise Refused(BODY, f"a store takes learners that see one number: bandit; got {kind}")
+    return names.learner(asked.learner, given, **units), None if asked.n is None else asked.arms
+
+
+def about(service: Service, request: Request) -> Answer:
+    """A learner and its certificate; ?key= of a keyed one, ?delta= for what holds of this very run."""
+    query = parse_qs(request.query.decode("latin-1"), keep_blank_values=True)
+    delta = float(query["delta"][-1]) if "delta" in query else None
+    with service.desk.lock:
+        resident, sequence = service.desk.look(request.name)
+        told, weights = resident.certificate(delta), resident.weights
+    bound = None if told.bound is None else told.bound.value
+    about = bodies.About(
+        resident.name, told.learner, resident.labels, told.rounds, told.open_moves, bound, told.withheld, weights,
+        [(name, str(value)) for name, value in told.rows()],
+    )  # fmt: skip
+    return Answer(200, bodies.encode(about), JSON, sequence)
+
+
+def history(service: Service, request: Request) -> Answer:
+    """The weights of a learner over time, since this process began."""
+    return Answer(200, bodies.encode(service.histories.of(request.name)))
+
+
+def add_arm(service: Service, request: Request) -> Answer:
+    """Let a new arm take a free place."""
+    sequence = service.desk.add_arm(request.name, bodies.decode_arm(request.body).arm)
+    return Answer(201, bodies.encode(bodies.Added(True)), JSON, sequence)
+
+
+def retire_arm(service: Service, request: Request) -> Answer:
+    """Never draw an arm again."""
+    sequence = service.desk.retire_arm(request.name, request.arm)
+    return Answer(200, bodies.encode(bodies.Added(False)), JSON, sequence)
+
+
+def log(service: Service, request: Request) -> Answer:
+    """The settled decisions as CSV, or Parquet with ?format=parquet: `hannan replay` takes both as they are."""
+    form = parse_qs(request.query.decode("latin-1")).get("format", ["csv"])[-1]
+    if form not in ("csv", "parquet"):
+        raise Refused(BODY, f"format must be csv or parquet; got {form[:20]!r}")
+    service.desk.contents.find(request.name)
+    from hannan.serving.export import exported
+
+    kind = CSV if form == "csv" else PARQUET
+    return Answer(200, b"", kind, later=lambda: Answer(200, exported(service.store._columns(request.name), form), kind))
+
+
+def health(service: Service, request: Request) -> Answer:
+    """The process answers."""
+    return Answer(200, b'{"ok":true}')
+
+
+def ready(service: Service, request: Request) -> Answer:
+    """The store can write."""
+    service.desk.journal.alive()
+    service.room()
+    return Answer(200, b'{"ready":true}')
+
+
+def metrics(service: Service, request: Request) -> Answer:
+    """For Prometheus."""
+    return Answer(200, service.metrics.text(service.desk), TEXT)
+
+
+def openapi(service: Service, request: Request) -> Answer:
+    """What is here, for machines."""
+    from hannan.serving.openapi import description
+
+    return Answer(200, msgspec.json.encode(description()))
+
+
+def page(service: Service, request: Request) -> Answer:
+    """What is here, for people."""
+    from hannan.serving.page import PAGE
+
+    return Answer(200, PAGE, HTML)
+
+
+class Route(NamedTuple):
+    """A method and path, who may use it (None: everybody, "": whoever has a key), and what they give and get."""
+
+    method: str
+    path: str
+    role: str | None
+    action: Callable[[Service, Request], Answer]
+    body: Any = None
+    answers: Any = None
+
+
+ROUTES = (
+    Route("POST", "/v1/learners/{name}/act", "act", act, bodies.ActBody, bodies.Decided | bodies.DecidedMany),
+    Route("POST", "/v1/observe", "observe", observe, bodies.Feedback | list[bodies.Feedback],
+          bodies.Counted | bodies.CountedMany),
+    Route("GET", "/v1/learners", "", learners, None, bodies.Learners),
+    Route("POST", "/v1/learners", "admin", add, bodies.LearnerBody, bodies.Added),
+    Route("GET", "/v1/learners/{name}", "", about, None, bodies.About),
+    Route("GET", "/v1/learners/{name}/weights", "", history, None, bodies.History),
+    Route("GET", "/v1/learners/{name}/log", "admin", log),
+    Route("POST", "/v1/learners/{name}/arms", "admin", add_arm, bodies.ArmBody, bodies.Added),
+    Route("DELETE", "/v1/learners/{name}/arms/{arm}", "admin", retire_arm, None, bodies.Added),
+    Route("GET", "/healthz", None, health),
+    Route("GET", "/readyz", None, ready),
+    Route("GET", "/metrics", "", metrics),
+    Route("GET", "/openapi.json", None, openapi),
+    Route("GET", "/", None, page),
+)  # fmt: skip
+_PATTERNS = [(route, re.compile("^" + re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", route.path) + "$")) for route in ROUTES]
+_EXACT = {(route.method, route.path): route for route in ROUTES if "{" not in route.path}
+_ACT = ROUTES[0]
+
+
+def routed(method: str, path: str) -> tuple[Route, str, str]:
+    """(route, learner, arm) of a request; a path or method that is not here is refused."""
+    if method == "POST" and path.endswith("/act") and path.startswith("/v1/learners/") and path.count("/") == 4:
+        return _ACT, unquote(path[13:-4]), ""
+    found = _EXACT.get((method, path))
+    if found is not None:
+        return found, "", ""
+    methods = []
+    for route, pattern in _PATTERNS:
+        match = pattern.match(path)
+        if match is None:
+            continue
+        if route.method == method:
+            parts = match.groupdict()
+            return route, parts.get("name", ""), parts.get("arm", "")
+        methods.append(route.method)
+    if methods:
+        raise Refused(405, f"{path[:100]} takes {', '.join(methods)}; got {method[:20]}")
+    raise Refused(404, f"no such path; got {path[:100]}")
