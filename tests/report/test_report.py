@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from browser import chromium
 
 from hannan.paper import Effort, claims
 from hannan.paper.page import page as reproduction_page
@@ -32,19 +32,6 @@ from hannan.report import (
 from hannan.report.blocks import clean
 from hannan.report.markup import number, to_html, to_plain
 
-CHROMIUM = next(
-    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-)
-#: As root and with no network, as in CI; Chromium asks its maker for updates otherwise.
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 #: Cheap claims, with every kind of mark between them.
 SHOWN = ("triangle", "triangle-printed", "increasing", "random-maps", "key-lemma-printed", "rate-form", "table-log-n")
 SHOWN += ("stability-surface", "gaussian-covariance-printed", "consistency-to-stability", "table-gamma")
@@ -142,13 +129,8 @@ def test_the_page_names_no_address_but_its_own(report: Path) -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("no Chromium is installed (chromium, chromium-browser or google-chrome on the path)")
-    sync = pytest.importorskip("playwright.sync_api")
-    with sync.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-        yield chromium
-        chromium.close()
+    with chromium() as opened:
+        yield opened
 
 
 class Opened:

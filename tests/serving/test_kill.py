@@ -6,8 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 from kills import Campaign, compiler
 
 pytestmark = pytest.mark.skipif(

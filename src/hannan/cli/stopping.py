@@ -36,6 +36,16 @@ def stoppable() -> None:
     threading.Thread(target=_wait, args=(ours,), name="hannan-stopping", daemon=True).start()
 
 
+def let_be() -> None:
+    """This command has a way of its own to stop: signals come as they would without us."""
+    if threading.current_thread() is not threading.main_thread() or not _open:
+        return
+    signal.set_wakeup_fd(-1)
+    for number in CODES:
+        if signal.getsignal(number) is _heard:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+
+
 def done() -> None:
     """The command is over and its code stands: a signal while the interpreter closes would end it by another."""
     if threading.current_thread() is not threading.main_thread():

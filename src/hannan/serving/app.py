@@ -9,7 +9,8 @@ from typing import Any
 
 from hannan.serving.access import Access
 from hannan.serving.errors import Ended, Refused
-from hannan.serving.service import Answer, Limits, Request, Service, routed
+from hannan.serving.routes import routed
+from hannan.serving.service import Answer, Limits, Request, Service
 from hannan.serving.store import Store
 
 Scope = dict[str, Any]

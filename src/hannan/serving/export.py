@@ -6,8 +6,8 @@ import csv
 import io
 from typing import Any
 
-from hannan.tables.write import guarded
 from hannan.serving.errors import BODY, Refused
+from hannan.tables.write import guarded
 
 
 def exported(columns: dict[str, Any], form: str) -> bytes:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from hannan import __version__
 from hannan.serving import bodies
-from hannan.serving.service import ROUTES, Route
+from hannan.serving.route import Route
 
 #: What every path may answer, and those with a key, a body, a learner.
 _ALWAYS = {"503": "too much waits for the disk, or the store has ended; try again after Retry-After"}
@@ -18,13 +19,13 @@ _NAMED = {"404": "no such learner", "409": "something else is there, or another 
 _PLAIN = {"/metrics": "text/plain", "/": "text/html", "/v1/learners/{name}/log": "text/csv"}
 
 
-def description() -> dict[str, Any]:
+def description(routes: Sequence[Route]) -> dict[str, Any]:
     """The document."""
-    types = [kind for route in ROUTES for kind in (route.body, route.answers) if kind is not None]
+    types = [kind for route in routes for kind in (route.body, *route.answers) if kind is not None]
     schemas, parts = msgspec.json.schema_components([*types, bodies.Wrong], ref_template="#/components/schemas/{name}")
     of = dict(zip(map(id, [*types, bodies.Wrong]), schemas, strict=True))
     paths: dict[str, Any] = {}
-    for route in ROUTES:
+    for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, of)
     return {
         "openapi": "3.1.0",
@@ -46,7 +47,8 @@ def _operation(route: Route, of: dict[int, Any]) -> dict[str, Any]:
         status: {"description": text, "content": wrong} for status, text in says.items() if _can(route, status)
     }
     kind = _PLAIN.get(route.path, "application/json")
-    content: dict[str, Any] = {kind: {"schema": of[id(route.answers)]} if route.answers is not None else {}}
+    given = [of[id(answer)] for answer in route.answers]
+    content: dict[str, Any] = {kind: {"schema": given[0] if len(given) == 1 else {"anyOf": given}} if given else {}}
     if route.path.endswith("/log"):
         content["application/vnd.apache.parquet"] = {}
     for status in ("200", "201") if route.method == "POST" and route.role == "admin" else ("200",):

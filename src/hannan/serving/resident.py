@@ -33,8 +33,6 @@ class Resident:
         self.number, self.name, self.learner = number, checked_name(name), learner
         self.player = _player(learner, name)
         self.n = int(learner.n)
-        if self.n > MOST_ARMS:
-            raise ValueError(f"a learner of a store must have at most {MOST_ARMS} arms; got {self.n}")
         self.arms: list[str | None] | None = _arms(learner, arms)
         self._mask: NDArray[np.bool_] | None = None
         if self.arms is not None and None in self.arms:
@@ -239,6 +237,8 @@ def _player(learner: Any, name: str) -> Any:
     start = getattr(learner, "start", None)
     if start is None or isinstance(learner, type):
         raise ValueError(f"a store must be given a learner, such as Bandit(3); got {refusals.brief(learner)}")
+    if getattr(learner, "n", 0) > MOST_ARMS:  # before any room is made for them
+        raise ValueError(f"a learner of a store must have at most {MOST_ARMS} arms; got {learner.n}")
     player = start(None, name)
     if not isinstance(player, BanditPlayer):
         raise ValueError(

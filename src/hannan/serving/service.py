@@ -5,11 +5,10 @@ Nothing here waits and nothing here knows of sockets, so an application of your 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-from urllib.parse import parse_qs, unquote
+from urllib.parse import parse_qs
 
 import msgspec
 from msgspec import UNSET
@@ -217,71 +216,3 @@ def ready(service: Service, request: Request) -> Answer:
 def metrics(service: Service, request: Request) -> Answer:
     """For Prometheus."""
     return Answer(200, service.metrics.text(service.desk), TEXT)
-
-
-def openapi(service: Service, request: Request) -> Answer:
-    """What is here, for machines."""
-    from hannan.serving.openapi import description
-
-    return Answer(200, msgspec.json.encode(description()))
-
-
-def page(service: Service, request: Request) -> Answer:
-    """What is here, for people."""
-    from hannan.serving.page import PAGE
-
-    return Answer(200, PAGE, HTML)
-
-
-class Route(NamedTuple):
-    """A method and path, who may use it (None: everybody, "": whoever has a key), and what they give and get."""
-
-    method: str
-    path: str
-    role: str | None
-    action: Callable[[Service, Request], Answer]
-    body: Any = None
-    answers: Any = None
-
-
-ROUTES = (
-    Route("POST", "/v1/learners/{name}/act", "act", act, bodies.ActBody, bodies.Decided | bodies.DecidedMany),
-    Route("POST", "/v1/observe", "observe", observe, bodies.Feedback | list[bodies.Feedback],
-          bodies.Counted | bodies.CountedMany),
-    Route("GET", "/v1/learners", "", learners, None, bodies.Learners),
-    Route("POST", "/v1/learners", "admin", add, bodies.LearnerBody, bodies.Added),
-    Route("GET", "/v1/learners/{name}", "", about, None, bodies.About),
-    Route("GET", "/v1/learners/{name}/weights", "", history, None, bodies.History),
-    Route("GET", "/v1/learners/{name}/log", "admin", log),
-    Route("POST", "/v1/learners/{name}/arms", "admin", add_arm, bodies.ArmBody, bodies.Added),
-    Route("DELETE", "/v1/learners/{name}/arms/{arm}", "admin", retire_arm, None, bodies.Added),
-    Route("GET", "/healthz", None, health),
-    Route("GET", "/readyz", None, ready),
-    Route("GET", "/metrics", "", metrics),
-    Route("GET", "/openapi.json", None, openapi),
-    Route("GET", "/", None, page),
-)  # fmt: skip
-_PATTERNS = [(route, re.compile("^" + re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", route.path) + "$")) for route in ROUTES]
-_EXACT = {(route.method, route.path): route for route in ROUTES if "{" not in route.path}
-_ACT = ROUTES[0]
-
-
-def routed(method: str, path: str) -> tuple[Route, str, str]:
-    """(route, learner, arm) of a request; a path or method that is not here is refused."""
-    if method == "POST" and path.endswith("/act") and path.startswith("/v1/learners/") and path.count("/") == 4:
-        return _ACT, unquote(path[13:-4]), ""
-    found = _EXACT.get((method, path))
-    if found is not None:
-        return found, "", ""
-    methods = []
-    for route, pattern in _PATTERNS:
-        match = pattern.match(path)
-        if match is None:
-            continue
-        if route.method == method:
-            parts = match.groupdict()
-            return route, parts.get("name", ""), parts.get("arm", "")
-        methods.append(route.method)
-    if methods:
-        raise Refused(405, f"{path[:100]} takes {', '.join(methods)}; got {method[:20]}")
-    raise Refused(404, f"no such path; got {path[:100]}")

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from power.cut import cut
 
 from hannan.serving import records
 from hannan.serving.sqlite import SQLiteShelf
@@ -94,8 +95,6 @@ class Campaign:
 
     def run(self, kills: int, load: float = 0.06) -> Tally:
         """So many kills, each after about `load` seconds of load."""
-        from power.cut import cut
-
         for _ in range(kills):
             self._once(self.rng.uniform(0.2, 1.8) * load)
             self.tally.kills += 1

@@ -1,0 +1,79 @@
+"""`hannan serve`: a store of decisions over HTTP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+EPILOG = """\b
+Examples:
+  hannan serve decisions.db
+  hannan serve decisions.db --add banner=red,blue --add price=9.90,10.90
+  hannan serve decisions.db --host 0.0.0.0 --port 80 --keys keys.txt
+
+\b
+  curl -X POST localhost:8414/v1/learners/banner/act
+  curl -X POST localhost:8414/v1/observe -d '{"ticket": "...", "reward": 1}'
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("store", metavar="STORE")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8414, show_default=True, help="0: any that is free.")
+@click.option(
+    "--keys",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    metavar="FILE",
+    help="Bearer keys, a line each, ROLE:SECRET; roles act, observe, admin. Also HANNAN_KEYS.",
+)
+@click.option(
+    "--add", "added", multiple=True, metavar="NAME=ARM,ARM,...", help="Add a bandit for rewards, if it is new."
+)
+@click.option(
+    "--max-body", type=click.IntRange(min=100), default=1 << 20, show_default=True, help="Bytes of a request."
+)
+@click.option("--max-batch", type=click.IntRange(min=1), default=1000, show_default=True, help="Decisions of one.")
+@click.option(
+    "--max-queue",
+    type=click.IntRange(min=1),
+    default=10_000,
+    show_default=True,
+    help="Events that may wait for the disk before requests are refused with 503.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Log JSON lines, also on a terminal.")
+def command(
+    store: str, host: str, port: int, keys: Path | None, added: tuple[str, ...], max_body: int, max_batch: int,
+    max_queue: int, as_json: bool,
+) -> None:  # fmt: skip
+    """Serve the decisions of STORE, a file (made if it is not there), over HTTP.
+
+    An answer is given when what it says is on the disk. SIGTERM or Ctrl-C: what was asked is answered, all is written,
+    and the store is closed.
+    """
+    try:
+        import uvicorn  # noqa: F401
+
+        from hannan.serving.running import Settings, run
+        from hannan.serving.service import Limits
+    except ModuleNotFoundError as missing:
+        raise click.ClickException(f"a service needs {missing.name}: pip install 'hannan[serve]'") from None
+    from hannan.cli.stopping import let_be
+    from hannan.serving.access import Access
+
+    access = Access.of(keys)
+    if not access.guarded and host not in ("127.0.0.1", "::1", "localhost"):
+        raise ValueError(f"without keys a service must listen on this machine only; got host {host} and no --keys")
+    let_be()
+    limits = Limits(max_body, max_batch, max_queue)
+    learners = [_bandit(text) for text in added]
+    run(Settings(store, host, port, access, limits, learners, as_json))
+
+
+def _bandit(text: str) -> tuple[str, list[str]]:
+    name, equals, arms = text.partition("=")
+    names = [arm.strip() for arm in arms.split(",")]
+    if not equals or not all(names):
+        raise ValueError(f"--add must be NAME=ARM,ARM,...; got {text!r}")
+    return name, names

@@ -1,0 +1,135 @@
+"""A service from its beginning to its end: open, listen, tell a little, stop well."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import sys
+import time
+from typing import Any, NamedTuple
+
+import uvicorn
+
+from hannan.learners.bandits import Bandit
+from hannan.serving.access import Access
+from hannan.serving.app import App
+from hannan.serving.service import Limits
+from hannan.serving.store import Store
+
+#: Seconds that requests may take to end once the service is told to stop.
+GRACE = 10
+
+
+class Settings(NamedTuple):
+    """What the command was told."""
+
+    store: str
+    host: str
+    port: int
+    access: Access
+    limits: Limits
+    learners: list[tuple[str, list[str]]]
+    as_json: bool = False
+
+
+class Teller:
+    """Says what happens on standard error: one quiet line that lives on a terminal, JSON lines elsewhere.
+
+    Neither has keys, tickets or bodies in it.
+    """
+
+    def __init__(self, as_json: bool) -> None:
+        self.live = sys.stderr.isatty() and not as_json
+
+    def event(self, what: str, **more: Any) -> None:
+        """Something that happens once."""
+        if self.live:
+            told = ", ".join(f"{name} {value}" for name, value in more.items())
+            sys.stderr.write(f"\r\033[K{what}{': ' if told else ''}{told}\n")
+        else:
+            now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            sys.stderr.write(json.dumps({"time": now, "event": what, **more}) + "\n")
+        sys.stderr.flush()
+
+    def line(self, text: str) -> None:
+        """What goes on; the next one takes its place."""
+        if self.live:
+            sys.stderr.write(f"\r\033[K{text}")
+            sys.stderr.flush()
+
+
+def run(settings: Settings) -> None:
+    """Serve until told to stop."""
+    # Replies wait for the writer's thread, which waits for the interpreter: let it have it soon.
+    sys.setswitchinterval(0.0005)
+    teller = Teller(settings.as_json)
+    bound = _listening(settings.host, settings.port)
+    store = Store(settings.store)
+    try:
+        for name, arms in settings.learners:
+            store.add(name, Bandit(arms, gains=True))  # type: ignore[arg-type]
+        replayed = store.desk.journal.replayed
+        teller.event("opened", store=_shown(settings.store), learners=len(store.learners), replay=round(replayed, 3))
+        app = App(store, settings.access, settings.limits)
+        config = uvicorn.Config(
+            app, log_config=None, access_log=False, lifespan="on",
+            http="httptools", ws="none", server_header=False, date_header=False, timeout_graceful_shutdown=GRACE,
+        )  # fmt: skip
+        asyncio.run(_serve(_Server(config), bound, app, teller, settings.access.guarded))
+    finally:
+        store.close()
+        failure = store.desk.journal.failure
+        teller.event("closed", sequence=store.desk.contents.sequence, **({"failure": str(failure)} if failure else {}))
+    if failure is not None:
+        raise ValueError(str(failure))
+
+
+class _Server(uvicorn.Server):
+    """Ends without the signal that ended it: to stop is what was asked for."""
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        self.force_exit = self.should_exit  # asked twice
+        self.should_exit = True
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise ValueError(f"{host} port {port} must be free to listen on; {error.strerror or error}") from None
+
+
+async def _serve(server: _Server, bound: socket.socket, app: App, teller: Teller, guarded: bool) -> None:
+    watch = asyncio.create_task(_watch(server, app, teller))
+    host, port = bound.getsockname()[:2]
+    where = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    teller.event("listening", address=where, keys=guarded)
+    try:
+        await server.serve([bound])
+    finally:
+        watch.cancel()
+
+
+async def _watch(server: _Server, app: App, teller: Teller) -> None:
+    """The live line, and an end where the store has ended."""
+    journal, metrics = app.service.desk.journal, app.service.metrics
+    before, at = metrics.decisions + metrics.counted, time.monotonic()
+    while True:
+        await asyncio.sleep(1.0)
+        now, count = time.monotonic(), metrics.decisions + metrics.counted
+        teller.line(
+            f"{len(app.service.store.learners)} learners, {metrics.decisions} decisions, {metrics.counted} feedbacks, "
+            f"{(count - before) / (now - at):.0f}/s, {1000 * journal.last:.1f} ms to the disk, {journal.waiting} wait"
+        )
+        before, at = count, now
+        if journal.failure is not None:
+            teller.event("failed", reason=str(journal.failure))
+            server.should_exit = True
+
+
+def _shown(store: str) -> str:
+    """An address without its password."""
+    scheme, mark, rest = store.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}" if mark else store

@@ -1,0 +1,389 @@
+"""The service: paths, errors, roles, limits, idempotency; what it says of itself; how it stops."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asking import ask, asked
+
+import hannan as hn
+from hannan.client import Client
+from hannan.client import Refused as ClientRefused
+from hannan.serving.access import Access
+from hannan.serving.app import App
+from hannan.serving.service import Limits
+from hannan.serving.store import Store
+
+KEYS = {"act": "a" * 16, "observe": "o" * 16, "admin": "z" * 16}
+ACT = "/v1/learners/banner/act"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "decisions.db") as store:
+        store.add("banner", hn.Bandit(["red", "blue"], gains=True))
+        yield store
+
+
+@pytest.fixture
+def app(store: Store) -> App:
+    return App(store)
+
+
+def test_a_decision_and_its_feedback(app: App) -> None:
+    status, move = ask(app, "POST", ACT)
+    assert status == 200
+    assert move.keys() == {"ticket", "arm", "action", "probability"}
+    assert (move["arm"], move["probability"]) == (("red", "blue")[move["action"]], 0.5)
+    assert ask(app, "POST", "/v1/observe", {"ticket": move["ticket"], "reward": 1}) == (200, {"counted": True})
+    assert ask(app, "POST", "/v1/observe", {"ticket": move["ticket"], "reward": 0}) == (200, {"counted": False})
+    again = [{"ticket": move["ticket"], "reward": True}]
+    assert ask(app, "POST", "/v1/observe", again) == (200, {"counted": [False]})
+
+
+def test_many_at_once(app: App) -> None:
+    status, told = ask(app, "POST", ACT, {"count": 50})
+    assert (status, {len(column) for column in told.values()}) == (200, {50})
+    feedback = [{"ticket": ticket, "reward": 0.5} for ticket in told["ticket"]]
+    assert ask(app, "POST", "/v1/observe", feedback) == (200, {"counted": [True] * 50})
+    bad = [{"ticket": ticket, "reward": 0.5} for ticket in ask(app, "POST", ACT, {"count": 2})[1]["ticket"]]
+    bad[1]["reward"] = 7
+    assert ask(app, "POST", "/v1/observe", bad)[0] == 422
+    assert ask(app, "GET", "/v1/learners/banner")[1]["open"] == 2
+
+
+def test_an_id_is_asked_again(app: App) -> None:
+    first = ask(app, "POST", ACT, {"id": "mine"})
+    assert ask(app, "POST", ACT, {"id": "mine"}) == first
+    assert ask(app, "POST", ACT, {"id": "other"}) != first
+    assert ask(app, "POST", ACT, {"id": "mine", "count": 2})[0] == 400
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "says"),
+    [
+        ("POST", ACT, b"{", 400, "truncated"),
+        ("POST", ACT, b"[]", 400, "object"),
+        ("POST", ACT, {"no": 1}, 400, "no"),
+        ("POST", ACT, {"count": 0}, 400, "count"),
+        ("POST", ACT, {"count": 5000}, 400, "at most 1000"),
+        ("POST", ACT, b"[" * 100_000, 400, ""),
+        ("POST", ACT, b"\xff", 400, ""),
+        ("POST", "/v1/learners/nobody/act", {}, 404, "banner"),
+        ("POST", "/v1/learners//act", {}, 404, "learner"),
+        ("POST", "/v1/learners/a/b/act", {}, 404, "no such path"),
+        ("GET", ACT, None, 405, "POST"),
+        ("DELETE", "/v1/observe", None, 405, "POST"),
+        ("GET", "/nothing", None, 404, "no such path"),
+        ("POST", "/v1/observe", {"ticket": "x", "reward": 1}, 403, "ticket"),
+        ("POST", "/v1/observe", {"reward": 1}, 400, "ticket"),
+        ("POST", "/v1/observe", {"ticket": "TICKET", "reward": 2}, 422, r"\[0, 1\]"),
+        ("POST", "/v1/observe", {"ticket": "TICKET", "loss": 0}, 422, "must be a reward"),
+        ("POST", "/v1/observe", {"ticket": "TICKET"}, 422, "reward or a loss"),
+        ("POST", "/v1/observe", {"ticket": "TICKET", "reward": "1"}, 400, "reward"),
+        ("POST", "/v1/observe", [], 200, None),
+        ("POST", "/v1/learners", {"name": "a b", "arms": ["x"]}, 400, "name of a learner"),
+        ("POST", "/v1/learners", {"name": "banner", "arms": ["x"]}, 409, "as before"),
+        ("POST", "/v1/learners", {"name": "c"}, 400, "arms"),
+        ("POST", "/v1/learners", {"name": "c", "learner": "experts", "n": 3}, 400, "one number"),
+        ("POST", "/v1/learners", {"name": "c", "learner": "nonsense", "n": 3}, 400, "learner must be"),
+        ("POST", "/v1/learners", {"name": "c", "learner": {"class": "os.system"}}, 400, ""),
+        ("POST", "/v1/learners", {"name": "c", "learner": {"class": "Experts", "n": 3}}, 400, "one number"),
+        ("POST", "/v1/learners", {"name": "c", "learner": {"class": "Bandit", "n": 10**9}}, 400, "at most"),
+        ("POST", "/v1/learners", {"name": "c", "learner": {"class": "Bandit", "n": 3}}, 201, None),
+        ("POST", "/v1/learners", {"name": "c", "learner": "bandit:tsallis:0.5@anytime", "n": 3}, 201, None),
+        ("POST", "/v1/learners/banner/arms", {"arm": "green"}, 409, "all 2 are taken"),
+        ("DELETE", "/v1/learners/banner/arms/green", None, 400, "awake"),
+        ("GET", "/v1/learners/nobody", None, 404, "got 'nobody'"),
+        ("GET", "/v1/learners/nobody/weights", None, 404, "got 'nobody'"),
+        ("GET", "/v1/learners/nobody/log", None, 404, "got 'nobody'"),
+    ],
+)
+def test_the_table_of_answers(app: App, method: str, path: str, body: Any, status: int, says: str | None) -> None:
+    ticket = ask(app, "POST", ACT)[1]["ticket"]
+    if isinstance(body, dict) and body.get("ticket") == "TICKET":
+        body = {**body, "ticket": ticket}
+    found, told = ask(app, method, path, body)
+    assert found == status, told
+    if says is not None:
+        assert told.keys() == {"error"}
+        assert re.search(says, told["error"]), told
+    assert ask(app, "POST", "/v1/observe", {"ticket": ticket, "reward": 1}) == (200, {"counted": True})  # still open
+
+
+def test_tickets_of_elsewhere(app: App, tmp_path: Path) -> None:
+    with Store(tmp_path / "other.db") as other:
+        other.add("banner", hn.Bandit(2, gains=True))
+        foreign = other.act("banner").ticket
+    status, told = ask(app, "POST", "/v1/observe", {"ticket": foreign, "reward": 1})
+    assert (status, "another store" in told["error"]) == (403, True)
+
+
+def test_roles(store: Store) -> None:
+    app = App(store, Access([f"{role}:{key}" for role, key in KEYS.items()]))
+    needed = {
+        ("POST", ACT): "act",
+        ("POST", "/v1/observe"): "observe",
+        ("POST", "/v1/learners"): "admin",
+        ("GET", "/v1/learners/banner/log"): "admin",
+        ("GET", "/v1/learners"): "",
+        ("GET", "/metrics"): "",
+    }
+    for (method, path), role in needed.items():
+        assert ask(app, method, path)[0] == 401
+        assert ask(app, method, path, key="wrong" * 4)[0] == 401
+        assert ask(app, method, path, headers={"authorization": "Basic eA=="})[0] == 401
+        for mine, key in KEYS.items():
+            may = mine in (role, "admin") or not role
+            assert (ask(app, method, path, key=key)[0] in (401, 403)) is not may
+    for path in ("/healthz", "/readyz", "/openapi.json", "/"):
+        assert ask(app, "GET", path)[0] == 200
+
+
+@pytest.mark.parametrize("line", ["act", "king:" + "x" * 20, "act:short", "act:has a space in it ok"])
+def test_bad_keys(line: str) -> None:
+    with pytest.raises(ValueError, match="key") as caught:
+        Access([line])
+    assert "short" not in str(caught.value).replace("shorter", "")
+
+
+def test_limits(store: Store) -> None:
+    app = App(store, limits=Limits(body=1000, batch=10, queue=5))
+    assert ask(app, "POST", ACT, b" " * 1001)[0] == 413
+    assert ask(app, "POST", ACT, {"count": 11})[0] == 400
+
+    async def crowd() -> list[tuple[int, Any]]:
+        with store.desk.journal._writing:  # the disk takes its time
+            tasks = []
+            for _ in range(9):
+                tasks.append(asyncio.ensure_future(asked(app, "POST", ACT)))
+                await asyncio.sleep(0.01)
+            refused = [task.result() for task in tasks if task.done()]
+            assert (await asked(app, "GET", "/readyz"))[0] == 503
+            assert (await asked(app, "GET", "/healthz"))[0] == 200
+        return refused
+
+    refused = asyncio.run(crowd())
+    assert [status for status, _ in refused] == [503] * 3
+    assert "at most 5 events may wait" in refused[0][1]["error"]
+
+
+def test_an_ended_store_is_not_ready(app: App, store: Store) -> None:
+    ticket = ask(app, "POST", ACT)[1]["ticket"]
+    store.desk.journal.fail(OSError("disk on fire"))
+    for method, path, body in (
+        ("POST", ACT, None), ("POST", "/v1/observe", {"ticket": ticket, "reward": 1}), ("GET", "/readyz", None),
+    ):  # fmt: skip
+        status, told = ask(app, method, path, body)
+        assert (status, "disk on fire" in told["error"]) == (503, True)
+    assert ask(app, "GET", "/healthz")[0] == 200
+
+
+def test_an_answer_waits_for_the_disk(app: App, store: Store) -> None:
+    async def slow() -> None:
+        with store.desk.journal._writing:
+            task = asyncio.ensure_future(asked(app, "POST", ACT))
+            await asyncio.sleep(0.1)
+            assert not task.done()
+        assert (await task)[0] == 200
+
+    asyncio.run(slow())
+
+
+def test_arms_and_learners(app: App) -> None:
+    body = {"name": "price", "learner": "bandit:tsallis", "n": 3, "arms": ["9", "10"]}
+    assert ask(app, "POST", "/v1/learners", body) == (201, {"added": True})
+    assert ask(app, "POST", "/v1/learners", body) == (200, {"added": False})
+    assert ask(app, "GET", "/v1/learners") == (200, {"learners": ["banner", "price"]})
+    assert ask(app, "POST", "/v1/learners/price/arms", {"arm": "11"})[0] == 201
+    assert ask(app, "DELETE", "/v1/learners/price/arms/9")[0] == 200
+    assert set(ask(app, "POST", "/v1/learners/price/act", {"count": 30})[1]["arm"]) == {"10", "11"}
+    told = ask(app, "GET", "/v1/learners/price")[1]
+    assert told["arms"] == ["9", "10", "11"]
+    assert told["weights"][0] == 0
+    assert "9 left" in dict(told["certificate"])["arms"]
+
+
+def test_the_log_is_for_replay(app: App, tmp_path: Path) -> None:
+    body = {"name": "u", "learner": "bandit:tsallis@fixed:100", "arms": ["=red", "blue"]}
+    ask(app, "POST", "/v1/learners", body)
+    told = ask(app, "POST", "/v1/learners/u/act", {"count": 300})[1]
+    feedback = [
+        {"ticket": t, "reward": float(arm == "blue")} for t, arm in zip(told["ticket"], told["arm"], strict=True)
+    ]
+    ask(app, "POST", "/v1/observe", feedback)
+    for form in ("csv", "parquet"):
+        status, raw = ask(app, "GET", "/v1/learners/u/log", query=f"format={form}")
+        assert status == 200
+        path = tmp_path / f"log.{form}"
+        path.write_bytes(raw)
+        words = [
+            "--action",
+            "arm",
+            "--loss",
+            "reward",
+            "--gains",
+            "--propensity",
+            "probability",
+            "--runs",
+            "1",
+            "--json",
+        ]
+        done = subprocess.run(
+            [sys.executable, "-c", "from hannan.cli import main; main()", "replay", str(path), *words],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert json.loads(done.stdout)["actions"] in (["=red", "blue"], ["blue", "=red"])
+    rows = list(csv.reader(io.StringIO((tmp_path / "log.csv").read_text())))
+    assert {row[2] for row in rows[1:]} == {"'=red", "blue"}
+    assert ask(app, "GET", "/v1/learners/u/log", query="format=xml")[0] == 400
+
+
+def test_metrics(app: App) -> None:
+    ticket = ask(app, "POST", ACT)[1]["ticket"]
+    for _ in range(3):
+        ask(app, "POST", "/v1/observe", {"ticket": ticket, "reward": 1})
+    ask(app, "GET", "/nothing")
+    lines = ask(app, "GET", "/metrics")[1].decode().splitlines()
+    told = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+    assert told["hannan_decisions_total"] == "1"
+    assert (told["hannan_feedback_total"], told["hannan_repeats_total"]) == ("1", "2")
+    assert told['hannan_answers_total{status="404"}'] == "1"
+    assert told['hannan_open_decisions{learner="banner"}'] == "0"
+    assert float(told["hannan_commit_seconds_most"]) > 0
+
+
+def test_weights_over_time(app: App) -> None:
+    app.service.histories.sample()
+    for _ in range(20):
+        move = ask(app, "POST", ACT)[1]
+        ask(app, "POST", "/v1/observe", {"ticket": move["ticket"], "reward": float(move["arm"] == "blue")})
+        app.service.histories.sample()
+    told = ask(app, "GET", "/v1/learners/banner/weights")[1]
+    assert (told["arms"], told["round"][0], told["round"][-1]) == (["red", "blue"], 0, 20)
+    assert told["weights"][0] == [0.5, 0.5]
+    assert told["weights"][-1][1] > 0.5
+
+
+# The command
+
+
+def started(folder: Path, *words: str, env: dict[str, str] | None = None) -> tuple[subprocess.Popen[str], str]:
+    """`hannan serve` on any free port, and its address."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from hannan.cli import main; main()", "serve", "decisions.db", "--port", "0", *words],
+        cwd=folder, stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})},
+    )  # fmt: skip
+    assert process.stderr is not None
+    for line in process.stderr:
+        told = json.loads(line)
+        if told["event"] == "listening":
+            return process, told["address"]
+    raise AssertionError("it does not listen")
+
+
+def stopped(process: subprocess.Popen[str], how: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
+    process.send_signal(how)
+    _, said = process.communicate(timeout=30)
+    return process.returncode, said
+
+
+def test_the_command_serves_and_stops_well(tmp_path: Path) -> None:
+    process, address = started(tmp_path, "--add", "banner=red,blue", env={"HANNAN_KEYS": f"admin:{KEYS['admin']}"})
+    client = Client(address, KEYS["admin"])
+    moves: list[Any] = []
+
+    def load() -> None:
+        mine = Client(address, KEYS["admin"], tries=1)
+        try:
+            while True:
+                moves.append(mine.act("banner"))
+        except (ConnectionError, ClientRefused):
+            return
+
+    threads = [threading.Thread(target=load) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.3)
+    with pytest.raises(ClientRefused, match="key"):
+        Client(address).act("banner")
+    assert client.learners() == ["banner"]
+    code, said = stopped(process)
+    for thread in threads:
+        thread.join()
+    assert code == 0
+    assert json.loads(said.splitlines()[-1])["event"] == "closed"
+    assert KEYS["admin"] not in said
+    with Store(tmp_path / "decisions.db") as store:
+        assert store.desk.journal.replayed < 1.0
+        assert all(store.observe(move.ticket, reward=1) for move in moves)  # what was answered is there
+        found = store.desk.shelf.snapshot()
+        assert found is not None
+
+
+def test_the_command_refuses(tmp_path: Path) -> None:
+    def run(*words: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", "from hannan.cli import main; main()", "serve", *words],
+            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+        assert done.returncode == 2, done.stderr
+        return done.stderr.splitlines()[-1]
+
+    assert "without keys a service must listen on this machine only" in run("x.db", "--host", "0.0.0.0")
+    assert "--add must be" in run("x.db", "--add", "banner")
+    (tmp_path / "text.db").write_text("hello" * 999)
+    assert "must be a store" in run("text.db", "--port", "0")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert "must be free" in run("x.db", "--port", str(taken.getsockname()[1]))
+    with Store(tmp_path / "held.db"):
+        assert "must have one writer" in run("held.db", "--port", "0")
+
+
+def test_a_client_asks_again(tmp_path: Path) -> None:
+    """A service that is killed and comes back: the client's calls return, each counted once."""
+    process, address = started(tmp_path, "--add", "banner=red,blue")
+    port = address.rpartition(":")[2]
+    client = Client(address, tries=60, timeout=5.0)
+    counted = []
+
+    def load() -> None:
+        for _ in range(40):
+            move = client.act("banner")
+            counted.append(client.observe(move.ticket, reward=1))
+
+    thread = threading.Thread(target=load)
+    thread.start()
+    time.sleep(0.15)
+    process.kill()
+    process.wait()
+    again = subprocess.Popen(
+        [sys.executable, "-c", "from hannan.cli import main; main()", "serve", "decisions.db", "--port", port],
+        cwd=tmp_path, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    thread.join(60)
+    assert len(counted) == 40
+    told = client.about("banner")
+    assert told["rounds"] == 40
+    again.terminate()
+    assert again.wait(30) == 0
+    with pytest.raises(ConnectionError, match="no answer in 2 tries"):
+        Client(address, tries=2).learners()
+    for bad in ("ftp://x", "nowhere"):
+        with pytest.raises(ValueError, match="url must be"):
+            Client(bad)
