@@ -133,6 +133,8 @@ struct RunNumbers {
     double top = 0.0;
     double warm = 0.0;         // where a solver starts; y of the series
     double slope_sum = 0.0;    // of the series: the sum of the next power
+    double placed = 0.0;       // of Tsallis 1/2 and the log-barrier: the y that the weights were passed at, and the step
+    double moved = 0.0;        // from there to the root: the weights can be made again from these, to the last bit
     double fresh = 0.0;        // multiplicative updates since the weights were last made from L
     double weight = 0.0;       // what stands for 1/probability of the move just drawn
     double probability = 0.0;  // of the move just drawn

@@ -4,11 +4,7 @@
 
 namespace hn {
 
-void read_fields(const Setup& s, Run& run, const nb::dict& from, bool sees_all) {
-    const nb::dict numbers = nb::cast<nb::dict>(entry(from, "numbers"));
-    each_number(run, [&](const char* name, double& x) {
-        must(nb::try_cast(nb::object(nb::borrow(entry(numbers, name))), x), name, "be a number");
-    });
+void check_numbers(const Setup& s, RunNumbers& run) {
     const auto counts = [&](const char* name, double x, double low, double high) {
         must(x >= low && x <= high && x == std::floor(x), name, "be a whole number in its range");
     };
@@ -28,14 +24,38 @@ void read_fields(const Setup& s, Run& run, const nb::dict& from, bool sees_all) 
     must(run.weight >= 0.0 && std::isfinite(run.weight), "weight", "be finite and at least 0");
     must(run.probability >= 0.0 && run.probability <= 1.0 + 1e-9, "probability", "be in [0, 1]");
     must(run.level >= 0.0, "level", "be at least 0");
+}
+
+void check_weights(const Setup& s, const Run& run) {
+    double sum = 0.0;
+    for (i64 k = 0; k < s.n; ++k) {
+        must(run.w[k] >= 0.0 && run.w[k] <= 1.7e308, "weights", "be finite and in its range");
+        sum += run.w[k];
+    }
+    must(std::fabs(sum - run.total) <= 1e-6 * run.total, "weights", "sum to their total");
+}
+
+void must_agree(const Setup& s, const Run& run, Run& twin) {
+    if (s.smoothing == Smoothing::tsallis_shannon) return;  // its weights wait for the next move to be made anew
+    if (remembers(s.smoothing)) must(run.taken == run.settled || run.taken < 0.0, "taken", "be the steps that were settled");
+    twin.copy(s, run);
+    must(players().weigh_anew(s, twin), "losses", "have weights");
+    for (i64 i = 0; i < s.n; ++i)
+        must(std::fabs(twin.w[i] / twin.total - run.w[i] / run.total) <= 1e-6, "weights", "be those of the losses");
+}
+
+void read_fields(const Setup& s, Run& run, const nb::dict& from, bool sees_all) {
+    const nb::dict numbers = nb::cast<nb::dict>(entry(from, "numbers"));
+    each_number(run, [&](const char* name, double& x) {
+        must(nb::try_cast(nb::object(nb::borrow(entry(numbers, name))), x), name, "be a number");
+    });
+    check_numbers(s, run);
     run.stream = read_words(from, "stream", true), run.noise = read_words(from, "noise", false);
-    const bool bounded = sees_all && !any_units;
+    const bool bounded = sees_all && s.smoothing != Smoothing::adahedge;
     const double most = bounded ? run.round * (1.0 + 1e-9) + 1e-9 : 1.7e308;
     read_array(from, "losses", s.n, run.L, bounded ? -1e-9 * (1.0 + run.round) : -1.7e308, most);
     read_array(from, "weights", s.n, run.w, 0.0, 1.7e308);
-    double sum = 0.0;
-    for (i64 k = 0; k < s.n; ++k) sum += run.w[k];
-    must(std::fabs(sum - run.total) <= 1e-6 * run.total, "weights", "sum to their total");
+    check_weights(s, run);
     read_array(from, "memory", s.memory_places(), run.memory, -1.7e308, 1.7e308);
     const bool reduced = s.estimator == Estimator::reduced_variance;
     read_array(from, "baselines", reduced ? s.n : 0, run.scratch, 0.0, 0.5);

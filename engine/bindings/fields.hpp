@@ -67,6 +67,13 @@ inline void read_array(const nb::dict& from, const char* name, i64 count, double
     for (i64 k = 0; k < count; ++k) to[k] = found.data()[k];
 }
 
+/// The rules of a run's numbers; `inverse` is made here.
+void check_numbers(const Setup& s, RunNumbers& run);
+/// Weights are finite, and sum to their total.
+void check_weights(const Setup& s, const Run& run);
+/// Weights made once more from the losses, in another order or from another start, agree so far.
+void must_agree(const Setup& s, const Run& run, Run& twin);
+
 /// Into a run that was laid out; nothing is an index before it was checked.
 void read_fields(const Setup& s, Run& run, const nb::dict& from, bool sees_all);
 

@@ -7,6 +7,7 @@ NB_MODULE(_engine, m) {
     hn::bind_setup(m);
     hn::bind_potentials(m);
     hn::bind_players(m);
+    hn::bind_fleets(m);
     hn::bind_games(m);
     hn::bind_tables(m);
     hn::bind_combination(m);

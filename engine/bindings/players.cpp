@@ -279,18 +279,6 @@ nb::dict saved(Player& player) {
     return out;
 }
 
-/// Weights made once more from the losses, in another order or from another start, agree so far.
-void must_agree(Player& player, const Run& run) {
-    const Setup& s = player.at.setup;
-    if (s.smoothing == Smoothing::tsallis_shannon) return;  // its weights wait for the next move to be made anew
-    if (remembers(s.smoothing)) must(run.taken == run.settled || run.taken < 0.0, "taken", "be the steps that were settled");
-    Run& twin = player.at.twin;
-    twin.copy(s, run);
-    must(players().weigh_anew(s, twin), "losses", "have weights");
-    for (i64 i = 0; i < s.n; ++i)
-        must(std::fabs(twin.w[i] / twin.total - run.w[i] / run.total) <= 1e-6, "weights", "be those of the losses");
-}
-
 /// Everything is checked before anything is put in its place.
 void resume(Player& player, nb::dict from) {
     const Setup& s = player.at.setup;
@@ -300,7 +288,7 @@ void resume(Player& player, nb::dict from) {
     const i64 drawn = whole(from, "drawn", 0, i64(1) << 53), forgotten = whole(from, "forgotten", 0, drawn);
     const i64 delay = whole(from, "largest_delay", 0, drawn);
     must(run.round == double(drawn), "round", "be the number of moves drawn");
-    must_agree(player, run);
+    must_agree(s, run, player.at.twin);
     const Book before = player;  // what there was, should a ticket be refused
     player.clear();
     player.drawn = drawn;

@@ -64,16 +64,34 @@ struct Barrier {
         if (!(size(error) < small && y > least_y)) return from_anywhere(s, run);
         const double third = 1.0 / sums.s1, x = (error * (1.0 / K)) * third;
         const double b = (0.5 * (K + 1)) * sums.s2 * third, c = ((K + 1) * (K + 2) / 6.0) * sums.s3 * third;
-        const double delta = x + (x * x) * (b + x * (2.0 * (b * b) - c));
+        step_to(s, run, sums, y, x + (x * x) * (b + x * (2.0 * (b * b) - c)));
+        return true;
+    }
+
+    /// After a pass at y: the weights at the root y + delta.
+    static HN_INLINE void step_to(const Setup& s, Run& run, const Sums& sums, double y, double delta) {
         const f64x4 step = splat(delta), one = splat(1.0);
         for (i64 j = 0; j < s.n; j += 4) {
             const f64x4 here = load4(run.w + j), t = step * here;
             store4(run.w + j, least(power(here * ((one - t) * (one + t * t))), one));
         }
-        run.warm = y + delta;
+        run.placed = y, run.moved = delta, run.warm = y + delta;
         run.slope_sum = sums.s1 - (K + 1) * sums.s2 * delta;
         run.total = 1.0;  // up to rounding: that is what delta is for
-        return true;
+    }
+    /// After a pass at the root y: the weights there.
+    static HN_INLINE void stay_at(const Setup& s, Run& run, const Sums& sums, double y) {
+        for (i64 j = 0; j < s.n; j += 4) store4(run.w + j, power(load4(run.w + j)));
+        run.placed = y, run.moved = 0.0, run.warm = y;
+        run.total = sums.s0, run.slope_sum = sums.s1;
+    }
+    /// The weights, their sums and the warm start once more, from L, base, scale, placed and moved: the same bits. A step
+    /// of 0 comes of an error of 0, and then both ways agree.
+    static HN_INLINE void again(const Setup& s, Run& run) {
+        const double y = run.placed;
+        const Sums sums = pass(s, run, y, -1, 0.0);
+        if (run.moved != 0.0) step_to(s, run, sums, y, run.moved);
+        else stay_at(s, run, sums, y);
     }
 
     /// w and total for L at the scale in place, whatever has changed; false if it failed.
@@ -91,8 +109,7 @@ struct Barrier {
             const Sums sums = pass(s, run, y, -1, 0.0);
             error = sums.s0 - 1.0;
             if (last || size(error) < 1e-14) {
-                for (i64 j = 0; j < s.n; j += 4) store4(run.w + j, power(load4(run.w + j)));
-                run.total = sums.s0, run.slope_sum = sums.s1, run.warm = y;
+                stay_at(s, run, sums, y);
                 return size(error) < 1e-9;
             }
             y += newton(sums.s0, sums.s1);

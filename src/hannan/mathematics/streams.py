@@ -35,6 +35,12 @@ def words(seed: int, *key: int) -> Words:
     return np.array([low | high << 32 for low, high in zip(out[::2], out[1::2], strict=True)], dtype=np.uint64)
 
 
+def spawning(seed: int) -> list[int]:
+    """Where the hash of a seed has got to before it takes in a key: the pool of four words, and the next constant."""
+    pool, constant = _pool(seed)
+    return [*pool, constant]
+
+
 def words_of_runs(seed: int, runs: int, *key: int) -> Words:
     """`words(seed, run, *key)` of runs 0, 1, ..., all at once: (runs, 4); the hash of the seed is made once."""
     if runs < 8:

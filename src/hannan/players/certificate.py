@@ -27,8 +27,8 @@ class Certificate:
     regret (else that against any one arm named in advance). It is no bound on this run.
 
     `realised_level` is the largest divergence D_inf,gamma of one step at one scale, over the span of the
-    loss; `claimed_rate` is what the bounds rely on, at the first and smallest scale (None: no claim).
-    All but the stability is in the user's units.
+    loss (None: not kept, in a fleet); `claimed_rate` is what the bounds rely on, at the first and smallest scale
+    (None: no claim). All but the stability is in the user's units.
 
     With `delta`, `on_this_run` bounds the regret of this very run with probability 1 - delta, where that is proved;
     `on_this_run_says` in which sense, or why there is none.
@@ -47,7 +47,7 @@ class Certificate:
     identity: dict[str, float] = field(hash=False)
     estimated_regret: float | None
     gamma: float
-    realised_level: float
+    realised_level: float | None
     claimed_rate: float | None
     #: Whether a seed was given: whoever knows it foresees the moves.
     seeded: bool = False
@@ -80,7 +80,8 @@ class Certificate:
             rows.append(("estimated regret", f"{self.estimated_regret:.6g}  ({ESTIMATED})"))
         claim = "no claim" if self.claimed_rate is None else f"claimed at most {self.claimed_rate:.6g}"
         name = "D_inf" if self.gamma == 1.0 else f"D_inf,{self.gamma:g}"
-        rows.append(("stability", f"{self.realised_level:.6g} in {name} realised, {claim}"))
+        realised = "not kept" if self.realised_level is None else f"{self.realised_level:.6g} in {name} realised"
+        rows.append(("stability", f"{realised}, {claim}"))
         if self.seeded:
             rows.append(("randomness", SEEDED))
         rows += self.notes

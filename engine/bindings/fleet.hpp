@@ -1,0 +1,245 @@
+// A fleet as Python holds it: rows of learners, their keys, their open decisions.
+#pragma once
+
+#include "../fleets.hpp"
+#include "key_table.hpp"
+#include "open_table.hpp"
+#include "rows.hpp"
+
+namespace hn {
+
+/// Why a ticket, or a loss, of a batch is refused.
+enum class Refusal : int { none, unknown, never_drawn, closed, twice, other_fleet, other_move, bad_loss };
+struct Refused { Refusal why; i64 place; };
+
+/// What is said of decisions that are handed back: all of it, or (null) the ticket alone, unsealed.
+struct Told {
+    const u64* tickets;
+    i64 count;
+    const i64* actions = nullptr;
+    const double* probabilities = nullptr;
+    int origin = -1;
+};
+
+/// Tickets as they are given out: a permutation of 63 bits that is the fleet's own, so that they fit in signed numbers. A
+/// ticket of another fleet, or an edited one, is any other number: it is open with probability (decisions open)/2^63.
+/// No secret, so no guard against malice.
+struct Seal {
+    u64 salt = 0;
+    static constexpr u64 within = 0x7fffffffffffffffu;
+    static constexpr u64 times = 0xbf58476d1ce4e5b9u, back = 0x96de1b173f119089u;  // each the inverse of the other
+    i64 sealed(u64 x) const {
+        x = (x ^ salt) * times & within, x ^= x >> 32;
+        return i64((x * times ^ salt) & within);
+    }
+    u64 opened(i64 ticket) const {
+        u64 x = (u64(ticket) ^ salt) * back & within;
+        x ^= x >> 32;
+        return (x * back ^ salt) & within;
+    }
+};
+inline constexpr u64 most_learners = u64(1) << 31;  // in the life of a fleet: their numbers are 31 bits of a ticket
+
+/// How streams begin: NumPy's pool of the seed, and where its hash has got to.
+struct Seed { u32 pool[4]; u32 constant; };
+
+class Fleet {
+    std::vector<double> template_, shares_, backup_;
+    std::vector<double*> rows_of_batch_;
+    // Of a batch: what is drawn, and what is settled.
+    std::vector<i32> arms_;
+    std::vector<u32> rounds_;
+    std::vector<double> probabilities_, weights_;
+    std::vector<u64> marks_;
+    std::unique_ptr<bool[]> slept_;
+    std::size_t slept_size_ = 0;
+    bool busy_ = false;
+
+    /// One caller at a time: a law of Python's own might call back into the fleet that asks it.
+    class Busy {
+        Fleet& fleet_;
+
+    public:
+        explicit Busy(Fleet& fleet) : fleet_(fleet) {
+            require(!fleet.busy_, "a fleet must be used by one caller at a time; another is in it");
+            fleet.busy_ = true;
+        }
+        Busy(const Busy&) = delete;
+        ~Busy() { fleet_.busy_ = false; }
+    };
+
+public:
+    nb::object description;  // keeps the setup alive
+    Description* d;
+    Setup setup;
+    RowPlan plan;
+    Room room;
+    Run run, twin;
+    Rows rows;
+    KeyTable keys;
+    OpenTable open;
+    Seed seed{};
+    Seal seal;
+    int origin = 0, origins = 1;  // of what is drawn now; how many names it has had
+
+    Fleet(nb::object described, bool sleeps, In<double> prior)
+        : description(described), d(nb::cast<Description*>(described)), setup(d->setup), plan(plan_of(setup, sleeps)),
+          room(2 * aligned_room(setup)), rows(plan.stride), open(plan.mark_words) {
+        require(setup.setting == Setting::bandit, "a fleet is of learners that see one number");
+        require(prior.size() == 0 || i64(prior.size()) == setup.n, "a prior has a number an arm");
+        run.lay_out(setup, room.at(0)), twin.lay_out(setup, room.at(aligned_room(setup)));
+        template_.resize(std::size_t(plan.stride)), shares_.resize(std::size_t(setup.places()) + 8);
+        if (!fleets().begin(setup, plan, run, prior.size() ? prior.data() : nullptr, template_.data())) failed();
+    }
+    Fleet(const Fleet&) = delete;
+
+    [[noreturn]] void failed() {
+        raise_if_foreign(*d);
+        PyErr_SetString(PyExc_ArithmeticError, "the smoothing failed at these losses");
+        throw nb::python_error();
+    }
+
+    // Learners
+
+    void set_stream(double* row, const u32* parts, i64 count) {
+        u64 words[4];
+        fleets().seed(seed.pool, seed.constant, parts, count, words);
+        put_stream(plan, row, words_at(words));
+    }
+    void set_stream(double* row, u64 key) {
+        const u32 parts[2] = {u32(key), u32(key >> 32)};
+        set_stream(row, parts, parts[1] ? 2 : 1);
+    }
+    /// A learner that has played nothing.
+    double* born(u64 key, u64& number) {
+        require(rows.born() < most_learners, "a fleet has at most 2^31 learners in its life");
+        number = rows.add(key);
+        double* row = rows.row(number);
+        __builtin_memcpy(row, template_.data(), std::size_t(plan.stride) * sizeof(double));
+        return row;
+    }
+    u32 number_of(u64 key) {
+        const u32 found = keys.find(key);
+        if (found != KeyTable::none) return found;
+        u64 number;
+        set_stream(born(key, number), key);
+        keys.add(key, u32(number));
+        return u32(number);
+    }
+    /// Learners go, and their open decisions with them.
+    void retire(const i64* numbers, i64 count, bool keyed) {
+        i64 left = 0;
+        for (i64 k = 0; k < count; ++k) {
+            if (!rows.has(u64(numbers[k]))) continue;  // told twice
+            left += counts_at(plan, rows.row(u64(numbers[k]))).open;
+            if (keyed) keys.remove(rows.key(u64(numbers[k])));
+            rows.remove(u64(numbers[k]));
+        }
+        if (left == 0) return;
+        std::vector<u64> gone;
+        open.each([&](OpenDecision& one, u64*) {
+            if (!rows.has(one.ticket >> 32)) gone.push_back(one.ticket);
+        });
+        for (u64 ticket : gone) open.remove(open.find(ticket));
+    }
+
+    // Rounds
+
+    FleetBatch batch(i64 count) {
+        const std::size_t size = std::size_t(count);
+        rows_of_batch_.resize(size), arms_.resize(size), rounds_.resize(size);
+        probabilities_.resize(size), weights_.resize(size);
+        marks_.resize(size * std::size_t(plan.mark_words));
+        if (slept_size_ < size) slept_ = std::make_unique<bool[]>(size), slept_size_ = size;
+        FleetBatch b{};
+        b.setup = &setup, b.plan = &plan, b.run = &run, b.rows = rows_of_batch_.data(), b.count = count;
+        b.arms = arms_.data(), b.rounds = rounds_.data(), b.probabilities = probabilities_.data(), b.weights = weights_.data();
+        b.marks = marks_.data(), b.slept = slept_.get(), b.shares = shares_.data();
+        backup_.resize(size * std::size_t(plan.stride)), b.backup = backup_.data();
+        return b;
+    }
+    /// Decision k is of learner numbers[k]; its ticket takes the number's place.
+    void act(i64 count, const bool* awake, i64 per_decision, i64* tickets, i64* rounds, i64* arms, double* p) {
+        const Busy busy(*this);
+        FleetBatch b = batch(count);
+        b.awake = awake, b.per_decision = per_decision;
+        open.reserve(count);
+        for (i64 k = 0; k < count; ++k) rows_of_batch_[std::size_t(k)] = rows.row(u64(tickets[k]));
+        if (fleets().act(b) >= 0) failed();
+        for (i64 k = 0; k < count; ++k) {
+            const u64 ticket = ticket_of(u32(tickets[k]), b.rounds[k]);
+            tickets[k] = seal.sealed(ticket);
+            rounds[k] = b.rounds[k], arms[k] = b.arms[k], p[k] = b.probabilities[k];
+            const i64 place = open.add(ticket);
+            OpenDecision& one = open.at(place);
+            one.weight = b.weights[k], one.probability = b.probabilities[k], one.arm = u32(b.arms[k]);
+            one.origin = std::uint16_t(origin), one.slept = b.slept[k], one.marked = 0;
+            for (i64 w = 0; w < plan.mark_words; ++w) open.marks(place)[w] = b.marks[k * plan.mark_words + w];
+        }
+    }
+
+    /// The first decision that is not open, or not as it is told; those before it are marked.
+    Refused first_bad(const Told& told, i64& marked) {
+        for (marked = 0; marked < told.count; ++marked) {
+            const i64 k = marked;
+            if (k + 16 < told.count) open.fetch(told.tickets[k + 16]);
+            const u64 ticket = told.tickets[k], number = ticket >> 32;
+            const i64 place = open.find(ticket);
+            if (place < 0) {
+                if (!rows.has(number)) return {number < rows.born() ? Refusal::closed : Refusal::unknown, k};
+                const u32 round = u32(ticket), drawn = counts_at(plan, rows.row(number)).drawn;
+                return {round >= 1 && round <= drawn ? Refusal::closed : Refusal::never_drawn, k};
+            }
+            OpenDecision& one = open.at(place);
+            if (one.marked) return {Refusal::twice, k};
+            if (told.origin >= 0 && one.origin != told.origin) return {Refusal::other_fleet, k};
+            if (told.actions && i64(one.arm) != told.actions[k]) return {Refusal::other_move, k};
+            if (told.probabilities && one.probability != told.probabilities[k]) return {Refusal::other_move, k};
+            one.marked = 1;
+        }
+        return {Refusal::none, -1};
+    }
+    /// All decisions that are told are open, each once, or nothing is marked.
+    Refused check(const Told& told) {
+        i64 marked;
+        const Refused refused = first_bad(told, marked);
+        if (refused.why != Refusal::none)
+            for (i64 k = 0; k < marked; ++k) open.at(open.find(told.tickets[k])).marked = 0;
+        return refused;
+    }
+    Refused settle(const Told& told, const double* losses) {
+        const Busy busy(*this);
+        for (i64 k = 0; k < told.count; ++k)
+            if (!(setup.low <= losses[k] && losses[k] <= setup.high)) return {Refusal::bad_loss, k};
+        FleetBatch b = batch(told.count);
+        b.losses = losses;
+        const Refused refused = check(told);
+        if (refused.why != Refusal::none) return refused;
+        for (i64 k = 0; k < told.count; ++k) {
+            const i64 place = open.find(told.tickets[k]);
+            OpenDecision& one = open.at(place);
+            one.marked = 0;
+            b.arms[k] = i32(one.arm), b.probabilities[k] = one.probability, b.weights[k] = one.weight;
+            b.slept[k] = one.slept;
+            for (i64 w = 0; w < plan.mark_words; ++w) b.marks[k * plan.mark_words + w] = open.marks(place)[w];
+            rows_of_batch_[std::size_t(k)] = rows.row(told.tickets[k] >> 32);
+        }
+        if (fleets().settle(b) >= 0) failed();
+        for (i64 k = 0; k < told.count; ++k) open.remove(open.find(told.tickets[k]));
+        return refused;
+    }
+    Refused forget(const Told& told) {
+        const Refused refused = check(told);
+        if (refused.why != Refusal::none) return refused;
+        for (i64 k = 0; k < told.count; ++k) {
+            double* row = rows.row(told.tickets[k] >> 32);
+            RowCounts counts = counts_at(plan, row);
+            --counts.open, ++counts.forgotten;
+            put_counts(plan, row, counts);
+            open.remove(open.find(told.tickets[k]));
+        }
+        return refused;
+    }
+};
+
+}  // namespace hn

@@ -1,0 +1,274 @@
+// hannan._engine.Fleet: many keyed learners of one description; batches of tickets out, batches of losses in.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <tuple>
+
+#include "../players.hpp"
+#include "fields.hpp"
+#include "fleet_columns.hpp"
+#include "rooms.hpp"
+
+namespace hn {
+namespace {
+
+using Flags = nb::ndarray<const bool, nb::c_contig, nb::device::cpu>;
+
+/// Who is awake: null, one mask for all, or one a decision. Every mask has somebody: Python has looked.
+const bool* mask_of(const Fleet& fleet, nb::object awake, i64 count, Flags& kept, i64& per_decision) {
+    per_decision = 0;
+    if (awake.is_none()) return nullptr;
+    require(fleet.plan.mark_words > 0, "arms of this learner do not sleep");
+    kept = nb::cast<Flags>(awake);
+    const i64 n = fleet.setup.n;
+    if (kept.ndim() == 2) per_decision = n;
+    require(kept.size() == std::size_t(kept.ndim() == 2 ? n * count : n), "a mask has a place an arm");
+    return kept.data();
+}
+
+nb::object drawn(Fleet& fleet, Fresh<i64>& tickets, nb::object awake) {
+    const i64 count = i64(tickets.rows);
+    Flags kept;
+    i64 per_decision;
+    const bool* mask = mask_of(fleet, awake, count, kept, per_decision);
+    Fresh<i64> rounds{tickets.rows}, arms{tickets.rows};
+    Fresh<double> p{tickets.rows};
+    fleet.act(count, mask, per_decision, tickets.data, rounds.data, arms.data, p.data);
+    return nb::make_tuple(tickets.give(), rounds.give(), arms.give(), p.give());
+}
+
+nb::object act_on_keys(Fleet& fleet, In<i64> keys, nb::object awake) {
+    Fresh<i64> tickets{keys.size()};
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+        if (k + 16 < keys.size()) fleet.keys.fetch(u64(keys.data()[k + 16]));
+        tickets.data[k] = fleet.number_of(u64(keys.data()[k]));
+    }
+    return drawn(fleet, tickets, awake);
+}
+nb::object act_on_numbers(Fleet& fleet, In<i64> numbers, nb::object awake) {
+    Fresh<i64> tickets{numbers.size()};
+    for (std::size_t k = 0; k < numbers.size(); ++k) {
+        const i64 number = numbers.data()[k];
+        require(number >= 0 && fleet.rows.has(u64(number)), "a number must be of a learner");
+        tickets.data[k] = number;
+    }
+    return drawn(fleet, tickets, awake);
+}
+
+/// Tickets as they were given out, or numbers and rounds where those are told.
+struct Handed {
+    std::vector<u64> tickets;
+    Told told;
+
+    Handed(Fleet& fleet, const In<i64>& given, bool sealed, const In<i64>& actions, const In<double>& p, int origin)
+        : tickets(given.size()) {
+        require(actions.size() == 0 || actions.size() == tickets.size(), "actions must be one a ticket");
+        require(p.size() == 0 || p.size() == tickets.size(), "probabilities must be one a ticket");
+        for (std::size_t k = 0; k < tickets.size(); ++k)
+            tickets[k] = sealed ? fleet.seal.opened(given.data()[k]) : u64(given.data()[k]);
+        told = {tickets.data(), i64(tickets.size()), actions.size() ? actions.data() : nullptr,
+                p.size() ? p.data() : nullptr, origin};
+    }
+};
+
+void set_seed(Fleet& fleet, In<u32> pool, u32 constant) {
+    require(pool.size() == 4, "a pool has four words");
+    for (std::size_t k = 0; k < 4; ++k) fleet.seed.pool[k] = pool.data()[k];
+    fleet.seed.constant = constant;
+}
+
+/// A row for each of the numbers, as `give(row, k)` tells.
+template <class T, class Give>
+nb::object told_by_row(Fleet& fleet, const In<i64>& numbers, Give give) {
+    Fresh<T> out{numbers.size()};
+    for (std::size_t k = 0; k < numbers.size(); ++k) {
+        require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])), "a number must be of a learner");
+        out.data[k] = give(fleet.rows.row(u64(numbers.data()[k])));
+    }
+    return out.give();
+}
+
+nb::dict counts_of(Fleet& fleet, In<i64> numbers) {
+    const RowPlan& plan = fleet.plan;
+    nb::dict out;
+    const auto add = [&](const char* name, auto pick) {
+        out[name] = told_by_row<i64>(fleet, numbers, [&](const double* row) { return i64(pick(counts_at(plan, row))); });
+    };
+    add("drawn", [](const RowCounts& c) { return c.drawn; });
+    add("open", [](const RowCounts& c) { return c.open; });
+    add("forgotten", [](const RowCounts& c) { return c.forgotten; });
+    add("delay", [](const RowCounts& c) { return c.delay; });
+    add("slept", [](const RowCounts& c) { return c.slept; });
+    out["own"] = told_by_row<double>(fleet, numbers, [&](const double* row) { return row[plan.own]; });
+    return out;
+}
+
+/// One learner as its player saves itself.
+nb::dict fields(Fleet& fleet, i64 number) {
+    require(number >= 0 && fleet.rows.has(u64(number)), "a number must be of a learner");
+    const double* row = fleet.rows.row(u64(number));
+    const RowCounts counts = counts_at(fleet.plan, row);
+    Run& run = fleet.run;
+    static_cast<RunNumbers&>(run) = RunNumbers{};
+    for (i64 k = 0; k < fleet.setup.scratch_places(); ++k) run.scratch[k] = 0.0;
+    fleets().unpack(fleet.setup, fleet.plan, row, run);
+    nb::dict out = fields_of(fleet.setup, run);
+    out["drawn"] = counts.drawn, out["forgotten"] = counts.forgotten, out["largest_delay"] = i64(counts.delay);
+    return out;
+}
+
+/// The open decisions of one learner, as arrays by name.
+nb::dict open_of(Fleet& fleet, i64 number) {
+    std::vector<OpenDecision> found;
+    std::vector<u64> marks;
+    fleet.open.each([&](OpenDecision& one, u64* bits) {
+        if (i64(one.ticket >> 32) != number) return;
+        found.push_back(one);
+        marks.insert(marks.end(), bits, bits + fleet.plan.mark_words);
+    });
+    nb::dict out;
+    const auto give = [&](const char* name, auto pick) {
+        Fresh<std::decay_t<decltype(pick(found[0]))>> made{found.size()};
+        for (std::size_t k = 0; k < found.size(); ++k) made.data[k] = pick(found[k]);
+        out[name] = made.give();
+    };
+    give("round", [](const OpenDecision& one) { return i64(u32(one.ticket)); });
+    give("action", [](const OpenDecision& one) { return i64(one.arm); });
+    give("probability", [](const OpenDecision& one) { return one.probability; });
+    give("weight", [](const OpenDecision& one) { return one.weight; });
+    give("slept", [](const OpenDecision& one) { return i64(one.slept); });
+    out["marks"] = array_of(marks.data(), i64(marks.size()));
+    return out;
+}
+
+nb::object numbers_of(Fleet& fleet) {
+    Fresh<i64> out{std::size_t(fleet.rows.size())};
+    i64 k = 0;
+    fleet.rows.each([&](u64 number) { out.data[k++] = i64(number); });
+    return out.give();
+}
+
+}  // namespace
+
+void bind_fleets(nb::module_& m) {
+    nb::enum_<Refusal>(m, "Refusal")
+        .value("none", Refusal::none)
+        .value("unknown", Refusal::unknown)
+        .value("never_drawn", Refusal::never_drawn)
+        .value("closed", Refusal::closed)
+        .value("twice", Refusal::twice)
+        .value("other_fleet", Refusal::other_fleet)
+        .value("other_move", Refusal::other_move)
+        .value("bad_loss", Refusal::bad_loss);
+    nb::class_<Fleet>(m, "Fleet", "Many learners of one description, a row each, with their open decisions.")
+        .def(nb::init<nb::object, bool, In<double>>(), "setup"_a, "sleeps"_a, "prior"_a)
+        .def("_set_seed", &set_seed, "pool"_a, "constant"_a)
+        .def("_act_on_keys", &act_on_keys, "keys"_a, "awake"_a.none())
+        .def("_act_on_numbers", &act_on_numbers, "numbers"_a, "awake"_a.none())
+        .def(
+            "_settle",
+            [](Fleet& fleet, In<i64> tickets, bool sealed, In<double> losses, In<i64> actions, In<double> p, int origin) {
+                require(losses.size() == tickets.size(), "losses must be one a ticket");
+                const Handed handed(fleet, tickets, sealed, actions, p, origin);
+                const Refused refused = fleet.settle(handed.told, losses.data());
+                return std::make_tuple(refused.why, refused.place);
+            },
+            "tickets"_a, "sealed"_a, "losses"_a, "actions"_a, "probabilities"_a, "origin"_a, "Why not, and the place; nothing has moved then.")
+        .def(
+            "_forget",
+            [](Fleet& fleet, In<i64> tickets, bool sealed, In<i64> actions, In<double> p, int origin) {
+                const Refused refused = fleet.forget(Handed(fleet, tickets, sealed, actions, p, origin).told);
+                return std::make_tuple(refused.why, refused.place);
+            },
+            "tickets"_a, "sealed"_a, "actions"_a, "probabilities"_a, "origin"_a)
+        .def(
+            "_find",
+            [](Fleet& fleet, In<i64> keys) {
+                Fresh<i64> out{keys.size()};
+                for (std::size_t k = 0; k < keys.size(); ++k) {
+                    const u32 found = fleet.keys.find(u64(keys.data()[k]));
+                    out.data[k] = found == KeyTable::none ? -1 : i64(found);
+                }
+                return out.give();
+            },
+            "keys"_a, "The numbers of keys; -1 where there is no learner.")
+        .def(
+            "_touch",
+            [](Fleet& fleet, In<i64> keys) {
+                Fresh<i64> out{keys.size()};
+                for (std::size_t k = 0; k < keys.size(); ++k) out.data[k] = fleet.number_of(u64(keys.data()[k]));
+                return out.give();
+            },
+            "keys"_a, "The numbers of keys, of learners that are new where there were none.")
+        .def(
+            "_touch_words",
+            [](Fleet& fleet, Table2<u32> words) {
+                Fresh<i64> out{words.shape(0)};
+                for (std::size_t k = 0; k < words.shape(0); ++k) {
+                    u64 number;
+                    double* row = fleet.born(0, number);
+                    fleet.set_stream(row, words.data() + k * words.shape(1), i64(words.shape(1)));
+                    out.data[k] = i64(number);
+                }
+                return out.give();
+            },
+            "words"_a, "New learners without a key here, their streams from these words.")
+        .def(
+            "_reseed",
+            [](Fleet& fleet) {
+                fleet.rows.each([&](u64 number) { fleet.set_stream(fleet.rows.row(number), fleet.rows.key(number)); });
+            },
+            "Every stream begins again, from the seed that is set and the key.")
+        .def(
+            "_reseed_words",
+            [](Fleet& fleet, In<i64> numbers, Table2<u32> words) {
+                require(numbers.size() == words.shape(0), "words must be a row a number");
+                for (std::size_t k = 0; k < numbers.size(); ++k) {
+                    require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])), "a number must be of a learner");
+                    fleet.set_stream(fleet.rows.row(u64(numbers.data()[k])), words.data() + k * words.shape(1), i64(words.shape(1)));
+                }
+            },
+            "numbers"_a, "words"_a)
+        .def(
+            "_keys",
+            [](Fleet& fleet, In<i64> numbers) {
+                Fresh<i64> out{numbers.size()};
+                for (std::size_t k = 0; k < numbers.size(); ++k) {
+                    require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])), "a number must be of a learner");
+                    out.data[k] = i64(fleet.rows.key(u64(numbers.data()[k])));
+                }
+                return out.give();
+            },
+            "numbers"_a)
+        .def("_numbers", &numbers_of, "The numbers of all learners, in the order in which they came.")
+        .def("_counts", &counts_of, "numbers"_a)
+        .def("_fields", &fields, "number"_a)
+        .def("_open_of", &open_of, "number"_a)
+        .def_prop_rw("_salt", [](Fleet& fleet) { return fleet.seal.salt; }, [](Fleet& fleet, u64 salt) { fleet.seal.salt = salt & Seal::within; })
+        .def("_learner_columns", &learner_columns)
+        .def("_open_columns", &open_columns)
+        .def("_taken", &taken, "numbers"_a, "Learners as columns by name, their open decisions too.")
+        .def("_put", &put, "columns"_a, "keys"_a, "keyed"_a, "numbers"_a, "Learners of `_taken`; their numbers here.")
+        .def(
+            "_retire",
+            [](Fleet& fleet, In<i64> numbers, bool keyed) {
+                for (std::size_t k = 0; k < numbers.size(); ++k)
+                    require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])), "a number must be of a learner");
+                fleet.retire(numbers.data(), i64(numbers.size()), keyed);
+            },
+            "numbers"_a, "keyed"_a)
+        .def("_born_up_to", [](Fleet& fleet, u64 number) { fleet.rows.born_up_to(number); }, "number"_a)
+        .def_prop_ro("_born", [](Fleet& fleet) { return fleet.rows.born(); })
+        .def_rw("_origins", &Fleet::origins)
+        .def_rw("_origin", &Fleet::origin)
+        .def_prop_ro("_open_count", [](Fleet& fleet) { return fleet.open.size(); })
+        .def("__len__", [](Fleet& fleet) { return fleet.rows.size(); })
+        .def_prop_ro("_bytes", [](Fleet& fleet) {
+            nb::dict out;
+            out["learners"] = fleet.rows.bytes(), out["keys"] = fleet.rows.key_bytes() + fleet.keys.bytes();
+            out["open"] = fleet.open.bytes();
+            return out;
+        });
+}
+
+}  // namespace hn

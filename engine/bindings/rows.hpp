@@ -1,0 +1,116 @@
+// The rows of a fleet's learners, by number: chunks, each freed when all of one have retired. A number is given once.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "../players/row.hpp"
+#include "huge.hpp"
+#include "setup.hpp"
+
+namespace hn {
+
+inline RowPlan plan_of(const Setup& s, bool sleeps) {
+    RowPlan plan;
+    const i64 n = plan.n = s.n;
+    const bool series = s.path == Path::half || s.path == Path::barrier;
+    const bool entropic = s.path == Path::entropy || s.path == Path::entropy_one;
+    plan.compact = (series || entropic) && !s.log_prior;
+    if (plan.compact) {
+        plan.state = n, plan.own = n + (series ? 3 : s.path == Path::entropy_one ? 2 : 1);
+        plan.stream = plan.own + 1, plan.counts = plan.stream + 4;
+    } else {
+        plan.weights = n, plan.memory = 2 * n, plan.numbers = 2 * n + s.memory_places();
+        plan.own = plan.numbers + i64(offsetof(RunNumbers, own) / sizeof(double));
+        plan.stream = plan.numbers + i64(offsetof(RunNumbers, stream) / sizeof(double));
+        plan.counts = plan.numbers + i64(sizeof(RunNumbers) / sizeof(double));
+    }
+    plan.stride = plan.counts + 2;
+    plan.mark_words = sleeps || s.estimator == Estimator::reduced_variance ? (n + 63) / 64 : 0;
+    return plan;
+}
+
+class Rows {
+    /// Many pages of 2 MiB, so that few learners lie outside of one; memory is taken where learners are born.
+    struct Chunk {
+        HugeVector<double> numbers;
+        std::vector<u64> keys, alive;
+        i64 living = 0;
+        Chunk(i64 size, i64 stride) : numbers(), keys(std::size_t(size)), alive(std::size_t(size / 64)) {
+            numbers.reserve(std::size_t(size * stride));  // a row is written when its learner is born
+        }
+    };
+    std::vector<std::unique_ptr<Chunk>> chunks_;
+    std::vector<double*> numbers_;  // of each chunk: one step less on the way to a row
+    i64 stride_, size_ = 65536, alive_ = 0, made_ = 0;
+    u64 born_ = 0;
+
+    std::size_t chunk_of(u64 number) const { return std::size_t(number / u64(size_)); }
+    std::size_t within(u64 number) const { return std::size_t(number % u64(size_)); }
+
+public:
+    explicit Rows(i64 stride) : stride_(stride) {
+        while (size_ > 64 && size_ * stride * i64(sizeof(double)) > i64(64 * huge_page)) size_ /= 2;
+    }
+
+    i64 size() const { return alive_; }
+    u64 born() const { return born_; }
+    /// What was touched: the last chunk up to the last learner.
+    i64 bytes() const {
+        const i64 unborn = made_ * size_ > 0 && within(born_) && chunks_.back() ? size_ - i64(within(born_)) : 0;
+        return (made_ * size_ - unborn) * stride_ * i64(sizeof(double));
+    }
+    i64 key_bytes() const {
+        return made_ * (i64(sizeof(Chunk)) + size_ * i64(sizeof(u64)) + size_ / 8) + i64(chunks_.capacity()) * 16;
+    }
+
+    bool has(u64 number) const {
+        if (number >= born_) return false;
+        const std::unique_ptr<Chunk>& chunk = chunks_[chunk_of(number)];
+        return chunk && (chunk->alive[within(number) / 64] >> (number % 64) & 1);
+    }
+    /// Of a number that is there.
+    double* row(u64 number) const { return numbers_[chunk_of(number)] + i64(within(number)) * stride_; }
+    u64 key(u64 number) const { return chunks_[chunk_of(number)]->keys[within(number)]; }
+
+    /// The next number, or a later one (of a file); its row is not set.
+    u64 add(u64 key) { return add(key, born_); }
+    u64 add(u64 key, u64 number) {
+        const std::size_t k = chunk_of(number);
+        if (chunks_.size() <= k) numbers_.resize(k + 1), chunks_.resize(k + 1);
+        if (!chunks_[k]) {
+            chunks_[k] = std::make_unique<Chunk>(size_, stride_), ++made_;
+            numbers_[k] = chunks_[k]->numbers.data();
+        }
+        Chunk& chunk = *chunks_[k];
+        chunk.keys[within(number)] = key;
+        chunk.alive[within(number) / 64] |= u64(1) << (number % 64);
+        ++chunk.living, ++alive_;
+        born_ = number + 1;
+        return number;
+    }
+    void remove(u64 number) {
+        const std::size_t k = chunk_of(number);
+        Chunk& chunk = *chunks_[k];
+        chunk.alive[within(number) / 64] &= ~(u64(1) << (number % 64));
+        --chunk.living, --alive_;
+        // The last chunk has numbers to give.
+        if (chunk.living == 0 && born_ >= u64(k + 1) * u64(size_)) chunks_[k].reset(), numbers_[k] = nullptr, --made_;
+    }
+    /// Numbers below this one were given, and are not given again.
+    void born_up_to(u64 number) {
+        if (number <= born_) return;
+        const std::size_t k = chunk_of(number - 1) + 1;
+        if (chunks_.size() < k) numbers_.resize(k), chunks_.resize(k);
+        born_ = number;
+    }
+    template <class Visit> void each(Visit visit) const {
+        for (std::size_t k = 0; k < chunks_.size(); ++k)
+            if (chunks_[k])
+                for (std::size_t w = 0; w < chunks_[k]->alive.size(); ++w)
+                    for (u64 left = chunks_[k]->alive[w]; left; left &= left - 1)
+                        visit(u64(k) * u64(size_) + u64(w) * 64 + u64(__builtin_ctzll(left)));
+    }
+};
+
+}  // namespace hn

@@ -1,0 +1,150 @@
+// The rounds of a fleet: a row is unpacked into a run, the round of rounds/ is played, the run is packed again.
+//
+// No round is written here. Rows of a batch lie anywhere in memory, so they are asked for some decisions ahead.
+#pragma once
+
+#include "../fleets.hpp"
+#include "../rounds/bandit.hpp"
+#include "../rounds/sleeping.hpp"
+
+namespace hn::HN_ISA {
+
+inline constexpr i64 ahead = 6;  // decisions
+
+HN_INLINE void fetch(const RowPlan& plan, const double* row) {
+    for (i64 k = 0; k < plan.stride; k += 8) __builtin_prefetch(row + k, 1);
+    __builtin_prefetch(row + plan.stride - 1, 1);
+}
+
+/// `run` is laid out; what no row keeps is as it was at the start of the game.
+HN_INLINE void unpack_run(const Setup& s, const RowPlan& plan, const double* row, const RowCounts& counts, Run& run) {
+    __builtin_memcpy(run.L, row, std::size_t(s.n) * sizeof(double));
+    if (!plan.compact) {
+        __builtin_memcpy(static_cast<void*>(static_cast<RunNumbers*>(&run)), row + plan.numbers, sizeof(RunNumbers));
+        __builtin_memcpy(run.w, row + plan.weights, std::size_t(s.n) * sizeof(double));
+        __builtin_memcpy(run.memory, row + plan.memory, std::size_t(s.memory_places()) * sizeof(double));
+        if (s.tree()) grow(run.w, s.n, run.tree);
+        return;
+    }
+    const double* state = row + plan.state;
+    run.base = state[0], run.own = row[plan.own];
+    run.stream = stream_at(plan, row);
+    // Own loss and scale change together, so the scale is that of the rounds drawn, or one behind.
+    run.round = double(counts.drawn - counts.behind);
+    if (!s.schedule.constant()) at_scale(run, next_scale(s, run));
+    run.round = double(counts.drawn);
+    switch (s.path) {
+        case Path::half:
+            run.placed = state[1], run.moved = state[2];
+            Barrier<2>::again(s, run);
+            break;
+        case Path::barrier:
+            run.placed = state[1], run.moved = state[2];
+            Barrier<1>::again(s, run);
+            break;
+        default:
+            if (s.path == Path::entropy_one) run.arm = state[1];
+            entropy_fill(s, run);
+    }
+}
+
+HN_INLINE void pack_run(const Setup& s, const RowPlan& plan, const Run& run, double* row) {
+    __builtin_memcpy(row, run.L, std::size_t(s.n) * sizeof(double));
+    if (!plan.compact) {
+        __builtin_memcpy(row + plan.numbers, static_cast<const RunNumbers*>(&run), sizeof(RunNumbers));
+        __builtin_memcpy(row + plan.weights, run.w, std::size_t(s.n) * sizeof(double));
+        __builtin_memcpy(row + plan.memory, run.memory, std::size_t(s.memory_places()) * sizeof(double));
+        return;
+    }
+    double* state = row + plan.state;
+    state[0] = run.base, row[plan.own] = run.own;
+    put_stream(plan, row, run.stream);
+    if (by_series(s.path)) state[1] = run.placed, state[2] = run.moved;
+    else if (s.path == Path::entropy_one) state[1] = run.arm;
+}
+
+/// Baselines are 0 or 1/2: a bit an arm.
+HN_INLINE void mark_baselines(const Setup& s, const Run& run, u64* marks, i64 words) {
+    for (i64 k = 0; k < words; ++k) marks[k] = 0;
+    for (i64 j = 0; j < s.n; j += 4)
+        marks[j >> 6] |= u64(unsigned(bits(i64x4(load4(run.scratch + j) > splat(0.0))))) << (j & 63);
+}
+HN_INLINE void baselines_of(const Setup& s, const u64* marks, Run& run) {
+    for (i64 j = 0; j < s.n; j += 4) {
+        const u64 four = marks[j >> 6] >> (j & 63);
+        const i64x4 set = ((splat(i64(four)) >> lanes(0)) & splat(i64(1))) != splat(i64(0));
+        store4(run.scratch + j, only(set, splat(0.5)));
+    }
+}
+
+HN_INLINE bool all_awake(const bool* awake, i64 n) {
+    for (i64 i = 0; i < n; ++i)
+        if (!awake[i]) return false;
+    return true;
+}
+
+/// Should a round fail halfway through a batch, its rows go back to what they were.
+HN_INLINE void keep(const FleetBatch& b, i64 k) {
+    const i64 stride = b.plan->stride;
+    __builtin_memcpy(b.backup + k * stride, b.rows[k], std::size_t(stride) * sizeof(double));
+}
+/// Decision k failed: a row that came twice is put back last as it was first.
+inline i64 undone(const FleetBatch& b, i64 k) {
+    const i64 stride = b.plan->stride;
+    for (i64 j = k; j >= 0; --j) __builtin_memcpy(b.rows[j], b.backup + j * stride, std::size_t(stride) * sizeof(double));
+    return k;
+}
+
+/// One draw; false if the smoothing failed, or the learner has played all the rounds that it may.
+HN_INLINE bool draw_one(const FleetBatch& b, const Setup& s, Run& run, i64 k) {
+    const RowPlan& plan = *b.plan;
+    double* row = b.rows[k];
+    RowCounts counts = counts_at(plan, row);
+    if (counts.drawn >= most_rounds) return false;
+    unpack_run(s, plan, row, counts, run);
+    if (!prepare(s, run, false)) return false;
+    const bool* awake = b.awake ? b.awake + k * b.per_decision : nullptr;
+    const bool sleeps = awake && !all_awake(awake, s.n);
+    if (sleeps) {
+        restrict_to(s, run, awake, b.shares);
+        b.arms[k] = i32(draw_among(s, run, b.shares));
+        b.probabilities[k] = run.probability, b.weights[k] = 1.0 / run.probability;
+        u64* marks = b.marks + k * plan.mark_words;
+        for (i64 w = 0; w < plan.mark_words; ++w) marks[w] = 0;
+        for (i64 j = 0; j < s.n; ++j) marks[j >> 6] |= u64(awake[j]) << (j & 63);
+    } else {
+        const i64 i = draw_arm(s, run);
+        b.arms[k] = i32(i), b.probabilities[k] = run.w[i] / run.total, b.weights[k] = run.weight;
+        if (s.estimator == Estimator::reduced_variance) mark_baselines(s, run, b.marks + k * plan.mark_words, plan.mark_words);
+    }
+    b.slept[k] = sleeps;
+    pack_run(s, plan, run, row);
+    if (counts.open > counts.delay) counts.delay = counts.open;
+    ++counts.drawn, ++counts.open, counts.behind = 1, counts.slept |= u32(sleeps);
+    b.rounds[k] = counts.drawn;
+    put_counts(plan, row, counts);
+    return true;
+}
+
+HN_INLINE bool settle_one(const FleetBatch& b, const Setup& s, Run& run, i64 k, bool* awake) {
+    const RowPlan& plan = *b.plan;
+    double* row = b.rows[k];
+    RowCounts counts = counts_at(plan, row);
+    unpack_run(s, plan, row, counts, run);
+    const double x = (b.losses[k] - s.origin) * s.slope;
+    const u64* marks = b.marks + k * plan.mark_words;
+    if (b.slept[k]) {
+        for (i64 j = 0; j < s.n; ++j) awake[j] = marks[j >> 6] >> (j & 63) & 1;
+        double paid, span;
+        if (!settle_among(s, run, awake, b.arms[k], b.weights[k], x, paid, span, false)) return false;
+    } else {
+        if (s.estimator == Estimator::reduced_variance) baselines_of(s, marks, run);
+        if (!settle_arm(s, run, b.arms[k], b.weights[k], x, false)) return false;
+    }
+    pack_run(s, plan, run, row);
+    --counts.open, counts.behind = 0;
+    put_counts(plan, row, counts);
+    return true;
+}
+
+}  // namespace hn::HN_ISA

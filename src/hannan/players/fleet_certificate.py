@@ -1,0 +1,238 @@
+"""What a fleet may say of itself: of one learner as its player would, and of all, against the best map key -> arm."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from hannan.mathematics.against import covers
+from hannan.mathematics.bounds import Bound, shown, trivial
+from hannan.players.certificate import SEEDED, Certificate
+from hannan.players.conditions import untenable
+from hannan.players.settings import BanditPlayer
+from hannan.players.tickets import move_of
+from hannan.refusals import Array
+
+_APART = (
+    "losses of a key may depend on the moves of other keys, as long as those do not depend on its own: keys that react "
+    "to each other make losses that depend on moves"
+)
+_TRAFFIC = "how often a key comes must not depend on its moves"
+
+
+@dataclass(frozen=True)
+class FleetCertificate:
+    """The sum of the keys' bounds: E[own loss - loss of the best map key -> arm] <= bound.
+
+    A key whose own bound is withheld (late or forgotten moves, a condition that its play refuted) counts with its
+    rounds times the range, which no regret exceeds; so does one that has played too little for its bound to say more.
+    `vacuous` says how many keys those are. Where it is all of them, so is the sum.
+    """
+
+    learner: str
+    keys: int
+    rounds: int
+    open_moves: int
+    forgotten: int
+    bound: Bound
+    vacuous: int
+    #: Why bounds of keys are withheld, and of how many.
+    withheld: dict[str, int] = dataclasses.field(hash=False)
+    own_loss: float
+    seeded: bool = False
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether the bound is no less than the rounds times the range."""
+        return self.vacuous == self.keys
+
+    def rows(self) -> list[tuple[str, str]]:
+        """The certificate as (name, value) rows."""
+        settled = f"{self.rounds} settled, {self.open_moves} open"
+        rows = [
+            ("keys", f"{self.keys}"),
+            ("rounds", settled + (f", {self.forgotten} forgotten" if self.forgotten else "")),
+            ("bound", f"expected regret <= {shown(self.bound.value)} against the best map key -> arm"),
+            ("  source", self.bound.source),
+        ]
+        if self.vacuous:
+            all_of = "vacuous: " if self.says_nothing else ""
+            rows.append(("  vacuous", f"{all_of}{self.vacuous} keys count with their rounds times the loss range"))
+        rows += [("  withheld", f"of {count} keys: {why}") for why, count in self.withheld.items()]
+        if self.bound.condition:
+            rows.append(("  condition", self.bound.condition))
+        rows.append(("  against", self.bound.holds.replace("one arm", "one map key -> arm")))
+        if not covers(self.bound.against, "any"):
+            rows += [("  of keys", _APART), ("  of rounds", _TRAFFIC)]
+        rows.append(("own loss", f"{self.own_loss:.6g}"))
+        if self.seeded:
+            rows.append(("randomness", SEEDED))
+        return rows
+
+    def __str__(self) -> str:
+        rows = self.rows()
+        width = max(len(name) for name, _ in rows)
+        return "\n".join([f"certificate of a fleet of {self.learner}", *(f"  {n:<{width}}  {x}" for n, x in rows)])
+
+    def _repr_html_(self) -> str:
+        body = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in self.rows())
+        return f"<table style='text-align:left'><caption>a fleet of {escape(self.learner)}</caption>{body}</table>"
+
+
+def of_one(certificate: Certificate, prior: Array, width: float) -> Certificate:
+    """A player's certificate without what a row does not keep, and with what a prior costs."""
+    bound, withheld = certificate.bound, certificate.withheld
+    if prior.size:
+        if bound is not None:
+            bound, withheld = with_prior(bound, prior, certificate.rounds, width)
+        # min Lhat counts the prior; what is said of one run, and the estimate, do not.
+        line = "new learners begin with a parent's losses" if certificate.delta is not None else ""
+        certificate = dataclasses.replace(certificate, estimated_regret=None, on_this_run=None, on_this_run_says=line)
+    return dataclasses.replace(certificate, bound=bound, withheld=withheld, realised_level=None)
+
+
+def with_prior(bound: Bound, prior: Array, rounds: int, width: float) -> tuple[Bound | None, str]:
+    """The bound of a learner that began at L = prior, or why there is none.
+
+    Phi(h + L) <= h_i + L_i + ..., and -Phi_1(h) <= -min h + ...: the master identity gives the bound of L_0 = 0 and
+    h_i - min h, whatever h is; the drift is bounded at every L. That is of the zero-order bounds proved here, not of
+    those that solve an inequality in the own loss, and not of published ones.
+    """
+    if bound.sense == "run":
+        return bound, ""
+    if not bound.source.startswith("thm:gbpa_bandits") or "log-barrier" in bound.source:
+        return None, f"new learners begin with a parent's losses, which {bound.source} does not cover"
+    more = float(prior.max() - prior.min()) * width
+    if bound.value + more >= rounds * width:
+        return trivial(rounds * width, "rounds x range", "no regret exceeds the rounds times the loss range"), ""
+    return dataclasses.replace(bound, value=bound.value + more, terms={**bound.terms, "prior": more}), ""
+
+
+def player(fleet: Any, number: int) -> BanditPlayer:
+    """A player in the state of one learner, its open moves included."""
+    made: Any = fleet.learner.start(0, fleet.id)
+    state = fleet._fields(number)
+    state["open"] = _open_moves(fleet, number)
+    made._restore(state)
+    if hasattr(made, "_slept"):
+        made._slept = int(fleet._counts(np.array([number]))["slept"][0])
+    made.seed = fleet.seed
+    return made  # type: ignore[no-any-return]
+
+
+def _open_moves(fleet: Any, number: int) -> list[dict[str, Any]]:
+    found = fleet._open_of(number)
+    n, words = int(fleet.learner.n), -1
+    count = len(found["round"])
+    bits = np.unpackbits(found["marks"].view(np.uint8), bitorder="little").reshape(count, words) if count else None
+    made, tickets = move_of(getattr(fleet.learner, "arms", None) or ()), []
+    for k in np.argsort(found["round"]).tolist():
+        slept = bool(found["slept"][k])
+        marked = bits[k, :n].astype(bool) if bits is not None and bits.size else None
+        plain = None if marked is None or slept else np.where(marked, 0.5, 0.0)
+        reduced = plain is not None and not fleet._sleeps
+        move = made(fleet.id, int(found["round"][k]), int(found["action"][k]), float(found["probability"][k]))
+        tickets.append(
+            {
+                "move": move,
+                "weight": float(found["weight"][k]),
+                "plain": not slept,
+                "numbers": plain if reduced else None,
+                "kept": (marked,) if slept else None,
+            }
+        )
+    return tickets
+
+
+def whole(fleet: Any) -> FleetCertificate:
+    """The certificate of all keys: one bound for all that have played as many rounds."""
+    learner: Any = fleet.learner
+    told = fleet._counts(fleet._numbers())
+    settled = told["drawn"] - told["open"] - told["forgotten"]
+    width = float(learner.width)
+    value, vacuous, withheld, seen = 0.0, 0, dict[str, int](), list[Bound]()
+    values = []
+    for rounds in np.unique(settled).tolist():
+        here = settled == rounds
+        sound = here & (told["forgotten"] == 0) & (told["delay"] == 0)
+        for why, which in (
+            ("moves were forgotten, perhaps for what they were", here & (told["forgotten"] > 0)),
+            ("a move was open while another was drawn", here & (told["forgotten"] == 0) & (told["delay"] > 0)),
+        ):
+            _count(withheld, why, int(which.sum()))
+        bound, why = _standing(learner, rounds, fleet.prior, width)
+        good = sound.copy()
+        if bound is not None and bound.proof != "whole" and bound.sense != "run":
+            slept = sound & (told["slept"] > 0)
+            _count(withheld, f"arms slept, which {bound.source} does not cover", int(slept.sum()))
+            good &= ~slept
+        if bound is not None and bound.at_most is not None:
+            refuted = good & _refuted(bound, told["own"], learner, width)
+            _count(withheld, "their own loss refutes what the tuning supposes", int(refuted.sum()))
+            good &= ~refuted
+        if bound is None:
+            _count(withheld, why, int(good.sum()))
+            good[:] = False
+        kept = int(good.sum())
+        says_less = bound is None or bound.value >= rounds * width > 0.0
+        vacuous += int(here.sum()) if says_less else int(here.sum()) - kept
+        values += [kept * (0.0 if bound is None else bound.value), (int(here.sum()) - kept) * rounds * width]
+        if bound is not None and kept and not says_less:
+            seen.append(bound)
+    value = math.fsum(values)
+    return FleetCertificate(
+        learner=repr(learner),
+        keys=len(settled),
+        rounds=int(settled.sum()),
+        open_moves=int(told["open"].sum()),
+        forgotten=int(told["forgotten"].sum()),
+        bound=_summed(seen, value),
+        vacuous=vacuous,
+        withheld=withheld,
+        own_loss=learner.in_units(math.fsum(told["own"].tolist()), int(settled.sum())),
+        seeded=fleet.seed is not None,
+    )
+
+
+def _count(withheld: dict[str, int], why: str, many: int) -> None:
+    if many:
+        withheld[why] = withheld.get(why, 0) + many
+
+
+def _standing(learner: Any, rounds: int, prior: Array, width: float) -> tuple[Bound | None, str]:
+    """The bound of so many prompt rounds, as a player states it."""
+    for against in ("any", None):
+        try:
+            bound = learner.bound(rounds, None, against=against)
+        except ValueError as reason:
+            why = str(reason)
+        else:
+            return with_prior(bound, prior, rounds, width) if prior.size else (bound, "")
+    return None, why
+
+
+def _refuted(bound: Bound, own: Array, learner: Any, width: float) -> Any:
+    supposed = learner._tuned_best()
+    return np.array([bool(untenable(bound, x, supposed, width)) for x in own.tolist()])
+
+
+def _summed(seen: list[Bound], value: float) -> Bound:
+    """One bound for all: against the fewest that any of them holds against."""
+    if not seen:
+        return trivial(value, "rounds x range", "no regret exceeds the rounds times the loss range")
+    worst = max(seen, key=lambda bound: ("any", "oblivious", "iid").index(bound.against))
+    sources = ", ".join(dict.fromkeys(bound.source for bound in seen))
+    return Bound(
+        value,
+        {"sum of the keys' bounds": value},
+        f"the sum of the keys' bounds: {sources}",
+        proof="whole" if all(bound.proof == "whole" for bound in seen) else worst.proof,
+        sense=worst.sense,
+        condition=worst.condition,
+        against=worst.against,
+    )

@@ -1,0 +1,212 @@
+"""A fleet as bytes, learners by columns that have names; every value is checked on the way back. And parts of fleets.
+
+hannan-fleet/1
+{"learner": ..., "name": ..., "learners": 3, "open": 1, "columns": [["losses", "f", 10], ...], "sha256": ...}
+the columns, one after another, 8 bytes a number, little-endian
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hannan import fields, refusals, saving
+from hannan.players import fleet_keys, incarnations
+
+FORMAT = b"hannan-fleet/1\n"
+_NONE = np.empty(0, dtype=np.int64)
+_FIELDS = {
+    "learner", "seed", "name", "incarnation", "ids", "spawning", "prior", "text", "names", "born", "learners", "open",
+    "columns", "sha256",
+}  # fmt: skip
+#: How far apart the numbers of learners may lie, on average, for them to be kept: memory is taken up to the last.
+_SPARSEST = 64
+
+
+def between(fleet: Any, low: Any, high: Any) -> NDArray[np.int64]:
+    """The numbers of the learners with low <= key < high."""
+    for name, edge in (("low", low), ("high", high)):
+        if edge is not None and len(fleet) and isinstance(fleet_keys.one(edge), list) != bool(fleet._text):
+            kind = "text" if fleet._text else "a whole number"
+            raise ValueError(f"{name} must be {kind}, as the keys of this fleet are; got {refusals.brief(edge)}")
+    if fleet._text:
+        return np.array(
+            [k for key, k in fleet._number.items() if (low is None or key >= low) and (high is None or key < high)],
+            dtype=np.int64,
+        )
+    numbers: NDArray[np.int64] = fleet._numbers()
+    keys = fleet._keys(numbers)
+    good = np.ones(len(keys), dtype=bool)
+    if low is not None:
+        good &= keys >= low
+    if high is not None:
+        good &= keys < high
+    return numbers[good]
+
+
+def split(fleet: Any, apart: Any, numbers: NDArray[np.int64]) -> Any:
+    """Those learners, into a fleet that is not begun."""
+    apart._begin(fleet.learner, fleet.prior)
+    apart.seed, apart._ids = fleet.seed, list(fleet._ids)
+    apart._spawn(fleet._spawning)  # new keys of two parts draw from streams that differ, because keys do
+    apart._named(incarnations.named(None), "")
+    _move(fleet, apart, numbers)
+    return apart
+
+
+def join(fleet: Any, other: Any) -> None:
+    """All learners of another fleet, into this one."""
+    if other is fleet or not isinstance(other, type(fleet)):
+        raise ValueError(f"a fleet must be joined with another fleet; got {other!r}")
+    if saving.describe(other.learner) != saving.describe(fleet.learner) or not np.array_equal(other.prior, fleet.prior):
+        raise ValueError(
+            f"fleets that join must be of one learner and one prior, {fleet.learner!r}; got {other.learner!r}"
+        )
+    if len(fleet) and len(other) and fleet._text != other._text:
+        raise ValueError("fleets that join must have keys of one kind; got whole numbers and text")
+    twice = np.flatnonzero(fleet.number(other.keys) >= 0) if len(fleet) and len(other) else _NONE
+    if len(twice):
+        key = other._key_of(int(other._numbers()[twice[0]]))
+        raise ValueError(f"fleets that join must have no key in both; got {refusals.brief(key)}")
+    fleet._ids += [name for name in other._ids if name not in fleet._ids]
+    fleet._named(fleet.name, fleet.incarnation)
+    _move(other, fleet, other._numbers())
+    fleet.seed = fleet.seed if other.seed is None else other.seed
+
+
+def _move(fleet: Any, to: Any, numbers: NDArray[np.int64]) -> None:
+    columns = fleet._taken(numbers)
+    columns["origin"] = np.array([to._ids.index(name) for name in fleet._ids], dtype=np.uint64)[columns["origin"]]
+    text = bool(fleet._text)
+    keys = np.zeros(len(numbers), dtype=np.int64) if text else fleet._keys(numbers)
+    given = to._put(columns, keys, not text, _NONE)
+    if len(numbers):
+        to._text = text
+    if text:
+        for old, new in zip(numbers.tolist(), given.tolist(), strict=True):
+            to._number[fleet._name[old]], to._name[new] = new, fleet._name[old]
+    fleet._drop(numbers)
+
+
+def written(fleet: Any) -> bytes:
+    """All of a fleet."""
+    numbers = fleet._numbers()
+    columns = fleet._taken(numbers)
+    columns["number"] = numbers.astype(np.uint64)
+    columns["key"] = (np.zeros(len(numbers), dtype=np.int64) if fleet._text else fleet._keys(numbers)).view(np.uint64)
+    # Of its ids, those that open decisions were drawn under, and its own.
+    used, columns["origin"] = np.unique([*columns["origin"].tolist(), fleet._origin], return_inverse=True)
+    columns["origin"] = columns["origin"].ravel()[:-1]
+    plan = _plan(fleet)
+    body = b"".join(columns[name].astype(f"<{kind}8").tobytes() for name, kind, _ in plan[0] + plan[1])
+    header = {
+        "learner": saving.describe(fleet.learner),
+        **fleet._who(),
+        "ids": [fleet._ids[k] for k in used.tolist()],
+        "spawning": fleet._spawning,
+        "prior": saving.to_hex(fleet.prior),
+        "text": fleet._text,
+        "names": [fleet._name[number] for number in numbers.tolist()] if fleet._text else [],
+        "born": fleet._born,
+        "learners": len(numbers),
+        "open": len(columns["round_open"]),
+        "columns": [list(column) for column in plan[0] + plan[1]],
+    }
+    return FORMAT + json.dumps(header | {"sha256": _digest(header, body)}, sort_keys=True).encode() + b"\n" + body
+
+
+def _plan(fleet: Any) -> tuple[list[tuple[str, str, int]], list[tuple[str, str, int]]]:
+    return [("number", "u", 1), ("key", "u", 1), *fleet._learner_columns()], fleet._open_columns()
+
+
+def _digest(header: dict[str, Any], body: bytes) -> str:
+    text = json.dumps({name: value for name, value in header.items() if name != "sha256"}, sort_keys=True)
+    return hashlib.sha256(FORMAT + text.encode() + b"\n" + body).hexdigest()
+
+
+def loaded(fleet: Any, data: bytes, resume: str | None, where: str) -> Any:
+    """A fleet of `written`, every value checked, into one that is not begun."""
+    if resume not in (None, "exact"):
+        raise ValueError(f'resume must be "exact" or None; got {resume!r}')
+    try:
+        header, body = _parts(data)
+        _read(fleet, header, body, exact=resume == "exact")
+        if resume is None:
+            fleet._reincarnate()
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, MemoryError, RuntimeError) as error:
+        raise ValueError(f"{where} cannot be resumed as a fleet: {error}") from error
+    return fleet
+
+
+def _parts(data: bytes) -> tuple[dict[str, Any], bytes]:
+    if not data.startswith(FORMAT):
+        raise ValueError(f"it must begin with {FORMAT.decode().strip()}; got {refusals.brief(data[:20])}")
+    line, _, body = data[len(FORMAT) :].partition(b"\n")
+    header = saving.plain_json(line.decode())
+    if not isinstance(header, dict) or header.keys() != _FIELDS:
+        raise ValueError(f"its head must have the fields {', '.join(sorted(_FIELDS))}; it has not")
+    if _digest(header, body) != header["sha256"]:
+        raise ValueError("it was edited or damaged: its content does not match its checksum")
+    return header, body
+
+
+def _read(fleet: Any, header: dict[str, Any], body: bytes, exact: bool) -> None:
+    learner = saving.build(header["learner"])
+    seed, name, incarnation = incarnations.told(header)
+    n = fields.whole(getattr(learner, "n", None), "number of arms", 1)
+    digits = fields.text(header["prior"], "prior")
+    m, k = (
+        fields.whole(header["learners"], "number of learners"),
+        fields.whole(header["open"], "number of open decisions"),
+    )
+    # A small file of a large learner is refused before anything is made for it.
+    if m and len(body) < 8 * n * m:
+        raise ValueError(f"its learners must have a number for each of {n} arms; they have not")
+    prior = fields.numbers(digits, n, "prior", 0.0) if digits else np.empty(0)
+    fleet._begin(learner, prior)
+    fleet.seed = seed
+    fleet._ids = [fields.text(one, "id") for one in fields.items(header["ids"], "ids")]
+    fleet._named(name, incarnation)
+    if len(set(fleet._ids)) != len(fleet._ids) or len(fleet._ids) != len(header["ids"]):
+        raise ValueError("its ids must be those that it drew under, once each, its own among them; they are not")
+    spawning = fields.items(header["spawning"], "spawning", 5)
+    fleet._spawn([fields.whole(word, "spawning", 0, (1 << 32) - 1) for word in spawning])
+    plan = _plan(fleet)
+    if header["columns"] != [list(column) for column in plan[0] + plan[1]]:
+        raise ValueError(f"its columns must be those of its learner; got {refusals.brief(header['columns'])}")
+    columns = _columns(plan, m, k, body)
+    numbers, keys = columns.pop("number"), columns.pop("key").view(np.int64)
+    born = fields.whole(header["born"], "learners born", 0, 1 << 31)
+    text, names = header["text"], fields.items(header["names"], "names", m if header["text"] is True else 0)
+    if text not in (None, True, False) or (m and text is None):
+        raise ValueError(f"its text must say whether keys are text; got {refusals.brief(text)}")
+    kept = numbers.astype(np.int64) if exact else _NONE
+    if exact and m and (int(numbers.max()) >= born or born > _SPARSEST * (m + 64)):
+        raise ValueError(
+            f"its learners must have numbers below {born}, and be one in {_SPARSEST} of those born "
+            "(load it without resume, which numbers them anew)"
+        )
+    given = fleet._put(columns, keys, text is False, kept)
+    fleet._text = text
+    if exact:
+        fleet._born_up_to(born)
+    for number, one in zip(given.tolist(), names, strict=False):
+        (key,) = fleet_keys.one(fields.text(one, "key"))
+        if key in fleet._number:
+            raise ValueError(f"its keys must be there once; got {refusals.brief(key)} again")
+        fleet._number[key], fleet._name[number] = number, key
+
+
+def _columns(plan: Any, m: int, k: int, body: bytes) -> dict[str, Any]:
+    sizes = [m * width for _, _, width in plan[0]] + [k * width for _, _, width in plan[1]]
+    if len(body) != 8 * sum(sizes):
+        raise ValueError(f"its columns must have {sum(sizes)} numbers; got {len(body) / 8:g}")
+    found, at = {}, 0
+    for (name, kind, _), size in zip(plan[0] + plan[1], sizes, strict=True):
+        found[name] = np.frombuffer(body, f"<{kind}8", size, at).astype(f"{kind}8")
+        at += 8 * size
+    return found

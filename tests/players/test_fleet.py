@@ -1,0 +1,301 @@
+"""A fleet against a dict of single players, bit for bit; tickets, refusals, keys, streams."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hannan as hn
+from hannan.mathematics.streams import words
+
+LEARNERS = {
+    "default": hn.Bandit(10),
+    "two": hn.Bandit(2, gains=True, loss_range=(-1.0, 3.0)),
+    "one": hn.Bandit(1),
+    "many": hn.Bandit(130),
+    "tsallis": hn.Bandit(5, hn.Tsallis(0.5)),
+    "tsallis 0.3": hn.Bandit(5, hn.Tsallis(0.3)),
+    "hedge": hn.Bandit(5, hn.Entropy(), hn.Horizon(1000)),
+    "hedge of many": hn.Bandit(80, hn.Entropy(), hn.Horizon(1000)),
+    "hedge anytime": hn.Bandit(5, hn.Entropy()),
+    "log-barrier": hn.Bandit(5, hn.LogBarrier(), hn.SelfConfident(1000)),
+    "exponential": hn.Bandit(5, hn.Exponential()),
+    "frechet": hn.Bandit(3, hn.Frechet(2.0)),
+    "geometric": hn.Bandit(5, hn.Entropy(), hn.Horizon(1000), hn.GeometricResampling(50)),
+    "conditional": hn.Bandit(5, hn.Exponential(), hn.Horizon(1000), hn.ConditionalResampling(50)),
+    "exp3-ix": hn.exp3_ix(5, 1000),
+    "lb-inf": hn.lb_inf(4, 1000),
+    "delayed": hn.delayed_ftrl(4),
+    "exp3.s": hn.exp3_s(4, 1000, 3),
+}
+
+
+class Oracle:
+    """A player a key, each with the stream that the fleet gives its key."""
+
+    def __init__(self, learner: Any, seed: int) -> None:
+        self.learner, self.seed, self.players = learner, seed, dict[int, Any]()
+
+    def player(self, key: int) -> Any:
+        if key not in self.players:
+            made = self.learner.start(self.seed)
+            made._set_words(words(self.seed, key % (1 << 64)), made._words[1].copy())
+            self.players[key] = made
+        return self.players[key]
+
+
+def in_range(learner: Any, x: float) -> float:
+    low, high = learner.loss_range
+    return float(low + x * (high - low))
+
+
+def same(fleet: Any, key: int, player: Any) -> None:
+    """All that a player of this key would keep, to the last bit."""
+    mine = fleet._player(key)._saved()
+    theirs = player._saved()
+    np.testing.assert_array_equal(mine["losses"], theirs["losses"])
+    np.testing.assert_array_equal(mine["weights"], theirs["weights"])
+    np.testing.assert_array_equal(mine["memory"], theirs["memory"])
+    assert mine["stream"] == theirs["stream"]
+    for name in ("drawn", "forgotten", "largest_delay"):
+        assert mine[name] == theirs[name], name
+    for name in ("own", "scale", "total", "base", "warm", "round"):
+        assert mine["numbers"][name] == theirs["numbers"][name], name
+    assert len(mine["open"]) == len(theirs["open"])
+
+
+STEPS = st.lists(
+    st.tuples(st.lists(st.integers(0, 3), min_size=0, max_size=5), st.integers(0, 2**32 - 1)), min_size=1, max_size=30
+)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@settings(max_examples=12, deadline=None)
+@given(steps=STEPS, seed=st.sampled_from([0, 7, 2**40 + 1, 2**200 + 3]))
+def test_any_interleaving_is_that_of_single_players(name: str, steps: list[Any], seed: int) -> None:
+    """Batches with keys that come twice, feedback late, in any order, some forgotten."""
+    learner: Any = LEARNERS[name]
+    fleet, oracle = hn.Fleet(learner, seed=seed), Oracle(learner, seed)
+    opened: list[tuple[int, int, Any]] = []
+    for keys, luck in steps:
+        rng = np.random.default_rng(luck)
+        moves = fleet.act(keys)
+        for k, key in enumerate(keys):
+            move = oracle.player(key).act()
+            assert (move.round, move.action) == (moves.round[k], moves.action[k])
+            assert move.probability == moves.probability[k]
+            opened.append((key, int(moves.ticket[k]), move))
+        rng.shuffle(opened)  # type: ignore[arg-type]
+        taken = [opened.pop() for _ in range(rng.integers(0, len(opened) + 1))]
+        losses = [in_range(learner, x) for x in rng.random(len(taken))]
+        for (key, _, move), loss in zip(taken, losses, strict=True):
+            oracle.player(key).observe(move, loss)
+        fleet.observe([ticket for _, ticket, _ in taken], losses)
+        if opened and rng.random() < 0.1:
+            key, ticket, move = opened.pop()
+            oracle.player(key).forget(move)
+            fleet.forget([ticket])
+    for key, player in oracle.players.items():
+        same(fleet, key, player)
+        mine, theirs = fleet.certificate(key), player.certificate()
+        assert (mine.bound, mine.withheld, mine.own_loss) == (theirs.bound, theirs.withheld, theirs.own_loss)
+        assert (mine.estimated_regret, mine.realised_level) == (theirs.estimated_regret, None)
+        np.testing.assert_array_equal(fleet.distribution(key), player.distribution())
+
+
+def test_key_zero_is_the_player_and_key_k_is_run_k_of_a_game() -> None:
+    learner, rounds = hn.Bandit(4), 200
+    losses = np.random.default_rng(0).random((rounds, 4))
+    record: Any = hn.play(learner, losses, runs=3, seed=11, keep="all")
+    fleet, player = hn.Fleet(learner, seed=11), learner.start(seed=11)
+    for t in range(rounds):
+        moves = fleet.act([0, 1, 2])
+        move = player.act()
+        assert move.probability == moves.probability[0]
+        assert moves.action.tolist() == record.actions[:, t].tolist()
+        fleet.observe(moves, losses[t, moves.action])
+        player.observe(move, float(losses[t, move.action]))
+
+
+@pytest.mark.parametrize("key", [0, 5, 2**32 - 1, 2**32, 2**63 - 1, -1, -(2**63)])
+@pytest.mark.parametrize("seed", [0, 3, 2**130, 2**255 + 9])
+def test_streams_are_those_of_numpy(key: int, seed: int) -> None:
+    fleet = hn.Fleet(hn.Bandit(3), seed=seed)
+    number = fleet.number([key], touch=True)[0]
+    assert fleet._fields(number)["stream"] == tuple(words(seed, key % (1 << 64)).tolist())
+
+
+def test_other_keys_do_not_matter() -> None:
+    alone, crowd = hn.Fleet(hn.Bandit(4), seed=1), hn.Fleet(hn.Bandit(4), seed=1)
+    rng = np.random.default_rng(2)
+    for _ in range(50):
+        crowd.observe(crowd.act(["x", "y"]), [0.1, 0.9])
+        loss = rng.random()
+        one, many = alone.act(["me"]), crowd.act(["z", "me", "x"])
+        assert (one.action[0], one.probability[0]) == (many.action[1], many.probability[1])
+        alone.observe(one, [loss])
+        crowd.observe(many, [0.5, loss, 0.5])
+
+
+def test_a_control_the_comparison_sees_one_bit() -> None:
+    """Had a row lost the last bit of one number, the oracle would say so."""
+    learner = hn.Bandit(4)
+    fleet, player = hn.Fleet(learner, seed=0), learner.start(seed=0)
+    for loss in (0.3, 0.9, 0.1):
+        fleet.observe(fleet.act([0]), [loss])
+        player.observe(player.act(), loss if loss != 0.9 else np.nextafter(0.9, 1.0))
+    with pytest.raises(AssertionError):
+        same(fleet, 0, player)
+
+
+def test_double_settlement_is_refused_and_nothing_moves() -> None:
+    fleet = hn.Fleet(hn.Bandit(3), seed=0, name="f")
+    moves = fleet.act([1, 2, 1])
+    before = fleet.to_bytes()
+    bad: list[tuple[Any, Any, str]] = [
+        (moves, [0.1, 0.2, 1.5], r"losses must be finite and in \[0, 1\]; got 1.5 at index 2"),
+        (moves, [0.1, np.nan, 0.5], "losses must be finite and in .* got nan at index 1"),
+        (moves, [0.1, 0.2], "losses must be 3, one for each decision; got 2"),
+        (moves[[0, 1, 0]], [0.1] * 3, "a decision must come once in a batch; that at index 2, round 1 of 1,"),
+        ([*moves.ticket, 17], [0.1] * 4, "a decision must be one that this fleet, 'f', drew; that at index 3"),
+        ([*map(int, moves.ticket), 2**63 - 1], [0.1] * 4, "must be one that this fleet"),
+    ]
+    for given_moves, losses, message in bad:
+        with pytest.raises(ValueError, match=message):
+            fleet.observe(given_moves, losses)
+        assert fleet.to_bytes() == before
+    fleet.observe(moves, [0.1, 0.2, 0.3])
+    after = fleet.to_bytes()
+    for again in (moves, moves[2:], moves.ticket):
+        with pytest.raises(ValueError, match=r"a decision must be open; that at index 0.* is settled or forgotten"):
+            fleet.observe(again, [0.1] * len(again))
+        with pytest.raises(ValueError, match="a decision must be open"):
+            fleet.forget(again)
+    assert fleet.to_bytes() == after
+
+
+def test_moves_of_others_and_edited_moves_are_refused() -> None:
+    import dataclasses
+
+    fleet, other = hn.Fleet(hn.Bandit(3), seed=0, name="a"), hn.Fleet(hn.Bandit(3), seed=0, name="b")
+    mine, theirs = fleet.act([1, 2]), other.act([1, 2])
+    with pytest.raises(ValueError, match="moves must be of this fleet, 'a'; got some of 'b'"):
+        fleet.observe(theirs, [0.1, 0.2])
+    with pytest.raises(ValueError, match="must be one that this fleet, 'a', drew"):
+        fleet.observe(theirs.ticket, [0.1, 0.2])
+    edited = dataclasses.replace(mine, probability=mine.probability * 0.5)
+    with pytest.raises(ValueError, match=r"moves must be as act.. returned them; that at index 0"):
+        fleet.observe(edited, [0.1, 0.2])
+    with pytest.raises(ValueError, match=r"moves must be as act.. returned them; that at index 0"):
+        fleet.observe(dataclasses.replace(mine, action=(mine.action + 1) % 3), [0.1, 0.2])
+    fleet.observe(mine, [0.1, 0.2])
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ("anna", "keys must be a list or an array of keys"),
+        (3, "keys must be a list or an array of keys"),
+        ([1, "a"], "keys must be all whole numbers or all text; got 'a' at index 1"),
+        (["a", 1], "keys must be whole numbers or text; got 'a' at index 0|all text"),
+        ([True], "keys must be whole numbers or text; got True at index 0"),
+        ([1.0], "keys must be whole numbers or text; got 1.0 at index 0"),
+        (np.array([1.0]), "keys must be whole numbers or text; got float64 values"),
+        (np.zeros((2, 2), dtype=int), "keys must be a list or an array"),
+        ([2**63], "keys must be whole numbers of 64 bits"),
+        (np.array([2**63], dtype=np.uint64), "keys must be whole numbers of 64 bits"),
+        ([None], "keys must be whole numbers or text; got None at index 0"),
+        (["\ud800"], "keys of text must be what UTF-8 can say"),
+        (np.ma.MaskedArray([1, 2], mask=[False, True]), "keys must have no masked entries"),
+    ],
+)
+def test_bad_keys(keys: Any, message: str) -> None:
+    fleet = hn.Fleet(hn.Bandit(3), seed=0)
+    with pytest.raises(ValueError, match=message):
+        fleet.act(keys)
+    assert (len(fleet), fleet.certificate().keys) == (0, 0)
+
+
+def test_keys_of_one_fleet_are_of_one_kind() -> None:
+    fleet = hn.Fleet(hn.Bandit(3), seed=0)
+    fleet.act([1])
+    with pytest.raises(ValueError, match="keys of this fleet must be whole numbers; got text such as 'a'"):
+        fleet.act(["a"])
+    assert ["a" in fleet, 1 in fleet, 2 in fleet, *fleet.keys] == [False, True, False, 1]
+
+
+@pytest.mark.parametrize(
+    ("losses", "message"),
+    [
+        (["a"], "losses must be real numbers; got <?U?str|losses must be real numbers"),
+        (0.5, "losses must be a list or an array"),
+        ([[0.5]], "losses must be a list or an array"),
+        (None, "decisions must be settled with their losses; got none"),
+        ([1j], "losses must be real numbers"),
+        ([-1e-300], "losses must be finite and in"),
+    ],
+)
+def test_bad_losses(losses: Any, message: str) -> None:
+    fleet = hn.Fleet(hn.Bandit(3), seed=0)
+    moves = fleet.act([1])
+    with pytest.raises(ValueError, match=message):
+        fleet.observe(moves, losses)
+    with pytest.raises(ValueError, match="reward= is for learners of gains"):
+        fleet.observe(moves, reward=[0.5])
+    fleet.observe(moves, [True])
+
+
+@pytest.mark.parametrize("tickets", ["a", [1.5], [-1], [[1]], None, [object()], np.array([1.0])])
+def test_bad_tickets(tickets: Any) -> None:
+    fleet = hn.Fleet(hn.Bandit(3), seed=0)
+    fleet.act([1])
+    with pytest.raises(ValueError, match=r"moves must be those of act\(\), or their tickets"):
+        fleet.observe(tickets, [0.5])
+
+
+def test_nothing_to_do_is_nothing() -> None:
+    fleet = hn.Fleet(hn.Bandit(3), seed=0)
+    moves = fleet.act([])
+    assert list(moves) == []
+    fleet.observe(moves, [])
+    fleet.observe([], [])
+    assert len(fleet) == 0
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [hn.Experts(3), hn.ExpertBandit(3, 4), hn.AdaHedge(3), hn.squint(3), hn.random_walk(3), hn.Ball(2, 1.0), 3],
+    ids=lambda learner: type(learner).__name__,
+)
+def test_learners_of_other_settings_are_refused_by_name(learner: Any) -> None:
+    with pytest.raises(
+        ValueError, match=rf"a fleet must be of learners whose round .* got {re.escape(repr(learner)[:40])}"
+    ):
+        hn.Fleet(learner)
+
+
+def test_gains_names_and_moves() -> None:
+    fleet = hn.Fleet(hn.Bandit(["red", "blue"], gains=True), seed=4, name="f")
+    moves = fleet.act(["a", "b", "a"])
+    assert [move.arm for move in moves] == moves.arm.tolist()
+    assert [move.player for move in moves] == ["f/a", "f/b", "f/a"]
+    assert moves[1:].key == ["b", "a"]
+    assert len(moves[moves.round == 1]) == 2
+    with pytest.raises(ValueError, match="losses or with reward=, not with both"):
+        fleet.observe(moves, [1, 1, 1], reward=[1, 1, 1])
+    fleet.observe(moves[::-1], reward=[True, False, True])
+    assert fleet.certificate("a").rounds == 2
+    with pytest.raises(IndexError):
+        moves[0]
+
+
+def test_rows_are_small() -> None:
+    """The reach of the issue, exactly: what a row of ten arms is."""
+    fleet = hn.Fleet(hn.Bandit(10), seed=0)
+    fleet.number(np.arange(70_000), touch=True)
+    assert fleet.nbytes["learners"] / len(fleet) <= 170
