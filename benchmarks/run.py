@@ -1,6 +1,6 @@
 """`make bench`: every benchmark, and `benchmarks/results.md`.
 
-python benchmarks/run.py [--only games|stepping|gradient|rivals|startup|convex|combining] [--quick] [--cpu] [--out FILE]
+python benchmarks/run.py [--only SECTION] [--quick] [--cpu] [--out FILE]
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 HERE = Path(__file__).resolve().parent
 SECTIONS = {
+    "reach": "What is to be reached",
     "games": "Whole games",
     "stepping": "One step at a time",
     "gradient": "The exact play",

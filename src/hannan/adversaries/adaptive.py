@@ -18,18 +18,20 @@ runs and keep nothing. Losses are in the learner's own units.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hannan import refusals
 from hannan.adversaries.past import Past
-from hannan.mathematics.convex.losses import Linear
+from hannan.frozen import frozen
 from hannan.refusals import Array
 
+if TYPE_CHECKING:
+    from hannan.mathematics.convex.losses import Linear
 
-@dataclass(frozen=True)
+
+@frozen
 class _OfArms:
     """Charges arms, experts or components `charge`, and spares them at `spare` (for gains, charge < spare)."""
 
@@ -45,7 +47,7 @@ class _OfArms:
         return np.where(who, self.charge, self.spare)
 
 
-@dataclass(frozen=True)
+@frozen
 class SpareTheUnlikely(_OfArms):
     """Every arm is charged up to round share T; then the arm that is least likely there is spared, to the end.
 
@@ -87,7 +89,7 @@ class _Sparing:
         return self._rule._charged(np.arange(self._n) != self._spared)
 
 
-@dataclass(frozen=True)
+@frozen
 class ChargeTheLast(_OfArms):
     """The arm (expert, or every component of the decision) played last is charged; in the first round, everyone.
 
@@ -104,7 +106,7 @@ class ChargeTheLast(_OfArms):
         return self._charged(np.arange(n) == last if last.ndim == 0 else last > 0)
 
 
-@dataclass(frozen=True)
+@frozen
 class ChargeTheLikely(_OfArms):
     """The likeliest arm of the coming round is charged; where past moves do not determine p, the one played most."""
 
@@ -115,7 +117,7 @@ class ChargeTheLikely(_OfArms):
         return self._charged(np.arange(n) == int(np.argmax(p)))
 
 
-@dataclass(frozen=True)
+@frozen
 class ChargeTheLastPoint:
     """In a convex set: l_t(x) = beta <x_{t-1}, x>/|x_{t-1}|, which is largest where the last move was; l_1 = 0.
 
@@ -129,6 +131,8 @@ class ChargeTheLastPoint:
 
     def loss(self, t: int, past: Past) -> Linear:
         """A linear loss along the last move."""
+        from hannan.mathematics.convex.losses import Linear  # not for a game of arms
+
         if t == 1:
             return Linear(np.zeros(past.moves.shape[1]))
         last = past.moves[-1]
@@ -136,7 +140,7 @@ class ChargeTheLastPoint:
         return Linear(last * (self.lipschitz / length) if length > 0.0 else np.zeros(len(last)))
 
 
-@dataclass(frozen=True)
+@frozen
 class Twin(_OfArms):
     """Charges the coming move, which it knows: it plays the same learner with the same seed beside it.
 

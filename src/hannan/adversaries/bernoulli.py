@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hannan import refusals
+from hannan.frozen import frozen
 from hannan.refusals import Array
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Bernoulli:
     """l_{t,i} ~ Bernoulli(m_{t,i}), independent over rounds t and arms i.
 

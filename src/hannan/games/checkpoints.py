@@ -23,7 +23,8 @@ def spread(rounds: int, everything: bool = False) -> Positions:
     else:
         even = np.ceil(np.arange(1, 401) * (rounds / 400)).astype(np.int64)
         early = np.rint(np.geomspace(1, rounds, 100)).astype(np.int64)
-        at = np.unique(np.concatenate([even.clip(1, rounds), early]))
+        # Not np.unique, which loads masked arrays.
+        at = np.array(sorted({*even.clip(1, rounds).tolist(), *early.tolist()}), dtype=np.int64)
     at.flags.writeable = False  # games of the same length share it
     return at
 

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hannan import refusals
+from hannan.frozen import frozen
 from hannan.refusals import Array
 
 
-@dataclass(frozen=True)
+@frozen
 class Block:
     """Some rounds: `losses` is flat, (rounds, n) or (runs, rounds, n); `advice` is flat, or empty."""
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hannan import refusals
+from hannan.frozen import frozen
 from hannan.learners import published
 from hannan.learners.estimators import (
     ConditionalResampling,
@@ -38,7 +39,7 @@ _BEST_KNOWN = (Tsallis(0.5), Anytime(0.5), ReducedVariance())
 _LEAST_BOUND = (Tsallis(0.5), Anytime(), ImportanceWeighted())
 
 
-@dataclass(frozen=True, repr=False)
+@frozen(repr=False)
 class Bandit(Learner):
     """p_t = grad Phi(Lhat_{t-1}), lhat_t = l_{t,i}/p_{t,i} e_i: choose one of n arms, see its loss alone.
 

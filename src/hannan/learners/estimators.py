@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from hannan import refusals
+from hannan.frozen import frozen
 from hannan.refusals import Array
 
 
@@ -33,7 +33,7 @@ class Drawn(NamedTuple):
         return float(self.distribution[self.action])
 
 
-@dataclass(frozen=True)
+@frozen
 class Estimator:
     """lhat = loss * weight * e_action."""
 
@@ -55,7 +55,7 @@ class Estimator:
         return None
 
 
-@dataclass(frozen=True)
+@frozen
 class ImportanceWeighted(Estimator):
     """weight = 1/p, exactly: unbiased, and the least variance of the three.
 
@@ -70,7 +70,7 @@ class ImportanceWeighted(Estimator):
         return 1.0 / drawn.probability
 
 
-@dataclass(frozen=True)
+@frozen
 class Resampling(Estimator):
     """The weight is a number of trials, at most `cap`."""
 
@@ -85,7 +85,7 @@ class Resampling(Estimator):
         return float(self.cap)
 
 
-@dataclass(frozen=True)
+@frozen
 class GeometricResampling(Resampling):
     """weight = min(K, cap), K the number of fresh draws until the action comes again (Neu, Bartok 2013).
 
@@ -99,7 +99,7 @@ class GeometricResampling(Resampling):
         return capped_geometric(uniform(), drawn.probability, self.cap)
 
 
-@dataclass(frozen=True)
+@frozen
 class ConditionalResampling(Resampling):
     """weight = sigma min(K, cap), sigma = #{j: Lhat_j <= Lhat_action} (Chen, Lee, Honda 2025).
 
@@ -116,7 +116,7 @@ class ConditionalResampling(Resampling):
         return sigma * capped_geometric(uniform(), sigma * drawn.probability, self.cap)
 
 
-@dataclass(frozen=True)
+@frozen
 class ImplicitExploration(Estimator):
     """weight = 1/(p + gamma): never above 1/gamma (Kocak et al. 2014; Neu 2015).
 
@@ -142,7 +142,7 @@ class ImplicitExploration(Estimator):
         return 1.0 / (drawn.probability + self.gamma)
 
 
-@dataclass(frozen=True)
+@frozen
 class ReducedVariance(Estimator):
     """lhat_i = 1{i = action} (loss - B_i)/p_i + B_i, B_i = 1/2 if p_i >= 4/scale^2, else 0 (Zimmert, Seldin 2021).
 

@@ -10,10 +10,10 @@ t the round about to be played (the first is 1), own_t the learner's own loss be
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from hannan import refusals
+from hannan.frozen import frozen
 
 
 class Schedule(NamedTuple):
@@ -50,12 +50,12 @@ class Schedule(NamedTuple):
         return f"scale_t = {self.c:.6g} sqrt(1 + own loss)"
 
 
-@dataclass(frozen=True)
+@frozen
 class Tuning:
     """A rule that sets the scale."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Fixed(Tuning):
     """scale_t = scale, chosen by hand.
 
@@ -69,7 +69,7 @@ class Fixed(Tuning):
         object.__setattr__(self, "scale", refusals.positive(self.scale, "scale"))
 
 
-@dataclass(frozen=True)
+@frozen
 class Horizon(Tuning):
     """A constant scale, the best for `rounds` rounds. Past them the bound is withheld."""
 
@@ -79,7 +79,7 @@ class Horizon(Tuning):
         object.__setattr__(self, "rounds", refusals.count(self.rounds, "rounds"))
 
 
-@dataclass(frozen=True)
+@frozen
 class BestLoss(Tuning):
     """A constant scale, the best while the best cumulative loss is at most `bound`.
 
@@ -99,7 +99,7 @@ class BestLoss(Tuning):
             object.__setattr__(self, "rounds", refusals.count(self.rounds, "rounds"))
 
 
-@dataclass(frozen=True)
+@frozen
 class Anytime(Tuning):
     """scale_t = factor sqrt(t); by default the factor with the best proved bound, at every t at once."""
 
@@ -110,7 +110,7 @@ class Anytime(Tuning):
             object.__setattr__(self, "factor", refusals.positive(self.factor, "factor"))
 
 
-@dataclass(frozen=True)
+@frozen
 class SelfConfident(Tuning):
     """scale_t proportional to sqrt(1 + own loss so far): first-order, knowing nothing beforehand.
 

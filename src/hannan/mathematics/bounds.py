@@ -13,9 +13,10 @@ learner keeps are at least a share k of its own, so that own <= (L* + range)/k.
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, field, replace
 from typing import get_args
 
+from hannan.frozen import frozen
 from hannan.mathematics.against import Against, Proved, Sense, checked, covers, sentence
 
 Terms = dict[str, float]
@@ -30,7 +31,7 @@ class Withheld(ValueError):
     __module__ = "hannan"  # the name that users catch it by
 
 
-@dataclass(frozen=True)
+@frozen
 class Bound:
     """expected regret <= value = the sum of the terms, each named; `source` says which theorem.
 

@@ -11,12 +11,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from hannan import refusals
+from hannan.frozen import frozen
 from hannan.mathematics.laws.law import Law
 from hannan.mathematics.laws.stated import checked_hazard
 from hannan.mathematics.laws.table import Gamma, Gumbel, Weibull
@@ -117,7 +118,7 @@ class Potential:
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
+@frozen
 class FTPL(Potential):
     """Phi(L) = E min_i (L_i - scale Z_i), Z_i independent draws of `law`: the perturbed leader.
 
@@ -222,7 +223,7 @@ class FTPL(Potential):
         return math.inf
 
 
-@dataclass(frozen=True)
+@frozen
 class FTRL(Potential):
     """Phi(L) = min_p <L, p> + scale F(p): the regularized leader.
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
+from hannan.frozen import frozen
 from hannan.refusals import Array
 
 #: Where to cut: the law's own quantiles find its length scales, whatever they are.
@@ -38,7 +38,7 @@ class Perturbation(Protocol):
     def survival_quantile(self, s: Any) -> Array: ...
 
 
-@dataclass(frozen=True)
+@frozen
 class GeneralRule:
     """The play of FTPL(law, 1) at gaps d >= 0, one of them 0; one arm may stand for `copies` equal ones."""
 

@@ -6,16 +6,16 @@ proof of its consistency (CONTRIBUTING says what to write).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from hannan import refusals
+from hannan.frozen import frozen
 from hannan.refusals import Array
 
 
-@dataclass(frozen=True)
+@frozen
 class Regularizer:
     """F(p) = sum_i f(p_i), f strictly convex with f'(0+) = -inf, at scale 1."""
 
@@ -40,7 +40,7 @@ class Regularizer:
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
+@frozen
 class Entropy(Regularizer):
     """F(p) = sum_i p_i log p_i: the play is Hedge's, p_i proportional to exp(-L_i/scale).
 
@@ -59,7 +59,7 @@ class Entropy(Regularizer):
         return p
 
 
-@dataclass(frozen=True)
+@frozen
 class Tsallis(Regularizer):
     """F(p) = (1 - sum_i p_i^alpha)/(1 - alpha), the negative Tsallis entropy, 0 < alpha < 1.
 
@@ -93,7 +93,7 @@ class Tsallis(Regularizer):
         return p ** (2.0 - self.alpha) / self.alpha
 
 
-@dataclass(frozen=True)
+@frozen
 class LogBarrier(Regularizer):
     """F(p) = -sum_i log p_i.
 

@@ -12,11 +12,11 @@ hazard/scale, and the level is read off the survival function.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
+from hannan.frozen import frozen
 from hannan.mathematics.laws.law import Law
 from hannan.mathematics.laws.table import Exponential, Frechet, Gamma, Gaussian, Gumbel, Laplace, Pareto, Weibull
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Regularizer, Tsallis
@@ -24,7 +24,7 @@ from hannan.mathematics.regularizers import Entropy, LogBarrier, Regularizer, Ts
 Smoothing = Law | Regularizer
 
 
-@dataclass(frozen=True)
+@frozen
 class Stability:
     """DiffStable at `level`: D(p(L), p(L + l)) <= level for every L and every l in [0,1]^n.
 

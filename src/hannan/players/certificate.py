@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 
+from hannan.frozen import frozen
 from hannan.mathematics.bounds import Bound, shown
 
 ESTIMATED = (
@@ -14,7 +15,7 @@ ESTIMATED = (
 SEEDED = "of a seed that was given, for experiments: the bound does not hold against losses of one who knows it"
 
 
-@dataclass(frozen=True)
+@frozen
 class Certificate:
     """The bound, what the regret is known to be, and the stability, claimed and realised, so far.
 

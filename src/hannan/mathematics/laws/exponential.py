@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from hannan import refusals
+from hannan.frozen import frozen
 from hannan.mathematics.laws.harmonic import harmonic
 from hannan.mathematics.laws.law import TailLaw
 from hannan.refusals import Array
 
 
-@dataclass(frozen=True)
+@frozen
 class Exponential(TailLaw):
     """S(z) = e^-z on z > 0: hazard 1, E max_n = H_n. It is Gamma(1) and Weibull(1).
 

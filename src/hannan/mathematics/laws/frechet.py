@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from hannan import refusals
+from hannan.frozen import frozen
 from hannan.mathematics.laws.law import ExtremeLaw
 from hannan.refusals import Array
 
 
-@dataclass(frozen=True)
+@frozen
 class Frechet(ExtremeLaw):
     """F(z) = exp(-z^-alpha) on z > 0; E max_n = n^(1/alpha) Gamma(1 - 1/alpha), infinite for alpha <= 1.
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from hannan import refusals
+from hannan.frozen import frozen
 from hannan.mathematics.laws.law import Law
 from hannan.refusals import Array
 
 
-@dataclass(frozen=True)
+@frozen
 class Gamma(Law):
     """f(z) = z^(shape-1) e^-z / Gamma(shape) on z > 0: hazard 1 from shape 1 on, unbounded below.
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from hannan.frozen import frozen
 from hannan.mathematics.laws.law import Law
 from hannan.refusals import Array
 
 
-@dataclass(frozen=True)
+@frozen
 class Gaussian(Law):
     """f(z) = exp(-z^2/2)/sqrt(2 pi): the hazard grows without bound, so there is no pure level.
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from hannan import refusals
+from hannan.frozen import frozen
 from hannan.mathematics.laws.harmonic import EULER
 from hannan.mathematics.laws.law import ExtremeLaw
 from hannan.refusals import Array
 
 
-@dataclass(frozen=True)
+@frozen
 class Gumbel(ExtremeLaw):
     """F(z) = exp(-e^-z): the play is Hedge's, p_i proportional to exp(-L_i/scale), exactly.
 

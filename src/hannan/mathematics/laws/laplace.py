@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from hannan import refusals
+from hannan.frozen import frozen
 from hannan.mathematics.laws.harmonic import harmonic
 from hannan.mathematics.laws.law import Law
 from hannan.refusals import Array
 
 
-@dataclass(frozen=True)
+@frozen
 class Laplace(Law):
     """f(z) = e^-|z| / 2: hazard 1; E max_n = sum_(k<=n) (1 - 2^-k)/k - 2^-n/n.
 

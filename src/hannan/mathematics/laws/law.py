@@ -4,7 +4,7 @@ A law of your own needs a density and a cdf, in one small file:
 
 >>> import numpy as np
 >>> from dataclasses import dataclass
->>> @dataclass(frozen=True)
+>>> @frozen
 ... class LogisticLaw(Law):
 ...     def density(self, z): return 0.25 / np.cosh(np.asarray(z) / 2) ** 2
 ...     def cdf(self, z): return 0.5 + 0.5 * np.tanh(np.asarray(z) / 2)
@@ -17,16 +17,16 @@ State its `hazard` as well, proved by you, and it has a rate, and with it every 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from hannan import refusals
+from hannan.frozen import frozen
 from hannan.refusals import Array
 
 
-@dataclass(frozen=True)
+@frozen
 class Law:
     """F(z) = P(Z <= z) of one standard draw Z; a potential multiplies it by its scale."""
 
@@ -130,7 +130,7 @@ class Law:
         return self.survival_quantile(rng.random(size))[()]
 
 
-@dataclass(frozen=True)
+@frozen
 class _ByExponent(Law):
     """A law with one tail exp(-E(z)): what follows from log |E'|, E itself being given in one form or another."""
 
@@ -152,7 +152,7 @@ class _ByExponent(Law):
         return np.where(inside & ~np.isposinf(exponent), value, -np.inf)[()]
 
 
-@dataclass(frozen=True)
+@frozen
 class TailLaw(_ByExponent):
     """S(z) = exp(-H(z)) on the support: a law given by its cumulative hazard H and log H'."""
 
@@ -178,7 +178,7 @@ class TailLaw(_ByExponent):
             return np.where(inside, -self.exponent(z), 0.0)[()]
 
 
-@dataclass(frozen=True)
+@frozen
 class ExtremeLaw(_ByExponent):
     """F(z) = exp(-K(z)) on the support: a law given by log K and log(-K')."""
 

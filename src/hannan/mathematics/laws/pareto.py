@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from hannan import refusals
+from hannan.frozen import frozen
 from hannan.mathematics.laws.law import TailLaw
 from hannan.refusals import Array
 
 
-@dataclass(frozen=True)
+@frozen
 class Pareto(TailLaw):
     """S(z) = z^-alpha on z >= 1: hazard alpha; E max_n = Gamma(1-1/alpha) n!/Gamma(n+1-1/alpha).
 

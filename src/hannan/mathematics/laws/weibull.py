@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from hannan import refusals
+from hannan.frozen import frozen
 from hannan.mathematics.laws.law import TailLaw
 from hannan.refusals import Array
 
 
-@dataclass(frozen=True)
+@frozen
 class Weibull(TailLaw):
     """S(z) = exp(-z^k); conditioned: S(z) = exp(1 - (1+z)^k), the draw above 1 less 1.
 
