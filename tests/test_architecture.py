@@ -1,0 +1,78 @@
+"""docs/architecture.md is held true by the tree itself: its rooms, its files, and how small the house is kept."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "hannan"
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+#: Modules that stand in no room, beside `__init__`.
+LOOSE = 4
+
+
+def drawn(page: str) -> set[str]:
+    """The rooms and loose modules in the picture of the tree: the first word of a line of src/hannan, or of a column."""
+    tree = page.split("src/hannan/\n")[1].split("engine/")[0]
+    return set(re.findall(r"(?:^  |  )([a-z_]+(?:/|\.py))(?=  )", tree, re.MULTILINE))
+
+
+def standing(source: Path) -> set[str]:
+    """What stands on the ground floor."""
+    rooms = {f"{p.name}/" for p in source.iterdir() if (p / "__init__.py").is_file()}
+    return rooms | {p.name for p in source.glob("*.py") if p.name != "__init__.py"}
+
+
+def mentioned(page: str) -> set[str]:
+    """Every path between backticks."""
+    return {p for p in re.findall(r"`([\w./-]+/[\w./-]*|\.importlinter)`", page) if "." in p or p.endswith("/")}
+
+
+def lacking(page: str) -> list[str]:
+    """Paths of the page that are not there, from the root or from src/hannan."""
+    return [p for p in sorted(mentioned(page)) if not ((ROOT / p).exists() or (SOURCE / p).exists())]
+
+
+def test_the_picture_is_the_tree():
+    assert drawn(PAGE) == standing(SOURCE)
+    # The controls: a room that is not drawn, and one that does not stand.
+    assert drawn(PAGE.replace("  audits/   ", "  attics/   ")) != standing(SOURCE)
+
+
+def test_every_path_of_the_page_is_there():
+    assert len(mentioned(PAGE)) > 25
+    assert lacking(PAGE) == []
+    assert lacking(PAGE.replace("games/feeds.py", "games/foods.py")) == ["games/foods.py"]
+
+
+def test_the_page_fits_on_a_screen():
+    assert len(PAGE.splitlines()) <= 70
+
+
+def test_few_modules_stand_in_no_room():
+    assert len([name for name in standing(SOURCE) if name.endswith(".py")]) <= LOOSE
+
+
+@pytest.mark.parametrize("room", sorted(p.name for p in SOURCE.iterdir() if (p / "__init__.py").is_file()))
+def test_every_room_has_its_tests(room):
+    assert list((ROOT / "tests" / room).glob("test_*.py")), f"tests/{room} must have tests"
+
+
+def test_files_are_small():
+    """A file that outgrows about 300 lines is two files."""
+    files = [p for p in SOURCE.rglob("*.py")]
+    lengths = sorted(len(p.read_text(encoding="utf-8").splitlines()) for p in files)
+    assert lengths[-1] < 400, [str(p) for p in files if len(p.read_text(encoding="utf-8").splitlines()) >= 400]
+    assert lengths[len(lengths) // 2] < 150
+
+
+def test_nothing_is_called_by_a_word_that_says_nothing():
+    words = {"utils", "util", "core", "base", "common", "helpers", "misc"}
+    tracked = subprocess.run(
+        ["git", "ls-files", "src", "engine"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if tracked.returncode:
+        pytest.skip("not a git checkout")
+    assert not [p for p in tracked.stdout.split() if words & set(Path(p).with_suffix("").parts)]
