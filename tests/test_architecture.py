@@ -14,7 +14,7 @@ LOOSE = 4
 
 
 def drawn(page: str) -> set[str]:
-    """The rooms and loose modules in the picture of the tree: the first word of a line of src/hannan, or of a column."""
+    """The rooms and loose modules in the picture of the tree: the first word of a line, or of its column."""
     tree = page.split("src/hannan/\n")[1].split("engine/")[0]
     return set(re.findall(r"(?:^  |  )([a-z_]+(?:/|\.py))(?=  )", tree, re.MULTILINE))
 
@@ -62,7 +62,7 @@ def test_every_room_has_its_tests(room):
 
 def test_files_are_small():
     """A file that outgrows about 300 lines is two files."""
-    files = [p for p in SOURCE.rglob("*.py")]
+    files = list(SOURCE.rglob("*.py"))
     lengths = sorted(len(p.read_text(encoding="utf-8").splitlines()) for p in files)
     assert lengths[-1] < 400, [str(p) for p in files if len(p.read_text(encoding="utf-8").splitlines()) >= 400]
     assert lengths[len(lengths) // 2] < 150
