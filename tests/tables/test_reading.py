@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from hannan.report.output import Outbox
+from hannan.saving.output import Outbox
 from hannan.tables.curves import Trace
 from hannan.tables.read import csv_table
 from hannan.tables.read.csv_table import CsvTable, from_text

@@ -50,7 +50,7 @@ def command(
     printed at once, a line of CSV, and the summary goes to standard error; with --json the lines are JSON (JSON
     Lines), and the summary is the last line of standard output.
     """
-    from hannan.report.output import Outbox
+    from hannan.saving.output import Outbox
     from hannan.tables.combine.function import Sheets, finish
     from hannan.tables.combine.losses import point_loss
     from hannan.tables.combine.rows import Combiner

@@ -54,7 +54,7 @@ def to_json(data: Any) -> str:
 
 def written(data: dict[str, Any], path: Path) -> Path:
     """Write JSON, whole or not at all."""
-    from hannan.report.output import write
+    from hannan.saving.output import write
 
     return write(path, to_json(data) + "\n")
 
@@ -65,8 +65,8 @@ def paged(out: Path, page: Callable[[], Any], files: Callable[[Any, str | None],
     Gives where the page is, or will be, and a line to say so; None where the page needs [report]: the numbers are
     kept all the same.
     """
-    from hannan.report.output import Outbox
     from hannan.report.page import drawable
+    from hannan.saving.output import Outbox
 
     report = str((out / "index.html").resolve()) if drawable() else None
     with Outbox(out) as outbox:

@@ -13,7 +13,7 @@ from hannan.cli.options import emit, fits, paged, shared, written
 
 if TYPE_CHECKING:
     from hannan.games.record import Record
-    from hannan.report.output import Outbox
+    from hannan.saving.output import Outbox
 
 EPILOG = """\b
 Examples:

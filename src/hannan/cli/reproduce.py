@@ -15,7 +15,7 @@ from hannan.cli.options import paged, shared, to_json, written
 
 if TYPE_CHECKING:
     from hannan.paper.running import Result
-    from hannan.report.output import Outbox
+    from hannan.saving.output import Outbox
 
 COLOURS = {
     "holds": "green",

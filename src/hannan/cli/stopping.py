@@ -70,8 +70,8 @@ def _leave(code: int) -> None:
         # What was never imported has nothing to end.
         if "hannan.paper.workers" in sys.modules:
             sys.modules["hannan.paper.workers"].kill_all()
-        if "hannan.report.output" in sys.modules:
-            sys.modules["hannan.report.output"].sweep()
+        if "hannan.saving.output" in sys.modules:
+            sys.modules["hannan.saving.output"].sweep()
         for stream in (sys.stdout, sys.stderr):
             if stream is not None and stream.isatty():
                 os.write(stream.fileno(), b"\r\033[K\033[?25h")  # a bar may have hidden the cursor

@@ -50,8 +50,8 @@ def watched(table: Table, rows: int | None = None) -> Iterator[Chunk]:
 
 def kept(folder: Path, summary: dict[str, Any], page: Callable[[], Any]) -> bool:
     """summary.json and report.html, all or nothing; False where the page needs [report]."""
-    from hannan.report.output import Outbox
     from hannan.report.page import drawable
+    from hannan.saving.output import Outbox
     from hannan.tables.write import write_json
 
     with Outbox(folder) as out:

@@ -12,7 +12,7 @@ from hannan.cli.options import paged, shared, to_json, written
 
 if TYPE_CHECKING:
     from hannan.games.tournament.contest import Outcome, Setting
-    from hannan.report.output import Outbox
+    from hannan.saving.output import Outbox
 
 EPILOG = """\b
 Examples:

@@ -12,8 +12,8 @@ from hannan.games.comparison_chart import chart
 from hannan.games.latex import table
 from hannan.report import Figure, Layer, Page, Picture, Section, Table, Text
 from hannan.report.blocks import clean
-from hannan.report.output import Outbox
 from hannan.report.page import drawable
+from hannan.saving.output import Outbox
 
 
 def save(comparison: Compared, folder: Path) -> Path:

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan import fields, files, refusals, saving
+from hannan import refusals, saving
 from hannan.games.record_file import arrays_of
 from hannan.mathematics.bounds import Bound
 from hannan.mathematics.student import t_quantile
 from hannan.refusals import Array
+from hannan.saving import fields, files
 
 FORMAT = 1
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hannan import files
+from hannan.saving import files
 
 if TYPE_CHECKING:
     import zipfile

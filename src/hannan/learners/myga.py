@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hannan import _engine, fields, refusals
+from hannan import _engine, refusals
 from hannan.learners.learner import Learner
 from hannan.learners.program import SteppedProgram
 from hannan.learners.tuning import Schedule
@@ -19,6 +19,7 @@ from hannan.mathematics.regularizers import Entropy
 from hannan.players.settings import ExpertBanditPlayer
 from hannan.players.tickets import Move
 from hannan.refusals import Array
+from hannan.saving import fields
 
 
 @dataclass(frozen=True, repr=False)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hannan import fields, refusals, saving
+from hannan import refusals, saving
 from hannan.mathematics.bounds import Bound
 from hannan.mathematics.convex.hindsight import best_in_hindsight
 from hannan.mathematics.convex.leader import Leader, NotConverged
@@ -20,6 +20,7 @@ from hannan.players import seeds
 from hannan.players.certificate import Certificate
 from hannan.players.incarnations import Incarnate
 from hannan.refusals import Array
+from hannan.saving import fields
 
 
 class Point(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan import _engine, files, refusals
+from hannan import _engine, refusals
 from hannan.mathematics.streams import spawning
 from hannan.players import fleet_certificate, fleet_file, fleet_keys, fleet_refusals, incarnations, seeds
 from hannan.players.certificate import Certificate
@@ -20,6 +20,7 @@ from hannan.players.player import Player
 from hannan.players.settings import BanditPlayer
 from hannan.players.sleeping_arms import SleepingArmsPlayer
 from hannan.refusals import Array
+from hannan.saving import files
 
 _NO_PRIOR: Array = np.empty(0)
 _UNTOLD: tuple[NDArray[np.int64], Array] = (np.empty(0, dtype=np.int64), np.empty(0))

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan import fields, refusals, saving
+from hannan import refusals, saving
 from hannan.players import fleet_keys, incarnations
+from hannan.saving import fields
 
 FORMAT = b"hannan-fleet/1\n"
 _NONE = np.empty(0, dtype=np.int64)

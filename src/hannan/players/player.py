@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hannan import _engine, fields, refusals, saving
+from hannan import _engine, refusals, saving
 from hannan.mathematics.bounds import Bound
 from hannan.mathematics.stability import stability
 from hannan.mathematics.streams import NO_WORDS, words
@@ -18,6 +18,7 @@ from hannan.players.conditions import contradicted, untenable
 from hannan.players.incarnations import Incarnate
 from hannan.players.tickets import Move, move_of
 from hannan.refusals import Array
+from hannan.saving import fields
 
 
 class Player(_engine.Player, Incarnate):

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from hannan import _engine, fields, refusals
+from hannan import _engine, refusals
 from hannan.mathematics.bounds import Bound, rounded_up
 from hannan.players.player import Player
 from hannan.players.tickets import Move
 from hannan.refusals import Array
+from hannan.saving import fields
 
 
 class ExpertsPlayer(Player):

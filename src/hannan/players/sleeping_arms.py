@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from hannan import fields
 from hannan.mathematics.bounds import Bound
 from hannan.players.settings import BanditPlayer
 from hannan.players.sleeping_experts import mask_of, waking
 from hannan.players.tickets import Move
 from hannan.refusals import Array
+from hannan.saving import fields
 
 
 class SleepingArmsPlayer(BanditPlayer):

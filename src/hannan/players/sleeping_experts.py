@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan import _engine, fields, refusals
+from hannan import _engine, refusals
 from hannan.players.settings import ExpertsPlayer
 from hannan.players.tickets import Move
 from hannan.refusals import Array
+from hannan.saving import fields
 
 Mask = NDArray[np.bool_]
 

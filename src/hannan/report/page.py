@@ -11,11 +11,11 @@ from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 
-from hannan.report import output
 from hannan.report.blocks import Block
 from hannan.report.bundle import javascript
 from hannan.report.markup import to_html
 from hannan.report.pictures import Picture
+from hannan.saving import output
 
 
 @dataclass(frozen=True)

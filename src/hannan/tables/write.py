@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hannan.refusals import Array
-from hannan.report import output
+from hannan.saving import output
 
 #: Bytes of a mapped array that may stay in memory.
 KEPT = 1 << 27

@@ -95,7 +95,7 @@ class Folder:
 
     def plans(self, plan: dict[str, Any]) -> None:
         """Keep the plan."""
-        from hannan.report.output import write
+        from hannan.saving.output import write
 
         write(self.path / "plan.json", json.dumps(plan, indent=1, ensure_ascii=False) + "\n")
 
@@ -148,7 +148,7 @@ class Folder:
 
     def export(self, to: str | Path) -> int:
         """Write the table, sorted by key, without times: .parquet or .csv; gives the number of rows."""
-        from hannan.report.output import whole_file
+        from hannan.saving.output import whole_file
 
         _, parquet = arrow()
         kind = Path(to).suffix.lower()

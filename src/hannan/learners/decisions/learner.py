@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hannan import fields, refusals, saving
+from hannan import refusals, saving
 from hannan.games.checkpoints import spread
 from hannan.games.play import ended
 from hannan.games.stepped import run_seed
@@ -21,6 +21,7 @@ from hannan.mathematics.bounds import Bound, Withheld
 from hannan.players import seeds
 from hannan.players.incarnations import Incarnate
 from hannan.refusals import Array
+from hannan.saving import fields
 
 if TYPE_CHECKING:
     from hannan.games.adaptive import Table

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hannan import _engine, fields, refusals, saving
+from hannan import _engine, refusals, saving
 from hannan.mathematics import streams
 from hannan.mathematics.convex.active_set import newton
 from hannan.mathematics.convex.domain import Domain
@@ -22,6 +22,7 @@ from hannan.mathematics.convex.losses import Logistic, SmoothedHinge
 from hannan.mathematics.convex.noise import GammaNoise
 from hannan.mathematics.convex.polytope import Polytope
 from hannan.refusals import Array
+from hannan.saving import fields
 
 __all__ = ["Leader", "NotConverged", "columns", "judge", "region_of"]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hannan import refusals
 from hannan.refusals import Array
-from hannan.report.output import Outbox, write
+from hannan.saving.output import Outbox, write
 from hannan.tables.combine.answers import joined
 from hannan.tables.combine.hindsight import best_combination
 from hannan.tables.combine.losses import PointLoss, point_loss

@@ -19,9 +19,10 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan import files, saving
+from hannan import saving
 from hannan.learners.decisions.sets import MSets
 from hannan.mathematics.convex.gradient_steps import NotConverged
+from hannan.saving import files
 
 LEARNERS = [
     hn.Experts(4), hn.Experts(70, hn.Entropy()), hn.Experts(3, hn.Entropy(), prior=(0.5, 0.3, 0.2)),

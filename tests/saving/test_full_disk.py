@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from hannan.cli import commands
-from hannan.report import output
+from hannan.saving import output
 
 RUN = "from hannan.cli import main; main()"
 #: Commands that write files, with what they write.

@@ -16,7 +16,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan import files
+from hannan.saving import files
 
 FORMAT = "hannan/2"
 #: A learner has a smoothing, which has numbers: descriptions are shallow.
