@@ -6,13 +6,15 @@ for with an id, so that asking again gives the same one.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import http.client
 import json
 import random
 import threading
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -37,8 +39,28 @@ class Refused(ValueError):
         self.status = status
 
 
+def shard_of(name: str, key: int | str | None, shards: int) -> int:
+    """Which shard a learner, or a key of one, lives in: BLAKE2b-64 of NAME, or NAME/KEY, modulo the number of shards.
+
+    >>> [shard_of("banner", key, 4) for key in (None, 1, 2, "1", "anna")]
+    [0, 2, 1, 2, 1]
+    """
+    text = name if key is None else f"{name}/{key}"
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") % shards
+
+
+def shard_of_ticket(ticket: str) -> int:
+    """The shard that a ticket is of; whether it is good only its owner can tell."""
+    try:
+        return int.from_bytes(base64.urlsafe_b64decode(ticket[:32])[22:24], "little")
+    except ValueError:
+        return 0
+
+
 class Client:
     """Decisions of a service: `Client("http://localhost:8414", key="...")`. Threads may share it.
+
+    `url` may be a list, of which address i is that of the owner of shard i: every request goes to where it belongs.
 
     A request that gets no answer within `timeout` seconds, or is told to come later, is sent again, `tries` times in
     all, after pauses that double. What is not known to be refused raises `ConnectionError` in the end: then ask again
@@ -49,14 +71,13 @@ class Client:
         client.observe(move.ticket, reward=1)
     """
 
-    def __init__(self, url: str, key: str | None = None, *, timeout: float = 10.0, tries: int = 6) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"url must be http://HOST or https://HOST; got {url!r}")
-        if tries < 1:
-            raise ValueError(f"tries must be at least 1; got {tries!r}")
-        self._host, self._port, self._secure = parts.hostname, parts.port, parts.scheme == "https"
-        self._root, self._timeout, self._tries = parts.path.rstrip("/"), timeout, tries
+    def __init__(
+        self, url: str | Sequence[str], key: str | None = None, *, timeout: float = 10.0, tries: int = 6
+    ) -> None:
+        self._places = [_place(one) for one in ([url] if isinstance(url, str) else url)]
+        if tries < 1 or not self._places:
+            raise ValueError(f"tries must be at least 1, and so must addresses be; got {tries!r} and {url!r}")
+        self._timeout, self._tries = timeout, tries
         self._headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {key}"} if key else {})
         self._local = threading.local()
 
@@ -65,22 +86,34 @@ class Client:
         body: dict[str, Any] = {"id": uuid.uuid4().hex if id is None else id}
         if key is not None:
             body["key"] = key
-        return Decision(**self._ask("POST", f"/v1/learners/{quote(name, safe='')}/act", body))
+        shard = shard_of(name, key, len(self._places))
+        return Decision(**self._ask("POST", f"/v1/learners/{quote(name, safe='')}/act", body, shard))
 
     def observe(self, ticket: str, reward: float | None = None, *, loss: float | None = None) -> bool:
         """Settle a decision: True if it counts now, False if it was counted before, perhaps by a request of ours that
         got no answer."""
-        return bool(self._ask("POST", "/v1/observe", _feedback(ticket, reward, loss))["counted"])
+        body = _feedback(ticket, reward, loss)
+        return bool(self._ask("POST", "/v1/observe", body, shard_of_ticket(ticket))["counted"])
 
     def observe_many(self, feedback: Iterable[tuple[str, float]], *, losses: bool = False) -> list[bool]:
-        """Settle (ticket, reward) pairs, or (ticket, loss) ones: all of them, or none."""
-        body = [_feedback(ticket, None if losses else x, x if losses else None) for ticket, x in feedback]
-        return list(self._ask("POST", "/v1/observe", body)["counted"])
+        """Settle (ticket, reward) pairs, or (ticket, loss) ones: all those of a shard, or none."""
+        pairs = list(feedback)
+        counted = [False] * len(pairs)
+        by_shard: dict[int, list[int]] = {}
+        for k, (ticket, _) in enumerate(pairs):
+            by_shard.setdefault(shard_of_ticket(ticket), []).append(k)
+        for shard, places in by_shard.items():
+            body = [_feedback(pairs[k][0], *((None, pairs[k][1]) if losses else (pairs[k][1], None))) for k in places]
+            for k, one in zip(places, self._ask("POST", "/v1/observe", body, shard)["counted"], strict=True):
+                counted[k] = bool(one)
+        return counted
 
     def add(self, name: str, arms: list[str] | None = None, learner: Any = "bandit", **more: Any) -> bool:
-        """Add a learner: True if it is new. `learner` is a name such as "bandit:tsallis", or a description."""
+        """Add a learner, to every shard: True if it is new. `learner` is a name such as "bandit:tsallis", or a
+        description."""
         body = {"name": name, "learner": learner, **more} | ({} if arms is None else {"arms": arms})
-        return bool(self._ask("POST", "/v1/learners", body)["added"])
+        added = [self._ask("POST", "/v1/learners", body, shard)["added"] for shard in range(len(self._places))]
+        return any(added)
 
     def learners(self) -> list[str]:
         """The names of the learners."""
@@ -88,22 +121,29 @@ class Client:
 
     def about(self, name: str) -> dict[str, Any]:
         """A learner, its weights and its certificate."""
-        return dict(self._ask("GET", f"/v1/learners/{quote(name, safe='')}"))
+        return dict(
+            self._ask("GET", f"/v1/learners/{quote(name, safe='')}", None, shard_of(name, None, len(self._places)))
+        )
 
     def close(self) -> None:
-        """Close this thread's connection."""
-        connection = getattr(self._local, "connection", None)
-        if connection is not None:
+        """Close this thread's connections."""
+        for connection in self._connections().values():
             connection.close()
-            self._local.connection = None
+        self._connections().clear()
 
-    def _ask(self, method: str, path: str, body: Any = None) -> Any:
+    def _connections(self) -> dict[int, http.client.HTTPConnection]:
+        found: dict[int, http.client.HTTPConnection] = self._local.__dict__.setdefault("connections", {})
+        return found
+
+    def _ask(self, method: str, path: str, body: Any = None, shard: int = 0) -> Any:
+        if shard >= len(self._places):
+            raise Refused(403, f"a ticket must be of one of {len(self._places)} shards; got one of shard {shard}")
         data, trouble = None if body is None else json.dumps(body).encode(), ""
         for attempt in range(self._tries):
             try:
-                status, told, pause = self._once(method, path, data)
+                status, told, pause = self._once(shard, method, path, data)
             except (OSError, http.client.HTTPException) as error:
-                self.close()
+                self._connections().pop(shard).close()
                 trouble, pause = f"{type(error).__name__}: {error}", 0.0
             else:
                 if status < 400:
@@ -114,15 +154,17 @@ class Client:
             if attempt + 1 < self._tries:
                 # Doubling, and spread, so that many clients do not come back at once.
                 time.sleep(max(pause, min(0.05 * 2**attempt, 5.0)) * random.uniform(0.5, 1.0))
-        raise ConnectionError(f"{self._host} gave no answer in {self._tries} tries; the last said: {trouble}")
+        raise ConnectionError(
+            f"{self._places[shard].host} gave no answer in {self._tries} tries; the last said: {trouble}"
+        )
 
-    def _once(self, method: str, path: str, data: bytes | None) -> tuple[int, Any, float]:
+    def _once(self, shard: int, method: str, path: str, data: bytes | None) -> tuple[int, Any, float]:
         """(status, what was told, seconds to wait before it may be asked again)"""
-        connection = getattr(self._local, "connection", None)
+        place, connection = self._places[shard], self._connections().get(shard)
         if connection is None:
-            kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
-            connection = self._local.connection = kind(self._host, self._port, timeout=self._timeout)
-        connection.request(method, self._root + path, data, self._headers)
+            kind = http.client.HTTPSConnection if place.secure else http.client.HTTPConnection
+            connection = self._connections()[shard] = kind(place.host, place.port, timeout=self._timeout)
+        connection.request(method, place.root + path, data, self._headers)
         answer = connection.getresponse()
         raw = answer.read()
         try:
@@ -131,6 +173,20 @@ class Client:
             told = None
         pause = answer.headers.get("retry-after", "0")
         return answer.status, told, float(pause) if pause.isdigit() else 0.0
+
+
+class _Place(NamedTuple):
+    host: str
+    port: int | None
+    secure: bool
+    root: str
+
+
+def _place(url: str) -> _Place:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"url must be http://HOST or https://HOST; got {url!r}")
+    return _Place(parts.hostname, parts.port, parts.scheme == "https", parts.path.rstrip("/"))
 
 
 def _feedback(ticket: str, reward: float | None, loss: float | None) -> dict[str, Any]:

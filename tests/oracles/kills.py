@@ -18,7 +18,7 @@ import numpy as np
 from power.cut import cut
 
 from hannan.serving import records
-from hannan.serving.sqlite import SQLiteShelf
+from hannan.serving.shelf import Shelf
 from hannan.serving.store import Store
 
 HERE = Path(__file__).parent
@@ -79,9 +79,11 @@ class Tally:
 class Campaign:
     """A process that serves stores, killed again and again."""
 
-    def __init__(self, folder: Path, mode: str = "sound", power: bool = True, seed: int = 0) -> None:
+    def __init__(
+        self, folder: Path, mode: str = "sound", power: bool = True, seed: int = 0, address: str | None = None
+    ) -> None:
         self.folder, self.mode, self.power, self.rng = folder, mode, power, random.Random(seed)
-        self.path, self.retry = folder / "decisions.db", folder / "retry"
+        self.path, self.retry = address or str(folder / "decisions.db"), folder / "retry"
         environment = {**os.environ, "LD_PRELOAD": str(built(folder))} if power else dict(os.environ)
         self.process = subprocess.Popen(
             [sys.executable, str(POWER / "served.py")],
@@ -113,12 +115,12 @@ class Campaign:
         self.process.wait(20)
         tally = self.tally
         if not tally.failures:
-            with Store(self.path) as store:
+            with Store(self.path, patience=10.0) as store:
                 for ticket in tally.counted:
                     tally.lost_feedback += _settles(store, ticket) is True
                 for ticket in tally.acts - tally.counted:
                     tally.lost_acts += _settles(store, ticket) is None
-            tally.twice = counted_twice(self.path)
+                tally.twice = counted_twice(store.desk.shelf)
         return tally
 
     def _once(self, seconds: float) -> None:
@@ -186,13 +188,12 @@ def _settles(store: Store, ticket: str) -> bool | None:
         return None
 
 
-def counted_twice(path: Path) -> int:
+def counted_twice(shelf: Shelf) -> int:
     """Rounds of a learner that were settled more than once in the journal."""
-    shelf, seen = SQLiteShelf(path), Counter[tuple[int, int]]()
+    seen = Counter[tuple[int, int]]()
     for first, blob in shelf.groups(0):
         for _, part in records.parts(records.opened(blob, first)[0]):
             if not isinstance(part, dict):
                 ends = part[np.isin(part["kind"], (records.OBSERVE, records.EXPIRE))]
                 seen.update(zip(ends["learner"].tolist(), ends["round"].tolist(), strict=True))
-    shelf.close()
     return sum(count > 1 for count in seen.values())

@@ -11,6 +11,7 @@ Examples:
   hannan serve decisions.db
   hannan serve decisions.db --add banner=red,blue --add price=9.90,10.90
   hannan serve decisions.db --host 0.0.0.0 --port 80 --keys keys.txt
+  hannan serve postgresql://db.example/decisions --shard 0/2
 
 \b
   curl -X POST localhost:8414/v1/learners/banner/act
@@ -42,12 +43,14 @@ Examples:
     show_default=True,
     help="Events that may wait for the disk before requests are refused with 503.",
 )
+@click.option("--shard", metavar="I/N", default="0/1", show_default=True, help="Own shard I of N, counted from 0.")
+@click.option("--standby", is_flag=True, help="Wait until the owner of the shard is gone, and take its place.")
 @click.option("--json", "as_json", is_flag=True, help="Log JSON lines, also on a terminal.")
 def command(
     store: str, host: str, port: int, keys: Path | None, added: tuple[str, ...], max_body: int, max_batch: int,
-    max_queue: int, as_json: bool,
+    max_queue: int, shard: str, standby: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Serve the decisions of STORE, a file (made if it is not there), over HTTP.
+    """Serve the decisions of STORE, a file (made if it is not there) or postgresql://..., over HTTP.
 
     An answer is given when what it says is on the disk. SIGTERM or Ctrl-C: what was asked is answered, all is written,
     and the store is closed.
@@ -68,7 +71,15 @@ def command(
     let_be()
     limits = Limits(max_body, max_batch, max_queue)
     learners = [_bandit(text) for text in added]
-    run(Settings(store, host, port, access, limits, learners, as_json))
+    place, of = _shard(shard)
+    run(Settings(store, host, port, access, limits, learners, as_json, place, of, 1e9 if standby else 0.0))
+
+
+def _shard(text: str) -> tuple[int, int]:
+    place, slash, of = text.partition("/")
+    if not (slash and place.isdecimal() and of.isdecimal() and len(text) < 12):
+        raise ValueError(f"--shard must be I/N, such as 0/4; got {text!r}")
+    return int(place), int(of)
 
 
 def _bandit(text: str) -> tuple[str, list[str]]:

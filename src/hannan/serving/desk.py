@@ -13,9 +13,10 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from hannan import refusals
+from hannan.client import shard_of
 from hannan.serving import records
 from hannan.serving.contents import Contents
-from hannan.serving.errors import BODY, CONFLICT, TICKET, Refused
+from hannan.serving.errors import BODY, CONFLICT, ELSEWHERE, TICKET, Refused
 from hannan.serving.journal import Journal
 from hannan.serving.records import ACT, EXPIRE, OBSERVE
 from hannan.serving.resident import Resident
@@ -39,8 +40,8 @@ class Decision(NamedTuple):
 class Desk:
     """The learners of a shelf, played; opening it begins a new epoch."""
 
-    def __init__(self, shelf: Shelf, often: tuple[int, float], remember: float) -> None:
-        self.shelf = shelf
+    def __init__(self, shelf: Shelf, shards: int, often: tuple[int, float], remember: float) -> None:
+        self.shelf, self._shards = shelf, shards
         began = time.monotonic()
         self.contents = contents = _recovered(shelf)
         replayed = time.monotonic() - began
@@ -104,8 +105,17 @@ class Desk:
 
     # Decisions
 
+    def _here(self, name: str, key: Any) -> None:
+        """Refuse what lives in another shard."""
+        if self._shards > 1:
+            shard = shard_of(name, key, self._shards)
+            if shard != self.shelf.shard:
+                whose = f"{name!r}" if key is None else f"key {key!r} of {name!r}"
+                raise Refused(ELSEWHERE, f"{whose} lives in shard {shard}; this is shard {self.shelf.shard}")
+
     def draw(self, name: str, key: Any = None, id: str | None = None) -> tuple[Decision, int]:
         """(a decision, sequence)"""
+        self._here(name, key)
         if id is None:
             with self.lock:
                 (decision,), sequence = self._draw(name, 1)
@@ -126,6 +136,7 @@ class Desk:
 
     def draws(self, name: str, count: int) -> tuple[list[Decision], int]:
         """(so many decisions, sequence): all or none."""
+        self._here(name, None)
         with self.lock:
             return self._draw(name, refusals.count(count, "count"))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+#: For another shard: send it there.
+ELSEWHERE = 421
 #: Statuses of HTTP, by what was wrong: the ticket is not this store's, or was edited; no such learner; something is
 #: there already, or another copy drew the ticket; the reward is out of its range, and the decision stays open.
 BODY, TICKET, UNKNOWN, CONFLICT, REWARD, BUSY = 400, 403, 404, 409, 422, 503

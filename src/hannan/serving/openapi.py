@@ -15,7 +15,11 @@ from hannan.serving.route import Route
 _ALWAYS = {"503": "too much waits for the disk, or the store has ended; try again after Retry-After"}
 _KEYED = {"401": "no key, or an unknown one", "403": "the key has another role, or the ticket is not this store's"}
 _BODY = {"400": "the body is not as it must be", "413": "the body is too large", "422": "the reward is out of range"}
-_NAMED = {"404": "no such learner", "409": "something else is there, or another copy drew the ticket"}
+_NAMED = {
+    "404": "no such learner",
+    "421": "it lives in another shard",
+    "409": "something else is there, or another copy drew the ticket",
+}
 _PLAIN = {"/metrics": "text/plain", "/": "text/html", "/v1/learners/{name}/log": "text/csv"}
 
 

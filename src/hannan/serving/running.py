@@ -31,6 +31,9 @@ class Settings(NamedTuple):
     limits: Limits
     learners: list[tuple[str, list[str]]]
     as_json: bool = False
+    shard: int = 0
+    shards: int = 1
+    patience: float = 0.0
 
 
 class Teller:
@@ -65,12 +68,12 @@ def run(settings: Settings) -> None:
     sys.setswitchinterval(0.0005)
     teller = Teller(settings.as_json)
     bound = _listening(settings.host, settings.port)
-    store = Store(settings.store)
+    store = Store(settings.store, shard=settings.shard, shards=settings.shards, patience=settings.patience)
     try:
         for name, arms in settings.learners:
             store.add(name, Bandit(arms, gains=True))  # type: ignore[arg-type]
         replayed = store.desk.journal.replayed
-        teller.event("opened", store=_shown(settings.store), learners=len(store.learners), replay=round(replayed, 3))
+        teller.event("opened", store=store.desk.shelf.name, learners=len(store.learners), replay=round(replayed, 3))
         app = App(store, settings.access, settings.limits)
         config = uvicorn.Config(
             app, log_config=None, access_log=False, lifespan="on",
@@ -127,9 +130,3 @@ async def _watch(server: _Server, app: App, teller: Teller) -> None:
         if journal.failure is not None:
             teller.event("failed", reason=str(journal.failure))
             server.should_exit = True
-
-
-def _shown(store: str) -> str:
-    """An address without its password."""
-    scheme, mark, rest = store.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2]}" if mark else store

@@ -11,6 +11,8 @@ from typing import NamedTuple, Protocol
 
 #: The number of the format of a store; docs/serving.md says what changed when.
 FORMAT = 1
+#: Groups that are read at once.
+PAGE = 1000
 
 
 class Asked(NamedTuple):

@@ -11,12 +11,10 @@ from pathlib import Path
 
 from hannan.serving.errors import CONFLICT, Refused
 from hannan.serving.lock import Lock
-from hannan.serving.shelf import FORMAT, Group
+from hannan.serving.shelf import FORMAT, PAGE, Group
 
 #: "HNdb": so that file(1) and we tell a store from any other SQLite file.
 APPLICATION = 0x484E6462
-#: Groups that are read at once.
-PAGE = 1000
 TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE secrets (number INTEGER PRIMARY KEY AUTOINCREMENT, secret BLOB NOT NULL);
@@ -31,9 +29,8 @@ CREATE INDEX asked_time ON asked (time);
 class SQLiteShelf:
     """The shelf of `hn.Store("decisions.db")`. The file holds secrets: only its owner can read a new one."""
 
-    shard = 0
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], shard: int, shards: int) -> None:
+        self.shard, self._shards = shard, shards
         self._path = Path(os.path.realpath(path))
         self.name = os.fspath(path)
         if not self._path.parent.is_dir():
@@ -68,17 +65,23 @@ class SQLiteShelf:
         if run("PRAGMA journal_mode=WAL").fetchone()[0] != "wal":
             raise ValueError(f"{self.name} must be on a disk where SQLite can keep a write-ahead log; here it cannot")
         run("PRAGMA synchronous=FULL")
+        place = f"{self.shard} of {self._shards}"
         if empty:
             run("BEGIN IMMEDIATE")
             for statement in TABLES.split(";\n"):
                 if statement.strip():
                     run(statement)
-            run("INSERT INTO facts VALUES ('journal', ?)", (secrets.token_bytes(8),))
+            run("INSERT INTO facts VALUES ('journal', ?), ('shard', ?)", (secrets.token_bytes(8), place))
             run("INSERT INTO secrets (secret) VALUES (?)", (secrets.token_bytes(32),))
             run(f"PRAGMA application_id={APPLICATION}")
             run(f"PRAGMA user_version={FORMAT}")
             run("COMMIT")
-        (self.journal,) = run("SELECT value FROM facts WHERE name = 'journal'").fetchone()
+        facts = dict(run("SELECT name, value FROM facts"))
+        self.journal = facts["journal"]
+        if facts["shard"] != place:
+            raise ValueError(
+                f"{self.name} must be opened as the shard that it was made as, {facts['shard']}; got {place}"
+            )
 
     def secrets(self) -> dict[int, bytes]:
         return dict(self._connection.execute("SELECT number, secret FROM secrets"))

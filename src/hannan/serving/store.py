@@ -14,6 +14,9 @@ from hannan.serving.errors import Ended
 from hannan.serving.log import rows_of
 from hannan.serving.shelf import Shelf
 
+#: A ticket has 16 bits for its shard.
+MOST_SHARDS = 1 << 16
+
 
 class Store:
     """Learners on disk: when `act` or `observe` returns, it is there, whatever happens next.
@@ -23,8 +26,10 @@ class Store:
     probability of the draw; feedback for them counts once, in any order, after a restart, after days. One process has
     the store at a time; its threads may share it.
 
-    `path` is a file (SQLite). Every so many events or seconds (`snapshot_events`, `snapshot_seconds`) a snapshot is
-    kept in the same place. Ids of `act` are remembered for `remember` seconds.
+    `path` is a file (SQLite), or `postgresql://...`. Every so many events or seconds (`snapshot_events`,
+    `snapshot_seconds`) a snapshot is kept in the same place. Ids of `act` are remembered for `remember` seconds. With
+    `shards`, this is the one owner of shard `shard`: a learner, or a key of one, lives in the shard that its name
+    hashes to, and is refused by the others. `patience`: seconds to wait for another owner to let go of it.
 
     >>> import hannan as hn, tempfile, os
     >>> folder = tempfile.TemporaryDirectory()
@@ -41,17 +46,23 @@ class Store:
 
     def __init__(
         self, path: str | os.PathLike[str], *, snapshot_events: int = 1_000_000, snapshot_seconds: float = 60.0,
-        remember: float = 7 * 86400.0,
+        remember: float = 7 * 86400.0, shard: int = 0, shards: int = 1, patience: float = 0.0,
     ) -> None:  # fmt: skip
         often = (
             refusals.count(snapshot_events, "snapshot_events"),
             refusals.between(snapshot_seconds, 0.0, 1e9, "snapshot_seconds", "(]"),
         )
         remember = refusals.between(remember, 0.0, 1e12, "remember")
-        shelf = _shelf(path)
+        shards = refusals.count(shards, "shards")
+        shard = refusals.count(shard, "shard", least=0)
+        if shard >= shards or shards > MOST_SHARDS:
+            raise ValueError(
+                f"shard must be one of 0..shards - 1, at most {MOST_SHARDS} shards; got {shard} of {shards}"
+            )
+        shelf = _shelf(path, shard, shards, refusals.between(patience, 0.0, 1e9, "patience"))
         try:
             #: What a service works at: the same, without waiting for the disk.
-            self.desk = Desk(shelf, often, remember)
+            self.desk = Desk(shelf, shards, often, remember)
         except BaseException:
             shelf.close()
             raise
@@ -152,13 +163,19 @@ class Store:
         return self.desk.seal.numbers
 
 
-def _shelf(path: str | os.PathLike[str]) -> Shelf:
-    from hannan.serving.sqlite import SQLiteShelf
-
+def _shelf(path: str | os.PathLike[str], shard: int, shards: int, patience: float) -> Shelf:
     given: Any = path
     if not isinstance(given, (str, os.PathLike)) or not os.fspath(given):
-        raise ValueError(f"a store must be a path; got {path!r}")
-    return SQLiteShelf(path)
+        raise ValueError(f"a store must be a path, or postgresql://...; got {path!r}")
+    if str(given).startswith(("postgresql://", "postgres://")):
+        try:
+            from hannan.serving.postgres import PostgresShelf
+        except ModuleNotFoundError:
+            raise ValueError("a store in PostgreSQL needs psycopg: pip install 'hannan[serve]'") from None
+        return PostgresShelf(str(given), shard, shards, patience)
+    from hannan.serving.sqlite import SQLiteShelf
+
+    return SQLiteShelf(path, shard, shards)
 
 
 def _to_the_end(store: Store) -> None:

@@ -157,8 +157,3 @@ def _split(text: Any) -> tuple[bytes, bytes]:
     if len(raw) < _FIELDS.size + 1 + _MAC or base64.urlsafe_b64encode(raw).decode().rstrip("=") != text:
         raise Refused(TICKET, f"a ticket must be the text that act() returned; got {refusals.brief(text)}")
     return raw[:-_MAC], raw[-_MAC:]
-
-
-def shard_of(text: Any) -> int:
-    """The shard that a ticket is of, unchecked: where to send it."""
-    return int(_FIELDS.unpack_from(_split(text)[0])[5])

@@ -40,7 +40,7 @@ def load(store: Store, seed: int) -> None:
 
 
 def child(path: str, mode: str, retry: str, seed: int) -> None:
-    store = Store(path, snapshot_events=rng_of(seed).choice((50, 1_000_000)))
+    store = Store(path, snapshot_events=rng_of(seed).choice((50, 1_000_000)), patience=20.0)
     if mode == "early":  # the control: answers before it is on the disk
         store.desk.journal.wait = lambda sequence: None  # type: ignore[method-assign]
     if mode == "unsynced":  # the other control: SQLite does not wait for the disk

@@ -1,0 +1,204 @@
+"""A journal in PostgreSQL: the same groups, a row each, and one owner a shard by an advisory lock.
+
+The lock belongs to the session that writes: when its owner dies, however it dies, the server gives the lock back, and
+what the owner had not committed is not there. So the next owner begins where the last commit was, and an owner that was
+cut off cannot write any more.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+
+from hannan.serving.errors import CONFLICT, Refused
+from hannan.serving.shelf import FORMAT, PAGE, Group
+
+#: The first half of the lock's number ("hnnn"); the second is the shard, or -1 while tables are made.
+LOCK = 0x686E6E6E
+TABLES = """
+CREATE TABLE IF NOT EXISTS hannan_shards (
+    shard integer PRIMARY KEY, shards integer NOT NULL, format integer NOT NULL, journal bytea NOT NULL);
+CREATE TABLE IF NOT EXISTS hannan_secrets (
+    shard integer, number integer, secret bytea NOT NULL, PRIMARY KEY (shard, number));
+CREATE TABLE IF NOT EXISTS hannan_journal (
+    shard integer, first bigint, blob bytea NOT NULL, PRIMARY KEY (shard, first));
+CREATE TABLE IF NOT EXISTS hannan_snapshots (
+    shard integer, sequence bigint, blob bytea NOT NULL, PRIMARY KEY (shard, sequence));
+CREATE TABLE IF NOT EXISTS hannan_asked (
+    shard integer, learner bigint, key bytea, id text, ticket text NOT NULL, time double precision NOT NULL,
+    PRIMARY KEY (shard, learner, key, id));
+"""
+
+
+class PostgresShelf:
+    """One shard of a store in PostgreSQL. `patience`: seconds to wait for another owner to let go of it."""
+
+    def __init__(self, address: str, shard: int, shards: int, patience: float) -> None:
+        self.shard, self.name = shard, f"shard {shard} of {shown(address)}"
+        try:
+            self._connection = _connected(address)
+        except psycopg.Error as error:
+            raise ValueError(f"{self.name} must be reached; PostgreSQL says: {_said(error)}") from None
+        try:
+            self._own(patience)
+            self._made(shards)
+            self._reader = _connected(address)
+        except psycopg.Error as error:
+            self._connection.close()
+            raise ValueError(f"{self.name} must be a store of decisions; PostgreSQL says: {_said(error)}") from None
+        except BaseException:
+            self._connection.close()
+            raise
+        self._reading = threading.Lock()
+
+    def _own(self, patience: float) -> None:
+        """Take the lock, waiting for it so long."""
+        end = time.monotonic() + patience
+        while True:
+            if _one(self._connection, "SELECT pg_try_advisory_lock(%s, %s)", (LOCK, self.shard))[0]:
+                return
+            if time.monotonic() >= end:
+                break
+            time.sleep(0.05)
+        holder = self._connection.execute(
+            "SELECT a.application_name, a.pid FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid "
+            "WHERE l.locktype = 'advisory' AND l.classid = %s AND l.objid = %s AND l.granted",
+            (LOCK, self.shard),
+        ).fetchone()
+        who = "another process" if holder is None else f"{holder[0]}, session {holder[1]}"
+        raise Refused(CONFLICT, f"{self.name} must have one owner; it is open in {who}")
+
+    def _made(self, shards: int) -> None:
+        run = self._connection.execute
+        if _one(self._connection, "SHOW fsync")[0] != "on":
+            raise ValueError(f"{self.name} must be in a PostgreSQL that syncs; here fsync is off")
+        if _one(self._connection, "SHOW synchronous_commit")[0] in ("off", "local"):
+            run("SET synchronous_commit = on")
+        # Tables are made by one at a time: IF NOT EXISTS alone can fail where two come together.
+        run("SELECT pg_advisory_lock(%s, -1)", (LOCK,))
+        with self._connection.transaction():
+            for statement in TABLES.split(";\n"):
+                if statement.strip():
+                    run(statement)
+            told = run("SELECT shards, format FROM hannan_shards ORDER BY shard LIMIT 1").fetchone()
+            if told is not None and told[1] != FORMAT:
+                raise ValueError(f"{self.name} must be of format {FORMAT}; got format {told[1]}: see docs/serving.md")
+            if told is not None and told[0] != shards:
+                raise ValueError(
+                    f"{self.name} must be one of as many shards as it was made with, {told[0]}; got {shards}"
+                )
+            run(
+                "INSERT INTO hannan_shards VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING",
+                (self.shard, shards, FORMAT, secrets.token_bytes(8)),
+            )
+            run(
+                "INSERT INTO hannan_secrets SELECT %s, 1, %s WHERE NOT EXISTS "
+                "(SELECT 1 FROM hannan_secrets WHERE shard = %s)",
+                (self.shard, secrets.token_bytes(32), self.shard),
+            )
+        run("SELECT pg_advisory_unlock(%s, -1)", (LOCK,))
+        (self.journal,) = _one(self._connection, "SELECT journal FROM hannan_shards WHERE shard = %s", (self.shard,))
+
+    def secrets(self) -> dict[int, bytes]:
+        rows = self._connection.execute("SELECT number, secret FROM hannan_secrets WHERE shard = %s", (self.shard,))
+        return dict(rows.fetchall())
+
+    def add_secret(self) -> tuple[int, bytes]:
+        secret = secrets.token_bytes(32)
+        (number,) = _one(
+            self._connection,
+            "INSERT INTO hannan_secrets SELECT %s, max(number) + 1, %s FROM hannan_secrets WHERE shard = %s "
+            "RETURNING number",
+            (self.shard, secret, self.shard),
+        )
+        return int(number), secret
+
+    def drop_secret(self, number: int) -> None:
+        self._connection.execute("DELETE FROM hannan_secrets WHERE shard = %s AND number = %s", (self.shard, number))
+
+    def snapshot(self) -> tuple[int, bytes] | None:
+        return self._connection.execute(
+            "SELECT sequence, blob FROM hannan_snapshots WHERE shard = %s ORDER BY sequence DESC LIMIT 1", (self.shard,)
+        ).fetchone()
+
+    def groups(self, start: int) -> Iterator[tuple[int, bytes]]:
+        while True:
+            with self._reading:
+                found = self._reader.execute(
+                    "SELECT first, blob FROM hannan_journal WHERE shard = %s AND first >= %s ORDER BY first LIMIT %s",
+                    (self.shard, start, PAGE),
+                ).fetchall()
+            yield from found
+            if len(found) < PAGE:
+                return
+            start = found[-1][0] + 1
+
+    def asked(self, learner: int, key: bytes, id: str) -> str | None:
+        with self._reading:
+            found = self._reader.execute(
+                "SELECT ticket FROM hannan_asked WHERE shard = %s AND learner = %s AND key = %s AND id = %s",
+                (self.shard, learner, key, id),
+            ).fetchone()
+        return None if found is None else str(found[0])
+
+    def commit(self, group: Group) -> None:
+        run, shard = self._connection.execute, self.shard
+        journal = "INSERT INTO hannan_journal VALUES (%s, %s, %s)"
+        if not group.asked and group.snapshot is None:
+            run(journal, (shard, group.first, group.blob), binary=True)  # one statement is one transaction
+            return
+        with self._connection.transaction():
+            if group.blob:
+                run(journal, (shard, group.first, group.blob), binary=True)
+            with self._connection.cursor() as cursor:
+                cursor.executemany(
+                    "INSERT INTO hannan_asked VALUES (%s, %s, %s, %s, %s, %s)", [(shard, *one) for one in group.asked]
+                )
+            if group.snapshot is not None:
+                run("DELETE FROM hannan_snapshots WHERE shard = %s", (shard,))
+                run("INSERT INTO hannan_snapshots VALUES (%s, %s, %s)", (shard, group.sequence, group.snapshot))
+                run("DELETE FROM hannan_asked WHERE shard = %s AND time < %s", (shard, group.forget))
+
+    def close(self) -> None:
+        self._reader.close()
+        self._connection.close()
+
+    def abandon(self) -> None:
+        # Without a word to the server: the session is the parent's.
+        for connection in (self._reader, self._connection):
+            os.close(connection.fileno())
+
+
+def _connected(address: str) -> psycopg.Connection[Any]:
+    return psycopg.connect(
+        address, autocommit=True, connect_timeout=10, keepalives_idle=10, keepalives_interval=5, keepalives_count=3,
+        application_name=f"hannan process {os.getpid()} of {socket.gethostname()}"[:63],
+    )  # fmt: skip
+
+
+def _one(connection: psycopg.Connection[Any], query: Any, values: Any = ()) -> Any:
+    found = connection.execute(query, values).fetchone()
+    assert found is not None
+    return found
+
+
+def _said(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]
+
+
+def shown(address: str) -> str:
+    """An address without its password.
+
+    >>> shown("postgresql://anna:secret@db.example/decisions")
+    'postgresql://anna@db.example/decisions'
+    """
+    scheme, _, rest = address.partition("://")
+    user, at, place = rest.rpartition("@")
+    return f"{scheme}://{user.partition(':')[0]}{at}{place.partition('?')[0]}"

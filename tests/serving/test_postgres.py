@@ -1,0 +1,203 @@
+"""A store in a real PostgreSQL: the same journal, one owner a shard, and what is there after an owner is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from database import Database, database, why_not
+from kills import Campaign
+
+import hannan as hn
+from hannan.client import Client, shard_of, shard_of_ticket
+from hannan.client import Refused as ClientRefused
+from hannan.serving.errors import CONFLICT, ELSEWHERE, TICKET, Ended, Refused
+from hannan.serving.store import Store
+
+pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
+GAINS = hn.Bandit(["red", "blue", "green"], gains=True)
+RUN = "from hannan.cli import main; main()"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Database]:
+    with database() as made:
+        yield made
+
+
+@pytest.fixture
+def address(server: Database, request: pytest.FixtureRequest) -> str:
+    """A database for each test."""
+    name = "t" + str(abs(hash(request.node.nodeid)))
+    with psycopg.connect(server.address, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+    return server.address.replace("/postgres?", f"/{name}?")
+
+
+def test_it_is_a_store(address: str) -> None:
+    with Store(address, snapshot_events=5) as store:
+        store.add("a", GAINS)
+        moves = [store.act("a", id=f"id{k}") for k in range(10)]
+        assert store.act("a", id="id3") == moves[3]
+        assert store.observe(moves[3].ticket, reward=1)
+        store.rotate_secret()
+        later = store.act("a")
+    with Store(address) as store:
+        assert store.act("a", id="id3") == moves[3]
+        assert store.observe(moves[3].ticket, reward=1) is False
+        assert store.observe(later.ticket, reward=1) is True
+        assert store.certificate("a").rounds == 2
+        assert len(store.log("a")) == 2
+        store.retire_secret(1)
+        with pytest.raises(Refused, match="1 is retired"):
+            store.observe(moves[4].ticket, reward=1)
+
+
+def test_one_owner_a_shard(address: str) -> None:
+    with Store(address, shard=0, shards=2), Store(address, shard=1, shards=2):
+        with pytest.raises(Refused, match=f"must have one owner; it is open in hannan process {os.getpid()}") as caught:
+            Store(address, shard=1, shards=2)
+        assert caught.value.status == CONFLICT
+        with pytest.raises(ValueError, match="as many shards as it was made with, 2; got 3"):
+            Store(address, shard=2, shards=3)
+    for shard, shards in ((2, 2), (0, 0), (-1, 2), (0, 1 << 17)):
+        with pytest.raises(ValueError, match="shard"):
+            Store(address, shard=shard, shards=shards)
+
+
+def test_learners_live_in_their_shards(address: str) -> None:
+    with Store(address, shard=0, shards=2) as zero, Store(address, shard=1, shards=2) as one:
+        stores, names = (zero, one), [f"learner{k}" for k in range(6)]
+        homes = [shard_of(name, None, 2) for name in names]
+        assert set(homes) == {0, 1}
+        for name, home in zip(names, homes, strict=True):
+            for store in stores:
+                store.add(name, GAINS)
+            move = stores[home].act(name)
+            assert shard_of_ticket(move.ticket) == home
+            with pytest.raises(Refused, match=f"lives in shard {home}") as caught:
+                stores[1 - home].act(name)
+            assert caught.value.status == ELSEWHERE
+            with pytest.raises(Refused, match=f"must be of shard {1 - home}") as caught:
+                stores[1 - home].observe(move.ticket, reward=1)
+            assert caught.value.status == TICKET
+            assert stores[home].observe(move.ticket, reward=1) is True
+
+
+def test_an_owner_whose_session_ends_writes_no_more(address: str) -> None:
+    """Cut off by the server: the lock is free, another owns it, and the first cannot write."""
+    first = Store(address)
+    first.add("a", GAINS)
+    move = first.act("a")
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'hannan process%'"
+        )
+    with Store(address, patience=10.0) as second:
+        mine = second.act("a")
+        with pytest.raises(Ended, match="has ended"):
+            first.act("a")
+        with pytest.raises(Ended):
+            first.observe(move.ticket, reward=1)
+        assert second.observe(move.ticket, reward=1) is True
+        assert second.observe(mine.ticket, reward=1) is True
+    first.close()
+
+
+def test_a_server_that_crashes_keeps_what_was_acknowledged(server: Database, address: str) -> None:
+    store, acknowledged = Store(address), []
+    store.add("a", GAINS)
+
+    def load() -> None:
+        try:
+            while True:
+                acknowledged.append(store.act("a").ticket)
+        except Ended:
+            return
+
+    threads = [threading.Thread(target=load) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.3)
+    server.stop("immediate")
+    for thread in threads:
+        thread.join(20)
+    store.close()
+    server.start()
+    with Store(address, patience=10.0) as store:
+        assert len(acknowledged) > 10
+        assert all(store.observe(ticket, reward=1) for ticket in acknowledged)
+
+
+def test_kills_of_owners(address: str, tmp_path: Path) -> None:
+    told = Campaign(tmp_path, power=False, address=address)
+    told.run(6)
+    tally = told.end()
+    print(tally)
+    assert tally.faults == 0, f"{tally} {tally.failures}"
+    assert len(tally.counted) > 20
+
+
+@pytest.mark.slow
+def test_many_kills_of_owners(address: str, tmp_path: Path) -> None:
+    told = Campaign(tmp_path, power=False, address=address, seed=2)
+    told.run(200)
+    tally = told.end()
+    print(tally)
+    assert tally.faults == 0, f"{tally} {tally.failures}"
+
+
+def test_owners_behind_addresses_and_a_standby(address: str) -> None:
+    """Two shards served by two owners; one is killed, its standby takes its place, and the clients' calls return."""
+
+    def owner(*words: str) -> tuple[subprocess.Popen[str], str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", RUN, "serve", address, *words], stderr=subprocess.PIPE, text=True
+        )
+        assert process.stderr is not None
+        for line in process.stderr:
+            told = json.loads(line)
+            if told["event"] == "listening":
+                return process, told["address"]
+        raise AssertionError("it does not listen")
+
+    (first, here), (second, there) = (owner("--shard", f"{k}/2", "--port", "0") for k in range(2))
+    standby = None
+    try:
+        client = Client([here, there], tries=60)
+        client.add("a", ["x", "y"])
+        client.add("learner1", ["x", "y"])
+        names = sorted(("a", "learner1"), key=lambda name: shard_of(name, None, 2))
+        assert [shard_of(name, None, 2) for name in names] == [0, 1]
+        moves = {name: client.act(name) for name in names}
+        with pytest.raises(ClientRefused, match="lives in shard") as caught:
+            Client(here).act(names[1])
+        assert caught.value.status == ELSEWHERE
+        second.send_signal(signal.SIGKILL)
+        second.wait()
+        standby = subprocess.Popen(
+            [sys.executable, "-c", RUN, "serve", address, "--shard", "1/2", "--standby",
+             "--port", there.rpartition(":")[2]], stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        assert client.observe_many([(move.ticket, 1.0) for move in moves.values()]) == [True, True]
+        assert client.observe(client.act(names[1]).ticket, reward=1)
+    finally:
+        for process in (first, second, standby):
+            if process is not None:
+                process.terminate()
+                process.wait(30)
+
+
+def test_addresses_that_do_not_answer() -> None:
+    with pytest.raises(ValueError, match="must be reached") as caught:
+        Store("postgresql://anna:secret@127.0.0.1:1/nowhere")
+    assert "secret" not in str(caught.value)
