@@ -13,6 +13,7 @@ struct Mathematics {
     void (*pow_each)(const double* x, double a, double* out, i64 count);
     void (*uniforms)(u64* words, double* out, i64 count);
     double (*log_evidence)(double R, double V);  // of Squint
+    double (*least_mean)(double m, double room);  // of KL-UCB
 };
 
 }  // namespace hn

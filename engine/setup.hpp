@@ -13,7 +13,10 @@ enum class Smoothing : int {
     exponential, gamma, weibull, frechet, pareto, laplace, gaussian, table, foreign,
     squint, ada_normal_hedge, ml_poly, fixed_share, fitted_barrier, tsallis_shannon, dropout, random_walk,
     adahedge,
+    ucb1, moss, kl_ucb, epsilon_greedy, explore_then_commit,
 };
+/// For i.i.d. losses: a play is counted as it was, and no loss of an arm that was not played is estimated.
+HN_INLINE constexpr bool counts_arms(Smoothing s) { return s >= Smoothing::ucb1; }
 HN_INLINE constexpr bool remembers(Smoothing s) { return s >= Smoothing::squint; }
 
 enum class Estimator : int { importance_weighted, geometric, conditional, reduced_variance, implicit };
@@ -103,6 +106,8 @@ HN_INLINE i64 Setup::memory_places() const {
         case Smoothing::dropout: return 2 * n;          // L seen, the sums heard
         case Smoothing::random_walk: return n;          // Z
         case Smoothing::adahedge: return adahedge_sums + places();  // learners/adahedge.hpp
+        case Smoothing::ucb1: case Smoothing::moss: case Smoothing::kl_ucb: case Smoothing::epsilon_greedy:
+        case Smoothing::explore_then_commit: return 2 * n;  // learners/arm_sums.hpp
         default: return 0;
     }
 }

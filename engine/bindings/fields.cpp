@@ -4,10 +4,13 @@
 
 namespace hn {
 
+namespace {
+void counts(const char* name, double x, double low, double high) {
+    must(x >= low && x <= high && x == std::floor(x), name, "be a whole number in its range");
+}
+}  // namespace
+
 void check_numbers(const Setup& s, RunNumbers& run) {
-    const auto counts = [&](const char* name, double x, double low, double high) {
-        must(x >= low && x <= high && x == std::floor(x), name, "be a whole number in its range");
-    };
     const auto finite = [&](const char* name, double x) { must(std::isfinite(x), name, "be finite"); };
     counts("round", run.round, 0.0, 0x1p53);
     counts("settled", run.settled, 0.0, run.round), counts("taken", run.taken, -1.0, run.round);
@@ -35,6 +38,19 @@ void check_weights(const Setup& s, const Run& run) {
     must(std::fabs(sum - run.total) <= 1e-6 * run.total, "weights", "sum to their total");
 }
 
+void check_memory(const Setup& s, const Run& run) {
+    if (!counts_arms(s.smoothing)) return;
+    double plays = 0.0;
+    for (i64 i = 0; i < s.n; ++i) {
+        const double count = run.memory[i], sum = run.memory[s.n + i];
+        counts("memory", count, 0.0, run.settled);
+        must(sum >= 0.0 && sum <= count * (1.0 + 1e-9), "memory", "have sums of losses in [0, 1]");
+        plays += count;
+    }
+    must(s.smoothing == Smoothing::explore_then_commit ? plays <= run.settled : plays == run.settled, "memory",
+         "count every step that was settled");
+}
+
 void must_agree(const Setup& s, const Run& run, Run& twin) {
     if (s.smoothing == Smoothing::tsallis_shannon) return;  // its weights wait for the next move to be made anew
     if (remembers(s.smoothing)) must(run.taken == run.settled || run.taken < 0.0, "taken", "be the steps that were settled");
@@ -57,6 +73,7 @@ void read_fields(const Setup& s, Run& run, const nb::dict& from, bool sees_all) 
     read_array(from, "weights", s.n, run.w, 0.0, 1.7e308);
     check_weights(s, run);
     read_array(from, "memory", s.memory_places(), run.memory, -1.7e308, 1.7e308);
+    check_memory(s, run);
     const bool reduced = s.estimator == Estimator::reduced_variance;
     read_array(from, "baselines", reduced ? s.n : 0, run.scratch, 0.0, 0.5);
     players().restore_sums(s, run);

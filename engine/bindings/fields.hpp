@@ -71,6 +71,8 @@ inline void read_array(const nb::dict& from, const char* name, i64 count, double
 void check_numbers(const Setup& s, RunNumbers& run);
 /// Weights are finite, and sum to their total.
 void check_weights(const Setup& s, const Run& run);
+/// What a learner with a memory keeps, by its own rules.
+void check_memory(const Setup& s, const Run& run);
 /// Weights made once more from the losses, in another order or from another start, agree so far.
 void must_agree(const Setup& s, const Run& run, Run& twin);
 

@@ -205,6 +205,7 @@ nb::object put(Fleet& fleet, nb::dict from, In<i64> keys, bool keyed, In<i64> nu
         must(run.round == double(counts.drawn), "round", "be the number of moves drawn");
         check_numbers(s, run);
         check_weights(s, run);
+        check_memory(s, run);
         must_agree(s, run, fleet.twin);
         fleets().pack(s, plan, run, row);  // with 1/scale made here, not read
     }

@@ -45,6 +45,8 @@ void bind_mathematics(nb::module_& m) {
         "words"_a, "count"_a, "The next uniforms of a stream; its words move on.");
     m.def("log_evidence", [](double R, double V) { return mathematics().log_evidence(R, V); }, "R"_a, "V"_a,
           "log of the integral of e^(eta R - eta^2 V) over [0, 1/2]: the weight of Squint.");
+    m.def("least_mean", [](double m, double room) { return mathematics().least_mean(m, room); }, "m"_a, "room"_a,
+          "The least q <= m with kl(m, q) <= room: the index of KL-UCB.");
     m.def("instruction_set", &instruction_set, "\"v3\" (AVX2 and FMA) or \"base\".");
     m.def("use_instruction_set", &use_instruction_set, "name"_a,
           "Choose \"base\", \"v3\" or \"\" (the best); False where this machine cannot.");

@@ -128,7 +128,12 @@ void bind_setup(nb::module_& m) {
         .value("tsallis_shannon", Smoothing::tsallis_shannon)
         .value("dropout", Smoothing::dropout)
         .value("random_walk", Smoothing::random_walk)
-        .value("adahedge", Smoothing::adahedge);
+        .value("adahedge", Smoothing::adahedge)
+        .value("ucb1", Smoothing::ucb1)
+        .value("moss", Smoothing::moss)
+        .value("kl_ucb", Smoothing::kl_ucb)
+        .value("epsilon_greedy", Smoothing::epsilon_greedy)
+        .value("explore_then_commit", Smoothing::explore_then_commit);
     nb::enum_<Estimator>(m, "Estimator")
         .value("importance_weighted", Estimator::importance_weighted)
         .value("geometric", Estimator::geometric)

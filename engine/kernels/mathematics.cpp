@@ -1,5 +1,6 @@
 #include "../mathematics.hpp"
 
+#include "../learners/index_rules.hpp"
 #include "../learners/second_order.hpp"
 #include "../log.hpp"
 #include "../random.hpp"
@@ -45,6 +46,6 @@ void uniforms(u64* words, double* out, i64 count) {
 }  // namespace
 
 extern const Mathematics mathematics;
-const Mathematics mathematics = {each, pow_each, uniforms, log_evidence};
+const Mathematics mathematics = {each, pow_each, uniforms, log_evidence, least_mean};
 
 }  // namespace hn::HN_ISA

@@ -4,6 +4,8 @@
 #include "../learners/adahedge.hpp"
 #include "../learners/delayed.hpp"
 #include "../learners/fixed_share.hpp"
+#include "../learners/greedy.hpp"
+#include "../learners/index_rules.hpp"
 #include "../learners/lb_inf.hpp"
 #include "../learners/noisy.hpp"
 #include "../learners/second_order.hpp"
@@ -78,6 +80,11 @@ inline bool smooth_any(const Setup& s, Run& run, i64 changed, bool valued) {
         case Smoothing::dropout: return dropout(s, run);
         case Smoothing::random_walk: return random_walk(s, run);
         case Smoothing::adahedge: return adahedge_anew(s, run);
+        case Smoothing::ucb1: return ucb1(s, run);
+        case Smoothing::moss: return moss(s, run);
+        case Smoothing::kl_ucb: return kl_ucb(s, run);
+        case Smoothing::epsilon_greedy: return epsilon_greedy(s, run);
+        case Smoothing::explore_then_commit: return explore_then_commit(s, run);
         default: return false;
     }
 }

@@ -55,6 +55,8 @@ _HOME: dict[str, tuple[str, ...]] = {
     "learners.second_order": ("Squint", "AdaNormalHedge", "MLPoly"),
     "learners.fixed_share": ("FixedShare", "Exp3S"),
     "learners.lb_inf": ("LBInf",),
+    "learners.index_rules": ("UCB1", "MOSS", "KLUCB"),
+    "learners.greedy": ("EpsilonGreedy", "ExploreThenCommit"),
     "learners.delayed": ("TsallisShannon",),
     "learners.noisy": ("Dropout", "RandomWalk"),
     "learners.myga": ("MYGA",),

@@ -33,6 +33,8 @@ def uniforms(words: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='
 
 def log_evidence(R: float, V: float) -> float: ...
 
+def least_mean(m: float, room: float) -> float: ...
+
 def instruction_set() -> str: ...
 
 def use_instruction_set(name: str) -> bool: ...
@@ -86,6 +88,16 @@ class Smoothing(enum.Enum):
     random_walk = 19
 
     adahedge = 20
+
+    ucb1 = 21
+
+    moss = 22
+
+    kl_ucb = 23
+
+    epsilon_greedy = 24
+
+    explore_then_commit = 25
 
 class Estimator(enum.Enum):
     importance_weighted = 0

@@ -25,8 +25,13 @@ def test_every_bound_says_of_whom_it_holds(learner, against, sense, proof):
     bound = _told(learner)
     assert (bound.against, bound.sense) == (against, sense)
     assert proof is None or bound.proof == proof
-    assert f"against {'any' if against == 'any' else 'oblivious'} losses: " in str(bound)
-    assert _told(learner, against="oblivious") == bound
+    assert f"against {against.replace('iid', 'i.i.d.')} losses: " in str(bound)
+    assert _told(learner, against="iid") == bound
+    if against == "iid":
+        with pytest.raises(hn.Withheld, match="against oblivious losses no bound is proved"):
+            _told(learner, against="oblivious")
+    else:
+        assert _told(learner, against="oblivious") == bound
     if against == "any":
         assert _told(learner, against="any") == bound
     elif not isinstance(getattr(learner, "estimator", None), hn.ImplicitExploration):

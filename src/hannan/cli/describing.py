@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from hannan.learners.names import ALIASES, KINDS, SMOOTHINGS, TUNINGS, Numbers, number, parse
+from hannan.learners.names import ALIASES, KINDS, OWN, SMOOTHINGS, TUNINGS, Numbers, number, parse
 from hannan.learners.names import learner as named
 
 DEFAULT = "A bandit without smoothing and tuning is Tsallis-INF with reduced variance."
@@ -27,7 +27,7 @@ def learner(
     """The learner of the options; what is not given is the learner's own default."""
     parts = parse(name)
     for option, given, said in (("--smoothing", smooth, parts.smoothing), ("--tuning", tuned, parts.tuning)):
-        if given is not None and (said or parts.kind == "adahedge"):
+        if given is not None and (said or parts.kind in OWN):
             raise ValueError(f"{option} must not say again what the learner's name says; got {given!r} and {name!r}")
     if scale is not None and (tuned or parts.tuning or "fixed").partition(":")[0].lower() != "fixed":
         raise ValueError(f"--scale is for a fixed tuning; got {scale!r} beside {tuned or name!r}")
@@ -39,8 +39,8 @@ def learner(
         settings["clip"] = clip if clip == "tuned" else number(clip, clip)
     if actions is not None and parts.kind != "expert-bandit":
         raise ValueError(f"--actions is for an expert-bandit; got {actions!r} for {name!r}")
-    if scale is not None and parts.kind == "adahedge":
-        raise ValueError(f"adahedge sets its own scale; got --scale {scale!r}")
+    if scale is not None and parts.kind in OWN:
+        raise ValueError(f"{parts.kind} has no scale to set; got --scale {scale!r}")
     return named(parts, n, actions=actions, numbers=Numbers(rounds, best_loss, scale), **settings)
 
 

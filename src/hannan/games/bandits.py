@@ -78,7 +78,7 @@ class BanditRunner(Runner):
         self.curves["best"] = self._normal(least[:, :k], most[:, :k], at)
 
     def least_estimate(self) -> Array | None:
-        least: Array = self.states.least()
+        least: Array | None = self.states.least() if self.program.estimates else None
         return least
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -95,6 +95,8 @@ def play_cell(
         losses = losses[:runs]
     length = rounds if where.kind == "adaptive" else None
     record = play(learner, losses, runs=runs, seed=own, advice=where.advice, threads=threads, rounds=length)
+    # Losses that were drawn beforehand, so that everyone meets the same, are still those of one law.
+    record = replace(record, iid=where.kind == "iid")
     return _cell(who, where, record, asked, bool(getattr(learner, "gains", False)))
 
 

@@ -281,5 +281,6 @@ def _record(
         estimated_regret=None if least is None else (totals["own"] - least) * width,
         loss=zero * at - own if program.gains else zero * at + own,
         note=note,
+        iid=runner.feed.drawn and runner.feed.steady,
         source=learner,
     )

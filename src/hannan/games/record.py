@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from hannan import refusals, saving
 from hannan.games.record_file import arrays_of
-from hannan.mathematics.bounds import Bound
+from hannan.mathematics.against import covers
+from hannan.mathematics.bounds import Bound, Withheld, shown
 from hannan.mathematics.student import t_quantile
 from hannan.refusals import Array
 from hannan.saving import fields, files
@@ -52,6 +53,8 @@ class Record:
     note: str = ""
     #: Whether the losses were set by an adversary that sees past moves; the regret is against the losses realised.
     adaptive: bool = False
+    #: Whether the losses are known to be drawn independently from one law, as Bernoulli means that do not change are.
+    iid: bool = False
     #: The learner itself, for its bound; a loaded record has what was written down instead.
     source: Any = field(default=None, compare=False)
     written: dict[str, Any] | None = field(default=None, compare=False)
@@ -113,12 +116,20 @@ class Record:
         return self._bound_at(rounds, best_loss, best_loss)
 
     def _holding(self, **given: Any) -> Bound:
-        """The learner's bound; in an adaptive game one that holds against any losses, or the reason why not."""
+        """The learner's bound, where it holds of this game: against any losses in an adaptive one, else against
+        oblivious ones, or i.i.d. ones where these are."""
         asked = self.source.bound
         if self.adaptive and "against" in inspect.signature(asked).parameters:
             given["against"] = "any"
         bound: Bound = asked(**given)
-        return bound.asked("any") if self.adaptive else bound
+        if self.adaptive:
+            return bound.asked("any")
+        if not (self.iid or covers(bound.against, "oblivious")):
+            raise Withheld(
+                f"{shown(bound.value)} is for losses drawn independently from one law, which nobody said of these: "
+                "adversaries.Bernoulli(means, rounds) says it"
+            )
+        return bound
 
     @property
     def bound(self) -> Bound | None:
@@ -227,9 +238,9 @@ class Record:
             raise ValueError(f"{os.fspath(path)} must be a record written by Record.save; got {error}") from error
 
 
-_PLAIN = ("learner", "setting", "rounds", "runs", "seed", "seconds", "threads", "note", "adaptive")
+_PLAIN = ("learner", "setting", "rounds", "runs", "seed", "seconds", "threads", "note", "adaptive", "iid")
 #: What records written before these fields came say of them.
-_BEFORE = {"adaptive": False}
+_BEFORE = {"adaptive": False, "iid": False}
 _ARRAYS = (
     "checkpoints", "regret", "best_loss", "counts", "actions", "expected_regret", "estimated_regret", "loss",
 )  # fmt: skip

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from hannan import refusals
 from hannan.frozen import frozen
 from hannan.learners import published
+from hannan.learners.arms import name_arms
 from hannan.learners.estimators import (
     ConditionalResampling,
     Estimator,
@@ -82,32 +83,12 @@ class Bandit(Learner):
 
     def __post_init__(self) -> None:
         self._resolve()
-        self._name_arms()
+        name_arms(self)
         object.__setattr__(self, "n", refusals.count(self.n, "n"))
         self._check()
         if not isinstance(self.estimator, Estimator):
             raise ValueError(f"estimator must be one such as ImportanceWeighted(); got {self.estimator!r}")
         self.schedule()
-
-    def _name_arms(self) -> None:
-        """Arms by name are as many as there are names."""
-        if isinstance(self.n, (list, tuple)):
-            if self.arms is not None:
-                raise ValueError(f"arms must be named once; got {list(self.n)!r} and arms={self.arms!r}")
-            object.__setattr__(self, "arms", tuple(self.n))
-            object.__setattr__(self, "n", len(self.n))
-        if self.arms is None:
-            return
-        names = tuple(self.arms)
-        told: tuple[Any, ...] = names
-        if not (names and all(isinstance(name, str) and name for name in told)):
-            raise ValueError(f"names of arms must be text, one for each arm; got {list(names)!r}")
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise ValueError(f"names of arms must differ; got {twice!r} twice")
-        if len(names) != self.n:
-            raise ValueError(f"names of arms must be {self.n}, one for each; got {len(names)}")
-        object.__setattr__(self, "arms", names)
 
     def _said(self, name: str) -> Any:
         return list(self.arms) if name == "n" and self.arms else super()._said(name)

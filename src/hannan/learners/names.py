@@ -1,6 +1,7 @@
 """Learners by name: the one grammar of every command, and of `hn.combine`, `replay` and `route`.
 
     learner   = kind [":" smoothing] ["@" tuning]       bandit, bandit:tsallis:0.5, experts:entropy@fixed:3
+              | own [":" number]                         ucb1, kl-ucb:0, epsilon-greedy:0.1, moss, moss:10000
     smoothing = name [":" number]                       exponential, pareto:3
     tuning    = name [":" number]                       anytime, horizon, fixed:3, best-loss:40
 
@@ -11,6 +12,7 @@ Words may be written in capitals.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 #: name -> (class, parameter where none is given; None: it takes none). Names of classes: nothing heavy is imported.
@@ -31,7 +33,18 @@ _REGULARIZERS: dict[str, tuple[str, float | None]] = {
 }
 SMOOTHINGS = (*_LAWS, *_REGULARIZERS)
 TUNINGS = ("fixed", "horizon", "best-loss", "anytime", "self-confident")
-KINDS = ("experts", "bandit", "expert-bandit", "adahedge")
+#: Learners without smoothing and tuning: module, class, and what a number after a colon is ("" where none is taken).
+#: Rounds that are not said are asked of the caller.
+_OWN: dict[str, tuple[str, str, str]] = {
+    "adahedge": ("adahedge", "AdaHedge", ""),
+    "ucb1": ("index_rules", "UCB1", ""),
+    "moss": ("index_rules", "MOSS", "rounds"),
+    "kl-ucb": ("index_rules", "KLUCB", "c"),
+    "epsilon-greedy": ("greedy", "EpsilonGreedy", "epsilon"),
+    "explore-then-commit": ("greedy", "ExploreThenCommit", "rounds"),
+}
+OWN = tuple(_OWN)
+KINDS = ("experts", "bandit", "expert-bandit", *OWN)
 #: Usual names of compositions.
 ALIASES = {"hedge": "experts:entropy", "exp3": "bandit:entropy", "exp4": "expert-bandit:entropy"}
 NAMES = f"{', '.join(KINDS)}, {', '.join(ALIASES)}, or kind:smoothing such as experts:tsallis:0.5 or bandit:log-barrier"
@@ -66,9 +79,9 @@ def parse(text: str) -> Name:
     whole, at, tuned = text.strip().lower().partition("@")
     whole = ALIASES.get(whole, whole)
     kind, colon, shape = whole.partition(":")
-    fixed = kind == "adahedge" and (colon or at)
+    fixed = kind in OWN and (at or (colon and not _OWN[kind][2]))
     if kind not in KINDS or fixed or (colon and not shape) or (at and not tuned):
-        reason = "; adahedge has its own smoothing and tuning" if fixed else ""
+        reason = f"; {kind} has its own smoothing and tuning" if fixed else ""
         raise ValueError(f"learner must be one of {NAMES}{reason}; got {text!r}")
     return Name(kind, shape, tuned)
 
@@ -129,8 +142,9 @@ def learner(
 
     >>> learner("bandit:tsallis", 3)
     Bandit(3, smoothing=Tsallis(alpha=0.5), tuning=Anytime(factor=None))
+    >>> learner("moss", 3, numbers=Numbers(rounds=500)), learner("kl-ucb:0", 3)
+    (MOSS(3, 500), KLUCB(3, c=0.0))
     """
-    from hannan.learners.adahedge import AdaHedge
     from hannan.learners.bandits import Bandit
     from hannan.learners.expert_bandits import ExpertBandit
     from hannan.learners.experts import Experts
@@ -138,8 +152,8 @@ def learner(
 
     parts, numbers = parse(name) if isinstance(name, str) else name, numbers or Numbers()
     given = dict(settings)
-    if parts.kind == "adahedge":
-        return AdaHedge(n, **given)
+    if parts.kind in OWN:
+        return _own(parts, n, numbers, given)
     if parts.smoothing:
         given["smoothing"] = smoothing(parts.smoothing)
     barrier = isinstance(given.get("smoothing"), LogBarrier)
@@ -153,6 +167,17 @@ def learner(
     if actions is None:
         raise ValueError("an expert-bandit needs --actions, the number of actions; --n is the number of experts")
     return ExpertBandit(actions, n, **given)
+
+
+def _own(parts: Name, n: int, numbers: Numbers, given: dict[str, Any]) -> Any:
+    """A learner without smoothing and tuning."""
+    module, name, parameter = _OWN[parts.kind]
+    if parameter == "rounds":
+        said = number(parts.smoothing, f"{parts.kind}:{parts.smoothing}") if parts.smoothing else None
+        given["rounds"] = _whole(_needed(said, numbers.rounds, "--rounds", parts.kind), parts.kind)
+    elif parts.smoothing:
+        given[parameter] = number(parts.smoothing, f"{parts.kind}:{parts.smoothing}")
+    return getattr(import_module(f"hannan.learners.{module}"), name)(n, **given)
 
 
 def _usual(kind: str, barrier: bool, clipped: bool, numbers: Numbers) -> str:
@@ -186,5 +211,5 @@ def _needed(said: float | None, known: float | None, option: str, text: str) -> 
     if said is not None:
         return said
     if known is None:
-        raise ValueError(f"the tuning {text} needs {option}, or its number after a colon; got none")
+        raise ValueError(f"{text} needs {option}, or its number after a colon; got none")
     return known

@@ -40,6 +40,8 @@ class Program(NamedTuple):
     own_noise: bool = False
     #: Whether losses are played as they are, in whatever units: no range normalises them.
     as_they_are: bool = False
+    #: Whether L estimates the losses of every arm, so that own loss - min L estimates the regret.
+    estimates: bool = True
 
     @property
     def stepped(self) -> bool:

@@ -77,7 +77,7 @@ def sentence(against: str, sense: str) -> str:
     if against == "any":
         return f"any losses: {_ANY.get(sense, _ANY['draws'])}"
     if against == "iid":
-        return "i.i.d. losses: if they are drawn independently from one law"
+        return "i.i.d. losses: if they are drawn independently from one law; if not, nothing is promised"
     fixed = "if losses do not depend on your moves"
     if sense not in _LEFT:
         return f"oblivious losses: {fixed}"

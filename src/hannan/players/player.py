@@ -131,7 +131,7 @@ class Player(_engine.Player, Incarnate):
             best_loss=best,
             regret=regret if self.sees_all else None,
             identity=self._identity(least) if self.sees_all else {},
-            estimated_regret=None if self.sees_all else regret,
+            estimated_regret=None if self.sees_all or not self._program.estimates else regret,
             gamma=gamma,
             realised_level=self._level,
             seeded=self.seed is not None,

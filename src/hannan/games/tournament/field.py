@@ -14,6 +14,8 @@ from hannan.learners.decisions.sets import Decisions
 from hannan.learners.estimators import ConditionalResampling, GeometricResampling, ReducedVariance
 from hannan.learners.expert_bandits import ExpertBandit
 from hannan.learners.experts import Experts
+from hannan.learners.greedy import EpsilonGreedy, ExploreThenCommit
+from hannan.learners.index_rules import KLUCB, MOSS, UCB1
 from hannan.learners.tuning import Anytime, Horizon, SelfConfident
 from hannan.mathematics.laws.table import Exponential
 from hannan.mathematics.regularizers import LogBarrier, Tsallis
@@ -62,6 +64,13 @@ _BANDITS = (
     ("Exp3.S", lambda n, t: rivals.exp3_s(n, t, SWITCHES), f"follows {SWITCHES} changes of the best arm"),
     ("Log-barrier", lambda n, t: Bandit(n, LogBarrier(), SelfConfident(t)), "2A + 2 sqrt(A^2 + A(L*+1)), first order"),
     ("LB-INF", lambda n, t: rivals.lb_inf(n, t), "O(sqrt(n log T min(L*, Q, V)) + n log T)"),
+    ("UCB1", lambda n, t: UCB1(n), "2 sqrt(8 n T ln T) + ..., i.i.d. losses only"),
+    ("MOSS", lambda n, t: MOSS(n, t), "19.5 sqrt(n T) + ..., i.i.d. losses only"),
+    ("KL-UCB, c = 3", lambda n, t: KLUCB(n), "2 sqrt(2 n T ln T) + ..., i.i.d. losses only"),
+    ("KL-UCB, c = 0", lambda n, t: KLUCB(n, 0.0), "nothing"),
+    ("Epsilon-greedy", lambda n, t: EpsilonGreedy(n), "O(T^(2/3) (n ln T)^(1/3)), i.i.d. losses only"),
+    ("Epsilon-greedy, 0.1", lambda n, t: EpsilonGreedy(n, 0.1), "nothing"),
+    ("Explore then commit", lambda n, t: ExploreThenCommit(n, t), "O(T^(2/3) (n ln n)^(1/3)), i.i.d. losses only"),
     ("Tsallis-Shannon", lambda n, t: rivals.delayed_ftrl(n), "4 sqrt(nT) + sqrt(8 D ln n), D late losses"),
 )
 _EXPERT_BANDITS = (

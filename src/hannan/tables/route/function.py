@@ -12,7 +12,6 @@ from hannan import refusals
 from hannan.games.play import play
 from hannan.games.record import Record
 from hannan.learners import names
-from hannan.learners.bandits import Bandit
 from hannan.learners.learner import Learner
 from hannan.refusals import Array
 from hannan.tables.read.table import BadTable
@@ -135,7 +134,7 @@ def compare(
         learner = _learner(name, n, loss_range, gains, rounds)
         told(name)
         record = play(learner, losses, runs=runs, seed=seed, threads=threads)
-        sees = "one loss" if isinstance(learner, Bandit) else "every loss"
+        sees = "one loss" if learner.program().setting == "bandit" else "every loss"
         routes.append(Route(name, sees, learner, record))
     order = sorted(routes, key=lambda route: (route.sees, route.regret))
     return Routes(tuple(arms), rounds, sums, tuple(order), runs, seed, gains)
