@@ -25,6 +25,7 @@ SECTIONS = {
     "startup": "Start-up and memory",
     "convex": "Convex optimisation",
     "combining": "Tables of forecasts",
+    "experiments": "Comparisons and sweeps",
 }
 
 

@@ -63,8 +63,9 @@ def sweep(
     finally:
         folder.close()
     if failed:
-        shown = "; ".join(f"{place}: {why}" for place, why in list(failed.items())[:5])
-        raise SweepFailed(f"{len(failed)} of {len(left)} cells failed and {len(folder.done)} are kept; {shown}")
+        raise SweepFailed(
+            f"{len(failed)} of {len(left)} cells failed and {len(folder.done)} are kept; {_reasons(failed)}"
+        )
     return Swept(folder)
 
 
@@ -97,6 +98,18 @@ def _results(orders: Orders, left: dict[str, Place], on: Any, workers: int) -> I
     if on is not None:
         return on_cluster(orders, left, on)
     return here(orders, left) if workers == 1 else on_processes(orders, left, workers)
+
+
+def _reasons(failed: dict[str, str]) -> str:
+    """The reasons, each once, with the first cell that had it."""
+    grouped: dict[str, list[str]] = {}
+    for place, why in failed.items():
+        grouped.setdefault(" ".join(why.split()), []).append(place)
+    told = [
+        f"{places[0]}{f' and {len(places) - 1} more' if len(places) > 1 else ''}: {why}"
+        for why, places in grouped.items()
+    ]
+    return "; ".join(told[:5])
 
 
 def _cores() -> int:
