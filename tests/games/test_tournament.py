@@ -12,6 +12,7 @@ import pytest
 
 import hannan as hn
 from hannan.cli import main
+from hannan.games.cells import interval
 from hannan.games.tournament import contest
 from hannan.games.tournament.arenas import COMBINED, advised, arenas
 from hannan.games.tournament.field import contestants
@@ -74,7 +75,7 @@ def test_standings_are_sorted_and_complete(outcomes):
 def test_an_outcome_with_exact_expectation_has_a_point_for_an_interval(outcomes):
     hedge = next(o for o in outcomes if o.learner == "Hedge")
     assert hedge.interval() == (hedge.regret, hedge.regret)
-    low, high = contest.interval(np.array([1.0, 2.0, 3.0]))
+    low, high = interval(np.array([1.0, 2.0, 3.0]))
     assert (low + high) / 2 == pytest.approx(2.0)
     assert high - low == pytest.approx(2 * 4.302652729911275 / np.sqrt(3), rel=1e-9)
 

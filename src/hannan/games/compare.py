@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from hannan import refusals
@@ -56,23 +56,31 @@ def compare(
     where = [environment(name, given) for name, given in _named(environments, "environments")]
     if baseline is not None and baseline not in [e.name for e in who]:
         raise ValueError(f"baseline must be one of {', '.join(e.name for e in who)}; got {baseline!r}")
-    games = list(_games(who, where, n, rounds, runs))
     cells: list[Cell] = []
-    progress = Progress(len(games))
+    progress = Progress(len(who) * len(where))
     try:
-        for player, place, columns, length in games:
-            cells.append(play_cell(player, place, columns, length, runs, seed, shared=share_streams, threads=threads))
+        for cell in play_all(who, where, runs, rounds, seed, n=n, shared=share_streams, threads=threads):
+            cells.append(cell)
             progress.update(len(cells))
     finally:
         progress.close()
     return Comparison(tuple(cells), seed=seed, baseline=baseline)
 
 
+def play_all(
+    who: Sequence[Entrant], where: Sequence[Environment], runs: int, rounds: int | None, seed: int, *,
+    n: int | None = None, shared: bool = False, threads: int | None = None,
+) -> Iterator[Cell]:  # fmt: skip
+    """Every learner in every environment, as each is ready; what cannot be played is refused before anything is."""
+    for player, place, columns, length in list(_games(who, where, n, rounds, runs)):
+        yield play_cell(player, place, columns, length, runs, seed, shared=shared, threads=threads)
+
+
 Game = tuple[Entrant, Environment, int, int]
 
 
 def _games(
-    who: list[Entrant], where: list[Environment], n: int | None, rounds: int | None, runs: int
+    who: Sequence[Entrant], where: Sequence[Environment], n: int | None, rounds: int | None, runs: int
 ) -> Iterator[Game]:
     """Every pair with its sizes; what cannot be played is refused before anything is."""
     for place in where:
@@ -102,13 +110,13 @@ def fits(player: Entrant, place: Environment, n: int, rounds: int) -> None:
     """Build the learner once, so that a bad one is refused before anything is played."""
     learner = player.built(place, n, rounds)
     own = getattr(learner, "actions", None) or getattr(learner, "n", None)
-    if isinstance(own, int) and own != n and place.n is not None and not hasattr(learner, "decisions"):
+    if isinstance(own, int) and own != n and place.n is not None and place.answers is None:
         raise ValueError(f"learner {player.name!r} has {own} arms; environment {place.name!r} has {n}")
-    if hasattr(learner, "experts") and place.advice is None:
+    if hasattr(learner, "experts") and place.advice is None and place.answers is None:
         raise ValueError(f"learner {player.name!r} takes advice, which environment {place.name!r} has not")
 
 
-def _sizes(place: Environment, who: list[Entrant], n: int | None, rounds: int | None) -> tuple[int, int]:
+def _sizes(place: Environment, who: Sequence[Entrant], n: int | None, rounds: int | None) -> tuple[int, int]:
     length = rounds if rounds is not None else place.rounds
     if length is None:
         raise ValueError(f"rounds must be given for environment {place.name!r}, which has losses for any number")

@@ -15,10 +15,13 @@ from typing import Any, Literal
 import numpy as np
 
 from hannan import adversaries
+from hannan.games.cells import Cell, interval
+from hannan.games.compare import play_all
+from hannan.games.entrants import Entrant
+from hannan.games.environments import Environment
 from hannan.games.play import play
 from hannan.learners.decisions.learner import Combinatorial
 from hannan.learners.decisions.sets import Decisions
-from hannan.mathematics.student import t_quantile
 from hannan.refusals import Array
 
 Setting = Literal["experts", "bandit", "expert_bandit", "combinatorial"]
@@ -68,6 +71,15 @@ class Arena:
     answers: Callable[[Any], Array] | None = None
     decisions: Decisions | None = None
 
+    def environment(self) -> Environment:
+        """The arena as a comparison knows it."""
+        rounds, n = (int(k) for k in self.losses.shape)
+        own = self.answers is not None or self.decisions is not None
+        return Environment(
+            self.name, "oblivious", n, rounds, lambda asked: self.losses, advice=self.advice,
+            answers=self.losses_of if own else None, about=self,
+        )  # fmt: skip
+
     def losses_of(self, learner: Any) -> Array:
         """What this learner meets: answers to it; or, where it chooses from a list of decisions, what each costs."""
         if self.answers is not None:
@@ -111,29 +123,29 @@ class Outcome:
         return None if self.bound is None else self.interval()[0] <= self.bound * (1.0 + 1e-12)
 
 
-def interval(regrets: Array, level: float = 0.95) -> tuple[float, float]:
-    """mean -+ t sd/sqrt(runs)."""
-    mean = float(regrets.mean())
-    if regrets.size < 2:
-        return mean, mean
-    half = float(t_quantile(regrets.size - 1, 0.5 + level / 2) * regrets.std(ddof=1)) / float(np.sqrt(regrets.size))
-    return mean - half, mean + half
-
-
 def hold(
     quick: bool = False, seed: int = 0, settings: tuple[Setting, ...] = SETTINGS, size: Size | None = None
 ) -> Iterator[Outcome]:
-    """Play everything; outcomes come as they are ready."""
+    """Play everything, one comparison a setting; outcomes come as they are ready."""
     from hannan.games.tournament.arenas import arenas
     from hannan.games.tournament.field import contestants
 
     size = size or Size.of(quick)
     for setting in settings:
-        games = arenas(setting, size, seed)
-        for contestant in contestants(setting):
-            speed = _microseconds(contestant, games[0])
-            for arena in games:
-                yield _game(contestant, arena, size, seed, speed)
+        games = {arena.name: arena for arena in arenas(setting, size, seed)}
+        who = contestants(setting)
+        speeds = {contestant.name: _microseconds(contestant, next(iter(games.values()))) for contestant in who}
+        entrants = [_Entered(contestant.name, contestant, contestant.most_runs) for contestant in who]
+        places = [arena.environment() for arena in games.values()]
+        for cell in play_all(entrants, places, size.runs, None, seed):
+            yield _outcome(cell, games[cell.environment], speeds[cell.learner])
+
+
+class _Entered(Entrant):
+    """A contestant, built for the arena that it meets."""
+
+    def _built(self, where: Environment, n: int, rounds: int) -> Any:
+        return _learner(self.given, where.about, rounds)
 
 
 def _learner(contestant: Contestant, arena: Arena, rounds: int) -> Any:
@@ -145,17 +157,11 @@ def _learner(contestant: Contestant, arena: Arena, rounds: int) -> Any:
     return contestant.build(n, rounds)
 
 
-def _game(contestant: Contestant, arena: Arena, size: Size, seed: int, speed: float) -> Outcome:
-    learner = _learner(contestant, arena, len(arena.losses))
-    losses = arena.losses_of(learner)
-    record = play(learner, losses, runs=min(size.runs, contestant.most_runs), seed=seed, advice=arena.advice)
-    exact = record.expected_regret
-    regrets = record.regret[:, -1] if exact is None else np.atleast_1d(exact[..., -1])
-    bound = record.bound
+def _outcome(cell: Cell, arena: Arena, speed: float) -> Outcome:
+    regrets = cell.final if cell.exact is None else cell.exact
     return Outcome(
-        contestant.setting, contestant.name, arena.name, arena.real, record.rounds, np.asarray(regrets),
-        None if bound is None else bound.value, "" if bound is None else bound.source, record.bound_withheld, speed,
-        arena.answers is not None, "" if bound is None else bound.against,
+        arena.setting, cell.learner, cell.environment, arena.real, cell.rounds, regrets, cell.last_bound, cell.source,
+        cell.withheld, speed, arena.answers is not None, cell.against,
     )  # fmt: skip
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hannan.games.tournament.contest import Outcome, Setting, interval
+from hannan.games.cells import interval
+from hannan.games.tournament.contest import Outcome, Setting
 from hannan.report import Badge, Figure, Layer, Page, Picture, Section, Table, Text, Tile, Tiles
 
 TITLES: dict[Setting, str] = {
