@@ -23,12 +23,9 @@ CHAPTER = Chapter(
 
 
 @CHAPTER.claim(
-    "bandits-growth-rounds",
-    "thm:gbpa_bandits",
-    "simulation",
-    when="part 2: an arm is spared after half the rounds; T grows",
-    control="uniform play",
-)
+    "bandits-growth-rounds", "thm:gbpa_bandits", "simulation",
+    when="part 2: an arm is spared after half the rounds; T grows", control="uniform play",
+)  # fmt: skip
 def _growth_rounds(effort: Effort) -> Verdict:
     """The regret of Tsallis(½) and of Exp3 grows like T^{1/2}, below its bound, where that of uniform play grows like
     T."""
@@ -46,33 +43,24 @@ def _growth_rounds(effort: Effort) -> Verdict:
         slopes[name] = exponent(rounds, means)
     bound = tuple({"x": T, "y": Bandit(6, Tsallis(0.5), Horizon(T)).bound().value} for T in rounds)
     picture = Picture(
-        "Regret against T, N = 6, an arm spared late",
-        "T",
-        "regret",
-        (Layer("line", tuple(rows), series="learner"), Layer("bound", bound)),
-        alt=f"On logarithmic axes the slopes are {', '.join(f'{s:.2f}' for s in slopes.values())}.",
-        x_log=True,
+        "Regret against T, N = 6, an arm spared late", "T", "regret", (Layer("line", tuple(rows), series="learner"),
+        Layer("bound", bound)),
+        alt=f"On logarithmic axes the slopes are {', '.join(f'{s:.2f}' for s in slopes.values())}.", x_log=True,
         y_log=True,
-    )
+    )  # fmt: skip
     worst = max(abs(s - 0.5) for s in slopes.values())
     return holds(
-        worst <= 0.1 and at_most(over, 1.0),
-        max(slopes.values()),
-        0.6,
-        runs=2 * runs * len(rounds),
-        numbers={**{f"slope, {k}": v for k, v in slopes.items()}, "largest upper end/bound": over},
-        pictures=(picture,),
-        what="largest fitted exponent",
-    )
+        worst <= 0.1 and at_most(over, 1.0), max(slopes.values()), 0.6, runs=2 * runs * len(rounds),
+        numbers={**{f"slope, {k}": v for k, v in slopes.items()}, "largest upper end/bound": over}, pictures=(picture,
+        ), what="largest fitted exponent",
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "bandits-growth-best",
-    "thm:gbpa_bandits",
-    "simulation",
+    "bandits-growth-best", "thm:gbpa_bandits", "simulation",
     when="part 3: two arms lose alike until L*, then one never again; T fixed",
     control="the zero-order learner, Tsallis(½) with Horizon(T)",
-)
+)  # fmt: skip
 def _growth_best(effort: Effort) -> Verdict:
     """The regret of the log-barrier is first-order: it grows like L*^{1/2} at a T that does not change."""
     T, n, runs = effort.pick(30_000, 100_000), 2, effort.pick(60, 200)
@@ -89,23 +77,14 @@ def _growth_best(effort: Effort) -> Verdict:
     slope = exponent(bests, means)
     bound = tuple({"x": b, "y": Bandit(n, LogBarrier(), BestLoss(b, rounds=T)).bound().value} for b in bests)
     picture = Picture(
-        f"Regret of the log-barrier against L*, N = {n}, T = {T}",
-        "L*",
-        "regret",
-        (Layer("line", tuple(rows)), Layer("bound", bound)),
-        alt=f"The regret of the log-barrier grows with slope {slope:.2f} on logarithmic axes.",
-        x_log=True,
-        y_log=True,
-    )
+        f"Regret of the log-barrier against L*, N = {n}, T = {T}", "L*", "regret", (Layer("line", tuple(rows)),
+        Layer("bound", bound)), alt=f"The regret of the log-barrier grows with slope {slope:.2f} on logarithmic axes.",
+        x_log=True, y_log=True,
+    )  # fmt: skip
     return holds(
-        abs(slope - 0.5) <= 0.12 and at_most(over, 1.0),
-        slope,
-        0.62,
-        runs=runs * len(bests),
-        numbers={"largest upper end/bound": over},
-        pictures=(picture,),
-        what="fitted exponent",
-    )
+        abs(slope - 0.5) <= 0.12 and at_most(over, 1.0), slope, 0.62, runs=runs * len(bests),
+        numbers={"largest upper end/bound": over}, pictures=(picture, ), what="fitted exponent",
+    )  # fmt: skip
 
 
 def _least(n: int, rounds: int) -> float:
@@ -119,14 +98,12 @@ def _least(n: int, rounds: int) -> float:
 
 
 @CHAPTER.claim(
-    "bandits-optimal",
-    "thm:gbpa_bandits",
-    "exact",
+    "bandits-optimal", "thm:gbpa_bandits", "exact",
     when="part 2, N ≥ 10: the bound of Tsallis(½) over what no bandit avoids",
     control="Exp3, whose bound has √(log N) more",
     says="(2) FTRL with Tsallis neg-entropy achieves optimal expected regret of O(√(NT)); optimal: within a constant "
     "factor of the minimax regret.",
-)
+)  # fmt: skip
 def _optimal(effort: Effort) -> Verdict:
     """√(NT) is optimal: on coins every bandit loses a constant share of Tsallis(½)'s bound, the same for all N and T up
     to a fifth."""
@@ -138,20 +115,12 @@ def _optimal(effort: Effort) -> Verdict:
             rows.append({"x": n, "y": ratio, "T": f"T = {T:,}"})
     ratios = [row["y"] for row in rows]
     picture = Picture(
-        "The bound over what every bandit loses on coins",
-        "N",
-        "bound / least regret",
-        (Layer("line", tuple(rows), series="T"),),
-        alt="The bound is the same multiple of the lower bound, up to a fifth, for 10 arms as for 1000.",
-        x_log=True,
-    )
+        "The bound over what every bandit loses on coins", "N", "bound / least regret", (Layer("line", tuple(rows),
+        series="T"), ),
+        alt="The bound is the same multiple of the lower bound, up to a fifth, for 10 arms as for 1000.", x_log=True,
+    )  # fmt: skip
     spread = max(ratios) / min(ratios)
     return holds(
-        spread <= 1.25,
-        spread,
-        1.25,
-        runs=len(rows),
-        numbers={"largest bound/lower bound": max(ratios)},
-        pictures=(picture,),
-        what="largest ratio over the least",
-    )
+        spread <= 1.25, spread, 1.25, runs=len(rows), numbers={"largest bound/lower bound": max(ratios)},
+        pictures=(picture, ), what="largest ratio over the least",
+    )  # fmt: skip

@@ -51,12 +51,9 @@ def _simulated(phi: Potential, losses: Array, runs: int, rng: np.random.Generato
 
 
 @CHAPTER.claim(
-    "bandit-algorithm",
-    "alg:gbpa_bandits",
-    "exact",
-    when="every smoothing; exact weights",
+    "bandit-algorithm", "alg:gbpa_bandits", "exact", when="every smoothing; exact weights",
     control="ℓ in place of ℓ/p in the estimate",
-)
+)  # fmt: skip
 def _algorithm(effort: Effort) -> Verdict:
     """The player is the algorithm: it draws from ∇Φ(L̂), says with which probability, and adds ℓ/p to the arm pulled,
     so that E ℓ̂ = ℓ."""
@@ -74,12 +71,9 @@ def _algorithm(effort: Effort) -> Verdict:
 
 
 correct(
-    "half-drift",
-    "lem:gammastability",
-    "the drift of a round is at most (ε/2) p^{γ} ℓ̂², half of what is printed",
-    corrected=lambda: 0.5,
-    printed=lambda: 1.0,
-)
+    "half-drift", "lem:gammastability", "the drift of a round is at most (ε/2) p^{γ} ℓ̂², half of what is printed",
+    corrected=lambda: 0.5, printed=lambda: 1.0,
+)  # fmt: skip
 
 
 SMOOTHINGS: tuple[tuple[str, Any, float], ...] = (
@@ -92,13 +86,9 @@ SMOOTHINGS: tuple[tuple[str, Any, float], ...] = (
 
 
 @CHAPTER.claim(
-    "bandit-drift",
-    "lem:gammastability",
-    "search",
-    when="one arm observed, γ in [1, 2], level ε",
-    corrects="half-drift",
-    expected="improved",
-)
+    "bandit-drift", "lem:gammastability", "search", when="one arm observed, γ in [1, 2], level ε",
+    corrects="half-drift", expected="improved",
+)  # fmt: skip
 def _drift(effort: Effort) -> Verdict:
     """D_{t} = ∫_{0}^{ℓ̂} (p(0) − p(s)) ds ≤ (ε/2) p^{γ} ℓ̂², with equality for small ℓ̂; for γ = 2 also
     D_{t} ≤ ℓ − η log(1 + ℓ/η)."""
@@ -125,23 +115,17 @@ def _drift(effort: Effort) -> Verdict:
         worst, least = max(worst, best), min(least, best)
     factor = form("half-drift")()
     return holds(
-        at_most(worst, factor, slack=1e-5) and least >= 0.7 * factor and at_most(barrier, 1.0, slack=1e-5),
-        worst,
-        factor,
-        runs=runs,
-        numbers={"least of the smoothings' largest": least, "log-barrier form": barrier},
+        at_most(worst, factor, slack=1e-5) and least >= 0.7 * factor and at_most(barrier, 1.0, slack=1e-5), worst,
+        factor, runs=runs, numbers={"least of the smoothings' largest": least, "log-barrier form": barrier},
         what="largest drift/(ε p^γ ℓ̂²)",
-    )
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "bandit-lemma",
-    "lem:regret_bandit",
-    "simulation",
-    when="exact weights, oblivious, level ε in D_{∞,γ}; an arm is spared after half the rounds",
-    expected="improved",
+    "bandit-lemma", "lem:regret_bandit", "simulation",
+    when="exact weights, oblivious, level ε in D_{∞,γ}; an arm is spared after half the rounds", expected="improved",
     control="half of the right side",
-)
+)  # fmt: skip
 def _lemma(effort: Effort) -> Verdict:
     """E Regret ≤ ε E Σ ℓ̂² p^{γ} + E[max F − min F], and half of the first term is enough: both sides measured, and the
     sharper ones between."""
@@ -169,23 +153,15 @@ def _lemma(effort: Effort) -> Verdict:
         sharp = max(sharp, share)
         rows += [{"x": name, "y": value, "what": what} for what, value in sides.items()]
     picture = Picture(
-        f"Both sides of the lemma, N = {n}, T = {T}, mean of {runs} runs",
-        "smoothing",
-        "regret, or its bound",
-        (Layer("bars", tuple(rows), series="what"),),
+        f"Both sides of the lemma, N = {n}, T = {T}, mean of {runs} runs", "smoothing", "regret, or its bound",
+        (Layer("bars", tuple(rows), series="what"), ),
         alt="For each smoothing the regret is below the exact drift plus range, and that below the printed right side.",
-        x_kind="nominal",
-        order=tuple(row[0] for row in SMOOTHINGS),
-    )
+        x_kind="nominal", order=tuple(row[0] for row in SMOOTHINGS),
+    )  # fmt: skip
     return holds(
-        at_most(worst, 1.0, slack=1e-6) and sharp > 0.6,
-        worst,
-        1.0,
-        runs=runs * 4,
-        numbers={"largest regret/((ε/2) Σ ℓ̂²p^γ + range)": sharp},
-        pictures=(picture,),
-        what="largest left/right",
-    )
+        at_most(worst, 1.0, slack=1e-6) and sharp > 0.6, worst, 1.0, runs=runs * 4,
+        numbers={"largest regret/((ε/2) Σ ℓ̂²p^γ + range)": sharp}, pictures=(picture, ), what="largest left/right",
+    )  # fmt: skip
 
 
 #: name, smoothing, E[max F − F(p_0)] at scale 1 for N = 2 and the τ at which the log-barrier is cut.
@@ -198,12 +174,10 @@ RANGES: tuple[tuple[str, Any, float], ...] = (
 
 
 @CHAPTER.claim(
-    "bandit-identity",
-    "lem:mabregret",
-    "exact",
+    "bandit-identity", "lem:mabregret", "exact",
     when="exact weights; N = 2, every path of actions with its chance; τ = 0, and τ = 1/(NT) for the log-barrier",
     control="the range left out",
-)
+)  # fmt: skip
 def _mabregret(effort: Effort) -> Verdict:
     """E Σ ℓ_{t,i_t} − L* ≤ E Σ ⟨p_{t} − p_{t+1}, ℓ̂_{t}⟩ + range + τNT, and already ≤ E Σ D_{t} + range + τNT, since
     D_{t} ≤ ⟨p_{t} − p_{t+1}, ℓ̂_{t}⟩."""
@@ -222,23 +196,16 @@ def _mabregret(effort: Effort) -> Verdict:
 
 
 correct(
-    "vertex",
-    "lem:regret_bandit_full",
-    "the comparator of the smaller simplex costs (N − 1)τT, not τNT",
-    corrected=lambda n, tau: (n - 1) * tau,
-    printed=lambda n, tau: n * tau,
-)
+    "vertex", "lem:regret_bandit_full", "the comparator of the smaller simplex costs (N − 1)τT, not τNT",
+    corrected=lambda n, tau: (n - 1) * tau, printed=lambda n, tau: n * tau,
+)  # fmt: skip
 
 
 @CHAPTER.claim(
-    "bandit-vertex",
-    "lem:regret_bandit_full",
-    "exact",
-    when="a vertex of the simplex, N = 10, τ = 0.01; as printed",
-    expected="fails as printed",
-    control="2(N − 1)τ in place of τN",
+    "bandit-vertex", "lem:regret_bandit_full", "exact", when="a vertex of the simplex, N = 10, τ = 0.01; as printed",
+    expected="fails as printed", control="2(N − 1)τ in place of τN",
     says="For any p' of the simplex there is a p in Δ_{τ} such that ‖p' − p‖_{1} ≤ τN.",
-)
+)  # fmt: skip
 def _vertex(effort: Effort) -> Verdict:
     """For any p' of the simplex some p with p_{i} ≥ τ has ‖p' − p‖_{1} ≤ τN."""
     from scipy.optimize import linprog
@@ -248,31 +215,21 @@ def _vertex(effort: Effort) -> Verdict:
     eye, vertex = np.eye(n), np.eye(n)[0]
     above = np.block([[-eye, -eye], [eye, -eye]])
     found = linprog(
-        np.repeat([0.0, 1.0], n),
-        above,
-        np.concatenate([-vertex, vertex]),
-        np.repeat([[1.0, 0.0]], n, axis=1).reshape(1, -1),
-        [1.0],
-        [(tau, 1.0)] * n + [(0.0, None)] * n,
-    )
+        np.repeat([0.0, 1.0], n), above, np.concatenate([-vertex, vertex]), np.repeat([[1.0, 0.0]], n,
+        axis=1).reshape(1, -1), [1.0], [(tau, 1.0)] * n + [(0.0, None)] * n,
+    )  # fmt: skip
     claimed = effort.turn(n, 2.0 * (n - 1)) * tau
     return broken(
-        found.fun > claimed + 1e-9,
-        found.fun,
-        claimed,
-        note="It is 2(N − 1)τ; harmless, for the loss changes by (N − 1)τ only.",
-        what="distance of a vertex",
-    )
+        found.fun > claimed + 1e-9, found.fun, claimed,
+        note="It is 2(N − 1)τ; harmless, for the loss changes by (N − 1)τ only.", what="distance of a vertex",
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "bandit-full-lemma",
-    "lem:regret_bandit_full",
-    "exact",
-    when="log-barrier at η, 0 < τ ≤ 1/N; N = 2, every path of actions with its chance",
-    expected="improved",
+    "bandit-full-lemma", "lem:regret_bandit_full", "exact",
+    when="log-barrier at η, 0 < τ ≤ 1/N; N = 2, every path of actions with its chance", expected="improved",
     corrects="vertex",
-)
+)  # fmt: skip
 def _full(effort: Effort) -> Verdict:
     """E Regret ≤ ε E Σ ℓ̂² p² + max over p_{i} ≥ τ of F − F(p_{0}) + (N − 1)τT: the cost of τ is (N − 1)τT, attained,
     and not τNT."""
@@ -291,10 +248,6 @@ def _full(effort: Effort) -> Verdict:
             right = sides.second / scale + scale * range_constant(LogBarrier(), 2, T) + form("vertex")(2, tau) * T
             worst = max(worst, sides.regret - right)
     return holds(
-        worst <= 1e-9 and least > 1.0 - 1e-9,
-        least,
-        1.0,
-        runs=effort.pick(20, 120),
-        numbers={"largest left − right": worst},
-        what="cost of τ/claimed",
-    )
+        worst <= 1e-9 and least > 1.0 - 1e-9, least, 1.0, runs=effort.pick(20, 120),
+        numbers={"largest left − right": worst}, what="cost of τ/claimed",
+    )  # fmt: skip

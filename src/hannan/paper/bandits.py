@@ -49,14 +49,11 @@ def _against(learner: Bandit, losses: Any, runs: int, effort: Effort, best: floa
 
 
 @CHAPTER.claim(
-    "bandits-part-1",
-    "thm:gbpa_bandits",
-    "simulation",
-    when="part 1: five laws, Horizon(T); an arm is spared after half the rounds",
-    control=HALF,
+    "bandits-part-1", "thm:gbpa_bandits", "simulation",
+    when="part 1: five laws, Horizon(T); an arm is spared after half the rounds", control=HALF,
     says="(1) FTPL with Gamma, Gumbel, Fréchet, Weibull, and Pareto perturbations (with a proper choice "
     "of parameters) all achieve near-optimal expected regret of O(√(NT log N)).",
-)
+)  # fmt: skip
 def _part_1(effort: Effort) -> Verdict:
     """FTPL with Gamma, Gumbel, Fréchet, Weibull and Pareto perturbations has expected regret at most √(2c'NT), and each
     law comes within half of it where an arm is spared late."""
@@ -67,34 +64,23 @@ def _part_1(effort: Effort) -> Verdict:
         worst, least = max(worst, high), min(least, mean)
         rows += [{"x": name, "y": mean, "what": "mean"}, {"x": name, "y": high, "what": "upper end"}]
     bars = Picture(
-        f"Five laws where an arm is spared late, N = {n}, T = {T}, {runs} runs",
-        "law",
-        "regret / bound",
-        (Layer("bars", tuple(rows), series="what"), Layer("rule", ({"y": 1.0, "label": "the bound"},))),
+        f"Five laws where an arm is spared late, N = {n}, T = {T}, {runs} runs", "law", "regret / bound",
+        (Layer("bars", tuple(rows), series="what"), Layer("rule", ({"y": 1.0, "label": "the bound"}, ))),
         alt="Every law stays below its bound where an arm is spared late, and comes within half of it.",
-        x_kind="nominal",
-        order=tuple(name for name, _ in LAWS),
-    )
+        x_kind="nominal", order=tuple(name for name, _ in LAWS),
+    )  # fmt: skip
     return holds(
-        at_most(worst, 1.0) and least > 0.5,
-        worst,
-        1.0,
-        runs=5 * runs,
-        numbers={"least of the five laws' mean/bound": least},
-        pictures=(bars,),
-        what="largest upper end/bound",
-    )
+        at_most(worst, 1.0) and least > 0.5, worst, 1.0, runs=5 * runs,
+        numbers={"least of the five laws' mean/bound": least}, pictures=(bars, ), what="largest upper end/bound",
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "bandits-part-2",
-    "thm:gbpa_bandits",
-    "simulation",
-    when="part 2: Tsallis(α), Horizon(T) and Anytime; an arm is spared after half the rounds",
-    control=HALF,
+    "bandits-part-2", "thm:gbpa_bandits", "simulation",
+    when="part 2: Tsallis(α), Horizon(T) and Anytime; an arm is spared after half the rounds", control=HALF,
     says="(2) FTRL with Tsallis neg-entropy for 0 < α < 1 (with a proper choice of η) achieves optimal expected regret "
     "of O(√(NT)).",
-)
+)  # fmt: skip
 def _part_2(effort: Effort) -> Verdict:
     """FTRL with Tsallis(α) has expected regret at most √(2GN^{α}T/α), G = (N^{1−α} − 1)/(1 − α); at α = ½ below
     2.83 √(NT); an arm spared late brings it near."""
@@ -108,33 +94,24 @@ def _part_2(effort: Effort) -> Verdict:
             rows.append({"x": f"α = {alpha:g}", "y": mean, "what": type(tuning).__name__})
     half = Bandit(n, Tsallis(0.5), Horizon(T)).bound().value / math.sqrt(n * T)
     picture = Picture(
-        f"Tsallis where an arm is spared late, N = {n}, T = {T}",
-        "",
-        "regret / bound",
-        (Layer("bars", tuple(rows), series="what"), Layer("rule", ({"y": 1.0, "label": "the bound"},))),
+        f"Tsallis where an arm is spared late, N = {n}, T = {T}", "", "regret / bound", (Layer("bars", tuple(rows),
+        series="what"), Layer("rule", ({"y": 1.0, "label": "the bound"}, ))),
         alt="Mean regrets for α = 0.25, 0.5, 0.75 are below their bounds, the largest within half of it.",
         x_kind="nominal",
-    )
+    )  # fmt: skip
     return holds(
-        at_most(worst, 1.0) and half < 2.0 * math.sqrt(2.0) and sharp > 0.55,
-        worst,
-        1.0,
-        runs=6 * runs,
-        numbers={"bound/√(NT) at α = ½": half, "largest mean/bound": sharp},
-        pictures=(picture,),
+        at_most(worst, 1.0) and half < 2.0 * math.sqrt(2.0) and sharp > 0.55, worst, 1.0, runs=6 * runs,
+        numbers={"bound/√(NT) at α = ½": half, "largest mean/bound": sharp}, pictures=(picture, ),
         what="largest upper end/bound",
-    )
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "bandits-part-3",
-    "thm:gbpa_bandits",
-    "simulation",
+    "bandits-part-3", "thm:gbpa_bandits", "simulation",
     when="part 3: log-barrier; BestLoss and SelfConfident; all arms lose alike until L*, then the first never again",
-    control=HALF,
-    says="(3) FTRL with log-barrier regularizer (with a proper choice of η) achieves expected regret of "
+    control=HALF, says="(3) FTRL with log-barrier regularizer (with a proper choice of η) achieves expected regret of "
     "O(√(N L* log(NT)) + N log(NT)).",
-)
+)  # fmt: skip
 def _part_3(effort: Effort) -> Verdict:
     """FTRL with the log-barrier has expected regret at most √(2A(L* + c)) + A/2 + c, A ≈ (N − 1) log(NT) − …: first
     order in L*, and near it."""
@@ -146,42 +123,28 @@ def _part_3(effort: Effort) -> Verdict:
             worst, sharp = max(worst, high), max(sharp, mean)
             rows.append({"x": f"L* = {best:g}", "y": mean, "what": type(tuning).__name__})
     picture = Picture(
-        f"Log-barrier at small best losses, N = {n}, T = {T}",
-        "",
-        "regret / bound",
-        (Layer("bars", tuple(rows), series="what"), Layer("rule", ({"y": 1.0, "label": "the bound"},))),
-        alt="The regret at L* = 0, 20 and 200 is below the first-order bounds.",
-        x_kind="nominal",
-    )
+        f"Log-barrier at small best losses, N = {n}, T = {T}", "", "regret / bound", (Layer("bars", tuple(rows),
+        series="what"), Layer("rule", ({"y": 1.0, "label": "the bound"}, ))),
+        alt="The regret at L* = 0, 20 and 200 is below the first-order bounds.", x_kind="nominal",
+    )  # fmt: skip
     return holds(
-        at_most(worst, 1.0) and sharp > 0.55,
-        worst,
-        1.0,
-        runs=6 * runs,
-        numbers={"largest mean/bound": sharp},
-        pictures=(picture,),
-        what="largest upper end/bound",
-    )
+        at_most(worst, 1.0) and sharp > 0.55, worst, 1.0, runs=6 * runs, numbers={"largest mean/bound": sharp},
+        pictures=(picture, ), what="largest upper end/bound",
+    )  # fmt: skip
 
 
 correct(
-    "barrier-scale",
-    "thm:gbpa_bandits",
-    "η = √(2L*/(N log(NT))) instead of √(2 L* N log(NT))",
-    corrected=lambda n, T, best: math.sqrt(2.0 * best / (n * math.log(n * T))),
-    printed=lambda n, T, best: math.sqrt(2.0 * best * n * math.log(n * T)),
-)
+    "barrier-scale", "thm:gbpa_bandits", "η = √(2L*/(N log(NT))) instead of √(2 L* N log(NT))", corrected=lambda n, T,
+    best: math.sqrt(2.0 * best / (n * math.log(n * T))), printed=lambda n, T,
+    best: math.sqrt(2.0 * best * n * math.log(n * T)),
+)  # fmt: skip
 
 
 @CHAPTER.claim(
-    "barrier-scale-printed",
-    "thm:gbpa_bandits",
-    "exact",
-    when="part 3 as printed: N = 10, T = 1000, L* = 100",
-    expected="fails as printed",
-    control="the η that is best for the recursion",
+    "barrier-scale-printed", "thm:gbpa_bandits", "exact", when="part 3 as printed: N = 10, T = 1000, L* = 100",
+    expected="fails as printed", control="the η that is best for the recursion",
     says="If L* ≥ 2 set η = √(2L* N log(NT)); the bound becomes (4√(L* N log(NT)) + 1)/(√2 − 1).",
-)
+)  # fmt: skip
 def _printed_scale(effort: Effort) -> Verdict:
     """With η = √(2L* N log(NT)) the recursion R ≤ (2/η)(R + L*) + ηN log(NT) + 1 gives the printed bound."""
     printed = log_barrier(10, 1000, 100.0)
@@ -192,36 +155,23 @@ def _printed_scale(effort: Effort) -> Verdict:
         rows.append({"x": float(eta), "y": log_barrier_recursion(10, 1000, 100.0, float(eta))})
     really = effort.turn(really, min(row["y"] for row in rows))
     picture = Picture(
-        "What the paper's recursion gives, by scale",
-        "η",
-        "bound from the recursion",
-        (
-            Layer("line", tuple(rows)),
-            Layer("points", ({"x": printed.scale, "y": really, "what": "printed η"},), series="what"),
-            Layer("rule", ({"y": printed.value, "label": "the bound as printed: 929"},)),
-        ),
+        "What the paper's recursion gives, by scale", "η", "bound from the recursion", (Layer("line", tuple(rows)),
+        Layer("points", ({"x": printed.scale, "y": really, "what": "printed η"}, ), series="what"), Layer("rule",
+        ({"y": printed.value, "label": "the bound as printed: 929"}, )), ),
         alt="At the printed scale the recursion gives 12690; the printed bound of 929 belongs to a far smaller scale.",
-        x_log=True,
-        y_log=True,
-    )
+        x_log=True, y_log=True,
+    )  # fmt: skip
     return broken(
-        really > 10.0 * printed.value,
-        really,
-        printed.value,
-        numbers={"printed η": printed.scale, "bound as printed": printed.value, "recursion at that η": really},
-        pictures=(picture,),
+        really > 10.0 * printed.value, really, printed.value, numbers={"printed η": printed.scale,
+        "bound as printed": printed.value, "recursion at that η": really}, pictures=(picture, ),
         what="recursion at the printed η",
-    )
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "barrier-scale",
-    "thm:gbpa_bandits",
-    "simulation",
-    when="part 3, N = 10, T = 1000, L* = 100",
-    corrects="barrier-scale",
-    says="If L* ≥ 2 set η = √(2L* N log(NT)).",
-)
+    "barrier-scale", "thm:gbpa_bandits", "simulation", when="part 3, N = 10, T = 1000, L* = 100",
+    corrects="barrier-scale", says="If L* ≥ 2 set η = √(2L* N log(NT)).",
+)  # fmt: skip
 def _scale(effort: Effort) -> Verdict:
     """With η = √(2L*/(N log(NT))) the log-barrier has the regret of the theorem; at the printed η it barely learns."""
     n, T, best, runs = 10, 1000, 100.0, effort.pick(60, 400)
@@ -237,19 +187,12 @@ def _scale(effort: Effort) -> Verdict:
         regret[name] = upper(record)
     bound = Bandit(n, LogBarrier(), Fixed(eta)).bound(rounds=T, best_loss=best).value
     picture = Picture(
-        "Log-barrier, N = 10, T = 1000, L* = 100",
-        "",
-        "regret (upper end)",
-        (Layer("bars", tuple({"x": k, "y": v} for k, v in regret.items())),),
-        alt="At the printed scale the regret is several times that of the right scale.",
-        x_kind="nominal",
-    )
+        "Log-barrier, N = 10, T = 1000, L* = 100", "", "regret (upper end)", (Layer("bars", tuple({"x": k,
+        "y": v} for k, v in regret.items())), ),
+        alt="At the printed scale the regret is several times that of the right scale.", x_kind="nominal",
+    )  # fmt: skip
     return holds(
-        at_most(regret["η of the claim"], min(bound, 0.5 * regret["printed η"])),
-        regret["η of the claim"],
-        min(bound, 0.5 * regret["printed η"]),
-        runs=3 * runs,
-        numbers={"η": eta, **regret},
-        pictures=(picture,),
+        at_most(regret["η of the claim"], min(bound, 0.5 * regret["printed η"])), regret["η of the claim"], min(bound,
+        0.5 * regret["printed η"]), runs=3 * runs, numbers={"η": eta, **regret}, pictures=(picture, ),
         what="regret at η",
-    )
+    )  # fmt: skip

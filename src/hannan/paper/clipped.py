@@ -41,12 +41,9 @@ def _clipping(effort: Effort) -> Verdict:
         kept = clip(q, rho)
         inside = kept > 0.0
         worst = max(
-            worst,
-            abs(float(kept.sum()) - 1.0),
-            float((effort.turn(1.0, 1.5) * rho - kept[inside]).max()),
-            float((q[inside] - kept[inside]).max()),
-            float((kept - q / (1.0 - (k - 1) * rho)).max()),
-        )
+            worst, abs(float(kept.sum()) - 1.0), float((effort.turn(1.0, 1.5) * rho - kept[inside]).max()),
+            float((q[inside] - kept[inside]).max()), float((kept - q / (1.0 - (k - 1) * rho)).max()),
+        )  # fmt: skip
     # Uniform p over 30 experts, 5 actions: in floats every q_j is a little below 1/5.
     uniform: Array = np.bincount(np.repeat(np.arange(5), 6), np.full(30, 1.0 / 30.0), 5).astype(np.float64)
     survivor = float(clip(uniform, 0.2).max())
@@ -55,22 +52,16 @@ def _clipping(effort: Effort) -> Verdict:
     except ValueError:
         refused = True
     return holds(
-        worst <= 1e-12 and survivor > 0.0 and refused,
-        worst,
-        1e-12,
-        runs=effort.pick(400, 4000),
+        worst <= 1e-12 and survivor > 0.0 and refused, worst, 1e-12, runs=effort.pick(400, 4000),
         numbers={"q_{j} at ρ = 1/5, in floats": f"{float(uniform.min()):.17f}", "largest left": survivor},
         what="largest excess",
-    )
+    )  # fmt: skip
 
 
 correct(
-    "clipped-sum",
-    "eq:bwe_rhs1",
-    "Σ_{i: E_i = j} p_{i} = q_{j} ≤ q̃_{j} after clipping, not equal to it",
-    corrected=lambda q, clipped: q <= clipped + 1e-12,
-    printed=lambda q, clipped: np.abs(q - clipped) <= 1e-12,
-)
+    "clipped-sum", "eq:bwe_rhs1", "Σ_{i: E_i = j} p_{i} = q_{j} ≤ q̃_{j} after clipping, not equal to it",
+    corrected=lambda q, clipped: q <= clipped + 1e-12, printed=lambda q, clipped: np.abs(q - clipped) <= 1e-12,
+)  # fmt: skip
 
 
 @CHAPTER.claim("clipped-sum", "eq:bwe_rhs1", "exact", when="clipping at ρ; j kept", corrects="clipped-sum")
@@ -86,12 +77,10 @@ def _clipped_sum(effort: Effort) -> Verdict:
 
 
 correct(
-    "log-exponent",
-    "thm:gbpa_bwe",
+    "log-exponent", "thm:gbpa_bwe",
     "(log N)^{1/3}, as the theorem states; the last line of its proof prints (log N)^{2/3}",
-    corrected=lambda: 1.0 / 3.0,
-    printed=lambda: 2.0 / 3.0,
-)
+    corrected=lambda: 1.0 / 3.0, printed=lambda: 2.0 / 3.0,
+)  # fmt: skip
 
 
 def _clipped_bound(c: float, actions: int, best: float, epsilon: float) -> float:
@@ -102,14 +91,10 @@ def _clipped_bound(c: float, actions: int, best: float, epsilon: float) -> float
 
 
 @CHAPTER.claim(
-    "log-exponent",
-    "thm:gbpa_bwe",
-    "exact",
-    when="part 2, L* large",
-    corrects="log-exponent",
+    "log-exponent", "thm:gbpa_bwe", "exact", when="part 2, L* large", corrects="log-exponent",
     says="(the last lines of the proof) set ε = (log N)^{2/3}/(K^{1/3} L*^{2/3}) to get a bound of "
     "O(K^{1/3} (log N)^{2/3} L*^{2/3}).",
-)
+)  # fmt: skip
 def _log_exponent(effort: Effort) -> Verdict:
     """Part 2 grows like (K log N)^{1/3} L*^{2/3}: exponents 1/3 in log N and 2/3 in L*."""
     claimed, K = form("log-exponent")(), 4
@@ -126,22 +111,16 @@ def _log_exponent(effort: Effort) -> Verdict:
         for c, v in zip(logs, values, strict=True)
     ]
     picture = Picture(
-        "The clipped bound against log N, K = 4, L* = 10⁹",
-        "c' (log N for Hedge)",
-        "bound",
-        (Layer("line", tuple(rows), series="tuning"),),
+        "The clipped bound against log N, K = 4, L* = 10⁹", "c' (log N for Hedge)", "bound", (Layer("line",
+        tuple(rows), series="tuning"), ),
         alt="On logarithmic axes the bound grows with slope 1/3 in log N, at the tuned ε and at that of the proof.",
-        x_log=True,
-        y_log=True,
-    )
+        x_log=True, y_log=True,
+    )  # fmt: skip
     return holds(
         abs(first - claimed) < 0.02 and abs(exponent(logs, proof) - claimed) < 0.02 and abs(second - 2 / 3) < 0.02,
-        first,
-        claimed,
-        numbers={"exponent of L*": second, "exponent of log N at the proof's ε": exponent(logs, proof)},
-        pictures=(picture,),
-        what="exponent of log N",
-    )
+        first, claimed, numbers={"exponent of L*": second, "exponent of log N at the proof's ε": exponent(logs,
+        proof)}, pictures=(picture, ), what="exponent of log N",
+    )  # fmt: skip
 
 
 def _stubborn(rounds: int, actions: int, best: float) -> tuple[Array, NDArray[np.uint8]]:
@@ -153,13 +132,11 @@ def _stubborn(rounds: int, actions: int, best: float) -> tuple[Array, NDArray[np
 
 
 @CHAPTER.claim(
-    "expert-bandits-part-2",
-    "thm:gbpa_bwe",
-    "simulation",
+    "expert-bandits-part-2", "thm:gbpa_bwe", "simulation",
     when='part 2: clip="tuned", BestLoss and SelfConfident; each expert stays with its action',
     control="half of each bound",
     says="(2) With clipping, it achieves expected regret of O((K log N)^{1/3} L*^{2/3}).",
-)
+)  # fmt: skip
 def _part_2(effort: Effort) -> Verdict:
     """With clipping at ρ ≤ 1/K the regret is at most (L* + c'/ε)/[(1 − (K − 1)ρ)(1 − e^{−x})/x] − L*, x = ε/ρ, and
     comes within half of it where clipping costs most."""
@@ -181,22 +158,13 @@ def _part_2(effort: Effort) -> Verdict:
                         {"x": f"L* = {best:.0f}", "y": bound, "what": f"{kind} bound"},
                     ]
     picture = Picture(
-        f"Clipped, K = N = {K}, T = {T}",
-        "",
-        "regret",
-        (Layer("bars", tuple(rows), series="what"),),
-        alt="The clipped learner's regret is below its first-order bounds at each best loss.",
-        x_kind="nominal",
-    )
+        f"Clipped, K = N = {K}, T = {T}", "", "regret", (Layer("bars", tuple(rows), series="what"), ),
+        alt="The clipped learner's regret is below its first-order bounds at each best loss.", x_kind="nominal",
+    )  # fmt: skip
     return holds(
-        at_most(worst, 1.0) and sharp > 0.51,
-        worst,
-        1.0,
-        runs=12 * runs,
-        numbers={"largest mean/bound": sharp},
-        pictures=(picture,),
-        what="largest upper end/bound",
-    )
+        at_most(worst, 1.0) and sharp > 0.51, worst, 1.0, runs=12 * runs, numbers={"largest mean/bound": sharp},
+        pictures=(picture, ), what="largest upper end/bound",
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
@@ -217,39 +185,22 @@ def _growth(effort: Effort) -> Verdict:
         rows.append({"x": best, "y": means[-1]})
     slope, limit = exponent(bests, means), exponent(bests, bounds)
     picture = Picture(
-        f"Regret against L*, clipped, K = N = {K}, T = {T}",
-        "L*",
-        "regret",
-        (
-            Layer("line", tuple(rows)),
-            Layer("bound", tuple({"x": b, "y": v} for b, v in zip(bests, bounds, strict=True))),
-        ),
+        f"Regret against L*, clipped, K = N = {K}, T = {T}", "L*", "regret", (Layer("line", tuple(rows)),
+        Layer("bound", tuple({"x": b, "y": v} for b, v in zip(bests, bounds, strict=True))), ),
         alt=f"The regret grows with slope {slope:.2f} in L* on logarithmic axes, the bound with {limit:.2f}.",
-        x_log=True,
-        y_log=True,
-    )
+        x_log=True, y_log=True,
+    )  # fmt: skip
     return holds(
-        abs(slope - 2 / 3) <= 0.1 and all(at_most(m, b) for m, b in zip(means, bounds, strict=True)),
-        slope,
-        2 / 3 + 0.1,
-        runs=4 * runs,
-        numbers={
-            "exponent of the bound": limit,
-            "largest regret/bound": max(m / b for m, b in zip(means, bounds, strict=True)),
-        },
-        pictures=(picture,),
-        what="fitted exponent",
-    )
+        abs(slope - 2 / 3) <= 0.1 and all(at_most(m, b) for m, b in zip(means, bounds, strict=True)), slope,
+        2 / 3 + 0.1, runs=4 * runs, numbers={"exponent of the bound": limit, "largest regret/bound": max(m / b for m,
+        b in zip(means, bounds, strict=True)), }, pictures=(picture, ), what="fitted exponent",
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "clipped-certificate",
-    "thm:gbpa_bwe",
-    "simulation",
-    when="clipping heavily, ρ = ½ of 1/K",
-    ours=True,
+    "clipped-certificate", "thm:gbpa_bwe", "simulation", when="clipping heavily, ρ = ½ of 1/K", ours=True,
     control="half of the estimated regret",
-)
+)  # fmt: skip
 def _certificate(effort: Effort) -> Verdict:
     """Under clipping own loss − min L̂ still bounds the regret in expectation, since clipped estimates are too low."""
     T, runs, actions, experts = 1000, effort.pick(100, 500), 2, 6
@@ -263,10 +214,6 @@ def _certificate(effort: Effort) -> Verdict:
         worst = max(worst, float(gap.mean() - 3.3 * gap.std(ddof=1) / math.sqrt(runs)))
     c = rate_constant(Entropy()) * range_constant(Entropy(), experts)
     return holds(
-        worst <= 0.0,
-        worst,
-        0.0,
-        runs=3 * runs,
-        numbers={"c'": c},
+        worst <= 0.0, worst, 0.0, runs=3 * runs, numbers={"c'": c},
         what="largest regret − estimated regret, less its error",
-    )
+    )  # fmt: skip

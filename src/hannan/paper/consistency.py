@@ -24,23 +24,16 @@ CHAPTER = Chapter(
 
 
 correct(
-    "pod-sign",
-    "prop:POD",
-    "∇²Φ is positive off-diagonal, not −∇²Φ",
-    corrected=lambda hessian: hessian,
+    "pod-sign", "prop:POD", "∇²Φ is positive off-diagonal, not −∇²Φ", corrected=lambda hessian: hessian,
     printed=lambda hessian: -hessian,
-)
+)  # fmt: skip
 
 
 @CHAPTER.claim(
-    "pod",
-    "prop:POD",
-    "exact",
-    when="f'' > 0 and f'(0+) = −∞; every law with a density",
-    corrects="pod-sign",
+    "pod", "prop:POD", "exact", when="f'' > 0 and f'(0+) = −∞; every law with a density", corrects="pod-sign",
     says="−∇²Φ(L) is positive off-diagonal, “off-diagonal entries non-negative, diagonal entries "
     "non-positive”, for FTPL and for separable F.",
-)
+)  # fmt: skip
 def _pod(effort: Effort) -> Verdict:
     """∇²Φ is positive off-diagonal (off-diagonal ≥ 0, diagonal ≤ 0), and its rows sum to zero."""
     sign, worst, runs = form("pod-sign"), -math.inf, 0
@@ -60,13 +53,9 @@ def _pod(effort: Effort) -> Verdict:
 
 
 @CHAPTER.claim(
-    "pod-conditions",
-    "prop:POD",
-    "exact",
-    when="f differentiable and strictly convex, as printed; N = 2",
-    expected="fails as printed",
-    control="the entropy, whose f'(0+) is −∞",
-)
+    "pod-conditions", "prop:POD", "exact", when="f differentiable and strictly convex, as printed; N = 2",
+    expected="fails as printed", control="the entropy, whose f'(0+) is −∞",
+)  # fmt: skip
 def _pod_conditions(effort: Effort) -> Verdict:
     """For every strictly convex differentiable f the proof's stationary point, L_{i} + f'(p_{i}) + λ = 0, is the
     play."""
@@ -78,23 +67,19 @@ def _pod_conditions(effort: Effort) -> Verdict:
         stationary, play = np.exp(-L) / np.exp(-L).sum(), FTRL(Entropy(), 1.0).gradient(L)
     gap = float(np.abs(stationary - play).max())
     return broken(
-        gap > 1e-9,
-        gap,
-        0.0,
-        numbers={"f": "p²/2", "L": "(0, 3)", "stationary point": str(stationary), "the play": str(play)},
+        gap > 1e-9, gap, 0.0, numbers={"f": "p²/2", "L": "(0, 3)", "stationary point": str(stationary),
+        "the play": str(play)},
         note="The proof needs f'(0+) = −∞ to keep p inside, and f'' > 0 to divide by; entropy, Tsallis and the "
-        "log-barrier have both.",
-        what="stationary point − play",
-    )
+        "log-barrier have both.", what="stationary point − play",
+    )  # fmt: skip
 
 
 correct(
-    "consistency-level",
-    "prop:dc_to_dp",
+    "consistency-level", "prop:dc_to_dp",
     "(γ, ε)-consistency gives level ε·span(ℓ), not 2ε‖ℓ‖: ε on [0, 1]^{N}, and 2ε only on [−1, 1]^{N}",
-    corrected=lambda eps, low, high: eps * (high - low),
-    printed=lambda eps, low, high: 2.0 * eps * max(abs(low), abs(high)),
-)
+    corrected=lambda eps, low, high: eps * (high - low), printed=lambda eps, low, high: 2.0 * eps * max(abs(low),
+    abs(high)),
+)  # fmt: skip
 
 
 def _largest(smoothing: Smoothing, n: int, low: float, effort: Effort) -> float:
@@ -110,13 +95,9 @@ def _largest(smoothing: Smoothing, n: int, low: float, effort: Effort) -> float:
 
 
 @CHAPTER.claim(
-    "consistency-to-stability",
-    "prop:dc_to_dp",
-    "search",
-    when="γ ≥ 1, ∇²Φ POD",
-    corrects="consistency-level",
+    "consistency-to-stability", "prop:dc_to_dp", "search", when="γ ≥ 1, ∇²Φ POD", corrects="consistency-level",
     expected="improved",
-)
+)  # fmt: skip
 def _consistency(effort: Effort) -> Verdict:
     """(γ, ε)-differential consistency gives DiffStable(D_{∞,γ}) at level ε·span(ℓ), and no less: ε for losses in
     [0, 1]^{N}, 2ε for losses in [−1, 1]^{N}."""
@@ -133,34 +114,21 @@ def _consistency(effort: Effort) -> Verdict:
             worst, least = max(worst, found / claimed), min(least, found / claimed)
             rows.append({"x": name, "y": found / eps, "losses in": "[0, 1]" if low == 0.0 else "[−1, 1]"})
     picture = Picture(
-        "Measured level over ε",
-        "smoothing",
-        "level / ε",
-        (
-            Layer("bars", tuple(rows), series="losses in"),
-            Layer("rule", ({"y": 2.0, "label": "2ε, as printed"}, {"y": 1.0, "label": "ε"})),
-        ),
-        alt="On [0, 1] every smoothing reaches level ε and not more; on [−1, 1] it reaches 2ε.",
-        x_kind="nominal",
+        "Measured level over ε", "smoothing", "level / ε", (Layer("bars", tuple(rows), series="losses in"),
+        Layer("rule", ({"y": 2.0, "label": "2ε, as printed"}, {"y": 1.0, "label": "ε"})), ),
+        alt="On [0, 1] every smoothing reaches level ε and not more; on [−1, 1] it reaches 2ε.", x_kind="nominal",
         order=tuple(case[0] for case in cases),
-    )
+    )  # fmt: skip
     return holds(
-        at_most(worst, 1.0, slack=1e-6) and least >= 0.9,
-        worst,
-        1.0,
-        numbers={"least measured/claimed": least},
-        pictures=(picture,),
-        what="largest measured/claimed",
-    )
+        at_most(worst, 1.0, slack=1e-6) and least >= 0.9, worst, 1.0, numbers={"least measured/claimed": least},
+        pictures=(picture, ), what="largest measured/claimed",
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "stability-surface",
-    "prop:dc_to_dp",
-    "quadrature",
-    when="three arms, Fréchet(3), scale 1",
+    "stability-surface", "prop:dc_to_dp", "quadrature", when="three arms, Fréchet(3), scale 1",
     control="a hazard a third smaller",
-)
+)  # fmt: skip
 def _surface(effort: Effort) -> Verdict:
     """−∇²_{ii}Φ(L) ≤ ε p_{i}(L)^{γ} everywhere: differential consistency over the whole plane of losses."""
     phi, side = FTPL(Frechet(3.0), 1.0), effort.pick(33, 65)
@@ -173,15 +141,11 @@ def _surface(effort: Effort) -> Verdict:
             rows.append({"x": round(float(a), 2), "y": round(float(b), 2), "value": value})
     limit = effort.turn(1.0, 2.0 / 3.0) * rate_constant(Frechet(3.0))
     picture = Picture(
-        "Fréchet(3): max over i of −∇²Φ/p, over the plane of losses (0, a, b)",
-        "loss of arm 2",
-        "loss of arm 3",
-        (Layer("heat", tuple(rows)),),
+        "Fréchet(3): max over i of −∇²Φ/p, over the plane of losses (0, a, b)", "loss of arm 2", "loss of arm 3",
+        (Layer("heat", tuple(rows)), ),
         alt=f"Over the plane the ratio lies between {min(r['value'] for r in rows):.2f} and {worst:.2f}; "
-        f"the hazard is {limit:.2f}.",
-        legend="ratio",
-        height=300,
-    )
+        f"the hazard is {limit:.2f}.", legend="ratio", height=300,
+    )  # fmt: skip
     return holds(at_most(worst, limit), worst, limit, runs=side * side, pictures=(picture,), what="largest ratio")
 
 
@@ -203,24 +167,17 @@ def _log_barrier(effort: Effort) -> Verdict:
             gap = max(gap, abs(slope - w[2] * (1.0 - w[2] / w.sum())))
             runs += 1
     return holds(
-        at_most(worst, 1.0) and gap <= 1e-6,
-        worst,
-        1.0,
-        runs=runs,
-        numbers={"formula against slope": gap},
+        at_most(worst, 1.0) and gap <= 1e-6, worst, 1.0, runs=runs, numbers={"formula against slope": gap},
         what="largest η·ratio",
-    )
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "tsallis-consistency",
-    "thm:gbpa_bandits",
-    "exact",
-    when="F = η(1 − Σp^{α})/(1 − α), 0 < α < 1",
+    "tsallis-consistency", "thm:gbpa_bandits", "exact", when="F = η(1 − Σp^{α})/(1 − α), 0 < α < 1",
     control="1/(1.1 ηα) in place of 1/(ηα)",
     says="With F(p) = −ηΣp_{i} log_{α}(1/p_{i}), Φ is (2 − α, 1/(ηα))-differentially consistent, and max "
     "F − min F ≤ η(N^{1−α} − 1)/(1 − α).",
-)
+)  # fmt: skip
 def _tsallis(effort: Effort) -> Verdict:
     """The Tsallis potential is (2 − α, 1/(ηα))-consistent with range η(N^{1−α} − 1)/(1 − α); α → 1 is entropy, and
     α → 0 with η = η'/α the log-barrier."""
@@ -237,10 +194,6 @@ def _tsallis(effort: Effort) -> Verdict:
     spread = float(FTRL(Tsallis(a), 1.0).value(np.zeros(n)))
     right = abs(spread + (n ** (1.0 - a) - 1.0) / (1.0 - a)) < 1e-9
     return holds(
-        at_most(worst, 1.0) and entropy < 1e-5 and barrier < 1e-5 and right,
-        worst,
-        1.0,
-        runs=runs,
-        numbers={"α → 1 against entropy": entropy, "α → 0 against log-barrier": barrier},
-        what="largest ηα·ratio",
-    )
+        at_most(worst, 1.0) and entropy < 1e-5 and barrier < 1e-5 and right, worst, 1.0, runs=runs,
+        numbers={"α → 1 against entropy": entropy, "α → 0 against log-barrier": barrier}, what="largest ηα·ratio",
+    )  # fmt: skip

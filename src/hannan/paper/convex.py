@@ -28,13 +28,9 @@ CHAPTER = Chapter(
 
 
 @CHAPTER.claim(
-    "oco-additive",
-    "thm:oco",
-    "simulation",
-    when="X = [0, 1], ℓ_{t}(x) = x, so L* = 0; as printed",
-    expected="fails as printed",
-    control="with the additive term: the corrected bound at L* = 0",
-)
+    "oco-additive", "thm:oco", "simulation", when="X = [0, 1], ℓ_{t}(x) = x, so L* = 0; as printed",
+    expected="fails as printed", control="with the additive term: the corrected bound at L* = 0",
+)  # fmt: skip
 def _additive(effort: Effort) -> Verdict:
     """Expected regret O(√(L*(γD² + βdD))), which is 0 where L* = 0."""
     learner = Convex(Box([0.0], [1.0]), 1.0, tuning=Fixed(1.0), loss_bound=1.0, smooth=0)
@@ -43,24 +39,18 @@ def _additive(effort: Effort) -> Verdict:
     exact, bound = sum(0.5 * math.exp(-t) for t in range(40)), learner.bound(best_loss=0.0).value
     least = float(record.interval(0.999)[0][-1])
     return broken(
-        least > effort.turn(0.0, bound),
-        least,
-        0.0,
-        runs=record.regret.shape[0],
+        least > effort.turn(0.0, bound), least, 0.0, runs=record.regret.shape[0],
         numbers={"corrected bound, ε = 1": bound, "mean regret": float(record.mean_regret[-1]), "exactly": exact},
         what="regret at L* = 0, lower end",
         note="ε ≤ 1 forces a term γD² + dβD, which O(√L*) leaves out; the corrected bound has it, and is attained.",
-    )
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "oco-gamma",
-    "thm:oco",
-    "simulation",
+    "oco-gamma", "thm:oco", "simulation",
     when="convex losses in [0, B]: hinges of one side, hinges by turns, logistic losses",
-    expected="holds as corrected",
-    control=QUIET,
-)
+    expected="holds as corrected", control=QUIET,
+)  # fmt: skip
 def _oco_gamma(effort: Effort) -> Verdict:
     """Gamma noise, density exp(−ε‖b‖/β): expected regret at most √(2c'L̃) + c' (BestLoss) and 2c' + 2√(c'² + c'(L* + B))
     (SelfConfident), c' = dβr; the ridge and the solver are in the bound, and hinges of one side come near it."""
@@ -78,24 +68,15 @@ def _oco_gamma(effort: Effort) -> Verdict:
     worst, sharp, rows = measured(cases, effort, runs)
     picture = bars("Convex losses, Gamma noise", rows, "The regret with Gamma noise is below its bound.")
     return holds(
-        at_most(worst, 1.0) and sharp > 0.55,
-        worst,
-        1.0,
-        runs=runs * len(cases),
-        numbers={"largest mean/bound": sharp},
-        pictures=(picture,),
-        what="largest upper end/bound",
-    )
+        at_most(worst, 1.0) and sharp > 0.55, worst, 1.0, runs=runs * len(cases),
+        numbers={"largest mean/bound": sharp}, pictures=(picture, ), what="largest upper end/bound",
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "oco-gaussian",
-    "thm:oco",
-    "simulation",
-    when="hinges by turns, hinges of one side; δ = 1/(BT)",
-    expected="holds as corrected",
-    control=QUIET,
-)
+    "oco-gaussian", "thm:oco", "simulation", when="hinges by turns, hinges of one side; δ = 1/(BT)",
+    expected="holds as corrected", control=QUIET,
+)  # fmt: skip
 def _oco_gaussian(effort: Effort) -> Verdict:
     """Gaussian noise: expected regret at most (ε/(1 − e^{−ε}))(L* + rσχ_{d}) − L* + δBT, with the (ε, δ) of curved
     losses."""
@@ -109,34 +90,23 @@ def _oco_gaussian(effort: Effort) -> Verdict:
     worst, sharp, rows = measured(cases, effort, runs)
     picture = bars("Convex losses, Gaussian noise", rows, "The regret with Gaussian noise is below its bound.")
     return holds(
-        at_most(worst, 1.0),
-        worst,
-        1.0,
-        runs=runs * len(cases),
-        numbers={"largest mean/bound": sharp},
-        pictures=(picture,),
-        what="largest upper end/bound",
-    )
+        at_most(worst, 1.0), worst, 1.0, runs=runs * len(cases), numbers={"largest mean/bound": sharp},
+        pictures=(picture, ), what="largest upper end/bound",
+    )  # fmt: skip
 
 
 correct(
-    "width",
-    "thm:oco",
+    "width", "thm:oco",
     "2D E‖b‖ becomes r E‖b‖, r the radius of the smallest ball around X, or half the mean width times E‖b‖",
-    corrected=lambda domain, norm: 0.5 * domain.mean_width * norm,
-    printed=lambda domain, norm: 2.0 * (domain.radius + float(np.linalg.norm(domain.center))) * norm,
-)
+    corrected=lambda domain, norm: 0.5 * domain.mean_width * norm, printed=lambda domain,
+    norm: 2.0 * (domain.radius + float(np.linalg.norm(domain.center))) * norm,
+)  # fmt: skip
 
 
 @CHAPTER.claim(
-    "range-width",
-    "thm:oco",
-    "simulation",
-    when="comparator fixed before b is drawn",
-    corrects="width",
-    expected="improved",
-    says="The regret of A⁺ is at most (γ/ε)D² + 2D E‖b‖.",
-)
+    "range-width", "thm:oco", "simulation", when="comparator fixed before b is drawn", corrects="width",
+    expected="improved", says="The regret of A⁺ is at most (γ/ε)D² + 2D E‖b‖.",
+)  # fmt: skip
 def _width(effort: Effort) -> Verdict:
     """Be-the-leader costs E sup_{X}⟨b, x − x*⟩ = E‖b‖ · (half the mean width of X), and no more."""
     worst, least, rows, draws = -math.inf, math.inf, [], effort.pick(20_000, 200_000)
@@ -160,32 +130,20 @@ def _width(effort: Effort) -> Verdict:
             {"x": name, "y": printed, "what": "2D, printed"},
         ]
     picture = Picture(
-        "What the noise costs, scale 1",
-        "X",
-        "E sup ⟨b, x⟩",
-        (Layer("bars", tuple(rows), series="what"),),
+        "What the noise costs, scale 1", "X", "E sup ⟨b, x⟩", (Layer("bars", tuple(rows), series="what"), ),
         alt="The cost measured equals half the mean width times the mean norm, far below the printed 2D times it.",
         x_kind="nominal",
-    )
+    )  # fmt: skip
     return holds(
-        worst <= 1.05 and least > 0.95,
-        worst,
-        1.05,
-        runs=3 * draws,
-        numbers={"least measured/claimed": least},
-        pictures=(picture,),
-        what="largest measured/claimed",
-    )
+        worst <= 1.05 and least > 0.95, worst, 1.05, runs=3 * draws, numbers={"least measured/claimed": least},
+        pictures=(picture, ), what="largest measured/claimed",
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "solver",
-    "alg:oco",
-    "simulation",
-    when="curved losses; a strongly convex objective",
-    ours=True,
+    "solver", "alg:oco", "simulation", when="curved losses; a strongly convex objective", ours=True,
     control="the stated distance forgotten, and the argmin moved by 0.001",
-)
+)  # fmt: skip
 def _solver(effort: Effort) -> Verdict:
     """The argmin found is within its stated distance of the exact one, the cost is in the bound, and no privacy is
     claimed for a numerical argmin."""
@@ -206,13 +164,9 @@ def _solver(effort: Effort) -> Verdict:
     except Withheld:
         withheld = True
     return holds(
-        worst <= 1e-6 and withheld and cost > 0.0,
-        worst,
-        1e-6,
-        runs=effort.pick(8, 60),
-        numbers={"cost of ridge and solver in the bound": cost},
-        what="largest distance beyond the one stated",
-    )
+        worst <= 1e-6 and withheld and cost > 0.0, worst, 1e-6, runs=effort.pick(8, 60),
+        numbers={"cost of ridge and solver in the bound": cost}, what="largest distance beyond the one stated",
+    )  # fmt: skip
 
 
 def _minimise(losses: Logistic, b: Array, ridge: float) -> Array:
@@ -227,11 +181,7 @@ def _minimise(losses: Logistic, b: Array, ridge: float) -> Array:
 
     inside = {"type": "ineq", "fun": lambda x: 1.0 - x @ x, "jac": lambda x: -2.0 * x}
     found = minimize(
-        objective,
-        np.zeros(b.size),
-        jac=slope,
-        constraints=[inside],
-        method="SLSQP",
-        options={"ftol": 1e-15, "maxiter": 500},
-    )
+        objective, np.zeros(b.size), jac=slope, constraints=[inside], method="SLSQP", options={"ftol": 1e-15,
+        "maxiter": 500},
+    )  # fmt: skip
     return np.asarray(found.x)

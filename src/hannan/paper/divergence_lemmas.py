@@ -29,12 +29,9 @@ def _nearest(p: Array, q: Array, epsilon: float) -> Array:
 
 
 correct(
-    "delta-lemma",
-    "lem:delta_pl",
-    "the characterisation needs ε ≥ 0",
-    corrected=lambda epsilon: max(epsilon, 0.0),
+    "delta-lemma", "lem:delta_pl", "the characterisation needs ε ≥ 0", corrected=lambda epsilon: max(epsilon, 0.0),
     printed=lambda epsilon: epsilon,
-)
+)  # fmt: skip
 
 
 @CHAPTER.claim("delta-lemma", "lem:delta_pl", "exact", when="ε ≥ 0 (the paper leaves this out)", corrects="delta-lemma")
@@ -59,14 +56,11 @@ def _delta_lemma(effort: Effort) -> Verdict:
         tv = 0.5 * float(np.abs(p - near).sum())
         back = max(back, float(max_divergence(p, q, tv)) - float(max_divergence(near, q)))
     return holds(
-        worst <= 1e-9 and back <= 1e-9,
-        max(worst, back),
-        1e-9,
-        runs=2 * count,
+        worst <= 1e-9 and back <= 1e-9, max(worst, back), 1e-9, runs=2 * count,
         numbers={"Y' built, largest excess": worst, "converse, largest excess": back},
         note="At ε < 0 no Y' exists: D_{∞}(Y', Z) ≥ 0 always, while D_{∞}^{δ}(Y, Y) = log(1 − δ) < 0.",
         what="largest excess",
-    )
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
@@ -118,13 +112,10 @@ def _increasing(effort: Effort) -> Verdict:
                 for g, v in zip(gammas, values, strict=True)
             ]
     picture = Picture(
-        "D_{∞,γ} grows with γ",
-        "γ",
-        "D_{∞,γ}(P, Q)".replace("_{∞,γ}", "∞,γ"),
-        (Layer("line", tuple(rows), series="pair"),),
-        alt="Four pairs of distributions: the divergence never falls as γ grows from 0.1 to 3.",
+        "D_{∞,γ} grows with γ", "γ", "D_{∞,γ}(P, Q)".replace("_{∞,γ}", "∞,γ"), (Layer("line", tuple(rows),
+        series="pair"), ), alt="Four pairs of distributions: the divergence never falls as γ grows from 0.1 to 3.",
         y_log=True,
-    )
+    )  # fmt: skip
     return holds(worst <= 1e-12, worst, 0.0, runs=30 * count, pictures=(picture,), what="largest fall")
 
 
@@ -146,13 +137,9 @@ def _deterministic(effort: Effort) -> Verdict:
 
 
 @CHAPTER.claim(
-    "random-maps",
-    "lem:deterministic",
-    "exact",
-    when="γ ≥ 1",
-    ours=True,
+    "random-maps", "lem:deterministic", "exact", when="γ ≥ 1", ours=True,
     control="a contraction, as for deterministic maps: factor 1",
-)
+)  # fmt: skip
 def _random_split(effort: Effort) -> Verdict:
     """For γ > 1 a random map can increase D_{∞,γ}: splitting an outcome into m parts multiplies its term by
     m^{γ−1}."""
@@ -166,20 +153,13 @@ def _random_split(effort: Effort) -> Verdict:
             worst = max(worst, abs(after - effort.turn(m ** (gamma - 1.0), 1.0) * before) / before)
             rows.append({"x": m, "y": after, "divergence": f"γ = {gamma:g}"})
     picture = Picture(
-        "A random m-way split of one outcome",
-        "m",
-        "divergence after",
-        (Layer("line", tuple(rows), series="divergence"),),
+        "A random m-way split of one outcome", "m", "divergence after", (Layer("line", tuple(rows),
+        series="divergence"), ),
         alt="After a 4-way random split the divergence at γ = 2 is 8 instead of 2; at γ = 1 it does not change.",
-        x_log=True,
-        y_log=True,
-    )
+        x_log=True, y_log=True,
+    )  # fmt: skip
     at = float(tsallis_divergence(np.array([*[0.125] * 4, 0.5]), np.array([*[0.0625] * 4, 0.75]), 2.0))
     return holds(
-        worst <= 1e-9,
-        at,
-        8.0,
-        numbers={"before the split": 2.0, "after a 4-way split": at},
-        pictures=(picture,),
+        worst <= 1e-9, at, 8.0, numbers={"before the split": 2.0, "after a 4-way split": at}, pictures=(picture, ),
         what="after a 4-way split",
-    )
+    )  # fmt: skip

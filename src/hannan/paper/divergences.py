@@ -40,12 +40,9 @@ def _subsets(p: Array, q: Array) -> tuple[Array, Array]:
 
 
 @CHAPTER.claim(
-    "max-divergence",
-    "eq:max_divergence",
-    "exact",
-    when="a finite space; 0 ≤ δ < 1",
+    "max-divergence", "eq:max_divergence", "exact", when="a finite space; 0 ≤ δ < 1",
     control="singletons instead of likelihood-ratio sets",
-)
+)  # fmt: skip
 def _finite_max(effort: Effort) -> Verdict:
     """D_{∞}^{δ}(P, Q) is attained at a likelihood-ratio set: one sort gives the supremum over all sets."""
     worst, count = 0.0, effort.pick(200, 2000)
@@ -62,12 +59,9 @@ def _finite_max(effort: Effort) -> Verdict:
 
 
 @CHAPTER.claim(
-    "tsallis-divergence",
-    "eq:tsallismaxdiv",
-    "exact",
-    when="a finite space; γ > 0; sets with P(B) = Q(B) = 0 left out",
-    control="singletons for every γ",
-)
+    "tsallis-divergence", "eq:tsallismaxdiv", "exact",
+    when="a finite space; γ > 0; sets with P(B) = Q(B) = 0 left out", control="singletons for every γ",
+)  # fmt: skip
 def _finite_tsallis(effort: Effort) -> Verdict:
     """D_{∞,γ}(P, Q) is attained at one outcome for γ ≥ 1, and at a likelihood-ratio set for γ < 1, where one
     outcome is not enough."""
@@ -87,34 +81,23 @@ def _finite_tsallis(effort: Effort) -> Verdict:
     for row in rows:
         best[row["γ"]] = max(best.get(row["γ"], 0.0), row["missed by singletons"])
     picture = Picture(
-        "What singletons miss of the supremum over all sets",
-        "γ",
-        "largest share missed",
-        (Layer("bars", tuple({"x": f"{g:g}", "y": v} for g, v in sorted(best.items()))),),
+        "What singletons miss of the supremum over all sets", "γ", "largest share missed", (Layer("bars",
+        tuple({"x": f"{g:g}", "y": v} for g, v in sorted(best.items()))), ),
         alt=f"Singletons miss up to {100 * gap:.0f} % of the divergence for γ below 1, and nothing from γ = 1 on.",
-        x_kind="ordinal",
-        height=200,
-    )
+        x_kind="ordinal", height=200,
+    )  # fmt: skip
     right = worst <= 1e-9 and gap > 0.05 and all(v < 1e-9 for g, v in best.items() if g >= 1.0)
     return holds(
-        right,
-        worst,
-        1e-9,
-        runs=count,
-        numbers={"most that singletons miss, γ < 1": gap},
-        pictures=(picture,),
+        right, worst, 1e-9, runs=count, numbers={"most that singletons miss, γ < 1": gap}, pictures=(picture, ),
         what="largest relative error",
-    )
+    )  # fmt: skip
 
 
 # Section 2.2 calls the max-divergence no metric "because it ... does not satisfy the triangle inequality".
 correct(
-    "triangle",
-    "eq:max_divergence",
-    "the triangle inequality holds for D∞ and every D∞,γ; it fails for δ > 0 only",
-    corrected=lambda delta: delta > 0.0,
-    printed=lambda delta: True,
-)
+    "triangle", "eq:max_divergence", "the triangle inequality holds for D∞ and every D∞,γ; it fails for δ > 0 only",
+    corrected=lambda delta: delta > 0.0, printed=lambda delta: True,
+)  # fmt: skip
 
 
 @CHAPTER.claim("triangle", "eq:max_divergence", "search", when="γ > 0; 0 < δ < 1", corrects="triangle")
@@ -136,36 +119,24 @@ def _triangle(effort: Effort) -> Verdict:
     agree = all((value > 1e-9) == fails(0.05 if name.startswith("δ") else 0.0) for name, value in excess.items())
     own = float(max_divergence([0.5, 0.5], [0.5, 0.5], 0.05))
     picture = Picture(
-        "Largest excess of D(P,R) over D(P,Q) + D(Q,R)",
-        "divergence",
-        "excess",
-        (Layer("bars", tuple({"x": k, "y": max(v, 0.0)} for k, v in excess.items())),),
+        "Largest excess of D(P,R) over D(P,Q) + D(Q,R)", "divergence", "excess", (Layer("bars", tuple({"x": k,
+        "y": max(v, 0.0)} for k, v in excess.items())), ),
         alt="No triple of distributions exceeds the triangle inequality for δ = 0; for δ = 0.05 some do.",
-        x_kind="nominal",
-        order=tuple(excess),
-        height=200,
-    )
+        x_kind="nominal", order=tuple(excess), height=200,
+    )  # fmt: skip
     pure = max(v for k, v in excess.items() if k.startswith("γ"))
     return holds(
-        agree and at_most(own, math.log(0.95)),
-        pure,
-        0.0,
-        runs=5 * count,
-        numbers={"excess at δ = 0.05": excess["δ = 0.05"], "D^{δ}(P, P)": own},
-        pictures=(picture,),
-        note="With δ > 0 the value can be negative: D_{∞}^{δ}(P, P) = log(1 − δ).",
-        what="largest excess, δ = 0",
-    )
+        agree and at_most(own, math.log(0.95)), pure, 0.0, runs=5 * count,
+        numbers={"excess at δ = 0.05": excess["δ = 0.05"], "D^{δ}(P, P)": own}, pictures=(picture, ),
+        note="With δ > 0 the value can be negative: D_{∞}^{δ}(P, P) = log(1 − δ).", what="largest excess, δ = 0",
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "triangle-printed",
-    "eq:max_divergence",
-    "exact",
+    "triangle-printed", "eq:max_divergence", "exact",
     when="δ = 0, as the sentence stands; every triple of a grid of distributions on three outcomes",
-    expected="fails as printed",
-    control="δ = 0.1, where the sentence is right",
-)
+    expected="fails as printed", control="δ = 0.1, where the sentence is right",
+)  # fmt: skip
 def _triangle_printed(effort: Effort) -> Verdict:
     """The max-divergence “does not satisfy the triangle inequality”."""
     steps = effort.pick(8, 12)
@@ -176,11 +147,7 @@ def _triangle_printed(effort: Effort) -> Verdict:
     # D(P, R) - D(P, Q) - D(Q, R) over every P, Q, R of the grid.
     excess = float((D[:, None, :] - D[:, :, None] - D[None, :, :]).max())
     return broken(
-        excess <= 1e-12,
-        excess,
-        0.0,
-        runs=len(grid) ** 3,
+        excess <= 1e-12, excess, 0.0, runs=len(grid) ** 3,
         note="sup log P/R ≤ sup log P/Q + sup log Q/R, set by set: the triangle inequality holds for D_{∞}, and no "
-        "triple of the grid exceeds it.",
-        what="largest D(P, R) − D(P, Q) − D(Q, R)",
-    )
+        "triple of the grid exceeds it.", what="largest D(P, R) − D(P, Q) − D(Q, R)",
+    )  # fmt: skip

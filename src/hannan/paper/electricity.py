@@ -40,14 +40,11 @@ def section(folder: Path, name: str = "electricity") -> Section:
     told, tuned, best = ours.summary, hedge.summary, ours.summary.best
     assert best is not None
     rows = tuple(
-        (Name(who), loss, loss / told.settled, f"{100.0 * (loss / best.loss - 1.0):+.2f}%")
-        for who, loss in (
-            ("the mixture, default settings", told.mix_loss),
-            (f"the best forecast in hindsight, {best.name}", best.loss),
-            ("Hedge, tuned to the number of rows", tuned.mix_loss),
-            ("the nine forecasts, on average", sum(e.loss for e in told.experts) / told.n),
-        )
-    )
+        (Name(who), loss, loss / told.settled, f"{100.0 * (loss / best.loss - 1.0):+.2f}%") for who,
+        loss in (("the mixture, default settings", told.mix_loss), (f"the best forecast in hindsight, {best.name}",
+        best.loss), ("Hedge, tuned to the number of rows", tuned.mix_loss), ("the nine forecasts, on average",
+        sum(e.loss for e in told.experts) / told.n), )
+    )  # fmt: skip
     heads = ("who", "error in all, GW", "error a half-hour, GW", "beside the best")
     drawn = curve(told.curves.rows, told.curves.regret, "defaults") + curve(
         tuned.curves.rows, tuned.curves.regret, "Hedge, tuned to the rows"

@@ -44,12 +44,9 @@ def problem(
 
 
 @CHAPTER.claim(
-    "advice-duality",
-    "alg:gbpa_bwe",
-    "exact",
-    when="any advice; the player itself, round by round",
+    "advice-duality", "alg:gbpa_bwe", "exact", when="any advice; the player itself, round by round",
     control="q without the experts who agree: the first adviser alone",
-)
+)  # fmt: skip
 def _duality(effort: Effort) -> Verdict:
     """The player is the algorithm: it draws j with probability q_{j} = ψ(p)_{j}, charges those who advised it
     ℓ/q_{j}, and ⟨ψ(p), ℓ̂⟩ = ⟨p, φ(ℓ̂)⟩: experts and actions lose the same."""
@@ -83,25 +80,17 @@ def _step(effort: Effort, name: str) -> list[dict[str, Any]]:
             estimate = float(rng.random() / q[j])
             lift = np.where(advice == j, estimate, 0.0)
             seen.append(
-                {
-                    "p": p,
-                    "after": phi.gradient(total + lift),
-                    "q": float(q[j]),
-                    "estimate": estimate,
-                    "lift": lift,
-                    "sum": total + lift,
-                }
-            )
+                {"p": p, "after": phi.gradient(total + lift), "q": float(q[j]), "estimate": estimate, "lift": lift,
+                "sum": total + lift, }
+            )  # fmt: skip
     return seen
 
 
 correct(
-    "increment",
-    "lem:gammastability_bwe",
+    "increment", "lem:gammastability_bwe",
     "the increment φ_{t}(ℓ̂_{t}) stands where the lemmas print the running sum φ̄_{t}",
-    corrected=lambda row: row["lift"],
-    printed=lambda row: row["sum"],
-)
+    corrected=lambda row: row["lift"], printed=lambda row: row["sum"],
+)  # fmt: skip
 
 
 @CHAPTER.claim("advice-drift", "lem:gammastability_bwe", "search", when="level ε in D_{∞}", corrects="increment")
@@ -116,36 +105,25 @@ def _advice_drift(effort: Effort) -> Verdict:
 
 
 @CHAPTER.claim(
-    "advice-drift-printed",
-    "lem:gammastability_bwe",
-    "search",
-    when="as printed, with the running sum φ̄_{t}",
-    expected="fails as printed",
-    control="the increment in place of the running sum",
-)
+    "advice-drift-printed", "lem:gammastability_bwe", "search", when="as printed, with the running sum φ̄_{t}",
+    expected="fails as printed", control="the increment in place of the running sum",
+)  # fmt: skip
 def _advice_printed(effort: Effort) -> Verdict:
     """⟨p_{t} − p_{t+1}, φ̄_{t}⟩ ≤ ε ℓ̂² q_{j}."""
     rows = _step(effort, "advice-drift")
     what = effort.turn("sum", "lift")
     values = [float((row["p"] - row["after"]) @ row[what]) / (0.2 * row["estimate"] ** 2 * row["q"]) for row in rows]
     return broken(
-        max(values) > 1.0,
-        max(values),
-        1.0,
-        runs=len(rows),
-        what="largest left/right",
+        max(values) > 1.0, max(values), 1.0, runs=len(rows), what="largest left/right",
         note="With the sum in place of the increment the left side grows with everything lost before; "
         "i_{t}, p_{t} stand for j_{t}, q_{t} in the same lemmas.",
-    )
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "advice-abel",
-    "lem:bweregret",
-    "exact",
-    when="no clipping; every path of actions, with its chance",
+    "advice-abel", "lem:bweregret", "exact", when="no clipping; every path of actions, with its chance",
     control="the range E[max F − min F] left out",
-)
+)  # fmt: skip
 def _abel(effort: Effort) -> Verdict:
     """E Σ ℓ_{t,j_t} − L* ≤ E Σ⟨p_{t} − p_{t+1}, φ̄_{t}⟩ + E[max F − min F], with the running sum φ̄_{t}, as printed: by
     Abel summation it says E⟨p_{T+1}, φ̄_{T}⟩ ≤ L* + range."""
@@ -170,13 +148,10 @@ def by_arm(rounds: int, actions: int, more: int, effort: Effort) -> NDArray[np.u
 
 
 @CHAPTER.claim(
-    "advice-lemma",
-    "lem:regret_bwe",
-    "simulation",
+    "advice-lemma", "lem:regret_bwe", "simulation",
     when="no clipping, level ε in D_{∞}; the action of one expert is spared after half the rounds",
-    expected="improved",
-    control="half of the right side",
-)
+    expected="improved", control="half of the right side",
+)  # fmt: skip
 def _lemma(effort: Effort) -> Verdict:
     """E Regret ≤ ε E Σ ℓ̂² q_{j} + E[max F − min F], both sides measured; half of the first term is enough."""
     K, T, runs = 6, effort.pick(100, 400), effort.pick(200, 1000)
@@ -205,32 +180,22 @@ def _lemma(effort: Effort) -> Verdict:
         worst, sharp = max(worst, share / effort.turn(1.0, 0.5)), max(sharp, share)
         rows += [{"x": name, "y": value, "what": what} for what, value in sides.items()]
     picture = Picture(
-        f"Both sides of the lemma, K = {K}, N = {n}, T = {T}",
-        "smoothing",
-        "regret, or its bound",
-        (Layer("bars", tuple(rows), series="what"),),
-        alt="The regret is below both right sides for EXP4 and for the exponential law.",
-        x_kind="nominal",
-    )
+        f"Both sides of the lemma, K = {K}, N = {n}, T = {T}", "smoothing", "regret, or its bound", (Layer("bars",
+        tuple(rows), series="what"), ),
+        alt="The regret is below both right sides for EXP4 and for the exponential law.", x_kind="nominal",
+    )  # fmt: skip
     return holds(
-        at_most(worst, 1.0) and sharp > 0.55,
-        worst,
-        1.0,
-        runs=2 * runs,
-        numbers={"largest regret/right side": sharp},
-        pictures=(picture,),
-        what="largest left/right",
-    )
+        at_most(worst, 1.0) and sharp > 0.55, worst, 1.0, runs=2 * runs, numbers={"largest regret/right side": sharp},
+        pictures=(picture, ), what="largest left/right",
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "expert-bandits-part-1",
-    "thm:gbpa_bwe",
-    "simulation",
+    "expert-bandits-part-1", "thm:gbpa_bwe", "simulation",
     when="part 1: no clipping, Horizon(T); the action of one expert is spared after half the rounds",
     control="half of each bound",
     says="(1) With no clipping, it achieves near-optimal expected regret of O(√(KT log N)).",
-)
+)  # fmt: skip
 def _part_1(effort: Effort) -> Verdict:
     """Without clipping the regret is at most √(2c'K'T), K' = min(K, N), for perturbations as for EXP4, and each comes
     within half of it."""
@@ -259,20 +224,12 @@ def _part_1(effort: Effort) -> Verdict:
     few = ExpertBandit(20, 3, Exponential(), Horizon(T)).bound().value
     many = ExpertBandit(3, 3, Exponential(), Horizon(T)).bound().value
     picture = Picture(
-        f"Perturbations beside EXP4, K = {actions}, N = {experts}, T = {T}",
-        "smoothing",
-        "regret",
-        (Layer("bars", tuple(rows), series="what"),),
-        alt="The five laws have regrets like that of EXP4, all below their bounds.",
-        x_kind="nominal",
-        order=tuple(name for name, _ in smoothings),
-    )
+        f"Perturbations beside EXP4, K = {actions}, N = {experts}, T = {T}", "smoothing", "regret", (Layer("bars",
+        tuple(rows), series="what"), ), alt="The five laws have regrets like that of EXP4, all below their bounds.",
+        x_kind="nominal", order=tuple(name for name, _ in smoothings),
+    )  # fmt: skip
     return holds(
-        at_most(worst, 1.0) and abs(few - many) < 1e-9 and least > 0.5,
-        worst,
-        1.0,
-        runs=runs * len(smoothings),
+        at_most(worst, 1.0) and abs(few - many) < 1e-9 and least > 0.5, worst, 1.0, runs=runs * len(smoothings),
         numbers={"bound with K = 20, N = 3": few, "with K = 3, N = 3": many, "least mean/bound": least},
-        pictures=(picture,),
-        what="largest upper end/bound",
-    )
+        pictures=(picture, ), what="largest upper end/bound",
+    )  # fmt: skip

@@ -26,12 +26,9 @@ CHAPTER = Chapter(
 
 
 @CHAPTER.claim(
-    "experts-algorithm",
-    "alg:gbpa",
-    "exact",
-    when="every smoothing; the player itself, round by round",
+    "experts-algorithm", "alg:gbpa", "exact", when="every smoothing; the player itself, round by round",
     control="losses that are added a round late",
-)
+)  # fmt: skip
 def _algorithm(effort: Effort) -> Verdict:
     """The player is the algorithm: it draws from ∇Φ(L_{t−1}), says with which probability, and adds the losses."""
     rng, worst, rounds, n = effort.rng("experts-algorithm"), 0.0, effort.pick(60, 600), 4
@@ -47,13 +44,9 @@ def _algorithm(effort: Effort) -> Verdict:
 
 
 @CHAPTER.claim(
-    "experts-attained",
-    "thm:analysis_experts",
-    "exact",
-    when="two experts, one never loses; any scale",
-    ours=True,
+    "experts-attained", "thm:analysis_experts", "exact", when="two experts, one never loses; any scale", ours=True,
     control="Hedge in the exponential law's place",
-)
+)  # fmt: skip
 def _attained(effort: Effort) -> Verdict:
     """The bound of a fixed scale is attained with equality by the exponential law: no smaller bound is true."""
     ratios = {}
@@ -64,12 +57,9 @@ def _attained(effort: Effort) -> Verdict:
         ratios[f"scale {scale:g}"] = regret(learner, losses, effort.seed) / learner.bound(best_loss=0.0).value
     worst = max(ratios.values())
     return holds(
-        at_most(worst, 1.0, slack=1e-7) and min(ratios.values()) > 0.999999,
-        worst,
-        1.0,
-        numbers=ratios,
+        at_most(worst, 1.0, slack=1e-7) and min(ratios.values()) > 0.999999, worst, 1.0, numbers=ratios,
         what="largest regret/bound",
-    )
+    )  # fmt: skip
 
 
 def _late(learner: Experts, losses: Array, late: int, seed: int) -> float:
@@ -84,13 +74,9 @@ def _late(learner: Experts, losses: Array, late: int, seed: int) -> float:
 
 
 @CHAPTER.claim(
-    "experts-delay",
-    "thm:analysis_experts",
-    "simulation",
-    when="a fixed scale; at most d losses missing",
-    ours=True,
+    "experts-delay", "thm:analysis_experts", "simulation", when="a fixed scale; at most d losses missing", ours=True,
     control="the bound without its e^{εd}",
-)
+)  # fmt: skip
 def _delay(effort: Effort) -> Verdict:
     """With feedback d rounds late the regret is at most e^{εd}(ε/(1 − e^{−ε}))(L* + C) − L*."""
     worst, rows, runs, T = -math.inf, [], 0, effort.pick(120, 1200)
@@ -110,25 +96,18 @@ def _delay(effort: Effort) -> Verdict:
                     if scale == 20.0:
                         rows.append({"x": late, "y": ratio, "learner": name})
     picture = Picture(
-        "Regret/bound under delay, scale 20",
-        "rounds late",
-        "regret / bound",
-        (Layer("points", tuple(rows), series="learner"),),
-        alt="Regret stays below the delay bound at every delay.",
-    )
+        "Regret/bound under delay, scale 20", "rounds late", "regret / bound", (Layer("points", tuple(rows),
+        series="learner"), ), alt="Regret stays below the delay bound at every delay.",
+    )  # fmt: skip
     return holds(
         at_most(worst, 1.0, slack=1e-7), worst, 1.0, runs=runs, pictures=(picture,), what="largest regret/bound"
     )
 
 
 @CHAPTER.claim(
-    "experts-sleeping",
-    "thm:analysis_experts",
-    "simulation",
-    when="experts sleep, the bad ones most; a fixed scale",
-    ours=True,
-    control="sleepers charged nothing",
-)
+    "experts-sleeping", "thm:analysis_experts", "simulation", when="experts sleep, the bad ones most; a fixed scale",
+    ours=True, control="sleepers charged nothing",
+)  # fmt: skip
 def _sleeping(effort: Effort) -> Verdict:
     """Playing p restricted to the awake, and charging sleepers the learner's own loss, the bound holds for each
     expert over its waking rounds."""
@@ -158,13 +137,9 @@ def _sleeping(effort: Effort) -> Verdict:
 
 
 @CHAPTER.claim(
-    "experts-barrier",
-    "thm:analysis_experts",
-    "exact",
-    when="log-barrier, N = 2, T = 2, Horizon(2)",
-    ours=True,
+    "experts-barrier", "thm:analysis_experts", "exact", when="log-barrier, N = 2, T = 2, Horizon(2)", ours=True,
     control="without c",
-)
+)  # fmt: skip
 def _barrier(effort: Effort) -> Verdict:
     """The log-barrier plays experts with a bound that has c = (N − 1)τT beside range and drift: its range is finite
     only on a smaller simplex."""
@@ -175,13 +150,9 @@ def _barrier(effort: Effort) -> Verdict:
 
 
 @CHAPTER.claim(
-    "experts-worst-case",
-    "thm:analysis_experts",
-    "exact",
-    when="N = 2, every loss sequence in {0, 1}, Horizon(T)",
-    ours=True,
-    control="the scale halved",
-)
+    "experts-worst-case", "thm:analysis_experts", "exact", when="N = 2, every loss sequence in {0, 1}, Horizon(T)",
+    ours=True, control="the scale halved",
+)  # fmt: skip
 def _worst_case(effort: Effort) -> Verdict:
     """Against the worst of all loss sequences, found by dynamic programming and then played, the regret of two experts
     stays within the horizon bound, and comes close to it."""
@@ -202,31 +173,20 @@ def _worst_case(effort: Effort) -> Verdict:
             worst = max(worst, ratio)
             rows.append({"x": rounds, "y": ratio, "smoothing": name})
     picture = Picture(
-        "Worst regret over all sequences, as a share of the bound",
-        "T",
-        "worst regret / bound",
-        (Layer("line", tuple(rows), series="smoothing"), Layer("rule", ({"y": 1.0, "label": "the bound"},))),
-        alt=f"The worst regret is at most {worst:.2f} of the bound.",
-        x_log=True,
-    )
+        "Worst regret over all sequences, as a share of the bound", "T", "worst regret / bound", (Layer("line",
+        tuple(rows), series="smoothing"), Layer("rule", ({"y": 1.0, "label": "the bound"}, ))),
+        alt=f"The worst regret is at most {worst:.2f} of the bound.", x_log=True,
+    )  # fmt: skip
     return holds(
-        at_most(worst, 1.0) and worst > 0.9 and gap < 1e-8,
-        worst,
-        1.0,
-        numbers={"played − computed": gap},
-        pictures=(picture,),
-        what="largest regret/bound",
-    )
+        at_most(worst, 1.0) and worst > 0.9 and gap < 1e-8, worst, 1.0, numbers={"played − computed": gap},
+        pictures=(picture, ), what="largest regret/bound",
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "experts-hedge-horizon",
-    "thm:analysis_experts",
-    "exact",
-    when="entropy, N = 2, T = 120",
-    ours=True,
+    "experts-hedge-horizon", "thm:analysis_experts", "exact", when="entropy, N = 2, T = 120", ours=True,
     control="the general ε = 2√(c'/T) in its place",
-)
+)  # fmt: skip
 def _hedge(effort: Effort) -> Verdict:
     """Hedge has a horizon bound of its own, √(T ln N/2), with ε = √(8 ln N/T); with the general ε it fails."""
     rounds = 120
@@ -235,21 +195,15 @@ def _hedge(effort: Effort) -> Verdict:
     bound = math.sqrt(rounds * math.log(2.0) / 2.0)
     value = zero_order(Entropy(), [effort.turn(learner.schedule().scale(1, 0.0), general)] * rounds)[0]
     return holds(
-        at_most(value, bound) and at_most(bound, learner.bound().value),
-        value,
-        bound,
-        numbers={"the learner's own bound": learner.bound().value},
-        what="worst regret over all sequences",
-    )
+        at_most(value, bound) and at_most(bound, learner.bound().value), value, bound,
+        numbers={"the learner's own bound": learner.bound().value}, what="worst regret over all sequences",
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "leader-unstable",
-    "sec:experts",
-    "exact",
-    when="two experts that lose by turns, the first by half",
+    "leader-unstable", "sec:experts", "exact", when="two experts that lose by turns, the first by half",
     control="Hedge, tuned to T",
-)
+)  # fmt: skip
 def _leader(effort: Effort) -> Verdict:
     """Follow-the-leader is unstable: one loss moves its whole play, and its regret is T/2."""
     T = 200
@@ -265,10 +219,6 @@ def _leader(effort: Effort) -> Verdict:
         moved = max(moved, 0.5 * float(np.abs(phi.gradient(before) - phi.gradient(after)).sum()))
     regret_ = float(record.expected_regret[-1])
     return holds(
-        moved > 0.999 and regret_ > 0.49 * T,
-        regret_,
-        T / 2,
-        runs=T,
-        numbers={"largest move in total variation": moved},
-        what="regret",
-    )
+        moved > 0.999 and regret_ > 0.49 * T, regret_, T / 2, runs=T,
+        numbers={"largest move in total variation": moved}, what="regret",
+    )  # fmt: skip

@@ -30,13 +30,9 @@ GROWERS: tuple[tuple[str, Smoothing], ...] = (
 
 
 @CHAPTER.claim(
-    "experts-growth-rounds",
-    "thm:analysis_experts",
-    "exact",
-    when="N = 2, the worst of all sequences, Horizon(T)",
-    ours=True,
-    control="uniform play",
-)
+    "experts-growth-rounds", "thm:analysis_experts", "exact", when="N = 2, the worst of all sequences, Horizon(T)",
+    ours=True, control="uniform play",
+)  # fmt: skip
 def _growth_rounds(effort: Effort) -> Verdict:
     """Against the worst of all sequences the regret of experts grows like T^{1/2}; that of uniform play like T."""
     rounds, rows, slopes = effort.pick((64, 256, 1024), (64, 256, 1024, 4096)), [], {}
@@ -49,33 +45,23 @@ def _growth_rounds(effort: Effort) -> Verdict:
         slopes[name] = exponent(rounds, means)
     bound = tuple({"x": T, "y": Experts(2, Exponential(), Horizon(T)).bound().value} for T in rounds)
     picture = Picture(
-        "Worst regret against T, N = 2, and the bound of the exponential law",
-        "T",
-        "worst regret",
-        (Layer("line", tuple(rows), series="learner"), Layer("bound", bound)),
-        alt=f"On logarithmic axes the slopes are {', '.join(f'{s:.2f}' for s in slopes.values())}.",
-        x_log=True,
+        "Worst regret against T, N = 2, and the bound of the exponential law", "T", "worst regret", (Layer("line",
+        tuple(rows), series="learner"), Layer("bound", bound)),
+        alt=f"On logarithmic axes the slopes are {', '.join(f'{s:.2f}' for s in slopes.values())}.", x_log=True,
         y_log=True,
-    )
+    )  # fmt: skip
     worst = max(abs(s - 0.5) for s in slopes.values())
     return holds(
-        worst <= 0.06,
-        max(slopes.values()),
-        0.56,
-        runs=3 * len(rounds),
-        numbers={f"slope, {name}": s for name, s in slopes.items()},
-        pictures=(picture,),
-        what="largest fitted exponent",
-    )
+        worst <= 0.06, max(slopes.values()), 0.56, runs=3 * len(rounds), numbers={f"slope, {name}": s for name,
+        s in slopes.items()}, pictures=(picture, ), what="largest fitted exponent",
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "experts-growth-best",
-    "thm:analysis_experts",
-    "exact",
+    "experts-growth-best", "thm:analysis_experts", "exact",
     when="N = 2, the worst of all sequences with a best loss of L*, however long; BestLoss(L*)",
     control="the zero-order learner, Horizon(20,000)",
-)
+)  # fmt: skip
 def _growth_best(effort: Effort) -> Verdict:
     """The regret of experts is first-order: whatever T, it grows like L*^{1/2} and stays below √(2c'L*) + c'."""
     bests, rows, slopes, over = effort.pick((25, 100, 400, 1600), (25, 100, 400, 1600, 6400)), [], {}, -math.inf
@@ -90,24 +76,17 @@ def _growth_best(effort: Effort) -> Verdict:
         slopes[name] = exponent(bests, found)
     bound = tuple({"x": b, "y": Experts(2, Exponential(), BestLoss(float(b))).bound().value} for b in bests)
     picture = Picture(
-        "Worst regret against L*, N = 2, over all sequences",
-        "L*",
-        "worst regret",
-        (Layer("line", tuple(rows), series="learner"), Layer("bound", bound)),
+        "Worst regret against L*, N = 2, over all sequences", "L*", "worst regret", (Layer("line", tuple(rows),
+        series="learner"), Layer("bound", bound)),
         alt=f"On logarithmic axes the regret grows with slopes {', '.join(f'{s:.2f}' for s in slopes.values())}.",
-        x_log=True,
-        y_log=True,
-    )
+        x_log=True, y_log=True,
+    )  # fmt: skip
     worst = max(abs(s - 0.5) for s in slopes.values())
     return holds(
-        worst <= 0.06 and at_most(over, 1.0, slack=1e-7),
-        max(slopes.values()),
-        0.56,
-        runs=2 * len(bests),
+        worst <= 0.06 and at_most(over, 1.0, slack=1e-7), max(slopes.values()), 0.56, runs=2 * len(bests),
         numbers={**{f"slope, {name}": s for name, s in slopes.items()}, "largest regret/bound": over},
-        pictures=(picture,),
-        what="largest fitted exponent",
-    )
+        pictures=(picture, ), what="largest fitted exponent",
+    )  # fmt: skip
 
 
 def coins(n: int, rounds: int, chance: float) -> float:
@@ -119,14 +98,12 @@ def coins(n: int, rounds: int, chance: float) -> float:
 
 
 @CHAPTER.claim(
-    "experts-optimal",
-    "thm:analysis_experts",
-    "exact",
+    "experts-optimal", "thm:analysis_experts", "exact",
     when="losses that are coins, of which no learner can tell the next; exponential law, BestLoss",
     control="Fréchet(2), an improper choice of its parameter",
     says="… all achieve the optimal O(√(L* log N) + log N) expected regret; optimal: within a constant factor of the "
     "minimax regret.",
-)
+)  # fmt: skip
 def _optimal(effort: Effort) -> Verdict:
     """The bound √(2c' L*) + c' is optimal: on coins every learner loses at least half of it, whatever N and L*."""
     law, rows, worst = effort.turn(Exponential(), Frechet(2.0)), [], -math.inf
@@ -139,11 +116,8 @@ def _optimal(effort: Effort) -> Verdict:
             worst = max(worst, ratio)
             rows.append({"x": n, "y": ratio, "L*": f"{mean:g} a coin"})
     picture = Picture(
-        "The bound over what every learner loses on coins",
-        "N",
-        "bound / least regret",
-        (Layer("line", tuple(rows), series="L*"),),
-        alt="The bound is at most twice what no learner can avoid, for two experts as for ten thousand.",
-        x_log=True,
-    )
+        "The bound over what every learner loses on coins", "N", "bound / least regret", (Layer("line", tuple(rows),
+        series="L*"), ),
+        alt="The bound is at most twice what no learner can avoid, for two experts as for ten thousand.", x_log=True,
+    )  # fmt: skip
     return holds(worst <= 2.0, worst, 2.0, runs=len(rows), pictures=(picture,), what="largest bound/lower bound")

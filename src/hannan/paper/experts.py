@@ -41,12 +41,9 @@ def _games(n: int, rounds: int, effort: Effort) -> dict[str, Array]:
 
 
 @CHAPTER.claim(
-    "experts-laws",
-    "thm:analysis_experts",
-    "exact",
-    when="loss-only, BestLoss(L*); N = 2 against every sequence, N = 10 against five",
-    control="half of each bound",
-)
+    "experts-laws", "thm:analysis_experts", "exact",
+    when="loss-only, BestLoss(L*); N = 2 against every sequence, N = 10 against five", control="half of each bound",
+)  # fmt: skip
 def _laws(effort: Effort) -> Verdict:
     """FTPL with Gamma, Gumbel, Fréchet, Weibull and Pareto perturbations has expected regret at most √(2c' L*) + c',
     c' = h(E max Z − E Z), and each law comes within a third of it against the worst sequence."""
@@ -77,30 +74,19 @@ def _laws(effort: Effort) -> Verdict:
                 rows.append({"x": name, "y": ratio, "what": "N = 10, fair coins"})
         worst = max(worst, top / share)
     bars = Picture(
-        "Five laws side by side: regret as a share of the bound",
-        "law",
-        "regret / bound",
-        (Layer("bars", tuple(rows), series="what"), Layer("rule", ({"y": 1.0, "label": "the bound"},))),
+        "Five laws side by side: regret as a share of the bound", "law", "regret / bound", (Layer("bars", tuple(rows),
+        series="what"), Layer("rule", ({"y": 1.0, "label": "the bound"}, ))),
         alt="Against the worst sequence each of the five laws comes within a third of its bound, and none exceeds it.",
-        x_kind="nominal",
-        order=tuple(name for name, _ in LAWS),
-    )
+        x_kind="nominal", order=tuple(name for name, _ in LAWS),
+    )  # fmt: skip
     lines = Picture(
-        "Expected regret over time, N = 10, fair coins",
-        "round",
-        "expected regret",
-        (Layer("line", tuple(curves), series="law"),),
-        alt="The five laws follow nearly the same curve of regret.",
-    )
+        "Expected regret over time, N = 10, fair coins", "round", "expected regret", (Layer("line", tuple(curves),
+        series="law"), ), alt="The five laws follow nearly the same curve of regret.",
+    )  # fmt: skip
     return holds(
-        at_most(worst, 1.0, slack=1e-7) and least > 0.66,
-        worst,
-        1.0,
-        runs=runs,
-        numbers={"least of the five laws' largest": least},
-        pictures=(bars, lines),
-        what="largest regret/bound",
-    )
+        at_most(worst, 1.0, slack=1e-7) and least > 0.66, worst, 1.0, runs=runs,
+        numbers={"least of the five laws' largest": least}, pictures=(bars, lines), what="largest regret/bound",
+    )  # fmt: skip
 
 
 def _hardest(smoothing: Smoothing, effort: Effort) -> dict[str, list[tuple[Experts, Array]]]:
@@ -134,13 +120,10 @@ def _long(smoothing: Smoothing) -> int | None:
 
 
 @CHAPTER.claim(
-    "experts-tunings",
-    "thm:analysis_experts",
-    "exact",
-    when="losses in [0, 1]; two experts against the worst sequences, ten against five games",
-    ours=True,
+    "experts-tunings", "thm:analysis_experts", "exact",
+    when="losses in [0, 1]; two experts against the worst sequences, ten against five games", ours=True,
     control="half of each bound",
-)
+)  # fmt: skip
 def _every_tuning(effort: Effort) -> Verdict:
     """Every tuning keeps its bound, Fixed, BestLoss, Horizon, Anytime and SelfConfident, and each is brought near it by
     the worst sequence of two experts."""
@@ -160,27 +143,16 @@ def _every_tuning(effort: Effort) -> Verdict:
                 ratio = regret(learner, losses, effort.seed) / bound if bound > 0.0 else 0.0
                 worst[name], runs = max(worst.get(name, 0.0), ratio), runs + 1
     picture = Picture(
-        "Largest regret/bound found, by tuning",
-        "tuning",
-        "regret / bound",
-        (
-            Layer("bars", tuple({"x": name, "y": value} for name, value in worst.items())),
-            Layer("rule", ({"y": 1.0, "label": "the bound"},)),
-        ),
-        alt="No tuning exceeds its bound; a fixed scale attains it, and the others come near.",
-        x_kind="nominal",
+        "Largest regret/bound found, by tuning", "tuning", "regret / bound", (Layer("bars", tuple({"x": name,
+        "y": value} for name, value in worst.items())), Layer("rule", ({"y": 1.0, "label": "the bound"}, )), ),
+        alt="No tuning exceeds its bound; a fixed scale attains it, and the others come near.", x_kind="nominal",
         order=tuple(worst),
-    )
+    )  # fmt: skip
     top = max(worst.values()) / effort.turn(1.0, 0.5)
     return holds(
-        at_most(top, 1.0, slack=1e-7) and min(worst.values()) > 0.7,
-        top,
-        1.0,
-        runs=runs,
-        numbers=worst,
-        pictures=(picture,),
-        what="largest regret/bound",
-    )
+        at_most(top, 1.0, slack=1e-7) and min(worst.values()) > 0.7, top, 1.0, runs=runs, numbers=worst,
+        pictures=(picture, ), what="largest regret/bound",
+    )  # fmt: skip
 
 
 def _tunings(best: float, rounds: int, smoothing: Smoothing) -> list[Tuning]:
@@ -190,22 +162,16 @@ def _tunings(best: float, rounds: int, smoothing: Smoothing) -> list[Tuning]:
 
 
 correct(
-    "experts-constants",
-    "thm:analysis_experts",
-    "√(2c'L*) + c' instead of 2(2ε)L* + 3·2E‖Z‖ at its best ε",
-    corrected=lambda n, best: Experts(n, Exponential(), BestLoss(best)).bound().value,
-    printed=lambda n, best: printed_experts(Exponential(), n, best).value,
-)
+    "experts-constants", "thm:analysis_experts", "√(2c'L*) + c' instead of 2(2ε)L* + 3·2E‖Z‖ at its best ε",
+    corrected=lambda n, best: Experts(n, Exponential(), BestLoss(best)).bound().value, printed=lambda n,
+    best: printed_experts(Exponential(), n, best).value,
+)  # fmt: skip
 
 
 @CHAPTER.claim(
-    "experts-constants",
-    "thm:analysis_experts",
-    "exact",
-    when="exponential law, N = 10",
-    corrects="experts-constants",
+    "experts-constants", "thm:analysis_experts", "exact", when="exponential law, N = 10", corrects="experts-constants",
     expected="improved",
-)
+)  # fmt: skip
 def _constants(effort: Effort) -> Verdict:
     """At N = 10 and L* = 100 the bound is 21.6; the constants of the paper give 167.7."""
     ours, theirs = form("experts-constants")(10, 100.0), printed_experts(Exponential(), 10, 100.0).value
@@ -216,19 +182,11 @@ def _constants(effort: Effort) -> Verdict:
             {"x": best, "y": printed_experts(Exponential(), 10, best).value, "what": "as printed"},
         ]
     picture = Picture(
-        "Bound against the best loss, exponential law, N = 10",
-        "L*",
-        "bound",
-        (Layer("line", tuple(rows), series="what"),),
-        alt="The corrected bound is about an eighth of the printed one at every best loss.",
-        x_log=True,
-        y_log=True,
-    )
+        "Bound against the best loss, exponential law, N = 10", "L*", "bound", (Layer("line", tuple(rows),
+        series="what"), ), alt="The corrected bound is about an eighth of the printed one at every best loss.",
+        x_log=True, y_log=True,
+    )  # fmt: skip
     return holds(
-        round(ours, 1) == 21.6 and round(theirs, 1) == 167.7,
-        ours,
-        theirs,
-        numbers={"corrected": ours, "as printed": theirs},
-        pictures=(picture,),
-        what="corrected bound, beside the printed one",
-    )
+        round(ours, 1) == 21.6 and round(theirs, 1) == 167.7, ours, theirs, numbers={"corrected": ours,
+        "as printed": theirs}, pictures=(picture, ), what="corrected bound, beside the printed one",
+    )  # fmt: skip

@@ -30,13 +30,11 @@ CASES = ((10.0, 1.0, 1e-3), (10.0, 1.0, 1e-6), (10.0, 1.0, 1e-10), (1.0, 0.1, 1e
 
 
 correct(
-    "gaussian-sigma",
-    "alg:oco",
+    "gaussian-sigma", "alg:oco",
     "σ from the exact δ(ε) = Φ(μ/2 − ε/μ) − e^{ε} Φ(−μ/2 − ε/μ), μ = β/σ; the printed σ² = (β² log(2/δ) + 4ε)/ε² is "
-    "too small",
-    corrected=lambda eps, beta, delta: GaussianNoise(delta).sigma(eps, beta),
-    printed=lambda eps, beta, delta: GaussianNoise(delta, "paper").sigma(eps, beta),
-)
+    "too small", corrected=lambda eps, beta, delta: GaussianNoise(delta).sigma(eps, beta), printed=lambda eps, beta,
+    delta: GaussianNoise(delta, "paper").sigma(eps, beta),
+)  # fmt: skip
 
 
 def _exact_delta(eps: float, beta: float, sigma: float) -> float:
@@ -49,13 +47,9 @@ def _exact_delta(eps: float, beta: float, sigma: float) -> float:
 
 
 @CHAPTER.claim(
-    "gaussian-covariance-printed",
-    "alg:oco",
-    "exact",
-    when="linear losses, ‖ℓ‖ ≤ β; as printed",
-    expected="fails as printed",
-    control="the covariance of Kifer, Smith and Thakurta, with its 8",
-)
+    "gaussian-covariance-printed", "alg:oco", "exact", when="linear losses, ‖ℓ‖ ≤ β; as printed",
+    expected="fails as printed", control="the covariance of Kifer, Smith and Thakurta, with its 8",
+)  # fmt: skip
 def _covariance(effort: Effort) -> Verdict:
     """Σ = (β² log(2/δ) + 4ε)/ε² I gives D_{∞}^{δ}(x_{t}, x_{t+1}) ≤ ε."""
     numbers, rows = {}, []
@@ -72,26 +66,20 @@ def _covariance(effort: Effort) -> Verdict:
         kifer = GaussianNoise(float(delta), "kifer")
         rows.append({"x": float(delta), "y": kifer.epsilon_of(1.0, kifer.sigma(1.0, 1.0)), "β": "Kifer et al., any β"})
     picture = Picture(
-        "The Gaussian covariance that breaks: level really achieved where ε = 1 was asked",
-        "δ",
-        "ε achieved",
-        (Layer("line", tuple(rows), series="β"), Layer("rule", ({"y": 1.0, "label": "asked"},))),
+        "The Gaussian covariance that breaks: level really achieved where ε = 1 was asked", "δ", "ε achieved",
+        (Layer("line", tuple(rows), series="β"), Layer("rule", ({"y": 1.0, "label": "asked"}, ))),
         alt="For β = 10 the printed covariance exceeds ε = 1 for every δ below about 1e-4; for β = 0.1 it is far too "
-        "cautious; the covariance of Kifer, Smith and Thakurta stays below for every β.",
-        x_log=True,
-    )
+        "cautious; the covariance of Kifer, Smith and Thakurta stays below for every β.", x_log=True,
+    )  # fmt: skip
     noise = GaussianNoise(1e-6, effort.turn("paper", "kifer"))
     value = _exact_delta(1.0, 10.0, noise.sigma(1.0, 10.0))
     uneven = noise.sigma(1.0, 10.0) / (100.0 * noise.sigma(1.0, 0.1))
     return broken(
-        value > 5e-6 and abs(uneven - 1.0) > 0.1,
-        value,
-        1e-6,
-        numbers={**numbers, "σ(10)/(100 σ(0.1)), 1 if homogeneous": uneven},
-        pictures=(picture,),
+        value > 5e-6 and abs(uneven - 1.0) > 0.1, value, 1e-6, numbers={**numbers,
+        "σ(10)/(100 σ(0.1)), 1 if homogeneous": uneven}, pictures=(picture, ),
         what="δ at β = 10, ε = 1, σ printed for 1e-6",
         note="The printed form lost the 8 of Kifer, Smith and Thakurta, whose σ² is β²(8 log(2/δ) + 4ε)/ε².",
-    )
+    )  # fmt: skip
 
 
 @CHAPTER.claim("gaussian-covariance", "alg:oco", "exact", when="linear losses, ‖ℓ‖ ≤ β", corrects="gaussian-sigma")
@@ -107,44 +95,29 @@ def _exact_sigma(effort: Effort) -> Verdict:
         for name in ("analytic", "paper", "kifer"):
             rows.append({"x": case, "y": GaussianNoise(delta, name).sigma(eps, beta) / beta, "σ": name})
     picture = Picture(
-        "σ/β by three calibrations",
-        "",
-        "σ/β",
-        (Layer("bars", tuple(rows), series="σ"),),
+        "σ/β by three calibrations", "", "σ/β", (Layer("bars", tuple(rows), series="σ"), ),
         alt="The exact σ is about a third of Kifer's; the printed one is below what is needed in three of five cases.",
-        x_kind="nominal",
-        y_log=False,
-    )
+        x_kind="nominal", y_log=False,
+    )  # fmt: skip
     return holds(
-        at_most(worst, 1.0, slack=1e-6) and least > 0.999,
-        worst,
-        1.0,
-        numbers={"least δ/target": least},
-        pictures=(picture,),
-        what="largest δ/target",
-    )
+        at_most(worst, 1.0, slack=1e-6) and least > 0.999, worst, 1.0, numbers={"least δ/target": least},
+        pictures=(picture, ), what="largest δ/target",
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "gaussian-inside",
-    "alg:oco",
-    "exact",
-    when="d = 1, X = [0, 1], β = 10, ε = 1, δ = 10^{−6}, L = 140.49",
-    expected="fails as printed",
-    control="σ from the exact δ(ε)",
-)
+    "gaussian-inside", "alg:oco", "exact", when="d = 1, X = [0, 1], β = 10, ε = 1, δ = 10^{−6}, L = 140.49",
+    expected="fails as printed", control="σ from the exact δ(ε)",
+)  # fmt: skip
 def _inside(effort: Effort) -> Verdict:
     """Inside the algorithm the printed covariance keeps D_{∞}^{δ}(x_{t}, x_{t+1}) ≤ ε."""
     noise = GaussianNoise(1e-6, effort.turn("paper", "analytic"))
     learner = Convex(Box([0.0], [1.0]), 10.0, noise, Fixed(noise.sigma(1.0, 10.0)), smooth=0)
     finding = audit_convex(learner, Linear([140.49]), Linear([10.0]))
     return broken(
-        finding.measured > 1.0 + 1e-9,
-        finding.measured,
-        1.0,
-        numbers={"σ": noise.sigma(1.0, 10.0), "the audit says": finding.verdict},
-        what="D_{∞}^{δ} found",
-    )
+        finding.measured > 1.0 + 1e-9, finding.measured, 1.0, numbers={"σ": noise.sigma(1.0, 10.0),
+        "the audit says": finding.verdict}, what="D_{∞}^{δ} found",
+    )  # fmt: skip
 
 
 Slope = Callable[[Array], tuple[Array, Array]]
@@ -176,14 +149,11 @@ def _absolute_slope(x: Array) -> tuple[Array, Array]:
 
 
 @CHAPTER.claim(
-    "gaussian-curved",
-    "thm:oco",
-    "quadrature",
-    when="ℓ = φ(⟨z, x⟩), d = 1: logistic (φ' of one sign) and nearly |x| (both signs)",
-    expected="holds as corrected",
+    "gaussian-curved", "thm:oco", "quadrature",
+    when="ℓ = φ(⟨z, x⟩), d = 1: logistic (φ' of one sign) and nearly |x| (both signs)", expected="holds as corrected",
     control="both δ halved: the factor 2 of two signs left out",
     says="By Kifer, Smith and Thakurta, D_{∞}^{δ}(x_{t}, x_{t+1}) ≤ ε when using the Gaussian distribution.",
-)
+)  # fmt: skip
 def _curved(effort: Effort) -> Verdict:
     """Gaussian noise on curved losses: δ is at most the package's δ(ε) for φ' of one sign, and at most that for any
     rank-one loss; slopes of both signs do need more than the linear formula."""
@@ -207,19 +177,11 @@ def _curved(effort: Effort) -> Verdict:
                 {"x": eps, "y": proved, "what": f"{name}, proved"},
             ]
     picture = Picture(
-        "δ(ε) of one loss more, σ = 2",
-        "ε",
-        "δ",
-        (Layer("line", tuple(rows), series="what"),),
+        "δ(ε) of one loss more, σ = 2", "ε", "δ", (Layer("line", tuple(rows), series="what"), ),
         alt="The δ found for a logistic loss and for one with slopes of both signs lie below what is proved for each.",
         y_log=True,
-    )
+    )  # fmt: skip
     return holds(
-        at_most(worst, 1.0, slack=1e-5) and linear > 1.5,
-        worst,
-        1.0,
-        runs=2 * len(cases),
-        numbers={"two signs: found/linear formula": linear},
-        pictures=(picture,),
-        what="largest δ/proved",
-    )
+        at_most(worst, 1.0, slack=1e-5) and linear > 1.5, worst, 1.0, runs=2 * len(cases),
+        numbers={"two signs: found/linear formula": linear}, pictures=(picture, ), what="largest δ/proved",
+    )  # fmt: skip

@@ -23,19 +23,17 @@ CHAPTER = Chapter(
 )
 
 correct(
-    "key-lemma",
-    "lemma:regret_lstar",
-    "(e^{ε} − 1) L* + e^{ε} E Regret(A⁺) + δBT instead of 2ε L* + 3 E Regret(A⁺) + δBT",
-    corrected=lambda eps, best, ahead, rest=0.0: math.expm1(eps) * best + math.exp(eps) * ahead + rest,
-    printed=lambda eps, best, ahead, rest=0.0: 2.0 * eps * best + 3.0 * ahead + rest,
-)
+    "key-lemma", "lemma:regret_lstar",
+    "(e^{ε} − 1) L* + e^{ε} E Regret(A⁺) + δBT instead of 2ε L* + 3 E Regret(A⁺) + δBT", corrected=lambda eps, best,
+    ahead, rest=0.0: math.expm1(eps) * best + math.exp(eps) * ahead + rest, printed=lambda eps, best, ahead,
+    rest=0.0: 2.0 * eps * best + 3.0 * ahead + rest,
+)  # fmt: skip
 correct(
-    "rate-form",
-    "lemma:regret_lstar",
-    "E loss ≤ (ε/(1 − e^{−ε}))(L* + C): attained, where the printed form is a factor away",
-    corrected=lambda eps, best, cost: eps / -math.expm1(-eps) * (best + cost) - best,
-    printed=lambda eps, best, cost: 2.0 * eps * best + 3.0 * cost,
-)
+    "rate-form", "lemma:regret_lstar",
+    "E loss ≤ (ε/(1 − e^{−ε}))(L* + C): attained, where the printed form is a factor away", corrected=lambda eps, best,
+    cost: eps / -math.expm1(-eps) * (best + cost) - best, printed=lambda eps, best,
+    cost: 2.0 * eps * best + 3.0 * cost,
+)  # fmt: skip
 
 
 def _cycle(eps: float) -> tuple[float, float, float]:
@@ -49,13 +47,9 @@ def _cycle(eps: float) -> tuple[float, float, float]:
 
 
 @CHAPTER.claim(
-    "key-lemma-printed",
-    "lemma:regret_lstar",
-    "search",
-    when="as printed, for every stable learner",
-    expected="fails as printed",
-    control="e^ε in place of 3, and e^ε − 1 of 2ε: the corrected form",
-)
+    "key-lemma-printed", "lemma:regret_lstar", "search", when="as printed, for every stable learner",
+    expected="fails as printed", control="e^ε in place of 3, and e^ε − 1 of 2ε: the corrected form",
+)  # fmt: skip
 def _printed(effort: Effort) -> Verdict:
     """E Regret(A) ≤ 2ε L* + 3 E Regret(A^{+}) + δBT."""
     eps = 0.3
@@ -66,24 +60,17 @@ def _printed(effort: Effort) -> Verdict:
         mine, plus, _ = _cycle(float(e))
         rows.append({"ε": float(e), "regret": mine, "printed": 2.0 * e + 3.0 * plus})
     picture = Picture(
-        "Three experts that lose in turn: regret a cycle, and the printed bound",
-        "ε",
-        "regret a cycle",
-        (
-            Layer("line", tuple({**r, "what": "regret of A"} for r in rows), x="ε", y="regret", series="what"),
-            Layer("bound", tuple(rows), x="ε", y="printed"),
-        ),
+        "Three experts that lose in turn: regret a cycle, and the printed bound", "ε", "regret a cycle", (Layer("line",
+        tuple({**r, "what": "regret of A"} for r in rows), x="ε", y="regret", series="what"), Layer("bound",
+        tuple(rows), x="ε", y="printed"), ),
         alt="The regret of the learner lies above the dashed printed bound for every ε up to 1.",
-    )
+    )  # fmt: skip
     return broken(
-        regret > claimed and level <= eps + 1e-12,
-        regret,
-        claimed,
-        numbers={"ε": eps, "level in D_{∞}": level, "regret of A^{+} a cycle": ahead},
-        pictures=(picture,),
+        regret > claimed and level <= eps + 1e-12, regret, claimed, numbers={"ε": eps, "level in D_{∞}": level,
+        "regret of A^{+} a cycle": ahead}, pictures=(picture, ),
         note="Multiplying E Regret(A^{+}) by 3 instead of e^{ε} is allowed only where it is not negative.",
         what="regret a cycle",
-    )
+    )  # fmt: skip
 
 
 def _played(phi: Potential, losses: Array) -> tuple[float, float, float]:
@@ -123,13 +110,10 @@ def _repaired(effort: Effort) -> Verdict:
 
 
 @CHAPTER.claim(
-    "key-lemma-delta",
-    "lemma:regret_lstar",
-    "search",
+    "key-lemma-delta", "lemma:regret_lstar", "search",
     when="loss-only, D_{∞}^{δ} level ε with δ > 0: Gaussian perturbations, losses in [0, 1]",
-    expected="holds as corrected",
-    control="without δBT",
-)
+    expected="holds as corrected", control="without δBT",
+)  # fmt: skip
 def _with_delta(effort: Effort) -> Verdict:
     """E Regret(A) ≤ (e^{ε} − 1) L* + e^{ε} E Regret(A^{+}) + δBT with δ > 0: Gaussian perturbations, which have no
     level without δ."""
@@ -146,13 +130,10 @@ def _with_delta(effort: Effort) -> Verdict:
 
 
 @CHAPTER.claim(
-    "rate-form",
-    "lemma:regret_lstar",
-    "exact",
-    when="E ℓ(x_{s}) ≥ e^{−εs} E ℓ(x_{0}), x_{s} the play after adding sℓ; C the range",
-    corrects="rate-form",
+    "rate-form", "lemma:regret_lstar", "exact",
+    when="E ℓ(x_{s}) ≥ e^{−εs} E ℓ(x_{0}), x_{s} the play after adding sℓ; C the range", corrects="rate-form",
     expected="improved",
-)
+)  # fmt: skip
 def _sharper(effort: Effort) -> Verdict:
     """E loss(A) ≤ (ε/(1 − e^{−ε}))(L* + C): for Hedge the classical bound, and attained with equality by
     Laplace noise on X = [0, 1]."""
@@ -172,31 +153,19 @@ def _sharper(effort: Effort) -> Verdict:
         rows.append({"x": best, "y": own - best, "what": "Hedge, N = 4, ε = 1/4"})
         rows += [{"x": best, "y": value, "what": name} for name, value in forms.items()]
     picture = Picture(
-        "Regret against the best loss, and two bounds",
-        "L*",
-        "regret",
-        (Layer("line", tuple(rows), series="what"),),
+        "Regret against the best loss, and two bounds", "L*", "regret", (Layer("line", tuple(rows), series="what"), ),
         alt="The sharper bound stays close above the regret of Hedge; the printed one is about three times as large.",
-    )
+    )  # fmt: skip
     return holds(
-        at_most(regret, attained) and regret > 0.999 * attained and worst <= 1e-9,
-        regret,
-        attained,
-        runs=runs,
-        numbers={"regret of Laplace noise on [0, 1]": regret, "bound": attained},
-        pictures=(picture,),
-        what="regret",
-    )
+        at_most(regret, attained) and regret > 0.999 * attained and worst <= 1e-9, regret, attained, runs=runs,
+        numbers={"regret of Laplace noise on [0, 1]": regret, "bound": attained}, pictures=(picture, ), what="regret",
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "master-identity",
-    "alg:gbpa",
-    "quadrature",
-    when="any concave potential; any sequence of scales",
-    ours=True,
+    "master-identity", "alg:gbpa", "quadrature", when="any concave potential; any sequence of scales", ours=True,
     control="the change of scale left out",
-)
+)  # fmt: skip
 def _identity(effort: Effort) -> Verdict:
     """Σ⟨p_{t}, ℓ_{t}⟩ = Φ(L_{T}) − Φ(0) + Σ D_{t} exactly, D_{t} = ∫_{0}^{1} ⟨p(L) − p(L + sℓ), ℓ⟩ ds ≥ 0; where the
     scale changes, Σ (Φ_{t}(L_{t}) − Φ_{t+1}(L_{t})) is added."""
@@ -226,10 +195,6 @@ def _identity(effort: Effort) -> Verdict:
             potential(Entropy(), math.sqrt(t)).value(L) - potential(Entropy(), math.sqrt(t + 1.0)).value(L)
         )
     return holds(
-        worst <= 1e-6 and least >= -1e-12,
-        worst,
-        1e-6,
-        runs=runs,
-        numbers={"least D_{t}": least, "Hedge at √t, N = 5, T = 500, the change of scale alone": forgotten},
-        what="largest error",
-    )
+        worst <= 1e-6 and least >= -1e-12, worst, 1e-6, runs=runs, numbers={"least D_{t}": least,
+        "Hedge at √t, N = 5, T = 500, the change of scale alone": forgotten}, what="largest error",
+    )  # fmt: skip

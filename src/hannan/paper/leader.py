@@ -46,14 +46,11 @@ def _games(effort: Effort) -> list[tuple[Convex, Linear | Logistic, float]]:
 
 
 @CHAPTER.claim(
-    "be-the-leader",
-    "eq:oco1",
-    "exact",
-    when="any convex losses; every draw of b by itself",
+    "be-the-leader", "eq:oco1", "exact", when="any convex losses; every draw of b by itself",
     control="x_t in the place of x_{t+1}: no look ahead",
     says="(γ/ε)‖x_{2}‖² + ⟨b, x_{2}⟩ + Σℓ_{s}(x_{s+1}) ≤ (γ/ε)‖x‖² + ⟨b, x⟩ + Σℓ_{s}(x) for any x in X: the "
     "“be-the-leader lemma”.",
-)
+)  # fmt: skip
 def _leader(effort: Effort) -> Verdict:
     """⟨b, x_{2}⟩ + Σ ℓ_{s}(x_{s+1}) ≤ min over X of ⟨b, x⟩ + Σ ℓ_{s}(x): path by path, for linear and for curved
     losses."""
@@ -73,22 +70,17 @@ def _leader(effort: Effort) -> Verdict:
 
 
 correct(
-    "oco-bound",
-    "eq:oco1",
-    "(ε'/(1 − e^{−ε'}))(L* + C) − L* with ε' = ε/2 and C half the mean width times E‖b‖",
-    corrected=lambda learner, best: learner.bound(best_loss=best).value,
-    printed=lambda learner, best: learner.bound(best_loss=best, printed=True).printed.value,
-)
+    "oco-bound", "eq:oco1", "(ε'/(1 − e^{−ε'}))(L* + C) − L* with ε' = ε/2 and C half the mean width times E‖b‖",
+    corrected=lambda learner, best: learner.bound(best_loss=best).value, printed=lambda learner,
+    best: learner.bound(best_loss=best, printed=True).printed.value,
+)  # fmt: skip
 
 
 @CHAPTER.claim(
-    "oco-bound",
-    "eq:oco1",
-    "simulation",
+    "oco-bound", "eq:oco1", "simulation",
     when="X = [0, 1], ℓ_{t}(x) = x, the printed density at ε = 1; no ridge, since the losses are linear",
-    expected="improved",
-    corrects="oco-bound",
-)
+    expected="improved", corrects="oco-bound",
+)  # fmt: skip
 def _bound(effort: Effort) -> Verdict:
     """At ε = 1 the printed bound 2εL* + 6D E‖b‖ is 12, and is kept; the bound from the rate is 1.27, and attained."""
     T, runs = 60, effort.pick(4000, 40_000)
@@ -98,27 +90,19 @@ def _bound(effort: Effort) -> Verdict:
     bound = form("oco-bound")(learner, 0.0)
     # Attained: the mean is within its own error of the bound, on either side.
     return holds(
-        abs(mean - bound) <= 1.5 * spread,
-        mean,
-        bound,
-        runs=runs,
-        numbers={
-            "printed": CORRECTIONS["oco-bound"].printed(learner, 0.0),
-            "exactly": sum(0.5 * math.exp(-0.5 * t) for t in range(T)),
-        },
-        what="mean regret",
-    )
+        abs(mean - bound) <= 1.5 * spread, mean, bound, runs=runs,
+        numbers={"printed": CORRECTIONS["oco-bound"].printed(learner, 0.0),
+        "exactly": sum(0.5 * math.exp(-0.5 * t) for t in range(T)), }, what="mean regret",
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "drawn-once",
-    "thm:oco",
-    "simulation",
+    "drawn-once", "thm:oco", "simulation",
     when="an oblivious adversary: losses by turns; fresh noise each round, or one draw kept",
     control="losses that follow the moves",
     says="When analyzing the expected regret against an oblivious adversary, we may assume that the random vector b is "
     "just drawn once and reused every round.",
-)
+)  # fmt: skip
 def _once(effort: Effort) -> Verdict:
     """Noise drawn once has the expected regret of fresh noise, if the losses do not follow the moves."""
     T, runs, scale = 60, effort.pick(2000, 20_000), 6.0
@@ -136,13 +120,9 @@ def _once(effort: Effort) -> Verdict:
     # 4.9 standard errors: a false alarm in a million.
     gap = abs(float(first.mean() - second.mean()))
     return holds(
-        at_most(gap, 4.9 * error),
-        gap,
-        4.9 * error,
-        runs=first.size + second.size,
-        numbers={"fresh": float(first.mean()), "kept": float(second.mean())},
-        what="difference of the mean regrets",
-    )
+        at_most(gap, 4.9 * error), gap, 4.9 * error, runs=first.size + second.size,
+        numbers={"fresh": float(first.mean()), "kept": float(second.mean())}, what="difference of the mean regrets",
+    )  # fmt: skip
 
 
 def _chased(learner: Convex, rounds: int, seed: int) -> float:

@@ -25,15 +25,11 @@ CHAPTER = Chapter(
 
 
 @CHAPTER.claim(
-    "tuned-level",
-    "thm:analysis_experts",
-    "exact",
-    when="N = 10, L* = 5, as printed",
-    expected="fails as printed",
+    "tuned-level", "thm:analysis_experts", "exact", when="N = 10, L* = 5, as printed", expected="fails as printed",
     control="level ε, as it is for losses in [0, 1]",
     says="FTPL is stable at level 2ε; applying Lemma 3.1 (which asks for a level of at most 1) with "
     "ε = min(√(log N/L*), 1) completes the proof.",
-)
+)  # fmt: skip
 def _tuned_level(effort: Effort) -> Verdict:
     """With ε = min(√(log N/L*), 1) and level 2ε the hypothesis “level ≤ 1” of the key lemma is met."""
     n, best = 10, 5.0
@@ -41,13 +37,9 @@ def _tuned_level(effort: Effort) -> Verdict:
     really = FTPL(Exponential(), 1.0 / eps).stability(n).level
     level = effort.turn(2.0 * eps, really)
     return broken(
-        level > 1.0,
-        level,
-        1.0,
-        numbers={"N": n, "L*": best, "the level is really": really},
-        note="Harmless once the level is ε and not 2ε: the corrected bounds need no ε ≤ 1.",
-        what="level",
-    )
+        level > 1.0, level, 1.0, numbers={"N": n, "L*": best, "the level is really": really},
+        note="Harmless once the level is ε and not 2ε: the corrected bounds need no ε ≤ 1.", what="level",
+    )  # fmt: skip
 
 
 # (name, smoothing, gamma, scale * level, attained within): the exact one-step levels.
@@ -63,13 +55,9 @@ LEVELS: tuple[tuple[str, Smoothing, float, float, float], ...] = (
 
 
 @CHAPTER.claim(
-    "exact-levels",
-    "prop:dc_to_dp",
-    "search",
-    when="losses in [0, 1]^{N}, any N",
-    ours=True,
+    "exact-levels", "prop:dc_to_dp", "search", when="losses in [0, 1]^{N}, any N", ours=True,
     control="each level a tenth smaller",
-)
+)  # fmt: skip
 def _levels(effort: Effort) -> Verdict:
     """scale × level is 1 for Hedge, exponential and Laplace in D_{∞}, 1/α for Tsallis in D_{∞,2−α} and 1 for the
     log-barrier in D_{∞,2}; each is approached or attained."""
@@ -82,22 +70,15 @@ def _levels(effort: Effort) -> Verdict:
             rows.append({"x": name, "y": found, "what": "found"})
             rows.append({"x": name, "y": level, "what": "exact level"})
     picture = Picture(
-        "Scale × level: found by the audit, and exact",
-        "",
-        "scale × level",
-        (Layer("bars", tuple(rows[: 2 * len(LEVELS)]), series="what"),),
-        alt="The audit finds at least nine tenths of every exact level and never more.",
-        x_kind="nominal",
+        "Scale × level: found by the audit, and exact", "", "scale × level", (Layer("bars",
+        tuple(rows[: 2 * len(LEVELS)]), series="what"), ),
+        alt="The audit finds at least nine tenths of every exact level and never more.", x_kind="nominal",
         order=tuple(row[0] for row in LEVELS),
-    )
+    )  # fmt: skip
     return holds(
-        at_most(worst, 1.0, slack=1e-7) and least >= 1.0,
-        worst,
-        1.0,
-        numbers={"least found/exact": least},
-        pictures=(picture,),
-        what="largest found/exact",
-    )
+        at_most(worst, 1.0, slack=1e-7) and least >= 1.0, worst, 1.0, numbers={"least found/exact": least},
+        pictures=(picture, ), what="largest found/exact",
+    )  # fmt: skip
 
 
 def _max_level(smoothing: Smoothing, n: int, scale: float, effort: Effort) -> float:
@@ -110,13 +91,9 @@ def _max_level(smoothing: Smoothing, n: int, scale: float, effort: Effort) -> fl
 
 
 @CHAPTER.claim(
-    "tsallis-max-level",
-    "prop:dc_to_dp",
-    "search",
-    when="D_{∞}, losses in [0, 1]^{N}, every N",
-    ours=True,
+    "tsallis-max-level", "prop:dc_to_dp", "search", when="D_{∞}, losses in [0, 1]^{N}, every N", ours=True,
     control="κ a tenth smaller",
-)
+)  # fmt: skip
 def _kappa(effort: Effort) -> Verdict:
     """In D_{∞} the level of Tsallis(α) is at most κ_{α}/(α·scale), and that of the log-barrier at most
     0.276953/scale: below what D_{∞,γ} would give."""
@@ -130,32 +107,22 @@ def _kappa(effort: Effort) -> Verdict:
             rows.append({"x": f"{alpha:g}", "y": found, "what": f"found, N = {n}"})
         rows.append({"x": f"{alpha:g}", "y": claimed, "what": "κ/α"})
     picture = Picture(
-        "Scale × level in D∞ of Tsallis(α); α = 0 is the log-barrier",
-        "α",
-        "scale × level",
-        (Layer("bars", tuple(rows), series="what"),),
-        alt="The level found stays below kappa over alpha, and is closest to it with two arms.",
-        x_kind="ordinal",
-    )
+        "Scale × level in D∞ of Tsallis(α); α = 0 is the log-barrier", "α", "scale × level", (Layer("bars",
+        tuple(rows), series="what"), ),
+        alt="The level found stays below kappa over alpha, and is closest to it with two arms.", x_kind="ordinal",
+    )  # fmt: skip
     six = [round(kappa(a), 6) for a in (0.0, 0.25, 0.5, 0.75)]
     return holds(
-        at_most(worst, 1.0) and six == [0.276953, 0.340424, 0.427916, 0.568456],
-        worst,
-        1.0,
-        numbers={f"κ at α = {a:g}": kappa(a) for a in (0.0, 0.25, 0.5, 0.75)},
-        pictures=(picture,),
+        at_most(worst, 1.0) and six == [0.276953, 0.340424, 0.427916, 0.568456], worst, 1.0,
+        numbers={f"κ at α = {a:g}": kappa(a) for a in (0.0, 0.25, 0.5, 0.75)}, pictures=(picture, ),
         what="largest found/proved",
-    )
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "heavy-tail-levels",
-    "tab:dist",
-    "search",
-    when="losses in [0, 1]^{N}; sup_{y} log S(y)/S(y + 1/scale)",
-    ours=True,
+    "heavy-tail-levels", "tab:dist", "search", when="losses in [0, 1]^{N}; sup_{y} log S(y)/S(y + 1/scale)", ours=True,
     control="each level a fifth smaller",
-)
+)  # fmt: skip
 def _heavy(effort: Effort) -> Verdict:
     """The level of Pareto(α) is at most α log(1 + 1/scale), that of Fréchet(α) at most
     sup_{y} log S(y)/S(y + 1/scale)."""
@@ -171,16 +138,12 @@ def _heavy(effort: Effort) -> Verdict:
                 {"x": scale, "y": scale * claimed, "law": f"{name}, proved"},
             ]
     picture = Picture(
-        "Scale × level of the heavy tails",
-        "scale",
-        "scale × level",
-        (
-            Layer("line", tuple(r for r in rows if "proved" not in r["law"]), series="law"),
-            Layer("bound", tuple(r for r in rows if "proved" in r["law"]), series="law"),
-        ),
+        "Scale × level of the heavy tails", "scale", "scale × level", (Layer("line",
+        tuple(r for r in rows if "proved" not in r["law"]), series="law"), Layer("bound",
+        tuple(r for r in rows if "proved" in r["law"]), series="law"), ),
         alt="What the audit finds stays below the proved levels, which grow with the scale towards the hazard.",
         x_log=True,
-    )
+    )  # fmt: skip
     at = {f"Fréchet(2) at scale {s:g}": s * FTPL(Frechet(2.0), s).stability(3).level for s in (1.0, 10.0)}
     right = [round(v, 4) for v in at.values()] == [1.0929, 1.1693]
     return holds(
@@ -189,13 +152,9 @@ def _heavy(effort: Effort) -> Verdict:
 
 
 @CHAPTER.claim(
-    "rate-and-level",
-    "def:OSDSnorm",
-    "exact",
-    when="p(L + sℓ) ≥ e^{−εs} p(L) for every s in [0, 1]",
-    ours=True,
+    "rate-and-level", "def:OSDSnorm", "exact", when="p(L + sℓ) ≥ e^{−εs} p(L) for every s in [0, 1]", ours=True,
     control="the level of a whole step in place of the rate",
-)
+)  # fmt: skip
 def _rate(effort: Effort) -> Verdict:
     """What a bound may use is the rate, never the level of a whole step: Pareto(4) at scale 1 has level 2.77 and
     rate 4, and a quarter of a step moves log p by more than a quarter of the level."""
@@ -215,21 +174,16 @@ def _rate(effort: Effort) -> Verdict:
         rows += [{"x": s, "y": claim.level * s, "what": "s × level"}, {"x": s, "y": claim.rate * s, "what": "s × rate"}]
     quarter = -float(Pareto(4.0).log_survival(1.25))
     picture = Picture(
-        "Pareto(4) at scale 1: how far log p moves in a part s of a step",
-        "s",
-        "−log p moves by",
-        (Layer("line", tuple(rows), series="what"),),
+        "Pareto(4) at scale 1: how far log p moves in a part s of a step", "s", "−log p moves by", (Layer("line",
+        tuple(rows), series="what"), ),
         alt="A part s of a step can move log p by more than s times the level; s times the rate is never exceeded.",
-    )
+    )  # fmt: skip
     above = quarter / (epsilon * 0.25)
     return holds(
-        at_most(max(worst, above), 1.0),
-        max(worst, above),
-        1.0,
-        numbers={"s = ¼: log S ratio": quarter, "level/4": claim.level / 4.0, "rate/4": claim.rate / 4.0},
-        pictures=(picture,),
+        at_most(max(worst, above), 1.0), max(worst, above), 1.0, numbers={"s = ¼: log S ratio": quarter,
+        "level/4": claim.level / 4.0, "rate/4": claim.rate / 4.0}, pictures=(picture, ),
         what="largest move/(rate · s)",
-    )
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
@@ -250,13 +204,9 @@ def _worst_loss(effort: Effort) -> Verdict:
 
 
 @CHAPTER.claim(
-    "gaussian-level",
-    "tab:dist",
-    "search",
-    when="Gaussian perturbations: unbounded hazard",
-    ours=True,
+    "gaussian-level", "tab:dist", "search", when="Gaussian perturbations: unbounded hazard", ours=True,
     control="a third of the level",
-)
+)  # fmt: skip
 def _gaussian(effort: Effort) -> Verdict:
     """Gaussian FTPL has no pure level, but D_{∞}^{δ} ≤ ε with δ(ε) exact at μ = √N/(2·scale)."""
     phi, worst, rows = FTPL(Gaussian(), 2.0), -math.inf, []
@@ -271,18 +221,11 @@ def _gaussian(effort: Effort) -> Verdict:
     pure = phi.stability(4).level
     growing = [float(max_divergence(phi.gradient([g, 0.0]), phi.gradient([g + 1.0, 0.0]))) for g in (0.0, 5.0, 20.0)]
     picture = Picture(
-        "Gaussian FTPL, N = 4, scale 2: one-step level in D∞ with δ",
-        "δ",
-        "level",
-        (Layer("bars", tuple(rows), series="what"),),
-        alt="The level found grows as δ falls and stays below the proved one.",
-        x_kind="ordinal",
-    )
+        "Gaussian FTPL, N = 4, scale 2: one-step level in D∞ with δ", "δ", "level", (Layer("bars", tuple(rows),
+        series="what"), ), alt="The level found grows as δ falls and stays below the proved one.", x_kind="ordinal",
+    )  # fmt: skip
     return holds(
-        at_most(worst, 1.0) and math.isinf(pure) and growing[0] < growing[1] < growing[2],
-        worst,
-        1.0,
-        numbers={f"D∞ at gap {g}": v for g, v in zip((0, 5, 20), growing, strict=True)},
-        pictures=(picture,),
+        at_most(worst, 1.0) and math.isinf(pure) and growing[0] < growing[1] < growing[2], worst, 1.0,
+        numbers={f"D∞ at gap {g}": v for g, v in zip((0, 5, 20), growing, strict=True)}, pictures=(picture, ),
         what="largest found/proved",
-    )
+    )  # fmt: skip

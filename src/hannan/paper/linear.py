@@ -26,13 +26,10 @@ CHAPTER = Chapter(
 
 
 @CHAPTER.claim(
-    "olo-gamma",
-    "cor:olo",
-    "simulation",
+    "olo-gamma", "cor:olo", "simulation",
     when="linear losses, ⟨ℓ, x⟩ ≥ 0 on X; no ridge; one corner never loses, or two lose by turns",
-    expected="holds as corrected",
-    control=QUIET,
-)
+    expected="holds as corrected", control=QUIET,
+)  # fmt: skip
 def _olo_gamma(effort: Effort) -> Verdict:
     """Linear losses, Gamma noise: expected regret at most √(2c'L̃) + c', c' = β E‖b‖ · half the mean width of X, and
     2c' + 2√(c'² + c'(L* + B)) with SelfConfident; where one corner never loses it comes near."""
@@ -46,24 +43,15 @@ def _olo_gamma(effort: Effort) -> Verdict:
     worst, sharp, rows = measured(cases, effort, runs)
     picture = bars("Linear losses, Gamma noise", rows, "The regret is below its bound on both sets.")
     return holds(
-        at_most(worst, 1.0) and sharp > 0.6,
-        worst,
-        1.0,
-        runs=runs * len(cases),
-        numbers={"largest mean/bound": sharp},
-        pictures=(picture,),
-        what="largest upper end/bound",
-    )
+        at_most(worst, 1.0) and sharp > 0.6, worst, 1.0, runs=runs * len(cases), numbers={"largest mean/bound": sharp},
+        pictures=(picture, ), what="largest upper end/bound",
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "olo-gaussian",
-    "cor:olo",
-    "simulation",
-    when="linear losses, Gaussian noise; zero and first order",
-    expected="holds as corrected",
-    control=QUIET,
-)
+    "olo-gaussian", "cor:olo", "simulation", when="linear losses, Gaussian noise; zero and first order",
+    expected="holds as corrected", control=QUIET,
+)  # fmt: skip
 def _olo_gaussian(effort: Effort) -> Verdict:
     """Linear losses, Gaussian noise: zero-order, at most 1.264 d^{1/4} rβ√T, and first-order by the exact (ε, δ)."""
     T, runs, cases = effort.pick(400, 4000), effort.pick(300, 1000), []
@@ -87,23 +75,16 @@ def _olo_gaussian(effort: Effort) -> Verdict:
         f"Linear losses, Gaussian noise, T = {T}", rows, "The regret is below the zero-order and first-order bounds."
     )
     return holds(
-        at_most(worst, 1.0) and constant <= 1.264,
-        worst,
-        1.0,
-        runs=runs * len(cases),
-        numbers={"zero-order constant": constant, "largest mean/bound": sharp},
-        pictures=(picture,),
+        at_most(worst, 1.0) and constant <= 1.264, worst, 1.0, runs=runs * len(cases),
+        numbers={"zero-order constant": constant, "largest mean/bound": sharp}, pictures=(picture, ),
         what="largest upper end/bound",
-    )
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "olo-growth",
-    "cor:olo",
-    "simulation",
-    when="two bets lose alike until L*, then one never again; T fixed",
+    "olo-growth", "cor:olo", "simulation", when="two bets lose alike until L*, then one never again; T fixed",
     control="noise a thousand times too large: nearly uniform play",
-)
+)  # fmt: skip
 def _growth(effort: Effort) -> Verdict:
     """The regret of linear optimisation is first-order: it grows like L*^{1/2} while T stays, below its bound."""
     T, runs, rows, bests, means, bounds = effort.pick(20_000, 60_000), effort.pick(40, 200), [], [], [], []
@@ -120,36 +101,21 @@ def _growth(effort: Effort) -> Verdict:
         rows.append({"x": bests[-1], "y": means[-1]})
     slope = exponent(bests, means)
     picture = Picture(
-        f"Regret and bound against L*, two bets, T = {T}",
-        "L*",
-        "regret",
-        (
-            Layer("line", tuple(rows)),
-            Layer("bound", tuple({"x": b, "y": v} for b, v in zip(bests, bounds, strict=True))),
-        ),
-        alt=f"The regret grows with slope {slope:.2f} on logarithmic axes, below the bound.",
-        x_log=True,
-        y_log=True,
-    )
+        f"Regret and bound against L*, two bets, T = {T}", "L*", "regret", (Layer("line", tuple(rows)), Layer("bound",
+        tuple({"x": b, "y": v} for b, v in zip(bests, bounds, strict=True))), ),
+        alt=f"The regret grows with slope {slope:.2f} on logarithmic axes, below the bound.", x_log=True, y_log=True,
+    )  # fmt: skip
     return holds(
-        all(at_most(m, b) for m, b in zip(means, bounds, strict=True)) and abs(slope - 0.5) < 0.1,
-        slope,
-        0.6,
-        runs=4 * runs,
-        numbers={"slope of the bound": exponent(bests, bounds)},
-        pictures=(picture,),
+        all(at_most(m, b) for m, b in zip(means, bounds, strict=True)) and abs(slope - 0.5) < 0.1, slope, 0.6,
+        runs=4 * runs, numbers={"slope of the bound": exponent(bests, bounds)}, pictures=(picture, ),
         what="fitted exponent",
-    )
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "loss-only",
-    "cor:olo",
-    "exact",
-    when="X contains a neighbourhood of 0",
-    expected="holds as corrected",
+    "loss-only", "cor:olo", "exact", when="X contains a neighbourhood of 0", expected="holds as corrected",
     control="a set without 0 inside, [0, 1]³, where ℓ ≥ 0 is no contradiction",
-)
+)  # fmt: skip
 def _loss_only(effort: Effort) -> Verdict:
     """⟨ℓ, x⟩ ≥ 0 on X allows only ℓ = 0 if X contains a neighbourhood of 0: the condition is checked, and refused."""
     domain: Domain = effort.turn(Ball(3), Box([0.0] * 3, [1.0] * 3))

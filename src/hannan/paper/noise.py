@@ -60,23 +60,17 @@ def _ratios(d: int, rank_one: bool, ridge: float, eps: float, effort: Effort) ->
 
 
 correct(
-    "forward-noise",
-    "thm:oco",
+    "forward-noise", "thm:oco",
     "the direction that the regret uses has level ε/2 at the printed density, with no ridge and no rank condition",
-    corrected=lambda eps: 0.5 * eps,
-    printed=lambda eps: eps,
-)
+    corrected=lambda eps: 0.5 * eps, printed=lambda eps: eps,
+)  # fmt: skip
 
 
 @CHAPTER.claim(
-    "forward-noise",
-    "thm:oco",
-    "search",
-    when="convex, β-Lipschitz; any ridge, any rank",
-    corrects="forward-noise",
+    "forward-noise", "thm:oco", "search", when="convex, β-Lipschitz; any ridge, any rank", corrects="forward-noise",
     expected="improved",
     says="D_{∞}(x_{t}, x_{t+1}) ≤ ε for the density exp(−ε‖b‖/(2β)), with the ridge and Hessians of rank one.",
-)
+)  # fmt: skip
 def _forward(effort: Effort) -> Verdict:
     """D_{∞}(x_{t}, x_{t+1}) ≤ rate(f)·β for any convex losses: with the printed density exp(−ε‖b‖/(2β)) half of ε, so
     half the noise is enough."""
@@ -97,38 +91,23 @@ def _forward(effort: Effort) -> Verdict:
     audited = audit_convex(learner, Logistic([[0.5], [-1.0]], [1, 1]), Logistic([1.0], 1)).measured
     worst = max(worst, audited / claimed)
     picture = Picture(
-        "Largest log density ratio over ε, logistic losses",
-        "",
-        "log ratio / ε",
-        (
-            Layer("points", tuple(rows), series="way"),
-            Layer("rule", ({"y": 1.0, "label": "ε"}, {"y": 0.5, "label": "ε/2"})),
-        ),
+        "Largest log density ratio over ε, logistic losses", "", "log ratio / ε", (Layer("points", tuple(rows),
+        series="way"), Layer("rule", ({"y": 1.0, "label": "ε"}, {"y": 0.5, "label": "ε/2"})), ),
         alt="Forward the ratio never exceeds ε/2. Backward it stays below ε only with the ridge and rank one, and is "
-        "many times ε without the ridge.",
-        x_kind="nominal",
-        y_log=True,
-    )
+        "many times ε without the ridge.", x_kind="nominal", y_log=True,
+    )  # fmt: skip
     return holds(
-        at_most(worst, 1.0) and least > 0.8,
-        worst,
-        1.0,
-        runs=effort.pick(5000, 50_000),
-        numbers={"least forward/claimed": least, "the learner's audit/claimed": audited / claimed},
-        pictures=(picture,),
-        what="largest forward ratio/claimed",
-    )
+        at_most(worst, 1.0) and least > 0.8, worst, 1.0, runs=effort.pick(5000, 50_000),
+        numbers={"least forward/claimed": least, "the learner's audit/claimed": audited / claimed}, pictures=(picture,
+        ), what="largest forward ratio/claimed",
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "ridge",
-    "thm:oco",
-    "search",
-    when="rank-one Hessian, curvature ≤ γ, ridge (γ/ε)‖x‖²",
-    control="without the ridge",
+    "ridge", "thm:oco", "search", when="rank-one Hessian, curvature ≤ γ, ridge (γ/ε)‖x‖²", control="without the ridge",
     says="By Kifer, Smith and Thakurta, D_{∞}(x_{t}, x_{t+1}) ≤ ε when using the Gamma distribution: the "
     "ridge and the rank condition are theirs.",
-)
+)  # fmt: skip
 def _ridge(effort: Effort) -> Verdict:
     """For a two-sided (privacy) statement the ridge and the rank condition are needed, and with them the level is ε:
     half from the density, half from the Jacobian."""
@@ -137,10 +116,7 @@ def _ridge(effort: Effort) -> Verdict:
     full = _ratios(5, False, 0.25 / math.sqrt(5.0) / eps, eps, effort)[1]
     bare = _ratios(3, True, 1e-6, eps, effort)[1]
     return holds(
-        at_most(within, eps) and full > within and bare > 3.0 * eps,
-        within / eps,
-        1.0,
-        runs=effort.pick(6000, 60_000),
+        at_most(within, eps) and full > within and bare > 3.0 * eps, within / eps, 1.0, runs=effort.pick(6000, 60_000),
         numbers={"full rank, with the ridge": full / eps, "rank one, ridge 1e-6": bare / eps},
         what="largest backward ratio/ε",
-    )
+    )  # fmt: skip

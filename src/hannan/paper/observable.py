@@ -23,13 +23,9 @@ CHAPTER = Chapter(
 
 
 @CHAPTER.claim(
-    "observable-certificate",
-    "lem:regret_bandit",
-    "simulation",
-    when="E ℓ̂ ≤ ℓ: exact, capped or clipped",
-    ours=True,
+    "observable-certificate", "lem:regret_bandit", "simulation", when="E ℓ̂ ≤ ℓ: exact, capped or clipped", ours=True,
     control="C + Σ D_t of Hedge under a cap of 5 in its place",
-)
+)  # fmt: skip
 def _observable(effort: Effort) -> Verdict:
     """E[own loss − min_{i} L̂_{i}] ≥ E Regret, also under a cap; C + Σ D_{t} is no such number under a cap."""
     n, T, runs = 10, 1000, effort.pick(200, 1000)
@@ -57,23 +53,17 @@ def _observable(effort: Effort) -> Verdict:
         {"x": "cap 5, Hedge", "y": hedge["drift"], "what": "C + Σ D"},
     ]
     picture = Picture(
-        f"What a bandit can see of its own regret, N = {n}, T = {T}",
-        "estimator",
-        "mean",
-        (Layer("bars", tuple(rows), series="what"),),
+        f"What a bandit can see of its own regret, N = {n}, T = {T}", "estimator", "mean", (Layer("bars", tuple(rows),
+        series="what"), ),
         alt="Own loss minus the least estimate is above the regret in the mean; C plus the drift is not, under a cap.",
         x_kind="nominal",
-    )
+    )  # fmt: skip
     worst = effort.turn(worst, hedge["regret"] - hedge["drift"])
     return holds(
-        worst <= 0.0,
-        worst,
-        0.0,
-        runs=3 * runs,
-        numbers={"Hedge, cap 5: regret": hedge["regret"], "Hedge, cap 5: C + Σ D": hedge["drift"]},
-        pictures=(picture,),
+        worst <= 0.0, worst, 0.0, runs=3 * runs, numbers={"Hedge, cap 5: regret": hedge["regret"],
+        "Hedge, cap 5: C + Σ D": hedge["drift"]}, pictures=(picture, ),
         what="largest regret − estimated regret, less its error",
-    )
+    )  # fmt: skip
 
 
 def _capped_hedge(losses: Array, cap: int, effort: Effort) -> dict[str, float]:

@@ -66,11 +66,8 @@ def page(
         "Every definition, lemma, theorem and table of “Online Learning via the Differential Privacy Lens” "
         "(Abernethy, Jung, Lee, McMillan, Tewari, 2019), checked by computation: where it holds, where it is improved, "
         "where it holds once corrected, and where it fails as printed. Beside each verdict stands its control, a run "
-        "with one thing turned, that must fail.",
-        (Tiles(tuple(tiles)),),
-        tuple(sections),
-        facts,
-    )
+        "with one thing turned, that must fail.", (Tiles(tuple(tiles)), ), tuple(sections), facts,
+    )  # fmt: skip
 
 
 _INTRO = (
@@ -96,16 +93,9 @@ def _badge(outcome: Outcome) -> Badge:
 
 def _table(results: list[Result]) -> Table:
     rows = tuple(
-        (
-            Link(f"beside {r.claim.number}" if r.claim.ours else r.claim.number, r.claim.name),
-            r.claim.statement,
-            _badge(r.verdict.outcome),
-            _control(r),
-            r.verdict.value,
-            r.verdict.bound,
-        )
-        for r in results
-    )
+        (Link(f"beside {r.claim.number}" if r.claim.ours else r.claim.number, r.claim.name), r.claim.statement,
+        _badge(r.verdict.outcome), _control(r), r.verdict.value, r.verdict.bound, ) for r in results
+    )  # fmt: skip
     words = tuple(r.verdict.outcome for r in results)
     heads = ("in the paper", "claim", "verdict", "control", "value", "bound")
     return Table(heads, rows, words=words)

@@ -27,12 +27,9 @@ CHAPTER = Chapter(
 )
 
 correct(
-    "resampling-bias",
-    "thm:gbpa_bandits",
-    "a cap M costs at most N/(eM) a round, so M ≥ √(NT); not M = √T",
-    corrected=lambda n, cap: n / (math.e * cap),
-    printed=lambda n, cap: n / cap,
-)
+    "resampling-bias", "thm:gbpa_bandits", "a cap M costs at most N/(eM) a round, so M ≥ √(NT); not M = √T",
+    corrected=lambda n, cap: n / (math.e * cap), printed=lambda n, cap: n / cap,
+)  # fmt: skip
 
 
 def _mean(estimator: Estimator, p: float, power: int = 1, draws: int = 4000) -> float:
@@ -43,14 +40,9 @@ def _mean(estimator: Estimator, p: float, power: int = 1, draws: int = 4000) -> 
 
 
 @CHAPTER.claim(
-    "resampling-bias",
-    "thm:gbpa_bandits",
-    "exact",
-    when="weights min(K, M)",
-    corrects="resampling-bias",
-    expected="improved",
-    says="The extra error due to this estimation is at most KT/M.",
-)
+    "resampling-bias", "thm:gbpa_bandits", "exact", when="weights min(K, M)", corrects="resampling-bias",
+    expected="improved", says="The extra error due to this estimation is at most KT/M.",
+)  # fmt: skip
 def _bias(effort: Effort) -> Verdict:
     """A cap of M lowers E ℓ̂ by (1 − p)^{M} ℓ, which costs at most N/(eM) a round, nearly attained at p = 1/M."""
     rows, worst, best, gap = [], -math.inf, 0.0, 0.0
@@ -68,32 +60,21 @@ def _bias(effort: Effort) -> Verdict:
             worst, best = max(worst, ratio), max(best, ratio)
             rows.append({"x": cap, "y": cost * math.e * cap / n, "arms": f"N = {n}"})
     picture = Picture(
-        "Largest cost of a cap over N/(eM)",
-        "cap M",
-        "cost × eM/N",
-        (Layer("line", tuple(rows), series="arms"), Layer("rule", ({"y": 1.0, "label": "N/(eM)"},))),
-        alt="The cost of a cap approaches N/(eM) as N grows, and does not exceed it.",
-        x_log=True,
-    )
+        "Largest cost of a cap over N/(eM)", "cap M", "cost × eM/N", (Layer("line", tuple(rows), series="arms"),
+        Layer("rule", ({"y": 1.0, "label": "N/(eM)"}, ))),
+        alt="The cost of a cap approaches N/(eM) as N grows, and does not exceed it.", x_log=True,
+    )  # fmt: skip
     return holds(
-        at_most(worst, 1.0) and best > 0.9 and gap < 1e-2,
-        worst,
-        1.0,
-        numbers={"the estimator's mean against its formula": gap},
-        pictures=(picture,),
-        what="largest cost/claimed",
-    )
+        at_most(worst, 1.0) and best > 0.9 and gap < 1e-2, worst, 1.0,
+        numbers={"the estimator's mean against its formula": gap}, pictures=(picture, ), what="largest cost/claimed",
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "resampling-cap",
-    "thm:gbpa_bandits",
-    "exact",
-    when="M = Θ(√T), as printed; N = 1024 arms, T = 10⁸",
-    expected="fails as printed",
-    control="M = √(NT)",
+    "resampling-cap", "thm:gbpa_bandits", "exact", when="M = Θ(√T), as printed; N = 1024 arms, T = 10⁸",
+    expected="fails as printed", control="M = √(NT)",
     says="Having M = Θ(√T) for the zero-order bound would not affect the order of our bounds.",
-)
+)  # fmt: skip
 def _cap(effort: Effort) -> Verdict:
     """M = √T does not affect the order √(NT log N) of the bound, in N either."""
     rows: list[dict[str, Any]] = []
@@ -106,33 +87,21 @@ def _cap(effort: Effort) -> Verdict:
             rows.append({"x": arms, "y": bias / order, "cap": name})
     last = rows[-2 if not effort.broken else -1]["y"]
     picture = Picture(
-        "Cost of the cap over √(NT log N), T = 10⁸",
-        "N",
-        "bias / √(NT log N)",
-        (Layer("line", tuple(rows), series="cap"),),
-        alt="With M = √T the bias grows like √N relative to √(NT); with M = √(NT) it stays small.",
-        x_log=True,
-        y_log=True,
-    )
+        "Cost of the cap over √(NT log N), T = 10⁸", "N", "bias / √(NT log N)", (Layer("line", tuple(rows),
+        series="cap"), ), alt="With M = √T the bias grows like √N relative to √(NT); with M = √(NT) it stays small.",
+        x_log=True, y_log=True,
+    )  # fmt: skip
     return broken(
-        last > 4.0,
-        last,
-        1.0,
-        numbers={"N": n, "T": T},
-        pictures=(picture,),
+        last > 4.0, last, 1.0, numbers={"N": n, "T": T}, pictures=(picture, ),
         note="NT/M = N√T is above √(NT log N) once N is large; in T alone the order stays.",
         what="bias/√(NT log N) at M = √T",
-    )
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "resampling-first-order",
-    "thm:gbpa_bandits",
-    "simulation",
-    when="log-barrier, BestLoss(L*), M = T",
-    control="M = √T",
-    says="Having … M = Θ(T) for the first-order bound would not affect the order of our bounds.",
-)
+    "resampling-first-order", "thm:gbpa_bandits", "simulation", when="log-barrier, BestLoss(L*), M = T",
+    control="M = √T", says="Having … M = Θ(T) for the first-order bound would not affect the order of our bounds.",
+)  # fmt: skip
 def _first_order(effort: Effort) -> Verdict:
     """With M = T the log-barrier keeps its first-order bound up to a constant, whatever T; it is kept in play."""
     ratios, rows, n, best = [], [], 4, 100.0
@@ -146,33 +115,23 @@ def _first_order(effort: Effort) -> Verdict:
     record = play(learner, spared(T, n, best / T), runs=runs, seed=effort.seed, threads=1)
     played = upper(record) / learner.bound(rounds=T).value
     picture = Picture(
-        "Bound with M = T over the bound with exact weights, N = 4, L* = 100",
-        "T",
-        "ratio",
-        (Layer("line", tuple(rows)),),
+        "Bound with M = T over the bound with exact weights, N = 4, L* = 100", "T", "ratio", (Layer("line",
+        tuple(rows)), ),
         alt="The bound with a cap of T is a constant multiple of that with exact weights, up to T = ten million.",
         x_log=True,
-    )
+    )  # fmt: skip
     return holds(
-        max(ratios) <= 2.0 and at_most(played, 1.0),
-        max(ratios),
-        2.0,
-        runs=runs,
-        numbers={"regret in play, upper end/bound": played},
-        pictures=(picture,),
+        max(ratios) <= 2.0 and at_most(played, 1.0), max(ratios), 2.0, runs=runs,
+        numbers={"regret in play, upper end/bound": played}, pictures=(picture, ),
         what="largest bound/bound with exact weights",
-    )
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "resampling-cost",
-    "thm:gbpa_bandits",
-    "exact",
-    when="no cap; any play",
-    expected="holds as corrected",
+    "resampling-cost", "thm:gbpa_bandits", "exact", when="no cap; any play", expected="holds as corrected",
     control="constant in N as well: at most 2 draws",
     says="The expected number of samples to run the Geometric Resampling is constant per round.",
-)
+)  # fmt: skip
 def _cost(effort: Effort) -> Verdict:
     """The expected number of samples a round is at most N, and N while no arm is without chance: constant in T, not in
     N."""
@@ -187,32 +146,20 @@ def _cost(effort: Effort) -> Verdict:
         harmonic = math.fsum(1.0 / i for i in range(1, n + 1))
         rows.append({"x": n, "y": harmonic, "estimator": "conditional: at most H_N"})
     picture = Picture(
-        "Expected draws a round",
-        "N",
-        "draws",
-        (Layer("line", tuple(rows), series="estimator"),),
+        "Expected draws a round", "N", "draws", (Layer("line", tuple(rows), series="estimator"), ),
         alt="Geometric resampling needs N draws a round; conditional resampling at most the harmonic number.",
-        x_log=True,
-        y_log=True,
-    )
+        x_log=True, y_log=True,
+    )  # fmt: skip
     return holds(
-        at_most(worst, 1.0, slack=1e-3) and rows[-2]["y"] > 19.0,
-        worst,
-        1.0,
-        runs=8,
-        pictures=(picture,),
+        at_most(worst, 1.0, slack=1e-3) and rows[-2]["y"] > 19.0, worst, 1.0, runs=8, pictures=(picture, ),
         what="largest draws/claimed",
-    )
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "resampling-variance",
-    "thm:gbpa_bandits",
-    "quadrature",
-    when="no cap; K geometric(p)",
-    ours=True,
+    "resampling-variance", "thm:gbpa_bandits", "quadrature", when="no cap; K geometric(p)", ours=True,
     control="N in place of 2N − 1, as with exact weights",
-)
+)  # fmt: skip
 def _variance(effort: Effort) -> Verdict:
     """The second moment of resampling makes N into 2N − 1: E Σ p_{i} · p_{i} K_{i}² = 2N − 1."""
     worst, gap, rng = -math.inf, 0.0, effort.rng("variance")
@@ -224,23 +171,16 @@ def _variance(effort: Effort) -> Verdict:
         second = float((2.0 - rng.dirichlet(np.full(n, 2.0))).sum())
         worst = max(worst, second / effort.turn(2 * n - 1, n))
     return holds(
-        at_most(worst, 1.0) and gap < 0.01,
-        worst,
-        1.0,
-        runs=6,
-        numbers={"the estimator's second moment against (2 − p)/p²": gap},
-        what="second moment/claimed",
-    )
+        at_most(worst, 1.0) and gap < 0.01, worst, 1.0, runs=6,
+        numbers={"the estimator's second moment against (2 − p)/p²": gap}, what="second moment/claimed",
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "resampling-bound",
-    "thm:gbpa_bandits",
-    "simulation",
-    when="exponential law, Horizon(T), cap M; an arm is spared after half the rounds",
-    ours=True,
+    "resampling-bound", "thm:gbpa_bandits", "simulation",
+    when="exponential law, Horizon(T), cap M; an arm is spared after half the rounds", ours=True,
     control="weights of 1: nothing resampled",
-)
+)  # fmt: skip
 def _bound(effort: Effort) -> Verdict:
     """With weights resampled and capped at M the regret is at most √(2c'(2N − 1)T) + NT/(eM)."""
     n, T, runs, worst, rows = 6, effort.pick(1500, 10_000), effort.pick(300, 600), -math.inf, []
@@ -256,11 +196,7 @@ def _bound(effort: Effort) -> Verdict:
                 {"x": f"M = {cap}", "y": learner.bound().value, "what": f"{name}, bound"},
             ]
     picture = Picture(
-        f"Resampled weights, N = {n}, T = {T}",
-        "",
-        "regret",
-        (Layer("bars", tuple(rows), series="what"),),
-        alt="The regret with capped weights is below the bound at each cap.",
-        x_kind="nominal",
-    )
+        f"Resampled weights, N = {n}, T = {T}", "", "regret", (Layer("bars", tuple(rows), series="what"), ),
+        alt="The regret with capped weights is below the bound at each cap.", x_kind="nominal",
+    )  # fmt: skip
     return holds(at_most(worst, 1.0), worst, 1.0, runs=6 * runs, pictures=(picture,), what="largest upper end/bound")

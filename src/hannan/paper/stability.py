@@ -43,12 +43,9 @@ def points(effort: Effort, name: str, n: int, count: int) -> Array:
 
 
 @CHAPTER.claim(
-    "diffstable",
-    "def:OSDS",
-    "search",
-    when="losses in [0, 1]^{N}; D_{∞,γ} of the smoothing's own γ",
+    "diffstable", "def:OSDS", "search", when="losses in [0, 1]^{N}; D_{∞,γ} of the smoothing's own γ",
     control="levels a tenth smaller",
-)
+)  # fmt: skip
 def _diffstable(effort: Effort) -> Verdict:
     """Each smoothing is DiffStable at its claimed level, in both directions: D(p(L), p(L+ℓ)) and D(p(L+ℓ), p(L))."""
     rows, worst, runs = [], -math.inf, 0
@@ -74,26 +71,20 @@ def _diffstable(effort: Effort) -> Verdict:
                     {"x": name, "y": finding.claim.level, "direction": "claimed"},
                 ]
     picture = Picture(
-        "Largest one-step divergence found at scale 1, and the level claimed",
-        "smoothing",
-        "level",
-        (Layer("bars", tuple(rows), series="direction"),),
+        "Largest one-step divergence found at scale 1, and the level claimed", "smoothing", "level", (Layer("bars",
+        tuple(rows), series="direction"), ),
         alt="For every smoothing the largest divergence found, forward or backward, is at most the level claimed.",
-        x_kind="nominal",
-        order=tuple(name for name, _ in SMOOTHINGS),
-    )
+        x_kind="nominal", order=tuple(name for name, _ in SMOOTHINGS),
+    )  # fmt: skip
     return holds(
         at_most(worst, 1.0, slack=1e-8), worst, 1.0, runs=runs, pictures=(picture,), what="largest found/claimed"
     )
 
 
 @CHAPTER.claim(
-    "diffstable-norm",
-    "def:OSDSnorm",
-    "search",
-    when="losses c·ℓ, ℓ in [0, 1]^{N}, any c > 0",
+    "diffstable-norm", "def:OSDSnorm", "search", when="losses c·ℓ, ℓ in [0, 1]^{N}, any c > 0",
     control="rates a tenth smaller",
-)
+)  # fmt: skip
 def _norm(effort: Effort) -> Verdict:
     """D_{∞,γ}(p(L), p(L + cℓ)) ≤ rate · c: the level grows with the loss no faster than the rate says."""
     rows, worst, runs = [], -math.inf, 0
@@ -114,37 +105,25 @@ def _norm(effort: Effort) -> Verdict:
             if name in ("Exponential", "Fréchet(3)", "Pareto(3)", "Tsallis(½)"):
                 rows.append({"x": c, "y": found / rate, "smoothing": name})
     picture = Picture(
-        "Divergence over rate, against the size of the loss",
-        "size c of the loss",
-        "divergence / rate",
-        (
-            Layer("line", tuple(rows), series="smoothing"),
-            Layer("bound", tuple({"x": c, "y": c} for c in (0.1, 1.0, 10.0))),
-        ),
+        "Divergence over rate, against the size of the loss", "size c of the loss", "divergence / rate", (Layer("line",
+        tuple(rows), series="smoothing"), Layer("bound", tuple({"x": c, "y": c} for c in (0.1, 1.0, 10.0))), ),
         alt="The divergence of one step grows at most like rate times the size of the loss; heavy tails fall behind.",
-        x_log=True,
-        y_log=True,
-    )
+        x_log=True, y_log=True,
+    )  # fmt: skip
     return holds(
-        at_most(worst, 1.0, slack=1e-8),
-        worst,
-        1.0,
-        runs=runs,
-        pictures=(picture,),
+        at_most(worst, 1.0, slack=1e-8), worst, 1.0, runs=runs, pictures=(picture, ),
         what="largest divergence/(rate · c)",
-    )
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "privacy-remark",
-    "def:OSDS",
-    "search",
+    "privacy-remark", "def:OSDS", "search",
     when="losses in [0, 1]^{N}; A(ℓ_{1:t}) and A(ℓ'_{1:t}) where one loss is another, or none",
     control="the converse: a learner stable at level ε is ε-private",
     says="A is (ε, δ)-DP if D_{∞}^{δ}(A(ℓ_{1:t}), A(ℓ'_{1:t})) ≤ ε whenever ℓ and ℓ' differ by at most "
     "one item; we can consider ℓ_{1:t−1} as ℓ'_{1:t} by adding an uninformative loss (e.g., zero "
     "loss for any action) in the last item.",
-)
+)  # fmt: skip
 def _privacy(effort: Effort) -> Verdict:
     """Differential privacy implies one-step stability at the same level, by a loss of zero for the last item; and the
     private level is up to twice the stable one, when a loss is exchanged for another."""
@@ -162,10 +141,6 @@ def _privacy(effort: Effort) -> Verdict:
         worst = max(worst, effort.turn(stable / private, private / stable))
         most = max(most, private / stable)
     return holds(
-        at_most(worst, 1.0) and most <= 2.0 + 1e-6,
-        worst,
-        1.0,
-        runs=4 * effort.pick(60, 400),
-        numbers={"largest private/stable level": most},
-        what="largest stable/private level",
-    )
+        at_most(worst, 1.0) and most <= 2.0 + 1e-6, worst, 1.0, runs=4 * effort.pick(60, 400),
+        numbers={"largest private/stable level": most}, what="largest stable/private level",
+    )  # fmt: skip

@@ -67,15 +67,10 @@ def _row(effort: Effort, law: Law, hazard: float, most: list[float], mean: float
             {"x": str(n), "y": math.log(n), "what": "ln N (Hedge)"},
         ]
     picture = Picture(
-        f"{title}: the regret constant c'",
-        "N",
-        "c'",
-        (Layer("bars", tuple(rows), series="what"),),
-        alt=f"The constant c' of {title} beside ln N, for N = 2, 3, 10 and 100.",
-        x_kind="ordinal",
-        order=tuple(map(str, N)),
-        height=200,
-    )
+        f"{title}: the regret constant c'", "N", "c'", (Layer("bars", tuple(rows), series="what"), ),
+        alt=f"The constant c' of {title} beside ln N, for N = 2, 3, 10 and 100.", x_kind="ordinal",
+        order=tuple(map(str, N)), height=200,
+    )  # fmt: skip
     right = (
         gap < 1e-6
         and abs(found / hazard - 1.0) < 2e-3
@@ -89,14 +84,9 @@ def _row(effort: Effort, law: Law, hazard: float, most: list[float], mean: float
         **{f"c' at N = {n}": hazard * (t - mean) for n, t in zip(N, most, strict=True)},
     }
     return holds(
-        right,
-        consistency,
-        hazard,
-        runs=effort.pick(25, 200),
-        numbers=numbers,
-        pictures=(picture,),
+        right, consistency, hazard, runs=effort.pick(25, 200), numbers=numbers, pictures=(picture, ),
         what="largest −∇²Φ/p found",
-    )
+    )  # fmt: skip
 
 
 def harmonic(n: int) -> float:
@@ -156,13 +146,9 @@ def _pareto(effort: Effort) -> Verdict:
 
 
 @CHAPTER.claim(
-    "table-laplace",
-    "tab:dist",
-    "quadrature",
-    when="not in the table, but of the same family",
-    control="a hazard a tenth larger",
-    ours=True,
-)
+    "table-laplace", "tab:dist", "quadrature", when="not in the table, but of the same family",
+    control="a hazard a tenth larger", ours=True,
+)  # fmt: skip
 def _laplace(effort: Effort) -> Verdict:
     """Laplace: hazard 1, E max_{N} = Σ_{k≤N} (1 − 2^{−k})/k − 2^{−N}/N."""
     most = [math.fsum((1 - 2.0**-k) / k for k in range(1, n + 1)) - 2.0**-n / n for n in N]

@@ -25,13 +25,9 @@ CHAPTER = Chapter(
 
 
 @CHAPTER.claim(
-    "table-gaussian",
-    "tab:dist",
-    "exact",
-    when="not in the table, and could not be",
-    ours=True,
+    "table-gaussian", "tab:dist", "exact", when="not in the table, and could not be", ours=True,
     control="the exponential law in the Gaussian's place",
-)
+)  # fmt: skip
 def _gaussian(effort: Effort) -> Verdict:
     """The Gaussian hazard grows without bound, so the potential is (1, ε)-consistent for no ε; so do those of
     Weibull(k ≠ 1) without modification and of Gamma(shape < 1)."""
@@ -40,22 +36,15 @@ def _gaussian(effort: Effort) -> Verdict:
     growth = [float(FTPL(subject, 1.0).consistency([0.0, gap])) for gap in (0.0, 3.0, 8.0, 20.0)]
     right = all(math.isinf(rate_constant(law)) for law in laws) and growth == sorted(growth) and growth[-1] > 5.0
     return holds(
-        right,
-        growth[-1],
-        math.nan,
-        numbers={f"ratio at gap {g}": v for g, v in zip((0, 3, 8, 20), growth, strict=True)},
-        what="ratio at gap 20",
-    )
+        right, growth[-1], math.nan, numbers={f"ratio at gap {g}": v for g, v in zip((0, 3, 8, 20), growth,
+        strict=True)}, what="ratio at gap 20",
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "table-twins",
-    "tab:dist",
-    "exact",
-    when="Gamma(1, 1) and Weibull(1, 1)",
-    ours=True,
+    "table-twins", "tab:dist", "exact", when="Gamma(1, 1) and Weibull(1, 1)", ours=True,
     control="Gamma(1.1) in place of Gamma(1)",
-)
+)  # fmt: skip
 def _twins(effort: Effort) -> Verdict:
     """Two rows of the table are one law: Gamma(1, 1) = Weibull(1, 1) = Exponential, and they make one play."""
     worst = 0.0
@@ -86,21 +75,17 @@ def _ratio(law: Law, gap: float) -> float:
 
 
 correct(
-    "star",
-    "tab:dist",
+    "star", "tab:dist",
     "the modification (condition on Z > 1, then shift) is needed for Weibull k < 1 only, not for Pareto",
-    corrected=lambda law: isinstance(law, Weibull) and law.k < 1.0,
-    printed=lambda law: isinstance(law, (Weibull, Pareto)),
-)
+    corrected=lambda law: isinstance(law, Weibull) and law.k < 1.0, printed=lambda law: isinstance(law, (Weibull,
+    Pareto)),
+)  # fmt: skip
 
 
 @CHAPTER.claim(
-    "table-star",
-    "tab:dist",
-    "quadrature",
-    when="two arms as near as 10^{−12}; laws marked * “have to be modified slightly”",
-    corrects="star",
-)
+    "table-star", "tab:dist", "quadrature",
+    when="two arms as near as 10^{−12}; laws marked * “have to be modified slightly”", corrects="star",
+)  # fmt: skip
 def _star(effort: Effort) -> Verdict:
     """Only Weibull with k < 1 needs the modification marked *: there −∇²Φ/p grows without end as two arms draw level;
     Pareto and Weibull(1) stay below their hazard as they are, and the modified Weibull below its own."""
@@ -122,13 +107,9 @@ def _star(effort: Effort) -> Verdict:
         if not growing:
             worst = max(worst, max(ratios) / law.hazard)
     return holds(
-        agree and at_most(worst, 1.0, slack=1e-6),
-        worst,
-        1.0,
-        runs=5 * len(gaps),
-        numbers=numbers,
+        agree and at_most(worst, 1.0, slack=1e-6), worst, 1.0, runs=5 * len(gaps), numbers=numbers,
         what="largest −∇²Φ/p over the hazard, where it is bounded",
-    )
+    )  # fmt: skip
 
 
 def _constant(law: Law, n: int) -> float:
@@ -137,34 +118,23 @@ def _constant(law: Law, n: int) -> float:
 
 
 @CHAPTER.claim(
-    "table-log-n-two",
-    "tab:dist",
-    "exact",
-    when="N = 2, α = log 2, as printed",
-    expected="fails as printed",
+    "table-log-n-two", "tab:dist", "exact", when="N = 2, α = log 2, as printed", expected="fails as printed",
     control="N = 3, where log N > 1",
-)
+)  # fmt: skip
 def _log_two(effort: Effort) -> Verdict:
     """Fréchet and Pareto with α = log N have E max Z = O(log N/ε), for every N."""
     n = effort.turn(2, 3)
     means = {f"E Z of {law!r}": law.mean for law in (Frechet(math.log(n)), Pareto(math.log(n)))}
     return broken(
-        all(math.isinf(mean) for mean in means.values()),
-        math.inf if n == 2 else max(means.values()),
-        math.log(n),
-        numbers=means,
-        note="log 2 < 1: the mean is infinite, and no bound follows. The table asks for α > 1 itself.",
+        all(math.isinf(mean) for mean in means.values()), math.inf if n == 2 else max(means.values()), math.log(n),
+        numbers=means, note="log 2 < 1: the mean is infinite, and no bound follows. The table asks for α > 1 itself.",
         what=f"E Z at N = {n}",
-    )
+    )  # fmt: skip
 
 
 @CHAPTER.claim(
-    "table-log-n",
-    "tab:dist",
-    "exact",
-    when="α = log N, N ≥ 3",
-    control="α = 2, whatever N",
-)
+    "table-log-n", "tab:dist", "exact", when="α = log N, N ≥ 3", control="α = 2, whatever N",
+)  # fmt: skip
 def _log_n(effort: Effort) -> Verdict:
     """From N = 3 on Fréchet and Pareto with α = log N have E max Z = O(log N/ε), as printed; their constants are large
     for few experts, c' = 12.5 and 20 at N = 3, where a fixed larger α has less than log N."""
@@ -182,45 +152,30 @@ def _log_n(effort: Effort) -> Verdict:
         for n, a in ((3, 8.0), (10, 15.0), (100, 50.0))
     }
     picture = Picture(
-        "The regret constant c' of each row of the table",
-        "N",
-        "c'",
-        (Layer("line", tuple(rows), series="law"),),
+        "The regret constant c' of each row of the table", "N", "c'", (Layer("line", tuple(rows), series="law"), ),
         alt="Fréchet and Pareto at α = log N have by far the largest constants, above all for few experts; "
-        "exponential and Gumbel grow like log N.",
-        x_log=True,
-        y_log=True,
-    )
+        "exponential and Gumbel grow like log N.", x_log=True, y_log=True,
+    )  # fmt: skip
     bounded = all(max(values) == values[0] and values[-1] < 2.0 for values in shares.values())
     return holds(
-        bounded and max(best.values()) < 1.0,
-        max(values[-1] for values in shares.values()),
-        max(values[0] for values in shares.values()),
-        runs=16,
+        bounded and max(best.values()) < 1.0, max(values[-1] for values in shares.values()),
+        max(values[0] for values in shares.values()), runs=16,
         numbers={**{f"{name}, N = 3: c'/log N": values[0] for name, values in shares.items()}, **best},
-        pictures=(picture,),
-        what="c'/log N at N = 100,000, beside that at N = 3",
-    )
+        pictures=(picture, ), what="c'/log N at N = 100,000, beside that at N = 3",
+    )  # fmt: skip
 
 
 correct(
-    "range",
-    "thm:analysis_experts",
-    "be-the-leader costs E max Z − E Z₁, not 2E‖Z‖: the comparator is fixed before Z is drawn",
-    corrected=lambda law, n: range_constant(law, n),
-    printed=lambda law, n: 2.0 * expected_norm(law, n),
-)
+    "range", "thm:analysis_experts",
+    "be-the-leader costs E max Z − E Z₁, not 2E‖Z‖: the comparator is fixed before Z is drawn", corrected=lambda law,
+    n: range_constant(law, n), printed=lambda law, n: 2.0 * expected_norm(law, n),
+)  # fmt: skip
 
 
 @CHAPTER.claim(
-    "range",
-    "thm:analysis_experts",
-    "search",
-    when="an oblivious adversary; a law with a finite mean",
-    corrects="range",
-    expected="improved",
-    says="E Σ ℓ_{t,i_{t+1}} − L* ≤ 2 E‖Z‖_{∞}.",
-)
+    "range", "thm:analysis_experts", "search", when="an oblivious adversary; a law with a finite mean",
+    corrects="range", expected="improved", says="E Σ ℓ_{t,i_{t+1}} − L* ≤ 2 E‖Z‖_{∞}.",
+)  # fmt: skip
 def _range(effort: Effort) -> Verdict:
     """E[Σ ℓ_{t,i_{t+1}}] − L* ≤ E max_{i} Z_{i} − E Z_{1}, and no less will do: many small losses approach it."""
     cost, worst, least, rows = form("range"), -math.inf, math.inf, []
@@ -244,18 +199,11 @@ def _range(effort: Effort) -> Verdict:
             {"x": name, "y": 2.0 * expected_norm(law, n), "what": "2 E‖Z‖, printed"},
         ]
     picture = Picture(
-        "What be-the-leader costs, N = 4, scale 1",
-        "law",
-        "regret",
-        (Layer("bars", tuple(rows), series="what"),),
+        "What be-the-leader costs, N = 4, scale 1", "law", "regret", (Layer("bars", tuple(rows), series="what"), ),
         alt="The fictitious learner's regret comes close to E max Z − E Z and stays far below 2E‖Z‖.",
         x_kind="nominal",
-    )
+    )  # fmt: skip
     return holds(
-        at_most(worst, 1.0) and least > 0.8,
-        worst,
-        1.0,
-        numbers={"least share": least},
-        pictures=(picture,),
+        at_most(worst, 1.0) and least > 0.8, worst, 1.0, numbers={"least share": least}, pictures=(picture, ),
         what="largest regret/claimed",
-    )
+    )  # fmt: skip
