@@ -22,10 +22,7 @@ CHAPTER = Chapter(
 )
 
 
-@CHAPTER.claim(
-    "bandits-growth-rounds", "thm:gbpa_bandits", "simulation",
-    when="part 2: an arm is spared after half the rounds; T grows", control="uniform play",
-)  # fmt: skip
+@CHAPTER.claim("bandits-growth-rounds")
 def _growth_rounds(effort: Effort) -> Verdict:
     """The regret of Tsallis(½) and of Exp3 grows like T^{1/2}, below its bound, where that of uniform play grows like
     T."""
@@ -56,11 +53,7 @@ def _growth_rounds(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "bandits-growth-best", "thm:gbpa_bandits", "simulation",
-    when="part 3: two arms lose alike until L*, then one never again; T fixed",
-    control="the zero-order learner, Tsallis(½) with Horizon(T)",
-)  # fmt: skip
+@CHAPTER.claim("bandits-growth-best")
 def _growth_best(effort: Effort) -> Verdict:
     """The regret of the log-barrier is first-order: it grows like L*^{1/2} at a T that does not change."""
     T, n, runs = effort.pick(30_000, 100_000), 2, effort.pick(60, 200)
@@ -97,13 +90,7 @@ def _least(n: int, rounds: int) -> float:
     return float((gaps * rounds * (1.0 - 1.0 / n - np.sqrt(relative * rounds / (2.0 * n)))).max())
 
 
-@CHAPTER.claim(
-    "bandits-optimal", "thm:gbpa_bandits", "exact",
-    when="part 2, N ≥ 10: the bound of Tsallis(½) over what no bandit avoids",
-    control="Exp3, whose bound has √(log N) more",
-    says="(2) FTRL with Tsallis neg-entropy achieves optimal expected regret of O(√(NT)); optimal: within a constant "
-    "factor of the minimax regret.",
-)  # fmt: skip
+@CHAPTER.claim("bandits-optimal")
 def _optimal(effort: Effort) -> Verdict:
     """√(NT) is optimal: on coins every bandit loses a constant share of Tsallis(½)'s bound, the same for all N and T up
     to a fifth."""

@@ -50,10 +50,7 @@ def _simulated(phi: Potential, losses: Array, runs: int, rng: np.random.Generato
     return {"own": own, "drift": drift, "second": crude, "best": float(losses.sum(axis=0).min())}
 
 
-@CHAPTER.claim(
-    "bandit-algorithm", "alg:gbpa_bandits", "exact", when="every smoothing; exact weights",
-    control="ℓ in place of ℓ/p in the estimate",
-)  # fmt: skip
+@CHAPTER.claim("bandit-algorithm")
 def _algorithm(effort: Effort) -> Verdict:
     """The player is the algorithm: it draws from ∇Φ(L̂), says with which probability, and adds ℓ/p to the arm pulled,
     so that E ℓ̂ = ℓ."""
@@ -85,10 +82,7 @@ SMOOTHINGS: tuple[tuple[str, Any, float], ...] = (
 )
 
 
-@CHAPTER.claim(
-    "bandit-drift", "lem:gammastability", "search", when="one arm observed, γ in [1, 2], level ε",
-    corrects="half-drift", expected="improved",
-)  # fmt: skip
+@CHAPTER.claim("bandit-drift")
 def _drift(effort: Effort) -> Verdict:
     """D_{t} = ∫_{0}^{ℓ̂} (p(0) − p(s)) ds ≤ (ε/2) p^{γ} ℓ̂², with equality for small ℓ̂; for γ = 2 also
     D_{t} ≤ ℓ − η log(1 + ℓ/η)."""
@@ -121,11 +115,7 @@ def _drift(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "bandit-lemma", "lem:regret_bandit", "simulation",
-    when="exact weights, oblivious, level ε in D_{∞,γ}; an arm is spared after half the rounds", expected="improved",
-    control="half of the right side",
-)  # fmt: skip
+@CHAPTER.claim("bandit-lemma")
 def _lemma(effort: Effort) -> Verdict:
     """E Regret ≤ ε E Σ ℓ̂² p^{γ} + E[max F − min F], and half of the first term is enough: both sides measured, and the
     sharper ones between."""
@@ -173,11 +163,7 @@ RANGES: tuple[tuple[str, Any, float], ...] = (
 )
 
 
-@CHAPTER.claim(
-    "bandit-identity", "lem:mabregret", "exact",
-    when="exact weights; N = 2, every path of actions with its chance; τ = 0, and τ = 1/(NT) for the log-barrier",
-    control="the range left out",
-)  # fmt: skip
+@CHAPTER.claim("bandit-identity")
 def _mabregret(effort: Effort) -> Verdict:
     """E Σ ℓ_{t,i_t} − L* ≤ E Σ ⟨p_{t} − p_{t+1}, ℓ̂_{t}⟩ + range + τNT, and already ≤ E Σ D_{t} + range + τNT, since
     D_{t} ≤ ⟨p_{t} − p_{t+1}, ℓ̂_{t}⟩."""
@@ -201,11 +187,7 @@ correct(
 )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "bandit-vertex", "lem:regret_bandit_full", "exact", when="a vertex of the simplex, N = 10, τ = 0.01; as printed",
-    expected="fails as printed", control="2(N − 1)τ in place of τN",
-    says="For any p' of the simplex there is a p in Δ_{τ} such that ‖p' − p‖_{1} ≤ τN.",
-)  # fmt: skip
+@CHAPTER.claim("bandit-vertex")
 def _vertex(effort: Effort) -> Verdict:
     """For any p' of the simplex some p with p_{i} ≥ τ has ‖p' − p‖_{1} ≤ τN."""
     from scipy.optimize import linprog
@@ -225,11 +207,7 @@ def _vertex(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "bandit-full-lemma", "lem:regret_bandit_full", "exact",
-    when="log-barrier at η, 0 < τ ≤ 1/N; N = 2, every path of actions with its chance", expected="improved",
-    corrects="vertex",
-)  # fmt: skip
+@CHAPTER.claim("bandit-full-lemma")
 def _full(effort: Effort) -> Verdict:
     """E Regret ≤ ε E Σ ℓ̂² p² + max over p_{i} ≥ τ of F − F(p_{0}) + (N − 1)τT: the cost of τ is (N − 1)τT, attained,
     and not τNT."""

@@ -12,12 +12,12 @@ from hannan.games.play import play
 from hannan.learners.bandits import Bandit
 from hannan.learners.tuning import Anytime, BestLoss, Fixed, Horizon, SelfConfident
 from hannan.mathematics.bounds import barrier_scale
-from hannan.mathematics.laws.table import Frechet, Gamma, Gumbel, Pareto, Weibull
 from hannan.mathematics.printed import log_barrier, log_barrier_recursion
 from hannan.mathematics.regularizers import LogBarrier, Tsallis
 from hannan.mathematics.stability import range_constant
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
 from hannan.paper.corrections import correct, form
+from hannan.paper.five_laws import LAWS
 from hannan.paper.growth import upper
 from hannan.paper.trees import spared
 from hannan.report import Layer, Picture
@@ -29,18 +29,6 @@ CHAPTER = Chapter(
 )
 
 
-LAWS: tuple[tuple[str, Any], ...] = (
-    ("Gamma(2)", Gamma(2.0)),
-    ("Gumbel", Gumbel()),
-    ("Fréchet(7)", Frechet(7.0)),
-    ("Weibull(1)", Weibull(1.0)),
-    ("Pareto(7)", Pareto(7.0)),
-)
-
-
-HALF = "half of each bound"
-
-
 def _against(learner: Bandit, losses: Any, runs: int, effort: Effort, best: float | None = None) -> tuple[float, float]:
     """(upper end, mean) of the regret over the bound; the control takes half of the bound."""
     record = play(learner, losses, runs=runs, seed=effort.seed, threads=1)
@@ -48,12 +36,7 @@ def _against(learner: Bandit, losses: Any, runs: int, effort: Effort, best: floa
     return upper(record) / bound, float(record.mean_regret[-1]) / bound
 
 
-@CHAPTER.claim(
-    "bandits-part-1", "thm:gbpa_bandits", "simulation",
-    when="part 1: five laws, Horizon(T); an arm is spared after half the rounds", control=HALF,
-    says="(1) FTPL with Gamma, Gumbel, Fréchet, Weibull, and Pareto perturbations (with a proper choice "
-    "of parameters) all achieve near-optimal expected regret of O(√(NT log N)).",
-)  # fmt: skip
+@CHAPTER.claim("bandits-part-1")
 def _part_1(effort: Effort) -> Verdict:
     """FTPL with Gamma, Gumbel, Fréchet, Weibull and Pareto perturbations has expected regret at most √(2c'NT), and each
     law comes within half of it where an arm is spared late."""
@@ -75,12 +58,7 @@ def _part_1(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "bandits-part-2", "thm:gbpa_bandits", "simulation",
-    when="part 2: Tsallis(α), Horizon(T) and Anytime; an arm is spared after half the rounds", control=HALF,
-    says="(2) FTRL with Tsallis neg-entropy for 0 < α < 1 (with a proper choice of η) achieves optimal expected regret "
-    "of O(√(NT)).",
-)  # fmt: skip
+@CHAPTER.claim("bandits-part-2")
 def _part_2(effort: Effort) -> Verdict:
     """FTRL with Tsallis(α) has expected regret at most √(2GN^{α}T/α), G = (N^{1−α} − 1)/(1 − α); at α = ½ below
     2.83 √(NT); an arm spared late brings it near."""
@@ -106,12 +84,7 @@ def _part_2(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "bandits-part-3", "thm:gbpa_bandits", "simulation",
-    when="part 3: log-barrier; BestLoss and SelfConfident; all arms lose alike until L*, then the first never again",
-    control=HALF, says="(3) FTRL with log-barrier regularizer (with a proper choice of η) achieves expected regret of "
-    "O(√(N L* log(NT)) + N log(NT)).",
-)  # fmt: skip
+@CHAPTER.claim("bandits-part-3")
 def _part_3(effort: Effort) -> Verdict:
     """FTRL with the log-barrier has expected regret at most √(2A(L* + c)) + A/2 + c, A ≈ (N − 1) log(NT) − …: first
     order in L*, and near it."""
@@ -140,11 +113,7 @@ correct(
 )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "barrier-scale-printed", "thm:gbpa_bandits", "exact", when="part 3 as printed: N = 10, T = 1000, L* = 100",
-    expected="fails as printed", control="the η that is best for the recursion",
-    says="If L* ≥ 2 set η = √(2L* N log(NT)); the bound becomes (4√(L* N log(NT)) + 1)/(√2 − 1).",
-)  # fmt: skip
+@CHAPTER.claim("barrier-scale-printed")
 def _printed_scale(effort: Effort) -> Verdict:
     """With η = √(2L* N log(NT)) the recursion R ≤ (2/η)(R + L*) + ηN log(NT) + 1 gives the printed bound."""
     printed = log_barrier(10, 1000, 100.0)
@@ -168,10 +137,7 @@ def _printed_scale(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "barrier-scale", "thm:gbpa_bandits", "simulation", when="part 3, N = 10, T = 1000, L* = 100",
-    corrects="barrier-scale", says="If L* ≥ 2 set η = √(2L* N log(NT)).",
-)  # fmt: skip
+@CHAPTER.claim("barrier-scale")
 def _scale(effort: Effort) -> Verdict:
     """With η = √(2L*/(N log(NT))) the log-barrier has the regret of the theorem; at the printed η it barely learns."""
     n, T, best, runs = 10, 1000, 100.0, effort.pick(60, 400)

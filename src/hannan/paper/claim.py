@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import tomllib
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.resources import files
 from typing import Any, Literal
 
 import numpy as np
@@ -130,29 +133,29 @@ class Chapter:
     intro: str
     claims: list[Claim] = field(default_factory=list, hash=False)
 
-    def claim(
-        self,
-        name: str,
-        label: str,
-        method: Method,
-        *,
-        when: str,
-        corrects: str = "",
-        expected: Outcome | None = None,
-        control: str = "",
-        ours: bool = False,
-        says: str = "",
-    ) -> Callable[[Check], Check]:
-        """Enter a check as a claim; its docstring is the statement."""
-        outcome: Outcome = expected or ("holds as corrected" if corrects else "holds")
+    def claim(self, name: str) -> Callable[[Check], Check]:
+        """Enter a check as the claim of this name, which the TOML file beside its module describes.
+
+        The docstring of the check is the statement.
+        """
 
         def enter(check: Check) -> Check:
+            told = dict(_described(check.__module__.rpartition(".")[2])[name])
+            told.setdefault("expected", "holds as corrected" if "corrects" in told else "holds")
             statement = " ".join((check.__doc__ or "").split())
-            claim = Claim(name, label, statement, when, method, check, self.title, corrects, outcome)
-            self.claims.append(replace(claim, control=control, ours=ours, says=says))
+            when = told.pop("when")
+            self.claims.append(
+                Claim(name, statement=statement, conditions=when, check=check, section=self.title, **told)
+            )
             return check
 
         return enter
+
+
+@cache
+def _described(module: str) -> dict[str, Any]:
+    """The claims of a module's TOML file, by name."""
+    return tomllib.loads(files("hannan.paper").joinpath(f"{module}.toml").read_text(encoding="utf-8"))
 
 
 def at_most(value: float, bound: float, *, slack: float = 1e-9) -> bool:

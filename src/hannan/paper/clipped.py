@@ -28,9 +28,7 @@ CHAPTER = Chapter(
 )
 
 
-@CHAPTER.claim(
-    "clipping", "eq:clipping", "exact", when="0 ≤ ρ ≤ 1/K; q_{j} = ρ is kept", control="entries of at least 1.5 ρ"
-)
+@CHAPTER.claim("clipping")
 def _clipping(effort: Effort) -> Verdict:
     """C_{ρ} with ρ ≤ 1/K leaves a distribution with entries 0 or at least ρ, q ≤ C_{ρ}(q)·1 on what is kept, and
     C_{ρ}(q) ≤ q/(1 − (K − 1)ρ); more than 1/K is refused, as it could clip everything."""
@@ -64,7 +62,7 @@ correct(
 )  # fmt: skip
 
 
-@CHAPTER.claim("clipped-sum", "eq:bwe_rhs1", "exact", when="clipping at ρ; j kept", corrects="clipped-sum")
+@CHAPTER.claim("clipped-sum")
 def _clipped_sum(effort: Effort) -> Verdict:
     """Σ_{i: E_i = j} p_{i} = q_{j} ≤ q̃_{j}: the proof's “=” is “≤”, which is all it needs."""
     rng, broken_rows, runs = effort.rng("clipped-sum"), 0, effort.pick(300, 3000)
@@ -90,11 +88,7 @@ def _clipped_bound(c: float, actions: int, best: float, epsilon: float) -> float
     return (best + c / epsilon) / ((1.0 - (actions - 1) * rho) * -math.expm1(-x) / x) - best
 
 
-@CHAPTER.claim(
-    "log-exponent", "thm:gbpa_bwe", "exact", when="part 2, L* large", corrects="log-exponent",
-    says="(the last lines of the proof) set ε = (log N)^{2/3}/(K^{1/3} L*^{2/3}) to get a bound of "
-    "O(K^{1/3} (log N)^{2/3} L*^{2/3}).",
-)  # fmt: skip
+@CHAPTER.claim("log-exponent")
 def _log_exponent(effort: Effort) -> Verdict:
     """Part 2 grows like (K log N)^{1/3} L*^{2/3}: exponents 1/3 in log N and 2/3 in L*."""
     claimed, K = form("log-exponent")(), 4
@@ -131,12 +125,7 @@ def _stubborn(rounds: int, actions: int, best: float) -> tuple[Array, NDArray[np
     return losses, np.tile(np.arange(actions, dtype=np.uint8), (rounds, 1))
 
 
-@CHAPTER.claim(
-    "expert-bandits-part-2", "thm:gbpa_bwe", "simulation",
-    when='part 2: clip="tuned", BestLoss and SelfConfident; each expert stays with its action',
-    control="half of each bound",
-    says="(2) With clipping, it achieves expected regret of O((K log N)^{1/3} L*^{2/3}).",
-)  # fmt: skip
+@CHAPTER.claim("expert-bandits-part-2")
 def _part_2(effort: Effort) -> Verdict:
     """With clipping at ρ ≤ 1/K the regret is at most (L* + c'/ε)/[(1 − (K − 1)ρ)(1 − e^{−x})/x] − L*, x = ε/ρ, and
     comes within half of it where clipping costs most."""
@@ -167,9 +156,7 @@ def _part_2(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "expert-bandits-growth", "thm:gbpa_bwe", "simulation", when="part 2: L* grows with T fixed", control="uniform play"
-)
+@CHAPTER.claim("expert-bandits-growth")
 def _growth(effort: Effort) -> Verdict:
     """Where clipping costs most the regret of the clipped learner grows like L*^{2/3}, as its bound does."""
     T, runs, K = effort.pick(40_000, 200_000), effort.pick(12, 40), 3
@@ -197,10 +184,7 @@ def _growth(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "clipped-certificate", "thm:gbpa_bwe", "simulation", when="clipping heavily, ρ = ½ of 1/K", ours=True,
-    control="half of the estimated regret",
-)  # fmt: skip
+@CHAPTER.claim("clipped-certificate")
 def _certificate(effort: Effort) -> Verdict:
     """Under clipping own loss − min L̂ still bounds the regret in expectation, since clipped estimates are too low."""
     T, runs, actions, experts = 1000, effort.pick(100, 500), 2, 6

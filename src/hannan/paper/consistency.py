@@ -29,11 +29,7 @@ correct(
 )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "pod", "prop:POD", "exact", when="f'' > 0 and f'(0+) = −∞; every law with a density", corrects="pod-sign",
-    says="−∇²Φ(L) is positive off-diagonal, “off-diagonal entries non-negative, diagonal entries "
-    "non-positive”, for FTPL and for separable F.",
-)  # fmt: skip
+@CHAPTER.claim("pod")
 def _pod(effort: Effort) -> Verdict:
     """∇²Φ is positive off-diagonal (off-diagonal ≥ 0, diagonal ≤ 0), and its rows sum to zero."""
     sign, worst, runs = form("pod-sign"), -math.inf, 0
@@ -52,10 +48,7 @@ def _pod(effort: Effort) -> Verdict:
     return holds(worst <= 1e-12, worst, 0.0, runs=runs, what="largest entry of the wrong sign")
 
 
-@CHAPTER.claim(
-    "pod-conditions", "prop:POD", "exact", when="f differentiable and strictly convex, as printed; N = 2",
-    expected="fails as printed", control="the entropy, whose f'(0+) is −∞",
-)  # fmt: skip
+@CHAPTER.claim("pod-conditions")
 def _pod_conditions(effort: Effort) -> Verdict:
     """For every strictly convex differentiable f the proof's stationary point, L_{i} + f'(p_{i}) + λ = 0, is the
     play."""
@@ -94,10 +87,7 @@ def _largest(smoothing: Smoothing, n: int, low: float, effort: Effort) -> float:
     return found
 
 
-@CHAPTER.claim(
-    "consistency-to-stability", "prop:dc_to_dp", "search", when="γ ≥ 1, ∇²Φ POD", corrects="consistency-level",
-    expected="improved",
-)  # fmt: skip
+@CHAPTER.claim("consistency-to-stability")
 def _consistency(effort: Effort) -> Verdict:
     """(γ, ε)-differential consistency gives DiffStable(D_{∞,γ}) at level ε·span(ℓ), and no less: ε for losses in
     [0, 1]^{N}, 2ε for losses in [−1, 1]^{N}."""
@@ -125,10 +115,7 @@ def _consistency(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "stability-surface", "prop:dc_to_dp", "quadrature", when="three arms, Fréchet(3), scale 1",
-    control="a hazard a third smaller",
-)  # fmt: skip
+@CHAPTER.claim("stability-surface")
 def _surface(effort: Effort) -> Verdict:
     """−∇²_{ii}Φ(L) ≤ ε p_{i}(L)^{γ} everywhere: differential consistency over the whole plane of losses."""
     phi, side = FTPL(Frechet(3.0), 1.0), effort.pick(33, 65)
@@ -149,9 +136,7 @@ def _surface(effort: Effort) -> Verdict:
     return holds(at_most(worst, limit), worst, limit, runs=side * side, pictures=(picture,), what="largest ratio")
 
 
-@CHAPTER.claim(
-    "log-barrier-consistency", "lem:logdc", "exact", when="F = −η Σ log p_{i}", control="1/(1.1 η) in place of 1/η"
-)
+@CHAPTER.claim("log-barrier-consistency")
 def _log_barrier(effort: Effort) -> Verdict:
     """The log-barrier potential is (2, 1/η)-consistent; exactly −∇²_{ii}Φ = w_{i}(1 − w_{i}/Σw), w_{i} = p_{i}²/η."""
     worst, gap, runs = -math.inf, 0.0, 0
@@ -172,12 +157,7 @@ def _log_barrier(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "tsallis-consistency", "thm:gbpa_bandits", "exact", when="F = η(1 − Σp^{α})/(1 − α), 0 < α < 1",
-    control="1/(1.1 ηα) in place of 1/(ηα)",
-    says="With F(p) = −ηΣp_{i} log_{α}(1/p_{i}), Φ is (2 − α, 1/(ηα))-differentially consistent, and max "
-    "F − min F ≤ η(N^{1−α} − 1)/(1 − α).",
-)  # fmt: skip
+@CHAPTER.claim("tsallis-consistency")
 def _tsallis(effort: Effort) -> Verdict:
     """The Tsallis potential is (2 − α, 1/(ηα))-consistent with range η(N^{1−α} − 1)/(1 − α); α → 1 is entropy, and
     α → 0 with η = η'/α the log-barrier."""

@@ -15,7 +15,7 @@ from hannan.mathematics.convex.domains import Ball, Box, Simplex
 from hannan.mathematics.convex.losses import Logistic
 from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
-from hannan.paper.convex_games import QUIET, bars, corner, hinges, logistic, measured, one_hinge
+from hannan.paper.convex_games import bars, corner, hinges, logistic, measured, one_hinge
 from hannan.paper.corrections import correct, form
 from hannan.refusals import Array
 from hannan.report import Layer, Picture
@@ -27,10 +27,7 @@ CHAPTER = Chapter(
 )
 
 
-@CHAPTER.claim(
-    "oco-additive", "thm:oco", "simulation", when="X = [0, 1], ℓ_{t}(x) = x, so L* = 0; as printed",
-    expected="fails as printed", control="with the additive term: the corrected bound at L* = 0",
-)  # fmt: skip
+@CHAPTER.claim("oco-additive")
 def _additive(effort: Effort) -> Verdict:
     """Expected regret O(√(L*(γD² + βdD))), which is 0 where L* = 0."""
     learner = Convex(Box([0.0], [1.0]), 1.0, tuning=Fixed(1.0), loss_bound=1.0, smooth=0)
@@ -46,11 +43,7 @@ def _additive(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "oco-gamma", "thm:oco", "simulation",
-    when="convex losses in [0, B]: hinges of one side, hinges by turns, logistic losses",
-    expected="holds as corrected", control=QUIET,
-)  # fmt: skip
+@CHAPTER.claim("oco-gamma")
 def _oco_gamma(effort: Effort) -> Verdict:
     """Gamma noise, density exp(−ε‖b‖/β): expected regret at most √(2c'L̃) + c' (BestLoss) and 2c' + 2√(c'² + c'(L* + B))
     (SelfConfident), c' = dβr; the ridge and the solver are in the bound, and hinges of one side come near it."""
@@ -73,10 +66,7 @@ def _oco_gamma(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "oco-gaussian", "thm:oco", "simulation", when="hinges by turns, hinges of one side; δ = 1/(BT)",
-    expected="holds as corrected", control=QUIET,
-)  # fmt: skip
+@CHAPTER.claim("oco-gaussian")
 def _oco_gaussian(effort: Effort) -> Verdict:
     """Gaussian noise: expected regret at most (ε/(1 − e^{−ε}))(L* + rσχ_{d}) − L* + δBT, with the (ε, δ) of curved
     losses."""
@@ -103,10 +93,7 @@ correct(
 )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "range-width", "thm:oco", "simulation", when="comparator fixed before b is drawn", corrects="width",
-    expected="improved", says="The regret of A⁺ is at most (γ/ε)D² + 2D E‖b‖.",
-)  # fmt: skip
+@CHAPTER.claim("range-width")
 def _width(effort: Effort) -> Verdict:
     """Be-the-leader costs E sup_{X}⟨b, x − x*⟩ = E‖b‖ · (half the mean width of X), and no more."""
     worst, least, rows, draws = -math.inf, math.inf, [], effort.pick(20_000, 200_000)
@@ -140,10 +127,7 @@ def _width(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "solver", "alg:oco", "simulation", when="curved losses; a strongly convex objective", ours=True,
-    control="the stated distance forgotten, and the argmin moved by 0.001",
-)  # fmt: skip
+@CHAPTER.claim("solver")
 def _solver(effort: Effort) -> Verdict:
     """The argmin found is within its stated distance of the exact one, the cost is in the bound, and no privacy is
     claimed for a numerical argmin."""

@@ -34,7 +34,7 @@ correct(
 )  # fmt: skip
 
 
-@CHAPTER.claim("delta-lemma", "lem:delta_pl", "exact", when="ε ≥ 0 (the paper leaves this out)", corrects="delta-lemma")
+@CHAPTER.claim("delta-lemma")
 def _delta_lemma(effort: Effort) -> Verdict:
     """D_{∞}^{δ}(Y, Z) ≤ ε exactly when some Y' has TV(Y, Y') ≤ δ and D_{∞}(Y', Z) ≤ ε: Y' is built, and of any Y' the
     converse is measured."""
@@ -63,9 +63,7 @@ def _delta_lemma(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "hockey-stick", "lem:delta_pl", "exact", when="ε ≥ 0", ours=True, control="the sum without its positive part"
-)
+@CHAPTER.claim("hockey-stick")
 def _hockey(effort: Effort) -> Verdict:
     """D_{∞}^{δ}(P, Q) ≤ ε exactly when Σ_{i} (P_{i} − e^{ε} Q_{i})_{+} ≤ δ."""
     count, worst = effort.pick(600, 6000), 0.0
@@ -81,7 +79,7 @@ def _hockey(effort: Effort) -> Verdict:
     return holds(worst <= 1e-9, worst, 1e-9, runs=count, what="largest error")
 
 
-@CHAPTER.claim("dp-func", "lem:dp_func", "search", when="D_{∞}^{δ}(Y, Z) ≤ ε, ε ≥ 0", control="δF/2 in place of δF")
+@CHAPTER.claim("dp-func")
 def _dp_func(effort: Effort) -> Verdict:
     """E f(Y) ≤ e^{ε} E f(Z) + δF for every f with values in [0, F]."""
     # E f(Y) - e^eps E f(Z) - delta F over functions into [0, F], the worst f included.
@@ -97,7 +95,7 @@ def _dp_func(effort: Effort) -> Verdict:
     return holds(worst <= 1e-12, worst, 0.0, runs=3 * count, what="largest left − right")
 
 
-@CHAPTER.claim("increasing", "lem:increasing", "search", when="every γ > 0", control="γ falling instead of growing")
+@CHAPTER.claim("increasing")
 def _increasing(effort: Effort) -> Verdict:
     """D_{∞,γ}(P, Q) does not fall as γ grows."""
     gammas = np.linspace(0.1, 3.0, 30)
@@ -119,9 +117,7 @@ def _increasing(effort: Effort) -> Verdict:
     return holds(worst <= 1e-12, worst, 0.0, runs=30 * count, pictures=(picture,), what="largest fall")
 
 
-@CHAPTER.claim(
-    "post-processing", "lem:deterministic", "search", when="γ > 0", control="a map that splits each outcome at random"
-)
+@CHAPTER.claim("post-processing")
 def _deterministic(effort: Effort) -> Verdict:
     """D_{∞,γ}(f(X), f(Y)) ≤ D_{∞,γ}(X, Y) for every deterministic map f."""
     count, worst, rng = effort.pick(500, 5000), -math.inf, effort.rng("maps")
@@ -136,10 +132,7 @@ def _deterministic(effort: Effort) -> Verdict:
     return holds(worst <= 1e-12, worst, 0.0, runs=count, what="largest rise")
 
 
-@CHAPTER.claim(
-    "random-maps", "lem:deterministic", "exact", when="γ ≥ 1", ours=True,
-    control="a contraction, as for deterministic maps: factor 1",
-)  # fmt: skip
+@CHAPTER.claim("random-maps")
 def _random_split(effort: Effort) -> Verdict:
     """For γ > 1 a random map can increase D_{∞,γ}: splitting an outcome into m parts multiplies its term by
     m^{γ−1}."""

@@ -39,10 +39,7 @@ def _subsets(p: Array, q: Array) -> tuple[Array, Array]:
     return masks @ p, masks @ q
 
 
-@CHAPTER.claim(
-    "max-divergence", "eq:max_divergence", "exact", when="a finite space; 0 ≤ δ < 1",
-    control="singletons instead of likelihood-ratio sets",
-)  # fmt: skip
+@CHAPTER.claim("max-divergence")
 def _finite_max(effort: Effort) -> Verdict:
     """D_{∞}^{δ}(P, Q) is attained at a likelihood-ratio set: one sort gives the supremum over all sets."""
     worst, count = 0.0, effort.pick(200, 2000)
@@ -58,10 +55,7 @@ def _finite_max(effort: Effort) -> Verdict:
     )
 
 
-@CHAPTER.claim(
-    "tsallis-divergence", "eq:tsallismaxdiv", "exact",
-    when="a finite space; γ > 0; sets with P(B) = Q(B) = 0 left out", control="singletons for every γ",
-)  # fmt: skip
+@CHAPTER.claim("tsallis-divergence")
 def _finite_tsallis(effort: Effort) -> Verdict:
     """D_{∞,γ}(P, Q) is attained at one outcome for γ ≥ 1, and at a likelihood-ratio set for γ < 1, where one
     outcome is not enough."""
@@ -100,7 +94,7 @@ correct(
 )  # fmt: skip
 
 
-@CHAPTER.claim("triangle", "eq:max_divergence", "search", when="γ > 0; 0 < δ < 1", corrects="triangle")
+@CHAPTER.claim("triangle")
 def _triangle(effort: Effort) -> Verdict:
     """D_{∞} and every D_{∞,γ} obey the triangle inequality; D_{∞}^{δ} with δ > 0 does not, and may be
     negative."""
@@ -132,11 +126,7 @@ def _triangle(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "triangle-printed", "eq:max_divergence", "exact",
-    when="δ = 0, as the sentence stands; every triple of a grid of distributions on three outcomes",
-    expected="fails as printed", control="δ = 0.1, where the sentence is right",
-)  # fmt: skip
+@CHAPTER.claim("triangle-printed")
 def _triangle_printed(effort: Effort) -> Verdict:
     """The max-divergence “does not satisfy the triangle inequality”."""
     steps = effort.pick(8, 12)

@@ -43,10 +43,7 @@ def problem(
     return losses, advice
 
 
-@CHAPTER.claim(
-    "advice-duality", "alg:gbpa_bwe", "exact", when="any advice; the player itself, round by round",
-    control="q without the experts who agree: the first adviser alone",
-)  # fmt: skip
+@CHAPTER.claim("advice-duality")
 def _duality(effort: Effort) -> Verdict:
     """The player is the algorithm: it draws j with probability q_{j} = ψ(p)_{j}, charges those who advised it
     ℓ/q_{j}, and ⟨ψ(p), ℓ̂⟩ = ⟨p, φ(ℓ̂)⟩: experts and actions lose the same."""
@@ -93,7 +90,7 @@ correct(
 )  # fmt: skip
 
 
-@CHAPTER.claim("advice-drift", "lem:gammastability_bwe", "search", when="level ε in D_{∞}", corrects="increment")
+@CHAPTER.claim("advice-drift")
 def _advice_drift(effort: Effort) -> Verdict:
     """⟨p_{t} − p_{t+1}, φ_{t}(ℓ̂_{t})⟩ ≤ ε ℓ̂² q_{j}."""
     pick, worst = form("increment"), -math.inf
@@ -104,10 +101,7 @@ def _advice_drift(effort: Effort) -> Verdict:
     return holds(at_most(worst, 1.0), worst, 1.0, runs=len(rows), what="largest left/right")
 
 
-@CHAPTER.claim(
-    "advice-drift-printed", "lem:gammastability_bwe", "search", when="as printed, with the running sum φ̄_{t}",
-    expected="fails as printed", control="the increment in place of the running sum",
-)  # fmt: skip
+@CHAPTER.claim("advice-drift-printed")
 def _advice_printed(effort: Effort) -> Verdict:
     """⟨p_{t} − p_{t+1}, φ̄_{t}⟩ ≤ ε ℓ̂² q_{j}."""
     rows = _step(effort, "advice-drift")
@@ -120,10 +114,7 @@ def _advice_printed(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "advice-abel", "lem:bweregret", "exact", when="no clipping; every path of actions, with its chance",
-    control="the range E[max F − min F] left out",
-)  # fmt: skip
+@CHAPTER.claim("advice-abel")
 def _abel(effort: Effort) -> Verdict:
     """E Σ ℓ_{t,j_t} − L* ≤ E Σ⟨p_{t} − p_{t+1}, φ̄_{t}⟩ + E[max F − min F], with the running sum φ̄_{t}, as printed: by
     Abel summation it says E⟨p_{T+1}, φ̄_{T}⟩ ≤ L* + range."""
@@ -147,11 +138,7 @@ def by_arm(rounds: int, actions: int, more: int, effort: Effort) -> NDArray[np.u
     return np.hstack([np.tile(np.arange(actions), (rounds, 1)), guesses]).astype(np.uint8)
 
 
-@CHAPTER.claim(
-    "advice-lemma", "lem:regret_bwe", "simulation",
-    when="no clipping, level ε in D_{∞}; the action of one expert is spared after half the rounds",
-    expected="improved", control="half of the right side",
-)  # fmt: skip
+@CHAPTER.claim("advice-lemma")
 def _lemma(effort: Effort) -> Verdict:
     """E Regret ≤ ε E Σ ℓ̂² q_{j} + E[max F − min F], both sides measured; half of the first term is enough."""
     K, T, runs = 6, effort.pick(100, 400), effort.pick(200, 1000)
@@ -190,12 +177,7 @@ def _lemma(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "expert-bandits-part-1", "thm:gbpa_bwe", "simulation",
-    when="part 1: no clipping, Horizon(T); the action of one expert is spared after half the rounds",
-    control="half of each bound",
-    says="(1) With no clipping, it achieves near-optimal expected regret of O(√(KT log N)).",
-)  # fmt: skip
+@CHAPTER.claim("expert-bandits-part-1")
 def _part_1(effort: Effort) -> Verdict:
     """Without clipping the regret is at most √(2c'K'T), K' = min(K, N), for perturbations as for EXP4, and each comes
     within half of it."""

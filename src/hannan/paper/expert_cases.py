@@ -25,10 +25,7 @@ CHAPTER = Chapter(
 )
 
 
-@CHAPTER.claim(
-    "experts-algorithm", "alg:gbpa", "exact", when="every smoothing; the player itself, round by round",
-    control="losses that are added a round late",
-)  # fmt: skip
+@CHAPTER.claim("experts-algorithm")
 def _algorithm(effort: Effort) -> Verdict:
     """The player is the algorithm: it draws from ∇Φ(L_{t−1}), says with which probability, and adds the losses."""
     rng, worst, rounds, n = effort.rng("experts-algorithm"), 0.0, effort.pick(60, 600), 4
@@ -43,10 +40,7 @@ def _algorithm(effort: Effort) -> Verdict:
     return holds(worst <= 1e-8, worst, 1e-8, runs=5 * rounds, what="largest relative error of a stated probability")
 
 
-@CHAPTER.claim(
-    "experts-attained", "thm:analysis_experts", "exact", when="two experts, one never loses; any scale", ours=True,
-    control="Hedge in the exponential law's place",
-)  # fmt: skip
+@CHAPTER.claim("experts-attained")
 def _attained(effort: Effort) -> Verdict:
     """The bound of a fixed scale is attained with equality by the exponential law: no smaller bound is true."""
     ratios = {}
@@ -73,10 +67,7 @@ def _late(learner: Experts, losses: Array, late: int, seed: int) -> float:
     return own
 
 
-@CHAPTER.claim(
-    "experts-delay", "thm:analysis_experts", "simulation", when="a fixed scale; at most d losses missing", ours=True,
-    control="the bound without its e^{εd}",
-)  # fmt: skip
+@CHAPTER.claim("experts-delay")
 def _delay(effort: Effort) -> Verdict:
     """With feedback d rounds late the regret is at most e^{εd}(ε/(1 − e^{−ε}))(L* + C) − L*."""
     worst, rows, runs, T = -math.inf, [], 0, effort.pick(120, 1200)
@@ -104,10 +95,7 @@ def _delay(effort: Effort) -> Verdict:
     )
 
 
-@CHAPTER.claim(
-    "experts-sleeping", "thm:analysis_experts", "simulation", when="experts sleep, the bad ones most; a fixed scale",
-    ours=True, control="sleepers charged nothing",
-)  # fmt: skip
+@CHAPTER.claim("experts-sleeping")
 def _sleeping(effort: Effort) -> Verdict:
     """Playing p restricted to the awake, and charging sleepers the learner's own loss, the bound holds for each
     expert over its waking rounds."""
@@ -136,10 +124,7 @@ def _sleeping(effort: Effort) -> Verdict:
     return holds(at_most(worst, 1.0), worst, 1.0, runs=runs, what="largest regret/bound of any expert")
 
 
-@CHAPTER.claim(
-    "experts-barrier", "thm:analysis_experts", "exact", when="log-barrier, N = 2, T = 2, Horizon(2)", ours=True,
-    control="without c",
-)  # fmt: skip
+@CHAPTER.claim("experts-barrier")
 def _barrier(effort: Effort) -> Verdict:
     """The log-barrier plays experts with a bound that has c = (N − 1)τT beside range and drift: its range is finite
     only on a smaller simplex."""
@@ -149,10 +134,7 @@ def _barrier(effort: Effort) -> Verdict:
     return holds(at_most(found, bound), found, bound, numbers={"c": stated.terms["bias"]}, what="regret")
 
 
-@CHAPTER.claim(
-    "experts-worst-case", "thm:analysis_experts", "exact", when="N = 2, every loss sequence in {0, 1}, Horizon(T)",
-    ours=True, control="the scale halved",
-)  # fmt: skip
+@CHAPTER.claim("experts-worst-case")
 def _worst_case(effort: Effort) -> Verdict:
     """Against the worst of all loss sequences, found by dynamic programming and then played, the regret of two experts
     stays within the horizon bound, and comes close to it."""
@@ -183,10 +165,7 @@ def _worst_case(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "experts-hedge-horizon", "thm:analysis_experts", "exact", when="entropy, N = 2, T = 120", ours=True,
-    control="the general ε = 2√(c'/T) in its place",
-)  # fmt: skip
+@CHAPTER.claim("experts-hedge-horizon")
 def _hedge(effort: Effort) -> Verdict:
     """Hedge has a horizon bound of its own, √(T ln N/2), with ε = √(8 ln N/T); with the general ε it fails."""
     rounds = 120
@@ -200,10 +179,7 @@ def _hedge(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "leader-unstable", "sec:experts", "exact", when="two experts that lose by turns, the first by half",
-    control="Hedge, tuned to T",
-)  # fmt: skip
+@CHAPTER.claim("leader-unstable")
 def _leader(effort: Effort) -> Verdict:
     """Follow-the-leader is unstable: one loss moves its whole play, and its regret is T/2."""
     T = 200

@@ -29,10 +29,7 @@ GROWERS: tuple[tuple[str, Smoothing], ...] = (
 )
 
 
-@CHAPTER.claim(
-    "experts-growth-rounds", "thm:analysis_experts", "exact", when="N = 2, the worst of all sequences, Horizon(T)",
-    ours=True, control="uniform play",
-)  # fmt: skip
+@CHAPTER.claim("experts-growth-rounds")
 def _growth_rounds(effort: Effort) -> Verdict:
     """Against the worst of all sequences the regret of experts grows like T^{1/2}; that of uniform play like T."""
     rounds, rows, slopes = effort.pick((64, 256, 1024), (64, 256, 1024, 4096)), [], {}
@@ -57,11 +54,7 @@ def _growth_rounds(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "experts-growth-best", "thm:analysis_experts", "exact",
-    when="N = 2, the worst of all sequences with a best loss of L*, however long; BestLoss(L*)",
-    control="the zero-order learner, Horizon(20,000)",
-)  # fmt: skip
+@CHAPTER.claim("experts-growth-best")
 def _growth_best(effort: Effort) -> Verdict:
     """The regret of experts is first-order: whatever T, it grows like L*^{1/2} and stays below √(2c'L*) + c'."""
     bests, rows, slopes, over = effort.pick((25, 100, 400, 1600), (25, 100, 400, 1600, 6400)), [], {}, -math.inf
@@ -97,13 +90,7 @@ def coins(n: int, rounds: int, chance: float) -> float:
     return float(rounds * chance - (tail**n).sum())
 
 
-@CHAPTER.claim(
-    "experts-optimal", "thm:analysis_experts", "exact",
-    when="losses that are coins, of which no learner can tell the next; exponential law, BestLoss",
-    control="Fréchet(2), an improper choice of its parameter",
-    says="… all achieve the optimal O(√(L* log N) + log N) expected regret; optimal: within a constant factor of the "
-    "minimax regret.",
-)  # fmt: skip
+@CHAPTER.claim("experts-optimal")
 def _optimal(effort: Effort) -> Verdict:
     """The bound √(2c' L*) + c' is optimal: on coins every learner loses at least half of it, whatever N and L*."""
     law, rows, worst = effort.turn(Exponential(), Frechet(2.0)), [], -math.inf

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from hannan import adversaries
 from hannan.games.play import play
 from hannan.learners.experts import Experts
 from hannan.learners.tuning import Anytime, BestLoss, Fixed, Horizon, SelfConfident, Tuning
-from hannan.mathematics.laws.table import Exponential, Frechet, Gamma, Gumbel, Pareto, Weibull
+from hannan.mathematics.laws.table import Exponential, Frechet
 from hannan.mathematics.printed import experts as printed_experts
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
 from hannan.mathematics.stability import Smoothing
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, holds
 from hannan.paper.corrections import correct, form
+from hannan.paper.five_laws import LAWS
 from hannan.paper.worst_case import first_order, regret, zero_order
 from hannan.refusals import Array
 from hannan.report import Layer, Picture
@@ -25,25 +25,12 @@ CHAPTER = Chapter(
 )
 
 
-#: The five laws of the theorem, with parameters that have a finite mean for every N.
-LAWS: tuple[tuple[str, Any], ...] = (
-    ("Gamma(2)", Gamma(2.0)),
-    ("Gumbel", Gumbel()),
-    ("Fréchet(7)", Frechet(7.0)),
-    ("Weibull(1)", Weibull(1.0)),
-    ("Pareto(7)", Pareto(7.0)),
-)
-
-
 def _games(n: int, rounds: int, effort: Effort) -> dict[str, Array]:
     chosen = ("switching", "alternating_leader", "small_best_loss", "experts_lower_bound", "cyclic")
     return {name: adversaries.all_adversaries()[name](rounds, n, seed=effort.seed) for name in chosen}
 
 
-@CHAPTER.claim(
-    "experts-laws", "thm:analysis_experts", "exact",
-    when="loss-only, BestLoss(L*); N = 2 against every sequence, N = 10 against five", control="half of each bound",
-)  # fmt: skip
+@CHAPTER.claim("experts-laws")
 def _laws(effort: Effort) -> Verdict:
     """FTPL with Gamma, Gumbel, Fréchet, Weibull and Pareto perturbations has expected regret at most √(2c' L*) + c',
     c' = h(E max Z − E Z), and each law comes within a third of it against the worst sequence."""
@@ -119,11 +106,7 @@ def _long(smoothing: Smoothing) -> int | None:
     return 10_000 if isinstance(smoothing, LogBarrier) else None
 
 
-@CHAPTER.claim(
-    "experts-tunings", "thm:analysis_experts", "exact",
-    when="losses in [0, 1]; two experts against the worst sequences, ten against five games", ours=True,
-    control="half of each bound",
-)  # fmt: skip
+@CHAPTER.claim("experts-tunings")
 def _every_tuning(effort: Effort) -> Verdict:
     """Every tuning keeps its bound, Fixed, BestLoss, Horizon, Anytime and SelfConfident, and each is brought near it by
     the worst sequence of two experts."""
@@ -168,10 +151,7 @@ correct(
 )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "experts-constants", "thm:analysis_experts", "exact", when="exponential law, N = 10", corrects="experts-constants",
-    expected="improved",
-)  # fmt: skip
+@CHAPTER.claim("experts-constants")
 def _constants(effort: Effort) -> Verdict:
     """At N = 10 and L* = 100 the bound is 21.6; the constants of the paper give 167.7."""
     ours, theirs = form("experts-constants")(10, 100.0), printed_experts(Exponential(), 10, 100.0).value

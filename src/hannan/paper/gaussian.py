@@ -46,10 +46,7 @@ def _exact_delta(eps: float, beta: float, sigma: float) -> float:
     return float(np.trapezoid(excess, y)) / math.sqrt(2.0 * math.pi)
 
 
-@CHAPTER.claim(
-    "gaussian-covariance-printed", "alg:oco", "exact", when="linear losses, ‖ℓ‖ ≤ β; as printed",
-    expected="fails as printed", control="the covariance of Kifer, Smith and Thakurta, with its 8",
-)  # fmt: skip
+@CHAPTER.claim("gaussian-covariance-printed")
 def _covariance(effort: Effort) -> Verdict:
     """Σ = (β² log(2/δ) + 4ε)/ε² I gives D_{∞}^{δ}(x_{t}, x_{t+1}) ≤ ε."""
     numbers, rows = {}, []
@@ -82,7 +79,7 @@ def _covariance(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim("gaussian-covariance", "alg:oco", "exact", when="linear losses, ‖ℓ‖ ≤ β", corrects="gaussian-sigma")
+@CHAPTER.claim("gaussian-covariance")
 def _exact_sigma(effort: Effort) -> Verdict:
     """The σ solved from the exact δ(ε) gives D_{∞}^{δ} ≤ ε and no more noise than that needs: δ by quadrature of
     the two densities."""
@@ -105,10 +102,7 @@ def _exact_sigma(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "gaussian-inside", "alg:oco", "exact", when="d = 1, X = [0, 1], β = 10, ε = 1, δ = 10^{−6}, L = 140.49",
-    expected="fails as printed", control="σ from the exact δ(ε)",
-)  # fmt: skip
+@CHAPTER.claim("gaussian-inside")
 def _inside(effort: Effort) -> Verdict:
     """Inside the algorithm the printed covariance keeps D_{∞}^{δ}(x_{t}, x_{t+1}) ≤ ε."""
     noise = GaussianNoise(1e-6, effort.turn("paper", "analytic"))
@@ -148,12 +142,7 @@ def _absolute_slope(x: Array) -> tuple[Array, Array]:
     return rise, 50.0 * (1.0 - rise**2)
 
 
-@CHAPTER.claim(
-    "gaussian-curved", "thm:oco", "quadrature",
-    when="ℓ = φ(⟨z, x⟩), d = 1: logistic (φ' of one sign) and nearly |x| (both signs)", expected="holds as corrected",
-    control="both δ halved: the factor 2 of two signs left out",
-    says="By Kifer, Smith and Thakurta, D_{∞}^{δ}(x_{t}, x_{t+1}) ≤ ε when using the Gaussian distribution.",
-)  # fmt: skip
+@CHAPTER.claim("gaussian-curved")
 def _curved(effort: Effort) -> Verdict:
     """Gaussian noise on curved losses: δ is at most the package's δ(ε) for φ' of one sign, and at most that for any
     rank-one loss; slopes of both signs do need more than the linear formula."""

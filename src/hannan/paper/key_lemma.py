@@ -46,10 +46,7 @@ def _cycle(eps: float) -> tuple[float, float, float]:
     return 3.0 * now - 1.0, 3.0 * late - 1.0, level
 
 
-@CHAPTER.claim(
-    "key-lemma-printed", "lemma:regret_lstar", "search", when="as printed, for every stable learner",
-    expected="fails as printed", control="e^ε in place of 3, and e^ε − 1 of 2ε: the corrected form",
-)  # fmt: skip
+@CHAPTER.claim("key-lemma-printed")
 def _printed(effort: Effort) -> Verdict:
     """E Regret(A) ≤ 2ε L* + 3 E Regret(A^{+}) + δBT."""
     eps = 0.3
@@ -90,9 +87,7 @@ def _sequences(effort: Effort, name: str, n: int, rounds: int) -> list[Array]:
     ]
 
 
-@CHAPTER.claim(
-    "key-lemma", "lemma:regret_lstar", "search", when="loss-only, D_{∞} level ε, any ε ≥ 0", corrects="key-lemma"
-)
+@CHAPTER.claim("key-lemma")
 def _repaired(effort: Effort) -> Verdict:
     """E Regret(A) ≤ (e^{ε} − 1) L* + e^{ε} E Regret(A^{+}) + δBT; the counterexample attains it."""
     lemma, worst, runs = form("key-lemma"), -math.inf, 0
@@ -109,11 +104,7 @@ def _repaired(effort: Effort) -> Verdict:
     return holds(worst <= 1e-9, worst, 0.0, runs=runs, what="largest left − right")
 
 
-@CHAPTER.claim(
-    "key-lemma-delta", "lemma:regret_lstar", "search",
-    when="loss-only, D_{∞}^{δ} level ε with δ > 0: Gaussian perturbations, losses in [0, 1]",
-    expected="holds as corrected", control="without δBT",
-)  # fmt: skip
+@CHAPTER.claim("key-lemma-delta")
 def _with_delta(effort: Effort) -> Verdict:
     """E Regret(A) ≤ (e^{ε} − 1) L* + e^{ε} E Regret(A^{+}) + δBT with δ > 0: Gaussian perturbations, which have no
     level without δ."""
@@ -129,11 +120,7 @@ def _with_delta(effort: Effort) -> Verdict:
     return holds(worst <= 1e-9, worst, 0.0, runs=runs, what="largest left − right")
 
 
-@CHAPTER.claim(
-    "rate-form", "lemma:regret_lstar", "exact",
-    when="E ℓ(x_{s}) ≥ e^{−εs} E ℓ(x_{0}), x_{s} the play after adding sℓ; C the range", corrects="rate-form",
-    expected="improved",
-)  # fmt: skip
+@CHAPTER.claim("rate-form")
 def _sharper(effort: Effort) -> Verdict:
     """E loss(A) ≤ (ε/(1 − e^{−ε}))(L* + C): for Hedge the classical bound, and attained with equality by
     Laplace noise on X = [0, 1]."""
@@ -162,10 +149,7 @@ def _sharper(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "master-identity", "alg:gbpa", "quadrature", when="any concave potential; any sequence of scales", ours=True,
-    control="the change of scale left out",
-)  # fmt: skip
+@CHAPTER.claim("master-identity")
 def _identity(effort: Effort) -> Verdict:
     """Σ⟨p_{t}, ℓ_{t}⟩ = Φ(L_{T}) − Φ(0) + Σ D_{t} exactly, D_{t} = ∫_{0}^{1} ⟨p(L) − p(L + sℓ), ℓ⟩ ds ≥ 0; where the
     scale changes, Σ (Φ_{t}(L_{t}) − Φ_{t+1}(L_{t})) is added."""

@@ -45,12 +45,7 @@ def _games(effort: Effort) -> list[tuple[Convex, Linear | Logistic, float]]:
     ]
 
 
-@CHAPTER.claim(
-    "be-the-leader", "eq:oco1", "exact", when="any convex losses; every draw of b by itself",
-    control="x_t in the place of x_{t+1}: no look ahead",
-    says="(γ/ε)‖x_{2}‖² + ⟨b, x_{2}⟩ + Σℓ_{s}(x_{s+1}) ≤ (γ/ε)‖x‖² + ⟨b, x⟩ + Σℓ_{s}(x) for any x in X: the "
-    "“be-the-leader lemma”.",
-)  # fmt: skip
+@CHAPTER.claim("be-the-leader")
 def _leader(effort: Effort) -> Verdict:
     """⟨b, x_{2}⟩ + Σ ℓ_{s}(x_{s+1}) ≤ min over X of ⟨b, x⟩ + Σ ℓ_{s}(x): path by path, for linear and for curved
     losses."""
@@ -76,11 +71,7 @@ correct(
 )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "oco-bound", "eq:oco1", "simulation",
-    when="X = [0, 1], ℓ_{t}(x) = x, the printed density at ε = 1; no ridge, since the losses are linear",
-    expected="improved", corrects="oco-bound",
-)  # fmt: skip
+@CHAPTER.claim("oco-bound")
 def _bound(effort: Effort) -> Verdict:
     """At ε = 1 the printed bound 2εL* + 6D E‖b‖ is 12, and is kept; the bound from the rate is 1.27, and attained."""
     T, runs = 60, effort.pick(4000, 40_000)
@@ -96,13 +87,7 @@ def _bound(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "drawn-once", "thm:oco", "simulation",
-    when="an oblivious adversary: losses by turns; fresh noise each round, or one draw kept",
-    control="losses that follow the moves",
-    says="When analyzing the expected regret against an oblivious adversary, we may assume that the random vector b is "
-    "just drawn once and reused every round.",
-)  # fmt: skip
+@CHAPTER.claim("drawn-once")
 def _once(effort: Effort) -> Verdict:
     """Noise drawn once has the expected regret of fresh noise, if the losses do not follow the moves."""
     T, runs, scale = 60, effort.pick(2000, 20_000), 6.0

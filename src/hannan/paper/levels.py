@@ -24,12 +24,7 @@ CHAPTER = Chapter(
 )
 
 
-@CHAPTER.claim(
-    "tuned-level", "thm:analysis_experts", "exact", when="N = 10, L* = 5, as printed", expected="fails as printed",
-    control="level ε, as it is for losses in [0, 1]",
-    says="FTPL is stable at level 2ε; applying Lemma 3.1 (which asks for a level of at most 1) with "
-    "ε = min(√(log N/L*), 1) completes the proof.",
-)  # fmt: skip
+@CHAPTER.claim("tuned-level")
 def _tuned_level(effort: Effort) -> Verdict:
     """With ε = min(√(log N/L*), 1) and level 2ε the hypothesis “level ≤ 1” of the key lemma is met."""
     n, best = 10, 5.0
@@ -54,10 +49,7 @@ LEVELS: tuple[tuple[str, Smoothing, float, float, float], ...] = (
 )
 
 
-@CHAPTER.claim(
-    "exact-levels", "prop:dc_to_dp", "search", when="losses in [0, 1]^{N}, any N", ours=True,
-    control="each level a tenth smaller",
-)  # fmt: skip
+@CHAPTER.claim("exact-levels")
 def _levels(effort: Effort) -> Verdict:
     """scale × level is 1 for Hedge, exponential and Laplace in D_{∞}, 1/α for Tsallis in D_{∞,2−α} and 1 for the
     log-barrier in D_{∞,2}; each is approached or attained."""
@@ -90,10 +82,7 @@ def _max_level(smoothing: Smoothing, n: int, scale: float, effort: Effort) -> fl
     return scale * found
 
 
-@CHAPTER.claim(
-    "tsallis-max-level", "prop:dc_to_dp", "search", when="D_{∞}, losses in [0, 1]^{N}, every N", ours=True,
-    control="κ a tenth smaller",
-)  # fmt: skip
+@CHAPTER.claim("tsallis-max-level")
 def _kappa(effort: Effort) -> Verdict:
     """In D_{∞} the level of Tsallis(α) is at most κ_{α}/(α·scale), and that of the log-barrier at most
     0.276953/scale: below what D_{∞,γ} would give."""
@@ -119,10 +108,7 @@ def _kappa(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "heavy-tail-levels", "tab:dist", "search", when="losses in [0, 1]^{N}; sup_{y} log S(y)/S(y + 1/scale)", ours=True,
-    control="each level a fifth smaller",
-)  # fmt: skip
+@CHAPTER.claim("heavy-tail-levels")
 def _heavy(effort: Effort) -> Verdict:
     """The level of Pareto(α) is at most α log(1 + 1/scale), that of Fréchet(α) at most
     sup_{y} log S(y)/S(y + 1/scale)."""
@@ -151,10 +137,7 @@ def _heavy(effort: Effort) -> Verdict:
     )
 
 
-@CHAPTER.claim(
-    "rate-and-level", "def:OSDSnorm", "exact", when="p(L + sℓ) ≥ e^{−εs} p(L) for every s in [0, 1]", ours=True,
-    control="the level of a whole step in place of the rate",
-)  # fmt: skip
+@CHAPTER.claim("rate-and-level")
 def _rate(effort: Effort) -> Verdict:
     """What a bound may use is the rate, never the level of a whole step: Pareto(4) at scale 1 has level 2.77 and
     rate 4, and a quarter of a step moves log p by more than a quarter of the level."""
@@ -186,9 +169,7 @@ def _rate(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "worst-loss", "def:OSDS", "search", when="losses in [0, 1]^{N}, D_{∞}", ours=True, control="0.9 e_i in place of e_i"
-)
+@CHAPTER.claim("worst-loss")
 def _worst_loss(effort: Effort) -> Verdict:
     """For arm i the worst loss of [0, 1]^{N} is e_{i}: no other loss lowers p_{i} by more."""
     rng, worst, runs = effort.rng("worst"), -math.inf, 0
@@ -203,10 +184,7 @@ def _worst_loss(effort: Effort) -> Verdict:
     return holds(worst <= 1e-9, worst, 0.0, runs=runs, what="largest log p after e_{i} over after another")
 
 
-@CHAPTER.claim(
-    "gaussian-level", "tab:dist", "search", when="Gaussian perturbations: unbounded hazard", ours=True,
-    control="a third of the level",
-)  # fmt: skip
+@CHAPTER.claim("gaussian-level")
 def _gaussian(effort: Effort) -> Verdict:
     """Gaussian FTPL has no pure level, but D_{∞}^{δ} ≤ ε with δ(ε) exact at μ = √N/(2·scale)."""
     phi, worst, rows = FTPL(Gaussian(), 2.0), -math.inf, []

@@ -15,7 +15,7 @@ from hannan.mathematics.convex.domains import Ball, Box, Simplex
 from hannan.mathematics.convex.losses import Linear
 from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, holds
-from hannan.paper.convex_games import QUIET, bars, by_turns, corner, measured
+from hannan.paper.convex_games import bars, by_turns, corner, measured
 from hannan.paper.growth import exponent
 from hannan.report import Layer, Picture
 
@@ -25,11 +25,7 @@ CHAPTER = Chapter(
 )
 
 
-@CHAPTER.claim(
-    "olo-gamma", "cor:olo", "simulation",
-    when="linear losses, ⟨ℓ, x⟩ ≥ 0 on X; no ridge; one corner never loses, or two lose by turns",
-    expected="holds as corrected", control=QUIET,
-)  # fmt: skip
+@CHAPTER.claim("olo-gamma")
 def _olo_gamma(effort: Effort) -> Verdict:
     """Linear losses, Gamma noise: expected regret at most √(2c'L̃) + c', c' = β E‖b‖ · half the mean width of X, and
     2c' + 2√(c'² + c'(L* + B)) with SelfConfident; where one corner never loses it comes near."""
@@ -48,10 +44,7 @@ def _olo_gamma(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "olo-gaussian", "cor:olo", "simulation", when="linear losses, Gaussian noise; zero and first order",
-    expected="holds as corrected", control=QUIET,
-)  # fmt: skip
+@CHAPTER.claim("olo-gaussian")
 def _olo_gaussian(effort: Effort) -> Verdict:
     """Linear losses, Gaussian noise: zero-order, at most 1.264 d^{1/4} rβ√T, and first-order by the exact (ε, δ)."""
     T, runs, cases = effort.pick(400, 4000), effort.pick(300, 1000), []
@@ -81,10 +74,7 @@ def _olo_gaussian(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "olo-growth", "cor:olo", "simulation", when="two bets lose alike until L*, then one never again; T fixed",
-    control="noise a thousand times too large: nearly uniform play",
-)  # fmt: skip
+@CHAPTER.claim("olo-growth")
 def _growth(effort: Effort) -> Verdict:
     """The regret of linear optimisation is first-order: it grows like L*^{1/2} while T stays, below its bound."""
     T, runs, rows, bests, means, bounds = effort.pick(20_000, 60_000), effort.pick(40, 200), [], [], [], []
@@ -112,10 +102,7 @@ def _growth(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "loss-only", "cor:olo", "exact", when="X contains a neighbourhood of 0", expected="holds as corrected",
-    control="a set without 0 inside, [0, 1]³, where ℓ ≥ 0 is no contradiction",
-)  # fmt: skip
+@CHAPTER.claim("loss-only")
 def _loss_only(effort: Effort) -> Verdict:
     """⟨ℓ, x⟩ ≥ 0 on X allows only ℓ = 0 if X contains a neighbourhood of 0: the condition is checked, and refused."""
     domain: Domain = effort.turn(Ball(3), Box([0.0] * 3, [1.0] * 3))

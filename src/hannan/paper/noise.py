@@ -66,11 +66,7 @@ correct(
 )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "forward-noise", "thm:oco", "search", when="convex, β-Lipschitz; any ridge, any rank", corrects="forward-noise",
-    expected="improved",
-    says="D_{∞}(x_{t}, x_{t+1}) ≤ ε for the density exp(−ε‖b‖/(2β)), with the ridge and Hessians of rank one.",
-)  # fmt: skip
+@CHAPTER.claim("forward-noise")
 def _forward(effort: Effort) -> Verdict:
     """D_{∞}(x_{t}, x_{t+1}) ≤ rate(f)·β for any convex losses: with the printed density exp(−ε‖b‖/(2β)) half of ε, so
     half the noise is enough."""
@@ -103,11 +99,7 @@ def _forward(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "ridge", "thm:oco", "search", when="rank-one Hessian, curvature ≤ γ, ridge (γ/ε)‖x‖²", control="without the ridge",
-    says="By Kifer, Smith and Thakurta, D_{∞}(x_{t}, x_{t+1}) ≤ ε when using the Gamma distribution: the "
-    "ridge and the rank condition are theirs.",
-)  # fmt: skip
+@CHAPTER.claim("ridge")
 def _ridge(effort: Effort) -> Verdict:
     """For a two-sided (privacy) statement the ridge and the rank condition are needed, and with them the level is ε:
     half from the density, half from the Jacobian."""

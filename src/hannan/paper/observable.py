@@ -22,10 +22,7 @@ CHAPTER = Chapter(
 )
 
 
-@CHAPTER.claim(
-    "observable-certificate", "lem:regret_bandit", "simulation", when="E ℓ̂ ≤ ℓ: exact, capped or clipped", ours=True,
-    control="C + Σ D_t of Hedge under a cap of 5 in its place",
-)  # fmt: skip
+@CHAPTER.claim("observable-certificate")
 def _observable(effort: Effort) -> Verdict:
     """E[own loss − min_{i} L̂_{i}] ≥ E Regret, also under a cap; C + Σ D_{t} is no such number under a cap."""
     n, T, runs = 10, 1000, effort.pick(200, 1000)

@@ -39,10 +39,7 @@ def _mean(estimator: Estimator, p: float, power: int = 1, draws: int = 4000) -> 
     return math.fsum(estimator.weight(drawn, lambda: float(next(grid))) ** power for _ in range(draws)) / draws
 
 
-@CHAPTER.claim(
-    "resampling-bias", "thm:gbpa_bandits", "exact", when="weights min(K, M)", corrects="resampling-bias",
-    expected="improved", says="The extra error due to this estimation is at most KT/M.",
-)  # fmt: skip
+@CHAPTER.claim("resampling-bias")
 def _bias(effort: Effort) -> Verdict:
     """A cap of M lowers E ℓ̂ by (1 − p)^{M} ℓ, which costs at most N/(eM) a round, nearly attained at p = 1/M."""
     rows, worst, best, gap = [], -math.inf, 0.0, 0.0
@@ -70,11 +67,7 @@ def _bias(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "resampling-cap", "thm:gbpa_bandits", "exact", when="M = Θ(√T), as printed; N = 1024 arms, T = 10⁸",
-    expected="fails as printed", control="M = √(NT)",
-    says="Having M = Θ(√T) for the zero-order bound would not affect the order of our bounds.",
-)  # fmt: skip
+@CHAPTER.claim("resampling-cap")
 def _cap(effort: Effort) -> Verdict:
     """M = √T does not affect the order √(NT log N) of the bound, in N either."""
     rows: list[dict[str, Any]] = []
@@ -98,10 +91,7 @@ def _cap(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "resampling-first-order", "thm:gbpa_bandits", "simulation", when="log-barrier, BestLoss(L*), M = T",
-    control="M = √T", says="Having … M = Θ(T) for the first-order bound would not affect the order of our bounds.",
-)  # fmt: skip
+@CHAPTER.claim("resampling-first-order")
 def _first_order(effort: Effort) -> Verdict:
     """With M = T the log-barrier keeps its first-order bound up to a constant, whatever T; it is kept in play."""
     ratios, rows, n, best = [], [], 4, 100.0
@@ -127,11 +117,7 @@ def _first_order(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "resampling-cost", "thm:gbpa_bandits", "exact", when="no cap; any play", expected="holds as corrected",
-    control="constant in N as well: at most 2 draws",
-    says="The expected number of samples to run the Geometric Resampling is constant per round.",
-)  # fmt: skip
+@CHAPTER.claim("resampling-cost")
 def _cost(effort: Effort) -> Verdict:
     """The expected number of samples a round is at most N, and N while no arm is without chance: constant in T, not in
     N."""
@@ -156,10 +142,7 @@ def _cost(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "resampling-variance", "thm:gbpa_bandits", "quadrature", when="no cap; K geometric(p)", ours=True,
-    control="N in place of 2N − 1, as with exact weights",
-)  # fmt: skip
+@CHAPTER.claim("resampling-variance")
 def _variance(effort: Effort) -> Verdict:
     """The second moment of resampling makes N into 2N − 1: E Σ p_{i} · p_{i} K_{i}² = 2N − 1."""
     worst, gap, rng = -math.inf, 0.0, effort.rng("variance")
@@ -176,11 +159,7 @@ def _variance(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "resampling-bound", "thm:gbpa_bandits", "simulation",
-    when="exponential law, Horizon(T), cap M; an arm is spared after half the rounds", ours=True,
-    control="weights of 1: nothing resampled",
-)  # fmt: skip
+@CHAPTER.claim("resampling-bound")
 def _bound(effort: Effort) -> Verdict:
     """With weights resampled and capped at M the regret is at most √(2c'(2N − 1)T) + NT/(eM)."""
     n, T, runs, worst, rows = 6, effort.pick(1500, 10_000), effort.pick(300, 600), -math.inf, []

@@ -42,10 +42,7 @@ def points(effort: Effort, name: str, n: int, count: int) -> Array:
     return rng.random((count, n)) * 10.0 ** rng.uniform(-1.5, 1.2, (count, 1))
 
 
-@CHAPTER.claim(
-    "diffstable", "def:OSDS", "search", when="losses in [0, 1]^{N}; D_{∞,γ} of the smoothing's own γ",
-    control="levels a tenth smaller",
-)  # fmt: skip
+@CHAPTER.claim("diffstable")
 def _diffstable(effort: Effort) -> Verdict:
     """Each smoothing is DiffStable at its claimed level, in both directions: D(p(L), p(L+ℓ)) and D(p(L+ℓ), p(L))."""
     rows, worst, runs = [], -math.inf, 0
@@ -81,10 +78,7 @@ def _diffstable(effort: Effort) -> Verdict:
     )
 
 
-@CHAPTER.claim(
-    "diffstable-norm", "def:OSDSnorm", "search", when="losses c·ℓ, ℓ in [0, 1]^{N}, any c > 0",
-    control="rates a tenth smaller",
-)  # fmt: skip
+@CHAPTER.claim("diffstable-norm")
 def _norm(effort: Effort) -> Verdict:
     """D_{∞,γ}(p(L), p(L + cℓ)) ≤ rate · c: the level grows with the loss no faster than the rate says."""
     rows, worst, runs = [], -math.inf, 0
@@ -116,14 +110,7 @@ def _norm(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "privacy-remark", "def:OSDS", "search",
-    when="losses in [0, 1]^{N}; A(ℓ_{1:t}) and A(ℓ'_{1:t}) where one loss is another, or none",
-    control="the converse: a learner stable at level ε is ε-private",
-    says="A is (ε, δ)-DP if D_{∞}^{δ}(A(ℓ_{1:t}), A(ℓ'_{1:t})) ≤ ε whenever ℓ and ℓ' differ by at most "
-    "one item; we can consider ℓ_{1:t−1} as ℓ'_{1:t} by adding an uninformative loss (e.g., zero "
-    "loss for any action) in the last item.",
-)  # fmt: skip
+@CHAPTER.claim("privacy-remark")
 def _privacy(effort: Effort) -> Verdict:
     """Differential privacy implies one-step stability at the same level, by a loss of zero for the last item; and the
     private level is up to twice the stable one, when a loss is exchanged for another."""

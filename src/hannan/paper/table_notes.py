@@ -24,10 +24,7 @@ CHAPTER = Chapter(
 )
 
 
-@CHAPTER.claim(
-    "table-gaussian", "tab:dist", "exact", when="not in the table, and could not be", ours=True,
-    control="the exponential law in the Gaussian's place",
-)  # fmt: skip
+@CHAPTER.claim("table-gaussian")
 def _gaussian(effort: Effort) -> Verdict:
     """The Gaussian hazard grows without bound, so the potential is (1, ε)-consistent for no ε; so do those of
     Weibull(k ≠ 1) without modification and of Gamma(shape < 1)."""
@@ -41,10 +38,7 @@ def _gaussian(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "table-twins", "tab:dist", "exact", when="Gamma(1, 1) and Weibull(1, 1)", ours=True,
-    control="Gamma(1.1) in place of Gamma(1)",
-)  # fmt: skip
+@CHAPTER.claim("table-twins")
 def _twins(effort: Effort) -> Verdict:
     """Two rows of the table are one law: Gamma(1, 1) = Weibull(1, 1) = Exponential, and they make one play."""
     worst = 0.0
@@ -82,10 +76,7 @@ correct(
 )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "table-star", "tab:dist", "quadrature",
-    when="two arms as near as 10^{−12}; laws marked * “have to be modified slightly”", corrects="star",
-)  # fmt: skip
+@CHAPTER.claim("table-star")
 def _star(effort: Effort) -> Verdict:
     """Only Weibull with k < 1 needs the modification marked *: there −∇²Φ/p grows without end as two arms draw level;
     Pareto and Weibull(1) stay below their hazard as they are, and the modified Weibull below its own."""
@@ -117,10 +108,7 @@ def _constant(law: Law, n: int) -> float:
     return rate_constant(law) * range_constant(law, n)
 
 
-@CHAPTER.claim(
-    "table-log-n-two", "tab:dist", "exact", when="N = 2, α = log 2, as printed", expected="fails as printed",
-    control="N = 3, where log N > 1",
-)  # fmt: skip
+@CHAPTER.claim("table-log-n-two")
 def _log_two(effort: Effort) -> Verdict:
     """Fréchet and Pareto with α = log N have E max Z = O(log N/ε), for every N."""
     n = effort.turn(2, 3)
@@ -132,9 +120,7 @@ def _log_two(effort: Effort) -> Verdict:
     )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "table-log-n", "tab:dist", "exact", when="α = log N, N ≥ 3", control="α = 2, whatever N",
-)  # fmt: skip
+@CHAPTER.claim("table-log-n")
 def _log_n(effort: Effort) -> Verdict:
     """From N = 3 on Fréchet and Pareto with α = log N have E max Z = O(log N/ε), as printed; their constants are large
     for few experts, c' = 12.5 and 20 at N = 3, where a fixed larger α has less than log N."""
@@ -172,10 +158,7 @@ correct(
 )  # fmt: skip
 
 
-@CHAPTER.claim(
-    "range", "thm:analysis_experts", "search", when="an oblivious adversary; a law with a finite mean",
-    corrects="range", expected="improved", says="E Σ ℓ_{t,i_{t+1}} − L* ≤ 2 E‖Z‖_{∞}.",
-)  # fmt: skip
+@CHAPTER.claim("range")
 def _range(effort: Effort) -> Verdict:
     """E[Σ ℓ_{t,i_{t+1}}] − L* ≤ E max_{i} Z_{i} − E Z_{1}, and no less will do: many small losses approach it."""
     cost, worst, least, rows = form("range"), -math.inf, math.inf, []
