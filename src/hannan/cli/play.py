@@ -65,9 +65,9 @@ def command(
     fits(8.0 * (rounds * (width + (n if actions else 0)) + runs * (n + 600.0)), f"{rounds} rounds and {runs} runs")
     if best_loss is not None and not isinstance(learner.tuning, BestLoss):
         raise ValueError(f"--best-loss is for a tuning by the best loss; got {best_loss:g} for {learner!r}")
-    losses = known[adversary](rounds, actions if kind == "expert-bandit" else n, seed=seed)
+    losses = known[adversary](rounds, actions if hasattr(learner, "experts") else n, seed=seed)
     advice = None
-    if kind == "expert-bandit":
+    if hasattr(learner, "experts"):
         # Experts that advise at random, but for the first, who stays with one action.
         advice = np.random.default_rng([seed, 5]).integers(0, actions, (rounds, n))
         advice[:, 0] = int(losses.sum(axis=0).argmin())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from hannan import refusals
 from hannan.learners.learner import Learner
 from hannan.learners.memory import Weigher
-from hannan.learners.tuning import Schedule, Tuning
+from hannan.learners.tuning import Order, Schedule, Tuning
 from hannan.mathematics import bounds
 from hannan.mathematics.against import Against, Sense
 from hannan.mathematics.bounds import Bound, Terms, Withheld
@@ -32,6 +32,8 @@ _SOURCE = "AdaHedge, de Rooij et al. 2014"
 @dataclass(frozen=True)
 class MixabilityGap(Tuning):
     """scale_t = Delta_{t-1}/ln n: what following the leader at that scale has lost so far sets the next."""
+
+    order: ClassVar[Order] = "first"
 
 
 @dataclass(frozen=True, repr=False)

@@ -19,7 +19,7 @@ from hannan.learners.estimators import (
     ReducedVariance,
 )
 from hannan.learners.learner import Constants, Learner, Proof, Smoothing, needed
-from hannan.learners.tuning import Anytime, BestLoss, Fixed, Horizon, Schedule, SelfConfident, Tuning
+from hannan.learners.tuning import Anytime, BestLoss, Horizon, Schedule, SelfConfident, Tuning
 from hannan.mathematics import bounds
 from hannan.mathematics import printed as paper
 from hannan.mathematics.against import Sense, Whom
@@ -109,11 +109,16 @@ class Bandit(Learner):
     def _resamples(self) -> bool:
         return isinstance(self.estimator, (GeometricResampling, ConditionalResampling))
 
+    @property
+    def _grows(self) -> bool:
+        """Whether its scale grows with the rounds."""
+        return self.tuning.order == "zero" and self.tuning.last_round is None
+
     def _variance(self, k: Constants) -> float:
         """E D_t <= v/(2 scale): N^a/a (Tsallis), N h (laws), (2N-1) h (laws, 1/p resampled)."""
         if isinstance(self.smoothing, Tsallis):
             return float(self.n**self.smoothing.alpha / self.smoothing.alpha)
-        doubled = self._resamples and not isinstance(self.tuning, Anytime)
+        doubled = self._resamples and not self._grows
         return k.rate * (2 * self.n - 1 if doubled else self.n)
 
     def _resampling_bias(self, rounds: int) -> Terms:
@@ -131,10 +136,13 @@ class Bandit(Learner):
 
     def schedule(self) -> Schedule:
         tuning, barrier = self.tuning, isinstance(self.smoothing, LogBarrier)
-        if isinstance(tuning, Fixed):
-            return Schedule.constant(tuning.scale)
+        if tuning.order == "given":
+            return tuning.schedule(0.0, 0.0)
         if self._trivial:
             return Schedule.constant(1.0)
+        if tuning.order == "zero" and not barrier:
+            k = self._tuned_constants(self.n, tuning.told_rounds)
+            return tuning.schedule(k.range, self._variance(k))
         if barrier and isinstance(tuning, (Horizon, BestLoss)):
             k = self._tuned_constants(self.n, tuning.rounds)
             scale = bounds.resampled_barrier_scale if self._resamples else bounds.barrier_scale
@@ -143,12 +151,6 @@ class Bandit(Learner):
         if barrier and isinstance(tuning, SelfConfident):
             k = self._tuned_constants(self.n, tuning.rounds)
             return Schedule(1.0 / math.sqrt(k.range) if k.range > 0.0 else 1.0, a=1.0, d=1.0)
-        if not barrier and isinstance(tuning, Horizon):
-            k = self._tuned_constants(self.n, tuning.rounds)
-            return Schedule.constant(bounds.horizon_scale(k.range, self._variance(k), tuning.rounds))
-        if not barrier and isinstance(tuning, Anytime):
-            k = self._tuned_constants(self.n, None)
-            return Schedule(tuning.factor or bounds.anytime_factor(k.range, self._variance(k)), b=1.0)
         first_order = "Fixed, Horizon(rounds), BestLoss(bound, rounds) or SelfConfident(rounds)"
         raise self._refuse_tuning(first_order if barrier else "Fixed, Horizon or Anytime")
 
@@ -190,29 +192,27 @@ class Bandit(Learner):
             return self._barrier(played, best)
         kind = "Tsallis" if isinstance(self.smoothing, Tsallis) else "FTPL"
         k = self._constants(self.n, None)
-        proved = not self._resamples or (kind == "FTPL" and not isinstance(self.tuning, Anytime))
+        proved = not self._resamples or (kind == "FTPL" and not self._grows)
         if not proved or type(self.estimator) not in _WITH_PROOF:
             raise Withheld(f"{self.estimator!r} has no proved bound with {self.smoothing!r} and {self.tuning!r}")
         source = f"{_THEOREM}: {kind}, {type(self.tuning).__name__}"
-        if isinstance(self.tuning, Anytime):
-            return Proof(bounds.anytime(k.range, self._variance(k), self.schedule().c, played), source)
-        terms = bounds.zero_order(k.range, self._variance(k), self.schedule().scale(1, 0.0), played)
+        terms = bounds.root(k.range, self._variance(k), *self.schedule()[:3], played)
         return Proof(terms | self._resampling_bias(played), source)
 
     def _barrier(self, rounds: int, best: float | None) -> Proof:
         tuning, horizon = self.tuning, self._horizon or rounds
-        if type(self.estimator) not in _WITH_PROOF or (self._resamples and isinstance(tuning, SelfConfident)):
+        if type(self.estimator) not in _WITH_PROOF or (self._resamples and not self.schedule().is_constant):
             raise Withheld(f"{self.estimator!r} has no proved bound with {self.smoothing!r} and {tuning!r}")
         source = f"{_THEOREM}: log-barrier, {type(tuning).__name__}"
         k = self._constants(self.n, horizon)
         if k.range <= 0.0:
             return Proof({"one round": rounds}, source)
         bias = self._barrier_bias(k, horizon)
-        if isinstance(tuning, (Horizon, BestLoss)):
+        if tuning.order != "given" and self.schedule().is_constant:
             tuned = bounds.resampled_barrier_best_loss if self._resamples else bounds.barrier_best_loss
             return Proof(tuned(k.range, self._tuned_best(), bias), source)
         best = float(rounds) if best is None else best
-        if isinstance(tuning, SelfConfident):
+        if not self.schedule().is_constant:
             return Proof(bounds.barrier_self_confident(k.range, best, bias), source)
         scale = self.schedule().scale(1, 0.0)
         kept = bounds.kept_resampled(scale) if self._resamples else bounds.kept_barrier(scale)

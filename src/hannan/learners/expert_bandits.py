@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from hannan import refusals
 from hannan.learners.learner import Learner, Proof, Smoothing, needed
-from hannan.learners.tuning import Anytime, BestLoss, ClippedSchedule, Fixed, Horizon, Schedule, SelfConfident, Tuning
+from hannan.learners.tuning import Anytime, BestLoss, ClippedSchedule, Schedule, SelfConfident, Tuning
 from hannan.mathematics import bounds
 from hannan.mathematics import printed as paper
 from hannan.mathematics.against import Sense
@@ -84,32 +84,26 @@ class ExpertBandit(Learner):
 
     def schedule(self) -> Schedule | ClippedSchedule:
         tuning, n = self.tuning, self.experts
-        if self.clip == "tuned" and not isinstance(tuning, (BestLoss, SelfConfident)):
+        if self.clip == "tuned" and tuning.order != "first":
             raise self._refuse_tuning('BestLoss or SelfConfident under clip="tuned"')
-        if isinstance(tuning, Fixed):
-            return Schedule.constant(tuning.scale)
-        barrier = isinstance(self.smoothing, LogBarrier)
-        if self.clip != "tuned" and (
-            isinstance(tuning, (BestLoss, SelfConfident)) or (barrier and isinstance(tuning, Anytime))
-        ):
+        if tuning.order == "given":
+            return tuning.schedule(0.0, 0.0)
+        ranged = tuning.told_rounds is not None or not isinstance(self.smoothing, LogBarrier)
+        if self.clip != "tuned" and (tuning.order == "first" or not ranged):
             raise self._refuse_tuning('Fixed, Horizon or Anytime, or with clip="tuned" BestLoss or SelfConfident')
         if self._trivial:
             return Schedule.constant(1.0)
         if isinstance(tuning, BestLoss):
             return Schedule.constant(self._tuned_clip()[0])
-        k = self._tuned_constants(n, getattr(tuning, "rounds", None))
-        if isinstance(tuning, SelfConfident):
+        k = self._tuned_constants(n, tuning.told_rounds)
+        if tuning.order == "first":
             return ClippedSchedule(bounds.clipped_kappa(k.c, self.actions), k.rate, self.actions - 1)
-        variance = k.rate * min(self.actions, n)
-        if isinstance(tuning, Horizon):
-            return Schedule.constant(bounds.horizon_scale(k.range, variance, tuning.rounds))
-        assert isinstance(tuning, Anytime)
-        return Schedule(tuning.factor or bounds.anytime_factor(k.range, variance), b=1.0)
+        return tuning.schedule(k.range, k.rate * min(self.actions, n))
 
     def _proof(self, rounds: int | None, best: float | None, known: bool, delay: int) -> Proof:
         tuning, schedule = self.tuning, self.schedule()
         clipped = self.clip != 0.0
-        if clipped and isinstance(tuning, (Horizon, Anytime)):
+        if clipped and tuning.order == "zero":
             raise Withheld(f"clip={self.clip!r} has a proved bound with a Fixed scale only; got {tuning!r}")
         k = self._constants(self.experts, self._horizon or rounds)
         source = f"{_THEOREM}: {'clipped' if clipped else 'unclipped'}, {type(tuning).__name__}"
@@ -118,15 +112,14 @@ class ExpertBandit(Learner):
         if clipped:
             if best is None:
                 raise ValueError("best_loss or rounds must be given: the bound grows with the best loss")
-            if isinstance(tuning, SelfConfident):
+            if not schedule.is_constant:
                 return Proof(bounds.clipped_self_confident(k.c, self.actions, best, k.bias), source)
             scale = schedule.scale(1, 0.0)
             kept = bounds.kept_clipped(k.rate / scale, self.rho, self.actions)
             return Proof(bounds.first_order(scale * k.range, kept, best, k.bias), source)
         played, variance = needed(rounds, "the bound grows with them"), k.rate * min(self.actions, self.experts)
-        if isinstance(schedule, Schedule) and isinstance(tuning, Anytime):
-            return Proof(bounds.anytime(k.range, variance, schedule.c, played), source)
-        return Proof(bounds.zero_order(k.range, variance, schedule.scale(1, 0.0), played, k.bias), source)
+        assert isinstance(schedule, Schedule)
+        return Proof(bounds.root(k.range, variance, *schedule[:3], played, k.bias), source)
 
     def _as_printed(self, rounds: int | None, best: float | None) -> Bound:
         clipped = self.clip != 0.0

@@ -10,7 +10,7 @@ import numpy as np
 
 from hannan import refusals
 from hannan.learners.learner import Constants, Learner, Proof, Smoothing, needed
-from hannan.learners.tuning import Anytime, BestLoss, Fixed, Horizon, Schedule, SelfConfident, Tuning
+from hannan.learners.tuning import BestLoss, Schedule, SelfConfident, Tuning
 from hannan.mathematics import bounds, stability
 from hannan.mathematics import printed as paper
 from hannan.mathematics.against import Against, Sense
@@ -93,8 +93,7 @@ class Experts(Learner):
 
     @property
     def _needs_rate(self) -> bool:
-        zero_order = isinstance(self.tuning, (Fixed, Horizon, Anytime))
-        return not (zero_order and math.isfinite(self._variance))
+        return not (self.tuning.order != "first" and math.isfinite(self._variance))
 
     @property
     def _unrated(self) -> str:  # type: ignore[override]
@@ -104,24 +103,19 @@ class Experts(Learner):
 
     def schedule(self) -> Schedule:
         tuning = self.tuning
-        if isinstance(tuning, Fixed):
-            return Schedule.constant(tuning.scale)
+        if tuning.order == "given":
+            return tuning.schedule(0.0, 0.0)
         if self._trivial:
             return Schedule.constant(1.0)
-        if isinstance(tuning, Horizon):
-            k = self._tuned_constants(self.n, tuning.rounds)
-            return Schedule.constant(bounds.horizon_scale(k.range, self._variance, tuning.rounds))
+        if tuning.order == "zero" and isinstance(self.smoothing, LogBarrier) and tuning.told_rounds is None:
+            raise self._refuse_tuning("Fixed, Horizon, BestLoss or SelfConfident")
+        k = self._tuned_constants(self.n, tuning.told_rounds)
+        if tuning.order == "zero":
+            return tuning.schedule(k.range, self._variance)
         if isinstance(tuning, BestLoss):
-            k = self._tuned_constants(self.n, tuning.rounds)
             rate = bounds.best_loss_rate(k.c, self._tuned_best() + k.bias)
             return Schedule.constant(k.rate / rate if rate > 0.0 else 1.0)
-        if isinstance(tuning, SelfConfident):
-            k = self._tuned_constants(self.n, tuning.rounds)
-            return Schedule(math.sqrt(k.rate / k.range) if k.range > 0.0 else 1.0, a=1.0, d=1.0)
-        if isinstance(tuning, Anytime) and not isinstance(self.smoothing, LogBarrier):
-            k = self._tuned_constants(self.n, None)
-            return Schedule(tuning.factor or bounds.anytime_factor(k.range, self._variance), b=1.0)
-        raise self._refuse_tuning("Fixed, Horizon, BestLoss or SelfConfident")
+        return Schedule(math.sqrt(k.rate / k.range) if k.range > 0.0 else 1.0, a=1.0, d=1.0)
 
     def bound(
         self,
@@ -155,17 +149,16 @@ class Experts(Learner):
             kept = bounds.kept_experts(k.rate / scale)
             terms = bounds.first_order(scale * k.range, kept, _known(best), k.bias, late)
             return Proof(terms, f"{source}, {delay} late")
-        if isinstance(tuning, Anytime):
-            played = needed(rounds, "the bound grows with them")
-            return Proof(bounds.anytime(k.range, self._variance, schedule.c, played), source)
-        if isinstance(tuning, BestLoss):
+        if tuning.order == "first" and schedule.is_constant:
             return Proof(bounds.experts_best_loss(k.c, self._tuned_best(), k.bias), source)
-        if isinstance(tuning, SelfConfident):
+        if tuning.order == "first":
             return Proof(bounds.experts_self_confident(k.c, _known(best), k.bias), source)
         proofs = []
+        if not schedule.is_constant:
+            needed(rounds, "the bound grows with them")
         if rounds is not None:
-            proofs.append(bounds.zero_order(k.range, self._variance, scale, rounds, k.bias))
-        if isinstance(tuning, Fixed) and math.isfinite(k.rate):
+            proofs.append(bounds.root(k.range, self._variance, *schedule[:3], rounds, k.bias))
+        if tuning.order == "given" and math.isfinite(k.rate):
             kept = bounds.kept_experts(k.rate / scale)
             proofs.append(bounds.first_order(scale * k.range, kept, _known(best), k.bias))
         if not proofs:

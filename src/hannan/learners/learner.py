@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hannan import refusals, saving
-from hannan.learners.tuning import BestLoss, ClippedSchedule, Horizon, Schedule, SelfConfident, Tuning
+from hannan.learners.tuning import BestLoss, ClippedSchedule, Schedule, Tuning, refuse_untuned
 from hannan.mathematics import bounds, stability
 from hannan.mathematics.against import Against, Proved, Sense, Whom, checked, covers
 from hannan.mathematics.bounds import Bound, Terms, Withheld
@@ -112,7 +112,7 @@ class Learner(saving.Described):
             raise ValueError(f"smoothing must be a law or a regularizer; got {self.smoothing!r}")
         on_your_word(self.smoothing)
         if not isinstance(self.tuning, Tuning):
-            raise ValueError(f"tuning must be Fixed, Horizon, BestLoss, Anytime or SelfConfident; got {self.tuning!r}")
+            raise refuse_untuned(self.tuning)
         self._check_units()
 
     def _check_units(self) -> None:
@@ -152,8 +152,8 @@ class Learner(saving.Described):
 
     def _tuned_best(self) -> float:
         """Lt of BestLoss for losses in [0, 1]; a Horizon is the BestLoss of all its rounds."""
-        if isinstance(self.tuning, Horizon):
-            return float(self.tuning.rounds)
+        if self.tuning.last_round is not None:
+            return float(self.tuning.last_round)
         assert isinstance(self.tuning, BestLoss)
         best = self._normalised(self.tuning.bound, self.tuning.rounds, "the bound of BestLoss")
         if best <= 0.0:
@@ -233,10 +233,7 @@ class Learner(saving.Described):
     @property
     def _horizon(self) -> int | None:
         """The rounds that the tuning counts on, if it does: Horizon's, or those in the range of LogBarrier."""
-        counts = isinstance(self.tuning, Horizon) or (
-            isinstance(self.smoothing, LogBarrier) and isinstance(self.tuning, (BestLoss, SelfConfident))
-        )
-        return self.tuning.rounds if counts else None  # type: ignore[attr-defined]
+        return self.tuning.told_rounds if isinstance(self.smoothing, LogBarrier) else self.tuning.last_round
 
     def _in_units(self, proof: Proof, rounds: int | None) -> Bound:
         """The bound in the user's units, rounded up; regret is at most the rounds times the range."""

@@ -29,6 +29,24 @@ from hannan.mathematics.regularizers import Entropy, Tsallis
 
 _EXACT = ImportanceWeighted()
 
+#: Classes by the name that their algorithm goes by, where that is all there is to say.
+RENAMED: dict[str, Any] = {
+    "lb_inf": LBInf,  # Ito 2021
+    "squint": Squint,  # Koolen, van Erven 2015
+    "adanormalhedge": AdaNormalHedge,  # Luo, Schapire 2015
+    "ml_poly": MLPoly,  # Gaillard, Stoltz, van Erven 2014
+    "delayed_ftrl": TsallisShannon,  # Tsallis and Shannon for late feedback: Zimmert, Seldin 2020
+    "dropout": Dropout,  # van Erven, Kotlowski, Warmuth 2014
+    "random_walk": RandomWalk,  # Devroye, Lugosi, Neu 2013
+    "myga": MYGA,  # Allen-Zhu, Bubeck, Li 2018
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in RENAMED:
+        return RENAMED[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 def hedge(n: int, rounds: int | None = None, **units: Any) -> Experts:
     """p_i ~ e^(-L_i/scale): Entropy, which plays as Gumbel does, tuned for `rounds` or by its own loss.
@@ -108,26 +126,6 @@ def exp3_ix(n: int, rounds: int, **units: Any) -> Bandit:
     return Bandit(n, Entropy(), Horizon(rounds), ImplicitExploration(0.5 / scale), **units)
 
 
-def lb_inf(n: int, rounds: int, **units: Any) -> LBInf:
-    """LB-INF (Ito 2021)."""
-    return LBInf(n, rounds, **units)
-
-
-def squint(n: int, **units: Any) -> Squint:
-    """Squint (Koolen, van Erven 2015)."""
-    return Squint(n, **units)
-
-
-def adanormalhedge(n: int, **units: Any) -> AdaNormalHedge:
-    """AdaNormalHedge (Luo, Schapire 2015)."""
-    return AdaNormalHedge(n, **units)
-
-
-def ml_poly(n: int, **units: Any) -> MLPoly:
-    """ML-Poly (Gaillard, Stoltz, van Erven 2014)."""
-    return MLPoly(n, **units)
-
-
 def fixed_share(n: int, rounds: int, switches: int = 1, **units: Any) -> FixedShare:
     """Fixed share tuned for paths of `switches` switches: a = S/(T-1), scale = sqrt(T/(8 path)).
 
@@ -142,26 +140,6 @@ def exp3_s(n: int, rounds: int, switches: int = 1, **units: Any) -> Exp3S:
     """Exp3.S tuned for paths of `switches` switches: a = S/(T-1), scale = sqrt(n T/(2 path))."""
     share, cost = _shared(n, rounds, switches)
     return Exp3S(n, math.sqrt(n * rounds / (2.0 * cost)) if cost > 0.0 else 1.0, share, **units)
-
-
-def delayed_ftrl(n: int, **units: Any) -> TsallisShannon:
-    """Tsallis and Shannon for late feedback (Zimmert, Seldin 2020)."""
-    return TsallisShannon(n, **units)
-
-
-def dropout(n: int, **units: Any) -> Dropout:
-    """Binarised dropout (van Erven, Kotlowski, Warmuth 2014)."""
-    return Dropout(n, **units)
-
-
-def random_walk(n: int, **units: Any) -> RandomWalk:
-    """The random-walk perturbation (Devroye, Lugosi, Neu 2013)."""
-    return RandomWalk(n, **units)
-
-
-def myga(actions: int, experts: int, rounds: int, best_loss: float | None = None, **units: Any) -> MYGA:
-    """MYGA (Allen-Zhu, Bubeck, Li 2018)."""
-    return MYGA(actions, experts, rounds, best_loss, **units)
 
 
 def gaussian_ftpl(domain: Domain, rounds: int, lipschitz: float = 1.0) -> Convex:

@@ -10,10 +10,13 @@ t the round about to be played (the first is 1), own_t the learner's own loss be
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from hannan import refusals
 from hannan.frozen import frozen
+from hannan.mathematics import bounds
+
+Order = Literal["given", "zero", "first"]
 
 
 class Schedule(NamedTuple):
@@ -46,13 +49,38 @@ class Schedule(NamedTuple):
         if self.is_constant:
             return f"scale = {self.c * math.sqrt(self.a):.6g}"
         if self.d == 0.0:
-            return f"scale_t = {self.c:.6g} sqrt(t)"
+            inside = "t" if (self.a, self.b) == (0.0, 1.0) else f"{self.a:g} + {self.b:g} t"
+            return f"scale_t = {self.c:.6g} sqrt({inside})"
         return f"scale_t = {self.c:.6g} sqrt(1 + own loss)"
 
 
 @frozen
 class Tuning:
-    """A rule that sets the scale."""
+    """A rule that sets the scale. One of your own that is zero order is a file: its fields and its `schedule`."""
+
+    #: What the scale is made of. "given": nothing, it is a number. "zero": the range and the variance of the smoothing,
+    #: by `schedule`, and then every bound in the rounds holds for it. "first": its rate and the best loss, or the own.
+    order: ClassVar[Order] = "zero"
+
+    @property
+    def told_rounds(self) -> int | None:
+        """The number of rounds that it was told, where it was."""
+        return getattr(self, "rounds", None)
+
+    @property
+    def last_round(self) -> int | None:
+        """The round past which the scale is none that was tuned for; None where there is no such round."""
+        return None
+
+    def schedule(self, spread: float, variance: float) -> Schedule:
+        """c, a and b of scale_t = c sqrt(a + b t), for a smoothing whose range is scale x `spread` and whose rounds
+        cost at most variance/(2 scale) each. It must not fall."""
+        raise NotImplementedError(f"{type(self).__name__} must define schedule(spread, variance)")
+
+
+def refuse_untuned(tuning: object) -> ValueError:
+    """What is given for a tuning and is none."""
+    return ValueError(f"tuning must be Fixed, Horizon, BestLoss, Anytime or SelfConfident; got {tuning!r}")
 
 
 @frozen
@@ -65,8 +93,13 @@ class Fixed(Tuning):
 
     scale: float
 
+    order: ClassVar[Order] = "given"
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", refusals.positive(self.scale, "scale"))
+
+    def schedule(self, spread: float = 0.0, variance: float = 0.0) -> Schedule:
+        return Schedule.constant(self.scale)
 
 
 @frozen
@@ -77,6 +110,13 @@ class Horizon(Tuning):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rounds", refusals.count(self.rounds, "rounds"))
+
+    @property
+    def last_round(self) -> int | None:
+        return self.rounds
+
+    def schedule(self, spread: float, variance: float) -> Schedule:
+        return Schedule.constant(bounds.horizon_scale(spread, variance, self.rounds))
 
 
 @frozen
@@ -89,6 +129,8 @@ class BestLoss(Tuning):
 
     bound: float
     rounds: int | None = None
+
+    order: ClassVar[Order] = "first"
 
     def __post_init__(self) -> None:
         bound = refusals.real(self.bound, "bound")
@@ -109,6 +151,9 @@ class Anytime(Tuning):
         if self.factor is not None:
             object.__setattr__(self, "factor", refusals.positive(self.factor, "factor"))
 
+    def schedule(self, spread: float, variance: float) -> Schedule:
+        return Schedule(self.factor or bounds.anytime_factor(spread, variance), b=1.0)
+
 
 @frozen
 class SelfConfident(Tuning):
@@ -118,6 +163,8 @@ class SelfConfident(Tuning):
     """
 
     rounds: int | None = None
+
+    order: ClassVar[Order] = "first"
 
     def __post_init__(self) -> None:
         if self.rounds is not None:

@@ -165,6 +165,22 @@ def anytime(range_constant: float, variance: float, factor: float, rounds: float
     return {"range": factor * range_constant * root, "drift": variance * root / factor}
 
 
+def root(
+    range_constant: float, variance: float, c: float, a: float, b: float, rounds: float, bias: float = 0.0
+) -> Terms:
+    """scale_t = c sqrt(a + b t): R <= G scale_T + v/2 sum_t 1/scale_t + bias; the sum is at most an integral.
+
+    >>> root(2.0, 1.0, 3.0, 1.0, 0.0, 100) == zero_order(2.0, 1.0, 3.0, 100)
+    True
+    >>> root(2.0, 1.0, 3.0, 0.0, 1.0, 100) == anytime(2.0, 1.0, 3.0, 100)
+    True
+    """
+    if b == 0.0:
+        return zero_order(range_constant, variance, c * math.sqrt(a), rounds, bias)
+    last = math.sqrt(a + b * rounds)
+    return _named(bias, {"range": c * range_constant * last, "drift": variance * (last - math.sqrt(a)) / (b * c)})
+
+
 def anytime_factor(range_constant: float, variance: float) -> float:
     """sqrt(v/G), where `anytime` is least: R <= 2 sqrt(G v T)."""
     return math.sqrt(variance / range_constant) if range_constant > 0.0 else 1.0

@@ -190,7 +190,8 @@ def _digest(body: str) -> str:
 def _public(name: str) -> type[Any] | None:
     """A description class of the package, by its public name."""
     found = getattr(importlib.import_module("hannan"), name, None) if name.isidentifier() else None
-    return found if isinstance(found, type) and dataclasses.is_dataclass(found) else None
+    named = isinstance(found, type) and dataclasses.is_dataclass(found) and found.__name__ == name
+    return found if named else None
 
 
 def _class(name: Any) -> type[Any]:

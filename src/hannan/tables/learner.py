@@ -25,9 +25,10 @@ def for_forecasts(
         return AdaHedge(n) if loss_range is None else AdaHedge(n, _range(loss_range))
     if not isinstance(learner, str):
         raise ValueError(f"learner must be Experts, AdaHedge, or a name; got {learner!r}")
-    if loss_range is None and learner.lower() != "adahedge":
+    kind = names.parse(learner).kind
+    if loss_range is None and kind != "adahedge":
         raise ValueError(f"{learner} needs the range of the losses, --range LOW:HIGH or loss_range; adahedge does not")
-    if names.parse(learner).kind not in ("experts", "adahedge"):
+    if kind not in ("experts", "adahedge"):
         raise ValueError(f"forecasts are seen by all: the learner must be experts or adahedge; got {learner!r}")
     units: dict[str, Any] = {} if loss_range is None else {"loss_range": _range(loss_range)}
     built: Experts | AdaHedge = names.learner(learner, n, numbers=names.Numbers(rounds), **units)

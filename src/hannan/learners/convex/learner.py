@@ -14,7 +14,7 @@ from hannan import refusals, saving
 from hannan.learners.convex import bounds as tuned
 from hannan.learners.convex import privacy, proofs
 from hannan.learners.convex.privacy import Privacy
-from hannan.learners.tuning import Anytime, BestLoss, Fixed, Horizon, Schedule, SelfConfident, Tuning
+from hannan.learners.tuning import BestLoss, Horizon, Schedule, SelfConfident, Tuning, refuse_untuned
 from hannan.mathematics import bounds
 from hannan.mathematics.against import Whom
 from hannan.mathematics.bounds import Bound
@@ -80,7 +80,7 @@ class Convex(saving.Described):
         if not isinstance(self.noise, Noise):
             raise ValueError(f"noise must be GammaNoise or GaussianNoise; got {self.noise!r}")
         if not isinstance(self.tuning, Tuning):
-            raise ValueError(f"tuning must be Fixed, Horizon, BestLoss, Anytime or SelfConfident; got {self.tuning!r}")
+            raise refuse_untuned(self.tuning)
         if self.guarantee not in ("regret", "privacy"):
             raise ValueError(f"guarantee must be 'regret' or 'privacy'; got {self.guarantee!r}")
         if not isinstance(self.fresh, bool):
@@ -153,33 +153,31 @@ class Convex(saving.Described):
     @functools.cached_property
     def _schedule(self) -> Schedule:
         tuning = self.tuning
-        if isinstance(tuning, Fixed):
-            return Schedule.constant(tuning.scale)
+        if tuning.order == "given":
+            return tuning.schedule(0.0, 0.0)
         if self.domain.radius == 0.0:
             return Schedule.constant(1.0)
         if isinstance(self.noise, GaussianNoise):
             return self._gaussian_schedule(self.noise)
         assert isinstance(self.noise, GammaNoise)
         paper = self.noise.calibration == "paper"
-        if isinstance(tuning, Horizon) and not paper:
-            return Schedule.constant(bounds.horizon_scale(self.range_constant, self._variance(), tuning.rounds))
+        if tuning.order == "zero" and not paper:
+            return tuning.schedule(self.range_constant, self._variance())
         if isinstance(tuning, (Horizon, BestLoss)):
             best = tuning.bound if isinstance(tuning, BestLoss) else self._stated() * tuning.rounds
             rate = bounds.best_loss_rate(self.c, best)
             return Schedule.constant(self.noise.scale(rate, self.lipschitz))
         if paper:
             raise ValueError(f"the paper's density must have a constant scale; got {tuning!r}")
-        if isinstance(tuning, Anytime):
-            factor = tuning.factor or bounds.anytime_factor(self.range_constant, self._variance())
-            return Schedule(factor, b=1.0)
         if not self.fresh:
             raise ValueError("SelfConfident must have fresh noise: its scale would depend on the draw it scales")
         return Schedule(self.lipschitz / math.sqrt(self.c), a=self._stated(), d=1.0)
 
     def _gaussian_schedule(self, noise: GaussianNoise) -> Schedule:
         tuning, d = self.tuning, self.domain.d
-        if isinstance(tuning, Horizon) and (self.shape == "linear" or self.loss_bound is None):
-            return Schedule.constant(bounds.horizon_scale(self.range_constant, self._variance("linear"), tuning.rounds))
+        stakes = isinstance(tuning, Horizon) and self.shape != "linear" and self.loss_bound is not None
+        if tuning.order == "zero" and not stakes:
+            return tuning.schedule(self.range_constant, self._variance("linear"))
         if isinstance(tuning, (Horizon, BestLoss)):
             if tuning.rounds is None:
                 raise ValueError(f"Gaussian noise needs rounds, since it costs delta each; got {tuning!r}")
@@ -187,9 +185,6 @@ class Convex(saving.Described):
             best = tuning.bound if isinstance(tuning, BestLoss) else stake
             sigma, _ = tuned.gaussian_tuning(noise, self.shape, d, self.lipschitz, self.range_constant, best, stake)
             return Schedule.constant(sigma)
-        if isinstance(tuning, Anytime):
-            best_factor = bounds.anytime_factor(self.range_constant, self._variance("linear"))
-            return Schedule(tuning.factor or best_factor, b=1.0)
         raise ValueError(f"Gaussian noise must be tuned by Fixed, Horizon, BestLoss or Anytime; got {tuning!r}")
 
     def variances(self, shape: Shape) -> dict[str, float]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from hannan import refusals
 from hannan.learners.convex import bounds as forms
-from hannan.learners.tuning import BestLoss, Horizon, SelfConfident
+from hannan.learners.tuning import BestLoss, Schedule
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Bound, Terms, Withheld
 from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise, Shape
@@ -23,10 +23,11 @@ def bounded(
     """The bound for losses of a shape, with the cost `bias` of ridge and solver in it; or `Withheld`."""
     rounds = None if rounds is None else refusals.count(rounds, "rounds", least=0)
     best = None if best_loss is None else refusals.between(best_loss, 0.0, math.inf, "best_loss", "[)")
-    if isinstance(learner.tuning, Horizon):
-        if rounds is not None and rounds > learner.tuning.rounds:
+    last = learner.tuning.last_round
+    if last is not None:
+        if rounds is not None and rounds > last:
             raise Withheld(f"{learner.tuning!r} was tuned for its rounds and {rounds} are played: no bound past them")
-        rounds = learner.tuning.rounds if rounds is None else rounds
+        rounds = last if rounds is None else rounds
     if learner.domain.radius == 0.0 or rounds == 0:
         return bounds.nothing("one point, or no round, has no regret")
     if isinstance(learner.noise, GaussianNoise):
@@ -69,7 +70,7 @@ def _gamma_terms(learner: Any, rounds: int | None, best: float | None, shape: Sh
     tuning, schedule = learner.tuning, learner.schedule()
     assert isinstance(learner.noise, GammaNoise)
     source = f"{_THEOREM}: {type(tuning).__name__}, Gamma noise"
-    if isinstance(tuning, SelfConfident):
+    if tuning.order == "first" and not schedule.is_constant:
         B, best = _need(learner), _best(learner, rounds, best)
         return _plus(forms.self_confident(learner.c, B, best + bias), bias), source
     proofs = _zero_order(learner, rounds, shape, bias, "Gamma")
@@ -108,17 +109,14 @@ def _gaussian_terms(
 
 def _zero_order(learner: Any, rounds: int | None, shape: Shape, bias: float, noise: str) -> list[tuple[Terms, str]]:
     """scale G + v T/(2 scale), or its form for a growing scale, for each v that is proved."""
-    schedule = learner.schedule()
+    schedule: Schedule = learner.schedule()
     if rounds is None:
         if not schedule.is_constant:
             raise ValueError("rounds must be given: the bound grows with them")
         return []
     proofs = []
     for name, variance in learner.variances(shape).items():
-        if schedule.is_constant:
-            terms = bounds.zero_order(learner.range_constant, variance, schedule.scale(1, 0.0), rounds)
-        else:
-            terms = bounds.anytime(learner.range_constant, variance, schedule.c, rounds)
+        terms = bounds.root(learner.range_constant, variance, *schedule[:3], rounds)
         label = _COROLLARY if shape == "linear" else _THEOREM
         proofs.append((_plus(terms, bias), f"{label}: zero order, {name}, {noise} noise"))
     return proofs
