@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import hannan as hn
-from hannan.tables import examples
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))
+import real_data
 
 
 def river_ewa(forecasts: Any, targets: Any, names: list[str]) -> tuple[float, Any]:
@@ -48,7 +52,7 @@ def _seconds(call: Callable[[], Any], calls: int = 10) -> float:
 
 def against_river(repeats: int = 5, rows: int = 17_184) -> dict[str, float]:
     """Squared loss and time on electricity demand."""
-    table = examples.electricity()
+    table = real_data.electricity()
     names = [name for name in table if name.startswith("lag")]
     forecasts = np.column_stack([table[name] for name in names])[:rows]
     targets = table["y"][:rows]

@@ -6,16 +6,17 @@ and its bound is in the range that was observed.
 
 from __future__ import annotations
 
+import real_data
+
 import hannan as hn
 from hannan.report import Picture
-from hannan.tables import examples
 from hannan.tables.combine.function import Combined
 from hannan.tables.figures import curve, lines
 
 
 def combined(loss: str = "absolute") -> Combined:
     """The pollsters combined; `time` makes sure that no day comes twice."""
-    return hn.combine(examples.approval(), "y", loss, experts=examples.POLLSTERS, time="day")
+    return hn.combine(real_data.approval(), "y", loss, experts=real_data.POLLSTERS, time="day")
 
 
 def picture() -> Picture:

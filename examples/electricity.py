@@ -9,24 +9,25 @@ from __future__ import annotations
 
 import sys
 
+import real_data
+
 import hannan as hn
 from hannan.report import Picture
-from hannan.tables import examples
 from hannan.tables.combine.function import Combined
 from hannan.tables.figures import curve, lines
 
 
 def combined(learner: hn.Experts | None = None) -> Combined:
     """The mixture with default settings, or by a learner of your own."""
-    table = examples.electricity()
+    table = real_data.electricity()
     experts = [name for name in table if name.startswith("lag")]
     return hn.combine(table, "y", "absolute", learner, cap=2.0, experts=experts)
 
 
 def tuned_hedge() -> hn.Experts:
     """Hedge as textbooks tune it, knowing the number of rounds."""
-    rounds = len(examples.electricity()["y"])
-    return hn.Experts(len(examples.LAGS), hn.Entropy(), hn.Horizon(rounds), loss_range=(0.0, 2.0))
+    rounds = len(real_data.electricity()["y"])
+    return hn.Experts(len(real_data.LAGS), hn.Entropy(), hn.Horizon(rounds), loss_range=(0.0, 2.0))
 
 
 def picture() -> Picture:

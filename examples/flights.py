@@ -8,16 +8,16 @@ carrier with the least delay of the last 5 hours"), and is measured against the 
 from __future__ import annotations
 
 import numpy as np
+import real_data
 
 import hannan as hn
 from hannan.games.record import Record
 from hannan.report import Layer, Picture
-from hannan.tables import examples
 
 
 def games(runs: int = 20) -> dict[str, Record]:
     """The same hours, played by a bandit, and by two bandits with experts."""
-    losses, advice, rules = examples.flights()
+    losses, advice, rules = real_data.flights()
     n, experts = losses.shape[1], len(rules)
     return {
         "bandit": hn.play(hn.Bandit(n), losses, runs=runs),
@@ -28,7 +28,7 @@ def games(runs: int = 20) -> dict[str, Record]:
 
 def delays() -> dict[str, float]:
     """Mean delay, in minutes, of each rule and of each carrier."""
-    losses, advice, rules = examples.flights()
+    losses, advice, rules = real_data.flights()
     rows = np.arange(len(losses))
     return {rule: 60.0 * float(losses[rows, advice[:, i]].mean()) for i, rule in enumerate(rules)}
 

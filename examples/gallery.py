@@ -12,9 +12,9 @@ import electricity
 import flights
 import open_bandit
 import stocks
+from real_data import NotInstalled
 
 from hannan.report import Picture
-from hannan.tables.examples import NotInstalled
 
 EXAMPLES = {"electricity": electricity, "approval": approval, "flights": flights, "stocks": stocks,
             "open_bandit": open_bandit}  # fmt: skip

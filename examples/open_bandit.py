@@ -7,17 +7,17 @@ The data come with obp, whose dependencies are not needed:  pip install --no-dep
 from __future__ import annotations
 
 import pandas
+import real_data
 
 import hannan as hn
 from hannan.report import Picture
-from hannan.tables import examples
 from hannan.tables.figures import curve, lines
 from hannan.tables.replay.function import Replay
 
 
 def replayed(runs: int = 5) -> Replay:
     """Three bandits on the men's campaign: 34 items."""
-    log = pandas.read_csv(examples.open_bandit("random", "men"), usecols=["item_id", "click", "propensity_score"])
+    log = pandas.read_csv(real_data.open_bandit("random", "men"), usecols=["item_id", "click", "propensity_score"])
     learners = ["bandit", "exp3", "bandit:exponential"]
     return hn.replay(log, "item_id", "click", "propensity_score", learner=learners, gains=True, runs=runs)
 
@@ -35,7 +35,7 @@ def main() -> None:
     """Print the estimates."""
     try:
         print(replayed())
-    except examples.NotInstalled as missing:
+    except real_data.NotInstalled as missing:
         print(f"skipped: {missing}")
 
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import real_data
 
 import hannan as hn
 from hannan.refusals import Array
 from hannan.report import Picture
-from hannan.tables import examples
 from hannan.tables.figures import curve, lines
 
 
@@ -52,7 +52,7 @@ def learners(n: int) -> dict[str, hn.Experts | hn.AdaHedge]:
 
 def picture() -> Picture:
     """Wealth over the days."""
-    ratios, names = examples.stocks()
+    ratios, names = real_data.stocks()
     days = np.arange(1, len(ratios) + 1)
     best = int(np.argmax(np.log(ratios).sum(axis=0)))
     rows = []
@@ -67,7 +67,7 @@ def picture() -> Picture:
 
 def main(rounds: int | None = None) -> None:
     """Print what 1 became."""
-    ratios, names = examples.stocks()
+    ratios, names = real_data.stocks()
     ratios = ratios[:rounds]
     totals = np.log(ratios).sum(axis=0)
     best = int(np.argmax(totals))

