@@ -11,6 +11,7 @@ void bind_tables(nanobind::module_& m);
 void bind_combination(nanobind::module_& m);
 void bind_players(nanobind::module_& m);
 void bind_fleets(nanobind::module_& m);
+void bind_journal(nanobind::module_& m);
 void bind_games(nanobind::module_& m);
 void bind_potentials(nanobind::module_& m);
 void bind_convex(nanobind::module_& m);

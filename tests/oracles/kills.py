@@ -190,10 +190,10 @@ def _settles(store: Store, ticket: str) -> bool | None:
 
 def counted_twice(shelf: Shelf) -> int:
     """Rounds of a learner that were settled more than once in the journal."""
-    seen = Counter[tuple[int, int]]()
+    seen = Counter[tuple[int, int, int]]()
     for first, blob in shelf.groups(0):
         for _, part in records.parts(records.opened(blob, first)[0]):
             if not isinstance(part, dict):
                 ends = part[np.isin(part["kind"], (records.OBSERVE, records.EXPIRE))]
-                seen.update(zip(ends["learner"].tolist(), ends["round"].tolist(), strict=True))
+                seen.update(zip(*(ends[name].tolist() for name in ("learner", "keyed", "round")), strict=True))
     return sum(count > 1 for count in seen.values())

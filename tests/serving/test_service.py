@@ -67,6 +67,21 @@ def test_many_at_once(app: App) -> None:
     assert ask(app, "GET", "/v1/learners/banner")[1]["open"] == 2
 
 
+def test_keys(app: App) -> None:
+    one = ask(app, "POST", ACT, {"key": "anna"})
+    assert one[0] == 200
+    status, told = ask(app, "POST", ACT, {"keys": ["anna", "ben", "carl"]})
+    assert (status, len(told["ticket"])) == (200, 3)
+    feedback = [{"ticket": ticket, "reward": 1} for ticket in [one[1]["ticket"], *told["ticket"]]]
+    assert ask(app, "POST", "/v1/observe", feedback) == (200, {"counted": [True] * 4})
+    assert ask(app, "GET", "/v1/learners/banner", query="key=anna")[1]["rounds"] == 2
+    about = ask(app, "GET", "/v1/learners/banner")[1]
+    assert (about["keys"], about["rounds"]) == (3, 4)
+    for bad in ({"key": 7}, {"keys": ["x", 7]}, {"keys": []}, {"keys": ["x"], "count": 2}, {"key": "x", "count": 2}):
+        assert ask(app, "POST", ACT, bad)[0] == 400
+    assert ask(app, "POST", ACT, {"keys": ["x"] * 1001})[0] == 400
+
+
 def test_an_id_is_asked_again(app: App) -> None:
     first = ask(app, "POST", ACT, {"id": "mine"})
     assert ask(app, "POST", ACT, {"id": "mine"}) == first
@@ -108,7 +123,7 @@ def test_an_id_is_asked_again(app: App) -> None:
         ("POST", "/v1/learners", {"name": "c", "learner": {"class": "Bandit", "n": 3}}, 201, None),
         ("POST", "/v1/learners", {"name": "c", "learner": "bandit:tsallis:0.5@anytime", "n": 3}, 201, None),
         ("POST", "/v1/learners/banner/arms", {"arm": "green"}, 409, "all 2 are taken"),
-        ("DELETE", "/v1/learners/banner/arms/green", None, 400, "awake"),
+        ("DELETE", "/v1/learners/banner/arms/green", None, 400, "sleep"),
         ("GET", "/v1/learners/nobody", None, 404, "got 'nobody'"),
         ("GET", "/v1/learners/nobody/weights", None, 404, "got 'nobody'"),
         ("GET", "/v1/learners/nobody/log", None, 404, "got 'nobody'"),

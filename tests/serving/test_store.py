@@ -19,9 +19,11 @@ import pytest
 
 import hannan as hn
 from hannan.cli import commands
+from hannan.serving.desk import _recovered
 from hannan.serving.errors import CONFLICT, REWARD, TICKET, UNKNOWN, Ended, Refused
 from hannan.serving.journal import Clock
 from hannan.serving.records import Damaged
+from hannan.serving.sqlite import SQLiteShelf
 from hannan.serving.store import Store
 
 GAINS = hn.Bandit(["red", "blue", "green"], gains=True)
@@ -76,25 +78,67 @@ def crash(store: Store) -> None:
 )
 @pytest.mark.parametrize("snapshot", [7, 10**6])
 def test_recovery_is_bit_for_bit(path: Path, learner: Any, snapshot: int) -> None:
-    """From a snapshot in the midst and the events after it, with moves open: as if nothing had happened."""
+    """From a snapshot in the midst and the events after it, with moves open and keys of both kinds: the same bytes."""
     store = Store(path, snapshot_events=snapshot)
-    store.add("a", learner)
-    moves = []
-    for t in range(40):
-        moves.append(store.act("a"))
-        if t % 3:
-            store.observe(moves[t - t % 2].ticket, reward=0.25 + 0.5 * (moves[t].action == 0))
-    kept = store.desk.contents.residents[0].player._content()
+    for name in ("a", "b"):
+        store.add(name, learner)
+    for name, keys in (("a", (None, 5, -1, 2**62)), ("b", (None, "anna", "ben"))):
+        moves = []
+        for t in range(40):
+            moves.append(store.act(name, key=keys[t % len(keys)]))
+            if t % 3:
+                store.observe(moves[t - t % 2].ticket, reward=0.25 + 0.5 * (moves[t].action == 0))
+    kept = [fleet.to_bytes() for one in store.desk.contents.residents for fleet in one.fleets]
     crash(store)
-    store = Store(path)
-    again = store.desk.contents.residents[0].player._content()
-    for content in (kept, again):
-        content["state"].pop("stream", None)
-    assert {k: v for k, v in kept["state"].items() if "words" not in k} == {
-        k: v for k, v in again["state"].items() if "words" not in k
-    }
-    assert store.observe(moves[3].ticket, reward=0.5) is True  # 3: open, as 0 is not of those that were settled
-    store.close()
+    shelf = SQLiteShelf(path, 0, 1)
+    found = _recovered(shelf)
+    assert [fleet.to_bytes() for one in found.residents for fleet in one.fleets] == kept
+    assert (found.sequence > snapshot) is (snapshot == 7)
+    shelf.close()
+    with Store(path) as store:
+        assert store.observe(moves[3].ticket, reward=0.5) is True
+        assert store.certificate("b", key="anna").rounds > 3
+
+
+def test_keys_have_learners_of_their_own(path: Path) -> None:
+    with Store(path) as store:
+        store.add("a", GAINS)
+        anna, ben = store.act("a", key="anna"), store.act("a", key="ben")
+        assert anna.probability == ben.probability == pytest.approx(1 / 3)
+        assert store.act("a", key="anna", id="x") == store.act("a", key="anna", id="x")
+        assert store.act("a", key="anna", id="x") != store.act("a", key="ben", id="x")
+        assert store.observe(anna.ticket, reward=1) is True
+        assert (store.certificate("a", key="anna").rounds, store.certificate("a", key="ben").rounds) == (1, 0)
+        assert store.certificate("a").keys == 2
+        with pytest.raises(ValueError, match="keys of this fleet must be text"):
+            store.act("a", key=7)
+        for bad in ("", "x" * 201, 1 << 63, True, 1.5, ["x"]):
+            with pytest.raises(ValueError, match="key must be"):
+                store.act("a", key=bad)
+        lone = store.act("a")
+        assert store.certificate("a").open_moves == 1  # that of the learner without a key
+    with Store(path) as store:
+        assert store.observe(anna.ticket, reward=1) is False
+        assert [store.observe(ben.ticket, reward=1), store.observe(lone.ticket, reward=1)] == [True, True]
+        log = store.log("a")
+        assert log["key"].tolist() == ["anna", "ben", ""]
+        drawn, _ = store.desk.draws_for("a", ["anna", "carl", "anna"])
+        assert len(set(drawn.ticket)) == 3
+        assert len(store.desk.contents.residents[0].keyed) == 3
+
+
+def test_a_failed_draw_ends_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawn, and not written: memory is no longer what the disk says, so the store is opened anew."""
+    with Store(path) as store:
+        store.add("a", GAINS)
+        monkeypatch.setattr(type(store.desk.seal), "tickets", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            store.act("a")
+        monkeypatch.undo()
+        with pytest.raises(Ended, match="division by zero"):
+            store.act("a")
+    with Store(path) as store:
+        store.act("a")
 
 
 def test_an_epoch_draws_with_fresh_entropy(path: Path, tmp_path: Path) -> None:
@@ -111,7 +155,7 @@ def test_an_epoch_draws_with_fresh_entropy(path: Path, tmp_path: Path) -> None:
 def test_moves_have_names_and_exact_probabilities(path: Path) -> None:
     with Store(path) as store:
         store.add("a", GAINS)
-        p = store.desk.contents.residents[0].player.distribution()
+        p = store.desk.contents.residents[0].weights()
         move = store.act("a")
         assert move.arm == ("red", "blue", "green")[move.action]
         assert move.probability == p[move.action]
@@ -148,8 +192,7 @@ def test_a_repeat_waits_for_the_original(path: Path) -> None:
 def test_a_batch_is_all_or_nothing(path: Path) -> None:
     with Store(path) as store:
         store.add("a", GAINS)
-        moves, _ = store.desk.draws("a", 3)
-        tickets = [move.ticket for move in moves]
+        tickets = store.desk.draws("a", 3)[0].ticket
         with refused(REWARD):
             store.desk.settle([(tickets[0], 1, None), (tickets[1], 2, None)])
         with refused(TICKET):
@@ -328,7 +371,7 @@ def test_arms_come_and_go(path: Path) -> None:
         with refused(CONFLICT, match="is the last"):
             store.retire_arm("a", "white")
         says = dict(store.certificate("a").rows())["arms"]
-        assert "green came after round 50, red left after round 50" in says
+        assert "green came after 50 decisions, red left after 50 decisions" in says
         crash(store)
     with Store(path) as store:
         assert {store.act("a").arm for _ in range(20)} == {"white"}
@@ -347,12 +390,12 @@ def test_decisions_expire(path: Path) -> None:
         told = store.certificate("a")
         assert told.rounds == 6
         assert told.own_loss == 1 + 5 * 0.25
-        assert "5 of 6 rounds had no feedback within 0.2 s and count as 0.25" in dict(told.rows())["by default"]
+        assert "5 decisions had no feedback within 0.2 s and count as 0.25" in dict(told.rows())["by default"]
         assert store.observe(left[0].ticket, reward=1) is False
         assert store.log("a")["expired"].sum() == 5
         crash(store)
     with Store(path) as store:
-        assert "5 of 6 rounds" in str(store.certificate("a"))
+        assert "5 decisions had" in str(store.certificate("a"))
         for wait, default in ((1.0, None), (None, 0.5), (0.0, 0.5), (1.0, 7.0)):
             with pytest.raises(ValueError, match=r"wait|default"):
                 store.add("b", GAINS, wait=wait, default=default)
@@ -362,14 +405,15 @@ def test_the_log_is_for_replay(path: Path, tmp_path: Path) -> None:
     with Store(path) as store:
         # Nearly uniform draws, so that the log supports an estimate.
         store.add("a", hn.Bandit(["red", "blue"], hn.Tsallis(0.5), hn.Fixed(100.0), gains=True))
-        moves, _ = store.desk.draws("a", 400)
-        store.desk.settle([(move.ticket, float(move.arm == "blue"), None) for move in moves])
+        drawn, _ = store.desk.draws("a", 400)
+        told = zip(drawn.ticket, drawn.arm, strict=True)
+        store.desk.settle([(ticket, float(arm == "blue"), None) for ticket, arm in told])
         store.act("a")
         log = store.log("a")
     assert len(log) == 400
     assert (log["reward"] == (log["arm"] == "blue")).all()
-    told = hn.replay(log, "arm", "reward", "probability", gains=True, runs=1)
-    assert told.best_action.name == "blue"
+    replayed = hn.replay(log, "arm", "reward", "probability", gains=True, runs=1)
+    assert replayed.best_action.name == "blue"
     log.to_csv(tmp_path / "log.csv", index=False)
     words = ["--action", "arm", "--loss", "reward", "--propensity", "probability", "--gains", "--runs", "1"]
     assert commands.run(["replay", str(tmp_path / "log.csv"), *words]) == 0

@@ -14,9 +14,10 @@ Key = Text | Whole
 
 
 class ActBody(Struct, forbid_unknown_fields=True):
-    """One decision; with `count`, so many. `id`: asked again, the same decision is given."""
+    """One decision; with `count`, so many; with `keys`, one for each. `id`: asked again, the same decision is given."""
 
     key: Key | None = None
+    keys: Annotated[list[Key], Meta(min_length=1, max_length=10_000)] | None = None
     id: Text | None = None
     count: Annotated[int, Meta(ge=1, le=10_000)] | None = None
 
@@ -84,6 +85,7 @@ class About(Struct):
     name: str
     learner: str
     arms: list[str | int]
+    keys: int
     rounds: int
     open: int
     bound: float | None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import struct
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +16,8 @@ from hannan.serving.expiry import Expiry
 from hannan.serving.records import Damaged
 from hannan.serving.resident import Resident
 from hannan.serving.tickets import Ticket
+
+_HEAD = struct.Struct("<4sI")
 
 
 class Contents:
@@ -81,14 +85,18 @@ class Contents:
 
     def noted(self, note: dict[str, Any]) -> None:
         """Do what a note says."""
-        if "epoch" in note:
+        if "key" in note:
+            self.residents[note["learner"]].keyed.number([note["key"]], touch=True)
+        elif "epoch" in note:
             self.open(bytes.fromhex(note["entropy"]), bytes.fromhex(note["epoch"]))
         elif "add" in note:
             self.add(Resident.described(len(self.residents), note["add"]))
         elif "arm" in note:
-            self.residents[note["learner"]].add_arm(note["place"], note["arm"])
+            resident = self.residents[note["learner"]]
+            resident.arms.add(note["place"], note["arm"], resident.drawn)
         elif "retire" in note:
-            self.residents[note["learner"]].retire(note["retire"])
+            resident = self.residents[note["learner"]]
+            resident.arms.retire(note["retire"], resident.drawn)
         else:
             raise Damaged(f"the journal has a note that this version does not know: {sorted(note)}")
 
@@ -110,11 +118,12 @@ class Contents:
 
     def _play(self, events: Any, time: float) -> None:
         """Learners do not know of each other, so each plays its own events at once."""
-        for number in np.unique(events["learner"]).tolist():
-            own = np.flatnonzero(events["learner"] == number)
+        whose = events["learner"].astype(np.int64) << 1 | events["keyed"]
+        for code in np.unique(whose).tolist():
+            own, number = np.flatnonzero(whose == code), code >> 1
             if number >= len(self.residents):
                 raise Damaged(f"the journal names learner {number}; there are {len(self.residents)}")
-            wrong = self.residents[number].replay(events[own], time)
+            wrong = self.residents[number].replay(events[own], code & 1, time)
             if wrong >= 0:
                 at, found = self.sequence + int(own[wrong]), events[own[wrong]]
                 raise Damaged(
@@ -124,20 +133,28 @@ class Contents:
 
     def snapshot(self, sequence: int, time: float) -> bytes:
         """As bytes."""
+        states = [resident.state() for resident in self.residents]
         content = {
             "sequence": sequence, "time": time, "entropy": str(self.entropy),
             "epochs": [[epoch.hex(), first] for epoch, first in self.epochs.items()],
-            "learners": [resident.state() for resident in self.residents],
+            "learners": [{**told, "sizes": [len(blob) for blob in blobs]} for told, blobs in states],
         }  # fmt: skip
-        return json.dumps(content, separators=(",", ":")).encode()
+        head = json.dumps(content, separators=(",", ":")).encode()
+        return b"".join([_HEAD.pack(b"HNS1", len(head)), head, *(blob for _, blobs in states for blob in blobs)])
 
     @classmethod
     def restored(cls, blob: bytes) -> Contents:
         """From a snapshot."""
-        found, told = cls(), json.loads(blob)
+        magic, size = _HEAD.unpack_from(blob)
+        if magic != b"HNS1":
+            raise ValueError("a snapshot must begin with HNS1")
+        at = _HEAD.size + size
+        found, told = cls(), json.loads(blob[_HEAD.size : at])
         found.sequence, found.time, found.entropy = told["sequence"], told["time"], int(told["entropy"])
         found.epochs = {bytes.fromhex(epoch): first for epoch, first in told["epochs"]}
         found.epoch = next(reversed(found.epochs), b"")
-        for state in told["learners"]:
-            found._keep(Resident.restored(state))
+        for number, state in enumerate(told["learners"]):
+            ends = np.cumsum([at, *state["sizes"]]).tolist()
+            found._keep(Resident.restored(number, state, [blob[a:b] for a, b in itertools.pairwise(ends)]))
+            found.residents[-1]._entropy, at = found.entropy, ends[-1]
         return found

@@ -12,20 +12,24 @@ import time
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from hannan import refusals
+import numpy as np
+
+from hannan import _engine, refusals
 from hannan.client import shard_of
 from hannan.serving import records
 from hannan.serving.contents import Contents
 from hannan.serving.errors import BODY, CONFLICT, ELSEWHERE, TICKET, Refused
 from hannan.serving.journal import Journal
 from hannan.serving.records import ACT, EXPIRE, OBSERVE
-from hannan.serving.resident import Resident
+from hannan.serving.resident import ALONE, Resident
 from hannan.serving.shelf import Asked, Shelf
-from hannan.serving.tickets import Seal, Ticket
+from hannan.serving.tickets import Key, Seal, checked_key, key_bytes
 
 #: Decisions that are settled by default in one breath: others wait for so long.
 BREATH = 2000
 LONGEST_ID = 200
+#: Where a decision that was asked for with an id is kept: its learner, its key, its id.
+Place = tuple[int, bytes, str]
 
 
 class Decision(NamedTuple):
@@ -37,6 +41,15 @@ class Decision(NamedTuple):
     probability: float
 
 
+class Decisions(NamedTuple):
+    """Many of them, by columns."""
+
+    ticket: list[str]
+    arm: list[Any]
+    action: list[int]
+    probability: list[float]
+
+
 class Desk:
     """The learners of a shelf, played; opening it begins a new epoch."""
 
@@ -46,7 +59,7 @@ class Desk:
         self.contents = contents = _recovered(shelf)
         replayed = time.monotonic() - began
         self.lock = threading.RLock()
-        self._fresh: dict[tuple[int, bytes, str], str] = {}
+        self._fresh: dict[Place, str] = {}
         self.journal = Journal(
             shelf, contents.sequence, contents.time, self.lock, self._photograph, often, self._tick, remember
         )
@@ -82,21 +95,18 @@ class Desk:
         """A new arm in the first free place."""
         with self.lock:
             resident = self.contents.find(name)
-            place = resident.free_place(arm)
+            place = resident.arms.free(arm)
             sequence = self._append(records.note({"arm": arm, "learner": resident.number, "place": place}))
-            resident.add_arm(place, arm)
+            resident.arms.add(place, arm, resident.drawn)
             return sequence
 
     def retire_arm(self, name: str, arm: Any) -> int:
         """An arm that is never drawn again."""
         with self.lock:
             resident = self.contents.find(name)
-            place = resident.place_of(arm)
-            resident.may_sleep()
-            if len(resident.awake) == 1:
-                raise Refused(CONFLICT, f"{name!r} must keep an arm that is awake; {arm!r} is the last")
+            place = resident.arms.leaving(arm)
             sequence = self._append(records.note({"retire": place, "learner": resident.number}))
-            resident.retire(place)
+            resident.arms.retire(place, resident.drawn)
             return sequence
 
     def look(self, name: str) -> tuple[Resident, int]:
@@ -105,9 +115,9 @@ class Desk:
 
     # Decisions
 
-    def _here(self, name: str, key: Any) -> None:
+    def _here(self, name: str, keys: Iterable[Key]) -> None:
         """Refuse what lives in another shard."""
-        if self._shards > 1:
+        for key in keys if self._shards > 1 else ():
             shard = shard_of(name, key, self._shards)
             if shard != self.shelf.shard:
                 whose = f"{name!r}" if key is None else f"key {key!r} of {name!r}"
@@ -115,79 +125,111 @@ class Desk:
 
     def draw(self, name: str, key: Any = None, id: str | None = None) -> tuple[Decision, int]:
         """(a decision, sequence)"""
-        self._here(name, key)
-        if id is None:
-            with self.lock:
-                (decision,), sequence = self._draw(name, 1)
-            return decision, sequence
+        key = checked_key(key)
+        self._here(name, (key,))
+        keys = None if key is None else [key]
         given: Any = id
-        if not (isinstance(given, str) and 0 < len(given) <= LONGEST_ID):
+        if id is not None and not (isinstance(given, str) and 0 < len(given) <= LONGEST_ID):
             raise Refused(BODY, f"id must be a text of 1 to {LONGEST_ID} characters; got {refusals.brief(id)}")
         with self.lock:
-            resident = self.contents.find(name)
-            place = (resident.number, b"\0", id)
-            before = self._fresh.get(place) or self.shelf.asked(*place)
-            if before is not None:
-                said = self.seal.opened(before)
-                again = Decision(before, resident.label(said.arm), said.arm, said.probability)
-                return again, self.contents.sequence
-            (decision,), sequence = self._draw(name, 1, place)
-            return decision, sequence
+            place: Place | None = None
+            if id is not None:
+                resident = self.contents.find(name)
+                place = (resident.number, key_bytes(key), id)
+                before = self._fresh.get(place) or self.shelf.asked(*place)
+                if before is not None:
+                    said = self.seal.opened(before)
+                    again = Decision(before, resident.arms.label(said.arm), said.arm, said.probability)
+                    return again, self.contents.sequence
+            drawn, sequence = self._draw(name, keys, 1, place)
+        return Decision(drawn.ticket[0], drawn.arm[0], drawn.action[0], drawn.probability[0]), sequence
 
-    def draws(self, name: str, count: int) -> tuple[list[Decision], int]:
-        """(so many decisions, sequence): all or none."""
-        self._here(name, None)
+    def draws(self, name: str, count: int) -> tuple[Decisions, int]:
+        """(so many decisions of the learner without a key, sequence): all or none."""
+        self._here(name, (None,))
         with self.lock:
-            return self._draw(name, refusals.count(count, "count"))
+            return self._draw(name, None, refusals.count(count, "count"))
 
-    def _draw(self, name: str, count: int, place: tuple[int, bytes, str] | None = None) -> tuple[list[Decision], int]:
+    def draws_for(self, name: str, keys: list[Any]) -> tuple[Decisions, int]:
+        """(a decision for each key, sequence): all or none."""
+        keys = [checked_key(key) for key in keys]
+        if not keys or None in keys:
+            raise Refused(BODY, "keys must be a list of at least one key, and none of them empty")
+        self._here(name, keys)
+        with self.lock:
+            return self._draw(name, keys, len(keys))
+
+    def _draw(self, name: str, keys: list[Any] | None, count: int, place: Place | None = None) -> tuple[Decisions, int]:
         resident = self.contents.find(name)
         self.journal.alive()
-        number, ticket, sequence = resident.number, self.seal.ticket, self.contents.sequence
-        drawn, body, round_ = [], b"", 0
+        if keys is None:
+            numbers, body, labels = ALONE if count == 1 else np.zeros(count, dtype=np.int64), b"", b"\0"
+        else:
+            resident.keyed.number(keys)  # refuses keys of another kind before anything changes
+        keyed = int(keys is not None)
         try:
-            for _ in range(count):
-                _, round_, action, p = resident.draw()
-                body += records.record(ACT, action, number, round_, p)
-                text = ticket(number, action, sequence, round_, p)
-                drawn.append(Decision(text, resident.label(action), action, p))
-                sequence += 1
+            if keys is not None:
+                numbers, body = resident.touch(keys)
+                labels = [key_bytes(key) for key in keys]  # type: ignore[assignment]
+            tickets, arms, p = resident.draw(keyed, numbers)
+            first = self.contents.sequence + len(body) // records.SLOT
+            texts = self.seal.tickets(resident.number, arms, first, tickets, p, labels)
         except BaseException as error:  # drawn and not written: what is in memory is no longer what is on the disk
             self.journal.fail(error)
             raise
+        body += records.many(ACT, keyed, resident.number, arms, tickets, p)
         if resident.expiry is not None:
-            resident.expiry.drawn(round_, self.journal.clock.now())
+            resident.expiry.drawn(keyed, tickets, self.journal.clock.now())
         asked = None
         if place is not None:
-            asked = Asked(*place, drawn[0].ticket, self.journal.clock.now())
-            self._fresh[place] = drawn[0].ticket
-        return drawn, self._append(body, asked)
+            asked = Asked(*place, texts[0], self.journal.clock.now())
+            self._fresh[place] = texts[0]
+        actions, label = arms.tolist(), resident.arms.label
+        return Decisions(texts, [label(a) for a in actions], actions, p.tolist()), self._append(body, asked)
 
     def settle(self, feedback: Iterable[tuple[Any, Any, Any]]) -> tuple[list[bool], int]:
         """(counted now?, sequence) for (ticket, reward, loss) each: all of them, or none."""
         with self.lock:
-            plan: list[tuple[Resident, Any, float] | None] = []
-            taken: set[tuple[int, int]] = set()
+            told: dict[tuple[int, int], list[tuple[int, int, int, float, float]]] = {}
+            seen: set[tuple[int, int, int]] = set()
+            counted: list[bool] = []
             for ticket, reward, loss in feedback:
                 said = self.seal.opened(ticket)
-                resident = self.contents.owner(said)
-                value = resident.value(reward, loss)
-                move, place = _open(resident, said), (said.learner, said.round)
-                plan.append(None if move is None or place in taken else (resident, move, value))
-                taken.add(place)
+                value = self.contents.owner(said).value(reward, loss)
+                whose = (said.learner, int(said.key is not None))
+                if (*whose, said.round) not in seen:
+                    seen.add((*whose, said.round))
+                    told.setdefault(whose, []).append((len(counted), said.round, said.arm, said.probability, value))
+                counted.append(False)
+            plan = [self._open(number, keyed, rows, counted) for (number, keyed), rows in told.items()]
             self.journal.alive()
             body = b""
             try:
-                for item in plan:
-                    if item is not None:
-                        resident, move, value = item
-                        resident.player.observe(move, value)
-                        body += records.record(OBSERVE, move[2], resident.number, move[1], value)
+                for resident, keyed, rounds, arms, values in plan:
+                    if len(rounds):
+                        resident.settle(keyed, rounds, values)
+                        body += records.many(OBSERVE, keyed, resident.number, arms, rounds, values)
             except BaseException as error:
                 self.journal.fail(error)
                 raise
             # A repeat waits for the original, which may be on its way to the disk.
-            return [item is not None for item in plan], self._append(body) if body else self.contents.sequence
+            return counted, self._append(body) if body else self.contents.sequence
+
+    def _open(self, number: int, keyed: int, rows: list[Any], counted: list[bool]) -> Any:
+        """Those that are open, (learner, keyed, tickets, arms, values); they count."""
+        resident = self.contents.residents[number]
+        places, rounds, arms, p, values = zip(*rows, strict=True)
+        tickets, drawn = np.array(rounds, dtype=np.uint64), np.array(arms, dtype=np.int64)
+        fleet = resident.fleets[keyed]
+        found = np.zeros(len(rows), dtype=np.uint8)
+        if fleet is not None:
+            found = _engine.open_decisions(fleet, tickets, drawn, np.array(p))
+        if (found == 2).any():
+            raise Refused(TICKET, "a ticket must say what was drawn; arm and probability are not those of the journal")
+        for place, state in zip(places, found.tolist(), strict=True):
+            counted[place] = state == 1
+        good = found == 1
+        return resident, keyed, tickets[good], drawn[good], np.array(values)[good]
 
     # Called by the journal
 
@@ -200,16 +242,16 @@ class Desk:
         if self.journal.closing:
             return pause
         for resident, expiry in self.contents.expiring:
-            body, settled = b"", 0
-            for number in expiry.due(now, BREATH):
-                move = resident.open_move(number)
-                if move is not None:
-                    resident.player.observe(move, expiry.default)
-                    body += records.record(EXPIRE, move[2], resident.number, number, expiry.default)
-                    settled += 1
-            expiry.count += settled
-            if body:
-                self._append(body)
+            for keyed, due in enumerate(expiry.due(now, BREATH)):
+                fleet = resident.fleets[keyed]
+                if fleet is None or not len(due):
+                    continue
+                tickets, arms = _engine.still_open(fleet, due)
+                if len(tickets):
+                    values = np.full(len(tickets), expiry.default)
+                    resident.settle(keyed, tickets, values)
+                    self._append(records.many(EXPIRE, keyed, resident.number, arms, tickets, values))
+                    expiry.count += len(tickets)
             pause = min(pause, expiry.pause(now))
         return pause
 
@@ -236,14 +278,6 @@ class Desk:
             self.journal.alive()
             self.seal.retire(number)
             self.journal.paused(lambda: self.shelf.drop_secret(number))
-
-
-def _open(resident: Resident, said: Ticket) -> Any:
-    """The open move of a ticket, or None where it was settled before."""
-    move = resident.open_move(said.round)
-    if move is not None and (move[2] != said.arm or move[3] != said.probability):
-        raise Refused(TICKET, "a ticket must say what was drawn; arm and probability are not those of the journal")
-    return move
 
 
 def _recovered(shelf: Shelf) -> Contents:

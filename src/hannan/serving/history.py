@@ -31,11 +31,11 @@ class Histories:
     def _now(self, name: str) -> tuple[float, int, list[float]]:
         with self._desk.lock:
             resident = self._desk.contents.find(name)
-            return self._desk.journal.clock.now(), resident.player.round, resident.weights
+            return self._desk.journal.clock.now(), resident.drawn, resident.weights()
 
     def of(self, name: str) -> History:
         """The samples of a learner, and now."""
-        arms: list[Any] = self._desk.contents.find(name).labels
+        arms: list[Any] = self._desk.contents.find(name).arms.labels
         seen = [*self._kept.get(name, []), self._now(name)]
         times, rounds, weights = (list(column) for column in zip(*seen, strict=True))
         return History(arms, times, rounds, weights)

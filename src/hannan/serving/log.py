@@ -15,8 +15,8 @@ from hannan.serving.shelf import Shelf
 def rows_of(shelf: Shelf, resident: Resident, end: int) -> dict[str, Any]:
     """Columns of the decisions before sequence `end` that have their feedback.
 
-    round, time (of the draw, seconds since 1970), arm, probability, reward (or loss), settled (when the feedback came)
-    and expired (whether it was the default).
+    key (where there are any), round, time (of the draw, seconds since 1970), arm, probability, reward (or loss),
+    settled (when the feedback came) and expired (whether it was the default).
     """
     acts, ends, times, settled = [], [], [], []
     for first, blob in shelf.groups(0):
@@ -34,13 +34,16 @@ def rows_of(shelf: Shelf, resident: Resident, end: int) -> dict[str, Any]:
             settled.append(np.full(len(told), time))
     act, told = _joined(acts), _joined(ends)
     when, done = np.concatenate([*times, np.empty(0)]), np.concatenate([*settled, np.empty(0)])
-    order = np.argsort(told["round"], kind="stable")
-    told, done = told[order], done[order]
-    # Rounds of a learner are 1, 2, ...: the act of a round is in its place.
-    place = told["round"].astype(np.int64) - 1
-    labels = np.array([str(resident.label(arm)) for arm in range(resident.n)], dtype=object)
+    # Every act has a ticket of its own; by it feedback finds its act. Rows are in the order of the acts.
+    code, other = _code(act), _code(told)
+    order = np.argsort(code)
+    place = order[np.searchsorted(code, other, sorter=order)]
+    rows = np.argsort(place)
+    place, told, done = place[rows], told[rows], done[rows]
+    labels = np.array([str(label) for label in resident.arms.labels], dtype=object)
     return {
-        "round": told["round"].astype(np.int64),
+        **_keys(resident, act[place]),
+        "round": (told["round"] & np.uint64(0xFFFFFFFF)).astype(np.int64),
         "time": when[place],
         "arm": labels[act["arm"][place]],
         "probability": act["value"][place].astype(float),
@@ -48,6 +51,20 @@ def rows_of(shelf: Shelf, resident: Resident, end: int) -> dict[str, Any]:
         "settled": done,
         "expired": told["kind"] == EXPIRE,
     }
+
+
+def _code(events: Any) -> Any:
+    return events["round"] | events["keyed"].astype(np.uint64) << np.uint64(63)
+
+
+def _keys(resident: Resident, acts: Any) -> dict[str, Any]:
+    """The column of the keys, empty for the learner without one; no column where no key ever came."""
+    if not resident.keys:
+        return {}
+    numbers = (acts["round"] >> np.uint64(32)).astype(np.int64)
+    known = {number: str(resident.keyed._key_of(number)) for number in np.unique(numbers[acts["keyed"] == 1]).tolist()}
+    text = [known[n] if keyed else "" for n, keyed in zip(numbers.tolist(), acts["keyed"].tolist(), strict=True)]
+    return {"key": np.array(text, dtype=object)}
 
 
 def _joined(parts: list[Any]) -> Any:

@@ -34,7 +34,9 @@ class Metrics:
             ("replay_seconds", "gauge", "Seconds that recovery took at the opening.", [("", journal.replayed)]),
             ("snapshot_age_seconds", "gauge", "Seconds since the last snapshot.", [("", journal.age)]),
             ("open_decisions", "gauge", "Decisions without feedback.", [
-                (f'{{learner="{one.name}"}}', one.player._open_count) for one in residents]),
+                (f'{{learner="{one.name}"}}', one.open) for one in residents]),
+            ("keys", "gauge", "Keys of learners.", [
+                (f'{{learner="{one.name}"}}', one.keys) for one in residents]),
             ("by_default_total", "counter", "Decisions settled by default.", [
                 (f'{{learner="{one.name}"}}', one.expiry.count) for one in residents if one.expiry is not None]),
         ]  # fmt: skip

@@ -86,5 +86,10 @@ def _queries(route: Route) -> list[dict[str, Any]]:
         return [{"name": "format", "in": "query", "schema": {"enum": ["csv", "parquet"]}}]
     if route.path == "/v1/learners/{name}":
         inside = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
-        return [{"name": "delta", "in": "query", "schema": inside}]
+        kind = {"enum": ["text", "number"], "default": "text"}
+        return [
+            {"name": "delta", "in": "query", "schema": inside},
+            {"name": "key", "in": "query", "schema": {"type": "string"}},
+            {"name": "kind", "in": "query", "schema": kind, "description": "whether the key is a text or a number"},
+        ]
     return []

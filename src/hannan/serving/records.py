@@ -1,9 +1,11 @@
 """The journal's bytes: records of 24, gathered in groups that are written at once.
 
-    record   u8 kind, u8 flags, u16 arm, u32 learner, u64 round, f64 value       value: probability | reward or loss
+    record   u8 kind, u8 keyed, u16 arm, u32 learner, u64 round, f64 value       value: probability | reward or loss
     note     a record of kind NOTE whose round is the length of a JSON text, which follows, filled up with zeros to 24s
     group    4s magic, u32 length, u32 crc32, u32 slots, f64 time, then its records
 
+The round is counted in the lower 32 bits; above them is the number of the key, counted as keys come, and 0 without one.
+A record of kind BORN is a new key that is a number, in the place of the round; a key that is a text is a note.
 A *slot* is 24 bytes; an event's *sequence* is the number of slots before it in the whole journal. Little-endian. The
 checksum is of the time and the records.
 """
@@ -20,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 SLOT = 24
-ACT, OBSERVE, EXPIRE, NOTE = 1, 2, 3, 4
+ACT, OBSERVE, EXPIRE, NOTE, BORN = 1, 2, 3, 4, 5
 RECORD = np.dtype(
-    [("kind", "u1"), ("flags", "u1"), ("arm", "<u2"), ("learner", "<u4"), ("round", "<u8"), ("value", "<f8")]
+    [("kind", "u1"), ("keyed", "u1"), ("arm", "<u2"), ("learner", "<u4"), ("round", "<u8"), ("value", "<f8")]
 )
 _PACK = struct.Struct("<BBHIQd").pack
 _MAGIC = b"HNJ1"
@@ -34,13 +36,23 @@ class Damaged(ValueError):
     """Bytes that no journal wrote."""
 
 
-def record(kind: int, arm: int, learner: int, number: int, value: float) -> bytes:
+def record(kind: int, arm: int, learner: int, number: int, value: float, keyed: int = 0) -> bytes:
     """One event.
 
     >>> len(record(ACT, 3, 0, 17, 0.25)), one(record(ACT, 3, 0, 17, 0.25))["arm"].item()
     (24, 3)
     """
-    return _PACK(kind, 0, arm, learner, number, value)
+    return _PACK(kind, keyed, arm, learner, number, value)
+
+
+def many(kind: int, keyed: int, learner: int, arms: Any, rounds: Any, values: Any) -> bytes:
+    """Many events of one kind and learner."""
+    if len(rounds) == 1:
+        return _PACK(kind, keyed, int(arms[0]), learner, int(rounds[0]), float(values[0]))
+    out = np.empty(len(rounds), RECORD)
+    out["kind"], out["keyed"], out["learner"] = kind, keyed, learner
+    out["arm"], out["round"], out["value"] = arms, rounds, values
+    return out.tobytes()
 
 
 def one(data: bytes) -> Any:

@@ -1,46 +1,50 @@
-"""A learner that lives in a store: its player, the names of its arms, who of them is awake, and its expiry."""
+"""A learner that lives in a store: alone, and one for each key, all of one description, in two fleets."""
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan import refusals, saving
-from hannan.mathematics.streams import words
-from hannan.players.certificate import Certificate
-from hannan.players.settings import BanditPlayer
-from hannan.players.sleeping_arms import SleepingArmsPlayer
-from hannan.players.tickets import Move
-from hannan.serving.errors import CONFLICT, REWARD, Refused
+from hannan import _engine, refusals, saving
+from hannan.players.fleet import Fleet
+from hannan.serving import records
+from hannan.serving.arms import Arms
+from hannan.serving.errors import REWARD, Refused
 from hannan.serving.expiry import Expiry
 from hannan.serving.expiry import checked as checked_expiry
-from hannan.serving.records import ACT, EXPIRE
+from hannan.serving.records import ACT, BORN, EXPIRE
+from hannan.serving.tickets import Key
 
 #: The record of an event has 16 bits for the arm.
 MOST_ARMS = 1 << 16
 LONGEST_NAME = 100
+#: The one learner of those without a key.
+ALONE = np.zeros(1, dtype=np.int64)
+NO_ARMS, NO_ODDS = np.empty(0, dtype=np.int64), np.empty(0)
 
 
 class Resident:
-    """One learner of a store. What changes it is in the journal, so that the journal makes it again."""
+    """One learner of a store. What changes it is in the journal, so that the journal makes it again.
+
+    `fleets[0]` has the learner without a key, `fleets[1]` (None before the first) those with one. A *ticket* here is a
+    fleet's own: the number of the learner, and its round in the lower 32 bits.
+    """
 
     def __init__(
         self, number: int, name: str, learner: Any, arms: Any = None, wait: Any = None, default: Any = None
     ) -> None:
         self.number, self.name, self.learner = number, checked_name(name), learner
-        self.player = _player(learner, name)
-        self.n = int(learner.n)
-        self.arms: list[str | None] | None = _arms(learner, arms)
-        self._mask: NDArray[np.bool_] | None = None
-        if self.arms is not None and None in self.arms:
-            self._sleep([arm is not None for arm in self.arms])
+        alone = _fleet(learner, name)
+        alone.number([0], touch=True)
+        self.fleets: list[Fleet | None] = [alone, None]
+        self.n, self._entropy = int(learner.n), 0
+        self.arms = Arms(name, self.n, getattr(learner, "arms", None), arms, alone._sleeps)
         low, high = learner.loss_range
         self.expiry: Expiry | None = checked_expiry(wait, default, low, high)
-        #: The arms that were added or retired, and after how many rounds.
-        self.changes: list[str] = []
         self._told = {"learner": saving.describe(learner), "arms": arms, "wait": wait, "default": default}
 
     # Description
@@ -53,92 +57,85 @@ class Resident:
         """Whether both were added with the same words."""
         return self.description() == other.description()
 
-    def label(self, action: int) -> Any:
-        """An arm as its user calls it."""
-        return action if self.arms is None else self.arms[action]
-
     @property
-    def labels(self) -> list[Any]:
-        """Its arms as their user calls them; those that have no name yet, by their number."""
-        return [i if self.arms is None or self.arms[i] is None else self.arms[i] for i in range(self.n)]
-
-    @property
-    def weights(self) -> list[float]:
-        """The probabilities of the next draw."""
-        p = self.player.distribution() if self._mask is None else self.player.distribution(self._mask)
-        return [float(x) for x in p]
-
-    @property
-    def awake(self) -> list[int]:
-        """The arms that can be drawn."""
-        return list(range(self.n)) if self._mask is None else np.flatnonzero(self._mask).tolist()
-
-    # Arms
-
-    def may_sleep(self) -> None:
-        """Refuse arms that come and go where no proof covers it."""
-        if not isinstance(self.player, SleepingArmsPlayer):
-            raise ValueError(
-                f"arms may be added and retired where a proof covers arms that sleep, as of "
-                f"Bandit({self.n}, Tsallis(0.5)); got {self.learner!r}"
-            )
-
-    def _sleep(self, awake: Any) -> None:
-        self.may_sleep()
-        mask = np.array(awake, dtype=bool)
-        self._mask = None if mask.all() else mask
-
-    def place_of(self, arm: Any) -> int:
-        """The number of an arm that is awake, or a refusal."""
-        found: int | None = None
-        if self.arms is not None:
-            found = self.arms.index(arm) if isinstance(arm, str) and arm in self.arms else None
-        elif isinstance(arm, int) and not isinstance(arm, bool) and 0 <= arm < self.n:
-            found = arm
-        if found is None or found not in self.awake:
-            raise ValueError(f"an arm of {self.name!r} must be one that is awake; got {refusals.brief(arm)}")
+    def alone(self) -> Fleet:
+        """The learner without a key."""
+        found = self.fleets[0]
+        assert found is not None
         return found
 
-    def free_place(self, arm: Any) -> int:
-        """Where a new arm goes: the first place that nobody had."""
-        if self.arms is None or not isinstance(arm, str) or not arm:
-            raise ValueError(f"an arm to add must be a name, where arms have names; got {refusals.brief(arm)}")
-        if arm in self.arms:
-            raise Refused(CONFLICT, f"the arms of {self.name!r} must have names of their own; {arm!r} was one before")
-        if None not in self.arms:
-            raise Refused(CONFLICT, f"{self.name!r} must have a place left for an arm; all {self.n} are taken")
-        return self.arms.index(None)
+    @property
+    def keyed(self) -> Fleet:
+        """Those with one; there is a fleet for them from the first on."""
+        found = self.fleets[1]
+        if found is None:
+            found = self.fleets[1] = _fleet(self.learner, self.name)
+            found.restart(self._seed(1))
+        return found
 
-    def add_arm(self, place: int, arm: str) -> None:
-        """From now on it can be drawn; until now it slept."""
-        assert self.arms is not None
-        awake = {*self.awake, place}
-        self._sleep([i in awake for i in range(self.n)])
-        self.arms[place] = arm
-        self.changes.append(f"{arm} came after round {self.player.round}")
+    @property
+    def open(self) -> int:
+        """Decisions without feedback."""
+        return sum(int(fleet._open_count) for fleet in self.fleets if fleet is not None)
 
-    def retire(self, place: int) -> None:
-        """From now on it is not drawn; what is open can still be settled."""
-        awake = set(self.awake) - {place}
-        self._sleep([i in awake for i in range(self.n)])
-        self.changes.append(f"{self.label(place)} left after round {self.player.round}")
+    @property
+    def keys(self) -> int:
+        """How many keys it has."""
+        return 0 if self.fleets[1] is None else len(self.fleets[1])
+
+    @property
+    def drawn(self) -> int:
+        """Decisions of the learner without a key."""
+        return int(self.alone._counts(ALONE)["drawn"][0])
+
+    def weights(self, key: Key = None) -> list[float]:
+        """The probabilities of the next draw."""
+        fleet = self.alone if key is None else self.keyed
+        return [float(x) for x in fleet.distribution(0 if key is None else key, self.arms.mask)]
 
     # Play
 
     def renew(self, entropy: int) -> None:
-        """Let its stream start from this epoch's entropy."""
-        noise = words(entropy, self.number, 2) if self.player._program.own_noise else self.player._words[1]
-        self.player._set_words(words(entropy, self.number), noise)
+        """Let its streams start from this epoch's entropy."""
+        self._entropy = entropy
+        for keyed, fleet in enumerate(self.fleets):
+            if fleet is not None:
+                fleet.restart(self._seed(keyed))
 
-    def draw(self) -> Move:
-        """The next move."""
-        move: Move = self.player.act() if self._mask is None else self.player.act(self._mask)
-        return move
+    def _seed(self, keyed: int) -> int:
+        text = f"{self._entropy}/{self.number}/{keyed}".encode()
+        return int.from_bytes(hashlib.blake2b(text, digest_size=32).digest(), "little")
 
-    def open_move(self, number: int) -> Move | None:
-        """The move of a round, while it waits for its feedback."""
-        found: Move | None = self.player._open_move(number)
-        return found
+    def touch(self, keys: list[Any]) -> tuple[NDArray[np.int64], bytes]:
+        """(the numbers of keys, what the journal must know of those that are new)."""
+        fleet = self.keyed
+        numbers = fleet.number(keys)
+        if (numbers >= 0).all():
+            return numbers, b""
+        new = list(dict.fromkeys(key for key, number in zip(keys, numbers.tolist(), strict=True) if number < 0))
+        body = b"".join(
+            records.note({"key": key, "learner": self.number})
+            if isinstance(key, str)
+            else records.record(BORN, 0, self.number, key & (1 << 64) - 1, 0.0, 1)
+            for key in new
+        )
+        fleet.number(new, touch=True)
+        return fleet.number(keys), body
+
+    def draw(self, keyed: int, numbers: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.int64], Any]:
+        """(tickets, arms, probabilities) of the next rounds of these learners."""
+        fleet = self.fleets[keyed]
+        assert fleet is not None
+        _, rounds, arms, p = fleet._act_on_numbers(numbers, self.arms.mask)
+        return (numbers << 32 | rounds).view(np.uint64), arms, p
+
+    def settle(self, keyed: int, tickets: NDArray[np.uint64], values: NDArray[np.float64]) -> None:
+        """Settle decisions that are open, with values in their range."""
+        fleet = self.fleets[keyed]
+        assert fleet is not None
+        why, place = fleet._settle(tickets.view(np.int64), False, values, NO_ARMS, NO_ODDS, -1)
+        if why != _engine.Refusal.none:
+            raise RuntimeError(f"a decision that was open was not settled: {why} at {place}")
 
     def value(self, reward: Any, loss: Any) -> float:
         """The feedback as a number of the learner's range."""
@@ -148,73 +145,74 @@ class Resident:
         if gains != self.learner.gains:
             other = "a reward, because it plays for gains" if self.learner.gains else "a loss, because it plays losses"
             raise Refused(REWARD, f"feedback for {self.name!r} must be {other}; got a {given}")
+        told, (low, high) = reward if gains else loss, self.learner.loss_range
+        if type(told) is float and low <= told <= high:
+            return told
         try:
-            low, high = self.learner.loss_range
-            told = reward if gains else loss
             return refusals.between(float(told) if isinstance(told, (bool, np.bool_)) else told, low, high, given)
         except ValueError as error:
             raise Refused(REWARD, str(error)) from None
 
-    def replay(self, events: NDArray[Any], time: float) -> int:
-        """Play its events again; the index of the first that comes out otherwise, or -1."""
-        player, expiry = self.player, self.expiry
-        fields = (events[name].tolist() for name in ("kind", "arm", "round", "value"))
-        for at, (kind, arm, number, value) in enumerate(zip(*fields, strict=True)):
-            if kind == ACT:
-                move = self.draw()
-                if move[1] != number or move[2] != arm or move[3] != value:
-                    return at
-                if expiry is not None:
-                    expiry.drawn(number, time)
-                continue
-            found = player._open_move(number)
-            if found is None:
-                return at
-            player.observe(found, value)
-            if kind == EXPIRE and expiry is not None:
-                expiry.count += 1
-        return -1
+    def replay(self, events: NDArray[Any], keyed: int, time: float) -> int:
+        """Play its events again; the place of the first that comes out otherwise, or -1."""
+        fleet = self.keyed if keyed else self.alone
+        if keyed and (events["kind"] == BORN).any():
+            fleet._of_one_kind(NO_ARMS + 0, touch=True)
+            fleet._text = False
+        wrong = _engine.replay_journal(fleet, events.view(np.uint8).reshape(len(events), records.SLOT), self.arms.mask)
+        if wrong < 0 and self.expiry is not None:
+            acts = events["round"][events["kind"] == ACT]
+            if len(acts):
+                self.expiry.drawn(keyed, acts, time)
+            self.expiry.count += int((events["kind"] == EXPIRE).sum())
+        return int(wrong)
 
-    def certificate(self, delta: float | None) -> Certificate:
-        """Its player's, with what the store did to it."""
-        told: Certificate = self.player.certificate(delta)
+    def certificate(self, key: Key, delta: float | None) -> Any:
+        """Its own, of a key, or of all keys where nobody played without one; with what the store did to it."""
+        if key is None and self.keys and not self.drawn:
+            return self.keyed.certificate()
+        told: Any = self.alone.certificate(0, delta) if key is None else self.keyed.certificate(key, delta)
         notes = list(told.notes)
         if self.expiry is not None:
-            notes.append(("by default", self.expiry.says(told.rounds, self.learner.gains)))
-        if self.changes:
-            says = "; regret against an arm is over the rounds in which it was awake"
-            notes.append(("arms", ", ".join(self.changes) + says))
+            notes.append(("by default", self.expiry.says(self.learner.gains)))
+        if self.arms.changes:
+            notes.append(("arms", f"{self.arms.says}; regret against an arm is over the rounds in which it was awake"))
         return dataclasses.replace(told, notes=tuple(notes))
 
     # Snapshots
 
-    def state(self) -> dict[str, Any]:
-        """All that a snapshot needs."""
-        return {
-            "number": self.number, **self.description(), "names": self.arms, "awake": self.awake,
-            "changes": self.changes, "player": self.player._content(),
-            "expiry": None if self.expiry is None else self.expiry.state(),
-        }  # fmt: skip
+    def state(self) -> tuple[dict[str, Any], list[bytes]]:
+        """All that a snapshot needs, and blobs."""
+        blobs = [fleet.to_bytes() for fleet in self.fleets if fleet is not None]
+        expiry = None
+        if self.expiry is not None:
+            expiry, more = self.expiry.state([self._still(keyed) for keyed in (0, 1)])
+            blobs.append(more)
+        told = {**self.description(), "names": self.arms.state(), "keyed": self.fleets[1] is not None, "expiry": expiry}
+        return told, blobs
+
+    def _still(self, keyed: int) -> Any:
+        """Which tickets of a fleet are open, as a function of tickets."""
+        fleet = self.fleets[keyed]
+        return lambda tickets: tickets[:0] if fleet is None else _engine.still_open(fleet, tickets)[0]
 
     @classmethod
-    def restored(cls, state: dict[str, Any]) -> Resident:
+    def restored(cls, number: int, told: dict[str, Any], blobs: list[bytes]) -> Resident:
         """As a snapshot has it."""
-        found = cls.described(state["number"], state)
-        found.arms, found.changes = state["names"], state["changes"]
-        if len(state["awake"]) < found.n:
-            awake = set(state["awake"])
-            found._sleep([i in awake for i in range(found.n)])
-        found.player._resume(state["player"])
+        found = cls.described(number, told)
+        found.arms.restore(told["names"])
+        found.fleets = [Fleet.from_bytes(blobs[0], "exact"), None]
+        if told["keyed"]:
+            found.fleets[1] = Fleet.from_bytes(blobs[1], "exact")
         if found.expiry is not None:
-            found.expiry.restore(state["expiry"])
+            found.expiry.restore(told["expiry"], blobs[-1])
         return found
 
     @classmethod
     def described(cls, number: int, told: dict[str, Any]) -> Resident:
         """As a note of the journal has it."""
-        return cls(
-            number, told["name"], saving.build(told["learner"]), told["arms"], told["wait"], told["default"]
-        )  # fmt: skip
+        learner = saving.build(told["learner"])
+        return cls(number, told["name"], learner, told["arms"], told["wait"], told["default"])
 
 
 def checked_name(name: Any) -> str:
@@ -232,32 +230,16 @@ def checked_name(name: Any) -> str:
     return str(name)
 
 
-def _player(learner: Any, name: str) -> Any:
-    """A player that sees one number; the others are refused by name."""
-    start = getattr(learner, "start", None)
-    if start is None or isinstance(learner, type):
+def _fleet(learner: Any, name: str) -> Fleet:
+    """A fleet of learners that see one number; the others are refused by name."""
+    if not hasattr(learner, "start") or isinstance(learner, type):
         raise ValueError(f"a store must be given a learner, such as Bandit(3); got {refusals.brief(learner)}")
     if getattr(learner, "n", 0) > MOST_ARMS:  # before any room is made for them
         raise ValueError(f"a learner of a store must have at most {MOST_ARMS} arms; got {learner.n}")
-    player = start(None, name)
-    if not isinstance(player, BanditPlayer):
+    try:
+        return Fleet(learner, None, name)
+    except ValueError as error:
         raise ValueError(
             f"a store takes learners that draw an arm and see one number, its loss, as Bandit does; got "
-            f"{type(learner).__name__}"
-        )
-    return player
-
-
-def _arms(learner: Any, arms: Any) -> list[str | None] | None:
-    """The names of the arms; None for a place that is still free."""
-    named = getattr(learner, "arms", None)
-    if arms is None:
-        return None if named is None else list(named)
-    if named is not None:
-        raise ValueError(f"arms must be named once; got {list(named)!r} and arms={refusals.brief(arms)}")
-    names = list(arms) if isinstance(arms, (list, tuple)) else []
-    if not (names and all(isinstance(name, str) and name for name in names) and len(set(names)) == len(names)):
-        raise ValueError(f"arms must be a list of different names; got {refusals.brief(arms)}")
-    if len(names) > learner.n:
-        raise ValueError(f"arms must be at most {learner.n}, as many as the learner has; got {len(names)}")
-    return [*names, *(None for _ in range(learner.n - len(names)))]
+            f"{type(learner).__name__}: {error}"
+        ) from None

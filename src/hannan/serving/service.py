@@ -16,6 +16,7 @@ from msgspec import UNSET
 from hannan import saving
 from hannan.learners import names
 from hannan.serving import bodies
+from hannan.serving.desk import Decisions
 from hannan.serving.errors import BODY, BUSY, Ended, Refused
 from hannan.serving.history import Histories
 from hannan.serving.metrics import Metrics
@@ -96,17 +97,23 @@ def act(service: Service, request: Request) -> Answer:
     """Draw a decision, or `count` of them."""
     asked = bodies.decode_act(request.body or b"{}")
     service.room()
+    if asked.keys is not None:
+        if asked.id is not None or asked.count is not None or asked.key is not None:
+            raise Refused(BODY, "keys asks for a decision each; got key, id or count too")
+        service.within(len(asked.keys))
+        return _many(service, *service.desk.draws_for(request.name, list(asked.keys)))
     if asked.count is None:
         decision, sequence = service.desk.draw(request.name, asked.key, asked.id)
         service.metrics.decisions += 1
         return Answer(200, bodies.encode(decision._asdict()), JSON, sequence)
-    if asked.id is not None:
-        raise Refused(BODY, "id asks for one decision; got count too")
-    decisions, sequence = service.desk.draws(request.name, service.within(asked.count))
-    service.metrics.decisions += len(decisions)
-    ticket, arm, action, probability = zip(*decisions, strict=True)
-    told = {"ticket": ticket, "arm": arm, "action": action, "probability": probability}
-    return Answer(200, bodies.encode(told), JSON, sequence)
+    if asked.id is not None or asked.key is not None:
+        raise Refused(BODY, "id and key ask for one decision; got count too")
+    return _many(service, *service.desk.draws(request.name, service.within(asked.count)))
+
+
+def _many(service: Service, decisions: Decisions, sequence: int) -> Answer:
+    service.metrics.decisions += len(decisions.ticket)
+    return Answer(200, bodies.encode(decisions._asdict()), JSON, sequence)
 
 
 def observe(service: Service, request: Request) -> Answer:
@@ -161,15 +168,24 @@ def about(service: Service, request: Request) -> Answer:
     """A learner and its certificate; ?key= of a keyed one, ?delta= for what holds of this very run."""
     query = parse_qs(request.query.decode("latin-1"), keep_blank_values=True)
     delta = float(query["delta"][-1]) if "delta" in query else None
+    key = _key(query)
     with service.desk.lock:
         resident, sequence = service.desk.look(request.name)
-        told, weights = resident.certificate(delta), resident.weights
+        told, weights = resident.certificate(key, delta), resident.weights(key)
     bound = None if told.bound is None else told.bound.value
     about = bodies.About(
-        resident.name, told.learner, resident.labels, told.rounds, told.open_moves, bound, told.withheld, weights,
-        [(name, str(value)) for name, value in told.rows()],
+        resident.name, told.learner, resident.arms.labels, resident.keys, told.rounds, told.open_moves, bound,
+        str(told.withheld or ""), weights, [(name, str(value)) for name, value in told.rows()],
     )  # fmt: skip
     return Answer(200, bodies.encode(about), JSON, sequence)
+
+
+def _key(query: dict[str, list[str]]) -> int | str | None:
+    """The key of a query: ?key=anna, or ?key=17&kind=number."""
+    if "key" not in query:
+        return None
+    text = query["key"][-1]
+    return int(text) if query.get("kind", ["text"])[-1] == "number" else text
 
 
 def history(service: Service, request: Request) -> Answer:

@@ -8,11 +8,11 @@ import weakref
 from typing import Any, Self
 
 from hannan import refusals
-from hannan.players.certificate import Certificate
 from hannan.serving.desk import Decision, Desk
 from hannan.serving.errors import Ended
 from hannan.serving.log import rows_of
 from hannan.serving.shelf import Shelf
+from hannan.serving.tickets import checked_key
 
 #: A ticket has 16 bits for its shard.
 MOST_SHARDS = 1 << 16
@@ -106,19 +106,20 @@ class Store:
         """The names of its learners."""
         return tuple(self.desk.contents.by_name)
 
-    def certificate(self, name: str, key: Any = None, delta: float | None = None) -> Certificate:
-        """What the learner may say of itself now."""
+    def certificate(self, name: str, key: Any = None, delta: float | None = None) -> Any:
+        """What the learner may say of itself now, or that of a key; of all keys where only keys were played."""
+        key = checked_key(key)
         with self.desk.lock:
             resident, sequence = self.desk.look(name)
-            told = resident.certificate(delta)
+            told = resident.certificate(key, delta)
         self.desk.journal.wait(sequence)
         return told
 
     def log(self, name: str) -> Any:
         """The decisions that have their feedback, as a table for `hn.replay` and `hannan replay`.
 
-        Columns: round, time, arm, probability, reward (or loss), settled, expired. A pandas frame where pandas is
-        installed, else a mapping of columns. Decisions that are still open are left out: they have no reward yet.
+        Columns: key (where there are any), round, time, arm, probability, reward (or loss), settled, expired. A pandas
+        frame where pandas is installed, else a mapping of columns. Decisions that are still open are left out.
         """
         columns = self._columns(name)
         try:
@@ -136,7 +137,10 @@ class Store:
     # Decisions
 
     def act(self, name: str, key: Any = None, id: str | None = None) -> Decision:
-        """Draw an arm. With `id`, a text of your own, asking again gives the same decision."""
+        """Draw an arm. With `key`, a whole number or a text, that of a learner of its own, of the same description.
+
+        With `id`, a text of your own, asking again gives the same decision.
+        """
         decision, sequence = self.desk.draw(name, key, id)
         self.desk.journal.wait(sequence)
         return decision

@@ -17,11 +17,11 @@ import hmac
 import struct
 from typing import Any, NamedTuple
 
-from hannan import refusals
+from hannan import _engine, refusals
 from hannan.serving.errors import TICKET, Refused
 
 _FORMAT, _MAC = 1, 16
-_FIELDS = struct.Struct("<BB8s8sIHHQQd")
+_HEAD, _FIELDS = struct.Struct("<BB8s8sIH"), struct.Struct("<BB8s8sIHHQQd")
 #: Longer keys of learners are refused, so that tickets stay short.
 LONGEST_KEY = 200
 
@@ -78,8 +78,9 @@ def _key(data: bytes) -> Key:
 class Seal:
     """Signs tickets with the newest secret, and knows those of all that were not retired.
 
+    >>> import numpy as np
     >>> seal = Seal({1: b"s" * 32}, b"journal1", b"epoch--1", 0)
-    >>> text = seal.ticket(0, 2, 10, 3, 0.25)
+    >>> (text,) = seal.tickets(0, np.array([2]), 10, np.array([3], dtype=np.uint64), np.array([0.25]))
     >>> seal.opened(text).arm, seal.opened(text).probability
     (2, 0.25)
     >>> seal.opened(text[:-10] + "AAAAAAAA" + text[-2:])
@@ -93,7 +94,7 @@ class Seal:
         self._use(max(secrets))
 
     def _use(self, number: int) -> None:
-        self._number, self._keyed = number, hashlib.blake2b(key=self._secrets[number], digest_size=_MAC)
+        self._number = number
 
     def add(self, number: int, secret: bytes) -> None:
         """Sign with this secret from now on; the others still open what they signed."""
@@ -112,15 +113,11 @@ class Seal:
         """The secrets that open tickets, oldest first; the last one signs."""
         return sorted(self._secrets)
 
-    def ticket(self, learner: int, arm: int, sequence: int, number: int, p: float, key: bytes = b"\0") -> str:
-        """A signed ticket."""
-        body = (
-            _FIELDS.pack(_FORMAT, self._number, self.journal, self.epoch, learner, self.shard, arm, sequence, number, p)
-            + key
-        )
-        mac = self._keyed.copy()
-        mac.update(body)
-        return base64.urlsafe_b64encode(body + mac.digest()).decode().rstrip("=")
+    def tickets(self, learner: int, arms: Any, first: int, rounds: Any, p: Any, keys: Any = b"\0") -> list[str]:
+        """Signed tickets of decisions in a row; `keys` is the bytes of the key, or a list of them."""
+        head = _HEAD.pack(_FORMAT, self._number, self.journal, self.epoch, learner, self.shard)
+        signed: list[str] = _engine.signed_tickets(self._secrets[self._number], head, arms, first, rounds, p, keys)
+        return signed
 
     def opened(self, text: Any) -> Ticket:
         """What a ticket says, if this store signed it."""

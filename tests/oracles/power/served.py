@@ -31,7 +31,7 @@ def hand_back(store: Store, ticket: str) -> None:
 def load(store: Store, seed: int) -> None:
     rng = random.Random(seed)
     while True:
-        move = store.act(rng.choice(("banner", "price")))
+        move = store.act(rng.choice(("banner", "price")), key=rng.choice((None, rng.randrange(50))))
         say("act", move.ticket)
         if rng.random() < 0.9:
             hand_back(store, move.ticket)

@@ -1,0 +1,150 @@
+// What a journal asks of a fleet: its events played again, bit for bit; which decisions are open; tickets signed in bulk.
+#include <nanobind/stl/string.h>
+
+#include <cstring>
+#include <vector>
+
+#include "../blake2b.hpp"
+#include "fleet.hpp"
+#include "rooms.hpp"
+
+namespace hn {
+namespace {
+
+/// A record of the journal; `round` is a fleet's ticket, the learner's number above its round, or the key of a new learner.
+struct Event {
+    u8 kind, flags;
+    std::uint16_t arm;
+    u32 learner;
+    u64 round;
+    double value;
+};
+static_assert(sizeof(Event) == 24);
+enum : u8 { act = 1, observe = 2, expire = 3, born = 5 };
+
+using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+/// Whether one event comes out as it is written.
+bool plays(Fleet& fleet, const Event& event, const bool* awake) {
+    const u64 number = event.round >> 32;
+    if (event.kind == act) {
+        if (!fleet.rows.has(number)) return false;
+        i64 ticket = i64(number), round, arm;
+        double p;
+        fleet.act(1, awake, 0, &ticket, &round, &arm, &p);
+        return u64(round) == (event.round & 0xffffffffu) && arm == i64(event.arm) && p == event.value;
+    }
+    if (event.kind == observe || event.kind == expire)
+        return fleet.settle({&event.round, 1}, &event.value).why == Refusal::none;
+    if (event.kind != born) return false;
+    const u64 before = fleet.rows.born();
+    return fleet.number_of(event.round) == before;
+}
+
+/// -1, or the place of the first event that comes out otherwise than it is written.
+i64 replay_journal(nb::object held, Table2<u8> rows, nb::object awake) {
+    Fleet& fleet = nb::cast<Fleet&>(held);
+    require(rows.shape(1) == sizeof(Event), "an event has 24 bytes");
+    Flags kept;
+    if (!awake.is_none()) {
+        kept = nb::cast<Flags>(awake);
+        require(i64(kept.size()) == fleet.setup.n && fleet.plan.mark_words > 0, "a mask has a place an arm, where arms sleep");
+    }
+    for (std::size_t k = 0; k < rows.shape(0); ++k) {
+        Event event;
+        std::memcpy(&event, rows.data() + k * sizeof(Event), sizeof(Event));
+        if (!plays(fleet, event, awake.is_none() ? nullptr : kept.data())) return i64(k);
+    }
+    return -1;
+}
+
+/// Of each ticket: 0, not open; 1, open, and its arm and probability are these; 2, open, and they are not.
+nb::object open_decisions(nb::object held, In<u64> tickets, In<i64> arms, In<double> p) {
+    Fleet& fleet = nb::cast<Fleet&>(held);
+    require(arms.size() == tickets.size() && p.size() == tickets.size(), "arms and probabilities must be one a ticket");
+    Fresh<u8> out{tickets.size()};
+    for (std::size_t k = 0; k < tickets.size(); ++k) {
+        const i64 place = fleet.open.find(tickets.data()[k]);
+        if (place < 0) continue;
+        const OpenDecision& one = fleet.open.at(place);
+        out.data[k] = i64(one.arm) == arms.data()[k] && one.probability == p.data()[k] ? 1 : 2;
+    }
+    return out.give();
+}
+
+/// Those of the tickets that are open, with their arms.
+nb::object still_open(nb::object held, In<u64> tickets) {
+    Fleet& fleet = nb::cast<Fleet&>(held);
+    std::vector<u64> found;
+    std::vector<i64> arms;
+    for (std::size_t k = 0; k < tickets.size(); ++k) {
+        const i64 place = fleet.open.find(tickets.data()[k]);
+        if (place >= 0) found.push_back(tickets.data()[k]), arms.push_back(i64(fleet.open.at(place).arm));
+    }
+    return nb::make_tuple(array_of(found.data(), i64(found.size())), array_of(arms.data(), i64(arms.size())));
+}
+
+template <class T>
+u8* put(u8* at, T value) {
+    std::memcpy(at, &value, sizeof value);
+    return at + sizeof value;
+}
+
+/// base64url without padding.
+std::string text_of(const std::vector<u8>& raw) {
+    static constexpr char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    std::string out;
+    out.reserve(raw.size() * 4 / 3 + 3);
+    for (std::size_t k = 0; k < raw.size(); k += 3) {
+        const std::size_t left = raw.size() - k;
+        const u32 x = u32(raw[k]) << 16 | (left > 1 ? u32(raw[k + 1]) << 8 : 0) | (left > 2 ? u32(raw[k + 2]) : 0);
+        out += letters[x >> 18], out += letters[x >> 12 & 63];
+        if (left > 1) out += letters[x >> 6 & 63];
+        if (left > 2) out += letters[x & 63];
+    }
+    return out;
+}
+
+/// Tickets of one learner, in the order of their sequences: head, arm, sequence, round, p, key, then the signature.
+nb::list signed_tickets(nb::bytes secret, nb::bytes head, In<i64> arms, u64 first, In<u64> rounds, In<double> p, nb::object keys) {
+    constexpr std::size_t mac = 16;
+    require(secret.size() <= 64, "a secret has at most 64 bytes");
+    require(rounds.size() == arms.size() && p.size() == arms.size(), "rounds and probabilities must be one an arm");
+    const bool one_key = nb::isinstance<nb::bytes>(keys);
+    nb::list out;
+    for (std::size_t k = 0; k < arms.size(); ++k) {
+        const nb::bytes key = nb::cast<nb::bytes>(one_key ? keys : nb::object(keys[k]));
+        const std::size_t size = head.size() + 26 + key.size();
+        std::vector<u8> raw(size + mac);
+        std::memcpy(raw.data(), head.c_str(), head.size());
+        u8* at = put(raw.data() + head.size(), std::uint16_t(arms.data()[k]));
+        at = put(put(put(at, first + k), rounds.data()[k]), p.data()[k]);
+        std::memcpy(at, key.c_str(), key.size());
+        Blake2b digest(mac, reinterpret_cast<const u8*>(secret.c_str()), secret.size());
+        digest.add(raw.data(), size);
+        digest.end(raw.data() + size);
+        out.append(nb::cast(text_of(raw)));
+    }
+    return out;
+}
+
+nb::bytes blake2b(nb::bytes data, nb::bytes key, std::size_t size) {
+    require(size >= 1 && size <= 64 && key.size() <= 64, "a digest has 1 to 64 bytes, and a key at most 64");
+    u8 out[64];
+    Blake2b digest(size, reinterpret_cast<const u8*>(key.c_str()), key.size());
+    digest.add(reinterpret_cast<const u8*>(data.c_str()), data.size());
+    digest.end(out);
+    return nb::bytes(reinterpret_cast<const char*>(out), size);
+}
+
+}  // namespace
+
+void bind_journal(nb::module_& m) {
+    m.def("replay_journal", &replay_journal, "fleet"_a, "events"_a, "awake"_a.none());
+    m.def("open_decisions", &open_decisions, "fleet"_a, "tickets"_a, "arms"_a, "probabilities"_a);
+    m.def("still_open", &still_open, "fleet"_a, "tickets"_a);
+    m.def("signed_tickets", &signed_tickets, "secret"_a, "head"_a, "arms"_a, "first"_a, "rounds"_a, "probabilities"_a, "keys"_a);
+    m.def("blake2b", &blake2b, "data"_a, "key"_a, "size"_a, "For tests: as hashlib's.");
+}
+
+}  // namespace hn

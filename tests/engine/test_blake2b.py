@@ -1,0 +1,38 @@
+"""The engine's BLAKE2b is hashlib's, and its tickets are those that Python would write."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import struct
+
+import numpy as np
+import pytest
+
+from hannan import _engine
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("size", [0, 1, 50, 66, 127, 128, 129, 255, 256, 257, 1000])
+@pytest.mark.parametrize("key", [0, 1, 32, 64])
+@pytest.mark.parametrize("digest", [1, 16, 64])
+def test_digests(size: int, key: int, digest: int) -> None:
+    data, secret = RNG.bytes(size), RNG.bytes(key)
+    assert _engine.blake2b(data, secret, digest) == hashlib.blake2b(data, key=secret, digest_size=digest).digest()
+
+
+@pytest.mark.parametrize("keys", [b"\0", [b"\1" + bytes(8), b"\2anna", b"\2b"]])
+def test_tickets(keys: bytes | list[bytes]) -> None:
+    arms, p = np.array([0, 7, 65535]), np.array([0.25, 1e-9, 1.0])
+    rounds = np.array([1, 5 << 32 | 3, (1 << 63) - 1], dtype=np.uint64)
+    secret, head = RNG.bytes(32), RNG.bytes(24)
+    signed = _engine.signed_tickets(secret, head, arms, 2**40, rounds, p, keys)
+    for k, text in enumerate(signed):
+        body = (
+            head
+            + struct.pack("<HQQd", arms[k], 2**40 + k, rounds[k], p[k])
+            + (keys if isinstance(keys, bytes) else keys[k])
+        )
+        whole = body + hashlib.blake2b(body, key=secret, digest_size=16).digest()
+        assert text == base64.urlsafe_b64encode(whole).decode().rstrip("=")
