@@ -29,6 +29,8 @@ public:
     Book(nb::object id, nb::object move_type) : id_(std::move(id)), type_(std::move(move_type)) {
         require(PyType_Check(type_.ptr()) && PyObject_IsSubclass(type_.ptr(), reinterpret_cast<PyObject*>(&PyTuple_Type)) == 1,
                 "a move must be a tuple");
+        places_ = i64(nb::len(nb::object(type_.attr("_fields"))));
+        require(places_ == 3 || places_ == 4, "a move must say whose it is, its round, its action, and one number more at most");
         alloc_ = reinterpret_cast<allocfunc>(PyType_GetSlot(reinterpret_cast<PyTypeObject*>(type_.ptr()), Py_tp_alloc));
     }
 
@@ -86,21 +88,23 @@ public:
         last_.move = std::move(move), last_.round = round;
         return last_;
     }
-    nb::object made(nb::object action, i64 round, double probability) const {
+    /// The fourth place of a move is a number of its setting: the probability, or a distance; some have none.
+    nb::object made(nb::object action, i64 round, double number) const {
         const bool plain = PyLong_CheckExact(action.ptr());
         auto* type = reinterpret_cast<PyTypeObject*>(type_.ptr());
-        nb::object move = nb::steal(alloc_(type, 4));
+        nb::object move = nb::steal(alloc_(type, places_));
         if (!move.is_valid()) throw nb::python_error();
         PyTuple_SetItem(move.ptr(), 0, nb::object(id_).release().ptr());
         PyTuple_SetItem(move.ptr(), 1, PyLong_FromLongLong(round));
         PyTuple_SetItem(move.ptr(), 2, action.release().ptr());
-        PyTuple_SetItem(move.ptr(), 3, PyFloat_FromDouble(probability));
+        if (places_ == 4) PyTuple_SetItem(move.ptr(), 3, PyFloat_FromDouble(number));
         if (plain) PyObject_GC_UnTrack(move.ptr());  // text and numbers: no cycle goes through it
         return move;
     }
 
 private:
     nb::object id_, type_;
+    i64 places_;
     allocfunc alloc_;
     Ticket last_;
     std::map<i64, Ticket> late_;  // open moves drawn before the last one

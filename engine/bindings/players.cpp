@@ -300,7 +300,8 @@ void resume(Player& player, nb::dict from) {
             const double p = nb::cast<double>(move[3]), weight = nb::cast<double>(one["weight"]);
             must(action >= 0 && action < s.actions, "an open move", "be of an action that there is");
             must(p > 0.0 && p <= 1.0, "the probability of an open move", "be in (0, 1]");
-            must(s.setting == Setting::experts || (weight > 0.0 && std::isfinite(weight)), "the weight of an open move", "be > 0");
+            must(weight >= 0.0 && std::isfinite(weight), "the weight of an open move", "be finite");
+            must(s.setting == Setting::experts || weight > 0.0, "the weight of an open move", "be > 0");
             Ticket& ticket = player.restore(move, round);
             ticket.action = action, ticket.probability = p, ticket.weight = weight;
             ticket.plain = nb::cast<bool>(one["plain"]);
@@ -340,12 +341,13 @@ void bind_players(nb::module_& m) {
         .def_prop_ro("open_moves", &open_moves, "The tickets whose loss has not come yet.")
         .def(
             "_issue",
-            [](Book& book, nb::object action, double probability, double weight, nb::object kept) {
-                Ticket& ticket = book.issue(std::move(action), -1, probability, weight);
+            [](Book& book, nb::object action, double number, nb::object kept) {
+                Ticket& ticket = book.issue(std::move(action), -1, number, 0.0);
                 ticket.kept = std::move(kept);
                 return ticket.move;
             },
-            "action"_a, "probability"_a, "weight"_a, "kept"_a.none(), "A ticket for the next round.")
+            "action"_a, "number"_a, "kept"_a.none(),
+            "A ticket for the next round; `number` is the fourth place of its move, where there is one.")
         .def(
             "_open_move",
             [](Book& book, i64 round) -> nb::object {
@@ -365,15 +367,26 @@ void bind_players(nb::module_& m) {
         .def(
             "_resume_book",
             [](Book& book, i64 drawn, i64 forgotten, i64 delay, nb::list open) {
-                must(drawn >= 0 && forgotten >= 0 && delay >= 0, "counts", "be at least 0");
-                book.drawn = drawn, book.forgotten = forgotten, book.largest_delay = delay;
-                for (nb::handle item : open) {
-                    auto [move, weight, kept] = nb::cast<std::tuple<nb::object, double, nb::object>>(item);
-                    Ticket& ticket = book.restore(move, nb::cast<i64>(move[1]));
-                    ticket.probability = nb::cast<double>(move[3]), ticket.weight = weight, ticket.kept = kept;
+                must(0 <= drawn && drawn <= i64(1) << 53, "drawn", "be a whole number in its range");
+                must(0 <= forgotten && forgotten <= drawn && 0 <= delay && delay <= drawn, "counts", "be at most the moves drawn");
+                must(i64(nb::len(open)) + forgotten <= drawn, "open moves", "be no more than were drawn");
+                const Book before = book;  // what there was, should a ticket be refused
+                try {
+                    book.clear();
+                    book.drawn = drawn, book.forgotten = forgotten, book.largest_delay = delay;
+                    for (nb::handle item : open) {
+                        auto [move, kept] = nb::cast<std::tuple<nb::object, nb::object>>(item);
+                        book.restore(move, nb::cast<i64>(move[1])).kept = kept;
+                    }
+                } catch (...) {
+                    book = before;
+                    throw;
                 }
             },
-            "drawn"_a, "forgotten"_a, "largest_delay"_a, "open"_a);
+            "drawn"_a, "forgotten"_a, "largest_delay"_a, "open"_a, "The book of a file; open moves are (move, kept).")
+        .def(
+            "_count_settled", [](Book& book, i64 more) { require(more >= 0, "rounds must be counted up"), book.drawn += more; },
+            "more"_a, "So many rounds were drawn and settled without a ticket.");
     nb::class_<Player, Book> player(m, "Player", "A run at play, with its tickets.");
     player
         .def(nb::init<nb::object, In<u64>, In<u64>, nb::object, nb::object>(), "setup"_a, "words"_a, "noise"_a, "id"_a,

@@ -299,7 +299,7 @@ def test_what_cannot_be_honoured_is_refused():
         def play(self, losses, **options):
             raise AssertionError
 
-    with pytest.raises(ValueError, match="Own plays its own games, and cannot be stepped against an adversary"):
+    with pytest.raises(ValueError, match="learner must be a learner, with a method start"):
         hn.play(Own(), adversary, rounds=5)
 
     class Endless:

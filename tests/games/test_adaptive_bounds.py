@@ -68,13 +68,14 @@ def test_of_moves_that_are_not_random(learner):
     record = hn.play(learner, ChargeTheLastPoint(), rounds=T)
     assert record.regret[0, -1] <= record.bound.value
     # In sight of the move, even.
-    walk, own = learner.table().start(0, 0), 0.0
+    player, own = learner.start(), 0.0
     total = np.zeros(3)
     for _ in range(T):
-        x = walk.act()
+        move = player.act()
+        x = np.array(move.action)
         z = x / max(np.linalg.norm(x), 1e-9) if np.linalg.norm(x) > 1e-9 else np.array([1.0, 0.0, 0.0])
         own, total = own + float(z @ x), total + z
-        walk.observe(x, hn.Linear(z))
+        player.observe(move, hn.Linear(z))
     assert own + float(learner.domain.support(-total)) <= learner.bound(T).value
 
 

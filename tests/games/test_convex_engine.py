@@ -10,6 +10,7 @@ import pytest
 import hannan as hn
 from hannan import _engine
 from hannan.games.convex import hindsight
+from hannan.games.play import play
 from hannan.mathematics.convex.domains import Ball, Box, Simplex
 from hannan.mathematics.convex.leader import Leader
 from hannan.mathematics.convex.polytope import Polytope
@@ -54,7 +55,7 @@ def test_every_instruction_set_makes_the_same_bits(where, kind):
             if not _engine.use_instruction_set(name):
                 pytest.skip("this machine has one instruction set only")
             moves = [
-                learner(where, kind, noise, d).play(losses(kind, d), runs=2, keep="all", threads=1).actions
+                play(learner(where, kind, noise, d), losses(kind, d), runs=2, keep="all", threads=1).actions
                 for noise in ("gamma", "gaussian")
                 for d in (1, 2, 5, 8, 11)
             ]
@@ -71,7 +72,7 @@ def test_a_player_moves_as_its_game_bit_for_bit(where, kind, d):
     table = losses(kind, d, 40)
     for noise in ("gamma", "gaussian"):
         chosen = learner(where, kind, noise, d)
-        record = chosen.play(table, seed=3, keep="all")
+        record = play(chosen, table, seed=3, keep="all")
         player = chosen.start(3)
         moves = []
         for loss in table:
@@ -89,9 +90,9 @@ def test_runs_played_together_are_those_played_alone(where, d):
     """Rows of every remainder by four, and so few that a row is read past the end but for care."""
     for rounds in (1, 2, 3, 50):
         chosen, table = learner(where, "linear", "gamma", d), losses("linear", d, rounds)
-        alone = chosen.play(table, runs=5, seed=2, keep="all", threads=1)
+        alone = play(chosen, table, runs=5, seed=2, keep="all", threads=1)
         for threads in (1, 2, 7):
-            together = chosen.play(table, runs=5, seed=2, threads=threads)
+            together = play(chosen, table, runs=5, seed=2, threads=threads)
             at = together.checkpoints - 1
             np.testing.assert_array_equal(together.regret[:, -1], alone.regret[:, -1])
             np.testing.assert_allclose(together.regret, alone.regret[:, at], atol=1e-12)
@@ -108,7 +109,7 @@ def test_points_stay_in_the_simplex_while_the_hessian_is_nearly_singular():
     x, _ = leader.minimise(np.zeros(4), *leader.hindsight_ridge())
     assert abs(x.sum() - 1.0) < 1e-14
     assert from_the_last[-1] == pytest.approx(leader.value(x), abs=1e-8)
-    played = learner("simplex", "logistic", "gamma", 4).play(table, keep="all").actions[0]
+    played = play(learner("simplex", "logistic", "gamma", 4), table, keep="all").actions[0]
     assert np.abs(played.sum(axis=1) - 1.0).max() < 1e-14
 
 

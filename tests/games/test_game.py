@@ -236,9 +236,7 @@ def test_threads_blocks_and_sources_do_not_matter(learner, more, tmp_path, monke
     same(whole, play(learner, np.asfortranarray(losses), runs, 8, keep="all", **given))
     blocks = play(learner, iter(np.array_split(losses, 13)), runs, 8, keep="all", **given)
     same(whole, blocks)
-    import hannan.games.play
-
-    monkeypatch.setattr(hannan.games.play, "BLOCK_NUMBERS", 37 * n)
+    monkeypatch.setattr("hannan.games.runners.BLOCK_NUMBERS", 37 * n)
     same(whole, play(learner, losses, runs, 8, keep="all", **given))
     few = play(learner, losses, runs, 8, **given)
     at = few.checkpoints - 1
@@ -523,11 +521,17 @@ def test_learners_with_a_play_of_their_own_take_rounds_and_refuse_the_rest(learn
         play(learner, losses, runs=2, rounds=0)
 
 
-def test_a_strangers_play_that_takes_no_rounds_is_not_given_any():
-    class Stranger:
-        def play(self, losses, *, runs, seed, threads, keep):
-            return "played"
+def test_a_play_of_ones_own_is_not_called():
+    """The driver plays everybody; a learner has `start`, whatever else it has."""
 
-    assert play(Stranger(), None) == "played"
-    with pytest.raises(ValueError, match="rounds must be None for Stranger, whose play takes no rounds; got 5"):
-        play(Stranger(), None, rounds=5)
+    class Stranger:
+        def play(self, losses, **given):
+            raise AssertionError
+
+    with pytest.raises(ValueError, match="learner must be a learner, with a method start"):
+        play(Stranger(), np.zeros((3, 2)))
+
+    class Stepped(Cyclic):
+        play = Stranger.play
+
+    assert play(Stepped(), losses_of(30, 3)).rounds == 30

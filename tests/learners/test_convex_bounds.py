@@ -9,6 +9,7 @@ import pytest
 from convex_searches import slope, worst_of_learner, worst_on_a_ball, worst_on_two_points
 from scipy import stats
 
+from hannan.games.play import play
 from hannan.learners.convex.gradient import ExponentiatedGradient, OnlineGradientDescent
 from hannan.learners.convex.learner import Convex
 from hannan.learners.tuning import Anytime, BestLoss, Fixed, Horizon
@@ -59,7 +60,7 @@ def test_linear_losses_in_a_range():
         fixed = Convex(box, 1.0, tuning=Anytime(0.2), **told).bound(rounds=T)
         assert fixed.value == pytest.approx((0.2 * c + share * B / 0.2) * math.sqrt(T))
     # Losses that turn out to be linear have the smaller drift, whatever was known beforehand.
-    record = Convex(box, 1.0, tuning=Anytime(0.2), loss_bound=B).play(Linear(np.full((T, 2), 0.02)))
+    record = play(Convex(box, 1.0, tuning=Anytime(0.2), loss_bound=B), Linear(np.full((T, 2), 0.02)))
     assert record.bound.value == pytest.approx((0.2 * c + 0.5 * B / 0.2) * math.sqrt(T))
 
 
@@ -119,12 +120,12 @@ def test_gaussian_noise_pays_its_delta_and_the_solver():
 
 def test_comparators_play_what_their_bound_is_of():
     z = np.random.default_rng(0).uniform(-1.0, 1.0, (5, 3))
-    played = ExponentiatedGradient(Simplex(3), 2.0).play(Linear(z), keep="all").actions[0]
+    played = play(ExponentiatedGradient(Simplex(3), 2.0), Linear(z), keep="all").actions[0]
     for t in range(5):
         weights = np.exp(-z[:t].sum(axis=0) * 2.0 * math.sqrt(math.log(3.0) / (t + 1)) / (2.0 * math.sqrt(2.0)))
         np.testing.assert_allclose(played[t], weights / weights.sum(), rtol=1e-12)
     x, ball = np.zeros(3), Ball(3, 0.7)
-    played = OnlineGradientDescent(ball, 2.0).play(Linear(z), keep="all").actions[0]
+    played = play(OnlineGradientDescent(ball, 2.0), Linear(z), keep="all").actions[0]
     for t in range(5):
         np.testing.assert_allclose(played[t], x, rtol=1e-12, atol=1e-15)
         x = ball.project(x - 1.4 / (2.0 * math.sqrt(t + 1)) * z[t])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from hannan.games.play import play
 from hannan.learners.convex.learner import Convex
 from hannan.learners.convex.majorant import composed_epsilon
 from hannan.learners.convex.privacy import levels, output_scale
@@ -21,7 +22,7 @@ from hannan.mathematics.convex.loss import Loss
 from hannan.mathematics.convex.losses import Huber, Linear, Logistic, SmoothedHinge, Squared
 from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise
 from hannan.mathematics.convex.polytope import Polytope
-from hannan.players.player import load
+from hannan.players.load import load
 
 
 def linear(**options) -> Convex:
@@ -118,7 +119,7 @@ def test_only_a_player_without_a_seed_states_privacy():
         assert "own loss, regret and certificate are not covered" in said.privacy
         assert "a fixed function of the losses" in learner.start(seed=1).certificate().privacy
         assert "real-valued noise that nobody can compute" in learner.privacy().condition
-    record = linear().play(Linear(np.zeros((5, 3))), runs=2)
+    record = play(linear(), Linear(np.zeros((5, 3))), runs=2)
     assert "privacy: epsilon" not in str(record)
     assert "epsilon =" not in str(record)
     player = linear().start()
@@ -259,7 +260,7 @@ def test_private_games_are_those_of_the_player_and_below_their_bound(domain):
     learner = Convex(
         domain, 1.0, tuning=Fixed(4.0), smooth=0.25, guarantee="privacy", loss_bound=3.0, accuracy=1e-3, ridge=0.5
     )
-    record = learner.play(losses, runs=3, seed=2, keep="all")
+    record = play(learner, losses, runs=3, seed=2, keep="all")
     player = learner.start(2)
     for t, loss in enumerate(losses):
         move = player.act()

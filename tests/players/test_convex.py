@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from hannan.games.play import play
 from hannan.learners.convex.gradient import ExponentiatedGradient, OnlineGradientDescent
 from hannan.learners.convex.learner import Convex
 from hannan.learners.tuning import Anytime, BestLoss, Fixed, Horizon, SelfConfident
@@ -16,7 +17,7 @@ from hannan.mathematics.convex.loss import Loss, RankOne
 from hannan.mathematics.convex.losses import Huber, Linear, Logistic, Squared
 from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise
 from hannan.mathematics.convex.polytope import Polytope
-from hannan.players.player import load
+from hannan.players.load import load
 
 
 def offset(d: int) -> Ball:
@@ -76,7 +77,7 @@ def test_equality_case_of_the_key_lemma():
     assert bound.value == pytest.approx(0.5 / (1 - math.exp(-1.0)), rel=1e-12)
     exact = sum(0.5 * math.exp(-t) for t in range(60))
     assert exact == pytest.approx(bound.value, rel=1e-12)
-    record = learner.play(steady(60, 1), runs=4000, seed=1)
+    record = play(learner, steady(60, 1), runs=4000, seed=1)
     assert record.bound.value == bound.value
     error = record.regret[:, -1].std() / math.sqrt(4000)
     assert abs(record.mean_regret[-1] - exact) < 6 * error
@@ -176,7 +177,7 @@ def test_regret_is_below_its_bound(name, losses, domain, tuning):
         "Gaussian": {"tuning": Horizon(T), "noise": GaussianNoise()},
     }[tuning]
     runs = 3000 if isinstance(losses, Linear) and losses.d < 10 else 20
-    record = bounded(losses, domain, **options).play(losses, runs=runs, seed=5)
+    record = play(bounded(losses, domain, **options), losses, runs=runs, seed=5)
     if record.bound is None:
         assert "holds up to its best loss" in record.bound_withheld
         return
@@ -192,7 +193,7 @@ def test_regret_is_below_its_bound(name, losses, domain, tuning):
 
 def test_regret_on_phishing_is_below_its_bound():
     losses = phishing()[:600]
-    record = bounded(losses, Ball(10, 3.0)).play(losses, runs=8, seed=1)
+    record = play(bounded(losses, Ball(10, 3.0)), losses, runs=8, seed=1)
     _, high = record.interval(0.999)
     assert high[-1] <= record.bound.value
     assert record.bound.terms["ridge and solver"] < 0.01
@@ -203,7 +204,7 @@ def test_best_loss_in_hindsight_is_scipys():
     from scipy.optimize import minimize
 
     losses, domain = logistic(200, 4), Ball(4, 2.0)
-    record = bounded(losses, domain).play(losses, runs=1, seed=0)
+    record = play(bounded(losses, domain), losses, runs=1, seed=0)
     best = minimize(
         lambda x: losses.value(x).sum(), np.zeros(4), jac=lambda x: losses.gradient(x).sum(axis=0), method="SLSQP",
         constraints=[{"type": "ineq", "fun": lambda x: 4 - x @ x, "jac": lambda x: -2 * x}], options={"ftol": 1e-14},
@@ -215,8 +216,8 @@ def test_best_loss_in_hindsight_is_scipys():
 def test_one_draw_reused_has_the_same_expected_regret():
     """Fresh or reused noise: the same law of each move, so the same expected regret (six standard errors)."""
     losses = random_linear(60, 3)
-    fresh = bounded(losses, offset(3), tuning=Fixed(3.0)).play(losses, runs=2000, seed=0).regret[:, -1]
-    once = bounded(losses, offset(3), tuning=Fixed(3.0), fresh=False).play(losses, runs=2000, seed=1).regret[:, -1]
+    fresh = play(bounded(losses, offset(3), tuning=Fixed(3.0)), losses, runs=2000, seed=0).regret[:, -1]
+    once = play(bounded(losses, offset(3), tuning=Fixed(3.0), fresh=False), losses, runs=2000, seed=1).regret[:, -1]
     error = math.sqrt((fresh.var() + once.var()) / 2000)
     assert abs(fresh.mean() - once.mean()) < 6 * error
     with pytest.raises(ValueError, match="SelfConfident must have fresh noise"):
@@ -226,7 +227,7 @@ def test_one_draw_reused_has_the_same_expected_regret():
 def test_threads_do_not_change_a_record():
     for losses, domain in ((random_linear(300, 4), offset(4)), (logistic(80, 4), Ball(4))):
         learner = bounded(losses, domain)
-        first, second = (learner.play(losses, runs=5, seed=3, threads=n) for n in (1, 4))
+        first, second = (play(learner, losses, runs=5, seed=3, threads=n) for n in (1, 4))
         np.testing.assert_array_equal(first.regret, second.regret)
 
 
@@ -234,13 +235,13 @@ def test_comparators_keep_their_bounds():
     for losses, domain in ((random_linear(400, 6), Simplex(6)), (logistic(200, 6), Simplex(6))):
         beta = float(np.max(losses.lipschitz(domain)))
         for learner in (OnlineGradientDescent(domain, beta), ExponentiatedGradient(domain, beta)):
-            record = learner.play(losses, runs=2, keep="all")
+            record = play(learner, losses, runs=2, keep="all")
             assert 0.0 <= record.mean_regret[-1] <= record.bound.value
             assert all(domain.contains(x) for x in record.actions[0][::50])
     with pytest.raises(ValueError, match="plays on a Simplex"):
         ExponentiatedGradient(Ball(2), 1.0)
     with pytest.raises(ValueError, match="gradients of the losses must be at most lipschitz"):
-        OnlineGradientDescent(Ball(6), 0.1).play(random_linear(10, 6))
+        play(OnlineGradientDescent(Ball(6), 0.1), random_linear(10, 6))
 
 
 # The live player
@@ -258,7 +259,7 @@ PLAYED = [
 def test_the_player_makes_the_moves_of_run_0(losses, domain, tmp_path):
     """Bit for bit, and across a save and a load with a move open."""
     learner = bounded(losses, domain)
-    record = learner.play(losses, runs=2, seed=9, keep="all")
+    record = play(learner, losses, runs=2, seed=9, keep="all")
     player = learner.start(9)
     for t, loss in enumerate(losses):
         move = player.act()
@@ -286,7 +287,7 @@ def test_the_player_makes_the_moves_of_run_0(losses, domain, tmp_path):
 def test_linear_losses_on_a_ball_in_fours_are_those_one_by_one(d, more):
     losses = random_linear(150, d)
     learner = bounded(losses, Ball(d, 1.0, (1.0,) * d), **more)
-    record = learner.play(losses, runs=3, seed=4, keep="all")
+    record = play(learner, losses, runs=3, seed=4, keep="all")
     player = learner.start(4)
     for t, loss in enumerate(losses):
         move = player.act()
@@ -297,7 +298,7 @@ def test_linear_losses_on_a_ball_in_fours_are_those_one_by_one(d, more):
 def test_a_users_own_phi_plays_and_is_certified():
     z = logistic(40, 2).z
     losses = RankOne(z, lambda u: np.log(np.cosh(u)), np.tanh)
-    record = bounded(losses, Ball(2)).play(losses, runs=2, seed=0, keep="all")
+    record = play(bounded(losses, Ball(2)), losses, runs=2, seed=0, keep="all")
     twin = Huber(z, np.zeros(40), 0.1)
     assert record.mean_regret[-1] <= record.bound.value
     player = bounded(losses, Ball(2)).start(0)
@@ -319,7 +320,7 @@ def test_a_polytope_plays_like_the_set_it_is():
         moves = []
         for domain in (box, twin):
             learner = Convex(domain, 1.0, tuning=Fixed(2.0))
-            moves.append(learner.play(losses, seed=4, keep="all").actions[0])
+            moves.append(play(learner, losses, seed=4, keep="all").actions[0])
         np.testing.assert_allclose(moves[0], moves[1], atol=1e-6)
 
 
@@ -404,7 +405,7 @@ def test_losses_that_are_not_what_was_stated_are_refused(loss, message):
     assert player._leader.content() == before
     assert player.open_moves == (move,)
     with pytest.raises(ValueError, match=r".+"):
-        learner.play(loss)
+        play(learner, loss)
 
 
 def test_rounding_is_let_through():
@@ -455,4 +456,4 @@ def test_bounds_are_withheld_with_the_reason():
         Convex(ball, 1.0, loss_bound=1.0).bound()
     point = Convex(Simplex(1), 1.0, loss_bound=1.0)
     assert point.bound(rounds=10).value == 0.0
-    assert point.play(Linear(np.ones((5, 1))), runs=2).mean_regret[-1] == 0.0
+    assert play(point, Linear(np.ones((5, 1))), runs=2).mean_regret[-1] == 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hannan.games.play import play
 from hannan.learners.convex.gradient import OnlineGradientDescent
 from hannan.learners.convex.learner import Convex
 from hannan.learners.tuning import Anytime, Fixed, Horizon
@@ -14,6 +15,7 @@ from hannan.mathematics.convex.leader import Leader
 from hannan.mathematics.convex.loss import RankOne
 from hannan.mathematics.convex.losses import Linear, SmoothedHinge
 from hannan.mathematics.convex.polytope import Polytope
+from hannan.players.descent import refuted
 
 # A phi of your own
 
@@ -51,7 +53,7 @@ def test_a_phi_that_is_not_convex_or_not_its_own_is_refused(phi, derivative, cur
     losses = RankOne([[0.6, 0.8]] * 5, phi, derivative, curvature=curvature)
     for other in (learner, OnlineGradientDescent(Ball(2), 1.0)):
         with pytest.raises(ValueError, match=message):
-            other.play(losses)
+            play(other, losses)
 
 
 def test_a_right_phi_passes_with_kinks_and_jumps_of_its_slope():
@@ -70,7 +72,7 @@ def test_a_right_phi_passes_with_kinks_and_jumps_of_its_slope():
             assert said.bound is not None
             assert "on your word" in str(said)
     losses = RankOne([[0.6, 0.8]] * 5, smooth_absolute, its_slope)
-    record = Convex(Ball(2), 1.0, tuning=Fixed(1.0), loss_bound=2.0).play(losses)
+    record = play(Convex(Ball(2), 1.0, tuning=Fixed(1.0), loss_bound=2.0), losses)
     assert "on your word" in str(record.bound)
     player = Convex(Ball(2), 1.0, tuning=Fixed(1.0), loss_bound=3.0).start(0)
     player.observe(player.act(), Linear([0.0, 0.0]))
@@ -115,7 +117,7 @@ def test_a_value_beyond_the_loss_bound_is_refused_where_it_is_played():
 def test_a_game_refuses_what_only_its_moves_show_and_withholds_what_it_contradicts():
     """Spikes between the margins that the door tries, where a move is: slope 5, value 50; a regret above its bound."""
     learner, z = Convex(Ball(2), 1.0, tuning=Fixed(1.0), loss_bound=3.0), np.tile([1.0, 0.0], (3, 1))
-    there = learner.play(RankOne(z, smooth_absolute, its_slope), seed=4, keep="all").actions[0, 0, 0]
+    there = play(learner, RankOne(z, smooth_absolute, its_slope), seed=4, keep="all").actions[0, 0, 0]
     assert abs(there) < 0.999
 
     def slope(u):
@@ -125,17 +127,31 @@ def test_a_game_refuses_what_only_its_moves_show_and_withholds_what_it_contradic
         return np.where(np.abs(u - there) < 1e-9, 50.0, smooth_absolute(u))
 
     with pytest.raises(ValueError, match="gradients of the losses must be at most lipschitz = 1; got 5 at a move"):
-        learner.play(RankOne(z, smooth_absolute, slope), seed=4)
+        play(learner, RankOne(z, smooth_absolute, slope), seed=4)
     with pytest.raises(ValueError, match=r"the loss of a move must be in \[0, loss_bound = 3\]; got 50 at a move"):
-        learner.play(RankOne(z, spike, its_slope), seed=4)
+        play(learner, RankOne(z, spike, its_slope), seed=4)
     # The first move of a descent is the centre, 0.3, which the door's grid of [-1.17, 1.3] does not meet.
     descent, there = OnlineGradientDescent(Ball(2, 1.0, (0.3, 0.0)), 1.0), 0.3
     z[2] = [-0.9, 0.0]
-    fine = descent.play(RankOne(z, smooth_absolute, its_slope))
+    fine = play(descent, RankOne(z, smooth_absolute, its_slope))
     assert "on your word" in fine.bound.condition
-    record = descent.play(RankOne(z, spike, its_slope))
+    record = play(descent, RankOne(z, spike, its_slope))
     assert record.bound is None
     assert "which no convex losses allow" in record.bound_withheld
+    # A live player asks of every loss alone, whose grid has its own middle: the spike is refused at the door.
+    player = descent.start()
+    with pytest.raises(ValueError, match="derivative must be phi'"):
+        player.observe(player.act(), RankOne(z, spike, its_slope)[0])
+    (move,) = player.open_moves
+    for loss in RankOne(z, smooth_absolute, its_slope):
+        player.observe(move, loss)
+        move = player.act()
+    said = player.certificate()
+    assert (said.bound, said.withheld) == (fine.bound, "")
+    assert refuted(said.bound.value * 1.01, said.bound).startswith("the regret")
+    assert refuted(said.bound.value, said.bound) == ""
+    with pytest.raises(ValueError, match="a file cannot hold functions of your own"):
+        player.save("nowhere.json")
 
 
 # Noise that is kept
@@ -204,7 +220,7 @@ def test_ordinary_games_in_a_polytope_are_played_to_the_end(seed):
     z /= np.linalg.norm(z, axis=1, keepdims=True)
     losses = SmoothedHinge(z, rng.random(12) < 0.5, 0.5)
     learner = Convex(domain, 1.0, tuning=Anytime(), loss_bound=float(np.max(losses.interval(domain)[1])))
-    record = learner.play(losses, seed=seed, keep="all")
+    record = play(learner, losses, seed=seed, keep="all")
     A, b = domain.rows
     assert (record.actions[0] @ A.T <= b + 1e-12).all()
 

@@ -1,7 +1,8 @@
-"""What an adversary that looks at past moves is shown."""
+"""What an adversary that looks at past moves is shown, and how one is asked."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
@@ -20,3 +21,23 @@ class Past(NamedTuple):
     moves: NDArray[Any]
     losses: Any
     distribution: Array | None
+
+
+Answer = Callable[[int, Past], Any]
+
+
+def name_of(adversary: Any) -> str:
+    """A function or class by its name, anything else by its description."""
+    return str(getattr(adversary, "__qualname__", None) or repr(adversary))
+
+
+def fresh(adversary: Any, n: int, rounds: int) -> Answer:
+    """The adversary of one run: a class is built, a description with `start(n, rounds)` is started."""
+    if isinstance(adversary, type):
+        adversary = adversary()
+    if hasattr(adversary, "start"):
+        adversary = adversary.start(n, rounds)
+    answer = getattr(adversary, "loss", adversary)
+    if not callable(answer):
+        raise ValueError(f"an adversary must have loss(t, past), or be a function of them; got {adversary!r}")
+    return answer  # type: ignore[no-any-return]

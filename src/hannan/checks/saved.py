@@ -11,7 +11,7 @@ import numpy as np
 from hannan import saving
 from hannan.checks.report import Check, hold, needs, refuses, skip
 from hannan.checks.seats import Seat, seat, state, with_tickets
-from hannan.players.player import load
+from hannan.players.load import load
 
 
 def a_saved_player_resumes_exactly(learner: Any) -> None:

@@ -5,7 +5,6 @@ Such an adversary has no losses before it is asked for them, so nothing here is 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,15 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hannan import refusals
-from hannan.adversaries.past import Past
+from hannan.adversaries.past import Past, fresh, name_of
+from hannan.games.asked import Asked
 from hannan.games.checkpoints import spread
-from hannan.games.progress import Progress
-from hannan.games.record import Record
+from hannan.games.feeds import Advice
+from hannan.games.runners import Job, Outcome, Runner
 from hannan.games.stepped import started
 from hannan.mathematics.clipping import clip
 from hannan.refusals import Array
-
-Answer = Callable[[int, "Past"], Any]
 
 
 class Table:
@@ -83,111 +81,102 @@ class Table:
         return self.learner
 
 
-def is_adversary(losses: Any) -> bool:
-    """Whether these losses are an adversary's: a function of (t, past), or what has `loss(t, past)` or makes it.
-
-    >>> is_adversary(lambda t, past: [0.0, 1.0]), is_adversary([[0.0, 1.0]])
-    (True, False)
-    """
-    return callable(losses) or callable(getattr(losses, "loss", None)) or _begins(losses)
-
-
-def _begins(losses: Any) -> bool:
-    return hasattr(losses, "start") and not hasattr(losses, "act") and not hasattr(losses, "bound")
-
-
-def name_of(adversary: Any) -> str:
-    """A function or class by its name, anything else by its description."""
-    return str(getattr(adversary, "__qualname__", None) or repr(adversary))
-
-
-def fresh(adversary: Any, n: int, rounds: int) -> Answer:
-    """The adversary of one run: a class is built, a description with `start(n, rounds)` is started."""
-    if isinstance(adversary, type):
-        adversary = adversary()
-    if hasattr(adversary, "start"):
-        adversary = adversary.start(n, rounds)
-    answer = getattr(adversary, "loss", adversary)
-    if not callable(answer):
-        raise ValueError(f"an adversary must have loss(t, past), or be a function of them; got {adversary!r}")
-    return answer  # type: ignore[no-any-return]
-
-
-def play_adaptive(table: Table, adversary: Any, runs: int, seed: int, rounds: int | None, keep: str) -> Record:
+class AdaptiveRunner(Runner):
     """The game: each round the adversary answers the past, then the player moves, then it is told.
 
-    Each run has its own player and its own adversary. The regret is against the best choice for the losses that
-    were realised in that run: had it been played throughout, the adversary might have set others.
+    Each run has its own player and its own adversary, and one comes after another: an adversary that is one object for
+    all runs sees round 1 come again. The regret is against the best choice for the losses that were realised in that
+    run: had it been played throughout, the adversary might have set others.
     """
-    if rounds is None:
-        raise ValueError(f"rounds must be given for {name_of(adversary)}, which has losses for any number; got None")
-    began = time.perf_counter()
-    marks = spread(rounds, keep == "all")
-    own, best = np.zeros((runs, len(marks))), np.zeros((runs, len(marks)))
-    mean = np.zeros((runs, len(marks)))
-    moves = np.zeros((runs if keep == "all" else 1, rounds, *table.shape), dtype=table.kind)
-    counts, players, played = [], [], []
-    progress = Progress(runs * rounds)
-    try:
-        for run in range(runs):
-            room = moves[run if keep == "all" else 0]
-            player, losses, paid, expected = _run(table, adversary, seed, run, rounds, room, progress)
-            own[run] = np.cumsum(paid)[marks - 1]
-            mean[run] = np.cumsum(expected)[marks - 1]
-            best[run] = table.best(losses, marks)
-            counts.append(table.counted(room))
-            players.append(player)
-            played.append(losses)
-    finally:
-        progress.close()
-    sign = -1.0 if table.gains else 1.0
-    return Record(
-        learner=repr(table.learner),
-        setting=table.setting,
-        rounds=rounds,
-        runs=runs,
-        seed=seed,
-        checkpoints=marks,
-        regret=sign * (own - best),
-        best_loss=best[:, -1].copy(),
-        counts=np.array(counts, dtype=np.int64),
-        seconds=time.perf_counter() - began,
-        threads=1,
-        actions=moves if keep == "all" else None,
-        expected_regret=sign * (mean - best) if table.expects else None,
-        estimated_regret=_estimated(players),
-        loss=own,
-        note=f"stepped against {name_of(adversary)}, which sees past moves",
-        adaptive=True,
-        source=table.source(players, played),
-    )
 
+    stepped = True
 
-def _run(
-    table: Table, adversary: Any, seed: int, run: int, rounds: int, moves: NDArray[Any], progress: Progress
-) -> tuple[Any, Any, Array, Array]:
-    player, answer = table.start(seed, run), fresh(adversary, table.n, rounds)
-    losses, seen = table.seen(rounds)
-    shown, paid, expected = read_only(moves), np.zeros(rounds), np.zeros(rounds)
-    for t in range(rounds):
-        p = table.distribution(player, t)
-        try:
-            loss = answer(t + 1, Past(shown[:t], seen(t), p))
-        except Exception as error:
-            error.add_note(f"in round {t + 1} of run {run}, asked of {name_of(adversary)}")
-            raise
-        try:
-            loss = table.admit(loss)
-        except ValueError as reason:
-            raise ValueError(f"{name_of(adversary)}, round {t + 1} of run {run}: {reason}") from None
-        if table.expects:
-            expected[t] = (player.distribution() if p is None else p) @ loss
-        move = table.act(player, t)
-        losses[t], moves[t] = loss, table.shown(move)
-        paid[t] = table.settle(player, move, loss)
-        if t % 256 == 255:
-            progress.update(run * rounds + t + 1)
-    return player, losses, paid, expected
+    def __init__(self, table: Table, adversary: Any, asked: Asked) -> None:
+        if asked.rounds is None:
+            name = name_of(adversary)
+            raise ValueError(f"rounds must be given for {name}, which has losses for any number; got None")
+        asked.one_thread(table.learner)
+        self.table, self.adversary, self.setting = table, adversary, table.setting
+        self.runs, self.seed, self.rounds, self.everything = asked.runs, asked.seed, asked.rounds, asked.everything
+        self.total, self.numbers = self.runs * self.rounds, float(table.n)
+        self.marks = spread(self.rounds, self.everything)
+        shape = (self.runs if self.everything else 1, self.rounds, *table.shape)
+        self.moves: NDArray[Any] = np.zeros(shape, dtype=table.kind)
+        self.own, self.mean, self.best = (np.zeros((self.runs, len(self.marks))) for _ in range(3))
+        self.counts: list[NDArray[np.int64]] = []
+        self.players: list[Any] = []
+        self.played: list[Any] = []
+        self.done = 0
+
+    @property
+    def taken(self) -> int:
+        return self.done
+
+    def advance(self, limit: int, parts: int) -> list[Job] | None:
+        run, t = divmod(self.done, self.rounds)
+        if run == self.runs:
+            return None
+        if t == 0:
+            self._start(run)
+        count = min(limit, self.rounds - t)
+        self.done += count
+
+        def job() -> None:
+            self._play(run, t, t + count)
+            if t + count == self.rounds:
+                self._close(run)
+
+        return [job]
+
+    def _start(self, run: int) -> None:
+        self.player, self.answer = self.table.start(self.seed, run), fresh(self.adversary, self.table.n, self.rounds)
+        self.losses, self.seen = self.table.seen(self.rounds)
+        self.room = self.moves[run if self.everything else 0]
+        self.shown, self.paid, self.expected = read_only(self.room), np.zeros(self.rounds), np.zeros(self.rounds)
+
+    def _play(self, run: int, first: int, last: int) -> None:
+        table, player = self.table, self.player
+        for t in range(first, last):
+            p = table.distribution(player, t)
+            try:
+                loss = self.answer(t + 1, Past(self.shown[:t], self.seen(t), p))
+            except Exception as error:
+                error.add_note(f"in round {t + 1} of run {run}, asked of {name_of(self.adversary)}")
+                raise
+            try:
+                loss = table.admit(loss)
+            except ValueError as reason:
+                raise ValueError(f"{name_of(self.adversary)}, round {t + 1} of run {run}: {reason}") from None
+            if table.expects:
+                self.expected[t] = (player.distribution() if p is None else p) @ loss
+            move = table.act(player, t)
+            self.losses[t], self.room[t] = loss, table.shown(move)
+            self.paid[t] = table.settle(player, move, loss)
+
+    def _close(self, run: int) -> None:
+        at = self.marks - 1
+        self.own[run], self.mean[run] = np.cumsum(self.paid)[at], np.cumsum(self.expected)[at]
+        self.best[run] = self.table.best(self.losses, self.marks)
+        self.counts.append(self.table.counted(self.room))
+        self.players.append(self.player)
+        self.played.append(self.losses)
+
+    def outcome(self) -> Outcome:
+        table, sign = self.table, -1.0 if self.table.gains else 1.0
+        return Outcome(
+            rounds=self.rounds,
+            checkpoints=self.marks,
+            regret=sign * (self.own - self.best),
+            loss=self.own,
+            best_loss=self.best[:, -1].copy(),
+            counts=np.array(self.counts, dtype=np.int64),
+            source=table.source(self.players, self.played),
+            actions=self.moves if self.everything else None,
+            expected_regret=sign * (self.mean - self.best) if table.expects else None,
+            estimated_regret=_estimated(self.players),
+            note=f"stepped against {name_of(self.adversary)}, which sees past moves",
+            adaptive=True,
+        )
 
 
 def _estimated(players: Sequence[Any]) -> Array | None:
@@ -239,10 +228,9 @@ class VectorTable(Table):
 class AdvisedTable(VectorTable):
     """Bandits with experts: a loss is a row, a number for each action; the best expert is the comparator."""
 
-    def __init__(self, learner: Any, program: Any, advice: Any, rounds: int | None) -> None:
-        from hannan.games.feeds import Advice
-
+    def __init__(self, learner: Any, program: Any, asked: Asked) -> None:
         super().__init__(learner, program)
+        advice, rounds = asked.advice, asked.rounds
         self.n = int(program.actions)
         if advice is None:
             raise ValueError("advice must be given: (rounds, experts) actions or (rounds, experts, actions)")

@@ -7,20 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan.games.checkpoints import Checkpoints, Positions
+from hannan.games.checkpoints import Positions
 from hannan.games.feeds import Block
-from hannan.games.runners import Job, Runner
+from hannan.games.runners import BLOCK_NUMBERS, Job, TableRunner, split
 from hannan.refusals import Array
 
 
-class BanditRunner(Runner):
+class BanditRunner(TableRunner):
     """Bandits: every run has a state of its own."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        marks: Checkpoints = given[5]
-        self.curves["least"] = np.zeros((self.kinds, marks.columns))
-        self.curves["most"] = np.zeros((self.kinds, marks.columns))
+        for name in ("least", "most"):
+            self.curves[name] = np.zeros((self.kinds, self.marks.columns))
 
     def _survey(self, block: Block, ends: Positions, columns: Positions, run: int | None) -> None:
         from hannan._engine import survey
@@ -39,11 +38,19 @@ class BanditRunner(Runner):
         if bad >= 0:
             raise self.refuse(int(bad), block, run)
 
-    def jobs(self, block: Block, ends: Positions, columns: Positions) -> list[Job]:
+    def _most(self) -> int:
+        # Of steady means nothing else is held, whatever the rounds.
+        return BLOCK_NUMBERS if self.feed.steady else super()._most()
+
+    def jobs(self, block: Block, ends: Positions, columns: Positions, parts: int) -> list[Job]:
         moves = self._moves(block.rounds)
         if not self.feed.per_run:
             self._survey(block, ends, columns, None)
-        return [self._job(block, ends, columns, moves, *part) for part in self.blocks]
+        return [self._job(block, ends, columns, moves, *part) for part in self._parts(parts)]
+
+    def _parts(self, parts: int) -> list[tuple[int, int]]:
+        """Runs that are played one after another; fewer than eight where the driver needs more jobs than threads."""
+        return split(self.runs, parts, fine=parts > max(self.cores, self.runs // 8))
 
     def _job(
         self, block: Block, ends: Positions, columns: Positions, moves: NDArray[np.int32], first: int, last: int
@@ -87,10 +94,6 @@ class ExpertBanditRunner(BanditRunner):
 
     column = "action"
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.spare = np.zeros(self.feed.n), np.zeros(0)
-
     def _survey(self, block: Block, ends: Positions, columns: Positions, run: int | None) -> None:
         from hannan._engine import expert_losses, survey
 
@@ -109,13 +112,13 @@ class ExpertBanditRunner(BanditRunner):
             block.rounds, self.sums[row], ends, columns, self.curves["least"][row], self.curves["most"][row],
         )  # fmt: skip
 
-    def jobs(self, block: Block, ends: Positions, columns: Positions) -> list[Job]:
+    def jobs(self, block: Block, ends: Positions, columns: Positions, parts: int) -> list[Job]:
         if self.feed.per_run:
-            return super().jobs(block, ends, columns)
+            return super().jobs(block, ends, columns, parts)
         # To follow every expert costs as much as to play: a job of its own. First, for its refusals come first; what
         # was played meanwhile on another thread is then dropped.
         moves = self._moves(block.rounds)
-        play = [self._job(block, ends, columns, moves, *part) for part in self.blocks]
+        play = [self._job(block, ends, columns, moves, *part) for part in self._parts(parts)]
         return [lambda: self._survey(block, ends, columns, None), *play]
 
     def _heard(self, block: Block) -> Any:

@@ -1,21 +1,19 @@
-"""Whole convex games: every run in compiled code, on any number of threads, with one record."""
+"""Whole convex games: every run in compiled code, on any number of threads."""
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan import _engine, refusals
-from hannan.games.checkpoints import spread
-from hannan.games.play import ended
-from hannan.games.record import Record
+from hannan import _engine
+from hannan.games.asked import Asked
+from hannan.games.checkpoints import Positions, spread
+from hannan.games.runners import Job, Outcome, Runner, split
+from hannan.learners.convex.learner import Convex
 from hannan.mathematics import streams
 from hannan.mathematics.bounds import Bound
 from hannan.mathematics.convex.domain import Domain
@@ -25,11 +23,8 @@ from hannan.mathematics.convex.loss import Loss, RankOne
 from hannan.mathematics.convex.own_phi import ON_YOUR_WORD, refuse_at
 from hannan.refusals import Array
 
-if TYPE_CHECKING:
-    from hannan.learners.convex.learner import Convex
-
-#: Rounds between two looks at the keyboard; those of linear losses are quick, and 80 times as many.
-CHUNK = 1000
+#: A round of curved losses is solved for: it takes as long as so many rounds of linear ones.
+SOLVED = 20.0
 
 
 @dataclass(frozen=True)
@@ -47,142 +42,138 @@ class Played:
         return replace(bound, condition=ON_YOUR_WORD) if isinstance(self.losses, RankOne) else bound
 
 
-def play_convex(
-    learner: Convex,
-    losses: Any,
-    runs: int = 1,
-    seed: int = 0,
-    *,
-    threads: int | None = None,
-    keep: str = "checkpoints",
-    rounds: int | None = None,
-) -> Record:
-    """The game of a convex learner against a sequence of losses, fixed beforehand; no more than `rounds` of them.
+class PointRunner(Runner):
+    """A game of points against a sequence of losses, fixed beforehand; with everything kept, `actions` are the moves,
+    shape (runs, T, d)."""
 
-    With keep="all" the record's `actions` are the moves, shape (runs, T, d).
-    """
-    losses, asked = learner.admit(losses), rounds
-    if not losses.is_sequence:
-        raise ValueError("losses must be a sequence: give z a leading axis, one row a round; got one loss")
-    losses = losses[:asked]
-    runs, seed = refusals.count(runs, "runs"), refusals.count(seed, "seed", least=0)
-    threads = refusals.count(threads if threads is not None else os.cpu_count() or 1, "threads")
-    if keep not in ("checkpoints", "all"):
-        raise ValueError(f'keep must be "checkpoints" or "all"; got {keep!r}')
-    rounds, d = losses.z.shape
-    marks = spread(rounds, keep == "all")
-    own = np.zeros((runs, len(marks)))
-    moves = np.zeros((runs, rounds if keep == "all" else 0, d))
-    costs = np.zeros(runs)
-    stepped = learner.domain.kernel == "other" or isinstance(losses, RankOne) or learner.accuracy is not None
-    began = time.perf_counter()
-    region, rules, words = region_of(learner.domain), learner.rules(), streams.words_of_runs(seed, runs)
-    quick = losses.shape == "linear" and learner.privacy_ridge() == 0.0
-    chunks, (phi, z, y) = _chunks(rounds, marks, 80 * CHUNK if quick else CHUNK), columns(losses)
-    parameter = float(getattr(losses, "parameter", 0.0))
+    setting = "convex"
 
-    def job(run: int) -> None:
-        if stepped:
-            costs[run] = _stepped(learner, losses, seed, run, marks, own[run], moves[run])
-        else:
-            leader = _engine.Leader(region, rules, words[run])
-            _played(leader, phi, parameter, z, y, chunks, own[run], moves[run])
-            costs[run] = learner.solver_cost(leader.ridge, leader.distance)
+    def __init__(self, learner: Any, losses: Any, asked: Asked) -> None:
+        asked.no_advice(learner)
+        asked.not_fictitious(learner)
+        if isinstance(losses, Loss) and losses.is_sequence:
+            losses = losses[: asked.rounds]
+        self.learner, self.losses = learner, learner.admit(losses)
+        if not self.losses.is_sequence:
+            raise ValueError("losses must be a sequence: give z a leading axis, one row a round; got one loss")
+        self.runs, self.everything = asked.runs, asked.everything
+        self.rounds, d = self.losses.z.shape
+        self.marks = spread(self.rounds, self.everything)
+        self.numbers = d * (1.0 if self.losses.shape == "linear" else SOLVED)
+        self.done = 0
 
-    if quick and not stepped and keep != "all":
-        part = -(-runs // threads)
+    @property
+    def taken(self) -> int:
+        return self.done
 
-        def together(first: int) -> None:
-            leaders = [_engine.Leader(region, rules, words[run]) for run in range(first, min(first + part, runs))]
-            for chunk in _chunks(rounds, marks, max(CHUNK, 80 * CHUNK // part)):
-                room = np.zeros((len(leaders), len(chunk.marks)))
-                _engine.play_linear(leaders, z[chunk.rows], chunk.marks, room)
-                own[first : first + len(leaders), chunk.places] = room
+    def outcome(self) -> Outcome:
+        best = hindsight(self.learner.domain, self.losses, self.marks)
+        regret, moves = self.played(best)
+        return Outcome(
+            rounds=self.rounds,
+            checkpoints=self.marks,
+            regret=regret,
+            loss=regret + best,
+            best_loss=float(best[-1]),
+            counts=np.zeros((self.runs, 0), dtype=np.int64),
+            source=self.source(regret),
+            actions=moves if self.everything else None,
+        )
 
-        _spread_out(together, list(range(0, runs, part)), threads)
-    else:
-        _spread_out(job, list(range(runs)), 1 if stepped else threads)
-    seconds = time.perf_counter() - began
-    best = hindsight(learner.domain, losses, marks)
-    return Record(
-        learner=repr(learner),
-        setting="convex",
-        rounds=rounds,
-        runs=runs,
-        seed=seed,
-        checkpoints=marks,
-        regret=own - best,
-        best_loss=float(best[-1]),
-        counts=np.zeros((runs, 0), dtype=np.int64),
-        seconds=seconds,
-        threads=threads,
-        actions=moves if keep == "all" else None,
-        loss=own,
-        note=ended(rounds, asked),
-        source=Played(learner, float(costs.max()), losses),
-    )
+    def played(self, best: Array) -> tuple[Array, Array]:
+        """(regret, moves) of all runs, given the best loss at each checkpoint."""
+        raise NotImplementedError
+
+    def source(self, regret: Array) -> Any:
+        """What the record asks for its bound."""
+        raise NotImplementedError
 
 
-def _spread_out(job: Callable[[int], None], parts: list[int], threads: int) -> None:
-    """Do the jobs, on threads if there are several; what one raises is raised."""
-    if threads == 1 or len(parts) == 1:
-        for part in parts:
-            job(part)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            list(pool.map(job, parts))
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+class ConvexRunner(PointRunner):
+    """Perturbed leaders. Of linear losses all runs go abreast; of others a run has all its losses to itself, so that
+    only as many are begun as there are threads."""
 
+    learner: Convex
 
-def _played(
-    run: _engine.Leader,
-    phi: _engine.Phi,
-    parameter: float,
-    z: Array,
-    y: Array,
-    chunks: list[Chunk],
-    own: Array,
-    moves: Array,
-) -> None:
-    """One run of a game in the engine."""
-    run.prepare(phi, parameter, len(z))
-    for chunk in chunks:
-        rows = chunk.rows
-        status = run.play(phi, z[rows], y[rows], chunk.marks, own[chunk.places], moves[rows] if len(moves) else None)
-        judge(status, run.last)
+    def __init__(self, learner: Convex, losses: Any, asked: Asked) -> None:
+        super().__init__(learner, losses, asked)
+        losses = self.losses
+        self.stepped = learner.domain.kernel == "other" or isinstance(losses, RankOne) or learner.accuracy is not None
+        if self.stepped:
+            asked.one_thread(learner)
+        linear = losses.shape == "linear" and learner.privacy_ridge() == 0.0 and not self.stepped
+        self.together = linear and not self.everything
+        self.abreast = self.runs if self.together else min(self.runs, self.threads(asked))
+        self.total = self.rounds * -(-self.runs // self.abreast)
+        self.seed, self.words = asked.seed, streams.words_of_runs(asked.seed, self.runs)
+        self.phi, self.z, self.y = columns(losses)
+        self.own, self.costs = np.zeros((self.runs, len(self.marks))), np.zeros(self.runs)
+        self.moves = np.zeros((self.runs, self.rounds if self.everything else 0, learner.domain.d))
+        self.leaders: list[Any] = []
 
+    def advance(self, limit: int, parts: int) -> list[Job] | None:
+        batch, first = divmod(self.done, self.rounds)
+        lowest = batch * self.abreast
+        if first == 0:
+            self._close(lowest - self.abreast)
+            if lowest >= self.runs:
+                return None
+            self.leaders = [self._leader(run) for run in range(lowest, min(lowest + self.abreast, self.runs))]
+        rows = slice(first, min(self.rounds, first + limit))
+        self.done += rows.stop - first
+        low, high = np.searchsorted(self.marks, (first, rows.stop), side="right")
+        ends, places = self.marks[low:high] - first, slice(int(low), int(high))
+        if self.together:
+            return [partial(self._linear, part, rows, ends, places) for part in split(self.runs, parts)]
+        job = self._step if self.stepped else self._solve
+        return [partial(job, lowest + k, leader, rows, ends, places) for k, leader in enumerate(self.leaders)]
 
-def _stepped(learner: Convex, losses: Loss, seed: int, run: int, marks: Any, own: Array, moves: Array) -> float:
-    """One run round by round, for sets, losses and noise that the engine does not serve alone."""
-    leader = Leader(learner.domain, learner.rules(), seed, run, learner.output_scale())
-    for t, loss in enumerate(losses):
-        x, _ = leader.act()
-        refuse_at(loss, x, learner.lipschitz, learner.loss_bound)
-        leader.observe(x, loss)
-        own[marks == t + 1] = leader.run.own
-        if len(moves):
-            moves[t] = x
-    return learner.solver_cost(leader.run.ridge, leader.run.distance)
+    def _leader(self, run: int) -> Any:
+        learner = self.learner
+        if self.stepped:
+            return Leader(learner.domain, learner.rules(), self.seed, run, learner.output_scale())
+        leader = _engine.Leader(region_of(learner.domain), learner.rules(), self.words[run])
+        if not self.together:
+            leader.prepare(self.phi, float(getattr(self.losses, "parameter", 0.0)), self.rounds)
+        return leader
 
+    def _close(self, lowest: int) -> None:
+        """What the moves of the runs that are over cost to solve for."""
+        for run, leader in enumerate(self.leaders, lowest):
+            state = leader.run if self.stepped else leader
+            self.costs[run] = self.learner.solver_cost(state.ridge, state.distance)
+        self.leaders = []
 
-class Chunk(NamedTuple):
-    """Rounds of a game, the marks among them counted from its first, and the places of these marks."""
+    def _linear(self, part: tuple[int, int], rows: slice, ends: Positions, places: slice) -> None:
+        """Runs of linear losses, all of them round by round."""
+        first, last = part
+        room = np.zeros((last - first, len(ends)))
+        _engine.play_linear(self.leaders[first:last], self.z[rows], ends, room)
+        self.own[first:last, places] = room
 
-    rows: slice
-    marks: NDArray[np.int64]
-    places: slice
+    def _solve(self, run: int, leader: Any, rows: slice, ends: Positions, places: slice) -> None:
+        """Some rounds of one run in the engine."""
+        moves = self.moves[run, rows] if self.everything else None
+        status = leader.play(self.phi, self.z[rows], self.y[rows], ends, self.own[run, places], moves)
+        judge(status, leader.last)
 
+    def _step(self, run: int, leader: Leader, rows: slice, ends: Positions, places: slice) -> None:
+        """Some rounds of one run, one by one: for sets, losses and noise that the engine does not serve alone."""
+        learner, noted = self.learner, dict(zip(ends.tolist(), range(places.start, places.stop), strict=True))
+        for t, loss in enumerate(self.losses[rows], 1):
+            x, _ = leader.act()
+            refuse_at(loss, x, learner.lipschitz, learner.loss_bound)
+            leader.observe(x, loss)
+            if t in noted:
+                self.own[run, noted[t]] = leader.run.own
+            if self.everything:
+                self.moves[run, rows.start + t - 1] = x
 
-def _chunks(rounds: int, marks: NDArray[np.int64], size: int) -> list[Chunk]:
-    made = []
-    for first in range(0, rounds, size):
-        last = min(rounds, first + size)
-        low, high = np.searchsorted(marks, (first, last), side="right")
-        made.append(Chunk(slice(first, last), marks[low:high] - first, slice(int(low), int(high))))
-    return made
+    def played(self, best: Array) -> tuple[Array, NDArray[np.float64]]:
+        return self.own - best, self.moves
+
+    def source(self, regret: Array) -> Played:
+        return Played(self.learner, float(self.costs.max()), self.losses)
 
 
 def hindsight(domain: Domain, losses: Loss, marks: Any) -> Array:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hannan.games.adaptive import Table
 from hannan.games.convex import Played, hindsight
+from hannan.games.descent import Walked
 from hannan.mathematics.convex.domain import Domain
 from hannan.mathematics.convex.loss import Loss
 from hannan.refusals import Array
-
-if TYPE_CHECKING:
-    from hannan.learners.convex.learner import Convex
 
 
 class Seen(Sequence[Loss]):
@@ -43,9 +41,10 @@ class PointTable(Table):
     setting = "convex"
     kind = np.float64
 
-    def __init__(self, learner: Any, domain: Domain) -> None:
+    def __init__(self, learner: Any) -> None:
         super().__init__(learner)
-        self.domain, self.n, self.shape = domain, domain.d, (domain.d,)
+        self.domain: Domain = learner.domain
+        self.n, self.shape = self.domain.d, (self.domain.d,)
         self._first: Loss | None = None
 
     def shown(self, move: Any) -> Any:
@@ -76,11 +75,16 @@ class PointTable(Table):
         return np.zeros(0, dtype=np.int64)
 
 
+class DescentTable(PointTable):
+    """The table of a descent."""
+
+    def source(self, players: Sequence[Any], losses: Sequence[Any]) -> Any:
+        regrets = [player.certificate().regret for player in players]
+        return Walked(self.learner, stacked(losses[0]), max(regrets))
+
+
 class ConvexTable(PointTable):
     """The table of `Convex`, whose bound knows what solving for the moves cost."""
-
-    def __init__(self, learner: Convex) -> None:
-        super().__init__(learner, learner.domain)
 
     def source(self, players: Sequence[Any], losses: Sequence[Any]) -> Any:
         costs = [player.solver_cost() for player in players]

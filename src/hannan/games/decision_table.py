@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hannan import refusals
 from hannan.games.adaptive import Table
+from hannan.learners.decisions.learner import Combinatorial
 from hannan.refusals import Array
-
-if TYPE_CHECKING:
-    from hannan.learners.decisions.learner import Combinatorial
 
 
 class DecisionTable(Table):

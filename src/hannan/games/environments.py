@@ -105,7 +105,7 @@ def _environment(name: str, given: Any) -> Environment:
 
 
 def _answers(given: Any) -> bool:
-    from hannan.games.adaptive import is_adversary
+    from hannan.games.settings import is_adversary
 
     return is_adversary(given)
 

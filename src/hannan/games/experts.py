@@ -7,25 +7,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan.games.checkpoints import Checkpoints, Positions
+from hannan.games.checkpoints import Positions
 from hannan.games.feeds import Block
-from hannan.games.runners import _NO_STREAMS, Job, Runner
+from hannan.games.runners import _NO_STREAMS, Job, TableRunner
 from hannan.mathematics import streams
 from hannan.refusals import Array
 
 
-class ExpertsRunner(Runner):
+class ExpertsRunner(TableRunner):
     """Experts: runs on the same losses share p_t and only draw; each job has its own copy of the state."""
 
     column = "expert"
 
-    def __init__(self, *given: Any, fictitious: bool = False) -> None:
+    def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        marks: Checkpoints = given[5]
-        self.fictitious = fictitious
+        if self.kinds == 1:
+            self.numbers = 1.0 + self.feed.n / self.runs  # a run has a draw of its own, and its part of p_t
         self.totals_of = [np.zeros(last - first + 1) for first, last in self.blocks]
         for name in ("mean", "best"):
-            self.curves[name] = np.zeros((self.kinds, marks.columns))
+            self.curves[name] = np.zeros((self.kinds, self.marks.columns))
 
     @property
     def kinds(self) -> int:
@@ -38,7 +38,7 @@ class ExpertsRunner(Runner):
         noise = streams.words_of_runs(seed, len(self.blocks), 2) if self.program.own_noise else _NO_STREAMS
         return engine.Runs(self.program.setup(), self.words[: len(self.blocks)].copy(), noise)
 
-    def jobs(self, block: Block, ends: Positions, columns: Positions) -> list[Job]:
+    def jobs(self, block: Block, ends: Positions, columns: Positions, parts: int) -> list[Job]:
         moves = self._moves(block.rounds)
         return [self._job(block, ends, columns, moves, k) for k in range(len(self.blocks))]
 

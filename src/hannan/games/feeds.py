@@ -170,8 +170,10 @@ class Advice:
 _NONE: NDArray[Any] = np.empty(0, dtype=np.uint8)
 
 
-def feed(losses: Any, n: int, runs: int, rounds: int | None, advice: Any, experts: int) -> Feed:
-    """The feed of what a user gave; `experts` is 0 where no advice is taken."""
+def feed(
+    losses: Any, n: int, runs: int, rounds: int | None, advice: Any, experts: int, column: str = "arm"
+) -> Feed:  # fmt: skip
+    """The feed of what a user gave; `experts` is 0 where no advice is taken, `column` what a column of losses is."""
     heard = None
     if experts:
         if advice is None and not isinstance(losses, Iterator):
@@ -189,7 +191,7 @@ def feed(losses: Any, n: int, runs: int, rounds: int | None, advice: Any, expert
     if values.ndim not in (2, 3):
         raise ValueError(f"losses must have shape (rounds, n) or (runs, rounds, n); got {values.shape}")
     if values.shape[-1] != n:
-        raise ValueError(f"losses must have {n} columns, one an arm; got shape {values.shape}")
+        raise ValueError(f"losses must have {n} columns, one for each {column}; got shape {values.shape}")
     if values.ndim == 3 and values.shape[0] != runs:
         raise ValueError(f"losses (runs, rounds, n) must have {runs} runs; got shape {values.shape}")
     length = values.shape[-2]

@@ -1,4 +1,5 @@
-"""What a game keeps while it is played, one class a setting; how a block of rounds becomes jobs for threads.
+"""What a game keeps while it is played: `Runner` is what the driver asks of every setting, `TableRunner` is that of
+losses in a table.
 
 A job plays some runs through a block; runs never share what they write, so a game gives the same record on any
 number of threads.
@@ -8,21 +9,78 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hannan.games.asked import Asked
 from hannan.games.checkpoints import Checkpoints, Positions
 from hannan.games.feeds import Block, Feed
 from hannan.mathematics import streams
 from hannan.refusals import Array
 
 Job = Callable[[], None]
+#: A block of rounds is at most so many numbers, so that it stays in cache between runs.
+BLOCK_NUMBERS = 1 << 19
 _NO_STREAMS: NDArray[np.uint64] = np.empty((0, 4), dtype=np.uint64)
 
 
+class Outcome(NamedTuple):
+    """What a game came to, in the units of the losses: what a record has beside who played and for how long."""
+
+    rounds: int
+    checkpoints: Positions
+    regret: Array
+    #: The own loss (or gain) of every run at each checkpoint.
+    loss: Array
+    best_loss: float | Array
+    counts: NDArray[np.int64]
+    #: What the record asks for its bound.
+    source: Any
+    actions: NDArray[Any] | None = None
+    expected_regret: Array | None = None
+    estimated_regret: Array | None = None
+    note: str = ""
+    adaptive: bool = False
+    iid: bool = False
+
+
 class Runner:
+    """A setting at play. It begins when it is built, from what `play` was asked for; the driver does the rest."""
+
+    #: The setting, as the record names it.
+    setting: str
+    #: Rounds that the driver goes through; None: nobody knows. A setting that plays run after run goes through the
+    #: rounds once for each.
+    total: int | None
+    #: The most rounds of a block, how many runs it plays abreast, and how many numbers a round of one of them has.
+    most: int = 1 << 20
+    abreast: int = 1
+    numbers: float = 1.0
+
+    #: Whether Python steps the rounds, one by one, on one thread.
+    stepped = False
+
+    @property
+    def taken(self) -> int:
+        """How many rounds the driver went through."""
+        raise NotImplementedError
+
+    def threads(self, asked: Asked) -> int:
+        """How many threads there may be."""
+        return 1 if self.stepped else asked.cores
+
+    def advance(self, limit: int, parts: int) -> list[Job] | None:
+        """The next rounds, at most `limit`, in some `parts` jobs that may be done at once; None at the end."""
+        raise NotImplementedError
+
+    def outcome(self) -> Outcome:
+        """What the game came to."""
+        raise NotImplementedError
+
+
+class TableRunner(Runner):
     """States, streams, counts and curves of all runs, in normalised losses.
 
     `own` and `best` are curves; `best` (and `mean`, <p, l> summed, for experts) has one row where the runs see
@@ -32,25 +90,93 @@ class Runner:
     #: What a column of the losses is.
     column = "arm"
 
-    def __init__(
-        self, program: Any, feed: Feed, runs: int, seed: int, threads: int, marks: Checkpoints, everything: bool
-    ) -> None:
-        from hannan import _engine
-
-        self.program, self.feed, self.runs = program, feed, runs
-        self.everything = everything
-        self.blocks = split(runs, threads)
-        self.words = streams.words_of_runs(seed, runs)
+    def __init__(self, learner: Any, program: Any, feed: Feed, asked: Asked) -> None:
+        self.learner, self.program, self.feed = learner, program, feed
+        self.runs, self.everything, self.fictitious = asked.runs, asked.everything, asked.fictitious
+        self.setting, self.total = program.setting, feed.rounds
+        self.most, self.abreast, self.numbers = self._most(), self.runs, float(max(feed.n, program.n))
+        self.marks = Checkpoints(None if feed.blocks is not None else feed.rounds, asked.everything)
+        self.moves: list[NDArray[np.int32]] = []
+        self.counts = np.zeros((self.runs, feed.n), dtype=np.int64)
+        self.curves = {"own": np.zeros((self.runs, self.marks.columns))}
+        self.sums = np.zeros((self.kinds, program.n))
         self.coins = _NO_STREAMS
-        self.states = self._states(_engine, seed)
         if feed.drawn:
             if not program.low <= 0.0 < 1.0 <= program.high:
                 raise ValueError(f"Bernoulli losses are 0 or 1; got a loss range [{program.low:g}, {program.high:g}]")
-            self.coins = streams.words_of_runs(seed, runs, 1)
-        self.counts = np.zeros((runs, feed.n), dtype=np.int64)
-        self.moves: list[NDArray[np.int32]] = []
-        self.curves = {"own": np.zeros((runs, marks.columns))}
-        self.sums = np.zeros((self.kinds, program.n))
+            self.coins = streams.words_of_runs(asked.seed, self.runs, 1)
+        self._begin(asked)
+
+    def _begin(self, asked: Asked) -> None:
+        """States and streams."""
+        from hannan import _engine
+
+        self.cores = asked.cores
+        self.blocks = split(self.runs, self.cores)
+        self.words = streams.words_of_runs(asked.seed, self.runs)
+        self.states = self._states(_engine, asked.seed)
+
+    # What the driver asks
+
+    @property
+    def taken(self) -> int:
+        return self.feed.taken
+
+    def _most(self) -> int:
+        """The most rounds of a block."""
+        feed = self.feed
+        if feed.per_run:
+            return max(1, 8 * BLOCK_NUMBERS // (feed.n * self.runs))
+        return 1 << 20 if feed.steady else max(1, BLOCK_NUMBERS // max(1, feed.n))
+
+    def advance(self, limit: int, parts: int) -> list[Job] | None:
+        first = self.feed.taken
+        block = self.feed.take(limit)
+        if block is None:
+            return None
+        make_room(self.curves, self.marks.room(first, block.rounds), self.marks.columns)
+        return self.jobs(block, *self.marks.within(first, block.rounds), parts)
+
+    def outcome(self) -> Outcome:
+        """Curves at the checkpoints played, and at the very end; normalised losses become the user's units."""
+        program, played = self.program, self.feed.taken
+        at = self.marks.upto(played)
+        self.finish(at)
+        totals = self.totals()
+        curves = {name: curve[..., : len(at)] for name, curve in self.curves.items()}
+        if len(at) == 0 or at[-1] != played:
+            at = np.append(at, played)
+            curves = {name: np.concatenate([c, totals[name][:, None]], axis=1) for name, c in curves.items()}
+        width, best = program.high - program.low, totals["best"]
+        zero = program.high if program.gains else program.low
+        if program.as_they_are:
+            zero, width = 0.0, 1.0
+        units = zero * played - best * width if program.gains else zero * played + best * width
+        least, own = self.least_estimate(), curves["own"] * width
+        expected = (curves["mean"] - curves["best"]) * width if "mean" in curves else None
+        if expected is not None and len(expected) == 1:
+            expected = expected[0]
+        return Outcome(
+            rounds=played,
+            checkpoints=at,
+            regret=(curves["own"] - curves["best"]) * width,
+            loss=zero * at - own if program.gains else zero * at + own,
+            best_loss=float(units[0]) if len(units) == 1 else units,
+            counts=self.counts,
+            source=self.source(),
+            actions=np.concatenate(self.moves, axis=1) if self.moves else None,
+            expected_regret=expected,
+            estimated_regret=None if least is None else (totals["own"] - least) * width,
+            note="fictitious player A+" if self.fictitious else "",
+            iid=self.feed.drawn and self.feed.steady,
+        )
+
+    def source(self) -> Any:
+        """What the record asks for its bound."""
+        return self.learner
+
+    def finish(self, at: Positions) -> None:
+        """Make the curves whole, at the checkpoints played."""
 
     def _states(self, engine: Any, seed: int) -> Any:
         """A state a run."""
@@ -62,17 +188,7 @@ class Runner:
         """How many loss sequences there are."""
         return self.runs if self.feed.per_run else 1
 
-    def make_room(self, kept: NDArray[np.intp] | None, columns: int) -> None:
-        """Move the kept columns of every curve to the front, in `columns` columns."""
-        for name, curve in self.curves.items():
-            if kept is not None:
-                curve[..., : len(kept)] = curve[..., kept]
-            if columns > curve.shape[-1]:
-                wider = np.zeros((*curve.shape[:-1], columns))
-                wider[..., : curve.shape[-1]] = curve
-                self.curves[name] = wider
-
-    def jobs(self, block: Block, ends: Positions, columns: Positions) -> list[Job]:
+    def jobs(self, block: Block, ends: Positions, columns: Positions, parts: int) -> list[Job]:
         """Play a block, and check its losses: a refusal is raised by the first job that has one."""
         raise NotImplementedError
 
@@ -112,15 +228,24 @@ class Runner:
         return ArithmeticError(f"the smoothing failed after {self.feed.taken} rounds at the latest ({rounds})")
 
 
-def split(runs: int, threads: int) -> list[tuple[int, int]]:
-    """Runs in blocks for threads, in eights (a game interleaves them).
+def make_room(curves: dict[str, Array], kept: NDArray[np.intp] | None, columns: int) -> None:
+    """Move the kept columns of every curve to the front, in `columns` columns."""
+    for name, curve in curves.items():
+        if kept is not None:
+            curve[..., : len(kept)] = curve[..., kept]
+        if columns > curve.shape[-1]:
+            wider = np.zeros((*curve.shape[:-1], columns))
+            wider[..., : curve.shape[-1]] = curve
+            curves[name] = wider
 
-    >>> split(20, 2), split(3, 4)
-    ([(0, 8), (8, 20)], [(0, 3)])
+
+def split(runs: int, parts: int, fine: bool = False) -> list[tuple[int, int]]:
+    """Runs in parts, in eights (a game interleaves them); `fine` where a few rounds of eight take too long.
+
+    >>> split(20, 2), split(3, 4), split(3, 4, fine=True)
+    ([(0, 8), (8, 20)], [(0, 3)], [(0, 1), (1, 2), (2, 3)])
     """
-    eights = -(-runs // 8)
-    parts = max(1, min(threads, eights))
-    edges = [8 * (eights * k // parts) for k in range(parts)] + [runs]
-    if parts > 1 and edges[1] == 0:
-        edges[1] = 8
-    return list(pairwise(edges))
+    unit = 1 if fine else 8
+    units = -(-runs // unit)
+    parts = max(1, min(parts, units))
+    return list(pairwise([unit * (units * k // parts) for k in range(parts)] + [runs]))

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import inspect
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from hannan import refusals
+from hannan.games.asked import Asked
 from hannan.games.bandits import BanditRunner, ExpertBanditRunner
-from hannan.games.checkpoints import Checkpoints, Positions
+from hannan.games.checkpoints import Positions
 from hannan.games.feeds import Block
 from hannan.games.runners import Job
-from hannan.mathematics import streams
-
-
-def run_seed(seed: int, run: int) -> int:
-    """The seed of a run for a player that takes one number; run 0 has the seed itself."""
-    if run == 0:
-        return seed
-    return int(np.random.SeedSequence(seed, spawn_key=(run,)).generate_state(1, np.uint64)[0])
+from hannan.players.seeds import run_seed
 
 
 def started(learner: Any, seed: int, run: int) -> Any:
@@ -28,6 +24,19 @@ def started(learner: Any, seed: int, run: int) -> Any:
     return learner.start(run_seed(seed, run))
 
 
+def stranger(learner: Any, losses: Any) -> Any:
+    """The program of a learner that is not of this package: what it says of itself, else what the losses say."""
+    n = getattr(learner, "n", None)
+    if n is None:
+        shape = np.shape(losses.means if hasattr(losses, "means") else losses)
+        n = shape[-1] if shape else 0
+    low, high = refusals.loss_range(getattr(learner, "loss_range", (0.0, 1.0)))
+    return SimpleNamespace(
+        setting=getattr(learner, "setting", "stranger"), n=n, actions=getattr(learner, "actions", n), stepped=True,
+        low=low, high=high, gains=bool(getattr(learner, "gains", False)), own_noise=False, as_they_are=False,
+    )  # fmt: skip
+
+
 class SteppedRunner(BanditRunner):
     """Players made by `learner.start`, moved one round at a time.
 
@@ -35,29 +44,19 @@ class SteppedRunner(BanditRunner):
     a number, or has `.action`. Where it also has distribution(), <p, l> is kept as well.
     """
 
-    def __init__(
-        self, learner: Any, program: Any, feed: Any, runs: int, seed: int, marks: Checkpoints, everything: bool
-    ) -> None:
-        self.program, self.feed, self.runs, self.everything = program, feed, runs, everything
-        self.players = [started(learner, seed, run) for run in range(runs)]
-        self.sees_all = bool(getattr(self.players[0], "sees_all", False))
-        self.advised = feed.advice is not None
-        self.coins = np.empty((0, 4), dtype=np.uint64)
-        if feed.drawn:
-            self.coins = streams.words_of_runs(seed, runs, 1)
-        self.counts = np.zeros((runs, feed.n), dtype=np.int64)
-        self.moves = []
-        self.own = np.zeros(runs)
-        self.mean = np.zeros(runs)
-        self.sums = np.zeros((self.kinds, program.n))
-        self.realised = np.zeros((runs, feed.n))
-        self.curves = {"own": np.zeros((runs, marks.columns))}
-        for name in ("least", "most"):
-            self.curves[name] = np.zeros((self.kinds, marks.columns))
-        if self.sees_all:
-            self.curves["mean"] = np.zeros((runs, marks.columns))
+    stepped = True
 
-    def jobs(self, block: Block, ends: Positions, columns: Positions) -> list[Job]:
+    def _begin(self, asked: Asked) -> None:
+        asked.one_thread(self.learner)
+        self.players = [started(self.learner, asked.seed, run) for run in range(self.runs)]
+        self.sees_all = bool(getattr(self.players[0], "sees_all", False))
+        self.advised = self.feed.advice is not None
+        self.own, self.mean = np.zeros(self.runs), np.zeros(self.runs)
+        self.expects = self.sees_all and hasattr(self.players[0], "distribution")
+        if self.expects:
+            self.curves["mean"] = np.zeros((self.runs, self.marks.columns))
+
+    def jobs(self, block: Block, ends: Positions, columns: Positions, parts: int) -> list[Job]:
         moves = self._moves(block.rounds)
         survey = ExpertBanditRunner._survey if self.advised else BanditRunner._survey
 
@@ -87,7 +86,7 @@ class SteppedRunner(BanditRunner):
         marks = iter(zip(ends.tolist(), columns.tolist(), strict=True))
         end, column = next(marks, (0, 0))
         for t in range(block.rounds):
-            if self.sees_all and hasattr(player, "distribution"):
+            if self.expects:
                 self.mean[run] += self._normalise(float(player.distribution() @ rows[t]), low, high, gains)
             move = player.act() if heard is None else player.act(heard[t])
             action = int(getattr(move, "action", move))
@@ -98,7 +97,7 @@ class SteppedRunner(BanditRunner):
                 moves[run, t] = action
             if t + 1 == end:
                 self.curves["own"][run, column] = self.own[run]
-                if self.sees_all:
+                if self.expects:
                     self.curves["mean"][run, column] = self.mean[run]
                 end, column = next(marks, (0, 0))
 
@@ -108,7 +107,7 @@ class SteppedRunner(BanditRunner):
 
     def totals(self) -> dict[str, Any]:
         best = self._normal(self.sums.min(axis=1), self.sums.max(axis=1), self.feed.taken)
-        return {"own": self.own.copy(), "best": best} | ({"mean": self.mean.copy()} if self.sees_all else {})
+        return {"own": self.own.copy(), "best": best} | ({"mean": self.mean.copy()} if self.expects else {})
 
     def least_estimate(self) -> Any:
         return None

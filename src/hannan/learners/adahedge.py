@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from hannan import refusals
 from hannan.learners.learner import Learner
@@ -18,8 +18,6 @@ from hannan.players.certificate import Certificate
 from hannan.players.sleeping_experts import SleepingPlayer
 
 if TYPE_CHECKING:
-    from hannan.games.adaptive import Table
-    from hannan.games.record import Record
     from hannan.learners.program import Program
 
 #: Squares of smaller spans could underflow, and with them the sum of variances.
@@ -102,18 +100,6 @@ class AdaHedge(Learner):
 
     def start(self, seed: int | None = None, name: str | None = None) -> AdaHedgePlayer:
         return AdaHedgePlayer(self, seed, name)
-
-    def play(self, losses: Any, *, runs: int, seed: int, threads: int, keep: str, rounds: int | None = None) -> Record:
-        """What `hannan.play` calls."""
-        from hannan.games.adahedge import play_adahedge
-
-        return play_adahedge(self, losses, runs, seed, threads, keep, rounds)
-
-    def table(self) -> Table:
-        """What a game against an adversary asks for."""
-        from hannan.games.adahedge import AdaHedgeTable
-
-        return AdaHedgeTable(self)
 
     # Bounds
 
@@ -244,11 +230,7 @@ class AdaHedgePlayer(SleepingPlayer):
         seen, own = Seen.of(self), self._own
         bound, withheld = self._observed(seen)
         return Certificate(
-            learner=repr(self.learner),
-            rounds=self._settled,
-            open_moves=self._open_count,
-            forgotten=self._forgotten,
-            largest_delay=self._largest_delay,
+            **self._standing(),
             bound=bound,
             withheld=withheld,
             own_loss=self.learner.in_units(own, self._settled),
@@ -259,7 +241,6 @@ class AdaHedgePlayer(SleepingPlayer):
             gamma=1.0,
             realised_level=self._level,
             claimed_rate=None,
-            seeded=self.seed is not None,
             delta=delta,
             on_this_run_says="" if delta is None else "the regret below is that of the mean play, exactly",
         )
@@ -270,8 +251,6 @@ class AdaHedgePlayer(SleepingPlayer):
         return {"start": 0.0, "end": value - least, "drift": drift, "scale changes": self._own - value - drift}
 
     def _observed(self, seen: Seen) -> tuple[Bound | None, str]:
-        if self._forgotten:
-            return None, f"{self._forgotten} moves were forgotten, perhaps for what they were"
-        if self._largest_delay:
-            return None, "a move was open while another was drawn, and no delay bound is proved for AdaHedge"
+        if withheld := self._lost() or self._late():
+            return None, withheld
         return self.learner.observed_bound(seen), ""

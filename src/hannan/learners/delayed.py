@@ -91,8 +91,8 @@ class DelayedPlayer(RememberedBanditPlayer):
         return int(foreseen if self.round != moves else before)
 
     def _bound(self, best: float | None) -> tuple[Bound | None, str]:
-        if self._forgotten:
-            return None, f"{self._forgotten} moves were forgotten, perhaps for what they were"
+        if withheld := self._lost():
+            return None, withheld
         if self._open_count:
             return None, f"{self._open_count} moves are open: the bound is for rounds whose losses have all come"
         return self.learner.bound(self._settled, missing=self.missing), ""

@@ -121,11 +121,8 @@ class RememberedPlayer(SleepingPlayer):
         return None
 
     def _bound(self, best: float | None) -> tuple[Bound | None, str]:
-        if self._forgotten:
-            return None, f"{self._forgotten} moves were forgotten, perhaps for what they were"
-        if self._largest_delay:
-            name = type(self.learner).__name__
-            return None, f"a move was open while another was drawn, and no delay bound is proved for {name}"
+        if withheld := self._lost() or self._late():
+            return None, withheld
         try:
             return self._observed(best), ""
         except ValueError as reason:

@@ -17,7 +17,7 @@ from hannan.mathematics.against import Whom
 from hannan.mathematics.bounds import Bound, Withheld
 from hannan.mathematics.regularizers import Entropy
 from hannan.players.settings import ExpertBanditPlayer
-from hannan.players.tickets import Move
+from hannan.players.tickets import Book, Move
 from hannan.refusals import Array
 from hannan.saving import fields
 
@@ -28,7 +28,8 @@ class MYGA(Learner):
 
     Threshold s is an expert who repeats q but plays no minority arm of probability s or less, so that rare arms
     are mistrusted exactly as much as pays. eta = min(1/K, sqrt(log(N+T)/(K L*))) and gamma = eta/2, with `best_loss`
-    (the rounds, if it is not given) for L*; the source gives both up to constants, and these are ours. The regret is
+    for L*, the loss of the best expert (its gain, where gains are played) in the units of the losses; the rounds, if
+    it is not given. The source gives both up to constants, and these are ours. The regret is
     O(sqrt(K L* log(N+T)) + K log(N+T)): an order without constants, so no number is printed. O(K T) a round, as
     published.
 
@@ -51,12 +52,24 @@ class MYGA(Learner):
             object.__setattr__(self, name, refusals.count(getattr(self, name), name))
         self._check_units()
         if self.best_loss is not None:
-            object.__setattr__(self, "best_loss", refusals.positive(self.best_loss, "best_loss"))
+            object.__setattr__(self, "best_loss", refusals.real(self.best_loss, "best_loss"))
+            if self._normal_best <= 0.0:
+                most = self.in_units(0.0, self.rounds)
+                raise ValueError(
+                    f"best_loss must be worse than {most:g}, the best of {self.rounds} rounds; got {self.best_loss!r}"
+                )
+
+    @property
+    def _normal_best(self) -> float:
+        """L* for losses in [0, 1]."""
+        if self.best_loss is None:
+            return float(self.rounds)
+        return self._normalised(self.best_loss, self.rounds, "best_loss")
 
     @property
     def eta(self) -> float:
         """The learning rate."""
-        best = float(self.rounds) if self.best_loss is None else self.best_loss / self.width
+        best = self._normal_best
         root = math.sqrt(math.log(self.experts + self.rounds) / (self.actions * best))
         return min(1.0 / self.actions, root)
 
@@ -140,7 +153,7 @@ class MYGAPlayer(ExpertBanditPlayer):
         edges = np.cumsum(p)
         action = min(int(np.searchsorted(edges, u * edges[-1], side="right")), int(np.flatnonzero(p)[-1]))
         probability = float(p[action] / edges[-1])
-        move: Move = self._issue(action, probability, 1.0 / probability, (rows, q, majority))
+        move: Move = self._issue(action, probability, (rows, q, majority))
         return move
 
     def observe(self, move: Any, loss: Any = None, *, reward: Any = None) -> None:
@@ -175,20 +188,14 @@ class MYGAPlayer(ExpertBanditPlayer):
     # Saving
 
     def _saved(self) -> dict[str, Any]:
-        open_ = [
-            {"move": move, "plain": True, "weight": 1.0 / move.probability, "kept": list(self._kept(move.round))}
-            for move in self.open_moves
-        ]
         return {
-            "drawn": self.round, "forgotten": self._forgotten, "largest_delay": self._largest_delay, "open": open_,
+            **Book._saved(self),
             "stream": self._words[0].astype(np.int64), "own": self._paid, "level": self._worst,
             "losses": np.concatenate([self._losses, self._mixture.mistrust]),
         }  # fmt: skip
 
     def _restore(self, state: dict[str, Any]) -> None:
         drawn = fields.whole(state["drawn"], "rounds")
-        forgotten = fields.whole(state["forgotten"], "forgotten moves", 0, drawn)
-        delay = fields.whole(state["largest_delay"], "largest delay", 0, drawn)
         own = fields.number(state["own"], "own loss", 0.0, drawn * (1.0 + 1e-9))
         level = fields.number(state["level"], "level", 0.0, 1e300)
         stream = np.asarray(state["stream"]).astype(np.uint64)
@@ -197,10 +204,8 @@ class MYGAPlayer(ExpertBanditPlayer):
         losses = np.asarray(state["losses"])
         if losses.shape != (self._n + self.learner.thresholds,):
             raise ValueError(f"its losses must be of experts and thresholds; got shape {losses.shape}")
+        Book._restore(self, state)
         self._mixture.restore(losses[: self._n], losses[self._n :])
-        tickets = [(one["move"], 1.0 / one["move"].probability, tuple(one["kept"])) for one in state["open"]]
-        fields.whole(len(tickets) + forgotten, "open and forgotten moves", 0, drawn)
-        self._resume_book(drawn, forgotten, delay, tickets)
         self._set_words(stream, self._words[1])
         self._paid, self._worst = own, level
 

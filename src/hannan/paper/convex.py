@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hannan.games.play import play
 from hannan.learners.convex.learner import Convex
 from hannan.learners.tuning import BestLoss, Fixed, Horizon, SelfConfident
 from hannan.mathematics.bounds import Withheld
@@ -31,7 +32,7 @@ CHAPTER = Chapter(
 def _additive(effort: Effort) -> Verdict:
     """Expected regret O(√(L*(γD² + βdD))), which is 0 where L* = 0."""
     learner = Convex(Box([0.0], [1.0]), 1.0, tuning=Fixed(1.0), loss_bound=1.0, smooth=0)
-    record = learner.play(corner(40), runs=effort.pick(2000, 20_000), seed=effort.seed, threads=1)
+    record = play(learner, corner(40), runs=effort.pick(2000, 20_000), seed=effort.seed, threads=1)
     # x_t = 1 where b < -(t-1): the mean is known exactly, beside what is played.
     exact, bound = sum(0.5 * math.exp(-t) for t in range(40)), learner.bound(best_loss=0.0).value
     least = float(record.interval(0.999)[0][-1])

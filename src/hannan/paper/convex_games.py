@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hannan.games.play import play
 from hannan.learners.convex.learner import Convex
 from hannan.learners.tuning import Fixed
 from hannan.mathematics.convex.losses import Linear, Logistic, SmoothedHinge
@@ -56,7 +57,7 @@ def measured(
     worst, sharp, rows = -math.inf, -math.inf, []
     for name, learner, losses in cases:
         played = replace(learner, tuning=Fixed(1e-3)) if effort.broken else learner
-        record = played.play(losses, runs=runs, seed=effort.seed, threads=1)
+        record = play(played, losses, runs=runs, seed=effort.seed, threads=1)
         rounds = int(record.checkpoints[-1])
         best = None if learner.loss_bound is None else float(record.best_loss)
         bound = learner.bound(rounds=rounds, best_loss=best).value

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from hannan.games.play import play
 from hannan.learners.convex.learner import Convex
 from hannan.learners.tuning import Fixed
 from hannan.mathematics.convex.domains import Ball, Box, Simplex
@@ -76,7 +77,7 @@ def _bound(effort: Effort) -> Verdict:
     """At ε = 1 the printed bound 2εL* + 6D E‖b‖ is 12, and is kept; the bound from the rate is 1.27, and attained."""
     T, runs = 60, effort.pick(4000, 40_000)
     learner = Convex(Box([0.0], [1.0]), 1.0, GammaNoise("paper"), Fixed(2.0), loss_bound=1.0, smooth=0)
-    record = learner.play(Linear(np.ones((T, 1))), runs=runs, seed=effort.seed, threads=1)
+    record = play(learner, Linear(np.ones((T, 1))), runs=runs, seed=effort.seed, threads=1)
     mean, spread = float(record.mean_regret[-1]), upper(record) - float(record.mean_regret[-1])
     bound = form("oco-bound")(learner, 0.0)
     # Attained: the mean is within its own error of the bound, on either side.
@@ -98,7 +99,7 @@ def _once(effort: Effort) -> Verdict:
     else:
         losses = np.eye(2)[np.arange(T) % 3 % 2]
         first, second = (
-            one.play(Linear(losses), runs=runs, seed=effort.seed + k, threads=1).regret[:, -1]
+            play(one, Linear(losses), runs=runs, seed=effort.seed + k, threads=1).regret[:, -1]
             for k, one in enumerate((fresh, kept))
         )
     error = math.sqrt(first.var(ddof=1) / first.size + second.var(ddof=1) / second.size)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hannan.games.play import play
 from hannan.learners.convex.learner import Convex
 from hannan.learners.tuning import BestLoss, Fixed, Horizon, SelfConfident
 from hannan.mathematics.convex.domain import Domain
@@ -84,7 +85,7 @@ def _growth(effort: Effort) -> Verdict:
         # Both bets lose 1/√2 a round, and then only the second.
         z = np.ones((T, 2)) / math.sqrt(2.0)
         z[int(best * math.sqrt(2.0)) :, 0] = 0.0
-        record = played.play(Linear(z), runs=runs, seed=effort.seed, threads=1)
+        record = play(played, Linear(z), runs=runs, seed=effort.seed, threads=1)
         bests.append(float(record.best_loss))
         means.append(float(record.mean_regret[-1]))
         bounds.append(learner.bound(rounds=T, best_loss=bests[-1]).value)

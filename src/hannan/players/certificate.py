@@ -28,8 +28,8 @@ class Certificate:
     regret (else that against any one arm named in advance). It is no bound on this run.
 
     `realised_level` is the largest divergence D_inf,gamma of one step at one scale, over the span of the
-    loss (None: not kept, in a fleet); `claimed_rate` is what the bounds rely on, at the first and smallest scale
-    (None: no claim). All but the stability is in the user's units.
+    loss (None: not kept, in a fleet, or not measured); `claimed_rate` is what the bounds rely on, at the first and
+    smallest scale (None: no claim). All but the stability is in the user's units.
 
     With `delta`, `on_this_run` bounds the regret of this very run with probability 1 - delta, where that is proved;
     `on_this_run_says` in which sense, or why there is none.
@@ -82,7 +82,8 @@ class Certificate:
         claim = "no claim" if self.claimed_rate is None else f"claimed at most {self.claimed_rate:.6g}"
         name = "D_inf" if self.gamma == 1.0 else f"D_inf,{self.gamma:g}"
         realised = "not kept" if self.realised_level is None else f"{self.realised_level:.6g} in {name} realised"
-        rows.append(("stability", f"{realised}, {claim}"))
+        if (self.realised_level, self.claimed_rate) != (None, None):
+            rows.append(("stability", f"{realised}, {claim}"))
         if self.seeded:
             rows.append(("randomness", SEEDED))
         rows += self.notes

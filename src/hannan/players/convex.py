@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hannan import refusals, saving
+from hannan import _engine, refusals
 from hannan.mathematics.bounds import Bound
 from hannan.mathematics.convex.hindsight import best_in_hindsight
 from hannan.mathematics.convex.leader import Leader, NotConverged
@@ -18,7 +18,7 @@ from hannan.mathematics.convex.own_phi import ON_YOUR_WORD, refuse_at, steepest_
 from hannan.mathematics.convex.system_noise import standard
 from hannan.players import seeds
 from hannan.players.certificate import Certificate
-from hannan.players.incarnations import Incarnate
+from hannan.players.tickets import Book
 from hannan.refusals import Array
 from hannan.saving import fields
 
@@ -53,7 +53,7 @@ class ConvexCertificate(Certificate):
         return [*kept, *(row for row in said if row[1])]
 
 
-class ConvexPlayer(Incarnate):
+class ConvexPlayer(_engine.Book, Book):
     """`act()` draws noise and moves; `observe(move, loss)` adds the loss function, whenever it comes.
 
     Not thread-safe: guard it with a lock of your own.
@@ -68,32 +68,20 @@ class ConvexPlayer(Incarnate):
     (2, True)
     """
 
+    _move = Point
+
     def __init__(self, learner: Any, seed: int | None, name: str | None = None) -> None:
+        super().__init__("", Point)
         self.learner = learner
         entropy = self._christen(seed, name)
         # Private moves are of the operating system's noise, unless a seed was given for an experiment.
         self._secret = learner.guarantee == "privacy" and seed is None
         drawn = standard if self._secret else None
         self._leader = Leader(learner.domain, learner.rules(), entropy, output=learner.output_scale(), drawn=drawn)
-        self._open: dict[int, Point] = {}
-        self._round = self._settled = self._forgotten = self._largest_delay = 0
         self._level = 0.0
         self._refused = False
         self._shape: Shape = "linear"
         self._seen: list[Loss] = []
-
-    def __repr__(self) -> str:
-        return f"<player {self.id} of {self.learner!r}, {self._settled} rounds settled, {len(self._open)} open>"
-
-    @property
-    def open_moves(self) -> tuple[Point, ...]:
-        """The tickets whose loss has not come yet."""
-        return tuple(self._open.values())
-
-    @property
-    def round(self) -> int:
-        """How many moves were drawn."""
-        return self._round
 
     def distribution(self) -> Array:
         """Not offered: the move has a density, or atoms where the domain is flat, and no list of probabilities."""
@@ -106,15 +94,12 @@ class ConvexPlayer(Incarnate):
         except NotConverged:
             self._refused = True
             raise
-        self._round += 1
-        self._largest_delay = max(self._largest_delay, len(self._open))
-        move = Point(self.id, self._round, tuple(x.tolist()), distance)
-        self._open[self._round] = move
+        move: Point = self._issue(tuple(x.tolist()), distance, None)
         return move
 
     def observe(self, move: Point, loss: Loss) -> None:
         """Settle a move with its loss function. A bad loss or ticket is refused and changes nothing."""
-        self._ticket(move)
+        number = self._ticket(move)
         loss = self.learner.admit(loss)
         if loss.is_sequence:
             raise ValueError(f"the loss of a move must be one loss; got a sequence of {len(loss)}")
@@ -128,21 +113,19 @@ class ConvexPlayer(Incarnate):
         self._shape = wider(self._shape, loss.shape)
         if isinstance(loss, RankOne):
             self._seen.append(loss)
-        del self._open[move.round]
-        self._settled += 1
+        self._close(number)
 
     def through(self, losses: Loss) -> Array:
         """Act and observe through a sequence of losses, in compiled code: the moves, shape (T, d)."""
         losses = self.learner.admit(losses)
-        if self._open or isinstance(losses, RankOne) or not losses.is_sequence:
+        if self._open_count or isinstance(losses, RankOne) or not losses.is_sequence:
             raise ValueError("through takes a sequence of the package's losses, and no move may be open")
         moves = self._leader.play(losses)
         if isinstance(self.learner.noise, GammaNoise):
             steepest = float(np.max(losses.lipschitz(self.learner.domain), initial=0.0))
             self._level = max(self._level, steepest / self.learner.schedule().scale(1, 0.0))
         self._shape = wider(self._shape, losses.shape)
-        self._round += len(losses)
-        self._settled += len(losses)
+        self._count_settled(len(losses))
         return moves
 
     def solver_cost(self) -> float:
@@ -153,27 +136,6 @@ class ConvexPlayer(Incarnate):
     def leader(self) -> Array:
         """The leader without noise: the best point for the losses so far. No privacy is stated of it."""
         return self._leader.minimise(np.zeros(self.learner.domain.d), *self._leader.hindsight_ridge())[0]
-
-    def forget(self, move: Point) -> None:
-        """Close a move whose loss will never come. The bound is withheld from then on."""
-        self._ticket(move)
-        del self._open[move.round]
-        self._forgotten += 1
-
-    def _ticket(self, move: Any) -> None:
-        if not isinstance(move, tuple) or len(move) != 4:
-            raise ValueError(f"a move must be a Point that act() returned; got {move!r}")
-        player, number = move[0], move[1]
-        found = self._open.get(number) if isinstance(number, int) else None
-        if found == move:
-            return
-        if player != self.id:
-            raise ValueError(f"a move must be of this player, {self.id!r}; got one of {player!r}")
-        if found is None and isinstance(number, int) and 1 <= number <= self._round:
-            raise ValueError(f"a move must be open; that of round {number} is settled or forgotten already")
-        if found is None:
-            raise ValueError(f"a move must be of a round that was played; got round {number!r}")
-        raise ValueError(f"a move must be as act() returned it, {found}; got {move}")
 
     # Certificates
 
@@ -186,11 +148,7 @@ class ConvexPlayer(Incarnate):
         bound, withheld = self._bound(own, best, cost)
         gamma = isinstance(learner.noise, GammaNoise)
         return ConvexCertificate(
-            learner=repr(learner),
-            rounds=self._settled,
-            open_moves=len(self._open),
-            forgotten=self._forgotten,
-            largest_delay=self._largest_delay,
+            **self._standing(),
             bound=bound,
             withheld=withheld,
             own_loss=own,
@@ -201,7 +159,6 @@ class ConvexPlayer(Incarnate):
             gamma=1.0,
             realised_level=self._level,
             claimed_rate=learner.lipschitz / learner.schedule().scale(1, 0.0) if gamma else None,
-            seeded=self.seed is not None,
             farthest=run.farthest,
             solver_cost=cost,
             privacy=self._private(),
@@ -218,10 +175,8 @@ class ConvexPlayer(Incarnate):
         wrong = self._contradiction(own, best)
         if wrong:
             return None, wrong
-        if self._forgotten:
-            return None, f"{self._forgotten} moves were forgotten, perhaps for what they were"
-        if self._largest_delay:
-            return None, "a move was open while another was drawn, and no delay bound applies"
+        if withheld := self._lost() or self._late():
+            return None, withheld
         shape = wider(self._shape, "linear")
         try:
             return self.learner.bounded(self._settled, max(best, 0.0), bias=cost, shape=shape), ""
@@ -250,15 +205,15 @@ class ConvexPlayer(Incarnate):
             return "none: of a given seed, so that the moves are a fixed function of the losses"
         if self._refused:
             return "none: a move was refused, and that tells of the losses"
-        if not self.learner.fresh and self._round > 1:
+        if not self.learner.fresh and self.round > 1:
             return "none: one draw of noise used in many rounds hides no single loss"
         try:
             said = self.learner.privacy()
         except ValueError as reason:
             return f"withheld: {reason}"
         text = f"epsilon = {said.epsilon:.6g}, delta = {said.delta:g}, one observation and one move"
-        if self._round > 1:
-            text += f"; all {self._round} moves at most {self._round} times as much"
+        if self.round > 1:
+            text += f"; all {self.round} moves at most {self.round} times as much"
         return f"{text} ({said.source}; {said.condition})"
 
     # Saving
@@ -270,49 +225,36 @@ class ConvexPlayer(Incarnate):
         """
         if self._seen:
             raise ValueError("a saved player must have losses of the package; a file cannot hold functions of your own")
-        content = {
-            "kind": "player",
-            "learner": saving.describe(self.learner),
-            **self._who(),
-            "counts": [self._round, self._settled, self._forgotten, self._largest_delay],
-            "level": saving.to_hex(np.array([self._level])),
-            "shape": self._shape,
-            "refused": self._refused,
-            "open": [
-                [move.player, move.round, saving.to_hex(np.array([*move.action, move.distance]))]
-                for move in self.open_moves
-            ],
-            "leader": self._leader.content(),
-        }
-        saving.write(path, content)
+        super().save(path)
+
+    def _saved(self) -> dict[str, Any]:
+        return {
+            **super()._saved(),
+            "level": self._level, "shape": self._shape, "refused": self._refused, "leader": self._leader.content(),
+        }  # fmt: skip
 
     def _renew(self) -> None:
         run = self._leader.run
         run.words = seeds.renewed(run.words)
 
-    def _resume(self, content: dict[str, Any]) -> None:
-        counts = fields.items(content["counts"], "counts", 4)
-        self._round = fields.whole(counts[0], "rounds")
-        self._settled, self._forgotten, self._largest_delay = (
-            fields.whole(count, "counts", 0, self._round) for count in counts[1:]
-        )
-        self._level = float(fields.numbers(content["level"], 1, "level", 0.0)[0])
-        if content["shape"] not in SHAPES:
-            raise ValueError(f"its shape must be one of {SHAPES}; got {refusals.brief(content['shape'])}")
-        self._shape = content["shape"]
-        if not isinstance(content["refused"], bool):
-            raise ValueError(f"its refused must be true or false; got {refusals.brief(content['refused'])}")
-        self._refused = content["refused"]
-        for entry in fields.items(content["open"], "open moves"):
-            player, number, numbers = fields.items(entry, "open move", 3)
-            *action, distance = fields.numbers(numbers, self.learner.domain.d + 1, "open move").tolist()
-            fields.whole(number, "round of an open move", 1, self._round)
-            if number in self._open:
-                raise ValueError(f"its open moves must be of different rounds; got {number} twice")
-            self._open[number] = Point(fields.text(player, "player"), number, tuple(action), distance)
-        if self._settled + self._forgotten + len(self._open) != self._round:
-            raise ValueError(f"its counts must add up to {self._round} rounds; they do not")
-        self._leader.resume(content["leader"])
+    def _restore(self, state: dict[str, Any]) -> None:
+        level = fields.number(state["level"], "level", 0.0, fields.LARGE)
+        if state["shape"] not in SHAPES:
+            raise ValueError(f"its shape must be one of {SHAPES}; got {refusals.brief(state['shape'])}")
+        if not isinstance(state["refused"], bool):
+            raise ValueError(f"its refused must be true or false; got {refusals.brief(state['refused'])}")
+        super()._restore(state)
+        self._leader.resume(state["leader"])
+        self._level, self._shape, self._refused = level, state["shape"], state["refused"]
+
+    def _chosen(self, *rest: Any) -> tuple[Any, ...]:
+        return chosen_point(self.learner.domain.d, *rest)
+
+
+def chosen_point(d: int, action: Any, distance: Any) -> tuple[tuple[float, ...], float]:
+    """What a file tells of an open move in d dimensions, checked."""
+    place = tuple(fields.number(x, "open move", -fields.LARGE, fields.LARGE) for x in fields.items(action, "move", d))
+    return place, fields.number(distance, "distance", 0.0, fields.LARGE)
 
 
 def wider(first: Shape, second: Shape) -> Shape:

@@ -15,7 +15,7 @@ from hannan.mathematics.bounds import Bound, shown, trivial
 from hannan.players.certificate import SEEDED, Certificate
 from hannan.players.conditions import untenable
 from hannan.players.settings import BanditPlayer
-from hannan.players.tickets import move_of
+from hannan.players.tickets import LOST, move_of
 from hannan.refusals import Array
 
 _APART = (
@@ -161,7 +161,7 @@ def whole(fleet: Any) -> FleetCertificate:
         here = settled == rounds
         sound = here & (told["forgotten"] == 0) & (told["delay"] == 0)
         for why, which in (
-            ("moves were forgotten, perhaps for what they were", here & (told["forgotten"] > 0)),
+            (f"moves were forgotten: {LOST}", here & (told["forgotten"] > 0)),
             ("a move was open while another was drawn", here & (told["forgotten"] == 0) & (told["delay"] > 0)),
         ):
             _count(withheld, why, int(which.sum()))

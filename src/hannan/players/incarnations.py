@@ -12,6 +12,10 @@ from typing import Any
 
 from hannan import refusals
 from hannan.players import seeds
+from hannan.saving import fields
+
+#: A player that is loaded again and again keeps so many of the ids that it had.
+MOST_EARLIER = 256
 
 
 class Incarnate:
@@ -21,6 +25,9 @@ class Incarnate:
     name: str
     incarnation: str
     seed: int | None
+    round: Any
+    #: The ids that it had before it was loaded, each with the last round that it drew under it.
+    earlier: tuple[tuple[str, int], ...] = ()
 
     def _christen(self, seed: Any, name: Any) -> int:
         """Take a name, fresh where none is given; what the streams start from is returned, and not kept."""
@@ -38,12 +45,26 @@ class Incarnate:
 
     def _reincarnate(self) -> None:
         self._renew()
+        if self.round > (self.earlier[-1][1] if self.earlier else 0):
+            self.earlier = (*self.earlier, (self.id, self.round))[-MOST_EARLIER:]
         self._called(self.name, os.urandom(6).hex())
 
     def _who(self) -> dict[str, Any]:
         """What a file says of it."""
         seed = None if self.seed is None else str(self.seed)
-        return {"seed": seed, "name": self.name, "incarnation": self.incarnation}
+        earlier = [list(pair) for pair in self.earlier]
+        return {"seed": seed, "name": self.name, "incarnation": self.incarnation, "earlier": earlier}
+
+    def _is(self, content: dict[str, Any]) -> None:
+        """Be who a file says."""
+        _, name, incarnation = told(content)
+        earlier, last = [], 0
+        for pair in fields.items(content["earlier"], "earlier ids")[-MOST_EARLIER:]:
+            before, drawn = fields.items(pair, "earlier id", 2)
+            last = fields.whole(drawn, "rounds under an earlier id", last + 1)
+            earlier.append((fields.text(before, "earlier id"), last))
+        self.earlier = tuple(earlier)
+        self._called(name, incarnation)
 
 
 def named(name: Any) -> str:

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import math
-import os
 from typing import Any
 
 import numpy as np
 
-from hannan import _engine, refusals, saving
+from hannan import _engine, refusals
 from hannan.mathematics.bounds import Bound
 from hannan.mathematics.stability import stability
 from hannan.mathematics.streams import NO_WORDS, words
 from hannan.players import incarnations, seeds
 from hannan.players.certificate import Certificate
 from hannan.players.conditions import contradicted, untenable
-from hannan.players.incarnations import Incarnate
-from hannan.players.tickets import Move, move_of
+from hannan.players.tickets import Book, Move, move_of
 from hannan.refusals import Array
 from hannan.saving import fields
 
 
-class Player(_engine.Player, Incarnate):
+class Player(_engine.Player, Book):
     """A learner at play. Not thread-safe: guard it with a lock of your own.
 
     `act()` draws a move; `observe(move, loss)` settles it, whenever the loss comes and in whatever order;
@@ -43,9 +41,6 @@ class Player(_engine.Player, Incarnate):
         self.seed = given
         self._called(incarnations.named(name), "")
 
-    def __repr__(self) -> str:
-        return f"<player {self.id} of {self.learner!r}, {self._settled} rounds settled, {self._open_count} open>"
-
     def distribution(self) -> Array:
         """p of the next act() (over the experts, for `ExpertBandit`); changes nothing."""
         p: Array = self._distribution(None)
@@ -66,27 +61,6 @@ class Player(_engine.Player, Incarnate):
                 f"reward= is for learners of gains (gains=True), and this one takes losses; got {reward!r}"
             )
         self.observe(move, reward)
-
-    def forget(self, move: Move) -> None:
-        """Close a move whose loss will never come. The bound is withheld from then on."""
-        self._forget(self._ticket(move))
-
-    def _ticket(self, move: Any) -> int:
-        """The round of an open move; anything else is refused."""
-        try:
-            player, number = move[0], move[1]
-            found = self._open_move(number) if type(number) is int and abs(number) < 1 << 62 else None
-        except (TypeError, IndexError, KeyError):
-            raise ValueError(f"a move must be a Move that act() returned; got {move!r}") from None
-        if found is not None and found == move:
-            return int(found[1])
-        if player != self.id:
-            raise ValueError(f"a move must be of this player, {self.id!r}; got one of {player!r}")
-        if found is not None:
-            raise ValueError(f"a move must be as act() returned it, {found}; got {move}")
-        if isinstance(number, int) and 1 <= number <= self.round:
-            raise ValueError(f"a move must be open; that of round {number} is settled or forgotten already")
-        raise ValueError(f"a move must be of a round that was played; got round {number!r}")
 
     def _failed(self) -> ArithmeticError:
         return ArithmeticError(f"the smoothing of {self.learner!r} failed at these losses")
@@ -120,11 +94,7 @@ class Player(_engine.Player, Incarnate):
             bound = None if withheld else bound
         line, says = (None, "") if delta is None else self._on_this_run(delta, regret)
         return Certificate(
-            learner=repr(learner),
-            rounds=self._settled,
-            open_moves=self._open_count,
-            forgotten=self._forgotten,
-            largest_delay=self._largest_delay,
+            **self._standing(),
             bound=bound,
             withheld=withheld,
             own_loss=learner.in_units(own, self._settled),
@@ -134,7 +104,6 @@ class Player(_engine.Player, Incarnate):
             estimated_regret=None if self.sees_all or not self._program.estimates else regret,
             gamma=gamma,
             realised_level=self._level,
-            seeded=self.seed is not None,
             claimed_rate=claim,
             delta=delta,
             on_this_run=line,
@@ -155,8 +124,8 @@ class Player(_engine.Player, Incarnate):
 
     def _unsettled(self) -> str:
         """Why nothing is said of this run yet; empty where every move has its loss."""
-        if self._forgotten:
-            return f"{self._forgotten} moves were forgotten, perhaps for what they were"
+        if lost := self._lost():
+            return lost
         count = self._open_count
         return f"{count} moves are open: it is for rounds whose losses have all come" if count else ""
 
@@ -168,10 +137,6 @@ class Player(_engine.Player, Incarnate):
         except ValueError:
             return None  # a law of one's own that states no hazard
         return rate if math.isfinite(rate) else None
-
-    def _late(self) -> str:
-        """Why there is no bound after late feedback."""
-        return "a move was open while another was drawn, and no delay bound applies"
 
     def _identity(self, least: float) -> dict[str, float]:
         """The terms of the master identity; none where a potential is infinite (a law without a mean)."""
@@ -187,10 +152,8 @@ class Player(_engine.Player, Incarnate):
 
     def _bound(self, best: float | None) -> tuple[Bound | None, str]:
         """The bound now, or why it is withheld."""
-        if self._forgotten:
-            return None, f"{self._forgotten} moves were forgotten, perhaps for what they were"
-        if self._largest_delay:
-            return None, self._late()
+        if withheld := self._lost() or self._late():
+            return None, withheld
         try:
             return self.learner.bound(self._settled, best, against="any"), ""
         except ValueError:
@@ -202,134 +165,16 @@ class Player(_engine.Player, Incarnate):
 
     # Saving
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the player to one file, whole or not at all; `hannan.load(path)` goes on from it.
-
-        Whoever reads the file knows the stream, and with it the moves that this player will draw.
-        """
-        saving.write(path, self._content())
-
-    def _content(self) -> dict[str, Any]:
-        return {
-            "kind": "player",
-            "learner": saving.describe(self.learner),
-            **self._who(),
-            "state": packed(self._saved()),
-        }
-
     def _renew(self) -> None:
         stream, noise = self._words
         self._set_words(seeds.renewed(stream), seeds.renewed(noise) if self._program.own_noise else noise)
 
-    def _resume(self, content: dict[str, Any]) -> None:
-        """Take in a file, every field of it checked."""
-        state = unpacked(content["state"])
-        if not isinstance(state, dict):
-            raise ValueError(f"its state must be fields by name; got {refusals.brief(state)}")
-        for ticket in fields.items(state["open"], "open moves"):
-            player, number, action, probability = fields.items(ticket["move"], "open move", 4)
-            fields.text(player, "player")
-            fields.whole(number, "round of an open move", 1)
-            fields.whole(action, "action", 0, self._choices - 1)
-            move = self._move(player, number, action, fields.number(probability, "probability", 1e-30, 1.0))
-            ticket["move"], ticket["kept"] = move, self._told(move, ticket["plain"], ticket["kept"])
-            fields.number(ticket["weight"], "weight", 0.0, 1e30)
-        self._restore(state)
+    def _chosen(self, *rest: Any) -> tuple[Any, ...]:
+        action, probability = rest
+        fields.whole(action, "action", 0, self._choices - 1)
+        return action, fields.number(probability, "probability", 1e-30, 1.0)
 
     @property
     def _choices(self) -> int:
         """How many actions a move may have."""
         return self._n
-
-    def _told(self, move: Move, plain: Any, kept: Any) -> Any:
-        """What else a file tells of an open move, checked."""
-        if plain is not True or kept is not None:
-            raise ValueError(f"its open moves must be plain ones; got {refusals.brief(kept)}")
-        return None
-
-
-def load(path: str | os.PathLike[str], resume: str | None = None) -> Player:
-    """The player that `save` wrote, open moves and warm starts as they were, in a new incarnation.
-
-    It draws with randomness of its own, made from the saved stream and fresh entropy, and its moves carry an id of its
-    own: two players from one file draw different moves and refuse each other's. Moves that were open are honoured once
-    by each copy. `resume="exact"` goes on bit for bit, with the id and the stream of the file.
-
-    Nothing of the file is run. A torn, edited or foreign file is refused by name. A learner with a law of
-    your own needs `hannan.register(TheLaw)` first.
-    """
-    if resume not in (None, "exact"):
-        raise ValueError(f'resume must be "exact" or None; got {resume!r}')
-    content = saving.read(path)
-    try:
-        if content.get("kind") != "player":
-            raise ValueError(f"it must hold a player; got {content.get('kind')!r}")
-        learner = saving.build(content["learner"])
-        seed, name, incarnation = incarnations.told(content)
-        _fits(learner, content)
-        player: Player = learner.start(seed, name)
-        player._called(name, incarnation)
-        player._resume(content)
-        if resume is None:
-            player._reincarnate()
-    # RuntimeError: what the engine cannot read as a number, an array or a list.
-    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, MemoryError, RuntimeError) as error:
-        raise ValueError(f"{path} cannot be resumed: {error}") from error
-    return player
-
-
-def _fits(learner: Any, content: dict[str, Any]) -> None:
-    """Refuse a small file of a large learner before anything is made for it: every expert takes 16 digits at least."""
-    if not hasattr(learner, "start"):
-        raise ValueError(f"it must describe a learner; got {refusals.brief(learner)}")
-    leader, state = content.get("leader"), content.get("state")
-    if isinstance(state, dict):
-        digits = state["losses"]["hex"]
-    else:
-        digits = leader["move"] if leader is not None else content.get("state", content.get("numbers"))
-    kept = fields.text(digits, "state")
-    domain = getattr(learner, "domain", None)
-    sizes = [getattr(learner, name, 0) for name in ("n", "experts", "thresholds")]
-    if not hasattr(learner, "thresholds"):
-        sizes.append(getattr(learner, "actions", 0) if not isinstance(state, dict) else 0)
-    largest = max([*sizes, domain.d if domain is not None else 0])
-    if len(kept) < 16 * largest:
-        raise ValueError(f"its state must have a number for each of {largest}; got {len(kept) // 16}")
-
-
-def packed(item: Any) -> Any:
-    """As JSON takes it: arrays and numbers to the last bit, by name."""
-    if isinstance(item, np.ndarray):
-        if item.dtype == bool:
-            return {"mask": "".join("1" if x else "0" for x in item)}
-        return {"hex": saving.to_hex(item), "kind": item.dtype.kind}
-    if isinstance(item, dict):
-        return {key: packed(value) for key, value in item.items()}
-    if isinstance(item, float):
-        return {"number": item.hex()}
-    if isinstance(item, Move):
-        return [*item]
-    if isinstance(item, (tuple, list)):
-        return [packed(value) for value in item]
-    return item
-
-
-def unpacked(item: Any) -> Any:
-    """What `packed` packed."""
-    if isinstance(item, dict):
-        if item.keys() == {"mask"}:
-            letters = fields.text(item["mask"], "mask of the awake")
-            if not set(letters) <= {"0", "1"}:
-                raise ValueError(f"its mask of the awake must be 0s and 1s; got {refusals.brief(letters)}")
-            return np.array([letter == "1" for letter in letters], dtype=bool)
-        if item.keys() == {"hex", "kind"}:
-            if item["kind"] not in ("f", "i"):
-                raise ValueError(f"its arrays must be of kind f or i; got {refusals.brief(item['kind'])}")
-            digits = fields.text(item["hex"], "array")
-            return fields.bits(digits, len(digits) // 16, "array", item["kind"])
-        if item.keys() == {"number"}:
-            return float.fromhex(fields.text(item["number"], "number"))
-        return {key: unpacked(value) for key, value in item.items()}
-    if isinstance(item, list):
-        return [unpacked(value) for value in item]
-    return item

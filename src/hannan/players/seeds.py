@@ -38,3 +38,10 @@ def renewed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
     digest = hashlib.sha256(words.astype("<u8").tobytes() + os.urandom(BITS // 8)).digest()
     return np.frombuffer(digest, dtype="<u8").astype(np.uint64)
+
+
+def run_seed(seed: int, run: int) -> int:
+    """The seed of a run for a player that takes one number; run 0 has the seed itself."""
+    if run == 0:
+        return seed
+    return int(np.random.SeedSequence(seed, spawn_key=(run,)).generate_state(1, np.uint64)[0])

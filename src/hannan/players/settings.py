@@ -103,8 +103,8 @@ class BanditPlayer(Player):
         says = f"with probability {1.0 - delta:g}, at every time, whoever sets the losses"
         return rounded_up(line), f"{says}  (own - min Lhat + ln(n/delta)/(2 gamma))"
 
-    def _late(self) -> str:
-        return f"{super()._late()}; delayed_ftrl({self._n}) has one"
+    def _no_delays(self) -> str:
+        return f"{super()._no_delays()}; delayed_ftrl({self._n}) has one"
 
     def _act_awake(self, awake: Any) -> Move:
         """Draw among the arms awake; the ticket carries who they were."""

@@ -1,10 +1,22 @@
-"""Tickets."""
+"""Tickets, and the one book of them: what every player does with its moves until their losses come.
+
+The engine's `Book` keeps the moves that are open; here are the words, and what of it goes to a file.
+"""
 
 from __future__ import annotations
 
 import functools
 import json
-from typing import Any, ClassVar, NamedTuple
+import os
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from hannan import refusals, saving
+from hannan.players.incarnations import Incarnate
+from hannan.players.packed import packed, unpacked
+from hannan.saving import fields
+
+#: Why there is no bound after a move was forgotten.
+LOST = "what was lost there is not known, and a bound counts every move"
 
 
 class Ticket(NamedTuple):
@@ -62,3 +74,152 @@ def move_of(arms: tuple[str, ...]) -> type[Move]:
     'blue'
     """
     return type("Move", (Move,), {"__slots__": (), "arms": arms}) if arms else Move
+
+
+class Book(Incarnate):
+    """The tickets of a player, with the engine's book before it among the bases.
+
+    `act()` hands out a move; it is settled with its loss, whenever that comes and in whatever order, or forgotten. A
+    ticket that is not open here is refused, and nothing changes: one of another player, an altered one, one that was
+    settled or forgotten before, also before the player was saved and loaded.
+    """
+
+    learner: Any
+    #: The class of its moves.
+    _move: type[Any]
+
+    if TYPE_CHECKING:  # the engine's book has these
+
+        @property
+        def round(self) -> int: ...
+        @property
+        def open_moves(self) -> tuple[Any, ...]: ...
+        @property
+        def _settled(self) -> int: ...
+        @property
+        def _open_count(self) -> int: ...
+        @property
+        def _forgotten(self) -> int: ...
+        @property
+        def _largest_delay(self) -> int: ...
+        def _open_move(self, round: int) -> Any: ...
+        def _kept(self, round: int) -> Any: ...
+        def _forget(self, round: int) -> None: ...
+        def _resume_book(self, drawn: int, forgotten: int, largest_delay: int, open: list[Any]) -> None: ...
+
+    def __repr__(self) -> str:
+        return f"<player {self.id} of {self.learner!r}, {self._settled} rounds settled, {self._open_count} open>"
+
+    def forget(self, move: Any) -> None:
+        """Close a move whose loss will never come. The bound is withheld from then on."""
+        self._forget(self._ticket(move))
+
+    def _ticket(self, move: Any) -> int:
+        """The round of an open move; anything else is refused."""
+        if not (isinstance(move, tuple) and len(move) == len(self._move._fields)):
+            raise ValueError(f"a move must be a {self._move.__name__} that act() returned; got {move!r}")
+        player, number = move[0], move[1]
+        found = self._open_move(number) if type(number) is int and abs(number) < 1 << 62 else None
+        if found is not None and found == move:
+            return int(found[1])
+        drawn = self._rounds_of(player)
+        if found is not None and found[0] == player:
+            raise ValueError(f"a move must be as act() returned it, {found}; got {move}")
+        if type(number) is int and number in drawn:
+            raise ValueError(f"a move must be open; that of round {number} is settled or forgotten already")
+        if player != self.id:
+            raise ValueError(f"a move must be of this player, {self.id!r}; got one of {player!r}")
+        raise ValueError(f"a move must be of a round that was played; got round {number!r}")
+
+    def _rounds_of(self, player: Any) -> range:
+        """The rounds that this player drew under an id: its own, or one that it had before it was loaded."""
+        first = 1
+        for name, last in self.earlier:
+            if name == player:
+                return range(first, last + 1)
+            first = last + 1
+        return range(first, self.round + 1) if player == self.id else range(0)
+
+    # What a certificate says of it
+
+    def _standing(self) -> dict[str, Any]:
+        """The fields of a certificate that are the same for every player."""
+        return {
+            "learner": repr(self.learner),
+            "rounds": self._settled,
+            "open_moves": self._open_count,
+            "forgotten": self._forgotten,
+            "largest_delay": self._largest_delay,
+            "seeded": self.seed is not None,
+        }
+
+    def _lost(self) -> str:
+        """Why there is no bound after a move was forgotten; empty where none was."""
+        count = self._forgotten
+        many = "1 move was" if count == 1 else f"{count} moves were"
+        return (
+            f"{many} forgotten: what was lost there is not known, and a bound is on the losses of all" if count else ""
+        )
+
+    def _late(self) -> str:
+        """Why there is no bound after late feedback; empty where every loss came before the next move."""
+        return f"a move was open while another was drawn, and {self._no_delays()}" if self._largest_delay else ""
+
+    def _no_delays(self) -> str:
+        """What is proved of late feedback."""
+        return f"no delay bound is proved for {type(self.learner).__name__}"
+
+    # Saving
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the player to one file, whole or not at all; `hannan.load(path)` goes on from it.
+
+        Whoever reads the file knows the stream, and with it the moves that this player will draw.
+        """
+        saving.write(path, self._content())
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "kind": "player",
+            "learner": saving.describe(self.learner),
+            **self._who(),
+            "state": packed(self._saved()),
+        }
+
+    def _resume(self, content: dict[str, Any]) -> None:
+        """Take in a file, every field of it checked."""
+        state = unpacked(content["state"])
+        if not isinstance(state, dict):
+            raise ValueError(f"its state must be fields by name; got {refusals.brief(state)}")
+        for ticket in fields.items(state["open"], "open moves"):
+            player, number, *rest = fields.items(ticket["move"], "open move", len(self._move._fields))
+            fields.text(player, "player")
+            fields.whole(number, "round of an open move", 1)
+            ticket["move"] = move = self._move(player, number, *self._chosen(*rest))
+            ticket["kept"] = self._told(move, ticket["plain"], ticket["kept"])
+            fields.number(ticket.get("weight", 0.0), "weight", 0.0, 1e30)
+        self._restore(state)
+
+    def _chosen(self, *rest: Any) -> tuple[Any, ...]:
+        """What a file tells of an open move beside whose and when, checked."""
+        raise NotImplementedError
+
+    def _told(self, move: Any, plain: Any, kept: Any) -> Any:
+        """What else a file tells of an open move, checked."""
+        if plain is not True or kept is not None:
+            raise ValueError(f"its open moves must be plain ones; got {refusals.brief(kept)}")
+        return None
+
+    def _saved(self) -> dict[str, Any]:
+        """The state, field by field: here the book."""
+        open_ = [{"move": move, "plain": True, "kept": self._kept(move[1])} for move in self.open_moves]
+        return {
+            "drawn": self.round, "forgotten": self._forgotten, "largest_delay": self._largest_delay, "open": open_,
+        }  # fmt: skip
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        """Take in a state whose tickets were checked: here the book."""
+        drawn = fields.whole(state["drawn"], "rounds")
+        forgotten = fields.whole(state["forgotten"], "forgotten moves", 0, drawn)
+        delay = fields.whole(state["largest_delay"], "largest delay", 0, drawn)
+        self._resume_book(drawn, forgotten, delay, [(one["move"], one["kept"]) for one in state["open"]])

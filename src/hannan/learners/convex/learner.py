@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -26,7 +26,6 @@ from hannan.mathematics.convex.own_phi import refuse_unlike
 
 if TYPE_CHECKING:
     from hannan._engine import PointRules
-    from hannan.games.adaptive import Table
     from hannan.players.convex import ConvexPlayer
 
 #: What a curved loss adds to the ridge, as a share of lipschitz/radius; its cost is in the bound.
@@ -73,6 +72,8 @@ class Convex(saving.Described):
     accuracy: float | None = None
     output_share: float = 0.1
     ridge: float | None = None
+
+    setting: ClassVar[str] = "convex"
 
     def __post_init__(self) -> None:
         if not isinstance(self.domain, Domain):
@@ -341,18 +342,6 @@ class Convex(saving.Described):
         from hannan.players.convex import ConvexPlayer
 
         return ConvexPlayer(self, seed, name)
-
-    def play(self, losses: Any, runs: int = 1, seed: int = 0, **options: Any) -> Any:
-        """The game of `hannan.play`."""
-        from hannan.games.convex import play_convex
-
-        return play_convex(self, losses, runs, seed, **options)
-
-    def table(self) -> Table:
-        """What a game against an adversary asks for."""
-        from hannan.games.convex_table import ConvexTable
-
-        return ConvexTable(self)
 
 
 def refuse_steeper(losses: Loss, domain: Domain, lipschitz: float) -> None:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from hannan import refusals
-from hannan.learners.decisions.learner import Combinatorial, CombinatorialPlayer, Plan, harmonic_like, stream
+from hannan.learners.decisions.learner import Combinatorial, harmonic_like
 from hannan.learners.decisions.sets import Decisions
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Bound, Terms
 from hannan.refusals import Array
-
-#: A block of rounds is at most so many numbers.
-BLOCK_NUMBERS = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -87,29 +83,5 @@ class FPL(Combinatorial):
             return np.asarray(rng.random(shape) * self.scale)
         return np.asarray(-rng.standard_exponential(shape) * self.scale)
 
-    def _moves(self, rows: Array, seeds: list[int]) -> Iterator[Array]:
-        """The losses before a round do not depend on the play: whole blocks of rounds at once."""
-        streams, before = [stream(seed) for seed in seeds], np.zeros((1, self.n))
-        size = max(1, BLOCK_NUMBERS // (len(seeds) * self.n))
-        for first in range(0, len(rows), size):
-            sums = np.cumsum(np.vstack([before, rows[first : first + size]]), axis=0)
-            shape = (len(sums) - 1, self.n)
-            costs = np.concatenate([sums[:-1] + self.noise_of(rng, shape) for rng in streams])
-            yield self.decisions.best_each(costs).reshape(len(seeds), *shape)
-            before = sums[-1:]
-
-    def start(self, seed: int | None = None, name: str | None = None) -> FPLPlayer:
-        return FPLPlayer(self, seed, name)
-
-
-class FPLPlayer(CombinatorialPlayer):
-    """Plays `FPL`: every loss is seen."""
-
-    learner: FPL
-
-    def _draw(self) -> tuple[Array, tuple[float, ...]]:
-        learner = self.learner
-        return learner.decisions.best(self.losses + learner.noise_of(self._rng, (learner.n,))), ()
-
-    def _settle(self, plan: Plan, row: Array, kept: tuple[float, ...]) -> None:
-        self.losses = np.asarray(self.losses + row)
+    def drawn(self, losses: Array, rng: np.random.Generator) -> tuple[Array, tuple[float, ...]]:
+        return self.decisions.best(losses + self.noise_of(rng, (self.n,))), ()

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from hannan.learners.decisions.learner import Combinatorial, CombinatorialPlayer, Plan, stream
+from hannan.learners.decisions.learner import Combinatorial
 from hannan.mathematics.bounds import Bound, Withheld
 from hannan.refusals import Array
 
-#: Perturbations are redrawn so many times at first, then twice as many; moves are handed on by so many rounds.
-TIMES, BLOCK = 16, 256
+#: Perturbations are redrawn so many times at first, then twice as many.
+TIMES = 16
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,8 @@ class FPLTrix(Combinatorial):
     >>> int((player.losses > 0).sum())
     2
     """
+
+    sees_all: ClassVar[bool] = False
 
     @property
     def spread(self) -> float:
@@ -72,40 +74,14 @@ class FPLTrix(Combinatorial):
             done, times = done + times, 2 * times
         return chosen, trials
 
-    def _moves(self, rows: Array, seeds: list[int]) -> Iterator[Array]:
-        """All runs abreast."""
-        streams, losses = [stream(seed) for seed in seeds], np.zeros((len(seeds), self.n))
-        for first in range(0, len(rows), BLOCK):
-            block = rows[first : first + BLOCK]
-            moves = np.empty((len(seeds), len(block), self.n))
-            for t, row in enumerate(block):
-                moves[:, t], trials = self.draw(losses, streams)
-                losses = losses + row * trials
-            yield moves
-
-    def start(self, seed: int | None = None, name: str | None = None) -> FPLTrixPlayer:
-        return FPLTrixPlayer(self, seed, name)
-
-
-class FPLTrixPlayer(CombinatorialPlayer):
-    """Plays `FPLTrix`: the losses of the components chosen are seen."""
-
-    learner: FPLTrix
-    sees_all = False
-
-    @property
-    def eta(self) -> float:
-        """The learning rate of the next round."""
-        return float(self.learner.eta(self.losses[None])[0])
-
-    def _draw(self) -> tuple[Array, tuple[float, ...]]:
-        chosen, trials = self.learner.draw(self.losses[None], [self._rng])
+    def drawn(self, losses: Array, rng: np.random.Generator) -> tuple[Array, tuple[float, ...]]:
+        chosen, trials = self.draw(losses[None], [rng])
         return chosen[0], tuple(trials[0][chosen[0] > 0.0].tolist())
 
-    def _settle(self, plan: Plan, row: Array, kept: tuple[float, ...]) -> None:
-        losses = self.losses.copy()
-        losses[list(plan.action)] += row * np.array(kept)
-        self.losses = losses
+    def met(self, losses: Array, picked: list[int], row: Array, kept: tuple[float, ...]) -> Array:
+        grown = losses.copy()
+        grown[picked] += row * np.array(kept)
+        return grown
 
 
 def _first(tried: Array) -> Array:

@@ -1,0 +1,187 @@
+"""Whole games over decisions: runs abreast, in blocks of rounds, as many at once as memory likes."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hannan.games import feeds
+from hannan.games.asked import Asked
+from hannan.games.checkpoints import Checkpoints, Positions
+from hannan.games.runners import Job, Outcome, Runner, make_room, split
+from hannan.learners.decisions.fpl import FPL
+from hannan.learners.decisions.fpl_trix import FPLTrix
+from hannan.learners.decisions.learner import Combinatorial
+from hannan.players.decisions import stream
+from hannan.players.seeds import run_seed
+from hannan.refusals import Array
+
+#: A block of rounds is at most so many numbers, all runs together.
+BLOCK_NUMBERS = 1 << 18
+#: A number takes as long as so many of the engine's.
+SLOW = 0.2
+
+
+class Abreast:
+    """Some runs at play: `advance(rows)` has their decisions, (runs, rounds, d) of 0s and 1s."""
+
+    def __init__(self, learner: Any, seeds: list[int]) -> None:
+        self.learner = learner
+        self.players = [learner.start(seed) for seed in seeds]
+
+    def advance(self, rows: Array) -> Array:
+        """Play some rounds: here by stepping, as a learner of your own is played."""
+        chosen = np.zeros((len(self.players), len(rows), self.learner.n))
+        for t, row in enumerate(rows):
+            for run, player in enumerate(self.players):
+                plan = player.act()
+                picked = list(plan.action)
+                chosen[run, t, picked] = 1.0
+                player.observe(plan, row if player.sees_all else row[picked])
+        return chosen
+
+    def least_estimates(self) -> Array | None:
+        """min_v <Lhat, v> of every run, where losses are estimated."""
+        if self.players[0].sees_all:
+            return None
+        return np.array([player.least_estimate() for player in self.players])
+
+
+class LeadersAbreast(Abreast):
+    """`FPL`: the losses before a round do not depend on the play, so whole blocks of rounds at once."""
+
+    learner: FPL
+
+    def __init__(self, learner: FPL, seeds: list[int]) -> None:
+        self.learner, self.streams, self.before = learner, [stream(seed) for seed in seeds], np.zeros((1, learner.n))
+
+    def advance(self, rows: Array) -> Array:
+        sums = np.cumsum(np.vstack([self.before, rows]), axis=0)
+        shape = (len(rows), self.learner.n)
+        costs = np.concatenate([sums[:-1] + self.learner.noise_of(rng, shape) for rng in self.streams])
+        self.before = sums[-1:]
+        return self.learner.decisions.best_each(costs).reshape(len(self.streams), *shape)
+
+    def least_estimates(self) -> Array | None:
+        return None
+
+
+class ResampledAbreast(Abreast):
+    """`FPLTrix`: round by round, all runs in one call."""
+
+    learner: FPLTrix
+
+    def __init__(self, learner: FPLTrix, seeds: list[int]) -> None:
+        self.learner, self.streams = learner, [stream(seed) for seed in seeds]
+        self.losses = np.zeros((len(seeds), learner.n))
+
+    def advance(self, rows: Array) -> Array:
+        moves = np.empty((len(self.streams), len(rows), self.learner.n))
+        for t, row in enumerate(rows):
+            moves[:, t], trials = self.learner.draw(self.losses, self.streams)
+            self.losses = self.losses + row * trials
+        return moves
+
+    def least_estimates(self) -> Array | None:
+        return np.asarray((self.learner.decisions.best_each(self.losses) * self.losses).sum(axis=1))
+
+
+def abreast(learner: Any, seeds: list[int]) -> Abreast:
+    """The runs of these seeds; a learner of your own is stepped."""
+    if type(learner) is FPL:
+        return LeadersAbreast(learner, seeds)
+    return ResampledAbreast(learner, seeds) if type(learner) is FPLTrix else Abreast(learner, seeds)
+
+
+class DecisionsRunner(Runner):
+    """Regret is against the best decision in hindsight; with everything kept, `actions` are rows of 0s and 1s."""
+
+    setting = "decisions"
+
+    def __init__(self, learner: Combinatorial, losses: Any, asked: Asked) -> None:
+        asked.no_advice(learner)
+        asked.not_fictitious(learner)
+        self.learner, self.runs, self.everything = learner, asked.runs, asked.everything
+        self.feed = feeds.feed(losses, learner.n, asked.runs, asked.rounds, None, 0, "component")
+        if self.feed.drawn or self.feed.per_run:
+            kind = "Bernoulli means" if self.feed.drawn else f"a table a run, of shape {np.shape(losses)}"
+            raise ValueError(f"losses must be one table for all runs, or blocks of it, for decisions; got {kind}")
+        self.parts = split(self.runs, asked.cores)
+        seeds = [run_seed(asked.seed, run) for run in range(self.runs)]
+        self.at_play = [abreast(learner, seeds[first:last]) for first, last in self.parts]
+        self.stepped = type(self.at_play[0]) is Abreast
+        if self.stepped:
+            asked.one_thread(learner)
+        self.marks = Checkpoints(None if self.feed.blocks is not None else self.feed.rounds, self.everything)
+        self.total, self.abreast, self.numbers = self.feed.rounds, self.runs, SLOW * learner.n
+        self.most = max(1, BLOCK_NUMBERS // (self.runs * learner.n))
+        self.sums, self.paid = np.zeros((1, learner.n)), np.zeros((self.runs, 1))
+        self.counts = np.zeros((self.runs, learner.n), dtype=np.int64)
+        self.curves = {"own": np.zeros((self.runs, self.marks.columns)), "best": np.zeros((1, self.marks.columns))}
+        self.moves: list[NDArray[np.int8]] = []
+
+    @property
+    def taken(self) -> int:
+        return self.feed.taken
+
+    def advance(self, limit: int, parts: int) -> list[Job] | None:
+        first = self.feed.taken
+        block = self.feed.take(limit)
+        if block is None:
+            return None
+        rows = block.losses.reshape(block.rounds, self.learner.n)
+        bad = ~((rows >= 0.0) & (rows <= 1.0))
+        if bad.any():
+            t, i = (int(k) for k in np.argwhere(bad)[0])
+            where = f"round {first + t}, component {i}"
+            raise ValueError(f"losses must be finite and in [0, 1]; got {rows[t, i]} at {where}")
+        make_room(self.curves, self.marks.room(first, block.rounds), self.marks.columns)
+        ends, columns = self.marks.within(first, block.rounds)
+        sums = np.cumsum(np.vstack([self.sums, rows]), axis=0)
+        self.curves["best"][0, columns] = self._best(sums[ends])
+        self.sums = sums[-1:]
+        moves = np.empty((self.runs, block.rounds if self.everything else 0, self.learner.n), dtype=np.int8)
+        if self.everything:
+            self.moves.append(moves)
+        return [partial(self._play, k, rows, ends, columns, moves) for k in range(len(self.parts))]
+
+    def _play(self, k: int, rows: Array, ends: Positions, columns: Positions, moves: NDArray[np.int8]) -> None:
+        part = slice(*self.parts[k])
+        chosen = self.at_play[k].advance(rows)
+        # One sum after another, from the first round on: how the rounds were cut does not show.
+        curve = np.cumsum(np.concatenate([self.paid[part], (chosen * rows).sum(axis=2)], axis=1), axis=1)
+        self.curves["own"][part, columns] = curve[:, ends]
+        self.paid[part] = curve[:, -1:]
+        self.counts[part] += chosen.sum(axis=1).astype(np.int64)
+        if self.everything:
+            moves[part] = chosen
+
+    def _best(self, sums: Array) -> Array:
+        """The loss of the best decision for each row."""
+        if not len(sums):
+            return np.empty(0)
+        return np.asarray((self.learner.decisions.best_each(sums) * sums).sum(axis=1))
+
+    def outcome(self) -> Outcome:
+        played = self.feed.taken
+        at = self.marks.upto(played)
+        own, best = (self.curves[name][:, : len(at)] for name in ("own", "best"))
+        last = self._best(self.sums)
+        if len(at) == 0 or at[-1] != played:
+            at, own = np.append(at, played), np.concatenate([own, self.paid], axis=1)
+            best = np.concatenate([best, last[:, None]], axis=1)
+        least = [part.least_estimates() for part in self.at_play]
+        return Outcome(
+            rounds=played,
+            checkpoints=at,
+            regret=own - best,
+            loss=own,
+            best_loss=float(last[0]),
+            counts=self.counts,
+            source=self.learner,
+            actions=np.concatenate(self.moves, axis=1) if self.moves else None,
+            estimated_regret=None if least[0] is None else self.paid[:, 0] - np.concatenate(least),  # type: ignore[arg-type]
+        )

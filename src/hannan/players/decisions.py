@@ -1,0 +1,168 @@
+"""A learner over decisions at play: plans out, losses of components in."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hannan import _engine, refusals
+from hannan.mathematics.bounds import Bound
+from hannan.players import seeds
+from hannan.players.certificate import Certificate
+from hannan.players.tickets import Book
+from hannan.refusals import Array
+from hannan.saving import fields
+
+
+class Plan(NamedTuple):
+    """The ticket of one decision: whose, which round, and its components."""
+
+    player: str
+    round: int
+    action: tuple[int, ...]
+
+    def to_json(self) -> str:
+        """The ticket as JSON text."""
+        return json.dumps(self._asdict())
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        """The ticket of a JSON text."""
+        try:
+            told = json.loads(text)
+            return cls(told["player"], told["round"], tuple(told["action"]))
+        except (TypeError, ValueError, KeyError) as error:
+            raise ValueError(f"a plan must be JSON with {', '.join(cls._fields)}: {error}") from None
+
+
+class DecisionsPlayer(_engine.Book, Book):
+    """A learner over decisions at play. Not thread-safe: guard it with a lock of your own.
+
+    `act()` draws a decision; `observe(plan, losses)` settles it: the losses of all components, or only of those
+    chosen where `sees_all` is False. A plan that is not open here is refused, and nothing changes.
+
+    Of its learner it asks: `n` components; `decisions`, the set; `sees_all`; `drawn(losses, rng)`, a decision and what
+    settling it needs; `met(losses, action, row, kept)`, the losses after it was settled; `bound`.
+    """
+
+    _move = Plan
+
+    def __init__(self, learner: Any, seed: int | None, name: str | None = None) -> None:
+        super().__init__("", Plan)
+        self.learner, self.sees_all = learner, bool(learner.sees_all)
+        self._rng = stream(self._christen(seed, name))
+        self.losses: Array = np.zeros(learner.n)
+        self.own = 0.0
+
+    def act(self) -> Plan:
+        """Draw a decision."""
+        chosen, kept = self.learner.drawn(self.losses, self._rng)
+        plan: Plan = self._issue(tuple(int(i) for i in np.flatnonzero(chosen)), 0.0, kept)
+        return plan
+
+    def observe(self, plan: Plan, loss: Any) -> None:
+        """Settle a plan. Bad losses or plans are refused and change nothing."""
+        number = self._ticket(plan)
+        row = refusals.losses(loss)
+        picked = list(plan.action)
+        size = self.learner.n if self.sees_all else len(picked)
+        if row.shape != (size,):
+            raise ValueError(f"losses must be {size} numbers, one a component; got shape {row.shape}")
+        refusals.row(row, size, 0.0, 1.0)
+        self.losses = self.learner.met(self.losses, picked, row, self._kept(number))
+        self.own += float(row[picked].sum() if self.sees_all else row.sum())
+        self._close(number)
+
+    def least_estimate(self) -> float:
+        """min_v <L, v>, L the losses so far, or what was estimated of them."""
+        return float(self.learner.decisions.best(self.losses) @ self.losses)
+
+    # Certificates
+
+    def certificate(self, delta: float | None = None) -> Certificate:
+        """What the player may say of itself now. Its stability is not measured; of one run nothing is proved."""
+        delta = None if delta is None else refusals.between(delta, 0.0, 1.0, "delta", "()")
+        least = self.least_estimate()
+        bound, withheld = self._bound(least if self.sees_all else None)
+        says = "the regret below is that of this run; of others nothing is proved"
+        if not self.sees_all:
+            says = f"nothing is proved of one run of {type(self.learner).__name__}"
+        return Certificate(
+            **self._standing(),
+            bound=bound,
+            withheld=withheld,
+            own_loss=self.own,
+            best_loss=least if self.sees_all else None,
+            regret=self.own - least if self.sees_all else None,
+            identity={},
+            estimated_regret=None if self.sees_all else self.own - least,
+            gamma=1.0,
+            realised_level=None,
+            claimed_rate=None,
+            delta=delta,
+            on_this_run_says="" if delta is None else says,
+        )
+
+    def _bound(self, best: float | None) -> tuple[Bound | None, str]:
+        """The bound now, or why it is withheld."""
+        if withheld := self._lost() or self._late():
+            return None, withheld
+        try:
+            return self.learner.bound(self._settled, best, against="any"), ""
+        except ValueError as reason:
+            return None, str(reason)
+
+    # Saving
+
+    def _saved(self) -> dict[str, Any]:
+        state: Any = self._rng.bit_generator.state["state"]
+        return {
+            **super()._saved(),
+            "stream": [str(state["state"]), str(state["inc"])], "own": self.own, "losses": self.losses,
+        }  # fmt: skip
+
+    def _renew(self) -> None:
+        state: Any = self._rng.bit_generator.state["state"]
+        words = [state[key] >> shift & (1 << 64) - 1 for key in ("state", "inc") for shift in (0, 64)]
+        fresh = seeds.renewed(np.array(words, dtype=np.uint64))
+        self._rng = stream(int.from_bytes(fresh.astype("<u8").tobytes(), "little"))
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        rounds = fields.whole(state["drawn"], "rounds")
+        # Estimates of semi-bandits grow with the square of the rounds at most; a larger sum would resample for ever.
+        most = 100.0 * self.learner.n * (rounds + 10.0) ** 2
+        losses = np.asarray(state["losses"])
+        if losses.dtype != np.float64 or losses.shape != (self.learner.n,):
+            raise ValueError(f"its losses must be {self.learner.n} numbers; got {refusals.brief(losses)}")
+        fields.within(losses, "losses", 0.0, most)
+        own = fields.number(state["own"], "own loss", 0.0, most)
+        words = [fields.text(word, "stream") for word in fields.items(state["stream"], "stream", 2)]
+        if not all(word.isascii() and word.isdigit() and len(word) < 40 for word in words):
+            raise ValueError(f"its stream must be two whole numbers below 2^128; got {refusals.brief(words)}")
+        value, inc = map(int, words)
+        if not (value < 1 << 128 and inc < 1 << 128 and inc & 1):
+            raise ValueError("its stream must be two whole numbers below 2^128, the second odd; it is not")
+        super()._restore(state)
+        self.own, self.losses = own, losses.copy()
+        before = self._rng.bit_generator.state
+        self._rng.bit_generator.state = {**before, "state": {"state": value, "inc": inc}}
+
+    def _chosen(self, *rest: Any) -> tuple[Any, ...]:
+        (action,) = rest
+        chosen = tuple(
+            fields.whole(i, "component", 0, self.learner.n - 1) for i in fields.items(action, "plan")
+        )  # fmt: skip
+        if chosen != tuple(sorted(set(chosen))) or not 0 < len(chosen) <= self.learner.decisions.most:
+            raise ValueError(f"its open plans must be decisions, in order; got {refusals.brief(chosen)}")
+        return (chosen,)
+
+    def _told(self, move: Plan, plain: Any, kept: Any) -> Any:
+        size = 0 if self.sees_all else len(move.action)
+        return tuple(fields.number(k, "trials", 1.0, 1e15) for k in fields.items(kept, "trials", size))
+
+
+def stream(seed: int) -> np.random.Generator:
+    """The randomness of a player: not that of default_rng(seed), from which its losses may have been drawn."""
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(1957,))))

@@ -1,0 +1,54 @@
+"""A player from its file."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from hannan import refusals, saving
+from hannan.players import incarnations
+from hannan.saving import fields
+
+
+def load(path: str | os.PathLike[str], resume: str | None = None) -> Any:
+    """The player that `save` wrote, open moves and warm starts as they were, in a new incarnation.
+
+    It draws with randomness of its own, made from the saved stream and fresh entropy, and its moves carry an id of its
+    own: two players from one file draw different moves and refuse each other's. Moves that were open are honoured once
+    by each copy. `resume="exact"` goes on bit for bit, with the id and the stream of the file.
+
+    Nothing of the file is run. A torn, edited or foreign file is refused by name. A learner with a law of
+    your own needs `hannan.register(TheLaw)` first.
+    """
+    if resume not in (None, "exact"):
+        raise ValueError(f'resume must be "exact" or None; got {resume!r}')
+    content = saving.read(path)
+    try:
+        if content.get("kind") != "player":
+            raise ValueError(f"it must hold a player; got {content.get('kind')!r}")
+        learner = saving.build(content["learner"])
+        seed, name, _ = incarnations.told(content)
+        _fits(learner, content)
+        player = learner.start(seed, name)
+        player._is(content)
+        player._resume(content)
+        if resume is None:
+            player._reincarnate()
+    # RuntimeError: what the engine cannot read as a number, an array or a list.
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, MemoryError, RuntimeError) as error:
+        raise ValueError(f"{path} cannot be resumed: {error}") from error
+    return player
+
+
+def _fits(learner: Any, content: dict[str, Any]) -> None:
+    """Refuse a small file of a large learner before anything is made for it: every expert takes 16 digits at least."""
+    if not hasattr(learner, "start"):
+        raise ValueError(f"it must describe a learner; got {refusals.brief(learner)}")
+    state = content["state"]
+    leader = state.get("leader")
+    kept = fields.text(state["losses"]["hex"] if leader is None else leader["move"], "state")
+    domain = getattr(learner, "domain", None)
+    sizes = [getattr(learner, name, 0) for name in ("n", "experts", "thresholds")]
+    largest = max([*sizes, domain.d if domain is not None else 0])
+    if len(kept) < 16 * largest:
+        raise ValueError(f"its state must have a number for each of {largest}; got {len(kept) // 16}")

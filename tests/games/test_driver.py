@@ -1,0 +1,278 @@
+"""One driver for every setting: it does what it is asked or refuses by name, stops when told, and builds the record."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hannan as hn
+from hannan.games.driver import JOB_SECONDS, Pace, run
+from hannan.games.runners import Runner
+
+SOURCE = Path(hn.__file__).parent
+ROWS = np.random.default_rng(5).random((60, 3))
+POINTS = np.random.default_rng(6).random((60, 2)) / 2
+
+
+class Cyclic:
+    """A stranger's learner."""
+
+    n = 3
+
+    def start(self, seed):
+        return self
+
+    def act(self):
+        return 1
+
+    def observe(self, move, loss):
+        pass
+
+
+#: name -> (learner, losses, more)
+SETTINGS = {
+    "experts": (hn.Experts(3), ROWS, {}),
+    "adahedge": (hn.AdaHedge(3), 7.0 * ROWS, {}),
+    "noisy": (hn.random_walk(3), ROWS, {}),
+    "bandit": (hn.Bandit(3), ROWS, {}),
+    "advice": (hn.ExpertBandit(3, 4), ROWS, {"advice": np.random.default_rng(0).integers(0, 3, (60, 4))}),
+    "stepped": (hn.MYGA(3, 4, 60), ROWS, {"advice": np.random.default_rng(0).integers(0, 3, (60, 4))}),
+    "stranger": (Cyclic(), ROWS, {}),
+    "fpl": (hn.FPL(hn.MSets(3, 1), 5.0), ROWS, {}),
+    "fpl-trix": (hn.FPLTrix(hn.MSets(3, 1)), ROWS, {}),
+    "linear": (hn.Convex(hn.Ball(2), 1.0, hn.GaussianNoise(), hn.Horizon(60)), hn.Linear(POINTS), {}),
+    "convex": (hn.Convex(hn.Ball(2), 1.0, loss_bound=2.0), hn.Logistic(POINTS, np.arange(60) % 2), {}),
+    "polytope": (
+        hn.Convex(hn.Polytope(np.vstack([np.eye(2), -np.eye(2)]), [1.0] * 4), 1.0, tuning=hn.Fixed(2.0)),
+        hn.Linear(POINTS), {},
+    ),
+    "descent": (hn.OnlineGradientDescent(hn.Ball(2), 1.0), hn.Linear(POINTS), {}),
+    "adaptive": (hn.Bandit(3), hn.adversaries.ChargeTheLast(), {"rounds": 60}),
+    "adaptive points": (
+        hn.Convex(hn.Ball(2), 1.0, loss_bound=1.0), lambda t, past: hn.Linear([0.0, 0.0]), {"rounds": 60},
+    ),
+}  # fmt: skip
+#: Python steps their rounds.
+STEPPED = {"stepped", "stranger", "polytope", "descent", "adaptive", "adaptive points"}
+EVERY = pytest.mark.parametrize("name", SETTINGS)
+
+
+@EVERY
+def test_every_setting_makes_the_same_record_of_what_it_was_asked(name):
+    learner, losses, more = SETTINGS[name]
+    record = hn.play(learner, losses, runs=9, seed=2, **more)
+    assert (record.runs, record.rounds, record.seed) == (9, 60, 2)
+    assert record.learner == repr(learner)
+    assert record.regret.shape == record.loss.shape == (9, len(record.checkpoints))
+    assert record.checkpoints[-1] == 60
+    assert record.counts.shape[0] == 9
+    assert record.actions is None
+    assert record.adaptive == name.startswith("adaptive")
+    assert record.threads == 1 if name in STEPPED else record.threads >= 1
+    again = hn.play(learner, losses, runs=9, seed=2, keep="all", threads=1, **more)
+    assert (again.regret[:, record.checkpoints - 1] == record.regret).all()
+    assert again.actions.shape[:2] == (9, 60)
+    # The control: another seed is another game, but for those who draw nothing.
+    other = hn.play(learner, losses, runs=9, seed=3, keep="all", **more)
+    assert (other.actions == again.actions).all() == (name in ("stranger", "descent"))
+
+
+@EVERY
+def test_run_0_makes_the_moves_of_the_player(name):
+    learner, losses, more = SETTINGS[name]
+    if name.startswith("adaptive") or name == "stranger":
+        pytest.skip("no table to step through")
+    record, player = hn.play(learner, losses, seed=4, keep="all", runs=2, **more), learner.start(4)
+    for t in range(60):
+        move = player.act(more["advice"][t]) if "advice" in more else player.act()
+        if name.startswith("fpl"):
+            assert tuple(np.flatnonzero(record.actions[0, t])) == move.action
+            player.observe(move, losses[t] if player.sees_all else losses[t][list(move.action)])
+        elif hasattr(learner, "domain"):
+            assert tuple(record.actions[0, t]) == move.action
+            player.observe(move, losses[t])
+        else:
+            assert record.actions[0, t] == move.action
+            player.observe(move, losses[t] if player.sees_all else float(losses[t, move.action]))
+
+
+@EVERY
+def test_what_a_setting_cannot_honour_is_refused_by_name(name):
+    learner, losses, more = SETTINGS[name]
+    kind = type(learner).__name__
+    if "advice" not in more:
+        with pytest.raises(ValueError, match=f"advice must be None for {kind}, which takes none"):
+            hn.play(learner, losses, **more, advice=[[0, 1]])
+    if name not in ("experts", "noisy"):
+        with pytest.raises(ValueError, match="the fictitious player"):
+            hn.play(learner, losses, **more, fictitious=True)
+    if name in STEPPED:
+        with pytest.raises(ValueError, match=f"threads must be 1, or left out, for {kind}"):
+            hn.play(learner, losses, **more, threads=2)
+    else:
+        one, two = (hn.play(learner, losses, runs=20, **more, threads=k, keep="all") for k in (1, 2))
+        assert two.threads == 2
+        assert (one.regret == two.regret).all()
+        assert (one.actions == two.actions).all()
+    for bad in ({"runs": 0}, {"seed": -1}, {"threads": 0}, {"keep": "some"}, {"rounds": 0}, {"fictitious": 1}):
+        with pytest.raises(ValueError, match=next(iter(bad))):
+            hn.play(learner, losses, **{**more, **bad})
+
+
+@pytest.mark.parametrize("name", ["fpl", "fpl-trix"])
+def test_decisions_refuse_losses_that_they_do_not_play(name):
+    learner = SETTINGS[name][0]
+    for losses, rule in (
+        (hn.adversaries.Bernoulli([0.1, 0.2, 0.3], 20), "one table for all runs.*Bernoulli"),
+        (np.zeros((2, 20, 3)), r"one table for all runs.*\(2, 20, 3\)"),
+        (np.zeros((20, 4)), "3 columns, one for each component"),
+        (np.full((20, 3), 1.5), r"in \[0, 1\]; got 1.5 at round 0, component 0"),
+        (iter([np.zeros((5, 3)), np.full((5, 3), np.nan)]), "got nan at round 5, component 0"),
+        (iter([]), "at least one round"),
+    ):
+        with pytest.raises(ValueError, match=rule):
+            hn.play(learner, losses, runs=2)
+
+
+def test_one_place_builds_a_record_and_no_learner_plays():
+    """The control: the scan finds the one place that there is."""
+    built, plays = [], []
+    for file in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "Record":
+                built.append(file.relative_to(SOURCE).as_posix())
+    assert built == ["games/play.py"]
+    learners = [value for name in hn.__all__ if inspect.isclass(value := getattr(hn, name)) and hasattr(value, "start")]
+    plays = [value.__name__ for value in learners if hasattr(value, "play") or hasattr(value, "table")]
+    assert len(learners) > 15
+    assert plays == []
+
+
+# Pace
+
+
+class Counted(Runner):
+    """Rounds that take as long as they are told."""
+
+    setting, total, abreast = "none", None, 40
+
+    def __init__(self, numbers, seconds, monkeypatch):
+        self.numbers, self.seconds, self.now, self.done, self.blocks = numbers, seconds, 0.0, 0, []
+        monkeypatch.setattr("hannan.games.driver.time.perf_counter", lambda: self.now)
+
+    @property
+    def taken(self):
+        return self.done
+
+    def advance(self, limit, parts):
+        if self.done > 10**6:
+            return None
+        self.done += limit
+        self.blocks.append((limit, parts))
+
+        def job():
+            self.now += self.seconds * limit * self.abreast / parts
+
+        return [job] * parts
+
+
+@pytest.mark.parametrize("seconds", [1e-9, 1e-6, 1e-4, 2e-3])
+def test_jobs_are_short_from_the_first_on(seconds, monkeypatch):
+    """Whatever a round costs, up to the guess of 20 us a number: a job takes 20 ms, and the blocks soon are long."""
+    runner = Counted(100.0, seconds, monkeypatch)
+    run(runner, 1)
+    taken = [limit * runner.abreast * seconds / parts for limit, parts in runner.blocks]
+    assert max(taken) <= 2 * JOB_SECONDS
+    if seconds <= 1e-6:
+        # It does not crawl either: a handful of blocks to full speed.
+        assert max(taken[4:8]) > JOB_SECONDS / 4 or max(limit for limit, _ in runner.blocks) == runner.most
+
+
+def test_a_guess_that_was_too_low_is_corrected_at_once(monkeypatch):
+    runner = Counted(1e-3, 1e-4, monkeypatch)
+    pace = Pace(runner, 1)
+    limit, _ = pace.next()
+    assert limit * 40 * 1e-4 > 10 * JOB_SECONDS  # the control: the first block is far too long
+    runner.now += limit * 40 * 1e-4
+    pace.learn(limit, 1)
+    limit, parts = pace.next()
+    assert limit * 40 * 1e-4 / parts <= JOB_SECONDS
+
+
+# Ctrl-C
+
+CTRL_C = """
+import json, os, signal, sys, threading, time
+import numpy as np
+import hannan as hn
+from hannan.games import driver
+driver.JOB_SECONDS = float(sys.argv[1])
+rng = np.random.default_rng(0)
+z = rng.standard_normal((40_000, 20)) / 20
+box = np.vstack([np.eye(20), -np.eye(20)])
+even = hn.adversaries.Bernoulli(np.full(20, 0.5), 10**10)
+rows, advice = rng.random((400_000, 20)), rng.integers(0, 20, (400_000, 100), dtype=np.uint8)
+
+
+class Own:
+    n = 20
+    def start(self, seed): return self
+    def act(self): return 3
+    def observe(self, move, loss): pass
+
+
+games = {
+    "bandit": (hn.Bandit(20), even, dict(runs=64)),
+    "slow law": (hn.Bandit(20, hn.Gamma(1.5), hn.Fixed(9.0)), even, dict(runs=2000)),
+    "experts": (hn.Experts(20, hn.Frechet(3.0)), even, dict(runs=50)),
+    "adahedge": (hn.AdaHedge(20), even, dict(runs=50)),
+    "advice": (hn.ExpertBandit(20, 100), rows, dict(runs=500, advice=advice)),
+    "linear": (hn.Convex(hn.Ball(20), 1.0, hn.GaussianNoise(), hn.Horizon(40_000)), hn.Linear(z), dict(runs=3000)),
+    "convex": (hn.Convex(hn.Ball(20), 1.0, loss_bound=2.0), hn.Logistic(z, np.arange(40_000) % 2), dict(runs=3)),
+    "polytope": (hn.Convex(hn.Polytope(box, np.ones(40)), 1.0, tuning=hn.Fixed(2.0)), hn.Linear(z), dict(runs=3)),
+    "descent": (hn.OnlineGradientDescent(hn.Ball(20), 1.0), hn.Linear(np.tile(z, (2, 1))), {}),
+    "fpl": (hn.FPL(hn.MSets(20, 3), 5.0), rows, dict(runs=200)),
+    "fpl-trix": (hn.FPLTrix(hn.MSets(20, 3)), rows, dict(runs=50)),
+    "stranger": (Own(), rows, dict(runs=20)),
+    "adaptive": (hn.Bandit(20), hn.adversaries.ChargeTheLast(), dict(rounds=10**7)),
+}
+for name, (learner, losses, more) in games.items():
+    if sys.argv[2:] and name not in sys.argv[2:]:
+        continue
+    told = []
+    def stop():
+        told.append(time.process_time())
+        os.kill(os.getpid(), signal.SIGINT)
+    timer = threading.Timer(0.25, stop)
+    try:
+        timer.start()
+        hn.play(learner, losses, threads=1, **more)
+        print(json.dumps([name, None]))
+    except KeyboardInterrupt:
+        print(json.dumps([name, time.process_time() - told[0]]), flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_stops_every_setting_within_50_ms():
+    """In CPU time, since machines are shared. The control: jobs of a second are not stopped in time."""
+
+    def stopped(*given):
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(CTRL_C), *given], capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stderr
+        return dict(json.loads(line) for line in done.stdout.splitlines())
+
+    found = stopped(str(JOB_SECONDS))
+    assert len(found) == 13
+    assert max(found.values()) <= 0.05, found
+    assert stopped("2.0", "slow law")["slow law"] > 0.05
