@@ -125,3 +125,14 @@ def test_sets_say_what_is_missing(monkeypatch):
         with pytest.raises(real_data.NotInstalled, match="pip install"):
             load_set()
     assert "hannan" in sys.modules
+
+
+def test_compare(tmp_path, capsys):
+    pytest.importorskip("pyarrow")
+    found = load("compare").main([str(tmp_path / "out"), "--quick"])
+    told = capsys.readouterr().out
+    assert "charges the last arm: 10 arms, 400 rounds, 8 runs" in told
+    assert r"\toprule" in told
+    assert found.cell("default (Tsallis-INF)", "drifting").last_bound < 400.0
+    assert found.cell("softmax of my own", "drifting").last_bound is None
+    assert (tmp_path / "out" / "figure.png").stat().st_size > 10_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -274,3 +275,29 @@ def test_one_run_has_no_interval() -> None:
     assert result.rows()[0]["low"] == result.rows()[0]["high"] == result.rows()[0]["regret"]
     assert result.difference_rows() == []
     assert "one run" in str(result)
+
+
+class Stays:
+    """A class of one's own: it is built for every run, with what it asks for."""
+
+    built: ClassVar[list[tuple[int, int]]] = []
+
+    def __init__(self, n: int, seed: int) -> None:
+        Stays.built.append((n, seed))
+        self._arm = n - 1
+
+    def act(self) -> int:
+        return self._arm
+
+    def observe(self, move: int, loss: float) -> None:
+        assert move == self._arm
+
+
+def test_a_class_of_ones_own_is_built_for_every_run() -> None:
+    Stays.built = []
+    result = hn.compare(
+        {"mine": Stays, "ours": "bandit"}, {"clicks": CLICKS, "drift": "drifting"}, runs=3, rounds=70, n=3
+    )
+    assert [n for n, _ in Stays.built] == [3] * 6
+    assert len({seed for _, seed in Stays.built}) == 6
+    assert result.cell("mine", "clicks").withheld == "Stays gives no bound"

@@ -14,7 +14,6 @@ from hannan.games.play import play
 from hannan.games.record import Record
 from hannan.games.seeds import derived
 from hannan.games.tosses import best_means
-from hannan.mathematics.against import covers
 from hannan.mathematics.student import t_quantile
 from hannan.refusals import Array
 
@@ -112,7 +111,7 @@ def _cell(who: Entrant, where: Environment, record: Record, asked: Asked, gains:
         pseudo = sign * (loss - best)
         exact = None if exact is None else exact + (pseudo - regret)[:, -1]
         regret = pseudo
-    bound, against, source, withheld = _bounds(record, where, at, best, gains)
+    bound, against, source, withheld = _bounds(record, at, best, gains)
     return Cell(
         who.name, where.name, asked.n, record.rounds, record.runs, record.seed, at, regret, loss, bound, against,
         source, withheld, record.seconds, exact, record.note,
@@ -120,7 +119,7 @@ def _cell(who: Entrant, where: Environment, record: Record, asked: Asked, gains:
     )  # fmt: skip
 
 
-def _bounds(record: Record, where: Environment, at: Any, best: Array, gains: bool) -> tuple[Array, str, str, str]:
+def _bounds(record: Record, at: Any, best: Array, gains: bool) -> tuple[Array, str, str, str]:
     """The bound of a game of t rounds for each t of `at`, its `against` and source; or why there is none."""
     values = np.full(len(at), np.nan)
     worst = best.min(axis=0) if gains else best.max(axis=0)
@@ -130,9 +129,6 @@ def _bounds(record: Record, where: Environment, at: Any, best: Array, gains: boo
         if k + 1 == len(at):
             withheld = reason
         if bound is None:
-            continue
-        if where.kind != "adaptive" and not covers(bound.against, where.kind):
-            withheld = f"its bound holds against {bound.against} losses, and these are {where.kind}"
             continue
         values[k], against, source = bound.value, bound.against, bound.source
     if np.isnan(values[-1]):

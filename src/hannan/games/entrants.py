@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hannan.games.environments import Environment
+from hannan.games.own import OwnClass, is_class
 from hannan.learners.names import Numbers, parse
 from hannan.learners.names import learner as named
 
@@ -36,7 +37,7 @@ class Entrant:
                 return named(given, where.experts, actions=n, numbers=numbers)
             return named(given, n, numbers=numbers)
         if isinstance(given, type):
-            return given
+            return OwnClass(given, n, rounds)
         if callable(given) and not hasattr(given, "start") and not hasattr(given, "act"):
             return given(n, rounds)
         return given
@@ -64,7 +65,7 @@ def entrant(name: str, given: Any) -> Entrant:
         except ValueError as reason:
             raise ValueError(f"learner {name!r}: {reason}") from None
     elif isinstance(given, type):
-        if not (hasattr(given, "act") and hasattr(given, "observe")):
+        if not is_class(given):
             raise ValueError(f"learner {name!r}: a class must have act and observe; got {given.__name__}")
     elif not (hasattr(given, "start") or callable(given)):
         raise ValueError(
