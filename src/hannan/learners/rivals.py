@@ -7,6 +7,7 @@ True
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from hannan import refusals
@@ -29,22 +30,36 @@ from hannan.mathematics.regularizers import Entropy, Tsallis
 
 _EXACT = ImportanceWeighted()
 
-#: Classes by the name that their algorithm goes by, where that is all there is to say.
-RENAMED: dict[str, Any] = {
-    "lb_inf": LBInf,  # Ito 2021
-    "squint": Squint,  # Koolen, van Erven 2015
-    "adanormalhedge": AdaNormalHedge,  # Luo, Schapire 2015
-    "ml_poly": MLPoly,  # Gaillard, Stoltz, van Erven 2014
-    "delayed_ftrl": TsallisShannon,  # Tsallis and Shannon for late feedback: Zimmert, Seldin 2020
-    "dropout": Dropout,  # van Erven, Kotlowski, Warmuth 2014
-    "random_walk": RandomWalk,  # Devroye, Lugosi, Neu 2013
-    "myga": MYGA,  # Allen-Zhu, Bubeck, Li 2018
+#: Names of algorithms that are a class and no more: name -> (class, who it is of).
+RENAMED: dict[str, tuple[type[Any], str]] = {
+    "lb_inf": (LBInf, "Ito 2021"),
+    "squint": (Squint, "Koolen, van Erven 2015"),
+    "adanormalhedge": (AdaNormalHedge, "Luo, Schapire 2015"),
+    "ml_poly": (MLPoly, "Gaillard, Stoltz, van Erven 2014"),
+    "delayed_ftrl": (TsallisShannon, "Tsallis and Shannon for late feedback: Zimmert, Seldin 2020"),
+    "dropout": (Dropout, "van Erven, Kotlowski, Warmuth 2014"),
+    "random_walk": (RandomWalk, "Devroye, Lugosi, Neu 2013"),
+    "myga": (MYGA, "Allen-Zhu, Bubeck, Li 2018"),
 }
 
 
+def _called(name: str, cls: type[Any], whose: str) -> Callable[..., Any]:
+    """The class as a function of that name."""
+
+    def built(*given: Any, **units: Any) -> Any:
+        return cls(*given, **units)
+
+    built.__name__ = built.__qualname__ = name
+    built.__doc__ = f"`{cls.__name__}` ({whose}).\n\n{cls.__doc__}"
+    return built
+
+
+_FUNCTIONS = {name: _called(name, *row) for name, row in RENAMED.items()}
+
+
 def __getattr__(name: str) -> Any:
-    if name in RENAMED:
-        return RENAMED[name]
+    if name in _FUNCTIONS:
+        return _FUNCTIONS[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
