@@ -1,23 +1,36 @@
 // A learner in plain fields (`Setup`, what Python describes), and the state of one of its runs (`Run`).
 #pragma once
 
+#include "found.hpp"  // written by the build: the rows of laws/ and learners/
 #include "types.hpp"
 
 namespace hn {
 
 enum class Setting : int { experts, bandit, expert_bandit };
 
-/// What makes weights of losses: regularizers, laws, and learners with a memory.
-enum class Smoothing : int {
-    entropy, tsallis, log_barrier,
-    exponential, gamma, weibull, frechet, pareto, laplace, gaussian, table, foreign,
-    squint, ada_normal_hedge, ml_poly, fixed_share, fitted_barrier, tsallis_shannon, dropout, random_walk,
-    adahedge,
-    ucb1, moss, kl_ucb, epsilon_greedy, explore_then_commit,
-};
+#define HN_NAME(name, ...) name,
+#define HN_CASE(name, ...) case Smoothing::name:
+
+/// Smoothings with rules of their own: regularizers, two laws, and laws of a user's.
+#define HN_PLAIN(row) row(entropy) row(tsallis) row(log_barrier) row(exponential) row(laplace) row(table) row(foreign)
+
+/// What makes weights of losses: those, the laws of laws/, and the learners of learners/, with a memory or counts of arms.
+enum class Smoothing : int { HN_PLAIN(HN_NAME) HN_LAWS(HN_NAME) HN_MEMORIES(HN_NAME) HN_COUNTERS(HN_NAME) };
+
 /// For i.i.d. losses: a play is counted as it was, and no loss of an arm that was not played is estimated.
-HN_INLINE constexpr bool counts_arms(Smoothing s) { return s >= Smoothing::ucb1; }
-HN_INLINE constexpr bool remembers(Smoothing s) { return s >= Smoothing::squint; }
+HN_INLINE constexpr bool counts_arms(Smoothing s) {
+    switch (s) {
+        HN_COUNTERS(HN_CASE) return true;
+        default: return false;
+    }
+}
+/// Whether it keeps more than L and w.
+HN_INLINE constexpr bool remembers(Smoothing s) {
+    switch (s) {
+        HN_MEMORIES(HN_CASE) HN_COUNTERS(HN_CASE) return true;
+        default: return false;
+    }
+}
 
 enum class Estimator : int { importance_weighted, geometric, conditional, reduced_variance, implicit };
 
@@ -96,18 +109,13 @@ struct AdaHedgeSums {
 };
 inline constexpr i64 adahedge_sums = in_fours(sizeof(AdaHedgeSums) / sizeof(double));
 
-/// What a learner with a memory keeps beside L and w.
+/// What a learner with a memory keeps beside L and w: so many numbers as its header says.
 HN_INLINE i64 Setup::memory_places() const {
     switch (smoothing) {
-        case Smoothing::squint: case Smoothing::ada_normal_hedge: case Smoothing::ml_poly: return 2 * n;  // L seen, V or C
-        case Smoothing::fixed_share: return n + 1;      // L seen, the mix losses summed
-        case Smoothing::fitted_barrier: return 3 * n;   // g, m, S
-        case Smoothing::tsallis_shannon: return 3;      // moves at the last call, D before the next move, D with it
-        case Smoothing::dropout: return 2 * n;          // L seen, the sums heard
-        case Smoothing::random_walk: return n;          // Z
-        case Smoothing::adahedge: return adahedge_sums + places();  // learners/adahedge.hpp
-        case Smoothing::ucb1: case Smoothing::moss: case Smoothing::kl_ucb: case Smoothing::epsilon_greedy:
-        case Smoothing::explore_then_commit: return 2 * n;  // learners/arm_sums.hpp
+#define HN_ROW(name, size) \
+    case Smoothing::name: return size;
+        HN_MEMORIES(HN_ROW) HN_COUNTERS(HN_ROW)
+#undef HN_ROW
         default: return 0;
     }
 }

@@ -166,7 +166,7 @@ inline i64 prompt_rows(Combination& c, const double* forecasts, const double* ta
 inline void refresh_all(Combination& c) {
     for (RuleBState* b : {&c.top, &c.b, &c.quick}) refresh_b(*b);
     // The sums below of AdaHedge are its memory: its weights follow.
-    adahedge_anew(c.setup, c.own);
+    adahedge(c.setup, c.own);
 }
 
 inline void begin_combination(Combination& c, double* numbers, const double* prior) {

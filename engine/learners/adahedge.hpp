@@ -109,8 +109,9 @@ struct AdaHedgeRounds {
     }
 };
 
+HN_MEMORY(adahedge, adahedge_sums + places())
 /// The weights of the gaps so far: before the first round nothing is seen, and all are alike.
-inline bool adahedge_anew(const Setup& s, Run& run) {
+inline bool adahedge(const Setup& s, Run& run) {
     AdaHedgeRounds rounds(s, run);
     rounds.scale = rounds.sums.gap > smallest_gap ? rounds.sums.gap * s.parameter[0] : 0.0;
     rounds.inverse = rounds.scale > 0.0 ? 1.0 / rounds.scale : 0.0;

@@ -10,6 +10,7 @@
 
 namespace hn::HN_ISA {
 
+HN_COUNTER(epsilon_greedy, 2 * n)
 inline bool epsilon_greedy(const Setup& s, Run& run) {
     take_in_arm(s, run);
     const double n = double(s.n), t = run.settled + 1.0;
@@ -31,6 +32,7 @@ HN_INLINE double fewest(const Setup& s, const Run& run) {
     return few;
 }
 
+HN_COUNTER(explore_then_commit, 2 * n)
 inline bool explore_then_commit(const Setup& s, Run& run) {
     // What comes after the last exploring round does not count: it is for ever.
     if (fewest(s, run) < s.parameter[0]) take_in_arm(s, run);

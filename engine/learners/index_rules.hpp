@@ -11,6 +11,7 @@
 
 namespace hn::HN_ISA {
 
+HN_COUNTER(ucb1, 2 * n)
 inline bool ucb1(const Setup& s, Run& run) {
     take_in_arm(s, run);
     const double twice = 2.0 * log(most(run.settled, 1.0));
@@ -18,6 +19,7 @@ inline bool ucb1(const Setup& s, Run& run) {
     return true;
 }
 
+HN_COUNTER(moss, 2 * n)
 inline bool moss(const Setup& s, Run& run) {
     take_in_arm(s, run);
     const double share = s.parameter[0] / double(s.n);
@@ -44,6 +46,7 @@ inline double least_mean(double m, double room) {
     return q;
 }
 
+HN_COUNTER(kl_ucb, 2 * n)
 inline bool kl_ucb(const Setup& s, Run& run) {
     take_in_arm(s, run);
     const double once = log(most(run.settled, 1.0)), twice = once > 1.0 ? log(once) : 0.0;

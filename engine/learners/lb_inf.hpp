@@ -11,6 +11,7 @@
 
 namespace hn::HN_ISA {
 
+HN_MEMORY(lb_inf, 3 * n)  // g, m, S
 inline bool lb_inf(const Setup& s, Run& run) {
     const i64 n = s.n;
     double *g = run.memory, *m = g + n, *S = m + n;

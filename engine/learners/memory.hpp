@@ -5,6 +5,11 @@
 #include "../random.hpp"
 #include "../setup.hpp"
 
+/// A learner's row: its name in `Smoothing` and in Python, and how many numbers its memory has (of n arms). The build
+/// reads these lines from the headers of this folder. Of HN_COUNTER the memory is that of arm_sums.hpp.
+#define HN_MEMORY(name, size) inline bool name(const Setup& s, Run& run);
+#define HN_COUNTER(name, size) inline bool name(const Setup& s, Run& run);
+
 namespace hn::HN_ISA {
 
 /// Whether a step was settled that the memory has not taken in: once a step, so that evaluating a copy changes nothing.

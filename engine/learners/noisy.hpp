@@ -27,6 +27,7 @@ inline bool lead(const Setup& s, Run& run, bool loyal, Score score) {
     return true;
 }
 
+HN_MEMORY(dropout, 2 * n)  // L seen, the sums heard
 inline bool dropout(const Setup& s, Run& run) {
     double *seen = run.memory, *heard = run.memory + s.n;
     if (takes_in(run)) {
@@ -39,6 +40,7 @@ inline bool dropout(const Setup& s, Run& run) {
     return lead(s, run, false, [&](i64 i) { return heard[i]; });
 }
 
+HN_MEMORY(random_walk, n)  // Z
 inline bool random_walk(const Setup& s, Run& run) {
     double* walk = run.memory;
     // One step before every round, the first one too.

@@ -1,14 +1,7 @@
 // Every smoothing that is called once a round: w, total and, where asked, value, for L at the scale in place.
 #pragma once
 
-#include "../learners/adahedge.hpp"
-#include "../learners/delayed.hpp"
-#include "../learners/fixed_share.hpp"
-#include "../learners/greedy.hpp"
-#include "../learners/index_rules.hpp"
-#include "../learners/lb_inf.hpp"
-#include "../learners/noisy.hpp"
-#include "../learners/second_order.hpp"
+#include "found_learners.hpp"  // written by the build: every header of learners/ that has a row
 #include "../rounds/weighing.hpp"
 #include "heavy_run.hpp"
 #include "table.hpp"
@@ -67,24 +60,13 @@ inline bool smooth_any(const Setup& s, Run& run, i64 changed, bool valued) {
     switch (s.smoothing) {
         case Smoothing::tsallis: case Smoothing::log_barrier: return smooth_powers(s, run, valued);
         case Smoothing::exponential: return smooth_exponential(s, run, valued);
-        case Smoothing::gamma: case Smoothing::weibull: case Smoothing::frechet: case Smoothing::pareto:
-        case Smoothing::laplace: case Smoothing::gaussian: return smooth_law(s, run, valued);
+        HN_LAWS(HN_CASE) case Smoothing::laplace: return smooth_law(s, run, valued);
         case Smoothing::table: return smooth_table(s, run, valued);
         case Smoothing::foreign: return smooth_foreign(s, run, valued);
-        case Smoothing::squint: return squint(s, run);
-        case Smoothing::ada_normal_hedge: return ada_normal_hedge(s, run);
-        case Smoothing::ml_poly: return ml_poly(s, run);
-        case Smoothing::fixed_share: return fixed_share(s, run);
-        case Smoothing::fitted_barrier: return lb_inf(s, run);
-        case Smoothing::tsallis_shannon: return tsallis_shannon(s, run);
-        case Smoothing::dropout: return dropout(s, run);
-        case Smoothing::random_walk: return random_walk(s, run);
-        case Smoothing::adahedge: return adahedge_anew(s, run);
-        case Smoothing::ucb1: return ucb1(s, run);
-        case Smoothing::moss: return moss(s, run);
-        case Smoothing::kl_ucb: return kl_ucb(s, run);
-        case Smoothing::epsilon_greedy: return epsilon_greedy(s, run);
-        case Smoothing::explore_then_commit: return explore_then_commit(s, run);
+#define HN_ROW(name, ...) \
+    case Smoothing::name: return name(s, run);
+        HN_MEMORIES(HN_ROW) HN_COUNTERS(HN_ROW)
+#undef HN_ROW
         default: return false;
     }
 }

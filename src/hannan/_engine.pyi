@@ -55,49 +55,49 @@ class Smoothing(enum.Enum):
 
     exponential = 3
 
-    gamma = 4
+    laplace = 4
 
-    weibull = 5
+    table = 5
 
-    frechet = 6
+    foreign = 6
 
-    pareto = 7
+    frechet = 7
 
-    laplace = 8
+    gamma = 8
 
     gaussian = 9
 
-    table = 10
+    pareto = 10
 
-    foreign = 11
+    weibull = 11
 
-    squint = 12
+    adahedge = 12
 
-    ada_normal_hedge = 13
+    tsallis_shannon = 13
 
-    ml_poly = 14
+    fixed_share = 14
 
-    fixed_share = 15
+    lb_inf = 15
 
-    fitted_barrier = 16
+    dropout = 16
 
-    tsallis_shannon = 17
+    random_walk = 17
 
-    dropout = 18
+    squint = 18
 
-    random_walk = 19
+    ada_normal_hedge = 19
 
-    adahedge = 20
+    ml_poly = 20
 
-    ucb1 = 21
+    epsilon_greedy = 21
 
-    moss = 22
+    explore_then_commit = 22
 
-    kl_ucb = 23
+    ucb1 = 23
 
-    epsilon_greedy = 24
+    moss = 24
 
-    explore_then_commit = 25
+    kl_ucb = 25
 
 class Estimator(enum.Enum):
     importance_weighted = 0

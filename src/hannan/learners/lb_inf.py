@@ -39,7 +39,7 @@ class LBInf(Remembered):
         object.__setattr__(self, "rounds", refusals.count(self.rounds, "rounds", least=2))
 
     def _weigher(self) -> Weigher:
-        return Weigher("fitted_barrier", (log(self.rounds),))
+        return Weigher("lb_inf", (log(self.rounds),))
 
     def _published(self, rounds: int, best: float) -> tuple[Terms, str]:
         raise Withheld("LB-INF has a bound of an order only, sqrt(n log T min(L*, Q, V)) + n log T (Ito 2021)")
