@@ -197,7 +197,7 @@ class Bandit(Learner):
             raise Withheld(f"{self.estimator!r} has no proved bound with {self.smoothing!r} and {self.tuning!r}")
         source = f"{_THEOREM}: {kind}, {type(self.tuning).__name__}"
         terms = bounds.root(k.range, self._variance(k), *self.schedule()[:3], played)
-        return Proof(terms | self._resampling_bias(played), source)
+        return Proof(terms | self._resampling_bias(played), source, covers=("prior",))
 
     def _barrier(self, rounds: int, best: float | None) -> Proof:
         tuning, horizon = self.tuning, self._horizon or rounds

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from hannan import refusals, saving
 from hannan.learners.tuning import BestLoss, ClippedSchedule, Schedule, Tuning, refuse_untuned
 from hannan.mathematics import bounds, stability
-from hannan.mathematics.against import Against, Proved, Sense, Whom, checked, covers
+from hannan.mathematics.against import Against, Cover, Proved, Sense, Whom, checked, covers
 from hannan.mathematics.bounds import Bound, Terms, Withheld
 from hannan.mathematics.laws.law import Law
 from hannan.mathematics.laws.stated import on_your_word
@@ -38,14 +38,15 @@ class Constants(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """The terms of a bound, losses in [0, 1], the theorem they come from, how much of it is proved here, and
-    against whom it holds, in which sense (None: as the learner's bounds do)."""
+    """The terms of a bound, losses in [0, 1], the theorem they come from, how much of it is proved here, against
+    whom it holds, in which sense (None: as the learner's bounds do), and what else it covers."""
 
     terms: Terms
     source: str
     proof: Proved = "whole"
     against: Against | None = None
     sense: Sense | None = None
+    covers: tuple[Cover, ...] = ()
 
     @property
     def value(self) -> float:
@@ -240,7 +241,7 @@ class Learner(saving.Described):
         terms = {name: term * self.width for name, term in proof.terms.items()}
         bound = Bound(
             bounds.rounded_up(math.fsum(terms.values())), terms, proof.source, proof=proof.proof,
-            sense=proof.sense or self._sense, against=proof.against or self._against,
+            sense=proof.sense or self._sense, against=proof.against or self._against, covers=proof.covers,
         )  # fmt: skip
         if rounds is not None and bound.value >= rounds * self.width:
             source = "no regret exceeds the rounds times the loss range"

@@ -30,6 +30,9 @@ Proved = Literal["whole", "published", "numerical"]
 #:   kept     noise is kept and shows in moves: against losses that depend on them nothing is left
 Sense = Literal["run", "moves", "mean", "draws", "arm", "expert", "path", "likely", "kept"]
 
+#: What a bound covers besides: losses that a learner begins with, at the cost of their spread.
+Cover = Literal["prior"]
+
 _ANY: dict[str, str] = {
     "run": "on every run",
     "moves": "on every sequence, also if a loss is set in sight of the move",

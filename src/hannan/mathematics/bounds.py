@@ -17,7 +17,7 @@ from dataclasses import KW_ONLY, field, replace
 from typing import get_args
 
 from hannan.frozen import frozen
-from hannan.mathematics.against import Against, Proved, Sense, checked, covers, sentence
+from hannan.mathematics.against import Against, Cover, Proved, Sense, checked, covers, sentence
 
 Terms = dict[str, float]
 
@@ -39,8 +39,8 @@ class Bound:
     `printed` is the paper's own form, when it was asked for. The value is rounded up.
 
     `against` says of whom it holds and `sense` of whose regret (`hannan.mathematics.against`; `holds` is the sentence);
-    `condition` what must hold besides, and `at_most` the number in it; `proof` whether the whole proof is in
-    docs/mathematics.md, or a published theorem is cited, or a step was checked numerically only.
+    `condition` what must hold besides, and `at_most` the number in it; `covers` what it allows beyond; `proof` whether
+    the whole proof is in docs/mathematics.md, or a published theorem is cited, or a step was checked numerically only.
 
     >>> print(Bound(21.5, {"range": 20.0, "bias": 1.5}, "thm:analysis_experts", 3.0, sense="mean", against="any"))
     expected regret <= 21.5
@@ -64,9 +64,11 @@ class Bound:
     condition: str = ""
     at_most: float | None = None
     against: Against = "oblivious"
+    covers: tuple[Cover, ...] = ()
 
     def __post_init__(self) -> None:
         checked(self.against)
+        object.__setattr__(self, "covers", tuple(self.covers))
         if self.proof not in get_args(Proved):
             raise ValueError(f'proof must be "whole", "published" or "numerical"; got {self.proof!r}')
         if self.sense is not None and self.sense not in get_args(Sense):

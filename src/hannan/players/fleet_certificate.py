@@ -105,7 +105,7 @@ def with_prior(bound: Bound, prior: Array, rounds: int, width: float) -> tuple[B
     """
     if bound.sense == "run":
         return bound, ""
-    if not bound.source.startswith("thm:gbpa_bandits") or "log-barrier" in bound.source:
+    if "prior" not in bound.covers:
         return None, f"new learners begin with a parent's losses, which {bound.source} does not cover"
     more = float(prior.max() - prior.min()) * width
     if bound.value + more >= rounds * width:

@@ -1,4 +1,4 @@
-"""The tournament: every learner on every adversary and on real data, setting by setting.
+"""The tournament: every learner on every adversary and on tables of your own, setting by setting.
 
 A `Contestant` is a learner for given sizes, and what it promises; an `Arena` is a loss sequence in [0, 1] (with
 advice, for bandits with experts; with a set of decisions, for combinatorial games). `hold` plays them all and yields

@@ -93,8 +93,8 @@ def page(
 
 
 _LEAD = (
-    "Every learner on every adversary of the package and on real data: what each promises beside what it did. Sorted "
-    "by the mean over the games of regret/√T, smaller is better; choose a head to sort otherwise."
+    "Every learner on every adversary of the package and on the tables given: what each promises beside what it did. "
+    "Sorted by the mean over the games of regret/√T, smaller is better; choose a head to sort otherwise."
 )
 
 
