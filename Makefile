@@ -73,12 +73,20 @@ check: setup
 test: check
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
 
-# The engine's tests again, in a build with sanitizers. -s: else a report would be swallowed.
+# The engine's tests again, in a build with sanitizers, by a Python of its own: the editable install of the other one would
+# be found first. -s: else a report would be swallowed. SANITIZED: which tests.
+SANITIZED ?= tests/engine tests/players/test_saved_files.py
+SANITIZING := build/sanitizing
 sanitize: setup
-	HANNAN_SANITIZE=ON $(WITH) $(PIP) --no-build-isolation -Cbuild-dir=build/sanitize --no-deps --upgrade --target build/sanitized .
-	LD_PRELOAD="$$($(FOUND) -print-file-name=libasan.so) $$($(FOUND) -print-file-name=libubsan.so)" \
-	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONPATH=build/sanitized \
-	$(BIN)/python -m pytest -q -s -p no:cacheprovider -o pythonpath=tests/oracles tests/engine/test_engine.py tests/engine/test_engine_fuzz.py tests/engine/test_paths.py
+	@test -n "$(FOUND)" || { echo "make sanitize needs g++ or clang++ with its sanitizers; there is none on PATH"; exit 1; }
+	test -x $(SANITIZING)/bin/python || $(BIN)/python -m venv --without-pip $(SANITIZING)
+	site() { $$1/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'; }; own=$$(site $(SANITIZING)); \
+	HANNAN_SANITIZE=ON $(WITH) $(PIP) --no-build-isolation -Cbuild-dir=build/sanitize --no-deps --upgrade --target $$own . && \
+	site $(VENV) > $$own/others.pth
+	export LD_PRELOAD="$$($(FOUND) -print-file-name=libasan.so) $$($(FOUND) -print-file-name=libubsan.so)" \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1; \
+	$(SANITIZING)/bin/python engine/tools/sanitized.py && \
+	$(SANITIZING)/bin/python -m pytest -q -s -p no:cacheprovider -m "not slow" $(SANITIZED)
 
 wheel: $(COMPILER) $(VENV)/.made
 	$(WITH) $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
