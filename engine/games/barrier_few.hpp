@@ -177,7 +177,7 @@ i64 barrier_games(const BanditJob& job) {
     for (; r + 4 <= job.last && failed < 0; r += 4) failed = barriers_together<K, Reduced, V>(job, r, 1);
     BanditJob rest = job;
     rest.first = r;
-    return failed >= 0 ? failed : bandit_games<any_path>(rest);
+    return failed >= 0 ? failed : bandit_games<int(K == 2 ? Path::half : Path::barrier)>(rest);
 }
 
 HN_INLINE bool barrier_few(const Setup& s) {

@@ -11,6 +11,7 @@ inline i64 experts_game(const ExpertsJob& job) {
     const Setup s = *job.setup;
     Run& run = *job.run;
     const i64 n = s.n;
+    const bool plain = s.origin == 0.0 && s.slope == 1.0;
     Clock at{job.marks, job.rounds};
     for (; at.t < job.rounds; ++at.t) {
         const double* row = job.losses + at.t * n;
@@ -39,7 +40,8 @@ inline i64 experts_game(const ExpertsJob& job) {
             now = run.own - before;
         } else if (one_pass) {
             const double before = run.total;
-            if (!meet_row(s, run, row, now)) return at.t * n + first_outside(row, n, s.low, s.high);
+            const bool good = plain ? meet_row<true>(s, run, row, now) : meet_row<false>(s, run, row, now);
+            if (!good) return at.t * n + first_outside(row, n, s.low, s.high);
             now = (now / before - s.origin) * s.slope;
             settle_met(s, run, now);
         } else if (!job.fictitious && !settle_row(s, run, row, now, false)) {

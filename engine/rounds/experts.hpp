@@ -64,19 +64,21 @@ inline constexpr double small_step = 0.1;
 
 /// Check, <w, row>, L += l, w *= e^(-l/scale) and the sums of sixteen, in one pass: the bits of first_outside, mean_under,
 /// multiply_row and sum_up one after another. False when a loss is out of range: the run is over then.
+/// `Plain`: losses of [0, 1], which are normalised as they are.
+template <bool Plain>
 HN_INLINE bool meet_row(const Setup& s, Run& run, const double* row, double& mean) {
     const double rate = -run.inverse;
-    const f64x4 origin = splat(s.origin), slope = splat(s.slope), rates = splat(rate), low = splat(s.low), high = splat(s.high);
+    const f64x4 origin = splat(s.origin), slope = splat(s.slope), rates = splat(rate);
     double *const L = run.L, *const w = run.w, *const tree = run.tree;
     const i64 n = s.n;
-    f64x4 dot[2]{};
-    i64x4 bad{};
+    f64x4 dot[2]{}, lowest = splat(s.low), highest = splat(s.high);
     i64 i = 0;
     const auto four = [&](i64 at, int odd) {
         const f64x4 x = load4(row + at), before = load4(w + at);
-        bad |= ~(i64x4(low <= x) & i64x4(x <= high));
+        // What is not a number is passed over here, and found in the dot product.
+        lowest = least(x, lowest), highest = most(x, highest);
         dot[odd] += before * x;
-        const f64x4 l = (x - origin) * slope, after = before * exp_small(l * rates);
+        const f64x4 l = Plain ? x : (x - origin) * slope, after = before * exp_small(l * rates);
         store4(L + at, load4(L + at) + l);
         store4(w + at, after);
         return after;
@@ -89,7 +91,7 @@ HN_INLINE bool meet_row(const Setup& s, Run& run, const double* row, double& mea
     }
     if (i + 8 <= n) four(i, 0), four(i + 4, 1), i += 8;
     double t = fold(dot[0] + dot[1]);
-    bool good = bits(bad) == 0;
+    bool good = t == t && fold_least(lowest) >= s.low && fold_most(highest) <= s.high;
     for (; i < n; ++i) {
         good &= s.low <= row[i] && row[i] <= s.high;
         t += w[i] * row[i];

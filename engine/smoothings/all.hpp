@@ -18,7 +18,7 @@ inline bool smooth_powers(const Setup& s, Run& run, bool valued) {
 
 inline bool smooth_exponential(const Setup& s, Run& run, bool valued) {
     double mean;
-    const bool fine = exponential_run(s, run, mean);
+    const bool fine = exponential_run(s, run, valued, mean);
     if (valued) run.value = lowest(run.L, s.n) - run.scale * mean;
     return fine;
 }

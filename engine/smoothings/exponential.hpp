@@ -53,13 +53,15 @@ inline double exponential_leaders(const double* d, i64 n, double* p, double* y, 
     return upper_part(y, n, p, nodes);
 }
 
-/// The same on a run, four arms at a time: unnormalised into w; E max_j (Z_j - d_j).
-inline bool exponential_run(const Setup& s, Run& run, double& mean) {
+/// The same on a run, four arms at a time: unnormalised into w; E max_j (Z_j - d_j) where asked. `fours`: how many arms
+/// in fours, known where this is inlined for few of them.
+HN_INLINE bool exponential_in_fours(const Setup& s, Run& run, i64 fours, bool valued, double& mean) {
+    const i64 m = 4 * fours;
     f64x4 low4 = load4(run.L);
-    for (i64 j = 4; j < s.n; j += 4) low4 = least(low4, load4(run.L + j));
+    for (i64 j = 4; j < m; j += 4) low4 = least(low4, load4(run.L + j));
     const f64x4 low = splat(fold_least(low4)), rate = splat(run.inverse);
     f64x4 mass{};
-    for (i64 j = 0; j < s.n; j += 4) {
+    for (i64 j = 0; j < m; j += 4) {
         const f64x4 y = exp((low - load4(run.L + j)) * rate);
         store4(run.w + j, y);
         mass += y;
@@ -72,14 +74,14 @@ inline bool exponential_run(const Setup& s, Run& run, double& mean) {
     for (i64 q = 0; q < count; ++q) {
         x[q] = top * rule_x[q];
         f64x4 product = splat(1.0);
-        for (i64 j = 0; j < s.n; j += 4) product *= 1.0 - load4(run.w + j) * x[q];
+        for (i64 j = 0; j < m; j += 4) product *= 1.0 - load4(run.w + j) * x[q];
         const double whole = fold_product(product);
         weight[q] = top * rule_w[q] * whole;
-        mean += rule_w[q] * (1.0 - whole) / rule_x[q];  // the leader has y = 1: 1 - G is no smaller than x
+        if (valued) mean += rule_w[q] * (1.0 - whole) / rule_x[q];  // the leader has y = 1: 1 - G is no smaller than x
     }
     if (top < 1.0) mean -= log(top);
     f64x4 sum{};
-    for (i64 j = 0; j < s.n; j += 4) {
+    for (i64 j = 0; j < m; j += 4) {
         const f64x4 y = load4(run.w + j);
         f64x4 p{};
         i64 q = 0;
@@ -96,6 +98,13 @@ inline bool exponential_run(const Setup& s, Run& run, double& mean) {
     run.total = fold(sum);
     return run.total > 0.0;
 }
+inline bool exponential_run(const Setup& s, Run& run, bool valued, double& mean) {
+    if (s.n <= 4) return exponential_in_fours(s, run, 1, valued, mean);
+    if (s.n <= 8) return exponential_in_fours(s, run, 2, valued, mean);
+    if (s.n <= 12) return exponential_in_fours(s, run, 3, valued, mean);
+    return exponential_in_fours(s, run, (s.n + 3) / 4, valued, mean);
+}
+
 /// d sorted ascending, with where each was: heap sort, in place.
 inline void sort_gaps(double* gap, double* order, i64 n) {
     const auto less = [&](i64 a, i64 b) { return gap[a] < gap[b] || (gap[a] == gap[b] && order[a] < order[b]); };
