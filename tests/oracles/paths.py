@@ -126,9 +126,8 @@ def tables() -> dict[str, tuple[Any, dict[str, Any]]]:
                 hn.ExpertBandit(actions, experts, hn.Tsallis(0.5), small, clip=0.02),
                 heard,
             )
-    for made_by in (hn.squint, hn.adanormalhedge, hn.ml_poly, hn.dropout, hn.random_walk, hn.delayed_ftrl):
-        kind = "bits" if made_by is hn.dropout else "any"
-        made[made_by.__name__] = made_by(10), {"losses": losses(10, kind)}
+    for name in ("squint", "adanormalhedge", "ml_poly", "dropout", "random_walk", "delayed_ftrl"):
+        made[name] = getattr(hn, name)(10), {"losses": losses(10, "bits" if name == "dropout" else "any")}
     made["fixed_share"] = hn.FixedShare(10, 5.0, 0.01), {"losses": losses(10)}
     made["exp3_s"] = hn.Exp3S(10, 60.0, 0.01), {"losses": losses(10)}
     made["lb_inf"] = hn.lb_inf(10, ROUNDS), {"losses": losses(10)}
