@@ -52,9 +52,12 @@ def learner_of(rng: np.random.Generator, n: int) -> object:
 @pytest.mark.parametrize("seed", range(8))
 def test_games_of_every_shape(seed):
     rng = np.random.default_rng([seed, 99])
-    for _ in range(60):
+    for _ in range(250):  # of eight seeds: two thousand games, each played twice
         n, rounds, runs = int(rng.choice(SIZES)), int(rng.integers(1, 40)), int(rng.integers(1, 22))
         learner, losses = learner_of(rng, n), laid_out(rng, rounds, n)
+        if rng.random() < 0.1:
+            losses = np.stack([laid_out(rng, rounds, n) for _ in range(runs)], axis=int(rng.integers(2)))
+            losses = losses if losses.shape[0] == runs and losses.shape[1] == rounds else losses.transpose(1, 0, 2)
         keep = "all" if rng.random() < 0.5 else "checkpoints"
         one = hn.play(learner, losses, runs=runs, seed=3, threads=1, keep=keep)
         plain = np.ascontiguousarray(losses, dtype=np.float64)
@@ -68,7 +71,7 @@ def test_games_of_every_shape(seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_advice_of_every_shape(seed):
     rng = np.random.default_rng([seed, 7])
-    for _ in range(40):
+    for _ in range(250):  # of four seeds: a thousand
         actions, experts = int(rng.integers(1, 20)), int(rng.choice(SIZES))
         rounds, runs = int(rng.integers(1, 20)), int(rng.integers(1, 5))
         losses = laid_out(rng, rounds, actions)
