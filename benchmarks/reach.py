@@ -254,19 +254,19 @@ class _Logistic(hn.Law):
 def _others(repeats: int) -> list[Row]:
     seconds, _ = convex.step(1000, 10, repeats)
     solvers = {"SLSQP": (seconds["SLSQP"], 20.0), "cvxpy": (seconds["cvxpy"], 400.0)}
-    count, behind = 4000, 20
+    count, some, behind = 17_184, 2000, 20
     rng = np.random.default_rng(9)
     y = rng.random(count)
     nine = y[:, None] + 0.2 * rng.standard_normal((count, 9))
     prompt = {f"f{i}": nine[:, i] for i in range(9)} | {"y": y, "t": np.arange(count)}
     # Each row is answered without its target, which comes twenty rows later, in a row of the same time.
-    order = np.argsort(np.concatenate([np.arange(count), np.arange(count) + behind + 0.5]))
-    late = {name: np.concatenate([column, column])[order] for name, column in prompt.items()}
-    late["y"] = np.concatenate([np.full(count, np.nan), y])[order]
+    order = np.argsort(np.concatenate([np.arange(some), np.arange(some) + behind + 0.5]))
+    late = {name: np.concatenate([column[:some], column[:some]])[order] for name, column in prompt.items()}
+    late["y"] = np.concatenate([np.full(some, np.nan), y[:some]])[order]
     cost = _cost([
         Contestant("prompt", lambda: hn.combine(prompt, "y"), count),
         Contestant("timed", lambda: hn.combine(prompt, "y", time="t"), count),
-        Contestant("late", lambda: hn.combine(late, "y", time="t"), count),
+        Contestant("late", lambda: hn.combine(late, "y", time="t"), some),
     ], repeats)  # fmt: skip
     over = cost["late"] / cost["timed"]
     told = f"{shown(cost['late'])}: {ratio(over)} of {shown(cost['timed'])}"
