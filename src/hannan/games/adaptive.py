@@ -17,7 +17,7 @@ from hannan.games.asked import Asked
 from hannan.games.checkpoints import spread
 from hannan.games.feeds import Advice
 from hannan.games.runners import Job, Outcome, Runner
-from hannan.games.stepped import started
+from hannan.games.stepped import Apart, started
 from hannan.mathematics.clipping import clip
 from hannan.refusals import Array
 
@@ -106,6 +106,7 @@ class AdaptiveRunner(Runner):
         self.counts: list[NDArray[np.int64]] = []
         self.players: list[Any] = []
         self.played: list[Any] = []
+        self._apart = Apart(table.learner), Apart(adversary)
         self.done = 0
 
     @property
@@ -130,16 +131,20 @@ class AdaptiveRunner(Runner):
 
     def _start(self, run: int) -> None:
         self.player, self.answer = self.table.start(self.seed, run), fresh(self.adversary, self.table.n, self.rounds)
+        self._apart[0].check(run, self.player)
+        if hasattr(self.adversary, "start"):
+            self._apart[1].check(run, getattr(self.answer, "__self__", self.answer))
         self.losses, self.seen = self.table.seen(self.rounds)
         self.room = self.moves[run if self.everything else 0]
         self.shown, self.paid, self.expected = read_only(self.room), np.zeros(self.rounds), np.zeros(self.rounds)
 
     def _play(self, run: int, first: int, last: int) -> None:
-        table, player = self.table, self.player
+        table, player, answer, shown, seen = self.table, self.player, self.answer, self.shown, self.seen
+        losses, room, paid = self.losses, self.room, self.paid
         for t in range(first, last):
             p = table.distribution(player, t)
             try:
-                loss = self.answer(t + 1, Past(self.shown[:t], self.seen(t), p))
+                loss = answer(t + 1, Past(shown[:t], seen(t), p))
             except Exception as error:
                 error.add_note(f"in round {t + 1} of run {run}, asked of {name_of(self.adversary)}")
                 raise
@@ -150,8 +155,8 @@ class AdaptiveRunner(Runner):
             if table.expects:
                 self.expected[t] = (player.distribution() if p is None else p) @ loss
             move = table.act(player, t)
-            self.losses[t], self.room[t] = loss, table.shown(move)
-            self.paid[t] = table.settle(player, move, loss)
+            losses[t], room[t] = loss, table.shown(move)
+            paid[t] = table.settle(player, move, loss)
 
     def _close(self, run: int) -> None:
         at = self.marks - 1

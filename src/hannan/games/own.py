@@ -6,6 +6,8 @@ import inspect
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 
 @dataclass(frozen=True)
 class OwnClass:
@@ -43,6 +45,22 @@ class OwnClass:
 
     def __repr__(self) -> str:
         return self.cls.__name__
+
+
+def own_class(learner: Any, losses: Any, rounds: int | None) -> Any:
+    """A class that plays as a learner for these losses; whatever else it is given, as it is."""
+    if not is_class(learner):
+        return learner
+    n = getattr(learner, "n", None)
+    if n is None:
+        shape = np.shape(losses.means if hasattr(losses, "means") else losses)
+        if len(shape) < 2 and not hasattr(losses, "means"):
+            raise ValueError(
+                f"{learner.__name__} must have n, the number of its choices, to meet these losses; got none"
+            )
+        n = int(shape[-1])
+        rounds = int(getattr(losses, "rounds", None) or shape[-2]) if rounds is None else rounds
+    return OwnClass(learner, n, rounds)
 
 
 def is_class(learner: Any) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 from hannan.games import driver, settings
 from hannan.games.asked import asked
+from hannan.games.own import own_class
 from hannan.games.record import Record
 
 
@@ -36,6 +37,8 @@ def play(
     `fictitious=True` (full information) plays at t what the learner plays at t + 1, the A+ of the key lemma.
     For `Convex` and the gradient learners `losses` is a sequence such as `Linear(l)`, l of shape (T, d); for `FPL` and
     `FPLTrix` a table, a column a component. What a setting cannot honour is refused by name.
+    An algorithm of your own is a class with `act` and `observe`, built for every run (with n, rounds and seed, if it
+    takes them), or an object whose `start(seed)` gives a new player for every run.
 
     >>> import numpy as np, hannan as hn
     >>> losses = np.tile([0.25, 0.75], (1000, 1))
@@ -45,6 +48,7 @@ def play(
     """
     began = time.perf_counter()
     given = asked(runs, seed, advice, threads, keep, rounds, fictitious)
+    learner = own_class(learner, losses, given.rounds)
     runner = settings.begin(learner, losses, given)
     used = runner.threads(given)
     driver.run(runner, used)

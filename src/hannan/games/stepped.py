@@ -24,6 +24,23 @@ def started(learner: Any, seed: int, run: int) -> Any:
     return learner.start(run_seed(seed, run))
 
 
+class Apart:
+    """Refuses an object that serves two runs: what it learnt in one it would take into the other."""
+
+    def __init__(self, whose: Any) -> None:
+        self._whose, self._seen = whose, dict[int, tuple[int, Any]]()
+
+    def check(self, run: int, made: Any) -> Any:
+        """What `start` made for a run, if it made it for no other."""
+        before, _ = self._seen.setdefault(id(made), (run, made))  # kept, so that no other can have its id
+        if before != run:
+            raise ValueError(
+                f"start must make a new object for every run; that of {self._whose!r} gave the same for runs {before} "
+                f"and {run}"
+            )
+        return made
+
+
 def stranger(learner: Any, losses: Any) -> Any:
     """The program of a learner that is not of this package: what it says of itself, else what the losses say."""
     n = getattr(learner, "n", None)
@@ -48,7 +65,8 @@ class SteppedRunner(BanditRunner):
 
     def _begin(self, asked: Asked) -> None:
         asked.one_thread(self.learner)
-        self.players = [started(self.learner, asked.seed, run) for run in range(self.runs)]
+        apart = Apart(self.learner)
+        self.players = [apart.check(run, started(self.learner, asked.seed, run)) for run in range(self.runs)]
         self.sees_all = bool(getattr(self.players[0], "sees_all", False))
         self.advised = self.feed.advice is not None
         self.own, self.mean = np.zeros(self.runs), np.zeros(self.runs)
