@@ -24,8 +24,8 @@ LEARNERS: dict[str, Any] = {
     "Tsallis-INF, RV (the default)": "bandit",
     "Tsallis-INF, IW": lambda n, rounds: hn.tsallis_inf(n, False),
     "Exp3": "exp3",
-    "Exp3-IX": hn.exp3_ix,
-    "LB-INF": hn.lb_inf,
+    "Exp3-IX": lambda n, rounds: hn.exp3_ix(n, rounds),
+    "LB-INF": lambda n, rounds: hn.lb_inf(n, rounds),
     "Frechet FTPL": lambda n, rounds: hn.frechet_ftpl(n),
 }
 ENVIRONMENTS: dict[str, Any] = {
@@ -97,21 +97,33 @@ def _small(cells: int) -> dict[str, Any]:
     }
 
 
-def overhead(cells: int) -> list[tuple[str, str]]:
-    """Wall time a cell of a sweep of tiny cells, start-up apart: nearly all of it is overhead."""
+def _each(cells: int, repeats: int, **how: Any) -> tuple[float, float, float]:
+    """(wall a cell, CPU a cell of this process, wall of the start and 20 cells) of a sweep of tiny cells: the least of
+    some, for what else runs on the machine only adds."""
     found = []
-    for workers in (1, 2):
-        walls = []
+    for _ in range(repeats):
+        taken = []
         for size in (20, cells):
             with tempfile.TemporaryDirectory() as out:
-                began = time.perf_counter()
-                hn.sweep(_small(size), out, workers=workers, progress=False)
-                walls.append(time.perf_counter() - began)
-        each = (walls[1] - walls[0]) / (cells - 20)
-        where = "this process" if workers == 1 else f"{workers} processes of loky"
-        found.append((f"a sweep of {cells} tiny cells, {where}: wall a cell", shown(each)))
-        found.append((f"start-up and 20 cells, {where}", shown(walls[0])))
-    return found
+                wall, cpu = time.perf_counter(), _used()
+                hn.sweep(_small(size), out, progress=False, **how)
+                taken.append((time.perf_counter() - wall, _used() - cpu))
+        more = cells - 20
+        found.append(((taken[1][0] - taken[0][0]) / more, (taken[1][1] - taken[0][1]) / more, taken[0][0]))
+    wall, cpu, start = (min(column) for column in zip(*found, strict=True))
+    return wall, cpu, start
+
+
+def overhead(cells: int, repeats: int) -> list[tuple[str, str]]:
+    """What a cell costs beside its games: nearly all of a tiny one, start-up apart."""
+    wall, cpu, _ = _each(cells, repeats, workers=1)
+    pair, _, start = _each(cells, repeats, workers=2)
+    return [
+        (f"{cells} tiny cells, in this process: wall a cell", shown(wall)),
+        (f"{cells} tiny cells, in this process: CPU a cell", shown(cpu)),
+        (f"{cells} tiny cells, 2 processes of loky: wall a cell", shown(pair)),
+        ("2 processes of loky: start-up and 20 cells", shown(start)),
+    ]
 
 
 @contextmanager
@@ -149,7 +161,6 @@ def clusters(cells: int, runs: int, repeats: int) -> list[tuple[str, str]]:
         "environments": {"c": {"means": CLICKS}}, "rounds": 10_000, "runs": runs,
     }  # fmt: skip
     walls: dict[str, list[float]] = {"loky": [], "dask": []}
-    tiny: list[float] = []
     seconds = 0.0
     with dask_cluster(cores) as address:
         for _ in range(repeats):
@@ -159,17 +170,13 @@ def clusters(cells: int, runs: int, repeats: int) -> list[tuple[str, str]]:
                     swept = hn.sweep(plan, out, on=address if name == "dask" else None, workers=cores, progress=False)
                     walls[name].append(time.perf_counter() - began)
                     seconds = swept.status["seconds"] / cells
-        for size in (20, 320):
-            with tempfile.TemporaryDirectory() as out:
-                began = time.perf_counter()
-                hn.sweep(_small(size), out, on=address, progress=False)
-                tiny.append(time.perf_counter() - began)
+        tiny, _, _ = _each(320, repeats, on=address)
     loky, dask = statistics.median(walls["loky"]), statistics.median(walls["dask"])
     return [
         (f"{cells} cells of {shown(seconds)}, {cores} processes of loky: wall", shown(loky)),
         (f"the same on Dask, {cores} workers on this machine: wall", shown(dask)),
         ("Dask / loky", f"{dask / loky:.2f}x"),
-        ("tiny cells on Dask: wall a cell", shown((tiny[1] - tiny[0]) / 300)),
+        ("320 tiny cells on Dask: wall a cell", shown(tiny)),
     ]
 
 
@@ -177,6 +184,6 @@ def run(quick: bool = False) -> str:
     """All of it as Markdown."""
     rows = comparison(20 if quick else 200, 1_000 if quick else 10_000)
     rows += own(20_000 if quick else 100_000)
-    rows += overhead(120 if quick else 520)
+    rows += overhead(120 if quick else 520, 1 if quick else 3)
     rows += clusters(4 if quick else 12, 4 if quick else 40, 1 if quick else 3)
     return table(("what", "value"), rows)
