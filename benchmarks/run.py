@@ -20,6 +20,7 @@ SECTIONS = {
     "reach": "What is to be reached",
     "games": "Whole games",
     "stepping": "One step at a time",
+    "fleet": "Many learners",
     "gradient": "The exact play",
     "rivals": "The rivals, kind by kind",
     "startup": "Start-up and memory",

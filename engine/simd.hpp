@@ -14,6 +14,7 @@
 #error "compile with -DHN_ISA=<name of the instruction set>"
 #endif
 #define HN_COLD inline __attribute__((noinline, cold))
+#define HN_APART inline __attribute__((noinline))  // rare in a long run, frequent in the first rounds of many
 
 namespace hn::HN_ISA {
 

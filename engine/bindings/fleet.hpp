@@ -8,6 +8,8 @@
 
 namespace hn {
 
+inline constexpr i64 far = 40;  // a table is looked up in a few nanoseconds, memory answers in a hundred or more
+
 /// Why a ticket, or a loss, of a batch is refused.
 enum class Refusal : int { none, unknown, never_drawn, closed, twice, other_fleet, other_move, bad_loss };
 struct Refused { Refusal why; i64 place; };
@@ -88,7 +90,7 @@ public:
         require(setup.setting == Setting::bandit, "a fleet is of learners that see one number");
         require(prior.size() == 0 || i64(prior.size()) == setup.n, "a prior has a number an arm");
         run.lay_out(setup, room.at(0)), twin.lay_out(setup, room.at(aligned_room(setup)));
-        template_.resize(std::size_t(plan.stride)), shares_.resize(std::size_t(setup.places()) + 8);
+        template_.resize(std::size_t(plan.stride) + 4), shares_.resize(std::size_t(setup.places()) + 8);
         if (!fleets().begin(setup, plan, run, prior.size() ? prior.data() : nullptr, template_.data())) failed();
     }
     Fleet(const Fleet&) = delete;
@@ -145,6 +147,14 @@ public:
 
     // Rounds
 
+    /// What a decision will be settled with, asked for some decisions ahead.
+    void fetch(u64 ticket) const {
+        open.fetch(ticket);
+        if (!rows.has(ticket >> 32)) return;
+        const double* row = rows.row(ticket >> 32);
+        for (i64 j = 0; j < plan.stride; j += 8) __builtin_prefetch(row + j, 1);
+    }
+
     FleetBatch batch(i64 count) {
         const std::size_t size = std::size_t(count);
         rows_of_batch_.resize(size), arms_.resize(size), rounds_.resize(size);
@@ -155,7 +165,7 @@ public:
         b.setup = &setup, b.plan = &plan, b.run = &run, b.rows = rows_of_batch_.data(), b.count = count;
         b.arms = arms_.data(), b.rounds = rounds_.data(), b.probabilities = probabilities_.data(), b.weights = weights_.data();
         b.marks = marks_.data(), b.slept = slept_.get(), b.shares = shares_.data();
-        backup_.resize(size * std::size_t(plan.stride)), b.backup = backup_.data();
+        backup_.resize(size * std::size_t(plan.stride) + 4), b.backup = backup_.data();
         return b;
     }
     /// Decision k is of learner numbers[k]; its ticket takes the number's place.
@@ -179,10 +189,11 @@ public:
     }
 
     /// The first decision that is not open, or not as it is told; those before it are marked.
-    Refused first_bad(const Told& told, i64& marked) {
+    template <class Take>
+    Refused first_bad(const Told& told, i64& marked, Take take) {
         for (marked = 0; marked < told.count; ++marked) {
             const i64 k = marked;
-            if (k + 16 < told.count) open.fetch(told.tickets[k + 16]);
+            if (k + far < told.count) open.fetch(told.tickets[k + far]);
             const u64 ticket = told.tickets[k], number = ticket >> 32;
             const i64 place = open.find(ticket);
             if (place < 0) {
@@ -196,13 +207,15 @@ public:
             if (told.actions && i64(one.arm) != told.actions[k]) return {Refusal::other_move, k};
             if (told.probabilities && one.probability != told.probabilities[k]) return {Refusal::other_move, k};
             one.marked = 1;
+            take(k, place, one);
         }
         return {Refusal::none, -1};
     }
-    /// All decisions that are told are open, each once, or nothing is marked.
-    Refused check(const Told& told) {
+    /// All decisions that are told are open, each once, or nothing is marked. `take(k, place, decision)` sees them on the way.
+    template <class Take>
+    Refused check(const Told& told, Take take) {
         i64 marked;
-        const Refused refused = first_bad(told, marked);
+        const Refused refused = first_bad(told, marked, take);
         if (refused.why != Refusal::none)
             for (i64 k = 0; k < marked; ++k) open.at(open.find(told.tickets[k])).marked = 0;
         return refused;
@@ -213,23 +226,25 @@ public:
             if (!(setup.low <= losses[k] && losses[k] <= setup.high)) return {Refusal::bad_loss, k};
         FleetBatch b = batch(told.count);
         b.losses = losses;
-        const Refused refused = check(told);
-        if (refused.why != Refusal::none) return refused;
-        for (i64 k = 0; k < told.count; ++k) {
-            const i64 place = open.find(told.tickets[k]);
-            OpenDecision& one = open.at(place);
-            one.marked = 0;
+        const Refused refused = check(told, [&](i64 k, i64 place, const OpenDecision& one) {
             b.arms[k] = i32(one.arm), b.probabilities[k] = one.probability, b.weights[k] = one.weight;
             b.slept[k] = one.slept;
             for (i64 w = 0; w < plan.mark_words; ++w) b.marks[k * plan.mark_words + w] = open.marks(place)[w];
             rows_of_batch_[std::size_t(k)] = rows.row(told.tickets[k] >> 32);
+        });
+        if (refused.why != Refusal::none) return refused;
+        if (fleets().settle(b) >= 0) {
+            for (i64 k = 0; k < told.count; ++k) open.at(open.find(told.tickets[k])).marked = 0;
+            failed();
         }
-        if (fleets().settle(b) >= 0) failed();
-        for (i64 k = 0; k < told.count; ++k) open.remove(open.find(told.tickets[k]));
+        for (i64 k = 0; k < told.count; ++k) {
+            if (k + far < told.count) open.fetch(told.tickets[k + far]);
+            open.remove(open.find(told.tickets[k]));
+        }
         return refused;
     }
     Refused forget(const Told& told) {
-        const Refused refused = check(told);
+        const Refused refused = check(told, [](i64, i64, const OpenDecision&) {});
         if (refused.why != Refusal::none) return refused;
         for (i64 k = 0; k < told.count; ++k) {
             double* row = rows.row(told.tickets[k] >> 32);

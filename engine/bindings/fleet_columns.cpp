@@ -21,7 +21,8 @@ std::vector<Column> doubles_of(Fleet& fleet) {
     std::vector<Column> found{{"losses", 0, plan.n}};
     if (plan.compact) {
         found.push_back({"base", plan.state, 1}), found.push_back({"own", plan.own, 1});
-        if (by_series(fleet.setup.path)) found.push_back({"placed", plan.state + 1, 1}), found.push_back({"moved", plan.state + 2, 1});
+        if (by_series(fleet.setup.path)) found.push_back({"placed", plan.state + 1, 1}), found.push_back({"moved", plan.state + 2, 1}),
+                found.push_back({"slope_sum", plan.state + 3, 1});
         else if (fleet.setup.path == Path::entropy_one) found.push_back({"arm", plan.state + 1, 1});
         return found;
     }
@@ -34,7 +35,7 @@ std::vector<Column> doubles_of(Fleet& fleet) {
     return found;
 }
 
-constexpr const char* whole_columns[] = {"stream", "drawn", "forgotten", "delay", "slept", "behind"};
+constexpr const char* whole_columns[] = {"stream", "drawn", "forgotten", "delay", "slept", "stayed", "behind"};
 
 template <class T>
 In<T> column(const nb::dict& from, const char* name, std::size_t size) {
@@ -136,14 +137,19 @@ nb::dict taken(Fleet& fleet, In<i64> numbers) {
     add("forgotten", [](const RowCounts& c) { return c.forgotten; });
     add("delay", [](const RowCounts& c) { return c.delay; });
     add("slept", [](const RowCounts& c) { return c.slept; });
+    add("stayed", [](const RowCounts& c) { return c.stayed; });
     add("behind", [](const RowCounts& c) { return c.behind; });
     std::vector<OpenDecision> open;
     std::vector<u64> marks;
-    fleet.open.each([&](OpenDecision& one, u64* bits) {
-        if (!place.contains(one.ticket >> 32)) return;
-        open.push_back(one);
-        marks.insert(marks.end(), bits, bits + plan.mark_words);
+    fleet.open.each([&](OpenDecision& one, u64*) {
+        if (place.contains(one.ticket >> 32)) open.push_back(one);
     });
+    // By ticket: the same fleet is the same bytes, whatever its table went through.
+    std::sort(open.begin(), open.end(), [](const auto& a, const auto& b) { return a.ticket < b.ticket; });
+    for (const OpenDecision& one : open) {
+        const u64* bits = fleet.open.marks(fleet.open.find(one.ticket));
+        marks.insert(marks.end(), bits, bits + plan.mark_words);
+    }
     const auto give = [&](const char* name, auto pick) {
         Fresh<std::decay_t<decltype(pick(open[0]))>> made{open.size()};
         for (std::size_t k = 0; k < open.size(); ++k) made.data[k] = pick(open[k]);
@@ -167,7 +173,8 @@ nb::object put(Fleet& fleet, nb::dict from, In<i64> keys, bool keyed, In<i64> nu
     require(numbers.size() == 0 || numbers.size() == m, "numbers must be one a learner");
     const auto drawn = column<u64>(from, "drawn", m), forgotten = column<u64>(from, "forgotten", m);
     const auto delay = column<u64>(from, "delay", m), slept = column<u64>(from, "slept", m);
-    const auto behind = column<u64>(from, "behind", m), stream = column<u64>(from, "stream", 4 * m);
+    const auto behind = column<u64>(from, "behind", m), stayed = column<u64>(from, "stayed", m);
+    const auto stream = column<u64>(from, "stream", 4 * m);
     for (std::size_t k = 0; k < m; ++k) within(drawn.data()[k], 0, most_rounds, "drawn");
     const OpenRead open = read_open(fleet, from, drawn, fleet.origins);
     const std::vector<Column> columns = doubles_of(fleet);
@@ -192,10 +199,12 @@ nb::object put(Fleet& fleet, nb::dict from, In<i64> keys, bool keyed, In<i64> nu
         counts.drawn = u32(drawn.data()[k]), counts.open = open.open_of[k];
         counts.forgotten = u32(within(forgotten.data()[k], 0, drawn.data()[k], "forgotten"));
         must(u64(counts.open) + counts.forgotten <= counts.drawn, "open moves", "be no more than were drawn");
-        counts.delay = u32(within(delay.data()[k], 0, std::min<u64>(drawn.data()[k], (1u << 30) - 1), "delay"));
+        counts.delay = u32(within(delay.data()[k], 0, std::min<u64>(drawn.data()[k], (1u << 29) - 1), "delay"));
         counts.slept = u32(within(slept.data()[k], 0, plan.mark_words && s.estimator != Estimator::reduced_variance ? 1 : 0, "slept"));
         counts.behind = u32(within(behind.data()[k], 0, counts.drawn ? 1 : 0, "behind"));
+        counts.stayed = u32(within(stayed.data()[k], 0, plan.compact && by_series(s.path) ? 1 : 0, "stayed"));
         put_counts(plan, row, counts);
+        const double total = counts.stayed ? row[plan.state + 2] : 1.0, slope_sum = row[plan.state + 3];
         Run& run = fleet.run;
         static_cast<RunNumbers&>(run) = RunNumbers{};
         if (plan.compact && s.path == Path::entropy_one)
@@ -207,6 +216,8 @@ nb::object put(Fleet& fleet, nb::dict from, In<i64> keys, bool keyed, In<i64> nu
         check_weights(s, run);
         check_memory(s, run);
         must_agree(s, run, fleet.twin);
+        if (plan.compact && by_series(s.path))  // read where the weights are not made again
+            must(run.total == total && run.slope_sum == slope_sum, "slope_sum", "be that of the losses");
         fleets().pack(s, plan, run, row);  // with 1/scale made here, not read
     }
     for (std::size_t k = 0; k < m; ++k) {

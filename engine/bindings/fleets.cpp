@@ -40,7 +40,7 @@ nb::object drawn(Fleet& fleet, Fresh<i64>& tickets, nb::object awake) {
 nb::object act_on_keys(Fleet& fleet, In<i64> keys, nb::object awake) {
     Fresh<i64> tickets{keys.size()};
     for (std::size_t k = 0; k < keys.size(); ++k) {
-        if (k + 16 < keys.size()) fleet.keys.fetch(u64(keys.data()[k + 16]));
+        if (k + far < keys.size()) fleet.keys.fetch(u64(keys.data()[k + far]));
         tickets.data[k] = fleet.number_of(u64(keys.data()[k]));
     }
     return drawn(fleet, tickets, awake);

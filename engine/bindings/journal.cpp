@@ -50,9 +50,14 @@ i64 replay_journal(nb::object held, Table2<u8> rows, nb::object awake) {
         kept = nb::cast<Flags>(awake);
         require(i64(kept.size()) == fleet.setup.n && fleet.plan.mark_words > 0, "a mask has a place an arm, where arms sleep");
     }
-    for (std::size_t k = 0; k < rows.shape(0); ++k) {
+    const auto event_at = [&](std::size_t k) {
         Event event;
         std::memcpy(&event, rows.data() + k * sizeof(Event), sizeof(Event));
+        return event;
+    };
+    for (std::size_t k = 0; k < rows.shape(0); ++k) {
+        if (k + 8 < rows.shape(0)) fleet.fetch(event_at(k + 8).round);
+        const Event event = event_at(k);
         if (!plays(fleet, event, awake.is_none() ? nullptr : kept.data())) return i64(k);
     }
     return -1;

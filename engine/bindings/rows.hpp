@@ -17,7 +17,7 @@ inline RowPlan plan_of(const Setup& s, bool sleeps) {
     const bool entropic = s.path == Path::entropy || s.path == Path::entropy_one;
     plan.compact = (series || entropic) && !s.log_prior;
     if (plan.compact) {
-        plan.state = n, plan.own = n + (series ? 3 : s.path == Path::entropy_one ? 2 : 1);
+        plan.state = n, plan.own = n + (series ? 4 : s.path == Path::entropy_one ? 2 : 1);
         plan.stream = plan.own + 1, plan.counts = plan.stream + 4;
     } else {
         plan.weights = n, plan.memory = 2 * n, plan.numbers = 2 * n + s.memory_places();
@@ -37,20 +37,21 @@ class Rows {
         std::vector<u64> keys, alive;
         i64 living = 0;
         Chunk(i64 size, i64 stride) : numbers(), keys(std::size_t(size)), alive(std::size_t(size / 64)) {
-            numbers.reserve(std::size_t(size * stride));  // a row is written when its learner is born
+            numbers.reserve(std::size_t(size * stride + 4));  // a row is written when its learner is born; fours are read past the last
         }
     };
     std::vector<std::unique_ptr<Chunk>> chunks_;
     std::vector<double*> numbers_;  // of each chunk: one step less on the way to a row
+    int bits_ = 16;  // a chunk has 2^bits learners
     i64 stride_, size_ = 65536, alive_ = 0, made_ = 0;
     u64 born_ = 0;
 
-    std::size_t chunk_of(u64 number) const { return std::size_t(number / u64(size_)); }
-    std::size_t within(u64 number) const { return std::size_t(number % u64(size_)); }
+    std::size_t chunk_of(u64 number) const { return std::size_t(number >> bits_); }
+    std::size_t within(u64 number) const { return std::size_t(number & u64(size_ - 1)); }
 
 public:
     explicit Rows(i64 stride) : stride_(stride) {
-        while (size_ > 64 && size_ * stride * i64(sizeof(double)) > i64(64 * huge_page)) size_ /= 2;
+        while (size_ > 64 && size_ * stride * i64(sizeof(double)) > i64(64 * huge_page)) size_ /= 2, --bits_;
     }
 
     i64 size() const { return alive_; }

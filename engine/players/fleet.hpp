@@ -16,9 +16,17 @@ HN_INLINE void fetch(const RowPlan& plan, const double* row) {
     __builtin_prefetch(row + plan.stride - 1, 1);
 }
 
-/// `run` is laid out; what no row keeps is as it was at the start of the game.
-HN_INLINE void unpack_run(const Setup& s, const RowPlan& plan, const double* row, const RowCounts& counts, Run& run) {
-    __builtin_memcpy(run.L, row, std::size_t(s.n) * sizeof(double));
+/// At least n numbers, in fours: a row goes on after its L, and its chunk after its last row.
+HN_INLINE void copy_fours(double* to, const double* from, i64 n) {
+    for (i64 j = 0; j < n; j += 4) store4(to + j, load4(from + j));
+}
+
+/// `run` is laid out; what no row keeps is as it was at the start of the game. `arm`: only its weight is needed, because
+/// it has its loss and then all are made anew; or -1.
+HN_INLINE void unpack_run(const Setup& s, const RowPlan& plan, const double* row, const RowCounts& counts, Run& run,
+                          i64 arm = -1) {
+    copy_fours(run.L, row, s.n);
+    for (i64 j = s.n; j < s.places(); ++j) run.L[j] = infinity;
     if (!plan.compact) {
         __builtin_memcpy(static_cast<void*>(static_cast<RunNumbers*>(&run)), row + plan.numbers, sizeof(RunNumbers));
         __builtin_memcpy(run.w, row + plan.weights, std::size_t(s.n) * sizeof(double));
@@ -33,23 +41,30 @@ HN_INLINE void unpack_run(const Setup& s, const RowPlan& plan, const double* row
     run.round = double(counts.drawn - counts.behind);
     if (!s.schedule.constant()) at_scale(run, next_scale(s, run));
     run.round = double(counts.drawn);
-    switch (s.path) {
-        case Path::half:
-            run.placed = state[1], run.moved = state[2];
-            Barrier<2>::again(s, run);
-            break;
-        case Path::barrier:
-            run.placed = state[1], run.moved = state[2];
-            Barrier<1>::again(s, run);
-            break;
-        default:
-            if (s.path == Path::entropy_one) run.arm = state[1];
-            entropy_fill(s, run);
+    if (!by_series(s.path)) {
+        if (s.path == Path::entropy_one) run.arm = state[1];
+        entropy_fill(s, run);
+        return;
     }
+    const bool half = s.path == Path::half;
+    run.placed = state[1], run.moved = counts.stayed ? 0.0 : state[2];
+    if (arm < 0) {
+        if (half) Barrier<2>::again(s, run);
+        else Barrier<1>::again(s, run);
+        return;
+    }
+    run.total = counts.stayed ? state[2] : 1.0, run.slope_sum = state[3];
+    if (half) Barrier<2>::again_one(s, run, arm);
+    else Barrier<1>::again_one(s, run, arm);
 }
 
-HN_INLINE void pack_run(const Setup& s, const RowPlan& plan, const Run& run, double* row) {
-    __builtin_memcpy(row, run.L, std::size_t(s.n) * sizeof(double));
+/// `drawn`: a round was drawn, which changes no loss.
+HN_INLINE void pack_run(const Setup& s, const RowPlan& plan, const Run& run, RowCounts& counts, double* row, bool drawn) {
+    if (plan.compact && drawn && s.schedule.constant()) {
+        put_stream(plan, row, run.stream);
+        return;
+    }
+    if (!drawn || !plan.compact) copy_fours(row, run.L, s.n);  // up to three too many, which are written below
     if (!plan.compact) {
         __builtin_memcpy(row + plan.numbers, static_cast<const RunNumbers*>(&run), sizeof(RunNumbers));
         __builtin_memcpy(row + plan.weights, run.w, std::size_t(s.n) * sizeof(double));
@@ -59,8 +74,12 @@ HN_INLINE void pack_run(const Setup& s, const RowPlan& plan, const Run& run, dou
     double* state = row + plan.state;
     state[0] = run.base, row[plan.own] = run.own;
     put_stream(plan, row, run.stream);
-    if (by_series(s.path)) state[1] = run.placed, state[2] = run.moved;
-    else if (s.path == Path::entropy_one) state[1] = run.arm;
+    if (by_series(s.path)) {
+        counts.stayed = run.moved == 0.0;
+        state[1] = run.placed, state[2] = counts.stayed ? run.total : run.moved, state[3] = run.slope_sum;
+    } else if (s.path == Path::entropy_one) {
+        state[1] = run.arm;
+    }
 }
 
 /// Baselines are 0 or 1/2: a bit an arm.
@@ -84,14 +103,15 @@ HN_INLINE bool all_awake(const bool* awake, i64 n) {
 }
 
 /// Should a round fail halfway through a batch, its rows go back to what they were.
-HN_INLINE void keep(const FleetBatch& b, i64 k) {
+HN_INLINE void keep(const FleetBatch& b, i64 k, i64 from) {
     const i64 stride = b.plan->stride;
-    __builtin_memcpy(b.backup + k * stride, b.rows[k], std::size_t(stride) * sizeof(double));
+    copy_fours(b.backup + k * stride, b.rows[k] + from, stride - from);
 }
 /// Decision k failed: a row that came twice is put back last as it was first.
-inline i64 undone(const FleetBatch& b, i64 k) {
+inline i64 undone(const FleetBatch& b, i64 k, i64 from) {
     const i64 stride = b.plan->stride;
-    for (i64 j = k; j >= 0; --j) __builtin_memcpy(b.rows[j], b.backup + j * stride, std::size_t(stride) * sizeof(double));
+    for (i64 j = k; j >= 0; --j)
+        __builtin_memcpy(b.rows[j] + from, b.backup + j * stride, std::size_t(stride - from) * sizeof(double));
     return k;
 }
 
@@ -118,7 +138,7 @@ HN_INLINE bool draw_one(const FleetBatch& b, const Setup& s, Run& run, i64 k) {
         if (s.estimator == Estimator::reduced_variance) mark_baselines(s, run, b.marks + k * plan.mark_words, plan.mark_words);
     }
     b.slept[k] = sleeps;
-    pack_run(s, plan, run, row);
+    pack_run(s, plan, run, counts, row, true);
     if (counts.open > counts.delay) counts.delay = counts.open;
     ++counts.drawn, ++counts.open, counts.behind = 1, counts.slept |= u32(sleeps);
     b.rounds[k] = counts.drawn;
@@ -130,7 +150,7 @@ HN_INLINE bool settle_one(const FleetBatch& b, const Setup& s, Run& run, i64 k, 
     const RowPlan& plan = *b.plan;
     double* row = b.rows[k];
     RowCounts counts = counts_at(plan, row);
-    unpack_run(s, plan, row, counts, run);
+    unpack_run(s, plan, row, counts, run, b.slept[k] ? -1 : b.arms[k]);
     const double x = (b.losses[k] - s.origin) * s.slope;
     const u64* marks = b.marks + k * plan.mark_words;
     if (b.slept[k]) {
@@ -141,7 +161,7 @@ HN_INLINE bool settle_one(const FleetBatch& b, const Setup& s, Run& run, i64 k, 
         if (s.estimator == Estimator::reduced_variance) baselines_of(s, marks, run);
         if (!settle_arm(s, run, b.arms[k], b.weights[k], x, false)) return false;
     }
-    pack_run(s, plan, run, row);
+    pack_run(s, plan, run, counts, row, false);
     --counts.open, counts.behind = 0;
     put_counts(plan, row, counts);
     return true;

@@ -1,8 +1,8 @@
 // A learner of a fleet as a row of numbers: L, then what its weights can be made from again, own loss, stream, counts.
 //
-//     Tsallis 1/2, log-barrier   L  base placed moved  own  stream  counts      n + 10 numbers
-//     Entropy                    L  base (arm)         own  stream  counts      n + 8 or n + 9
-//     all others                 L  weights  memory  every number of the run    no pass makes their weights again
+//     Tsallis 1/2, log-barrier   L  base placed moved slope_sum  own  stream  counts      n + 11 numbers
+//     Entropy                    L  base (arm)                   own  stream  counts      n + 8 or n + 9
+//     all others                 L  weights  memory  every number of the run              no pass makes their weights again
 //
 // The weights of the first two kinds are a function of these to the last bit, so a row is its player's run.
 #pragma once
@@ -14,8 +14,9 @@ namespace hn {
 /// How often a learner was asked, and what is missing.
 struct RowCounts {
     u32 drawn = 0, open = 0, forgotten = 0;
-    u32 delay : 30 = 0;   // the most that were open when another was drawn
+    u32 delay : 29 = 0;   // the most that were open when another was drawn
     u32 slept : 1 = 0;    // an arm slept in some round
+    u32 stayed : 1 = 0;   // the weights were passed at the root: in the place of `moved` is their total
     u32 behind : 1 = 0;   // the weights are of the scale of the last move drawn, not yet of the next
 };
 static_assert(sizeof(RowCounts) == 2 * sizeof(double));

@@ -61,7 +61,7 @@ struct Barrier {
         const Sums sums = pass(s, run, y, i, value);
         run.L[i] = value;  // not before the pass, whose wide loads would wait for it
         const double error = sums.s0 - 1.0;
-        if (!(size(error) < small && y > least_y)) return from_anywhere(s, run);
+        if (__builtin_expect(!(size(error) < small && y > least_y), 0)) return from_anywhere(s, run);
         const double third = 1.0 / sums.s1, x = (error * (1.0 / K)) * third;
         const double b = (0.5 * (K + 1)) * sums.s2 * third, c = ((K + 1) * (K + 2) / 6.0) * sums.s3 * third;
         step_to(s, run, sums, y, x + (x * x) * (b + x * (2.0 * (b * b) - c)));
@@ -85,6 +85,13 @@ struct Barrier {
         run.placed = y, run.moved = 0.0, run.warm = y;
         run.total = sums.s0, run.slope_sum = sums.s1;
     }
+    /// One weight, the sums and the warm start, from L, base, scale, placed, moved, slope_sum and the total in place: all
+    /// that `after_one` reads of weights that it makes anew. The same bits as of `again`.
+    static HN_INLINE void again_one(const Setup&, Run& run, i64 i) {
+        const double r = 1.0 / ((run.L[i] - run.base) * run.inverse + run.placed), t = run.moved * r;
+        run.w[i] = run.moved != 0.0 ? least(power(r * ((1.0 - t) * (1.0 + t * t))), 1.0) : power(r);
+        run.warm = run.moved != 0.0 ? run.placed + run.moved : run.placed;
+    }
     /// The weights, their sums and the warm start once more, from L, base, scale, placed and moved: the same bits. A step
     /// of 0 comes of an error of 0, and then both ways agree.
     static HN_INLINE void again(const Setup& s, Run& run) {
@@ -95,7 +102,7 @@ struct Barrier {
     }
 
     /// w and total for L at the scale in place, whatever has changed; false if it failed.
-    static HN_COLD bool from_anywhere(const Setup& s, Run& run) {
+    static HN_APART bool from_anywhere(const Setup& s, Run& run) {
         double low = run.L[0];
         for (i64 j = 1; j < s.n; ++j) low = least(run.L[j], low);
         // In units of the scale y is in [1, n^(1/K)] when base is min L.

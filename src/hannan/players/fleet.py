@@ -27,7 +27,7 @@ _UNTOLD: tuple[NDArray[np.int64], Array] = (np.empty(0, dtype=np.int64), np.empt
 
 
 class Fleet(_engine.Fleet, Incarnate):
-    """A learner for each key, all of one description: a row of numbers each, 160 bytes for ten arms.
+    """A learner for each key, all of one description: a row of numbers each, 168 bytes for ten arms.
 
     `act(keys)` draws a batch, a new learner for each new key; `observe(moves, losses)` settles one, late and in any
     order, all of it or (a bad loss or ticket) nothing. A key that comes twice in a batch plays two rounds. Keys are
@@ -248,6 +248,7 @@ class Fleet(_engine.Fleet, Incarnate):
             apart = Fleet.__new__(Fleet)
             apart._begin(self.learner, self.prior)
             apart.seed, apart._ids = self.seed, []
+            apart._spawn(self._spawning)
             apart._named(self.name, self.incarnation)
             number = int(apart.number([key], touch=True)[0])
             return fleet_certificate.player(apart, number)

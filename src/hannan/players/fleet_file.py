@@ -106,7 +106,7 @@ def written(fleet: Any) -> bytes:
     body = b"".join(columns[name].astype(f"<{kind}8").tobytes() for name, kind, _ in plan[0] + plan[1])
     header = {
         "learner": saving.describe(fleet.learner),
-        **fleet._who(),
+        **{name: told for name, told in fleet._who().items() if name in _FIELDS},
         "ids": [fleet._ids[k] for k in used.tolist()],
         "spawning": fleet._spawning,
         "prior": saving.to_hex(fleet.prior),
