@@ -96,6 +96,8 @@ def smoothing(text: str) -> Any:
 
     word, colon, given = text.strip().lower().partition(":")
     if word not in SMOOTHINGS:
+        if found := _public(word, "smoothing"):
+            return found(*([number(given, text)] if colon else []))
         raise ValueError(
             f"smoothing must be one of {', '.join(SMOOTHINGS)}, with :NUMBER where it takes one; got {text!r}"
         )
@@ -118,6 +120,8 @@ def tuning(text: str, numbers: Numbers | None = None) -> Any:
     numbers = numbers or Numbers()
     word, colon, given = text.strip().lower().partition(":")
     if word not in TUNINGS:
+        if found := _public(word, "tuning"):
+            return found(*([number(given, text)] if colon else []))
         raise ValueError(f"tuning must be one of {', '.join(TUNINGS)}, with :NUMBER where it takes one; got {text!r}")
     said = number(given, text) if colon else None
     if word == "fixed":
@@ -191,6 +195,20 @@ def _usual(kind: str, barrier: bool, clipped: bool, numbers: Numbers) -> str:
     if numbers.rounds is None:
         raise ValueError("log-barrier needs the number of rounds, which a stream has not; got none")
     return "horizon" if kind == "expert-bandit" and not clipped else "self-confident"
+
+
+def _public(word: str, what: str) -> Any:
+    """A public smoothing or tuning that has no row above: half-logistic is HalfLogistic; None if there is none."""
+    import hannan
+    from hannan.learners.tuning import Tuning
+    from hannan.mathematics.laws.law import Law
+    from hannan.mathematics.regularizers import Regularizer
+
+    name = "".join(part.capitalize() for part in word.split("-"))
+    found = getattr(hannan, name) if name in hannan.__all__ else None
+    kinds = (Law, Regularizer) if what == "smoothing" else (Tuning,)
+    own = isinstance(found, type) and issubclass(found, kinds) and found not in kinds
+    return found if own else None
 
 
 def number(text: str, whole: str) -> float:
