@@ -9,11 +9,11 @@ namespace hn {
 enum class Mixing : int {
     two_layers, rule_b, adahedge, adahedge_slopes, ml_poly, boa, squint, ada_normal_hedge, fixed_share, mean, median,
 };
-inline constexpr bool has_rule_b(Mixing m) { return m <= Mixing::rule_b; }
-inline constexpr bool has_adahedge(Mixing m) {
+HN_INLINE constexpr bool has_rule_b(Mixing m) { return m <= Mixing::rule_b; }
+HN_INLINE constexpr bool has_adahedge(Mixing m) {
     return m == Mixing::two_layers || m == Mixing::adahedge || m == Mixing::adahedge_slopes;
 }
-inline constexpr bool has_regrets(Mixing m) { return m >= Mixing::ml_poly && m <= Mixing::fixed_share; }
+HN_INLINE constexpr bool has_regrets(Mixing m) { return m >= Mixing::ml_poly && m <= Mixing::fixed_share; }
 
 /// Rule B: learners/rule_b.hpp. Beyond n, in places of four, everything is 0.
 struct RuleBState {
@@ -26,7 +26,7 @@ struct RuleBState {
 /// Every array of a rule by its name: one list, for layout, files and questions. `level` is e^(eta S), `weight` its part of
 /// the weights: both follow from the others.
 template <class State, class Visit>
-void each_array(State& b, Visit visit) {
+HN_INLINE void each_array(State& b, Visit visit) {
     visit("prior", b.prior), visit("gain", b.gain), visit("squares", b.squares), visit("largest", b.largest);
     visit("rate", b.rate), visit("level", b.level), visit("weight", b.weight), visit("sizes", b.sizes);
     visit("spent", b.spent), visit("drift", b.drift), visit("still", b.still), visit("lead", b.lead);
@@ -47,11 +47,11 @@ struct Ticket {
     enum : i64 { answer = 0, member = 1, top_sizes = 5, settled = 9, low = 10, high = 11, forecasts = 12 };
     double* at;
     i64 places;
-    static i64 width(i64 places) { return forecasts + 4 * places; }
-    double* f() const { return at + forecasts; }
-    double* p() const { return f() + places; }
-    double* sizes() const { return f() + 2 * places; }
-    double* quick_sizes() const { return f() + 3 * places; }
+    HN_INLINE static i64 width(i64 places) { return forecasts + 4 * places; }
+    HN_INLINE double* f() const { return at + forecasts; }
+    HN_INLINE double* p() const { return f() + places; }
+    HN_INLINE double* sizes() const { return f() + 2 * places; }
+    HN_INLINE double* quick_sizes() const { return f() + 3 * places; }
 };
 
 struct Combination {
@@ -67,7 +67,7 @@ struct Combination {
     double *losses = nullptr, *row = nullptr, *shares = nullptr;
     bool* awake = nullptr;
 
-    i64 room() const {
+    HN_INLINE i64 room() const {
         return rule_b_arrays * (2 * places + 4) + 4 * places + setup.room() + 3 * n + 8 + 3 * places;
     }
 };

@@ -1,9 +1,12 @@
 """No code for newer machines outside its namespace; `.ci/engine` runs it on the objects of the build."""
 
 import importlib.util
+import platform
+import shutil
 from pathlib import Path
 
-SCRIPT = Path(__file__).resolve().parents[2] / "engine" / "tools" / "leaks.py"
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "engine" / "tools" / "leaks.py"
 spec = importlib.util.spec_from_file_location("leaks", SCRIPT)
 leaks = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(leaks)
@@ -27,6 +30,15 @@ def test_a_function_that_base_could_be_given_is_named():
     outside = ["_ZN2hn3Run4copyERKNS_5SetupERKS0_", "_ZNSt6vectorIdE4sizeEv", "_ZN2hn4base4drawEv", "memset"]
     listing = WITHIN + "".join(f"0000000000000000 {kind} {name}\n" for kind, name in zip("WWTi", outside, strict=True))
     assert leaks.leaks(listing) == outside
+
+
+def test_the_builds_of_this_checkout_leak_nothing():
+    """Where there is none (an installed wheel), `.ci/engine` has looked."""
+    if platform.machine() == "x86_64" and shutil.which("nm"):
+        builds = [ROOT / "build" / name for name in ("editable", "quick")]
+        assert [leaks.main(str(folder)) for folder in builds if folder.exists()] == [None] * sum(
+            map(Path.exists, builds)
+        )
 
 
 def test_a_folder_without_objects_is_no_proof(tmp_path):
