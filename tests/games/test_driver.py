@@ -142,6 +142,13 @@ def test_decisions_refuse_losses_that_they_do_not_play(name):
             hn.play(learner, losses, runs=2)
 
 
+def test_many_games_at_once_take_threads_at_most():
+    """Of a comparison some games are stepped: they have one thread, and the others as many as were asked for."""
+    places = {"fixed": ROWS, "answers": lambda t, past: ROWS[t - 1]}
+    one, two = (hn.compare({"ours": hn.Bandit(3)}, places, runs=4, rounds=60, threads=k) for k in (1, 2))
+    assert [row["regret"] for row in one.rows()] == [row["regret"] for row in two.rows()]
+
+
 def test_one_place_builds_a_record_and_no_learner_plays():
     """The control: the scan finds the one place that there is."""
     built, plays = [], []

@@ -301,7 +301,7 @@ def test_what_is_no_file_is_refused(tmp_path):
 def test_a_killed_save_is_cleaned_up_by_the_next(tmp_path):
     path = tmp_path / "player.json"
     code = (
-        "import os, signal, sys, hannan as hn; from hannan import files; "
+        "import os, signal, sys, hannan as hn; from hannan.saving import files; "
         "files.write_whole(sys.argv[1], lambda f: (f.write(b'x'), f.flush(), os.kill(os.getpid(), signal.SIGKILL)))"
     )
     done = subprocess.run([sys.executable, "-c", code, str(path)], check=False)

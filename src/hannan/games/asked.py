@@ -9,7 +9,10 @@ from hannan import refusals
 
 
 class Asked(NamedTuple):
-    """The arguments of `play`. `threads` is None where nobody asked: then as many as there are cores."""
+    """The arguments of `play`. `threads` is None where nobody asked: then as many as there are cores.
+
+    `at_most`: where many games are asked for at once, of which some are stepped, those have one thread.
+    """
 
     runs: int
     seed: int
@@ -18,6 +21,7 @@ class Asked(NamedTuple):
     everything: bool
     rounds: int | None
     fictitious: bool
+    at_most: bool = False
 
     @property
     def cores(self) -> int:
@@ -43,7 +47,7 @@ class Asked(NamedTuple):
 
     def one_thread(self, learner: Any) -> None:
         """Refuse more threads than one where Python steps the rounds."""
-        if self.threads is not None and self.threads > 1:
+        if self.threads is not None and self.threads > 1 and not self.at_most:
             raise ValueError(
                 f"threads must be 1, or left out, for {type(learner).__name__}, whose rounds Python steps one by one; "
                 f"got {self.threads}"

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hannan.games.asked import asked as asked_of_a_game
 from hannan.games.entrants import Entrant
 from hannan.games.environments import Asked, Environment
-from hannan.games.play import play
+from hannan.games.play import driven
 from hannan.games.record import Record
 from hannan.games.seeds import derived
 from hannan.games.tosses import best_means
@@ -93,7 +94,8 @@ def play_cell(
     if isinstance(losses, np.ndarray) and losses.ndim == 3:
         losses = losses[:runs]
     length = rounds if where.kind == "adaptive" else None
-    record = play(learner, losses, runs=runs, seed=own, advice=where.advice, threads=threads, rounds=length)
+    game = asked_of_a_game(runs, own, where.advice, threads, "checkpoints", length, False)._replace(at_most=True)
+    record = driven(learner, losses, game)
     # Losses that were drawn beforehand, so that everyone meets the same, are still those of one law.
     record = replace(record, iid=where.kind == "iid")
     return _cell(who, where, record, asked, bool(getattr(learner, "gains", False)))

@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from hannan.games import driver, settings
-from hannan.games.asked import asked
+from hannan.games.asked import Asked, asked
 from hannan.games.own import own_class
 from hannan.games.record import Record
 
@@ -46,8 +46,12 @@ def play(
     >>> record.best_loss, record.regret.shape[0], bool(record.expected_regret[-1] < record.bound.value)
     (250.0, 4, True)
     """
+    return driven(learner, losses, asked(runs, seed, advice, threads, keep, rounds, fictitious))
+
+
+def driven(learner: Any, losses: Any, given: Asked) -> Record:
+    """The game that was asked for: begun, advanced to its end, and its record."""
     began = time.perf_counter()
-    given = asked(runs, seed, advice, threads, keep, rounds, fictitious)
     learner = own_class(learner, losses, given.rounds)
     runner = settings.begin(learner, losses, given)
     used = runner.threads(given)

@@ -128,6 +128,7 @@ class Experts(Learner):
     ) -> Bound:
         """As `Learner.bound`. `delay`: at most so many losses were missing whenever a move was drawn.
 
+        >>> from hannan.learners.tuning import Fixed
         >>> Experts(2, tuning=Fixed(10.0)).bound(100, best_loss=20, delay=1).source
         'thm:analysis_experts, corrected form: Fixed, 1 late'
         """

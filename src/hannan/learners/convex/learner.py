@@ -55,6 +55,7 @@ class Convex(saving.Described):
     Without a `loss_bound` losses may have any sign, and only linear losses have a bound; on a ball it is free of
     the dimension, r beta sqrt(2T) E chi_d/sqrt(d) with Gaussian noise and `Horizon(T)`.
 
+    >>> from hannan.learners.tuning import Fixed
     >>> from hannan.mathematics.convex.domains import Box
     >>> learner = Convex(Box([0.0], [1.0]), lipschitz=1.0, tuning=Fixed(1.0), loss_bound=1.0)
     >>> round(learner.bound(best_loss=0.0).value, 5)
@@ -310,6 +311,7 @@ class Convex(saving.Described):
         "one-signed" says, on your word, that phi' of every loss has one sign. Refused where a condition fails.
         It is a statement about real-valued noise that nobody can compute; `condition` says so.
 
+        >>> from hannan.learners.tuning import Fixed
         >>> from hannan.mathematics.convex.domains import Ball
         >>> Convex(Ball(3), 1.0, tuning=Fixed(2.0), smooth=0, guarantee="privacy").privacy().epsilon
         0.5
