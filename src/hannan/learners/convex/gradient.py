@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hannan import refusals, saving
-from hannan.learners.convex.learner import refuse_steeper
+from hannan.learners.convex.admission import refuse_steeper
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Bound
 from hannan.mathematics.convex.domain import Domain

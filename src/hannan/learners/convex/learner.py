@@ -13,6 +13,7 @@ import numpy as np
 from hannan import refusals, saving
 from hannan.learners.convex import bounds as tuned
 from hannan.learners.convex import privacy, proofs
+from hannan.learners.convex.admission import refuse_more_curved, refuse_outside, refuse_steeper
 from hannan.learners.convex.privacy import Privacy
 from hannan.learners.tuning import BestLoss, Horizon, Schedule, SelfConfident, Tuning, refuse_untuned
 from hannan.mathematics import bounds
@@ -34,8 +35,6 @@ RIDGE = 1e-6
 ACCURACY = 1e-7
 #: The least accuracy that may be asked of a private move, as a share of the radius: rounding is within it.
 LEAST_ACCURACY = 1e-9
-#: By how much a loss may exceed what was stated of it: rounding, not licence.
-SLACK = 1e-9
 
 
 @dataclass(frozen=True, repr=False)
@@ -249,17 +248,9 @@ class Convex(saving.Described):
         refuse_unlike(loss, self.domain)
         refuse_steeper(loss, self.domain, self.lipschitz)
         if self.smooth is not None:
-            _largest("curvatures of the losses", loss.smooth, self.smooth, "smooth")
+            refuse_more_curved(loss, self.smooth)
         if self.loss_bound is not None:
-            low, high = loss.interval(self.domain)
-            if (low < -SLACK * self.loss_bound).any():
-                worst = int(np.argmin(low))
-                raise ValueError(
-                    "losses must be non-negative on the domain, since a loss-only bound is claimed (shift the domain "
-                    "or the losses); "
-                    f"got {float(np.min(low)):g} at index {worst}"
-                )
-            _largest("losses", high, self.loss_bound, "loss_bound")
+            refuse_outside(loss, self.domain, self.loss_bound)
         return loss
 
     # Bounds
@@ -344,16 +335,3 @@ class Convex(saving.Described):
         from hannan.players.convex import ConvexPlayer
 
         return ConvexPlayer(self, seed, name)
-
-
-def refuse_steeper(losses: Loss, domain: Domain, lipschitz: float) -> None:
-    """Refuse losses whose gradients are beyond `lipschitz` on the domain."""
-    _largest("gradients of the losses", losses.lipschitz(domain), lipschitz, "lipschitz")
-
-
-def _largest(what: str, values: Any, most: float, name: str) -> None:
-    values = np.asarray(values)
-    if (values > most * (1.0 + SLACK)).any() or np.isnan(values).any():
-        worst = int(np.argmax(values))
-        found = float(values.max())
-        raise ValueError(f"{what} must be at most {name} = {most:g} on the domain; got {found:g} at index {worst}")
