@@ -40,6 +40,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (here / "table.csv").write_text("a,b,c,d,e,y\n" + "\n".join(rows) + "\n")
     log = [f"{rng.randrange(3)},{rng.random():.3f}" for _ in range(30_000)]
     (here / "log.csv").write_text("a,l\n" + "\n".join(log) + "\n")
+    (here / "plan.toml").write_text(
+        'rounds = [200000, 300000, 400000]\nruns = 400\n[learners]\na = "bandit:gamma:1.5"\nb = "bandit:pareto:3"\n'
+        "[environments]\nc = {means = [0.1, 0.2, 0.3, 0.4, 0.5]}\n"
+    )
     return here
 
 
@@ -54,6 +58,7 @@ COMMANDS = {
     "replay": ("replay", "log.csv", "--action", "a", "--loss", "l", "--runs", "5000", "--out", "out"),
     "route": ("route", "table.csv", "--runs", "5000", "--out", "out"),
     "tournament": ("tournament", "--out", "out"),
+    "sweep": ("sweep", "plan.toml", "--workers", "2", "--out", "out"),
 }
 
 

@@ -68,8 +68,9 @@ def _wait(ours: socket.socket) -> None:
 def _leave(code: int) -> None:
     try:
         # What was never imported has nothing to end.
-        if "hannan.paper.workers" in sys.modules:
-            sys.modules["hannan.paper.workers"].kill_all()
+        for processes in ("hannan.paper.workers", "hannan.games.grid.local"):
+            # One that is just being imported has started none.
+            getattr(sys.modules.get(processes), "kill_all", lambda: None)()
         if "hannan.saving.output" in sys.modules:
             sys.modules["hannan.saving.output"].sweep()
         for stream in (sys.stdout, sys.stderr):

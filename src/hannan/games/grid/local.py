@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import signal
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from hannan.games.cells import Cell
@@ -57,7 +61,9 @@ def _round(packed: bytes, places: dict[str, Place], workers: int, left: dict[str
         from loky.process_executor import BrokenProcessPool
     except ImportError:
         raise ModuleNotFoundError("a sweep needs loky: pip install 'hannan[sweep]'") from None
+    _quiet_tracker()
     pool = ProcessPoolExecutor(max_workers=workers, initializer=_begin, initargs=(packed,))
+    _pools.append(pool)
     waiting = iter(list(places.items()))
     at_work: dict[Future[Any], str] = {}
     try:
@@ -66,7 +72,8 @@ def _round(packed: bytes, places: dict[str, Place], workers: int, left: dict[str
                 key, place = next(waiting, (None, None))
                 if key is None:
                     break
-                at_work[pool.submit(_work, place)] = key
+                with _deaf():
+                    at_work[pool.submit(_work, place)] = key
             if not at_work:
                 return []
             done, _ = wait(at_work, return_when=FIRST_COMPLETED)
@@ -82,6 +89,66 @@ def _round(packed: bytes, places: dict[str, Place], workers: int, left: dict[str
         return list(at_work.values())
     finally:
         pool.shutdown(wait=True, kill_workers=True)
+        _pools.remove(pool)
+
+
+#: The pools at work.
+_pools: list[Any] = []
+
+
+def kill_all() -> None:
+    """End every process that was started here, from whatever thread, for a program that leaves: none is left behind."""
+    ended = [pid for pool in list(_pools) for pid in list(getattr(pool, "_processes", None) or ())]
+    for pid in ended:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    for name in ("loky.backend.resource_tracker", "multiprocessing.resource_tracker"):
+        tracker: Any = getattr(sys.modules.get(name), "_resource_tracker", None)
+        if tracker is not None and tracker._pid:
+            # It takes away what is left and ends when nobody can write to it any more.
+            with suppress(OSError, TypeError):
+                os.close(tracker._fd)
+            ended.append(tracker._pid)
+    deadline = time.monotonic() + 0.7
+    while ended and time.monotonic() < deadline:
+        ended = [pid for pid in ended if not _over(pid)]
+        time.sleep(0.005)
+
+
+def _over(pid: int) -> bool:
+    """Whether a child has ended; then it is taken off the list of processes."""
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == pid
+    except ChildProcessError:
+        return True
+
+
+def _quiet_tracker() -> None:
+    """Start loky's tracker, which takes away what a killed program leaves behind, so that it says nothing about it."""
+    from loky.backend import resource_tracker
+
+    before = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = "ignore:resource_tracker"
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        if before is None:
+            del os.environ["PYTHONWARNINGS"]
+        else:
+            os.environ["PYTHONWARNINGS"] = before
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Processes that are started inside never hear Ctrl-C: who started them decides when they end."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _worker: Worker | Failed = Failed("no orders came")
