@@ -24,6 +24,8 @@ HN_INLINE constexpr bool counts_arms(Smoothing s) {
         default: return false;
     }
 }
+/// Arms are drawn from what is believed of them, not by their weights, which a live player makes to say how likely they were.
+HN_INLINE constexpr bool samples(Smoothing s) { return s == Smoothing::thompson_beta || s == Smoothing::thompson_gaussian; }
 /// Whether it keeps more than L and w.
 HN_INLINE constexpr bool remembers(Smoothing s) {
     switch (s) {

@@ -39,14 +39,22 @@ void check_weights(const Setup& s, const Run& run) {
 }
 
 void check_memory(const Setup& s, const Run& run) {
+    if (s.smoothing == Smoothing::lb_inf)
+        for (i64 i = 0; i < s.n; ++i) {
+            must(run.memory[i] >= 2.0, "memory", "have scales of 2 or more");
+            must(run.memory[s.n + i] >= 0.0 && run.memory[s.n + i] <= 1.0, "memory", "have predictions in [0, 1]");
+            counts("memory", run.memory[3 * s.n + i], 0.0, run.settled);
+        }
     if (!counts_arms(s.smoothing)) return;
     double plays = 0.0;
     for (i64 i = 0; i < s.n; ++i) {
         const double count = run.memory[i], sum = run.memory[s.n + i];
         counts("memory", count, 0.0, run.settled);
         must(sum >= 0.0 && sum <= count * (1.0 + 1e-9), "memory", "have sums of losses in [0, 1]");
+        if (s.smoothing == Smoothing::thompson_beta) counts("memory", sum, 0.0, count);
         plays += count;
     }
+    if (samples(s.smoothing)) counts("memory", run.memory[2 * s.n], 0.0, run.settled);
     must(s.smoothing == Smoothing::explore_then_commit ? plays <= run.settled : plays == run.settled, "memory",
          "count every step that was settled");
 }

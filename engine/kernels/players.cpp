@@ -10,7 +10,7 @@
 namespace hn::HN_ISA {
 namespace {
 
-bool weigh_anew(const Setup& s, Run& run) { return weigh_apart(s, run, run.scale, false); }
+bool weigh_anew(const Setup& s, Run& run) { return weigh_apart(s, run, run.scale, samples(s.smoothing)); }
 
 bool make_ready(const Setup& s, Run& run, bool diagnosed) {
     const double scale = run.scale, value = run.value;

@@ -4,6 +4,7 @@
 namespace hn::HN_ISA {
 
 bool smooth(const Setup& s, Run& run, i64 changed, bool valued) { return smooth_any(s, run, changed, valued); }
+i64 draw_sampled(const Setup& s, Run& run) { return draw_belief(s, run); }
 
 namespace {
 

@@ -3,15 +3,17 @@
 //     p = argmin <S + m, p> - sum_i g_i log p_i,    S += m + (l - m_I)/p_I e_I
 //     g_i += v_i/(2 g_i log T),  v_i = (l - m_I)^2 ((1 - p_i)^2 if i = I else p_i^2),  m_I += (l - m_I)/4
 //
+// Without rounds ln(t + e - 1) stands for log T, and m_I is the mean of the losses of arm I, one of 1/2 added.
+//
 // p_i = g_i/(d_i + x), d_i = S_i + m_i - min: sum p = 1 is solved for x by Newton on 1/sum, which is concave in x, so that
-// steps from the left never overshoot. The memory: g, m, S; parameter[0] is log T.
+// steps from the left never overshoot. The memory: g, m, S, N; parameter[0] is log T, or 0.
 #pragma once
 
 #include "memory.hpp"
 
 namespace hn::HN_ISA {
 
-HN_MEMORY(lb_inf, 3 * n)  // g, m, S
+HN_MEMORY(lb_inf, 4 * n)  // g, m, S, N
 inline bool lb_inf(const Setup& s, Run& run) {
     const i64 n = s.n;
     double *g = run.memory, *m = g + n, *S = m + n;
@@ -19,14 +21,16 @@ inline bool lb_inf(const Setup& s, Run& run) {
         for (i64 i = 0; i < n; ++i) g[i] = 2.0, m[i] = 0.5;
     if (takes_in(run)) {
         const i64 arm = i64(run.arm);
-        const double off = run.paid - m[arm];
+        const bool told = s.parameter[0] > 0.0;
+        const double off = run.paid - m[arm], grows = told ? s.parameter[0] : log(run.settled + 1.718281828459045);
         for (i64 i = 0; i < n; ++i) {
             const double away = i == arm ? 1.0 - 1.0 / run.weight : run.w[i] / run.total;
-            g[i] += off * off * away * away / (2.0 * g[i] * s.parameter[0]);
+            g[i] += off * off * away * away / (2.0 * g[i] * grows);
             S[i] += m[i];
         }
         S[arm] += off * run.weight;
-        m[arm] += 0.25 * off;
+        S[n + arm] += 1.0;
+        m[arm] += told ? 0.25 * off : off / (S[n + arm] + 1.0);
     }
     run.value = __builtin_nan("");
     double low = infinity, start = 0.0;

@@ -7,9 +7,13 @@ namespace hn::HN_ISA {
 
 /// Draw an arm; run.weight is what stands for 1/p of it.
 HN_INLINE i64 draw_arm(const Setup& s, Run& run) {
+    run.round += 1.0;
+    if (s.path == Path::called && samples(s.smoothing)) {
+        run.weight = 1.0;  // nothing is estimated of the other arms
+        return draw_sampled(s, run);
+    }
     const i64 i = draw(s, run, uniform(run.stream));
     run.weight = weight_of(s, run, i, run.w[i], run.total);
-    run.round += 1.0;
     return i;
 }
 

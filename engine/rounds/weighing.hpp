@@ -11,6 +11,9 @@ namespace hn::HN_ISA {
 /// False if it failed. In kernels/smoothings.cpp: one call, compiled once.
 bool smooth(const Setup& s, Run& run, i64 changed, bool valued);
 
+/// An arm drawn from what is believed of each, where `samples(s.smoothing)`. As `smooth`, compiled once.
+i64 draw_sampled(const Setup& s, Run& run);
+
 /// Weights for L at `scale`; `changed` is the one arm whose L changed since the weights were made, or -1. The value is
 /// made where asked; it never changes the weights.
 HN_INLINE bool weigh(const Setup& s, Run& run, double scale, i64 changed, bool valued) {

@@ -57,6 +57,7 @@ inline bool smooth_foreign(const Setup& s, Run& run, bool valued) {
 
 inline bool smooth_any(const Setup& s, Run& run, i64 changed, bool valued) {
     (void)changed;
+    if (samples(s.smoothing)) return thompson(s, run, valued);
     switch (s.smoothing) {
         case Smoothing::tsallis: case Smoothing::log_barrier: return smooth_powers(s, run, valued);
         case Smoothing::exponential: return smooth_exponential(s, run, valued);

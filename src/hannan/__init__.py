@@ -58,6 +58,7 @@ _HOME: dict[str, tuple[str, ...]] = {
     "learners.lb_inf": ("LBInf",),
     "learners.index_rules": ("UCB1", "MOSS", "KLUCB"),
     "learners.greedy": ("EpsilonGreedy", "ExploreThenCommit"),
+    "learners.thompson": ("Thompson",),
     "learners.delayed": ("TsallisShannon",),
     "learners.noisy": ("Dropout", "RandomWalk"),
     "learners.myga": ("MYGA",),

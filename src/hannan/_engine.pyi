@@ -99,6 +99,10 @@ class Smoothing(enum.Enum):
 
     kl_ucb = 25
 
+    thompson_beta = 26
+
+    thompson_gaussian = 27
+
 class Estimator(enum.Enum):
     importance_weighted = 0
 

@@ -36,6 +36,8 @@ LEARNERS = [
     hn.TsallisShannon(4), hn.TsallisShannon(1), hn.TsallisShannon(3, (0.0, 4.0), True),
     *(rival(n) for rival in (hn.UCB1, hn.KLUCB, hn.EpsilonGreedy) for n in (1, 4)), hn.KLUCB(4, 0.0),
     hn.UCB1(["a", "b", "c"], loss_range=(-2.0, 6.0), gains=True), hn.MOSS(4, 400), hn.MOSS(1, 400),
+    hn.Thompson(4), hn.Thompson(1), hn.Thompson(["a", "b", "c"], "gaussian", loss_range=(-2.0, 6.0), gains=True),
+    hn.LBInf(4), hn.LBInf(1), hn.LBInf(["a", "b"], gains=True),
     hn.EpsilonGreedy(4, 0.1, gains=True), hn.ExploreThenCommit(4, 400), hn.ExploreThenCommit(1, 400, 3),
     hn.MYGA(3, 5, 200), hn.MYGA(1, 5, 200), hn.MYGA(5, 1, 200), hn.MYGA(3, 5, 200, 10.0, (0.0, 4.0), True),
     hn.tsallis_inf(4), hn.tsallis_inf(1), hn.tsallis_inf(4, loss_range=(-2.0, 6.0), gains=True),

@@ -31,6 +31,7 @@ LEARNERS = [
     hn.tsallis_inf(4, False),
     hn.Bandit(4, hn.LogBarrier(), hn.Horizon(400)), hn.LBInf(4, 400), hn.TsallisShannon(4),
     hn.UCB1(4), hn.MOSS(4, 400), hn.KLUCB(4), hn.EpsilonGreedy(4), hn.ExploreThenCommit(4, 400, 5),
+    hn.Thompson(4), hn.Thompson(4, "gaussian"), hn.LBInf(4),
     hn.ExpertBandit(7, 5, hn.Entropy()), hn.ExpertBandit(3, 5, clip="tuned"), hn.MYGA(3, 5, 50),
     hn.FPL(MSets(6, 2), 2.0), hn.FPLTrix(MSets(6, 2)), hn.Convex(hn.Ball(2), 1.0, loss_bound=2.0),
 ]  # fmt: skip

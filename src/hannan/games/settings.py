@@ -83,7 +83,7 @@ def _runner(learner: Any, program: Any) -> type[TableRunner]:
         from hannan.games.adahedge import AdaHedgeRunner
 
         return AdaHedgeRunner
-    if getattr(learner, "own_noise", False):
+    if getattr(learner, "own_noise", False) and program.setting == "experts":
         return NoisyRunner
     if program.setting == "experts":
         return ExpertsRunner

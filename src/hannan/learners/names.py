@@ -1,7 +1,7 @@
 """Learners by name: the one grammar of every command, and of `hn.combine`, `replay` and `route`.
 
     learner   = kind [":" smoothing] ["@" tuning]       bandit, bandit:tsallis:0.5, experts:entropy@fixed:3
-              | own [":" number]                         ucb1, kl-ucb:0, epsilon-greedy:0.1, moss, moss:10000
+              | own [":" number]                         thompson, thompson:gaussian, ucb1, kl-ucb:0, moss:10000
     smoothing = name [":" number]                       exponential, pareto:3
     tuning    = name [":" number]                       anytime, horizon, fixed:3, best-loss:40
 
@@ -42,6 +42,8 @@ _OWN: dict[str, tuple[str, str, str]] = {
     "kl-ucb": ("index_rules", "KLUCB", "c"),
     "epsilon-greedy": ("greedy", "EpsilonGreedy", "epsilon"),
     "explore-then-commit": ("greedy", "ExploreThenCommit", "rounds"),
+    "thompson": ("thompson", "Thompson", "belief"),
+    "lb-inf": ("lb_inf", "LBInf", "rounds?"),
 }
 OWN = tuple(_OWN)
 KINDS = ("experts", "bandit", "expert-bandit", *OWN)
@@ -176,11 +178,16 @@ def learner(
 def _own(parts: Name, n: int, numbers: Numbers, given: dict[str, Any]) -> Any:
     """A learner without smoothing and tuning."""
     module, name, parameter = _OWN[parts.kind]
-    if parameter == "rounds":
-        said = number(parts.smoothing, f"{parts.kind}:{parts.smoothing}") if parts.smoothing else None
+    text = f"{parts.kind}:{parts.smoothing}"
+    if parameter == "belief":
+        given |= {"belief": parts.smoothing} if parts.smoothing else {}
+    elif parameter == "rounds?":
+        given |= {"rounds": _whole(number(parts.smoothing, text), text)} if parts.smoothing else {}
+    elif parameter == "rounds":
+        said = number(parts.smoothing, text) if parts.smoothing else None
         given["rounds"] = _whole(_needed(said, numbers.rounds, "--rounds", parts.kind), parts.kind)
     elif parts.smoothing:
-        given[parameter] = number(parts.smoothing, f"{parts.kind}:{parts.smoothing}")
+        given[parameter] = number(parts.smoothing, text)
     return getattr(import_module(f"hannan.learners.{module}"), name)(n, **given)
 
 

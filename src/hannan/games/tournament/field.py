@@ -16,6 +16,7 @@ from hannan.learners.expert_bandits import ExpertBandit
 from hannan.learners.experts import Experts
 from hannan.learners.greedy import EpsilonGreedy, ExploreThenCommit
 from hannan.learners.index_rules import KLUCB, MOSS, UCB1
+from hannan.learners.thompson import Thompson
 from hannan.learners.tuning import Anytime, Horizon, SelfConfident
 from hannan.mathematics.laws.table import Exponential
 from hannan.mathematics.regularizers import LogBarrier, Tsallis
@@ -64,6 +65,9 @@ _BANDITS = (
     ("Exp3.S", lambda n, t: rivals.exp3_s(n, t, SWITCHES), f"follows {SWITCHES} changes of the best arm"),
     ("Log-barrier", lambda n, t: Bandit(n, LogBarrier(), SelfConfident(t)), "2A + 2 sqrt(A^2 + A(L*+1)), first order"),
     ("LB-INF", lambda n, t: rivals.lb_inf(n, t), "O(sqrt(n log T min(L*, Q, V)) + n log T)"),
+    ("LB-INF, no rounds", lambda n, t: rivals.lb_inf(n), "O(sqrt(n T ln T)); n (ln T)^2/gap if stochastic"),
+    ("Thompson", lambda n, t: Thompson(n), "O(sqrt(n T ln T)), i.i.d. losses only"),
+    ("Thompson, Gaussian", lambda n, t: Thompson(n, "gaussian"), "O(sqrt(n T ln n)), i.i.d. losses only"),
     ("UCB1", lambda n, t: UCB1(n), "2 sqrt(8 n T ln T) + ..., i.i.d. losses only"),
     ("MOSS", lambda n, t: MOSS(n, t), "19.5 sqrt(n T) + ..., i.i.d. losses only"),
     ("KL-UCB, c = 3", lambda n, t: KLUCB(n), "2 sqrt(2 n T ln T) + ..., i.i.d. losses only"),

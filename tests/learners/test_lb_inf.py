@@ -1,0 +1,133 @@
+"""LB-INF without rounds: its definition, and every step of the proof of its bound (docs/mathematics.md) on paths."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import hannan as hn
+
+CURVE = 4.0 * (math.log(2.0) - 0.5)
+
+
+def by_hand(losses, seed):
+    """The definition, solved by bisection, with the moves of the player: p, lhat of each round, g, v of each round."""
+    n = losses.shape[1]
+    g, m, S, N = np.full(n, 2.0), np.full(n, 0.5), np.zeros(n), np.zeros(n)
+    player = hn.LBInf(n).start(seed)
+    plays, estimates, grown = [], [], []
+    for t, row in enumerate(losses, start=1):
+        d = S + m - (S + m).min()
+        low, high = 0.0, g.sum()
+        for _ in range(200):
+            x = (low + high) / 2
+            low, high = (x, high) if (g / (d + x)).sum() > 1 else (low, x)
+        p = g / (d + high)
+        np.testing.assert_allclose(player.distribution(), p, rtol=1e-8)
+        move = player.act()
+        i, loss = move.action, row[move.action]
+        away = p.copy()
+        away[i] = 1 - p[i]
+        v = (loss - m[i]) ** 2 * away**2
+        estimate = m.copy()
+        estimate[i] += (loss - m[i]) / p[i]
+        g = g + v / (2 * g * math.log(t + math.e - 1))
+        S, N[i] = S + estimate, N[i] + 1
+        m[i] += (loss - m[i]) / (N[i] + 1)
+        player.observe(move, float(loss))
+        plays.append(p)
+        estimates.append(estimate)
+        grown.append(v)
+    return np.array(plays), np.array(estimates), g, np.array(grown)
+
+
+@pytest.mark.parametrize("kind", ["clicks", "between", "turning"])
+def test_every_step_of_the_proof_on_a_path(kind):
+    rng = np.random.default_rng(5)
+    rounds, n = 400, 4
+    losses = {
+        "clicks": (rng.random((rounds, n)) > [0.02, 0.05, 0.05, 0.12]).astype(float),
+        "between": rng.random((rounds, n)) * [0.5, 0.6, 0.9, 1.0],
+        "turning": (np.arange(rounds)[:, None] // 50 % n != np.arange(n)).astype(float),
+    }[kind]
+    p, estimates, g, v = by_hand(losses, seed=3)
+    s = math.log(rounds + math.e - 1)
+    # On the path, against every u: sum <lhat, p - u> <= sum g ln 1/u - 2 n ln n + 2 k s sum (g - 2).
+    for u in (np.full(n, 1 / n), *(0.97 * np.eye(n) + 0.03 / n)):
+        own = ((p - u) * estimates).sum()
+        most = (g * np.log(1 / u)).sum() - 2 * n * math.log(n) + 2 * CURVE * s * (g - 2).sum()
+        assert own <= most + 1e-9
+    # What a round adds to all g^2 is at most 17/16 of v/s, and sum_i v_i has the mean 1 - sum p^2 at most.
+    logs = np.log(np.arange(1, rounds + 1) + math.e - 1)
+    assert (g**2).sum() <= 4 * n + 17 / 16 * (v / logs[:, None]).sum()
+    for row in p[::40]:
+        mean = sum(q * ((1 - q) ** 2 + (row**2).sum() - q**2) for q in row)
+        assert mean == pytest.approx(1 - (row**2).sum())
+        assert mean <= 1 - 1 / n + 1e-12
+
+
+def test_the_curve():
+    """x - log(1 + x) <= k x^2 for x >= -1/2, k = 4 (ln 2 - 1/2), with equality at the end."""
+    x = np.linspace(-0.5, 3.0, 2000)
+    assert (x - np.log1p(x) <= CURVE * x**2 + 1e-15).all()
+    assert -0.5 - math.log(0.5) == pytest.approx(CURVE / 4)
+    assert (-0.51 - math.log(0.49)) > CURVE * 0.51**2  # the control: beyond it the constant is too small
+
+
+def test_the_bound_in_numbers():
+    n, T = 8, 10_000
+    logs = math.fsum(1 / math.log(t + math.e - 1) for t in range(1, T + 1))
+    assert logs <= hn.LBInf.inverse_logs(T) <= 1.001 * logs
+    s = math.log(T + math.e - 1)
+    grown = math.sqrt(n * (4 * n + 17 / 16 * (1 - 1 / n) * hn.LBInf.inverse_logs(T)))
+    b = grown / (n - 1)
+    right = grown * (math.log(T / b) + 1) - 2 * n * math.log(n) + 2 * CURVE * s * (grown - 2 * n)
+    told = hn.LBInf(n).bound(T)
+    assert told.value == pytest.approx(right)
+    assert (told.against, told.sense, told.proof) == ("oblivious", "arm", "whole")
+    assert hn.LBInf(n, gains=True, loss_range=(0.0, 5.0)).bound(T).value == pytest.approx(5 * right)
+    assert hn.LBInf(n).bound(20).sense == "run"
+    with pytest.raises(hn.Withheld, match="order only"):
+        hn.LBInf(n, T).bound(T)
+
+
+@pytest.mark.parametrize("adversary", hn.adversaries.all_adversaries())
+def test_the_bound_is_kept(adversary):
+    """Means of 24 runs: none comes near its bound, so chance has no part in it."""
+    for n in (2, 6):
+        losses = hn.adversaries.all_adversaries()[adversary](3000, n, seed=1)
+        record = hn.play(hn.LBInf(n), losses, runs=24, seed=2)
+        assert record.interval(0.9999)[1][-1] < record.bound.value
+
+
+def test_it_is_level_with_thompson_on_rare_clicks():
+    """Ten rates from .02 to .12, 10,000 rounds, 60 runs a side: standard errors are some 6 of 120, so that a ratio
+    above 1.5 would be more than 6 of them off (1e-9)."""
+    rates = np.array([0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.12])
+    clicks = hn.adversaries.Bernoulli(1.0 - rates, 10_000)
+    mine = hn.play(hn.LBInf(10), clicks, runs=60, seed=1).mean_regret[-1]
+    thompson = hn.play(hn.Thompson(10), clicks, runs=60, seed=1).mean_regret[-1]
+    default = hn.play(hn.Bandit(10), clicks, runs=60, seed=1).mean_regret[-1]
+    assert mine < 1.5 * thompson
+    assert mine < default
+
+
+def test_names_and_files(tmp_path):
+    from hannan import saving
+
+    player = hn.LBInf(["a", "b", "c"], gains=True).start(seed=0)
+    for _ in range(50):
+        player.observe(player.act(), reward=0.25)
+    assert player.act().arm in "abc"
+    content = player._content()
+    memory = saving.from_hex(content["state"]["memory"]["hex"]).copy()
+    path = tmp_path / "player.json"
+    for number, word in ((0, 1.5), (3, -0.1), (3, 1.1), (9, 0.5), (9, 1e9)):
+        crafted = memory.copy()
+        crafted[number] = word
+        content["state"]["memory"]["hex"] = saving.to_hex(crafted)
+        saving.write(path, content)
+        with pytest.raises(ValueError, match=r"player\.json cannot be resumed: .*memory"):
+            hn.load(path)
