@@ -45,11 +45,11 @@ class Bandit(Learner):
     """p_t = grad Phi(Lhat_{t-1}), lhat_t = l_{t,i}/p_{t,i} e_i: choose one of n arms, see its loss alone.
 
     With smoothing, tuning and estimator all left out it is Tsallis-INF with reduced variance, Tsallis(0.5),
-    Anytime(0.5), ReducedVariance(): of all learners here it lost least, and its order is sqrt(n t) whatever the
-    losses do and log t where they are stochastic (Zimmert, Seldin 2021). As soon as one of the three is given, the
-    others are Tsallis(0.5), Anytime() and ImportanceWeighted(), with which arms may sleep. Which bound is the least
-    depends on n and t: in long games that of the default, in short ones with few arms that of Exponential(), with
-    many that of Tsallis(0.5) (docs/defaults.md).
+    Anytime(0.5), ReducedVariance(): its order is sqrt(n t) whatever the losses do and log t where they are
+    stochastic (Zimmert, Seldin 2021); on rare clicks `LBInf(n)` loses half as much. As soon as one of the three is
+    given, the others are Tsallis(0.5), Anytime() and ImportanceWeighted(), with which arms may sleep. Which bound
+    is the least depends on n and t: in long games that of the default, in short ones with few arms that of
+    Exponential(), with many that of Tsallis(0.5) (docs/defaults.md).
 
     >>> Bandit(10)
     Bandit(10, smoothing=Tsallis(alpha=0.5), tuning=Anytime(factor=0.5), estimator=ReducedVariance())
