@@ -302,6 +302,7 @@ void resume(Player& player, nb::dict from) {
             must(p > 0.0 && p <= 1.0, "the probability of an open move", "be in (0, 1]");
             must(weight >= 0.0 && std::isfinite(weight), "the weight of an open move", "be finite");
             must(s.setting == Setting::experts || weight > 0.0, "the weight of an open move", "be > 0");
+            must(s.smoothing != Smoothing::lb_inf || weight >= 1.0 - 1e-9, "the weight of an open move", "be 1/p, at least 1");
             Ticket& ticket = player.restore(move, round);
             ticket.action = action, ticket.probability = p, ticket.weight = weight;
             ticket.plain = nb::cast<bool>(one["plain"]);
