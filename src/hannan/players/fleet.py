@@ -63,7 +63,7 @@ class Fleet(_engine.Fleet, Incarnate):
         parent: Player | None = None,
         trust: float = 1.0,
     ) -> None:
-        prior = _NO_PRIOR if parent is None else _prior(learner, parent, trust)
+        prior = _NO_PRIOR if parent is None else fleet_refusals.prior(learner, parent, trust)
         self._begin(learner, prior)
         self.seed, entropy = seeds.origin(seed)
         self._spawn(spawning(entropy))
@@ -324,18 +324,3 @@ class Fleet(_engine.Fleet, Incarnate):
     def nbytes(self) -> dict[str, int]:
         """Bytes held by the rows of the learners, by the table of keys (text apart), by open decisions."""
         return dict(self._bytes)
-
-
-def _prior(learner: Any, parent: Any, trust: float) -> Array:
-    """trust (L - min L) of the parent's losses, estimated: what new learners begin with."""
-    trust = refusals.between(trust, 0.0, 1.0, "trust", "(]")
-    if not isinstance(parent, BanditPlayer):
-        raise ValueError(f"parent must be a player of a bandit; got {parent!r}")
-    if not hasattr(learner, "smoothing") or not hasattr(parent.learner, "smoothing"):
-        raise ValueError(f"a parent must play, and bring up, learners without a memory; got {parent.learner!r}")
-    mine, theirs = ((x.n, x.loss_range, x.gains) for x in (learner, parent.learner))
-    if mine != theirs:
-        raise ValueError(f"a parent must have the arms, the range and the gains of the learner, {mine}; got {theirs}")
-    losses: Array = parent._losses
-    prior: Array = trust * (losses - losses.min())
-    return prior

@@ -99,3 +99,18 @@ def refused(why: _engine.Refusal, place: int, whose: str, fleet: str) -> ValueEr
     if why == kinds.other_move:
         return ValueError(f"moves must be as act() returned them; that {at}, has another action or probability")
     return ValueError(f"a decision must be one that this fleet, {fleet!r}, drew; that {at}, is not")
+
+
+def prior(learner: Any, parent: Any, trust: float) -> Array:
+    """trust (L - min L) of the parent's losses, estimated: what new learners begin with."""
+    trust = refusals.between(trust, 0.0, 1.0, "trust", "(]")
+    if not isinstance(parent, BanditPlayer):
+        raise ValueError(f"parent must be a player of a bandit; got {parent!r}")
+    if not hasattr(learner, "smoothing") or not hasattr(parent.learner, "smoothing"):
+        raise ValueError(f"a parent must play, and bring up, learners without a memory; got {parent.learner!r}")
+    mine, theirs = ((x.n, x.loss_range, x.gains) for x in (learner, parent.learner))
+    if mine != theirs:
+        raise ValueError(f"a parent must have the arms, the range and the gains of the learner, {mine}; got {theirs}")
+    losses: Array = parent._losses
+    begun: Array = trust * (losses - losses.min())
+    return begun
