@@ -62,7 +62,7 @@ stubs: setup
 
 demo: setup
 	$(BIN)/hannan reproduce --quick --out reproduction
-	$(BIN)/python examples/electricity.py
+	$(BIN)/python examples/approval.py
 
 check: setup
 	$(BIN)/ruff check .

@@ -64,11 +64,13 @@ struct Combination {
     Run own;
     Tally tally;
     double answered = 0.0, mean_loss = 0.0, member_loss[members] = {0.0, 0.0, 0.0, 0.0};
+    /// What the members B and AdaHedge lost in the rows in which each column slept.
+    double *slept_b = nullptr, *slept_own = nullptr;
     double *losses = nullptr, *row = nullptr, *shares = nullptr;
     bool* awake = nullptr;
 
     HN_INLINE i64 room() const {
-        return rule_b_arrays * (2 * places + 4) + 4 * places + setup.room() + 3 * n + 8 + 3 * places;
+        return rule_b_arrays * (2 * places + 4) + 4 * places + setup.room() + 5 * n + 8 + 3 * places;
     }
 };
 

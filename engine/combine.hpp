@@ -20,13 +20,6 @@ struct Tally {
     double *losses = nullptr, *beside = nullptr, *awake = nullptr;  // n each
 };
 
-/// A point of the curves: how the sums stand, and what the player has seen; with room, of each expert its weight, its
-/// loss, and the mixture's loss in its rows.
-struct Mark {
-    double settled, mixture, regret, lead, best, least, most, span, variance, gap;
-};
-inline constexpr i64 mark_numbers = sizeof(Mark) / sizeof(double);
-
 /// What can be wrong with a row: nobody awake, a loss outside the range, an infinite one, a smoothing that failed, a slope
 /// times a spread that has no square.
 enum class Trouble : int { none, asleep, outside, infinite, failed, extreme };
@@ -40,10 +33,6 @@ struct CombineJob {
     double *weights, *mixed;
     i64* played;
     Tally* tally;
-    const i64* ends;  // after row ends[k], counted from 1, a mark is noted
-    i64 marks;
-    double* noted;  // (marks, width)
-    i64 width;
     double* losses;  // n: those of the row that is looked at
     double* row;     // n, scratch
     bool* awake;     // n, scratch
@@ -56,7 +45,6 @@ struct Combine {
     /// expert say why). Returns the number of rows done.
     i64 (*rows)(CombineJob&);
     void (*count)(Tally&, i64 n, const double* losses, double cost, double own);
-    void (*note)(const AtPlay&, const Tally&, const double* weights, double* to, i64 width);
     void (*prices)(const Price&, const double* forecasts, const double* targets, i64 rows, i64 n, double* out);
     /// sum_t loss(<q, f_t>, y_t) over rows with a target; its slope in q.
     double (*oracle)(const Price&, const double* forecasts, const double* targets, i64 rows, i64 n, const double* q,

@@ -8,20 +8,13 @@
 #include <vector>
 
 #include "../combination.hpp"
+#include "combination.hpp"
 #include "fields.hpp"
 #include "rooms.hpp"
 #include "setup.hpp"
 
 namespace hn {
 namespace {
-
-Setup adahedge_setup(i64 n, double low, double high) {
-    Setup s;
-    s.setting = Setting::experts, s.smoothing = Smoothing::adahedge, s.path = Path::called;
-    s.n = n, s.low = low, s.high = high;
-    s.parameter[0] = n > 1 ? 1.0 / std::log(double(n)) : 0.0;
-    return s;
-}
 
 /// A combination with its room, and the tickets of the rows that wait.
 struct Mixer {
@@ -34,25 +27,14 @@ struct Mixer {
     std::unordered_map<i64, i64> open;  // row -> slot
 
     Mixer(Mixing kind, i64 n, const Price& price, double low, double high, std::optional<In<double>> prior)
-        : state(described(kind, n, price, low, high)), room(state.room()), awake(new bool[std::size_t(state.places)]()),
+        : state(combination_of(kind, n, price, low, high)), room(state.room()), awake(new bool[std::size_t(state.places)]()),
           width(Ticket::width(state.places)) {
         state.awake = awake.get();
-        if (prior) {
-            require(i64(prior->size()) == n, "a prior has a number a column");
-            double sum = 0.0;
-            for (i64 i = 0; i < n; ++i) require(prior->data()[i] > 0.0, "a prior must be positive"), sum += prior->data()[i];
-            require(std::fabs(sum - 1.0) < 1e-9, "a prior must sum to 1");
-        }
+        check_prior(prior, n);
         combinations().begin(state, room.at(0), prior ? prior->data() : nullptr);
     }
     Mixer(const Mixer&) = delete;
 
-    static Combination described(Mixing kind, i64 n, const Price& price, double low, double high) {
-        require(n >= 1 && n <= (i64(1) << 24), "there must be columns");
-        Combination c;
-        c.kind = kind, c.n = n, c.places = in_fours(n), c.price = price, c.setup = adahedge_setup(n, low, high);
-        return c;
-    }
     double* ticket(i64 slot) { return tickets.data() + slot * width; }
     i64 take() {
         if (free.empty()) {
@@ -217,6 +199,7 @@ struct Mixer {
         rule_arrays(state.b, "b_"), rule_arrays(state.quick, "quick_"), rule_arrays(state.top, "top_");
         visit("losses", state.tally.losses, state.n, -1.7e308), visit("beside", state.tally.beside, state.n, -1.7e308);
         visit("awake", state.tally.awake, state.n, 0.0);
+        visit("slept_b", state.slept_b, state.n, -1.7e308), visit("slept_adahedge", state.slept_own, state.n, -1.7e308);
         visit("adahedge_losses", state.own.L, state.n, -1.7e308);
         visit("adahedge_sums", state.own.memory, adahedge_sums, -1.7e308);
         visit("regrets", state.regrets.regret, state.n, -1.7e308), visit("seconds", state.regrets.second, state.n, 0.0);
@@ -329,6 +312,9 @@ void bind_combination(nb::module_& m) {
         .def_prop_ro("mean_loss", [](Mixer& t) { return t.state.mean_loss; }, "The loss of the columns' mean.")
         .def_prop_ro("gap", [](Mixer& t) { return t.gap(); }, "Delta of AdaHedge.")
         .def_prop_ro("member_losses", [](Mixer& t) { return array_of(t.state.member_loss, members); })
+        .def_prop_ro("slept_b", [](Mixer& t) { return array_of(t.state.slept_b, t.state.n); },
+                     "What B lost in the rows in which each column slept.")
+        .def_prop_ro("slept_adahedge", [](Mixer& t) { return array_of(t.state.slept_own, t.state.n); })
         .def_prop_ro("losses", [](Mixer& t) { return array_of(t.state.tally.losses, t.state.n); })
         .def_prop_ro("beside", [](Mixer& t) { return array_of(t.state.tally.beside, t.state.n); })
         .def_prop_ro("awake", [](Mixer& t) { return array_of(t.state.tally.awake, t.state.n); });

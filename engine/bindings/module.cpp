@@ -12,5 +12,6 @@ NB_MODULE(_engine, m) {
     hn::bind_games(m);
     hn::bind_tables(m);
     hn::bind_combination(m);
+    hn::bind_panel(m);
     hn::bind_convex(m);
 }

@@ -9,6 +9,7 @@ void bind_mathematics(nanobind::module_& m);
 void bind_setup(nanobind::module_& m);
 void bind_tables(nanobind::module_& m);
 void bind_combination(nanobind::module_& m);
+void bind_panel(nanobind::module_& m);
 void bind_players(nanobind::module_& m);
 void bind_fleets(nanobind::module_& m);
 void bind_journal(nanobind::module_& m);

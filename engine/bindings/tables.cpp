@@ -28,23 +28,18 @@ Price priced(PointLoss kind, double parameter, double cap) { return {kind, param
 
 /// (rows done, trouble, expert, losses of the row in trouble).
 nb::object combine_rows(nb::handle player, Tallied& tally, const Price& price, Table2<double> forecasts, In<double> targets,
-                        OutTable2<double> weights, Out<double> mixed, Out<i64> played, In<i64> ends,
-                        OutTable2<double> noted) {
+                        OutTable2<double> weights, Out<double> mixed, Out<i64> played) {
     AtPlay& at = at_play(player);
     const i64 n = at.setup.n, rows = i64(targets.size());
     require(at.setup.setting == Setting::experts, "forecasts are combined by experts");
     require(tally.n == n && i64(forecasts.shape(0)) == rows && i64(forecasts.shape(1)) == n, "a row has a forecast an expert");
     require(i64(weights.shape(0)) == rows && i64(weights.shape(1)) == n, "a row has a weight an expert");
     require(i64(mixed.size()) == rows && i64(played.size()) == rows, "a row has an answer");
-    const i64 marks = i64(ends.size()), width = i64(noted.shape(1));
-    require(i64(noted.shape(0)) == marks && (width == mark_numbers || width == mark_numbers + 3 * n), "a mark has its room");
-    for (i64 k = 0; k < marks; ++k)
-        require(ends.data()[k] >= (k ? ends.data()[k - 1] + 1 : 1) && ends.data()[k] <= rows, "marks must ascend");
     Fresh<double> losses{std::size_t(n)};
     std::vector<double> row(std::size_t(n), 0.0);
     std::unique_ptr<bool[]> awake(new bool[std::size_t(n)]());
     CombineJob job{&at, price, forecasts.data(), targets.data(), rows, weights.data(), mixed.data(), played.data(),
-                   &tally.sums, ends.data(), marks, noted.data(), width, losses.data, row.data(), awake.get()};
+                   &tally.sums, losses.data, row.data(), awake.get()};
     i64 done;
     const double before = tally.sums.settled;
     {
@@ -160,16 +155,8 @@ void bind_tables(nb::module_& m) {
             require(i64(losses.size()) == t.n, "a row has a loss an expert");
             combine().count(t.sums, t.n, losses.data(), cost, own);
         }, "losses"_a, "mixture"_a, "expected"_a, "A row: the losses (NaN asleep), the mixture's, and <p, l>.");
-    m.attr("MARK") = mark_numbers;
     m.def("combine_rows", &combine_rows, "player"_a, "tally"_a, "price"_a, "forecasts"_a, "targets"_a, "weights"_a,
-          "mixed"_a, "played"_a, "ends"_a, "noted"_a);
-    m.def("note", [](nb::handle player, Tallied& t, In<double> weights, Out<double> to) {
-        const AtPlay& at = at_play(player);
-        const i64 width = i64(to.size());
-        require(t.n == at.setup.n && i64(weights.size()) == t.n, "a mark has a weight an expert");
-        require(width == mark_numbers || width == mark_numbers + 3 * t.n, "a mark has its room");
-        combine().note(at, t.sums, weights.data(), to.data(), width);
-    }, "player"_a, "tally"_a, "weights"_a, "to"_a);
+          "mixed"_a, "played"_a);
     m.def("prices", [](const Price& price, Table2<double> forecasts, In<double> targets) {
         require(forecasts.shape(0) == targets.size(), "a row has a target");
         Fresh<double> out(forecasts.shape(0), forecasts.shape(1));

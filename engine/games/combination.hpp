@@ -133,7 +133,12 @@ inline Happened settle_row(Combination& c, double* numbers, double y) {
         settle_b(c.top, told, x, g, fold_least(four), fold_most(four), prompt ? nullptr : numbers + Ticket::top_sizes);
         settle_b(c.b, f, told[0], slopes[0], low, high, prompt ? nullptr : ticket.sizes());
         settle_b(c.quick, f, told[1], slopes[1], low, high, prompt ? nullptr : ticket.quick_sizes());
-        for (i64 k = 0; k < members; ++k) c.member_loss[k] += price_of(c.price, told[k], y);
+        const double by_b = price_of(c.price, told[0], y), by_own = price_of(c.price, told[2], y);
+        c.member_loss[0] += by_b, c.member_loss[1] += price_of(c.price, told[1], y);
+        c.member_loss[2] += by_own, c.member_loss[3] += price_of(c.price, told[3], y);
+        if (!whole)
+            for (i64 i = 0; i < c.n; ++i)
+                if (!c.awake[i]) c.slept_b[i] += by_b, c.slept_own[i] += by_own;
     } else if (c.kind == Mixing::rule_b) {
         settle_b(c.b, f, x, g, low, high, prompt ? nullptr : ticket.sizes());
     } else if (has_regrets(c.kind)) {
@@ -188,6 +193,7 @@ inline void begin_combination(Combination& c, double* numbers, const double* pri
     numbers += c.setup.room();
     c.tally = Tally{};
     c.tally.losses = numbers, c.tally.beside = numbers + c.n, c.tally.awake = numbers + 2 * c.n;
+    c.slept_b = numbers + 3 * c.n, c.slept_own = numbers + 4 * c.n;
     c.answered = c.mean_loss = 0.0;
     for (double& x : c.member_loss) x = 0.0;
     refresh_all(c);

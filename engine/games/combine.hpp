@@ -33,29 +33,6 @@ inline void count_row(Tally& tally, i64 n, const double* losses, double cost, do
         if (losses[i] == losses[i]) tally.losses[i] += losses[i], tally.beside[i] += cost, tally.awake[i] += 1.0;
 }
 
-inline void note_mark(const AtPlay& at, const Tally& tally, const double* weights, double* to, i64 width) {
-    const i64 n = at.setup.n;
-    const Run& run = at.run;
-    double regret = -infinity, best = run.L[0];
-    for (i64 i = 0; i < n; ++i)
-        if (tally.awake[i] + tally.whole_rows > 0.0)
-            regret = most(tally.beside[i] + tally.whole_mixture - tally.losses[i], regret);
-    for (i64 i = 1; i < n; ++i) best = least(run.L[i], best);
-    Mark mark{tally.settled, tally.mixture, regret > -infinity ? regret : 0.0, run.own - best, best, 0.0, 0.0, 0.0, 0.0, 0.0};
-    if (at.setup.smoothing == Smoothing::adahedge) {
-        const AdaHedgeSums& sums = *reinterpret_cast<const AdaHedgeSums*>(run.memory);
-        mark.least = sums.least, mark.most = sums.most, mark.span = sums.span;
-        mark.variance = sums.variance, mark.gap = sums.gap;
-    }
-    __builtin_memcpy(to, &mark, sizeof mark);
-    if (width > mark_numbers)
-        for (i64 i = 0; i < n; ++i) {
-            to[mark_numbers + i] = weights[i];
-            to[mark_numbers + n + i] = tally.losses[i];
-            to[mark_numbers + 2 * n + i] = tally.beside[i] + tally.whole_mixture;
-        }
-}
-
 /// Rows by AdaHedge as long as nobody sleeps and every target is known; returns the first that is not so.
 HN_COLD i64 whole_rows(CombineJob& job, i64 first, i64 stop) {
     const Setup& s = job.at->setup;
@@ -145,18 +122,12 @@ inline bool one_row(CombineJob& job, i64 t, const Players& steps) {
 
 inline i64 combine_rows(CombineJob& job, const Players& steps) {
     const bool adaptive = job.at->setup.smoothing == Smoothing::adahedge;
-    const i64 n = job.at->setup.n;
-    i64 t = 0, k = 0;
+    i64 t = 0;
     while (t < job.rows) {
-        const i64 stop = k < job.marks ? job.ends[k] : job.rows;
-        if (adaptive) t = whole_rows(job, t, stop);
-        if (t < stop) {
+        if (adaptive) t = whole_rows(job, t, job.rows);
+        if (t < job.rows) {
             if (!one_row(job, t, steps)) return t;
             ++t;
-        }
-        if (t == stop && k < job.marks) {
-            note_mark(*job.at, *job.tally, job.weights + (t - 1) * n, job.noted + k * job.width, job.width);
-            ++k;
         }
     }
     return t;

@@ -33,6 +33,6 @@ double oracle(const Price& price, const double* forecasts, const double* targets
 
 }  // namespace
 
-const Combine combine = {rows, count_row, note_mark, prices, oracle};
+const Combine combine = {rows, count_row, prices, oracle};
 
 }  // namespace hn::HN_ISA

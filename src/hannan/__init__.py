@@ -91,6 +91,7 @@ _HOME: dict[str, tuple[str, ...]] = {
     "games.comparison": ("Comparison",),
     "games.sweep": ("sweep",),
     "tables.combine.function": ("combine", "Combined"),
+    "tables.combine.combiner": ("Combiner",),
     "tables.replay.function": ("replay",),
     "tables.route.function": ("route",),
     "serving.store": ("Store",),

@@ -88,11 +88,13 @@ def test_regressor_keeps_its_bound_on_learning_models():
     ours = Regressor(models(), loss="absolute")
     mine = evaluate.progressive_val_score(rows, ours, metrics.MAE())
     alone = [evaluate.progressive_val_score(rows, model, metrics.MAE()).get() for model in models()]
-    certificate = ours.player.certificate()
-    assert certificate.regret <= certificate.bound.value
-    assert certificate.rounds == len(rows)
-    assert mine.get() * len(rows) <= min(alone) * len(rows) + certificate.bound.value
-    assert ours.clone().player.round == 0
+    told = ours.combiner.certificate()
+    best = int(np.argmin(told.losses))
+    assert told.settled == len(rows)
+    assert mine.get() * len(rows) == pytest.approx(told.total)
+    assert min(alone) * len(rows) == pytest.approx(told.losses[best])
+    assert told.total - told.losses[best] <= told.promises.column(best)
+    assert ours.clone().combiner.certificate().settled == 0
 
 
 def test_combine_beats_ewa_on_electricity():

@@ -18,7 +18,7 @@ from hannan.report.markup import number
 from hannan.tables.combine.hindsight import best_combination
 from hannan.tables.combine.losses import Absolute
 from hannan.tables.combine.page import combined_page
-from hannan.tables.combine.rows import Combiner
+from hannan.tables.combine.rows import Rows
 from hannan.tables.replay.estimates import Estimate, averaged, estimates
 from hannan.tables.replay.page import replay_page
 from hannan.tables.route.page import route_page
@@ -47,7 +47,7 @@ def told(capsys, tmp_path, monkeypatch):
 def test_the_seed_of_combine(told, tmp_path):
     drawn = []
     for seed in (0, 3):
-        told("combine", "t.csv", "--target", "y", "--seed", str(seed), "--out", f"out{seed}")
+        told("combine", "t.csv", "--target", "y", "--learner", "adahedge", "--seed", str(seed), "--out", f"out{seed}")
         lines = (tmp_path / f"out{seed}" / "combined.csv").read_text().splitlines()[1:]
         drawn.append([line.split(",")[2] for line in lines])
     # Two sequences of 200 fair draws agree with chance 2^-200.
@@ -144,16 +144,29 @@ def alts(page):
 def test_the_page_of_a_combination():
     rng = np.random.default_rng(1)
     y = rng.random(300)
-    summary = hn.combine({"a": y + 0.3, "b": rng.random(300), "y": y}, "y").summary
-    # Four numbers that a slip could exchange are different here.
-    assert len({number(x) for x in (summary.regret, summary.own_regret, summary.mix_loss, summary.bound.value)}) == 4
+    table = {"a": y + 0.3, "b": rng.random(300), "y": y}
+    combined = hn.combine(table, "y")
+    summary = combined.summary
+    # Numbers that a slip could exchange are different here.
+    kept = (summary.regret, summary.mix_loss, summary.mean_loss, summary.median_loss, summary.bound.value)
+    assert len({number(x) for x in kept[:3]} | {number(kept[4])}) == 4
+    losses = {name: abs(table[name] - y).sum() for name in "ab"}
+    best = min(losses, key=losses.get)
+    own, mean = abs(combined.forecast - y).sum(), abs((table["a"] + table["b"]) / 2 - y).sum()
     page = combined_page(summary)
-    assert tiles(page)["regret of the mixture"] == number(summary.regret)
-    assert tiles(page)["mean loss of the mixture"] == number(summary.mix_loss / 300)
-    assert tiles(page)["proved bound on the expected regret"] == number(summary.bound.value)
-    said = f"Regret of the mixture ({summary.regret:.6g} at the end) and of <p, l> ({summary.own_regret:.6g})"
-    assert said in alts(page)
+    beside_best, beside_mean = 100 * (1 - own / losses[best]), 100 * (1 - own / mean)
+    assert tiles(page)[f"beside {best}, your best model"] == f"{beside_best:+.1f}%"
+    assert tiles(page)["beside the average of your models"] == f"{beside_mean:+.1f}%"
+    assert tiles(page)["mean loss of the combination"] == number(own / 300)
+    words = ["better" if x >= 0 else "worse" for x in (beside_best, beside_mean)]
+    said = f"{abs(beside_best):.1f}% {words[0]} than your best model ({best})"
+    said += f", {abs(beside_mean):.1f}% {words[1]} than the average"
+    assert page.title == said
+    assert summary.headline == said
+    assert f"Regret of the mixture beside the best expert, {own - losses[best]:.6g} at the end" in alts(page)
     assert f"ends at {summary.bound.value:.6g}." in alts(page)
+    assert f"mean of the experts {mean / 300:.4g}" in alts(page)
+    assert summary.median_loss == pytest.approx(mean)  # of two
 
 
 def test_the_page_of_a_replay():
@@ -268,7 +281,7 @@ def test_late_targets_count_in_the_oracle():
     assert summary.oracle.loss == pytest.approx(best_combination(Absolute(), f, y).loss, rel=1e-4)
     without = best_combination(Absolute(), f, late).loss
     assert abs(summary.oracle.loss - without) > 1e-3  # so a target that is lost would show
-    combiner = Combiner(["a", "b"], Absolute(), hn.AdaHedge(2), 0, "t")
+    combiner = Rows(["a", "b"], Absolute(), hn.AdaHedge(2), 0, "t")
     combiner.brought.append((11, 21, 0.5))
     targets = combiner.rejoin(np.append(late, 0.5))
     assert targets[10] == 0.5
@@ -318,5 +331,5 @@ def test_the_mean_of_an_expert_is_over_its_waking_rows():
     assert (best["name"], best["rows"]) == ("s", 10)
     assert best["mean"] == pytest.approx(0.1)
     assert summary.as_dict()["experts"][1]["mean"] == pytest.approx(0.1)
-    assert tiles(combined_page(summary))["mean loss of s, the best expert"] == number(0.1)
+    assert "beside s, your best model" in tiles(combined_page(summary))
     assert "0.1 a row: s, awake in 10 rows" in str(summary)

@@ -29,7 +29,7 @@ def test_rows_are_the_players_rounds(n, loss, unknown):
     """Weights, draws and state of a live player that is given the same losses: bit for bit but for the logarithm."""
     forecasts, targets = table(n, unknown=unknown)
     cost = point_loss(loss)
-    told = hn.combine(forecasts, targets, loss, seed=3)
+    told = hn.combine(forecasts, targets, loss, "adahedge", seed=3)
     losses, player = losses_of(cost, forecasts, targets), hn.AdaHedge(n).start(3)
     exact = loss != "log"
     for t, row in enumerate(losses):
@@ -103,9 +103,12 @@ def test_a_loss_of_ones_own_is_refused():
 
 def test_a_range_is_held_and_the_bound_is_known_before():
     forecasts, targets = table(3)
-    told = hn.combine(forecasts, targets, loss_range=(0.0, 1.0))
-    assert (told.forecast == hn.combine(forecasts, targets).forecast).all()
+    told = hn.combine(forecasts, targets, learner="adahedge", loss_range=(0.0, 1.0))
+    assert (told.forecast == hn.combine(forecasts, targets, learner="adahedge").forecast).all()
     assert told.summary.learner == "AdaHedge(3, loss_range=(0.0, 1.0))"
+    layers = hn.combine(forecasts, targets, loss_range=(0.0, 1.0))
+    assert (layers.forecast == hn.combine(forecasts, targets).forecast).all()
+    assert layers.summary.learner == "two-layers, losses in 0:1"
     with pytest.raises(BadTable, match=r"row 1, column '\d': a loss must be in the stated range 0:0\.1; got"):
         hn.combine(forecasts, targets, loss_range=(0.0, 0.1))
 
@@ -113,11 +116,11 @@ def test_a_range_is_held_and_the_bound_is_known_before():
 def test_the_state_has_no_gaps():
     """What the rows leave behind is what single rounds do."""
     forecasts, targets = table(9)
-    told, player = hn.combine(forecasts, targets, "absolute"), hn.AdaHedge(9).start(0)
+    told, player = hn.combine(forecasts, targets, "absolute", "adahedge"), hn.AdaHedge(9).start(0)
     for row in np.abs(forecasts - targets[:, None]):
         player.observe(player.act(), row)
     state = told._close.__closure__  # the combiner is held by what makes the summary
-    combiner = next(cell.cell_contents for cell in state if type(cell.cell_contents).__name__ == "Combiner")
-    assert (combiner.player.distribution() == player.distribution()).all()
-    kept, stepped = combiner.certificate(), player.certificate()
+    rows = next(cell.cell_contents for cell in state if type(cell.cell_contents).__name__ == "Rows")
+    assert (rows.mixer.player.distribution() == player.distribution()).all()
+    kept, stepped = rows.mixer.certificate(), player.certificate()
     assert dataclasses.replace(kept, seeded=True) == stepped

@@ -6,15 +6,11 @@ import math
 from collections import defaultdict, deque
 from typing import Any
 
-import numpy as np
 from river import bandit, base
 
-from hannan.learners.adahedge import AdaHedge
 from hannan.learners.bandits import Bandit
-from hannan.learners.experts import Experts
 from hannan.players.tickets import Move
-from hannan.tables.combine.losses import point_loss
-from hannan.tables.learner import for_forecasts
+from hannan.tables.combine.combiner import Combiner
 
 
 class Policy(bandit.base.Policy):  # type: ignore[misc]
@@ -64,52 +60,43 @@ class Policy(bandit.base.Policy):  # type: ignore[misc]
 
 
 class Regressor(base.Ensemble, base.Regressor):  # type: ignore[misc]
-    """Regressors as experts: the prediction is their mixture, with a certificate of its regret.
+    """Regressors as columns of an `hn.Combiner`: the prediction is their combination, with its promises.
 
-    Without a learner, the scale-free AdaHedge; `loss` as for `hannan.combine`. Each model predicts before it
-    learns, so its loss is that of its own forecast.
+    `learner` and `loss` are those of `hn.Combiner`. Each model predicts before it learns, so its loss is that of its
+    own forecast.
 
     >>> from river import dummy, stats
     >>> model = Regressor([dummy.StatisticRegressor(stats.Mean()), dummy.StatisticRegressor(stats.Shift(1))])
     >>> for t in range(50):
     ...     model.learn_one({}, float(t))
-    >>> model.weights.round(3).tolist(), model.predict_one({})
-    ([0.0, 1.0], 48.0)
+    >>> model.weights.round(2).tolist()[1], round(model.predict_one({}), 1)
+    (1.0, 48.0)
     """
 
-    def __init__(
-        self, models: list[Any], learner: Experts | AdaHedge | None = None, loss: str = "squared",
-        seed: int | None = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, models: list[Any], learner: Any = None, loss: str = "squared", seed: int = 0) -> None:
         super().__init__(models)
         self.learner, self.loss, self.seed = learner, loss, seed
-        self._cost = point_loss(loss)
-        self.player = for_forecasts(learner, len(models), self._cost, None, None).start(seed)
+        self.combiner = Combiner(len(models), loss, learner, seed=seed)
 
     @property
     def weights(self) -> Any:
         """The weight of each model in the next prediction."""
-        return self.player.distribution()
+        return self.combiner.weights()
 
     def _forecasts(self, x: dict[Any, Any]) -> Any:
         told = (model.predict_one(x) for model in self)
-        return np.array([math.nan if f is None or not math.isfinite(f) else f for f in told])
+        return [math.nan if f is None or not math.isfinite(f) else f for f in told]
 
     def predict_one(self, x: dict[Any, Any]) -> float:
-        """The mixture of those who predict; 0 where none does, as river's models begin."""
-        forecasts = self._forecasts(x)
-        awake = ~np.isnan(forecasts)
-        if not awake.any():
-            return 0.0
-        return float(self.player.distribution(awake)[awake] @ forecasts[awake])
+        """The combination of those who predict; 0 where none does, as river's models begin."""
+        told = self.combiner.forecast(self._forecasts(x))
+        return 0.0 if told is None else told
 
     def learn_one(self, x: dict[Any, Any], y: float) -> None:
         """Settle the round, then let every model learn."""
         forecasts = self._forecasts(x)
-        awake = ~np.isnan(forecasts)
-        if awake.any():
-            losses = np.full(len(forecasts), np.nan)
-            losses[awake] = self._cost.value(forecasts[awake], float(y))
-            self.player.observe(self.player.act(awake), losses)
+        if not all(math.isnan(f) for f in forecasts):
+            self.combiner.answer("now", forecasts)
+            self.combiner.settle("now", float(y))
         for model in self:
             model.learn_one(x, y)

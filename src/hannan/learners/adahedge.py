@@ -251,6 +251,10 @@ class AdaHedgePlayer(SleepingPlayer):
         return {"start": 0.0, "end": value - least, "drift": drift, "scale changes": self._own - value - drift}
 
     def _observed(self, seen: Seen) -> tuple[Bound | None, str]:
-        if withheld := self._lost() or self._late():
+        if withheld := self._lost():
             return None, withheld
+        if self._largest_delay:
+            # The two forms below are of losses that come at once; what they come from holds whenever they come.
+            terms = {"2 Delta": 2.0 * seen.gap}
+            return settled(terms, "AdaHedge with late losses, docs/proofs/combine.md", seen.rounds, seen.span), ""
         return self.learner.observed_bound(seen), ""

@@ -47,6 +47,19 @@ _OWN: dict[str, tuple[str, str, str]] = {
 }
 OWN = tuple(_OWN)
 KINDS = ("experts", "bandit", "expert-bandit", *OWN)
+#: Rules that only forecasts have (`hannan combine`), and what the engine calls them.
+FORECASTS = {
+    "two-layers": "two_layers",
+    "b": "rule_b",
+    "adahedge:slopes": "adahedge_slopes",
+    "ml-poly": "ml_poly",
+    "boa": "boa",
+    "squint": "squint",
+    "adanormalhedge": "ada_normal_hedge",
+    "fixed-share": "fixed_share",
+    "mean": "mean",
+    "median": "median",
+}
 #: Usual names of compositions.
 ALIASES = {"hedge": "experts:entropy", "exp3": "bandit:entropy", "exp4": "expert-bandit:entropy"}
 NAMES = f"{', '.join(KINDS)}, {', '.join(ALIASES)}, or kind:smoothing such as experts:tsallis:0.5 or bandit:log-barrier"

@@ -78,4 +78,5 @@ def _table() -> dict[str, Any]:
 def _combined(tuned: bool = False) -> Combined:
     table = _table()
     hedge = Experts(len(LAGS), Entropy(), Horizon(len(table["y"])), loss_range=(0.0, 2.0))
-    return combine(table, "y", "absolute", hedge if tuned else None, cap=2.0)
+    told: Combined = combine(table, "y", "absolute", hedge if tuned else None, cap=2.0)
+    return told

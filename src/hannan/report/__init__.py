@@ -8,7 +8,7 @@ True
 
 from __future__ import annotations
 
-from hannan.report.blocks import Badge, Block, Card, Facts, Figure, File, Link, Table, Text, Tile, Tiles
+from hannan.report.blocks import Badge, Block, Card, Facts, Figure, File, Fold, Link, Table, Text, Tile, Tiles
 from hannan.report.page import Page, Section
 from hannan.report.pictures import Layer, Picture
 
@@ -19,6 +19,7 @@ __all__ = [
     "Facts",
     "Figure",
     "File",
+    "Fold",
     "Layer",
     "Link",
     "Page",

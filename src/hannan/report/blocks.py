@@ -207,6 +207,22 @@ class Card(Block):
             yield from block.pictures()
 
 
+@dataclass(frozen=True)
+class Fold(Block):
+    """Blocks behind a line that opens them; the first thing that most readers need not see."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+    def html(self) -> str:
+        inside = "".join(block.html() for block in self.blocks)
+        return f'<details class="fold"><summary>{to_html(self.title)}</summary>{inside}</details>'
+
+    def pictures(self) -> Iterator[Picture]:
+        for block in self.blocks:
+            yield from block.pictures()
+
+
 def clean(value: Any) -> Any:
     """JSON has no NaN or infinity, and NumPy's numbers are not its own: None, and plain numbers."""
     if isinstance(value, Mapping):

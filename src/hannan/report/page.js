@@ -26,6 +26,8 @@
       body.append(...rows);
     }));
   }
+  // What was folded had no width to be drawn in.
+  for (const fold of document.querySelectorAll("details.fold")) fold.addEventListener("toggle", () => window.dispatchEvent(new Event("resize")));
   const filters = [...document.querySelectorAll("[data-filter]")];
   for (const button of filters) {
     button.addEventListener("click", () => {

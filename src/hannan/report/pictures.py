@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Row = dict[str, Any]
-Mark = Literal["line", "points", "bound", "band", "bars", "heat", "rule"]
+Mark = Literal["line", "points", "bound", "band", "bars", "across", "stack", "heat", "rule"]
 
 #: Colours of series that keep their contrast on white and on dark paper; the first is the subject.
 PALETTE = ("#2f7ed8", "#e0702f", "#2fa37c", "#b35cc4", "#c39a1b", "#d9536f", "#4fb0c6", "#8d939c")
@@ -17,7 +17,8 @@ class Layer:
     """One mark over its rows. `y` (and `low`, `high` of a band; `value` of a heat map) are fields of the rows.
 
     "bound" is a dashed line in the colour of the text: what theory says, beside what was measured. "rule" is a
-    horizontal line at the one `y` of its row, with the label of the row.
+    horizontal line at the one `y` of its row, with the label of the row. "across" are bars to the right, a name each
+    (`y`), in the order of the picture; "stack" are areas on top of each other, the first series below.
     """
 
     mark: Mark
@@ -49,7 +50,7 @@ class Picture:
     x_log: bool = False
     y_log: bool = False
     height: int = 260
-    x_kind: Literal["quantitative", "nominal", "ordinal"] = "quantitative"
+    x_kind: Literal["quantitative", "nominal", "ordinal", "temporal"] = "quantitative"
     order: tuple[str, ...] = ()
     legend: str = ""
 
@@ -104,6 +105,19 @@ def _layer(alt: Any, picture: Picture, layer: Layer, scale: Any) -> Any:
     if layer.mark == "bars":
         offset = {"xOffset": alt.XOffset(f"{layer.series}:N")} if layer.series and layer.series != layer.x else {}
         return base.mark_bar(cornerRadiusEnd=2).encode(x=x, y=y, color=colour, tooltip=tips, **offset)
+    if layer.mark == "across":
+        names = alt.Y(f"{layer.y}:N", sort=list(picture.order) or None, title=None, axis=alt.Axis(labelLimit=170))
+        amount = alt.X(f"{layer.x}:Q", title=picture.x_title, axis=alt.Axis(tickCount=5, format=".4~g", grid=True))
+        return base.mark_bar(cornerRadiusEnd=2).encode(x=amount, y=names, color=colour, tooltip=tips)
+    if layer.mark == "stack":
+        series = _series(picture)
+        stacked = [{**row, "_place": series.index(str(row[layer.series or ""]))} for row in layer.rows]
+        y = alt.Y(f"{layer.y}:Q", title=picture.y_title, stack="zero", scale=alt.Scale(domain=[0, 1], clamp=True))
+        return (
+            alt.Chart(alt.InlineData(values=stacked))
+            .mark_area(opacity=0.9)
+            .encode(x=x, y=y, color=colour, order=alt.Order("_place:Q"), tooltip=tips)
+        )
     if layer.mark == "band":
         y = _quantitative(alt, alt.Y, layer.low, picture.y_title, picture.y_log)
         return base.mark_area(opacity=0.18).encode(x=x, y=y, y2=alt.Y2(layer.high), color=colour)
@@ -144,6 +158,8 @@ def _drawable(picture: Picture, layer: Layer) -> list[Row]:
 def _axes(alt: Any, picture: Picture, layer: Layer) -> tuple[Any, Any]:
     if picture.x_kind == "quantitative":
         x = _quantitative(alt, alt.X, layer.x, picture.x_title, picture.x_log)
+    elif picture.x_kind == "temporal":
+        x = alt.X(f"{layer.x}:T", title=picture.x_title, axis=alt.Axis(labelOverlap=True, tickCount=6))
     else:
         x = alt.X(
             f"{layer.x}:{picture.x_kind[0].upper()}",

@@ -9,30 +9,46 @@ from hannan.learners.adahedge import AdaHedge
 from hannan.learners.bandits import Bandit
 from hannan.learners.expert_bandits import ExpertBandit
 from hannan.learners.experts import Experts
+from hannan.learners.forecasts import Rule
 
 
-def for_forecasts(
-    learner: Any, n: int, loss: Any, loss_range: tuple[float, float] | None, rounds: int | None
-) -> Experts | AdaHedge:
-    """The learner of `combine`: AdaHedge, which refuses losses outside a range if one is stated, or what was asked."""
+def for_forecasts(learner: Any, n: int, loss: Any, loss_range: tuple[float, float] | None, rounds: int | None) -> Any:
+    """Who makes the weights of `combine`: two layers, a rule or a learner by name, a learner, or an object of your own.
+
+    A capped loss is not convex, and slopes teach nothing sure of it: there the default is AdaHedge.
+    """
     if loss_range is None and loss.cap < float("inf"):
         loss_range = (0.0, loss.cap)
-    if isinstance(learner, (Experts, AdaHedge)):
+    units: dict[str, Any] = {} if loss_range is None else {"loss_range": _range(loss_range)}
+    if learner is None:
+        return Rule(**units) if loss.convex else AdaHedge(n, **units)
+    if isinstance(learner, Rule):
+        return learner
+    if hasattr(learner, "start") and hasattr(learner, "loss_range"):
+        if not isinstance(learner, (Experts, AdaHedge)) and not getattr(learner, "_sees_all", False):
+            raise ValueError(f"forecasts are seen by all: the learner must be of experts; got {learner!r}")
         if loss_range is not None and learner.loss_range != loss_range:
             raise ValueError(f"the learner must have the stated loss_range {loss_range}; got {learner!r}")
         return learner
-    if learner is None:
-        return AdaHedge(n) if loss_range is None else AdaHedge(n, _range(loss_range))
     if not isinstance(learner, str):
-        raise ValueError(f"learner must be Experts, AdaHedge, or a name; got {learner!r}")
+        if callable(getattr(learner, "weights", None)) and callable(getattr(learner, "settle", None)):
+            return learner
+        raise ValueError(
+            "learner must be a name, Experts, AdaHedge, or an object with weights(awake) and "
+            f"settle(forecasts, weights, target); got {learner!r}"
+        )
+    name = learner.strip().lower()
+    if name in names.FORECASTS:
+        return Rule(name, **units)
     kind = names.parse(learner).kind
+    if kind not in ("experts", "adahedge"):
+        raise ValueError(
+            f"forecasts are seen by all: the learner must be {', '.join(names.FORECASTS)}, adahedge or experts; "
+            f"got {learner!r}"
+        )
     if loss_range is None and kind != "adahedge":
         raise ValueError(f"{learner} needs the range of the losses, --range LOW:HIGH or loss_range; adahedge does not")
-    if kind not in ("experts", "adahedge"):
-        raise ValueError(f"forecasts are seen by all: the learner must be experts or adahedge; got {learner!r}")
-    units: dict[str, Any] = {} if loss_range is None else {"loss_range": _range(loss_range)}
-    built: Experts | AdaHedge = names.learner(learner, n, numbers=names.Numbers(rounds), **units)
-    return built
+    return names.learner(learner, n, numbers=names.Numbers(rounds), **units)
 
 
 def _range(pair: Any) -> tuple[float, float]:

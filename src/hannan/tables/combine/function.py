@@ -16,10 +16,11 @@ from hannan import refusals
 from hannan.refusals import Array
 from hannan.saving.output import Outbox, write
 from hannan.tables.combine.answers import joined
-from hannan.tables.combine.hindsight import best_combination
+from hannan.tables.combine.books import summarise
+from hannan.tables.combine.hindsight import hindsight
 from hannan.tables.combine.losses import PointLoss, point_loss
-from hannan.tables.combine.rows import Combiner
-from hannan.tables.combine.summary import Summary, summarise
+from hannan.tables.combine.rows import Rows
+from hannan.tables.combine.summary import Summary
 from hannan.tables.learner import for_forecasts
 from hannan.tables.read.frames import frame_of
 from hannan.tables.write import RowWriter
@@ -31,16 +32,16 @@ _CHUNK = 1 << 16
 class Combined:
     """The combined forecast of each row, the weights behind it, and what it came to.
 
-    `forecast` is the mixture sum_i p_i f_i; `played` is an expert drawn from p (its column). A row that only
-    brought the target of an earlier one is not answered again, so there may be fewer answers than rows:
-    `rows` says which they are, counted from 0.
+    `forecast` is the combination sum_i p_i f_i; `played` is an expert drawn from p (its column), where the learner is
+    one that draws, else None. A row that only brought the target of an earlier one is not answered again, so there may
+    be fewer answers than rows: `rows` says which they are, counted from 0.
     """
 
     experts: tuple[str, ...]
     rows: NDArray[np.int64] = field(hash=False, repr=False)
     times: list[str] = field(hash=False, repr=False)
     forecast: Array = field(hash=False, repr=False)
-    played: NDArray[np.int64] = field(hash=False, repr=False)
+    played: NDArray[np.int64] | None = field(hash=False, repr=False)
     weights: Array = field(hash=False, repr=False)
     _close: Callable[[], Summary] = field(hash=False, repr=False, compare=False)
     #: The column of times.
@@ -61,10 +62,11 @@ class Combined:
         return f"<table style='text-align:left'>{body}</table>"
 
     def to_frame(self) -> Any:
-        """A pandas (else polars) frame: forecast, played, and the weight of each expert."""
+        """A pandas (else polars) frame: forecast, played where one is drawn, and the weight of each expert."""
         columns: dict[str, Any] = {"time": self.times} if self.times else {}
         columns["forecast"] = self.forecast
-        columns["played"] = [self.experts[i] for i in self.played.tolist()]
+        if self.played is not None:
+            columns["played"] = [self.experts[i] for i in self.played.tolist()]
         columns |= {f"weight {name}": self.weights[:, i] for i, name in enumerate(self.experts)}
         try:
             import pandas
@@ -77,7 +79,7 @@ class Combined:
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """combined.csv, weights.csv, summary.json and (with the extra [report]) report.html, all or nothing."""
         with Outbox(folder) as out:
-            with Sheets(out, self.experts, self.time) as sheets:
+            with Sheets(out, self.experts, self.time, self.played is not None) as sheets:
                 sheets.write(self.rows + 1, self.times, self.forecast, self.played, self.weights)
             finish(out, self.summary)
         return Path(folder)
@@ -97,19 +99,20 @@ def key_of(time: str | None, experts: Sequence[str]) -> str:
 class Sheets:
     """The two files with a line for each answer: combined.csv and weights.csv."""
 
-    def __init__(self, out: Outbox, experts: Sequence[str], time: str | None) -> None:
+    def __init__(self, out: Outbox, experts: Sequence[str], time: str | None, draws: bool = False) -> None:
         self._experts, self._timed = list(experts), time is not None
         first = key_of(time, experts)
-        self._combined = RowWriter(out.path("combined.csv"), [first, "forecast", "played"])
+        self._combined = RowWriter(out.path("combined.csv"), [first, "forecast", *(["played"] if draws else [])])
         self._weights = RowWriter(out.path("weights.csv"), [first, *experts])
 
-    def write(self, rows: NDArray[np.int64], times: list[str], forecast: Array, played: NDArray[np.int64],
+    def write(self, rows: NDArray[np.int64], times: list[str], forecast: Array, played: NDArray[np.int64] | None,
               weights: Array) -> None:  # fmt: skip
         """Some answers; rows counted from 1."""
         if not len(rows):
             return
         key: Any = times if self._timed else rows
-        self._combined.write([key, forecast, [self._experts[i] for i in played.tolist()]])
+        drawn = [] if played is None else [[self._experts[i] for i in played.tolist()]]
+        self._combined.write([key, forecast, *drawn])
         self._weights.write([key, *np.ascontiguousarray(weights.T)])
 
     def __enter__(self) -> Sheets:
@@ -142,16 +145,28 @@ def combine(
     cap: float | None = None,
     experts: Sequence[str] | None = None,
     time: str | None = None,
+    horizon: int = 1,
+    by: str | Sequence[str] | None = None,
+    issued: str | None = None,
+    pooled: bool = False,
+    prior: Any = None,
     seed: int = 0,
-) -> Combined:
-    """Combine columns of forecasts, row by row, each row knowing only the rows before it.
+) -> Any:
+    """Combine columns of forecasts, row by row, each row knowing only the targets known before it.
 
     `frame`: pandas, polars, a mapping of columns or a NumPy array; `target`: a column, or an array. Every other
     column (or those of `experts`) is an expert; one without a number in a row sleeps in it. `loss`: absolute,
-    squared, pinball:q, huber:w or log. The scale-free `AdaHedge` plays, and its bound is in the observed range; with
+    squared, pinball:q, huber:w or log. The default plays two layers (`hn.Combiner`), whatever the units; with
     `loss_range`, the least and greatest loss, a loss outside it is refused. `cap` counts larger losses as that
-    much. `learner` is another learner (`Experts` needs a range), or its name. A row without a target is only answered;
-    with `time`, a later row of the same time may bring the target.
+    much. `learner` is another rule or learner, or its name, as for `hn.Combiner`. A row without a target is only
+    answered; with `time`, a later row of the same time may bring the target. With `horizon=h`, the target of row t
+    is known before row t + h is answered, and no earlier row has seen it.
+
+    With `by`, a long table as statsforecast and mlforecast write it: the column (or columns) that tell the series. Each
+    series is combined on its own, on all cores, and a `Panel` comes back: a forecast for each row, the weights and sums
+    of each series. `time` must ascend within a series; a column of issue times, `issued` (`cutoff` is taken as one),
+    lets a target be used only by rows issued at its time or later. `pooled` combines all series with one set of
+    weights, rows in the order of time. `prior` is where weights start, such as `panel.prior()` of earlier series.
 
     >>> import numpy as np
     >>> y = np.sin(np.arange(200.0))
@@ -162,18 +177,26 @@ def combine(
     >>> combined.summary.best.name, combined.summary.own_regret < combined.summary.bound.value
     ('down', True)
     """
-    data = frame_of(frame, target, experts, time)
     refusals.count(seed, "seed", least=0)
     cost = point_loss(loss, cap)
+    if by is not None:
+        from hannan.tables.combine.panels import panel_of
+
+        asked = (by,) if isinstance(by, str) else tuple(by)
+        return panel_of(frame, target, asked, cost, learner, loss_range, experts, time, issued, horizon, pooled, prior)
+    if pooled or issued is not None:
+        raise ValueError("pooled and issued are of tables with many series: name their column with `by`")
+    data = frame_of(frame, target, experts, time)
     chosen = for_forecasts(learner, len(data.experts), cost, loss_range, len(data.targets))
-    combiner = Combiner(data.experts, cost, chosen, seed, data.time)
+    rows = Rows(data.experts, cost, chosen, seed, data.time, horizon=refusals.count(horizon, "horizon"), prior=prior)
     parts = [
-        combiner.answer(data.forecasts[t : t + _CHUNK], data.targets[t : t + _CHUNK], data.times[t : t + _CHUNK], t + 1)
+        rows.answer(data.forecasts[t : t + _CHUNK], data.targets[t : t + _CHUNK], data.times[t : t + _CHUNK], t + 1)
         for t in range(0, len(data.targets), _CHUNK)
     ]
 
     def close() -> Summary:
-        return summarise(combiner, best_combination(cost, data.forecasts, combiner.rejoin(data.targets.copy())))
+        found = hindsight(cost, data.forecasts, rows.rejoin(data.targets.copy()))
+        return summarise(rows, found.oracle, found.median, found.course)
 
     told = joined(parts, len(data.experts))
     answers = told.rows - 1, told.times, told.forecast, told.played, told.weights

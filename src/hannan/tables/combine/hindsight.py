@@ -59,6 +59,36 @@ def best_combination(loss: PointLoss, forecasts: Array, targets: Array) -> Oracl
     return Oracle(value, min(least, value), weights, kept)
 
 
+@dataclass(frozen=True)
+class Hindsight:
+    """What else the rows with a target would have cost: the best combination, its losses added up, and the median."""
+
+    oracle: Oracle
+    median: float
+    course: Array | None = field(hash=False)
+
+
+def hindsight(loss: PointLoss, forecasts: Array, targets: Array) -> Hindsight:
+    """A second look at a table: rows without a target are left out."""
+    from hannan import _engine
+
+    oracle, costs = best_combination(loss, forecasts, targets), []
+    kept = list(oracle.experts)
+    median = _engine.Mixer(_engine.Mixing.median, forecasts.shape[1], loss.price(), -1.7e308, 1.7e308)
+    for first in range(0, len(forecasts), BLOCK):
+        known = np.isfinite(targets[first : first + BLOCK])
+        rows, goals = (
+            forecasts[first : first + BLOCK][known],
+            np.ascontiguousarray(targets[first : first + BLOCK][known]),
+        )
+        median.rows(np.ascontiguousarray(rows), goals, np.empty(len(goals)), None)
+        if oracle.weights is not None:
+            costs.append(np.asarray(loss.value(rows[:, kept] @ oracle.weights[kept], goals), dtype=np.float64))
+        release(forecasts)
+    course = np.cumsum(np.concatenate(costs)) if costs else None
+    return Hindsight(oracle, float(median.mixture), course)
+
+
 def _always_awake(forecasts: Array, targets: Array) -> tuple[int, ...]:
     slept = np.zeros(forecasts.shape[1], dtype=bool)
     for first in range(0, len(forecasts), BLOCK):

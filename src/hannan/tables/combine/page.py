@@ -1,50 +1,65 @@
-"""The page of a combination."""
+"""The page of a combination: the answer first, then losses, weights and their course; the proof is folded below."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from hannan.report import Facts, Figure, Page, Section, Table, Tile, Tiles
+from hannan.report import Facts, Figure, Fold, Layer, Page, Picture, Section, Table, Text, Tile, Tiles
 from hannan.report.markup import number
 from hannan.tables.combine.summary import Summary
 from hannan.tables.figures import LINES, ROWS, Name, curve, lines, made_by
+from hannan.tables.read.times import instant
 
-
-def _shown(summary: Summary) -> list[int]:
-    """The experts worth a line: least mean loss, and largest weight at the end."""
-    means = [e.loss / e.rows if e.rows else np.inf for e in summary.experts]
-    weights = [-e.weight for e in summary.experts]
-    order = [i for pair in zip(np.argsort(means), np.argsort(weights), strict=True) for i in pair]
-    return list(dict.fromkeys(int(i) for i in order))[:LINES]
+#: Bars of single experts, the best ones.
+BARS = 12
+OTHERS = "others"
 
 
 def combined_page(summary: Summary) -> Page:
     """The page of a combination."""
-    best, bound, settled = summary.best, summary.bound, max(1, summary.settled)
-    tiles = [Tile(number(summary.mix_loss / settled), "mean loss of the mixture", "good")]
+    tiles = _tiles(summary)
+    sections = []
     if summary.forecasts:
-        last = summary.forecasts[-1]
-        tiles.insert(0, Tile(f"{last.forecast:.6g}", f"forecast for {last.name}", "good"))
-    if best is not None:
-        tiles.append(Tile(number(best.loss / best.rows), f"mean loss of {best.name}, the best expert"))
-    tiles.append(Tile(number(summary.regret), "regret of the mixture"))
-    tiles.append(Tile(number(bound.value) if bound else "withheld", "proved bound on the expected regret"))
-    # Forecasts have a table of their own; as facts they would all have the same name.
-    facts = {name: Name(text) for name, text in summary.rows() if name != "forecast"}
-    sections = [Section("Summary", (Facts(facts),))]
-    if summary.forecasts:
-        sections.insert(0, Section("Forecasts", (_forecasts(summary),)))
+        sections.append(Section("Forecasts", (_forecasts(summary),)))
+    if summary.settled:
+        sections.append(Section("Losses", (_bars(summary),)))
     if summary.curves.experts.size:
         sections.append(Section("Weights", (_weights(summary),)))
-        sections.append(Section("Cumulative losses", (_ahead(summary), _losses(summary))))
-    sections.append(Section("Regret", (_regret(summary),)))
+        sections.append(Section("Over time", (_course(summary),)))
     sections.append(Section("Experts", (_experts(summary),)))
-    sections.append(Section("Certificate", (Facts({a.strip(): Name(b) for a, b in summary.certificate.rows()}),)))
+    # Forecasts have a table of their own; as facts they would all have the same name.
+    facts = {name: Name(text) for name, text in summary.rows() if name not in ("forecast", "answer")}
+    proof: list[Any] = [_promises(summary)] if summary.settled else []
+    if summary.settled and np.isfinite(summary.curves.bound).any():
+        proof.append(_regret(summary))
+    proof.append(Facts(facts))
+    if summary.certificate is not None:
+        proof.append(Facts({a.strip(): Name(b) for a, b in summary.certificate.rows()}))
+    sections.append(Section("Proof", (Fold("What is proved, and every number", tuple(proof)),)))
     lead = (
         f"{summary.answered} rows answered, {summary.settled} settled, {summary.n} experts. Each answer "
-        f"was made before its target was seen. Guarantee: {summary.guarantee}."
+        f"was made before its target was known."
     )
-    return Page("Combined forecasts", lead, (Tiles(tuple(tiles)),), tuple(sections), made_by())
+    title = summary.headline[:1].upper() + summary.headline[1:] if summary.settled else "Combined forecasts"
+    return Page(title, lead, (Tiles(tuple(tiles)),), tuple(sections), made_by())
+
+
+def _tiles(summary: Summary) -> list[Tile]:
+    tiles, best = [], summary.best
+    if summary.forecasts:
+        last = summary.forecasts[-1]
+        tiles.append(Tile(f"{last.forecast:.6g}", f"forecast for {last.name}", "good"))
+    if best is not None and summary.settled:
+        ahead = 100.0 * (1.0 - best.mix_loss / best.loss) if best.loss > 0.0 else 0.0
+        tiles.append(
+            Tile(f"{ahead:+.1f}%", f"beside {best.name}, your best model", "good" if ahead >= 0.0 else "plain")
+        )
+        mean = summary.better(summary.mean_loss)
+        tiles.append(Tile(f"{mean:+.1f}%", "beside the average of your models", "good" if mean >= 0.0 else "plain"))
+        tiles.append(Tile(number(summary.mix_loss / summary.settled), "mean loss of the combination"))
+    return tiles
 
 
 def _forecasts(summary: Summary) -> Table:
@@ -58,52 +73,114 @@ def _forecasts(summary: Summary) -> Table:
     return Table(heads, rows, f"Rows that wait for their target.{more}", sortable=False)
 
 
+def _bars(summary: Summary) -> Figure:
+    """Mean losses, the least first: the combination, the best in hindsight, mean, median, and the best experts."""
+    rows = [("combination", summary.mix_loss / summary.settled, "combination")]
+    if summary.oracle.loss is not None:
+        rows.append(("best combination (hindsight)", summary.oracle.loss / summary.settled, "hindsight"))
+    rows.append(("mean of the experts", summary.mean_loss / summary.settled, "simple"))
+    if np.isfinite(summary.median_loss):
+        rows.append(("median of the experts", summary.median_loss / summary.settled, "simple"))
+    spoken = sorted((e for e in summary.experts if e.rows), key=lambda e: e.loss / e.rows)
+    rows += [(e.name, e.loss / e.rows, "expert") for e in spoken[:BARS]]
+    rows.sort(key=lambda row: row[1])
+    drawn = tuple({"name": name, "mean loss": loss, "kind": kind} for name, loss, kind in rows)
+    more = f"; the best {BARS} of {summary.n} experts" if summary.n > BARS else ""
+    alt = (
+        f"Mean {summary.loss} loss, smaller is better{more}: " + ", ".join(f"{n} {x:.4g}" for n, x, _ in rows[:4]) + "."
+    )
+    layer = Layer("across", drawn, x="mean loss", y="name", series="kind")
+    order = tuple(name for name, _, _ in rows)
+    return Figure(
+        Picture("Mean loss", f"mean {summary.loss} loss", "", (layer,), alt, order=order, height=24 * len(rows))
+    )
+
+
+def _dates(summary: Summary) -> tuple[list[Any], dict[str, Any]]:
+    """Where the points of the curves stand: real dates, numbers of the user's, or rows."""
+    times = summary.curves.times
+    if times and all(times):
+        kinds = [instant(text) for text in times]
+        if kinds[0][0] == "number":
+            return [value for _, value in kinds], {"x_title": "time"}
+        return [value.isoformat() for _, value in kinds], {"x_title": "time", "x_kind": "temporal"}
+    return summary.curves.rows.tolist(), {}
+
+
+def _shown(summary: Summary, most: int) -> list[int]:
+    """The experts whose weight was largest at any time."""
+    peak = summary.curves.weights.max(axis=0)
+    return [int(i) for i in np.argsort(-peak, kind="stable")[:most]]
+
+
 def _weights(summary: Summary) -> Figure:
-    curves, rows = summary.curves, []
-    for i in _shown(summary):
-        rows += curve(curves.rows, curves.weights[:, i], summary.experts[i].name)
-    top = max(summary.experts, key=lambda e: e.weight)
-    alt = f"The weight of each expert, row by row; at the end the largest is {top.weight:.3g}, of {top.name}."
-    return lines("Weights over time", "weight", rows, alt)
+    curves, (at, axis) = summary.curves, _dates(summary)
+    chosen = _shown(summary, LINES)
+    names = [summary.names[i] for i in chosen]
+    parts = [curves.weights[:, i] for i in chosen]
+    if summary.n > len(chosen):
+        names.append(OTHERS)
+        parts.append(np.clip(1.0 - np.sum(parts, axis=0), 0.0, 1.0))
+    rows = [row for name, part in zip(names, parts, strict=True) for row in curve(at, part, name)]
+    top = int(np.argmax(curves.weights[-1]))
+    alt = (
+        f"The weights of the experts, stacked, {len(chosen)} of {summary.n} by their largest weight at any time; at "
+        f"the end the largest is {curves.weights[-1, top]:.3g}, of {summary.names[top]}."
+    )
+    layer = Layer("stack", tuple(rows), x="row", series="series")
+    title = axis.pop("x_title", "row")
+    return Figure(Picture("Weights over time", title, "weight", (layer,), alt, **axis))
 
 
-def _losses(summary: Summary) -> Figure:
-    curves, rows = summary.curves, curve(summary.curves.rows, summary.curves.mix, "mixture")
-    for i in _shown(summary)[: LINES - 1]:
-        rows += curve(curves.rows, curves.experts[:, i], summary.experts[i].name)
-    alt = f"Cumulative {summary.loss} loss of the mixture ({summary.mix_loss:.6g} at the end) and of the best experts."
-    return lines("Cumulative loss", "loss", rows, alt)
+def _course(summary: Summary) -> Figure:
+    """Cumulative losses less the combination's: above 0 is worse than the combination."""
+    curves, (at, axis) = summary.curves, _dates(summary)
+    rows = []
+    if summary.best is not None:
+        i = summary.names.index(summary.best.name)
+        rows += curve(at, curves.experts[:, i] - curves.beside[:, i], f"{summary.best.name} (best expert)")
+    rows += curve(at, curves.mean - curves.mix, "mean of the experts")
+    rows += curve(at, curves.best - curves.mix, "best combination (hindsight)")
+    alt = "Cumulative loss less that of the combination over the same rows: above zero the combination is ahead."
+    return lines(
+        "Losses beside the combination (above 0: worse than it)", "loss less the combination's", rows, alt, **axis
+    )
 
 
-def _ahead(summary: Summary) -> Figure:
-    curves, rows = summary.curves, []
-    for i in _shown(summary)[:3]:
-        rows += curve(curves.rows, curves.experts[:, i] - curves.beside[:, i], summary.experts[i].name)
-    alt = "Cumulative loss of three experts less the mixture's in the same rows: below zero an expert is ahead."
-    return lines("Ahead of the mixture (below 0) or behind it", "loss less the mixture's", rows, alt)
+def _promises(summary: Summary) -> Table:
+    rows = tuple(
+        (Name(whom), more, "withheld" if bound is None else bound, Name(why))
+        for whom, more, bound, why in summary.comparisons()
+    )
+    caption = f"How much more than others the combination lost, and the most that is proved. {summary.guarantee}."
+    return Table(("beside", "loss more", "at most, proved", "why not"), rows, caption, sortable=False)
 
 
 def _regret(summary: Summary) -> Figure:
-    curves = summary.curves
-    rows = curve(curves.rows, curves.regret, "mixture") + curve(curves.rows, curves.own_regret, "<p, l>")
-    bound = curve(curves.rows, curves.bound, "bound")
-    proved = (
-        f"; the bound, against {summary.bound.against} losses, ends at {summary.bound.value:.6g}"
-        if summary.bound
-        else "; the bound is withheld"
-    )
-    alt = f"Regret of the mixture ({summary.regret:.6g} at the end) and of <p, l> ({summary.own_regret:.6g}){proved}."
-    return lines("Regret (solid) and its proved bound (dashed)", "regret", rows, alt, bound)
+    curves, (at, axis) = summary.curves, _dates(summary)
+    rows = curve(at, curves.regret, "mixture")
+    if summary.own_loss is not None:
+        rows += curve(at, curves.own_regret, "<p, l>")
+    bound = curve(at, curves.bound, "bound")
+    proved = f"; the bound ends at {summary.bound.value:.6g}" if summary.bound else "; the bound is withheld"
+    alt = f"Regret of the mixture beside the best expert, {summary.regret:.6g} at the end{proved}."
+    return lines("Regret (solid) and its proved bound (dashed)", "regret", rows, alt, bound, **axis)
 
 
-def _experts(summary: Summary) -> Table:
+def _experts(summary: Summary) -> Any:
     ranked = sorted(summary.experts, key=lambda e: e.loss / e.rows if e.rows else np.inf)
-    rows = tuple(
+    rows: list[Any] = [
         (Name(e.name), e.rows, e.loss if e.rows else None, e.loss / e.rows if e.rows else None,
          e.mix_loss if e.rows else None, e.weight)
         for e in ranked[:ROWS]
-    )  # fmt: skip
+    ]  # fmt: skip
+    if summary.settled:
+        for name, loss in (("the mean of them", summary.mean_loss), ("the median of them", summary.median_loss)):
+            if np.isfinite(loss):
+                rows.append((Name(name), summary.settled, loss, loss / summary.settled, summary.mix_loss, None))
     more = f" The first {ROWS} of {summary.n}." if summary.n > ROWS else ""
-    caption = f"Losses over the rows in which the expert was awake; the mixture's in the same rows.{more}"
-    heads = ("expert", "rows awake", "loss", "mean loss", "mixture's loss there", "weight at the end")
-    return Table(heads, rows, caption)
+    caption = f"Losses over the rows in which the expert was awake; the combination's in the same rows.{more}"
+    heads = ("expert", "rows awake", "loss", "mean loss", "combination's loss there", "weight at the end")
+    if not rows:
+        return Text("No row has a target.")
+    return Table(heads, tuple(rows), caption)

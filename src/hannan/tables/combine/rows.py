@@ -1,29 +1,26 @@
-"""The engine of `combine`: rows of forecasts in, answers out, and a learner that settles what has a target.
+"""Rows of a table in order: each answered from the rows before it, and settled when its target is known.
 
-The forecast of a row is a function of the rows before it and of the row's own forecasts; its target is looked at
-afterwards. A row whose target is empty is answered like any other; its target may come in a later row with the
-same time.
+The forecast of a row is a function of the targets known before it and of the row's own forecasts. A row whose target
+is empty is answered like any other; its target may come in a later row with the same time. With a horizon h, the
+target of row t is used from row t + h on, and not before.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan.learners.adahedge import AdaHedge, Seen
-from hannan.learners.experts import Experts
-from hannan.mathematics.bounds import Bound
-from hannan.players.certificate import Certificate
 from hannan.refusals import Array
-from hannan.tables.combine.answers import Answers, Forecast, Tally, Work, joined
+from hannan.tables.combine.answers import Answers, Forecast, Work, joined
+from hannan.tables.combine.combiner import Combiner
 from hannan.tables.combine.losses import PointLoss
-from hannan.tables.combine.trouble import trouble_of
+from hannan.tables.combine.trouble import refusal
 from hannan.tables.curves import Trace
 from hannan.tables.read.table import BadTable, clipped
 from hannan.tables.read.times import Clock
@@ -34,7 +31,8 @@ WAITING = 100_000
 TOLD = 100
 #: With more experts than this, curves of single experts are not kept.
 CURVES = 500
-#: What the kernel notes of a player at a point of the curves.
+#: Numbers of a point of the curves before those of the experts: settled rows, loss of the combination, regret to the
+#: column most ahead, what is promised about and its bound, loss of the mean, and the bound to it.
 MARKS = 7
 
 
@@ -44,44 +42,44 @@ class _Waiting:
 
     row: int
     time: str
-    forecasts: Array
-    weights: Array
     forecast: float
-    settled_before: int
+    answered: int
 
 
-class Combiner:
-    """Answers rows of forecasts and learns from their targets.
-
-    `learner` is `Experts` (its loss_range is that of the losses) or `AdaHedge`, with one expert for each name.
-    """
+class Rows:
+    """Answers rows of forecasts and learns from their targets."""
 
     def __init__(
-        self, names: Sequence[str], loss: PointLoss, learner: Experts | AdaHedge, seed: int = 0,
-        time: str | None = None, source: str = "the table",
+        self, names: Sequence[str], loss: PointLoss, learner: Any = None, seed: int = 0, time: str | None = None,
+        source: str = "the table", horizon: int = 1, prior: Any = None,
     ) -> None:  # fmt: skip
-        self.names, self.loss, self.learner, self.source = list(names), loss, learner, source
-        if learner.n != len(self.names):
-            raise ValueError(f"the learner must have {len(self.names)} experts, one for each column; got {learner!r}")
-        if learner.gains:
-            raise ValueError(f"the learner must take losses, which forecasts have; got {learner!r}")
-        self.player = learner.start(seed)
-        self._adaptive = isinstance(learner, AdaHedge)
+        self.names, self.loss, self.source, self.horizon = list(names), loss, source, horizon
+        self.combiner = Combiner(self.names, loss, learner, seed=seed, prior=prior)
+        self.learner, self.mixer = self.combiner.learner, self.combiner.mixer
         self._clock = None if time is None else Clock(time, source)
         self._waiting: dict[Any, _Waiting] = {}
+        #: With a horizon: rows whose target is in the table and not known yet, (row, target).
+        self._due: deque[tuple[int, float]] = deque()
         #: Without times no target can come later: of such rows only the forecast is kept.
         self._untimed: deque[Forecast] = deque(maxlen=TOLD)
-        self.given_up = self.answered = self.late = 0
+        self.given_up = self.late = 0
         #: (row answered, row that brought its target, target), rows counted from 1
         self.brought: list[tuple[int, int, float]] = []
-        self.sum = Tally(learner.n)
         self.trace = Trace()
-        self._last: Array = np.full(learner.n, 1.0 / learner.n)
+        self._last: Array = np.full(len(self.names), 1.0 / len(self.names))
+        self._last_time = ""
+        #: The times at which points of the curves were taken.
+        self.times: dict[int, str] = {}
+
+    @property
+    def answered(self) -> int:
+        """Rows answered so far."""
+        return int(self.mixer.answered)
 
     @property
     def settled(self) -> int:
         """Rows whose target is known."""
-        return self.sum.settled
+        return int(self.mixer.settled)
 
     @property
     def waiting(self) -> int:
@@ -116,54 +114,112 @@ class Combiner:
             if not later:
                 self._settle_late(stamps[t], times[t], forecasts[t], float(targets[t]), first + t)
             start = t + 1
-        return joined(done, self.learner.n)
+        return joined(done, len(self.names))
 
     # Rows in order
 
     def _run(
         self, forecasts: Array, targets: Array, times: Sequence[str], stamps: Sequence[Any], first: int
     ) -> Answers:
-        rows, before = len(forecasts), self.settled
+        rows, before = len(forecasts), self.answered
         self._refuse_targets(targets, first)
-        self.trace.expect(self.answered, rows)
-        ends = self.trace.due(self.answered, rows) - self.answered
-        work, points = Work.room(rows, self.learner.n), np.empty((len(ends), self._width))
-        self._rows(forecasts, targets, work, ends, points, first)
-        if self._clock is not None:
-            known = ~np.isnan(targets)
-            done = before + np.cumsum(known) - known
-            for t in map(int, np.flatnonzero(~known)):
-                row = forecasts[t].copy(), work.weights[t].copy(), float(work.mixed[t])
-                self._wait(stamps[t], _Waiting(first + t, times[t], *row, int(done[t])))
-        else:
-            for t in map(int, np.flatnonzero(np.isnan(targets))[-TOLD:]):
-                self._untimed.append(Forecast(first + t, None, float(work.mixed[t])))
-        self.trace.extend(self.answered + ends, points)
-        self.answered += rows
-        if rows:
-            self._last = work.weights[-1].copy()
+        self.trace.expect(before, rows)
+        work = Work.room(rows, len(self.names), self.mixer.draws)
+        ends = (self.trace.due(before, rows) - before).tolist()
+        start = 0
+        for end in [*ends, rows]:
+            if end > start:
+                part = slice(start, end)
+                self._stretch(forecasts[part], targets[part], work.part(part), times[part], stamps[part], first + start)
+                self._last = work.weights[end - 1].copy()
+                self._last_time = times[end - 1] if times else ""
+            if end in ends and end > start:
+                self._note()
+            start = end
         return Answers(np.arange(first, first + rows), list(times), work.mixed, work.played, work.weights)
 
-    def _rows(
-        self, forecasts: Array, targets: Array, work: Work, ends: NDArray[np.int64], points: Array, first: int
+    def _stretch(
+        self, forecasts: Array, targets: Array, work: Work, times: Sequence[str], stamps: Sequence[Any], first: int
     ) -> None:
-        """Answer, and settle where there is a target."""
-        from hannan._engine import Trouble, combine_rows
+        """Rows between two points of the curves."""
+        if self.horizon > 1:
+            self._ahead(forecasts, targets, work, first)
+        elif self._clock is None:
+            self._prompt(forecasts, targets, work, first)
+        else:
+            start = 0
+            for t in [*np.flatnonzero(np.isnan(targets)).tolist(), len(targets)]:
+                part = slice(start, t)
+                self._prompt(forecasts[part], targets[part], work.part(part), first + start)
+                if t < len(targets):
+                    self._open(forecasts[t : t + 1], work.part(slice(t, t + 1)), first + t)
+                    self._wait(stamps[t], _Waiting(first + t, times[t], float(work.mixed[t]), first + t))
+                start = t + 1
+        unknown = np.flatnonzero(np.isnan(targets))
+        if self._clock is None:
+            for t in map(int, unknown[-TOLD:]):
+                self._untimed.append(Forecast(first + t, None, float(work.mixed[t])))
+        elif self.horizon > 1:
+            for t in map(int, unknown):
+                self._wait(stamps[t], _Waiting(first + t, times[t], float(work.mixed[t]), first + t))
 
-        done, trouble, expert, losses = combine_rows(
-            self.player, self.sum.sums, self.loss.price(), forecasts, targets, work.weights, work.mixed, work.played,
-            ends, points,
-        )  # fmt: skip
-        if trouble != Trouble.none:
-            row, target = forecasts[done], float(targets[done])
-            raise self._refuse(trouble, int(expert), row, target, losses, first + done)
+    def _prompt(self, forecasts: Array, targets: Array, work: Work, first: int) -> None:
+        if not len(targets):
+            return
+        done, trouble, column = self.mixer.rows(forecasts, targets, work.mixed, work.weights)
+        if work.played is not None:
+            work.played[:] = self.mixer.played
+        self._check(trouble, column, forecasts, targets, done, first)
+
+    def _open(self, forecasts: Array, work: Work, row: int) -> None:
+        """A row that waits, by its number."""
+        nothing, order = np.full(1, np.nan), np.zeros(1, dtype=np.int64)
+        _, trouble, column = self.mixer.events(forecasts, order, nothing, row, work.mixed, work.weights)
+        if work.played is not None:
+            work.played[:] = self.mixer.played
+        self._check(trouble, column, forecasts, nothing, 0, row)
+
+    def _ahead(self, forecasts: Array, targets: Array, work: Work, first: int) -> None:
+        """Before row t is answered, what was due by then: the rows up to t - h."""
+        order: list[int] = []
+        told: list[float] = []
+        for t, y in enumerate(targets.tolist()):
+            while self._due and self._due[0][0] <= first + t - self.horizon:
+                row, target = self._due.popleft()
+                order.append(~row)
+                told.append(target)
+            order.append(t)
+            told.append(np.nan)
+            if y == y:
+                self._due.append((first + t, y))
+        events: NDArray[np.int64] = np.array(order, dtype=np.int64)
+        done, trouble, column = self.mixer.events(forecasts, events, np.array(told), first, work.mixed, work.weights)
+        if work.played is not None:
+            work.played[:] = self.mixer.played
+        if done < len(order):
+            self._fail(trouble, column, order[done], told[done], first)
+        if self._clock is None:
+            for t in map(int, np.flatnonzero(np.isnan(targets))):
+                self.mixer.forget(first + t)
+
+    def _fail(self, trouble: Any, column: int, event: int, target: float, first: int) -> None:
+        from hannan._engine import Trouble
+
+        if trouble == Trouble.asleep:
+            raise self._asleep(first + event)
+        row = ~event
+        raise BadTable(
+            f"{self.source}, row {row}"
+            + refusal(trouble, column, self.names, self.loss, self.mixer, self.mixer.waiting(row), target)
+        )
 
     # Rows that come back
 
     def _wait(self, stamp: Any, row: _Waiting) -> None:
         self._waiting[stamp] = row
         if len(self._waiting) > WAITING:
-            del self._waiting[next(iter(self._waiting))]
+            gone = self._waiting.pop(next(iter(self._waiting)))
+            self.mixer.forget(gone.row)
             self.given_up += 1
 
     def _settle_late(self, stamp: Any, text: str, forecasts: Array, target: float, row: int) -> None:
@@ -173,31 +229,18 @@ class Combiner:
             raise self._clock.out_of_order(text, stamp, row)
         if np.isnan(target):
             raise self._clock.refuse(row, f"{clipped(text)} was answered in row {open_.row}; it comes without a target")
-        if not np.isnan(forecasts).all() and not np.array_equal(forecasts, open_.forecasts, equal_nan=True):
+        before = self.mixer.waiting(open_.row)
+        if not np.isnan(forecasts).all() and not np.array_equal(forecasts, before, equal_nan=True):
             raise self._clock.refuse(
                 row, f"{clipped(text)} was answered in row {open_.row} for other forecasts: leave them empty or equal"
             )
         self._refuse_targets(np.array([target]), row)
-        losses: Array = np.empty(self.learner.n)
-        kind, expert = trouble_of(self.learner, self.loss, open_.forecasts, target, losses)
-        if kind is not None:
-            raise self._refuse(kind, expert, open_.forecasts, target, losses, row)
-        awake = ~np.isnan(open_.forecasts)
-        self._observe_late(open_, awake, losses)
+        trouble, column = self.mixer.settle(open_.row, target)
+        why = refusal(trouble, column, self.names, self.loss, self.mixer, before, target)
+        if why:
+            raise BadTable(f"{self.source}, row {row}{why}")
         del self._waiting[stamp]
         self.brought.append((open_.row, row, target))
-        own = float(open_.weights[awake] @ losses[awake])
-        self.sum.add(losses, float(self.loss.value(open_.forecast, target)), own)
-
-    def _observe_late(self, open_: _Waiting, awake: NDArray[np.bool_], losses: Array) -> None:
-        """The step of the player with the weights that answered: a delay only where a loss came in between."""
-        from hannan._engine import charge_sleepers
-
-        player, row = self.player, losses.copy()
-        if not awake.all():
-            charge_sleepers(open_.weights, awake, row)
-        delay = self.settled - open_.settled_before
-        player._settle_untold(row, open_.weights if delay else None, delay)
         self.late += 1
 
     # Refusals
@@ -210,62 +253,65 @@ class Combiner:
             if reason:
                 raise BadTable(f"{self.source}, row {first + int(t)}: {reason}; got {targets[t]:g}")
 
-    def _refuse(self, kind: Any, expert: int, row: Array, target: float, losses: Array, number: int) -> Exception:
+    def _asleep(self, number: int) -> BadTable:
+        # Without times, a row that only brings a target looks like this one.
+        late = "" if self._clock else ", or name a column of times (--time) if it brings an earlier row's target"
+        return BadTable(
+            f"{self.source}, row {number}: at least one expert must have a forecast; all are asleep. "
+            f"Remove the row{late}"
+        )
+
+    def _check(self, trouble: Any, column: int, forecasts: Array, targets: Array, done: int, first: int) -> None:
         from hannan._engine import Trouble
 
-        where = f"{self.source}, row {number}"
-        if kind == Trouble.asleep:
-            # Without times, a row that only brings a target looks like this one.
-            late = "" if self._clock else ", or name a column of times (--time) if it brings an earlier row's target"
-            return BadTable(f"{where}: at least one expert must have a forecast; all are asleep. Remove the row{late}")
-        if kind == Trouble.outside:
-            low, high = self.learner.loss_range
-            return BadTable(
-                f"{where}, column {self.names[expert]!r}: a loss must be in the stated range {low:g}:{high:g}; got "
-                f"{losses[expert]:g} ({self.loss.name}, forecast {row[expert]:g}, target {target:g})"
-            )
-        if kind == Trouble.infinite:
-            return BadTable(
-                f"{where}, column {self.names[expert]!r}: the {self.loss.name} loss of forecast {row[expert]:g} at "
-                f"target {target:g} must be finite; a probability must be in [0, 1], and not 0 or 1 when it is wrong"
-            )
-        return self.player._failed()
+        if trouble == Trouble.none:
+            return
+        if trouble == Trouble.asleep:
+            raise self._asleep(first + done)
+        if trouble == Trouble.failed:
+            raise self.mixer.player._failed()
+        row, target = forecasts[done], float(targets[done])
+        raise BadTable(
+            f"{self.source}, row {first + done}"
+            + refusal(trouble, column, self.names, self.loss, self.mixer, row, target)
+        )
 
     # What is known so far
 
-    @property
-    def _width(self) -> int:
-        """Numbers of a point of the curves: settled rows, loss and regret of the mixture; the player's mark; and, of
-        each expert, its weight, its loss, and the mixture's loss in the same rows."""
-        return 3 + MARKS + (3 * self.learner.n if self.learner.n <= CURVES else 0)
+    def _note(self) -> None:
+        """A point of the curves."""
+        mixer = self.mixer
+        told, losses, beside = mixer.promises(), mixer.losses, mixer.beside
+        awake = np.asarray(mixer.awake) > 0
+        ahead = np.where(awake, beside - losses, -np.inf)
+        best = int(np.argmax(ahead)) if awake.any() else 0
+        bound, to_mean = told.column(best), told.mean
+        marks = [
+            mixer.settled, mixer.mixture, ahead[best] if awake.any() else 0.0, self._promised(told.realised, best),
+            np.nan if bound is None else bound, mixer.mean_loss, np.nan if to_mean is None else to_mean,
+        ]  # fmt: skip
+        each = [self._last, losses, beside] if len(self.names) <= CURVES else []
+        self.trace.add(self.answered, np.concatenate([np.array(marks, dtype=np.float64), *each]))
+        self.times[self.answered] = self._last_time
+
+    def _promised(self, realised: Array, best: int) -> float:
+        """What the bound is about: of a player the regret of <p, l>."""
+        certificate = self.mixer.certificate()
+        return float(realised[best]) if certificate is None else (certificate.regret or 0.0)
 
     def close(self) -> None:
-        """The last point of the curves."""
-        from hannan._engine import note
-
-        point: Array = np.empty(self._width)
-        note(self.player, self.sum.sums, self._last, point)
+        """The table is over: with a horizon its last targets are known; the last point of the curves."""
+        while self._due:
+            row, target = self._due.popleft()
+            trouble, column = self.mixer.settle(row, target)
+            why = refusal(trouble, column, self.names, self.loss, self.mixer, self.mixer.waiting(row), target)
+            if why:
+                raise BadTable(f"{self.source}, row {row}{why}")
         if self.answered:
-            self.trace.add(self.answered, point)
+            self._note()
 
     def rejoin(self, targets: Array) -> Array:
         """Targets of all rows read, each late one put into the row that it belongs to; changes them in place."""
         for row, by, target in self.brought:
             targets[row - 1], targets[by - 1] = target, np.nan
         return targets
-
-    def certificate(self) -> Certificate:
-        """What the player may say of itself."""
-        # The answer is the mixture: nothing is drawn, and a seed gives nothing away.
-        return replace(self.player.certificate(), seeded=False)
-
-    def bound_at(self, rounds: int, mark: Array) -> Bound | None:
-        """The bound at a point of the curves; None where it is withheld."""
-        if self.player._largest_delay or rounds == 0:
-            return None
-        try:
-            if isinstance(self.learner, AdaHedge):
-                return self.learner.observed_bound(Seen(rounds, *map(float, mark[1:])))
-            return self.learner.bound(rounds, self.learner.in_units(float(mark[1]), rounds))
-        except ValueError:
-            return None

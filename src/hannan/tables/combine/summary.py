@@ -6,14 +6,12 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from hannan.mathematics.bounds import Bound
 from hannan.players.certificate import Certificate
 from hannan.refusals import Array
 from hannan.tables.combine.answers import Forecast
 from hannan.tables.combine.hindsight import Oracle
-from hannan.tables.combine.rows import CURVES, MARKS, Combiner
+from hannan.tables.combine.promises import Promises
 from hannan.tables.write import plain
 
 #: With more experts than this, only those most ahead of the mixture are told one by one.
@@ -51,6 +49,11 @@ class Curves:
     experts: Array = field(hash=False)
     #: The mixture's loss in the rows in which each expert was awake.
     beside: Array = field(hash=False)
+    mean: Array = field(hash=False)
+    #: The best fixed combination in hindsight, over the same rows; NaN where they were not settled in order.
+    best: Array = field(hash=False)
+    #: The times of the rows, or nothing.
+    times: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -65,15 +68,21 @@ class Summary:
     waiting: int
     late: int
     mix_loss: float
-    own_loss: float
+    #: The sum of <p, l>, where an expert is drawn too.
+    own_loss: float | None
+    mean_loss: float
+    median_loss: float
     #: How many experts there are; `experts` has all of them, or of very many the best.
     n: int
     experts: tuple[Expert, ...]
+    names: tuple[str, ...] = field(repr=False)
     sleepers: bool
     regret: float
     own_regret: float
     oracle: Oracle
-    certificate: Certificate
+    promises: Promises = field(repr=False)
+    #: Of a learner at play; a rule has its promises alone.
+    certificate: Certificate | None
     curves: Curves = field(repr=False)
     #: The last rows that wait for their target.
     forecasts: tuple[Forecast, ...] = ()
@@ -86,19 +95,72 @@ class Summary:
 
     @property
     def bound(self) -> Bound | None:
-        """On the regret of <p, l>, hence of the mixture where the loss is convex; None where it is withheld."""
-        return self.certificate.bound
+        """Against the best expert: of a learner on the regret of <p, l>, hence of the mixture where the loss is convex;
+        of a rule on `own_regret`, what it is promised about. None where it is withheld."""
+        if self.certificate is not None:
+            return self.certificate.bound
+        return None if self.best is None else self.promises.bound(self._place)
+
+    @property
+    def withheld(self) -> str:
+        """Why there is no bound against the best expert."""
+        return self.promises.withheld if self.certificate is None else self.certificate.withheld
+
+    @property
+    def _place(self) -> int:
+        """Where the best expert stands among all."""
+        return self.names.index(self.best.name) if self.best is not None else 0
+
+    def better(self, loss: float) -> float:
+        """How much less than `loss` the combination lost, in percent; below 0 it lost more."""
+        return 100.0 * (1.0 - self.mix_loss / loss) if loss > 0.0 else 0.0
+
+    @property
+    def headline(self) -> str:
+        """The answer, in a sentence."""
+        if not self.settled or self.best is None:
+            return "no row has a target"
+        best = self.best
+        rival = 100.0 * (1.0 - best.mix_loss / best.loss) if best.loss > 0.0 else 0.0
+        own = "your best model" if not self.sleepers else "your best model where it spoke"
+        return f"{_worded(rival)} than {own} ({best.name}), {_worded(self.better(self.mean_loss))} than the average"
+
+    def comparisons(self) -> list[tuple[str, float, float | None, str]]:
+        """(whom, loss more than theirs, its bound, why none): the mean, the best column, the best combination."""
+        told = self.promises
+        rows: list[tuple[str, float, float | None, str]] = []
+        rows.append(("the mean", told.mean_realised, told.mean, told.mean_withheld))
+        if self.best is not None:
+            rows.append(
+                (
+                    f"the best column, {self.best.name}",
+                    self.own_regret,
+                    None if self.bound is None else self.bound.value,
+                    self.withheld,
+                )
+            )
+        if self.oracle.loss is not None and self.oracle.weights is not None:
+            bound = told.combination(self.oracle.weights)
+            more = self.mix_loss - self.oracle.loss
+            rows.append(("the best combination", more, bound, told.combination_withheld))
+        return rows
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         best, certificate = self.best, self.certificate
         return dict(plain({
+            "answer": self.headline,
+            "better_than_best_expert_percent": None if best is None else
+                100.0 * (1.0 - best.mix_loss / best.loss) if best.loss > 0.0 else 0.0,
+            "better_than_mean_percent": self.better(self.mean_loss),
             "loss": self.loss,
             "learner": self.learner,
             "rows": {"answered": self.answered, "settled": self.settled, "waiting": self.waiting, "late": self.late},
             "forecasts": [{"row": f.row, "time": f.time, "forecast": f.forecast} for f in self.forecasts],
             "mixture": {"total": self.mix_loss, "mean": self._mean(self.mix_loss)},
-            "expected": {"total": self.own_loss, "mean": self._mean(self.own_loss)},
+            "mean_of_experts": {"total": self.mean_loss, "mean": self._mean(self.mean_loss)},
+            "median_of_experts": {"total": self.median_loss, "mean": self._mean(self.median_loss)},
+            "expected": None if self.own_loss is None else {"total": self.own_loss, "mean": self._mean(self.own_loss)},
             "best_expert": None if best is None else
                 {"name": best.name, "total": best.loss, "mean": best.loss / best.rows, "rows": best.rows},
             "best_combination": {
@@ -111,9 +173,13 @@ class Summary:
             "bound": None if self.bound is None else
                 {"value": self.bound.value, "terms": self.bound.terms, "source": self.bound.source,
                  "against": self.bound.against, "holds": self.bound.holds, "condition": self.bound.condition or None},
-            "bound_withheld": certificate.withheld,
+            "bound_withheld": self.withheld,
+            "promises": [
+                {"whom": whom, "realised": more, "bound": bound, "withheld": why or None}
+                for whom, more, bound, why in self.comparisons()
+            ],
             "guarantee": self.guarantee,
-            "certificate": {name.strip(): text for name, text in certificate.rows()},
+            "certificate": None if certificate is None else {name.strip(): text for name, text in certificate.rows()},
             "number_of_experts": self.n,
             "experts": [
                 {"name": e.name, "rows": e.rows, "total": e.loss, "mean": e.loss / e.rows if e.rows else None,
@@ -127,27 +193,34 @@ class Summary:
 
     @property
     def guarantee(self) -> str:
-        """What the bound is on."""
+        """What the bounds are on."""
+        if self.certificate is None:
+            if self.promises.columns is None:
+                return f"no bound: {self.withheld}"
+            whom = self.promises.filled or "each expert"
+            return f"the combination's own loss, beside the mean, {whom} and combinations: proved, in what was seen"
         whom = "each expert over its waking rows" if self.sleepers else "the best expert"
         if self.convex:
             return f"the mixture costs at most <p, l>, whose regret against {whom} is bounded"
         return f"the loss is not convex: the bound is on playing an expert drawn from the weights, against {whom}"
 
     def rows(self) -> list[tuple[str, str]]:
-        """(name, value) for a terminal."""
+        """(name, value) for a terminal: the answer, the losses, then what is proved."""
         best, oracle = self.best, self.oracle
         state = f"{self.settled} settled of {self.answered} answered"
         if self.late:
             state += f", {self.late} of them late"
         if self.waiting > SHOWN:
             state += f"; {self.waiting} wait for their target"
-        rows = [("rows", state)]
+        rows = [("answer", self.headline)] if self.settled else []
+        rows.append(("rows", state))
         rows += [("forecast", f"{one.forecast:.6g}  for {one.name}") for one in self.forecasts[-SHOWN:]]
         rows += [("loss", self.loss), ("learner", self.learner)]
         if not self.settled:
             return [*rows, ("losses", "none: no row has a target")]
         rows.append(("mixture", self._loss(self.mix_loss, self.settled)))
-        rows.append(("<p, l>", f"{self._loss(self.own_loss, self.settled)}: what an expert drawn from p costs"))
+        rows.append(("mean", f"{self._loss(self.mean_loss, self.settled)}: the average of the experts"))
+        rows.append(("median", f"{self._loss(self.median_loss, self.settled)}: of the experts, row by row"))
         if best is not None:
             word = "most ahead" if self.sleepers else "best expert"
             extra = f", awake in {best.rows} rows" if self.sleepers else ""
@@ -160,16 +233,33 @@ class Summary:
             ))  # fmt: skip
         else:
             rows.append(("best combination", f"withheld: {oracle.withheld}"))
-        rows.append(("regret", f"{self.regret:.6g} of the mixture, {self.own_regret:.6g} of <p, l>"))
-        if self.bound is not None:
+        return rows + self._proof()
+
+    def _proof(self) -> list[tuple[str, str]]:
+        rows = []
+        if self.own_loss is not None:
+            rows.append(("<p, l>", f"{self._loss(self.own_loss, self.settled)}: what an expert drawn from p costs"))
+            rows.append(("regret", f"{self.regret:.6g} of the mixture, {self.own_regret:.6g} of <p, l>"))
+        else:
+            rows.append(("regret", f"{self.regret:.6g} of the mixture"))
+        if self.certificate is None:
+            for whom, more, bound, why in self.comparisons():
+                proved = f"withheld: {why}" if bound is None else f"at most {bound:.6g} is proved"
+                rows.append((f"to {whom.split(',')[0]}", f"{more:.6g} more; {proved}"))
+            if self.promises.source:
+                rows.append(("source", self.promises.source))
+                rows.append(
+                    ("against", "any losses, any delays of the targets, in any order: of the combination itself")
+                )
+        elif self.bound is not None:
             rows.append(("bound", f"{self.bound.value:.6g} on the regret of <p, l>  ({self.bound.source})"))
             if self.bound.condition:
                 rows.append(("condition", self.bound.condition))
             rows.append(("against", self.bound.holds))
         else:
-            rows.append(("bound", f"withheld: {self.certificate.withheld}"))
+            rows.append(("bound", f"withheld: {self.withheld}"))
         rows.append(("guarantee", self.guarantee))
-        if self.certificate.claimed_rate is not None:
+        if self.certificate is not None and self.certificate.claimed_rate is not None:
             rows += [row for row in self.certificate.rows() if row[0] == "stability"]
         return rows
 
@@ -195,50 +285,5 @@ class Summary:
         return json.dumps(self.as_dict(), indent=1, ensure_ascii=False)
 
 
-def summarise(combiner: Combiner, oracle: Oracle) -> Summary:
-    """Close a combiner's books."""
-    combiner.close()
-    tally, certificate = combiner.sum, combiner.certificate()
-    n = combiner.learner.n
-    p = combiner.player.distribution()
-    told = np.arange(n)
-    if n > TOLD:
-        ahead = np.where(tally.awake > 0, tally.mix_beside - tally.experts, -np.inf)
-        told = np.sort(np.argpartition(-ahead, TOLD)[:TOLD])
-    columns = [column[told].tolist() for column in (tally.awake, tally.experts, tally.mix_beside, p)]
-    sums = zip([combiner.names[i] for i in told.tolist()], *columns, strict=True)
-    # A point is: settled rows, loss and regret of the mixture, the player's mark, weights, losses of the experts.
-    points = combiner.trace.points()
-    marks = points[:, 3 : 3 + MARKS]
-    bounds = [combiner.bound_at(int(t), mark) for t, mark in zip(points[:, 0], marks, strict=True)]
-    wide = n if n <= CURVES else 0
-    each = [points[:, 3 + MARKS + k * wide : 3 + MARKS + (k + 1) * wide] for k in range(3)]
-    return Summary(
-        loss=combiner.loss.name,
-        convex=combiner.loss.convex,
-        learner=repr(combiner.learner),
-        answered=combiner.answered,
-        settled=combiner.settled,
-        waiting=combiner.waiting,
-        late=combiner.late,
-        mix_loss=tally.mix,
-        own_loss=tally.own,
-        n=n,
-        sleepers=bool((tally.awake < combiner.settled).any()),
-        experts=tuple(Expert(name, rows, loss, mix, weight) for name, rows, loss, mix, weight in sums),
-        regret=tally.regret,
-        own_regret=certificate.regret or 0.0,
-        oracle=oracle,
-        certificate=certificate,
-        curves=Curves(
-            rows=combiner.trace.rows(),
-            mix=points[:, 1],
-            regret=points[:, 2],
-            own_regret=marks[:, 0] * combiner.learner.width,
-            bound=np.array([np.nan if b is None else b.value for b in bounds]),
-            weights=each[0],
-            experts=each[1],
-            beside=each[2],
-        ),
-        forecasts=combiner.forecasts(),
-    )
+def _worded(percent: float) -> str:
+    return f"{abs(percent):.1f}% {'better' if percent >= 0.0 else 'worse'}"

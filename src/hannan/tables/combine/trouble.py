@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ from hannan.refusals import Array
 from hannan.tables.combine.losses import PointLoss
 
 
-def trouble_of(learner: Any, loss: PointLoss, row: Array, target: float, losses: Array) -> tuple[Any, int]:
+def trouble_of(
+    loss_range: tuple[float, float], loss: PointLoss, row: Array, target: float, losses: Array
+) -> tuple[Any, int]:
     """(None, -1), or what is wrong with a row and with which expert; writes the losses, NaN for sleepers."""
     from hannan._engine import Trouble
 
@@ -24,6 +27,33 @@ def trouble_of(learner: Any, loss: PointLoss, row: Array, target: float, losses:
     bad = awake & ~np.isfinite(losses)
     if bad.any():
         return Trouble.infinite, int(np.argmax(bad))
-    low, high = learner.loss_range
+    low, high = loss_range
     bad = awake & ~((losses >= low) & (losses <= high))
     return (Trouble.outside, int(np.argmax(bad))) if bad.any() else (None, -1)
+
+
+def refusal(
+    trouble: Any, column: int, names: Sequence[str], loss: PointLoss, mixer: Any, row: Array | None, target: float
+) -> str:
+    """What to say of a trouble, after the place where it is; empty where there is none."""
+    from hannan._engine import Trouble
+
+    if trouble == Trouble.none:
+        return ""
+    assert row is not None
+    if trouble == Trouble.extreme:
+        return (
+            ": the slope of the loss times the spread of the forecasts must be at most 1e140, or squares overflow; got "
+            f"forecasts of {np.nanmin(row):g} to {np.nanmax(row):g} at target {target:g}"
+        )
+    where, cost = f", column {names[column]!r}", float(loss.value(row[column], target))
+    if trouble == Trouble.outside:
+        low, high = getattr(mixer.rule, "loss_range", (-1e150, 1e150))
+        return (
+            f"{where}: a loss must be in the stated range {low:g}:{high:g}; got "
+            f"{cost:g} ({loss.name}, forecast {row[column]:g}, target {target:g})"
+        )
+    return (
+        f"{where}: the {loss.name} loss of forecast {row[column]:g} at "
+        f"target {target:g} must be finite; a probability must be in [0, 1], and not 0 or 1 when it is wrong"
+    )

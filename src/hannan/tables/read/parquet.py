@@ -59,6 +59,11 @@ class ParquetTable(Table):
             yield Chunk(first, table, texts)
             first += batch.num_rows
 
+    def whole(self) -> dict[str, Any]:
+        """Every column at once, as Arrow has it: for tables that are sorted before they are played."""
+        table = self._file.read(columns=[*self._text_names, *self.names])
+        return {name: table.column(name) for name in table.column_names}
+
     def close(self) -> None:
         self._file.close()
 

@@ -1,0 +1,136 @@
+// hannan._engine, panels: many series, each combined on its own; the caller gives each core its part of them.
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "combination.hpp"
+#include "rooms.hpp"
+#include "setup.hpp"
+
+namespace hn {
+namespace {
+
+/// What a series came to: numbers of one row of `totals`.
+struct PanelTotals { double settled, mixture, mean_loss, bound_b, bound_quick, bound_own, bound_mean, gap, grown; };
+
+/// Tables of all series, and where each begins.
+struct PanelJob {
+    const Combination* like;
+    const double *prior, *forecasts, *targets;
+    const i64 *known, *starts;
+    double *mixed, *weights, *final_weights, *losses, *beside, *awake, *bounds;
+    PanelTotals* totals;
+};
+
+/// One worker's room, used for one series after the other.
+struct Worker {
+    Combination c;
+    Room room;
+    std::unique_ptr<bool[]> awake;
+    std::vector<double> tickets;
+    std::vector<i64> order, counts;
+
+    explicit Worker(const Combination& like)
+        : c(like), room(like.room()), awake(new bool[std::size_t(like.places)]()) { c.awake = awake.get(); }
+
+    /// Rows of [begin, end): a target is settled before the row `known` (of the whole table) is answered, those that are
+    /// known at the same time in the order of their rows. Returns the row in trouble, or -1.
+    i64 play(const PanelJob& job, i64 which, Happened& happened) {
+        const i64 begin = job.starts[which], end = job.starts[which + 1], rows = end - begin, n = c.n;
+        const i64 width = Ticket::width(c.places);
+        combinations().begin(c, room.at(0), job.prior);
+        counts.assign(std::size_t(rows) + 2, 0), order.assign(std::size_t(rows), 0);
+        const auto due = [&](i64 t) { return std::min(job.known[begin + t] - begin, rows); };
+        for (i64 t = 0; t < rows; ++t) ++counts[std::size_t(due(t)) + 1];
+        for (i64 t = 0; t <= rows; ++t) counts[std::size_t(t) + 1] += counts[std::size_t(t)];
+        for (i64 t = 0; t < rows; ++t) order[std::size_t(counts[std::size_t(due(t))]++)] = t;
+        // A ticket is free again when its row is settled; the oldest open row says how many there must be.
+        i64 most = 1;
+        for (i64 t = 0, oldest = 0; t < rows; ++t) {
+            while (oldest < t && due(oldest) <= t) ++oldest;
+            most = std::max(most, t - oldest + 1);
+        }
+        if (i64(tickets.size()) < most * width) tickets.resize(std::size_t(most * width));
+        const auto ticket = [&](i64 t) { return tickets.data() + t % most * width; };
+        i64 next = 0;
+        for (i64 t = 0; t <= rows; ++t) {
+            for (; next < rows && due(order[std::size_t(next)]) <= t; ++next) {
+                const i64 row = order[std::size_t(next)];
+                const double y = job.targets[begin + row];
+                if (y != y) continue;
+                happened = combinations().settle(c, ticket(row), y);
+                if (happened.trouble != Trouble::none) return begin + row;
+            }
+            if (t == rows) break;
+            const i64 at = begin + t;
+            if (!combinations().answer(c, job.forecasts + at * n, ticket(t), job.weights ? job.weights + at * n : nullptr)) {
+                happened.trouble = Trouble::asleep;
+                return at;
+            }
+            job.mixed[at] = ticket(t)[Ticket::answer];
+        }
+        finish(job, which);
+        return -1;
+    }
+
+    void finish(const PanelJob& job, i64 which) {
+        const i64 n = c.n;
+        for (i64 i = 0; i < n; ++i) {
+            job.losses[which * n + i] = c.tally.losses[i];
+            job.beside[which * n + i] = c.tally.beside[i];
+            job.awake[which * n + i] = c.tally.awake[i];
+        }
+        double top[members] = {0.0, 0.0, 0.0, 0.0};
+        if (c.kind == Mixing::two_layers) combinations().bounds(c.top, top);
+        if (has_rule_b(c.kind)) combinations().bounds(c.b, job.bounds + which * n);
+        job.totals[which] = {c.tally.settled, c.tally.mixture, c.mean_loss, top[0], top[1], top[2], top[3],
+                             reinterpret_cast<const AdaHedgeSums*>(c.own.memory)->gap, c.b.grown};
+        // The weights that a row in which everybody is awake would have; forecasts do not matter but for the median.
+        std::vector<double> even(std::size_t(n), 0.0), scratch(std::size_t(Ticket::width(c.places)), 0.0);
+        combinations().answer(c, even.data(), scratch.data(), job.final_weights + which * n);
+    }
+};
+
+/// (row in trouble or -1, trouble, column).
+nb::tuple panel(Mixing kind, const Price& price, double low, double high, std::optional<In<double>> prior,
+                Table2<double> forecasts, In<double> targets, In<i64> known, In<i64> starts, Out<double> mixed,
+                std::optional<OutTable2<double>> weights, OutTable2<double> final_weights, OutTable2<double> losses,
+                OutTable2<double> beside, OutTable2<double> awake, OutTable2<double> bounds, OutTable2<double> totals,
+                i64 first, i64 last) {
+    const i64 rows = i64(targets.size()), n = i64(forecasts.shape(1)), series = i64(starts.size()) - 1;
+    require(i64(forecasts.shape(0)) == rows && i64(known.size()) == rows && i64(mixed.size()) == rows, "a row has its places");
+    require(series >= 0 && starts.data()[0] == 0 && starts.data()[series] == rows, "series cover the table");
+    for (i64 s = 0; s < series; ++s) {
+        require(starts.data()[s] <= starts.data()[s + 1], "series must ascend");
+        for (i64 t = starts.data()[s]; t < starts.data()[s + 1]; ++t)
+            require(known.data()[t] > t, "a target is known after its row was answered");
+    }
+    require(!weights || (i64(weights->shape(0)) == rows && i64(weights->shape(1)) == n), "a row has its weights");
+    for (const auto* out : {&final_weights, &losses, &beside, &awake, &bounds})
+        require(i64(out->shape(0)) == series && i64(out->shape(1)) == n, "a series has a number a column");
+    require(i64(totals.shape(0)) == series && totals.shape(1) == sizeof(PanelTotals) / sizeof(double), "a series has its totals");
+    require(0 <= first && first <= last && last <= series, "series are some of the table's");
+    check_prior(prior, n);
+    const Combination like = combination_of(kind, n, price, low, high);
+    const PanelJob job{&like, prior ? prior->data() : nullptr, forecasts.data(), targets.data(), known.data(), starts.data(),
+                       mixed.data(), weights ? weights->data() : nullptr, final_weights.data(), losses.data(),
+                       beside.data(), awake.data(), bounds.data(), reinterpret_cast<PanelTotals*>(totals.data())};
+    i64 troubled = -1;
+    Happened happened;
+    {
+        nb::gil_scoped_release released;
+        Worker worker(like);
+        for (i64 s = first; s < last && troubled < 0; ++s) troubled = worker.play(job, s, happened);
+    }
+    return nb::make_tuple(troubled, happened.trouble, happened.expert);
+}
+
+}  // namespace
+
+void bind_panel(nb::module_& m) {
+    m.def("panel", &panel, "kind"_a, "price"_a, "low"_a, "high"_a, "prior"_a.none(), "forecasts"_a, "targets"_a, "known"_a,
+          "starts"_a, "mixed"_a, "weights"_a.none(), "final_weights"_a, "losses"_a, "beside"_a, "awake"_a, "bounds"_a,
+          "totals"_a, "first"_a, "last"_a, "The series first..last-1, each combined on its own: (row in trouble or -1, trouble, column).");
+}
+
+}  // namespace hn

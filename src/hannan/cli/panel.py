@@ -1,0 +1,40 @@
+"""`hannan combine --by`: many series of one file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+def combine_file(
+    file: Path, target: str, by: Sequence[str], delimiter: str, asked: tuple[Any, ...], out: Path | None, as_json: bool
+) -> None:
+    """Read the whole file, combine every series, tell and keep what came of it."""
+    from hannan.tables.combine.panels import panel_of, read_columns
+    from hannan.tables.read.table import BadTable
+
+    if str(file) == "-":
+        raise BadTable("many series are read from a file; got standard input")
+    cost, learner, loss_range, experts, time, issued, horizon, pooled, prior = asked
+    texts = [*by, *(name for name in (time, issued) if name is not None)]
+    columns = read_columns(file, texts, delimiter, needs=(target, *texts, *(experts or ())))
+    panel = panel_of(columns, target, by, cost, learner, loss_range, experts, time, issued, horizon, pooled, prior)
+    parquet = _is_parquet(file)
+    if out is not None:
+        panel.save(out, parquet)
+    if as_json:
+        click.echo(json.dumps({**panel.summary.as_dict(), "out": None if out is None else str(out)}, indent=1))
+        return
+    click.echo(str(panel.summary))
+    kind = "parquet" if parquet else "csv"
+    hint = "add --out DIR for the forecasts, the weights and the page"
+    click.echo(f"\n{hint}" if out is None else f"\n{out}: combined.{kind}, weights.{kind}, summary.json, report.html")
+
+
+def _is_parquet(file: Path) -> bool:
+    with file.open("rb") as opened:
+        return opened.read(4) == b"PAR1"

@@ -1,0 +1,261 @@
+"""`hn.Combiner`: forecasts of several columns in, one forecast out, targets whenever they come, with promises."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hannan import refusals, saving
+from hannan.learners.forecasts import Rule
+from hannan.players.packed import packed, unpacked
+from hannan.refusals import Array
+from hannan.saving import fields
+from hannan.tables.combine.losses import PointLoss, point_loss
+from hannan.tables.combine.mixers import mixer_of
+from hannan.tables.combine.promises import Promises
+from hannan.tables.combine.trouble import refusal
+from hannan.tables.learner import for_forecasts
+from hannan.tables.read.roles import one_role
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a combiner may say of itself now: losses over the settled rows, and promises beside what was realised."""
+
+    learner: str
+    loss: str
+    columns: tuple[str, ...]
+    answered: int
+    settled: int
+    total: float
+    mean: float
+    losses: Array = field(hash=False)
+    promises: Promises
+
+    def rows(self) -> list[tuple[str, str]]:
+        """(name, value) for a terminal."""
+        told, rows = self.promises, [("rows", f"{self.settled} settled of {self.answered} answered")]
+        rows.append(("loss", f"{self.total:.6g} in all ({self.loss})"))
+        line = f"{told.mean_realised:.6g} more than the mean's loss"
+        rows.append(("to the mean", _beside(line, told.mean, told.mean_withheld)))
+        if self.settled:
+            best = int(np.argmax(told.realised))
+            line = f"{told.realised[best]:.6g} more than {self.columns[best]!r}"
+            rows.append(("to the best column", _beside(line, told.column(best), told.withheld)))
+            if told.filled:
+                rows.append(("compared with", told.filled))
+        if told.base is None:
+            rows.append(("to a combination", f"bound withheld: {told.combination_withheld}"))
+        else:
+            rows.append(("to a combination", "promises.combination(q) bounds it, for weights q of the columns"))
+        if told.source:
+            rows.append(("source", f"{told.source}; whatever the losses, delays and sleepers were"))
+        return rows
+
+    def __str__(self) -> str:
+        rows = self.rows()
+        width = max(len(name) for name, _ in rows)
+        return "\n".join([f"combiner by {self.learner}", *(f"  {name:<{width}}  {text}" for name, text in rows)])
+
+
+def _beside(line: str, bound: float | None, why: str) -> str:
+    return f"{line}; bound withheld: {why}" if bound is None else f"{line}, at most {bound:.6g} is proved"
+
+
+class Combiner:
+    """Columns of forecasts combined, row by row. Not thread-safe: guard it with a lock of your own.
+
+    x = sum_i p_i f_i; p learns from the slopes of the loss at x. `columns` are their names (or how many there are);
+    `loss` is absolute, squared, pinball:q, huber:w or log. The default learner is rule B over {B, B that forgets,
+    AdaHedge, the mean}, scale-free, with bounds to the mean, to every column and to the best combination that hold
+    whatever the delays (docs/proofs/combine.md); `learner` is another name (b, adahedge, adahedge:slopes, ml-poly, boa,
+    squint, adanormalhedge, fixed-share, mean, median), a learner of experts, or an object with `weights(awake)` and
+    `settle(forecasts, weights, target)`. `prior` is where the weights of two-layers and b start.
+
+    `answer(row_id, forecasts)` opens a row: a sequence, or a mapping by name; None and NaN sleep. `settle(row_id, y)`
+    closes it, late and in any order; `forget(row_id)` if its target never comes. What is refused changes nothing.
+
+    >>> combiner = Combiner(["anna", "ben"])
+    >>> combiner.answer("monday", {"anna": 102.0, "ben": 98.0})
+    100.0
+    >>> combiner.answer("tuesday", [104.0, None])
+    104.0
+    >>> combiner.settle("monday", 101.0)
+    >>> combiner.weights().round(3).tolist()
+    [0.691, 0.309]
+    """
+
+    def __init__(
+        self,
+        columns: Iterable[str] | int,
+        loss: str | PointLoss = "absolute",
+        learner: Any = None,
+        *,
+        loss_range: tuple[float, float] | None = None,
+        cap: float | None = None,
+        prior: Any = None,
+        seed: int = 0,
+    ) -> None:
+        if isinstance(columns, int) and not isinstance(columns, bool):
+            columns = [str(i) for i in range(refusals.count(columns, "columns"))]
+        names = [str(name) for name in columns] if not isinstance(columns, (str, bool)) else []
+        if not names:
+            raise ValueError(f"columns must be names, or how many there are; got {columns!r}")
+        one_role(("an expert", name) for name in names)
+        self.columns = tuple(names)
+        self.loss = point_loss(loss, cap)
+        self.learner = for_forecasts(learner, len(names), self.loss, loss_range, None)
+        self._prior = None if prior is None else shares(prior, self.columns)
+        self.mixer: Any = mixer_of(
+            self.learner, len(names), self.loss, self._prior, refusals.count(seed, "seed", least=0)
+        )
+        self._numbers: dict[Hashable, int] = {}
+        self._next = 0
+
+    @property
+    def open(self) -> tuple[Hashable, ...]:
+        """The rows that wait for their target, oldest first."""
+        return tuple(self._numbers)
+
+    def answer(self, row_id: Hashable, forecasts: Any) -> float:
+        """The combined forecast of a row; the row waits for its target."""
+        if row_id in self._numbers:
+            raise ValueError(f"a row must be answered once; {row_id!r} waits for its target")
+        row = self._row(forecasts)
+        told = self.mixer.answer(self._next, row)
+        if told is None:
+            raise ValueError(f"at least one column must have a forecast; all are asleep in row {row_id!r}")
+        self._numbers[row_id] = self._next
+        self._next += 1
+        return float(told)
+
+    def forecast(self, forecasts: Any) -> float | None:
+        """What such a row would be answered with; no row is opened. None when all are asleep."""
+        row = self._row(forecasts)
+        p = self.mixer.weights(row)
+        return None if p is None else float(np.nansum(p * np.where(np.isnan(row), 0.0, row)))
+
+    def settle(self, row_id: Hashable, y: float) -> None:
+        """The target of a row that waits."""
+        number = self._open(row_id)
+        target = refusals.real(y, "a target")
+        reason = self.loss.refuse_target(target)
+        if reason:
+            raise ValueError(f"row {row_id!r}: {reason}; got {target:g}")
+        trouble, column = self.mixer.settle(number, target)
+        why = refusal(trouble, column, self.columns, self.loss, self.mixer, self.mixer.waiting(number), target)
+        if why:
+            raise ValueError(f"row {row_id!r}{why}")
+        del self._numbers[row_id]
+
+    def forget(self, row_id: Hashable) -> None:
+        """Close a row whose target never comes; nothing is learnt from it."""
+        self.mixer.forget(self._open(row_id))
+        del self._numbers[row_id]
+
+    def weights(self, awake: Any = None) -> Array:
+        """The weights that the next row would be answered with, if all are awake or those said."""
+        up = np.ones(len(self.columns), dtype=bool) if awake is None else np.asarray(awake, dtype=bool)
+        if up.shape != (len(self.columns),) or not up.any():
+            raise ValueError(
+                f"awake must say of {len(self.columns)} columns whether they are, and one must be; got {awake!r}"
+            )
+        told: Array = self.mixer.weights(np.where(up, 0.5, np.nan))
+        return told
+
+    def certificate(self) -> Told:
+        """Losses so far, and the promises to the mean, the columns and combinations beside what was realised."""
+        mixer = self.mixer
+        return Told(
+            learner=repr(self.learner), loss=self.loss.name, columns=self.columns, answered=int(mixer.answered),
+            settled=int(mixer.settled), total=float(mixer.mixture), mean=float(mixer.mean_loss),
+            losses=np.asarray(mixer.losses), promises=mixer.promises(),
+        )  # fmt: skip
+
+    # Files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the combiner with its open rows to one file, whole or not at all; `Combiner.load` goes on from it."""
+        if not isinstance(self.learner, Rule):
+            raise ValueError(
+                f"a combiner that is saved must play a rule of the package, by its name; got {self.learner!r}"
+            )
+        bad = next((row for row in self._numbers if type(row) not in (str, int)), None)
+        if bad is not None:
+            raise ValueError(f"rows that are saved must be named by text or whole numbers; got {bad!r}")
+        state = self.mixer.fields()
+        state["open"] = {str(row): ticket for row, ticket in state["open"].items()}
+        content = {
+            "kind": "combiner", "columns": list(self.columns), "loss": self.loss.name.split(",")[0],
+            "cap": None if self.loss.convex else self.loss.cap, "rule": self.learner.name,
+            "range": packed(list(self.learner.loss_range)), "next": self._next,
+            "open": [[row, number] for row, number in self._numbers.items()], "state": packed(state),
+        }  # fmt: skip
+        saving.write(path, content)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Combiner:
+        """The combiner that `save` wrote: every later answer is the same to the last bit. Nothing in it is run."""
+        content = saving.read(path)
+        try:
+            if content.get("kind") != "combiner":
+                raise ValueError(f"it must be a saved combiner; got a saved {refusals.brief(content.get('kind'))}")
+            names = [fields.text(name, "columns") for name in fields.items(content.get("columns"), "columns")]
+            low, high = unpacked(fields.items(content.get("range"), "range", 2))
+            rule = Rule(fields.text(content.get("rule"), "rule"), (low, high))
+            made = cls(names, fields.text(content.get("loss"), "loss"), rule, cap=content.get("cap"))
+            made._next = fields.whole(content.get("next"), "next row")
+            for pair in fields.items(content.get("open"), "open rows"):
+                row, number = fields.items(pair, "open row", 2)
+                if type(row) not in (str, int) or row in made._numbers:
+                    raise ValueError(f"its open rows must be named by text or whole numbers, once; got {row!r}")
+                made._numbers[row] = fields.whole(number, "open row", 0, made._next)
+            state = unpacked(content.get("state"))
+            if not isinstance(state, dict) or not isinstance(state.get("open"), dict):
+                raise ValueError("its state must be fields by name")
+            if sorted(state["open"]) != sorted(str(number) for number in made._numbers.values()):
+                raise ValueError("its open rows must be those of its state")
+            state["open"] = {int(row): ticket for row, ticket in state["open"].items()}
+            made.mixer.restore(state)
+        except (TypeError, KeyError, AttributeError) as error:
+            raise ValueError(f"{path} must be a saved combiner: {error}") from None
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+        return made
+
+    # Rows
+
+    def _open(self, row_id: Hashable) -> int:
+        if row_id not in self._numbers:
+            raise ValueError(f"a target must be of a row that waits for one; got row {row_id!r}")
+        return self._numbers[row_id]
+
+    def _row(self, forecasts: Any) -> Array:
+        n = len(self.columns)
+        if isinstance(forecasts, Mapping):
+            unknown = next((name for name in forecasts if str(name) not in self.columns), None)
+            if unknown is not None:
+                raise ValueError(f"forecasts must be of the columns {list(self.columns)}; got {unknown!r}")
+            forecasts = [forecasts.get(name) for name in self.columns]
+        values = [np.nan if value is None else value for value in refusals.unmasked(forecasts, "forecasts")]
+        row: Array = np.array(values, dtype=np.float64)
+        if row.shape != (n,) or np.isinf(row).any():
+            raise ValueError(f"forecasts must be {n} numbers, finite or missing; got {refusals.brief(forecasts)}")
+        return row
+
+
+def shares(prior: Any, columns: tuple[str, ...]) -> Array:
+    """A prior as shares of the columns: a mapping by name, or a number for each; all positive."""
+    if isinstance(prior, Mapping):
+        prior = [prior.get(name, 0.0) for name in columns]
+    p = refusals.distribution(prior, "prior")
+    if p.shape != (len(columns),) or not (p > 0.0).all():
+        raise ValueError(
+            f"prior must be {len(columns)} positive shares, one for each column; got {refusals.brief(prior)}"
+        )
+    told: Array = p / p.sum()
+    return told

@@ -1,0 +1,195 @@
+"""Long tables: many series below each other, a column that says which, times that ascend within each.
+
+Rows are answered in the order of the table. The target of a row is known `horizon` rows of its series later; or, with
+a column of issue times (`cutoff`), before the first row of its series whose issue time has reached the row's own time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hannan.refusals import Array
+from hannan.tables.read.frames import numbers_of
+from hannan.tables.read.table import BadTable, clipped
+from hannan.tables.read.times import instant
+
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class LongTable:
+    """Rows series by series: row k of it is row `order[k]` of the table; series s is starts[s] .. starts[s+1] - 1."""
+
+    by: tuple[str, ...]
+    experts: tuple[str, ...]
+    #: The value of each `by` column, for each series.
+    keys: tuple[tuple[Any, ...], ...] = field(hash=False)
+    order: Whole = field(hash=False)
+    starts: Whole = field(hash=False)
+    forecasts: Array = field(hash=False)
+    targets: Array = field(hash=False)
+    #: The row before which each target is known.
+    known: Whole = field(hash=False)
+    #: When each row was issued, and when its target is known, in the order of time: of all series together.
+    issued: Array = field(hash=False)
+    due: Array = field(hash=False)
+
+    @property
+    def series(self) -> int:
+        """How many series there are."""
+        return len(self.starts) - 1
+
+    def name(self, series: int) -> str:
+        """A series, in words."""
+        return " / ".join(str(value) for value in self.keys[series])
+
+    def place(self, row: int) -> str:
+        """A row, for a message: its number in the table, and its series."""
+        series = int(np.searchsorted(self.starts, row, side="right")) - 1
+        return f"row {int(self.order[row]) + 1} (series {clipped(self.name(series))})"
+
+
+def long_table(
+    columns: dict[str, Any], target: str, by: Sequence[str], time: str | None, issued: str | None,
+    experts: Sequence[str], horizon: int,
+) -> LongTable:  # fmt: skip
+    """The rows of some columns, series by series; times that go back, or come twice, are refused."""
+    codes, keys = _series([columns[name] for name in by], by)
+    order = np.argsort(codes, kind="stable")
+    counts = np.bincount(codes, minlength=len(keys))
+    starts: Whole = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    forecasts: Array = np.empty((len(order), len(experts)))
+    for i, name in enumerate(experts):
+        forecasts[:, i] = numbers_of(columns[name], name)[order]
+    targets = numbers_of(columns[target], target)[order]
+    rows: Whole = np.arange(len(order), dtype=np.int64)
+    inside = rows - np.repeat(starts[:-1], counts)
+    stamps = inside.astype(np.float64) if time is None else instants(columns[time], time)[order]
+    asked = stamps if issued is None else instants(columns[issued], issued)[order]
+    found = LongTable(
+        tuple(by),
+        tuple(experts),
+        keys,
+        order,
+        starts,
+        forecasts,
+        np.ascontiguousarray(targets),
+        rows + horizon,
+        asked,
+        stamps,
+    )
+    _ascending(found, stamps, asked, time, issued, columns)
+    if issued is not None:
+        known = rows.copy()
+        for s in range(len(keys)):
+            part = slice(starts[s], starts[s + 1])
+            known[part] = starts[s] + np.searchsorted(asked[part], stamps[part], side="left")
+        early = np.flatnonzero(known <= rows)
+        if len(early):
+            row = int(early[0])
+            raise BadTable(
+                f"the table, {found.place(row)}: the time of a row must be after it was issued ({issued!r}); it is not"
+            )
+        object.__setattr__(found, "known", known)
+    return found
+
+
+def _series(columns: Sequence[Any], by: Sequence[str]) -> tuple[Whole, tuple[tuple[Any, ...], ...]]:
+    """A number for each row, and the values of each series, in the order in which they come first."""
+    each = [coded(column, name) for column, name in zip(columns, by, strict=True)]
+    codes, keys = each[0]
+    if len(each) == 1:
+        return codes, tuple((key,) for key in keys)
+    for more, values in each[1:]:
+        codes = codes * len(values) + more
+    kept, first, codes = np.unique(codes, return_index=True, return_inverse=True)
+    place = np.empty(len(kept), dtype=np.int64)
+    place[np.argsort(first, kind="stable")] = np.arange(len(kept))
+    heads = np.sort(first)
+    return place[codes], tuple(tuple(values[code[row]] for code, values in each) for row in heads)
+
+
+def coded(column: Any, name: str) -> tuple[Whole, list[Any]]:
+    """A number for each cell, and what the numbers mean, in the order in which they come first."""
+    try:
+        import pyarrow
+
+        array = column if hasattr(column, "combine_chunks") else pyarrow.array(column)
+        array = array.combine_chunks() if hasattr(array, "combine_chunks") else array
+        coded_ = array if isinstance(array, pyarrow.DictionaryArray) else array.dictionary_encode()
+        values, missing = coded_.dictionary.to_pylist(), coded_.indices.null_count
+        codes = coded_.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    except (ImportError, TypeError, ValueError):
+        seen: dict[Any, int] = {}
+        codes = np.array([seen.setdefault(value, len(seen)) for value in column], dtype=np.int64)
+        values = list(seen)
+        missing = sum(value is None or value != value for value in values)
+    if missing or "" in values:
+        row = int(np.argmin(codes)) if missing and (codes < 0).any() else 0
+        raise BadTable(f"the table, row {row + 1}, column {name!r}: the name of a series must be given; it is empty")
+    return codes, values
+
+
+def instants(column: Any, name: str) -> Array:
+    """Times as numbers that compare: dates, numbers, or text of either."""
+    values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
+    if values.dtype.kind in "mM":
+        if np.isnat(values).any():
+            raise BadTable(
+                f"the table, row {int(np.argmax(np.isnat(values))) + 1}, column {name!r}: a time must be given"
+            )
+        return values.astype("datetime64[us]").astype(np.int64).astype(np.float64)
+    if values.dtype.kind in "fiu":
+        return numbers_of(values, name, complete=True)
+    codes, texts = coded(column, name)
+    kinds, numbers = set(), []
+    for k, text in enumerate(texts):
+        try:
+            kind, value = instant(text.isoformat() if hasattr(text, "isoformat") else str(text))
+        except ValueError as error:
+            row = int(np.argmax(codes == k)) + 1
+            raise BadTable(f"the table, row {row}, column {name!r}: {error}") from None
+        kinds.add(kind)
+        numbers.append(float(value) if kind == "number" else _microseconds(value))
+    if len(kinds) > 1:
+        raise BadTable(f"the table, column {name!r}: times must be of one kind; got {' and '.join(sorted(kinds))}")
+    return np.array(numbers)[codes]
+
+
+def _microseconds(when: Any) -> float:
+    from datetime import UTC, datetime, timedelta
+
+    start = datetime(1970, 1, 1, tzinfo=None if when.tzinfo is None else UTC)
+    return float((when - start) // timedelta(microseconds=1))
+
+
+def _ascending(
+    table: LongTable, stamps: Array, asked: Array, time: str | None, issued: str | None, columns: dict[str, Any]
+) -> None:
+    if time is None:
+        return
+    same = np.ones(len(stamps), dtype=bool)
+    same[table.starts[:-1][np.diff(table.starts) > 0]] = False
+    back = np.zeros(len(stamps), dtype=bool)
+    back[1:] = (asked[1:] < asked[:-1]) | ((asked[1:] == asked[:-1]) & (stamps[1:] <= stamps[:-1]))
+    wrong = np.flatnonzero(same & back)
+    if not len(wrong):
+        return
+    row = int(wrong[0])
+    again = asked[row] == asked[row - 1] and stamps[row] == stamps[row - 1]
+    here, before = (_cell(columns[time], table.order[k]) for k in (row, row - 1))
+    rule = "times of a series must differ" if again else "times of a series must ascend"
+    extra = f" (and {issued!r} must not go back)" if issued is not None else ""
+    raise BadTable(
+        f"the table, {table.place(row)}, column {time!r}: {rule}{extra}; got {clipped(here)} after {clipped(before)}"
+    )
+
+
+def _cell(column: Any, row: int) -> str:
+    value = column.iloc[row] if hasattr(column, "iloc") else column[int(row)]
+    return value.as_py() if hasattr(value, "as_py") else str(value)

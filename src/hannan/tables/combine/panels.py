@@ -1,0 +1,146 @@
+"""Frames and files of many series: which column is what, and the panel that comes of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from hannan import refusals
+from hannan.tables.combine.combiner import shares
+from hannan.tables.combine.long_table import long_table
+from hannan.tables.combine.losses import PointLoss
+from hannan.tables.combine.panel import PanelSums, combine_long
+from hannan.tables.combine.panel_summary import PanelSummary, save, weights_long
+from hannan.tables.learner import for_forecasts
+from hannan.tables.read.frames import columns_of
+from hannan.tables.read.roles import one_role
+from hannan.tables.read.table import BadTable, shown
+
+#: Names that frames of statsforecast and mlforecast have: of the times, and of when a row was issued.
+TIME, ISSUED = "ds", "cutoff"
+
+
+@dataclass(frozen=True)
+class Panel(PanelSums):
+    """What `hn.combine` makes of a long table."""
+
+    @cached_property
+    def summary(self) -> PanelSummary:
+        """What it came to, over all series."""
+        return PanelSummary(self)
+
+    def __str__(self) -> str:
+        return str(self.summary)
+
+    def prior(self, share: float = 0.9) -> dict[str, float]:
+        """The mean of the weights at the end, with 1 - share of it even: where new series may start (`prior=`)."""
+        even = (1.0 - refusals.between(share, 0.0, 1.0, "share", "[)")) / len(self.experts)
+        mean = self.weights.mean(axis=0).tolist()
+        return {name: share * w + even for name, w in zip(self.experts, mean, strict=True)}
+
+    def to_frame(self) -> Any:
+        """The series, the times and the forecast of each row, in the order of the table, as a pandas frame."""
+        import pandas
+
+        labels = {name: _frame_column(column) for name, column in self.labels.items()}
+        return pandas.DataFrame({**labels, "forecast": self.forecast})
+
+    def weights_frame(self) -> Any:
+        """The weights at the end: the series, model_id, weight."""
+        import pandas
+
+        return pandas.DataFrame(weights_long(self))
+
+    def save(self, folder: str | os.PathLike[str], parquet: bool = False) -> Path:
+        """combined and weights (CSV, or Parquet), summary.json and report.html, all or nothing."""
+        return save(self, self.summary, Path(folder), parquet)
+
+
+def _frame_column(column: Any) -> Any:
+    return column.to_pandas() if hasattr(column, "to_pandas") else column
+
+
+def panel_of(
+    frame: Any, target: Any, by: Sequence[str], loss: PointLoss, learner: Any = None,
+    loss_range: tuple[float, float] | None = None, experts: Sequence[str] | None = None, time: str | None = None,
+    issued: str | None = None, horizon: int = 1, pooled: bool = False, prior: Any = None,
+) -> Panel:  # fmt: skip
+    """The panel of a frame; times and issue times are found by their usual names where none are said."""
+    if not isinstance(target, str):
+        raise BadTable(f"the target of a long table must be one of its columns; got {refusals.brief(target)}")
+    needed = [*by, target, *(name for name in (time, issued) if name), *(experts or ())]
+    columns = frame if isinstance(frame, Mapping) else columns_of(frame, needed)
+    for name in needed:
+        if name not in columns:
+            raise BadTable(f"the table must have a column {name!r}; got {shown(list(columns))}")
+    taken = {*by, target, *(experts or ())}
+    time = TIME if time is None and TIME in columns and TIME not in taken else time
+    issued = ISSUED if issued is None and ISSUED in columns and ISSUED not in taken and time is not None else issued
+    if issued is not None and time is None:
+        raise BadTable("a table with issue times must have a column of times (time=, --time); got none")
+    if issued is not None and horizon != 1:
+        raise BadTable(f"a horizon is for tables without issue times; got horizon {horizon} and the column {issued!r}")
+    chosen = (
+        tuple(experts) if experts is not None else tuple(n for n in columns if n not in (*by, target, time, issued))
+    )
+    roles = [("the target", target), *(("a series", name) for name in by)]
+    roles += [(role, name) for role, name in (("the times", time), ("the issue times", issued)) if name is not None]
+    one_role([*roles, *(("an expert", name) for name in chosen)])
+    if not chosen:
+        raise BadTable(f"the table must have columns of forecasts besides the target; got {shown(list(columns))}")
+    table = long_table(dict(columns), target, by, time, issued, chosen, refusals.count(horizon, "horizon"))
+    if not table.series:
+        raise BadTable("the table must have rows; it has a header only")
+    rule = for_forecasts(learner, len(chosen), loss, loss_range, None)
+    labels = {name: columns[name] for name in (*by, *(name for name in (issued, time) if name is not None))}
+    start = None if prior is None else shares(prior, chosen)
+    sums = combine_long(table, loss, rule, start, pooled, labels)
+    return Panel(*(getattr(sums, one.name) for one in fields(sums)))
+
+
+def read_columns(
+    path: Path, texts: Sequence[str], delimiter: str = ",", needs: Sequence[str] = (),
+    numeric: Sequence[str] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """All columns of a Parquet or CSV file, `texts` as they stand, and with them the usual columns of times."""
+    import numpy as np
+
+    from hannan.tables.read.source import open_table
+    from hannan.tables.read.table import Columns
+
+    hint = "Name the columns of series with --by, and leave others out with --experts A,B"
+    header = _header(path, delimiter) if numeric is None else []
+    usual = [name for name in (TIME, ISSUED) if name not in texts and name in header]
+    texts = [*texts, *usual]
+    table = open_table(
+        path, Columns(tuple(texts), None if numeric is None else tuple(numeric), tuple(needs), hint=hint), delimiter
+    )
+    try:
+        if hasattr(table, "whole"):
+            return dict(table.whole())
+        chunks = list(table.chunks())
+    finally:
+        table.close()
+    numbers = np.concatenate([chunk.numbers for chunk in chunks]) if chunks else np.empty((0, len(table.names)))
+    told: dict[str, Any] = {name: [text for chunk in chunks for text in chunk.texts[name]] for name in texts}
+    return {**told, **{name: numbers[:, i] for i, name in enumerate(table.names)}}
+
+
+def _header(path: Path, delimiter: str) -> list[str]:
+    """The names of the columns of a file, before it is read."""
+    import csv
+
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        from pyarrow import parquet
+
+        return list(parquet.read_schema(path).names)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as opened:
+            return next(csv.reader(opened, delimiter=delimiter), [])
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return []  # whoever opens it next says why

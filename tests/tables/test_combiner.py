@@ -1,0 +1,229 @@
+"""`hn.Combiner`: rows answered and settled one at a time, refused in words, saved and resumed to the last bit."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from naive_combine import TwoLayers
+
+import hannan as hn
+from hannan import saving
+from hannan.learners.names import FORECASTS
+
+
+def feed(combiner, rng, rows, first=0, late=3):
+    """Rows of Gaussian forecasts, settled up to `late` rows later, in any order; what was answered."""
+    told = []
+    for t in range(first, first + rows):
+        y = rng.normal()
+        forecasts = y + rng.normal(size=len(combiner.columns)) * np.arange(1, len(combiner.columns) + 1)
+        told.append(combiner.answer(t, forecasts))
+        while len(combiner.open) > late:
+            waits = combiner.open
+            combiner.settle(waits[rng.integers(len(waits))], rng.normal())
+    return told
+
+
+def test_it_is_the_oracle():
+    rng, combiner, oracle = np.random.default_rng(0), hn.Combiner(["a", "b", "c"], "squared"), TwoLayers(3)
+    waiting = {}
+    for t in range(80):
+        f, y = rng.normal(size=3), rng.normal()
+        waiting[t] = oracle.answer(f), f, y
+        assert combiner.answer(t, f) == pytest.approx(waiting[t][0]["x"], rel=1e-9)
+        if len(waiting) > 4:
+            key = list(waiting)[rng.integers(len(waiting))]
+            row, f, y = waiting.pop(key)
+            combiner.settle(key, y)
+            oracle.settle(row, lambda x, y=y: 2.0 * (x - y), (f - y) ** 2)
+    np.testing.assert_allclose(combiner.weights(), oracle.weights(np.ones(3, dtype=bool)), rtol=1e-9)
+    told = combiner.certificate()
+    assert (told.answered, told.settled) == (80, 76)
+    assert told.promises.mean_realised <= told.promises.mean
+    assert (told.promises.realised <= told.promises.columns).all()
+    for text in ("76 settled of 80 answered", "is proved", "two layers of rule B"):
+        assert text in str(told)
+
+
+@pytest.mark.parametrize("name", [*FORECASTS, "adahedge", None])
+def test_every_name_plays(name):
+    combiner = hn.Combiner(4, "absolute", name)
+    feed(combiner, np.random.default_rng(1), 40)
+    weights = combiner.weights([True, True, False, True])
+    assert weights[2] == 0.0
+    assert weights.sum() == pytest.approx(1.0)
+    told = combiner.certificate()
+    assert told.settled == 37
+    proved = name in (None, "two-layers", "b", "adahedge:slopes", "adahedge")
+    assert (told.promises.columns is not None) == proved
+    if proved:
+        assert (told.promises.realised <= told.promises.columns).all()
+        q = np.full(4, 0.25)
+        if name != "adahedge":
+            assert told.promises.mean_realised <= told.promises.mean
+            assert told.promises.combination(q) is not None
+        else:
+            assert told.promises.combination(q) is None
+    else:
+        assert "no bound is proved" in str(told)
+
+
+class Last:
+    """Follows the column that was best in the last row."""
+
+    def __init__(self):
+        self.best = None
+
+    def weights(self, awake):
+        p = awake / awake.sum()
+        if self.best is not None and awake[self.best]:
+            p = np.eye(len(awake))[self.best]
+        return p
+
+    def settle(self, forecasts, weights, target):
+        assert weights.sum() == pytest.approx(1.0)
+        self.best = int(np.nanargmin(abs(forecasts - target)))
+
+
+def test_a_rule_of_ones_own():
+    combiner = hn.Combiner(["a", "b"], learner=Last())
+    assert combiner.answer(1, [1.0, 3.0]) == 2.0
+    combiner.settle(1, 2.9)
+    assert combiner.answer(2, [1.0, 3.0]) == 3.0
+    assert combiner.answer(3, [1.0, None]) == 1.0
+    combiner.settle(2, 1.0)
+    assert "no bound is known for a rule of your own" in str(combiner.certificate())
+    frame = {"a": [1.0, 1.0, 1.0], "b": [3.0, 3.0, 3.0], "y": [2.9, 1.1, 1.0]}
+    told = hn.combine(frame, "y", learner=Last())
+    assert told.forecast.tolist() == [2.0, 3.0, 1.0]
+    assert told.played is None
+
+    class Wrong(Last):
+        def weights(self, awake):
+            return [0.7, 0.7]
+
+    with pytest.raises(ValueError, match="must be shares of the awake columns"):
+        hn.Combiner(2, learner=Wrong()).answer(0, [1.0, 2.0])
+    with pytest.raises(ValueError, match="saved must play a rule of the package"):
+        combiner.save("nowhere")
+
+
+def test_what_is_refused_changes_nothing():
+    combiner = hn.Combiner(["a", "b"], "squared", loss_range=(0.0, 100.0))
+    combiner.answer("r", {"a": 1.0})
+    weights = combiner.weights()
+    for call, match in [
+        (lambda: combiner.answer("r", [1.0, 2.0]), "must be answered once; 'r' waits"),
+        (
+            lambda: combiner.answer("s", [None, np.nan]),
+            "at least one column must have a forecast; all are asleep in row 's'",
+        ),
+        (lambda: combiner.answer("s", [1.0]), "must be 2 numbers"),
+        (lambda: combiner.answer("s", [1.0, np.inf]), "must be 2 numbers, finite or missing"),
+        (lambda: combiner.answer("s", {"a": 1.0, "z": 2.0}), r"of the columns \['a', 'b'\]; got 'z'"),
+        (lambda: combiner.settle("s", 1.0), "a row that waits for one; got row 's'"),
+        (lambda: combiner.settle("r", np.nan), "target"),
+        (
+            lambda: combiner.settle("r", 50.0),
+            r"row 'r', column 'a': a loss must be in the stated range 0:100; got 2401",
+        ),
+        (lambda: combiner.forget("s"), "a row that waits"),
+        (lambda: combiner.weights([False, False]), "one must be"),
+    ]:
+        with pytest.raises(ValueError, match=match):
+            call()
+    assert combiner.open == ("r",)
+    assert (combiner.weights() == weights).all()
+    combiner.settle("r", 2.0)
+    combiner.answer("s", [1.0, 2.0])
+    combiner.forget("s")
+    assert combiner.open == ()
+    assert combiner.certificate().settled == 1
+    for bad in ([], 0, "abc", True, ["a", "a"]):
+        with pytest.raises(ValueError, match=r"columns must be|one role"):
+            hn.Combiner(bad)
+    for prior in ([1.0, 0.0], [0.2, 0.2], {"a": 1.0}):
+        with pytest.raises(ValueError, match="prior"):
+            hn.Combiner(["a", "b"], prior=prior)
+    with pytest.raises(ValueError, match="learner must be"):
+        hn.Combiner(2, learner=3)
+    with pytest.raises(ValueError, match="needs the range"):
+        hn.Combiner(2, learner="hedge")
+    with pytest.raises(ValueError, match="forecasts are seen by all"):
+        hn.Combiner(2, learner="bandit")
+    log = hn.Combiner(2, "log")
+    log.answer(0, [0.0, 0.5])
+    with pytest.raises(ValueError, match="must be 0 or 1"):
+        log.settle(0, 0.3)
+    with pytest.raises(ValueError, match="must be finite"):
+        log.settle(0, 1.0)
+    wide = hn.Combiner(2)
+    wide.answer(0, [1e149, -1e149])
+    with pytest.raises(ValueError, match="times the spread of the forecasts must be at most 1e140"):
+        wide.settle(0, 1.0)
+
+
+def test_a_capped_loss_has_the_honest_word():
+    """Not convex: by default AdaHedge plays, whose drawn expert has the bound; slopes are told that they have none."""
+    combiner = hn.Combiner(2, cap=1.0)
+    assert repr(combiner.learner) == "AdaHedge(2, loss_range=(0.0, 1.0))"
+    slopes = hn.Combiner(2, learner="two-layers", cap=1.0)
+    for one in (combiner, slopes):
+        one.answer(0, [1.0, 5.0])
+        one.settle(0, 1.0)
+    assert "not convex" in combiner.certificate().promises.withheld
+    assert "not convex" in slopes.certificate().promises.withheld
+
+
+def test_a_prior_is_where_it_starts():
+    combiner = hn.Combiner(["a", "b"], learner="b", prior={"b": 0.9, "a": 0.1})
+    assert combiner.answer(0, [0.0, 1.0]) == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize("name", FORECASTS)
+def test_saved_and_resumed_to_the_last_bit(name, tmp_path):
+    first = hn.Combiner(["a", "b", "c"], "huber:2", name, loss_range=(0.0, 1e6))
+    feed(first, np.random.default_rng(2), 30)
+    first.save(tmp_path / "c.json")
+    second = hn.Combiner.load(tmp_path / "c.json")
+    assert second.open == first.open
+    assert second.columns == ("a", "b", "c")
+    assert repr(second.learner) == repr(first.learner)
+    one, two = (feed(c, np.random.default_rng(3), 30, 30) for c in (first, second))
+    assert one == two
+    assert (first.weights() == second.weights()).all()
+    assert str(first.certificate()) == str(second.certificate())
+
+
+def test_a_file_that_is_no_combiner_is_refused(tmp_path):
+    hn.Bandit(2).start(0).save(tmp_path / "p.json")
+    with pytest.raises(ValueError, match="must be a saved combiner"):
+        hn.Combiner.load(tmp_path / "p.json")
+    combiner = hn.Combiner(2)
+    feed(combiner, np.random.default_rng(0), 10)
+    combiner.save(tmp_path / "c.json")
+    with pytest.raises(ValueError, match="player"):
+        hn.load(tmp_path / "c.json")
+    content = saving.read(tmp_path / "c.json")
+    changes = [
+        {"columns": ["a"]}, {"columns": ["a", "a"]}, {"columns": [1, 2]}, {"rule": "boa2"}, {"loss": "x"},
+        {"loss": 3}, {"range": [1]},
+        {"next": -1}, {"open": [[1, 1]]}, {"open": "x"}, {"open": content["open"][:-1]}, {"state": []},
+        {"state": {}}, {"cap": -1.0},
+        {"state": {**content["state"], "b_gain": content["state"]["b_rate"], "b_rate": content["state"]["b_gain"]}},
+    ]  # fmt: skip
+    for change in changes:
+        saving.write(tmp_path / "bad.json", {**content, **change})
+        with pytest.raises(ValueError, match=str(tmp_path / "bad.json")):
+            hn.Combiner.load(tmp_path / "bad.json")
+    text = (tmp_path / "c.json").read_text()
+    (tmp_path / "torn.json").write_text(text[:-40])
+    with pytest.raises(ValueError, match="torn"):
+        hn.Combiner.load(tmp_path / "torn.json")
+    assert json.loads(text)["format"]
+    odd = hn.Combiner(1)
+    odd.answer((1, 2), [1.0])
+    with pytest.raises(ValueError, match="named by text or whole numbers"):
+        odd.save(tmp_path / "odd.json")

@@ -1,0 +1,222 @@
+"""Many series in one long table: each as if it were alone, targets never early, what cannot be read refused by name."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import hannan as hn
+from hannan.cli.combine import command
+from hannan.tables.read.table import BadTable
+
+pandas = pytest.importorskip("pandas")
+
+
+def panel(series=5, rows=30, seed=0, holes=0.2, mixed=True):
+    """Series of different lengths, as a long frame; rows of different series interleave."""
+    rng = np.random.default_rng(seed)
+    parts = []
+    for s in range(series):
+        count = rows - 3 * s if s < series - 1 else 1
+        y = rng.normal(size=count).cumsum() * 10.0**s
+        frame = pandas.DataFrame({"unique_id": f"s{s}", "ds": pandas.date_range("2024-01-01", periods=count), "y": y})
+        for k in range(3):
+            frame[f"m{k}"] = y + rng.normal(size=count) * (k + 1) * 10.0**s
+        frame.loc[rng.random(count) < holes, "m1"] = np.nan
+        parts.append(frame)
+    whole = pandas.concat(parts, ignore_index=True)
+    if mixed:
+        whole = whole.sort_values("ds", kind="stable").reset_index(drop=True)
+    return whole
+
+
+@pytest.mark.parametrize("horizon", [1, 4])
+@pytest.mark.parametrize("learner", [None, "b", "boa", "median"])
+def test_each_series_is_as_if_alone(learner, horizon):
+    frame = panel()
+    frame.loc[[3, 20], "y"] = np.nan
+    told = hn.combine(frame, "y", learner=learner, by="unique_id", time="ds", horizon=horizon)
+    for s, (name, part) in enumerate(frame.groupby("unique_id", sort=False)):
+        alone = hn.combine(part.drop(columns="unique_id"), "y", learner=learner, time="ds", horizon=horizon)
+        np.testing.assert_allclose(told.forecast[part.index], alone.forecast, rtol=1e-12)
+        summary = alone.summary
+        assert told.table.name(s) == name
+        assert told.mixture[s] == pytest.approx(summary.mix_loss)
+        assert told.mean[s] == pytest.approx(summary.mean_loss)
+        assert told.median[s] == pytest.approx(summary.median_loss, nan_ok=True)
+        np.testing.assert_allclose(told.losses[s], [e.loss for e in summary.experts])
+        np.testing.assert_allclose(told.weights[s], [e.weight for e in summary.experts], rtol=1e-9, atol=1e-15)
+        if learner is None:
+            np.testing.assert_allclose(told.bounds[s], summary.promises.columns)
+            assert told.to_mean[s] == pytest.approx(summary.promises.mean)
+    assert told.to_frame()["forecast"].tolist() == told.forecast.tolist()
+    assert told.weights_frame().shape == (5 * 3, 3)
+    assert "over 5 series" in str(told)
+
+
+def test_cores_make_no_difference(monkeypatch):
+    frame = panel(12)
+    told = [hn.combine(frame, "y", by="unique_id").forecast]
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    told.append(hn.combine(frame, "y", by="unique_id").forecast)
+    assert (told[0] == told[1]).all()
+
+
+def cross_validated():
+    """As cross_validation of statsforecast writes it: three steps ahead from each cutoff, every two days."""
+    rng, rows = np.random.default_rng(3), []
+    y = rng.normal(size=40).cumsum()
+    days = pandas.date_range("2024-01-01", periods=40)
+    for c in range(5, 36, 2):
+        for h in (1, 2, 3):
+            rows.append({"unique_id": "a", "ds": days[c + h], "cutoff": days[c], "y": y[c + h], "naive": y[c],
+                         "drift": y[c] + h * (y[c] - y[0]) / c, "step": h})  # fmt: skip
+    return pandas.DataFrame(rows)
+
+
+def test_no_target_is_used_before_it_was_known():
+    """With a column of cutoffs: the combiner, told every target as soon as its day has come, says the same."""
+    frame = cross_validated()
+    told = hn.combine(frame, "y", by="unique_id", experts=["naive", "drift"])
+    combiner, waiting = hn.Combiner(["naive", "drift"]), []
+    for t, row in enumerate(frame.itertuples()):
+        for k in [k for k in waiting if frame.ds[k] <= row.cutoff]:
+            combiner.settle(k, frame.y[k])
+            waiting.remove(k)
+        assert combiner.answer(t, [row.naive, row.drift]) == pytest.approx(told.forecast[t], rel=1e-12)
+        waiting.append(t)
+    # Several horizons in one table, each with weights of its own.
+    steps = hn.combine(frame, "y", by=["unique_id", "step"], experts=["naive", "drift"])
+    assert steps.table.series == 3
+    one = frame[frame.step == 1]
+    alone = hn.combine(one, "y", by="unique_id", experts=["naive", "drift"])
+    np.testing.assert_allclose(steps.forecast[one.index], alone.forecast)
+    assert steps.table.name(2) == "a / 3"
+
+
+@pytest.mark.parametrize("late", [1, 2])
+def test_a_pool_is_one_combiner_in_the_order_of_time(late):
+    frame = panel(4, holes=0.0)
+    told = hn.combine(frame, "y", by="unique_id", time="ds", pooled=True, horizon=late)
+    combiner, days = hn.Combiner(["m0", "m1", "m2"]), sorted(set(frame.ds))
+    for d, day in enumerate(days):
+        if d >= late:
+            for t in frame.index[frame.ds == days[d - late]]:
+                combiner.settle(int(t), frame.y[t])
+        for t in frame.index[frame.ds == day]:
+            row = frame.loc[t, ["m0", "m1", "m2"]].to_numpy(dtype=float)
+            assert combiner.answer(int(t), row) == pytest.approx(told.forecast[t], rel=1e-9)
+    for rest in combiner.open:
+        combiner.settle(rest, frame.y[rest])
+    promises = combiner.certificate().promises
+    assert told.to_mean.sum() == pytest.approx(promises.mean)
+    np.testing.assert_allclose(told.bounds.sum(axis=0), promises.columns)
+    assert told.mixture.sum() == pytest.approx(combiner.certificate().total)
+    assert told.mean.sum() == pytest.approx(combiner.certificate().mean)
+    np.testing.assert_allclose(told.losses.sum(axis=0), combiner.certificate().losses)
+
+
+def test_new_series_start_from_the_pool():
+    old = hn.combine(panel(6), "y", by="unique_id")
+    prior = old.prior()
+    assert sum(prior.values()) == pytest.approx(1.0)
+    assert min(prior.values()) >= 0.1 / 3 - 1e-12
+    fresh = panel(2, seed=9, holes=0.0)
+    told = hn.combine(fresh, "y", learner="b", by="unique_id", prior=prior)
+    first = fresh.iloc[0]
+    assert told.forecast[0] == pytest.approx(sum(prior[m] * first[m] for m in prior))
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda f: f.iloc[::-1], r"row \d+ \(series 's\d'\), column 'ds': times of a series must ascend; got '2024"),
+        (lambda f: pandas.concat([f, f.iloc[-1:]], ignore_index=True), "times of a series must differ"),
+        (lambda f: f.assign(m0=np.nan, m1=np.nan, m2=np.nan), "row 1.*all are asleep. Remove the row"),
+        (lambda f: f.assign(unique_id=[None, *f.unique_id[1:]]), "'unique_id': the name of a series must be given"),
+        (lambda f: f.assign(m0=[np.inf, *f.m0[1:]]), "row 1, column 'm0': a number must be finite"),
+        (lambda f: f.assign(ds=["x", *map(str, f.ds[1:])]), "a number or a date"),
+        (lambda f: f.assign(cutoff=f.ds), "must be after it was issued"),
+        (lambda f: f.iloc[:0], "must have rows"),
+        (lambda f: f[["unique_id", "ds", "y"]], "columns of forecasts besides the target"),
+        (lambda f: f.drop(columns="y"), "must have a column 'y'"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(change, match):
+    with pytest.raises(BadTable, match=match):
+        hn.combine(change(panel()), "y", by="unique_id")
+
+
+def test_roles_and_options_are_refused():
+    frame = panel()
+    for options, match in [
+        ({"by": "unique_id", "experts": ["m0", "y"]}, "'y' as the target and as an expert"),
+        ({"by": "unique_id", "experts": ["m0", "m0"]}, "'m0' as an expert twice"),
+        ({"by": "unique_id", "time": "unique_id"}, "'unique_id' as a series and as the times"),
+        ({"by": ["unique_id", "unique_id"]}, "as a series twice"),
+        ({"by": "unique_id", "learner": hn.AdaHedge(3)}, "combined by a rule"),
+        ({"by": "unique_id", "cap": 2.0}, "combined by a rule"),
+        ({"pooled": True}, "name their column with `by`"),
+        ({"by": "unique_id", "prior": [1.0, 0.0, 0.0]}, "prior"),
+    ]:
+        with pytest.raises(ValueError, match=match):
+            hn.combine(frame, "y", **options)
+    with pytest.raises(BadTable, match="horizon is for tables without issue times"):
+        hn.combine(cross_validated(), "y", by="unique_id", horizon=2)
+    with pytest.raises(
+        BadTable, match=r"row 1 \(series 's0'\), column 'm0': a loss must be in the stated range 0:0.001"
+    ):
+        hn.combine(panel(1, 1, holes=0.0), "y", by="unique_id", loss_range=(0.0, 1e-3))
+
+
+def test_a_series_of_one_row_is_answered_with_the_average():
+    frame = panel(1)
+    told = hn.combine(frame, "y", by="unique_id")
+    assert len(frame) == 1
+    assert told.forecast[0] == pytest.approx(np.nanmean(frame[["m0", "m1", "m2"]].to_numpy()))
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_files_in_and_out(kind, tmp_path):
+    frame, file = panel(), tmp_path / f"f.{kind}"
+    if kind == "csv":
+        frame.to_csv(file, index=False)
+    else:
+        frame.to_parquet(file)
+    out = tmp_path / "out"
+    arguments = [str(file), "--target", "y", "--by", "unique_id", "--out", str(out), "--json"]
+    told = json.loads(CliRunner().invoke(command, arguments, catch_exceptions=False).stdout)
+    expected = hn.combine(frame, "y", by="unique_id")
+    assert told["combination"]["total"] == pytest.approx(expected.mixture.sum())
+    read = pandas.read_csv if kind == "csv" else pandas.read_parquet
+    combined, weights = read(out / f"combined.{kind}"), read(out / f"weights.{kind}")
+    assert list(combined.columns) == ["unique_id", "ds", "forecast"]
+    np.testing.assert_allclose(combined.forecast, expected.forecast, rtol=1e-12)
+    assert list(weights.columns) == ["unique_id", "model_id", "weight"]
+    np.testing.assert_allclose(weights.weight.to_numpy().reshape(5, 3), expected.weights, rtol=1e-12)
+    assert (out / "report.html").read_text().count("over 5 series") >= 1
+    # The weights are a prior for others.
+    weights.to_csv(tmp_path / "w.csv", index=False)
+    plain = CliRunner().invoke(command, [*arguments[:5], "--prior", str(tmp_path / "w.csv")], catch_exceptions=False)
+    assert "series by series" in plain.stdout
+    for more, match in [(["--issued", "ds"], "--by"), (["--pooled"], "--by")]:
+        bad = CliRunner().invoke(command, [str(file), "--target", "y", *more])
+        assert match in str(bad.exception)
+    assert "from a file" in str(CliRunner().invoke(command, ["-", "--target", "y", "--by", "a"]).exception)
+
+
+def test_polars_and_arrow_frames_agree():
+    polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    frame = panel()
+    told = hn.combine(frame, "y", by="unique_id").forecast
+    assert (hn.combine(polars.from_pandas(frame), "y", by="unique_id").forecast == told).all()
+    table = pyarrow.Table.from_pandas(frame)
+    assert (
+        hn.combine(dict(zip(table.column_names, table.columns, strict=True)), "y", by="unique_id").forecast == told
+    ).all()
+    plain = {name: frame[name].tolist() for name in frame}
+    plain["ds"] = [str(day.date()) for day in frame.ds]
+    assert (hn.combine(plain, "y", by="unique_id").forecast == told).all()

@@ -1,0 +1,65 @@
+"""What a combination promises: the numbers are those of the theorem, and no larger or smaller."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from naive_combine import RuleB, TwoLayers
+
+import hannan as hn
+
+
+def played(learner, oracle, holes):
+    """The same rows by the combiner and by the oracle, settled three rows late."""
+    rng = np.random.default_rng(5)
+    combiner, waiting = hn.Combiner(3, learner=learner), []
+    for t in range(60):
+        y = rng.normal()
+        f = y + rng.normal(size=3) * (1.0, 2.0, 3.0)
+        if holes and t % 3 == 1:
+            f[0] = np.nan
+        combiner.answer(t, f)
+        waiting.append((t, oracle.answer(f), f, y))
+        if len(waiting) > 3:
+            t, row, f, y = waiting.pop(0)
+            combiner.settle(t, y)
+            told = (lambda x, y=y: float(np.sign(x - y)),)
+            oracle.settle(row, *told, *((abs(f - y),) if isinstance(oracle, TwoLayers) else ()))
+    return combiner.certificate().promises
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_two_layers(holes):
+    oracle = TwoLayers(3)
+    told = played("two-layers", oracle, holes)
+    top, parts = oracle.top.bounds(), oracle.b.bounds()
+    assert told.mean == pytest.approx(top[3], rel=1e-9)
+    np.testing.assert_allclose(told.columns, np.minimum(top[0] + parts, top[2] + oracle.own.bound()), rtol=1e-9)
+    q = np.array([0.2, 0.3, 0.5])
+    assert told.combination(q) == pytest.approx(top[0] + q @ parts, rel=1e-9)
+    assert told.combination([0.0, 0.0, 1.0]) == pytest.approx(top[0] + parts[2], rel=1e-9)
+    assert (told.realised <= told.columns).all()
+    assert bool(told.filled) == holes
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_rule_b_alone(holes):
+    oracle = RuleB(3)
+    told = played("b", oracle, holes)
+    np.testing.assert_allclose(told.columns, oracle.bounds(), rtol=1e-9)
+    assert (told.realised <= told.columns).all()
+    if holes:
+        assert told.mean is None
+        assert "sleep" in told.mean_withheld
+    else:
+        assert told.mean == pytest.approx(oracle.bounds().mean(), rel=1e-9)
+
+
+def test_slopes_have_two_delta():
+    """AdaHedge on l_i = g f_i: its gaps by hand, one row."""
+    combiner = hn.Combiner(2, learner="adahedge:slopes")
+    combiner.answer(0, [0.0, 4.0])
+    combiner.settle(0, 1.0)
+    # x = 2, g = 1, losses (0, 4), no scale yet: the gap is <p, l> - min l = 2.
+    assert combiner.certificate().promises.columns.tolist() == pytest.approx([4.0, 4.0])
+    assert combiner.certificate().promises.mean == pytest.approx(4.0)
