@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "../blake2b.hpp"
+#include "../players.hpp"
 #include "fleet.hpp"
 #include "rooms.hpp"
 
@@ -89,6 +90,55 @@ nb::object still_open(nb::object held, In<u64> tickets) {
     return nb::make_tuple(array_of(found.data(), i64(found.size())), array_of(arms.data(), i64(arms.size())));
 }
 
+/// One draw: (ticket, arm, probability).
+nb::tuple draw_one(nb::object held, i64 number, nb::object awake) {
+    Fleet& fleet = nb::cast<Fleet&>(held);
+    require(number >= 0 && fleet.rows.has(u64(number)), "a number must be of a learner");
+    Flags kept;
+    if (!awake.is_none()) {
+        kept = nb::cast<Flags>(awake);
+        require(i64(kept.size()) == fleet.setup.n && fleet.plan.mark_words > 0, "a mask has a place an arm, where arms sleep");
+    }
+    i64 ticket = number, round, arm;
+    double p;
+    fleet.act(1, awake.is_none() ? nullptr : kept.data(), 0, &ticket, &round, &arm, &p);
+    return nb::make_tuple(u64(number) << 32 | u64(round), arm, p);
+}
+
+/// One feedback: 0, the decision is not open; 1, it is settled now; 2, its arm or probability are not these.
+int settle_one(nb::object held, u64 ticket, i64 arm, double p, double value) {
+    Fleet& fleet = nb::cast<Fleet&>(held);
+    const i64 place = fleet.open.find(ticket);
+    if (place < 0) return 0;
+    const OpenDecision& one = fleet.open.at(place);
+    if (i64(one.arm) != arm || one.probability != p) return 2;
+    require(fleet.settle({&ticket, 1}, &value).why == Refusal::none, "an open decision must be settled");
+    return 1;
+}
+
+/// The probabilities of a learner's next draw, whatever is open; nothing changes.
+nb::object next_weights(nb::object held, i64 number, nb::object awake) {
+    Fleet& fleet = nb::cast<Fleet&>(held);
+    const Setup& s = fleet.setup;
+    require(number >= 0 && fleet.rows.has(u64(number)), "a number must be of a learner");
+    const double* row = fleet.rows.row(u64(number));
+    Run& run = fleet.run;
+    static_cast<RunNumbers&>(run) = RunNumbers{};
+    for (i64 k = 0; k < s.scratch_places(); ++k) run.scratch[k] = 0.0;
+    fleets().unpack(s, fleet.plan, row, run);
+    // Open moves may have left the weights a scale behind, and the next draw brings them up.
+    if (counts_at(fleet.plan, row).open > 0 && !players().make_ready(s, run, false)) fleet.failed();
+    Fresh<double> p{std::size_t(s.n)};
+    if (awake.is_none()) {
+        for (i64 i = 0; i < s.n; ++i) p.data[i] = run.w[i] / run.total;
+    } else {
+        const auto mask = nb::cast<Flags>(awake);
+        require(i64(mask.size()) == s.n, "a mask has a place an arm");
+        players().share_awake(s, run, mask.data(), p.data);
+    }
+    return p.give();
+}
+
 template <class T>
 u8* put(u8* at, T value) {
     std::memcpy(at, &value, sizeof value);
@@ -110,25 +160,30 @@ std::string text_of(const std::vector<u8>& raw) {
     return out;
 }
 
-/// Tickets of one learner, in the order of their sequences: head, arm, sequence, round, p, key, then the signature.
-nb::list signed_tickets(nb::bytes secret, nb::bytes head, In<i64> arms, u64 first, In<u64> rounds, In<double> p, nb::object keys) {
+/// A ticket: head, arm, sequence, round, p, key, then the signature.
+std::string signed_ticket(nb::bytes secret, nb::bytes head, i64 arm, u64 sequence, u64 round, double p, nb::bytes key) {
     constexpr std::size_t mac = 16;
     require(secret.size() <= 64, "a secret has at most 64 bytes");
+    const std::size_t size = head.size() + 26 + key.size();
+    std::vector<u8> raw(size + mac);
+    std::memcpy(raw.data(), head.c_str(), head.size());
+    u8* at = put(raw.data() + head.size(), std::uint16_t(arm));
+    at = put(put(put(at, sequence), round), p);
+    std::memcpy(at, key.c_str(), key.size());
+    Blake2b digest(mac, reinterpret_cast<const u8*>(secret.c_str()), secret.size());
+    digest.add(raw.data(), size);
+    digest.end(raw.data() + size);
+    return text_of(raw);
+}
+
+/// Those of one learner, in the order of their sequences; `keys` is one for all, or a list.
+nb::list signed_tickets(nb::bytes secret, nb::bytes head, In<i64> arms, u64 first, In<u64> rounds, In<double> p, nb::object keys) {
     require(rounds.size() == arms.size() && p.size() == arms.size(), "rounds and probabilities must be one an arm");
     const bool one_key = nb::isinstance<nb::bytes>(keys);
     nb::list out;
     for (std::size_t k = 0; k < arms.size(); ++k) {
         const nb::bytes key = nb::cast<nb::bytes>(one_key ? keys : nb::object(keys[k]));
-        const std::size_t size = head.size() + 26 + key.size();
-        std::vector<u8> raw(size + mac);
-        std::memcpy(raw.data(), head.c_str(), head.size());
-        u8* at = put(raw.data() + head.size(), std::uint16_t(arms.data()[k]));
-        at = put(put(put(at, first + k), rounds.data()[k]), p.data()[k]);
-        std::memcpy(at, key.c_str(), key.size());
-        Blake2b digest(mac, reinterpret_cast<const u8*>(secret.c_str()), secret.size());
-        digest.add(raw.data(), size);
-        digest.end(raw.data() + size);
-        out.append(nb::cast(text_of(raw)));
+        out.append(nb::cast(signed_ticket(secret, head, arms.data()[k], first + k, rounds.data()[k], p.data()[k], key)));
     }
     return out;
 }
@@ -148,6 +203,10 @@ void bind_journal(nb::module_& m) {
     m.def("replay_journal", &replay_journal, "fleet"_a, "events"_a, "awake"_a.none());
     m.def("open_decisions", &open_decisions, "fleet"_a, "tickets"_a, "arms"_a, "probabilities"_a);
     m.def("still_open", &still_open, "fleet"_a, "tickets"_a);
+    m.def("draw_one", &draw_one, "fleet"_a, "number"_a, "awake"_a.none());
+    m.def("settle_one", &settle_one, "fleet"_a, "ticket"_a, "arm"_a, "probability"_a, "value"_a);
+    m.def("signed_ticket", &signed_ticket, "secret"_a, "head"_a, "arm"_a, "sequence"_a, "round"_a, "probability"_a, "key"_a);
+    m.def("next_weights", &next_weights, "fleet"_a, "number"_a, "awake"_a.none());
     m.def("signed_tickets", &signed_tickets, "secret"_a, "head"_a, "arms"_a, "first"_a, "rounds"_a, "probabilities"_a, "keys"_a);
     m.def("blake2b", &blake2b, "data"_a, "key"_a, "size"_a, "For tests: as hashlib's.");
 }

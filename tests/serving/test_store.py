@@ -131,7 +131,7 @@ def test_a_failed_draw_ends_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     """Drawn, and not written: memory is no longer what the disk says, so the store is opened anew."""
     with Store(path) as store:
         store.add("a", GAINS)
-        monkeypatch.setattr(type(store.desk.seal), "tickets", lambda *_: 1 / 0)
+        monkeypatch.setattr(type(store.desk.seal), "ticket", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             store.act("a")
         monkeypatch.undo()

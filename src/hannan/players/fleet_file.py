@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -95,20 +96,20 @@ def _move(fleet: Any, to: Any, numbers: NDArray[np.int64]) -> None:
 
 def written(fleet: Any) -> bytes:
     """All of a fleet."""
+    return gathered(fleet)()
+
+
+def gathered(fleet: Any) -> Callable[[], bytes]:
+    """All of a fleet as it is now; the bytes are made when they are asked for, while it may go on playing."""
     numbers = fleet._numbers()
     columns = fleet._taken(numbers)
     columns["number"] = numbers.astype(np.uint64)
     columns["key"] = (np.zeros(len(numbers), dtype=np.int64) if fleet._text else fleet._keys(numbers)).view(np.uint64)
-    # Of its ids, those that open decisions were drawn under, and its own.
-    used, columns["origin"] = np.unique([*columns["origin"].tolist(), fleet._origin], return_inverse=True)
-    columns["origin"] = columns["origin"].ravel()[:-1]
-    plan = _plan(fleet)
-    body = b"".join(columns[name].astype(f"<{kind}8").tobytes() for name, kind, _ in plan[0] + plan[1])
+    ids, origin, plan = list(fleet._ids), fleet._origin, _plan(fleet)
     header = {
         "learner": saving.describe(fleet.learner),
         **{name: told for name, told in fleet._who().items() if name in _FIELDS},
-        "ids": [fleet._ids[k] for k in used.tolist()],
-        "spawning": fleet._spawning,
+        "spawning": list(fleet._spawning),
         "prior": saving.to_hex(fleet.prior),
         "text": fleet._text,
         "names": [fleet._name[number] for number in numbers.tolist()] if fleet._text else [],
@@ -117,7 +118,16 @@ def written(fleet: Any) -> bytes:
         "open": len(columns["round_open"]),
         "columns": [list(column) for column in plan[0] + plan[1]],
     }
-    return FORMAT + json.dumps(header | {"sha256": _digest(header, body)}, sort_keys=True).encode() + b"\n" + body
+
+    def made() -> bytes:
+        # Of its ids, those that open decisions were drawn under, and its own.
+        used, places = np.unique(np.append(columns["origin"], np.uint64(origin)), return_inverse=True)
+        columns["origin"] = places.ravel()[:-1]
+        header["ids"] = [ids[k] for k in used.tolist()]
+        body = b"".join(columns[name].astype(f"<{kind}8").tobytes() for name, kind, _ in plan[0] + plan[1])
+        return FORMAT + json.dumps(header | {"sha256": _digest(header, body)}, sort_keys=True).encode() + b"\n" + body
+
+    return made
 
 
 def _plan(fleet: Any) -> tuple[list[tuple[str, str, int]], list[tuple[str, str, int]]]:

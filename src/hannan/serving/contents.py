@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -131,16 +131,22 @@ class Contents:
                     f"otherwise than {found}. If another version wrote it: open it there, close it, and come again"
                 )
 
-    def snapshot(self, sequence: int, time: float) -> bytes:
-        """As bytes."""
+    def snapshot(self, sequence: int, time: float) -> Callable[[], bytes]:
+        """What is there now, taken at once; the bytes of it are made when they are asked for."""
         states = [resident.state() for resident in self.residents]
-        content = {
+        content: dict[str, Any] = {
             "sequence": sequence, "time": time, "entropy": str(self.entropy),
             "epochs": [[epoch.hex(), first] for epoch, first in self.epochs.items()],
-            "learners": [{**told, "sizes": [len(blob) for blob in blobs]} for told, blobs in states],
         }  # fmt: skip
-        head = json.dumps(content, separators=(",", ":")).encode()
-        return b"".join([_HEAD.pack(b"HNS1", len(head)), head, *(blob for _, blobs in states for blob in blobs)])
+
+        def developed() -> bytes:
+            blobs = [[blob() for blob in parts] for _, parts in states]
+            sizes = [[len(blob) for blob in parts] for parts in blobs]
+            learners = [{**told, "sizes": size} for (told, _), size in zip(states, sizes, strict=True)]
+            head = json.dumps({**content, "learners": learners}, separators=(",", ":")).encode()
+            return b"".join([_HEAD.pack(b"HNS1", len(head)), head, *itertools.chain(*blobs)])
+
+        return developed
 
     @classmethod
     def restored(cls, blob: bytes) -> Contents:

@@ -9,7 +9,7 @@ import math
 import secrets
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from hannan.serving.contents import Contents
 from hannan.serving.errors import BODY, CONFLICT, ELSEWHERE, TICKET, Refused
 from hannan.serving.journal import Journal
 from hannan.serving.records import ACT, EXPIRE, OBSERVE
-from hannan.serving.resident import ALONE, Resident
+from hannan.serving.resident import Resident
 from hannan.serving.shelf import Asked, Shelf
 from hannan.serving.tickets import Key, Seal, checked_key, key_bytes
 
@@ -30,6 +30,9 @@ BREATH = 2000
 LONGEST_ID = 200
 #: Where a decision that was asked for with an id is kept: its learner, its key, its id.
 Place = tuple[int, bytes, str]
+
+
+_OTHERWISE = "a ticket must say what was drawn; arm and probability are not those of the journal"
 
 
 class Decision(NamedTuple):
@@ -127,22 +130,19 @@ class Desk:
         """(a decision, sequence)"""
         key = checked_key(key)
         self._here(name, (key,))
-        keys = None if key is None else [key]
         given: Any = id
         if id is not None and not (isinstance(given, str) and 0 < len(given) <= LONGEST_ID):
             raise Refused(BODY, f"id must be a text of 1 to {LONGEST_ID} characters; got {refusals.brief(id)}")
         with self.lock:
-            place: Place | None = None
+            resident, place = self.contents.find(name), None
             if id is not None:
-                resident = self.contents.find(name)
                 place = (resident.number, key_bytes(key), id)
                 before = self._fresh.get(place) or self.shelf.asked(*place)
                 if before is not None:
                     said = self.seal.opened(before)
                     again = Decision(before, resident.arms.label(said.arm), said.arm, said.probability)
                     return again, self.contents.sequence
-            drawn, sequence = self._draw(name, keys, 1, place)
-        return Decision(drawn.ticket[0], drawn.arm[0], drawn.action[0], drawn.probability[0]), sequence
+            return self._draw_one(resident, key, place)
 
     def draws(self, name: str, count: int) -> tuple[Decisions, int]:
         """(so many decisions of the learner without a key, sequence): all or none."""
@@ -159,11 +159,36 @@ class Desk:
         with self.lock:
             return self._draw(name, keys, len(keys))
 
-    def _draw(self, name: str, keys: list[Any] | None, count: int, place: Place | None = None) -> tuple[Decisions, int]:
+    def _draw_one(self, resident: Resident, key: Key, place: Place | None) -> tuple[Decision, int]:
+        """As `_draw`, of one decision: without arrays."""
+        self.journal.alive()
+        keyed, number, body = int(key is not None), 0, b""
+        if key is not None:
+            resident.keyed.number([key])  # refuses a key of another kind before anything changes
+        try:
+            if key is not None:
+                numbers, body = resident.touch([key])
+                number = int(numbers[0])
+            ticket, arm, p = _engine.draw_one(resident.fleets[keyed], number, resident.arms.mask)
+            sequence = self.contents.sequence + len(body) // records.SLOT
+            text = self.seal.ticket(resident.number, arm, sequence, ticket, p, key_bytes(key))
+        except BaseException as error:  # drawn and not written: what is in memory is no longer what is on the disk
+            self.journal.fail(error)
+            raise
+        if resident.expiry is not None:
+            resident.expiry.drawn(keyed, np.array([ticket], dtype=np.uint64), self.journal.clock.now())
+        asked = None
+        if place is not None:
+            asked = Asked(*place, text, self.journal.clock.now())
+            self._fresh[place] = text
+        body += records.record(ACT, arm, resident.number, ticket, p, keyed)
+        return Decision(text, resident.arms.label(arm), arm, p), self._append(body, asked)
+
+    def _draw(self, name: str, keys: list[Any] | None, count: int) -> tuple[Decisions, int]:
         resident = self.contents.find(name)
         self.journal.alive()
         if keys is None:
-            numbers, body, labels = ALONE if count == 1 else np.zeros(count, dtype=np.int64), b"", b"\0"
+            numbers, body, labels = np.zeros(count, dtype=np.int64), b"", b"\0"
         else:
             resident.keyed.number(keys)  # refuses keys of another kind before anything changes
         keyed = int(keys is not None)
@@ -180,16 +205,15 @@ class Desk:
         body += records.many(ACT, keyed, resident.number, arms, tickets, p)
         if resident.expiry is not None:
             resident.expiry.drawn(keyed, tickets, self.journal.clock.now())
-        asked = None
-        if place is not None:
-            asked = Asked(*place, texts[0], self.journal.clock.now())
-            self._fresh[place] = texts[0]
         actions, label = arms.tolist(), resident.arms.label
-        return Decisions(texts, [label(a) for a in actions], actions, p.tolist()), self._append(body, asked)
+        return Decisions(texts, [label(a) for a in actions], actions, p.tolist()), self._append(body)
 
     def settle(self, feedback: Iterable[tuple[Any, Any, Any]]) -> tuple[list[bool], int]:
         """(counted now?, sequence) for (ticket, reward, loss) each: all of them, or none."""
+        feedback = list(feedback)
         with self.lock:
+            if len(feedback) == 1:
+                return self._settle_one(*feedback[0])
             told: dict[tuple[int, int], list[tuple[int, int, int, float, float]]] = {}
             seen: set[tuple[int, int, int]] = set()
             counted: list[bool] = []
@@ -215,6 +239,24 @@ class Desk:
             # A repeat waits for the original, which may be on its way to the disk.
             return counted, self._append(body) if body else self.contents.sequence
 
+    def _settle_one(self, ticket: Any, reward: Any, loss: Any) -> tuple[list[bool], int]:
+        """As `settle`, of one feedback: without arrays."""
+        said = self.seal.opened(ticket)
+        resident, keyed = self.contents.owner(said), int(said.key is not None)
+        value, fleet = resident.value(reward, loss), resident.fleets[keyed]
+        self.journal.alive()
+        try:
+            arm, p = said.arm, said.probability
+            state = 0 if fleet is None else _engine.settle_one(fleet, said.round, arm, p, value)
+        except BaseException as error:
+            self.journal.fail(error)
+            raise
+        if state == 2:
+            raise Refused(TICKET, _OTHERWISE)
+        if state == 0:
+            return [False], self.contents.sequence  # a repeat waits for the original, which may be on its way
+        return [True], self._append(records.record(OBSERVE, arm, said.learner, said.round, value, keyed))
+
     def _open(self, number: int, keyed: int, rows: list[Any], counted: list[bool]) -> Any:
         """Those that are open, (learner, keyed, tickets, arms, values); they count."""
         resident = self.contents.residents[number]
@@ -225,7 +267,7 @@ class Desk:
         if fleet is not None:
             found = _engine.open_decisions(fleet, tickets, drawn, np.array(p))
         if (found == 2).any():
-            raise Refused(TICKET, "a ticket must say what was drawn; arm and probability are not those of the journal")
+            raise Refused(TICKET, _OTHERWISE)
         for place, state in zip(places, found.tolist(), strict=True):
             counted[place] = state == 1
         good = found == 1
@@ -233,7 +275,7 @@ class Desk:
 
     # Called by the journal
 
-    def _photograph(self) -> bytes:
+    def _photograph(self) -> Callable[[], bytes]:
         return self.contents.snapshot(self.contents.sequence, self.journal.clock.now())
 
     def _tick(self, now: float) -> float:

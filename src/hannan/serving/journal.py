@@ -18,6 +18,8 @@ from hannan.serving.records import SLOT
 from hannan.serving.shelf import Asked, Group, Shelf
 
 T = TypeVar("T")
+#: What is there now, taken at once, under the lock; its bytes are made when they are asked for.
+Photograph = Callable[[], Callable[[], bytes]]
 
 
 class Clock:
@@ -36,7 +38,7 @@ class Journal:
     """The writer of a shelf. Whoever appends holds `lock`, so that the order of events is the order of the draws."""
 
     def __init__(
-        self, shelf: Shelf, sequence: int, last: float, lock: threading.RLock, photograph: Callable[[], bytes],
+        self, shelf: Shelf, sequence: int, last: float, lock: threading.RLock, photograph: Photograph,
         often: tuple[int, float], tick: Callable[[float], float], remember: float,
     ) -> None:  # fmt: skip
         self._shelf, self._photograph, self._tick, self._remember = shelf, photograph, tick, remember
@@ -160,7 +162,9 @@ class Journal:
             self._body, self._asked = bytearray(), []
             new = sequence - self._photographed
             due = new > 0 and (last or new >= self._events or self.age >= self._seconds)
-            snapshot = self._photograph() if due else None
+            developed = self._photograph() if due else None
+        # What is slow about a snapshot is done without the lock.
+        snapshot = None if developed is None else developed()
         if body or snapshot is not None:
             began = time.monotonic()
             blob = records.group(body, now) if body else b""

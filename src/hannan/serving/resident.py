@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import hashlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hannan import _engine, refusals, saving
+from hannan.players import fleet_file
 from hannan.players.fleet import Fleet
-from hannan.serving import records
+from hannan.serving import reading, records
 from hannan.serving.arms import Arms
 from hannan.serving.errors import REWARD, Refused
 from hannan.serving.expiry import Expiry
@@ -90,8 +93,17 @@ class Resident:
 
     def weights(self, key: Key = None) -> list[float]:
         """The probabilities of the next draw."""
-        fleet = self.alone if key is None else self.keyed
-        return [float(x) for x in fleet.distribution(0 if key is None else key, self.arms.mask)]
+        fleet, number = self._seat(key)
+        if number < 0:  # a key that has not come yet plays as the learner that has played nothing
+            return [float(x) for x in _fleet(self.learner, self.name).distribution(0, self.arms.mask)]
+        p: NDArray[np.float64] = _engine.next_weights(fleet, number, self.arms.mask)
+        return [float(x) for x in p]
+
+    def _seat(self, key: Key) -> tuple[Fleet, int]:
+        """The fleet of a key, or of none, and the number in it; -1 where the key has not come yet."""
+        if key is None:
+            return self.alone, 0
+        return self.keyed, int(self.keyed.number([key])[0])
 
     # Play
 
@@ -171,7 +183,7 @@ class Resident:
         """Its own, of a key, or of all keys where nobody played without one; with what the store did to it."""
         if key is None and self.keys and not self.drawn:
             return self.keyed.certificate()
-        told: Any = self.alone.certificate(0, delta) if key is None else self.keyed.certificate(key, delta)
+        told = reading.certificate(*self._seat(key), delta)
         notes = list(told.notes)
         if self.expiry is not None:
             notes.append(("by default", self.expiry.says(self.learner.gains)))
@@ -181,14 +193,19 @@ class Resident:
 
     # Snapshots
 
-    def state(self) -> tuple[dict[str, Any], list[bytes]]:
-        """All that a snapshot needs, and blobs."""
-        blobs = [fleet.to_bytes() for fleet in self.fleets if fleet is not None]
+    def state(self) -> tuple[dict[str, Any], list[Callable[[], bytes]]]:
+        """All that a snapshot needs, and blobs to be made later."""
+        blobs = [fleet_file.gathered(fleet) for fleet in self.fleets if fleet is not None]
         expiry = None
         if self.expiry is not None:
             expiry, more = self.expiry.state([self._still(keyed) for keyed in (0, 1)])
-            blobs.append(more)
-        told = {**self.description(), "names": self.arms.state(), "keyed": self.fleets[1] is not None, "expiry": expiry}
+            blobs.append(lambda: more)
+        told = {
+            **self.description(),
+            "names": copy.deepcopy(self.arms.state()),
+            "keyed": self.fleets[1] is not None,
+            "expiry": expiry,
+        }
         return told, blobs
 
     def _still(self, keyed: int) -> Any:

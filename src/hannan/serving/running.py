@@ -77,7 +77,8 @@ def run(settings: Settings) -> None:
         app = App(store, settings.access, settings.limits)
         config = uvicorn.Config(
             app, log_config=None, access_log=False, lifespan="on",
-            http="httptools", ws="none", server_header=False, date_header=False, timeout_graceful_shutdown=GRACE,
+            http="httptools", ws="none", proxy_headers=False, server_header=False, date_header=False,
+            timeout_graceful_shutdown=GRACE,
         )  # fmt: skip
         asyncio.run(_serve(_Server(config), bound, app, teller, settings.access.guarded))
     finally:

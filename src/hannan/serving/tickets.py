@@ -113,10 +113,18 @@ class Seal:
         """The secrets that open tickets, oldest first; the last one signs."""
         return sorted(self._secrets)
 
+    def _head(self, learner: int) -> bytes:
+        return _HEAD.pack(_FORMAT, self._number, self.journal, self.epoch, learner, self.shard)
+
+    def ticket(self, learner: int, arm: int, sequence: int, number: int, p: float, key: bytes) -> str:
+        """One signed ticket."""
+        secret = self._secrets[self._number]
+        return _engine.signed_ticket(secret, self._head(learner), arm, sequence, number, p, key)
+
     def tickets(self, learner: int, arms: Any, first: int, rounds: Any, p: Any, keys: Any = b"\0") -> list[str]:
         """Signed tickets of decisions in a row; `keys` is the bytes of the key, or a list of them."""
-        head = _HEAD.pack(_FORMAT, self._number, self.journal, self.epoch, learner, self.shard)
-        signed: list[str] = _engine.signed_tickets(self._secrets[self._number], head, arms, first, rounds, p, keys)
+        secret = self._secrets[self._number]
+        signed: list[str] = _engine.signed_tickets(secret, self._head(learner), arms, first, rounds, p, keys)
         return signed
 
     def opened(self, text: Any) -> Ticket:
