@@ -139,11 +139,13 @@ def recovery(folder: Path, events: int) -> list[str]:
         store.desk.journal.wait(sequence)
     store.desk.journal._photographed = 10**18  # closed without a snapshot, as a crash
     store.close()
+    before = time.process_time()  # one thread: what else runs on the machine does not count
     with hn.Store(path) as store:
-        seconds = store.desk.journal.replayed
+        seconds = time.process_time() - before
         played = store.certificate("b").rounds * 2
     scaled = seconds * events / played
-    return [f"recovery of {events:,} events", shown(scaled), "<= 1.5 s at 1,000,000", yes(scaled * 1e6 / events <= 1.5)]
+    good = scaled * 1e6 / events <= 1.5
+    return [f"recovery of {events:,} events, CPU", shown(scaled), "<= 1.5 s at 1,000,000", yes(good)]
 
 
 def waiting(folder: Path, count: int) -> list[list[str]]:

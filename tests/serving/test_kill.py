@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from kills import Campaign, compiler
+from kills import Campaign, built, compiler
+
+from hannan.serving.store import Store
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux") or compiler() is None, reason="needs Linux and a C compiler, for LD_PRELOAD"
@@ -33,6 +37,44 @@ def test_nothing_is_lost(tmp_path: Path) -> None:
 def test_the_controls_are_caught(tmp_path: Path, mode: str) -> None:
     # Replies before the sync, or no sync at all: a kill or a cut loses something in nearly every round.
     assert campaign(tmp_path, 4, mode).tally.faults > 0
+
+
+EIO = """
+import hannan as hn, os
+store = hn.Store("decisions.db")
+store.add("a", hn.Bandit(2))
+for k in range(20):
+    print(store.act("a").ticket, flush=True)
+os.environ["POWER_FAIL"] = "1"
+import ctypes
+ctypes.CDLL(None).setenv(b"POWER_FAIL", b"1", 1)
+for what in range(3):
+    try:
+        store.act("a")
+    except RuntimeError as error:
+        print("ended", type(error).__name__, error)
+store.close()
+"""
+
+
+def test_a_failed_sync_ends_the_store(tmp_path: Path) -> None:
+    """EIO: whoever waits is told, nothing is drawn or tried again, and what was acknowledged is there."""
+    environment = {**os.environ, "LD_PRELOAD": str(built(tmp_path))}
+    done = subprocess.run(
+        [sys.executable, "-c", EIO],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    lines = done.stdout.splitlines()
+    tickets, ended = lines[:20], lines[20:]
+    assert len(ended) == 3
+    assert all(line.startswith("ended Ended decisions.db has ended: disk I/O error") for line in ended), ended
+    with Store(tmp_path / "decisions.db") as store:
+        assert all(store.observe(ticket, loss=0.5) for ticket in tickets)
 
 
 @pytest.mark.slow

@@ -177,6 +177,19 @@ def test_feedback_counts_once(path: Path) -> None:
         assert store.certificate("a").own_loss == 3.0  # a gain: 1 + 1 + 1, the repeats are not in it
 
 
+@pytest.mark.parametrize("repeats", [2000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_repeats_change_nothing(path: Path, repeats: int) -> None:
+    with Store(path) as store:
+        store.add("a", GAINS)
+        move = store.act("a")
+        assert store.observe(move.ticket, reward=1) is True
+        kept, sequence = store.desk.contents.residents[0].alone.to_bytes(), store.desk.contents.sequence
+        feedback = [(move.ticket, 1.0, None)]
+        assert not any(store.desk.settle(feedback)[0][0] for _ in range(repeats))
+        assert store.desk.contents.residents[0].alone.to_bytes() == kept
+        assert store.desk.contents.sequence == sequence  # nothing is written either
+
+
 def test_a_repeat_waits_for_the_original(path: Path) -> None:
     """Told 'counted before', the feedback is on the disk: a crash after that does not lose it."""
     with Store(path) as store:

@@ -17,6 +17,8 @@ from hannan.serving.records import Damaged
 from hannan.serving.resident import Resident
 from hannan.serving.tickets import Ticket
 
+#: Groups of the journal that are played at once.
+TOGETHER = 500
 _HEAD = struct.Struct("<4sI")
 
 
@@ -104,17 +106,38 @@ class Contents:
 
     def replay(self, groups: Iterator[tuple[int, bytes]]) -> None:
         """Play the journal on from where this is; it must come out as it is written, bit for bit."""
+        plain, end = list[bytes](), self.sequence
         for first, blob in groups:
             body, time = records.opened(blob, first)
-            if first != self.sequence:
-                raise Damaged(f"the journal has a gap: sequence {self.sequence} must follow; got {first}")
-            for at, part in records.parts(body):
-                self.sequence = first + at
-                if isinstance(part, dict):
-                    self.noted(part)
-                else:
-                    self._play(part, time)
-            self.sequence, self.time = first + len(body) // records.SLOT, max(self.time, time)
+            if first != end:
+                raise Damaged(f"the journal has a gap: sequence {end} must follow; got {first}")
+            end, self.time = first + len(body) // records.SLOT, max(self.time, time)
+            # Groups of events alone are played together, unless it matters when each was drawn.
+            together = not self.expiring and not records.noted(body)
+            if together:
+                plain.append(body)
+            if not together or len(plain) == TOGETHER:
+                self._plain(plain)
+                plain = []
+            if not together:
+                self._group(first, body, time)
+        self._plain(plain)
+        self.sequence = end
+
+    def _plain(self, bodies: list[bytes]) -> None:
+        if bodies:
+            events = np.frombuffer(b"".join(bodies), records.RECORD)
+            self._play(events, self.time)
+            self.sequence += len(events)
+
+    def _group(self, first: int, body: bytes, time: float) -> None:
+        for at, part in records.parts(body):
+            self.sequence = first + at
+            if isinstance(part, dict):
+                self.noted(part)
+            else:
+                self._play(part, time)
+        self.sequence = first + len(body) // records.SLOT
 
     def _play(self, events: Any, time: float) -> None:
         """Learners do not know of each other, so each plays its own events at once."""

@@ -18,7 +18,7 @@ from typing import Any
 import psycopg
 
 from hannan.serving.errors import CONFLICT, Refused
-from hannan.serving.shelf import FORMAT, PAGE, Group
+from hannan.serving.shelf import FORMAT, PAGE, Group, paged
 
 #: The first half of the lock's number ("hnnn"); the second is the shard, or -1 while tables are made.
 LOCK = 0x686E6E6E
@@ -129,16 +129,15 @@ class PostgresShelf:
         ).fetchone()
 
     def groups(self, start: int) -> Iterator[tuple[int, bytes]]:
-        while True:
+        def fetch(first: int) -> list[tuple[int, bytes]]:
             with self._reading:
-                found = self._reader.execute(
+                return self._reader.execute(
                     "SELECT first, blob FROM hannan_journal WHERE shard = %s AND first >= %s ORDER BY first LIMIT %s",
-                    (self.shard, start, PAGE),
+                    (self.shard, first, PAGE),
                 ).fetchall()
-            yield from found
-            if len(found) < PAGE:
-                return
-            start = found[-1][0] + 1
+
+        # Some at a time: a reader that stays keeps the database from tidying up.
+        return paged(start, fetch)
 
     def asked(self, learner: int, key: bytes, id: str) -> str | None:
         with self._reading:

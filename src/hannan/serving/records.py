@@ -89,6 +89,11 @@ def opened(blob: bytes, first: int) -> tuple[bytes, float]:
     return body, time
 
 
+def noted(body: bytes) -> bool:
+    """Whether there may be a note in it."""
+    return bool((np.frombuffer(body, RECORD)["kind"] == NOTE).any())
+
+
 def parts(body: bytes) -> Iterator[tuple[int, NDArray[Any] | dict[str, Any]]]:
     """(slot, events or a note) of a group: events between notes come as one array."""
     slots = np.frombuffer(body, RECORD)

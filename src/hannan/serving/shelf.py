@@ -6,13 +6,23 @@ for with. `commit` returns when all of it is on the disk, or raises; it is never
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
 #: The number of the format of a store; docs/serving.md says what changed when.
 FORMAT = 1
 #: Groups that are read at once.
 PAGE = 1000
+
+
+def paged(start: int, fetch: Callable[[int], list[tuple[int, bytes]]]) -> Iterator[tuple[int, bytes]]:
+    """(first, blob) of the groups from `start` on, as `fetch(start)` gives PAGE of them at a time."""
+    while True:
+        found = fetch(start)
+        yield from found
+        if len(found) < PAGE:
+            return
+        start = found[-1][0] + 1
 
 
 class Asked(NamedTuple):

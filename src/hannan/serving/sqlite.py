@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hannan.serving.errors import CONFLICT, Refused
 from hannan.serving.lock import Lock
-from hannan.serving.shelf import FORMAT, PAGE, Group
+from hannan.serving.shelf import FORMAT, PAGE, Group, paged
 
 #: "HNdb": so that file(1) and we tell a store from any other SQLite file.
 APPLICATION = 0x484E6462
@@ -103,16 +103,14 @@ class SQLiteShelf:
         return found
 
     def groups(self, start: int) -> Iterator[tuple[int, bytes]]:
-        # Some at a time: a reader that stays keeps SQLite from using its log again.
-        while True:
+        def fetch(first: int) -> list[tuple[int, bytes]]:
             with self._reading:
-                found = self._reader.execute(
-                    "SELECT first, blob FROM journal WHERE first >= ? ORDER BY first LIMIT ?", (start, PAGE)
+                return self._reader.execute(
+                    "SELECT first, blob FROM journal WHERE first >= ? ORDER BY first LIMIT ?", (first, PAGE)
                 ).fetchall()
-            yield from found
-            if len(found) < PAGE:
-                return
-            start = found[-1][0] + 1
+
+        # Some at a time: a reader that stays keeps the database from tidying up.
+        return paged(start, fetch)
 
     def asked(self, learner: int, key: bytes, id: str) -> str | None:
         with self._reading:
