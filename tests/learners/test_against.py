@@ -93,7 +93,7 @@ def test_what_is_no_such_word_is_refused():
             Bound(1.0, {}, "", **bad)
     with pytest.raises(TypeError):
         Bound(1.0, {}, "", None, "", None, "whole")  # keyword-only
-    assert [field.name for field in dataclasses.fields(Bound)][-1] == "against"
+    assert [field.name for field in dataclasses.fields(Bound)][-2:] == ["against", "covers"]
 
 
 def test_implicit_exploration_has_a_number_against_anybody():
