@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from hannan import _engine
+
 ROOT = Path(__file__).parents[1]
 FENCED = re.compile(r"^```(\w+) (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 #: What each example may take: (new files, tests among them; rows of tables).
@@ -45,14 +47,21 @@ def apply(title: str, tree: Path) -> None:
             (tree / path).write_text(text, encoding="utf-8")
 
 
+#: An editable install would be found before the copy.
+ALONE = """import sys
+sys.meta_path[:] = [finder for finder in sys.meta_path if "hannan" not in type(finder).__module__]
+"""
+
+
 def run(title: str, tree: Path) -> None:
     """Run what an example says of itself, and its tests, on the package of the tree."""
     told = os.environ | {"PYTHONPATH": str(tree / "src")}
     for language, path, text in blocks(title):
         if (language, path) == ("python", "run"):
-            subprocess.run([sys.executable, "-c", text], cwd=tree, env=told, check=True)
+            subprocess.run([sys.executable, "-c", ALONE + text], cwd=tree, env=told, check=True)
         elif path.startswith("tests/"):
-            command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", path]
+            code = f"{ALONE}import pytest\nsys.exit(pytest.main(['-q', '-p', 'no:cacheprovider', {path!r}]))"
+            command = [sys.executable, "-c", code]
             subprocess.run(command, cwd=tree, env=told, check=True)
 
 
@@ -67,6 +76,7 @@ def test_an_example_is_as_small_as_promised(title: str) -> None:
 
 def test_a_tuning_is_added(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(_engine.__file__, tmp_path / "src" / "hannan")
     apply("Add a tuning", tmp_path)
     run("Add a tuning", tmp_path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from hannan.mathematics.convex.own_phi import ON_YOUR_WORD, refuse_at, steepest_
 from hannan.mathematics.convex.system_noise import standard
 from hannan.players import seeds
 from hannan.players.certificate import Certificate
+from hannan.players.load import resumed
 from hannan.players.tickets import Book
 from hannan.refusals import Array
 from hannan.saving import fields
@@ -226,6 +228,12 @@ class ConvexPlayer(_engine.Book, Book):
         if self._seen:
             raise ValueError("a saved player must have losses of the package; a file cannot hold functions of your own")
         super().save(path)
+
+    def __reduce__(self) -> Any:
+        # A copy is what a file would hold: scikit-learn's estimators are copied from process to process.
+        if self._seen:
+            raise TypeError("a player with losses of your own cannot be copied: their slopes are functions")
+        return resumed, (json.loads(json.dumps(self._content())),)
 
     def _saved(self) -> dict[str, Any]:
         return {

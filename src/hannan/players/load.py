@@ -24,19 +24,25 @@ def load(path: str | os.PathLike[str], resume: str | None = None) -> Any:
         raise ValueError(f'resume must be "exact" or None; got {resume!r}')
     content = saving.read(path)
     try:
-        if content.get("kind") != "player":
-            raise ValueError(f"it must hold a player; got {content.get('kind')!r}")
-        learner = saving.build(content["learner"])
-        seed, name, _ = incarnations.told(content)
-        _fits(learner, content)
-        player = learner.start(seed, name)
-        player._is(content)
-        player._resume(content)
+        player = resumed(content)
         if resume is None:
             player._reincarnate()
     # RuntimeError: what the engine cannot read as a number, an array or a list.
     except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, MemoryError, RuntimeError) as error:
         raise ValueError(f"{path} cannot be resumed: {error}") from error
+    return player
+
+
+def resumed(content: dict[str, Any]) -> Any:
+    """The player of a file's content, exactly as it was; every field is checked."""
+    if content.get("kind") != "player":
+        raise ValueError(f"it must hold a player; got {content.get('kind')!r}")
+    learner = saving.build(content["learner"])
+    seed, name, _ = incarnations.told(content)
+    _fits(learner, content)
+    player = learner.start(seed, name)
+    player._is(content)
+    player._resume(content)
     return player
 
 

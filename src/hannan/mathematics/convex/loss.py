@@ -111,7 +111,7 @@ class Loss:
     def lipschitz(self, domain: Domain) -> Any:
         """sup_X |phi'(<z, x>)| ||z||, of each loss.
 
-        >>> from hannan.mathematics.convex.domains import Ball
+        >>> from hannan import Ball, Logistic
         >>> round(float(Logistic([3.0, 4.0], 1).lipschitz(Ball(2, 10.0))), 6)
         5.0
         """
