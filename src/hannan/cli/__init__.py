@@ -14,7 +14,9 @@ def main(arguments: list[str] | None = None) -> None:
         stoppable()
     from hannan.cli.commands import run
 
-    code = run(arguments)
-    if arguments is None:
-        done()
+    try:
+        code = run(arguments)
+    finally:
+        if arguments is None:
+            done()
     sys.exit(code)

@@ -19,6 +19,8 @@ from contextlib import suppress
 CODES = {int(signal.SIGINT): 130, int(signal.SIGTERM): 143}
 
 _open: list[socket.socket] = []
+#: Set once a signal is being followed: what the main thread comes to then is no result.
+_leaving = threading.Event()
 
 
 def stoppable() -> None:
@@ -50,6 +52,8 @@ def done() -> None:
     """The command is over and its code stands: a signal while the interpreter closes would end it by another."""
     if threading.current_thread() is not threading.main_thread():
         return
+    if _leaving.is_set():
+        threading.Event().wait()  # the thread that heard the signal ends the program
     for number in CODES:
         signal.signal(number, signal.SIG_IGN)
 
@@ -66,17 +70,19 @@ def _wait(ours: socket.socket) -> None:
 
 
 def _leave(code: int) -> None:
+    _leaving.set()
     try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None and stream.isatty():
+                os.write(stream.fileno(), b"\r\033[K\033[?25h")  # a bar may have hidden the cursor
+        with suppress(OSError):
+            os.write(2, b"hannan: stopped\n")
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # whoever loses its processes now may complain of it
         # What was never imported has nothing to end.
         for processes in ("hannan.paper.workers", "hannan.games.grid.local"):
             # One that is just being imported has started none.
             getattr(sys.modules.get(processes), "kill_all", lambda: None)()
         if "hannan.saving.output" in sys.modules:
             sys.modules["hannan.saving.output"].sweep()
-        for stream in (sys.stdout, sys.stderr):
-            if stream is not None and stream.isatty():
-                os.write(stream.fileno(), b"\r\033[K\033[?25h")  # a bar may have hidden the cursor
-        with suppress(OSError):
-            os.write(2, b"hannan: stopped\n")
     finally:
         os._exit(code)
