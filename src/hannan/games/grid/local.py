@@ -61,7 +61,8 @@ def _round(packed: bytes, places: dict[str, Place], workers: int, left: dict[str
         from loky.process_executor import BrokenProcessPool
     except ImportError:
         raise ModuleNotFoundError("a sweep needs loky: pip install 'hannan[sweep]'") from None
-    _quiet_tracker()
+    with _deaf():
+        _quiet_tracker()
     pool = ProcessPoolExecutor(max_workers=workers, initializer=_begin, initargs=(packed,))
     _pools.append(pool)
     waiting = iter(list(places.items()))
