@@ -119,7 +119,9 @@ def test_ctrl_c_stops(name: str, folder: Path) -> None:
         if code is None or (name in ("bound", "combine") and code == 0):
             assert name in ("bound", "combine"), error  # the quick ones may be done already
             continue
-        assert (code, error) == (130, "hannan: stopped\n")
+        assert code == 130, error
+        # A process of a sweep that is just being started may still say that it was interrupted.
+        assert error == "hannan: stopped\n" or (name == "sweep" and "hannan: stopped\n" in error)
         assert taken < 1.0
     left = {path.name for path in folder.iterdir()} - {"out", "__pycache__"}
     assert left <= set(before)

@@ -36,8 +36,9 @@ def check_learner(learner: Any) -> Report:
 
     >>> import hannan as hn
     >>> print(check_learner(hn.Dropout(3)))
-    Dropout(3): 23 checks passed, 2 skipped
+    Dropout(3): 22 checks passed, 3 skipped
       bad_advice_is_refused: skipped, it takes no advice
+      nobody_foresees_it_without_a_seed: skipped, the noise that it keeps decides its first moves
       relabelled_arms_relabel_the_play: skipped, the noise that it keeps tells the arms apart
     """
     return run(learner_checks(learner), learner)

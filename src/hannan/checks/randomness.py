@@ -30,7 +30,7 @@ def nobody_foresees_it_without_a_seed(learner: Any) -> None:
     if not _draws(learner):
         skip("it says that it draws nothing: its moves are known, and its bound is one of known moves")
     if getattr(learner, "own_noise", False):
-        skip("the noise that it keeps decides its first moves, and may decide two players' alike")
+        skip("the noise that it keeps decides its first moves")  # and may decide those of two players alike
     chance, same = 0.0, True
     for t in range(100):
         if not one.apart and not one.advised and hasattr(one.player, "distribution"):
