@@ -11,10 +11,11 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any
+
+from hannan.games.deaf import deaf
 
 #: Held while a process is started: who wants to kill them all waits for it, or one would be missed.
 _starting = threading.Lock()
@@ -84,26 +85,11 @@ def _start(ask: Callable[..., Any], started: list[Any]) -> tuple[Connection, Any
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(ask, theirs), daemon=True)
-    with _starting:
-        resource_tracker.ensure_running()  # which would unblock Ctrl-C, were it started on the way
-        with _deaf():
-            process.start()
+    with _starting, deaf():
+        process.start()
     started.append(process)
     theirs.close()
     return ours, process
-
-
-@contextmanager
-def _deaf() -> Iterator[None]:
-    """Ctrl-C is blocked in this thread: a process started now inherits that, from its first moment on."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _serve(ask: Callable[..., Any], connection: Any) -> None:

@@ -6,13 +6,15 @@ import os
 import pickle
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
 from hannan.games.cells import Cell
+from hannan.games.deaf import deaf
 from hannan.games.grid.plan import Place
 from hannan.games.grid.worker import Failed, Orders, Worker, begun, done, follow_the_parent, pack, tried
 
@@ -61,10 +63,10 @@ def _round(packed: bytes, places: dict[str, Place], workers: int, left: dict[str
         from loky.process_executor import BrokenProcessPool
     except ImportError:
         raise ModuleNotFoundError("a sweep needs loky: pip install 'hannan[sweep]'") from None
-    with _deaf():
+    with _starting:
         _quiet_tracker()
-    pool = ProcessPoolExecutor(max_workers=workers, initializer=_begin, initargs=(packed,))
-    _pools.append(pool)
+        pool = ProcessPoolExecutor(max_workers=workers, initializer=_begin, initargs=(packed,))
+        _pools.append(pool)
     waiting = iter(list(places.items()))
     at_work: dict[Future[Any], str] = {}
     try:
@@ -73,7 +75,7 @@ def _round(packed: bytes, places: dict[str, Place], workers: int, left: dict[str
                 key, place = next(waiting, (None, None))
                 if key is None:
                     break
-                with _deaf():
+                with _starting, deaf():
                     at_work[pool.submit(_work, place)] = key
             if not at_work:
                 return []
@@ -95,10 +97,13 @@ def _round(packed: bytes, places: dict[str, Place], workers: int, left: dict[str
 
 #: The pools at work.
 _pools: list[Any] = []
+#: Held while processes are started, and for good once all are ended: nobody starts another then.
+_starting = threading.Lock()
 
 
 def kill_all() -> None:
     """End every process that was started here, from whatever thread, for a program that leaves: none is left behind."""
+    _starting.acquire(timeout=0.5)
     ended = [pid for pool in list(_pools) for pid in list(getattr(pool, "_processes", None) or ())]
     for pid in ended:
         with suppress(ProcessLookupError):
@@ -137,19 +142,6 @@ def _quiet_tracker() -> None:
             del os.environ["PYTHONWARNINGS"]
         else:
             os.environ["PYTHONWARNINGS"] = before
-
-
-@contextmanager
-def _deaf() -> Iterator[None]:
-    """Processes that are started inside never hear Ctrl-C: who started them decides when they end."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _worker: Worker | Failed = Failed("no orders came")
