@@ -185,6 +185,11 @@ def test_arrays_frames_files_and_functions(tmp_path) -> None:
         assert np.allclose(cell.loss[:, -1] - cell.final, best), cell.environment
 
 
+def test_an_environment_of_any_size_has_the_arms_of_the_others() -> None:
+    here = {"drift": "drifting", "clicks": CLICKS}
+    assert hn.compare({"a": "bandit"}, here, runs=2, rounds=50).cells[0].n == 3
+
+
 def test_losses_of_a_function_differ_by_run() -> None:
     def coins(rounds: int, n: int, seed: int) -> np.ndarray:
         return np.random.default_rng(seed).integers(0, 2, (rounds, n)).astype(float)
@@ -220,6 +225,7 @@ def test_gains_have_regret_of_the_right_sign() -> None:
         ({"a": "bandit"}, {"e": "none.csv"}, {}, "a file of losses must be there"),
         ({"a": "bandit"}, {"e": CLICKS}, {"rounds": None}, "rounds must be given for environment 'e'"),
         ({"a": "bandit"}, {"e": "drifting"}, {}, "n must be given for environment 'e'"),
+        ({"a": "bandit"}, {"d": "drifting", "e": CLICKS, "f": np.zeros((50, 2))}, {}, "of arms; 2 and 3 says it"),
         ({"a": hn.Bandit(4)}, {"e": CLICKS}, {}, "learner 'a' has 4 arms; environment 'e' has 3"),
         ({"a": "bandit"}, {"e": np.zeros((5, 2))}, {}, "environment 'e' has 5 rounds; got rounds = 50"),
         ({"a": "bandit"}, {"e": np.zeros((3, 50, 2))}, {}, "has losses for 3 runs; got runs = 2"),

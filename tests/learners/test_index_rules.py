@@ -67,6 +67,23 @@ def test_player_and_run_0_make_the_same_moves(learner):
 # Bounds
 
 
+@pytest.mark.parametrize("learner", [hn.UCB1(3), hn.MOSS(3, 2000), hn.KLUCB(3), hn.EpsilonGreedy(3)], ids=repr)
+def test_a_live_certificate_has_the_bound_while_losses_are_prompt(learner):
+    player = learner.start(seed=5)
+    for t in range(1500):
+        player.observe(player.act(), float(t % 3 == 0))
+    told = player.certificate()
+    assert told.bound is not None
+    assert told.bound.value == learner.bound(1500).value
+    assert told.bound.against in ("iid", "any")
+    first, second = player.act(), player.act()
+    player.observe(first, 0.0)
+    player.observe(second, 0.0)
+    late = player.certificate()
+    assert late.bound is None
+    assert late.withheld.startswith("a move was open while another was drawn, and no delay bound is proved for ")
+
+
 @pytest.mark.parametrize("n", [2, 5])
 @pytest.mark.parametrize("gap", [0.02, 0.1, 0.3])
 def test_bounds_are_kept_by_coins(n, gap):
@@ -146,7 +163,7 @@ def test_late_losses_are_taken_and_the_bound_is_withheld():
         player.observe(move, reward=1.0 if move.arm == "b" else 0.0)
     assert (
         player.certificate().withheld
-        == "a move was open while another was drawn, and no delay bound is proved for KLUCB"
+        == "a move was open while another was drawn, and no delay bound is proved for KLUCB; delayed_ftrl(3) has one"
     )
     for _ in range(200):
         move = player.act()

@@ -279,6 +279,13 @@ def test_learners_of_other_settings_are_refused_by_name(learner: Any) -> None:
         hn.Fleet(learner)
 
 
+def test_a_learner_that_tosses_coins_is_refused_for_that() -> None:
+    rule = r"a fleet must be of learners that draw moves and nothing else; got Thompson\(3\), which tosses coins too"
+    with pytest.raises(ValueError, match=rule):
+        hn.Fleet(hn.Thompson(3))
+    hn.Fleet(hn.Thompson(3, "gaussian"))
+
+
 def test_gains_names_and_moves() -> None:
     fleet = hn.Fleet(hn.Bandit(["red", "blue"], gains=True), seed=4, name="f")
     moves = fleet.act(["a", "b", "a"])

@@ -167,6 +167,8 @@ def certificates_add_up(learner: Any) -> None:
     said = taken.player.certificate()
     hold(said.rounds == rounds, f"a certificate must count {rounds} rounds; got {said.rounds}")
     hold((said.bound is None) == bool(said.withheld), "a certificate must have a bound, or why it is withheld")
+    prompt = not said.largest_delay and "was open while another" not in said.withheld
+    hold(prompt, f"no loss came late, and a certificate must not say so; got {said.largest_delay}, {said.withheld!r}")
     hold(said.bound is None or said.bound.value >= 0.0, f"a bound must be >= 0; got {said.bound}")
     slack = 1e-9 * taken.width * rounds
     if said.regret is None:

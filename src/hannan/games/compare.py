@@ -37,8 +37,8 @@ def compare(
         {"losses": ..., "advice": ...}  for learners that take advice
 
     `rounds` cuts what is longer and is needed by what has no length; `n` is for environments with any number of arms,
-    where learners do not say it. A bound is shown where it holds in that environment: one against i.i.d. losses only
-    where losses are drawn from one law.
+    where neither learners nor the other environments say it. A bound is shown where it holds in that environment: one
+    against i.i.d. losses only where losses are drawn from one law.
 
     >>> import hannan as hn
     >>> result = hn.compare(
@@ -84,7 +84,7 @@ def _games(
 ) -> Iterator[Game]:
     """Every pair with its sizes; what cannot be played is refused before anything is."""
     for place in where:
-        columns, length = _sizes(place, who, n, rounds)
+        columns, length = _sizes(place, who, where, n, rounds)
         check(place, columns, length, runs)
         for player in who:
             fits(player, place, columns, length)
@@ -116,13 +116,16 @@ def fits(player: Entrant, place: Environment, n: int, rounds: int) -> None:
         raise ValueError(f"learner {player.name!r} takes advice, which environment {place.name!r} has not")
 
 
-def _sizes(place: Environment, who: Sequence[Entrant], n: int | None, rounds: int | None) -> tuple[int, int]:
+def _sizes(
+    place: Environment, who: Sequence[Entrant], where: Sequence[Environment], n: int | None, rounds: int | None
+) -> tuple[int, int]:
     length = rounds if rounds is not None else place.rounds
     if length is None:
         raise ValueError(f"rounds must be given for environment {place.name!r}, which has losses for any number")
     columns = n if place.n is None else place.n
-    if columns is None:  # then the learners must
+    if columns is None:  # then the learners must say it, or else the other environments
         brought = sorted({player.n for player in who if player.n is not None})
+        brought = brought or sorted({other.n for other in where if other.n is not None})
         if len(brought) != 1:
             told = " and ".join(map(str, brought)) or "nobody"
             raise ValueError(

@@ -76,10 +76,6 @@ class StochasticPlayer(RememberedBanditPlayer):
 
     learner: Stochastic
 
-    def _late(self) -> str:
-        name = type(self.learner).__name__
-        return f"a move was open while another was drawn, and no delay bound is proved for {name}"
-
     def _on_this_run(self, delta: float, regret: float) -> tuple[float | None, str]:
         return None, f"nothing is proved of one run of {type(self.learner).__name__}"
 

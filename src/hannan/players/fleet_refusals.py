@@ -15,9 +15,14 @@ from hannan.refusals import Array
 def one_number(learner: Any) -> type[BanditPlayer]:
     """The class of the learner's players, if a round of theirs sees one number."""
     program: Any = learner.program() if hasattr(learner, "program") else None
-    if getattr(program, "setting", None) != "bandit" or program.stepped or program.own_noise:
+    if getattr(program, "setting", None) != "bandit" or program.stepped:
         raise ValueError(
             f"a fleet must be of learners whose round sees one number, such as Bandit(9); got {refusals.brief(learner)}"
+        )
+    if program.own_noise:
+        raise ValueError(
+            f"a fleet must be of learners that draw moves and nothing else; got {refusals.brief(learner)}, "
+            "which tosses coins too"
         )
     found = type(learner.start(0))
     if not issubclass(found, BanditPlayer):
