@@ -225,7 +225,7 @@ def test_gains_have_regret_of_the_right_sign() -> None:
         ({"a": "bandit"}, {"e": "none.csv"}, {}, "a file of losses must be there"),
         ({"a": "bandit"}, {"e": CLICKS}, {"rounds": None}, "rounds must be given for environment 'e'"),
         ({"a": "bandit"}, {"e": "drifting"}, {}, "n must be given for environment 'e'"),
-        ({"a": "bandit"}, {"d": "drifting", "e": CLICKS, "f": np.zeros((50, 2))}, {}, "of arms; 2 and 3 says it"),
+        ({"a": "bandit"}, {"d": "drifting", "e": CLICKS, "f": np.zeros((50, 2))}, {}, "of arms; got 2 and 3"),
         ({"a": hn.Bandit(4)}, {"e": CLICKS}, {}, "learner 'a' has 4 arms; environment 'e' has 3"),
         ({"a": "bandit"}, {"e": np.zeros((5, 2))}, {}, "environment 'e' has 5 rounds; got rounds = 50"),
         ({"a": "bandit"}, {"e": np.zeros((3, 50, 2))}, {}, "has losses for 3 runs; got runs = 2"),

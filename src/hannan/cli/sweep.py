@@ -20,7 +20,7 @@ Examples:
   hannan sweep plan.toml --out results --on tcp://scheduler:8786
   hannan sweep status results
   hannan sweep show results
-  hannan sweep export results --to table.parquet
+  hannan sweep export results --out table.parquet
 
 \b
 A plan:
@@ -137,8 +137,12 @@ def show(folder: Path, as_json: bool) -> None:
 @command.command("export")
 @_folder
 @click.option(
-    "--to", type=click.Path(path_type=Path, dir_okay=False), required=True, help="A .parquet or .csv file to write."
-)
+    "--out",
+    "to",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    help="A .parquet or .csv file to write.",
+)  # fmt: skip
 def export(folder: Path, to: Path, as_json: bool) -> None:
     """The table, sorted by key and without times: the same bytes however it came about."""
     from hannan.games.sweep import Swept

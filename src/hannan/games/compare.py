@@ -122,17 +122,17 @@ def _sizes(
     length = rounds if rounds is not None else place.rounds
     if length is None:
         raise ValueError(f"rounds must be given for environment {place.name!r}, which has losses for any number")
-    columns = n if place.n is None else place.n
-    if columns is None:  # then the learners must say it, or else the other environments
-        brought = sorted({player.n for player in who if player.n is not None})
-        brought = brought or sorted({other.n for other in where if other.n is not None})
-        if len(brought) != 1:
-            told = " and ".join(map(str, brought)) or "nobody"
-            raise ValueError(
-                f"n must be given for environment {place.name!r}, which has any number of arms; {told} says it"
-            )
-        columns = brought[0]
+    columns = place.n if place.n is not None else n if n is not None else common_arms(place, who, where)
     return columns, length
+
+
+def common_arms(place: Environment, who: Iterable[Entrant], where: Iterable[Environment]) -> int:
+    """The arms of an environment of any size, where nobody gives them: the learners say it, or else the others."""
+    said = {player.n for player in who if player.n is not None} or {other.n for other in where if other.n is not None}
+    if len(said) != 1:
+        told = " and ".join(map(str, sorted(said))) or "none"
+        raise ValueError(f"n must be given for environment {place.name!r}, which has any number of arms; got {told}")
+    return said.pop()
 
 
 def _named(given: Any, what: str) -> list[tuple[str, Any]]:

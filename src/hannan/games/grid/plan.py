@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hannan import refusals
-from hannan.games.compare import check, fits
+from hannan.games.compare import check, common_arms, fits
 from hannan.games.entrants import Entrant, entrant
 from hannan.games.environments import Environment, environment
 from hannan.games.grid.lines import line_of, lines_of
@@ -157,12 +157,10 @@ def _places(
     who: dict[str, Entrant], where: dict[str, Environment], sizes: tuple[int, ...], lengths: tuple[int, ...], runs: int,
     source: _Source,
 ) -> Iterator[Place]:  # fmt: skip
-    brought = sorted({player.n for player in who.values() if player.n is not None})
     for name, place in where.items():
         with source.at("environments", name):
-            columns = (place.n,) if place.n is not None else sizes or tuple(brought[:1] if len(brought) == 1 else ())
-            if not columns:
-                raise ValueError(f"n must be given for environment {name!r}, which has any number of arms; got none")
+            given = (place.n,) if place.n is not None else sizes
+            columns = given or (common_arms(place, who.values(), where.values()),)
             rounds = lengths or ((place.rounds,) if place.rounds is not None else ())
             if not rounds:
                 raise ValueError(f"rounds must be given for environment {name!r}, which has any number; got none")
