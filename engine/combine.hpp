@@ -40,10 +40,24 @@ struct CombineJob {
     i64 expert = -1;
 };
 
+/// Rows that are answered, and targets that come later, in order: e >= 0 answers row e (its target is NaN), e < 0 settles
+/// ticket ~e: one of the rows, or, from `rows` on, one of `old`, answered before.
+struct CombineEvents {
+    CombineJob* job;
+    const i64* order;
+    const double* told;
+    i64 count;
+    double* seen;  // how many rows were settled when each was answered
+    const double *old_forecasts, *old_weights, *old_mixed, *old_seen;
+    double largest_delay = 0.0, mean_loss = 0.0;
+};
+
 struct Combine {
     /// Answer every row and settle those with a target; stops before the first row that cannot be settled (trouble and
     /// expert say why). Returns the number of rows done.
     i64 (*rows)(CombineJob&);
+    /// As told; stops before the first event that cannot be. Returns the number of events done.
+    i64 (*events)(CombineEvents&);
     void (*count)(Tally&, i64 n, const double* losses, double cost, double own);
     void (*prices)(const Price&, const double* forecasts, const double* targets, i64 rows, i64 n, double* out);
     /// sum_t loss(<q, f_t>, y_t) over rows with a target; its slope in q.

@@ -45,8 +45,8 @@ public:
             const i64 missing = open();
             largest_delay = std::max(largest_delay, missing);
             late_.emplace(last_.round, std::move(last_));
+            last_ = Ticket{};
         }
-        last_ = Ticket{};
         last_.move = made(std::move(action), drawn + 1, probability);
         last_.round = ++drawn, last_.action = number, last_.probability = probability, last_.weight = weight;
         return last_;
@@ -68,8 +68,12 @@ public:
         return found && found->move.ptr() == move.ptr() ? found : nullptr;
     }
     void close(i64 round) {
-        if (last_.round == round) last_ = Ticket{};
-        else late_.erase(round);
+        if (last_.round != round) {
+            late_.erase(round);
+            return;
+        }
+        used_[1] = std::move(used_[0]), used_[0] = std::move(last_.move);
+        last_ = Ticket{};
     }
     void forget(i64 round) { close(round), ++forgotten; }
     /// Every open ticket, from the first round on.
@@ -89,24 +93,41 @@ public:
         return last_;
     }
     /// The fourth place of a move is a number of its setting: the probability, or a distance; some have none.
-    nb::object made(nb::object action, i64 round, double number) const {
+    nb::object made(nb::object action, i64 round, double number) {
         const bool plain = PyLong_CheckExact(action.ptr());
-        auto* type = reinterpret_cast<PyTypeObject*>(type_.ptr());
-        nb::object move = nb::steal(alloc_(type, places_));
-        if (!move.is_valid()) throw nb::python_error();
+        nb::object move = plain ? forgotten_move() : nb::object();
+        if (!move.is_valid()) {
+            auto* type = reinterpret_cast<PyTypeObject*>(type_.ptr());
+            move = nb::steal(alloc_(type, places_));
+            if (!move.is_valid()) throw nb::python_error();
+            if (plain) PyObject_GC_UnTrack(move.ptr());  // text and numbers: no cycle goes through it
+        }
+        nb::object number_of_round = nb::steal(PyLong_FromLongLong(round));
+        nb::object last = places_ == 4 ? nb::steal(PyFloat_FromDouble(number)) : nb::object();
+        if (!number_of_round.is_valid() || (places_ == 4 && !last.is_valid())) throw nb::python_error();
         PyTuple_SetItem(move.ptr(), 0, nb::object(id_).release().ptr());
-        PyTuple_SetItem(move.ptr(), 1, PyLong_FromLongLong(round));
+        PyTuple_SetItem(move.ptr(), 1, number_of_round.release().ptr());
         PyTuple_SetItem(move.ptr(), 2, action.release().ptr());
-        if (places_ == 4) PyTuple_SetItem(move.ptr(), 3, PyFloat_FromDouble(number));
-        if (plain) PyObject_GC_UnTrack(move.ptr());  // text and numbers: no cycle goes through it
+        if (places_ == 4) PyTuple_SetItem(move.ptr(), 3, last.release().ptr());
         return move;
     }
 
 private:
+    /// A move that was settled and that nobody else has any more, to be written anew; or null.
+    nb::object forgotten_move() {
+#if !defined(Py_GIL_DISABLED)  // elsewhere a count of one may be of another thread
+        for (nb::object* used : {&used_[1], &used_[0]})
+            if (used->is_valid() && Py_REFCNT(used->ptr()) == 1 && PyLong_CheckExact(PyTuple_GetItem(used->ptr(), 2)))
+                return std::move(*used);
+#endif
+        return {};
+    }
+
     nb::object id_, type_;
     i64 places_;
     allocfunc alloc_;
     Ticket last_;
+    nb::object used_[2];          // the moves settled last: whoever plays on has dropped the older by the next draw
     std::map<i64, Ticket> late_;  // open moves drawn before the last one
 };
 

@@ -8,7 +8,7 @@ namespace hn {
 
 /// Refused where the object is no player of the engine's; good as long as the object lives.
 AtPlay& at_play(nb::handle player);
-/// Rounds that were drawn and settled without a ticket.
-void count_rounds(nb::handle player, i64 more);
+/// Rounds that were drawn and settled without a ticket, the latest after so many others.
+void count_rounds(nb::handle player, i64 more, i64 delay = 0);
 
 }  // namespace hn

@@ -1,4 +1,5 @@
 // hannan._engine, tables: forecasts combined, logs replayed, MYGA's mixture.
+#include <limits>
 #include <vector>
 
 #include "../combine.hpp"
@@ -26,28 +27,66 @@ struct Tallied {
 
 Price priced(PointLoss kind, double parameter, double cap) { return {kind, parameter, cap}; }
 
-/// (rows done, trouble, expert, losses of the row in trouble).
+/// A job with its scratch.
+struct Rows {
+    std::vector<double> numbers;
+    std::unique_ptr<bool[]> awake;
+    CombineJob job;
+
+    Rows(AtPlay& at, Tallied& tally, const Price& price, Table2<double> forecasts, const double* targets, std::size_t count,
+         OutTable2<double> weights, Out<double> mixed, Out<i64> played)
+        : numbers(std::size_t(2 * at.setup.n), 0.0), awake(new bool[std::size_t(at.setup.n)]()),
+          job{&at, price, forecasts.data(), targets, i64(count), weights.data(), mixed.data(), played.data(),
+              &tally.sums, numbers.data(), numbers.data() + at.setup.n, awake.get()} {
+        const i64 n = at.setup.n;
+        require(at.setup.setting == Setting::experts, "forecasts are combined by experts");
+        require(tally.n == n && i64(forecasts.shape(0)) == job.rows && i64(forecasts.shape(1)) == n, "a row has a forecast an expert");
+        require(i64(weights.shape(0)) == job.rows && i64(weights.shape(1)) == n, "a row has a weight an expert");
+        require(i64(mixed.size()) == job.rows && i64(played.size()) == job.rows, "a row has an answer");
+    }
+};
+
+/// (rows done, trouble, expert).
 nb::object combine_rows(nb::handle player, Tallied& tally, const Price& price, Table2<double> forecasts, In<double> targets,
                         OutTable2<double> weights, Out<double> mixed, Out<i64> played) {
-    AtPlay& at = at_play(player);
-    const i64 n = at.setup.n, rows = i64(targets.size());
-    require(at.setup.setting == Setting::experts, "forecasts are combined by experts");
-    require(tally.n == n && i64(forecasts.shape(0)) == rows && i64(forecasts.shape(1)) == n, "a row has a forecast an expert");
-    require(i64(weights.shape(0)) == rows && i64(weights.shape(1)) == n, "a row has a weight an expert");
-    require(i64(mixed.size()) == rows && i64(played.size()) == rows, "a row has an answer");
-    Fresh<double> losses{std::size_t(n)};
-    std::vector<double> row(std::size_t(n), 0.0);
-    std::unique_ptr<bool[]> awake(new bool[std::size_t(n)]());
-    CombineJob job{&at, price, forecasts.data(), targets.data(), rows, weights.data(), mixed.data(), played.data(),
-                   &tally.sums, losses.data, row.data(), awake.get()};
+    Rows rows(at_play(player), tally, price, forecasts, targets.data(), targets.size(), weights, mixed, played);
     i64 done;
     const double before = tally.sums.settled;
     {
         nb::gil_scoped_release free;
-        done = combine().rows(job);
+        done = combine().rows(rows.job);
     }
     count_rounds(player, i64(tally.sums.settled - before));
-    return nb::make_tuple(done, job.trouble, job.expert, losses.give());
+    return nb::make_tuple(done, rows.job.trouble, rows.job.expert);
+}
+
+/// (events done, trouble, expert, the largest delay, the loss of the mean).
+nb::object combine_events(nb::handle player, Tallied& tally, const Price& price, Table2<double> forecasts, In<i64> order,
+                          In<double> told, OutTable2<double> weights, Out<double> mixed, Out<i64> played, Out<double> seen,
+                          Table2<double> old_forecasts, Table2<double> old_weights, In<double> old_mixed, In<double> old_seen) {
+    const std::size_t count = forecasts.shape(0), old = old_forecasts.shape(0);
+    const std::vector<double> nothing(count, std::numeric_limits<double>::quiet_NaN());
+    Rows rows(at_play(player), tally, price, forecasts, nothing.data(), count, weights, mixed, played);
+    require(seen.size() == count && told.size() == order.size(), "a row has its place, an event its target");
+    require(i64(old_forecasts.shape(1)) == tally.n && old_weights.shape(0) == old && i64(old_weights.shape(1)) == tally.n &&
+            old_mixed.size() == old && old_seen.size() == old, "a row of before has what it was answered with");
+    std::vector<bool> open(count + old, false);
+    for (std::size_t k = count; k < count + old; ++k) open[k] = true;
+    for (std::size_t k = 0; k < order.size(); ++k) {
+        const i64 e = order.data()[k], slot = e >= 0 ? e : ~e;
+        require(slot < i64(e >= 0 ? count : count + old) && open[std::size_t(slot)] == (e < 0), "a row is answered, then settled, once");
+        open[std::size_t(slot)] = e >= 0;
+    }
+    CombineEvents events{&rows.job, order.data(), told.data(), i64(order.size()), seen.data(),
+                         old_forecasts.data(), old_weights.data(), old_mixed.data(), old_seen.data()};
+    i64 done;
+    const double before = tally.sums.settled;
+    {
+        nb::gil_scoped_release free;
+        done = combine().events(events);
+    }
+    count_rounds(player, i64(tally.sums.settled - before), i64(events.largest_delay));
+    return nb::make_tuple(done, rows.job.trouble, rows.job.expert, i64(events.largest_delay), events.mean_loss);
 }
 
 nb::object replay_rows(nb::handle player, In<i64> actions, In<double> losses, In<double> propensities, nb::object advice,
@@ -157,6 +196,9 @@ void bind_tables(nb::module_& m) {
         }, "losses"_a, "mixture"_a, "expected"_a, "A row: the losses (NaN asleep), the mixture's, and <p, l>.");
     m.def("combine_rows", &combine_rows, "player"_a, "tally"_a, "price"_a, "forecasts"_a, "targets"_a, "weights"_a,
           "mixed"_a, "played"_a);
+    m.def("combine_events", &combine_events, "player"_a, "tally"_a, "price"_a, "forecasts"_a, "order"_a, "told"_a,
+          "weights"_a, "mixed"_a, "played"_a, "seen"_a, "old_forecasts"_a, "old_weights"_a, "old_mixed"_a, "old_seen"_a,
+          "What happens in order: e >= 0 answers row e, e < 0 settles ~e: a row, or one of before.");
     m.def("prices", [](const Price& price, Table2<double> forecasts, In<double> targets) {
         require(forecasts.shape(0) == targets.size(), "a row has a target");
         Fresh<double> out(forecasts.shape(0), forecasts.shape(1));

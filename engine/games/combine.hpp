@@ -71,16 +71,12 @@ HN_COLD i64 whole_rows(CombineJob& job, i64 first, i64 stop) {
     return t;
 }
 
-/// A row in which somebody may sleep, and whose target may be missing; false, before anything moves, at a trouble.
-inline bool one_row(CombineJob& job, i64 t, const Players& steps) {
-    AtPlay& at = *job.at;
-    const Setup& s = at.setup;
-    const i64 n = s.n;
-    const double *f = job.forecasts + t * n, y = job.targets[t];
+/// Who is awake in a row, and the losses at its target, NaN where there are none; how many are awake. A trouble is told.
+inline i64 look_at(CombineJob& job, const double* f, double y) {
+    const Setup& s = job.at->setup;
     const bool known = y == y;
-    double* p = job.weights + t * n;
     i64 up = 0;
-    for (i64 i = 0; i < n; ++i) {
+    for (i64 i = 0; i < s.n; ++i) {
         job.awake[i] = f[i] == f[i];
         up += job.awake[i];
         const double x = known && job.awake[i] ? price_of(job.price, f[i], y) : __builtin_nan("");
@@ -92,32 +88,82 @@ inline bool one_row(CombineJob& job, i64 t, const Players& steps) {
         }
     }
     if (up == 0) job.trouble = Trouble::asleep;
+    return up;
+}
+
+/// The learner hears of the losses of a row, `ticket` being what it was drawn from where others were settled since.
+inline bool learn(CombineJob& job, const double* p, const double* ticket, i64 up, double mixed, double y, const Players& steps) {
+    AtPlay& at = *job.at;
+    const i64 n = at.setup.n;
+    double expected = 0.0;
+    for (i64 i = 0; i < n; ++i) {
+        job.row[i] = job.losses[i];
+        if (job.awake[i]) expected += p[i] * job.losses[i];
+    }
+    if (up < n) steps.charge_sleepers(p, job.awake, job.row, n);
+    if (steps.observe_row(at, job.row, ticket) != -1) {
+        job.trouble = Trouble::failed;
+        return false;
+    }
+    count_row(*job.tally, n, job.losses, price_of(job.price, mixed, y), expected);
+    return true;
+}
+
+/// A row in which somebody may sleep, and whose target may be missing; false, before anything moves, at a trouble.
+inline bool one_row(CombineJob& job, i64 t, const Players& steps) {
+    AtPlay& at = *job.at;
+    const i64 n = at.setup.n;
+    const double *f = job.forecasts + t * n, y = job.targets[t];
+    double* p = job.weights + t * n;
+    const i64 up = look_at(job, f, y);
     if (job.trouble != Trouble::none) return false;
     const i64 drawn = up == n ? steps.act_expert(at) : steps.act_awake(at, job.awake, p);
     if (drawn < 0) {
         job.trouble = Trouble::failed;
         return false;
     }
-    if (up == n)
-        for (i64 i = 0; i < n; ++i) p[i] = at.run.w[i] / at.run.total;
-    double mixed = 0.0, expected = 0.0;
-    for (i64 i = 0; i < n; ++i) {
-        job.row[i] = job.losses[i];
-        if (job.awake[i]) mixed += p[i] * f[i], expected += p[i] * job.losses[i];
+    double mixed = 0.0;
+    if (up == n) {
+        mixed = shares(p, at.run.w, at.run.total, f, n);
+    } else {
+        for (i64 i = 0; i < n; ++i)
+            if (job.awake[i]) mixed += p[i] * f[i];
     }
     job.played[t] = drawn, job.mixed[t] = mixed;
-    if (!known) {
-        // No loss will come before the next row: the round is not counted until one does.
-        at.run.round -= 1.0;
-        return true;
-    }
-    if (up < n) steps.charge_sleepers(p, job.awake, job.row, n);
-    if (steps.observe_row(at, job.row, nullptr) != -1) {
-        job.trouble = Trouble::failed;
-        return false;
-    }
-    count_row(*job.tally, n, job.losses, price_of(job.price, mixed, y), expected);
+    if (y == y) return learn(job, p, nullptr, up, mixed, y, steps);
+    // No loss will come before the next row: the round is not counted until one does.
+    at.run.round -= 1.0;
     return true;
+}
+
+/// The target of a row that was answered before.
+inline bool late_target(CombineEvents& events, i64 slot, double y, const Players& steps) {
+    CombineJob& job = *events.job;
+    const i64 n = job.at->setup.n, old = slot - job.rows;
+    const bool here = old < 0;
+    const double* f = here ? job.forecasts + slot * n : events.old_forecasts + old * n;
+    const double* p = here ? job.weights + slot * n : events.old_weights + old * n;
+    const double mixed = here ? job.mixed[slot] : events.old_mixed[old];
+    const double delay = job.tally->settled - (here ? events.seen[slot] : events.old_seen[old]);
+    const i64 up = look_at(job, f, y);
+    if (job.trouble != Trouble::none) return false;
+    job.at->run.round += 1.0;
+    if (!learn(job, p, delay > 0.0 ? p : nullptr, up, mixed, y, steps)) return false;
+    double sum = 0.0;
+    for (i64 i = 0; i < n; ++i) sum += job.awake[i] ? f[i] : 0.0;
+    events.mean_loss += price_of(job.price, sum / double(up), y);
+    events.largest_delay = most(delay, events.largest_delay);
+    return true;
+}
+
+inline i64 combine_events(CombineEvents& events, const Players& steps) {
+    CombineJob& job = *events.job;
+    for (i64 k = 0; k < events.count; ++k) {
+        const i64 e = events.order[k];
+        if (e >= 0) events.seen[e] = job.tally->settled;
+        if (!(e >= 0 ? one_row(job, e, steps) : late_target(events, ~e, events.told[k], steps))) return k;
+    }
+    return events.count;
 }
 
 inline i64 combine_rows(CombineJob& job, const Players& steps) {

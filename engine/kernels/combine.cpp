@@ -8,6 +8,7 @@ extern const Combine combine;
 namespace {
 
 i64 rows(CombineJob& job) { return combine_rows(job, players); }
+i64 events(CombineEvents& told) { return combine_events(told, players); }
 
 void prices(const Price& price, const double* forecasts, const double* targets, i64 rows, i64 n, double* out) {
     for (i64 t = 0; t < rows; ++t)
@@ -33,6 +34,6 @@ double oracle(const Price& price, const double* forecasts, const double* targets
 
 }  // namespace
 
-const Combine combine = {rows, count_row, prices, oracle};
+const Combine combine = {rows, events, count_row, prices, oracle};
 
 }  // namespace hn::HN_ISA

@@ -6,6 +6,7 @@
 #include "../rounds/diagnosis.hpp"
 #include "../rounds/experts.hpp"
 #include "../rounds/sleeping.hpp"
+#include "../smoothings/exponential.hpp"
 
 namespace hn::HN_ISA {
 namespace {
@@ -63,22 +64,75 @@ i64 observe_row(AtPlay& at, const double* losses, const double* ticket) {
     if (!settle_row(s, run, losses, own, true)) return -2;
     double low = losses[0], high = losses[0];
     for (i64 i = 1; i < s.n; ++i) low = least(losses[i], low), high = most(losses[i], high);
-    const Run* then = at_old_scale(s, run, at.before, at.twin, -1);
+    const Run* then = at_old_scale(s, run, at.before, at.twin);
     return diagnose(s, run, as_before(at.before), then, -1, own, (high - low) * size(s.slope)) ? -1 : -2;
 }
 
-/// <p, lhat> and the span of lhat = B + (x - B_i)/p_i e_i, p in place before the step.
-void with_baselines(const Setup& s, const Run& run, const Run& before, i64 arm, double probability, double weight,
-                    double x, double& paid, double& span) {
+/// lhat of a bandit's round: <p, lhat>, its span, and its largest.
+struct Estimated { double paid, span, highest; };
+
+/// lhat = B + (x - B_i)/p_i e_i, B in scratch, p of the weights before the step.
+HN_INLINE Estimated with_baselines(const Setup& s, const Run& run, const double* w, double total, i64 arm,
+                                   double probability, double weight, double x) {
     const double lead = (x - run.scratch[arm]) * weight;
-    paid = probability * lead;
-    double low = infinity, high = -infinity;
-    for (i64 j = 0; j < s.n; ++j) {
-        const double estimate = run.scratch[j] + (j == arm ? lead : 0.0);
-        paid += before.w[j] / before.total * run.scratch[j];
-        low = least(estimate, low), high = most(estimate, high);
+    f64x4 mean{}, low = splat(infinity), high = splat(-infinity);
+    for (i64 j = 0; j < s.n; j += 4) {
+        const f64x4 baseline = load4(run.scratch + j);
+        const f64x4 estimate = baseline + only(i64x4(lanes(j) == splat(arm)), splat(lead));
+        const i64x4 inside = i64x4(lanes(j) < splat(s.n));
+        mean += load4(w + j) * baseline;
+        low = least(select(inside, estimate, low), low), high = most(select(inside, estimate, high), high);
     }
-    span = high - low;
+    const double highest = fold_most(high);
+    return {probability * lead + fold(mean) / total, highest - fold_least(low), highest};
+}
+
+/// One arm has changed, and with baselines the likely ones alike: a pass at each of two scales, on the same losses.
+Status observe_by_series(AtPlay& at, i64 arm, double probability, double weight, double x) {
+    const Setup& s = at.setup;
+    Run& run = at.run;
+    const RunNumbers was = run;
+    double* w = at.before.w;
+    for (i64 j = 0; j < s.n; j += 4) store4(w + j, load4(run.w + j));
+    if (!settle_arm(s, run, arm, weight, x, true)) return Status::failed;
+    Estimated lhat{probability * (x * weight), x * weight, x * weight};
+    const bool reduced = s.estimator == Estimator::reduced_variance;
+    if (reduced) lhat = with_baselines(s, run, w, was.total, arm, probability, weight, x);
+    Run* then = &run;
+    if (run.scale != was.scale) {
+        then = &at.twin;
+        static_cast<RunNumbers&>(*then) = was;
+        double* const own = then->L;
+        then->L = run.L, then->w[arm] = w[arm];
+        if (reduced) {
+            double shift = 0.0;
+            for (i64 j = 0; j < s.n; ++j) shift = most(run.scratch[j], shift);
+            then->base += shift;
+        }
+        const bool fine = weigh_one(s, *then, arm, run.L[arm], was.scale, true);
+        then->L = own;
+        if (!fine) return Status::failed;
+    }
+    add_terms(run, was.value, *then, lhat.paid);
+    if (lhat.span < least_span) return Status::fine;
+    const bool quick = s.path == Path::half ? s.gamma == 1.5 : s.path == Path::barrier && s.gamma == 2.0;
+    const Before before{w, nullptr, was.total, was.value, was.scale};
+    const double gap = quick ? series_gap(s.path, was, *then, lhat.highest) : divergence(s, run, before, *then, reduced ? -1 : arm);
+    run.level = most(gap / lhat.span, run.level);
+    return Status::fine;
+}
+
+/// The Exponential law: at the scale before the step, p of the arm hit and Phi are enough.
+Status observe_exponential(AtPlay& at, i64 arm, double probability, double weight, double x) {
+    const Setup& s = at.setup;
+    Run& run = at.run;
+    const double p = run.w[arm] / run.total, value = run.value, scale = run.scale, estimate = x * weight;
+    if (!settle_arm(s, run, arm, weight, x, true)) return Status::failed;
+    OneArm then{run.w[arm] / run.total, run.value};
+    if (run.scale != scale) then = exponential_one(s, run.L, scale, arm, at.twin.w), run.change += then.value - run.value;
+    run.drift += probability * estimate - (then.value - value);
+    if (estimate >= least_span && then.p > 0.0) run.level = most(log_gap(p, then.p, s.gamma) / estimate, run.level);
+    return Status::fine;
 }
 
 Status observe_arm(AtPlay& at, i64 arm, double probability, double weight, double loss) {
@@ -86,7 +140,10 @@ Status observe_arm(AtPlay& at, i64 arm, double probability, double weight, doubl
     Run& run = at.run;
     if (!(s.low <= loss && loss <= s.high)) return Status::bad_loss;
     const double x = (loss - s.origin) * s.slope, estimate = x * weight;
-    if (s.path == Path::entropy_one && s.estimator != Estimator::reduced_variance) {
+    if (by_series(s.path)) return observe_by_series(at, arm, probability, weight, x);
+    const bool reduced = s.estimator == Estimator::reduced_variance;
+    if (s.smoothing == Smoothing::exponential && !reduced) return observe_exponential(at, arm, probability, weight, x);
+    if (s.path == Path::entropy_one && !reduced) {
         // Of what was before, two numbers are enough.
         const double w = run.w[arm], L = run.L[arm];
         const Before was{&w - arm, &L - arm, run.total, run.value, run.scale};
@@ -95,12 +152,10 @@ Status observe_arm(AtPlay& at, i64 arm, double probability, double weight, doubl
     }
     at.before.copy(s, run);
     if (!settle_arm(s, run, arm, weight, x, true)) return Status::failed;
-    double paid = probability * estimate, span = estimate;
-    const bool reduced = s.estimator == Estimator::reduced_variance;
-    if (reduced) with_baselines(s, run, at.before, arm, probability, weight, x, paid, span);
-    const i64 hit = reduced ? -1 : arm;
-    const Run* then = at_old_scale(s, run, at.before, at.twin, arm);
-    return diagnose(s, run, as_before(at.before), then, hit, paid, span) ? Status::fine : Status::failed;
+    Estimated lhat{probability * estimate, estimate, estimate};
+    if (reduced) lhat = with_baselines(s, run, at.before.w, at.before.total, arm, probability, weight, x);
+    const Run* then = at_old_scale(s, run, at.before, at.twin);
+    return diagnose(s, run, as_before(at.before), then, reduced ? -1 : arm, lhat.paid, lhat.span) ? Status::fine : Status::failed;
 }
 
 Status observe_on_advice(AtPlay& at, const Heard& heard, i64 action, double weight, double loss) {
@@ -118,7 +173,7 @@ Status observe_on_advice(AtPlay& at, const Heard& heard, i64 action, double weig
         low = least(share, low), high = most(share, high);
     }
     paid *= x * weight / at.before.total;
-    const Run* then = at_old_scale(s, run, at.before, at.twin, -1);
+    const Run* then = at_old_scale(s, run, at.before, at.twin);
     return diagnose(s, run, as_before(at.before), then, -1, paid, (high - low) * x * weight) ? Status::fine : Status::failed;
 }
 
@@ -129,7 +184,7 @@ Status observe_awake(AtPlay& at, const bool* awake, i64 arm, double weight, doub
     at.before.copy(s, run);
     double paid, span;
     if (!settle_among(s, run, awake, arm, weight, (loss - s.origin) * s.slope, paid, span, true)) return Status::failed;
-    const Run* then = at_old_scale(s, run, at.before, at.twin, -1);
+    const Run* then = at_old_scale(s, run, at.before, at.twin);
     return diagnose(s, run, as_before(at.before), then, -1, paid, span) ? Status::fine : Status::failed;
 }
 

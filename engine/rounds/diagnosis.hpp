@@ -22,64 +22,88 @@ HN_INLINE double log_gap(double p, double q, double gamma) {
 
 /// The step just settled, from `before` to `run` (whose value is that of its own scale), evaluated at the scale before
 /// it: `run` itself where that has not changed, else `twin`. Null if it failed.
-inline const Run* at_old_scale(const Setup& s, const Run& run, const Run& before, Run& twin, i64 arm) {
+inline const Run* at_old_scale(const Setup& s, const Run& run, const Run& before, Run& twin) {
     if (run.scale == before.scale) return &run;
     twin.copy(s, before);
     __builtin_memcpy(twin.L, run.L, std::size_t(s.n) * sizeof(double));
-    if (by_series(s.path) && arm >= 0) {
-        // One arm has changed, and with baselines the likely ones alike: one pass.
-        if (s.estimator == Estimator::reduced_variance) {
-            double shift = 0.0;
-            for (i64 j = 0; j < s.n; ++j) shift = most(run.scratch[j], shift);
-            twin.base += shift;
-        }
-        return weigh_one(s, twin, arm, run.L[arm], before.scale, true) ? &twin : nullptr;
-    }
     // What a learner with a memory reads besides L: the step that was just settled.
     twin.own = run.own, twin.weight = run.weight;
     twin.settled = run.settled, twin.arm = run.arm, twin.paid = run.paid;
     return weigh_apart(s, twin, before.scale, true) ? &twin : nullptr;
 }
 
+/// The largest log(p_i/q_i), four arms at a time; negative where a weight is too small for that.
+HN_INLINE double widest_log(const double* w, double total, const Run& then, i64 n) {
+    f64x4 top{};
+    i64x4 lost{};
+    for (i64 i = 0; i < n; i += 4) {
+        const f64x4 p = load4(w + i), q = load4(then.w + i);
+        const i64x4 inside = i64x4(lanes(i) < splat(n));
+        top = most(only(inside, p / q), top);
+        lost |= inside & (~i64x4(p > splat(1e-290 * total)) | ~i64x4(q > 0.0));
+    }
+    if (bits(lost)) return -1.0;
+    return most(log(fold_most(top) * (then.total / total)), 0.0);
+}
+
+/// The same of 2 (1/sqrt q_i - 1/sqrt p_i), where no weight is 0.
+HN_INLINE double widest_root(const double* w, double total, const Run& then, i64 n) {
+    f64x4 top{};
+    for (i64 i = 0; i < n; i += 4) {
+        const f64x4 p = splat(total) / load4(w + i), q = splat(then.total) / load4(then.w + i);
+        top = most(only(i64x4(lanes(i) < splat(n)), 2.0 * (root(q) - root(p))), top);
+    }
+    return fold_most(top);
+}
+
 /// What was in place before a step: the weights, their total, the losses, the value and the scale.
 struct Before { const double *w, *L; double total, value, scale; };
 HN_INLINE Before as_before(const Run& run) { return {run.w, run.L, run.total, run.value, run.scale}; }
 
-/// After a step: `paid` is <p_ticket, l>, `span` that of l, `arm` the one hit or -1 for all. Divergences are taken over
-/// single arms, which is enough for gamma >= 1.
+/// The largest divergence of a step over single arms, which is enough for gamma >= 1; `arm` is the one hit, -1 for all.
+inline double divergence(const Setup& s, const Run& run, const Before& was, const Run& then, i64 arm) {
+    if (arm < 0 && s.gamma == 1.0) {
+        const double widest = widest_log(was.w, was.total, then, s.n);
+        if (widest >= 0.0) return widest;
+    }
+    if (arm < 0 && s.gamma == 1.5 && s.path == Path::half) return widest_root(was.w, was.total, then, s.n);
+    const bool entropic = s.path >= Path::entropy && s.path <= Path::entropy_times;
+    double worst = 0.0;
+    const i64 first = arm >= 0 ? arm : 0, last = arm >= 0 ? arm + 1 : s.n;
+    for (i64 i = first; i < last; ++i) {
+        const double p = was.w[i] / was.total, q = then.w[i] / then.total;
+        if (q > 0.0) {
+            worst = most(log_gap(p, q, s.gamma), worst);
+        } else if (entropic && s.gamma == 1.0) {
+            // log p_i = (Phi - L_i)/scale, also where p_i is too small for a float.
+            worst = most(((run.L[i] - was.L[i]) - (then.value - was.value)) / was.scale, worst);
+        } else if (remembers(s.smoothing) && p > 1e-290) {
+            worst = infinity;  // a learner with a memory may drop an arm altogether
+        }
+    }
+    return worst;
+}
+
+/// The sums of the identity after a step: `paid` is <p_ticket, l>, `value` that of before.
+HN_INLINE void add_terms(Run& run, double value, const Run& then, double paid) {
+    run.drift += paid - (then.value - value);
+    if (&then != &run) run.change += then.value - run.value;
+}
+
+/// After a step: `span` is that of l, `arm` the one hit or -1 for all.
 inline bool diagnose(const Setup& s, Run& run, const Before& was, const Run* then, i64 arm, double paid, double span) {
     if (!then) return false;
-    const bool entropic = s.path >= Path::entropy && s.path <= Path::entropy_times;
-    run.drift += paid - (then->value - was.value);
-    if (span >= least_span) {
-        double worst = 0.0;
-        if (s.gamma == 1.5 && arm < 0 && s.path == Path::half) {
-            // log_gap of all arms, four at a time: 2 (1/sqrt q - 1/sqrt p).
-            f64x4 top{};
-            for (i64 i = 0; i < s.n; i += 4) {
-                const f64x4 p = splat(was.total) / load4(was.w + i), q = splat(then->total) / load4(then->w + i);
-                top = most(only(i64x4(lanes(i) < splat(s.n)), 2.0 * (root(q) - root(p))), top);
-            }
-            run.level = most(fold_most(top) / span, run.level);
-            if (then != &run) run.change += then->value - run.value;
-            return true;
-        }
-        const i64 first = arm >= 0 ? arm : 0, last = arm >= 0 ? arm + 1 : s.n;
-        for (i64 i = first; i < last; ++i) {
-            const double p = was.w[i] / was.total, q = then->w[i] / then->total;
-            if (q > 0.0) {
-                worst = most(log_gap(p, q, s.gamma), worst);
-            } else if (entropic && s.gamma == 1.0) {
-                // log p_i = (Phi - L_i)/scale, also where p_i is too small for a float.
-                worst = most(((run.L[i] - was.L[i]) - (then->value - was.value)) / was.scale, worst);
-            } else if (remembers(s.smoothing) && p > 1e-290) {
-                worst = infinity;  // a learner with a memory may drop an arm altogether
-            }
-        }
-        run.level = most(worst / span, run.level);
-    }
-    if (then != &run) run.change += then->value - run.value;
+    if (span >= least_span) run.level = most(divergence(s, run, was, *then, arm) / span, run.level);
+    add_terms(run, was.value, *then, paid);
     return true;
+}
+
+/// The same of an arm at play whose weights are a series (smoothings/barrier.hpp), and were passed once: u_i = p_i^(-1/K) is
+/// (L_i - base)/scale + y, so that the Tsallis logarithms of log-barrier and Tsallis 1/2 move by K (u'_i - u_i), most where
+/// the loss is `highest`.
+HN_INLINE double series_gap(Path path, const RunNumbers& was, const Run& then, double highest) {
+    const double moved = (highest - (then.base - was.base)) * was.inverse + (then.warm - was.warm);
+    return most(path == Path::half ? 2.0 * moved : moved, 0.0);
 }
 
 }  // namespace hn::HN_ISA

@@ -149,10 +149,16 @@ struct Barrier {
                 shape = (f64x4)((grown & 0x000fffffffffffff) | 0x3ff0000000000000);
             }
         }
-        const double mean = fold(inner) / run.total;
-        if constexpr (K == 2) return low + mean + 2.0 * run.scale * (1.0 - fold(shape) / root(run.total));
+        // A total of 1, as after a step, changes no bit below.
+        const bool one = run.total == 1.0;
+        const double mean = one ? fold(inner) : fold(inner) / run.total;
+        if constexpr (K == 2) {
+            const double roots = one ? fold(shape) : fold(shape) / root(run.total);
+            return low + mean + 2.0 * run.scale * (1.0 - roots);
+        }
         const double whole = double((exponents[0] + exponents[1]) + (exponents[2] + exponents[3]));
-        const double logs = fma(whole, 0.6931471805599453, log(fold_product(shape))) - double(s.n) * log(run.total);
+        double logs = fma(whole, 0.6931471805599453, log(fold_product(shape)));
+        if (!one) logs -= double(s.n) * log(run.total);
         return low + mean - run.scale * logs;
     }
 };

@@ -105,6 +105,34 @@ inline bool exponential_run(const Setup& s, Run& run, bool valued, double& mean)
     return exponential_in_fours(s, run, (s.n + 3) / 4, valued, mean);
 }
 
+/// p of one arm and Phi for L at a scale that is not in place; `y` is room for s.places() numbers.
+struct OneArm { double p, value; };
+inline OneArm exponential_one(const Setup& s, const double* L, double scale, i64 arm, double* y) {
+    f64x4 low4 = load4(L);
+    for (i64 j = 4; j < s.n; j += 4) low4 = least(low4, load4(L + j));
+    const double low = fold_least(low4), inverse = 1.0 / scale;
+    f64x4 mass{};
+    for (i64 j = 0; j < s.n; j += 4) {
+        const f64x4 far = exp((splat(low) - load4(L + j)) * splat(inverse));
+        store4(y + j, far);
+        mass += far;
+    }
+    const i64 count = s.n >= 2 * most_nodes - 1 ? most_nodes : (s.n + 1) / 2;
+    const double total = fold(mass), top = total > depth ? depth / total : 1.0, own = y[arm];
+    const double *rule_x = tables::gauss_x[count - 1], *rule_w = tables::gauss_w[count - 1];
+    double mean = 0.0, p = 0.0;
+    for (i64 q = 0; q < count; ++q) {
+        const double x = top * rule_x[q];
+        f64x4 product = splat(1.0);
+        for (i64 j = 0; j < s.n; j += 4) product *= 1.0 - load4(y + j) * x;
+        const double whole = fold_product(product);
+        mean += rule_w[q] * (1.0 - whole) / rule_x[q];
+        p += top * rule_w[q] * whole / (1.0 - own * x);
+    }
+    if (top < 1.0) mean -= log(top);
+    return {own * p, low - scale * mean};
+}
+
 /// d sorted ascending, with where each was: heap sort, in place.
 inline void sort_gaps(double* gap, double* order, i64 n) {
     const auto less = [&](i64 a, i64 b) { return gap[a] < gap[b] || (gap[a] == gap[b] && order[a] < order[b]); };

@@ -32,8 +32,8 @@ inline void make_heavy_grid(const LawOf& law, i64 n, double* grid) {
     fill(at + 4 * count, at + 6 * count, 2 * count, 0.5, 0.25);
 }
 
-/// Four nodes: G dw r_j into part_j; G is a product over all arms.
-HN_INLINE void heavy_nodes(const LawOf& law, const double* d, i64 n, f64x4 w, f64x4 dw, double* r) {
+/// Four nodes: f/F of arm j into r_j; returns G dw, G a product over all arms.
+HN_INLINE f64x4 heavy_nodes(const LawOf& law, const double* d, i64 n, f64x4 w, f64x4 dw, double* r) {
     const f64x4 a = splat(law.a);
     f64x4 mass;
     if (law.kind == Smoothing::frechet) {
@@ -64,7 +64,7 @@ HN_INLINE void heavy_nodes(const LawOf& law, const double* d, i64 n, f64x4 w, f6
         }
         mass = dw * product;
     }
-    for (i64 j = 0; j < n; ++j) store4(r + 4 * j, mass * load4(r + 4 * j));
+    return mass;
 }
 
 /// Weights of a run, unnormalised; false where the grid is not fine or not wide enough.
@@ -80,10 +80,10 @@ inline bool heavy_run(const Setup& s, Run& run) {
     for (i64 k = 0; k < 4 * n; ++k) sums[k] = 0.0;
     const double *w = s.grid + grid_head, *dw = w + count;
     const auto visit = [&](const double* at, const double* length, i64 k, double* into) {
-        heavy_nodes(law, d, n, load4(at + k), load4(length + k), r);
+        const f64x4 mass = heavy_nodes(law, d, n, load4(at + k), load4(length + k), r);
         i64x4 matters{};
         for (i64 j = 0; j < n; ++j) {
-            const f64x4 part = load4(r + 4 * j), sum = load4(into + 4 * j) + part;
+            const f64x4 part = mass * load4(r + 4 * j), sum = load4(into + 4 * j) + part;
             store4(into + 4 * j, sum);
             matters |= i64x4(part > 1e-17 * sum);
         }

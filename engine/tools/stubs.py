@@ -3,6 +3,7 @@
 python engine/tools/stubs.py [file]
 """
 
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -14,6 +15,16 @@ import hannan._engine as engine
 HEAD = "# Written by engine/tools/stubs.py.\nfrom typing import Any\n"
 
 
+def signature(found: re.Match[str]) -> str:
+    """A method of Python's own, as its text says it: whatever it takes."""
+    name = found[1]
+    given = inspect.signature(getattr(engine.Player, name)).parameters.values()
+    anything = [p if p.name == "self" else p.replace(annotation="Any") for p in given]
+    said = ", ".join("self" if p.name == "self" else str(p).replace("'Any'", "Any") for p in anything)
+    said = said.replace(", reward", ", *, reward") if anything[-1].kind is inspect.Parameter.KEYWORD_ONLY else said
+    return f"def {name}({said}) -> {'None' if 'observe' in name else 'Any'}: ..."
+
+
 def text() -> str:
     """The stub."""
     stub = StubGen(engine, include_private=True, include_docstrings=False)
@@ -23,7 +34,8 @@ def text() -> str:
     body = re.sub(r"\blist\b(?!\[)", "list[Any]", body)
     body = re.sub(r"\btuple\b(?!\[)", "tuple[Any, ...]", body)
     body = re.sub(r"(?<!import )\bNDArray\b(?!\[)", "NDArray[Any]", body)
-    return HEAD + body
+    body = re.sub(r"(\w+): types\.MethodDescriptorType = \.\.\.", signature, body)
+    return HEAD + body.replace("import types\n", "")
 
 
 if __name__ == "__main__":

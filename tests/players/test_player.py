@@ -408,3 +408,37 @@ def test_math_of_one_step():
     assert player.certificate().realised_level == pytest.approx(0.25, rel=1e-9)
     assert player.certificate().claimed_rate == pytest.approx(0.25)
     assert math.isclose(player.distribution()[1], 1 - 0.5 * math.exp(-0.25))
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        hn.Bandit(5),
+        hn.Bandit(5, hn.Tsallis(0.5)),
+        hn.Bandit(5, hn.Tsallis(0.5), hn.Fixed(3.0)),
+        hn.Bandit(5, hn.Tsallis(0.7), estimator=hn.ReducedVariance()),
+        hn.Bandit(5, hn.LogBarrier(), hn.SelfConfident(80)),
+        hn.Bandit(5, hn.LogBarrier(), hn.SelfConfident(80), estimator=hn.ReducedVariance()),
+        hn.Bandit(5, hn.Exponential()),
+        hn.Bandit(5, hn.Entropy(), hn.Horizon(80)),
+        hn.Experts(5, hn.Entropy(), hn.Horizon(80)),
+        hn.Experts(5, hn.Entropy()),
+        hn.Experts(5, hn.Exponential()),
+        hn.Experts(5, hn.Tsallis(0.5), hn.Anytime()),
+    ],
+    ids=repr,
+)
+def test_the_level_is_the_largest_divergence_of_a_step(learner):
+    """D(p, q)/span of lhat over the steps, q of the losses after a step at the scale before it: by the definitions."""
+    player, rng, level = learner.start(3), np.random.default_rng(8), 0.0
+    gamma = learner.program().gamma
+    kind = hn.FTPL if isinstance(learner.smoothing, hn.Law) else hn.FTRL
+    for _ in range(80):
+        before, phi = player._losses, kind(learner.smoothing, player._scale)
+        move = player.act()
+        player.observe(move, rng.random(5) if player.sees_all else float(rng.random()))
+        p, q, lhat = phi.gradient(before), phi.gradient(player._losses), player._losses - before
+        span = float(np.ptp(lhat))
+        if span >= 1e-3:
+            level = max(level, float((hn.tsallis_log(p, gamma) - hn.tsallis_log(q, gamma)).max()) / span)
+    assert player.certificate().realised_level == pytest.approx(level, rel=1e-6)

@@ -221,3 +221,24 @@ def test_the_ids_that_a_player_had_are_kept_but_not_for_ever(tmp_path):
     player = hn.load(path)
     with pytest.raises(ValueError, match="of this player"):
         player.observe(first, 0.5)
+
+
+def test_moves_stay_as_they_were():
+    """A settled move that nobody has any more is written anew for the next; whoever has one keeps it as it was."""
+    player, kept, said = hn.Bandit(4).start(0), [], []
+    for t in range(300):
+        move = player.act()
+        if t % 3 == 0:
+            kept.append(move)
+            said.append(tuple(move))
+        player.observe(move, 0.5)
+    assert [tuple(move) for move in kept] == said
+    assert [move.round for move in kept] == list(range(1, 301, 3))
+    del kept
+    # The control: without anybody who keeps them, few are ever made.
+    few = set()
+    for _ in range(100):
+        move = player.act()
+        few.add(id(move))
+        player.observe(move, 0.5)
+    assert len(few) <= 4

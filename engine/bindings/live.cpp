@@ -1,0 +1,177 @@
+// act and observe of a live player, as methods of Python's own: nothing stands between a call and the round.
+//
+// What is usual is done here; whatever is not (another kind of number, a stranger's ticket, a loss out of range) is handed
+// to the slow methods of the Python class, which have the words.
+#include "live.hpp"
+
+#include "player.hpp"
+
+namespace hn {
+namespace {
+
+/// The numbers of a contiguous float64 array of n, or null; the array must outlive them.
+class Row {
+    Py_buffer view_{};
+    bool held_ = false;
+
+public:
+    const double* data = nullptr;
+
+    Row(nb::handle object, i64 n) {
+        // An array of NumPy itself: a subclass may mean something by it (a mask) that its buffer does not say.
+        static PyObject* const exactly = nb::object(nb::module_::import_("numpy").attr("ndarray")).release().ptr();
+        if (reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) != exactly) return;
+        if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_FORMAT | PyBUF_ND) != 0) {
+            PyErr_Clear();
+            return;
+        }
+        held_ = true;
+        const char* format = view_.format ? view_.format : "B";
+        if (*format == '=' || *format == '@' || *format == '<') ++format;
+        if (view_.ndim == 1 && view_.shape[0] == n && format[0] == 'd' && format[1] == 0)
+            data = static_cast<const double*>(view_.buf);
+    }
+    Row(const Row&) = delete;
+    ~Row() {
+        if (held_) PyBuffer_Release(&view_);
+    }
+};
+
+/// What a call was given: by place, then by name. The first `places` of the names may be given by place.
+struct Given {
+    PyObject* const* given;
+    Py_ssize_t count;
+    PyObject* words;
+
+    /// In the order of the names, null where one was not given; false, with an error set, for any other argument.
+    template <std::size_t N>
+    bool sorted(const char* function, const char* const (&names)[N], Py_ssize_t places, PyObject* (&found)[N]) const {
+        if (count > places) {
+            PyErr_Format(PyExc_TypeError, "%s() takes at most %zd arguments by place; got %zd", function, places, count);
+            return false;
+        }
+        for (Py_ssize_t k = 0; k < count; ++k) found[k] = given[k];
+        for (Py_ssize_t k = 0; words && k < PyTuple_Size(words); ++k) {
+            PyObject* word = PyTuple_GetItem(words, k);
+            std::size_t i = 0;
+            while (i < N && PyUnicode_CompareWithASCIIString(word, names[i]) != 0) ++i;
+            if (i == N || found[i]) {
+                PyErr_Format(PyExc_TypeError, i == N ? "%s() has no argument %R" : "%s() got two values for %R", function, word);
+                return false;
+            }
+            found[i] = given[count + k];
+        }
+        return true;
+    }
+};
+
+/// The player of a method's self, or null, with an error set, before its __init__.
+Player* ready(PyObject* self) {
+    if (nb::inst_ready(self)) return nb::inst_ptr<Player>(self);
+    PyErr_SetString(PyExc_TypeError, "a player must be begun before it is asked for anything");
+    return nullptr;
+}
+
+template <class Work> PyObject* guarded(Work work) noexcept {
+    try {
+        return work();
+    } catch (nb::python_error& error) {
+        error.restore();
+    } catch (const std::bad_alloc&) {
+        PyErr_NoMemory();
+    } catch (const nb::builtin_exception& error) {
+        PyErr_SetString(PyExc_ValueError, error.what());
+    } catch (const std::exception& error) {
+        PyErr_SetString(PyExc_RuntimeError, error.what());
+    }
+    return nullptr;
+}
+
+PyObject* nothing() { return nb::none().release().ptr(); }
+bool missing(PyObject* object) { return !object || object == Py_None; }
+
+template <nb::object (Player::*draw)()>
+PyObject* act(PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* words) noexcept {
+    return guarded([=]() -> PyObject* {
+        Player* player = ready(self);
+        if (!player) return nullptr;
+        if (count > 0 || words) {
+            PyObject* found[1]{};
+            if (!Given{given, count, words}.sorted("act", {"awake"}, 1, found)) return nullptr;
+            if (!missing(found[0])) return nb::object(nb::handle(self).attr("_act_awake")(nb::handle(found[0]))).release().ptr();
+        }
+        return (player->*draw)().release().ptr();
+    });
+}
+
+PyObject* observe_row(PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* words) noexcept {
+    return guarded([=]() -> PyObject* {
+        Player* player = ready(self);
+        PyObject* found[2]{};
+        if (!player || !Given{given, count, words}.sorted("observe", {"move", "loss"}, 2, found)) return nullptr;
+        if (!found[0] || !found[1]) {
+            PyErr_SetString(PyExc_TypeError, "observe() takes a move and its losses");
+            return nullptr;
+        }
+        Ticket* ticket = player->find(nb::handle(found[0]));
+        if (ticket && ticket->plain) {
+            const Row row(found[1], player->n());
+            if (row.data && player->settle_row(*ticket, row.data) < 0) return nothing();
+        }
+        nb::handle(self).attr("_observe_slowly")(nb::handle(found[0]), nb::handle(found[1]));
+        return nothing();
+    });
+}
+
+/// The loss, or the reward, of one action.
+template <bool (Player::*settle)(Ticket&, double), bool plainly>
+PyObject* observe_one(PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* words) noexcept {
+    return guarded([=]() -> PyObject* {
+        Player* player = ready(self);
+        PyObject* found[3]{};
+        if (!player) return nullptr;
+        if (__builtin_expect(count == 2 && !words, 1)) found[0] = given[0], found[1] = given[1];
+        else if (!Given{given, count, words}.sorted("observe", {"move", "loss", "reward"}, 2, found)) return nullptr;
+        if (!found[0]) {
+            PyErr_SetString(PyExc_TypeError, "observe() takes a move, and its loss or its reward");
+            return nullptr;
+        }
+        const nb::handle move(found[0]), loss(found[1] ? found[1] : Py_None), player_of(self);
+        if (!missing(found[2])) {
+            player_of.attr("_observe_reward")(move, loss, nb::handle(found[2]));
+            return nothing();
+        }
+        Ticket* ticket = player->find(move);
+        if (ticket && (ticket->plain || !plainly) && PyFloat_CheckExact(loss.ptr()) &&
+            (player->*settle)(*ticket, PyFloat_AsDouble(loss.ptr())))
+            return nothing();
+        player_of.attr("_observe_slowly")(move, loss);
+        return nothing();
+    });
+}
+
+using Quick = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*) noexcept;
+PyMethodDef method(const char* name, Quick quick, const char* doc) {
+    return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(quick)), METH_FASTCALL | METH_KEYWORDS, doc};
+}
+
+PyMethodDef methods[] = {
+    method("_act_expert", act<&Player::act_expert>,
+           "_act_expert($self, awake=None)\n--\n\nDraw an expert; with `awake`, a mask of booleans, one of those awake."),
+    method("_act_arm", act<&Player::act_arm>,
+           "_act_arm($self, awake=None)\n--\n\nDraw an arm; with `awake`, a mask of booleans, one of those awake."),
+    method("_observe_row", observe_row,
+           "_observe_row($self, move, loss)\n--\n\nSettle a move with the losses of all experts."),
+    method("_observe_arm", observe_one<&Player::settle_arm, true>,
+           "_observe_arm($self, move, loss=None, *, reward=None)\n--\n\nSettle a move with the loss of its arm."),
+    method("_observe_on_advice", observe_one<&Player::settle_on_advice, false>,
+           "_observe_on_advice($self, move, loss=None, *, reward=None)\n--\n\n"
+           "Settle a move with the loss of its action, on the advice that it was drawn with."),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace
+
+PyType_Slot live_methods[] = {{Py_tp_methods, methods}, {0, nullptr}};
+
+}  // namespace hn

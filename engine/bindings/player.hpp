@@ -1,0 +1,186 @@
+// A player of the engine: a run at play, with its book of tickets.
+#pragma once
+
+#include "../players.hpp"
+
+#include <cmath>
+
+#include "book.hpp"
+#include "setup.hpp"
+
+namespace hn {
+
+class Player : public Book {
+public:
+    std::shared_ptr<void> keeps;
+    nb::object description;  // keeps the setup alive
+    Description* d;
+    Room room;
+    AtPlay at;
+    bool sees_all;
+
+    Player(nb::object described, In<u64> words, In<u64> noise, nb::object id, nb::object move_type)
+        : Book(std::move(id), std::move(move_type)), description(described), d(nb::cast<Description*>(described)),
+          room(3 * aligned_room(d->setup)) {
+        require(words.size() == 4 && (noise.size() == 4 || noise.size() == 0), "a stream has four words");
+        at.setup = d->setup;
+        sees_all = at.setup.setting == Setting::experts;
+        const i64 size = aligned_room(at.setup);
+        at.run.lay_out(at.setup, room.at(0)), at.before.lay_out(at.setup, room.at(size));
+        at.twin.lay_out(at.setup, room.at(2 * size));
+        at.run.stream = words_at(words.data());
+        if (noise.size() == 4) at.run.noise = words_at(noise.data());
+        if (!players().begin(at.setup, at.run)) failed();
+    }
+
+    [[noreturn]] void failed() {
+        raise_if_foreign(*d);
+        PyErr_SetString(PyExc_ArithmeticError, "the smoothing failed at these losses");
+        throw nb::python_error();
+    }
+    i64 n() const { return at.setup.n; }
+
+    /// p in place.
+    Numbers distribution_now() const {
+        auto p = std::make_shared<std::vector<double>>(std::size_t(n()));
+        for (i64 i = 0; i < n(); ++i) (*p)[std::size_t(i)] = at.run.w[i] / at.run.total;
+        return p;
+    }
+    bool reduced() const { return at.setup.estimator == Estimator::reduced_variance; }
+    /// Open moves keep what the run will soon have no more: experts their distribution, bandits their baselines.
+    void keep_others(i64 but) {
+        Numbers shared;
+        each([&](Ticket& ticket) {
+            if (ticket.round == but || ticket.numbers) return;
+            if (!shared) shared = distribution_now();
+            ticket.numbers = shared;
+        });
+    }
+    void keep_baselines() {
+        Ticket* last = find(drawn);
+        if (last && !last->numbers && last->plain)
+            last->numbers = std::make_shared<std::vector<double>>(at.run.scratch, at.run.scratch + n());
+    }
+
+    // Draws
+
+    nb::object act_expert() {
+        if (open() > 0 && at.setup.schedule.b != 0.0) keep_others(0);
+        const i64 i = players().act_expert(at);
+        if (i < 0) failed();
+        return issue(nb::steal(PyLong_FromLongLong(i)), i, at.run.probability, at.run.weight).move;
+    }
+    nb::object act_arm() {
+        if (open() > 0 && reduced()) keep_baselines();
+        const i64 i = players().act_arm(at);
+        if (i < 0) failed();
+        return issue(nb::steal(PyLong_FromLongLong(i)), i, at.run.probability, at.run.weight).move;
+    }
+    /// `advice` is checked and Python's to keep: int64 actions, or float64 shares, flat.
+    nb::object act_on_advice(nb::object advice) {
+        const i64 i = players().act_on_advice(at, heard(advice));
+        if (i < 0) failed();
+        Ticket& ticket = issue(nb::steal(PyLong_FromLongLong(i)), i, at.run.probability, at.run.weight);
+        ticket.kept = std::move(advice);
+        return ticket.move;
+    }
+    nb::object act_awake(nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu> awake, nb::object mask) {
+        require(i64(awake.size()) == n(), "a mask has a place an arm");
+        if (open() > 0 && sees_all && at.setup.schedule.b != 0.0) keep_others(0);
+        std::vector<double> p(std::size_t(n()), 0.0);
+        const i64 i = players().act_awake(at, awake.data(), p.data());
+        if (i < 0) failed();
+        Ticket& ticket = issue(nb::steal(PyLong_FromLongLong(i)), i, at.run.probability, 1.0 / at.run.probability);
+        ticket.plain = false;
+        ticket.kept = sees_all ? nb::make_tuple(mask, array_of(p.data(), n())) : nb::make_tuple(mask);
+        return ticket.move;
+    }
+
+    Heard heard(const nb::object& advice) const {
+        Heard h;
+        const i64 actions = at.setup.actions;
+        nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> rows;
+        if (!nb::try_cast(advice, rows)) throw nb::value_error("advice must be a flat array");
+        if (rows.dtype() == nb::dtype<double>()) {
+            require(i64(rows.size()) == n() * actions, "shares must be experts x actions");
+            h.shares = static_cast<const double*>(rows.data());
+        } else {
+            require(rows.dtype() == nb::dtype<i64>() && i64(rows.size()) == n(), "advice must be an action an expert");
+            h.actions = static_cast<const i64*>(rows.data());
+            for (i64 i = 0; i < n(); ++i) require(h.actions[i] >= 0 && h.actions[i] < actions, "advice must be an action");
+        }
+        return h;
+    }
+
+    // Losses
+
+    /// -1, or the place of a bad loss.
+    i64 settle_row(Ticket& ticket, const double* losses) {
+        const i64 round = ticket.round;
+        const Numbers own = ticket.numbers;
+        if (open() > 1) {
+            // A bad loss is refused before anything is kept.
+            const i64 wrong = players().first_bad(at.setup, losses);
+            if (wrong >= 0) return wrong;
+            keep_others(round);
+        }
+        const i64 bad = players().observe_row(at, losses, own ? own->data() : nullptr);
+        if (bad >= 0) return bad;
+        if (bad == -2) failed();
+        close(round);
+        return -1;
+    }
+    bool settle_arm(Ticket& ticket, double loss) {
+        const i64 round = ticket.round;
+        if (!(at.setup.low <= loss && loss <= at.setup.high)) return false;
+        if (reduced() && ticket.numbers) {
+            keep_baselines();
+            const Numbers kept = ticket.numbers;
+            for (i64 i = 0; i < n(); ++i) at.run.scratch[i] = (*kept)[std::size_t(i)];
+        }
+        const Status status = players().observe_arm(at, ticket.action, ticket.probability, ticket.weight, loss);
+        if (status == Status::bad_loss) return false;
+        if (status == Status::failed) failed();
+        close(round);
+        return true;
+    }
+    bool settle_on_advice(Ticket& ticket, double loss) {
+        const Status status = players().observe_on_advice(at, heard(ticket.kept), ticket.action, ticket.weight, loss);
+        if (status == Status::bad_loss) return false;
+        if (status == Status::failed) failed();
+        close(ticket.round);
+        return true;
+    }
+    bool settle_awake(Ticket& ticket, const bool* awake, double loss) {
+        const Status status = players().observe_awake(at, awake, ticket.action, ticket.weight, loss);
+        if (status == Status::bad_loss) return false;
+        if (status == Status::failed) failed();
+        close(ticket.round);
+        return true;
+    }
+
+    // What Python reads
+
+    nb::object distribution(nb::object awake) {
+        // On a copy: open moves may have left the weights a scale behind, and the next act() brings them up.
+        Run& run = at.before;
+        run.copy(at.setup, at.run);
+        if (open() > 0 && !players().make_ready(at.setup, run, false)) failed();
+        Fresh<double> p{std::size_t(n())};
+        if (awake.is_none()) {
+            for (i64 i = 0; i < n(); ++i) p.data[i] = run.w[i] / run.total;
+        } else {
+            const auto mask = nb::cast<nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(awake);
+            require(i64(mask.size()) == n(), "a mask has a place an arm");
+            players().share_awake(at.setup, run, mask.data(), p.data);
+        }
+        return p.give();
+    }
+    Ticket& ticket_of(i64 round) {
+        Ticket* found = find(round);
+        require(found != nullptr, "a ticket must be open");
+        return *found;
+    }
+};
+
+}  // namespace hn
