@@ -75,7 +75,7 @@ test: check
 
 # The engine's tests again, in a build with sanitizers, by a Python of its own: the editable install of the other one would
 # be found first. -s: else a report would be swallowed. SANITIZED: which tests.
-SANITIZED ?= tests/engine tests/players/test_saved_files.py
+SANITIZED ?= tests/engine tests/saving/test_saved_files.py
 SANITIZING := build/sanitizing
 sanitize: setup
 	@test -n "$(FOUND)" || { echo "make sanitize needs g++ or clang++ with its sanitizers; there is none on PATH"; exit 1; }
@@ -93,7 +93,7 @@ wheel: $(COMPILER) $(VENV)/.made
 
 # Small wrong changes, each made to a copy of the package: does the suite notice?
 mutants: setup
-	$(BIN)/python tests/mutants/run.py
+	$(WITH) $(BIN)/python tests/mutants/run.py
 
 bench: setup
 	$(PIP) 'river>=0.22' 'pymab>=2.0' 'cvxpy>=1.5'

@@ -11,6 +11,7 @@ import resource
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,12 @@ def _times(what: str, ours: float, theirs: dict[str, tuple[float, float]], base:
 def _below(what: str, seconds: float, most: float, base: float | None = None, note: str = "") -> Row:
     good = seconds < most
     return Row(what, shown(seconds) + note, f"under {shown(most)}", good, "" if base is None else shown(base))
+
+
+def _since(what: str, seconds: float, name: str, same: float, aimed: float) -> Row:
+    """A row beside numba's figure of then, in seconds of now: `same` is what a Python loop took of its time then."""
+    times = BASE[name] * same / seconds
+    return Row(what, f"{shown(seconds)}: {ratio(times)} numba", f"{aimed:g}x numba", times >= aimed, shown(BASE[name]))
 
 
 def _cpu(code: str) -> float:
@@ -197,11 +204,6 @@ def _games(repeats: int) -> list[Row]:
     lists, then = cost["lists"], BASE["Python loop"]
     same = lists / then  # what the machine of today takes for a second of then
 
-    def since(what: str, name: str, aimed: float) -> Row:
-        times = BASE[name] * same / cost[name]
-        return Row(what, f"{shown(cost[name])}: {ratio(times)} numba", f"{aimed:g}x numba", times >= aimed,
-                   shown(BASE[name]))  # fmt: skip
-
     peer = {"Python lists": (lists, 20.0), "pymab": (cost["pymab"], 220.0), "river": (cost["river"], 220.0)}
     two = {"pymab": (cost["pymab's runs"], 1000.0)}
     base = BASE["job 4"]
@@ -211,11 +213,11 @@ def _games(repeats: int) -> list[Row]:
         _times("job 1: softmax bandit, N = 10, one game", cost["job 1"], peer, BASE["job 1"]),
         _times("job 2: 200 runs of it, one thread", cost["job 2"], {"Python lists": (lists, 50.0)}, BASE["job 2"]),
         _times("job 2, two threads", cost["job 2, two threads"], two, 13.8e-9),
-        since("default bandit, 100 runs of 10,000 rounds", "default", 2.5),
+        _since("default bandit, 100 runs of 10,000 rounds", cost["default"], "default", same, 2.5),
         _times("job 3: Hedge, N = 1,000", cost["job 3"], {"NumPy": (cost["NumPy 3"], 20.0)}, BASE["job 3"]),
         _times("job 4: K = 10, N = 1,000, two threads", cost["job 4"], {"NumPy": (cost["NumPy 4"], 45.0)}, base),
-        since("log-barrier bandit, SelfConfident, one game", "log-barrier", 3.0),
-        since("Exponential law, exact, one game", "Exponential", 4.0),
+        _since("log-barrier bandit, SelfConfident, one game", cost["log-barrier"], "log-barrier", same, 3.0),
+        _since("Exponential law, exact, one game", cost["Exponential"], "Exponential", same, 4.0),
     ]  # fmt: skip
 
 
@@ -263,20 +265,31 @@ def _others(repeats: int) -> list[Row]:
     order = np.argsort(np.concatenate([np.arange(some), np.arange(some) + behind + 0.5]))
     late = {name: np.concatenate([column[:some], column[:some]])[order] for name, column in prompt.items()}
     late["y"] = np.concatenate([np.full(some, np.nan), y[:some]])[order]
-    cost = _cost([
-        Contestant("prompt", lambda: hn.combine(prompt, "y"), count),
-        Contestant("timed", lambda: hn.combine(prompt, "y", time="t"), count),
-        Contestant("late", lambda: hn.combine(late, "y", time="t"), some),
-    ], repeats)  # fmt: skip
-    over = cost["late"] / cost["timed"]
-    told = f"{shown(cost['late'])}: {ratio(over)} of {shown(cost['timed'])}"
-    return [
+    rows = np.random.default_rng(1).random((10_000, 10)).tolist()
+    scale = hn.Bandit(10, hn.Entropy(), hn.Horizon(100_000)).schedule().scale(1, 0.0)
+    contestants = [
+        Contestant("lists", lambda: loops.bandit_lists(rows, scale), len(rows)),
+        # The base is of AdaHedge, which was what `combine` played then.
+        Contestant("prompt", lambda: hn.combine(prompt, "y", learner="adahedge"), count),
+    ]
+    for who in ("two-layers", "adahedge"):
+        contestants += [
+            Contestant(f"timed, {who}", partial(hn.combine, prompt, "y", learner=who, time="t"), count),
+            Contestant(f"late, {who}", partial(hn.combine, late, "y", learner=who, time="t"), some),
+        ]
+    cost = _cost(contestants, repeats)
+    same = cost["lists"] / BASE["Python loop"]
+    told = [
         _times("a step of logistic objective perturbation, d = 10, t = 1,000", seconds["hannan"], solvers,
                BASE["logistic step"]),
-        _below("combine, a row of nine forecasts", cost["prompt"], 1.25 * BASE["combine"], BASE["combine"]),
-        Row("combine, a row whose target comes late, over a prompt one", told, "within 5x", over <= 5.0,
-            ratio(BASE["late"])),
+        _since("combine by AdaHedge, a row of nine forecasts", cost["prompt"], "combine", same, 0.8),
     ]  # fmt: skip
+    for who in ("two-layers", "adahedge"):
+        timed, after = cost[f"timed, {who}"], cost[f"late, {who}"]
+        line = f"{shown(after)}: {ratio(after / timed)} of {shown(timed)}"
+        told.append(Row(f"combine by {who}, a row whose target comes late, over a prompt one", line, "within 5x",
+                        after <= 5.0 * timed, ratio(BASE["late"])))  # fmt: skip
+    return told
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hannan import _engine
 from hannan.games.asked import Asked
 from hannan.games.checkpoints import Positions, spread
-from hannan.games.runners import Job, Outcome, Runner, split
+from hannan.games.runners import QUICK, Job, Outcome, Runner, split
 from hannan.learners.convex.learner import Convex
 from hannan.mathematics import streams
 from hannan.mathematics.bounds import Bound
@@ -103,6 +103,7 @@ class ConvexRunner(PointRunner):
             asked.one_thread(learner)
         linear = losses.shape == "linear" and learner.privacy_ridge() == 0.0 and not self.stepped
         self.together = linear and not self.everything
+        self.guess = QUICK if linear else self.guess
         self.abreast = self.runs if self.together else min(self.runs, self.threads(asked))
         self.total = self.rounds * -(-self.runs // self.abreast)
         self.seed, self.words = asked.seed, streams.words_of_runs(asked.seed, self.runs)

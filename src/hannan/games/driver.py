@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 #: What a job should take, and a block on each thread.
 JOB_SECONDS = 0.02
-#: What a number of a round may cost before anything was measured: as much as the slowest of the engine's laws.
-GUESS = 2e-5
 #: A block is at most so many times longer than what the one before it promised.
 FASTER = 64.0
 #: A block of fewer numbers, all runs together, is not worth a thread.
@@ -32,7 +30,7 @@ class Pace:
 
     def __init__(self, runner: Runner, threads: int) -> None:
         self._runner, self._threads = runner, threads
-        self._cost = GUESS * runner.numbers
+        self._cost = runner.guess * runner.numbers
         self._began = 0.0
 
     def next(self) -> tuple[int, int]:

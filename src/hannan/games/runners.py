@@ -18,11 +18,16 @@ from hannan.games.asked import Asked
 from hannan.games.checkpoints import Checkpoints, Positions
 from hannan.games.feeds import Block, Feed
 from hannan.mathematics import streams
+from hannan.mathematics.laws.table import Exponential
+from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
 from hannan.refusals import Array
 
 Job = Callable[[], None]
 #: A block of rounds is at most so many numbers, so that it stays in cache between runs.
 BLOCK_NUMBERS = 1 << 19
+#: Seconds a number of a round where the engine is quick, at the most: a short game is then one block.
+QUICK = 1e-7
+_QUICK = (Entropy(), Tsallis(0.5), LogBarrier(), Exponential())
 _NO_STREAMS: NDArray[np.uint64] = np.empty((0, 4), dtype=np.uint64)
 
 
@@ -58,6 +63,8 @@ class Runner:
     most: int = 1 << 20
     abreast: int = 1
     numbers: float = 1.0
+    #: What a number of a round may cost before anything was measured: as much as the slowest of the engine's laws.
+    guess: float = 2e-5
 
     #: Whether Python steps the rounds, one by one, on one thread.
     stepped = False
@@ -95,6 +102,8 @@ class TableRunner(Runner):
         self.runs, self.everything, self.fictitious = asked.runs, asked.everything, asked.fictitious
         self.setting, self.total = program.setting, feed.rounds
         self.most, self.abreast, self.numbers = self._most(), self.runs, float(max(feed.n, program.n))
+        if not program.stepped and program.smoothing in _QUICK:
+            self.guess = QUICK
         self.marks = Checkpoints(None if feed.blocks is not None else feed.rounds, asked.everything)
         self.moves: list[NDArray[np.int32]] = []
         self.counts = np.zeros((self.runs, feed.n), dtype=np.int64)

@@ -26,11 +26,10 @@ from hannan.mathematics.against import Sense, Whom
 from hannan.mathematics.bounds import Bound, Terms, Withheld
 from hannan.mathematics.regularizers import LogBarrier, Tsallis
 from hannan.mathematics.stability import natural_gamma
-from hannan.players.settings import BanditPlayer
-from hannan.players.sleeping_arms import SleepingArmsPlayer
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a game needs no player
     from hannan.learners.program import Program
+    from hannan.players.settings import BanditPlayer
 
 _THEOREM = "thm:gbpa_bandits, corrected form"
 #: What `__post_init__` puts a value in the place of: no field of a built learner is None.
@@ -239,6 +238,9 @@ class Bandit(Learner):
         )
 
     def start(self, seed: int | None = None, name: str | None = None) -> BanditPlayer:
+        from hannan.players.settings import BanditPlayer
+        from hannan.players.sleeping_arms import SleepingArmsPlayer
+
         if isinstance(self.estimator, ImportanceWeighted) and not isinstance(self.smoothing, LogBarrier):
             return SleepingArmsPlayer(self, seed, name)
         return BanditPlayer(self, seed, name)

@@ -17,10 +17,10 @@ from hannan.mathematics.against import Against, Sense
 from hannan.mathematics.bounds import Bound, Withheld
 from hannan.mathematics.laws.table import Exponential
 from hannan.mathematics.regularizers import LogBarrier
-from hannan.players.sleeping_experts import SleepingPlayer
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a game needs no player
     from hannan.learners.program import Program
+    from hannan.players.sleeping_experts import SleepingPlayer
 
 _THEOREM = "thm:analysis_experts, corrected form"
 _LOG_CONCAVE = "not in the paper, docs/proofs/experts.md: log-concave law without a rate"
@@ -177,6 +177,8 @@ class Experts(Learner):
         return Program("experts", self.n, self.smoothing, schedule, self.loss_range, self.gains, log_prior=prior)
 
     def start(self, seed: int | None = None, name: str | None = None) -> SleepingPlayer:
+        from hannan.players.sleeping_experts import SleepingPlayer
+
         return SleepingPlayer(self, seed, name)
 
 

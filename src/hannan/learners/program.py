@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hannan.mathematics.laws.law import Law
-from hannan.mathematics.laws.tabulated import tabulated
-from hannan.mathematics.potentials import potential
 from hannan.refusals import Array
 
 Weigh = Callable[[Array, float, bool], tuple[Array, float]]
@@ -62,6 +60,8 @@ class Program(NamedTuple):
 
         kernel, law, table = self.smoothing.kernel, None, None
         if not kernel:
+            from hannan.mathematics.laws.tabulated import tabulated  # only where there is a law of the user's own
+
             found = tabulated(self.smoothing) if isinstance(self.smoothing, Law) else None
             kernel, table = ("table", found.table) if found is not None else ("foreign", None)
             law = by_gradient(self.smoothing) if found is None else None
@@ -96,6 +96,7 @@ class SteppedProgram(Program):
 
 def by_gradient(smoothing: Any) -> Weigh:
     """A smoothing that the engine does not know, as it asks for it: p and, where wanted, Phi at L and a scale."""
+    from hannan.mathematics.potentials import potential
 
     def weigh(losses: Array, scale: float, valued: bool) -> tuple[Array, float]:
         phi = potential(smoothing, scale)

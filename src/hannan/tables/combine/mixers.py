@@ -203,7 +203,7 @@ class PlayedBy(Stepped):
         told, p, self.played = np.empty(1), np.empty((1, self.n)), np.empty(1, dtype=np.int64)
         nothing, table = np.full(1, np.nan), np.ascontiguousarray(forecasts[None, :])
         cost = self.loss.price()
-        done, *_ = _engine.combine_rows(self.player, self._sums, cost, table, nothing, p, told, self.played)
+        done, _, _ = _engine.combine_rows(self.player, self._sums, cost, table, nothing, p, told, self.played)
         if not done:
             return None
         self._open[row] = _Open(forecasts.copy(), p[0], float(told[0]), self.settled)
@@ -215,7 +215,7 @@ class PlayedBy(Stepped):
     def rows(self, forecasts: Array, targets: Array, mixed: Array, weights: Array) -> tuple[int, Any, int]:
         """Prompt rows, compiled; `played` has the experts drawn."""
         self.played = np.empty(len(targets), dtype=np.int64)
-        done, trouble, expert, _ = _engine.combine_rows(
+        done, trouble, expert = _engine.combine_rows(
             self.player, self._sums, self.loss.price(), forecasts, targets, weights, mixed, self.played
         )
         known = ~np.isnan(targets[:done])
@@ -225,6 +225,40 @@ class PlayedBy(Stepped):
             means = np.where(awake, rows, 0.0).sum(axis=1) / awake.sum(axis=1)
             self.mean_loss += float(np.sum(self.loss.value(means, targets[:done][known])))
         self.answered += done
+        return done, trouble, expert
+
+    def events(
+        self, forecasts: Array, order: NDArray[np.int64], told: Array, first: int, mixed: Array, weights: Array
+    ) -> tuple[int, Any, int]:
+        """The same, compiled; rows that were open before go along."""
+        rows, late = len(forecasts), order < 0
+        numbers = ~order[late]
+        near = (numbers >= first) & (numbers < first + rows)
+        far = numbers[~near].tolist()
+        before = [self._open[number] for number in far]
+        places = numbers - first
+        places[~near] = rows + np.arange(len(before))
+        events, seen = order.copy(), np.zeros(rows)
+        events[late] = ~places
+        self.played = np.full(rows, -1, dtype=np.int64)
+        old: Array = np.array([row.forecasts for row in before]).reshape(-1, self.n)
+        done, trouble, expert, delay, mean_loss = _engine.combine_events(
+            self.player, self._sums, self.loss.price(), forecasts, events, told, weights, mixed, self.played, seen,
+            old, np.array([row.weights for row in before]).reshape(-1, self.n),
+            np.array([row.forecast for row in before]), np.array([float(row.settled_before) for row in before]),
+        )  # fmt: skip
+        self.mean_loss += mean_loss
+        self.largest_delay = max(self.largest_delay, delay)
+        open_ = np.zeros(rows, dtype=bool)
+        for e in events[:done].tolist():
+            if e >= 0:
+                open_[e], self.answered = True, self.answered + 1
+            elif ~e < rows:
+                open_[~e] = False
+            else:
+                del self._open[far[~e - rows]]
+        for e in np.flatnonzero(open_).tolist():
+            self._open[first + e] = _Open(forecasts[e].copy(), weights[e].copy(), float(mixed[e]), int(seen[e]))
         return done, trouble, expert
 
     def certificate(self) -> Certificate:

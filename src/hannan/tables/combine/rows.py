@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hannan.refusals import Array
-from hannan.tables.combine.answers import Answers, Forecast, Work, joined
+from hannan.tables.combine.answers import Answers, Forecast, Work
+from hannan.tables.combine.blocks import Block, Waiting
 from hannan.tables.combine.combiner import Combiner
 from hannan.tables.combine.losses import PointLoss
 from hannan.tables.combine.trouble import refusal
@@ -36,16 +35,6 @@ CURVES = 500
 MARKS = 7
 
 
-@dataclass
-class _Waiting:
-    """A row that was answered and not settled."""
-
-    row: int
-    time: str
-    forecast: float
-    answered: int
-
-
 class Rows:
     """Answers rows of forecasts and learns from their targets."""
 
@@ -57,7 +46,7 @@ class Rows:
         self.combiner = Combiner(self.names, loss, learner, seed=seed, prior=prior)
         self.learner, self.mixer = self.combiner.learner, self.combiner.mixer
         self._clock = None if time is None else Clock(time, source)
-        self._waiting: dict[Any, _Waiting] = {}
+        self._waiting: dict[Any, Waiting] = {}
         #: With a horizon: rows whose target is in the table and not known yet, (row, target).
         self._due: deque[tuple[int, float]] = deque()
         #: Without times no target can come later: of such rows only the forecast is kept.
@@ -95,73 +84,62 @@ class Rows:
 
     def answer(self, forecasts: Array, targets: Array, times: Sequence[str] = (), first: int = 1) -> Answers:
         """Answer rows and settle what has a target; `first` is the number of the first row, for messages."""
-        forecasts = np.ascontiguousarray(forecasts, dtype=np.float64)
-        targets = np.ascontiguousarray(targets, dtype=np.float64)
-        if self._clock is None:
-            return self._run(forecasts, targets, [], [], first)
-        done: list[Answers] = []
-        start, stamps = 0, []
-        for t in range(len(forecasts) + 1):
-            later = True
-            if t < len(forecasts):
-                stamp, later = self._clock.tick(times[t], first + t)
-                stamps.append(stamp)
-            if later and t < len(forecasts):
-                continue
-            if t > start:
-                kept = slice(start, t)
-                done.append(self._run(forecasts[kept], targets[kept], times[kept], stamps[kept], first + start))
-            if not later:
-                self._settle_late(stamps[t], times[t], forecasts[t], float(targets[t]), first + t)
-            start = t + 1
-        return joined(done, len(self.names))
+        block = Block(
+            np.ascontiguousarray(forecasts, dtype=np.float64),
+            np.ascontiguousarray(targets, dtype=np.float64),
+            times,
+            first,
+        )
+        if self._clock is not None:
+            self._arrive(block)
+        answers = self._run(block)
+        if block.refused is not None:
+            raise block.refused
+        return answers
 
     # Rows in order
 
-    def _run(
-        self, forecasts: Array, targets: Array, times: Sequence[str], stamps: Sequence[Any], first: int
-    ) -> Answers:
-        rows, before = len(forecasts), self.answered
-        self._refuse_targets(targets, first)
+    def _run(self, block: Block) -> Answers:
+        before, fresh = self.answered, block.fresh
+        rows = len(fresh)
+        self._refuse_targets(block)
         self.trace.expect(before, rows)
-        work = Work.room(rows, len(self.names), self.mixer.draws)
-        ends = (self.trace.due(before, rows) - before).tolist()
+        work = Work.room(len(block.targets), len(self.names), self.mixer.draws)
+        due = (fresh[self.trace.due(before, rows) - before - 1] + 1).tolist()
         start = 0
-        for end in [*ends, rows]:
+        for end in [*due, len(block.targets)]:
             if end > start:
-                part = slice(start, end)
-                self._stretch(forecasts[part], targets[part], work.part(part), times[part], stamps[part], first + start)
-                self._last = work.weights[end - 1].copy()
-                self._last_time = times[end - 1] if times else ""
-            if end in ends and end > start:
+                self._stretch(block, slice(start, end), work.part(slice(start, end)))
+            if last := int(np.searchsorted(fresh, end)):
+                self._last = work.weights[fresh[last - 1]].copy()
+                self._last_time = block.times[fresh[last - 1]] if block.times else ""
+            if end in due and end > start:
                 self._note()
             start = end
-        return Answers(np.arange(first, first + rows), list(times), work.mixed, work.played, work.weights)
+        self._remember(block, work)
+        if rows < len(block.targets):
+            work = Work(work.weights[fresh], work.mixed[fresh], None if work.played is None else work.played[fresh])
+        times = [block.times[t] for t in fresh] if rows < len(block.times) else list(block.times)
+        return Answers(fresh + block.first, times, work.mixed, work.played, work.weights)
 
-    def _stretch(
-        self, forecasts: Array, targets: Array, work: Work, times: Sequence[str], stamps: Sequence[Any], first: int
-    ) -> None:
+    def _stretch(self, block: Block, rows: slice, work: Work) -> None:
         """Rows between two points of the curves."""
-        if self.horizon > 1:
-            self._ahead(forecasts, targets, work, first)
-        elif self._clock is None:
-            self._prompt(forecasts, targets, work, first)
+        open_ = self._clock is not None and bool(np.isnan(block.targets[rows]).any())
+        if self.horizon > 1 or open_ or block.brings_in(rows):
+            self._in_order(block, rows, work)
         else:
-            start = 0
-            for t in [*np.flatnonzero(np.isnan(targets)).tolist(), len(targets)]:
-                part = slice(start, t)
-                self._prompt(forecasts[part], targets[part], work.part(part), first + start)
-                if t < len(targets):
-                    self._open(forecasts[t : t + 1], work.part(slice(t, t + 1)), first + t)
-                    self._wait(stamps[t], _Waiting(first + t, times[t], float(work.mixed[t]), first + t))
-                start = t + 1
-        unknown = np.flatnonzero(np.isnan(targets))
-        if self._clock is None:
-            for t in map(int, unknown[-TOLD:]):
-                self._untimed.append(Forecast(first + t, None, float(work.mixed[t])))
-        elif self.horizon > 1:
-            for t in map(int, unknown):
-                self._wait(stamps[t], _Waiting(first + t, times[t], float(work.mixed[t]), first + t))
+            self._prompt(block.forecasts[rows], block.targets[rows], work, block.first + rows.start)
+
+    def _remember(self, block: Block, work: Work) -> None:
+        """The forecasts of rows that wait now, or that nobody will ask for again."""
+        for t, row in block.opened:
+            row.forecast = float(work.mixed[t])
+        for gone in block.gone:
+            self.mixer.forget(gone)
+        unknown = np.flatnonzero(np.isnan(block.targets)).tolist() if self._clock is None else []
+        self._untimed.extend(Forecast(block.first + t, None, float(work.mixed[t])) for t in unknown[-TOLD:])
+        for t in unknown if self.horizon > 1 else ():
+            self.mixer.forget(block.first + t)
 
     def _prompt(self, forecasts: Array, targets: Array, work: Work, first: int) -> None:
         if not len(targets):
@@ -171,87 +149,98 @@ class Rows:
             work.played[:] = self.mixer.played
         self._check(trouble, column, forecasts, targets, done, first)
 
-    def _open(self, forecasts: Array, work: Work, row: int) -> None:
-        """A row that waits, by its number."""
-        nothing, order = np.full(1, np.nan), np.zeros(1, dtype=np.int64)
-        _, trouble, column = self.mixer.events(forecasts, order, nothing, row, work.mixed, work.weights)
-        if work.played is not None:
-            work.played[:] = self.mixer.played
-        self._check(trouble, column, forecasts, nothing, 0, row)
-
-    def _ahead(self, forecasts: Array, targets: Array, work: Work, first: int) -> None:
-        """Before row t is answered, what was due by then: the rows up to t - h."""
+    def _in_order(self, block: Block, rows: slice, work: Work) -> None:
+        """Before row t is answered, what was due by then: with a horizon h the rows up to t - h. A row that only brings
+        a target settles the one that waits for it."""
         order: list[int] = []
         told: list[float] = []
-        for t, y in enumerate(targets.tolist()):
-            while self._due and self._due[0][0] <= first + t - self.horizon:
+        for t in range(rows.start, rows.stop):
+            number, y = block.first + t, block.target[t]
+            if t in block.brings:
+                order.append(~block.brings[t])
+                told.append(y)
+                continue
+            while self._due and self._due[0][0] <= number - self.horizon:
                 row, target = self._due.popleft()
                 order.append(~row)
                 told.append(target)
-            order.append(t)
+            order.append(t - rows.start)
             told.append(np.nan)
-            if y == y:
-                self._due.append((first + t, y))
-        events: NDArray[np.int64] = np.array(order, dtype=np.int64)
-        done, trouble, column = self.mixer.events(forecasts, events, np.array(told), first, work.mixed, work.weights)
+            if y == y and self.horizon > 1:
+                self._due.append((number, y))
+            elif y == y:
+                order.append(~number)
+                told.append(y)
+        first, events = block.first + rows.start, np.array(order, dtype=np.int64)
+        done, trouble, column = self.mixer.events(
+            block.forecasts[rows], events, np.array(told), first, work.mixed, work.weights
+        )
         if work.played is not None:
             work.played[:] = self.mixer.played
         if done < len(order):
-            self._fail(trouble, column, order[done], told[done], first)
-        if self._clock is None:
-            for t in map(int, np.flatnonzero(np.isnan(targets))):
-                self.mixer.forget(first + t)
+            raise self._failed(trouble, column, order[done], told[done], first, block)
 
-    def _fail(self, trouble: Any, column: int, event: int, target: float, first: int) -> None:
+    def _failed(self, trouble: Any, column: int, event: int, target: float, first: int, block: Block) -> Exception:
         from hannan._engine import Trouble
 
         if trouble == Trouble.asleep:
-            raise self._asleep(first + event)
+            return self._asleep(first + event)
+        if trouble == Trouble.failed:
+            failed: ArithmeticError = self.mixer.player._failed()
+            return failed
         row = ~event
-        raise BadTable(
-            f"{self.source}, row {row}"
-            + refusal(trouble, column, self.names, self.loss, self.mixer, self.mixer.waiting(row), target)
-        )
+        by = next((block.first + t for t, waiting in block.brings.items() if waiting == row), row)
+        why = refusal(trouble, column, self.names, self.loss, self.mixer, self.mixer.waiting(row), target)
+        return BadTable(f"{self.source}, row {by}{why}")
 
     # Rows that come back
 
-    def _wait(self, stamp: Any, row: _Waiting) -> None:
-        self._waiting[stamp] = row
-        if len(self._waiting) > WAITING:
-            gone = self._waiting.pop(next(iter(self._waiting)))
-            self.mixer.forget(gone.row)
-            self.given_up += 1
+    def _arrive(self, block: Block) -> None:
+        """Which rows are answered, and which bring the target of one that waits; up to the first that is refused."""
+        assert self._clock is not None
+        for t, text in enumerate(block.times):
+            row, target = block.first + t, block.target[t]
+            try:
+                stamp, later = self._clock.tick(text, row)
+                if not later:
+                    block.brings[t] = self._brought(stamp, text, row, target)
+                elif target != target:
+                    self._waiting[stamp] = waiting = Waiting(row, text)
+                    block.opened.append((t, waiting))
+                    if len(self._waiting) > WAITING:
+                        block.gone.append(self._waiting.pop(next(iter(self._waiting))).row)
+                        self.given_up += 1
+            except BadTable as refused:
+                block.refuse(t, refused)
+                break
+        if other := block.others(self.mixer):
+            t, row = other
+            why = f"{clipped(block.times[t])} was answered in row {row} for other forecasts: leave them empty or equal"
+            block.refuse(t, self._clock.refuse(block.first + t, why))
 
-    def _settle_late(self, stamp: Any, text: str, forecasts: Array, target: float, row: int) -> None:
+    def _brought(self, stamp: Any, text: str, row: int, target: float) -> int:
+        """The number of the row that waits for this target; it waits no more."""
         assert self._clock is not None
         open_ = self._waiting.get(stamp)
         if open_ is None:
             raise self._clock.out_of_order(text, stamp, row)
-        if np.isnan(target):
+        if target != target:
             raise self._clock.refuse(row, f"{clipped(text)} was answered in row {open_.row}; it comes without a target")
-        before = self.mixer.waiting(open_.row)
-        if not np.isnan(forecasts).all() and not np.array_equal(forecasts, before, equal_nan=True):
-            raise self._clock.refuse(
-                row, f"{clipped(text)} was answered in row {open_.row} for other forecasts: leave them empty or equal"
-            )
-        self._refuse_targets(np.array([target]), row)
-        trouble, column = self.mixer.settle(open_.row, target)
-        why = refusal(trouble, column, self.names, self.loss, self.mixer, before, target)
-        if why:
-            raise BadTable(f"{self.source}, row {row}{why}")
         del self._waiting[stamp]
         self.brought.append((open_.row, row, target))
         self.late += 1
+        return open_.row
 
     # Refusals
 
-    def _refuse_targets(self, targets: Array, first: int) -> None:
+    def _refuse_targets(self, block: Block) -> None:
         if not self.loss.refuse_target(0.5):
             return
-        for t in np.flatnonzero(~np.isnan(targets)):
-            reason = self.loss.refuse_target(float(targets[t]))
+        for t in [*block.fresh.tolist(), *block.brings]:
+            y = block.target[t]
+            reason = self.loss.refuse_target(y) if y == y else ""
             if reason:
-                raise BadTable(f"{self.source}, row {first + int(t)}: {reason}; got {targets[t]:g}")
+                raise BadTable(f"{self.source}, row {block.first + t}: {reason}; got {y:g}")
 
     def _asleep(self, number: int) -> BadTable:
         # Without times, a row that only brings a target looks like this one.
