@@ -24,7 +24,8 @@ def run(quick: bool = False) -> str:
     return "\n\n".join([_decisions(learners, 3 if quick else 9), _open(quick), _journal(quick)])
 
 
-def _grown(learner: Any, learners: int, batch: int) -> Any:
+def grown(learner: Any, learners: int, batch: int) -> Any:
+    """A fleet in which every learner has played three rounds."""
     fleet, rng = hn.Fleet(learner, seed=1), np.random.default_rng(0)
     for _ in range(3):
         for keys in np.array_split(rng.permutation(learners), learners // batch):
@@ -43,7 +44,7 @@ def _decisions(learners: int, repeats: int) -> str:
     losses = rng.random((20, batch))
     contestants, sizes = [], []
     for name, learner in kinds.items():
-        fleet = _grown(learner, learners, batch)
+        fleet = grown(learner, learners, batch)
 
         def play(fleet: Any = fleet) -> None:
             for asked, loss in zip(keys, losses, strict=True):

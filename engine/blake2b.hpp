@@ -33,7 +33,8 @@ class Blake2b {
             v[a] += v[b] + x, v[d] = turned(v[d] ^ v[a], 32), v[c] += v[d], v[b] = turned(v[b] ^ v[c], 24);
             v[a] += v[b] + y, v[d] = turned(v[d] ^ v[a], 16), v[c] += v[d], v[b] = turned(v[b] ^ v[c], 63);
         };
-        for (int round = 0; round < 12; ++round) {
+#pragma GCC unroll 12
+        for (int round = 0; round < 12; ++round) {  // unrolled, so that sigma is known
             const u8* s = sigma[round % 10];
             g(0, 4, 8, 12, m[s[0]], m[s[1]]), g(1, 5, 9, 13, m[s[2]], m[s[3]]);
             g(2, 6, 10, 14, m[s[4]], m[s[5]]), g(3, 7, 11, 15, m[s[6]], m[s[7]]);
@@ -52,6 +53,10 @@ public:
         std::memset(block_, 0, 128);
         std::memcpy(block_, key, key_size);
         held_ = 128;
+    }
+    /// The key's block mixed at once, for messages that are not empty: copies then begin behind it.
+    void take_key() {
+        if (held_ == 128) length_ += 128, mix(false), held_ = 0;
     }
     void add(const u8* data, std::size_t count) {
         while (count > 0) {

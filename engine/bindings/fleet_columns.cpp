@@ -3,39 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
-#include <unordered_map>
 
 #include "fields.hpp"
+#include "fleet_photo.hpp"
 
 namespace hn {
 namespace {
-
-struct Column {
-    std::string name;
-    i64 from, width;
-};
-
-/// The doubles of a row by name.
-std::vector<Column> doubles_of(Fleet& fleet) {
-    const RowPlan& plan = fleet.plan;
-    std::vector<Column> found{{"losses", 0, plan.n}};
-    if (plan.compact) {
-        found.push_back({"base", plan.state, 1}), found.push_back({"own", plan.own, 1});
-        if (by_series(fleet.setup.path)) found.push_back({"placed", plan.state + 1, 1}), found.push_back({"moved", plan.state + 2, 1}),
-                found.push_back({"slope_sum", plan.state + 3, 1});
-        else if (fleet.setup.path == Path::entropy_one) found.push_back({"arm", plan.state + 1, 1});
-        return found;
-    }
-    found.push_back({"weights", plan.weights, plan.n});
-    if (fleet.setup.memory_places()) found.push_back({"memory", plan.memory, fleet.setup.memory_places()});
-    RunNumbers numbers;
-    each_number(numbers, [&](const char* name, double& x) {
-        found.push_back({name, plan.numbers + (&x - reinterpret_cast<double*>(&numbers)), 1});
-    });
-    return found;
-}
-
-constexpr const char* whole_columns[] = {"stream", "drawn", "forgotten", "delay", "slept", "stayed", "behind"};
 
 template <class T>
 In<T> column(const nb::dict& from, const char* name, std::size_t size) {
@@ -94,78 +67,6 @@ OpenRead read_open(Fleet& fleet, const nb::dict& from, const In<u64>& drawn, int
 
 }  // namespace
 
-nb::list learner_columns(Fleet& fleet) {
-    nb::list out;
-    for (const Column& c : doubles_of(fleet)) out.append(nb::make_tuple(c.name.c_str(), "f", c.width));
-    for (const char* name : whole_columns) out.append(nb::make_tuple(name, "u", std::string(name) == "stream" ? 4 : 1));
-    return out;
-}
-nb::list open_columns(Fleet& fleet) {
-    nb::list out;
-    for (const char* name : {"probability_open", "weight_open"}) out.append(nb::make_tuple(name, "f", 1));
-    for (const char* name : {"learner", "round_open", "arm_open", "origin", "slept_open", "marks"})
-        out.append(nb::make_tuple(name, "u", std::string(name) == "marks" ? fleet.plan.mark_words : i64(1)));
-    return out;
-}
-
-nb::dict taken(Fleet& fleet, In<i64> numbers) {
-    const RowPlan& plan = fleet.plan;
-    const std::size_t m = numbers.size();
-    std::vector<const double*> rows(m);
-    std::unordered_map<u64, u64> place;
-    for (std::size_t k = 0; k < m; ++k) {
-        require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])), "a number must be of a learner");
-        rows[k] = fleet.rows.row(u64(numbers.data()[k]));
-        if (counts_at(plan, rows[k]).open) place[u64(numbers.data()[k])] = k;
-    }
-    nb::dict out;
-    for (const Column& c : doubles_of(fleet)) {
-        Fresh<double> made{m * std::size_t(c.width)};
-        for (std::size_t k = 0; k < m; ++k)
-            for (i64 j = 0; j < c.width; ++j) made.data[k * std::size_t(c.width) + std::size_t(j)] = rows[k][c.from + j];
-        out[c.name.c_str()] = made.give();
-    }
-    Fresh<u64> stream{4 * m};
-    for (std::size_t k = 0; k < m; ++k) __builtin_memcpy(stream.data + 4 * k, rows[k] + plan.stream, 4 * sizeof(u64));
-    out["stream"] = stream.give();
-    const auto add = [&](const char* name, auto pick) {
-        Fresh<u64> made{m};
-        for (std::size_t k = 0; k < m; ++k) made.data[k] = pick(counts_at(plan, rows[k]));
-        out[name] = made.give();
-    };
-    add("drawn", [](const RowCounts& c) { return c.drawn; });
-    add("forgotten", [](const RowCounts& c) { return c.forgotten; });
-    add("delay", [](const RowCounts& c) { return c.delay; });
-    add("slept", [](const RowCounts& c) { return c.slept; });
-    add("stayed", [](const RowCounts& c) { return c.stayed; });
-    add("behind", [](const RowCounts& c) { return c.behind; });
-    std::vector<OpenDecision> open;
-    std::vector<u64> marks;
-    fleet.open.each([&](OpenDecision& one, u64*) {
-        if (place.contains(one.ticket >> 32)) open.push_back(one);
-    });
-    // By ticket: the same fleet is the same bytes, whatever its table went through.
-    std::sort(open.begin(), open.end(), [](const auto& a, const auto& b) { return a.ticket < b.ticket; });
-    for (const OpenDecision& one : open) {
-        const u64* bits = fleet.open.marks(fleet.open.find(one.ticket));
-        marks.insert(marks.end(), bits, bits + plan.mark_words);
-    }
-    const auto give = [&](const char* name, auto pick) {
-        Fresh<std::decay_t<decltype(pick(open[0]))>> made{open.size()};
-        for (std::size_t k = 0; k < open.size(); ++k) made.data[k] = pick(open[k]);
-        out[name] = made.give();
-    };
-    give("learner", [&](const OpenDecision& one) { return place[one.ticket >> 32]; });
-    give("round_open", [](const OpenDecision& one) { return u64(u32(one.ticket)); });
-    give("arm_open", [](const OpenDecision& one) { return u64(one.arm); });
-    give("origin", [](const OpenDecision& one) { return u64(one.origin); });
-    give("slept_open", [](const OpenDecision& one) { return u64(one.slept); });
-    give("probability_open", [](const OpenDecision& one) { return one.probability; });
-    give("weight_open", [](const OpenDecision& one) { return one.weight; });
-    out["marks"] = array_of(marks.data(), i64(marks.size()));
-    return out;
-}
-
 nb::object put(Fleet& fleet, nb::dict from, In<i64> keys, bool keyed, In<i64> numbers) {
     const Setup& s = fleet.setup;
     const RowPlan& plan = fleet.plan;
@@ -177,7 +78,8 @@ nb::object put(Fleet& fleet, nb::dict from, In<i64> keys, bool keyed, In<i64> nu
     const auto stream = column<u64>(from, "stream", 4 * m);
     for (std::size_t k = 0; k < m; ++k) within(drawn.data()[k], 0, most_rounds, "drawn");
     const OpenRead open = read_open(fleet, from, drawn, fleet.origins);
-    const std::vector<Column> columns = doubles_of(fleet);
+    std::vector<Column> columns = columns_of(fleet);
+    std::erase_if(columns, [](const Column& c) { return c.open || c.whole; });
     std::vector<In<double>> doubles;
     for (const Column& c : columns) doubles.push_back(column<double>(from, c.name.c_str(), m * std::size_t(c.width)));
     std::vector<double> made(m * stride);

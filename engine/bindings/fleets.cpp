@@ -1,12 +1,14 @@
 // hannan._engine.Fleet: many keyed learners of one description; batches of tickets out, batches of losses in.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 
 #include <tuple>
 
 #include "../players.hpp"
 #include "fields.hpp"
 #include "fleet_columns.hpp"
+#include "fleet_photo.hpp"
 #include "rooms.hpp"
 
 namespace hn {
@@ -141,6 +143,13 @@ nb::dict open_of(Fleet& fleet, i64 number) {
     return out;
 }
 
+nb::tuple told_columns(Fleet& fleet) {
+    nb::list learners, open;
+    for (const Column& column : columns_of(fleet))
+        (column.open ? open : learners).append(nb::make_tuple(column.name.c_str(), column.whole ? "u" : "f", column.width));
+    return nb::make_tuple(learners, open);
+}
+
 nb::object numbers_of(Fleet& fleet) {
     Fresh<i64> out{std::size_t(fleet.rows.size())};
     i64 k = 0;
@@ -160,6 +169,12 @@ void bind_fleets(nb::module_& m) {
         .value("other_fleet", Refusal::other_fleet)
         .value("other_move", Refusal::other_move)
         .value("bad_loss", Refusal::bad_loss);
+    nb::class_<Photo>(m, "Photo", "Learners of a fleet as they were at one moment, with their open decisions.")
+        .def_prop_ro("learners", &Photo::learners)
+        .def_prop_ro("open", &Photo::open)
+        .def("columns", &Photo::columns, "Arrays by name.")
+        .def("origins", &Photo::origins, "The ids that open decisions were drawn under, by their numbers.")
+        .def("body", &Photo::body, "origins"_a, "The columns in a row; ids by their places in `origins`. Once.");
     nb::class_<Fleet>(m, "Fleet", "Many learners of one description, a row each, with their open decisions.")
         .def(nb::init<nb::object, bool, In<double>>(), "setup"_a, "sleeps"_a, "prior"_a)
         .def("_set_seed", &set_seed, "pool"_a, "constant"_a)
@@ -245,10 +260,9 @@ void bind_fleets(nb::module_& m) {
         .def("_fields", &fields, "number"_a)
         .def("_open_of", &open_of, "number"_a)
         .def_prop_rw("_salt", [](Fleet& fleet) { return fleet.seal.salt; }, [](Fleet& fleet, u64 salt) { fleet.seal.salt = salt & Seal::within; })
-        .def("_learner_columns", &learner_columns)
-        .def("_open_columns", &open_columns)
-        .def("_taken", &taken, "numbers"_a, "Learners as columns by name, their open decisions too.")
-        .def("_put", &put, "columns"_a, "keys"_a, "keyed"_a, "numbers"_a, "Learners of `_taken`; their numbers here.")
+        .def("_columns", &told_columns, "(name, kind, numbers a learner) of the learners' columns, and of the open decisions'.")
+        .def("_photo", [](Fleet& fleet, In<i64> numbers) { return std::make_unique<Photo>(fleet, numbers); }, "numbers"_a)
+        .def("_put", &put, "columns"_a, "keys"_a, "keyed"_a, "numbers"_a, "Learners of a photo's columns; their numbers here.")
         .def(
             "_retire",
             [](Fleet& fleet, In<i64> numbers, bool keyed) {

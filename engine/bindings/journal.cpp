@@ -1,10 +1,7 @@
-// What a journal asks of a fleet: its events played again, bit for bit; which decisions are open; tickets signed in bulk.
-#include <nanobind/stl/string.h>
-
+// What a journal asks of a fleet: its events played again, bit for bit; which decisions are open.
 #include <cstring>
 #include <vector>
 
-#include "../blake2b.hpp"
 #include "../players.hpp"
 #include "fleet.hpp"
 #include "rooms.hpp"
@@ -139,64 +136,6 @@ nb::object next_weights(nb::object held, i64 number, nb::object awake) {
     return p.give();
 }
 
-template <class T>
-u8* put(u8* at, T value) {
-    std::memcpy(at, &value, sizeof value);
-    return at + sizeof value;
-}
-
-/// base64url without padding.
-std::string text_of(const std::vector<u8>& raw) {
-    static constexpr char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    std::string out;
-    out.reserve(raw.size() * 4 / 3 + 3);
-    for (std::size_t k = 0; k < raw.size(); k += 3) {
-        const std::size_t left = raw.size() - k;
-        const u32 x = u32(raw[k]) << 16 | (left > 1 ? u32(raw[k + 1]) << 8 : 0) | (left > 2 ? u32(raw[k + 2]) : 0);
-        out += letters[x >> 18], out += letters[x >> 12 & 63];
-        if (left > 1) out += letters[x >> 6 & 63];
-        if (left > 2) out += letters[x & 63];
-    }
-    return out;
-}
-
-/// A ticket: head, arm, sequence, round, p, key, then the signature.
-std::string signed_ticket(nb::bytes secret, nb::bytes head, i64 arm, u64 sequence, u64 round, double p, nb::bytes key) {
-    constexpr std::size_t mac = 16;
-    require(secret.size() <= 64, "a secret has at most 64 bytes");
-    const std::size_t size = head.size() + 26 + key.size();
-    std::vector<u8> raw(size + mac);
-    std::memcpy(raw.data(), head.c_str(), head.size());
-    u8* at = put(raw.data() + head.size(), std::uint16_t(arm));
-    at = put(put(put(at, sequence), round), p);
-    std::memcpy(at, key.c_str(), key.size());
-    Blake2b digest(mac, reinterpret_cast<const u8*>(secret.c_str()), secret.size());
-    digest.add(raw.data(), size);
-    digest.end(raw.data() + size);
-    return text_of(raw);
-}
-
-/// Those of one learner, in the order of their sequences; `keys` is one for all, or a list.
-nb::list signed_tickets(nb::bytes secret, nb::bytes head, In<i64> arms, u64 first, In<u64> rounds, In<double> p, nb::object keys) {
-    require(rounds.size() == arms.size() && p.size() == arms.size(), "rounds and probabilities must be one an arm");
-    const bool one_key = nb::isinstance<nb::bytes>(keys);
-    nb::list out;
-    for (std::size_t k = 0; k < arms.size(); ++k) {
-        const nb::bytes key = nb::cast<nb::bytes>(one_key ? keys : nb::object(keys[k]));
-        out.append(nb::cast(signed_ticket(secret, head, arms.data()[k], first + k, rounds.data()[k], p.data()[k], key)));
-    }
-    return out;
-}
-
-nb::bytes blake2b(nb::bytes data, nb::bytes key, std::size_t size) {
-    require(size >= 1 && size <= 64 && key.size() <= 64, "a digest has 1 to 64 bytes, and a key at most 64");
-    u8 out[64];
-    Blake2b digest(size, reinterpret_cast<const u8*>(key.c_str()), key.size());
-    digest.add(reinterpret_cast<const u8*>(data.c_str()), data.size());
-    digest.end(out);
-    return nb::bytes(reinterpret_cast<const char*>(out), size);
-}
-
 }  // namespace
 
 void bind_journal(nb::module_& m) {
@@ -205,10 +144,7 @@ void bind_journal(nb::module_& m) {
     m.def("still_open", &still_open, "fleet"_a, "tickets"_a);
     m.def("draw_one", &draw_one, "fleet"_a, "number"_a, "awake"_a.none());
     m.def("settle_one", &settle_one, "fleet"_a, "ticket"_a, "arm"_a, "probability"_a, "value"_a);
-    m.def("signed_ticket", &signed_ticket, "secret"_a, "head"_a, "arm"_a, "sequence"_a, "round"_a, "probability"_a, "key"_a);
     m.def("next_weights", &next_weights, "fleet"_a, "number"_a, "awake"_a.none());
-    m.def("signed_tickets", &signed_tickets, "secret"_a, "head"_a, "arms"_a, "first"_a, "rounds"_a, "probabilities"_a, "keys"_a);
-    m.def("blake2b", &blake2b, "data"_a, "key"_a, "size"_a, "For tests: as hashlib's.");
 }
 
 }  // namespace hn

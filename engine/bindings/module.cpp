@@ -9,6 +9,7 @@ NB_MODULE(_engine, m) {
     hn::bind_players(m);
     hn::bind_fleets(m);
     hn::bind_journal(m);
+    hn::bind_signing(m);
     hn::bind_games(m);
     hn::bind_tables(m);
     hn::bind_combination(m);

@@ -87,6 +87,11 @@ public:
             if (entries_[k].ticket) visit(entries_[k], marks(i64(k)));
     }
 
+    template <class Visit> void each_place(Visit visit) const {
+        for (std::size_t k = 0; k < entries_.size(); ++k)
+            if (entries_[k].ticket) visit(i64(k), entries_[k]);
+    }
+
 private:
     OpenTable(i64 words, std::size_t size)
         : entries_(size), marks_(size * std::size_t(words)), words_(words), shift_(64 - __builtin_ctzll(size)) {}

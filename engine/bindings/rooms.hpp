@@ -13,6 +13,7 @@ void bind_panel(nanobind::module_& m);
 void bind_players(nanobind::module_& m);
 void bind_fleets(nanobind::module_& m);
 void bind_journal(nanobind::module_& m);
+void bind_signing(nanobind::module_& m);
 void bind_games(nanobind::module_& m);
 void bind_potentials(nanobind::module_& m);
 void bind_convex(nanobind::module_& m);

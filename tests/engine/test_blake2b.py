@@ -27,8 +27,8 @@ def test_tickets(keys: bytes | list[bytes]) -> None:
     arms, p = np.array([0, 7, 65535]), np.array([0.25, 1e-9, 1.0])
     rounds = np.array([1, 5 << 32 | 3, (1 << 63) - 1], dtype=np.uint64)
     secret, head = RNG.bytes(32), RNG.bytes(24)
-    signed = _engine.signed_tickets(secret, head, arms, 2**40, rounds, p, keys)
-    for k, text in enumerate(signed):
+    signer = _engine.Signer(secret)
+    for k, text in enumerate(signer.tickets(head, arms, 2**40, rounds, p, keys)):
         body = (
             head
             + struct.pack("<HQQd", arms[k], 2**40 + k, rounds[k], p[k])
@@ -36,3 +36,22 @@ def test_tickets(keys: bytes | list[bytes]) -> None:
         )
         whole = body + hashlib.blake2b(body, key=secret, digest_size=16).digest()
         assert text == base64.urlsafe_b64encode(whole).decode().rstrip("=")
+        assert _engine.ticket_bytes(text) == whole
+        assert signer.signs(whole)
+        for place in range(len(whole)):
+            assert not signer.signs(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+    assert not signer.signs(b"")
+    assert not _engine.Signer(RNG.bytes(32)).signs(whole)
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 67, 68, 69])
+def test_only_what_was_written_is_read(size: int) -> None:
+    raw = RNG.bytes(size)
+    text = base64.urlsafe_b64encode(raw).decode().rstrip("=")
+    assert _engine.ticket_bytes(text) == raw
+    for bad in (text + "=", text + "!", " " + text, text + "\n", text[:-1] + "\u00e9", "+/" + text, "\ud800", 7, None):
+        assert _engine.ticket_bytes(bad) is None
+    if size % 3:  # bits that belong to no byte
+        other = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+        assert _engine.ticket_bytes(text[:-1] + other[other.index(text[-1]) ^ 1]) is None
+    assert _engine.ticket_bytes("A" * 1001) is None

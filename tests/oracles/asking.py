@@ -31,11 +31,11 @@ async def asked(
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
 
-    app._loop = None  # every request here has a loop of its own
-    app._journal.listeners[:] = app._journal.listeners[:1]
     await app(scope, receive, send)
+    # Every request here may have a loop of its own.
     if app._sampler is not None:
         app._sampler.cancel()
+        app._sampler = None
     status, raw = sent[0]["status"], sent[1]["body"]
     kind = dict(sent[0]["headers"])[b"content-type"]
     return status, json.loads(raw) if kind == b"application/json" else raw

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import click
@@ -43,12 +44,18 @@ Examples:
     show_default=True,
     help="Events that may wait for the disk before requests are refused with 503.",
 )
+@click.option(
+    "--keep",
+    type=click.FloatRange(min=0.0, min_open=True),
+    metavar="DAYS",
+    help="Let events go that are older: the log begins after them. Without it all are kept.",
+)
 @click.option("--shard", metavar="I/N", default="0/1", show_default=True, help="Own shard I of N, counted from 0.")
 @click.option("--standby", is_flag=True, help="Wait until the owner of the shard is gone, and take its place.")
 @click.option("--json", "as_json", is_flag=True, help="Log JSON lines, also on a terminal.")
 def command(
     store: str, host: str, port: int, keys: Path | None, added: tuple[str, ...], max_body: int, max_batch: int,
-    max_queue: int, shard: str, standby: bool, as_json: bool,
+    max_queue: int, keep: float | None, shard: str, standby: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Serve the decisions of STORE, a file (made if it is not there) or postgresql://..., over HTTP.
 
@@ -72,7 +79,8 @@ def command(
     limits = Limits(max_body, max_batch, max_queue)
     learners = [_bandit(text) for text in added]
     place, of = _shard(shard)
-    run(Settings(store, host, port, access, limits, learners, as_json, place, of, 1e9 if standby else 0.0))
+    patience, kept = 1e9 if standby else 0.0, math.inf if keep is None else keep * 86400.0
+    run(Settings(store, host, port, access, limits, learners, as_json, place, of, patience, kept))
 
 
 def _shard(text: str) -> tuple[int, int]:

@@ -313,7 +313,7 @@ class Fleet(_engine.Fleet, Incarnate):
 
     def _renew(self) -> None:
         """Streams from where they all are and from fresh entropy, and from the key."""
-        streams = np.ascontiguousarray(self._taken(self._numbers())["stream"])
+        streams = np.ascontiguousarray(self._photo(self._numbers()).columns()["stream"])
         self.restart(int.from_bytes(seeds.renewed(streams).tobytes(), "little"))
 
     def _reincarnate(self) -> None:

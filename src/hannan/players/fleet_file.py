@@ -81,7 +81,7 @@ def join(fleet: Any, other: Any) -> None:
 
 
 def _move(fleet: Any, to: Any, numbers: NDArray[np.int64]) -> None:
-    columns = fleet._taken(numbers)
+    columns = fleet._photo(numbers).columns()
     columns["origin"] = np.array([to._ids.index(name) for name in fleet._ids], dtype=np.uint64)[columns["origin"]]
     text = bool(fleet._text)
     keys = np.zeros(len(numbers), dtype=np.int64) if text else fleet._keys(numbers)
@@ -96,47 +96,41 @@ def _move(fleet: Any, to: Any, numbers: NDArray[np.int64]) -> None:
 
 def written(fleet: Any) -> bytes:
     """All of a fleet."""
-    return gathered(fleet)()
+    return b"".join(gathered(fleet)())
 
 
-def gathered(fleet: Any) -> Callable[[], bytes]:
-    """All of a fleet as it is now; the bytes are made when they are asked for, while it may go on playing."""
-    numbers = fleet._numbers()
-    columns = fleet._taken(numbers)
-    columns["number"] = numbers.astype(np.uint64)
-    columns["key"] = (np.zeros(len(numbers), dtype=np.int64) if fleet._text else fleet._keys(numbers)).view(np.uint64)
-    ids, origin, plan = list(fleet._ids), fleet._origin, _plan(fleet)
+def gathered(fleet: Any) -> Callable[[], list[bytes]]:
+    """All of a fleet as it is now, copied; its bytes are made when they are asked for, while it may go on playing."""
+    photo = fleet._photo(fleet._numbers())
+    ids, origin, plan = list(fleet._ids), fleet._origin, fleet._columns()
+    # Numbers are given once and grow, so names are in the order of their numbers.
     header = {
         "learner": saving.describe(fleet.learner),
         **{name: told for name, told in fleet._who().items() if name in _FIELDS},
         "spawning": list(fleet._spawning),
         "prior": saving.to_hex(fleet.prior),
         "text": fleet._text,
-        "names": [fleet._name[number] for number in numbers.tolist()] if fleet._text else [],
+        "names": list(fleet._number) if fleet._text else [],
         "born": fleet._born,
-        "learners": len(numbers),
-        "open": len(columns["round_open"]),
+        "learners": photo.learners,
         "columns": [list(column) for column in plan[0] + plan[1]],
     }
 
-    def made() -> bytes:
+    def made() -> list[bytes]:
         # Of its ids, those that open decisions were drawn under, and its own.
-        used, places = np.unique(np.append(columns["origin"], np.uint64(origin)), return_inverse=True)
-        columns["origin"] = places.ravel()[:-1]
-        header["ids"] = [ids[k] for k in used.tolist()]
-        body = b"".join(columns[name].astype(f"<{kind}8").tobytes() for name, kind, _ in plan[0] + plan[1])
-        return FORMAT + json.dumps(header | {"sha256": _digest(header, body)}, sort_keys=True).encode() + b"\n" + body
+        used = np.unique(np.append(photo.origins(), np.uint64(origin)))
+        told = {**header, "open": photo.open, "ids": [ids[k] for k in used.tolist()]}
+        body = photo.body(used)
+        return [FORMAT + json.dumps(told | {"sha256": _digest(told, body)}, sort_keys=True).encode() + b"\n", body]
 
     return made
 
 
-def _plan(fleet: Any) -> tuple[list[tuple[str, str, int]], list[tuple[str, str, int]]]:
-    return [("number", "u", 1), ("key", "u", 1), *fleet._learner_columns()], fleet._open_columns()
-
-
 def _digest(header: dict[str, Any], body: bytes) -> str:
     text = json.dumps({name: value for name, value in header.items() if name != "sha256"}, sort_keys=True)
-    return hashlib.sha256(FORMAT + text.encode() + b"\n" + body).hexdigest()
+    digest = hashlib.sha256(FORMAT + text.encode() + b"\n")
+    digest.update(body)
+    return digest.hexdigest()
 
 
 def loaded(fleet: Any, data: bytes, resume: str | None, where: str) -> Any:
@@ -186,7 +180,7 @@ def _read(fleet: Any, header: dict[str, Any], body: bytes, exact: bool) -> None:
         raise ValueError("its ids must be those that it drew under, once each, its own among them; they are not")
     spawning = fields.items(header["spawning"], "spawning", 5)
     fleet._spawn([fields.whole(word, "spawning", 0, (1 << 32) - 1) for word in spawning])
-    plan = _plan(fleet)
+    plan = fleet._columns()
     if header["columns"] != [list(column) for column in plan[0] + plan[1]]:
         raise ValueError(f"its columns must be those of its learner; got {refusals.brief(header['columns'])}")
     columns = _columns(plan, m, k, body)

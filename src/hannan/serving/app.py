@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import Any
 
 from hannan.serving.access import Access
 from hannan.serving.errors import Ended, Refused
+from hannan.serving.route import Route
 from hannan.serving.routes import routed
 from hannan.serving.service import Answer, Limits, Request, Service
 from hannan.serving.store import Store
+from hannan.serving.waiting import Waiting
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -37,8 +38,7 @@ class App:
     ) -> None:
         self.service, self._access, self._closes = Service(store, limits), access or Access(), closes
         self._journal, self._most = store.desk.journal, self.service.limits.body
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._turn: asyncio.Future[None] | None = None
+        self.waiting = Waiting(self._journal)
         self._sampler: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -47,7 +47,7 @@ class App:
             return
         if scope["type"] != "http":
             raise ValueError(f"the service speaks HTTP; got {scope['type']}")
-        if self._loop is None:
+        if self._sampler is None:
             self._attach()
         answer, extra = await self._answered(scope, receive)
         headers = [(b"content-type", answer.kind), (b"content-length", b"%d" % len(answer.body)), *extra]
@@ -62,32 +62,61 @@ class App:
                 path = path[len(root) :] or "/"
             method = scope["method"]
             route, name, arm = routed("GET" if method == "HEAD" else method, path)
-            if route.role is not None:
-                self._may(scope["headers"], route.role)
+            authorization = None
+            for header, value in scope["headers"]:
+                if header == b"authorization":
+                    authorization = value
+            self.may(authorization, route.role)
             body = await self._body(scope, receive)
             answer = self.service.handle(route.action, Request(body, name, arm, scope.get("query_string", b"")))
             if answer.later is not None:
                 answer = await asyncio.to_thread(answer.later)
-            if self._journal.committed < answer.sequence:
-                await self._on_disk(answer.sequence)
+            await self.waiting.on_disk(answer.sequence)
         except (Refused, Ended) as error:
-            answer = self.service.refused(error)
-            self.service.metrics.answers[answer.status] += 1
-        return answer, self._more(answer)
+            answer = self._refused(error)
+        return answer, self.more(answer)
 
-    def _more(self, answer: Answer) -> list[tuple[bytes, bytes]]:
+    def _refused(self, error: Exception) -> Answer:
+        answer = self.service.refused(error)
+        self.service.metrics.answers[answer.status] += 1
+        return answer
+
+    # The short way: see quick.py
+
+    def asked(self, route: Route, name: str, authorization: bytes | None, body: bytes) -> Answer:
+        """The answer to a request whose body is there; it may be told when its sequence is on the disk."""
+        try:
+            self.may(authorization, route.role)
+        except Refused as error:
+            return self._refused(error)
+        return self.service.handle(route.action, Request(body, name))
+
+    def settled(self, answer: Answer) -> Answer:
+        """The answer when its wait is over: itself, or why it is not on the disk."""
+        if self._journal.committed >= answer.sequence:
+            return answer
+        try:
+            self._journal.wait(answer.sequence)
+        except Ended as error:
+            return self._refused(error)
+        return answer
+
+    def on_disk(self, answer: Answer) -> bool:
+        """Whether nothing has to be waited for."""
+        return self._journal.committed >= answer.sequence
+
+    def more(self, answer: Answer) -> list[tuple[bytes, bytes]]:
         """Headers that some answers have."""
         if answer.status == 200 and answer.kind[:9] != b"text/html":
             return [_NO_STORE]
         extra = {401: (b"www-authenticate", b"Bearer"), 503: (b"retry-after", b"1")}.get(answer.status)
         return [_NO_STORE, *_GUARDS, *([] if extra is None else [extra])]
 
-    def _may(self, headers: list[tuple[bytes, bytes]], role: str) -> None:
-        found = None
-        for name, value in headers:
-            if name == b"authorization":
-                found = value
-        roles = self._access.roles(found)
+    def may(self, authorization: bytes | None, role: str | None) -> None:
+        """Refuse whoever may not."""
+        if role is None:
+            return
+        roles = self._access.roles(authorization)
         if roles is None:
             raise Refused(401, "a key must be given, as Authorization: Bearer KEY, and be one of this service")
         if role and role not in roles:
@@ -105,31 +134,9 @@ class App:
             raise Refused(413, f"a body must be at most {self._most} bytes")
         return body
 
-    # The journal's thread tells the loop when a group is on the disk
-
     def _attach(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._turn = self._loop.create_future()
-        self._journal.listeners.append(self._written)
-        self._sampler = self._loop.create_task(self._sample())
-
-    def _written(self) -> None:
-        loop = self._loop
-        if loop is not None:
-            with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(self._release)
-
-    def _release(self) -> None:
-        turn, self._turn = self._turn, asyncio.get_running_loop().create_future()
-        if turn is not None and not turn.done():
-            turn.set_result(None)
-
-    async def _on_disk(self, sequence: int) -> None:
-        while self._journal.committed < sequence:
-            if self._journal.failure is not None:
-                self._journal.wait(sequence)  # raises
-            assert self._turn is not None
-            await asyncio.shield(self._turn)
+        self.waiting.attach()
+        self._sampler = asyncio.get_running_loop().create_task(self._sample())
 
     async def _sample(self) -> None:
         while True:
@@ -151,7 +158,6 @@ class App:
         """Let go of the loop; where the store is this application's, write all and close it."""
         if self._sampler is not None:
             self._sampler.cancel()
-        if self._written in self._journal.listeners:
-            self._journal.listeners.remove(self._written)
+        self.waiting.detach()
         if self._closes:
             await asyncio.to_thread(self.service.store.close)

@@ -154,20 +154,21 @@ class Contents:
                     f"otherwise than {found}. If another version wrote it: open it there, close it, and come again"
                 )
 
-    def snapshot(self, sequence: int, time: float) -> Callable[[], bytes]:
-        """What is there now, taken at once; the bytes of it are made when they are asked for."""
+    def snapshot(self, sequence: int, time: float) -> Callable[[], list[bytes]]:
+        """What is there now, copied at once; the bytes of it, in pieces, are made when they are asked for."""
         states = [resident.state() for resident in self.residents]
         content: dict[str, Any] = {
             "sequence": sequence, "time": time, "entropy": str(self.entropy),
             "epochs": [[epoch.hex(), first] for epoch, first in self.epochs.items()],
         }  # fmt: skip
 
-        def developed() -> bytes:
+        def developed() -> list[bytes]:
             blobs = [[blob() for blob in parts] for _, parts in states]
-            sizes = [[len(blob) for blob in parts] for parts in blobs]
+            sizes = [[sum(map(len, blob)) for blob in parts] for parts in blobs]
             learners = [{**told, "sizes": size} for (told, _), size in zip(states, sizes, strict=True)]
             head = json.dumps({**content, "learners": learners}, separators=(",", ":")).encode()
-            return b"".join([_HEAD.pack(b"HNS1", len(head)), head, *itertools.chain(*blobs)])
+            pieces = itertools.chain.from_iterable(itertools.chain.from_iterable(blobs))
+            return [_HEAD.pack(b"HNS1", len(head)) + head, *pieces]
 
         return developed
 

@@ -176,7 +176,7 @@ class Desk:
             self.journal.fail(error)
             raise
         if resident.expiry is not None:
-            resident.expiry.drawn(keyed, np.array([ticket], dtype=np.uint64), self.journal.clock.now())
+            resident.expiry.drawn_one(keyed, ticket, self.journal.clock.now())
         asked = None
         if place is not None:
             asked = Asked(*place, text, self.journal.clock.now())
@@ -188,25 +188,26 @@ class Desk:
         resident = self.contents.find(name)
         self.journal.alive()
         if keys is None:
-            numbers, body, labels = np.zeros(count, dtype=np.int64), b"", b"\0"
+            numbers, body, whose = np.zeros(count, dtype=np.int64), b"", b"\0"
         else:
             resident.keyed.number(keys)  # refuses keys of another kind before anything changes
         keyed = int(keys is not None)
         try:
             if keys is not None:
                 numbers, body = resident.touch(keys)
-                labels = [key_bytes(key) for key in keys]  # type: ignore[assignment]
+                whose = [key_bytes(key) for key in keys]  # type: ignore[assignment]
             tickets, arms, p = resident.draw(keyed, numbers)
             first = self.contents.sequence + len(body) // records.SLOT
-            texts = self.seal.tickets(resident.number, arms, first, tickets, p, labels)
+            texts = self.seal.tickets(resident.number, arms, first, tickets, p, whose)
         except BaseException as error:  # drawn and not written: what is in memory is no longer what is on the disk
             self.journal.fail(error)
             raise
         body += records.many(ACT, keyed, resident.number, arms, tickets, p)
         if resident.expiry is not None:
             resident.expiry.drawn(keyed, tickets, self.journal.clock.now())
-        actions, label = arms.tolist(), resident.arms.label
-        return Decisions(texts, [label(a) for a in actions], actions, p.tolist()), self._append(body)
+        actions, names = arms.tolist(), resident.arms.names
+        labels = actions if names is None else [names[a] for a in actions]
+        return Decisions(texts, labels, actions, p.tolist()), self._append(body)
 
     def settle(self, feedback: Iterable[tuple[Any, Any, Any]]) -> tuple[list[bool], int]:
         """(counted now?, sequence) for (ticket, reward, loss) each: all of them, or none."""
@@ -275,7 +276,7 @@ class Desk:
 
     # Called by the journal
 
-    def _photograph(self) -> Callable[[], bytes]:
+    def _photograph(self) -> Callable[[], list[bytes]]:
         return self.contents.snapshot(self.contents.sequence, self.journal.clock.now())
 
     def _tick(self, now: float) -> float:

@@ -8,8 +8,8 @@ early. A ticket takes eight bytes until it is due.
 from __future__ import annotations
 
 import math
+from array import array
 from collections import deque
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,14 @@ from hannan import refusals
 #: The highest bit of a ticket here says that its learner has a key.
 KEYED = np.uint64(1 << 63)
 Tickets = NDArray[np.uint64]
+
+
+class _Bundle:
+    """Tickets that were drawn one soon after another, of which the first `taken` were due already."""
+
+    def __init__(self, first: float, last: float = 0.0) -> None:
+        self.first, self.last, self.taken = first, last, 0
+        self.tickets = array("Q")
 
 
 class Expiry:
@@ -36,54 +44,58 @@ class Expiry:
         self.wait, self.default = wait, default
         #: How many were settled so.
         self.count = 0
-        #: [time of the first draw, of the last, the tickets]
-        self._bundles: deque[tuple[float, list[float], list[Tickets]]] = deque()
+        self._bundles: deque[_Bundle] = deque()
+
+    def _bundle(self, now: float) -> array[int]:
+        """The tickets of those that are drawn now."""
+        if not (self._bundles and now - self._bundles[-1].first < self.wait / 100.0):
+            self._bundles.append(_Bundle(now))
+        self._bundles[-1].last = now
+        return self._bundles[-1].tickets
 
     def drawn(self, keyed: int, tickets: Tickets, now: float) -> None:
         """Decisions were drawn."""
-        coded = tickets | KEYED if keyed else tickets.copy()
-        if self._bundles and now - self._bundles[-1][0] < self.wait / 100.0:
-            self._bundles[-1][1][0] = now
-            self._bundles[-1][2].append(coded)
-        else:
-            self._bundles.append((now, [now], [coded]))
+        self._bundle(now).frombytes((tickets | KEYED if keyed else tickets).tobytes())
+
+    def drawn_one(self, keyed: int, ticket: int, now: float) -> None:
+        """A decision was drawn."""
+        self._bundle(now).append(ticket | keyed << 63)
 
     def due(self, now: float, most: int) -> tuple[Tickets, Tickets]:
-        """Some that are due, without and with a key; those that have their feedback are among them."""
-        found: list[Tickets] = []
-        while self._bundles and self._bundles[0][1][0] + self.wait <= now and sum(map(len, found)) < most:
-            parts = self._bundles[0][2]
-            found.append(parts.pop(0))
-            if not parts:
+        """At most so many that are due, without and with a key; those that have their feedback are among them."""
+        found = array("Q")
+        while self._bundles and self._bundles[0].last + self.wait <= now and len(found) < most:
+            bundle = self._bundles[0]
+            end = bundle.taken + most - len(found)
+            found += bundle.tickets[bundle.taken : end]
+            bundle.taken = end
+            if end >= len(bundle.tickets):
                 self._bundles.popleft()
-        coded = np.concatenate(found) if found else np.empty(0, dtype=np.uint64)
+        coded = np.frombuffer(found, dtype=np.uint64)
         keyed = coded >= KEYED
         return coded[~keyed], coded[keyed] ^ KEYED
 
     def pause(self, now: float) -> float:
         """Seconds until the next is due."""
-        return max(self._bundles[0][1][0] + self.wait - now, 0.0) if self._bundles else math.inf
+        return max(self._bundles[0].last + self.wait - now, 0.0) if self._bundles else math.inf
 
-    def state(self, still: list[Callable[[Tickets], Tickets]]) -> tuple[dict[str, Any], bytes]:
-        """For a snapshot: those that are `still` open, without and with a key, and their times."""
-        times, sizes, parts = [], [], []
-        for first, (last,), bundle in self._bundles:
-            coded = np.concatenate(bundle)
-            alone, keyed = still[0](coded[coded < KEYED]), still[1](coded[coded >= KEYED] ^ KEYED)
-            parts += [alone, keyed | KEYED]
-            times.append([first, last])
-            sizes.append(len(alone) + len(keyed))
-        blob = np.concatenate([*parts, np.empty(0, dtype=np.uint64)]).astype("<u8").tobytes()
-        return {"count": self.count, "times": times, "sizes": sizes}, blob
+    def state(self) -> tuple[dict[str, Any], bytes]:
+        """For a snapshot: the tickets, those that have their feedback among them, and their times."""
+        times, parts = [], []
+        for bundle in self._bundles:
+            parts.append(bundle.tickets[bundle.taken :].tobytes())
+            times.append([bundle.first, bundle.last])
+        return {"count": self.count, "times": times, "sizes": [len(part) // 8 for part in parts]}, b"".join(parts)
 
     def restore(self, state: dict[str, Any], blob: bytes) -> None:
         """From a snapshot."""
-        self.count = state["count"]
-        coded, at = np.frombuffer(blob, dtype="<u8").astype(np.uint64), 0
+        self.count, at = state["count"], 0
         for (first, last), size in zip(state["times"], state["sizes"], strict=True):
             if size:
-                self._bundles.append((first, [last], [coded[at : at + size]]))
-            at += size
+                bundle = _Bundle(first, last)
+                bundle.tickets.frombytes(blob[at : at + 8 * size])
+                self._bundles.append(bundle)
+            at += 8 * size
 
     def says(self, gains: bool) -> str:
         """What it means for a bound."""

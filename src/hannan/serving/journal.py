@@ -15,11 +15,10 @@ from typing import TypeVar
 from hannan.serving import records
 from hannan.serving.errors import Ended
 from hannan.serving.records import SLOT
-from hannan.serving.shelf import Asked, Group, Shelf
+from hannan.serving.shelf import Asked, Group, Part, Shelf
+from hannan.serving.snapshots import Development, Photograph, parts
 
 T = TypeVar("T")
-#: What is there now, taken at once, under the lock; its bytes are made when they are asked for.
-Photograph = Callable[[], Callable[[], bytes]]
 
 
 class Clock:
@@ -49,6 +48,7 @@ class Journal:
         self._ready, self._done, self._writing = threading.Condition(lock), threading.Condition(), threading.Lock()
         self._idle = self.closing = self.closed = False
         self._photographed_at = time.monotonic()
+        self._snapshot: Development | None = None
         self.failure: BaseException | None = None
         #: Called in the writer's thread when a group is on the disk, or the journal has ended.
         self.listeners: list[Callable[[], None]] = []
@@ -117,6 +117,17 @@ class Journal:
         with self._done:
             self.failure = self.failure or error
             self._done.notify_all()
+        self._told()
+
+    def between(self, task: Callable[[], T]) -> T:
+        """Do something with the shelf between two groups."""
+        self.alive()
+        with self._writing:
+            try:
+                return task()
+            except BaseException as error:
+                self.fail(error)
+                raise
 
     def paused(self, task: Callable[[], T]) -> T:
         """Do something with the shelf between two groups; the caller holds the lock."""
@@ -139,7 +150,6 @@ class Journal:
                 pass
         except BaseException as error:
             self.fail(error)
-            self._told()
 
     def _told(self) -> None:
         for listener in self.listeners:
@@ -149,7 +159,7 @@ class Journal:
         """Write a group; False when the last one is written."""
         with self._ready:
             pause = self._tick(self.clock.now())
-            if not self._body and not self.closing:
+            if not (self._body or self.closing or (self._snapshot is not None and self._snapshot.is_ready)):
                 self._idle = True
                 self._ready.wait(min(pause, self._seconds))
                 self._idle = False
@@ -161,20 +171,35 @@ class Journal:
             body, asked, now = bytes(self._body), self._asked, self.clock.now()
             self._body, self._asked = bytearray(), []
             new = sequence - self._photographed
-            due = new > 0 and (last or new >= self._events or self.age >= self._seconds)
-            developed = self._photograph() if due else None
-        # What is slow about a snapshot is done without the lock.
-        snapshot = None if developed is None else developed()
-        if body or snapshot is not None:
+            if new > 0 and not last and self._snapshot is None and (new >= self._events or self.age >= self._seconds):
+                self._snapshot = Development(sequence, self._photograph(), self._wake)
+            final = self._photograph() if last and new > 0 else None
+        part = self._snapshot.next() if self._snapshot is not None and self._snapshot.is_ready and not last else None
+        if body or part is not None:
             began = time.monotonic()
-            blob = records.group(body, now) if body else b""
-            with self._writing:
-                self._shelf.commit(Group(first, blob, asked, snapshot, sequence, now - self._remember))
+            self._commit(Group(first, records.group(body, now) if body else b"", asked, part, now - self._remember))
             self._took(time.monotonic() - began)
-        if snapshot is not None:
-            self._photographed, self._photographed_at = sequence, time.monotonic()
         with self._done:
             self.committed = sequence
             self._done.notify_all()
         self._told()
+        if last and self._snapshot is not None:
+            self._snapshot.join()  # too late for it
+        if final is not None:
+            for part in parts(sequence, final()):
+                self._commit(Group(sequence, b"", [], part, now - self._remember))
         return not last
+
+    def _commit(self, group: Group) -> None:
+        with self._writing:
+            self._shelf.commit(group)
+        if group.part is not None and group.part.last:
+            self._kept(group.part)
+
+    def _kept(self, part: Part) -> None:
+        """A snapshot is whole."""
+        self._photographed, self._photographed_at, self._snapshot = part.sequence, time.monotonic(), None
+
+    def _wake(self) -> None:
+        with self._ready:
+            self._ready.notify()

@@ -16,7 +16,7 @@ def rows_of(shelf: Shelf, resident: Resident, end: int) -> dict[str, Any]:
     """Columns of the decisions before sequence `end` that have their feedback.
 
     key (where there are any), round, time (of the draw, seconds since 1970), arm, probability, reward (or loss),
-    settled (when the feedback came) and expired (whether it was the default).
+    settled (when the feedback came) and expired (whether it was the default). Decisions that were pruned are not there.
     """
     acts, ends, times, settled = [], [], [], []
     for first, blob in shelf.groups(0):
@@ -37,8 +37,10 @@ def rows_of(shelf: Shelf, resident: Resident, end: int) -> dict[str, Any]:
     # Every act has a ticket of its own; by it feedback finds its act. Rows are in the order of the acts.
     code, other = _code(act), _code(told)
     order = np.argsort(code)
-    place = order[np.searchsorted(code, other, sorter=order)]
-    rows = np.argsort(place)
+    place = np.append(order, -1)[np.searchsorted(code, other, sorter=order)]
+    # Feedback whose act is not there: it was pruned.
+    known = np.flatnonzero((place >= 0) & (np.append(code, np.uint64(0))[place] == other))
+    rows = known[np.argsort(place[known])]
     place, told, done = place[rows], told[rows], done[rows]
     labels = np.array([str(label) for label in resident.arms.labels], dtype=object)
     return {

@@ -18,7 +18,7 @@ from typing import Any
 import psycopg
 
 from hannan.serving.errors import CONFLICT, Refused
-from hannan.serving.shelf import FORMAT, PAGE, Group, paged
+from hannan.serving.shelf import FORMAT, PAGE, Group, Part, paged
 
 #: The first half of the lock's number ("hnnn"); the second is the shard, or -1 while tables are made.
 LOCK = 0x686E6E6E
@@ -30,11 +30,25 @@ CREATE TABLE IF NOT EXISTS hannan_secrets (
 CREATE TABLE IF NOT EXISTS hannan_journal (
     shard integer, first bigint, blob bytea NOT NULL, PRIMARY KEY (shard, first));
 CREATE TABLE IF NOT EXISTS hannan_snapshots (
-    shard integer, sequence bigint, blob bytea NOT NULL, PRIMARY KEY (shard, sequence));
+    shard integer, sequence bigint, blob bytea NOT NULL, part integer NOT NULL DEFAULT 0,
+    parts integer NOT NULL DEFAULT 1, PRIMARY KEY (shard, sequence, part));
 CREATE TABLE IF NOT EXISTS hannan_asked (
     shard integer, learner bigint, key bytea, id text, ticket text NOT NULL, time double precision NOT NULL,
     PRIMARY KEY (shard, learner, key, id));
 """
+
+
+#: From format 1, whose snapshots were of one part.
+MIGRATION = """
+ALTER TABLE hannan_snapshots ADD COLUMN part integer NOT NULL DEFAULT 0;
+ALTER TABLE hannan_snapshots ADD COLUMN parts integer NOT NULL DEFAULT 1;
+ALTER TABLE hannan_snapshots DROP CONSTRAINT hannan_snapshots_pkey;
+ALTER TABLE hannan_snapshots ADD PRIMARY KEY (shard, sequence, part);
+UPDATE hannan_shards SET format = 2;
+"""
+#: The newest snapshot of which all parts are there.
+WHOLE = """SELECT sequence FROM hannan_snapshots WHERE shard = %s
+GROUP BY sequence HAVING count(*) = max(parts) ORDER BY sequence DESC LIMIT 1"""
 
 
 class PostgresShelf:
@@ -84,10 +98,12 @@ class PostgresShelf:
         # Tables are made by one at a time: IF NOT EXISTS alone can fail where two come together.
         run("SELECT pg_advisory_lock(%s, -1)", (LOCK,))
         with self._connection.transaction():
-            for statement in TABLES.split(";\n"):
-                if statement.strip():
-                    run(statement)
-            told = run("SELECT shards, format FROM hannan_shards ORDER BY shard LIMIT 1").fetchone()
+            self._run_all(TABLES)
+            query = "SELECT shards, format FROM hannan_shards ORDER BY shard LIMIT 1"
+            told = run(query).fetchone()
+            if told is not None and told[1] == 1:
+                self._run_all(MIGRATION)
+                told = run(query).fetchone()
             if told is not None and told[1] != FORMAT:
                 raise ValueError(f"{self.name} must be of format {FORMAT}; got format {told[1]}: see docs/serving.md")
             if told is not None and told[0] != shards:
@@ -105,6 +121,11 @@ class PostgresShelf:
             )
         run("SELECT pg_advisory_unlock(%s, -1)", (LOCK,))
         (self.journal,) = _one(self._connection, "SELECT journal FROM hannan_shards WHERE shard = %s", (self.shard,))
+
+    def _run_all(self, statements: str) -> None:
+        for statement in statements.split(";\n"):
+            if statement.strip():
+                self._connection.execute(statement)
 
     def secrets(self) -> dict[int, bytes]:
         rows = self._connection.execute("SELECT number, secret FROM hannan_secrets WHERE shard = %s", (self.shard,))
@@ -124,9 +145,25 @@ class PostgresShelf:
         self._connection.execute("DELETE FROM hannan_secrets WHERE shard = %s AND number = %s", (self.shard, number))
 
     def snapshot(self) -> tuple[int, bytes] | None:
+        found = self._connection.execute(WHOLE, (self.shard,)).fetchone()
+        if found is None:
+            return None
+        blobs = self._connection.execute(
+            "SELECT blob FROM hannan_snapshots WHERE shard = %s AND sequence = %s ORDER BY part", (self.shard, found[0])
+        )
+        return found[0], b"".join(blob for (blob,) in blobs)
+
+    def whole(self) -> int | None:
+        with self._reading:
+            found = self._reader.execute(WHOLE, (self.shard,)).fetchone()
+        return None if found is None else int(found[0])
+
+    def drop(self, end: int, most: int) -> int:
         return self._connection.execute(
-            "SELECT sequence, blob FROM hannan_snapshots WHERE shard = %s ORDER BY sequence DESC LIMIT 1", (self.shard,)
-        ).fetchone()
+            "DELETE FROM hannan_journal WHERE shard = %s AND first IN (SELECT first FROM hannan_journal "
+            "WHERE shard = %s AND first < %s ORDER BY first LIMIT %s)",
+            (self.shard, self.shard, end, most),
+        ).rowcount
 
     def groups(self, start: int) -> Iterator[tuple[int, bytes]]:
         def fetch(first: int) -> list[tuple[int, bytes]]:
@@ -150,7 +187,7 @@ class PostgresShelf:
     def commit(self, group: Group) -> None:
         run, shard = self._connection.execute, self.shard
         journal = "INSERT INTO hannan_journal VALUES (%s, %s, %s)"
-        if not group.asked and group.snapshot is None:
+        if not group.asked and group.part is None:
             run(journal, (shard, group.first, group.blob), binary=True)  # one statement is one transaction
             return
         with self._connection.transaction():
@@ -160,10 +197,26 @@ class PostgresShelf:
                 cursor.executemany(
                     "INSERT INTO hannan_asked VALUES (%s, %s, %s, %s, %s, %s)", [(shard, *one) for one in group.asked]
                 )
-            if group.snapshot is not None:
-                run("DELETE FROM hannan_snapshots WHERE shard = %s", (shard,))
-                run("INSERT INTO hannan_snapshots VALUES (%s, %s, %s)", (shard, group.sequence, group.snapshot))
-                run("DELETE FROM hannan_asked WHERE shard = %s AND time < %s", (shard, group.forget))
+            if group.part is not None:
+                self._keep(group.part, group.forget)
+
+    def _keep(self, part: Part, forget: float) -> None:
+        """A part of a snapshot comes, two of older ones go: all of them at once would take long."""
+        run, shard = self._connection.execute, self.shard
+        if part.number == 0:
+            run("DELETE FROM hannan_snapshots WHERE shard = %s AND sequence = %s", (shard, part.sequence))
+        run(
+            "INSERT INTO hannan_snapshots (shard, sequence, part, parts, blob) VALUES (%s, %s, %s, %s, %s)",
+            (shard, *part),
+            binary=True,
+        )
+        run(
+            "DELETE FROM hannan_snapshots WHERE (shard, sequence, part) IN (SELECT shard, sequence, part "
+            f"FROM hannan_snapshots WHERE shard = %s AND sequence < ({WHOLE}) LIMIT 2)",
+            (shard, shard),
+        )
+        if part.last:
+            run("DELETE FROM hannan_asked WHERE shard = %s AND time < %s", (shard, forget))
 
     def close(self) -> None:
         self._reader.close()

@@ -193,13 +193,13 @@ class Resident:
 
     # Snapshots
 
-    def state(self) -> tuple[dict[str, Any], list[Callable[[], bytes]]]:
-        """All that a snapshot needs, and blobs to be made later."""
+    def state(self) -> tuple[dict[str, Any], list[Callable[[], list[bytes]]]]:
+        """All that a snapshot needs, and blobs to be made later, in pieces."""
         blobs = [fleet_file.gathered(fleet) for fleet in self.fleets if fleet is not None]
         expiry = None
         if self.expiry is not None:
-            expiry, more = self.expiry.state([self._still(keyed) for keyed in (0, 1)])
-            blobs.append(lambda: more)
+            expiry, more = self.expiry.state()
+            blobs.append(lambda: [more])
         told = {
             **self.description(),
             "names": copy.deepcopy(self.arms.state()),
@@ -207,11 +207,6 @@ class Resident:
             "expiry": expiry,
         }
         return told, blobs
-
-    def _still(self, keyed: int) -> Any:
-        """Which tickets of a fleet are open, as a function of tickets."""
-        fleet = self.fleets[keyed]
-        return lambda tickets: tickets[:0] if fleet is None else _engine.still_open(fleet, tickets)[0]
 
     @classmethod
     def restored(cls, number: int, told: dict[str, Any], blobs: list[bytes]) -> Resident:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import math
 import socket
 import sys
 import time
@@ -14,11 +16,14 @@ import uvicorn
 from hannan.learners.bandits import Bandit
 from hannan.serving.access import Access
 from hannan.serving.app import App
+from hannan.serving.quick import quick
 from hannan.serving.service import Limits
 from hannan.serving.store import Store
 
 #: Seconds that requests may take to end once the service is told to stop.
 GRACE = 10
+#: Seconds between two looks for events that are old enough to go.
+PRUNE = 3600.0
 
 
 class Settings(NamedTuple):
@@ -34,6 +39,8 @@ class Settings(NamedTuple):
     shard: int = 0
     shards: int = 1
     patience: float = 0.0
+    #: Seconds after which events are let go.
+    keep: float = math.inf
 
 
 class Teller:
@@ -75,13 +82,16 @@ def run(settings: Settings) -> None:
         replayed = store.desk.journal.replayed
         teller.event("opened", store=store.desk.shelf.name, learners=len(store.learners), replay=round(replayed, 3))
         app = App(store, settings.access, settings.limits)
+        gc.collect()
+        gc.freeze()  # what is there now stays: no collection walks it again
         config = uvicorn.Config(
             app, log_config=None, access_log=False, lifespan="on",
-            http="httptools", ws="none", proxy_headers=False, server_header=False, date_header=False,
+            http=quick(app), ws="none", proxy_headers=False, server_header=False, date_header=False,
             timeout_graceful_shutdown=GRACE,
         )  # fmt: skip
-        asyncio.run(_serve(_Server(config), bound, app, teller, settings.access.guarded))
+        asyncio.run(_serve(_Server(config), bound, app, teller, settings))
     finally:
+        gc.unfreeze()
         store.close()
         failure = store.desk.journal.failure
         teller.event("closed", sequence=store.desk.contents.sequence, **({"failure": str(failure)} if failure else {}))
@@ -105,15 +115,24 @@ def _listening(host: str, port: int) -> socket.socket:
         raise ValueError(f"{host} port {port} must be free to listen on; {error.strerror or error}") from None
 
 
-async def _serve(server: _Server, bound: socket.socket, app: App, teller: Teller, guarded: bool) -> None:
-    watch = asyncio.create_task(_watch(server, app, teller))
+async def _serve(server: _Server, bound: socket.socket, app: App, teller: Teller, settings: Settings) -> None:
+    watch = asyncio.gather(_watch(server, app, teller), _prune(app, teller, settings.keep))
     host, port = bound.getsockname()[:2]
     where = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    teller.event("listening", address=where, keys=guarded)
+    teller.event("listening", address=where, keys=settings.access.guarded)
     try:
         await server.serve([bound])
     finally:
         watch.cancel()
+
+
+async def _prune(app: App, teller: Teller, keep: float) -> None:
+    """Let old events go, now and then."""
+    while keep < math.inf:
+        gone = await asyncio.to_thread(app.service.store.prune, keep)
+        if gone:
+            teller.event("pruned", events=gone)
+        await asyncio.sleep(PRUNE)
 
 
 async def _watch(server: _Server, app: App, teller: Teller) -> None:

@@ -105,7 +105,7 @@ def act(service: Service, request: Request) -> Answer:
     if asked.count is None:
         decision, sequence = service.desk.draw(request.name, asked.key, asked.id)
         service.metrics.decisions += 1
-        return Answer(200, bodies.encode(decision._asdict()), JSON, sequence)
+        return Answer(200, bodies.encode(bodies.Decided(*decision)), JSON, sequence)
     if asked.id is not None or asked.key is not None:
         raise Refused(BODY, "id and key ask for one decision; got count too")
     return _many(service, *service.desk.draws(request.name, service.within(asked.count)))
@@ -113,7 +113,7 @@ def act(service: Service, request: Request) -> Answer:
 
 def _many(service: Service, decisions: Decisions, sequence: int) -> Answer:
     service.metrics.decisions += len(decisions.ticket)
-    return Answer(200, bodies.encode(decisions._asdict()), JSON, sequence)
+    return Answer(200, bodies.encode(bodies.DecidedMany(*decisions)), JSON, sequence)
 
 
 def observe(service: Service, request: Request) -> Answer:

@@ -1,7 +1,7 @@
 """Where a journal lies: what a store asks of SQLite or PostgreSQL.
 
-A shelf keeps groups in order, the newest snapshot, the secrets that sign tickets, and the ids that decisions were asked
-for with. `commit` returns when all of it is on the disk, or raises; it is never called again after it raised.
+A shelf keeps groups in order, the newest snapshots, the secrets that sign tickets, and the ids that decisions were
+asked for with. `commit` returns when all of it is on the disk, or raises; it is never called again after it raised.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
 #: The number of the format of a store; docs/serving.md says what changed when.
-FORMAT = 1
+FORMAT = 2
 #: Groups that are read at once.
 PAGE = 1000
 
@@ -35,15 +35,28 @@ class Asked(NamedTuple):
     time: float
 
 
+class Part(NamedTuple):
+    """Part `number` of the `of` parts of a snapshot after `sequence`; it is good once all of them are there."""
+
+    sequence: int
+    number: int
+    of: int
+    blob: bytes
+
+    @property
+    def last(self) -> bool:
+        """Whether the snapshot is whole with it."""
+        return self.number + 1 == self.of
+
+
 class Group(NamedTuple):
-    """What is written at once: a group of events from sequence `first` on, and a snapshot after it, if one is due."""
+    """What is written at once: a group of events from sequence `first` on, and a part of a snapshot, if one is due."""
 
     first: int
     blob: bytes
     asked: list[Asked]
-    snapshot: bytes | None
-    #: The sequence of the snapshot, and before when ids are forgotten.
-    sequence: int
+    part: Part | None
+    #: Before when ids are forgotten.
     forget: float
 
 
@@ -65,7 +78,13 @@ class Shelf(Protocol):
         """Forget a secret."""
 
     def snapshot(self) -> tuple[int, bytes] | None:
-        """The newest one, and its sequence."""
+        """The newest one that is whole, and its sequence."""
+
+    def whole(self) -> int | None:
+        """The sequence of the newest snapshot that is whole."""
+
+    def drop(self, end: int, most: int) -> int:
+        """Let go of the oldest groups that begin before sequence `end`, at most so many; how many those were."""
 
     def groups(self, start: int) -> Iterator[tuple[int, bytes]]:
         """(first, blob) of the groups from sequence `start` on, in order."""

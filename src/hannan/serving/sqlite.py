@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hannan.serving.errors import CONFLICT, Refused
 from hannan.serving.lock import Lock
-from hannan.serving.shelf import FORMAT, PAGE, Group, paged
+from hannan.serving.shelf import FORMAT, PAGE, Group, Part, paged
 
 #: "HNdb": so that file(1) and we tell a store from any other SQLite file.
 APPLICATION = 0x484E6462
@@ -19,11 +19,15 @@ TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE secrets (number INTEGER PRIMARY KEY AUTOINCREMENT, secret BLOB NOT NULL);
 CREATE TABLE journal (first INTEGER PRIMARY KEY, blob BLOB NOT NULL);
-CREATE TABLE snapshots (sequence INTEGER PRIMARY KEY, blob BLOB NOT NULL);
+CREATE TABLE snapshots (sequence INTEGER, part INTEGER, parts INTEGER NOT NULL, blob BLOB NOT NULL,
+                        PRIMARY KEY (sequence, part));
 CREATE TABLE asked (learner INTEGER, key BLOB, id TEXT, ticket TEXT NOT NULL, time REAL NOT NULL,
                     PRIMARY KEY (learner, key, id)) WITHOUT ROWID;
 CREATE INDEX asked_time ON asked (time);
 """
+#: The newest snapshot of which all parts are there.
+_WHOLE = "SELECT sequence FROM snapshots GROUP BY sequence HAVING count(*) = max(parts) ORDER BY sequence DESC LIMIT 1"
+_JOURNAL = "INSERT INTO journal VALUES (?, ?)"
 
 
 class SQLiteShelf:
@@ -60,11 +64,13 @@ class SQLiteShelf:
         empty = run("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
         if not empty and kind != APPLICATION:
             raise ValueError(f"{self.name} must be a store of decisions, or a new file; it is another SQLite file")
-        if not empty and form != FORMAT:
+        if not empty and form not in (1, FORMAT):
             raise ValueError(f"{self.name} must be of format {FORMAT}; got format {form}: see docs/serving.md")
         if run("PRAGMA journal_mode=WAL").fetchone()[0] != "wal":
             raise ValueError(f"{self.name} must be on a disk where SQLite can keep a write-ahead log; here it cannot")
         run("PRAGMA synchronous=FULL")
+        if not empty and form == 1:
+            self._migrate()
         place = f"{self.shard} of {self._shards}"
         if empty:
             run("BEGIN IMMEDIATE")
@@ -83,6 +89,17 @@ class SQLiteShelf:
                 f"{self.name} must be opened as the shard that it was made as, {facts['shard']}; got {place}"
             )
 
+    def _migrate(self) -> None:
+        """From format 1, whose snapshots were of one part."""
+        run = self._connection.execute
+        run("BEGIN IMMEDIATE")
+        run("ALTER TABLE snapshots RENAME TO whole")
+        run(next(one for one in TABLES.split(";\n") if one.startswith("CREATE TABLE snapshots")))
+        run("INSERT INTO snapshots SELECT sequence, 0, 1, blob FROM whole")
+        run("DROP TABLE whole")
+        run(f"PRAGMA user_version={FORMAT}")
+        run("COMMIT")
+
     def secrets(self) -> dict[int, bytes]:
         return dict(self._connection.execute("SELECT number, secret FROM secrets"))
 
@@ -97,10 +114,23 @@ class SQLiteShelf:
         self._connection.execute("DELETE FROM secrets WHERE number = ?", (number,))
 
     def snapshot(self) -> tuple[int, bytes] | None:
-        found: tuple[int, bytes] | None = self._connection.execute(
-            "SELECT sequence, blob FROM snapshots ORDER BY sequence DESC LIMIT 1"
-        ).fetchone()
-        return found
+        run = self._connection.execute
+        found = run(_WHOLE).fetchone()
+        if found is None:
+            return None
+        blobs = run("SELECT blob FROM snapshots WHERE sequence = ? ORDER BY part", found)
+        return found[0], b"".join(blob for (blob,) in blobs)
+
+    def whole(self) -> int | None:
+        with self._reading:
+            found = self._reader.execute(_WHOLE).fetchone()
+        return None if found is None else int(found[0])
+
+    def drop(self, end: int, most: int) -> int:
+        return self._connection.execute(
+            "DELETE FROM journal WHERE first IN (SELECT first FROM journal WHERE first < ? ORDER BY first LIMIT ?)",
+            (end, most),
+        ).rowcount
 
     def groups(self, start: int) -> Iterator[tuple[int, bytes]]:
         def fetch(first: int) -> list[tuple[int, bytes]]:
@@ -121,16 +151,27 @@ class SQLiteShelf:
 
     def commit(self, group: Group) -> None:
         run = self._connection.execute
+        if not group.asked and group.part is None:
+            run(_JOURNAL, (group.first, group.blob))  # one statement is one transaction
+            return
         run("BEGIN IMMEDIATE")
         if group.blob:
-            run("INSERT INTO journal VALUES (?, ?)", (group.first, group.blob))
+            run(_JOURNAL, (group.first, group.blob))
         if group.asked:
             self._connection.executemany("INSERT INTO asked VALUES (?, ?, ?, ?, ?)", group.asked)
-        if group.snapshot is not None:
-            run("INSERT OR REPLACE INTO snapshots VALUES (?, ?)", (group.sequence, group.snapshot))
-            run("DELETE FROM snapshots WHERE sequence < ?", (group.sequence,))
-            run("DELETE FROM asked WHERE time < ?", (group.forget,))
+        if group.part is not None:
+            self._keep(group.part, group.forget)
         run("COMMIT")
+
+    def _keep(self, part: Part, forget: float) -> None:
+        """A part of a snapshot comes, two of older ones go: all of them at once would take long."""
+        run = self._connection.execute
+        if part.number == 0:
+            run("DELETE FROM snapshots WHERE sequence = ?", (part.sequence,))
+        run("INSERT INTO snapshots VALUES (?, ?, ?, ?)", part)
+        run(f"DELETE FROM snapshots WHERE rowid IN (SELECT rowid FROM snapshots WHERE sequence < ({_WHOLE}) LIMIT 2)")
+        if part.last:
+            run("DELETE FROM asked WHERE time < ?", (forget,))
 
     def close(self) -> None:
         self._reader.close()

@@ -11,6 +11,7 @@ from hannan import refusals
 from hannan.serving.desk import Decision, Desk
 from hannan.serving.errors import Ended
 from hannan.serving.log import rows_of
+from hannan.serving.pruning import prune
 from hannan.serving.shelf import Shelf
 from hannan.serving.tickets import checked_key
 
@@ -150,6 +151,13 @@ class Store:
         counted, sequence = self.desk.settle([(ticket, reward, loss)])
         self.desk.journal.wait(sequence)
         return counted[0]
+
+    def prune(self, age: float) -> int:
+        """Let go of events that are older than `age` seconds, and of how many; the log then begins after them.
+
+        Nothing goes that recovery needs, and nothing from the draw of a decision that is still open on.
+        """
+        return prune(self.desk, refusals.between(age, 0.0, 1e12, "age"))
 
     # Secrets
 

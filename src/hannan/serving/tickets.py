@@ -10,10 +10,6 @@ another copy of the file drew (a restored backup).
 
 from __future__ import annotations
 
-import base64
-import binascii
-import hashlib
-import hmac
 import struct
 from typing import Any, NamedTuple
 
@@ -90,47 +86,55 @@ class Seal:
     """
 
     def __init__(self, secrets: dict[int, bytes], journal: bytes, epoch: bytes, shard: int) -> None:
-        self._secrets, self.journal, self.epoch, self.shard = dict(secrets), journal, epoch, shard
+        self._signers = {number: _engine.Signer(secret) for number, secret in secrets.items()}
+        self.journal, self.epoch, self.shard = journal, epoch, shard
         self._use(max(secrets))
 
     def _use(self, number: int) -> None:
-        self._number = number
+        self._number, self._signer = number, self._signers[number]
+        #: What the tickets of a learner begin with.
+        self._heads: dict[int, bytes] = {}
 
     def add(self, number: int, secret: bytes) -> None:
         """Sign with this secret from now on; the others still open what they signed."""
-        self._secrets[number] = secret
+        self._signers[number] = _engine.Signer(secret)
         self._use(number)
 
     def retire(self, number: int) -> None:
         """What this secret signed is refused from now on."""
         if number == self._number:
             raise ValueError(f"the secret that signs now must be replaced before it is retired; got {number}")
-        if self._secrets.pop(number, None) is None:
-            raise ValueError(f"a secret to retire must be one of {sorted(self._secrets)}; got {number}")
+        if self._signers.pop(number, None) is None:
+            raise ValueError(f"a secret to retire must be one of {sorted(self._signers)}; got {number}")
 
     @property
     def numbers(self) -> list[int]:
         """The secrets that open tickets, oldest first; the last one signs."""
-        return sorted(self._secrets)
+        return sorted(self._signers)
 
     def _head(self, learner: int) -> bytes:
-        return _HEAD.pack(_FORMAT, self._number, self.journal, self.epoch, learner, self.shard)
+        head = self._heads.get(learner)
+        if head is None:
+            head = _HEAD.pack(_FORMAT, self._number, self.journal, self.epoch, learner, self.shard)
+            self._heads[learner] = head
+        return head
 
     def ticket(self, learner: int, arm: int, sequence: int, number: int, p: float, key: bytes) -> str:
         """One signed ticket."""
-        secret = self._secrets[self._number]
-        return _engine.signed_ticket(secret, self._head(learner), arm, sequence, number, p, key)
+        text: str = self._signer.ticket(self._head(learner), arm, sequence, number, p, key)
+        return text
 
     def tickets(self, learner: int, arms: Any, first: int, rounds: Any, p: Any, keys: Any = b"\0") -> list[str]:
         """Signed tickets of decisions in a row; `keys` is the bytes of the key, or a list of them."""
-        secret = self._secrets[self._number]
-        signed: list[str] = _engine.signed_tickets(secret, self._head(learner), arms, first, rounds, p, keys)
+        signed: list[str] = self._signer.tickets(self._head(learner), arms, first, rounds, p, keys)
         return signed
 
     def opened(self, text: Any) -> Ticket:
         """What a ticket says, if this store signed it."""
-        body, mac = _split(text)
-        form, number, journal, epoch, learner, shard, arm, sequence, round_, p = _FIELDS.unpack_from(body)
+        raw = _engine.ticket_bytes(text)
+        if raw is None or len(raw) < _FIELDS.size + 1 + _MAC:
+            raise Refused(TICKET, f"a ticket must be the text that act() returned; got {refusals.brief(text)}")
+        form, number, journal, epoch, learner, shard, arm, sequence, round_, p = _FIELDS.unpack_from(raw)
         if form != _FORMAT:
             raise Refused(TICKET, f"a ticket must be of format {_FORMAT}; got format {form}")
         if journal != self.journal and shard == self.shard:
@@ -139,26 +143,13 @@ class Seal:
             raise Refused(
                 TICKET, f"a ticket must be of shard {self.shard}, which this store is; got one of shard {shard}"
             )
-        secret = self._secrets.get(number)
-        if secret is None:
+        signer = self._signers.get(number)
+        if signer is None:
             raise Refused(
                 TICKET, f"a ticket must be signed with a secret that this store has; {number} is retired or another's"
             )
-        if not hmac.compare_digest(hashlib.blake2b(body, key=secret, digest_size=_MAC).digest(), mac):
+        if not signer.signs(raw):
             raise Refused(
                 TICKET, "a ticket must be as act() returned it; this one was edited, or signed by another store"
             )
-        return Ticket(journal, epoch, learner, shard, arm, sequence, round_, p, _key(body[_FIELDS.size :]))
-
-
-def _split(text: Any) -> tuple[bytes, bytes]:
-    """(what is signed, signature) of a ticket's text."""
-    if not isinstance(text, str) or len(text) > 1000 or not text.isascii():
-        raise Refused(TICKET, f"a ticket must be the text that act() returned; got {refusals.brief(text)}")
-    try:
-        raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-    except (binascii.Error, ValueError):
-        raw = b""
-    if len(raw) < _FIELDS.size + 1 + _MAC or base64.urlsafe_b64encode(raw).decode().rstrip("=") != text:
-        raise Refused(TICKET, f"a ticket must be the text that act() returned; got {refusals.brief(text)}")
-    return raw[:-_MAC], raw[-_MAC:]
+        return Ticket(journal, epoch, learner, shard, arm, sequence, round_, p, _key(raw[_FIELDS.size : -_MAC]))

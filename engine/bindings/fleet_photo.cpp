@@ -1,0 +1,139 @@
+#include "fleet_photo.hpp"
+
+#include <algorithm>
+
+#include "fields.hpp"
+
+namespace hn {
+
+std::vector<Column> columns_of(const Fleet& fleet) {
+    const RowPlan& plan = fleet.plan;
+    std::vector<Column> found{{"number", false, true, 1, -1}, {"key", false, true, 1, -1}};
+    const auto add = [&](const char* name, i64 from, i64 width) { found.push_back({name, false, false, width, from}); };
+    add("losses", 0, plan.n);
+    if (plan.compact) {
+        add("base", plan.state, 1), add("own", plan.own, 1);
+        if (by_series(fleet.setup.path)) add("placed", plan.state + 1, 1), add("moved", plan.state + 2, 1), add("slope_sum", plan.state + 3, 1);
+        else if (fleet.setup.path == Path::entropy_one) add("arm", plan.state + 1, 1);
+    } else {
+        add("weights", plan.weights, plan.n);
+        if (fleet.setup.memory_places()) add("memory", plan.memory, fleet.setup.memory_places());
+        RunNumbers numbers;
+        each_number(numbers, [&](const char* name, double& x) {
+            add(name, plan.numbers + (&x - reinterpret_cast<double*>(&numbers)), 1);
+        });
+    }
+    found.push_back({"stream", false, true, 4, plan.stream});
+    for (const char* name : {"drawn", "forgotten", "delay", "slept", "stayed", "behind"}) found.push_back({name, false, true, 1, -1});
+    for (const char* name : {"probability_open", "weight_open"}) found.push_back({name, true, false, 1, -1});
+    for (const char* name : {"learner", "round_open", "arm_open", "origin", "slept_open"}) found.push_back({name, true, true, 1, -1});
+    found.push_back({"marks", true, true, plan.mark_words, -1});
+    return found;
+}
+
+Photo::Photo(Fleet& fleet, In<i64> numbers)
+    : plan_(fleet.plan), columns_(columns_of(fleet)), numbers_(numbers.size()), keys_(numbers.size()), open_(fleet.open) {
+    const std::size_t stride = std::size_t(plan_.stride);
+    rows_.resize(numbers.size() * stride);
+    for (std::size_t k = 0; k < numbers.size(); ++k) {
+        require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])), "a number must be of a learner");
+        numbers_[k] = u64(numbers.data()[k]), keys_[k] = fleet.rows.key(numbers_[k]);
+        __builtin_memcpy(rows_.data() + k * stride, fleet.rows.row(numbers_[k]), stride * sizeof(double));
+    }
+}
+
+void Photo::sort() {
+    if (sorted_) return;
+    const nb::gil_scoped_release released;
+    std::vector<std::pair<u64, u64>> places(numbers_.size());
+    for (std::size_t k = 0; k < numbers_.size(); ++k) places[k] = {numbers_[k], k};
+    std::sort(places.begin(), places.end());
+    std::vector<std::pair<u64, i64>> found;
+    open_.each_place([&](i64 place, const OpenDecision& one) { found.emplace_back(one.ticket, place); });
+    std::sort(found.begin(), found.end());
+    std::size_t whose = 0;
+    for (const auto& [ticket, place] : found) {
+        while (whose < places.size() && places[whose].first < ticket >> 32) ++whose;
+        if (whose == places.size() || places[whose].first != ticket >> 32) continue;  // of a learner that is not here
+        decisions_.push_back(open_.at(place)), learners_.push_back(places[whose].second);
+        marks_.insert(marks_.end(), open_.marks(place), open_.marks(place) + plan_.mark_words);
+    }
+    open_ = OpenTable(), sorted_ = true;
+}
+
+void Photo::fill(const Column& column, u8* out) const {
+    const std::size_t m = count(column), width = std::size_t(column.width), stride = std::size_t(plan_.stride);
+    const auto put = [&](std::size_t k, auto value) { __builtin_memcpy(out + k * sizeof value, &value, sizeof value); };
+    const auto counts = [&](auto pick) {
+        for (std::size_t k = 0; k < m; ++k) put(k, u64(pick(counts_at(plan_, rows_.data() + k * stride))));
+    };
+    const auto decisions = [&](auto pick) {
+        for (std::size_t k = 0; k < m; ++k) put(k, pick(decisions_[k]));
+    };
+    if (column.from >= 0) {
+        for (std::size_t k = 0; k < m; ++k)
+            __builtin_memcpy(out + k * width * 8, rows_.data() + k * stride + column.from, width * 8);
+    } else if (column.name == "number" || column.name == "key" || column.name == "learner" || column.name == "marks") {
+        const std::vector<u64>& from = column.name == "number" ? numbers_ : column.name == "key" ? keys_ : column.name == "marks" ? marks_ : learners_;
+        if (m > 0 && width > 0) __builtin_memcpy(out, from.data(), m * width * sizeof(u64));
+    } else if (column.name == "drawn") counts([](const RowCounts& c) { return c.drawn; });
+    else if (column.name == "forgotten") counts([](const RowCounts& c) { return c.forgotten; });
+    else if (column.name == "delay") counts([](const RowCounts& c) { return c.delay; });
+    else if (column.name == "slept") counts([](const RowCounts& c) { return c.slept; });
+    else if (column.name == "stayed") counts([](const RowCounts& c) { return c.stayed; });
+    else if (column.name == "behind") counts([](const RowCounts& c) { return c.behind; });
+    else if (column.name == "probability_open") decisions([](const OpenDecision& one) { return one.probability; });
+    else if (column.name == "weight_open") decisions([](const OpenDecision& one) { return one.weight; });
+    else if (column.name == "round_open") decisions([](const OpenDecision& one) { return u64(u32(one.ticket)); });
+    else if (column.name == "arm_open") decisions([](const OpenDecision& one) { return u64(one.arm); });
+    else if (column.name == "origin") decisions([](const OpenDecision& one) { return u64(one.origin); });
+    else decisions([](const OpenDecision& one) { return u64(one.slept); });
+}
+
+i64 Photo::open() {
+    sort();
+    return i64(decisions_.size());
+}
+
+nb::dict Photo::columns() {
+    sort();
+    nb::dict out;
+    const auto give = [&](const Column& column, auto zero) {
+        Fresh<decltype(zero)> made{count(column) * std::size_t(column.width)};
+        fill(column, reinterpret_cast<u8*>(made.data));
+        out[column.name.c_str()] = made.give();
+    };
+    for (const Column& column : columns_) {
+        if (column.whole) give(column, u64(0));
+        else give(column, 0.0);
+    }
+    return out;
+}
+
+nb::object Photo::origins() {
+    sort();
+    std::vector<bool> seen(1 << 16);
+    for (const OpenDecision& one : decisions_) seen[one.origin] = true;
+    std::vector<u64> found;
+    for (u64 k = 0; k < seen.size(); ++k)
+        if (seen[k]) found.push_back(k);
+    return array_of(found.data(), i64(found.size()));
+}
+
+nb::bytes Photo::body(In<u64> origins) {
+    sort();
+    std::size_t size = 0;
+    for (const Column& column : columns_) size += column.bytes(count(column));
+    nb::bytes made = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, Py_ssize_t(size)));
+    if (!made.is_valid()) throw nb::python_error();
+    u8* at = reinterpret_cast<u8*>(PyBytes_AsString(made.ptr()));
+    const u64 *names = origins.data(), *end = names + origins.size();
+    {
+        const nb::gil_scoped_release released;
+        for (OpenDecision& one : decisions_) one.origin = std::uint16_t(std::lower_bound(names, end, u64(one.origin)) - names);
+        for (const Column& column : columns_) fill(column, at), at += column.bytes(count(column));
+    }
+    return made;
+}
+
+}  // namespace hn

@@ -1,0 +1,229 @@
+"""The short way of a decision through uvicorn: answers as the long way gives them, whatever comes over the socket."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+
+import hannan as hn
+from hannan.serving.access import Access
+from hannan.serving.app import App
+from hannan.serving.quick import Quick, quick
+from hannan.serving.service import Limits
+from hannan.serving.store import Store
+
+KEY = "k" * 16
+ACT = "/v1/learners/banner/act"
+
+
+class Served:
+    """A service in a thread; `ways` is what went the short way."""
+
+    def __init__(self, store: Store, short: bool) -> None:
+        self.app = App(store, Access([f"admin:{KEY}", "act:" + "a" * 16]), Limits(body=5000))
+        self.ways: list[str] = []
+        kind: type[Quick] = quick(self.app)
+        told, ways = kind._told, self.ways
+
+        def seen(self: Quick) -> None:
+            ways.append(self._trip.road[1] or "observe")
+            told(self)
+
+        kind._told = seen  # type: ignore[method-assign]
+        self.bound = socket.create_server(("127.0.0.1", 0))
+        config = uvicorn.Config(
+            self.app, http=kind if short else "httptools", ws="none", log_config=None, lifespan="on",
+            server_header=False, date_header=False,
+        )  # fmt: skip
+        self.server = uvicorn.Server(config)
+        self.thread = threading.Thread(target=self.server.run, args=([self.bound],))
+        self.thread.start()
+        while not self.server.started:
+            time.sleep(0.01)
+
+    def stop(self) -> None:
+        self.server.should_exit = True
+        self.thread.join()
+
+    def connected(self) -> socket.socket:
+        return socket.create_connection(self.bound.getsockname(), timeout=10)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "decisions.db") as store:
+        store.add("banner", hn.Bandit(["red", "blue"], gains=True))
+        yield store
+
+
+@pytest.fixture(params=[True, False], ids=["short", "long"])
+def served(store: Store, request: Any) -> Iterator[Served]:
+    found = Served(store, request.param)
+    found.short = request.param  # type: ignore[attr-defined]
+    yield found
+    found.stop()
+
+
+def request(path: str, body: bytes = b"", *lines: str, method: str = "POST", version: str = "1.1") -> bytes:
+    head = [f"{method} {path} HTTP/{version}", "host: x", f"authorization: Bearer {KEY}", *lines]
+    if not any(line.startswith("transfer-encoding") for line in lines):
+        head.append(f"content-length: {len(body)}")
+    return "\r\n".join([*head, "", ""]).encode() + body
+
+
+def answer(line: socket.socket, left: bytes = b"") -> tuple[int, dict[str, str], Any, bytes]:
+    """(status, headers, JSON, what came after it)"""
+    while b"\r\n\r\n" not in left:
+        got = line.recv(65536)
+        assert got, left
+        left += got
+    head, _, left = left.partition(b"\r\n\r\n")
+    first, *rest = head.decode().split("\r\n")
+    headers = dict(re.split(r": ", one, maxsplit=1) for one in rest)
+    size = int(headers.get("content-length", 0))
+    while len(left) < size:
+        got = line.recv(65536)
+        assert got
+        left += got
+    return int(first.split()[1]), headers, json.loads(left[:size] or b"null"), left[size:]
+
+
+def test_decisions_and_feedback(served: Any) -> None:
+    with served.connected() as line:
+        tickets = []
+        for _ in range(5):
+            line.sendall(request(ACT))
+            status, headers, told, left = answer(line)
+            assert (status, left) == (200, b"")
+            assert headers["content-type"] == "application/json"
+            assert headers["cache-control"] == "no-store"
+            assert told.keys() == {"ticket", "arm", "action", "probability"}
+            tickets.append(told["ticket"])
+        for k, ticket in enumerate([*tickets, tickets[0]]):
+            line.sendall(request("/v1/observe", json.dumps({"ticket": ticket, "reward": 1}).encode()))
+            assert answer(line)[:3:2] == (200, {"counted": k < 5})
+        line.sendall(request("/v1/learners", method="GET"))  # the long way, on the same line
+        assert answer(line)[2] == {"learners": ["banner"]}
+        line.sendall(request(ACT, b'{"count": 50}'))
+        assert len(answer(line)[2]["ticket"]) == 50
+    assert (served.ways.count("banner"), served.ways.count("observe")) == ((6, 6) if served.short else (0, 0))
+
+
+def test_refusals_are_the_same(served: Any) -> None:
+    cases = [
+        (request(ACT, b"{"), 400),
+        (request(ACT, b'{"count": 5000}'), 400),
+        (request("/v1/learners/nobody/act"), 404),
+        (request(ACT, method="GET"), 405),
+        (request("/v1/observe", b'{"ticket": "x", "reward": 1}'), 403),
+        (request(ACT, b" " * 5001), 413),
+        (request(ACT).replace(KEY.encode(), b"w" * 16), 401),
+        (request("/v1/observe", b"[]").replace(KEY.encode(), b"a" * 16), 403),
+    ]
+    with served.connected() as line:
+        for raw, status in cases:
+            line.sendall(raw)
+            found, headers, told, _ = answer(line)
+            assert (found, told.keys()) == (status, {"error"}), raw
+            assert headers["x-content-type-options"] == "nosniff"
+            assert ("www-authenticate" in headers) is (status == 401)
+        line.sendall(request(ACT))
+        assert answer(line)[0] == 200
+
+
+def test_what_is_unusual(served: Any) -> None:
+    with served.connected() as line:  # in pieces, a byte at a time
+        for byte in request(ACT, b'{"count": 2}'):
+            line.sendall(bytes([byte]))
+        assert len(answer(line)[2]["ticket"]) == 2
+        line.sendall(request(ACT, b'd\r\n{"count": 3 }\r\n0\r\n\r\n', "transfer-encoding: chunked"))
+        assert len(answer(line)[2]["ticket"]) == 3
+        line.sendall(request(ACT + "?x=1") + request(ACT) * 20 + request("/v1/learners", method="GET"))  # pipelined
+        left = b""
+        for _ in range(21):
+            status, _, told, left = answer(line, left)
+            assert (status, "ticket" in told) == (200, True)
+        assert answer(line, left)[2] == {"learners": ["banner"]}
+        line.sendall(request(ACT, b"{}", "expect: 100-continue"))
+        assert line.recv(25).startswith(b"HTTP/1.1 100")
+        assert answer(line)[0] == 200
+        line.sendall(request(ACT, b"", "connection: close"))
+        assert answer(line)[1]["connection"] == "close"
+        assert line.recv(10) == b""
+    with served.connected() as line:
+        line.sendall(request(ACT, version="1.0"))
+        assert answer(line)[0] == 200
+        assert line.recv(10) == b""
+    with served.connected() as line:
+        line.sendall(b"nonsense\r\n\r\n")
+        assert line.recv(100).startswith(b"HTTP/1.1 400")
+
+
+def test_an_answer_waits_for_the_disk_and_a_gone_asker_is_no_harm(served: Any, store: Store) -> None:
+    with served.connected() as line, served.connected() as gone:
+        line.sendall(request(ACT))
+        answer(line)
+        with store.desk.journal._writing:
+            line.sendall(request(ACT) * 3)
+            gone.sendall(request(ACT))
+            line.settimeout(0.2)
+            with pytest.raises(TimeoutError):
+                line.recv(1)
+            gone.close()
+            time.sleep(0.1)
+        line.settimeout(10)
+        left = b""
+        for _ in range(3):
+            status, _, _, left = answer(line, left)
+            assert status == 200
+
+
+def test_an_ended_store_answers_503(served: Any, store: Store) -> None:
+    with served.connected() as line:
+        line.sendall(request(ACT))
+        answer(line)
+        with store.desk.journal._writing:  # one that waits, and is never written
+            line.sendall(request(ACT))
+            time.sleep(0.1)
+            store.desk.journal.fail(OSError("disk on fire"))
+        # What the writer had in its hands when it ended may have been written after all.
+        assert answer(line)[0] in (200, 503)
+        line.sendall(request(ACT))
+        status, headers, told, _ = answer(line)
+        assert (status, headers["retry-after"], "disk on fire" in told["error"]) == (503, "1", True)
+
+
+def test_a_stop_answers_first(served: Any, store: Store) -> None:
+    with served.connected() as line, served.connected() as idle:
+        for one in (line, idle):
+            one.sendall(request(ACT))
+            answer(one)
+        with store.desk.journal._writing:
+            line.sendall(request(ACT))
+            time.sleep(0.1)
+            served.server.should_exit = True
+            time.sleep(0.3)
+            assert idle.recv(10) == b""
+        status, headers, _, _ = answer(line)
+        assert (status, headers["connection"]) == (200, "close")
+        assert line.recv(10) == b""
+
+
+def test_an_error_of_ours_is_500(served: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(*_: Any) -> Any:
+        raise ZeroDivisionError
+
+    with served.connected() as line:
+        monkeypatch.setattr(served.app.service, "handle", wrong)
+        line.sendall(request(ACT))
+        data = line.recv(1000)
+        assert data.startswith(b"HTTP/1.1 500")
