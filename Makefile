@@ -62,7 +62,7 @@ stubs: setup
 
 demo: setup
 	$(BIN)/hannan reproduce --quick --out reproduction
-	$(BIN)/python examples/approval.py
+	$(BIN)/python examples/approval.py demo
 
 check: setup
 	$(BIN)/ruff check .
@@ -100,5 +100,5 @@ bench: setup
 	$(BIN)/python benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) build dist reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist reproduction demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

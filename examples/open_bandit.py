@@ -10,8 +10,6 @@ import pandas
 import real_data
 
 import hannan as hn
-from hannan.report import Picture
-from hannan.tables.figures import curve, lines
 from hannan.tables.replay.function import Replay
 
 
@@ -20,15 +18,6 @@ def replayed(runs: int = 5) -> Replay:
     log = pandas.read_csv(real_data.open_bandit("random", "men"), usecols=["item_id", "click", "propensity_score"])
     learners = ["bandit", "exp3", "bandit:exponential"]
     return hn.replay(log, "item_id", "click", "propensity_score", learner=learners, gains=True, runs=runs)
-
-
-def picture() -> Picture:
-    """The doubly robust estimate, as the log is read."""
-    told = replayed(1)
-    rows = [row for one in told.learners for row in curve(one.rows, one.curve[:, 0], one.name)]
-    rows += curve([1, told.rows], [told.logged.value] * 2, "logged policy")
-    alt = f"Estimated clicks a recommendation, as {told.rows} rows are read; logged: {told.logged.value:.4f}."
-    return lines("Open Bandit: estimated clicks a recommendation", "click rate", rows, alt).picture
 
 
 def main() -> None:

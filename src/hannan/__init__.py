@@ -98,10 +98,10 @@ _HOME: dict[str, tuple[str, ...]] = {
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 #: public name -> the module that it is
-_MODULES = {"adversaries": "adversaries", "checks": "checks", "sklearn": "interop.sklearn"}
+_MODULES = {"adversaries": "adversaries", "checks": "checks", "sklearn": "interop.sklearn", "sktime": "interop.sktime"}
 
 #: What needs an extra is there by name, but `from hannan import *` must not ask for it.
-_EXTRAS = ("sklearn",)
+_EXTRAS = ("sklearn", "sktime")
 
 __all__ = ["__version__", *_MODULE_OF, *(name for name in _MODULES if name not in _EXTRAS)]
 

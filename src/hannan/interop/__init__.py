@@ -1,1 +1,1 @@
-"""Our players under other libraries' names: `hannan.interop.river`, `hannan.interop.gym`. Needs the extra [interop]."""
+"""Our players under other libraries' names: `hannan.interop.river`, `.sktime`, `.gym`. Needs the extra [interop]."""

@@ -180,6 +180,14 @@ class Combiner:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the combiner with its open rows to one file, whole or not at all; `Combiner.load` goes on from it."""
+        saving.write(path, self._content())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # For copies (sktime makes them); what a file of a stranger's has is read by `load` alone.
+        return type(self)._of, (self._content(),)
+
+    def _content(self) -> dict[str, Any]:
+        """What a file has of it, and a copy."""
         if not isinstance(self.learner, Rule):
             raise ValueError(
                 f"a combiner that is saved must play a rule of the package, by its name; got {self.learner!r}"
@@ -189,42 +197,45 @@ class Combiner:
             raise ValueError(f"rows that are saved must be named by text or whole numbers; got {bad!r}")
         state = self.mixer.fields()
         state["open"] = {str(row): ticket for row, ticket in state["open"].items()}
-        content = {
+        return {
             "kind": "combiner", "columns": list(self.columns), "loss": self.loss.name.split(",")[0],
             "cap": None if self.loss.convex else self.loss.cap, "rule": self.learner.name,
             "range": packed(list(self.learner.loss_range)), "next": self._next,
             "open": [[row, number] for row, number in self._numbers.items()], "state": packed(state),
         }  # fmt: skip
-        saving.write(path, content)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Combiner:
         """The combiner that `save` wrote: every later answer is the same to the last bit. Nothing in it is run."""
         content = saving.read(path)
         try:
-            if content.get("kind") != "combiner":
-                raise ValueError(f"it must be a saved combiner; got a saved {refusals.brief(content.get('kind'))}")
-            names = [fields.text(name, "columns") for name in fields.items(content.get("columns"), "columns")]
-            low, high = unpacked(fields.items(content.get("range"), "range", 2))
-            rule = Rule(fields.text(content.get("rule"), "rule"), (low, high))
-            made = cls(names, fields.text(content.get("loss"), "loss"), rule, cap=content.get("cap"))
-            made._next = fields.whole(content.get("next"), "next row")
-            for pair in fields.items(content.get("open"), "open rows"):
-                row, number = fields.items(pair, "open row", 2)
-                if type(row) not in (str, int) or row in made._numbers:
-                    raise ValueError(f"its open rows must be named by text or whole numbers, once; got {row!r}")
-                made._numbers[row] = fields.whole(number, "open row", 0, made._next)
-            state = unpacked(content.get("state"))
-            if not isinstance(state, dict) or not isinstance(state.get("open"), dict):
-                raise ValueError("its state must be fields by name")
-            if sorted(state["open"]) != sorted(str(number) for number in made._numbers.values()):
-                raise ValueError("its open rows must be those of its state")
-            state["open"] = {int(row): ticket for row, ticket in state["open"].items()}
-            made.mixer.restore(state)
+            return cls._of(content)
         except (TypeError, KeyError, AttributeError) as error:
             raise ValueError(f"{path} must be a saved combiner: {error}") from None
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
+
+    @classmethod
+    def _of(cls, content: dict[str, Any]) -> Combiner:
+        if content.get("kind") != "combiner":
+            raise ValueError(f"it must be a saved combiner; got a saved {refusals.brief(content.get('kind'))}")
+        names = [fields.text(name, "columns") for name in fields.items(content.get("columns"), "columns")]
+        low, high = unpacked(fields.items(content.get("range"), "range", 2))
+        rule = Rule(fields.text(content.get("rule"), "rule"), (low, high))
+        made = cls(names, fields.text(content.get("loss"), "loss"), rule, cap=content.get("cap"))
+        made._next = fields.whole(content.get("next"), "next row")
+        for pair in fields.items(content.get("open"), "open rows"):
+            row, number = fields.items(pair, "open row", 2)
+            if type(row) not in (str, int) or row in made._numbers:
+                raise ValueError(f"its open rows must be named by text or whole numbers, once; got {row!r}")
+            made._numbers[row] = fields.whole(number, "open row", 0, made._next)
+        state = unpacked(content.get("state"))
+        if not isinstance(state, dict) or not isinstance(state.get("open"), dict):
+            raise ValueError("its state must be fields by name")
+        if sorted(state["open"]) != sorted(str(number) for number in made._numbers.values()):
+            raise ValueError("its open rows must be those of its state")
+        state["open"] = {int(row): ticket for row, ticket in state["open"].items()}
+        made.mixer.restore(state)
         return made
 
     # Rows

@@ -1,0 +1,149 @@
+"""sktime with the real package: its own checks, and the weights of `hn.combine`."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import hannan as hn
+
+pytest.importorskip("sktime", reason="pip install 'hannan[interop]'")
+
+import pandas
+from sktime.forecasting.base import ForecastingHorizon
+from sktime.forecasting.naive import NaiveForecaster
+from sktime.forecasting.trend import TrendForecaster
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def members():
+    return [("last", NaiveForecaster("last")), ("season", NaiveForecaster("last", sp=12)), ("trend", TrendForecaster())]
+
+
+def airline():
+    """Passengers by month; in sktime's package, from Box and Jenkins."""
+    from sktime.datasets import load_airline
+
+    return load_airline()
+
+
+def test_the_weights_are_those_of_combine():
+    """Each row is forecast by members that know the rows before it, and no other."""
+    y = airline()
+    model = hn.sktime.CombinedForecaster(members(), warm_up=8).fit(y[:100])
+    model.update(y[100:103])
+    rows = []
+    for t in range(92, 103):
+        rows.append([one.fit(y[:t]).predict(fh=[1]).iloc[0] for _, one in members()])
+    told = hn.combine(np.array(rows), y[92:103].to_numpy(), "squared")
+    combiner = model.combiner_.certificate()
+    assert combiner.settled == 11
+    assert combiner.total == pytest.approx(told.summary.mix_loss, rel=1e-9)
+    np.testing.assert_allclose(combiner.losses, [e.loss for e in told.summary.experts], rtol=1e-9)
+    ahead = model.predict(fh=[1, 2, 3])
+    alone = np.column_stack([one.fit(y[:103]).predict(fh=[1, 2, 3]) for _, one in members()])
+    np.testing.assert_allclose(ahead, alone @ model.weights_, rtol=1e-9)
+    assert list(ahead.index) == list(y.index[103:106])
+
+
+def test_nothing_is_learnt_that_should_not_be():
+    y = airline()
+    model = hn.sktime.CombinedForecaster(members(), warm_up=4).fit(y[:100])
+    before = model.weights_
+    model.update(y[100:104], update_params=False)
+    assert (model.weights_ == before).all()
+    assert model.cutoff[0] == y.index[103]
+    assert model.combiner_.certificate().settled == 4
+    # Rows that were seen already teach nothing twice; the one new row does.
+    model.update(y[98:105])
+    assert model.combiner_.certificate().settled == 5
+    for warm_up, rows in ((0, 0), (10_000, 5)):
+        fitted = hn.sktime.CombinedForecaster(members(), warm_up=warm_up).fit(y[:15])
+        assert fitted.combiner_.certificate().settled == rows
+    with pytest.raises(ValueError, match="warm_up"):
+        hn.sktime.CombinedForecaster(members(), warm_up=-1).fit(y)
+    with pytest.raises(ValueError, match="loss"):
+        hn.sktime.CombinedForecaster(members(), loss="cubed").fit(y)
+
+
+def test_a_member_without_a_forecast_sleeps():
+    class Silent(NaiveForecaster):
+        def _predict(self, fh=None, X=None):
+            return super()._predict(fh, X) * np.nan
+
+    y = airline()
+    model = hn.sktime.CombinedForecaster([("last", NaiveForecaster("last")), ("silent", Silent("last"))], warm_up=3)
+    model.fit(y)
+    assert model.predict(fh=[1]).iloc[0] == pytest.approx(NaiveForecaster("last").fit(y).predict(fh=[1]).iloc[0])
+    alone = hn.sktime.CombinedForecaster([("silent", Silent("last"))], warm_up=3).fit(y)
+    assert np.isnan(alone.predict(fh=[1]).iloc[0])
+
+
+def test_the_promises_hold_on_real_passengers():
+    """One step ahead through the last year and a half; here the average of the two is hard to beat."""
+    told = hn.sktime.CombinedForecaster([*members()[:2]], warm_up=18).fit(airline()).combiner_.certificate()
+    assert told.settled == 18
+    assert told.total - told.mean <= told.promises.mean
+    assert (told.total - told.losses <= [told.promises.column(i) for i in range(2)]).all()
+    assert told.total < told.losses.max()
+
+
+def test_copies_go_on_alike():
+    y = airline()
+    model = hn.sktime.CombinedForecaster(members(), warm_up=3).fit(y[:100])
+    copies = [copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
+    for one in (model, *copies):
+        one.update(y[100:102])
+    for one in copies:
+        assert (one.weights_ == model.weights_).all()
+        assert (one.predict(fh=[1, 2]) == model.predict(fh=[1, 2])).all()
+    assert not hasattr(model.clone(), "combiner_")
+
+
+def test_horizons_that_must_be_known_beforehand():
+    """A direct reduction is fitted for one horizon; a copy of it forecasts the next value."""
+    from sklearn.linear_model import LinearRegression
+    from sktime.forecasting.compose import make_reduction
+
+    y = airline()
+    direct = make_reduction(LinearRegression(), window_length=12, strategy="direct")
+    model = hn.sktime.CombinedForecaster([*members()[:2], ("direct", direct)], warm_up=3)
+    assert model.get_tag("requires-fh-in-fit")
+    model.fit(y[:120], fh=[2, 3])
+    model.update(y[120:122])
+    assert model.combiner_.certificate().settled == 5
+    told = model.predict()
+    assert list(told.index) == list(y.index[123:125])
+    assert abs(told / y[123:125] - 1).max() < 0.2
+    # A gap: the row after next is no forecast of its; it sleeps, and the others go on.
+    model.update(y[123:124])
+    assert model.combiner_.certificate().settled == 6
+
+
+QUICK = ["test_constructor", "test_clone", "test_update_tag"]
+
+
+@pytest.mark.parametrize("which", ["quick", pytest.param("all", marks=pytest.mark.slow)])
+def test_sktimes_own_checks(which):
+    from sktime.utils.estimator_checks import check_estimator
+
+    told = check_estimator(
+        hn.sktime.CombinedForecaster, tests_to_run=QUICK if which == "quick" else None, verbose=False
+    )
+    failed = {name: told[name] for name in told if told[name] != "PASSED"}
+    assert not failed
+    assert len(told) >= (5 if which == "quick" else 100)
+
+
+def test_a_period_index_and_dates():
+    days = pandas.date_range("2024-01-01", periods=60, freq="D")
+    y = pandas.Series(np.arange(60.0) % 7, index=days, name="sold")
+    model = hn.sktime.CombinedForecaster([("last", NaiveForecaster("last")), ("week", NaiveForecaster("last", sp=7))])
+    told = model.fit(y[:50]).update(y[50:]).predict(ForecastingHorizon([1, 7]))
+    assert told.name == "sold"
+    assert list(told.index) == [days[-1] + pandas.Timedelta(days=k) for k in (1, 7)]
+    assert model.weights_[1] > 0.9
