@@ -21,7 +21,7 @@ COMPILER :=
 WITH := CXX="$(FOUND)"
 endif
 
-.PHONY: setup editable demo test mutants check bench sanitize wheel stubs clean
+.PHONY: setup editable demo test docs mutants check bench sanitize wheel stubs clean
 
 setup: $(STAMP)
 
@@ -73,6 +73,16 @@ check: setup
 test: check
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
 
+# The site, build/docs/html/index.html: nothing is fetched, a warning is an error, and every link within it leads somewhere.
+SITE := build/docs/html
+$(VENV)/.docs: $(STAMP)
+	$(WITH) $(PIP) --no-build-isolation -Cbuild-dir=build/editable --editable '.[report,data,sklearn,interop,docs]'
+	@touch $@
+
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build -q -W --keep-going -j 2 -d build/docs/trees docs $(SITE)
+	$(BIN)/python docs/_site/links.py $(SITE)
+
 # The engine's tests again, in a build with sanitizers, by a Python of its own: the editable install of the other one would
 # be found first. -s: else a report would be swallowed. SANITIZED: which tests.
 SANITIZED ?= tests/engine tests/saving/test_saved_files.py
@@ -100,5 +110,6 @@ bench: setup
 	$(BIN)/python benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) build dist reproduction demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist reproduction demo docs/api docs/examples docs/project
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,74 @@
+"""Every link of the built site leads somewhere: `python docs/_site/links.py build/docs/html`.
+
+A page, picture, script or anchor that is named must be there, and nothing that a page shows may come from elsewhere.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+#: What a page cannot be shown without: it must be of the site itself.
+SHOWN = {("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src"), ("source", "src"), ("object", "data")}
+
+
+class Reader(HTMLParser):
+    """The anchors of a page, and what it names: (tag, attribute, address)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.anchors: set[str] = set()
+        self.named: list[tuple[str, str, str]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name == "id" or (tag == "a" and name == "name"):
+                self.anchors.add(value or "")
+            elif name in ("href", "src", "data") and value:
+                self.named.append((tag, name, value))
+
+
+@cache
+def read(path: Path) -> Reader:
+    """A page, read once."""
+    reader = Reader()
+    reader.feed(path.read_text(encoding="utf-8"))
+    return reader
+
+
+def broken(site: Path) -> list[str]:
+    """What leads nowhere, or elsewhere; empty if all is well."""
+    site = site.resolve()
+    found = []
+    for page in sorted(site.rglob("*.html")):
+        for tag, attribute, address in read(page).named:
+            parts = urlsplit(address)
+            if parts.scheme in ("data", "mailto", "javascript"):
+                continue
+            where = f"{page.relative_to(site)}: {address}"
+            if parts.scheme or parts.netloc:
+                if (tag, attribute) in SHOWN:
+                    found.append(f"{where} is fetched from elsewhere")
+                continue
+            path = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            path = path / "index.html" if path.is_dir() else path
+            if not path.is_relative_to(site) or not path.is_file():
+                found.append(f"{where} is not there")
+            elif parts.fragment and path.suffix == ".html" and unquote(parts.fragment) not in read(path).anchors:
+                found.append(f"{where}: the page has no such anchor")
+    return found
+
+
+def main(site: Path) -> int:
+    """Say what is broken."""
+    pages = len(list(site.rglob("*.html")))
+    wrong = broken(site)
+    print(*wrong, f"{pages} pages, {len(wrong)} broken links", sep="\n")
+    return 1 if wrong or not pages else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,87 @@
+"""The site: `make docs` builds it from these pages, offline; a warning is an error."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "_site"))
+# Notebooks and the gallery are programs of their own: they find the package where this one did.
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE.parent / "src"), os.environ.get("PYTHONPATH")]))
+sys.path.insert(0, str(HERE.parent / "src"))
+
+import hannan  # noqa: E402
+
+project, author = "Hannan", "The Hannan developers"
+project_copyright = "The Hannan developers, MIT licence"
+version = release = hannan.__version__
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_gallery.gen_gallery",
+    # Our own, in _site/
+    "plain_docstrings",
+    "reference",
+    "neighbours",
+    "made",
+    "mathml",
+    "llms",
+]
+exclude_patterns = ["_site", "**/*.ipynb", "examples/**/*.py"]
+suppress_warnings = ["config.cache"]  # the gallery's settings hold functions
+nitpicky = True
+# What annotations name besides our public names: other packages' types, and our own that have no page.
+nitpick_ignore_regex = [("py:.*", r"(?!hannan\.[A-Za-z0-9_]+$).*")]
+
+# Pages
+highlight_language = "none"
+myst_enable_extensions = ["deflist", "colon_fence", "attrs_block"]
+myst_heading_anchors = 3
+myst_fence_as_directive = ["math"]
+nb_execution_mode = "auto"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 60
+nb_execution_show_tb = True
+
+# Reference
+default_role = "code"
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 96
+add_module_names = False
+napoleon_numpy_docstring = False
+
+# Gallery
+sphinx_gallery_conf = {
+    "examples_dirs": str(HERE.parent / "examples" / "gallery"),
+    "gallery_dirs": "examples",
+    "filename_pattern": r"plot_",
+    "doc_module": ("hannan",),
+    "reference_url": {"hannan": None},
+    "backreferences_dir": "examples/backreferences",
+    "within_subsection_order": "FileNameSortKey",
+    "remove_config_comments": True,
+    "show_memory": False,
+    "show_signature": False,
+    "download_all_examples": False,
+    "write_computation_times": False,
+    "plot_gallery": True,
+    "parallel": 2,
+    "copyfile_regex": "",
+}
+
+# Look
+html_theme = "furo"
+html_title = f"Hannan {version}"
+html_static_path = ["_site/static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sphinx = False
+html_theme_options = {"sidebar_hide_name": False}
+templates_path: list[str] = []

@@ -1,0 +1,101 @@
+"""Every guide is walked from an empty folder, and every snippet of the documentation runs.
+
+In the order of the page: a fence with a file's name (`python app.py`, `toml plan.toml`) is saved, `python` and
+`{code-cell}` run in the page's own namespace, `sh` is run by the shell, with the package's command on its path.
+`console` is what a reader does once or what does not end (installing, serving), and is not run. Examples with `>>>` are
+doctests.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FENCE = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+#: What is shown and is no program, or is made by the site.
+SHOWN = {"", "text", "console", "toml", "json", "math", "{toctree}", "{made}"}
+#: Snippets that cannot run here, by a word of theirs, with the reason.
+ELSEWHERE = {
+    "SLURMCluster": "needs a cluster",
+    "FastAPI(": "tests/serving/test_web.py serves it and clicks",
+}
+
+
+class Block(NamedTuple):
+    """A fence: its language, the file's name beside it, its text."""
+
+    language: str
+    name: str
+    text: str
+
+
+def written() -> list[str]:
+    """The pages that are in the repository; the site writes others beside them."""
+    pages = [p.relative_to(ROOT).as_posix() for p in (ROOT / "docs").rglob("*.md")]
+    return ["README.md", *sorted(p for p in pages if p.split("/")[1] not in ("api", "examples", "project"))]
+
+
+def blocks(page: str) -> list[Block]:
+    found = []
+    for indent, info, text in FENCE.findall((ROOT / page).read_text(encoding="utf-8")):
+        language, _, name = info.strip().partition(" ")
+        body = "".join(line.removeprefix(indent) for line in text.splitlines(keepends=True))
+        if language == "{code-cell}":
+            body = re.sub(r"\A(:.*\n)*\n?", "", body)
+        found.append(Block(language, name, body))
+    return found
+
+
+def runs(block: Block) -> bool:
+    here = not any(word in block.text for word in ELSEWHERE)
+    return here and block.language not in SHOWN and not block.text.lstrip().startswith(">>>")
+
+
+WALKED = [page for page in written() if any(runs(block) for block in blocks(page))]
+
+
+@pytest.mark.parametrize("page", WALKED)
+def test_a_page_is_walked(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    walk(blocks(page), page)
+
+
+def walk(found: list[Block], page: str) -> None:
+    """Do what the page says, in the folder we are in."""
+    space: dict[str, object] = {"__name__": "__main__"}
+    for block in found:
+        if block.name and block.language[0] != "{":
+            Path(block.name).write_text(block.text, encoding="utf-8")
+        elif not runs(block):
+            continue
+        elif block.language in ("python", "{code-cell}"):
+            exec(compile(block.text, page, "exec"), space)
+        elif block.language == "sh":
+            subprocess.run(["sh", "-e", "-c", block.text], check=True, stdout=subprocess.PIPE)
+        else:
+            raise AssertionError(f"{page}: a fence must be python, sh, console, text or toml; got {block.language!r}")
+
+
+def test_what_does_not_run_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NameError):
+        walk([Block("python", "", "a = 1\n"), Block("python", "", "a + b\n")], "control")
+    with pytest.raises(subprocess.CalledProcessError):
+        walk([Block("sh", "", "false\ntrue\n")], "control")
+    with pytest.raises(AssertionError, match="a fence must be"):
+        walk([Block("ruby", "", "puts 1\n")], "control")
+
+
+def test_what_is_said_to_run_elsewhere_is_there() -> None:
+    every = [block.text for page in written() for block in blocks(page)]
+    for word in ELSEWHERE:
+        assert any(word in text for text in every), f"no page has {word!r}: it needs no exception"

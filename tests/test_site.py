@@ -1,0 +1,141 @@
+"""What the site is made of: its map, its reference, its contents, its links. `make docs` builds it."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+from types import ModuleType
+
+import claim_pages
+import learner_map
+import links
+import neighbours
+import plain_docstrings
+import pytest
+import reference
+
+import hannan as hn
+from hannan.games.tournament.field import contestants
+from hannan.games.tournament.rules import SETTINGS
+from hannan.learners.learner import Learner
+from hannan.paper import claims
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+
+
+@pytest.mark.parametrize("module", [claim_pages, learner_map, links, neighbours, plain_docstrings, reference])
+def test_examples(module: ModuleType) -> None:
+    assert doctest.testmod(module).failed == 0
+
+
+def contents() -> list[str]:
+    """The pages that the tables of contents name."""
+    text = (DOCS / "index.md").read_text(encoding="utf-8")
+    fences = re.findall(r"```\{toctree\}\n(.*?)```", text, re.DOTALL)
+    return [line for fence in fences for line in fence.splitlines() if line and not line.startswith(":")]
+
+
+def test_every_page_stands_in_the_contents_once() -> None:
+    named = contents()
+    assert len(named) == len(set(named))
+    for page in DOCS.rglob("*.md"):
+        name = page.relative_to(DOCS).with_suffix("").as_posix()
+        if name != "index" and name.split("/")[0] not in ("api", "examples", "project", "learners"):
+            assert name in named, f"docs/{name}.md must be in a toctree of docs/index.md"
+
+
+def test_every_public_name_has_a_job_and_a_page() -> None:
+    listed = [name for names in reference.listed().values() for name in names]
+    assert sorted(listed) == sorted({*hn.__all__, *hn._EXTRAS} - {"__version__"})
+    assert {job.folder for job in reference.JOBS} == set(reference.ORDER)
+    with pytest.raises(ValueError, match="must have a job"):
+        reference.job_of("attic")
+
+
+def test_the_map_has_everyone_with_the_bound_that_they_print() -> None:
+    rows = {(row.name, row.promise): row for row in learner_map.rows()}
+    for setting in SETTINGS:
+        for contestant in contestants(setting):
+            row = rows[contestant.name, contestant.promise]
+            assert row.seen == learner_map.SEEN[setting]
+            learner = learner_map.built(setting, contestant)
+            if row.bound == "withheld":
+                with pytest.raises(ValueError, match=re.escape(row.against)):
+                    learner.bound(rounds=learner_map.ROUNDS)
+                continue
+            bound = learner.bound(rounds=learner_map.ROUNDS)
+            assert float(row.bound) == pytest.approx(bound.value, rel=6e-3)
+            assert row.against.startswith({"iid": "i.i.d."}.get(bound.against, bound.against))
+
+
+def test_what_the_map_writes_is_the_default_of_each_setting() -> None:
+    for setting in SETTINGS:
+        assert learner_map.written(setting) == learner_map.built(setting, contestants(setting)[0])
+        assert learner_map.certified(setting).startswith("bound")
+
+
+def test_every_learner_of_the_package_is_on_the_map() -> None:
+    shown = " ".join(row.code for row in learner_map.rows()) + " ".join(need.code for need in learner_map.NEEDS)
+    public = {name: getattr(hn, name) for name in hn.__all__}
+    kinds = [name for name, value in public.items() if isinstance(value, type) and issubclass(value, Learner)]
+    assert len(kinds) > 8
+    assert [name for name in kinds if f"{name}(" not in shown] == []
+
+
+def test_the_needs_of_the_map_are_met() -> None:
+    for need in learner_map.NEEDS:
+        bound, against = learner_map.proved(need.learner(), **need.asked)
+        # Who covers a need has a bound, but for the two whose bound is of what they will have seen, or an order only.
+        assert bound != "withheld" or need.code in ("hn.AdaHedge(n)", "hn.Thompson(n)"), against
+
+
+def test_the_page_of_claims_has_every_claim() -> None:
+    page = claim_pages.page()
+    for claim in claims():
+        assert f"--only {claim.name}`" in page
+        assert f"### {claim.number} ({claim.label})" in page
+        assert claim_pages._line(claim.statement) in page
+
+
+def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text('<h1 id="top"></h1><a href="b.html#end">b</a><a href="#top">t</a>')
+    (tmp_path / "b.html").write_text('<p id="end"></p><a href="https://example.org">elsewhere</a><img src="a.html">')
+    assert links.broken(tmp_path) == []
+    assert links.main(tmp_path) == 0
+    links.read.cache_clear()
+    (tmp_path / "c.html").write_text(
+        '<a href="b.html#no"></a><a href="d.html"></a><script src="https://x.org/a.js"></script>'
+    )
+    found = links.broken(tmp_path)
+    assert [told.split(": ")[1].split(" ")[0] for told in found] == ["b.html#no", "d.html", "https://x.org/a.js"]
+    assert links.main(tmp_path) == 1
+
+
+def test_docstrings_mean_what_they_show() -> None:
+    lines = ["a_ * b | c of `play`:", "    indented at once", "- one", "  more", "", ">>> x * y", "3"]
+    told = plain_docstrings.markup(lines)
+    assert told[0] == r"a\_ \* b \| c of :py:obj:`play <hannan.play>`:"
+    assert "::" in told
+    assert ">>> x * y" in told
+
+
+def test_every_line_of_a_certificate_is_explained() -> None:
+    text = (DOCS / "start.md").read_text(encoding="utf-8")
+    terms = {word for line in re.findall(r"^([^\n]+)\n: ", text, re.MULTILINE) for word in line.split(", ")}
+    seen: set[str] = set()
+    for learner, loss in (
+        (hn.Experts(3), [0.1, 0.5, 0.9]),
+        (hn.Experts(3, tuning=hn.BestLoss(50)), [0.1, 0.5, 0.9]),
+        (hn.AdaHedge(3), [0.1, 0.5, 0.9]),
+        (hn.Bandit(3), 0.3),
+        (hn.exp3_ix(3, 100), 0.3),
+    ):
+        player = learner.start(seed=0)
+        for _ in range(20):
+            player.observe(player.act(), loss)
+        told = player.certificate(delta=0.05) if hasattr(learner, "estimator") else player.certificate()
+        seen |= {name.strip() for name, _ in told.rows()}
+    assert {"bound", "condition", "on this run", "estimated regret", "drift"} <= seen
+    assert seen <= terms, seen - terms
