@@ -256,15 +256,15 @@ class _Logistic(hn.Law):
 def _others(repeats: int) -> list[Row]:
     seconds, _ = convex.step(1000, 10, repeats)
     solvers = {"SLSQP": (seconds["SLSQP"], 20.0), "cvxpy": (seconds["cvxpy"], 400.0)}
-    count, some, behind = 17_184, 2000, 20
+    count, behind = 17_184, 20
     rng = np.random.default_rng(9)
     y = rng.random(count)
     nine = y[:, None] + 0.2 * rng.standard_normal((count, 9))
     prompt = {f"f{i}": nine[:, i] for i in range(9)} | {"y": y, "t": np.arange(count)}
     # Each row is answered without its target, which comes twenty rows later, in a row of the same time.
-    order = np.argsort(np.concatenate([np.arange(some), np.arange(some) + behind + 0.5]))
-    late = {name: np.concatenate([column[:some], column[:some]])[order] for name, column in prompt.items()}
-    late["y"] = np.concatenate([np.full(some, np.nan), y[:some]])[order]
+    order = np.argsort(np.concatenate([np.arange(count), np.arange(count) + behind + 0.5]))
+    late = {name: np.concatenate([column, column])[order] for name, column in prompt.items()}
+    late["y"] = np.concatenate([np.full(count, np.nan), y])[order]
     rows = np.random.default_rng(1).random((10_000, 10)).tolist()
     scale = hn.Bandit(10, hn.Entropy(), hn.Horizon(100_000)).schedule().scale(1, 0.0)
     contestants = [
@@ -275,7 +275,7 @@ def _others(repeats: int) -> list[Row]:
     for who in ("two-layers", "adahedge"):
         contestants += [
             Contestant(f"timed, {who}", partial(hn.combine, prompt, "y", learner=who, time="t"), count),
-            Contestant(f"late, {who}", partial(hn.combine, late, "y", learner=who, time="t"), some),
+            Contestant(f"late, {who}", partial(hn.combine, late, "y", learner=who, time="t"), count),
         ]
     cost = _cost(contestants, repeats)
     same = cost["lists"] / BASE["Python loop"]

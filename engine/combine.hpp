@@ -38,6 +38,7 @@ struct CombineJob {
     bool* awake;     // n, scratch
     Trouble trouble = Trouble::none;
     i64 expert = -1;
+    double mean_loss = 0.0;  // of the mean of the awake, over the rows settled
 };
 
 /// Rows that are answered, and targets that come later, in order: e >= 0 answers row e (its target is NaN), e < 0 settles
@@ -49,7 +50,7 @@ struct CombineEvents {
     i64 count;
     double* seen;  // how many rows were settled when each was answered
     const double *old_forecasts, *old_weights, *old_mixed, *old_seen;
-    double largest_delay = 0.0, mean_loss = 0.0;
+    double largest_delay = 0.0;
 };
 
 struct Combine {

@@ -170,6 +170,22 @@ struct Mixer {
         require(name == "b" || name == "quick" || name == "top", "a layer is b, quick or top");
         return name == "b" ? state.b : name == "quick" ? state.quick : state.top;
     }
+    /// All that promises are made of, at once: mixture, mean_loss, settled, gap, the four bounds of the layer above, then
+    /// losses, beside, awake, slept_b, slept_adahedge and the bounds of B, n each; 0 where a rule has none.
+    nb::object numbers() {
+        const i64 n = state.n;
+        Fresh<double> out{std::size_t(4 + members + 6 * n)};
+        double* to = out.data;
+        to[0] = state.tally.mixture, to[1] = state.mean_loss, to[2] = state.tally.settled, to[3] = gap();
+        if (state.kind == Mixing::two_layers) combinations().bounds(state.top, to + 4);
+        to += 4 + members;
+        for (const double* from : {state.tally.losses, state.tally.beside, state.tally.awake, state.slept_b, state.slept_own}) {
+            for (i64 i = 0; i < n; ++i) to[i] = from[i];
+            to += n;
+        }
+        if (has_rule_b(state.kind)) combinations().bounds(state.b, to);
+        return out.give();
+    }
     double gap() const { return reinterpret_cast<const AdaHedgeSums*>(state.own.memory)->gap; }
 
     // Files
@@ -302,6 +318,7 @@ void bind_combination(nb::module_& m) {
         .def("events", &Mixer::events, "forecasts"_a, "order"_a, "told"_a, "first"_a, "mixed"_a, "weights"_a.none())
         .def("weights", &Mixer::weights, "forecasts"_a)
         .def("layer", [](Mixer& t, const std::string& name) { return t.rule(t.layer(name)); }, "name"_a)
+        .def("numbers", &Mixer::numbers, "What promises are made of, in one array.")
         .def("fields", &Mixer::fields)
         .def("restore", &Mixer::restore, "fields"_a)
         .def_prop_ro("open_rows", [](Mixer& t) { return i64(t.open.size()); })

@@ -46,7 +46,7 @@ struct Rows {
     }
 };
 
-/// (rows done, trouble, expert).
+/// (rows done, trouble, expert, the loss of the mean).
 nb::object combine_rows(nb::handle player, Tallied& tally, const Price& price, Table2<double> forecasts, In<double> targets,
                         OutTable2<double> weights, Out<double> mixed, Out<i64> played) {
     Rows rows(at_play(player), tally, price, forecasts, targets.data(), targets.size(), weights, mixed, played);
@@ -57,7 +57,7 @@ nb::object combine_rows(nb::handle player, Tallied& tally, const Price& price, T
         done = combine().rows(rows.job);
     }
     count_rounds(player, i64(tally.sums.settled - before));
-    return nb::make_tuple(done, rows.job.trouble, rows.job.expert);
+    return nb::make_tuple(done, rows.job.trouble, rows.job.expert, rows.job.mean_loss);
 }
 
 /// (events done, trouble, expert, the largest delay, the loss of the mean).
@@ -86,7 +86,7 @@ nb::object combine_events(nb::handle player, Tallied& tally, const Price& price,
         done = combine().events(events);
     }
     count_rounds(player, i64(tally.sums.settled - before), i64(events.largest_delay));
-    return nb::make_tuple(done, rows.job.trouble, rows.job.expert, i64(events.largest_delay), events.mean_loss);
+    return nb::make_tuple(done, rows.job.trouble, rows.job.expert, i64(events.largest_delay), rows.job.mean_loss);
 }
 
 nb::object replay_rows(nb::handle player, In<i64> actions, In<double> losses, In<double> propensities, nb::object advice,
@@ -190,6 +190,16 @@ void bind_tables(nb::module_& m) {
             for (i64 i = 0; i < t.n; ++i) out.data[i] = i64(t.sums.awake[i] + t.sums.whole_rows);
             return out.give();
         }, "The waking rows of each expert.")
+        .def("numbers", [](Tallied& t) {
+            Fresh<double> out{std::size_t(2 + 3 * t.n)};
+            out.data[0] = t.sums.mixture, out.data[1] = t.sums.settled;
+            double *losses = out.data + 2, *beside = losses + t.n, *awake = beside + t.n;
+            for (i64 i = 0; i < t.n; ++i) {
+                losses[i] = t.sums.losses[i], beside[i] = t.sums.beside[i] + t.sums.whole_mixture;
+                awake[i] = t.sums.awake[i] + t.sums.whole_rows;
+            }
+            return out.give();
+        }, "mixture, settled, then losses, beside and awake, in one array.")
         .def("add", [](Tallied& t, In<double> losses, double cost, double own) {
             require(i64(losses.size()) == t.n, "a row has a loss an expert");
             combine().count(t.sums, t.n, losses.data(), cost, own);

@@ -26,6 +26,16 @@ HN_INLINE double shares(double* p, const double* w, double mass, const double* f
     return mixed;
 }
 
+/// f_0 + ... + f_(n-1).
+HN_INLINE double sum_of_row(const double* f, i64 n) {
+    f64x4 sum{};
+    i64 i = 0;
+    for (; i + 4 <= n; i += 4) sum += load4(f + i);
+    double total = fold(sum);
+    for (; i < n; ++i) total += f[i];
+    return total;
+}
+
 /// Count a row: losses (NaN asleep), the mixture's, and <p, l>.
 inline void count_row(Tally& tally, i64 n, const double* losses, double cost, double own) {
     tally.mixture += cost, tally.expected += own, tally.settled += 1.0;
@@ -57,6 +67,7 @@ HN_COLD i64 whole_rows(CombineJob& job, i64 first, i64 stop) {
         const double told = shares(job.weights + t * n, run.w, met.mass, f, n), cost = price_of(job.price, told, y);
         job.mixed[t] = told;
         mixture += cost;
+        job.mean_loss += price_of(job.price, sum_of_row(f, n) / double(n), y);
         variance += squares(run.w, x, seen.least + mean, rounds.places) / met.mass;
         for (i64 j = 0; j < n; ++j) job.tally->losses[j] += x[j];
     }
@@ -92,13 +103,14 @@ inline i64 look_at(CombineJob& job, const double* f, double y) {
 }
 
 /// The learner hears of the losses of a row, `ticket` being what it was drawn from where others were settled since.
-inline bool learn(CombineJob& job, const double* p, const double* ticket, i64 up, double mixed, double y, const Players& steps) {
+inline bool learn(CombineJob& job, const double* f, const double* p, const double* ticket, i64 up, double mixed, double y,
+                  const Players& steps) {
     AtPlay& at = *job.at;
     const i64 n = at.setup.n;
-    double expected = 0.0;
+    double expected = 0.0, sum = 0.0;
     for (i64 i = 0; i < n; ++i) {
         job.row[i] = job.losses[i];
-        if (job.awake[i]) expected += p[i] * job.losses[i];
+        if (job.awake[i]) expected += p[i] * job.losses[i], sum += f[i];
     }
     if (up < n) steps.charge_sleepers(p, job.awake, job.row, n);
     if (steps.observe_row(at, job.row, ticket) != -1) {
@@ -106,6 +118,7 @@ inline bool learn(CombineJob& job, const double* p, const double* ticket, i64 up
         return false;
     }
     count_row(*job.tally, n, job.losses, price_of(job.price, mixed, y), expected);
+    job.mean_loss += price_of(job.price, (up == n ? sum_of_row(f, n) : sum) / double(up), y);
     return true;
 }
 
@@ -130,7 +143,7 @@ inline bool one_row(CombineJob& job, i64 t, const Players& steps) {
             if (job.awake[i]) mixed += p[i] * f[i];
     }
     job.played[t] = drawn, job.mixed[t] = mixed;
-    if (y == y) return learn(job, p, nullptr, up, mixed, y, steps);
+    if (y == y) return learn(job, f, p, nullptr, up, mixed, y, steps);
     // No loss will come before the next row: the round is not counted until one does.
     at.run.round -= 1.0;
     return true;
@@ -148,10 +161,7 @@ inline bool late_target(CombineEvents& events, i64 slot, double y, const Players
     const i64 up = look_at(job, f, y);
     if (job.trouble != Trouble::none) return false;
     job.at->run.round += 1.0;
-    if (!learn(job, p, delay > 0.0 ? p : nullptr, up, mixed, y, steps)) return false;
-    double sum = 0.0;
-    for (i64 i = 0; i < n; ++i) sum += job.awake[i] ? f[i] : 0.0;
-    events.mean_loss += price_of(job.price, sum / double(up), y);
+    if (!learn(job, f, p, delay > 0.0 ? p : nullptr, up, mixed, y, steps)) return false;
     events.largest_delay = most(delay, events.largest_delay);
     return true;
 }

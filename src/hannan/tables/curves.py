@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,7 +26,7 @@ class Trace:
     def __init__(self, most: int = POINTS) -> None:
         self._most, self._stride = most, 1
         self._at: list[int] = []
-        self._points: list[Array] = []
+        self._points: list[Any] = []
 
     def expect(self, first: int, rows: int) -> None:
         """So many rows come at once after row `first`: the stride they will need anyway."""
@@ -36,8 +38,8 @@ class Trace:
         start = first - first % self._stride + self._stride
         return np.arange(start, first + rows + 1, self._stride)
 
-    def add(self, row: int, point: Array) -> None:
-        """A point; due or not, for the last one."""
+    def add(self, row: int, point: Any) -> None:
+        """A point, numbers or whatever they are made of; due or not, for the last one."""
         if self._at and self._at[-1] == row:
             self._at.pop()
             self._points.pop()
@@ -62,6 +64,10 @@ class Trace:
     def rows(self) -> Array:
         """Where the points are."""
         return np.array(self._at, dtype=np.float64)
+
+    def kept(self) -> list[Any]:
+        """The points as they were added."""
+        return list(self._points)
 
     def points(self) -> Array:
         """(points, values)."""

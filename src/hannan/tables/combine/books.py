@@ -24,8 +24,7 @@ def summarise(rows: Rows, oracle: Oracle, median: float = float("nan"), course: 
         shown = np.sort(np.argpartition(-ahead, TOLD)[:TOLD])
     columns = [column[shown].tolist() for column in (awake, losses, beside, p)]
     sums = zip([rows.names[i] for i in shown.tolist()], *columns, strict=True)
-    # A point is: the marks, then weights, losses of the experts, and the mixture's beside them.
-    points = rows.trace.points().reshape(len(rows.trace.rows()), -1)
+    points = rows.points()
     marks = points[:, :MARKS] if len(points) else np.empty((0, MARKS))
     wide = n if n <= CURVES and len(points) else 0
     each = [points[:, MARKS + k * wide : MARKS + (k + 1) * wide] for k in range(3)]

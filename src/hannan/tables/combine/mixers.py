@@ -7,6 +7,7 @@ order; `rows` and `events` do many at once. Rows are numbers here; NaN sleeps.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,14 @@ from numpy.typing import NDArray
 
 from hannan import _engine
 from hannan.learners import names
-from hannan.learners.adahedge import ANY
+from hannan.learners.adahedge import ANY, AdaHedgePlayer
 from hannan.learners.forecasts import Rule
+from hannan.mathematics.bounds import Bound
 from hannan.players.certificate import Certificate
 from hannan.refusals import Array
 from hannan.tables.combine import promises
 from hannan.tables.combine.losses import PointLoss
+from hannan.tables.combine.moments import Moment, PlayerSums, RuleSums
 from hannan.tables.combine.promises import Promises
 from hannan.tables.combine.trouble import trouble_of
 
@@ -38,7 +41,12 @@ class ByRule(_engine.Mixer):
 
     def promises(self) -> Promises:
         """What may be said now."""
-        return promises.of_rule(self.rule.name, self, self.loss.convex)
+        return promises.of_rule(self.rule.name, RuleSums(self.numbers()), self.loss.convex)
+
+    def moment(self, weights: Array) -> Moment:
+        """What may be said of now later, with the weights of the last row."""
+        sums = RuleSums(self.numbers())
+        return Moment(sums, partial(promises.of_rule, self.rule.name, sums, self.loss.convex), None, weights)
 
     def certificate(self) -> Certificate | None:
         """A rule has promises, and no certificate of a player."""
@@ -158,6 +166,11 @@ class Stepped:
         """What may be said now."""
         return promises.withheld("no bound is known for a rule of your own", self)
 
+    def moment(self, weights: Array) -> Moment:
+        """What may be said of now later."""
+        told = self.promises()
+        return Moment(PlayerSums(self._sums.numbers(), self.mean_loss), lambda: told, None, weights)
+
     def certificate(self) -> Certificate | None:
         """None, but of a player."""
         return None
@@ -203,7 +216,7 @@ class PlayedBy(Stepped):
         told, p, self.played = np.empty(1), np.empty((1, self.n)), np.empty(1, dtype=np.int64)
         nothing, table = np.full(1, np.nan), np.ascontiguousarray(forecasts[None, :])
         cost = self.loss.price()
-        done, _, _ = _engine.combine_rows(self.player, self._sums, cost, table, nothing, p, told, self.played)
+        done, *_ = _engine.combine_rows(self.player, self._sums, cost, table, nothing, p, told, self.played)
         if not done:
             return None
         self._open[row] = _Open(forecasts.copy(), p[0], float(told[0]), self.settled)
@@ -215,15 +228,10 @@ class PlayedBy(Stepped):
     def rows(self, forecasts: Array, targets: Array, mixed: Array, weights: Array) -> tuple[int, Any, int]:
         """Prompt rows, compiled; `played` has the experts drawn."""
         self.played = np.empty(len(targets), dtype=np.int64)
-        done, trouble, expert = _engine.combine_rows(
+        done, trouble, expert, mean_loss = _engine.combine_rows(
             self.player, self._sums, self.loss.price(), forecasts, targets, weights, mixed, self.played
         )
-        known = ~np.isnan(targets[:done])
-        if known.any():
-            rows = forecasts[:done][known]
-            awake = ~np.isnan(rows)
-            means = np.where(awake, rows, 0.0).sum(axis=1) / awake.sum(axis=1)
-            self.mean_loss += float(np.sum(self.loss.value(means, targets[:done][known])))
+        self.mean_loss += mean_loss
         self.answered += done
         return done, trouble, expert
 
@@ -268,15 +276,35 @@ class PlayedBy(Stepped):
 
     def promises(self) -> Promises:
         told = self.certificate()
+        realised = self._realised(self.player._own, self.player._losses)
+        return self._promises(self, realised, told.bound, told.withheld)
+
+    def moment(self, weights: Array) -> Moment:
+        sums, own, losses = PlayerSums(self._sums.numbers(), self.mean_loss), self.player._own, self.player._losses
+        if isinstance(self.player, AdaHedgePlayer):
+            # Its bound is a function of a few sums: a certificate for each point would take longer than the rows.
+            later = self.player.later_bound(losses)
+            regret = own - min(losses.tolist())
+            return Moment(sums, lambda: self._promises(sums, self._realised(own, losses), *later()), regret, weights)
+        told = self.certificate()
+        realised = self._realised(own, losses)
+        return Moment(
+            sums, lambda: self._promises(sums, realised, told.bound, told.withheld), told.regret or 0.0, weights
+        )
+
+    def _realised(self, own: float, losses: Array) -> Array:
+        """Of <p, l>, which the mixture never costs more than; a sleeper was charged it."""
+        regret: Array = (own - losses) * self.rule.width
+        return regret
+
+    def _promises(self, sums: Any, realised: Array, bound: Bound | None, withheld: str) -> Promises:
         why = "it competes with single columns"
-        nothing = promises.withheld(why, self)
-        if not self.loss.convex or told.bound is None:
-            reason = told.withheld or "the loss is not convex: the bound is on playing an expert drawn from the weights"
+        nothing = promises.withheld(why, sums)
+        if not self.loss.convex or bound is None:
+            reason = withheld or "the loss is not convex: the bound is on playing an expert drawn from the weights"
             return replace(nothing, withheld=reason)
-        bounds = np.full(self.n, told.bound.value)
-        # Of <p, l>, which the mixture never costs more than; a sleeper was charged it.
-        realised = (self.player._own - np.asarray(self.player._losses)) * self.rule.width
-        return replace(nothing, source=told.bound.source, columns=bounds, realised=realised, withheld="")
+        columns = np.full(self.n, bound.value)
+        return replace(nothing, source=bound.source, columns=columns, realised=realised, withheld="")
 
 
 def mixer_of(rule: Any, n: int, loss: PointLoss, prior: Array | None = None, seed: int = 0) -> Any:

@@ -60,24 +60,24 @@ class Promises:
         return Bound(value, terms, self.source, sense="mean", against="any")
 
 
-def withheld(why: str, mixer: Any) -> Promises:
+def withheld(why: str, sums: Any) -> Promises:
     """Nothing is promised."""
-    realised = mixer.beside - mixer.losses
-    return Promises("", None, realised, None, mixer.mixture - mixer.mean_loss, None, None, why, why, why)
+    realised = sums.beside - sums.losses
+    return Promises("", None, realised, None, sums.mixture - sums.mean_loss, None, None, why, why, why)
 
 
-def of_rule(name: str, mixer: Any, convex: bool) -> Promises:
-    """The promises of a rule at play in the engine."""
+def of_rule(name: str, sums: Any, convex: bool) -> Promises:
+    """The promises of a rule at play in the engine, of its `RuleSums`."""
     if not convex:
-        return withheld(NOT_CONVEX, mixer)
-    ahead, losses = mixer.mixture - mixer.mean_loss, mixer.losses
-    beside = mixer.beside - losses
-    sleepers = bool((mixer.awake < mixer.settled).any())
+        return withheld(NOT_CONVEX, sums)
+    ahead, losses = sums.mixture - sums.mean_loss, sums.losses
+    beside = sums.beside - losses
+    sleepers = bool((sums.awake < sums.settled).any())
     if name == "two-layers":
-        top, parts = mixer.layer("top")["bound"], mixer.layer("b")["bound"]
-        through, own = top[0] + parts, top[2] + 2.0 * mixer.gap
+        top, parts = sums.above, sums.bounds
+        through, own = top[0] + parts, top[2] + 2.0 * sums.gap
         by_b = through <= own
-        realised = mixer.mixture - losses - np.where(by_b, mixer.slept_b, mixer.slept_adahedge)
+        realised = sums.mixture - losses - np.where(by_b, sums.slept_b, sums.slept_adahedge)
         filled = "the column, and a member of the two layers (B or AdaHedge) while it sleeps" if sleepers else ""
         bounds = np.where(by_b, through, own)
         return Promises(
@@ -85,9 +85,9 @@ def of_rule(name: str, mixer: Any, convex: bool) -> Promises:
         )
     alone = "its waking rows" if sleepers else ""
     if name in ("b", "adahedge:slopes"):
-        parts = mixer.layer("b")["bound"] if name == "b" else np.full(len(losses), 2.0 * mixer.gap)
+        parts = sums.bounds if name == "b" else np.full(len(losses), 2.0 * sums.gap)
         asleep = "the mean of the awake is no fixed combination where columns sleep" if sleepers else ""
         mean = None if sleepers else rounded_up(float(parts.mean()))
         source = RULE_B if name == "b" else SLOPES
         return Promises(source, parts, beside, mean, ahead, 0.0, parts, mean_withheld=asleep, filled=alone)
-    return withheld(f"no bound is proved here for {name} in whatever units the losses are", mixer)
+    return withheld(f"no bound is proved here for {name} in whatever units the losses are", sums)

@@ -30,8 +30,7 @@ WAITING = 100_000
 TOLD = 100
 #: With more experts than this, curves of single experts are not kept.
 CURVES = 500
-#: Numbers of a point of the curves before those of the experts: settled rows, loss of the combination, regret to the
-#: column most ahead, what is promised about and its bound, loss of the mean, and the bound to it.
+#: Numbers of a point of the curves before those of the experts (`Moment.marks`).
 MARKS = 7
 
 
@@ -269,24 +268,20 @@ class Rows:
 
     def _note(self) -> None:
         """A point of the curves."""
-        mixer = self.mixer
-        told, losses, beside = mixer.promises(), mixer.losses, mixer.beside
-        awake = np.asarray(mixer.awake) > 0
-        ahead = np.where(awake, beside - losses, -np.inf)
-        best = int(np.argmax(ahead)) if awake.any() else 0
-        bound, to_mean = told.column(best), told.mean
-        marks = [
-            mixer.settled, mixer.mixture, ahead[best] if awake.any() else 0.0, self._promised(told.realised, best),
-            np.nan if bound is None else bound, mixer.mean_loss, np.nan if to_mean is None else to_mean,
-        ]  # fmt: skip
-        each = [self._last, losses, beside] if len(self.names) <= CURVES else []
-        self.trace.add(self.answered, np.concatenate([np.array(marks, dtype=np.float64), *each]))
+        self.trace.add(self.answered, self.mixer.moment(self._last))
         self.times[self.answered] = self._last_time
 
-    def _promised(self, realised: Array, best: int) -> float:
-        """What the bound is about: of a player the regret of <p, l>."""
-        certificate = self.mixer.certificate()
-        return float(realised[best]) if certificate is None else (certificate.regret or 0.0)
+    def points(self) -> Array:
+        """The points of the curves, a row each: the marks, then weights, losses of the experts, and the mixture's
+        beside them."""
+        wide = len(self.names) <= CURVES
+        rows = [
+            np.concatenate(
+                [moment.marks(), *((moment.weights, moment.sums.losses, moment.sums.beside) if wide else ())]
+            )
+            for moment in self.trace.kept()
+        ]
+        return np.array(rows).reshape(len(rows), -1)
 
     def close(self) -> None:
         """The table is over: with a horizon its last targets are known; the last point of the curves."""

@@ -1,0 +1,59 @@
+"""A combination as it was at a point of the curves: its sums, and its promises, which are worked out when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hannan.refusals import Array
+from hannan.tables.combine.promises import Promises
+
+#: Numbers of a rule before those of the columns, and where the bounds of the layer above begin among them.
+HEAD, ABOVE = 8, 4
+
+
+class RuleSums:
+    """What the promises of a rule are made of, read from the one array that the engine gives."""
+
+    def __init__(self, numbers: Array) -> None:
+        self.mixture, self.mean_loss, self.settled, self.gap = numbers[:ABOVE].tolist()
+        self.above = numbers[ABOVE:HEAD]
+        columns = numbers[HEAD:].reshape(6, -1)
+        self.losses, self.beside, self.awake, self.slept_b, self.slept_adahedge, self.bounds = columns
+
+
+class PlayerSums:
+    """The same of a learner at play: of the columns' and the mixture's losses alone."""
+
+    def __init__(self, numbers: Array, mean_loss: float) -> None:
+        self._numbers, self.mean_loss = numbers, mean_loss
+        n = (len(numbers) - 2) // 3
+        self.losses, self.beside, self.awake = numbers[2 : 2 + n], numbers[2 + n : 2 + 2 * n], numbers[2 + 2 * n :]
+
+    mixture = property(lambda self: float(self._numbers[0]))
+    settled = property(lambda self: float(self._numbers[1]))
+
+
+class Moment(NamedTuple):
+    """`sums` then; `promises()` of then; `regret` of <p, l>, where that is what the bound is about."""
+
+    sums: Any
+    promises: Callable[[], Promises]
+    regret: float | None
+    weights: Array
+
+    def marks(self) -> list[float]:
+        """A point of the curves: settled rows, loss of the combination, regret to the column most ahead, what is
+        promised about and its bound, loss of the mean, and the bound to it."""
+        sums, told = self.sums, self.promises()
+        awake = sums.awake > 0
+        ahead = np.where(awake, sums.beside - sums.losses, -np.inf)
+        best = int(np.argmax(ahead)) if awake.any() else 0
+        bound, to_mean = told.column(best), told.mean
+        return [
+            sums.settled, sums.mixture, float(ahead[best]) if awake.any() else 0.0,
+            float(told.realised[best]) if self.regret is None else self.regret,
+            np.nan if bound is None else bound, sums.mean_loss, np.nan if to_mean is None else to_mean,
+        ]  # fmt: skip
