@@ -59,6 +59,7 @@ editable: $(COMPILER) $(VENV)/.tools
 
 stubs: setup
 	$(BIN)/python engine/tools/stubs.py
+	$(BIN)/python engine/tools/public_names.py
 
 demo: setup
 	$(BIN)/hannan reproduce --quick --out reproduction

@@ -9,6 +9,8 @@ namespace hn {
 /// Sums over the rows: w = q/propensity, l the loss, dr the doubly robust term; and over the rows accepted.
 struct ReplaySums {
     double rows, w, w2, wl, wl2, w2l, w2l2, dr, dr2, accepted, loss, loss2;
+    /// Squares beside the mean of the rows before, of w l, of dr, and of the losses of the rows accepted.
+    double wl_beside, dr_beside, loss_beside;
 };
 
 /// Rows of a log. `totals`, `seen` and `q` (K each): what the rows before say of each action's loss, and the learner's

@@ -37,6 +37,12 @@ inline Guess guess(const ReplayJob& job, i64 actions, i64 a) {
     return {direct, of(a)};
 }
 
+/// The square of a term beside the mean of those before it.
+inline double beside(double x, double total, double count) {
+    const double off = count > 0.0 ? x - total / count : x;
+    return off * off;
+}
+
 inline i64 replay_rows(ReplayJob& job, const Players& steps) {
     AtPlay& at = *job.at;
     const Setup& s = at.setup;
@@ -59,11 +65,13 @@ inline i64 replay_rows(ReplayJob& job, const Players& steps) {
                                              : steps.observe_arm(at, a, p, weight, loss);
             job.failed = status == Status::failed;
             if (status != Status::fine) return t;
+            sums.loss_beside += beside(loss, sums.loss, sums.accepted);
             sums.accepted += 1.0, sums.loss += loss, sums.loss2 += loss * loss;
         } else {
             at.run.round -= 1.0;
         }
         const double wl = w * loss;
+        sums.wl_beside += beside(wl, sums.wl, sums.rows), sums.dr_beside += beside(robust, sums.dr, sums.rows);
         sums.rows += 1.0, sums.w += w, sums.w2 += w * w, sums.wl += wl, sums.wl2 += wl * wl;
         sums.w2l += w * wl, sums.w2l2 += wl * wl, sums.dr += robust, sums.dr2 += robust * robust;
         job.totals[a] += loss, job.seen[a] += 1.0;

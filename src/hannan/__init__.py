@@ -52,6 +52,7 @@ _HOME: dict[str, tuple[str, ...]] = {
     "mathematics.convex.losses": ("Linear", "Squared", "Logistic", "Huber", "SmoothedHinge"),
     "mathematics.convex.noise": ("Noise", "GammaNoise", "GaussianNoise"),
     "learners.convex.privacy": ("Privacy",),
+    "learners.convex.budget": ("PrivacyCurve",),
     "audits.convex": ("audit_convex",),
     "learners.second_order": ("Squint", "AdaNormalHedge", "MLPoly"),
     "learners.fixed_share": ("FixedShare", "Exp3S"),
@@ -92,8 +93,8 @@ _HOME: dict[str, tuple[str, ...]] = {
     "games.sweep": ("sweep",),
     "tables.combine.function": ("combine", "Combined"),
     "tables.combine.combiner": ("Combiner",),
-    "tables.replay.function": ("replay",),
-    "tables.route.function": ("route",),
+    "tables.replay.function": ("replay", "Replay"),
+    "tables.route.function": ("route", "Routes"),
     "serving.store": ("Store",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}

@@ -259,7 +259,7 @@ def test_the_folder_and_the_texts(tmp_path) -> None:
     assert r"50\% \& more" in latex
     assert latex.count(r"\mathbf") == 1
     assert "<script>" not in result._repr_html_()
-    assert "<td>&lt;script&gt;</td>" in result._repr_html_()
+    assert "&lt;script&gt;</td>" in result._repr_html_()
     text = str(result)
     assert "less a_b" in text
     assert "50% & more: 3 arms, 200 rounds, 4 runs" in text

@@ -183,7 +183,11 @@ def test_records_overlaid(record):
     other = play(Bandit(4, Entropy(), Anytime()), losses_of(60, 4))
     chart = record.plot(other, other).to_dict()
     names = chart["layer"][0]["encoding"]["color"]["scale"]["domain"]
-    assert names == [record.learner, f"{other.learner} (1)", f"{other.learner} (2)"]
+    assert names == [
+        "Bandit(4, Horizon(rounds=2000))",
+        "Bandit(4, Anytime(factor=None)) (1)",
+        "Bandit(4, Anytime(factor=None)) (2)",
+    ]
     assert len(set(chart["layer"][0]["encoding"]["color"]["scale"]["range"])) == 3
     drawn = [layer["mark"] for layer in chart["layer"]]
     assert [mark["type"] for mark in drawn] == ["area", "line", "line", "line", "line", "line", "line"]

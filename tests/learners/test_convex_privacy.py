@@ -125,7 +125,12 @@ def test_only_a_player_without_a_seed_states_privacy():
     player = linear().start()
     for _ in range(3):
         player.observe(player.act(), Linear([0.1, 0.0, 0.0]))
-    assert "all 3 moves at most 3 times as much" in player.certificate().privacy
+    assert (
+        player.certificate().spent
+        == "epsilon = 1.5, delta = 0, of 3 moves in a row  (basic composition of pure levels)"
+    )
+    assert "privacy spent" in str(player.certificate())
+    assert linear().start(seed=1).certificate().spent == ""
     for learner in (linear(), curved()):
         player = learner.start()
         assert len({player.act().action for _ in range(4)}) == 4

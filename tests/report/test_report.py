@@ -30,8 +30,8 @@ from hannan.report import (
     Tile,
     Tiles,
 )
-from hannan.report.blocks import clean
 from hannan.report.markup import number, to_html, to_plain
+from hannan.saving.result import plain
 
 #: Cheap claims, with every kind of mark between them.
 SHOWN = ("triangle", "triangle-printed", "increasing", "random-maps", "key-lemma-printed", "rate-form", "table-log-n")
@@ -80,12 +80,12 @@ def test_specs_are_json_with_alternative_text() -> None:
         if mark == "rule":
             rows = ({"y": 1.0, "label": "one"},)
         picture = Picture("t", "x", "y", (Layer(mark, rows),), alt=f"alternative text of {mark}")  # type: ignore[arg-type]
-        assert json.loads(json.dumps(clean(picture.spec()), allow_nan=False))["description"].endswith(mark)
+        assert json.loads(json.dumps(plain(picture.spec()), allow_nan=False))["description"].endswith(mark)
         assert f'aria-label="alternative text of {mark}"' in Figure(picture).html()
 
 
 def test_numbers_that_are_not_finite_become_null() -> None:
-    assert clean({"a": [float("inf"), 1.0], "b": (float("nan"),)}) == {"a": [None, 1.0], "b": [None]}
+    assert plain({"a": [float("inf"), 1.0], "b": (float("nan"),)}) == {"a": [None, 1.0], "b": [None]}
 
 
 def test_zero_has_no_place_on_a_logarithmic_axis() -> None:

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from hannan import refusals
 from hannan.audits.convex import audit_convex
 from hannan.audits.finding import TOLERANCE, Finding
+from hannan.audits.sampling import SampledFinding, audit_by_sampling
 from hannan.learners.convex.learner import Convex
+from hannan.learners.learner import Learner
 from hannan.mathematics.divergences import max_supremum, tsallis_supremum
 from hannan.mathematics.potentials import Potential, potential
 from hannan.refusals import Array
@@ -25,6 +27,20 @@ from hannan.refusals import Array
 LEAST = 1e-300
 
 
+@overload
+def audit(
+    subject: Potential | Learner | Convex,
+    n: int | None = None,
+    *,
+    gamma: float | None = None,
+    delta: float | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> Finding: ...
+@overload
+def audit(
+    subject: Any, n: int, *, delta: float | None = None, seed: int = 0, **options: Any
+) -> Finding | SampledFinding: ...
 def audit(
     subject: Any,
     n: int | None = None,
@@ -56,8 +72,6 @@ def audit(
         phi = potential(subject.smoothing, subject.schedule().scale(1, 0.0))
         arms = getattr(subject, "experts", None) or subject.n
         return _search(phi, arms if n is None else n, gamma, delta, seed)
-    from hannan.audits.sampling import audit_by_sampling
-
     if n is None:
         raise ValueError("audit of a learner by sampling needs the number of arms; got n=None")
     if gamma not in (None, 1.0):

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 
 from hannan.mathematics.stability import Stability
 from hannan.refusals import Array
+from hannan.saving.result import Result, Shown
+from hannan.saving.words import clipped, figure
 
 #: Rounding of the claim itself.
 TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(Result):
     """`measured` against `claim`: the largest one-step divergence found, at witness = (L, loss).
 
     The measure errs on the low side: the accuracy of the play is taken off, so rounding disproves no claim.
@@ -23,3 +25,19 @@ class Finding:
     measured: float
     witness: tuple[Array, Array]
     verdict: str
+
+    def shown(self) -> Shown:
+        """The verdict, what was measured against what was claimed, and the witness."""
+        says = {"holds": "nothing above the claim was found", "exceeded": "the witness disproves the claim"}
+        before, loss = self.witness
+        rows = [
+            ("measured", f"{figure(self.measured)} in {self.claim.divergence}"),
+            ("claimed", f"at most {figure(self.claim.level)}  ({self.claim.source})"),
+            ("witness", f"L = {listed(before)}, loss {listed(loss)}"),
+        ]
+        return Shown(f"{self.verdict}: {says.get(self.verdict, 'see the witness')}", rows)
+
+
+def listed(numbers: Array) -> str:
+    """Some numbers, and no more than fit on a line."""
+    return clipped(f"[{', '.join(figure(float(x)) for x in numbers[:40].reshape(-1))}]", 100)

@@ -22,14 +22,18 @@ from typing import Any
 import numpy as np
 
 from hannan import _engine, refusals
+from hannan.audits.finding import listed
+from hannan.mathematics.intervals import clopper_pearson
 from hannan.refusals import Array
+from hannan.saving.result import Result, Shown
+from hannan.saving.words import figure
 
 #: play(losses, rng) -> action, losses of shape (rounds so far, n)
 Play = Callable[[Array, np.random.Generator], int]
 
 
 @dataclass(frozen=True)
-class SampledFinding:
+class SampledFinding(Result):
     """The level is at least `lower`, with probability `confidence`; `estimate` is what the draws suggest.
 
     verdict: "not stable at the level claimed" (proved), "consistent with the claim" (nothing proved against
@@ -45,33 +49,17 @@ class SampledFinding:
     witness: tuple[Array, Array, tuple[int, ...]]
     verdict: str
 
-    def __str__(self) -> str:
+    def shown(self) -> Shown:
+        """The verdict, the level that is proved, and the witness."""
         history, loss, actions = self.witness
-        claim = "none" if self.claimed is None else f"{self.claimed:.6g}"
-        return "\n".join(
-            (
-                f"{self.verdict}",
-                f"  level        at least {self.lower:.6g}, with probability {self.confidence:g}",
-                f"  estimate     {self.estimate:.6g}",
-                f"  claimed      {claim}",
-                f"  witness      after {len(history)} rounds, loss {loss.tolist()}, actions {list(actions)}",
-                f"  samples      {self.samples}, half to choose the witness, half to measure it",
-            )
-        )
-
-
-def clopper_pearson(successes: int, trials: int, confidence: float) -> tuple[float, float]:
-    """(low, high), each one-sided at `confidence`: P(true < low) <= 1 - confidence, and the same above.
-
-    >>> [round(x, 4) for x in clopper_pearson(5, 100, 0.975)]
-    [0.0164, 0.1128]
-    """
-    from scipy.special import betaincinv
-
-    miss = 1.0 - confidence
-    low = 0.0 if successes == 0 else float(betaincinv(successes, trials - successes + 1, miss))
-    high = 1.0 if successes == trials else float(betaincinv(successes + 1, trials - successes, confidence))
-    return low, high
+        rows = [
+            ("level", f"at least {figure(self.lower)}, with probability {self.confidence:g}"),
+            ("estimate", figure(self.estimate)),
+            ("claimed", "none" if self.claimed is None else figure(self.claimed)),
+            ("witness", f"after {len(history)} rounds, loss {listed(loss)}, actions {list(actions)}"),
+            ("samples", f"{self.samples}, half to choose the witness, half to measure it"),
+        ]
+        return Shown(self.verdict, rows)
 
 
 def audit_by_sampling(

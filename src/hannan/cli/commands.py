@@ -13,7 +13,19 @@ import click
 from hannan import __version__
 
 #: In the order of `hannan --help`; the file of `x-y` is `x_y.py`.
-COMMANDS = ("reproduce", "play", "audit", "bound", "combine", "replay", "route", "tournament", "sweep", "serve")
+COMMANDS = (
+    "reproduce",
+    "play",
+    "audit",
+    "bound",
+    "combine",
+    "replay",
+    "route",
+    "tournament",
+    "sweep",
+    "serve",
+    "privacy",
+)
 
 EPILOG = """\b
 Examples:

@@ -47,9 +47,9 @@ def emit(data: dict[str, Any], text: str, as_json: bool) -> None:
 
 def to_json(data: Any) -> str:
     """JSON text; numbers that are not finite are null."""
-    from hannan.report.blocks import clean
+    from hannan.saving.result import plain
 
-    return json.dumps(clean(data), indent=2, ensure_ascii=False)
+    return json.dumps(plain(data), indent=2, ensure_ascii=False)
 
 
 def written(data: dict[str, Any], path: Path) -> Path:

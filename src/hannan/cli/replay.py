@@ -13,6 +13,7 @@ Examples:
   hannan replay log.csv --action arm --loss cost
   hannan replay log.csv --action item --loss click --gains --propensity p --learner bandit --learner exp3
   hannan replay log.csv --action arm --loss cost --context-advice rule1,rule2 --out replayed
+  hannan replay log.csv --action item --loss click --gains --propensity p --contexts device --policy mine=a:p_a,b:p_b
 """
 
 
@@ -22,6 +23,10 @@ Examples:
 @click.option("--loss", required=True, metavar="COLUMN", help="What it cost (with --gains: what it earned).")
 @click.option("--propensity", metavar="COLUMN", help="The probability it was done with. Without: a uniform log.")
 @click.option("--context-advice", "advice", metavar="A,B,...", help="Columns with the action each expert advised.")
+@click.option(
+    "--contexts", metavar="A,B,...", help="Columns such as the device; each is an expert: what did best in it."
+)
+@click.option("--policy", "policies", multiple=True, metavar="NAME=ACTION:COLUMN,...", help="A policy of your own.")
 @click.option("--learner", "learners", multiple=True, metavar="NAME", help="bandit, exp3, bandit:tsallis:0.5, ...")
 @click.option("--actions", metavar="A,B,...", help="All actions; by default those in the log.")
 @click.option("--range", "span", metavar="LOW:HIGH", default="0:1", show_default=True, help="Range of the losses.")
@@ -30,8 +35,9 @@ Examples:
 @click.option("--delimiter", default=",", show_default=True, help="What separates the cells.")
 @shared("Where summary.json and report.html go.")
 def command(
-    file: Path, action: str, loss: str, propensity: str | None, advice: str | None, learners: tuple[str, ...],
-    actions: str | None, span: str, gains: bool, runs: int, delimiter: str, as_json: bool, seed: int, out: Path | None,
+    file: Path, action: str, loss: str, propensity: str | None, advice: str | None, contexts: str | None,
+    policies: tuple[str, ...], learners: tuple[str, ...], actions: str | None, span: str, gains: bool, runs: int,
+    delimiter: str, as_json: bool, seed: int, out: Path | None,
 ) -> None:  # fmt: skip
     """Evaluate learners on a log of decisions, CSV or Parquet FILE (- for standard input).
 
@@ -42,20 +48,24 @@ def command(
     from hannan.tables.read.roles import log_roles
     from hannan.tables.read.table import Columns
     from hannan.tables.replay.function import evaluate
-    from hannan.tables.replay.log import read_log
+    from hannan.tables.replay.log import Log, read_log
+    from hannan.tables.replay.policies import parse
+    from hannan.tables.replay.policies import policies as own_policies
 
-    experts = listed(advice)
-    log_roles(action, loss, propensity, experts)
+    experts, seen_in = listed(advice), listed(contexts)
+    log_roles(action, loss, propensity, experts, seen_in)
+    wanted = own_policies(dict(map(parse, policies)))
     fits(1000.0 * runs, f"{runs} runs")  # the sums and estimates that are kept of each
-    numbers = (loss,) if propensity is None else (loss, propensity)
-    wanted = Columns(texts=(action, *experts), numeric=numbers, complete=frozenset(numbers))
-    with opened(file, wanted, delimiter) as table:
-        log = read_log(watched(table), table.names, action, loss, propensity, experts, listed(actions), table.source)
+    numbers = (loss, *(() if propensity is None else (propensity,)), *(c for one in wanted for c in one.columns))
+    numbers = tuple(dict.fromkeys(numbers))
+    columns = Columns(texts=(action, *experts, *seen_in), numeric=numbers, complete=frozenset(numbers))
+    with opened(file, columns, delimiter) as table:
+        log = Log(experts, listed(actions), table.source, seen_in, wanted, gains)
+        read_log(watched(table), table.names, action, loss, propensity, experts, log, seen_in)
     try:
-        chosen = for_decisions(list(learners), len(log.labels), len(experts), parse_range(span), gains, len(log))
-        told = evaluate(log, chosen, runs, seed, names=learners)
+        range_ = parse_range(span)
+        chosen = for_decisions(list(learners), len(log.labels), len(log.experts), range_, gains, len(log))
+        told = evaluate(log, chosen, runs, seed, names=learners, span=range_, gains=gains)
     finally:
         log.close()
-    from hannan.tables.replay.page import replay_page
-
-    told_and_kept(told, replay_page, out, as_json)
+    told_and_kept(told, out, as_json)

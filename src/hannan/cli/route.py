@@ -52,6 +52,4 @@ def command(
             )  # fmt: skip
         finally:
             spool.close()
-    from hannan.tables.route.page import route_page
-
-    told_and_kept(told, route_page, out, as_json)
+    told_and_kept(told, out, as_json)

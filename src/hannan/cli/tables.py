@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,25 +48,16 @@ def watched(table: Table, rows: int | None = None) -> Iterator[Chunk]:
         progress.close()
 
 
-def kept(folder: Path, summary: dict[str, Any], page: Callable[[], Any]) -> bool:
-    """summary.json and report.html, all or nothing; False where the page needs [report]."""
-    from hannan.report.page import drawable
-    from hannan.saving.output import Outbox
-    from hannan.tables.write import write_json
-
-    with Outbox(folder) as out:
-        write_json(out.path("summary.json"), summary)
-        if drawable():
-            page().write(out.path("report.html"))
-    return drawable()
-
-
-def told_and_kept(told: Any, page: Callable[[Any], Any], out: Path | None, as_json: bool) -> None:
+def told_and_kept(told: Any, out: Path | None, as_json: bool) -> None:
     """The end of a command on a table: its folder written, then what was found as text, or as JSON and nothing else."""
-    drawn = kept(out, told.as_dict(), lambda: page(told)) if out is not None else False
+    from hannan.report.page import drawable
+
+    if out is not None:
+        told.save(out)
     if as_json:
-        click.echo(json.dumps({**told.as_dict(), "out": None if out is None else str(out)}, indent=1))
+        click.echo(json.dumps({**told.to_dict(), "out": None if out is None else str(out)}, indent=1))
         return
     click.echo(str(told))
     if out is not None:
-        click.echo(f"\n{out}: summary.json" + (", report.html" if drawn else ", no page: pip install 'hannan[report]'"))
+        page = ", report.html" if drawable() else ", no page: pip install 'hannan[report]'"
+        click.echo(f"\n{out}: summary.json{page}")

@@ -9,6 +9,7 @@ import numpy as np
 
 from hannan import refusals
 from hannan.games.cells import Cell, interval
+from hannan.saving.result import plain
 
 #: The columns of the tidy frame.
 COLUMNS = ("learner", "environment", "run", "round", "regret", "loss", "bound", "against", "seconds")
@@ -56,6 +57,10 @@ class Compared:
         """The columns of `to_frame`, as arrays."""
         parts = [tidy(cell) for cell in self.cells]
         return {name: np.concatenate([part[name] for part in parts]) for name in COLUMNS}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every pair at the end, and the differences to the baseline, as JSON knows them."""
+        return dict(plain({"seed": self.seed, "pairs": self.rows(), "differences": self.difference_rows()}))
 
     def rows(self, level: float = 0.95) -> list[dict[str, Any]]:
         """One row a pair, at the end: mean regret with its interval over the runs, median, 95% quantile, bound."""

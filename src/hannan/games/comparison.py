@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from hannan.games.compared import Compared
+from hannan.mathematics.bounds import shown
 from hannan.report.frames import frame_of
+from hannan.saving.result import Result, Shown
+from hannan.saving.words import figure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Compared):
+class Comparison(Compared, Result):
     """Learners x environments x runs; `cells` has one entry a pair, in the order they were given.
 
     `baseline` names the learner that differences are taken against; the first one by default.
@@ -57,6 +59,14 @@ class Comparison(Compared):
 
         return save(self, Path(folder))
 
+    def shown(self) -> Shown:
+        """Each environment's learners, the least regret first."""
+        place = {name: k for k, name in enumerate(self.environments)}
+        rows = sorted(self.rows(), key=lambda row: (place[row["environment"]], row["regret"]))
+        heads = ("environment", "learner", "regret", "95% interval", "bound", "against")
+        title = f"{self.title}: {len(self.learners)} learners, {len(self.environments)} environments, seed {self.seed}"
+        return Shown(title, (), heads, [_told(row) for row in rows])
+
     def __str__(self) -> str:
         from hannan.games.comparison_text import text
 
@@ -64,18 +74,11 @@ class Comparison(Compared):
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        rows = self.rows()
-        heads = ("environment", "learner", "regret", "95% interval", "bound", "against")
-        body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in _shown(row)) + "</tr>" for row in rows)
-        head = "".join(f"<th>{name}</th>" for name in heads)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
-
-def _shown(row: dict[str, Any]) -> tuple[str, ...]:
-    bound = "withheld" if row["bound"] is None else f"{row['bound']:.4g}"
-    between = f"{row['low']:.4g} .. {row['high']:.4g}" if row["runs"] > 1 else "one run"
-    return row["environment"], row["learner"], f"{row['regret']:.4g}", between, bound, row["against"]
+def _told(row: dict[str, Any]) -> tuple[Any, ...]:
+    between = f"{figure(row['low'])} .. {figure(row['high'])}" if row["runs"] > 1 else "one run"
+    bound = "withheld" if row["bound"] is None else shown(row["bound"], 4)
+    return row["environment"], row["learner"], row["regret"], between, bound, row["against"]
 
 
 def _transposed(rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:

@@ -11,7 +11,6 @@ from hannan.games.compared import Compared
 from hannan.games.comparison_chart import chart
 from hannan.games.latex import table
 from hannan.report import Figure, Layer, Page, Picture, Section, Table, Text
-from hannan.report.blocks import clean
 from hannan.report.page import drawable
 from hannan.saving.output import Outbox
 
@@ -23,10 +22,11 @@ def save(comparison: Compared, folder: Path) -> Path:
         from pyarrow import parquet
     except ImportError:
         raise ModuleNotFoundError("save needs pyarrow: pip install 'hannan[sweep]'") from None
-    data = {"seed": comparison.seed, "pairs": comparison.rows(), "differences": comparison.difference_rows()}
     with Outbox(folder) as outbox:
         parquet.write_table(pyarrow.table(comparison.columns()), outbox.path("comparison.parquet"))
-        outbox.path("summary.json").write_text(json.dumps(clean(data), indent=1, ensure_ascii=False) + "\n", "utf-8")
+        outbox.path("summary.json").write_text(
+            json.dumps(comparison.to_dict(), indent=1, ensure_ascii=False) + "\n", "utf-8"
+        )
         outbox.path("table.tex").write_text(table(comparison), "utf-8")
         if drawable():
             figure = chart(comparison)

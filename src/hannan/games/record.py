@@ -8,7 +8,7 @@ import math
 import os
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,17 @@ from hannan.mathematics.bounds import Bound, Withheld, shown
 from hannan.mathematics.student import t_quantile
 from hannan.refusals import Array
 from hannan.saving import fields, files
+from hannan.saving.result import Result, Shown
+from hannan.saving.words import figure, short
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FORMAT = 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Record:
+class Record(Result):
     """Regret_t = own loss - loss of the best arm (expert) of the first t rounds, in the units of the losses.
 
     `regret` has shape (runs, checkpoints), `checkpoints` the rounds they stand at. The comparator of Bernoulli
@@ -143,30 +148,34 @@ class Record:
 
     # Out
 
-    def __repr__(self) -> str:
-        runs = f"{self.runs} run" + ("s" if self.runs > 1 else "")
-        lines = [f"{self.learner}: {runs} of {self.rounds} rounds, seed {self.seed}"]
-        last = f"{self.mean_regret[-1]:.6g}"
+    def shown(self) -> Shown:
+        """The regret at the end with its interval, the bound, and how long it took."""
+        last = figure(float(self.mean_regret[-1]))
         if self.runs > 1:
             low, high = self.interval()
-            last += f"  (95% t interval {low[-1]:.6g} .. {high[-1]:.6g})"
-        lines.append(f"  regret       {last}")
+            last += f"  (95% t interval {figure(float(low[-1]))} .. {figure(float(high[-1]))})"
+        name = short(self.learner)
+        rows = [] if name == self.learner else [("learner", self.learner)]
+        rows.append(("regret", last))
         if self.expected_regret is not None:
-            lines.append(f"  expected     {float(self.expected_regret[..., -1].mean()):.6g}")
+            rows.append(("expected", figure(float(self.expected_regret[..., -1].mean()))))
         if self.estimated_regret is not None:
-            lines.append(f"  estimated    {float(self.estimated_regret.mean()):.6g}  (own loss - min Lhat)")
-        lines.append(f"  best loss    {float(np.mean(self.best_loss)):.6g}")
+            rows.append(("estimated", f"{figure(float(self.estimated_regret.mean()))}  (own loss - min Lhat)"))
+        rows.append(("best loss", figure(float(np.mean(self.best_loss)))))
         if self.bound is not None:
-            lines.append(f"  bound        {self.bound.value:.6g}  ({self.bound.source})")
+            rows.append(("bound", f"{shown(self.bound.value, 4)}  ({self.bound.source})"))
             if self.bound.condition:
-                lines.append(f"               {self.bound.condition}")
-            lines.append(f"               against {self.bound.holds}")
+                rows.append(("  condition", self.bound.condition))
+            rows.append(("  against", self.bound.holds))
         else:
-            lines.append(f"  bound        withheld: {self.bound_withheld}")
-        lines.append(f"  time         {self.seconds:.3g} s, {self.rounds_per_second:.3g} rounds a second")
+            rows.append(("bound", f"withheld: {self.bound_withheld}"))
+        rows.append(("time", f"{self.seconds:.3g} s, {self.rounds_per_second:.3g} rounds a second"))
         if self.note:
-            lines.append(f"  note         {self.note}")
-        return "\n".join(lines)
+            rows.append(("note", self.note))
+        runs = f"{self.runs} run" + ("s" if self.runs > 1 else "")
+        return Shown(f"{name}: {runs} of {self.rounds} rounds, seed {self.seed}", rows)
+
+    __repr__ = Result.__str__
 
     def to_frame(self) -> Any:
         """A pandas (else polars) frame with columns run, round, regret."""
@@ -182,7 +191,8 @@ class Record:
     def plot(self, *others: Record, log: bool = False, level: float = 0.95) -> Any:
         """An Altair chart: the mean, its interval and the bound; `log=True` for logarithmic axes.
 
-        `others` are laid over it, each in its colour, with a legend.
+        A bound that would press the curve to the floor stands as a number under the title; on logarithmic axes it is
+        drawn. `others` are laid over it, each in its colour, with a legend.
         """
         from hannan.games.regret_chart import regret_chart
 
@@ -208,7 +218,7 @@ class Record:
             kept.append(int(t))
         return np.array(kept, dtype=np.int64), np.array(values)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str]) -> Path:
         """Write one .npz file, whole or not at all: arrays, and JSON for the rest; nothing in it is ever run."""
         arrays = {name: getattr(self, name) for name in _ARRAYS if getattr(self, name) is not None}
         about = {name: getattr(self, name) for name in _PLAIN}
@@ -218,6 +228,9 @@ class Record:
         about["bound"] = None if self.bound is None else asdict(self.bound)
         text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
         files.write_whole(path, lambda file: np.savez_compressed(file, about=text, **arrays))
+        from pathlib import Path
+
+        return Path(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Record:

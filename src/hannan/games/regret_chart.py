@@ -1,4 +1,4 @@
-"""The picture of records: mean regret with its interval, and the bound."""
+"""The picture of records: mean regret with its interval, and the bound, drawn where the curve can still be seen."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from hannan.mathematics.bounds import shown
+from hannan.saving.words import apart
+
+#: A bound that is more than so many times the largest regret would press the curves to the floor.
+ROOM = 2.5
 
 
 def regret_chart(records: Sequence[Any], log: bool = False, level: float = 0.95) -> Any:
@@ -20,7 +26,8 @@ def regret_chart(records: Sequence[Any], log: bool = False, level: float = 0.95)
         raise ValueError(
             f"a chart takes at most {len(PALETTE)} records, so that their colours differ; got {len(records)}"
         )
-    names = _names(records)
+    names = apart([record.learner for record in records])
+    top = max(float(np.max(record.mean_regret)) for record in records)
     scale = alt.Scale(type="log") if log else alt.Scale()
     layers: list[Any] = []
     for record, name, colour in zip(records, names, PALETTE, strict=False):
@@ -29,15 +36,35 @@ def regret_chart(records: Sequence[Any], log: bool = False, level: float = 0.95)
             known = alt.Scale(domain=names, range=list(PALETTE[: len(names)]))
             shade = {"color": alt.Color("record:N", scale=known, title="learner", legend=alt.Legend(labelLimit=500))}
         layers += _curve(alt, record, name, scale, shade, log, level)
-        layers += _bound(alt, record, scale, colour if len(records) > 1 else "gray")
+        if _drawn(record, log, top):
+            layers += _bound(alt, record, scale, colour if len(records) > 1 else "gray")
     runs = {record.runs for record in records}
     told = f"mean of {min(runs)} runs, {level:.0%} t interval" if runs != {1} else "one run"
     if len(runs) > 1:
         told = f"means of {min(runs)} to {max(runs)} runs, {level:.0%} t intervals"
-    whom = sorted({record.bound.against for record in records if record.bound is not None})
-    dashed = f"dashed: bound against {' or '.join(whom)} losses, before the best loss is known" if whom else "no bound"
+    lines = [told, *_told(records, names, [_drawn(record, log, top) for record in records])]
     title = names[0] if len(records) == 1 else "regret"
-    return alt.layer(*layers).properties(title=alt.Title(title, subtitle=f"{told}; {dashed}"))
+    return alt.layer(*layers).properties(title=alt.Title(title, subtitle=lines), width=460, height=300)
+
+
+def _drawn(record: Any, log: bool, top: float) -> bool:
+    """Whether the bound is drawn, and not only told."""
+    return record.bound is not None and (log or float(max(record.bound_curve()[1])) <= ROOM * top)
+
+
+def _told(records: Sequence[Any], names: list[str], drawn: list[bool]) -> list[str]:
+    """What is to be said of the bounds, a line each."""
+    lines = []
+    whom = sorted({r.bound.against for r, seen in zip(records, drawn, strict=True) if seen})
+    if whom:
+        lines.append(f"dashed: bound against {' or '.join(whom)} losses, before the best loss is known")
+    for record, name, seen in zip(records, names, drawn, strict=True):
+        whose = f"{name}: " if len(records) > 1 else ""
+        if record.bound is None:
+            lines.append(f"{whose}no bound")
+        elif not seen:
+            lines.append(f"{whose}bound {shown(record.bound.value, 4)}, against {record.bound.against} losses")
+    return lines
 
 
 def _curve(alt: Any, record: Any, name: str, scale: Any, shade: Any, log: bool, level: float) -> list[Any]:
@@ -65,9 +92,3 @@ def _bound(alt: Any, record: Any, scale: Any, colour: str) -> list[Any]:
         rule = alt.Chart(alt.Data(values=[{"bound": float(values[0])}])).mark_rule(strokeDash=[6, 3], color=colour)
         return [rule.encode(y=alt.Y("bound:Q", scale=scale))]
     return []
-
-
-def _names(records: Sequence[Any]) -> list[str]:
-    """The learners; those that come twice are numbered."""
-    told = [record.learner for record in records]
-    return [name if told.count(name) == 1 else f"{name} ({told[: k + 1].count(name)})" for k, name in enumerate(told)]

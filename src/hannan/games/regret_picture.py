@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hannan.games.regret_chart import ROOM
 from hannan.report.pictures import Layer, Picture
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ def regret_picture(record: Record, title: str, points: int = 60) -> Picture:
     layers = [Layer("band", rows, x="round")] if record.runs > 1 else []
     layers.append(Layer("line", rows, x="round", y="regret"))
     rounds, values = record.bound_curve(30)
+    if len(values) and float(max(values)) > ROOM * float(np.max(mean)):
+        rounds, values = rounds[:0], values[:0]  # told in words: drawn it would press the curve to the floor
     bound = tuple({"round": int(t), "bound": float(v)} for t, v in zip(rounds, values, strict=True))
     if len(bound) > 1:
         layers.append(Layer("bound", bound, x="round", y="bound"))

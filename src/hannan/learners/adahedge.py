@@ -120,13 +120,13 @@ class AdaHedge(Learner):
         (L* - L-)(L+ - L*)/(L+ - L-) is at most L*(T - L*)/T in losses of [0, 1].
 
         >>> print(AdaHedge(9).bound(rounds=17184, spread=2.0))
-        expected regret <= 416.061
-          2 sqrt(s ln n (L*-L-)(L+-L*)/(L+-L-))  388.624
-          s (16/3 ln n + 2)                      27.4371
-          source: AdaHedge, de Rooij et al. 2014, spans of at most 2
-          scale_t = Delta/ln n
-          against any losses: of the mean play on every sequence;
-            of moves drawn in expectation, also if losses depend on past moves
+        expected regret <= 416.1
+          2 sqrt(s ln n (L*-L-)(L+-L*)/(L+-L-))  388.7
+          s (16/3 ln n + 2)                      27.44
+          source                                 AdaHedge, de Rooij et al. 2014, spans of at most 2
+          scale                                  scale_t = Delta/ln n
+          against                                any losses: of the mean play on every sequence; of moves drawn in
+                                                 expectation, also if losses depend on past moves
         """
         rounds = None if rounds is None else refusals.count(rounds, "rounds", least=0)
         if printed:

@@ -58,13 +58,13 @@ class Bandit(Learner):
     >>> Bandit(10, Tsallis(0.5))
     Bandit(10, smoothing=Tsallis(alpha=0.5), tuning=Anytime(factor=None))
     >>> print(Bandit(10, Tsallis(0.5)).bound(rounds=10_000))
-    expected regret <= 1045.97
-      range  522.981
-      drift  522.981
-      source: thm:gbpa_bandits, corrected form: Tsallis, Anytime
-      scale_t = 1.20933 sqrt(t)
-      against oblivious losses: if losses do not depend on your moves, at a time fixed in advance;
-        if they do, it bounds E[own loss - loss of any one arm named in advance]
+    expected regret <= 1046
+      range    523
+      drift    523
+      source   thm:gbpa_bandits, corrected form: Tsallis, Anytime
+      scale    scale_t = 1.20933 sqrt(t)
+      against  oblivious losses: if losses do not depend on your moves, at a time fixed in advance; if they do, it
+               bounds E[own loss - loss of any one arm named in advance]
     """
 
     n: int

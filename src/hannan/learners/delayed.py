@@ -29,8 +29,8 @@ class TsallisShannon(Remembered):
     >>> print(player.certificate().bound)
     expected regret <= 5
       rounds x range  5
-      source: no regret exceeds the rounds times the loss range
-      against any losses: on every run
+      source          no regret exceeds the rounds times the loss range
+      against         any losses: on every run
     >>> round(TsallisShannon(2).bound(rounds=10_000, missing=40_000).value, 2)
     1036.65
     """

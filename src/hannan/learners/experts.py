@@ -38,14 +38,14 @@ class Experts(Learner):
     `loss_range` and `gains` say the units; `prior` weighs the experts (Entropy or Gumbel only).
 
     >>> print(Experts(10, tuning=BestLoss(100)).bound())
-    expected regret <= 21.5706
-      sqrt(2 c' L*)  19.6417
-      c'             1.92897
-      source: thm:analysis_experts, corrected form: BestLoss
-      scale = 5.57629
-      if the best loss L* <= 100
-      against any losses: of the mean play on every sequence;
-        of moves drawn in expectation, also if losses depend on past moves
+    expected regret <= 21.58
+      sqrt(2 c' L*)  19.65
+      c'             1.929
+      source         thm:analysis_experts, corrected form: BestLoss
+      scale          5.57629
+      condition      if the best loss L* <= 100
+      against        any losses: of the mean play on every sequence; of moves drawn in expectation, also if losses
+                     depend on past moves
     """
 
     n: int

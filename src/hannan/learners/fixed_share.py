@@ -34,12 +34,12 @@ class FixedShare(Remembered):
     `hannan.fixed_share(n, rounds, switches)` tunes scale and a.
 
     >>> print(FixedShare(10, scale=9.0, share=0.001).bound(rounds=1000, switches=1))
-    expected regret <= 126.492
-      scale x path  112.603
-      drift         13.8889
-      source: fixed share, Herbster and Warmuth 1998, 1 switches
-      against any losses: of the mean play on every sequence;
-        of moves drawn in expectation, also if losses depend on past moves
+    expected regret <= 126.5
+      scale x path  112.7
+      drift         13.89
+      source        fixed share, Herbster and Warmuth 1998, 1 switches
+      against       any losses: of the mean play on every sequence; of moves drawn in expectation, also if losses
+                    depend on past moves
     """
 
     scale: float

@@ -23,13 +23,12 @@ class UCB1(Stochastic):
     i.i.d. it may lose all of T, and nothing is promised.
 
     >>> print(UCB1(8).bound(rounds=100_000))
-    expected regret <= 16411.5
-      gaps               16059
-      first plays        30.0291
-      best in hindsight  322.448
-      source: UCB1, Auer, Cesa-Bianchi and Fischer 2002, Theorem 1, over all gaps
-      against i.i.d. losses: if they are drawn independently from one law;
-        if not, nothing is promised
+    expected regret <= 16420
+      gaps               16060
+      first plays        30.03
+      best in hindsight  322.5
+      source             UCB1, Auer, Cesa-Bianchi and Fischer 2002, Theorem 1, over all gaps
+      against            i.i.d. losses: if they are drawn independently from one law; if not, nothing is promised
     >>> player = UCB1(["red", "blue"]).start(seed=1)
     >>> for _ in range(2):
     ...     player.observe(player.act(), 0.5)

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hannan import refusals, saving
+from hannan.learners.not_private import NotPrivate
 from hannan.learners.tuning import BestLoss, ClippedSchedule, Schedule, Tuning, refuse_untuned
 from hannan.mathematics import bounds, stability
 from hannan.mathematics.against import Against, Cover, Proved, Sense, Whom, checked, covers
@@ -54,7 +55,7 @@ class Proof(NamedTuple):
         return math.fsum(self.terms.values())
 
 
-class Learner(saving.Described):
+class Learner(NotPrivate, saving.Described):
     """The door (units, tuning), the bound in the user's units, JSON, `repr`, and `start`."""
 
     smoothing: Smoothing

@@ -108,11 +108,12 @@ class AdaNormalHedge(SecondOrder):
     With C_i = sum_t |r_{t,i}|: R_i <= sqrt(3 C_i ln(n B)), B = 5/2 + 3/2 ln(1+T).
 
     >>> print(AdaNormalHedge(10).bound(rounds=10_000, best_loss=100))
-    expected regret <= 63.4563
-      sqrt(3 C ln(n B))  63.4563
-      source: AdaNormalHedge, Luo and Schapire 2015, Theorem 1; a step of its proof is checked numerically only
-      against any losses: of the mean play on every sequence;
-        of moves drawn in expectation, also if losses depend on past moves
+    expected regret <= 63.46
+      sqrt(3 C ln(n B))  63.46
+      source             AdaNormalHedge, Luo and Schapire 2015, Theorem 1; a step of its proof is checked
+                         numerically only
+      against            any losses: of the mean play on every sequence; of moves drawn in expectation, also if
+                         losses depend on past moves
     """
 
     _proved: ClassVar[Proved] = "numerical"  # its lemma of one step

@@ -18,6 +18,8 @@ from typing import get_args
 
 from hannan.frozen import frozen
 from hannan.mathematics.against import Against, Cover, Proved, Sense, checked, covers, sentence
+from hannan.saving.result import Result, Shown
+from hannan.saving.words import figure
 
 Terms = dict[str, float]
 
@@ -32,7 +34,7 @@ class Withheld(ValueError):
 
 
 @frozen
-class Bound:
+class Bound(Result):
     """expected regret <= value = the sum of the terms, each named; `source` says which theorem.
 
     `scale` is the tuned scale where it is constant, and `schedule` says how it grows where it does.
@@ -44,12 +46,12 @@ class Bound:
 
     >>> print(Bound(21.5, {"range": 20.0, "bias": 1.5}, "thm:analysis_experts", 3.0, sense="mean", against="any"))
     expected regret <= 21.5
-      range  20
-      bias   1.5
-      source: thm:analysis_experts
-      scale = 3
-      against any losses: of the mean play on every sequence;
-        of moves drawn in expectation, also if losses depend on past moves
+      range    20
+      bias     1.5
+      source   thm:analysis_experts
+      scale    3
+      against  any losses: of the mean play on every sequence; of moves drawn in expectation, also if losses
+               depend on past moves
     """
 
     value: float
@@ -92,21 +94,25 @@ class Bound:
         """The same bound for losses whose range has this width."""
         return replace(self, value=self.value * width, terms={name: term * width for name, term in self.terms.items()})
 
-    def __str__(self) -> str:
-        width = max((len(name) for name in self.terms), default=0)
-        lines = [f"{'regret' if self.sense == 'likely' else 'expected regret'} <= {shown(self.value)}"]
-        lines += [f"  {name:<{width}}  {shown(term)}" for name, term in self.terms.items()]
+    @property
+    def says(self) -> str:
+        """The bound as a line; four digits, rounded up."""
+        return f"{'regret' if self.sense == 'likely' else 'expected regret'} <= {shown(self.value, 4)}"
+
+    def shown(self) -> Shown:
+        """The bound, its terms, its source and its conditions."""
+        rows = [(name, shown(term, 4)) for name, term in self.terms.items()]
         checked_so_far = "; a step of its proof is checked numerically only" if self.proof == "numerical" else ""
-        lines.append(f"  source: {self.source}{checked_so_far}")
+        rows.append(("source", f"{self.source}{checked_so_far}"))
         if self.schedule or self.scale is not None:
-            lines.append(f"  {self.schedule or f'scale = {self.scale:.6g}'}")
+            rows.append(("scale", self.schedule.removeprefix("scale = ") or figure(self.scale or 0.0)))
         if self.condition:
-            lines.append(f"  {self.condition}")
-        lines += ["  against " + self.holds.replace("; ", ";\n    ")]
+            rows.append(("condition", self.condition))
+        rows.append(("against", self.holds))
         if self.printed is not None:
-            lines.append("  as printed in the paper:")
-            lines += [f"    {line}" for line in str(self.printed).splitlines()]
-        return "\n".join(lines)
+            rows.append(("in the paper", self.printed.says))
+            rows += [(f"  {name}", text) for name, text in self.printed.shown().rows]
+        return Shown(self.says, rows)
 
 
 def nothing(why: str = "one choice, or no round, has no regret") -> Bound:
@@ -128,17 +134,18 @@ def rounded_up(value: float) -> float:
     return value + abs(value) * ULPS
 
 
-def shown(value: float) -> str:
-    """Six digits, rounded up: what is printed is still a bound.
+def shown(value: float, digits: int = 6) -> str:
+    """So many digits, rounded up: what is printed is still a bound.
 
-    >>> shown(2 / 3), shown(1.0), shown(0.0)
-    ('0.666667', '1', '0')
+    >>> shown(2 / 3), shown(2 / 3, 4), shown(12690.4, 4), shown(1.0), shown(0.0)
+    ('0.666667', '0.6667', '12700', '1', '0')
     """
     if not math.isfinite(value):
         return str(value)
     from decimal import ROUND_CEILING, Context, Decimal  # not for a game
 
-    return f"{float(Context(prec=6, rounding=ROUND_CEILING).create_decimal(Decimal(value))):.6g}"
+    up = float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(value)))
+    return f"{up:.0f}" if 10.0**digits <= abs(up) < 1e7 else f"{up:.{digits}g}"
 
 
 # Zero order: scale * G + v T/(2 scale). The variance constants v are

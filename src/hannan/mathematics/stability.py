@@ -20,16 +20,25 @@ from hannan.frozen import frozen
 from hannan.mathematics.laws.law import Law
 from hannan.mathematics.laws.table import Exponential, Frechet, Gamma, Gaussian, Gumbel, Laplace, Pareto, Weibull
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Regularizer, Tsallis
+from hannan.saving.result import Result, Shown
+from hannan.saving.words import figure
 
 Smoothing = Law | Regularizer
 
 
 @frozen
-class Stability:
+class Stability(Result):
     """DiffStable at `level`: D(p(L), p(L + l)) <= level for every L and every l in [0,1]^n.
 
     D is D_inf,gamma, or D_inf^delta when delta > 0. `exact`: the level is the supremum itself; otherwise it is
     a proved upper bound. The rate belongs to the same divergence; it is inf where none exists.
+
+    >>> print(Stability(0.5, 0.5, 1.0, 0.0, "lem:hazard", True))
+    one-step stability: level 0.5
+      level       0.5, the supremum itself
+      rate        0.5
+      divergence  D_inf
+      source      lem:hazard
     """
 
     level: float
@@ -38,6 +47,31 @@ class Stability:
     delta: float
     source: str
     exact: bool
+
+    @property
+    def divergence(self) -> str:
+        """Which one it is about."""
+        return divergence_name(self.gamma, self.delta)
+
+    def shown(self) -> Shown:
+        """Level, rate, and where they come from."""
+        sense = "the supremum itself" if self.exact else "a proved upper bound"
+        rows = [
+            ("level", f"{figure(self.level)}, {sense}"),
+            ("rate", figure(self.rate) if math.isfinite(self.rate) else "none exists"),
+            ("divergence", self.divergence),
+            ("source", self.source),
+        ]
+        return Shown(f"one-step stability: level {figure(self.level)}", rows)
+
+
+def divergence_name(gamma: float, delta: float = 0.0) -> str:
+    """D_inf with what it is of.
+
+    >>> divergence_name(1.0), divergence_name(0.5), divergence_name(1.0, 1e-6)
+    ('D_inf', 'D_inf,0.5', 'D_inf^1e-06')
+    """
+    return ("D_inf" if gamma == 1.0 else f"D_inf,{gamma:g}") + (f"^{delta:g}" if delta > 0.0 else "")
 
 
 @lru_cache(maxsize=256)

@@ -13,7 +13,7 @@ from typing import Any
 from hannan import __version__
 from hannan.paper.claim import Claim, Effort, Verdict
 from hannan.paper.corrections import as_printed
-from hannan.report.blocks import clean
+from hannan.saving.result import plain
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,11 @@ class Result:
             "as_expected": self.as_expected,
             "control": self._control(),
             "what": verdict.what,
-            "value": clean(float(verdict.value)),
-            "bound": clean(float(verdict.bound)),
+            "value": plain(float(verdict.value)),
+            "bound": plain(float(verdict.bound)),
             "runs": verdict.runs,
             "seconds": round(self.seconds, 3),
-            "numbers": clean(dict(verdict.numbers)),
+            "numbers": plain(dict(verdict.numbers)),
             "note": verdict.note,
         }
 
@@ -70,8 +70,8 @@ class Result:
         return {
             "turned": self.claim.turned,
             "failed": self.control_failed,
-            "value": clean(float(self.control.value)),
-            "bound": clean(float(self.control.bound)),
+            "value": plain(float(self.control.value)),
+            "bound": plain(float(self.control.bound)),
             "note": self.control.note if self.control.raised else "",
         }
 

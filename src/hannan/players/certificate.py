@@ -6,6 +6,9 @@ from dataclasses import KW_ONLY, field
 
 from hannan.frozen import frozen
 from hannan.mathematics.bounds import Bound, shown
+from hannan.mathematics.stability import divergence_name
+from hannan.saving.result import Result, Shown
+from hannan.saving.words import figure, short
 
 ESTIMATED = (
     "own loss - min Lhat: its expectation is at least the expected regret if losses do not depend on your moves, else "
@@ -16,7 +19,7 @@ SEEDED = "of a seed that was given, for experiments: the bound does not hold aga
 
 
 @frozen
-class Certificate:
+class Certificate(Result):
     """The bound, what the regret is known to be, and the stability, claimed and realised, so far.
 
     `bound` is on the expected regret of the settled rounds; where it is None, `withheld` says why.
@@ -66,22 +69,22 @@ class Certificate:
         if self.bound is None:
             rows.append(("bound", f"withheld: {self.withheld}"))
         else:
-            rows.append(("bound", f"expected regret <= {shown(self.bound.value)}  ({self.bound.source})"))
+            rows.append(("bound", f"{self.bound.says}  ({self.bound.source})"))
             if self.bound.condition:
                 rows.append(("  condition", self.bound.condition))
             rows.append(("  against", self.bound.holds))
         if self.on_this_run is not None:
-            rows.append(("on this run", f"regret <= {shown(self.on_this_run)} {self.on_this_run_says}"))
+            rows.append(("on this run", f"regret <= {shown(self.on_this_run, 4)} {self.on_this_run_says}"))
         elif self.delta is not None:
             rows.append(("on this run", f"withheld: {self.on_this_run_says}"))
         if self.regret is not None:
-            rows.append(("regret", f"{self.regret:.6g}"))
-            rows += [(f"  {name}", f"{value:+.6g}") for name, value in self.identity.items()]
+            rows.append(("regret", figure(self.regret)))
+            rows += [(f"  {name}", _signed(value)) for name, value in self.identity.items()]
         if self.estimated_regret is not None:
-            rows.append(("estimated regret", f"{self.estimated_regret:.6g}  ({ESTIMATED})"))
-        claim = "no claim" if self.claimed_rate is None else f"claimed at most {self.claimed_rate:.6g}"
-        name = "D_inf" if self.gamma == 1.0 else f"D_inf,{self.gamma:g}"
-        realised = "not kept" if self.realised_level is None else f"{self.realised_level:.6g} in {name} realised"
+            rows.append(("estimated regret", f"{figure(self.estimated_regret)}  ({ESTIMATED})"))
+        claim = "no claim" if self.claimed_rate is None else f"claimed at most {figure(self.claimed_rate)}"
+        name = divergence_name(self.gamma)
+        realised = "not kept" if self.realised_level is None else f"{figure(self.realised_level)} in {name} realised"
         if (self.realised_level, self.claimed_rate) != (None, None):
             rows.append(("stability", f"{realised}, {claim}"))
         if self.seeded:
@@ -89,13 +92,16 @@ class Certificate:
         rows += self.notes
         return rows
 
-    def __str__(self) -> str:
-        rows = self.rows()
-        width = max(len(name) for name, _ in rows)
-        return "\n".join([f"certificate of {self.learner}", *(f"  {name:<{width}}  {text}" for name, text in rows)])
+    def shown(self) -> Shown:
+        """The rows, under the learner's short name."""
+        return certified("certificate of", self.learner, self.rows())
 
-    def _repr_html_(self) -> str:
-        from html import escape
 
-        body = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in self.rows())
-        return f"<table style='text-align:left'><caption>certificate of {escape(self.learner)}</caption>{body}</table>"
+def certified(title: str, learner: str, rows: list[tuple[str, str]]) -> Shown:
+    """Rows under the short name of a learner; the whole description is the first of them, where it is longer."""
+    name = short(learner)
+    return Shown(f"{title} {name}", rows if name == learner else [("learner", learner), *rows])
+
+
+def _signed(value: float) -> str:
+    return figure(value) if value < 0.0 else f"+{figure(value)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from dataclasses import dataclass
@@ -45,13 +46,15 @@ class ConvexCertificate(Certificate):
     farthest: float = 0.0
     solver_cost: float = 0.0
     privacy: str = ""
+    #: What of a budget all moves so far have spent together.
+    spent: str = ""
     word: str = ""
 
     def rows(self) -> list[tuple[str, str]]:
         kept = [row for row in super().rows() if row[0] != "stability" or self.claimed_rate is not None]
         if self.solver_cost > 0.0:
             kept.append(("solver", f"costs {self.solver_cost:.3g}, in the bound; moves within {self.farthest:.3g}"))
-        said = (("privacy", self.privacy), ("not checked", self.word))
+        said = (("privacy", self.privacy), ("privacy spent", self.spent), ("not checked", self.word))
         return [*kept, *(row for row in said if row[1])]
 
 
@@ -164,6 +167,7 @@ class ConvexPlayer(_engine.Book, Book):
             farthest=run.farthest,
             solver_cost=cost,
             privacy=self._private(),
+            spent=self._spent(),
             word=ON_YOUR_WORD if self._seen else "",
             delta=delta,
             on_this_run_says=""
@@ -213,10 +217,19 @@ class ConvexPlayer(_engine.Book, Book):
             said = self.learner.privacy()
         except ValueError as reason:
             return f"withheld: {reason}"
-        text = f"epsilon = {said.epsilon:.6g}, delta = {said.delta:g}, one observation and one move"
-        if self.round > 1:
-            text += f"; all {self.round} moves at most {self.round} times as much"
-        return f"{text} ({said.source}; {said.condition})"
+        return f"{said.says} and one observation ({said.source}; {said.condition})"
+
+    def _spent(self) -> str:
+        """What all moves so far tell of one observation: the budget that is spent; "" where nothing is stated."""
+        if not self.round or not self._private().startswith("epsilon"):
+            return ""
+        try:
+            said = self.learner.privacy(self.round)
+        except ValueError:
+            one = self.learner.privacy()
+            said = dataclasses.replace(one, epsilon=self.round * one.epsilon, delta=min(1.0, self.round * one.delta),
+                                       rounds=self.round, source="basic composition")  # fmt: skip
+        return f"{said.says}  ({said.source})"
 
     # Saving
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -234,6 +234,10 @@ class Fleet(_engine.Fleet, Incarnate):
         p: Array = player.distribution() if awake is None else player.distribution(awake)
         return p
 
+    @overload
+    def certificate(self, key: None = None, delta: float | None = None) -> fleet_certificate.FleetCertificate: ...
+    @overload
+    def certificate(self, key: Any, delta: float | None = None) -> Certificate: ...
     def certificate(self, key: Any = None, delta: float | None = None) -> Any:
         """Of one key, what its player would say, but for the realised stability; of all, the sum of their bounds."""
         if key is None:

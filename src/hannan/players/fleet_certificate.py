@@ -5,18 +5,19 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from hannan.mathematics.against import covers
-from hannan.mathematics.bounds import Bound, shown, trivial
-from hannan.players.certificate import SEEDED, Certificate
+from hannan.mathematics.bounds import Bound, trivial
+from hannan.players.certificate import SEEDED, Certificate, certified
 from hannan.players.conditions import untenable
 from hannan.players.settings import BanditPlayer
 from hannan.players.tickets import LOST, move_of
 from hannan.refusals import Array
+from hannan.saving.result import Result, Shown
+from hannan.saving.words import figure
 
 _APART = (
     "losses of a key may depend on the moves of other keys, as long as those do not depend on its own: keys that react "
@@ -26,7 +27,7 @@ _TRAFFIC = "how often a key comes must not depend on its moves"
 
 
 @dataclass(frozen=True)
-class FleetCertificate:
+class FleetCertificate(Result):
     """The sum of the keys' bounds: E[own loss - loss of the best map key -> arm] <= bound.
 
     A key whose own bound is withheld (late or forgotten moves, a condition that its play refuted) counts with its
@@ -57,7 +58,7 @@ class FleetCertificate:
         rows = [
             ("keys", f"{self.keys}"),
             ("rounds", settled + (f", {self.forgotten} forgotten" if self.forgotten else "")),
-            ("bound", f"expected regret <= {shown(self.bound.value)} against the best map key -> arm"),
+            ("bound", f"{self.bound.says} against the best map key -> arm"),
             ("  source", self.bound.source),
         ]
         if self.vacuous:
@@ -69,19 +70,14 @@ class FleetCertificate:
         rows.append(("  against", self.bound.holds.replace("one arm", "one map key -> arm")))
         if not covers(self.bound.against, "any"):
             rows += [("  of keys", _APART), ("  of rounds", _TRAFFIC)]
-        rows.append(("own loss", f"{self.own_loss:.6g}"))
+        rows.append(("own loss", figure(self.own_loss)))
         if self.seeded:
             rows.append(("randomness", SEEDED))
         return rows
 
-    def __str__(self) -> str:
-        rows = self.rows()
-        width = max(len(name) for name, _ in rows)
-        return "\n".join([f"certificate of a fleet of {self.learner}", *(f"  {n:<{width}}  {x}" for n, x in rows)])
-
-    def _repr_html_(self) -> str:
-        body = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in self.rows())
-        return f"<table style='text-align:left'><caption>a fleet of {escape(self.learner)}</caption>{body}</table>"
+    def shown(self) -> Shown:
+        """The rows, under the learner's short name."""
+        return certified("certificate of a fleet of", self.learner, self.rows())
 
 
 def of_one(certificate: Certificate, prior: Array, width: float) -> Certificate:

@@ -6,7 +6,7 @@ What is usual, `act` and `observe` of a prompt move, is the engine's; whatever i
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,8 +27,13 @@ class ExpertsPlayer(Player):
 
     sees_all = True
 
-    act = _engine.Player._act_expert
-    observe = _engine.Player._observe_row
+    if TYPE_CHECKING:  # what the engine does, with its types
+
+        def act(self, awake: Any = None) -> Move: ...
+        def observe(self, move: Move, loss: Any) -> None: ...
+    else:
+        act = _engine.Player._act_expert
+        observe = _engine.Player._observe_row
 
     def _act_awake(self, awake: Any) -> Move:
         """Draw among the experts awake; the ticket carries what settling it needs."""
@@ -78,8 +83,13 @@ class ExpertsPlayer(Player):
 class BanditPlayer(Player):
     """Plays `Bandit`: a move is one arm, a loss is the number that it cost."""
 
-    act = _engine.Player._act_arm
-    observe = _engine.Player._observe_arm
+    if TYPE_CHECKING:
+
+        def act(self, awake: Any = None) -> Move: ...
+        def observe(self, move: Move, loss: Any = None, *, reward: Any = None) -> None: ...
+    else:
+        act = _engine.Player._act_arm
+        observe = _engine.Player._observe_arm
 
     def _observe_slowly(self, move: Move, loss: Any) -> None:
         """What the engine does not take as it is: refused in words, or made plain and settled."""

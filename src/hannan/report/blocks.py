@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -12,6 +11,7 @@ from urllib.parse import quote
 
 from hannan.report.markup import number, to_html, to_plain
 from hannan.report.pictures import Picture
+from hannan.saving.result import plain
 
 Tone = Literal["good", "note", "warn", "bad", "plain"]
 
@@ -167,7 +167,7 @@ class Figure(Block):
 
     def html(self) -> str:
         # The specification sits beside its place; "<" is escaped so that no text of it can end the script.
-        spec = json.dumps(clean(self.picture.spec()), separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+        spec = json.dumps(plain(self.picture.spec()), separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
         return (
             f"<figure><figcaption>{to_html(self.picture.title)}</figcaption>"
             f'<div class="chart" role="img" aria-label="{escape(to_plain(self.picture.alt))}" '
@@ -221,19 +221,6 @@ class Fold(Block):
     def pictures(self) -> Iterator[Picture]:
         for block in self.blocks:
             yield from block.pictures()
-
-
-def clean(value: Any) -> Any:
-    """JSON has no NaN or infinity, and NumPy's numbers are not its own: None, and plain numbers."""
-    if isinstance(value, Mapping):
-        return {str(name): clean(item) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [clean(item) for item in value]
-    if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def _cell(value: Any) -> str:

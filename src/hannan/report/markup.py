@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from html import escape
 
+from hannan.saving.words import number as number
+
 _RULES = (
     (re.compile(r"`([^`]+)`"), r"<code>\1</code>"),
     (re.compile(r"_\{([^{}]+)\}"), r"<sub>\1</sub>"),
@@ -38,27 +40,3 @@ def to_plain(text: str) -> str:
 
 def _grouped(text: str) -> str:
     return text if len(text) == 1 else f"({text})"
-
-
-def number(value: float, digits: int = 4) -> str:
-    """A number for people: four significant digits, no noise.
-
-    >>> [number(x) for x in (0.79098, 12690.4, 3.5e-8, 2.0, float("inf"), 0.0)]
-    ['0.791', '12690', '3.5e-8', '2', '∞', '0']
-    """
-    if value != value:
-        return "–"
-    if value in (float("inf"), float("-inf")):
-        return "∞" if value > 0 else "−∞"
-    if value == 0:
-        return "0"
-    size = abs(value)
-    if size >= 10**digits and size < 1e7:
-        text = f"{value:.0f}"
-    elif size < 1e-4 or size >= 1e7:
-        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
-        mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
-        text = f"{mantissa}e{int(exponent)}"
-    else:
-        text = f"{value:.{digits}g}"
-    return text.replace("-", "−", 1) if text.startswith("-") else text

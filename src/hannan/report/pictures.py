@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Row = dict[str, Any]
-Mark = Literal["line", "points", "bound", "band", "bars", "across", "stack", "heat", "rule"]
+Mark = Literal["line", "points", "bound", "band", "bars", "across", "stack", "heat", "rule", "spans"]
 
 #: Colours of series that keep their contrast on white and on dark paper; the first is the subject.
 PALETTE = ("#2f7ed8", "#e0702f", "#2fa37c", "#b35cc4", "#c39a1b", "#d9536f", "#4fb0c6", "#8d939c")
@@ -18,7 +18,8 @@ class Layer:
 
     "bound" is a dashed line in the colour of the text: what theory says, beside what was measured. "rule" is a
     horizontal line at the one `y` of its row, with the label of the row. "across" are bars to the right, a name each
-    (`y`), in the order of the picture; "stack" are areas on top of each other, the first series below.
+    (`y`), in the order of the picture; "spans" are dots there with whiskers from `low` to `high`; "stack" are areas on
+    top of each other, the first series below.
     """
 
     mark: Mark
@@ -56,18 +57,26 @@ class Picture:
 
     def spec(self) -> dict[str, Any]:
         """The Vega-Lite specification, made by Altair."""
-        return dict(_chart(self).to_dict())
+        return dict(self.chart().to_dict())
+
+    def chart(self, width: int | str = "container") -> Any:
+        """The Altair chart; with its title and a width of its own where there is no page around it."""
+        try:
+            return _chart(self, width)
+        except ModuleNotFoundError:
+            raise ModuleNotFoundError("plot needs altair: pip install 'hannan[report]'") from None
 
 
-def _chart(picture: Picture) -> Any:
+def _chart(picture: Picture, width: int | str) -> Any:
     import altair as alt
 
     names = _series(picture)
     scale = alt.Scale(domain=names, range=[PALETTE[i % len(PALETTE)] for i in range(len(names))]) if names else None
     charts = [_layer(alt, picture, layer, scale) for layer in picture.layers]
+    titled = {} if width == "container" else {"title": picture.title}
     return (
         alt.layer(*charts)
-        .properties(width="container", height=picture.height, description=picture.alt)
+        .properties(width=width, height=picture.height, description=picture.alt, **titled)
         .configure_view(stroke=None)
     )
 
@@ -105,10 +114,18 @@ def _layer(alt: Any, picture: Picture, layer: Layer, scale: Any) -> Any:
     if layer.mark == "bars":
         offset = {"xOffset": alt.XOffset(f"{layer.series}:N")} if layer.series and layer.series != layer.x else {}
         return base.mark_bar(cornerRadiusEnd=2).encode(x=x, y=y, color=colour, tooltip=tips, **offset)
-    if layer.mark == "across":
+    if layer.mark in ("across", "spans"):
         names = alt.Y(f"{layer.y}:N", sort=list(picture.order) or None, title=None, axis=alt.Axis(labelLimit=170))
-        amount = alt.X(f"{layer.x}:Q", title=picture.x_title, axis=alt.Axis(tickCount=5, format=".4~g", grid=True))
-        return base.mark_bar(cornerRadiusEnd=2).encode(x=amount, y=names, color=colour, tooltip=tips)
+        axis = alt.Axis(tickCount=5, format=".4~g", grid=True)
+        if layer.mark == "across":
+            amount = alt.X(f"{layer.x}:Q", title=picture.x_title, axis=axis)
+            return base.mark_bar(cornerRadiusEnd=2).encode(x=amount, y=names, color=colour, tooltip=tips)
+        away = alt.Scale(type="log") if picture.x_log else alt.Scale(zero=False)
+        whole = base.encode(y=names, color=colour, tooltip=tips)
+        line = whole.mark_rule(strokeWidth=2).encode(
+            x=alt.X(f"{layer.low}:Q", title=picture.x_title, axis=axis, scale=away), x2=f"{layer.high}:Q"
+        )
+        return line + whole.mark_point(filled=True, size=60, opacity=1).encode(x=alt.X(f"{layer.x}:Q", scale=away))
     if layer.mark == "stack":
         series = _series(picture)
         stacked = [{**row, "_place": series.index(str(row[layer.series or ""]))} for row in layer.rows]

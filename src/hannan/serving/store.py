@@ -8,6 +8,8 @@ import weakref
 from typing import Any, Self
 
 from hannan import refusals
+from hannan.players.certificate import Certificate
+from hannan.players.fleet_certificate import FleetCertificate
 from hannan.serving.desk import Decision, Desk
 from hannan.serving.errors import Ended
 from hannan.serving.log import rows_of
@@ -107,12 +109,12 @@ class Store:
         """The names of its learners."""
         return tuple(self.desk.contents.by_name)
 
-    def certificate(self, name: str, key: Any = None, delta: float | None = None) -> Any:
+    def certificate(self, name: str, key: Any = None, delta: float | None = None) -> Certificate | FleetCertificate:
         """What the learner may say of itself now, or that of a key; of all keys where only keys were played."""
         key = checked_key(key)
         with self.desk.lock:
             resident, sequence = self.desk.look(name)
-            told = resident.certificate(key, delta)
+            told: Certificate | FleetCertificate = resident.certificate(key, delta)
         self.desk.journal.wait(sequence)
         return told
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hannan.report import Badge, Figure, Layer, Picture
+from hannan.report import Badge, Figure, Layer, Page, Picture
+from hannan.report.page import drawable
+from hannan.saving.output import Outbox
+from hannan.tables.write import write_json
 
 #: Lines in one picture, and rows of a table of experts.
 LINES = 7
@@ -41,6 +46,15 @@ def lines(title: str, y: str, rows: Sequence[dict[str, Any]], alt: str, bound: S
     if bound:
         layers.append(Layer("bound", tuple(bound), x="row", series="series"))
     return Figure(Picture(title, more.pop("x_title", "row"), y, tuple(layers), alt=alt, **more))
+
+
+def kept(folder: str | os.PathLike[str], summary: dict[str, Any], page: Callable[[], Page]) -> Path:
+    """summary.json and, where pictures can be drawn, report.html: all or nothing."""
+    with Outbox(folder) as out:
+        write_json(out.path("summary.json"), summary)
+        if drawable():
+            page().write(out.path("report.html"))
+    return Path(folder)
 
 
 def made_by(**more: str) -> dict[str, str]:

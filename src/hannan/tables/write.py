@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from hannan.refusals import Array
 from hannan.saving import output
+from hannan.saving.result import plain as plain
 
 #: Bytes of a mapped array that may stay in memory.
 KEPT = 1 << 27
@@ -120,29 +120,12 @@ def write_json(path: Path, content: Any) -> None:
     output.write(path, json.dumps(plain(content), indent=1, ensure_ascii=False) + "\n")
 
 
-def plain(value: Any) -> Any:
-    """Python's own numbers, lists and text, as JSON knows them.
-
-    >>> plain({"a": float("nan"), "b": (1, 2.5)})
-    {'a': None, 'b': [1, 2.5]}
-    """
-    if isinstance(value, dict):
-        return {str(name): plain(item) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
-
-
 class Spool:
     """Rows of numbers on disk, to be read again as one array: what a second pass needs, without the memory."""
 
     def __init__(self, width: int) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115, closed in close()
-        self._width, self._rows = width, 0
+        self.width, self._rows = width, 0
 
     def add(self, rows: Array) -> None:
         """Append rows (rows, width)."""
@@ -157,8 +140,8 @@ class Spool:
 
         self._file.flush()
         if self._rows == 0:
-            return np.empty((0, self._width))
-        mapped: Array = np.memmap(self._file, dtype=np.float64, mode="r+", shape=(self._rows, self._width))
+            return np.empty((0, self.width))
+        mapped: Array = np.memmap(self._file, dtype=np.float64, mode="r+", shape=(self._rows, self.width))
         return mapped
 
     def __len__(self) -> int:

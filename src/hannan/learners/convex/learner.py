@@ -14,7 +14,7 @@ from hannan import refusals, saving
 from hannan.learners.convex import bounds as tuned
 from hannan.learners.convex import privacy, proofs
 from hannan.learners.convex.admission import refuse_more_curved, refuse_outside, refuse_steeper
-from hannan.learners.convex.privacy import Privacy
+from hannan.learners.convex.private import Private
 from hannan.learners.tuning import BestLoss, Horizon, Schedule, SelfConfident, Tuning, refuse_untuned
 from hannan.mathematics import bounds
 from hannan.mathematics.against import Whom
@@ -38,7 +38,7 @@ LEAST_ACCURACY = 1e-9
 
 
 @dataclass(frozen=True, repr=False)
-class Convex(saving.Described):
+class Convex(Private, saving.Described):
     """x_t = argmin_{x in X} sum_{s<t} l_s(x) + <b, x>, b fresh noise: Algorithm 1 (alg:oco) without its ridge.
 
     The losses are convex, `lipschitz` on the domain (in the Euclidean norm) and in [0, loss_bound] there. The
@@ -292,25 +292,6 @@ class Convex(saving.Described):
     ) -> Bound:  # fmt: skip
         """`bound` for losses of a known shape, with the cost `bias` of ridge and solver in it."""
         return proofs.bounded(self, rounds, best_loss, bias, shape or self.shape, printed)
-
-    # Privacy
-
-    def privacy(self, rounds: int = 1, delta: float | None = None, shape: Shape | None = None) -> Privacy:
-        """(epsilon, delta) for adding or removing one observation, of one move or of `rounds` moves in a row.
-
-        Over more rounds than one it is composed, at `delta` (for Gaussian noise by default that of the noise).
-        "one-signed" says, on your word, that phi' of every loss has one sign. Refused where a condition fails.
-        It is a statement about real-valued noise that nobody can compute; `condition` says so.
-
-        >>> from hannan.learners.tuning import Fixed
-        >>> from hannan.mathematics.convex.domains import Ball
-        >>> Convex(Ball(3), 1.0, tuning=Fixed(2.0), smooth=0, guarantee="privacy").privacy().epsilon
-        0.5
-        >>> curved = Convex(Ball(3), 1.0, tuning=Fixed(2.0), smooth=0.25, guarantee="privacy", accuracy=1e-6, ridge=2.0)
-        >>> round(curved.privacy().epsilon, 4)  # (1/2 + log(1 + 1/8))/(1 - 0.1)
-        0.6864
-        """
-        return privacy.statement(self, rounds, delta, shape)
 
     # Play
 

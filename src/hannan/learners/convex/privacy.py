@@ -22,6 +22,8 @@ from hannan import refusals
 from hannan.learners.convex.majorant import composed_epsilon
 from hannan.mathematics.bounds import Withheld
 from hannan.mathematics.convex.noise import GaussianNoise, Shape
+from hannan.saving.result import Result, Shown
+from hannan.saving.words import figure
 
 CONDITION = (
     "for real-valued noise that nobody can compute (a player started without a seed), of the moves alone: own loss, "
@@ -30,7 +32,7 @@ CONDITION = (
 
 
 @dataclass(frozen=True)
-class Privacy:
+class Privacy(Result):
     """D_inf^delta <= epsilon both ways, between the moves with and without one observation (def:OSDS, two-sided).
 
     `rounds` is how many moves in a row the statement is about; `condition` is what it rests on.
@@ -41,6 +43,17 @@ class Privacy:
     rounds: int
     source: str
     condition: str = CONDITION
+
+    @property
+    def says(self) -> str:
+        """The statement as a line."""
+        moves = "one move" if self.rounds == 1 else f"{self.rounds} moves in a row"
+        return f"epsilon = {figure(self.epsilon)}, delta = {self.delta:g}, of {moves}"
+
+    def shown(self) -> Shown:
+        """The statement, where it comes from, and what it rests on."""
+        who = "with and without one observation, both ways"
+        return Shown(self.says, [("between", who), ("source", self.source), ("condition", self.condition)])
 
 
 class Levels(NamedTuple):
@@ -121,9 +134,13 @@ def statement(learner: Any, rounds: int, delta: float | None, shape: Shape | Non
         total = spent + composed_epsilon(mu, _stated(learner, shape), rounds, target)
         return Privacy(total, target, rounds, "privacy loss of curved losses, majorised and convolved")
     else:
-        # Exact for linear losses alone: curved ones exceed it.
-        sigma = learner.schedule().scale(1, 0.0) / learner.lipschitz
-        one = _accounting().privacy_loss_distribution.from_gaussian_mechanism(sigma)
+        # T moves with fresh noise are one of sqrt(T) times the size, exactly; for linear losses alone: curved ones
+        # exceed it.
+        size = learner.lipschitz * math.sqrt(rounds)
+        total = GaussianNoise(target).epsilon_of(size, learner.schedule().scale(1, 0.0))
+        return Privacy(
+            total, target, rounds, "Gaussian mechanisms, composed exactly: one of sqrt(rounds) times the size"
+        )
     composed = float(one.self_compose(rounds).get_epsilon_for_delta(target))
     return Privacy(composed, target, rounds, "privacy loss distribution, composed by dp-accounting")
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hannan import refusals
 from hannan.refusals import Array
 from hannan.saving.output import Outbox, write
+from hannan.saving.result import Result, Shown
 from hannan.tables.combine.answers import joined
 from hannan.tables.combine.books import summarise
 from hannan.tables.combine.hindsight import hindsight
@@ -29,7 +30,7 @@ _CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
-class Combined:
+class Combined(Result):
     """The combined forecast of each row, the weights behind it, and what it came to.
 
     `forecast` is the combination sum_i p_i f_i; `played` is an expert drawn from p (its column), where the learner is
@@ -55,11 +56,25 @@ class Combined:
     def __str__(self) -> str:
         return str(self.summary)
 
-    def _repr_html_(self) -> str:
-        from html import escape
+    def shown(self) -> Shown:
+        """What it came to."""
+        return Shown(self.summary.headline, self.summary.rows())
 
-        body = "".join(f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in self.summary.rows())
-        return f"<table style='text-align:left'>{body}</table>"
+    def to_dict(self) -> dict[str, Any]:
+        """What it came to, as JSON knows it; the rows are in `to_frame()`."""
+        return self.summary.as_dict()
+
+    def plot(self, what: str = "losses") -> Any:
+        """An Altair chart: the mean "losses" of the combination and the experts, or their "weights" over time."""
+        from hannan.tables.combine.page import combined_page
+
+        titles = {"losses": "Mean loss", "weights": "Weights over time"}
+        if what not in titles:
+            raise ValueError(f"what must be one of {', '.join(titles)}; got {what!r}")
+        found = [one for one in combined_page(self.summary).pictures() if one.title == titles[what]]
+        if not found:
+            raise ValueError("a picture needs rows whose targets are known; no row has one")
+        return found[0].chart(460)
 
     def to_frame(self) -> Any:
         """A pandas (else polars) frame: forecast, played where one is drawn, and the weight of each expert."""

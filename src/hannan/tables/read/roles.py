@@ -30,7 +30,10 @@ def forecast_roles(target: str | None, time: str | None, experts: Iterable[str])
     one_role((role, name) for role, name in named if name is not None)
 
 
-def log_roles(action: str, loss: str, propensity: str | None, advice: Iterable[str]) -> None:
-    """Action, loss, propensity and advice of a log must be different columns."""
+def log_roles(
+    action: str, loss: str, propensity: str | None, advice: Iterable[str], contexts: Iterable[str] = ()
+) -> None:
+    """Action, loss, propensity, advice and contexts of a log must be different columns."""
     named = [("the action", action), ("the loss", loss), ("the propensity", propensity)]
-    one_role((role, name) for role, name in [*named, *(("advice", name) for name in advice)] if name is not None)
+    named += [*(("advice", name) for name in advice), *(("a context", name) for name in contexts)]
+    one_role((role, name) for role, name in named if name is not None)

@@ -12,13 +12,18 @@ from typing import Any
 
 import numpy as np
 
+from hannan.mathematics.intervals import clopper_pearson, of_mean, of_ratio
 from hannan.refusals import Array
+from hannan.saving.words import figure
 
 #: A test that would refuse a sound log has this chance: 6 standard errors, two-sided 2e-9.
 ERRORS = 6.0
 #: Fewer rows than this carry no interval.
 LEAST = 30.0
 UNIFORM_AT = 1e-6
+#: Where an interval comes from.
+BERNSTEIN = "empirical Bernstein: holds whatever the losses are in their range, with weights no larger than the log's"
+EXACT = "Clopper and Pearson: exact for independent rows"
 
 
 class NoSupport(ValueError):
@@ -27,64 +32,84 @@ class NoSupport(ValueError):
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean loss a round, with the half-width of its interval (normal, martingale) and what it rests on."""
+    """A mean loss a row, its interval at `level`, and its standard error; `method` says where the interval is from."""
 
     name: str
     value: float
     error: float
+    interval: tuple[float, float]
     level: float = 0.95
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """(low, high)."""
-        half = quantile(self.level) * self.error
-        return self.value - half, self.value + half
+    method: str = BERNSTEIN
 
     def __str__(self) -> str:
         low, high = self.interval
-        return f"{self.value:.6g}  ({100 * self.level:g}%: {low:.6g} .. {high:.6g})"
+        return f"{figure(self.value)}  ({100 * self.level:g}%: {figure(low)} .. {figure(high)})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"value": self.value, "interval": list(self.interval), "level": self.level, "method": self.method}
 
 
-def quantile(level: float) -> float:
-    """z with P(|N(0, 1)| <= z) = level.
+@dataclass(frozen=True)
+class Scope:
+    """What is known of a log before it is read: rows, the range of its losses, and the largest weight 1/propensity."""
 
-    >>> round(quantile(0.95), 4)
-    1.96
-    """
-    from scipy.special import ndtri
+    rows: float
+    span: tuple[float, float]
+    most: float
+    level: float
 
-    return float(ndtri(0.5 + level / 2.0))
+    def estimate(
+        self, name: str, value: float, error: float, interval: tuple[float, float], method: str = BERNSTEIN
+    ) -> Estimate:
+        """An estimate whose interval is cut to the range of the losses, where every mean is."""
+        low, high = self.span
+        cut = min(max(interval[0], low), high), max(min(interval[1], high), low)
+        return Estimate(name, value, error, cut, self.level, method)
 
 
-def estimates(sums: Array, level: float) -> dict[str, Estimate]:
-    """The four estimates from the sums of the engine's replay.
+def estimates(sums: Array, scope: Scope) -> dict[str, Estimate]:
+    """The four estimates from the sums of the engine's replay, or their means over runs on the same log.
 
     replay: the mean loss of the accepted rows, a game of the learner's own. ips: mean of w l. snips:
     sum w l / sum w. dr: mean of sum_a q(a) r(a) + w (l - r(a)), r the mean losses of the rows before.
-    Each row's term has, given the rows before, the learner's expected loss as its mean (snips: nearly).
+    Each row's term has, given the rows before, the learner's expected loss as its mean (of w (l - v) that is 0).
     """
-    n, w, w2, wl, wl2, w2l, w2l2, robust, robust2, m, own, own2 = (float(x) for x in sums)
+    n, w, w2, wl, wl2, w2l, w2l2, robust, robust2, m, own, own2, *beside = (float(x) for x in sums)
+    low, high = scope.span
+    width, reach = high - low, scope.most * max(high - low, abs(low), abs(high))
     found = {}
     if m >= LEAST:
-        found["replay"] = Estimate("replay", own / m, _error(own, own2, m), level)
-    found["ips"] = Estimate("ips", wl / n, _error(wl, wl2, n), level)
-    theta = wl / w
-    spread = max(w2l2 - 2.0 * theta * w2l + theta * theta * w2, 0.0)
-    found["snips"] = Estimate("snips", theta, math.sqrt(spread) / w, level)
-    found["dr"] = Estimate("dr", robust / n, _error(robust, robust2, n), level)
+        interval = of_mean(own, beside[2], n, max(width, abs(low), abs(high)), scope.level, m)
+        found["replay"] = scope.estimate("replay", own / m, _error(own, own2, m), interval)
+    interval = of_mean(wl, beside[0], n, reach, scope.level)
+    found["ips"] = scope.estimate("ips", wl / n, _error(wl, wl2, n), interval)
+    found["snips"] = normalised("snips", (w, w2, wl, w2l, w2l2), scope)
+    interval = of_mean(robust, beside[1], n, reach + max(width, abs(low), abs(high)), scope.level)
+    found["dr"] = scope.estimate("dr", robust / n, _error(robust, robust2, n), interval)
     return found
 
 
-def averaged(runs: list[dict[str, Estimate]]) -> dict[str, Estimate]:
-    """Over runs on the same log: the mean, with the root mean square of the errors (runs share the log's noise)."""
-    names = [name for name in runs[0] if all(name in run for run in runs)]
-    out = {}
-    for name in names:
-        values = [run[name].value for run in runs]
-        errors = [run[name].error for run in runs]
-        error = math.sqrt(float(np.mean(np.square(errors))))
-        out[name] = Estimate(name, float(np.mean(values)), error, runs[0][name].level)
-    return out
+def normalised(name: str, sums: tuple[float, float, float, float, float], scope: Scope) -> Estimate:
+    """sum w l / sum w, from the sums of w, w^2, w l, w^2 l and w^2 l^2."""
+    w, w2, wl, w2l, w2l2 = sums
+    theta = wl / w
+
+    def surplus(value: float) -> tuple[float, float]:
+        return wl - value * w, max(w2l2 - 2.0 * value * w2l + value * value * w2, 0.0)
+
+    interval = of_ratio(surplus, scope.most, scope.rows, scope.span, theta, scope.level)
+    return scope.estimate(name, theta, math.sqrt(surplus(theta)[1]) / w, interval)
+
+
+def rate(name: str, hits: float, trials: float, scope: Scope) -> Estimate:
+    """The mean of losses that are all at one end of their range or the other: exact for independent rows."""
+    low, high = scope.span
+    share = hits / trials
+    limits = clopper_pearson(round(hits), round(trials), 0.5 + scope.level / 2.0)
+    error = (high - low) * math.sqrt(share * (1.0 - share) / trials)
+    interval = low + (high - low) * limits[0], low + (high - low) * limits[1]
+    return scope.estimate(name, low + (high - low) * share, error, interval, EXACT)
 
 
 def _error(total: float, squares: float, n: float) -> float:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,126 +14,109 @@ from hannan import refusals
 from hannan.learners.bandits import Bandit
 from hannan.learners.expert_bandits import ExpertBandit
 from hannan.refusals import Array
+from hannan.report.frames import frame_of
+from hannan.saving.result import Result, Shown
+from hannan.saving.words import apart
 from hannan.tables.curves import Trace
+from hannan.tables.figures import kept
 from hannan.tables.learner import called, for_decisions
-from hannan.tables.read.roles import log_roles
+from hannan.tables.read.roles import log_roles, one_role
 from hannan.tables.read.table import BadTable, clipped
-from hannan.tables.replay.estimates import (
-    Estimate,
-    averaged,
-    estimates,
-    refuse_weights,
-)
+from hannan.tables.replay.beside import beside
+from hannan.tables.replay.estimates import LEAST, Estimate, Scope, estimates, refuse_weights
+from hannan.tables.replay.evaluated import Evaluated, Replayed
 from hannan.tables.replay.log import Log
-from hannan.tables.write import plain
+from hannan.tables.replay.page import replay_page, spans
+from hannan.tables.replay.policies import Policy
+from hannan.tables.replay.policies import policies as own_policies
+from hannan.tables.replay.policies import sums as policy_sums
 
 
 @dataclass(frozen=True)
-class Replayed:
-    """One learner on the log: its estimates, the rows accepted, and the effective number of rows behind them."""
-
-    name: str
-    learner: str
-    estimates: dict[str, Estimate] = field(hash=False)
-    accepted: float
-    effective: float
-    rows: Array = field(hash=False, repr=False)
-    curve: Array = field(hash=False, repr=False)
-
-
-@dataclass(frozen=True)
-class Replay:
+class Replay(Evaluated, Result):
     """Learners on one log, beside the policy that made it and each single action. Losses are means a row."""
 
-    rows: int
-    actions: tuple[str, ...]
-    propensities: bool
-    gains: bool
-    logged: Estimate
-    single: tuple[Estimate, ...]
-    learners: tuple[Replayed, ...]
-    runs: int
-    seed: int
-
-    @property
-    def best_action(self) -> Estimate:
-        """The best single action, as the log has it (in hindsight, so it flatters)."""
-        pick = max if self.gains else min
-        return pick(self.single, key=lambda estimate: estimate.value)
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return dict(plain({
-            "rows": self.rows, "actions": list(self.actions), "propensities": self.propensities,
-            "runs": self.runs, "seed": self.seed,
-            "logged": _told(self.logged), "best_action": {"action": self.best_action.name, **_told(self.best_action)},
-            "learners": [
-                {"name": one.name, "learner": one.learner, "accepted": one.accepted, "effective_rows": one.effective,
-                 **{name: _told(estimate) for name, estimate in one.estimates.items()}}
-                for one in self.learners
-            ],
-        }))  # fmt: skip
-
-    def table(self) -> list[tuple[str, str]]:
-        """(name, value) for a terminal."""
+    def shown(self) -> Shown:
+        """Every estimate with its interval, and the rows behind it."""
         kind = "propensities" if self.propensities else "uniform"
-        word = "gain" if self.gains else "loss"
-        rows = [
-            ("log", f"{self.rows} rows, {len(self.actions)} actions, {kind}; mean {word} a row"),
-            ("logged policy", str(self.logged)),
-            (f"always {clipped(self.best_action.name)}", f"{self.best_action}, the best in hindsight"),
-        ]
+        best = self.best_action
+        table: list[tuple[Any, ...]] = [("the logged policy", "mean", *_numbers(self.logged), None)]
+        table.append((f"always {clipped(best.name)}", "best in hindsight", *_numbers(best), None))
+        rows = []
         for one in self.learners:
-            rows.append((one.name, f"{one.accepted:.6g} rows accepted, {one.effective:.6g} effective"))
-            rows += [(f"  {name}", str(estimate)) for name, estimate in one.estimates.items()]
+            table += [(one.name, e.name, *_numbers(e), one.effective) for e in one.estimates.values()]
             if "replay" not in one.estimates:
-                rows.append(("  replay", "withheld: fewer than 30 rows were accepted, so it learnt from fewer than 30"))
-        return rows
+                why = f"fewer than {LEAST:g} rows were accepted, so it learnt from fewer than {LEAST:g}"
+                rows.append((one.name, f"replay withheld: {why}"))
+        word, level = "gain" if self.gains else "loss", f"{self.logged.level:.0%}"
+        heads = ("who", "estimate", f"mean {word}", f"{level} from", "to", "effective rows")
+        return Shown(f"{self.rows} rows, {len(self.actions)} actions, {kind}", rows, heads, table)
 
-    def __str__(self) -> str:
-        rows = self.table()
-        width = max(len(name) for name, _ in rows)
-        return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)
+    def plot(self) -> Any:
+        """An Altair chart: every learner and action as a dot with its interval, the best first."""
+        return spans(self).chart(460)
+
+    def to_frame(self) -> Any:
+        """A pandas (else polars) frame: who, estimate, value, low, high, effective rows."""
+        shown = self.shown()
+        names = ("who", "estimate", "value", "low", "high", "effective_rows")
+        return frame_of({name: [row[k] for row in shown.table] for k, name in enumerate(names)})
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Write summary.json and (with the extra [report]) report.html into a folder, all or nothing."""
+        return kept(folder, self.to_dict(), lambda: replay_page(self))
 
 
-def _told(estimate: Estimate) -> dict[str, Any]:
-    return {"value": estimate.value, "interval": list(estimate.interval), "level": estimate.level}
+def _numbers(estimate: Estimate) -> tuple[float, float, float]:
+    return (estimate.value, *estimate.interval)
 
 
 def evaluate(
-    log: Log, learners: Sequence[Any], runs: int = 5, seed: int = 0, level: float = 0.95, names: Sequence[str] = ()
-) -> Replay:
-    """Replay learners (of `for_decisions`) on a log that has been read; `names` are what to call them."""
+    log: Log, learners: Sequence[Any], runs: int = 5, seed: int = 0, level: float = 0.95, names: Sequence[str] = (),
+    span: tuple[float, float] = (0.0, 1.0), gains: bool = False,
+) -> Replay:  # fmt: skip
+    """Replay learners (of `for_decisions`) and the log's policies; `names` are what to call the learners."""
     runs = refusals.count(runs, "runs")
     level = refusals.between(level, 0.0, 1.0, "level", "()")
     log.check()
     with np.errstate(over="ignore", invalid="ignore"):
-        return _evaluated(log, learners, runs, seed, level, names)
+        return _evaluated(log, learners, runs, seed, level, names, span, gains)
 
 
-def _evaluated(log: Log, learners: Sequence[Any], runs: int, seed: int, level: float, names: Sequence[str]) -> Replay:
-    known = list(names) if len(names) == len(learners) else [repr(learner) for learner in learners]
-    played = tuple(_replayed(log, name, one, runs, seed, level) for name, one in zip(known, learners, strict=True))
-    gains = any(learner.gains for learner in learners)
-    logged, single = _logged(log, level), _single(log, level)
+def _evaluated(
+    log: Log, learners: Sequence[Any], runs: int, seed: int, level: float, names: Sequence[str],
+    span: tuple[float, float], gains: bool,
+) -> Replay:  # fmt: skip
+    known = list(names) if len(names) == len(learners) else apart([repr(one) for one in learners])
+    scope = Scope(len(log), span, 1.0 / log.floor, level)
+    logged, single = beside(log, scope)
+    played = [_replayed(log, name, one, runs, seed, scope) for name, one in zip(known, learners, strict=True)]
+    played += [_policy(log, policy, scope) for policy in log.policies]
     told = [logged, *single, *(estimate for one in played for estimate in one.estimates.values())]
     if not all(np.isfinite((estimate.value, estimate.error)).all() for estimate in told):
         raise BadTable(f"{log.source}: losses over propensities must have finite squares; theirs overflow")
-    return Replay(len(log), tuple(log.labels), log.has_propensities, gains, logged, single, played, runs, seed)
+    return Replay(len(log), tuple(log.labels), log.has_propensities, gains, logged, single, tuple(played), runs, seed)
 
 
-def _replayed(log: Log, name: str, learner: Bandit | ExpertBandit, runs: int, seed: int, level: float) -> Replayed:
-    found, accepted, effective = [], [], []
+def _replayed(log: Log, name: str, learner: Bandit | ExpertBandit, runs: int, seed: int, scope: Scope) -> Replayed:
+    every, effective = [], []
     trace = Trace(256)
     for run in range(runs):
         sums = _walk(log, learner, seed, run, trace if run == 0 else None)
         effective.append(refuse_weights(sums, repr(learner)))
-        accepted.append(float(sums[9]))
-        found.append(estimates(sums, level))
+        every.append(sums)
+    sums = np.mean(every, axis=0)
     return Replayed(
-        name, repr(learner), averaged(found), float(np.mean(accepted)), float(np.mean(effective)), trace.rows(),
+        name, repr(learner), estimates(sums, scope), float(sums[9]), float(np.mean(effective)), trace.rows(),
         trace.points(),
     )  # fmt: skip
+
+
+def _policy(log: Log, policy: Policy, scope: Scope) -> Replayed:
+    sums = policy_sums(log.played_by(policy), len(log.labels))
+    effective = refuse_weights(sums, f"policy {policy.name!r}")
+    told = f"probabilities from {', '.join(policy.columns)}"
+    return Replayed(policy.name, told, estimates(sums, scope), 0.0, effective, np.zeros(0), np.zeros((0, 2)))
 
 
 def _walk(log: Log, learner: Bandit | ExpertBandit, seed: int, run: int, trace: Trace | None) -> Array:
@@ -142,7 +127,7 @@ def _walk(log: Log, learner: Bandit | ExpertBandit, seed: int, run: int, trace: 
     player = learner.start(0)
     player._set_words(streams.words(seed, run), player._words[1])
     coins = streams.words(seed, run, 2)
-    model, sums = np.zeros((3, len(log.labels))), np.zeros(12)
+    model, sums = np.zeros((3, len(log.labels))), np.zeros(15)
     advised = isinstance(learner, ExpertBandit)
     first = 0
     if trace is not None:
@@ -177,27 +162,6 @@ def _bad(log: Log, learner: Any, bad: int, first: int, losses: Array) -> Excepti
     )
 
 
-def _logged(log: Log, level: float) -> Estimate:
-    total = squares = n = 0.0
-    for _, losses, _, _ in log.blocks():
-        total, squares, n = total + float(losses.sum()), squares + float((losses**2).sum()), n + len(losses)
-    error = np.sqrt(max(squares - total * total / n, 0.0) / max(n - 1.0, 1.0) / n)
-    return Estimate("logged", total / n, float(error), level)
-
-
-def _single(log: Log, level: float) -> tuple[Estimate, ...]:
-    """Self-normalised estimates of playing one action throughout."""
-    k = len(log.labels)
-    w, w2, wl, w2l, w2l2 = (np.zeros(k) for _ in range(5))
-    for actions, losses, odds, _ in log.blocks():
-        for total, term in ((w, 1 / odds), (w2, odds**-2), (wl, losses / odds), (w2l, losses / odds**2),
-                            (w2l2, (losses / odds) ** 2)):  # fmt: skip
-            np.add.at(total, actions, term)
-    theta = wl / w
-    errors = np.sqrt(np.maximum(w2l2 - 2 * theta * w2l + theta**2 * w2, 0.0)) / w
-    return tuple(Estimate(log.labels[i], float(theta[i]), float(errors[i]), level) for i in range(k))
-
-
 def replay(
     log: Any,
     action: str,
@@ -207,6 +171,8 @@ def replay(
     learner: Any = None,
     *,
     actions: Sequence[Any] = (),
+    contexts: Sequence[str] = (),
+    policies: Mapping[str, Any] | None = None,
     loss_range: tuple[float, float] = (0.0, 1.0),
     gains: bool = False,
     runs: int = 5,
@@ -216,8 +182,13 @@ def replay(
     """What a learner would have cost, from a log of decisions: pandas, polars, or a mapping of columns.
 
     Without `propensity` the log must have drawn its actions uniformly, which is tested. `advice` names columns
-    with the action that each expert advised; then an `ExpertBandit` is replayed, else a `Bandit`. `learner` is a
-    learner, a name, or a list of them.
+    with the action that each expert advised; then an `ExpertBandit` is replayed, else a `Bandit`. `contexts` names
+    columns such as the device: each becomes an expert who advises what did best in the same context so far. `policies`
+    are policies of your own, {name: {action: column of its probability}}. `learner` is a learner, a name, or a list of
+    them.
+
+    Intervals hold at `level` for rare events too: they are exact where losses are 0 or 1 and rows independent, and
+    empirical Bernstein elsewhere. Those of the single actions hold all at once, so the best of many is not a lucky one.
 
     >>> rng = np.random.default_rng(0)
     >>> a = rng.integers(3, size=3000)
@@ -228,14 +199,24 @@ def replay(
     """
     from hannan.tables.read.frames import columns_of, numbers_of, text_of
 
-    log_roles(action, loss, propensity, advice)
-    columns = columns_of(log, (action, loss, *(() if propensity is None else (propensity,)), *advice))
-    read = Log(list(advice), [str(label) for label in actions])
+    log_roles(action, loss, propensity, advice, contexts)
+    stated = [str(label) for label in actions]
+    wanted = own_policies(policies, stated)
+    numbers = dict.fromkeys(column for policy in wanted for column in policy.columns)
+    one_role([("the action", action), ("the loss", loss), *(("a probability", name) for name in numbers)])
+    asked = (action, loss, *(() if propensity is None else (propensity,)), *advice, *contexts, *numbers)
+    columns = columns_of(log, tuple(dict.fromkeys(asked)))
+    read = Log(list(advice), stated, contexts=contexts, policies=wanted, gains=gains)
     try:
         losses = numbers_of(columns[loss], loss, complete=True)
         odds = None if propensity is None else numbers_of(columns[propensity], propensity, complete=True)
-        read.add(text_of(columns[action]), losses, odds, [text_of(columns[name]) for name in advice], 1)
-        chosen = for_decisions(learner, len(read.labels), len(advice), loss_range, gains, len(read))
-        return evaluate(read, chosen, runs, seed, level, called(learner))
+        read.add(
+            text_of(columns[action]), losses, odds, [text_of(columns[name]) for name in advice], 1,
+            [text_of(columns[name]) for name in contexts],
+            [np.column_stack([numbers_of(columns[c], c, complete=True) for c in policy.columns]) for policy in wanted],
+        )  # fmt: skip
+        chosen = for_decisions(learner, len(read.labels), len(read.experts), loss_range, gains, len(read))
+        span, earned = (chosen[0].loss_range, chosen[0].gains) if chosen else (loss_range, gains)
+        return evaluate(read, chosen, runs, seed, level, called(learner), span, earned)
     finally:
         read.close()

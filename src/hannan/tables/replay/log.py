@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from hannan.refusals import Array
 from hannan.tables.read.table import BadTable, Chunk, clipped
-from hannan.tables.replay.estimates import refuse_overlap, refuse_uniform
+from hannan.tables.replay.contexts import ContextExpert
+from hannan.tables.replay.estimates import NoSupport, refuse_overlap, refuse_uniform
+from hannan.tables.replay.policies import Policy, refuse_improbable
 from hannan.tables.write import Spool, release
 
 BLOCK = 1 << 15
@@ -20,13 +22,18 @@ LEAST = 1e-100
 class Log:
     """A log on disk: for each row the action's number, its loss, its propensity, and the actions advised."""
 
-    def __init__(self, experts: Sequence[str] = (), actions: Sequence[str] = (), source: str = "the log") -> None:
-        self.experts, self.source = list(experts), source
+    def __init__(self, experts: Sequence[str] = (), actions: Sequence[str] = (), source: str = "the log",
+                 contexts: Sequence[str] = (), policies: Sequence[Policy] = (), gains: bool = False
+                 ) -> None:  # fmt: skip
+        #: Who advises: columns of advice, then one expert a column of contexts.
+        self.experts, self.source = [*experts, *(f"best so far by {name}" for name in contexts)], source
+        self.policies = tuple(policies)
+        self._advisers = [ContextExpert(gains) for _ in contexts]
         self._fixed = bool(actions)
         self._number: dict[str, int] = {}
         for label in actions:
             self._number.setdefault(str(label), len(self._number))
-        self._rows = Spool(3 + len(self.experts))
+        self._rows = Spool(3 + len(self.experts) + sum(len(policy.actions) for policy in self.policies))
         self.counts: Array = np.zeros(len(self._number))
         self.inverse: Array = np.zeros(len(self._number))
         self.inverse2: Array = np.zeros(len(self._number))
@@ -43,10 +50,11 @@ class Log:
         return len(self._rows)
 
     def add(self, actions: Sequence[str], losses: Array, propensities: Array | None, advice: Sequence[Sequence[str]],
-            first: int) -> None:  # fmt: skip
-        """Rows of the log; what cannot be one is refused by row."""
+            first: int, contexts: Sequence[Sequence[str]] = (), probabilities: Sequence[Array] = ()
+            ) -> None:  # fmt: skip
+        """Rows of the log; what cannot be one is refused by row. `probabilities`: (rows, actions) for each policy."""
         T = len(actions)
-        rows = np.empty((T, 3 + len(self.experts)))
+        rows = np.empty((T, self._rows.width))
         rows[:, 0] = [self._code(label, first + t, "the action") for t, label in enumerate(actions)]
         rows[:, 1] = losses
         self.has_propensities = propensities is not None
@@ -61,9 +69,17 @@ class Log:
                 raise BadTable(
                     f"{self.source}, row {first + t}: a propensity must be in [{LEAST:g}, 1]; got {propensities[t]:g}"
                 )
-            self.floor = min(self.floor, float(propensities.min()))
+            self.floor = min(self.floor, float(propensities.min(initial=1.0)))
             np.add.at(self.inverse, rows[:, 0].astype(int), 1.0 / propensities)
             np.add.at(self.inverse2, rows[:, 0].astype(int), 1.0 / propensities**2)
+        at = 3 + len(advice)
+        for adviser, values in zip(self._advisers, contexts, strict=True):
+            rows[:, at] = adviser.advise(values, rows[:, 0].astype(np.int64), losses, propensities)
+            at += 1
+        for policy, q in zip(self.policies, probabilities, strict=True):
+            refuse_improbable(policy, q, self.source, first)
+            rows[:, at : at + q.shape[1]] = q
+            at += q.shape[1]
         np.add.at(self.counts, rows[:, 0].astype(int), 1.0)
         np.add.at(self.losses, rows[:, 0].astype(int), losses)
         self._rows.add(rows)
@@ -102,8 +118,26 @@ class Log:
             part = np.array(rows[first : first + BLOCK])
             release(rows)
             odds = part[:, 2].copy() if self.has_propensities else np.full(len(part), self.floor)
-            advice = part[:, 3:].astype(np.int64) if self.experts else np.zeros((1, 1), dtype=np.int64)
-            yield part[:, 0].astype(np.int64), part[:, 1].copy(), odds, advice
+            said = part[:, 3 : 3 + len(self.experts)]
+            advice = said.astype(np.int64) if self.experts else np.zeros((1, 1), dtype=np.int64)
+            yield part[:, 0].astype(np.int64), part[:, 1].copy(), odds, np.ascontiguousarray(advice)
+
+    def played_by(self, policy: Policy) -> Iterator[tuple[Any, Array, Array, Array]]:
+        """(actions, losses, propensities, q) of some rows at a time, q over the log's actions."""
+        rows, labels = self._rows.array(), self.labels
+        before = self.policies[: self.policies.index(policy)]
+        at = 3 + len(self.experts) + sum(len(one.actions) for one in before)
+        for first, (actions, losses, odds, _) in zip(range(0, len(rows), BLOCK), self.blocks(), strict=True):
+            said = np.array(rows[first : first + BLOCK, at : at + len(policy.actions)])
+            q = np.zeros((len(said), len(labels)))
+            for i, label in enumerate(policy.actions):
+                if label in self._number:
+                    q[:, self._number[label]] = said[:, i]
+                elif said[:, i].any():
+                    raise NoSupport(
+                        f"a log must have every action that policy {policy.name!r} plays; {clipped(label)} is not there"
+                    )
+            yield actions, losses, odds, q
 
     def close(self) -> None:
         """Let the disk go."""
@@ -111,13 +145,14 @@ class Log:
 
 
 def read_log(chunks: Iterable[Chunk], names: Sequence[str], action: str, loss: str, propensity: str | None,
-             advice: Sequence[str], actions: Sequence[str], source: str) -> Log:  # fmt: skip
-    """A log from the chunks of a file."""
-    log = Log(advice, actions, source)
+             advice: Sequence[str], log: Log, contexts: Sequence[str] = ()) -> Log:  # fmt: skip
+    """The chunks of a file into a log."""
     at = {name: i for i, name in enumerate(names)}
     for chunk in chunks:
         odds = None if propensity is None else chunk.numbers[:, at[propensity]]
         log.add(
-            chunk.texts[action], chunk.numbers[:, at[loss]], odds, [chunk.texts[name] for name in advice], chunk.first
-        )
+            chunk.texts[action], chunk.numbers[:, at[loss]], odds, [chunk.texts[name] for name in advice], chunk.first,
+            [chunk.texts[name] for name in contexts],
+            [chunk.numbers[:, [at[column] for column in policy.columns]] for policy in log.policies],
+        )  # fmt: skip
     return log

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from hannan.report import Facts, Page, Section, Table, Text, Tile, Tiles
+from hannan.report import Facts, Figure, Fold, Layer, Page, Picture, Section, Table, Text, Tile, Tiles
 from hannan.report.markup import number
+from hannan.saving.words import clipped
 from hannan.tables.figures import ROWS, Name, curve, lines, made_by
-from hannan.tables.replay.function import Replay
+from hannan.tables.replay.evaluated import Evaluated
 
 
-def replay_page(told: Replay) -> Page:
-    """The page of a replay: estimates with their intervals, and how they settled."""
-    word = "gain" if told.gains else "loss"
+def replay_page(told: Evaluated) -> Page:
+    """The page of a replay: who does best first, then every estimate, and how they settled."""
+    word, level = "gain" if told.gains else "loss", f"{told.logged.level:.0%}"
     best = told.best_action
     tiles = [Tile(number(told.logged.value), f"mean {word} of the logged policy")]
     for one in told.learners[:2]:
-        tiles.append(Tile(number(one.estimates["dr"].value), f"{one.name}, doubly robust", "good"))
-    tiles.append(Tile(number(best.value), f"always {best.name}, the best action in hindsight"))
+        tiles.append(Tile(number(one.estimates["dr"].value), f"{clipped(one.name, 40)}, doubly robust", "good"))
+    name = clipped(best.name, 40)
+    tiles.append(Tile(number(best.value), f"always {name}, the best of {len(told.single)} in hindsight"))
     rows, lines_ = [], []
     for one in told.learners:
         for estimate in one.estimates.values():
@@ -25,21 +27,44 @@ def replay_page(told: Replay) -> Page:
             rows.append((Name(one.name), estimate.name, estimate.value, low, high, one.accepted, one.effective))
         if one.curve.size:
             lines_ += curve(one.rows, one.curve[:, 0], one.name)
-    heads = ("learner", "estimate", f"mean {word}", "95% from", "to", "rows accepted", "effective rows")
-    blocks: tuple[Any, ...] = (Table(heads, tuple(rows), "Each estimate is of the mean a row; intervals are normal."),)
+    heads = ("learner", "estimate", f"mean {word}", f"{level} from", "to", "rows accepted", "effective rows")
+    caption = "Each estimate is of the mean a row; the intervals hold for rare events too."
+    blocks: tuple[Any, ...] = (Table(heads, tuple(rows), caption),)
     if lines_:
         alt = f"The doubly robust estimate of the mean {word}, as the log is read (first run)."
         blocks += (lines("How the estimates settle", f"mean {word}", lines_, alt),)
     played = {one.name: Name(one.learner) for one in told.learners}
-    single = tuple((Name(e.name), e.value, *e.interval) for e in told.single[:ROWS])
+    ranked = sorted(told.single, key=lambda e: -e.value if told.gains else e.value)
+    single = tuple((Name(e.name), e.value, *e.interval) for e in ranked[:ROWS])
+    many = f" The first {ROWS} of {len(ranked)}." if len(ranked) > ROWS else ""
     sections = (
+        Section("Who does best", (Figure(spans(told)), Text(f"{_together(told)}{many}"))),
         Section("Estimates", (*blocks, Facts(played))),
-        Section("Single actions", (Table(("action", f"mean {word}", "95% from", "to"), single),)),
-        Section("What the words mean", tuple(Text(text) for text in _MEANINGS)),
+        Section("Single actions", (Table(("action", f"mean {word}", f"{level} from", "to"), single),)),
+        Section(
+            "What the words mean",
+            (Fold("The four estimates, and where their intervals come from", tuple(Text(text) for text in _MEANINGS)),),
+        ),
     )
     kind = "logged propensities" if told.propensities else "a uniform log"
     lead = f"{told.rows} rows, {len(told.actions)} actions, {kind}, {told.runs} runs of each learner."
     return Page("Replay of a log", lead, (Tiles(tuple(tiles)),), sections, made_by(seed=str(told.seed)))
+
+
+def _together(told: Evaluated) -> str:
+    """What may be said of the best of many actions."""
+    ranked = sorted(told.single, key=lambda e: -e.value if told.gains else e.value)
+    best = ranked[0]
+    # All intervals hold at once, so an action whose interval lies apart from that of the best is worse.
+    as_good = [
+        e for e in ranked if (e.interval[1] >= best.interval[0] if told.gains else e.interval[0] <= best.interval[1])
+    ]
+    says = (
+        f"Their {told.logged.level:.0%} intervals hold all at once, so that the best of {len(ranked)} is no lucky one"
+    )
+    if len(as_good) == 1:
+        return f"{says}: no other action can be as good as the first."
+    return f"{says}: {len(as_good)} of {len(ranked)} actions may be the best, as far as this log can tell."
 
 
 _MEANINGS = (
@@ -47,4 +72,28 @@ _MEANINGS = (
     "*ips*: every row, weighted by q/p, the learner's probability of the logged action over the log's.",
     "*snips*: the same, divided by the sum of the weights: steadier, a little biased in short logs.",
     "*dr*: doubly robust: the mean losses of the rows before, corrected by the weighted error. The one to read.",
+    "Intervals of losses that are 0 or 1 are Clopper and Pearson's, exact for independent rows; the others are "
+    "empirical Bernstein intervals, which hold whatever the losses in their range are, with weights no larger than the "
+    "log's largest.",
 )
+
+
+def spans(told: Evaluated, most: int = 30) -> Picture:
+    """Every learner and single action as a dot, the best first, with its interval as whiskers."""
+    word = "gain" if told.gains else "loss"
+    found = [("the logged policy", told.logged, "logged")]
+    for one in told.learners:
+        kept = one.estimates.get("dr") or next(iter(one.estimates.values()))
+        found.append((one.name, kept, "learner"))
+    found += [(f"always {e.name}", e, "one action") for e in told.single]
+    found.sort(key=lambda row: -row[1].value if told.gains else row[1].value)
+    drawn = found[:most]
+    rows = [
+        {"who": name, "mean": e.value, "low": e.interval[0], "high": e.interval[1], "kind": kind}
+        for name, e, kind in drawn
+    ]
+    more = f"; the first {most} of {len(found)}" if len(found) > most else ""
+    alt = f"Mean {word} a row with its interval, the best first{more}."
+    layer = Layer("spans", tuple(rows), x="mean", y="who", series="kind")
+    order = tuple(name for name, _, _ in drawn)
+    return Picture(f"Mean {word} a row", f"mean {word}", "", (layer,), alt, order=order, height=22 * len(rows) + 20)

@@ -2,112 +2,69 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hannan import refusals
 from hannan.games.play import play
-from hannan.games.record import Record
 from hannan.learners import names
 from hannan.learners.learner import Learner
+from hannan.mathematics.bounds import shown
 from hannan.refusals import Array
+from hannan.report.frames import frame_of
+from hannan.saving.result import Result, Shown
+from hannan.saving.words import figure
+from hannan.tables.figures import kept
 from hannan.tables.read.table import BadTable
-from hannan.tables.write import plain, release
+from hannan.tables.route.page import route_page, spans
+from hannan.tables.route.routed import Route, Routed
+from hannan.tables.write import release
 
 #: Who plays unless others are asked for.
 LEARNERS = ("experts", "hedge", "adahedge", "bandit", "exp3", "bandit:exponential", "bandit:log-barrier")
 
 
 @dataclass(frozen=True)
-class Route:
-    """One learner on the table: what it sees, its name, its record."""
-
-    name: str
-    sees: str
-    learner: Learner
-    record: Record = field(hash=False, repr=False)
-
-    @property
-    def regret(self) -> float:
-        """Mean regret over the runs; for experts that of <p, l>."""
-        expected = self.record.expected_regret
-        return float(self.record.mean_regret[-1] if expected is None else np.mean(np.asarray(expected)[..., -1]))
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """95%, over the runs; none where the number is exact or there is one run."""
-        if self.record.expected_regret is not None or self.record.runs < 2:
-            return None
-        low, high = self.record.interval()
-        return float(low[-1]), float(high[-1])
-
-
-@dataclass(frozen=True)
-class Routes:
+class Routes(Routed, Result):
     """Learners on one table, the least regret of each kind first."""
 
-    arms: tuple[str, ...]
-    rounds: int
-    losses: Array = field(hash=False, repr=False)
-    routes: tuple[Route, ...]
-    runs: int
-    seed: int
-    gains: bool
-
-    @property
-    def best(self) -> int:
-        """The best arm in hindsight."""
-        return int(np.argmax(self.losses) if self.gains else np.argmin(self.losses))
-
-    def advice(self) -> str:
-        """Which learner, in a sentence."""
-        parts = []
-        for sees, text in (("one loss", "that see only what they played"), ("every loss", "that see every loss")):
-            found = [route for route in self.routes if route.sees == sees]
-            if found:
-                one = found[0]
-                parts.append(f"of the learners {text}, {one.name} has the least regret, {one.regret:.4g}")
-        return "; ".join(parts)
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return dict(plain({
-            "arms": list(self.arms), "rounds": self.rounds, "runs": self.runs, "seed": self.seed,
-            "best_arm": self.arms[self.best], "best_loss": float(self.losses[self.best]),
-            "learners": [
-                {"name": r.name, "learner": r.record.learner, "sees": r.sees, "regret": r.regret,
-                 "interval": r.interval, "mean_regret_of_the_runs": float(r.record.mean_regret[-1]),
-                 "bound": None if r.record.bound is None else r.record.bound.value,
-                 "source": None if r.record.bound is None else r.record.bound.source,
-                 "against": None if r.record.bound is None else r.record.bound.against,
-                 "bound_withheld": r.record.bound_withheld, "seconds": r.record.seconds}
-                for r in self.routes
-            ],
-            "advice": self.advice(),
-        }))  # fmt: skip
-
-    def __str__(self) -> str:
-        word = "gain" if self.gains else "loss"
-        lines = [
-            f"{self.rounds} rounds, {len(self.arms)} arms, {self.runs} runs",
-            f"best arm in hindsight: {self.arms[self.best]}, {word} {self.losses[self.best]:.6g} in all, "
-            f"{self.losses[self.best] / self.rounds:.6g} a round",
-            "",
-            f"{'learner':<22} {'sees':<10} {'regret':>10} {'95% of the mean':>23} {'bound':>10}  against",
+    def shown(self) -> Shown:
+        """The advice, then every learner."""
+        word, best = "gain" if self.gains else "loss", float(self.losses[self.best])
+        rows = [
+            ("advice", self.advice()),
+            ("best arm", f"{self.arms[self.best]}, {word} {figure(best)} in all, {figure(best / self.rounds)} a round"),
         ]
-        for route in self.routes:
-            bound = route.record.bound
-            interval = route.interval
-            span = "exact" if route.record.expected_regret is not None else "-"
-            if interval is not None:
-                span = f"{interval[0]:.5g} .. {interval[1]:.5g}"
-            shown = "withheld" if bound is None else f"{bound.value:.5g}"
-            whom = "" if bound is None else f"  {bound.against} losses"
-            lines.append(f"{route.name:<22} {route.sees:<10} {route.regret:>10.5g} {span:>23} {shown:>10}{whom}")
-        return "\n".join([*lines, "", self.advice()])
+        heads = ("learner", "sees", "regret", "95% of the mean", "bound", "against")
+        title = f"{self.rounds} rounds, {len(self.arms)} arms, {self.runs} runs"
+        return Shown(title, rows, heads, [_told(route) for route in self.routes])
+
+    def plot(self) -> Any:
+        """An Altair chart: the regret of each learner, the least first, with its interval over the runs."""
+        return spans(self).chart(460)
+
+    def to_frame(self) -> Any:
+        """A pandas (else polars) frame, a row a learner."""
+        rows = self.to_dict()["learners"]
+        return frame_of({name: [row[name] for row in rows] for name in rows[0] if name != "interval"})
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Write summary.json and (with the extra [report]) report.html into a folder, all or nothing."""
+        return kept(folder, self.to_dict(), lambda: route_page(self))
+
+
+def _told(route: Route) -> tuple[Any, ...]:
+    bound, interval = route.record.bound, route.interval
+    between = "exact" if route.record.expected_regret is not None else "one run"
+    if interval is not None:
+        between = f"{figure(interval[0])} .. {figure(interval[1])}"
+    proved = "withheld" if bound is None else shown(bound.value, 4)
+    return route.name, route.sees, route.regret, between, proved, "" if bound is None else f"{bound.against} losses"
 
 
 def compare(

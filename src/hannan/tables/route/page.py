@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from hannan.report import Page, Section, Table, Tile, Tiles
+from hannan.report import Layer, Page, Picture, Section, Table, Tile, Tiles
 from hannan.report.markup import number
 from hannan.tables.figures import ROWS, Name, curve, lines, made_by
-from hannan.tables.route.function import Routes
+from hannan.tables.route.routed import Routed
 
 
-def route_page(told: Routes) -> Page:
+def route_page(told: Routed) -> Page:
     """The page of learners side by side."""
     word = "gain" if told.gains else "loss"
     tiles = [
@@ -53,3 +53,16 @@ def route_page(told: Routes) -> Page:
     sections.append(Section("Arms", (Table(("arm", word, f"mean {word}"), arms[:ROWS]),)))
     lead = f"{told.rounds} rounds, {len(told.arms)} arms, {told.runs} runs. {told.advice().capitalize()}."
     return Page("Which learner", lead, (Tiles(tuple(tiles)),), tuple(sections), made_by(seed=str(told.seed)))
+
+
+def spans(told: Routed) -> Picture:
+    """The regret of each learner as a dot, the least first, with its interval over the runs as whiskers."""
+    order = sorted(told.routes, key=lambda one: one.regret)
+    rows = []
+    for one in order:
+        low, high = one.interval or (one.regret, one.regret)
+        rows.append({"learner": one.name, "regret": one.regret, "low": low, "high": high, "sees": one.sees})
+    layer = Layer("spans", tuple(rows), x="regret", y="learner", series="sees")
+    alt = "Regret, smaller is better: " + ", ".join(f"{one.name} {number(one.regret)}" for one in order) + "."
+    names = tuple(one.name for one in order)
+    return Picture("Regret", "regret", "", (layer,), alt, order=names, height=30 * len(rows))

@@ -1,0 +1,43 @@
+"""Writes src/hannan/__init__.pyi: the public names as imports, from the lazy table of `hannan`, for type checkers.
+
+python engine/tools/public_names.py [file]
+"""
+
+import sys
+from pathlib import Path
+from textwrap import fill
+
+import hannan
+from hannan.learners.rivals import RENAMED
+
+HEAD = '''"""The public names, for type checkers and editors. Written by engine/tools/public_names.py."""
+
+__version__: str
+'''
+
+
+def text() -> str:
+    """The stub: one import a home, one a module, and `__all__`."""
+    lines = []
+    for home, names in hannan._HOME.items():
+        lines += [f"from {_place(f'hannan.{home}', name)} as {name}" for name in names]
+    for name, home in hannan._MODULES.items():
+        room, _, module = f"hannan.{home}".rpartition(".")
+        lines.append(f"from {room} import {module} as {name}")
+    listed = fill(
+        ", ".join(f'"{name}"' for name in hannan.__all__), 110, initial_indent="    ", subsequent_indent="    "
+    )
+    return "\n".join([HEAD, *sorted(lines), "", f"__all__ = [\n{listed}\n]", ""])
+
+
+def _place(home: str, name: str) -> str:
+    """Where a name comes from; a class by another name is the class, so that its parameters are seen."""
+    if name in RENAMED:
+        cls = RENAMED[name][0]
+        return f"{cls.__module__} import {cls.__name__}"
+    return f"{home} import {name}"
+
+
+if __name__ == "__main__":
+    target = Path(__file__).resolve().parents[2] / "src" / "hannan" / "__init__.pyi"
+    Path(sys.argv[1] if len(sys.argv) > 1 else target).write_text(text(), encoding="utf-8")

@@ -1,0 +1,117 @@
+"""Numbers and names for people: four digits, and no more of a long name than tells it from the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+#: What is smaller is nothing to a reader.
+NOTHING = 1e-12
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number for people: four significant digits, no noise.
+
+    >>> [number(x) for x in (0.79098, 12690.4, 3.5e-8, 2.0, float("inf"), 0.0, 9e-172)]
+    ['0.791', '12690', '3.5e-8', '2', '∞', '0', '≈0']
+    """
+    if value != value:
+        return "–"
+    if value in (float("inf"), float("-inf")):
+        return "∞" if value > 0 else "−∞"
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if size < NOTHING:
+        return "≈0"
+    if size >= 10**digits and size < 1e7:
+        text = f"{value:.0f}"
+    elif size < 1e-4 or size >= 1e7:
+        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+        mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+        text = f"{mantissa}e{int(exponent)}"
+    else:
+        text = f"{value:.{digits}g}"
+    return text.replace("-", "−", 1) if text.startswith("-") else text
+
+
+def figure(value: float, digits: int = 4) -> str:
+    """The same for a terminal, where it may be copied from.
+
+    >>> figure(-12690.4), figure(float("inf"))
+    ('-12690', 'inf')
+    """
+    return number(value, digits).replace("−", "-").replace("∞", "inf")
+
+
+def short(name: str, most: int = 40) -> str:
+    """A description without its options, and arms counted instead of named.
+
+    >>> short("Bandit(4, smoothing=Entropy(), tuning=Horizon(rounds=2000))")
+    'Bandit(4)'
+    >>> short("Bandit(['red', 'green', 'blue'], smoothing=Entropy())"), short("hedge")
+    ('Bandit(3 arms)', 'hedge')
+    """
+    head, arguments = taken_apart(name)
+    if arguments is not None:
+        name = f"{head}({', '.join(_counted(text) for text in arguments if not _is_option(text))})"
+    return clipped(name, most)
+
+
+def apart(names: Sequence[str], most: int = 60) -> list[str]:
+    """Short names that tell different ones apart, by the arguments that differ; equal ones are numbered.
+
+    >>> apart(["Bandit(4, smoothing=Entropy())", "Bandit(4, smoothing=Tsallis(alpha=0.5))", "UCB1(4)", "UCB1(4)"])
+    ['Bandit(4, Entropy())', 'Bandit(4, Tsallis(alpha=0.5))', 'UCB1(4) (1)', 'UCB1(4) (2)']
+    """
+    told = [short(name) for name in names]
+    for group in {text for text in told if told.count(text) > 1}:
+        places = [k for k, text in enumerate(told) if text == group]
+        of_each = [taken_apart(names[k])[1] or [names[k]] for k in places]
+        for k, arguments in zip(places, of_each, strict=True):
+            own = [text for text in arguments if not all(text in others for others in of_each)]
+            if own:
+                inside = ", ".join(text.partition("=")[2] if _is_option(text) else _counted(text) for text in own)
+                told[k] = clipped(f"{group[:-1]}, {inside})" if group.endswith(")") else inside, most)
+    return [text if told.count(text) == 1 else f"{text} ({told[: k + 1].count(text)})" for k, text in enumerate(told)]
+
+
+def taken_apart(name: str) -> tuple[str, list[str] | None]:
+    """The name of a call and its arguments; None where it is no call.
+
+    >>> taken_apart("Convex(Ball(3, 1.0), 1.0, fresh=False)")
+    ('Convex', ['Ball(3, 1.0)', '1.0', 'fresh=False'])
+    """
+    head, bracket, rest = name.partition("(")
+    if not (bracket and rest.endswith(")") and head.isidentifier()):
+        return name, None
+    found, depth, quoted, begun = [], 0, "", 0
+    rest = rest[:-1]
+    for k, letter in enumerate(rest):
+        if quoted:
+            quoted = "" if letter == quoted and rest[k - 1] != "\\" else quoted
+        elif letter in "'\"":
+            quoted = letter
+        elif letter in "([{":
+            depth += 1
+        elif letter in ")]}":
+            depth -= 1
+        elif letter == "," and depth == 0:
+            found.append(rest[begun:k].strip())
+            begun = k + 1
+    return head, [*found, rest[begun:].strip()] if rest.strip() else []
+
+
+def clipped(text: str, most: int) -> str:
+    """No more of it than that, with a mark where something is left out."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _is_option(text: str) -> bool:
+    return text.partition("=")[0].isidentifier() and "=" in text
+
+
+def _counted(text: str) -> str:
+    if text[:1] not in "([":
+        return text
+    inside = text[1:-1].rstrip().rstrip(",")
+    return f"{len(taken_apart(f'x({inside})')[1] or [])} arms"

@@ -1,0 +1,57 @@
+"""What stands beside the learners on a log: the policy that made it, and each single action played throughout."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from hannan.mathematics.intervals import of_mean
+from hannan.tables.read.table import BadTable
+from hannan.tables.replay.estimates import Estimate, Scope, normalised, rate
+from hannan.tables.replay.log import Log
+
+
+def beside(log: Log, scope: Scope) -> tuple[Estimate, tuple[Estimate, ...]]:
+    """The logged policy's mean, and each action's: intervals of the actions hold all at once (Bonferroni).
+
+    Losses that are all at the ends of their range are rates, whose intervals are exact; an action's only where its
+    propensity does not change, since its rows are then a sample. Else the mean is self-normalised.
+    """
+    k = len(log.labels)
+    low, high = scope.span
+    w, w2, wl, w2l, w2l2, hits = (np.zeros(k) for _ in range(6))
+    least, most = np.ones(k), np.zeros(k)
+    two_valued, first, total, squares, n = True, 1, 0.0, 0.0, 0.0
+    for actions, losses, odds, _ in log.blocks():
+        outside = ~((losses >= low) & (losses <= high))
+        if outside.any():
+            t = int(np.argmax(outside))
+            raise BadTable(
+                f"{log.source}, row {first + t}: a loss must be in the stated range {low:g}:{high:g}; got {losses[t]:g}"
+            )
+        first += len(actions)
+        for sums, term in ((w, 1 / odds), (w2, odds**-2), (wl, losses / odds), (w2l, losses / odds**2),
+                           (w2l2, (losses / odds) ** 2), (hits, losses == high)):  # fmt: skip
+            np.add.at(sums, actions, term)
+        np.minimum.at(least, actions, odds)
+        np.maximum.at(most, actions, odds)
+        two_valued = two_valued and bool(((losses == low) | (losses == high)).all())
+        before = n + np.arange(len(losses))
+        mean = np.divide(total + np.cumsum(losses) - losses, before, out=np.full(len(losses), low), where=before > 0)
+        squares += float(np.square(losses - mean).sum())
+        total, n = total + float(losses.sum()), n + len(losses)
+    together = replace(scope, level=1.0 - (1.0 - scope.level) / k)
+    steady = two_valued & (most <= least * (1.0 + 1e-9))
+    single = tuple(
+        rate(log.labels[i], hits[i], log.counts[i], together)
+        if steady[i]
+        else normalised(log.labels[i], (w[i], w2[i], wl[i], w2l[i], w2l2[i]), together)
+        for i in range(k)
+    )
+    if two_valued:
+        logged = rate("logged", float(hits.sum()), n, scope)
+    else:
+        error = float(np.sqrt(max(squares, 0.0) / max(n - 1.0, 1.0) / n))
+        logged = scope.estimate("logged", total / n, error, of_mean(total, squares, n, high - low, scope.level))
+    return logged, tuple(replace(one, level=scope.level) for one in single)

@@ -1,0 +1,103 @@
+"""Policies of your own on a log: for each row the probabilities of the actions, from columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hannan.refusals import Array
+from hannan.tables.read.table import BadTable
+
+#: How far from 1 probabilities may sum to: they were written with a few digits.
+ROUNDING = 1e-6
+
+
+class Policy(NamedTuple):
+    """A policy by its name: the actions that it knows, and the column of the probability of each."""
+
+    name: str
+    actions: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+def policies(given: Mapping[str, Any] | None, actions: Sequence[str] = ()) -> tuple[Policy, ...]:
+    """Policies as a user says them: {name: {action: column}}, or {name: [columns]} in the order of the stated actions.
+
+    >>> policies({"mine": {"red": "p_red", "blue": "p_blue"}})
+    (Policy(name='mine', actions=('red', 'blue'), columns=('p_red', 'p_blue')),)
+    """
+    found = []
+    for name, said in (given or {}).items():
+        if isinstance(said, Mapping):
+            pairs = [(str(action), str(column)) for action, column in said.items()]
+        elif isinstance(said, (list, tuple)) and len(said) == len(actions) > 0:
+            pairs = [(str(action), str(column)) for action, column in zip(actions, said, strict=True)]
+        else:
+            raise ValueError(
+                f"a policy must be {{action: column of its probability}}, or a column for each of the stated actions; "
+                f"got {said!r} for {name!r}"
+            )
+        if not pairs or len({column for _, column in pairs}) < len(pairs):
+            raise ValueError(f"a policy must have a column of its own for each action; got {said!r} for {name!r}")
+        found.append(Policy(str(name), tuple(a for a, _ in pairs), tuple(c for _, c in pairs)))
+    return tuple(found)
+
+
+def parse(text: str) -> tuple[str, dict[str, str]]:
+    """A policy as a command takes it.
+
+    >>> parse("mine=red:p_red,blue:p_blue")
+    ('mine', {'red': 'p_red', 'blue': 'p_blue'})
+    """
+    name, equals, said = text.partition("=")
+    pairs = [part.rpartition(":") for part in said.split(",")]
+    if not (name and equals and all(action and column for action, _, column in pairs)):
+        raise ValueError(f"a policy must be NAME=ACTION:COLUMN,ACTION:COLUMN,...; got {text!r}")
+    return name, {action.strip(): column.strip() for action, _, column in pairs}
+
+
+def refuse_improbable(policy: Policy, q: Array, source: str, first: int) -> None:
+    """Probabilities must be in [0, 1] and sum to 1 in each row."""
+    bad = ~((q >= 0.0) & (q <= 1.0)).all(axis=1) | ~(np.abs(q.sum(axis=1) - 1.0) <= ROUNDING)
+    if bad.any():
+        t = int(np.argmax(bad))
+        raise BadTable(
+            f"{source}, row {first + t}: the probabilities of policy {policy.name!r} must be in [0, 1] and sum to 1; "
+            f"got {', '.join(f'{x:g}' for x in q[t][:8])}"
+        )
+
+
+def sums(blocks: Iterator[tuple[Any, Array, Array, Array]], count: int) -> Array:
+    """The sums that the engine keeps of a learner (`ReplaySums`), of a policy; a block is (actions, losses, odds, q).
+
+    No row is accepted or not: the policy is what it is, so that "replay" has nothing to say.
+    """
+    total = np.zeros(15)
+    seen, spent = np.zeros(count), np.zeros(count)
+    for actions, losses, odds, q in blocks:
+        rows = np.arange(len(actions))
+        hit = np.zeros((len(actions), count))
+        hit[rows, actions] = 1.0
+        before = np.vstack([np.zeros(count), np.cumsum(hit, axis=0)[:-1]]) + seen
+        paid = np.vstack([np.zeros(count), np.cumsum(hit * losses[:, None], axis=0)[:-1]]) + spent
+        every = before.sum(axis=1, keepdims=True)
+        mean = np.divide(paid.sum(axis=1, keepdims=True), every, out=np.zeros_like(every), where=every > 0)
+        model = np.where(before > 0, np.divide(paid, before, out=np.zeros_like(paid), where=before > 0), mean)
+        w = q[rows, actions] / odds
+        wl, robust = w * losses, (q * model).sum(axis=1) + w * (losses - model[rows, actions])
+        total[12] += _beside(wl, total[3], total[0])
+        total[13] += _beside(robust, total[7], total[0])
+        terms = (np.ones(len(w)), w, w * w, wl, wl * wl, w * wl, wl * wl, robust, robust * robust)
+        total[:9] += [float(term.sum()) for term in terms]
+        seen += hit.sum(axis=0)
+        spent += hit.T @ losses
+    return total
+
+
+def _beside(x: Array, total: float, count: float) -> float:
+    """The squares of terms beside the mean of those before them."""
+    before = count + np.arange(len(x))
+    mean = np.divide(total + np.cumsum(x) - x, before, out=np.zeros(len(x)), where=before > 0)
+    return float(np.square(x - mean).sum())

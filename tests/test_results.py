@@ -1,0 +1,219 @@
+"""Every public result shows itself: as text, in a notebook, as a dict or a frame, in files, in pictures, safely."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import hannan as hn
+from hannan.saving.result import Result, Shown, as_html, as_page, as_text
+from hannan.saving.words import apart, short
+
+NASTY = '<script>alert("x")</script>'
+PLAIN = "red"
+
+
+def record(arm: str) -> hn.Record:
+    losses = np.random.default_rng(0).random((400, 2)) * [0.2, 1.0]
+    return hn.play(hn.Bandit([arm, "blue"]), losses, runs=4)
+
+
+def certificate(arm: str) -> hn.Certificate:
+    player = hn.Bandit([arm, "blue"]).start(seed=0)
+    for _ in range(30):
+        player.observe(player.act(), 0.25)
+    return player.certificate()
+
+
+def finding(arm: str) -> hn.Finding:
+    return hn.audit(hn.FTPL(hn.Exponential(), 2.0), 3)
+
+
+def privacy(arm: str) -> hn.Privacy:
+    private = hn.Convex(hn.Ball(3), 1.0, tuning=hn.Fixed(2.0), smooth=0, guarantee="privacy")
+    return private.privacy(rounds=10)
+
+
+def combined(arm: str) -> hn.Combined:
+    y = np.sin(np.arange(90.0))
+    return hn.combine({arm: y + 0.4, "down": y - 0.5, "y": y}, "y")
+
+
+def replayed(arm: str) -> hn.Replay:
+    rng = np.random.default_rng(0)
+    a = rng.integers(3, size=900)
+    losses = (rng.random(900) < np.array([0.2, 0.5, 0.8])[a]).astype(float)
+    return hn.replay({"a": np.array([arm, "b", "c"])[a], "l": losses}, "a", "l", runs=2)
+
+
+def routed(arm: str) -> hn.Routes:
+    losses = (np.random.default_rng(0).random((300, 2)) < [0.3, 0.6]).astype(float)
+    return hn.route({arm: losses[:, 0], "b": losses[:, 1]}, ["bandit", "exp3", "hedge"], runs=3)
+
+
+def compared(arm: str) -> hn.Comparison:
+    losses = (np.random.default_rng(0).random((300, 2)) < [0.3, 0.6]).astype(float)
+    return hn.compare({arm: hn.Bandit(2), "exp3": hn.exp3(2)}, {f"{arm} losses": losses}, runs=3)
+
+
+MADE = {
+    "Record": record,
+    "Bound": lambda arm: hn.Bandit(10).bound(rounds=1000),
+    "Certificate": certificate,
+    "Finding": finding,
+    "Stability": lambda arm: hn.FTPL(hn.Gamma(2.0), 3.0).stability(4),
+    "Privacy": privacy,
+    "Combined": combined,
+    "Replay": replayed,
+    "Routes": routed,
+    "Comparison": compared,
+}
+#: Where the names of the user's arms, columns or learners are shown.
+NAMED = ("Record", "Certificate", "Combined", "Replay", "Routes", "Comparison")
+PICTURED = ("Record", "Combined", "Replay", "Routes", "Comparison")
+
+
+@cache
+def made(name: str, arm: str = PLAIN) -> Result:
+    return MADE[name](arm)
+
+
+class Read(HTMLParser):
+    """The tags and the words of some HTML."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, list[tuple[str, str | None]]]] = []
+        self.words: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, attrs))
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def safe(html: str) -> bool:
+    """Tables and their parts, no script, nothing that is run or fetched."""
+    read = Read(html)
+    return all(
+        tag in ("div", "table", "thead", "tbody", "tr", "th", "td") and all(name == "style" for name, _ in attrs)
+        for tag, attrs in read.tags
+    )
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_it_is_a_result_of_its_name(name):
+    assert type(made(name)) is getattr(hn, name)
+    assert isinstance(made(name), Result)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_text_is_for_people(name):
+    text = str(made(name))
+    assert "object at 0x" not in text
+    assert not text.startswith(f"{name}("), "a raw repr"
+    assert len(text.splitlines()) > 2
+    # Four digits: no number has more, but for counts and seeds; and nothing like 9e-172.
+    assert not re.search(r"[1-9]\.\d{6}" if name == "Combined" else r"[1-9]\.\d{4}", text)
+    assert not re.search(r"e-\d{3}", text)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_html_is_a_safe_table(name):
+    for arm in (PLAIN, NASTY):
+        html = made(name, arm)._repr_html_()
+        assert "<table" in html
+        assert "<script" not in html
+        assert safe(html)
+    said = "".join(Read(made(name, NASTY)._repr_html_()).words)
+    assert (NASTY in said) == (name in NAMED)
+
+
+def test_what_is_unsafe_is_found():
+    """The control of the test above."""
+    assert not safe(f"<table>{NASTY}</table>")
+    assert not safe('<div onclick="x()">a</div>')
+    assert safe(as_html(Shown(NASTY, [(NASTY, NASTY)], (NASTY,), [(NASTY,)])))
+    assert "<script" not in as_page(Shown(NASTY))
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_dicts_are_json(name):
+    told = made(name).to_dict()
+    again = json.loads(json.dumps(told, allow_nan=False))
+    assert again == told
+    assert told
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_files(name, tmp_path):
+    if name == "Record":
+        path = made(name).save(tmp_path / "record.npz")
+        assert hn.Record.load(path).learner == made(name).learner
+    elif name in ("Combined", "Replay", "Routes", "Comparison"):
+        folder = made(name).save(tmp_path / "out")
+        assert json.loads((folder / "summary.json").read_text())
+        assert list(folder.glob("*.html"))
+    else:
+        path = made(name).save(tmp_path / "result.json")
+        assert json.loads(path.read_text()) == made(name).to_dict()
+        page = made(name, NASTY).save(tmp_path / "result.html").read_text()
+        assert "<script" not in page
+        with pytest.raises(ValueError, match=r"must be saved as \.json or \.html; got"):
+            made(name).save(tmp_path / "result.doc")
+        assert sorted(p.name for p in tmp_path.iterdir()) == ["result.html", "result.json"]
+
+
+@pytest.mark.parametrize("name", PICTURED)
+def test_pictures(name):
+    pytest.importorskip("altair")
+    chart = made(name).plot().to_dict()
+    assert "$schema" in chart
+
+
+@pytest.mark.parametrize("name", ["Record", "Combined", "Replay", "Routes", "Comparison"])
+def test_frames(name):
+    frame = made(name).to_frame()
+    assert len(frame)
+    assert len(frame.columns) > 1
+
+
+def drawn_bound(chart: dict) -> bool:
+    return any("strokeDash" in layer.get("mark", {}) for layer in chart["layer"])
+
+
+def test_a_bound_never_presses_the_curve_to_the_floor():
+    pytest.importorskip("altair")
+    seen = made("Record")
+    assert seen.bound.value > 3 * seen.mean_regret.max()
+    chart = seen.plot().to_dict()
+    assert not drawn_bound(chart)
+    assert any(str(seen.bound.says.split()[-1]) in line for line in chart["title"]["subtitle"])
+    assert drawn_bound(seen.plot(log=True).to_dict())
+    # The control: a bound that is near is drawn.
+    worst = np.tile(np.eye(2), (500, 1))
+    near = hn.play(hn.Experts(2, hn.Entropy(), hn.Fixed(0.3)), worst)
+    assert near.bound.value < 2.5 * near.mean_regret.max()
+    assert drawn_bound(near.plot().to_dict())
+
+
+def test_names_are_short_and_differ():
+    learners = [hn.Bandit(10, hn.Entropy()), hn.Bandit(10, hn.Tsallis(0.25)), hn.UCB1(10), hn.UCB1(10)]
+    names = apart([repr(one) for one in learners])
+    assert names == ["Bandit(10, Entropy())", "Bandit(10, Tsallis(alpha=0.25))", "UCB1(10) (1)", "UCB1(10) (2)"]
+    assert short(repr(hn.Bandit([f"arm, {i})" for i in range(80)]))) == "Bandit(80 arms)"
+    assert len(short("x" * 500)) == 40
+    assert str(made("Record")).startswith("Bandit(2 arms): 4 runs of 400 rounds")
+
+
+def test_small_numbers_are_nothing():
+    shown = Shown("t", (), ("a",), [(9e-172,), (0.123456,), (-1e6,), (None,), (True,)])
+    assert as_text(shown).split() == ["t", "a", "≈0", "0.1235", "-1000000", "–", "yes"]
+    assert "e-172" not in as_html(shown)
