@@ -38,7 +38,7 @@ print(told)
 # Dots are estimates of the mean gain a person, whiskers their 95% intervals. The single vouchers are each estimated
 # in hindsight; a bandit starts out knowing none of them, and its estimate is of the whole course, its first mistakes
 # included.
-summary = told.as_dict()
+summary = told.to_dict()
 shown = [("the bag, as it was", summary["logged"])]
 shown += [(f"always {one.name}", {"value": one.value, "interval": one.interval}) for one in told.single]
 shown += [(f"{one['name']} (doubly robust)", one["dr"]) for one in summary["learners"]]
