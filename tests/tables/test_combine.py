@@ -775,3 +775,41 @@ def test_a_column_has_one_role(columns, says, tmp_path):
         done = CliRunner().invoke(command, [file, "--target", "y", *options], input=typed)
         assert done.stdout == ""
         assert says in str(done.exception)
+
+
+def test_the_terminal_and_the_json_follow_the_page():
+    """The answer, the losses, the experts, then what is proved."""
+    forecasts, targets = table(60)
+    summary = hn.combine(forecasts, targets).summary
+    told, shown = list(summary.as_dict()), str(summary)
+    order = ["answer", "rows", "loss", "mixture", "mean_of_experts", "median_of_experts", "best_expert",
+             "best_combination", "experts", "regret", "promises", "guarantee"]  # fmt: skip
+    assert [name for name in told if name in order] == order
+    lines = ["answer ", "rows ", "loss ", "mixture ", "mean ", "median ", "best expert ", "best combination ",
+             "expert ", "regret ", "to the mean", "guarantee "]  # fmt: skip
+    places = [shown.index(f"\n{line}" if line != "answer " else line) for line in lines]
+    assert places == sorted(places)
+
+
+def test_the_page_fits_a_phone(tmp_path):
+    """Every cell of the tables and every label of the pictures; the control: a page that is not made for it."""
+    pytest.importorskip("altair")
+    from browser import chromium
+
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=90).cumsum()
+    experts = {f"a forecast with a rather long name, number {i}": y + rng.normal(size=90) for i in range(9)}
+    hn.combine({**experts, "y": y}, "y").save(tmp_path / "one")
+    long = {"unique_id": np.repeat(["north of here", "south of here"], 45), "ds": np.tile(np.arange(45), 2), "y": y}
+    hn.combine({**long, **experts}, "y", by="unique_id").save(tmp_path / "many")
+    outside = """[...document.querySelectorAll("td, caption, .chart svg text")].filter(
+        (e) => e.closest("details") === null && e.getBoundingClientRect().right > innerWidth + 1).length"""
+    with chromium() as browser:
+        for name in ("one", "many"):
+            page = browser.new_page(viewport={"width": 390, "height": 844})
+            page.goto((tmp_path / name / "report.html").as_uri())
+            page.wait_for_function("document.documentElement.dataset.drawn === 'true'", timeout=60_000)
+            assert page.evaluate(outside) == 0, name
+            page.add_style_tag(content="table.sortable td{display:inline!important;white-space:nowrap}")
+            assert page.evaluate(outside) > 0, name
+            page.close()

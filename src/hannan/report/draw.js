@@ -25,6 +25,8 @@
     try {
       config.axisXDiscrete = { labelAngle: crowded(place, spec) ? -40 : 0 };
       config.legend.columns = place.clientWidth < 480 ? 2 : 4;
+      // Two columns of labels share the width of a phone.
+      config.legend.labelLimit = place.clientWidth < 480 ? place.clientWidth / 2 - 48 : 220;
       await window.vegaEmbed(place, spec, options);
       place.classList.add("drawn");
     } catch (error) {

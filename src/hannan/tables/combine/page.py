@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from hannan.refusals import Array
 from hannan.report import Facts, Figure, Fold, Layer, Page, Picture, Section, Table, Text, Tile, Tiles
 from hannan.report.markup import number
 from hannan.tables.combine.summary import Summary
@@ -15,6 +16,8 @@ from hannan.tables.read.times import instant
 #: Bars of single experts, the best ones.
 BARS = 12
 OTHERS = "others"
+#: How many times taller than the other lines one may be.
+TALL = 12.0
 
 
 def combined_page(summary: Summary) -> Page:
@@ -135,25 +138,39 @@ def _weights(summary: Summary) -> Figure:
 def _course(summary: Summary) -> Figure:
     """Cumulative losses less the combination's: above 0 is worse than the combination."""
     curves, (at, axis) = summary.curves, _dates(summary)
-    rows = []
+    parts = {}
     if summary.best is not None:
         i = summary.names.index(summary.best.name)
-        rows += curve(at, curves.experts[:, i] - curves.beside[:, i], f"{summary.best.name} (best expert)")
-    rows += curve(at, curves.mean - curves.mix, "mean of the experts")
-    rows += curve(at, curves.best - curves.mix, "best combination (hindsight)")
-    alt = "Cumulative loss less that of the combination over the same rows: above zero the combination is ahead."
+        parts[f"{summary.best.name} (best expert)"] = curves.experts[:, i] - curves.beside[:, i]
+    parts["best combination (hindsight)"] = curves.best - curves.mix
+    mean, alt = curves.mean - curves.mix, ""
+    # The mean is left out where it would press the others to the floor.
+    if _reach(mean) <= TALL * max(map(_reach, parts.values())):
+        parts["mean of the experts"] = mean
+    else:
+        alt = f" The mean of the experts, at {mean[-1]:.4g} in the end, is too far above to be drawn."
+    rows = [row for name, part in parts.items() for row in curve(at, part, name)]
+    alt = f"Cumulative loss less that of the combination over the same rows: above zero the combination is ahead.{alt}"
     return lines(
         "Losses beside the combination (above 0: worse than it)", "loss less the combination's", rows, alt, **axis
     )
 
 
+def _reach(part: Array) -> float:
+    known = np.abs(part[np.isfinite(part)])
+    return float(known.max()) if known.size else 0.0
+
+
 def _promises(summary: Summary) -> Table:
+    told = summary.comparisons()
+    # Reasons have a column only where there is one.
+    heads = ("beside", "loss more", "at most, proved", *(["why not"] if any(why for *_, why in told) else []))
     rows = tuple(
-        (Name(whom), more, "withheld" if bound is None else bound, Name(why))
-        for whom, more, bound, why in summary.comparisons()
+        (Name(whom), more, "withheld" if bound is None else bound, Name(why))[: len(heads)]
+        for whom, more, bound, why in told
     )
     caption = f"How much more than others the combination lost, and the most that is proved. {summary.guarantee}."
-    return Table(("beside", "loss more", "at most, proved", "why not"), rows, caption, sortable=False)
+    return Table(heads, rows, caption, sortable=False)
 
 
 def _regret(summary: Summary) -> Figure:

@@ -102,9 +102,9 @@ class PanelSummary:
         """For JSON, in the order of the terminal."""
         panel, table = self.panel, self.panel.table
         return dict(plain({
-            "answer": self.headline, "series": table.series, "by": list(table.by), "loss": panel.loss.name,
-            "learner": panel.learner, "pooled": panel.pooled,
+            "answer": self.headline, "series": table.series, "by": list(table.by),
             "rows": {"answered": len(table.order), "settled": self.settled},
+            "loss": panel.loss.name, "learner": panel.learner, "pooled": panel.pooled,
             "combination": {"total": self.total}, "mean_of_experts": {"total": self.mean},
             "median_of_experts": {"total": self.median},
             "best_expert": {"name": panel.experts[self.best], "total": self.losses[self.best]},

@@ -153,14 +153,13 @@ class Summary:
             "better_than_best_expert_percent": None if best is None else
                 100.0 * (1.0 - best.mix_loss / best.loss) if best.loss > 0.0 else 0.0,
             "better_than_mean_percent": self.better(self.mean_loss),
-            "loss": self.loss,
-            "learner": self.learner,
             "rows": {"answered": self.answered, "settled": self.settled, "waiting": self.waiting, "late": self.late},
             "forecasts": [{"row": f.row, "time": f.time, "forecast": f.forecast} for f in self.forecasts],
+            "loss": self.loss,
+            "learner": self.learner,
             "mixture": {"total": self.mix_loss, "mean": self._mean(self.mix_loss)},
             "mean_of_experts": {"total": self.mean_loss, "mean": self._mean(self.mean_loss)},
             "median_of_experts": {"total": self.median_loss, "mean": self._mean(self.median_loss)},
-            "expected": None if self.own_loss is None else {"total": self.own_loss, "mean": self._mean(self.own_loss)},
             "best_expert": None if best is None else
                 {"name": best.name, "total": best.loss, "mean": best.loss / best.rows, "rows": best.rows},
             "best_combination": {
@@ -168,6 +167,13 @@ class Summary:
                 "weights": None if self.oracle.weights is None
                 else {e.name: w for e, w in zip(self.experts, self.oracle.weights.tolist(), strict=True) if w > 0.0},
             },
+            "number_of_experts": self.n,
+            "experts": [
+                {"name": e.name, "rows": e.rows, "total": e.loss, "mean": e.loss / e.rows if e.rows else None,
+                 "mixture_in_those_rows": e.mix_loss, "weight_at_the_end": e.weight}
+                for e in self.experts
+            ],
+            "expected": None if self.own_loss is None else {"total": self.own_loss, "mean": self._mean(self.own_loss)},
             "regret": self.regret,
             "expected_regret": self.own_regret,
             "bound": None if self.bound is None else
@@ -180,12 +186,6 @@ class Summary:
             ],
             "guarantee": self.guarantee,
             "certificate": None if certificate is None else {name.strip(): text for name, text in certificate.rows()},
-            "number_of_experts": self.n,
-            "experts": [
-                {"name": e.name, "rows": e.rows, "total": e.loss, "mean": e.loss / e.rows if e.rows else None,
-                 "mixture_in_those_rows": e.mix_loss, "weight_at_the_end": e.weight}
-                for e in self.experts
-            ],
         }))  # fmt: skip
 
     def _mean(self, total: float) -> float | None:
@@ -277,8 +277,11 @@ class Summary:
     def __str__(self) -> str:
         rows = self.rows()
         width = max(len(name) for name, _ in rows)
-        standing = ["", *self.standing()] if self.settled else []
-        return "\n".join([*(f"{name:<{width}}  {text}" for name, text in rows), *standing])
+        lines = [f"{name:<{width}}  {text}" for name, text in rows]
+        if not self.settled:
+            return "\n".join(lines)
+        proof = len(self._proof())
+        return "\n".join([*lines[:-proof], "", *self.standing(), "", *lines[-proof:]])
 
     def to_json(self) -> str:
         """The summary as JSON text."""
