@@ -139,7 +139,7 @@ public:
         }
         if (left == 0) return;
         std::vector<u64> gone;
-        open.each([&](OpenDecision& one, u64*) {
+        open.each([&](i64, const OpenDecision& one) {
             if (!rows.has(one.ticket >> 32)) gone.push_back(one.ticket);
         });
         for (u64 ticket : gone) open.remove(open.find(ticket));
@@ -181,10 +181,10 @@ public:
             tickets[k] = seal.sealed(ticket);
             rounds[k] = b.rounds[k], arms[k] = b.arms[k], p[k] = b.probabilities[k];
             const i64 place = open.add(ticket);
-            OpenDecision& one = open.at(place);
+            OpenDecision& one = open.change(place);
             one.weight = b.weights[k], one.probability = b.probabilities[k], one.arm = u32(b.arms[k]);
             one.origin = std::uint16_t(origin), one.slept = b.slept[k], one.marked = 0;
-            for (i64 w = 0; w < plan.mark_words; ++w) open.marks(place)[w] = b.marks[k * plan.mark_words + w];
+            for (i64 w = 0; w < plan.mark_words; ++w) open.change_marks(place)[w] = b.marks[k * plan.mark_words + w];
         }
     }
 
@@ -201,7 +201,7 @@ public:
                 const u32 round = u32(ticket), drawn = counts_at(plan, rows.row(number)).drawn;
                 return {round >= 1 && round <= drawn ? Refusal::closed : Refusal::never_drawn, k};
             }
-            OpenDecision& one = open.at(place);
+            OpenDecision& one = open.change(place);
             if (one.marked) return {Refusal::twice, k};
             if (told.origin >= 0 && one.origin != told.origin) return {Refusal::other_fleet, k};
             if (told.actions && i64(one.arm) != told.actions[k]) return {Refusal::other_move, k};
@@ -217,7 +217,7 @@ public:
         i64 marked;
         const Refused refused = first_bad(told, marked, take);
         if (refused.why != Refusal::none)
-            for (i64 k = 0; k < marked; ++k) open.at(open.find(told.tickets[k])).marked = 0;
+            for (i64 k = 0; k < marked; ++k) open.change(open.find(told.tickets[k])).marked = 0;
         return refused;
     }
     Refused settle(const Told& told, const double* losses) {
@@ -234,7 +234,7 @@ public:
         });
         if (refused.why != Refusal::none) return refused;
         if (fleets().settle(b) >= 0) {
-            for (i64 k = 0; k < told.count; ++k) open.at(open.find(told.tickets[k])).marked = 0;
+            for (i64 k = 0; k < told.count; ++k) open.change(open.find(told.tickets[k])).marked = 0;
             failed();
         }
         for (i64 k = 0; k < told.count; ++k) {

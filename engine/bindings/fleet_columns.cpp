@@ -149,10 +149,10 @@ nb::object put(Fleet& fleet, nb::dict from, In<i64> keys, bool keyed, In<i64> nu
         const OpenDecision& one = open.decisions[k];
         const i64 place = fleet.open.add(ticket_of(u32(given.data[one.ticket >> 32]), u32(one.ticket)));
         const u64 ticket = fleet.open.at(place).ticket;
-        fleet.open.at(place) = one;
-        fleet.open.at(place).ticket = ticket;
+        fleet.open.change(place) = one;
+        fleet.open.change(place).ticket = ticket;
         for (i64 w = 0; w < plan.mark_words; ++w)
-            fleet.open.marks(place)[w] = open.marks[k * std::size_t(plan.mark_words) + std::size_t(w)];
+            fleet.open.change_marks(place)[w] = open.marks[k * std::size_t(plan.mark_words) + std::size_t(w)];
     }
     return given.give();
 }

@@ -32,7 +32,7 @@ std::vector<Column> columns_of(const Fleet& fleet) {
 }
 
 Photo::Photo(Fleet& fleet, In<i64> numbers)
-    : plan_(fleet.plan), columns_(columns_of(fleet)), numbers_(numbers.size()), keys_(numbers.size()), open_(fleet.open) {
+    : plan_(fleet.plan), columns_(columns_of(fleet)), numbers_(numbers.size()), keys_(numbers.size()), open_(fleet.open.shared()) {
     const std::size_t stride = std::size_t(plan_.stride);
     rows_.resize(numbers.size() * stride);
     for (std::size_t k = 0; k < numbers.size(); ++k) {
@@ -49,7 +49,7 @@ void Photo::sort() {
     for (std::size_t k = 0; k < numbers_.size(); ++k) places[k] = {numbers_[k], k};
     std::sort(places.begin(), places.end());
     std::vector<std::pair<u64, i64>> found;
-    open_.each_place([&](i64 place, const OpenDecision& one) { found.emplace_back(one.ticket, place); });
+    open_.each([&](i64 place, const OpenDecision& one) { found.emplace_back(one.ticket, place); });
     std::sort(found.begin(), found.end());
     std::size_t whose = 0;
     for (const auto& [ticket, place] : found) {

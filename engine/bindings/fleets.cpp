@@ -123,8 +123,9 @@ nb::dict fields(Fleet& fleet, i64 number) {
 nb::dict open_of(Fleet& fleet, i64 number) {
     std::vector<OpenDecision> found;
     std::vector<u64> marks;
-    fleet.open.each([&](OpenDecision& one, u64* bits) {
+    fleet.open.each([&](i64 place, const OpenDecision& one) {
         if (i64(one.ticket >> 32) != number) return;
+        const u64* bits = fleet.open.marks(place);
         found.push_back(one);
         marks.insert(marks.end(), bits, bits + fleet.plan.mark_words);
     });
@@ -275,7 +276,7 @@ void bind_fleets(nb::module_& m) {
         .def_prop_ro("_born", [](Fleet& fleet) { return fleet.rows.born(); })
         .def_rw("_origins", &Fleet::origins)
         .def_rw("_origin", &Fleet::origin)
-        .def_prop_ro("_open_count", [](Fleet& fleet) { return fleet.open.size(); })
+        .def_prop_ro("_open_count", [](Fleet& fleet) { return fleet.open.count(); })
         .def("__len__", [](Fleet& fleet) { return fleet.rows.size(); })
         .def_prop_ro("_bytes", [](Fleet& fleet) {
             nb::dict out;

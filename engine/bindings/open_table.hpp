@@ -1,11 +1,16 @@
 // Decisions that wait for their losses, by ticket: the learner's number, and its round below it.
 //
-// Open addressing with linear probing, at most 85 in 100 places taken: 32 bytes a place, and 8 for every 64 arms where a
-// decision has baselines or sleepers. No object of Python's is among them, so that no collector walks them.
+// Open addressing with linear probing in segments of at most 4096 places, at most 85 in 100 of them taken on average; 32
+// bytes a place, and 8 for every 64 arms where a decision has baselines or sleepers. The table grows a segment at a time
+// (linear hashing: segments are split in their order), so that nobody waits for all of it. A copy shares the segments
+// until they change. No object of Python's is among them, so that no collector walks them.
 #pragma once
 
+#include <atomic>
+#include <memory>
+#include <vector>
+
 #include "../types.hpp"
-#include "huge.hpp"
 
 namespace hn {
 
@@ -21,80 +26,162 @@ struct OpenDecision {
 static_assert(sizeof(OpenDecision) == 32);
 
 class OpenTable {
-    HugeVector<OpenDecision> entries_;
-    HugeVector<u64> marks_;
+    static constexpr int most_bits = 12;
+    static constexpr double begins = 0.75, full = 0.85;  // a level's splits begin, and are all done
+    struct Segment {
+        std::vector<OpenDecision> entries;
+        std::vector<u64> marks;
+        Segment(std::size_t size, i64 words) : entries(size), marks(size * std::size_t(words)) {}
+    };
+    std::vector<std::shared_ptr<Segment>> segments_;
+    std::vector<OpenDecision*> entries_;  // of each segment: one step less on the way
+    std::vector<u8> shared_;
     i64 words_, count_ = 0;
-    int shift_;
+    int bits_ = 6;           // a segment has 2^bits places
+    std::size_t level_ = 1;  // segments before the first split of this level
+    std::size_t split_ = 0;  // those of them that are split
 
-    std::size_t home(u64 ticket) const { return std::size_t(ticket * 0x9e3779b97f4a7c15u >> shift_); }
-    std::size_t next(std::size_t at) const { return (at + 1) & (entries_.size() - 1); }
-    void move(std::size_t to, std::size_t from) {
-        entries_[to] = entries_[from];
-        for (i64 w = 0; w < words_; ++w) marks_[to * std::size_t(words_) + std::size_t(w)] = marks_[from * std::size_t(words_) + std::size_t(w)];
+    static u64 mixed(u64 ticket) {
+        ticket *= 0x9e3779b97f4a7c15u, ticket ^= ticket >> 32;
+        return ticket * 0xd6e8feb86659fd93u;
+    }
+    std::size_t size() const { return std::size_t(1) << bits_; }
+    std::size_t segment_of(u64 hash) const {
+        const std::size_t k = std::size_t(hash >> 8) & (level_ - 1);
+        return k >= split_ ? k : std::size_t(hash >> 8) & (2 * level_ - 1);
+    }
+    std::size_t home(u64 hash) const { return std::size_t(hash >> (64 - bits_)); }
+    std::size_t next(std::size_t at) const { return (at + 1) & (size() - 1); }
+    i64 place_of(std::size_t segment, std::size_t at) const { return i64(segment << most_bits | at); }
+    static std::size_t segment_at(i64 place) { return std::size_t(place) >> most_bits; }
+    static std::size_t within(i64 place) { return std::size_t(place) & ((std::size_t(1) << most_bits) - 1); }
+
+    void make(std::size_t k) {
+        segments_[k] = std::make_shared<Segment>(size(), words_);
+        entries_[k] = segments_[k]->entries.data(), shared_[k] = 0;
+    }
+    void append() {
+        segments_.emplace_back(), entries_.emplace_back(), shared_.emplace_back();
+        make(segments_.size() - 1);
+    }
+    /// A segment that is this table's alone, to be written.
+    Segment& own(std::size_t k) {
+        if (shared_[k]) {
+            if (segments_[k].use_count() > 1) segments_[k] = std::make_shared<Segment>(*segments_[k]), entries_[k] = segments_[k]->entries.data();
+            else std::atomic_thread_fence(std::memory_order_acquire);
+            shared_[k] = 0;
+        }
+        return *segments_[k];
+    }
+    void move(Segment& to, std::size_t at, const Segment& from, std::size_t was) const {
+        to.entries[at] = from.entries[was];
+        for (i64 w = 0; w < words_; ++w)
+            to.marks[at * std::size_t(words_) + std::size_t(w)] = from.marks[was * std::size_t(words_) + std::size_t(w)];
+    }
+    /// What was in a segment, to where it belongs now.
+    void spread(const Segment& old) {
+        for (std::size_t was = 0; was < old.entries.size(); ++was) {
+            if (!old.entries[was].ticket) continue;
+            const u64 hash = mixed(old.entries[was].ticket);
+            Segment& to = *segments_[segment_of(hash)];
+            std::size_t at = home(hash);
+            while (to.entries[at].ticket) at = next(at);
+            move(to, at, old, was);
+        }
+    }
+    void grow() {
+        if (bits_ < most_bits) {  // there is one
+            const std::shared_ptr<Segment> old = segments_[0];
+            ++bits_, make(0), spread(*old);
+            return;
+        }
+        append();
+        const std::shared_ptr<Segment> old = segments_[split_];
+        make(split_);
+        if (++split_ == level_) level_ *= 2, split_ = 0;
+        spread(*old);
+    }
+    /// Whether so many need one more segment: those that are not split are as full as may be.
+    bool crowded(i64 count) const {
+        const double load = double(count) / double(level_ * size());
+        if (bits_ < most_bits) return load > full;
+        return load > begins && double(split_) < double(level_) * (load - begins) / (full - begins);
     }
 
 public:
-    explicit OpenTable(i64 words = 0) : entries_(64), marks_(std::size_t(64 * words)), words_(words), shift_(64 - 6) {}
+    explicit OpenTable(i64 words = 0) : words_(words) { append(); }
+    /// Of a copy both sides must know: see shared().
+    OpenTable(const OpenTable&) = default;
+    OpenTable(OpenTable&&) = default;
+    OpenTable& operator=(OpenTable&&) = default;
 
-    i64 size() const { return count_; }
-    i64 bytes() const { return i64(entries_.capacity() * sizeof(OpenDecision) + marks_.capacity() * sizeof(u64)); }
-    void fetch(u64 ticket) const { __builtin_prefetch(&entries_[home(ticket)]); }
-    /// The place of an open decision, or -1.
+    /// What is there now; the segments are shared until one of them changes here.
+    OpenTable shared() {
+        shared_.assign(shared_.size(), 1);
+        return *this;
+    }
+    i64 count() const { return count_; }
+    i64 bytes() const {
+        return i64(segments_.size() * (size() * (sizeof(OpenDecision) + std::size_t(words_) * sizeof(u64)) + sizeof(Segment) + 25));
+    }
+    void fetch(u64 ticket) const {
+        const u64 hash = mixed(ticket);
+        __builtin_prefetch(entries_[segment_of(hash)] + home(hash));
+    }
+    /// The place of an open decision, or -1; good until another is added or removed.
     i64 find(u64 ticket) const {
         if (ticket == 0) return -1;
-        for (std::size_t at = home(ticket); entries_[at].ticket; at = next(at))
-            if (entries_[at].ticket == ticket) return i64(at);
+        const u64 hash = mixed(ticket);
+        const std::size_t k = segment_of(hash);
+        const OpenDecision* entries = entries_[k];
+        for (std::size_t at = home(hash); entries[at].ticket; at = next(at))
+            if (entries[at].ticket == ticket) return place_of(k, at);
         return -1;
     }
-    OpenDecision& at(i64 place) { return entries_[std::size_t(place)]; }
-    u64* marks(i64 place) { return marks_.data() + place * words_; }
-    /// Room for so many more: then nothing is allocated until they are there.
+    const OpenDecision& at(i64 place) const { return entries_[segment_at(place)][within(place)]; }
+    const u64* marks(i64 place) const { return segments_[segment_at(place)]->marks.data() + i64(within(place)) * words_; }
+    OpenDecision& change(i64 place) { return own(segment_at(place)).entries[within(place)]; }
+    u64* change_marks(i64 place) { return own(segment_at(place)).marks.data() + i64(within(place)) * words_; }
+
+    /// Room for so many more: then nothing is allocated until they are there, unless they are most unevenly spread.
     void reserve(i64 more) {
-        std::size_t size = entries_.size();
-        while (double(count_ + more) > 0.85 * double(size)) size *= 2;
-        if (size == entries_.size()) return;
-        OpenTable grown(words_, size);
-        for (std::size_t k = 0; k < entries_.size(); ++k)
-            if (entries_[k].ticket) {
-                const i64 to = grown.add(entries_[k].ticket);
-                grown.at(to) = entries_[k];
-                for (i64 w = 0; w < words_; ++w) grown.marks(to)[w] = marks(i64(k))[w];
-            }
-        *this = std::move(grown);
+        while (crowded(count_ + more)) grow();
     }
     /// A place for a ticket that is not there; room was reserved.
     i64 add(u64 ticket) {
-        std::size_t at = home(ticket);
-        while (entries_[at].ticket) at = next(at);
-        entries_[at].ticket = ticket;
-        ++count_;
-        return i64(at);
+        const u64 hash = mixed(ticket);
+        for (;;) {
+            const std::size_t k = segment_of(hash);
+            Segment& segment = own(k);
+            std::size_t at = home(hash), seen = 0;
+            while (segment.entries[at].ticket && ++seen < size()) at = next(at);
+            if (seen + 1 < size()) {  // a place stays empty, where searches end
+                segment.entries[at].ticket = ticket;
+                ++count_;
+                return place_of(k, at);
+            }
+            grow();
+        }
     }
     /// Those behind it move up, so that no search ends too early.
     void remove(i64 place) {
         --count_;
-        const std::size_t mask = entries_.size() - 1;
-        for (std::size_t hole = std::size_t(place), k = next(hole);; k = next(k)) {
-            if (!entries_[k].ticket) {
-                entries_[hole] = OpenDecision{};
+        Segment& segment = own(segment_at(place));
+        const std::size_t mask = size() - 1;
+        for (std::size_t hole = within(place), k = next(hole);; k = next(k)) {
+            if (!segment.entries[k].ticket) {
+                segment.entries[hole] = OpenDecision{};
                 return;
             }
-            if (((k - home(entries_[k].ticket)) & mask) >= ((k - hole) & mask)) move(hole, k), hole = k;
+            if (((k - home(mixed(segment.entries[k].ticket))) & mask) >= ((k - hole) & mask)) move(segment, hole, segment, k), hole = k;
         }
     }
-    template <class Visit> void each(Visit visit) {
-        for (std::size_t k = 0; k < entries_.size(); ++k)
-            if (entries_[k].ticket) visit(entries_[k], marks(i64(k)));
+    /// (place, decision) of all.
+    template <class Visit> void each(Visit visit) const {
+        for (std::size_t k = 0; k < segments_.size(); ++k)
+            for (std::size_t at = 0; at < size(); ++at)
+                if (entries_[k][at].ticket) visit(place_of(k, at), entries_[k][at]);
     }
-
-    template <class Visit> void each_place(Visit visit) const {
-        for (std::size_t k = 0; k < entries_.size(); ++k)
-            if (entries_[k].ticket) visit(i64(k), entries_[k]);
-    }
-
-private:
-    OpenTable(i64 words, std::size_t size)
-        : entries_(size), marks_(size * std::size_t(words)), words_(words), shift_(64 - __builtin_ctzll(size)) {}
 };
 
 }  // namespace hn
