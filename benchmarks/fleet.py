@@ -34,7 +34,7 @@ def grown(learner: Any, learners: int, batch: int) -> Any:
 
 
 def _decisions(learners: int, repeats: int) -> str:
-    batch, rng = 4000, np.random.default_rng(1)
+    batch, rng = 2000, np.random.default_rng(1)
     kinds = {
         "default": hn.Bandit(10),
         "Tsallis 1/2": hn.Bandit(10, hn.Tsallis(0.5)),

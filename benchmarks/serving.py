@@ -206,7 +206,7 @@ def _longest(call: Callable[[], object], seconds: float) -> float:
 
 def fleet(learners: int) -> list[list[str]]:
     """Batches of decisions of a large fleet, and what a learner takes."""
-    batch, rng = 4000, np.random.default_rng(1)
+    batch, rng = 2000, np.random.default_rng(1)
     made, keys = grown(hn.Bandit(10), learners, batch), [rng.integers(0, learners, batch) for _ in range(20)]
     losses, taken = rng.random((20, batch)), []
     for _ in range(15):

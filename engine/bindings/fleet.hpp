@@ -48,6 +48,7 @@ struct Seed { u32 pool[4]; u32 constant; };
 class Fleet {
     std::vector<double> template_, shares_, backup_;
     std::vector<double*> rows_of_batch_;
+    std::vector<OpenDecision> taken_;
     // Of a batch: what is drawn, and what is settled.
     std::vector<i32> arms_;
     std::vector<u32> rounds_;
@@ -183,42 +184,52 @@ public:
             const i64 place = open.add(ticket);
             OpenDecision& one = open.change(place);
             one.weight = b.weights[k], one.probability = b.probabilities[k], one.arm = u32(b.arms[k]);
-            one.origin = std::uint16_t(origin), one.slept = b.slept[k], one.marked = 0;
+            one.origin = std::uint16_t(origin), one.slept = b.slept[k];
             for (i64 w = 0; w < plan.mark_words; ++w) open.change_marks(place)[w] = b.marks[k * plan.mark_words + w];
         }
     }
 
-    /// The first decision that is not open, or not as it is told; those before it are marked.
-    template <class Take>
-    Refused first_bad(const Told& told, i64& marked, Take take) {
-        for (marked = 0; marked < told.count; ++marked) {
-            const i64 k = marked;
+    /// Why a ticket is not open, though those before it in its batch were; they are taken out.
+    Refusal why_not(const Told& told, i64 k) const {
+        const u64 ticket = told.tickets[k], number = ticket >> 32;
+        for (i64 j = 0; j < k; ++j)
+            if (told.tickets[j] == ticket) return Refusal::twice;
+        if (!rows.has(number)) return number < rows.born() ? Refusal::closed : Refusal::unknown;
+        const u32 round = u32(ticket), drawn = counts_at(plan, rows.row(number)).drawn;
+        return round >= 1 && round <= drawn ? Refusal::closed : Refusal::never_drawn;
+    }
+    Refusal differs(const Told& told, i64 k, const OpenDecision& one) const {
+        if (told.origin >= 0 && one.origin != told.origin) return Refusal::other_fleet;
+        if (told.actions && i64(one.arm) != told.actions[k]) return Refusal::other_move;
+        if (told.probabilities && one.probability != told.probabilities[k]) return Refusal::other_move;
+        return Refusal::none;
+    }
+    void put_back(i64 count) {
+        const i64 words = plan.mark_words;
+        for (i64 k = 0; k < count; ++k) {
+            const i64 place = open.add(taken_[std::size_t(k)].ticket);
+            open.change(place) = taken_[std::size_t(k)];
+            for (i64 w = 0; w < words; ++w) open.change_marks(place)[w] = marks_[std::size_t(k * words + w)];
+        }
+    }
+    /// All decisions that are told, taken out of the table into `taken_` and `marks_`: each is open, once and as it is
+    /// told, or none is taken.
+    Refused take(const Told& told) {
+        const i64 words = plan.mark_words;
+        taken_.resize(std::size_t(told.count)), marks_.resize(std::size_t(told.count * words));
+        for (i64 k = 0; k < told.count; ++k) {
             if (k + far < told.count) open.fetch(told.tickets[k + far]);
-            const u64 ticket = told.tickets[k], number = ticket >> 32;
-            const i64 place = open.find(ticket);
-            if (place < 0) {
-                if (!rows.has(number)) return {number < rows.born() ? Refusal::closed : Refusal::unknown, k};
-                const u32 round = u32(ticket), drawn = counts_at(plan, rows.row(number)).drawn;
-                return {round >= 1 && round <= drawn ? Refusal::closed : Refusal::never_drawn, k};
+            const i64 place = open.find(told.tickets[k]);
+            const Refusal why = place < 0 ? why_not(told, k) : differs(told, k, open.at(place));
+            if (why != Refusal::none) {
+                put_back(k);
+                return {why, k};
             }
-            OpenDecision& one = open.change(place);
-            if (one.marked) return {Refusal::twice, k};
-            if (told.origin >= 0 && one.origin != told.origin) return {Refusal::other_fleet, k};
-            if (told.actions && i64(one.arm) != told.actions[k]) return {Refusal::other_move, k};
-            if (told.probabilities && one.probability != told.probabilities[k]) return {Refusal::other_move, k};
-            one.marked = 1;
-            take(k, place, one);
+            taken_[std::size_t(k)] = open.at(place);
+            for (i64 w = 0; w < words; ++w) marks_[std::size_t(k * words + w)] = open.marks(place)[w];
+            open.remove(place);
         }
         return {Refusal::none, -1};
-    }
-    /// All decisions that are told are open, each once, or nothing is marked. `take(k, place, decision)` sees them on the way.
-    template <class Take>
-    Refused check(const Told& told, Take take) {
-        i64 marked;
-        const Refused refused = first_bad(told, marked, take);
-        if (refused.why != Refusal::none)
-            for (i64 k = 0; k < marked; ++k) open.change(open.find(told.tickets[k])).marked = 0;
-        return refused;
     }
     Refused settle(const Told& told, const double* losses) {
         const Busy busy(*this);
@@ -226,32 +237,28 @@ public:
             if (!(setup.low <= losses[k] && losses[k] <= setup.high)) return {Refusal::bad_loss, k};
         FleetBatch b = batch(told.count);
         b.losses = losses;
-        const Refused refused = check(told, [&](i64 k, i64 place, const OpenDecision& one) {
+        const Refused refused = take(told);
+        if (refused.why != Refusal::none) return refused;
+        for (i64 k = 0; k < told.count; ++k) {
+            const OpenDecision& one = taken_[std::size_t(k)];
             b.arms[k] = i32(one.arm), b.probabilities[k] = one.probability, b.weights[k] = one.weight;
             b.slept[k] = one.slept;
-            for (i64 w = 0; w < plan.mark_words; ++w) b.marks[k * plan.mark_words + w] = open.marks(place)[w];
-            rows_of_batch_[std::size_t(k)] = rows.row(told.tickets[k] >> 32);
-        });
-        if (refused.why != Refusal::none) return refused;
-        if (fleets().settle(b) >= 0) {
-            for (i64 k = 0; k < told.count; ++k) open.change(open.find(told.tickets[k])).marked = 0;
-            failed();
+            rows_of_batch_[std::size_t(k)] = rows.row(one.ticket >> 32);
         }
-        for (i64 k = 0; k < told.count; ++k) {
-            if (k + far < told.count) open.fetch(told.tickets[k + far]);
-            open.remove(open.find(told.tickets[k]));
+        if (fleets().settle(b) >= 0) {
+            put_back(told.count);
+            failed();
         }
         return refused;
     }
     Refused forget(const Told& told) {
-        const Refused refused = check(told, [](i64, i64, const OpenDecision&) {});
+        const Refused refused = take(told);
         if (refused.why != Refusal::none) return refused;
         for (i64 k = 0; k < told.count; ++k) {
             double* row = rows.row(told.tickets[k] >> 32);
             RowCounts counts = counts_at(plan, row);
             --counts.open, ++counts.forgotten;
             put_counts(plan, row, counts);
-            open.remove(open.find(told.tickets[k]));
         }
         return refused;
     }

@@ -21,7 +21,7 @@ struct OpenDecision {
     double weight = 0.0, probability = 0.0;
     u32 arm = 0;
     std::uint16_t origin = 0;  // which of the fleet's names it was drawn under
-    u8 slept = 0, marked = 0;  // marked: seen in the batch that is being checked
+    u8 slept = 0, unused = 0;
 };
 static_assert(sizeof(OpenDecision) == 32);
 
@@ -35,6 +35,7 @@ class OpenTable {
     };
     std::vector<std::shared_ptr<Segment>> segments_;
     std::vector<OpenDecision*> entries_;  // of each segment: one step less on the way
+    std::vector<u64*> marks_;
     std::vector<u8> shared_;
     i64 words_, count_ = 0;
     int bits_ = 6;           // a segment has 2^bits places
@@ -57,36 +58,40 @@ class OpenTable {
     static std::size_t within(i64 place) { return std::size_t(place) & ((std::size_t(1) << most_bits) - 1); }
 
     void make(std::size_t k) {
-        segments_[k] = std::make_shared<Segment>(size(), words_);
-        entries_[k] = segments_[k]->entries.data(), shared_[k] = 0;
+        hold(k, std::make_shared<Segment>(size(), words_));
+        shared_[k] = 0;
     }
     void append() {
-        segments_.emplace_back(), entries_.emplace_back(), shared_.emplace_back();
+        segments_.emplace_back(), entries_.emplace_back(), marks_.emplace_back(), shared_.emplace_back();
         make(segments_.size() - 1);
     }
     /// A segment that is this table's alone, to be written.
-    Segment& own(std::size_t k) {
-        if (shared_[k]) {
-            if (segments_[k].use_count() > 1) segments_[k] = std::make_shared<Segment>(*segments_[k]), entries_[k] = segments_[k]->entries.data();
-            else std::atomic_thread_fence(std::memory_order_acquire);
-            shared_[k] = 0;
-        }
-        return *segments_[k];
+    OpenDecision* own(std::size_t k) {
+        if (__builtin_expect(shared_[k], 0)) unshare(k);
+        return entries_[k];
     }
-    void move(Segment& to, std::size_t at, const Segment& from, std::size_t was) const {
-        to.entries[at] = from.entries[was];
-        for (i64 w = 0; w < words_; ++w)
-            to.marks[at * std::size_t(words_) + std::size_t(w)] = from.marks[was * std::size_t(words_) + std::size_t(w)];
+    __attribute__((noinline)) void unshare(std::size_t k) {
+        if (segments_[k].use_count() > 1) hold(k, std::make_shared<Segment>(*segments_[k]));
+        else std::atomic_thread_fence(std::memory_order_acquire);
+        shared_[k] = 0;
+    }
+    void hold(std::size_t k, std::shared_ptr<Segment> segment) {
+        segments_[k] = std::move(segment);
+        entries_[k] = segments_[k]->entries.data(), marks_[k] = segments_[k]->marks.data();
+    }
+    void move_marks(u64* to, std::size_t at, const u64* from, std::size_t was) const {
+        for (i64 w = 0; w < words_; ++w) to[i64(at) * words_ + w] = from[i64(was) * words_ + w];
     }
     /// What was in a segment, to where it belongs now.
     void spread(const Segment& old) {
         for (std::size_t was = 0; was < old.entries.size(); ++was) {
             if (!old.entries[was].ticket) continue;
             const u64 hash = mixed(old.entries[was].ticket);
-            Segment& to = *segments_[segment_of(hash)];
+            const std::size_t k = segment_of(hash);
             std::size_t at = home(hash);
-            while (to.entries[at].ticket) at = next(at);
-            move(to, at, old, was);
+            while (entries_[k][at].ticket) at = next(at);
+            entries_[k][at] = old.entries[was];
+            move_marks(marks_[k], at, old.marks.data(), was);
         }
     }
     void grow() {
@@ -122,7 +127,7 @@ public:
     }
     i64 count() const { return count_; }
     i64 bytes() const {
-        return i64(segments_.size() * (size() * (sizeof(OpenDecision) + std::size_t(words_) * sizeof(u64)) + sizeof(Segment) + 25));
+        return i64(segments_.size() * (size() * (sizeof(OpenDecision) + std::size_t(words_) * sizeof(u64)) + sizeof(Segment) + 33));
     }
     void fetch(u64 ticket) const {
         const u64 hash = mixed(ticket);
@@ -139,9 +144,12 @@ public:
         return -1;
     }
     const OpenDecision& at(i64 place) const { return entries_[segment_at(place)][within(place)]; }
-    const u64* marks(i64 place) const { return segments_[segment_at(place)]->marks.data() + i64(within(place)) * words_; }
-    OpenDecision& change(i64 place) { return own(segment_at(place)).entries[within(place)]; }
-    u64* change_marks(i64 place) { return own(segment_at(place)).marks.data() + i64(within(place)) * words_; }
+    const u64* marks(i64 place) const { return marks_[segment_at(place)] + i64(within(place)) * words_; }
+    OpenDecision& change(i64 place) { return own(segment_at(place))[within(place)]; }
+    u64* change_marks(i64 place) {
+        own(segment_at(place));
+        return marks_[segment_at(place)] + i64(within(place)) * words_;
+    }
 
     /// Room for so many more: then nothing is allocated until they are there, unless they are most unevenly spread.
     void reserve(i64 more) {
@@ -152,11 +160,11 @@ public:
         const u64 hash = mixed(ticket);
         for (;;) {
             const std::size_t k = segment_of(hash);
-            Segment& segment = own(k);
+            OpenDecision* entries = own(k);
             std::size_t at = home(hash), seen = 0;
-            while (segment.entries[at].ticket && ++seen < size()) at = next(at);
+            while (entries[at].ticket && ++seen < size()) at = next(at);
             if (seen + 1 < size()) {  // a place stays empty, where searches end
-                segment.entries[at].ticket = ticket;
+                entries[at].ticket = ticket;
                 ++count_;
                 return place_of(k, at);
             }
@@ -166,14 +174,19 @@ public:
     /// Those behind it move up, so that no search ends too early.
     void remove(i64 place) {
         --count_;
-        Segment& segment = own(segment_at(place));
+        OpenDecision* entries = own(segment_at(place));
+        u64* marks = marks_[segment_at(place)];
         const std::size_t mask = size() - 1;
         for (std::size_t hole = within(place), k = next(hole);; k = next(k)) {
-            if (!segment.entries[k].ticket) {
-                segment.entries[hole] = OpenDecision{};
+            if (!entries[k].ticket) {
+                entries[hole] = OpenDecision{};
                 return;
             }
-            if (((k - home(mixed(segment.entries[k].ticket))) & mask) >= ((k - hole) & mask)) move(segment, hole, segment, k), hole = k;
+            if (((k - home(mixed(entries[k].ticket))) & mask) >= ((k - hole) & mask)) {
+                entries[hole] = entries[k];
+                move_marks(marks, hole, marks, k);
+                hole = k;
+            }
         }
     }
     /// (place, decision) of all.

@@ -53,7 +53,7 @@ i64 settle(const FleetBatch& b) {
 
 void unpack(const Setup& s, const RowPlan& plan, const double* row, Run& run) {
     at_scale(run, s.first_scale());
-    unpack_run(s, plan, row, counts_at(plan, row), run);
+    unpack_run(s, plan, row, counts_at(plan, row), run, all_and_sums);
 }
 void pack(const Setup& s, const RowPlan& plan, const Run& run, double* row) {
     RowCounts counts = counts_at(plan, row);

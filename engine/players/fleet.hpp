@@ -21,10 +21,12 @@ HN_INLINE void copy_fours(double* to, const double* from, i64 n) {
     for (i64 j = 0; j < n; j += 4) store4(to + j, load4(from + j));
 }
 
-/// `run` is laid out; what no row keeps is as it was at the start of the game. `arm`: only its weight is needed, because
-/// it has its loss and then all are made anew; or -1.
-HN_INLINE void unpack_run(const Setup& s, const RowPlan& plan, const double* row, const RowCounts& counts, Run& run,
-                          i64 arm = -1) {
+/// Which weights are made again: all, with their sums; all; or, at 0 and above, that of one arm, because it has its loss
+/// and then all are made anew.
+inline constexpr i64 all_and_sums = -2, all_weights = -1;
+
+/// `run` is laid out; what no row keeps is as it was at the start of the game.
+HN_INLINE void unpack_run(const Setup& s, const RowPlan& plan, const double* row, const RowCounts& counts, Run& run, i64 arm) {
     copy_fours(run.L, row, s.n);
     for (i64 j = s.n; j < s.places(); ++j) run.L[j] = infinity;
     if (!plan.compact) {
@@ -48,19 +50,25 @@ HN_INLINE void unpack_run(const Setup& s, const RowPlan& plan, const double* row
     }
     const bool half = s.path == Path::half;
     run.placed = state[1], run.moved = counts.stayed ? 0.0 : state[2];
-    if (arm < 0) {
+    if (arm == all_and_sums) {
         if (half) Barrier<2>::again(s, run);
         else Barrier<1>::again(s, run);
         return;
     }
     run.total = counts.stayed ? state[2] : 1.0, run.slope_sum = state[3];
+    if (arm == all_weights) {
+        if (half) Barrier<2>::again_weights(s, run);
+        else Barrier<1>::again_weights(s, run);
+        return;
+    }
     if (half) Barrier<2>::again_one(s, run, arm);
     else Barrier<1>::again_one(s, run, arm);
 }
 
-/// `drawn`: a round was drawn, which changes no loss.
-HN_INLINE void pack_run(const Setup& s, const RowPlan& plan, const Run& run, RowCounts& counts, double* row, bool drawn) {
-    if (plan.compact && drawn && s.schedule.constant()) {
+/// `drawn`: a round was drawn, which changes no loss; `kept`: nor the weights.
+HN_INLINE void pack_run(const Setup& s, const RowPlan& plan, const Run& run, RowCounts& counts, double* row, bool drawn,
+                        bool kept = false) {
+    if (plan.compact && drawn && (kept || s.schedule.constant())) {
         put_stream(plan, row, run.stream);
         return;
     }
@@ -121,8 +129,10 @@ HN_INLINE bool draw_one(const FleetBatch& b, const Setup& s, Run& run, i64 k) {
     double* row = b.rows[k];
     RowCounts counts = counts_at(plan, row);
     if (counts.drawn >= most_rounds) return false;
-    unpack_run(s, plan, row, counts, run);
-    if (!prepare(s, run, false)) return false;
+    unpack_run(s, plan, row, counts, run, all_weights);
+    // What is not behind is at the scale of this round.
+    const bool kept = plan.compact && !counts.behind;
+    if (!kept && !prepare(s, run, false)) return false;
     const bool* awake = b.awake ? b.awake + k * b.per_decision : nullptr;
     const bool sleeps = awake && !all_awake(awake, s.n);
     if (sleeps) {
@@ -138,7 +148,7 @@ HN_INLINE bool draw_one(const FleetBatch& b, const Setup& s, Run& run, i64 k) {
         if (s.estimator == Estimator::reduced_variance) mark_baselines(s, run, b.marks + k * plan.mark_words, plan.mark_words);
     }
     b.slept[k] = sleeps;
-    pack_run(s, plan, run, counts, row, true);
+    pack_run(s, plan, run, counts, row, true, kept);
     if (counts.open > counts.delay) counts.delay = counts.open;
     ++counts.drawn, ++counts.open, counts.behind = 1, counts.slept |= u32(sleeps);
     b.rounds[k] = counts.drawn;
@@ -150,7 +160,7 @@ HN_INLINE bool settle_one(const FleetBatch& b, const Setup& s, Run& run, i64 k, 
     const RowPlan& plan = *b.plan;
     double* row = b.rows[k];
     RowCounts counts = counts_at(plan, row);
-    unpack_run(s, plan, row, counts, run, b.slept[k] ? -1 : b.arms[k]);
+    unpack_run(s, plan, row, counts, run, b.slept[k] ? all_weights : b.arms[k]);
     const double x = (b.losses[k] - s.origin) * s.slope;
     const u64* marks = b.marks + k * plan.mark_words;
     if (b.slept[k]) {

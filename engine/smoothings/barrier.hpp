@@ -101,6 +101,21 @@ struct Barrier {
         else stay_at(s, run, sums, y);
     }
 
+    /// The same where the total and the slope's sum are in place: the weights and the warm start alone.
+    static HN_INLINE void again_weights(const Setup& s, Run& run) {
+        const f64x4 from = splat(run.base), rate = splat(run.inverse), place = splat(run.placed);
+        const f64x4 step = splat(run.moved), one = splat(1.0);
+        if (run.moved != 0.0) {
+            for (i64 j = 0; j < s.n; j += 4) {
+                const f64x4 here = 1.0 / ((load4(run.L + j) - from) * rate + place), t = step * here;
+                store4(run.w + j, least(power(here * ((one - t) * (one + t * t))), one));
+            }
+        } else {
+            for (i64 j = 0; j < s.n; j += 4) store4(run.w + j, power(1.0 / ((load4(run.L + j) - from) * rate + place)));
+        }
+        run.warm = run.moved != 0.0 ? run.placed + run.moved : run.placed;
+    }
+
     /// w and total for L at the scale in place, whatever has changed; false if it failed.
     static HN_APART bool from_anywhere(const Setup& s, Run& run) {
         double low = run.L[0];
