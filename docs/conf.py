@@ -21,7 +21,6 @@ version = release = hannan.__version__
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
-    "sphinx.ext.napoleon",
     "sphinx_gallery.gen_gallery",
     # Our own, in _site/
     "plain_docstrings",
@@ -48,6 +47,7 @@ nb_execution_timeout = 60
 nb_execution_show_tb = True
 
 # Reference
+smartquotes = False  # a prime is a prime
 default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
@@ -55,7 +55,6 @@ autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 96
 add_module_names = False
-napoleon_numpy_docstring = False
 
 # Gallery
 sphinx_gallery_conf = {

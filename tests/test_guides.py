@@ -17,6 +17,8 @@ from typing import NamedTuple
 
 import pytest
 
+import hannan as hn
+
 ROOT = Path(__file__).parents[1]
 FENCE = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 #: What is shown and is no program, or is made by the site.
@@ -83,6 +85,9 @@ def walk(found: list[Block], page: str) -> None:
             subprocess.run(["sh", "-e", "-c", block.text], check=True, stdout=subprocess.PIPE)
         else:
             raise AssertionError(f"{page}: a fence must be python, sh, console, text or toml; got {block.language!r}")
+    for value in space.values():
+        if isinstance(value, hn.Store):
+            value.close()
 
 
 def test_what_does_not_run_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

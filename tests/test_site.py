@@ -137,5 +137,8 @@ def test_every_line_of_a_certificate_is_explained() -> None:
             player.observe(player.act(), loss)
         told = player.certificate(delta=0.05) if hasattr(learner, "estimator") else player.certificate()
         seen |= {name.strip() for name, _ in told.rows()}
+    private = hn.Convex(hn.Ball(2), 1.0, tuning=hn.Fixed(9.0), smooth=0.0, guarantee="privacy").start()
+    private.observe(private.act(), hn.Linear([0.6, 0.8]))
+    seen |= {name.strip() for name, _ in private.certificate().rows()}
     assert {"bound", "condition", "on this run", "estimated regret", "drift"} <= seen
     assert seen <= terms, seen - terms

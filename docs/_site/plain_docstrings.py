@@ -2,7 +2,7 @@
 
 Stars, bars and trailing underscores mean themselves. A public name between backticks becomes a link, and so does a page
 of docs/. Indented lines are a formula, shown as it stands. A paragraph of parameters, "`n`: how many. `seed`: ...",
-becomes a list. Examples, and the sections of Google's style (`Args:`), are left to their readers.
+becomes a list. Examples are left to Sphinx.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from typing import Any
 
 import hannan
 
-#: A word and a colon alone on a line, before an indented line: a section, which napoleon reads.
-SECTION = re.compile(r"^(Args|Arguments|Parameters|Attributes|Returns|Yields|Raises|Note|Notes|References|Examples?):$")
 ITEM = re.compile(r"^(\s*)([-*]|\d+\.) ")
 SPAN = re.compile(r"(:[a-z:]+:`[^`]+`)|``(.+?)``|`([^`]+)`")
 #: Where a parameter is explained: at the beginning, or after a sentence.
@@ -84,7 +82,7 @@ def markup(lines: list[str]) -> list[str]:
     of :py:obj:`Law <hannan.Law>`.
     """
     told: list[str] = []
-    k, within, before = 0, 0, ""  # within: the indentation of words here; before: the last line of words
+    k, before = 0, ""  # before: the last line of words, or the item that it belongs to
     while k < len(lines):
         line = lines[k]
         if not line.strip():
@@ -93,16 +91,11 @@ def markup(lines: list[str]) -> list[str]:
         elif line.lstrip().startswith(">>>"):
             k = _copied(lines, k, told, lambda later: bool(later.strip()))
             told.append("")
-        elif SECTION.match(line) and k + 1 < len(lines) and depth(lines[k + 1]):
-            within, before = depth(lines[k + 1]), line
-            told.append(line)
-            k += 1
-        elif depth(line) > within and not ITEM.match(before):
-            if before and told and told[-1]:
+        elif depth(line) and not ITEM.match(before):
+            if told and told[-1]:
                 told.append("")
-            told += [" " * within + "::", ""]
-            floor = within
-            k = _copied(lines, k, told, lambda later, floor=floor: not later.strip() or depth(later) > floor)
+            told += ["::", ""]
+            k = _copied(lines, k, told, lambda later: not later.strip() or depth(later) > 0)
             if told[-1]:
                 told.append("")
         elif PARAMETER.match(line.strip()) and not ITEM.match(before) and not (told and told[-1]):
@@ -112,8 +105,6 @@ def markup(lines: list[str]) -> list[str]:
             words = " ".join(part.strip() for part in lines[start:k])
             told += [f"- {inline(one.strip())}" for one in PARAMETER.split(words) if one.strip()]
         else:
-            if depth(line) < within and not ITEM.match(before):
-                within = depth(line)
             if ITEM.match(line) and not ITEM.match(before) and told and told[-1]:
                 told.append("")
             told.append(" " * depth(line) + inline(line.strip()))
@@ -131,10 +122,10 @@ def _copied(lines: list[str], k: int, told: list[str], goes_on: Any) -> int:
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Before napoleon, whose sections are then whole."""
+    """Every docstring that a page shows."""
 
     def process(app: Any, what: str, name: str, found: Any, options: Any, lines: list[str]) -> None:
         lines[:] = markup(lines)
 
-    app.connect("autodoc-process-docstring", process, priority=400)
+    app.connect("autodoc-process-docstring", process)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

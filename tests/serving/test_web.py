@@ -85,3 +85,55 @@ def test_the_example(tmp_path: Path) -> None:
         page = got(address + "/")
         assert "href=" in got(address + link(page))  # a click leads back to a page
         assert json.loads(got(address + "/decisions/v1/learners/banner"))["rounds"] == 1
+
+
+@contextlib.contextmanager
+def running(command: list[str], folder: Path, **more: str) -> Iterator[None]:
+    """A process of the guide, until it is stopped."""
+    process = subprocess.Popen(
+        [sys.executable, *command], cwd=folder, env={**os.environ, **more}, stderr=subprocess.DEVNULL
+    )
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def answers(address: str) -> Any:
+    """What an address says, once it answers."""
+    for _ in range(400):
+        with contextlib.suppress(OSError):
+            return got(address)
+        time.sleep(0.05)
+    raise AssertionError(f"{address} never answered")
+
+
+def test_several_workers(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "web.md").read_text(encoding="utf-8")
+    code = re.search(r"```python workers.py\n(.*?)```", text, re.DOTALL)
+    assert code is not None
+    (tmp_path / "workers.py").write_text(code[1])
+    port, service = free(), free()
+    serve = [
+        "-c",
+        "from hannan.cli import main; main()",
+        "serve",
+        "decisions.db",
+        "--add",
+        "banner=red,blue",
+        "--port",
+        str(service),
+    ]
+    workers = ["-m", "uvicorn", "workers:app", "--port", str(port), "--workers", "2", "--log-level", "error"]
+    address = f"http://127.0.0.1:{port}"
+    with running(workers, tmp_path, DECISIONS=f"http://127.0.0.1:{service}"):
+        with running(serve, tmp_path):
+            answers(f"http://127.0.0.1:{service}/healthz")
+            links = [link(answers(address + "/")) for _ in range(6)]
+            assert json.loads(got(address + links[0])) == {"thanks": True, "counted": True}
+        with running(serve, tmp_path):  # the service was stopped and started, and the workers were not
+            answers(f"http://127.0.0.1:{service}/healthz")
+            assert [json.loads(got(address + one))["counted"] for one in links[:3]] == [False, True, True]
+            with pytest.raises(urllib.error.HTTPError, match="400"):
+                got(address + links[5][:-4] + "AAAA")
