@@ -14,7 +14,6 @@ template <int V>
 struct SoftmaxAlone {
     f64x4 w[V], sums[V];
     i64x4 after[V];  // lanes at or beyond the arm left out of the sums
-    alignas(32) double inverse[4 * V];
 
     /// Partial sums of all but one; returns their total.
     HN_INLINE double leave_out(i64 i) {
@@ -39,16 +38,26 @@ struct SoftmaxAlone {
 #pragma GCC unroll 16
         for (int v = 0; v < V; ++v) w[v] = select(i64x4(lanes(4 * v) == splat(i)), splat(fresh), w[v]);
     }
-    void load(const Setup& s, const Run& run) {
+    HN_INLINE void load(const Setup& s, const Run& run, double* inverse) {
+#pragma GCC unroll 16
         for (int v = 0; v < V; ++v) w[v] = 4 * v < s.places() ? load4(run.w + 4 * v) : f64x4{};
         for (i64 j = 0; j < s.n; ++j) inverse[j] = 1.0 / run.w[j];
     }
-    void store(const Setup& s, Run& run) const {
-        for (int v = 0; v < V && 4 * v < s.places(); ++v) store4(run.w + 4 * v, w[v]);
+    HN_INLINE void store(const Setup& s, Run& run) const {
+#pragma GCC unroll 16
+        for (int v = 0; v < V; ++v)
+            if (4 * v < s.places()) store4(run.w + 4 * v, w[v]);
     }
 
-    void play(const BanditJob& job, i64 r) {
+    static void play(const BanditJob& job, i64 r) {
+        SoftmaxAlone here;  // nobody else has its address: it stays in registers
+        here.rounds(job, r);
+    }
+    HN_INLINE void rounds(const BanditJob& given, i64 r) {
+        const BanditJob job = given;  // a copy: nothing that is written can be an alias of it
         const Setup s = *job.setup;
+        const bool plain = s.origin == 0.0 && s.slope == 1.0;  // then a loss is what it is, and nothing waits
+        alignas(32) double inverse[4 * V];
         Run& run = job.runs[r];
         Words stream = run.stream;
         double* L = run.L;
@@ -57,7 +66,7 @@ struct SoftmaxAlone {
         const double* row = job.losses.x + job.losses.per_run * r;
         const i64 step = job.losses.per_round;
         i64* counts = job.counts + r * s.n;
-        load(s, run);
+        load(s, run, inverse);
         i64 last = i64(run.arm);
         double fresh = run.w[last], mass = leave_out(last) + fresh;
         Clock at{job.marks, job.rounds};
@@ -73,7 +82,7 @@ struct SoftmaxAlone {
                 row += step;
                 __builtin_prefetch(row + 16 * step);
                 if (job.coins) x = uniform(job.coins[r]) < x ? 1.0 : 0.0;
-                const double loss = (x - origin) * slope;
+                const double loss = plain ? x : (x - origin) * slope;
                 own += loss;
                 const double value = fma(loss, mass * inverse[i], L[i]);
                 L[i] = value;
@@ -86,7 +95,7 @@ struct SoftmaxAlone {
                 if (__builtin_expect(!in_range(mass, s.n), 0)) {
                     run.arm = double(i);
                     entropy_anew(s, run);
-                    load(s, run);
+                    load(s, run, inverse);
                     base = run.base, fresh = run.w[i], mass = leave_out(i) + fresh;
                 }
                 ++counts[i];
@@ -251,7 +260,7 @@ i64 softmax_games(const BanditJob& job) {
     i64 r = job.first;
     for (; r + 16 <= job.last; r += 16) softmax_together<V>(job, r, 4);
     for (; r + 4 <= job.last; r += 4) softmax_together<V>(job, r, 1);
-    for (SoftmaxAlone<V> alone; r < job.last; ++r) alone.play(job, r);
+    for (; r < job.last; ++r) SoftmaxAlone<V>::play(job, r);
     return -1;
 }
 

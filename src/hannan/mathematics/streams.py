@@ -8,6 +8,8 @@ The hash is NumPy's SeedSequence, which a test compares, made here: `numpy.rando
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,6 +25,10 @@ _LOW = 0xFFFFFFFF
 def words(seed: int, *key: int) -> Words:
     """The four starting words of stream `key` of a seed: (run,) for a player, (run, 1) for its losses, (run, 2) for
     noise of its own."""
+    return np.array(_words(seed, *key), dtype=np.uint64)
+
+
+def _words(seed: int, *key: int) -> tuple[int, ...]:
     pool, constant = _pool(seed)
     for part in (half for number in key for half in _halves(number)):
         for k in range(4):
@@ -32,7 +38,12 @@ def words(seed: int, *key: int) -> Words:
     for k in range(8):
         hashed, constant = _hash(pool[k % 4], constant, _TIMES_B)
         out.append(hashed)
-    return np.array([low | high << 32 for low, high in zip(out[::2], out[1::2], strict=True)], dtype=np.uint64)
+    return tuple(low | high << 32 for low, high in zip(out[::2], out[1::2], strict=True))
+
+
+#: The same of games, kept: a seed that was given is played again and again, by one learner after another. Not of players,
+#: whose entropy leaves no trace.
+_words_of_a_game = functools.lru_cache(maxsize=256)(_words)
 
 
 def spawning(seed: int) -> list[int]:
@@ -44,7 +55,7 @@ def spawning(seed: int) -> list[int]:
 def words_of_runs(seed: int, runs: int, *key: int) -> Words:
     """`words(seed, run, *key)` of runs 0, 1, ..., all at once: (runs, 4); the hash of the seed is made once."""
     if runs < 8:
-        return np.stack([words(seed, run, *key) for run in range(runs)])
+        return np.array([_words_of_a_game(seed, run, *key) for run in range(runs)], dtype=np.uint64)
     start, constant = _pool(seed)
     one = np.ones(runs, dtype=np.uint32)
     pool = [np.uint32(word) * one for word in start]
