@@ -41,8 +41,8 @@ def _words(seed: int, *key: int) -> tuple[int, ...]:
     return tuple(low | high << 32 for low, high in zip(out[::2], out[1::2], strict=True))
 
 
-#: The same of games, kept: a seed that was given is played again and again, by one learner after another. Not of players,
-#: whose entropy leaves no trace.
+#: The same of games, kept: a seed that was given is played again and again, by one learner after another. Not of
+#: players, whose entropy leaves no trace.
 _words_of_a_game = functools.lru_cache(maxsize=256)(_words)
 
 
