@@ -13,6 +13,9 @@ HN_INLINE constexpr bool has_rule_b(Mixing m) { return m <= Mixing::rule_b; }
 HN_INLINE constexpr bool has_adahedge(Mixing m) {
     return m == Mixing::two_layers || m == Mixing::adahedge || m == Mixing::adahedge_slopes;
 }
+HN_INLINE constexpr bool learns_slopes(Mixing m) {
+    return m != Mixing::adahedge && m != Mixing::mean && m != Mixing::median;
+}
 HN_INLINE constexpr bool has_regrets(Mixing m) { return m >= Mixing::ml_poly && m <= Mixing::fixed_share; }
 
 /// Rule B: learners/rule_b.hpp. Beyond n, in places of four, everything is 0.
@@ -42,22 +45,31 @@ struct RegretState {
 
 inline constexpr i64 members = 4;
 
-/// What is remembered of a row until its target comes: numbers in a row of their own.
+/// What is remembered of a row until its target comes: numbers in a row of their own. Of forecasts on a grid of quantile
+/// levels there are places a level, and then the answers of the members and of the row, level by level.
 struct Ticket {
     enum : i64 { answer = 0, member = 1, top_sizes = 5, settled = 9, low = 10, high = 11, forecasts = 12 };
     double* at;
-    i64 places;
-    HN_INLINE static i64 width(i64 places) { return forecasts + 4 * places; }
-    HN_INLINE double* f() const { return at + forecasts; }
-    HN_INLINE double* p() const { return f() + places; }
-    HN_INLINE double* sizes() const { return f() + 2 * places; }
-    HN_INLINE double* quick_sizes() const { return f() + 3 * places; }
+    i64 places, levels;
+    HN_INLINE static i64 depth(i64 levels) { return levels ? levels : 1; }
+    HN_INLINE static i64 width(i64 places, i64 levels) {
+        return forecasts + (depth(levels) + 3) * places + (members + 1) * levels;
+    }
+    HN_INLINE double* f(i64 q = 0) const { return at + forecasts + q * places; }
+    HN_INLINE double* p() const { return f(depth(levels)); }
+    HN_INLINE double* sizes() const { return p() + places; }
+    HN_INLINE double* quick_sizes() const { return p() + 2 * places; }
+    HN_INLINE double* told(i64 q = 0) const { return levels ? p() + 3 * places + members * q : at + member; }
+    HN_INLINE double* answers() const { return levels ? p() + 3 * places + members * levels : at + answer; }
 };
 
 struct Combination {
     Mixing kind = Mixing::two_layers;
     i64 n = 1, places = 4;
     Price price;
+    /// Quantile levels, or none: the price of a row is then the mean of their pinball losses.
+    i64 levels = 0;
+    const double* level = nullptr;
     RuleBState top, b, quick;
     RegretState regrets;
     Setup setup;  // of AdaHedge, with the range that losses must have
@@ -67,14 +79,19 @@ struct Combination {
     /// What the members B and AdaHedge lost in the rows in which each column slept.
     double *slept_b = nullptr, *slept_own = nullptr;
     double *losses = nullptr, *row = nullptr, *shares = nullptr;
+    double *line = nullptr, *slope = nullptr;  // of quantiles: what the slopes make of each column, and the slopes
     bool* awake = nullptr;
 
+    HN_INLINE i64 depth() const { return Ticket::depth(levels); }
+    /// Numbers of a row of forecasts, level by level.
+    HN_INLINE i64 cells() const { return n * depth(); }
+
     HN_INLINE i64 room() const {
-        return rule_b_arrays * (2 * places + 4) + 4 * places + setup.room() + 5 * n + 8 + 3 * places;
+        return rule_b_arrays * (2 * places + 4) + 4 * places + setup.room() + 5 * n + 8 + 4 * places + levels;
     }
 };
 
-/// Rows of a table and what happens to them, in order: e >= 0 answers row e, e < 0 settles ticket slot ~e of `slots`.
+/// What came of settling a row: what is wrong with it, if anything, and with which column.
 struct Happened {
     Trouble trouble = Trouble::none;
     i64 expert = -1;
@@ -88,6 +105,7 @@ struct Combinations {
     /// Nothing has moved after a trouble.
     Happened (*settle)(Combination&, double* ticket, double target);
     /// Prompt rows: answered, and settled where there is a target; returns the first that cannot be settled, or `rows`.
+    /// `mixed` has as many numbers a row as there are levels.
     i64 (*rows)(Combination&, const double* forecasts, const double* targets, i64 rows, double* ticket, double* mixed,
                 double* weights, Happened& happened);
     /// Levels and weights again, after the other arrays were read.

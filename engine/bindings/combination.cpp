@@ -18,6 +18,7 @@ namespace {
 
 /// A combination with its room, and the tickets of the rows that wait.
 struct Mixer {
+    std::vector<double> levels;
     Combination state;
     Room room;
     std::unique_ptr<bool[]> awake;
@@ -26,16 +27,21 @@ struct Mixer {
     std::vector<i64> free;
     std::unordered_map<i64, i64> open;  // row -> slot
 
-    Mixer(Mixing kind, i64 n, const Price& price, double low, double high, std::optional<In<double>> prior)
-        : state(combination_of(kind, n, price, low, high)), room(state.room()), awake(new bool[std::size_t(state.places)]()),
-          width(Ticket::width(state.places)) {
+    Mixer(Mixing kind, i64 n, const Price& price, double low, double high, std::optional<In<double>> prior,
+          std::optional<In<double>> of)
+        : levels(levels_of(of)), state(combination_of(kind, n, price, low, high, levels)), room(state.room()),
+          awake(new bool[std::size_t(state.places)]()), width(Ticket::width(state.places, state.levels)) {
         state.awake = awake.get();
-        check_prior(prior, n);
+        if (prior) require(i64(prior->size()) == n, "a prior has a number a column"), check_prior(prior->data(), n);
         combinations().begin(state, room.at(0), prior ? prior->data() : nullptr);
     }
     Mixer(const Mixer&) = delete;
 
     double* ticket(i64 slot) { return tickets.data() + slot * width; }
+    Ticket read(i64 slot) { return {ticket(slot), state.places, state.levels}; }
+    void tell(i64 slot, double* mixed) {
+        for (i64 q = 0; q < state.depth(); ++q) mixed[q] = read(slot).answers()[q];
+    }
     i64 take() {
         if (free.empty()) {
             const i64 slot = i64(tickets.size()) / width;
@@ -47,9 +53,9 @@ struct Mixer {
         return slot;
     }
 
-    /// A row that waits for its target: its answer, or None when everybody sleeps.
+    /// A row that waits for its target: its answer (of quantiles an array), or None when everybody sleeps.
     nb::object answer(i64 row, In<double> forecasts, std::optional<Out<double>> weights) {
-        require(i64(forecasts.size()) == state.n, "a row has a forecast a column");
+        require(i64(forecasts.size()) == state.cells(), "a row has a forecast a column");
         require(!weights || i64(weights->size()) == state.n, "a row has a weight a column");
         require(!open.count(row), "a row must not be open");
         const i64 slot = take();
@@ -58,6 +64,7 @@ struct Mixer {
             return nb::none();
         }
         open[row] = slot;
+        if (state.levels) return nb::object(array_of(read(slot).answers(), state.levels));
         return nb::float_(ticket(slot)[Ticket::answer]);
     }
     /// (trouble, column).
@@ -76,14 +83,23 @@ struct Mixer {
     }
     nb::object waiting(i64 row) {
         const auto found = open.find(row);
-        return found == open.end() ? nb::none() : nb::object(array_of(Ticket{ticket(found->second), state.places}.f(), state.n));
+        if (found == open.end()) return nb::none();
+        Fresh<double> out{std::size_t(state.cells())};
+        for (i64 q = 0, k = 0; q < state.depth(); ++q)
+            for (i64 i = 0; i < state.n; ++i) out.data[k++] = read(found->second).f(q)[i];
+        return out.give();
+    }
+
+    nb::object told(i64 row) {
+        const auto found = open.find(row);
+        return found == open.end() ? nb::none() : nb::object(array_of(read(found->second).answers(), state.depth()));
     }
 
     /// Rows whose targets are known (NaN: never) before the next is answered: (rows done, trouble, column).
     nb::tuple rows(Table2<double> forecasts, In<double> targets, Out<double> mixed, std::optional<OutTable2<double>> weights) {
         const i64 count = i64(targets.size());
-        require(i64(forecasts.shape(0)) == count && i64(forecasts.shape(1)) == state.n, "a row has a forecast a column");
-        require(i64(mixed.size()) == count, "a row has an answer");
+        require(i64(forecasts.shape(0)) == count && i64(forecasts.shape(1)) == state.cells(), "a row has a forecast a column");
+        require(i64(mixed.size()) == count * state.depth(), "a row has an answer");
         require(!weights || (i64(weights->shape(0)) == count && i64(weights->shape(1)) == state.n), "a row has its weights");
         const i64 slot = take();
         Happened happened;
@@ -102,7 +118,7 @@ struct Mixer {
     nb::tuple events(Table2<double> forecasts, In<i64> order, In<double> told, i64 first, Out<double> mixed,
                      std::optional<OutTable2<double>> weights) {
         const i64 count = i64(order.size()), rows = i64(forecasts.shape(0));
-        require(i64(forecasts.shape(1)) == state.n && i64(mixed.size()) == rows, "a row has a forecast a column, and an answer");
+        require(i64(forecasts.shape(1)) == state.cells() && i64(mixed.size()) == rows * state.depth(), "a row has a forecast a column, and an answer");
         require(i64(told.size()) == count, "an event has its target");
         require(!weights || (i64(weights->shape(0)) == rows && i64(weights->shape(1)) == state.n), "a row has its weights");
         for (i64 k = 0; k < count; ++k) require(order.data()[k] < rows, "an event answers a row of the table");
@@ -116,14 +132,14 @@ struct Mixer {
                 if (e >= 0) {
                     if (slots[std::size_t(e)] >= 0 || open.count(first + e)) break;
                     const i64 slot = take();
-                    if (!combinations().answer(state, forecasts.data() + e * state.n, ticket(slot),
+                    if (!combinations().answer(state, forecasts.data() + e * state.cells(), ticket(slot),
                                                weights ? weights->data() + e * state.n : nullptr)) {
                         free.push_back(slot);
                         happened.trouble = Trouble::asleep;
                         break;
                     }
                     slots[std::size_t(e)] = slot;
-                    mixed.data()[e] = ticket(slot)[Ticket::answer];
+                    tell(slot, mixed.data() + e * state.depth());
                 } else {
                     const i64 row = ~e, here = row - first;
                     const bool near = here >= 0 && here < rows && slots[std::size_t(here)] >= 0;
@@ -145,7 +161,7 @@ struct Mixer {
 
     /// The weights that a row of these forecasts would be answered with; nothing moves. Empty when everybody sleeps.
     nb::object weights(In<double> forecasts) {
-        require(i64(forecasts.size()) == state.n, "a row has a forecast a column");
+        require(i64(forecasts.size()) == state.cells(), "a row has a forecast a column");
         Fresh<double> p{std::size_t(state.n)};
         const i64 slot = take();
         const bool awake = combinations().answer(state, forecasts.data(), ticket(slot), p.data);
@@ -264,37 +280,43 @@ struct Mixer {
             must(nb::try_cast(nb::object(nb::borrow(key)), row), "open", "have whole numbers as rows");
             In<double> found;
             must(nb::try_cast(nb::object(nb::borrow(value)), found) && i64(found.size()) == width, "open", "have whole tickets");
-            check_ticket(found.data());
             const i64 slot = take();
             for (i64 k = 0; k < width; ++k) ticket(slot)[k] = found.data()[k];
+            check_ticket(ticket(slot));
             open[row] = slot;
         }
         combinations().refresh(state);
     }
     /// The forecasts and what was answered fit each other; sums are not above those of now.
-    void check_ticket(const double* at) {
-        const double low = at[Ticket::low], high = at[Ticket::high], x = at[Ticket::answer];
-        must(std::isfinite(low) && std::isfinite(high) && low <= x && x <= high, "open", "have answers within their forecasts");
+    void check_ticket(double* at) {
+        const Ticket ticket{at, state.places, state.levels};
+        const double low = at[Ticket::low], high = at[Ticket::high];
+        must(std::isfinite(low) && std::isfinite(high), "open", "have answers within their forecasts");
         must(at[Ticket::settled] >= 0.0 && at[Ticket::settled] <= state.tally.settled, "open", "be of rounds that were");
-        const double* f = at + Ticket::forecasts;
-        i64 awake = 0;
-        for (i64 i = 0; i < state.places; ++i) {
-            must(std::isnan(f[i]) || (i < state.n && low <= f[i] && f[i] <= high), "open", "have forecasts in their range");
-            awake += !std::isnan(f[i]);
-        }
-        must(awake > 0, "open", "have somebody awake");
-        if (has_adahedge(state.kind))
-            for (i64 i = 0; i < state.n; ++i) must(f[state.places + i] >= 0.0 && f[state.places + i] <= 1.0 + 1e-9, "open", "have shares");
-        if (state.kind == Mixing::two_layers)
-            for (i64 k = 0; k < members; ++k) {
-                must(low <= at[Ticket::member + k] && at[Ticket::member + k] <= high, "open", "have members in their range");
-                must(at[Ticket::top_sizes + k] >= 0.0 && at[Ticket::top_sizes + k] <= state.top.sizes[k], "open", "have sums of then");
+        for (i64 q = 0; q < state.depth(); ++q) {
+            const double x = ticket.answers()[q], *f = ticket.f(q), *told = ticket.told(q);
+            must(low <= x && x <= high, "open", "have answers within their forecasts");
+            i64 awake = 0;
+            for (i64 i = 0; i < state.places; ++i) {
+                must(std::isnan(f[i]) || (i < state.n && low <= f[i] && f[i] <= high), "open", "have forecasts in their range");
+                must(std::isnan(f[i]) == std::isnan(ticket.f()[i]), "open", "have every level of a column or none");
+                awake += !std::isnan(f[i]);
             }
+            must(awake > 0, "open", "have somebody awake");
+            for (i64 k = state.kind == Mixing::two_layers ? 0 : 3; k < members; ++k)
+                must(low <= told[k] && told[k] <= high, "open", "have members in their range");
+        }
+        const double *p = ticket.p(), *sizes = ticket.sizes(), *quick = ticket.quick_sizes();
+        if (has_adahedge(state.kind))
+            for (i64 i = 0; i < state.n; ++i) must(p[i] >= 0.0 && p[i] <= 1.0 + 1e-9, "open", "have shares");
+        if (state.kind == Mixing::two_layers)
+            for (i64 k = 0; k < members; ++k)
+                must(at[Ticket::top_sizes + k] >= 0.0 && at[Ticket::top_sizes + k] <= state.top.sizes[k], "open", "have sums of then");
         if (has_rule_b(state.kind))
             for (i64 i = 0; i < state.n; ++i) {
-                must(f[2 * state.places + i] >= 0.0 && f[2 * state.places + i] <= state.b.sizes[i], "open", "have sums of then");
+                must(sizes[i] >= 0.0 && sizes[i] <= state.b.sizes[i], "open", "have sums of then");
                 if (state.kind == Mixing::two_layers)
-                    must(f[3 * state.places + i] >= 0.0 && f[3 * state.places + i] <= state.quick.sizes[i], "open", "have sums of then");
+                    must(quick[i] >= 0.0 && quick[i] <= state.quick.sizes[i], "open", "have sums of then");
             }
     }
 };
@@ -308,12 +330,13 @@ void bind_combination(nb::module_& m) {
         .value("squint", Mixing::squint).value("ada_normal_hedge", Mixing::ada_normal_hedge)
         .value("fixed_share", Mixing::fixed_share).value("mean", Mixing::mean).value("median", Mixing::median);
     nb::class_<Mixer>(m, "Mixer", "Columns of forecasts at play: rows are answered, and settled when their target comes.")
-        .def(nb::init<Mixing, i64, const Price&, double, double, std::optional<In<double>>>(), "kind"_a, "n"_a, "price"_a,
-             "low"_a, "high"_a, "prior"_a.none() = nb::none())
+        .def(nb::init<Mixing, i64, const Price&, double, double, std::optional<In<double>>, std::optional<In<double>>>(),
+             "kind"_a, "n"_a, "price"_a, "low"_a, "high"_a, "prior"_a.none() = nb::none(), "levels"_a.none() = nb::none())
         .def("answer", &Mixer::answer, "row"_a, "forecasts"_a, "weights"_a.none() = nb::none())
         .def("settle", &Mixer::settle, "row"_a, "target"_a)
         .def("forget", &Mixer::forget, "row"_a)
         .def("waiting", &Mixer::waiting, "row"_a, "The forecasts of a row that waits, or None.")
+        .def("told", &Mixer::told, "row"_a, "What a row that waits was answered with, level by level, or None.")
         .def("rows", &Mixer::rows, "forecasts"_a, "targets"_a, "mixed"_a, "weights"_a.none())
         .def("events", &Mixer::events, "forecasts"_a, "order"_a, "told"_a, "first"_a, "mixed"_a, "weights"_a.none())
         .def("weights", &Mixer::weights, "forecasts"_a)

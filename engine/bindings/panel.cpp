@@ -17,6 +17,7 @@ struct PanelTotals { double settled, mixture, mean_loss, bound_b, bound_quick, b
 struct PanelJob {
     const Combination* like;
     const double *prior, *forecasts, *targets;
+    i64 priors;  // one for all series, or one each
     const i64 *known, *starts;
     double *mixed, *weights, *final_weights, *losses, *beside, *awake, *bounds;
     PanelTotals* totals;
@@ -36,9 +37,9 @@ struct Worker {
     /// Rows of [begin, end): a target is settled before the row `known` (of the whole table) is answered, those that are
     /// known at the same time in the order of their rows. Returns the row in trouble, or -1.
     i64 play(const PanelJob& job, i64 which, Happened& happened) {
-        const i64 begin = job.starts[which], end = job.starts[which + 1], rows = end - begin, n = c.n;
-        const i64 width = Ticket::width(c.places);
-        combinations().begin(c, room.at(0), job.prior);
+        const i64 begin = job.starts[which], end = job.starts[which + 1], rows = end - begin, n = c.n, depth = c.depth();
+        const i64 width = Ticket::width(c.places, c.levels);
+        combinations().begin(c, room.at(0), job.prior ? job.prior + (job.priors > 1 ? which * n : 0) : nullptr);
         counts.assign(std::size_t(rows) + 2, 0), order.assign(std::size_t(rows), 0);
         const auto due = [&](i64 t) { return std::min(job.known[begin + t] - begin, rows); };
         for (i64 t = 0; t < rows; ++t) ++counts[std::size_t(due(t)) + 1];
@@ -63,11 +64,12 @@ struct Worker {
             }
             if (t == rows) break;
             const i64 at = begin + t;
-            if (!combinations().answer(c, job.forecasts + at * n, ticket(t), job.weights ? job.weights + at * n : nullptr)) {
+            if (!combinations().answer(c, job.forecasts + at * c.cells(), ticket(t), job.weights ? job.weights + at * n : nullptr)) {
                 happened.trouble = Trouble::asleep;
                 return at;
             }
-            job.mixed[at] = ticket(t)[Ticket::answer];
+            const double* told = Ticket{ticket(t), c.places, c.levels}.answers();
+            for (i64 q = 0; q < depth; ++q) job.mixed[at * depth + q] = told[q];
         }
         finish(job, which);
         return -1;
@@ -86,19 +88,23 @@ struct Worker {
         job.totals[which] = {c.tally.settled, c.tally.mixture, c.mean_loss, top[0], top[1], top[2], top[3],
                              reinterpret_cast<const AdaHedgeSums*>(c.own.memory)->gap, c.b.grown};
         // The weights that a row in which everybody is awake would have; forecasts do not matter but for the median.
-        std::vector<double> even(std::size_t(n), 0.0), scratch(std::size_t(Ticket::width(c.places)), 0.0);
+        std::vector<double> even(std::size_t(c.cells()), 0.0), scratch(std::size_t(Ticket::width(c.places, c.levels)), 0.0);
         combinations().answer(c, even.data(), scratch.data(), job.final_weights + which * n);
     }
 };
 
 /// (row in trouble or -1, trouble, column).
-nb::tuple panel(Mixing kind, const Price& price, double low, double high, std::optional<In<double>> prior,
-                Table2<double> forecasts, In<double> targets, In<i64> known, In<i64> starts, Out<double> mixed,
+nb::tuple panel(Mixing kind, const Price& price, double low, double high, std::optional<Table2<double>> prior,
+                std::optional<In<double>> levels, Table2<double> forecasts, In<double> targets, In<i64> known, In<i64> starts, Out<double> mixed,
                 std::optional<OutTable2<double>> weights, OutTable2<double> final_weights, OutTable2<double> losses,
                 OutTable2<double> beside, OutTable2<double> awake, OutTable2<double> bounds, OutTable2<double> totals,
                 i64 first, i64 last) {
-    const i64 rows = i64(targets.size()), n = i64(forecasts.shape(1)), series = i64(starts.size()) - 1;
-    require(i64(forecasts.shape(0)) == rows && i64(known.size()) == rows && i64(mixed.size()) == rows, "a row has its places");
+    const std::vector<double> grid = levels_of(levels);
+    const i64 rows = i64(targets.size()), n = i64(losses.shape(1)), series = i64(starts.size()) - 1;
+    const Combination like = combination_of(kind, n, price, low, high, grid);
+    require(i64(forecasts.shape(1)) == like.cells(), "a row has a forecast a column");
+    require(i64(forecasts.shape(0)) == rows && i64(known.size()) == rows && i64(mixed.size()) == rows * like.depth(),
+            "a row has its places");
     require(series >= 0 && starts.data()[0] == 0 && starts.data()[series] == rows, "series cover the table");
     for (i64 s = 0; s < series; ++s) {
         require(starts.data()[s] <= starts.data()[s + 1], "series must ascend");
@@ -110,9 +116,10 @@ nb::tuple panel(Mixing kind, const Price& price, double low, double high, std::o
         require(i64(out->shape(0)) == series && i64(out->shape(1)) == n, "a series has a number a column");
     require(i64(totals.shape(0)) == series && totals.shape(1) == sizeof(PanelTotals) / sizeof(double), "a series has its totals");
     require(0 <= first && first <= last && last <= series, "series are some of the table's");
-    check_prior(prior, n);
-    const Combination like = combination_of(kind, n, price, low, high);
-    const PanelJob job{&like, prior ? prior->data() : nullptr, forecasts.data(), targets.data(), known.data(), starts.data(),
+    const i64 priors = prior ? i64(prior->shape(0)) : 0;
+    require(!prior || ((priors == 1 || priors == series) && i64(prior->shape(1)) == n), "a prior has a number a column");
+    for (i64 s = 0; s < priors; ++s) check_prior(prior->data() + s * n, n);
+    const PanelJob job{&like, prior ? prior->data() : nullptr, forecasts.data(), targets.data(), priors, known.data(), starts.data(),
                        mixed.data(), weights ? weights->data() : nullptr, final_weights.data(), losses.data(),
                        beside.data(), awake.data(), bounds.data(), reinterpret_cast<PanelTotals*>(totals.data())};
     i64 troubled = -1;
@@ -128,7 +135,7 @@ nb::tuple panel(Mixing kind, const Price& price, double low, double high, std::o
 }  // namespace
 
 void bind_panel(nb::module_& m) {
-    m.def("panel", &panel, "kind"_a, "price"_a, "low"_a, "high"_a, "prior"_a.none(), "forecasts"_a, "targets"_a, "known"_a,
+    m.def("panel", &panel, "kind"_a, "price"_a, "low"_a, "high"_a, "prior"_a.none(), "levels"_a.none(), "forecasts"_a, "targets"_a, "known"_a,
           "starts"_a, "mixed"_a, "weights"_a.none(), "final_weights"_a, "losses"_a, "beside"_a, "awake"_a, "bounds"_a,
           "totals"_a, "first"_a, "last"_a, "The series first..last-1, each combined on its own: (row in trouble or -1, trouble, column).");
 }

@@ -68,11 +68,13 @@ HN_INLINE double mix_b(const RuleBState& b, const double* f, double low, double 
     return most(least(x, high), low);
 }
 
-/// Settle a row that was answered with x, when the sums of |r_i| were `before` (null: nothing was settled since).
-HN_INLINE void settle_b(RuleBState& b, const double* f, double x, double g, double low, double high, const double* before) {
+/// Settle a row that was answered with x, when the sums of |r_i| were `before` (null: nothing was settled since). The
+/// columns are in [low, high], and were made of numbers of size `scale`.
+HN_INLINE void settle_b(RuleBState& b, const double* f, double x, double g, double low, double high, double scale,
+                        const double* before) {
     const double z = mix_b(b, f, low, high, nullptr);
     const double spread = most(high - z, z - low), drifted = g * (x - z), largest = size(g) * spread;
-    const bool still = spread <= coincide * most(size(low), size(high)) || !(largest >= smallest_slope);
+    const bool still = spread <= coincide * scale || !(largest >= smallest_slope);
     const f64x4 slope = splat(g), here = splat(z), given = splat(x), nothing{};
     for (i64 i = 0; i < b.places; i += 4) {
         const f64x4 column = load4(f + i);

@@ -48,14 +48,17 @@ class RuleB:
         g, z = slope(x), self.forecast(f)
         awake = ~np.isnan(f)
         r = np.where(awake, g * (z - np.where(awake, f, z)), 0.0)
-        largest = abs(r).max()
         self.G[awake] += g * (x - f[awake])
         self.drift[awake] += g * (x - z)
         alike = abs(np.where(awake, f - z, 0.0)).max() <= COINCIDE * abs(f[awake]).max()
-        if g == 0.0 or (self.still and (alike or largest < SMALLEST)):
+        self.learn(r, awake, g == 0.0, alike, self.sizes - row["sizes"])
+
+    def learn(self, r: Any, awake: Any, flat: bool, alike: bool, between: Any) -> None:
+        """From r_i of a row, with the sums of |r_i| that were settled since it was answered."""
+        largest = abs(r).max()
+        if flat or (self.still and (alike or largest < SMALLEST)):
             self.rest += r
             return
-        between = self.sizes - row["sizes"]
         for i in np.flatnonzero(awake):
             if self.seen[i]:
                 V, M = self.V[i] * self.forget, self.M[i]

@@ -140,6 +140,7 @@ def test_new_series_start_from_the_pool():
         (lambda f: f.assign(m0=[np.inf, *f.m0[1:]]), "row 1, column 'm0': a number must be finite"),
         (lambda f: f.assign(ds=["x", *map(str, f.ds[1:])]), "a number or a date"),
         (lambda f: f.assign(cutoff=f.ds), "must be after it was issued"),
+        (lambda f: f.assign(ds="2024-02-01", cutoff=f.ds), "a target must be the same in all rows of its time"),
         (lambda f: f.iloc[:0], "must have rows"),
         (lambda f: f[["unique_id", "ds", "y"]], "columns of forecasts besides the target"),
         (lambda f: f.drop(columns="y"), "must have a column 'y'"),
@@ -202,7 +203,7 @@ def test_files_in_and_out(kind, tmp_path):
     weights.to_csv(tmp_path / "w.csv", index=False)
     plain = CliRunner().invoke(command, [*arguments[:5], "--prior", str(tmp_path / "w.csv")], catch_exceptions=False)
     assert "series by series" in plain.stdout
-    for more, match in [(["--issued", "ds"], "--by"), (["--pooled"], "--by")]:
+    for more, match in [(["--issued", "ds"], "told together"), (["--pooled"], "--by")]:
         bad = CliRunner().invoke(command, [str(file), "--target", "y", *more])
         assert match in str(bad.exception)
     assert "from a file" in str(CliRunner().invoke(command, ["-", "--target", "y", "--by", "a"]).exception)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from late_rows import schedule
 from naive_combine import RuleB, TwoLayers
 
 from hannan import _engine
@@ -43,13 +44,6 @@ def game(rng, rows, n, *, scale="plain", holes=0.0, loss="absolute", orders=12):
         slept[np.arange(rows), rng.integers(n, size=rows)] = False
         forecasts[slept] = np.nan
     return forecasts, targets
-
-
-def schedule(rng, rows, delay):
-    """Events: rows are answered in order, each settled after a delay of its own, so out of order; some never."""
-    waits = np.arange(rows) + (rng.integers(0, delay + 1, rows) if delay else np.zeros(rows, dtype=int))
-    keys = [(t, 0, t) for t in range(rows)] + [(waits[t], 1, t) for t in range(rows) if rng.random() < 0.97]
-    return [(~t if settle else t) for _, settle, t in sorted(keys)]
 
 
 def play(engine, forecasts, targets, events):

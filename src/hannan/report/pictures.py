@@ -50,6 +50,8 @@ class Picture:
     alt: str
     x_log: bool = False
     y_log: bool = False
+    #: Whether the axis of y begins at 0.
+    y_zero: bool = True
     height: int = 260
     x_kind: Literal["quantitative", "nominal", "ordinal", "temporal"] = "quantitative"
     order: tuple[str, ...] = ()
@@ -136,7 +138,7 @@ def _layer(alt: Any, picture: Picture, layer: Layer, scale: Any) -> Any:
             .encode(x=x, y=y, color=colour, order=alt.Order("_place:Q"), tooltip=tips)
         )
     if layer.mark == "band":
-        y = _quantitative(alt, alt.Y, layer.low, picture.y_title, picture.y_log)
+        y = _quantitative(alt, alt.Y, layer.low, picture.y_title, picture.y_log, picture.y_zero)
         return base.mark_area(opacity=0.18).encode(x=x, y=y, y2=alt.Y2(layer.high), color=colour)
     if layer.mark == "heat":
         colours = alt.Color(
@@ -184,11 +186,11 @@ def _axes(alt: Any, picture: Picture, layer: Layer) -> tuple[Any, Any]:
             sort=list(picture.order) if picture.order else None,
             axis=alt.Axis(labelLimit=190, labelOverlap=False),
         )
-    return x, _quantitative(alt, alt.Y, layer.y, picture.y_title, picture.y_log)
+    return x, _quantitative(alt, alt.Y, layer.y, picture.y_title, picture.y_log, picture.y_zero)
 
 
-def _quantitative(alt: Any, channel: Any, name: str, title: str, log: bool) -> Any:
-    zero = channel is alt.Y and not log
+def _quantitative(alt: Any, channel: Any, name: str, title: str, log: bool, from_zero: bool = True) -> Any:
+    zero = channel is alt.Y and not log and from_zero
     scale = alt.Scale(type="log", nice=False) if log else alt.Scale(zero=zero, nice=True)
     axis = alt.Axis(tickCount=6, format=".6~g", grid=channel is alt.Y)
     return channel(f"{name}:Q", title=title, scale=scale, axis=axis)

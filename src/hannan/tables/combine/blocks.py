@@ -19,7 +19,7 @@ class Waiting:
 
     row: int
     time: str
-    forecast: float = float("nan")
+    forecast: Any = float("nan")
 
 
 @dataclass
@@ -30,6 +30,8 @@ class Block:
     targets: Array
     times: Sequence[str]
     first: int
+    #: With issue times: when each row was issued, and when its target is known.
+    stamps: Sequence[tuple[Any, Any]] = ()
     #: Rows that are not answered: of each, the number of the row whose target it brings.
     brings: dict[int, int] = field(default_factory=dict)
     #: Rows that are answered and wait.

@@ -6,13 +6,20 @@ import numpy as np
 
 from hannan.refusals import Array
 from hannan.tables.combine.hindsight import Oracle
+from hannan.tables.combine.quantiled import Quantiled
 from hannan.tables.combine.rows import CURVES, MARKS, Rows
 from hannan.tables.combine.summary import TOLD, Curves, Expert, Summary
 
 
-def summarise(rows: Rows, oracle: Oracle, median: float = float("nan"), course: Array | None = None) -> Summary:
-    """Close the books: `median` is the loss of the experts' median, `course` the cumulative losses of the oracle's
-    combination over the settled rows in order."""
+def summarise(
+    rows: Rows,
+    oracle: Oracle,
+    median: float = float("nan"),
+    course: Array | None = None,
+    quantiles: Quantiled | None = None,
+) -> Summary:
+    """Of rows that are closed: `median` is the loss of the experts' median, `course` the cumulative losses of the
+    oracle's combination over the settled rows in order."""
     rows.close()
     mixer, told = rows.mixer, rows.mixer.promises()
     losses, beside, awake = mixer.losses, mixer.beside, np.asarray(mixer.awake).astype(np.int64)
@@ -71,4 +78,5 @@ def summarise(rows: Rows, oracle: Oracle, median: float = float("nan"), course: 
             times=tuple(rows.times.get(int(row), "") for row in at) if any(rows.times.values()) else (),
         ),
         forecasts=rows.forecasts(),
+        quantiles=quantiles,
     )

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from hannan import refusals, saving
-from hannan.learners.forecasts import Rule
-from hannan.players.packed import packed, unpacked
 from hannan.refusals import Array
-from hannan.saving import fields
-from hannan.tables.combine.losses import PointLoss, point_loss
+from hannan.tables.combine.calibration import Calibration
+from hannan.tables.combine.combiner_file import content_of, made_of
+from hannan.tables.combine.losses import PointLoss
 from hannan.tables.combine.mixers import mixer_of
+from hannan.tables.combine.per_level import PerLevel
 from hannan.tables.combine.promises import Promises
+from hannan.tables.combine.quantile_loss import QuantileLoss, loss_of
 from hannan.tables.combine.trouble import refusal
 from hannan.tables.learner import for_forecasts
 from hannan.tables.read.roles import one_role
@@ -35,11 +36,14 @@ class Told:
     mean: float
     losses: Array = field(hash=False)
     promises: Promises
+    #: Of quantiles: CRPS, coverage and sharpness.
+    calibration: Calibration | None = field(default=None, hash=False, repr=False)
 
     def rows(self) -> list[tuple[str, str]]:
         """(name, value) for a terminal."""
         told, rows = self.promises, [("rows", f"{self.settled} settled of {self.answered} answered")]
         rows.append(("loss", f"{self.total:.6g} in all ({self.loss})"))
+        rows += [] if self.calibration is None else self.calibration.lines()
         line = f"{told.mean_realised:.6g} more than the mean's loss"
         rows.append(("to the mean", _beside(line, told.mean, told.mean_withheld)))
         if self.settled:
@@ -79,6 +83,9 @@ class Combiner:
     `answer(row_id, forecasts)` opens a row: a sequence, or a mapping by name; None and NaN sleep. `settle(row_id, y)`
     closes it, late and in any order; `forget(row_id)` if its target never comes. What is refused changes nothing.
 
+    Columns named as quantiles are (`model-lo-90`, `model-q-0.1`, or a pattern `quantiles`), as `hn.combine` has it, are
+    answered with an array, a number for each of `levels`; `models` are those that have the weights.
+
     >>> combiner = Combiner(["anna", "ben"])
     >>> combiner.answer("monday", {"anna": 102.0, "ben": 98.0})
     100.0
@@ -98,6 +105,9 @@ class Combiner:
         loss_range: tuple[float, float] | None = None,
         cap: float | None = None,
         prior: Any = None,
+        quantiles: str | bool | None = None,
+        per_quantile: bool = False,
+        crossing: str = "refuse",
         seed: int = 0,
     ) -> None:
         if isinstance(columns, int) and not isinstance(columns, bool):
@@ -107,12 +117,20 @@ class Combiner:
             raise ValueError(f"columns must be names, or how many there are; got {columns!r}")
         one_role(("an expert", name) for name in names)
         self.columns = tuple(names)
-        self.loss = point_loss(loss, cap)
-        self.learner = for_forecasts(learner, len(names), self.loss, loss_range, None)
-        self._prior = None if prior is None else shares(prior, self.columns)
+        self.loss, self.grid = loss_of(names, loss, cap, quantiles, per_quantile, crossing)
+        if self.grid is not None and self.grid.left:
+            raise ValueError(f"columns of quantiles must name a model and a level each; got {self.grid.left[0]!r}")
+        #: Those that have the weights: the columns, or the models whose quantiles they are.
+        self.models = self.columns if self.grid is None else self.grid.models
+        self.levels = () if self.grid is None else self.grid.levels
+        self.learner = for_forecasts(learner, len(self.models), self.loss, loss_range, None)
+        self._prior = None if prior is None else shares(prior, self.models)
         self.mixer: Any = mixer_of(
-            self.learner, len(names), self.loss, self._prior, refusals.count(seed, "seed", least=0)
+            self.learner, len(self.models), self.loss, self._prior, refusals.count(seed, "seed", least=0)
         )
+        #: CRPS, coverage and sharpness of quantiles so far.
+        self.calibration = Calibration.of(self.loss, self.models) if isinstance(self.loss, QuantileLoss) else None
+        self._quantiles = quantiles
         self._numbers: dict[Hashable, int] = {}
         self._next = 0
 
@@ -121,23 +139,28 @@ class Combiner:
         """The rows that wait for their target, oldest first."""
         return tuple(self._numbers)
 
-    def answer(self, row_id: Hashable, forecasts: Any) -> float:
-        """The combined forecast of a row; the row waits for its target."""
+    def answer(self, row_id: Hashable, forecasts: Any) -> Any:
+        """The combined forecast of a row, of quantiles an array; the row waits for its target."""
         if row_id in self._numbers:
             raise ValueError(f"a row must be answered once; {row_id!r} waits for its target")
-        row = self._row(forecasts)
+        row = self._row(forecasts, row_id)
         told = self.mixer.answer(self._next, row)
         if told is None:
             raise ValueError(f"at least one column must have a forecast; all are asleep in row {row_id!r}")
         self._numbers[row_id] = self._next
         self._next += 1
-        return float(told)
+        return told if self.levels else float(told)
 
-    def forecast(self, forecasts: Any) -> float | None:
+    def forecast(self, forecasts: Any) -> Any:
         """What such a row would be answered with; no row is opened. None when all are asleep."""
-        row = self._row(forecasts)
+        row = self._row(forecasts, "asked for")
+        if isinstance(self.mixer, PerLevel):
+            return self.mixer.peek(row)
         p = self.mixer.weights(row)
-        return None if p is None else float(np.nansum(p * np.where(np.isnan(row), 0.0, row)))
+        if p is None:
+            return None
+        told = p @ np.nan_to_num(self.loss.columns(row[None, :])[0])
+        return told if self.levels else float(told)
 
     def settle(self, row_id: Hashable, y: float) -> None:
         """The target of a row that waits."""
@@ -146,10 +169,14 @@ class Combiner:
         reason = self.loss.refuse_target(target)
         if reason:
             raise ValueError(f"row {row_id!r}: {reason}; got {target:g}")
+        forecasts = self.mixer.waiting(number)
+        answer: Any = self.mixer.told(number) if self.calibration is not None else None
         trouble, column = self.mixer.settle(number, target)
-        why = refusal(trouble, column, self.columns, self.loss, self.mixer, self.mixer.waiting(number), target)
+        why = refusal(trouble, column, self.models, self.loss, self.mixer, forecasts, target)
         if why:
             raise ValueError(f"row {row_id!r}{why}")
+        if self.calibration is not None and isinstance(self.loss, QuantileLoss):
+            self.calibration.add(self.loss, answer[None, :], forecasts[None, :], np.array([target]))
         del self._numbers[row_id]
 
     def forget(self, row_id: Hashable) -> None:
@@ -158,51 +185,34 @@ class Combiner:
         del self._numbers[row_id]
 
     def weights(self, awake: Any = None) -> Array:
-        """The weights that the next row would be answered with, if all are awake or those said."""
-        up = np.ones(len(self.columns), dtype=bool) if awake is None else np.asarray(awake, dtype=bool)
-        if up.shape != (len(self.columns),) or not up.any():
+        """The weights that the next row would be answered with, if all are awake or those said (of quantiles: of the
+        models; where levels have weights of their own, their mean)."""
+        up = np.ones(len(self.models), dtype=bool) if awake is None else np.asarray(awake, dtype=bool)
+        if up.shape != (len(self.models),) or not up.any():
             raise ValueError(
-                f"awake must say of {len(self.columns)} columns whether they are, and one must be; got {awake!r}"
+                f"awake must say of {len(self.models)} columns whether they are, and one must be; got {awake!r}"
             )
-        told: Array = self.mixer.weights(np.where(up, 0.5, np.nan))
+        told: Array = self.mixer.weights(np.tile(np.where(up, 0.5, np.nan), self.loss.depth))
         return told
 
     def certificate(self) -> Told:
         """Losses so far, and the promises to the mean, the columns and combinations beside what was realised."""
         mixer = self.mixer
         return Told(
-            learner=repr(self.learner), loss=self.loss.name, columns=self.columns, answered=int(mixer.answered),
+            learner=repr(self.learner), loss=self.loss.name, columns=self.models, answered=int(mixer.answered),
             settled=int(mixer.settled), total=float(mixer.mixture), mean=float(mixer.mean_loss),
-            losses=np.asarray(mixer.losses), promises=mixer.promises(),
+            losses=np.asarray(mixer.losses), promises=mixer.promises(), calibration=self.calibration,
         )  # fmt: skip
 
     # Files
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the combiner with its open rows to one file, whole or not at all; `Combiner.load` goes on from it."""
-        saving.write(path, self._content())
+        """Write the combiner with its open rows to one file, whole or not at all; `hn.load` goes on from it."""
+        saving.write(path, content_of(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # For copies (sktime makes them); what a file of a stranger's has is read by `load` alone.
-        return type(self)._of, (self._content(),)
-
-    def _content(self) -> dict[str, Any]:
-        """What a file has of it, and a copy."""
-        if not isinstance(self.learner, Rule):
-            raise ValueError(
-                f"a combiner that is saved must play a rule of the package, by its name; got {self.learner!r}"
-            )
-        bad = next((row for row in self._numbers if type(row) not in (str, int)), None)
-        if bad is not None:
-            raise ValueError(f"rows that are saved must be named by text or whole numbers; got {bad!r}")
-        state = self.mixer.fields()
-        state["open"] = {str(row): ticket for row, ticket in state["open"].items()}
-        return {
-            "kind": "combiner", "columns": list(self.columns), "loss": self.loss.name.split(",")[0],
-            "cap": None if self.loss.convex else self.loss.cap, "rule": self.learner.name,
-            "range": packed(list(self.learner.loss_range)), "next": self._next,
-            "open": [[row, number] for row, number in self._numbers.items()], "state": packed(state),
-        }  # fmt: skip
+        return type(self)._of, (content_of(self),)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Combiner:
@@ -217,25 +227,7 @@ class Combiner:
 
     @classmethod
     def _of(cls, content: dict[str, Any]) -> Combiner:
-        if content.get("kind") != "combiner":
-            raise ValueError(f"it must be a saved combiner; got a saved {refusals.brief(content.get('kind'))}")
-        names = [fields.text(name, "columns") for name in fields.items(content.get("columns"), "columns")]
-        low, high = unpacked(fields.items(content.get("range"), "range", 2))
-        rule = Rule(fields.text(content.get("rule"), "rule"), (low, high))
-        made = cls(names, fields.text(content.get("loss"), "loss"), rule, cap=content.get("cap"))
-        made._next = fields.whole(content.get("next"), "next row")
-        for pair in fields.items(content.get("open"), "open rows"):
-            row, number = fields.items(pair, "open row", 2)
-            if type(row) not in (str, int) or row in made._numbers:
-                raise ValueError(f"its open rows must be named by text or whole numbers, once; got {row!r}")
-            made._numbers[row] = fields.whole(number, "open row", 0, made._next)
-        state = unpacked(content.get("state"))
-        if not isinstance(state, dict) or not isinstance(state.get("open"), dict):
-            raise ValueError("its state must be fields by name")
-        if sorted(state["open"]) != sorted(str(number) for number in made._numbers.values()):
-            raise ValueError("its open rows must be those of its state")
-        state["open"] = {int(row): ticket for row, ticket in state["open"].items()}
-        made.mixer.restore(state)
+        made: Combiner = made_of(cls, content)
         return made
 
     # Rows
@@ -245,7 +237,7 @@ class Combiner:
             raise ValueError(f"a target must be of a row that waits for one; got row {row_id!r}")
         return self._numbers[row_id]
 
-    def _row(self, forecasts: Any) -> Array:
+    def _row(self, forecasts: Any, row_id: Hashable) -> Array:
         n = len(self.columns)
         if isinstance(forecasts, Mapping):
             unknown = next((name for name in forecasts if str(name) not in self.columns), None)
@@ -256,7 +248,7 @@ class Combiner:
         row: Array = np.array(values, dtype=np.float64)
         if row.shape != (n,) or np.isinf(row).any():
             raise ValueError(f"forecasts must be {n} numbers, finite or missing; got {refusals.brief(forecasts)}")
-        return row
+        return row if self.grid is None else self.grid.take(row[None, :], lambda t: f"row {row_id!r}")[0][0]
 
 
 def shares(prior: Any, columns: tuple[str, ...]) -> Array:

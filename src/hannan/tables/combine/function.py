@@ -19,7 +19,11 @@ from hannan.saving.result import Result, Shown
 from hannan.tables.combine.answers import joined
 from hannan.tables.combine.books import summarise
 from hannan.tables.combine.hindsight import hindsight
-from hannan.tables.combine.losses import PointLoss, point_loss
+from hannan.tables.combine.levels import Grid
+from hannan.tables.combine.long_table import horizon_of
+from hannan.tables.combine.losses import PointLoss
+from hannan.tables.combine.quantile_loss import QuantileLoss, loss_of
+from hannan.tables.combine.quantiled import quantiled
 from hannan.tables.combine.rows import Rows
 from hannan.tables.combine.summary import Summary
 from hannan.tables.learner import for_forecasts
@@ -33,9 +37,9 @@ _CHUNK = 1 << 16
 class Combined(Result):
     """The combined forecast of each row, the weights behind it, and what it came to.
 
-    `forecast` is the combination sum_i p_i f_i; `played` is an expert drawn from p (its column), where the learner is
-    one that draws, else None. A row that only brought the target of an earlier one is not answered again, so there may
-    be fewer answers than rows: `rows` says which they are, counted from 0.
+    `forecast` is the combination sum_i p_i f_i, of quantiles (rows, levels), `levels` says which; `played` is an expert
+    drawn from p (its column), where the learner is one that draws, else None. A row that only brought the target of an
+    earlier one is not answered again, so there may be fewer answers than rows: `rows` says which, counted from 0.
     """
 
     experts: tuple[str, ...]
@@ -47,6 +51,9 @@ class Combined(Result):
     _close: Callable[[], Summary] = field(hash=False, repr=False, compare=False)
     #: The column of times.
     time: str | None = None
+    #: Of quantiles: the levels, and what their columns are called.
+    levels: tuple[float, ...] = ()
+    written: tuple[str, ...] = ("forecast",)
 
     @cached_property
     def summary(self) -> Summary:
@@ -77,9 +84,10 @@ class Combined(Result):
         return found[0].chart(460)
 
     def to_frame(self) -> Any:
-        """A pandas (else polars) frame: forecast, played where one is drawn, and the weight of each expert."""
+        """A pandas (else polars) frame: forecast (of quantiles a column a level, named as theirs are), played where one
+        is drawn, and the weight of each expert."""
         columns: dict[str, Any] = {"time": self.times} if self.times else {}
-        columns["forecast"] = self.forecast
+        columns |= dict(zip(self.written, columns_of_answers(self.forecast), strict=True))
         if self.played is not None:
             columns["played"] = [self.experts[i] for i in self.played.tolist()]
         columns |= {f"weight {name}": self.weights[:, i] for i, name in enumerate(self.experts)}
@@ -94,10 +102,15 @@ class Combined(Result):
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """combined.csv, weights.csv, summary.json and (with the extra [report]) report.html, all or nothing."""
         with Outbox(folder) as out:
-            with Sheets(out, self.experts, self.time, self.played is not None) as sheets:
+            with Sheets(out, self.experts, self.time, self.played is not None, self.written) as sheets:
                 sheets.write(self.rows + 1, self.times, self.forecast, self.played, self.weights)
             finish(out, self.summary)
         return Path(folder)
+
+
+def columns_of_answers(forecast: Array) -> list[Array]:
+    """One column, or of quantiles one a level."""
+    return [forecast] if forecast.ndim == 1 else list(np.ascontiguousarray(forecast.T))
 
 
 def key_of(time: str | None, experts: Sequence[str]) -> str:
@@ -114,10 +127,11 @@ def key_of(time: str | None, experts: Sequence[str]) -> str:
 class Sheets:
     """The two files with a line for each answer: combined.csv and weights.csv."""
 
-    def __init__(self, out: Outbox, experts: Sequence[str], time: str | None, draws: bool = False) -> None:
+    def __init__(self, out: Outbox, experts: Sequence[str], time: str | None, draws: bool = False,
+                 written: Sequence[str] = ("forecast",)) -> None:  # fmt: skip
         self._experts, self._timed = list(experts), time is not None
-        first = key_of(time, experts)
-        self._combined = RowWriter(out.path("combined.csv"), [first, "forecast", *(["played"] if draws else [])])
+        first = key_of(time, [*experts, *written])
+        self._combined = RowWriter(out.path("combined.csv"), [first, *written, *(["played"] if draws else [])])
         self._weights = RowWriter(out.path("weights.csv"), [first, *experts])
 
     def write(self, rows: NDArray[np.int64], times: list[str], forecast: Array, played: NDArray[np.int64] | None,
@@ -127,7 +141,7 @@ class Sheets:
             return
         key: Any = times if self._timed else rows
         drawn = [] if played is None else [[self._experts[i] for i in played.tolist()]]
-        self._combined.write([key, forecast, *drawn])
+        self._combined.write([key, *columns_of_answers(forecast), *drawn])
         self._weights.write([key, *np.ascontiguousarray(weights.T)])
 
     def __enter__(self) -> Sheets:
@@ -163,8 +177,12 @@ def combine(
     horizon: int = 1,
     by: str | Sequence[str] | None = None,
     issued: str | None = None,
+    target_time: str | None = None,
     pooled: bool = False,
     prior: Any = None,
+    quantiles: str | bool | None = None,
+    per_quantile: bool = False,
+    crossing: str = "refuse",
     seed: int = 0,
 ) -> Any:
     """Combine columns of forecasts, row by row, each row knowing only the targets known before it.
@@ -175,13 +193,19 @@ def combine(
     `loss_range`, the least and greatest loss, a loss outside it is refused. `cap` counts larger losses as that
     much. `learner` is another rule or learner, or its name, as for `hn.Combiner`. A row without a target is only
     answered; with `time`, a later row of the same time may bring the target. With `horizon=h`, the target of row t
-    is known before row t + h is answered, and no earlier row has seen it.
+    is known before row t + h is answered, and no earlier row has seen it. With columns of issue and target times,
+    `issued` and `target_time`, a target is used only by rows that were issued at its time or later.
+
+    Columns named `model-lo-90`, `model-hi-90`, `model-q-0.1` or `model-median` are quantiles, and so is what a pattern
+    `quantiles` says, such as "{model}_p{percent}" (False: they are points). A forecast then has a number a level, under
+    the mean of the pinball losses, with weights common to the levels, or `per_quantile` with answers sorted. Quantiles
+    of a model that cross in a row are refused, or with crossing="sort" sorted there, and counted.
 
     With `by`, a long table as statsforecast and mlforecast write it: the column (or columns) that tell the series. Each
     series is combined on its own, on all cores, and a `Panel` comes back: a forecast for each row, the weights and sums
-    of each series. `time` must ascend within a series; a column of issue times, `issued` (`cutoff` is taken as one),
-    lets a target be used only by rows issued at its time or later. `pooled` combines all series with one set of
-    weights, rows in the order of time. `prior` is where weights start, such as `panel.prior()` of earlier series.
+    of each series. `time` must ascend within a series; `cutoff` is taken as `issued`. `pooled` combines all series with
+    one set of weights, rows in the order of time. `prior` is where weights start, such as `panel.prior()` of earlier
+    series; with "pool" each series starts from what the pool of all had learnt by the time it begins.
 
     >>> import numpy as np
     >>> y = np.sin(np.arange(200.0))
@@ -193,26 +217,76 @@ def combine(
     ('down', True)
     """
     refusals.count(seed, "seed", least=0)
-    cost = point_loss(loss, cap)
+    time = one_time(time, target_time, issued, by is not None)
     if by is not None:
         from hannan.tables.combine.panels import panel_of
 
         asked = (by,) if isinstance(by, str) else tuple(by)
-        return panel_of(frame, target, asked, cost, learner, loss_range, experts, time, issued, horizon, pooled, prior)
-    if pooled or issued is not None:
-        raise ValueError("pooled and issued are of tables with many series: name their column with `by`")
-    data = frame_of(frame, target, experts, time)
-    chosen = for_forecasts(learner, len(data.experts), cost, loss_range, len(data.targets))
-    rows = Rows(data.experts, cost, chosen, seed, data.time, horizon=refusals.count(horizon, "horizon"), prior=prior)
+        levels = quantiles, per_quantile, crossing
+        return panel_of(
+            frame,
+            target,
+            asked,
+            (loss, cap, *levels),
+            learner,
+            loss_range,
+            experts,
+            time,
+            issued,
+            horizon,
+            pooled,
+            prior,
+        )
+    if pooled or isinstance(prior, str):
+        raise ValueError("pooled and prior='pool' are of tables with many series: name their column with `by`")
+    ahead = horizon_of(horizon, issued)
+    data = frame_of(frame, target, experts, time, issued)
+    cost, grid = loss_of(data.experts, loss, cap, quantiles, per_quantile, crossing)
+    names = data.experts if grid is None else list(grid.models)
+    table, crossed = (
+        (data.forecasts, 0) if grid is None else grid.take(data.forecasts, lambda t: f"the table, row {t + 1}")
+    )
+    chosen = for_forecasts(learner, len(names), cost, loss_range, len(data.targets))
+    rows = Rows(names, cost, chosen, seed, data.time, horizon=ahead, prior=prior, issued=issued)
     parts = [
-        rows.answer(data.forecasts[t : t + _CHUNK], data.targets[t : t + _CHUNK], data.times[t : t + _CHUNK], t + 1)
+        rows.answer(table[t : t + _CHUNK], data.targets[t : t + _CHUNK], data.times[t : t + _CHUNK], t + 1,
+                    data.issued[t : t + _CHUNK])
         for t in range(0, len(data.targets), _CHUNK)
-    ]
+    ]  # fmt: skip
+    told = joined(parts, len(names), len(rows.levels))
 
     def close() -> Summary:
-        found = hindsight(cost, data.forecasts, rows.rejoin(data.targets.copy()))
-        return summarise(rows, found.oracle, found.median, found.course)
+        targets = rows.rejoin(data.targets.copy())
+        return close_books(rows, table, targets, grid, crossed, (told.rows, told.forecast))
 
-    told = joined(parts, len(data.experts))
     answers = told.rows - 1, told.times, told.forecast, told.played, told.weights
-    return Combined(tuple(data.experts), *answers, close, data.time)
+    written = ("forecast",) if grid is None else grid.written
+    return Combined(tuple(names), *answers, close, data.time, rows.levels, written)
+
+
+def close_books(
+    rows: Rows, table: Array, targets: Array, grid: Grid | None, crossed: int, answers: tuple[Any, Array]
+) -> Summary:
+    """The second look at a table that has been played: the best in hindsight, and of quantiles how they fared.
+
+    `answers`: the numbers of their rows, from 1, and the answers; needed of quantiles alone.
+    """
+    rows.close()
+    found, told = hindsight(rows.loss, table, targets), None
+    if grid is not None and isinstance(rows.loss, QuantileLoss):
+        by_level = rows.mixer.by_level() if rows.loss.apart else None
+        told = quantiled(rows.loss, grid, crossed, by_level, answers, table, targets, rows.recent)
+    return summarise(rows, found.oracle, found.median, found.course, told)
+
+
+def one_time(time: str | None, target_time: str | None, issued: str | None, many: bool) -> str | None:
+    """The column of times: those of the targets, by either name; issue times need it."""
+    if target_time is not None and time not in (None, target_time):
+        raise ValueError(f"the times of the targets must be one column; got {time!r} and {target_time!r}")
+    time = target_time if time is None else time
+    if not many and ((issued is not None and time is None) or (target_time is not None and issued is None)):
+        raise ValueError(
+            "issued and target_time must be told together: when a row was made, and when its target is known; got "
+            f"issued {issued!r} and target_time {target_time!r}"
+        )
+    return time

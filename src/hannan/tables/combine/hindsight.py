@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hannan.refusals import Array
+from hannan.tables.combine.by_rule import grid_levels
 from hannan.tables.combine.losses import PointLoss
 from hannan.tables.write import release
 
@@ -44,7 +45,7 @@ def best_combination(loss: PointLoss, forecasts: Array, targets: Array) -> Oracl
     """
     if not loss.convex:
         return Oracle(withheld="a capped loss is not convex: its best combination is not computed")
-    kept = _always_awake(forecasts, targets)
+    kept = tuple(i for i in _always_awake(forecasts, targets) if i < forecasts.shape[1] // loss.depth)
     n = len(kept)
     if n == 0:
         return Oracle(withheld="every expert slept in some row: no fixed combination could answer them all")
@@ -54,7 +55,7 @@ def best_combination(loss: PointLoss, forecasts: Array, targets: Array) -> Oracl
         return Oracle(withheld="no row has a target")
     evaluate = _Evaluation(loss, forecasts, targets, kept)
     value, least, q = _descend(evaluate, n)
-    weights = np.zeros(forecasts.shape[1])
+    weights = np.zeros(forecasts.shape[1] // loss.depth)
     weights[list(kept)] = q
     return Oracle(value, min(least, value), weights, kept)
 
@@ -74,16 +75,18 @@ def hindsight(loss: PointLoss, forecasts: Array, targets: Array) -> Hindsight:
 
     oracle, costs = best_combination(loss, forecasts, targets), []
     kept = list(oracle.experts)
-    median = _engine.Mixer(_engine.Mixing.median, forecasts.shape[1], loss.price(), -1.7e308, 1.7e308)
+    n = forecasts.shape[1] // loss.depth
+    median = _engine.Mixer(_engine.Mixing.median, n, loss.price(), -1.7e308, 1.7e308, None, grid_levels(loss))
     for first in range(0, len(forecasts), BLOCK):
         known = np.isfinite(targets[first : first + BLOCK])
         rows, goals = (
             forecasts[first : first + BLOCK][known],
             np.ascontiguousarray(targets[first : first + BLOCK][known]),
         )
-        median.rows(np.ascontiguousarray(rows), goals, np.empty(len(goals)), None)
+        median.rows(np.ascontiguousarray(rows), goals, np.empty(len(goals) * loss.depth), None)
         if oracle.weights is not None:
-            costs.append(np.asarray(loss.value(rows[:, kept] @ oracle.weights[kept], goals), dtype=np.float64))
+            mixed = np.tensordot(loss.columns(rows)[:, kept], oracle.weights[kept], axes=(1, 0))
+            costs.append(np.asarray(loss.value(mixed, goals), dtype=np.float64))
         release(forecasts)
     course = np.cumsum(np.concatenate(costs)) if costs else None
     return Hindsight(oracle, float(median.mixture), course)
@@ -103,20 +106,24 @@ class _Evaluation:
 
     def __init__(self, loss: PointLoss, forecasts: Array, targets: Array, kept: tuple[int, ...]) -> None:
         self._loss, self._forecasts, self._targets = loss, forecasts, targets
-        self._kept = None if len(kept) == forecasts.shape[1] else list(kept)
+        n = forecasts.shape[1] // loss.depth
+        #: The columns of each part of the loss, a level each; None for all there are.
+        whole = len(kept) == n and loss.depth == 1
+        self._kept = [None if whole else [q * n + i for i in kept] for q in range(loss.depth)]
         self.passes = max(2, int(min(PASSES, CELLS / max(1, forecasts.size))))
 
     def __call__(self, q: Array) -> tuple[float, Array]:
         from hannan._engine import oracle_pass
 
-        total, gradient, price = 0.0, np.zeros(q.size), self._loss.price()
+        total, gradient, parts = 0.0, np.zeros(q.size), self._loss.parts()
         for first in range(0, len(self._forecasts), BLOCK):
             rows = self._forecasts[first : first + BLOCK]
-            block = np.ascontiguousarray(rows if self._kept is None else rows[:, self._kept])
             targets = np.ascontiguousarray(self._targets[first : first + BLOCK])
-            value, slope = oracle_pass(price, block, targets, q)
-            total += value
-            gradient += slope
+            for part, kept in zip(parts, self._kept, strict=True):
+                block = np.ascontiguousarray(rows if kept is None else rows[:, kept])
+                value, slope = oracle_pass(part.price(), block, targets, q)
+                total += value / len(parts)
+                gradient += slope / len(parts)
             release(self._forecasts)
         return total, gradient
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hannan import refusals
 from hannan.refusals import Array
 from hannan.tables.read.frames import numbers_of
 from hannan.tables.read.table import BadTable, clipped
@@ -52,6 +53,13 @@ class LongTable:
         """A row, for a message: its number in the table, and its series."""
         series = int(np.searchsorted(self.starts, row, side="right")) - 1
         return f"row {int(self.order[row]) + 1} (series {clipped(self.name(series))})"
+
+
+def horizon_of(horizon: int, issued: str | None) -> int:
+    """How many rows later a target is known; issue times say it themselves."""
+    if issued is not None and horizon != 1:
+        raise BadTable(f"a horizon is for tables without issue times; got horizon {horizon} and the column {issued!r}")
+    return refusals.count(horizon, "horizon")
 
 
 def long_table(
@@ -96,7 +104,24 @@ def long_table(
                 f"the table, {found.place(row)}: the time of a row must be after it was issued ({issued!r}); it is not"
             )
         object.__setattr__(found, "known", known)
+        _one_target(found, stamps, time)
     return found
+
+
+def _one_target(table: LongTable, stamps: Array, time: str | None) -> None:
+    """A time that several rows of a series ask for has one target."""
+    rows = np.flatnonzero(~np.isnan(table.targets))
+    series = np.searchsorted(table.starts, rows, side="right")
+    place = np.lexsort((stamps[rows], series))
+    rows, series = rows[place], series[place]
+    same = (series[1:] == series[:-1]) & (stamps[rows[1:]] == stamps[rows[:-1]])
+    wrong = np.flatnonzero(same & (table.targets[rows[1:]] != table.targets[rows[:-1]]))
+    if len(wrong):
+        first, again = (int(row) for row in sorted(rows[wrong[0] : wrong[0] + 2]))
+        raise BadTable(
+            f"the table, {table.place(again)}: a target must be the same in all rows of its time ({time!r}); got "
+            f"{table.targets[again]:g}, and {table.targets[first]:g} in row {int(table.order[first]) + 1}"
+        )
 
 
 def _series(columns: Sequence[Any], by: Sequence[str]) -> tuple[Whole, tuple[tuple[Any, ...], ...]]:
@@ -182,7 +207,7 @@ def _ascending(
         return
     row = int(wrong[0])
     again = asked[row] == asked[row - 1] and stamps[row] == stamps[row - 1]
-    here, before = (_cell(columns[time], table.order[k]) for k in (row, row - 1))
+    here, before = (cell_text(columns[time], table.order[k]) for k in (row, row - 1))
     rule = "times of a series must differ" if again else "times of a series must ascend"
     extra = f" (and {issued!r} must not go back)" if issued is not None else ""
     raise BadTable(
@@ -190,6 +215,10 @@ def _ascending(
     )
 
 
-def _cell(column: Any, row: int) -> str:
+def cell_text(column: Any, row: int) -> str:
+    """A cell of a column of times, as text."""
     value = column.iloc[row] if hasattr(column, "iloc") else column[int(row)]
-    return value.as_py() if hasattr(value, "as_py") else str(value)
+    value = value.as_py() if hasattr(value, "as_py") else value
+    if isinstance(value, np.datetime64):
+        return str(value)
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)

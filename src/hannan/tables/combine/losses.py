@@ -22,6 +22,19 @@ class PointLoss:
         """The number that the engine needs."""
         return 0.0
 
+    @property
+    def depth(self) -> int:
+        """How many numbers a forecast is: one, or of quantiles one a level."""
+        return 1
+
+    def columns(self, table: Array) -> Array:
+        """Rows of numbers as forecasts of each column: (rows, columns), of quantiles (rows, columns, levels)."""
+        return table
+
+    def parts(self) -> tuple[PointLoss, ...]:
+        """The losses of its levels, whose mean it is."""
+        return (self,)
+
     def price(self) -> Any:
         """The loss as the engine takes it."""
         from hannan import _engine
@@ -241,5 +254,5 @@ def _named(spec: Any) -> PointLoss:
 
 def losses_of(loss: PointLoss, forecasts: Array, targets: Array) -> Array:
     """loss(f_ti, y_t) for a table of forecasts: the slow twin of the engine's."""
-    table: Array = np.asarray(loss.value(forecasts, targets[:, None]), dtype=np.float64)
+    table: Array = np.asarray(loss.value(loss.columns(forecasts), targets[:, None]), dtype=np.float64)
     return table

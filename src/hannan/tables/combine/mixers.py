@@ -7,50 +7,26 @@ order; `rows` and `events` do many at once. Rows are numbers here; NaN sleeps.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hannan import _engine
-from hannan.learners import names
 from hannan.learners.adahedge import ANY, AdaHedgePlayer
 from hannan.learners.forecasts import Rule
+from hannan.learners.names import FORECASTS
 from hannan.mathematics.bounds import Bound
 from hannan.players.certificate import Certificate
 from hannan.refusals import Array
 from hannan.tables.combine import promises
+from hannan.tables.combine.by_rule import ByRule
 from hannan.tables.combine.losses import PointLoss
-from hannan.tables.combine.moments import Moment, PlayerSums, RuleSums
+from hannan.tables.combine.moments import Moment, PlayerSums
+from hannan.tables.combine.per_level import PerLevel
 from hannan.tables.combine.promises import Promises
+from hannan.tables.combine.quantile_loss import QuantileLoss
 from hannan.tables.combine.trouble import trouble_of
-
-
-class ByRule(_engine.Mixer):
-    """A rule, compiled."""
-
-    #: Whether an expert is drawn too.
-    draws = False
-    largest_delay = 0
-
-    def __init__(self, rule: Rule, n: int, loss: PointLoss, prior: Array | None = None) -> None:
-        kind = getattr(_engine.Mixing, names.FORECASTS[rule.name])
-        super().__init__(kind, n, loss.price(), *rule.loss_range, prior)
-        self.rule, self.n, self.loss = rule, n, loss
-
-    def promises(self) -> Promises:
-        """What may be said now."""
-        return promises.of_rule(self.rule.name, RuleSums(self.numbers()), self.loss.convex)
-
-    def moment(self, weights: Array) -> Moment:
-        """What may be said of now later, with the weights of the last row."""
-        sums = RuleSums(self.numbers())
-        return Moment(sums, partial(promises.of_rule, self.rule.name, sums, self.loss.convex), None, weights)
-
-    def certificate(self) -> Certificate | None:
-        """A rule has promises, and no certificate of a player."""
-        return None
 
 
 @dataclass
@@ -307,12 +283,21 @@ class PlayedBy(Stepped):
         return replace(nothing, source=bound.source, columns=columns, realised=realised, withheld="")
 
 
+def no_prior(rule: Any, prior: Any) -> None:
+    """Refuse a prior for whom it would mean nothing."""
+    if prior is not None and getattr(rule, "name", "") not in ("two-layers", "b"):
+        raise ValueError(f"a prior is for two-layers and b; got {rule!r}")
+
+
 def mixer_of(rule: Any, n: int, loss: PointLoss, prior: Array | None = None, seed: int = 0) -> Any:
     """The mixer of a rule, a learner or an object of your own."""
+    if isinstance(loss, QuantileLoss) and not isinstance(rule, Rule):
+        raise ValueError(f"quantiles are combined by a rule, by its name ({', '.join(FORECASTS)}); got {rule!r}")
+    no_prior(rule, prior)
     if isinstance(rule, Rule):
+        if isinstance(loss, QuantileLoss) and loss.apart:
+            return PerLevel(rule, n, loss, prior)
         return ByRule(rule, n, loss, prior)
-    if prior is not None:
-        raise ValueError(f"a prior is for two-layers and b; got {rule!r}")
     if hasattr(rule, "start"):
         if rule.n != n:
             raise ValueError(f"the learner must have {n} experts, one for each column; got {rule!r}")

@@ -9,9 +9,9 @@ import numpy as np
 from hannan.refusals import Array
 from hannan.report import Facts, Figure, Fold, Layer, Page, Picture, Section, Table, Text, Tile, Tiles
 from hannan.report.markup import number
+from hannan.tables.combine.fan import calibration_table, fan_figure, where
 from hannan.tables.combine.summary import Summary
 from hannan.tables.figures import LINES, ROWS, Name, curve, lines, made_by
-from hannan.tables.read.times import instant
 
 #: Bars of single experts, the best ones.
 BARS = 12
@@ -28,6 +28,12 @@ def combined_page(summary: Summary) -> Page:
         sections.append(Section("Forecasts", (_forecasts(summary),)))
     if summary.settled:
         sections.append(Section("Losses", (_bars(summary),)))
+    told = summary.quantiles
+    if told is not None and told.fan is not None:
+        fan = fan_figure(told.fan, told.calibration, title="time" if told.timed else "row")
+        sections.append(
+            Section("Quantiles", (fan, calibration_table(told.calibration, ROWS)) if summary.settled else (fan,))
+        )
     if summary.curves.experts.size:
         sections.append(Section("Weights", (_weights(summary),)))
         sections.append(Section("Over time", (_course(summary),)))
@@ -69,7 +75,7 @@ def _forecasts(summary: Summary) -> Table:
     told = summary.forecasts
     timed = told[-1].time is not None
     # As text: the four digits of a number in a table are too few for what was asked for.
-    cells = [(str(one.row), one.time or "", f"{one.forecast:.6g}") for one in told]
+    cells = [(str(one.row), one.time or "", one.text) for one in told]
     rows = tuple(tuple(Name(text) for text in (row if timed else row[::2])) for row in cells)
     more = f" The last {len(told)} of {summary.waiting}." if summary.waiting > len(told) else ""
     heads = ("row", "time", "forecast") if timed else ("row", "forecast")
@@ -103,10 +109,7 @@ def _dates(summary: Summary) -> tuple[list[Any], dict[str, Any]]:
     """Where the points of the curves stand: real dates, numbers of the user's, or rows."""
     times = summary.curves.times
     if times and all(times):
-        kinds = [instant(text) for text in times]
-        if kinds[0][0] == "number":
-            return [value for _, value in kinds], {"x_title": "time"}
-        return [value.isoformat() for _, value in kinds], {"x_title": "time", "x_kind": "temporal"}
+        return where(times)
     return summary.curves.rows.tolist(), {}
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from hannan import refusals
 from hannan.tables.combine.combiner import shares
-from hannan.tables.combine.long_table import long_table
-from hannan.tables.combine.losses import PointLoss
-from hannan.tables.combine.panel import PanelSums, combine_long
-from hannan.tables.combine.panel_summary import PanelSummary, save, weights_long
+from hannan.tables.combine.long_table import horizon_of, long_table
+from hannan.tables.combine.panel import POOL, PanelSums, combine_long
+from hannan.tables.combine.panel_files import save, weights_long
+from hannan.tables.combine.panel_pool import SHARE
+from hannan.tables.combine.panel_summary import PanelSummary
+from hannan.tables.combine.quantile_loss import loss_of
 from hannan.tables.learner import for_forecasts
 from hannan.tables.read.frames import columns_of
 from hannan.tables.read.roles import one_role
@@ -37,21 +39,22 @@ class Panel(PanelSums):
     def __str__(self) -> str:
         return str(self.summary)
 
-    def prior(self, share: float = 0.9) -> dict[str, float]:
+    def prior(self, share: float = SHARE) -> dict[str, float]:
         """The mean of the weights at the end, with 1 - share of it even: where new series may start (`prior=`)."""
         even = (1.0 - refusals.between(share, 0.0, 1.0, "share", "[)")) / len(self.experts)
         mean = self.weights.mean(axis=0).tolist()
         return {name: share * w + even for name, w in zip(self.experts, mean, strict=True)}
 
     def to_frame(self) -> Any:
-        """The series, the times and the forecast of each row, in the order of the table, as a pandas frame."""
+        """The series, the times and the forecast of each row (of quantiles a column a level, named as theirs are), in
+        the order of the table, as a pandas frame."""
         import pandas
 
         labels = {name: _frame_column(column) for name, column in self.labels.items()}
-        return pandas.DataFrame({**labels, "forecast": self.forecast})
+        return pandas.DataFrame({**labels, **self.answers()})
 
     def weights_frame(self) -> Any:
-        """The weights at the end: the series, model_id, weight."""
+        """The weights at the end: the series, model_id, weight; where levels have their own, quantile too."""
         import pandas
 
         return pandas.DataFrame(weights_long(self))
@@ -66,11 +69,14 @@ def _frame_column(column: Any) -> Any:
 
 
 def panel_of(
-    frame: Any, target: Any, by: Sequence[str], loss: PointLoss, learner: Any = None,
+    frame: Any, target: Any, by: Sequence[str], loss: tuple[Any, ...], learner: Any = None,
     loss_range: tuple[float, float] | None = None, experts: Sequence[str] | None = None, time: str | None = None,
     issued: str | None = None, horizon: int = 1, pooled: bool = False, prior: Any = None,
 ) -> Panel:  # fmt: skip
-    """The panel of a frame; times and issue times are found by their usual names where none are said."""
+    """The panel of a frame; times and issue times are found by their usual names where none are said.
+
+    `loss`: what `loss_of` takes after the names of the columns.
+    """
     if not isinstance(target, str):
         raise BadTable(f"the target of a long table must be one of its columns; got {refusals.brief(target)}")
     needed = [*by, target, *(name for name in (time, issued) if name), *(experts or ())]
@@ -83,8 +89,7 @@ def panel_of(
     issued = ISSUED if issued is None and ISSUED in columns and ISSUED not in taken and time is not None else issued
     if issued is not None and time is None:
         raise BadTable("a table with issue times must have a column of times (time=, --time); got none")
-    if issued is not None and horizon != 1:
-        raise BadTable(f"a horizon is for tables without issue times; got horizon {horizon} and the column {issued!r}")
+    ahead = horizon_of(horizon, issued)
     chosen = (
         tuple(experts) if experts is not None else tuple(n for n in columns if n not in (*by, target, time, issued))
     )
@@ -93,13 +98,20 @@ def panel_of(
     one_role([*roles, *(("an expert", name) for name in chosen)])
     if not chosen:
         raise BadTable(f"the table must have columns of forecasts besides the target; got {shown(list(columns))}")
-    table = long_table(dict(columns), target, by, time, issued, chosen, refusals.count(horizon, "horizon"))
+    cost, grid = loss_of(chosen, *loss)
+    table = long_table(dict(columns), target, by, time, issued, chosen, ahead)
     if not table.series:
         raise BadTable("the table must have rows; it has a header only")
-    rule = for_forecasts(learner, len(chosen), loss, loss_range, None)
+    crossed = 0
+    if grid is not None:
+        forecasts, crossed = grid.take(table.forecasts, lambda t: f"the table, {table.place(t)}")
+        table = replace(table, experts=grid.models, forecasts=forecasts)
+    rule = for_forecasts(learner, len(table.experts), cost, loss_range, None)
     labels = {name: columns[name] for name in (*by, *(name for name in (issued, time) if name is not None))}
-    start = None if prior is None else shares(prior, chosen)
-    sums = combine_long(table, loss, rule, start, pooled, labels)
+    if isinstance(prior, str) and prior != POOL:
+        raise ValueError(f"prior must be shares of the columns, or {POOL!r}; got {prior!r}")
+    start = prior if prior is None or isinstance(prior, str) else shares(prior, table.experts)
+    sums = combine_long(table, cost, rule, start, pooled, labels, grid=grid, crossed=crossed)
     return Panel(*(getattr(sums, one.name) for one in fields(sums)))
 
 

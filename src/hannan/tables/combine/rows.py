@@ -2,24 +2,27 @@
 
 The forecast of a row is a function of the targets known before it and of the row's own forecasts. A row whose target
 is empty is answered like any other; its target may come in a later row with the same time. With a horizon h, the
-target of row t is used from row t + h on, and not before.
+target of row t is used from row t + h on, and not before; with issue times, from the first row on that was issued at
+the time of the target or later.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from heapq import heappop, heappush
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from hannan.refusals import Array
-from hannan.tables.combine.answers import Answers, Forecast, Work
+from hannan.tables.combine.answers import Answers, Forecast, Work, forecast_of
 from hannan.tables.combine.blocks import Block, Waiting
+from hannan.tables.combine.calendar import Calendar
 from hannan.tables.combine.combiner import Combiner
 from hannan.tables.combine.losses import PointLoss
-from hannan.tables.combine.trouble import refusal
+from hannan.tables.combine.trouble import ASLEEP, refusal
 from hannan.tables.curves import Trace
 from hannan.tables.read.table import BadTable, clipped
 from hannan.tables.read.times import Clock
@@ -28,6 +31,8 @@ from hannan.tables.read.times import Clock
 WAITING = 100_000
 #: Forecasts without a target that a summary tells, the last ones.
 TOLD = 100
+#: Rows that a picture of the last ones may show.
+RECENT = 120
 #: With more experts than this, curves of single experts are not kept.
 CURVES = 500
 #: Numbers of a point of the curves before those of the experts (`Moment.marks`).
@@ -39,15 +44,18 @@ class Rows:
 
     def __init__(
         self, names: Sequence[str], loss: PointLoss, learner: Any = None, seed: int = 0, time: str | None = None,
-        source: str = "the table", horizon: int = 1, prior: Any = None,
+        source: str = "the table", horizon: int = 1, prior: Any = None, issued: str | None = None,
     ) -> None:  # fmt: skip
         self.names, self.loss, self.source, self.horizon = list(names), loss, source, horizon
+        #: The quantile levels of an answer, or none.
+        self.levels: tuple[float, ...] = getattr(loss, "levels", ())
         self.combiner = Combiner(self.names, loss, learner, seed=seed, prior=prior)
         self.learner, self.mixer = self.combiner.learner, self.combiner.mixer
-        self._clock = None if time is None else Clock(time, source)
+        self._calendar = None if issued is None or time is None else Calendar(issued, time, source)
+        self._clock = None if time is None or issued is not None else Clock(time, source)
         self._waiting: dict[Any, Waiting] = {}
-        #: With a horizon: rows whose target is in the table and not known yet, (row, target).
-        self._due: deque[tuple[int, float]] = deque()
+        #: With a horizon or issue times: rows whose target is in the table, a heap of (when it is known, row, target).
+        self._due: list[tuple[Any, int, float]] = []
         #: Without times no target can come later: of such rows only the forecast is kept.
         self._untimed: deque[Forecast] = deque(maxlen=TOLD)
         self.given_up = self.late = 0
@@ -58,6 +66,8 @@ class Rows:
         self._last_time = ""
         #: The times at which points of the curves were taken.
         self.times: dict[int, str] = {}
+        #: The last rows answered, with their times.
+        self.recent: deque[tuple[int, str]] = deque(maxlen=RECENT)
 
     @property
     def answered(self) -> int:
@@ -79,9 +89,11 @@ class Rows:
         if self._clock is None:
             return tuple(self._untimed)
         last = islice(reversed(self._waiting.values()), TOLD)
-        return tuple(Forecast(one.row, one.time, one.forecast) for one in last)[::-1]
+        return tuple(forecast_of(one.row, one.time, one.forecast, self.levels) for one in last)[::-1]
 
-    def answer(self, forecasts: Array, targets: Array, times: Sequence[str] = (), first: int = 1) -> Answers:
+    def answer(
+        self, forecasts: Array, targets: Array, times: Sequence[str] = (), first: int = 1, issued: Sequence[str] = ()
+    ) -> Answers:
         """Answer rows and settle what has a target; `first` is the number of the first row, for messages."""
         block = Block(
             np.ascontiguousarray(forecasts, dtype=np.float64),
@@ -89,6 +101,8 @@ class Rows:
             times,
             first,
         )
+        if self._calendar is not None:
+            block.stamps = self._calendar.rows(issued, times, block.target, first)
         if self._clock is not None:
             self._arrive(block)
         answers = self._run(block)
@@ -103,7 +117,7 @@ class Rows:
         rows = len(fresh)
         self._refuse_targets(block)
         self.trace.expect(before, rows)
-        work = Work.room(len(block.targets), len(self.names), self.mixer.draws)
+        work = Work.room(len(block.targets), len(self.names), self.mixer.draws, len(self.levels))
         due = (fresh[self.trace.due(before, rows) - before - 1] + 1).tolist()
         start = 0
         for end in [*due, len(block.targets)]:
@@ -119,12 +133,13 @@ class Rows:
         if rows < len(block.targets):
             work = Work(work.weights[fresh], work.mixed[fresh], None if work.played is None else work.played[fresh])
         times = [block.times[t] for t in fresh] if rows < len(block.times) else list(block.times)
+        self.recent.extend((int(t) + block.first, block.times[t] if block.times else "") for t in fresh[-RECENT:])
         return Answers(fresh + block.first, times, work.mixed, work.played, work.weights)
 
     def _stretch(self, block: Block, rows: slice, work: Work) -> None:
         """Rows between two points of the curves."""
         open_ = self._clock is not None and bool(np.isnan(block.targets[rows]).any())
-        if self.horizon > 1 or open_ or block.brings_in(rows):
+        if self._waits or open_ or block.brings_in(rows):
             self._in_order(block, rows, work)
         else:
             self._prompt(block.forecasts[rows], block.targets[rows], work, block.first + rows.start)
@@ -132,12 +147,14 @@ class Rows:
     def _remember(self, block: Block, work: Work) -> None:
         """The forecasts of rows that wait now, or that nobody will ask for again."""
         for t, row in block.opened:
-            row.forecast = float(work.mixed[t])
+            row.forecast = work.mixed[t].copy()
         for gone in block.gone:
             self.mixer.forget(gone)
         unknown = np.flatnonzero(np.isnan(block.targets)).tolist() if self._clock is None else []
-        self._untimed.extend(Forecast(block.first + t, None, float(work.mixed[t])) for t in unknown[-TOLD:])
-        for t in unknown if self.horizon > 1 else ():
+        for t in unknown[-TOLD:]:
+            time = block.times[t] if self._calendar is not None else None
+            self._untimed.append(forecast_of(block.first + t, time, work.mixed[t], self.levels))
+        for t in unknown if self._waits else ():
             self.mixer.forget(block.first + t)
 
     def _prompt(self, forecasts: Array, targets: Array, work: Work, first: int) -> None:
@@ -149,8 +166,8 @@ class Rows:
         self._check(trouble, column, forecasts, targets, done, first)
 
     def _in_order(self, block: Block, rows: slice, work: Work) -> None:
-        """Before row t is answered, what was due by then: with a horizon h the rows up to t - h. A row that only brings
-        a target settles the one that waits for it."""
+        """Before row t is answered, what was known by then: with a horizon h the rows up to t - h. A row that only
+        brings a target settles the one that waits for it."""
         order: list[int] = []
         told: list[float] = []
         for t in range(rows.start, rows.stop):
@@ -159,14 +176,14 @@ class Rows:
                 order.append(~block.brings[t])
                 told.append(y)
                 continue
-            while self._due and self._due[0][0] <= number - self.horizon:
-                row, target = self._due.popleft()
+            now, known = block.stamps[t] if block.stamps else (number, number + self.horizon)
+            for row, target in self._known_by(now):
                 order.append(~row)
                 told.append(target)
             order.append(t - rows.start)
             told.append(np.nan)
-            if y == y and self.horizon > 1:
-                self._due.append((number, y))
+            if y == y and self._waits:
+                heappush(self._due, (known, number, y))
             elif y == y:
                 order.append(~number)
                 told.append(y)
@@ -179,6 +196,18 @@ class Rows:
         if done < len(order):
             raise self._failed(trouble, column, order[done], told[done], first, block)
 
+    @property
+    def _waits(self) -> bool:
+        """Whether targets of the table are used later than their rows."""
+        return self.horizon > 1 or self._calendar is not None
+
+    def _known_by(self, now: Any) -> list[tuple[int, float]]:
+        """(row, target) of the rows that are due, in their order."""
+        found = []
+        while self._due and self._due[0][0] <= now:
+            found.append(heappop(self._due)[1:])
+        return sorted(found)
+
     def _failed(self, trouble: Any, column: int, event: int, target: float, first: int, block: Block) -> Exception:
         from hannan._engine import Trouble
 
@@ -189,8 +218,7 @@ class Rows:
             return failed
         row = ~event
         by = next((block.first + t for t, waiting in block.brings.items() if waiting == row), row)
-        why = refusal(trouble, column, self.names, self.loss, self.mixer, self.mixer.waiting(row), target)
-        return BadTable(f"{self.source}, row {by}{why}")
+        return BadTable(f"{self.source}, row {by}{self._why(trouble, column, self.mixer.waiting(row), target)}")
 
     # Rows that come back
 
@@ -232,6 +260,9 @@ class Rows:
 
     # Refusals
 
+    def _why(self, trouble: Any, column: int, row: Array, target: float) -> str:
+        return refusal(trouble, column, self.names, self.loss, self.mixer, row, target)
+
     def _refuse_targets(self, block: Block) -> None:
         if not self.loss.refuse_target(0.5):
             return
@@ -243,11 +274,9 @@ class Rows:
 
     def _asleep(self, number: int) -> BadTable:
         # Without times, a row that only brings a target looks like this one.
-        late = "" if self._clock else ", or name a column of times (--time) if it brings an earlier row's target"
-        return BadTable(
-            f"{self.source}, row {number}: at least one expert must have a forecast; all are asleep. "
-            f"Remove the row{late}"
-        )
+        timed = self._clock is not None or self._calendar is not None
+        late = "" if timed else ", or name a column of times (--time) if it brings an earlier row's target"
+        return BadTable(f"{self.source}, row {number}: {ASLEEP}{late}")
 
     def _check(self, trouble: Any, column: int, forecasts: Array, targets: Array, done: int, first: int) -> None:
         from hannan._engine import Trouble
@@ -259,10 +288,7 @@ class Rows:
         if trouble == Trouble.failed:
             raise self.mixer.player._failed()
         row, target = forecasts[done], float(targets[done])
-        raise BadTable(
-            f"{self.source}, row {first + done}"
-            + refusal(trouble, column, self.names, self.loss, self.mixer, row, target)
-        )
+        raise BadTable(f"{self.source}, row {first + done}{self._why(trouble, column, row, target)}")
 
     # What is known so far
 
@@ -285,12 +311,12 @@ class Rows:
 
     def close(self) -> None:
         """The table is over: with a horizon its last targets are known; the last point of the curves."""
-        while self._due:
-            row, target = self._due.popleft()
+        for row, target in sorted(due[1:] for due in self._due):
             trouble, column = self.mixer.settle(row, target)
-            why = refusal(trouble, column, self.names, self.loss, self.mixer, self.mixer.waiting(row), target)
+            why = self._why(trouble, column, self.mixer.waiting(row), target)
             if why:
                 raise BadTable(f"{self.source}, row {row}{why}")
+        self._due.clear()
         if self.answered:
             self._note()
 

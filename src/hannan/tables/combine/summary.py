@@ -12,6 +12,7 @@ from hannan.refusals import Array
 from hannan.tables.combine.answers import Forecast
 from hannan.tables.combine.hindsight import Oracle
 from hannan.tables.combine.promises import Promises
+from hannan.tables.combine.quantiled import Quantiled
 from hannan.tables.write import plain
 
 #: With more experts than this, only those most ahead of the mixture are told one by one.
@@ -86,6 +87,8 @@ class Summary:
     curves: Curves = field(repr=False)
     #: The last rows that wait for their target.
     forecasts: tuple[Forecast, ...] = ()
+    #: Of quantiles: CRPS, coverage, sharpness, and the fan.
+    quantiles: Quantiled | None = field(default=None, repr=False)
 
     @property
     def best(self) -> Expert | None:
@@ -154,7 +157,7 @@ class Summary:
                 100.0 * (1.0 - best.mix_loss / best.loss) if best.loss > 0.0 else 0.0,
             "better_than_mean_percent": self.better(self.mean_loss),
             "rows": {"answered": self.answered, "settled": self.settled, "waiting": self.waiting, "late": self.late},
-            "forecasts": [{"row": f.row, "time": f.time, "forecast": f.forecast} for f in self.forecasts],
+            "forecasts": [_waits(one) for one in self.forecasts],
             "loss": self.loss,
             "learner": self.learner,
             "mixture": {"total": self.mix_loss, "mean": self._mean(self.mix_loss)},
@@ -167,6 +170,7 @@ class Summary:
                 "weights": None if self.oracle.weights is None
                 else {e.name: w for e, w in zip(self.experts, self.oracle.weights.tolist(), strict=True) if w > 0.0},
             },
+            "quantiles": None if self.quantiles is None else self.quantiles.as_dict(self.names),
             "number_of_experts": self.n,
             "experts": [
                 {"name": e.name, "rows": e.rows, "total": e.loss, "mean": e.loss / e.rows if e.rows else None,
@@ -214,7 +218,7 @@ class Summary:
             state += f"; {self.waiting} wait for their target"
         rows = [("answer", self.headline)] if self.settled else []
         rows.append(("rows", state))
-        rows += [("forecast", f"{one.forecast:.6g}  for {one.name}") for one in self.forecasts[-SHOWN:]]
+        rows += [("forecast", f"{one.text}  for {one.name}") for one in self.forecasts[-SHOWN:]]
         rows += [("loss", self.loss), ("learner", self.learner)]
         if not self.settled:
             return [*rows, ("losses", "none: no row has a target")]
@@ -233,6 +237,8 @@ class Summary:
             ))  # fmt: skip
         else:
             rows.append(("best combination", f"withheld: {oracle.withheld}"))
+        if self.quantiles is not None:
+            rows += self.quantiles.lines()
         return rows + self._proof()
 
     def _proof(self) -> list[tuple[str, str]]:
@@ -286,6 +292,11 @@ class Summary:
     def to_json(self) -> str:
         """The summary as JSON text."""
         return json.dumps(self.as_dict(), indent=1, ensure_ascii=False)
+
+
+def _waits(one: Forecast) -> dict[str, Any]:
+    told: dict[str, Any] = {"row": one.row, "time": one.time, "forecast": one.forecast}
+    return {**told, "quantiles": {f"{q:g}": x for q, x in one.quantiles}} if one.quantiles else told
 
 
 def _worded(percent: float) -> str:

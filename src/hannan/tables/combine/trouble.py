@@ -10,6 +10,9 @@ import numpy as np
 from hannan.refusals import Array
 from hannan.tables.combine.losses import PointLoss
 
+#: A row in which nobody speaks.
+ASLEEP = "at least one expert must have a forecast; all are asleep. Remove the row"
+
 
 def trouble_of(
     loss_range: tuple[float, float], loss: PointLoss, row: Array, target: float, losses: Array
@@ -46,14 +49,16 @@ def refusal(
             ": the slope of the loss times the spread of the forecasts must be at most 1e140, or squares overflow; got "
             f"forecasts of {np.nanmin(row):g} to {np.nanmax(row):g} at target {target:g}"
         )
-    where, cost = f", column {names[column]!r}", float(loss.value(row[column], target))
+    where, f = f", column {names[column]!r}", loss.columns(row[None, :])[0, column]
+    cost = float(loss.value(f, target))
+    told = f"forecast {f:g}" if np.ndim(f) == 0 else f"quantiles of {f.min():g} to {f.max():g}"
     if trouble == Trouble.outside:
         low, high = getattr(mixer.rule, "loss_range", (-1e150, 1e150))
         return (
             f"{where}: a loss must be in the stated range {low:g}:{high:g}; got "
-            f"{cost:g} ({loss.name}, forecast {row[column]:g}, target {target:g})"
+            f"{cost:g} ({loss.name}, {told}, target {target:g})"
         )
     return (
-        f"{where}: the {loss.name} loss of forecast {row[column]:g} at "
+        f"{where}: the {loss.name} loss of {told} at "
         f"target {target:g} must be finite; a probability must be in [0, 1], and not 0 or 1 when it is wrong"
     )

@@ -15,7 +15,7 @@ from hannan.tables.read.table import MISSING, BadTable, checked, clipped, shown
 
 @dataclass(frozen=True)
 class Frame:
-    """Forecasts (rows, experts), NaN asleep; targets (rows,), NaN unknown; times as text."""
+    """Forecasts (rows, experts), NaN asleep; targets (rows,), NaN unknown; times and issue times as text."""
 
     experts: list[str] = field(hash=False)
     forecasts: Array = field(hash=False)
@@ -23,9 +23,12 @@ class Frame:
     times: list[str] = field(hash=False)
     target: str = "target"
     time: str | None = None
+    issued: list[str] = field(default_factory=list, hash=False)
 
 
-def frame_of(table: Any, target: Any, experts: Sequence[str] | None = None, time: str | None = None) -> Frame:
+def frame_of(
+    table: Any, target: Any, experts: Sequence[str] | None = None, time: str | None = None, issued: str | None = None
+) -> Frame:
     """Columns of a table by name; `target` is a column, or an array of its own."""
     columns = _columns(table)
     names = list(columns)
@@ -35,11 +38,13 @@ def frame_of(table: Any, target: Any, experts: Sequence[str] | None = None, time
     goal = _name(target, names) if known else None
     if time is not None:
         time = _name(time, names)
+    if issued is not None:
+        issued = _name(issued, names)
     if experts is None:
-        chosen = [name for name in names if name not in (goal, time)]
+        chosen = [name for name in names if name not in (goal, time, issued)]
     else:
         chosen = [_name(name, names) for name in experts]
-    forecast_roles(goal, time, chosen)
+    forecast_roles(goal, time, chosen, issued)
     if not chosen:
         raise BadTable(f"the table must have columns of forecasts besides the target; got {shown(names)}")
     forecasts = _rows([_numbers(columns[name], name) for name in chosen], chosen)
@@ -50,8 +55,8 @@ def frame_of(table: Any, target: Any, experts: Sequence[str] | None = None, time
     if rows == 0:
         raise BadTable("the table must have rows; it has a header only")
     targets = _rows([targets], [goal or "target"]).reshape(rows)
-    times = [] if time is None else [_text(value) for value in columns[time]]
-    return Frame(chosen, forecasts, targets, times, goal or "target", time)
+    times, asked = ([] if name is None else [_text(value) for value in columns[name]] for name in (time, issued))
+    return Frame(chosen, forecasts, targets, times, goal or "target", time, asked)
 
 
 def _rows(columns: list[Array], names: list[str]) -> Array:

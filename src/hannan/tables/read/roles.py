@@ -24,9 +24,10 @@ def one_role(roles: Iterable[tuple[str, str]]) -> None:
         seen[column] = role
 
 
-def forecast_roles(target: str | None, time: str | None, experts: Iterable[str]) -> None:
-    """Target, times and experts of a table of forecasts must be different columns."""
-    named = [("the target", target), ("the times", time), *(("an expert", name) for name in experts)]
+def forecast_roles(target: str | None, time: str | None, experts: Iterable[str], issued: str | None = None) -> None:
+    """Target, times, issue times and experts of a table of forecasts must be different columns."""
+    named = [("the target", target), ("the times", time), ("the issue times", issued)]
+    named += [("an expert", name) for name in experts]
     one_role((role, name) for role, name in named if name is not None)
 
 

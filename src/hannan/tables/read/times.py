@@ -32,7 +32,32 @@ def instant(text: str) -> tuple[str, Any]:
     return ("date" if when.tzinfo is None else "date with a zone"), when
 
 
-class Clock:
+class Instants:
+    """A column of times, all of one kind."""
+
+    def __init__(self, column: str, source: str) -> None:
+        self._column, self._source = column, source
+        self.kind = ""
+
+    def read(self, text: str, row: int) -> Any:
+        """The time of a cell."""
+        if not text:
+            raise self.refuse(row, "a time must be given; it is empty")
+        try:
+            kind, value = instant(text)
+        except ValueError as error:
+            raise self.refuse(row, str(error)) from None
+        if self.kind and kind != self.kind:
+            raise self.refuse(row, f"times must be of one kind, {self.kind}; got {clipped(text)}, a {kind}")
+        self.kind = kind
+        return value
+
+    def refuse(self, row: int, reason: str) -> BadTable:
+        """An error with its place."""
+        return BadTable(f"{self._source}, row {row}, column {self._column!r}: {reason}")
+
+
+class Clock(Instants):
     """Sees that times ascend.
 
     >>> clock = Clock("t", "the text")
@@ -41,21 +66,12 @@ class Clock:
     """
 
     def __init__(self, column: str, source: str) -> None:
-        self._column, self._source = column, source
-        self._kind = ""
+        super().__init__(column, source)
         self._latest: Any = None
 
     def tick(self, text: str, row: int) -> tuple[Any, bool]:
         """(the time, whether it is later than all before it)."""
-        if not text:
-            raise self.refuse(row, "a time must be given; it is empty")
-        try:
-            kind, value = instant(text)
-        except ValueError as error:
-            raise self.refuse(row, str(error)) from None
-        if self._kind and kind != self._kind:
-            raise self.refuse(row, f"times must be of one kind, {self._kind}; got {clipped(text)}, a {kind}")
-        self._kind = kind
+        value = self.read(text, row)
         later = self._latest is None or value > self._latest
         if later:
             self._latest = value
@@ -66,7 +82,3 @@ class Clock:
         if value == self._latest:
             return self.refuse(row, f"times must differ; {clipped(text)} was in an earlier row, which is settled")
         return self.refuse(row, f"times must ascend; got {clipped(text)} after {self._latest}")
-
-    def refuse(self, row: int, reason: str) -> BadTable:
-        """An error with its place."""
-        return BadTable(f"{self._source}, row {row}, column {self._column!r}: {reason}")

@@ -1,0 +1,92 @@
+// Forecasts on a grid of quantile levels with weights common to the levels: f_i, x and z are vectors, and the loss is the
+// mean of the pinball losses of the levels, L(x, y) = (1/Q) sum_q pinball_q(x_q, y), convex in x with slope g.
+//
+// Whatever a rule learns, it learns from r_i = <g, z - f_i>. Weights that are common to the levels mix the numbers
+// <g, f_i> to <g, z>: so a row is settled as one of point forecasts <g, f_i> that was answered with <g, x>, at slope 1.
+#pragma once
+
+#include "row_answers.hpp"
+
+namespace hn::HN_ISA {
+
+/// L of a vector whose levels are `stride` apart.
+HN_INLINE double price_levels(const Combination& c, const double* x, i64 stride, double y) {
+    double cost = 0.0;
+    for (i64 q = 0; q < c.levels; ++q) {
+        const double over = x[q * stride] - y;
+        cost += over < 0.0 ? -c.level[q] * over : (1.0 - c.level[q]) * over;
+    }
+    return cost / double(c.levels);
+}
+
+/// <g, f_i> of every column, <g, x>, and the size of what they were made of.
+struct Line {
+    double at, low, high, scale;
+};
+
+/// Columns of `places` a level, from f on; x is the answer whose slopes are taken, its levels `stride` apart.
+HN_INLINE Line line_of(Combination& c, const double* f, i64 places, const double* x, i64 stride, double y, double* line) {
+    const double share = 1.0 / double(c.levels);
+    double at = 0.0;
+    for (i64 q = 0; q < c.levels; ++q) {
+        const double over = x[q * stride] > y, under = x[q * stride] < y;
+        c.slope[q] = share * (over * (1.0 - c.level[q]) - under * c.level[q]);
+        at += c.slope[q] * x[q * stride];
+    }
+    f64x4 low = splat(infinity), high = splat(-infinity), scale{};
+    for (i64 i = 0; i < places; i += 4) {
+        f64x4 sum{}, sizes{};
+        for (i64 q = 0; q < c.levels; ++q) {
+            const f64x4 part = c.slope[q] * load4(f + q * places + i);
+            sum += part, sizes += size(part);
+        }
+        store4(line + i, sum);
+        low = least(sum, low), high = most(sum, high), scale = most(sizes, scale);
+    }
+    return {at, fold_least(low), fold_most(high), fold_most(scale)};
+}
+
+/// One layer hears of a row, of which its own answer was x.
+HN_INLINE void settle_layer(Combination& c, RuleBState& b, const double* f, const double* x, i64 stride, double y,
+                            double* line, const double* before) {
+    const Line of = line_of(c, f, b.places, x, stride, y, line);
+    settle_b(b, line, of.at, 1.0, of.low, of.high, of.scale, before);
+}
+
+inline Happened settle_levels(Combination& c, double* numbers, double y) {
+    const Ticket ticket{numbers, c.places, c.levels};
+    const double *f = ticket.f(), *told = ticket.told(), *x = ticket.answers();
+    const bool prompt = numbers[Ticket::settled] == c.tally.settled;
+    bool whole = true;
+    for (i64 i = 0; i < c.n; ++i) {
+        const double cost = price_levels(c, f + i, c.places, y);
+        const bool awake = f[i] == f[i];
+        c.awake[i] = awake, whole &= awake, c.losses[i] = cost;
+        if (awake && !(c.setup.low <= cost && cost <= c.setup.high))
+            return {size(cost) < infinity ? Trouble::outside : Trouble::infinite, i};
+    }
+    // Slopes are below 1: the spread itself is what must have a square.
+    if (learns_slopes(c.kind) && !(numbers[Ticket::high] - numbers[Ticket::low] <= largest_slope)) return {Trouble::extreme, -1};
+
+    double expected = 0.0;
+    if (c.kind == Mixing::two_layers) {
+        expected = settle_own(c, ticket.p(), f, 1.0, 0.0, whole, prompt);
+        double four[members], costs[members];
+        settle_layer(c, c.top, told, x, 1, y, four, prompt ? nullptr : numbers + Ticket::top_sizes);
+        settle_layer(c, c.b, f, told, members, y, c.line, prompt ? nullptr : ticket.sizes());
+        settle_layer(c, c.quick, f, told + 1, members, y, c.line, prompt ? nullptr : ticket.quick_sizes());
+        for (i64 k = 0; k < members; ++k) costs[k] = price_levels(c, told + k, members, y);
+        count_members(c, costs, whole);
+    } else if (c.kind == Mixing::rule_b) {
+        settle_layer(c, c.b, f, x, 1, y, c.line, prompt ? nullptr : ticket.sizes());
+    } else {
+        const Line own = line_of(c, f, c.places, x, 1, y, c.line);
+        if (has_adahedge(c.kind)) expected = settle_own(c, ticket.p(), c.line, 1.0, own.low, whole, prompt);
+        else if (has_regrets(c.kind)) settle_regrets(c.regrets, c.kind, c.line, own.at, 1.0);
+    }
+    c.mean_loss += price_levels(c, told + 3, members, y);
+    count_row(c.tally, c.n, c.losses, price_levels(c, x, 1, y), expected);
+    return {};
+}
+
+}  // namespace hn::HN_ISA
