@@ -43,7 +43,7 @@ def main(folder: str | None = None) -> None:
     print("\n".join(bars(told)))
     if folder is not None:
         told.save(folder)
-        print(f"\nweights over time, and what is proved: {folder}/report.html")
+        print(f"\nweights over time, and what is proved: {folder}/index.html")
 
 
 if __name__ == "__main__":

@@ -149,4 +149,4 @@ def test_without_pictures_the_numbers_are_kept(
     assert "no page: pip install 'hannan[report]'" in capsys.readouterr().out
     kept = {path.name for path in (tmp_path / "out").iterdir()}
     assert kept & {"summary.json", "record.json"}
-    assert not kept & {"index.html", "report.html"}
+    assert not kept & {"index.html"}

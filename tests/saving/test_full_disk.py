@@ -25,10 +25,10 @@ WRITERS = {
     "play": (("play", "--n", "3", "--rounds", "50", "--runs", "2"), {"index.html", "record.json", "record.npz"}),
     "combine": (
         ("combine", "table.csv", "--target", "y"),
-        {"combined.csv", "weights.csv", "summary.json", "report.html"},
+        {"combined.csv", "weights.csv", "summary.json", "index.html"},
     ),
-    "route": (("route", "table.csv", "--runs", "2", "--learner", "exp3"), {"summary.json", "report.html"}),
-    "replay": (("replay", "log.csv", "--action", "a", "--loss", "l", "--runs", "1"), {"summary.json", "report.html"}),
+    "route": (("route", "table.csv", "--runs", "2", "--learner", "exp3"), {"summary.json", "index.html"}),
+    "replay": (("replay", "log.csv", "--action", "a", "--loss", "l", "--runs", "1"), {"summary.json", "index.html"}),
     "reproduce": (("reproduce", "--quick", "--only", "triangle", "--jobs", "1"), {"index.html", "claims.json"}),
 }
 

@@ -471,7 +471,7 @@ def test_command_writes_what_combine_says(tmp_path):
     assert told["mixture"]["total"] == pytest.approx(combined.summary.mix_loss)
     assert told["bound"]["value"] == pytest.approx(combined.summary.bound.value)
     assert told["best_combination"]["withheld"]
-    assert sorted(p.name for p in out.iterdir()) == ["combined.csv", "report.html", "summary.json", "weights.csv"]
+    assert sorted(p.name for p in out.iterdir()) == ["combined.csv", "index.html", "summary.json", "weights.csv"]
     rows = (out / "combined.csv").read_text().splitlines()
     assert rows[0] == "row,forecast"
     assert [float(line.split(",")[1]) for line in rows[1:]] == combined.forecast.tolist()
@@ -660,8 +660,8 @@ def test_the_forecast_that_is_asked_for_is_shown(tmp_path):
     assert told["certificate"] is None
     assert [one["whom"] for one in told["promises"]] == ["the mean", "the best column, anna", "the best combination"]
     assert all(one["realised"] <= one["bound"] for one in told["promises"])
-    if (tmp_path / "out" / "report.html").exists():
-        page = (tmp_path / "out" / "report.html").read_text()
+    if (tmp_path / "out" / "index.html").exists():
+        page = (tmp_path / "out" / "index.html").read_text()
         assert "<b>105.848</b><span>forecast for 2024-05-05 (row 5)</span>" in page
         part = page[page.index("Rows that wait for their target.") :]
         cells = re.findall(r"<td[^>]*><span>([^<]*)</span></td>", part[: part.index("</table>")])
@@ -721,7 +721,7 @@ def test_text_of_the_user_is_no_markup(tmp_path):
     names = ["<script>alert(1)</script>", "=1+1", "*b*", "a&b", "'\"", "x</script><script>alert(2)</script>"]
     rng = np.random.default_rng(0)
     combined = hn.combine({name: rng.random(30) for name in names} | {"y": rng.random(30)}, "y")
-    page = (combined.save(tmp_path / "out") / "report.html").read_text()
+    page = (combined.save(tmp_path / "out") / "index.html").read_text()
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "<span>=1+1</span>" in page
@@ -738,7 +738,7 @@ def test_the_page_opens_in_a_browser(tmp_path):
     names = ["<img src=x onerror=alert(1)>", "plain"]
     rng = np.random.default_rng(0)
     combined = hn.combine({name: rng.random(50) for name in names} | {"y": rng.random(50)}, "y")
-    page_file = combined.save(tmp_path / "out") / "report.html"
+    page_file = combined.save(tmp_path / "out") / "index.html"
     trouble = []
     with playwright.sync_playwright() as play:
         browser = play.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
@@ -807,7 +807,7 @@ def test_the_page_fits_a_phone(tmp_path):
     with chromium() as browser:
         for name in ("one", "many"):
             page = browser.new_page(viewport={"width": 390, "height": 844})
-            page.goto((tmp_path / name / "report.html").as_uri())
+            page.goto((tmp_path / name / "index.html").as_uri())
             page.wait_for_function("document.documentElement.dataset.drawn === 'true'", timeout=60_000)
             assert page.evaluate(outside) == 0, name
             page.add_style_tag(content="table.sortable td{display:inline!important;white-space:nowrap}")

@@ -198,7 +198,7 @@ def test_files_in_and_out(kind, tmp_path):
     np.testing.assert_allclose(combined.forecast, expected.forecast, rtol=1e-12)
     assert list(weights.columns) == ["unique_id", "model_id", "weight"]
     np.testing.assert_allclose(weights.weight.to_numpy().reshape(5, 3), expected.weights, rtol=1e-12)
-    assert (out / "report.html").read_text().count("over 5 series") >= 1
+    assert (out / "index.html").read_text().count("over 5 series") >= 1
     # The weights are a prior for others.
     weights.to_csv(tmp_path / "w.csv", index=False)
     plain = CliRunner().invoke(command, [*arguments[:5], "--prior", str(tmp_path / "w.csv")], catch_exceptions=False)

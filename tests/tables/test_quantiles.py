@@ -120,7 +120,7 @@ def test_the_command_says_what_the_function_says(per_quantile, tmp_path):
     assert said["forecasts"][-1]["quantiles"]["0.05"] == pytest.approx(told.forecast[-1, 0])
     combined = pandas.read_csv(out / "combined.csv")
     np.testing.assert_allclose(combined[[f"forecast-{name}" for name in NAMES]], told.forecast, rtol=1e-12)
-    page = (out / "report.html").read_text()
+    page = (out / "index.html").read_text()
     for text in ("intervals of 90%, 50%", "targets are in the widest band", "twice the mean pinball loss"):
         assert text in page
     lines = CliRunner().invoke(command, ["-", *arguments[1:]], input=file.read_text(), catch_exceptions=False)
@@ -313,7 +313,7 @@ def test_files_of_many_series(kind, tmp_path):
     combined = read(out / f"combined.{kind}")
     assert list(combined) == ["unique_id", "ds", *(f"forecast-{name}" for name in NAMES)]
     np.testing.assert_allclose(combined.iloc[:, 2:], expected.forecast, rtol=1e-12)
-    assert "the best series beside its average" in (out / "report.html").read_text()
+    assert "the best series beside its average" in (out / "index.html").read_text()
 
 
 # Live

@@ -202,8 +202,8 @@ def test_command(tmp_path):
     told = json.loads(result.stdout)
     same = hn.replay(log, "a", "l", "p", learner="exp3", runs=2)
     assert told["learners"][0]["dr"]["value"] == same.learners[0].estimates["dr"].value
-    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["report.html", "summary.json"]
-    page = (tmp_path / "out" / "report.html").read_text()
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["index.html", "summary.json"]
+    page = (tmp_path / "out" / "index.html").read_text()
     assert "&lt;b&gt;x&lt;/b&gt;" in page
     assert "<b>x</b>" not in page
     plain = CliRunner().invoke(command, options, catch_exceptions=False)

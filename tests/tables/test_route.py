@@ -121,7 +121,7 @@ def test_command(tmp_path):
     same = hn.route(losses, ["exp3", "hedge"], runs=3)
     assert [one["regret"] for one in told["learners"]] == [one.regret for one in same.routes]
     assert told["best_arm"] == "<i>a</i>"
-    page = (tmp_path / "out" / "report.html").read_text()
+    page = (tmp_path / "out" / "index.html").read_text()
     assert "<i>a</i>" not in page
     assert "&lt;i&gt;a&lt;/i&gt;" in page
     piped = CliRunner().invoke(command, ["-", *options], input=(tmp_path / "table.csv").read_text())

@@ -61,7 +61,7 @@ Examples:
               help="Quantiles of a model that cross in a row.")  # fmt: skip
 @click.option("--experts", metavar="A,B,...", help="The columns that are experts; by default all others.")
 @click.option("--delimiter", default=",", show_default=True, help="What separates the cells.")
-@shared("Where combined.csv, weights.csv, summary.json and report.html go.")
+@shared("Where combined.csv, weights.csv, summary.json and index.html go.")
 def command(
     file: Path, target: str, loss: str, span: str | None, cap: float | None, learner: str | None, time: str | None,
     horizon: int, by: str | None, issued: str | None, target_time: str | None, pooled: bool, prior: Path | None,
@@ -155,5 +155,5 @@ def _tell(summary: Summary, out: Path | None, drawn: bool, live: bool, as_json: 
         if not live:
             click.echo("\nadd --out DIR for the forecasts, the weights and the page")
         return
-    page = "report.html" if drawn else "no page: pip install 'hannan[report]'"
+    page = "index.html" if drawn else "no page: pip install 'hannan[report]'"
     click.echo(f"\n{out}: combined.csv, weights.csv, summary.json, {page}", err=live)

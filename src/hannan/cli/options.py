@@ -65,13 +65,13 @@ def paged(out: Path, page: Callable[[], Any], files: Callable[[Any, str | None],
     Gives where the page is, or will be, and a line to say so; None where the page needs [report]: the numbers are
     kept all the same.
     """
-    from hannan.report.page import drawable
+    from hannan.report.page import PAGE, drawable
     from hannan.saving.output import Outbox
 
-    report = str((out / "index.html").resolve()) if drawable() else None
+    report = str((out / PAGE).resolve()) if drawable() else None
     with Outbox(out) as outbox:
         if report is not None:
-            page().write(outbox.path("index.html"))
+            page().write(outbox.path(PAGE))
         files(outbox, report)
     if report is not None:
         return report, f"report: {report}"

@@ -32,7 +32,7 @@ def combine_file(
     click.echo(str(panel.summary))
     kind = "parquet" if parquet else "csv"
     hint = "add --out DIR for the forecasts, the weights and the page"
-    click.echo(f"\n{hint}" if out is None else f"\n{out}: combined.{kind}, weights.{kind}, summary.json, report.html")
+    click.echo(f"\n{hint}" if out is None else f"\n{out}: combined.{kind}, weights.{kind}, summary.json, index.html")
 
 
 def _is_parquet(file: Path) -> bool:

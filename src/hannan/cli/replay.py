@@ -33,7 +33,7 @@ Examples:
 @click.option("--gains", is_flag=True, help="Larger is better.")
 @click.option("--runs", type=click.IntRange(min=1), default=5, show_default=True, help="How often to replay it.")
 @click.option("--delimiter", default=",", show_default=True, help="What separates the cells.")
-@shared("Where summary.json and report.html go.")
+@shared("Where summary.json and index.html go.")
 def command(
     file: Path, action: str, loss: str, propensity: str | None, advice: str | None, contexts: str | None,
     policies: tuple[str, ...], learners: tuple[str, ...], actions: str | None, span: str, gains: bool, runs: int,

@@ -24,7 +24,7 @@ Examples:
 @click.option("--runs", type=click.IntRange(min=1), default=20, show_default=True, help="How often each plays.")
 @click.option("--threads", type=click.IntRange(min=1), help="The cores by default; the result does not depend on it.")
 @click.option("--delimiter", default=",", show_default=True, help="What separates the cells.")
-@shared("Where summary.json and report.html go.")
+@shared("Where summary.json and index.html go.")
 def command(
     file: Path, learners: tuple[str, ...], span: str, gains: bool, skip: str | None, runs: int, threads: int | None,
     delimiter: str, as_json: bool, seed: int, out: Path | None,

@@ -59,5 +59,5 @@ def told_and_kept(told: Any, out: Path | None, as_json: bool) -> None:
         return
     click.echo(str(told))
     if out is not None:
-        page = ", report.html" if drawable() else ", no page: pip install 'hannan[report]'"
+        page = ", index.html" if drawable() else ", no page: pip install 'hannan[report]'"
         click.echo(f"\n{out}: summary.json{page}")

@@ -11,7 +11,7 @@ from hannan.games.compared import Compared
 from hannan.games.comparison_chart import chart
 from hannan.games.latex import table
 from hannan.report import Figure, Layer, Page, Picture, Section, Table, Text
-from hannan.report.page import drawable
+from hannan.report.page import PAGE, drawable
 from hannan.saving.output import Outbox
 
 
@@ -32,7 +32,7 @@ def save(comparison: Compared, folder: Path) -> Path:
             figure = chart(comparison)
             for kind in ("svg", "png"):
                 figure.save(str(outbox.path(f"figure.{kind}")), **({"ppi": 150} if kind == "png" else {}))
-            page(comparison).write(outbox.path("index.html"))
+            page(comparison).write(outbox.path(PAGE))
     return folder
 
 
@@ -42,7 +42,7 @@ def page(comparison: Compared) -> Page:
     sections = []
     for name in comparison.environments:
         here = sorted((row for row in rows if row["environment"] == name), key=lambda row: float(row["regret"]))
-        blocks: list[Any] = [Figure(_picture(comparison, name)), _table(here)]
+        blocks: list[Any] = [Figure(_ends(here)), Figure(_picture(comparison, name)), _table(here)]
         paired = [row for row in gaps if row["environment"] == name]
         if paired:
             blocks.append(_differences(paired))
@@ -55,6 +55,19 @@ def page(comparison: Compared) -> Page:
         () if gaps else (Text("No differences are shown: they need two runs and losses that nobody's moves change."),)
     )
     return Page(comparison.title, lead, head, tuple(sections), {"seed": str(comparison.seed)})
+
+
+def _ends(rows: list[dict[str, Any]]) -> Picture:
+    """The regret at the end as dots with their intervals, the least first: told apart where curves coincide."""
+    drawn = tuple({name: row[name] for name in ("learner", "regret", "low", "high")} for row in rows)
+    names = tuple(row["learner"] for row in rows)
+    alt = (
+        "Regret at the end, the least first: "
+        + ", ".join(f"{row['learner']} {row['regret']:.4g}" for row in rows)
+        + "."
+    )
+    layer = Layer("spans", drawn, x="regret", y="learner")
+    return Picture("Regret at the end", "regret", "", (layer,), alt, order=names, height=26 * len(rows) + 10)
 
 
 def _picture(comparison: Compared, name: str) -> Picture:

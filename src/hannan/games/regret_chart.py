@@ -34,7 +34,11 @@ def regret_chart(records: Sequence[Any], log: bool = False, level: float = 0.95)
         shade: dict[str, Any] = {}
         if len(records) > 1:
             known = alt.Scale(domain=names, range=list(PALETTE[: len(names)]))
-            shade = {"color": alt.Color("record:N", scale=known, title="learner", legend=alt.Legend(labelLimit=500))}
+            shade = {
+                "color": alt.Color(
+                    "record:N", scale=known, title="learner", legend=alt.Legend(labelLimit=500, symbolOpacity=1.0)
+                )
+            }
         layers += _curve(alt, record, name, scale, shade, log, level)
         if _drawn(record, log, top):
             layers += _bound(alt, record, scale, colour if len(records) > 1 else "gray")

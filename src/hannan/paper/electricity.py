@@ -62,7 +62,7 @@ def section(folder: Path, name: str = "electricity") -> Section:
         "learner": Name(told.learner),
         "regret of the mixture": told.regret,
         "proved bound on the expected regret": value,
-        "all of it": File(f"{name}/report.html"),
+        "all of it": File(f"{name}/index.html"),
     }
     return Section(TITLE, (figure, Table(heads, rows, _SOURCE, sortable=False), Facts(facts)), intro=_INTRO)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from hannan.paper.claim import OUTCOMES, Outcome, Verdict
 from hannan.paper.corrections import CORRECTIONS
 from hannan.paper.running import Result, versions
-from hannan.report import Badge, Block, Card, Facts, Figure, Link, Page, Section, Table, Text, Tile, Tiles
+from hannan.report import Badge, Block, Card, Facts, Figure, Fold, Link, Page, Section, Table, Text, Tile, Tiles
 from hannan.report.blocks import Tone
 from hannan.report.markup import number
 
@@ -61,13 +61,29 @@ def page(
     }
     if printed:
         facts["turned back into the printed form"] = ", ".join(printed)
+    about = (
+        "“Online Learning via the Differential Privacy Lens” (Abernethy, Jung, Lee, McMillan, Tewari, 2019): every "
+        "definition, lemma, theorem and table, checked by computation. Beside each verdict stands its control, a run "
+        "with one thing turned, that must fail."
+    )
     return Page(
-        "The differential privacy lens, claim by claim",
-        "Every definition, lemma, theorem and table of “Online Learning via the Differential Privacy Lens” "
-        "(Abernethy, Jung, Lee, McMillan, Tewari, 2019), checked by computation: where it holds, where it is improved, "
-        "where it holds once corrected, and where it fails as printed. Beside each verdict stands its control, a run "
-        "with one thing turned, that must fail.", (Tiles(tuple(tiles)), ), tuple(sections), facts,
+        "The differential privacy lens, claim by claim", f"{_answer(results, counts)} {about}", (Tiles(tuple(tiles)),),
+        tuple(sections), facts, search="Search the claims",
     )  # fmt: skip
+
+
+def _answer(results: list[Result], counts: dict[Outcome, int]) -> str:
+    """What came out, in a sentence."""
+    if not results:
+        return "No claim of the paper was checked."
+    words = {
+        "holds": "hold as printed", "improved": "hold and are improved", "holds as corrected": "hold once corrected",
+        "fails as printed": "fail as printed, with a witness",
+    }  # fmt: skip
+    told = ", ".join(f"{counts[outcome]} {words[outcome]}" for outcome in OUTCOMES if outcome in words)
+    wrong = [r for r in results if r.verdict.outcome != r.claim.expected or r.control_failed is False]
+    end = f"{len(wrong)} came out otherwise than expected" if wrong else "none came out otherwise than expected"
+    return f"*Of {len(results)} claims {told}; {end}.*"
 
 
 _INTRO = (
@@ -114,8 +130,6 @@ def _card(result: Result) -> Card:
         f"*Ours,* {where}: the paper does not say this." if claim.ours else f"*{where}, as printed:* {claim.printed}"
     )
     blocks: list[Block] = [Text(printed)]
-    if claim.conditions:
-        blocks.append(Text(f"*When:* {claim.conditions}"))
     facts = {verdict.what or "value": verdict.value, "bound": verdict.bound, **verdict.numbers}
     how = METHODS[claim.method] + (f", {verdict.runs} cases" if verdict.runs else "")
     if verdict.outcome != claim.expected:
@@ -126,9 +140,12 @@ def _card(result: Result) -> Card:
         word = "Improvement" if claim.expected == "improved" else "Correction"
         blocks.append(Text(f"*{word}:* {CORRECTIONS[claim.corrects].says} (`{claim.corrects}`)", "note"))
     blocks.append(Facts(facts))
+    folded: list[Block] = [Text(f"*When:* {claim.conditions}")] if claim.conditions else []
     if result.control is not None:
-        blocks.append(_control_text(result, result.control))
-    blocks.append(Text(f"{how}; {result.seconds:.2f} s"))
+        # A control that does not fail is no detail.
+        (folded if result.control_failed else blocks).append(_control_text(result, result.control))
+    folded.append(Text(f"{how}; {result.seconds:.2f} s"))
+    blocks.append(Fold("When, how it was checked, and its control", tuple(folded)))
     figures = tuple(Figure(picture) for picture in verdict.pictures)
     return Card(
         claim.name, claim.statement, _badge(verdict.outcome), tuple(blocks), f"{where} · {claim.label}", figures

@@ -17,6 +17,9 @@ from hannan.report.markup import to_html
 from hannan.report.pictures import Picture
 from hannan.saving import output
 
+#: What a page is called, wherever it is one file of a folder.
+PAGE = "index.html"
+
 
 @dataclass(frozen=True)
 class Section:
@@ -52,6 +55,8 @@ class Page:
     sections: tuple[Section, ...] = ()
     facts: Mapping[str, str] = field(default_factory=dict, hash=False)
     language: str = "en"
+    #: What its search box offers, for a long page: cards and rows are searched, and the contents stand beside them.
+    search: str = ""
 
     def pictures(self) -> Iterator[Picture]:
         """Every picture of the page, in order."""
@@ -61,7 +66,13 @@ class Page:
     def html(self) -> str:
         """The page as text."""
         links = "".join(f'<a href="#{s.id}">{to_html(s.title)}</a>' for s in self.sections)
-        contents = f'<nav aria-label="Sections">{links}</nav>' if len(self.sections) > 1 else ""
+        finder = (
+            f'<div class="find"><input type="search" id="find" placeholder="{escape(self.search)}" '
+            f'aria-label="{escape(self.search)}" autocomplete="off"><output id="found"></output></div>'
+        )
+        inside = (finder if self.search else "") + links
+        contents = f'<nav aria-label="Sections">{inside}</nav>' if len(self.sections) > 1 else ""
+        kind = ' class="long"' if self.search else ""
         facts = "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in self.facts.items())
         drawing = f'<script type="module">{_drawing()}</script>' if any(True for _ in self.pictures()) else ""
         return (
@@ -70,7 +81,7 @@ class Page:
             '<meta name="color-scheme" content="light dark">'
             f'<title>{escape(self.title)}</title><link rel="icon" href="data:,">'
             f"<style>{_own('page.css')}</style></head>"
-            f'<body><a class="skip" href="#main">Skip to the results</a><header class="top"><div>'
+            f'<body{kind}><a class="skip" href="#main">Skip to the results</a><header class="top"><div>'
             f"<h1>{to_html(self.title)}</h1><p>{to_html(self.lead)}</p></div>"
             '<button type="button" id="theme" aria-label="Switch between light and dark">◐</button></header>'
             f'<main id="main">{"".join(block.html() for block in self.head)}{contents}'

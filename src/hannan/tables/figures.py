@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hannan.report import Badge, Figure, Layer, Page, Picture
-from hannan.report.page import drawable
+from hannan.report.page import PAGE, drawable
 from hannan.saving.output import Outbox
 from hannan.tables.write import write_json
 
@@ -49,11 +49,11 @@ def lines(title: str, y: str, rows: Sequence[dict[str, Any]], alt: str, bound: S
 
 
 def kept(folder: str | os.PathLike[str], summary: dict[str, Any], page: Callable[[], Page]) -> Path:
-    """summary.json and, where pictures can be drawn, report.html: all or nothing."""
+    """summary.json and, where pictures can be drawn, index.html: all or nothing."""
     with Outbox(folder) as out:
         write_json(out.path("summary.json"), summary)
         if drawable():
-            page().write(out.path("report.html"))
+            page().write(out.path(PAGE))
     return Path(folder)
 
 

@@ -100,7 +100,7 @@ class Combined(Result):
         return pandas.DataFrame(columns, index=self.rows)
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """combined.csv, weights.csv, summary.json and (with the extra [report]) report.html, all or nothing."""
+        """combined.csv, weights.csv, summary.json and (with the extra [report]) index.html, all or nothing."""
         with Outbox(folder) as out:
             with Sheets(out, self.experts, self.time, self.played is not None, self.written) as sheets:
                 sheets.write(self.rows + 1, self.times, self.forecast, self.played, self.weights)
@@ -153,14 +153,14 @@ class Sheets:
 
 
 def finish(out: Outbox, summary: Summary) -> bool:
-    """summary.json and report.html into a folder in the making; False where the page needs [report]."""
+    """summary.json and index.html into a folder in the making; False where the page needs [report]."""
     write(out.path("summary.json"), summary.to_json() + "\n")
-    from hannan.report.page import drawable
+    from hannan.report.page import PAGE, drawable
     from hannan.tables.combine.page import combined_page
 
     if not drawable():
         return False
-    combined_page(summary).write(out.path("report.html"))
+    combined_page(summary).write(out.path(PAGE))
     return True
 
 

@@ -31,7 +31,7 @@ def weights_long(panel: PanelSums) -> dict[str, Any]:
 
 def save(panel: PanelSums, summary: PanelSummary, folder: Path, parquet: bool) -> Path:
     """All or nothing."""
-    from hannan.report.page import drawable
+    from hannan.report.page import PAGE, drawable
 
     with Outbox(folder) as out:
         combined = {**panel.labels, **panel.answers()}
@@ -49,7 +49,7 @@ def save(panel: PanelSums, summary: PanelSummary, folder: Path, parquet: bool) -
                 sheet.close()
         write(out.path("summary.json"), json.dumps(summary.as_dict(), indent=1, ensure_ascii=False) + "\n")
         if drawable():
-            panel_page(summary).write(out.path("report.html"))
+            panel_page(summary).write(out.path(PAGE))
     return folder
 
 

@@ -60,7 +60,7 @@ class Panel(PanelSums):
         return pandas.DataFrame(weights_long(self))
 
     def save(self, folder: str | os.PathLike[str], parquet: bool = False) -> Path:
-        """combined and weights (CSV, or Parquet), summary.json and report.html, all or nothing."""
+        """combined and weights (CSV, or Parquet), summary.json and index.html, all or nothing."""
         return save(self, self.summary, Path(folder), parquet)
 
 

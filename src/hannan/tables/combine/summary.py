@@ -6,9 +6,10 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from hannan.mathematics.bounds import Bound
+from hannan.mathematics.bounds import Bound, shown
 from hannan.players.certificate import Certificate
 from hannan.refusals import Array
+from hannan.saving.words import figure
 from hannan.tables.combine.answers import Forecast
 from hannan.tables.combine.hindsight import Oracle
 from hannan.tables.combine.promises import Promises
@@ -233,7 +234,7 @@ class Summary:
             among = "" if len(oracle.experts) == self.n else f", of the {len(oracle.experts)} that never slept"
             rows.append((
                 "best combination", f"{self._loss(oracle.loss, self.settled)}: fixed, in hindsight{among}; "
-                f"none is below {oracle.least:.6g}",
+                f"none is below {figure(oracle.least)}",
             ))  # fmt: skip
         else:
             rows.append(("best combination", f"withheld: {oracle.withheld}"))
@@ -245,20 +246,20 @@ class Summary:
         rows = []
         if self.own_loss is not None:
             rows.append(("<p, l>", f"{self._loss(self.own_loss, self.settled)}: what an expert drawn from p costs"))
-            rows.append(("regret", f"{self.regret:.6g} of the mixture, {self.own_regret:.6g} of <p, l>"))
+            rows.append(("regret", f"{figure(self.regret)} of the mixture, {figure(self.own_regret)} of <p, l>"))
         else:
-            rows.append(("regret", f"{self.regret:.6g} of the mixture"))
+            rows.append(("regret", f"{figure(self.regret)} of the mixture"))
         if self.certificate is None:
             for whom, more, bound, why in self.comparisons():
-                proved = f"withheld: {why}" if bound is None else f"at most {bound:.6g} is proved"
-                rows.append((f"to {whom.split(',')[0]}", f"{more:.6g} more; {proved}"))
+                proved = f"withheld: {why}" if bound is None else f"at most {shown(bound, 4)} is proved"
+                rows.append((f"to {whom.split(',')[0]}", f"{figure(more)} more; {proved}"))
             if self.promises.source:
                 rows.append(("source", self.promises.source))
                 rows.append(
                     ("against", "any losses, any delays of the targets, in any order: of the combination itself")
                 )
         elif self.bound is not None:
-            rows.append(("bound", f"{self.bound.value:.6g} on the regret of <p, l>  ({self.bound.source})"))
+            rows.append(("bound", f"{shown(self.bound.value, 4)} on the regret of <p, l>  ({self.bound.source})"))
             if self.bound.condition:
                 rows.append(("condition", self.bound.condition))
             rows.append(("against", self.bound.holds))
@@ -274,11 +275,14 @@ class Summary:
         ranked = sorted((e for e in self.experts if e.rows), key=lambda e: e.loss / e.rows)[:most]
         width = max((len(e.name) for e in ranked), default=0)
         lines = [f"{'expert':<{max(width, 6)}}  {'mean loss':>11} {'rows':>9} {'weight now':>11}"]
-        lines += [f"{e.name:<{max(width, 6)}}  {e.loss / e.rows:>11.6g} {e.rows:>9} {e.weight:>11.4g}" for e in ranked]
+        lines += [
+            f"{e.name:<{max(width, 6)}}  {figure(e.loss / e.rows):>11} {e.rows:>9} {figure(e.weight):>11}"
+            for e in ranked
+        ]
         return [*lines, f"... {self.n - len(ranked)} more"] if self.n > len(ranked) else lines
 
     def _loss(self, total: float, rows: int) -> str:
-        return f"{total:.6g} in all, {total / rows:.6g} a row"
+        return f"{figure(total)} in all, {figure(total / rows)} a row"
 
     def __str__(self) -> str:
         rows = self.rows()

@@ -63,7 +63,7 @@ class Replay(Evaluated, Result):
         return frame_of({name: [row[k] for row in shown.table] for k, name in enumerate(names)})
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write summary.json and (with the extra [report]) report.html into a folder, all or nothing."""
+        """Write summary.json and (with the extra [report]) index.html into a folder, all or nothing."""
         return kept(folder, self.to_dict(), lambda: replay_page(self))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hannan.report import Facts, Figure, Fold, Layer, Page, Picture, Section, Table, Text, Tile, Tiles
+from hannan.report import Figure, Fold, Layer, Page, Picture, Section, Table, Text, Tile, Tiles
 from hannan.report.markup import number
 from hannan.saving.words import clipped
 from hannan.tables.figures import ROWS, Name, curve, lines, made_by
@@ -33,13 +33,15 @@ def replay_page(told: Evaluated) -> Page:
     if lines_:
         alt = f"The doubly robust estimate of the mean {word}, as the log is read (first run)."
         blocks += (lines("How the estimates settle", f"mean {word}", lines_, alt),)
-    played = {one.name: Name(one.learner) for one in told.learners}
+    played = Table(
+        ("name", "description"), tuple((Name(o.name), Name(o.learner)) for o in told.learners), sortable=False
+    )
     ranked = sorted(told.single, key=lambda e: -e.value if told.gains else e.value)
     single = tuple((Name(e.name), e.value, *e.interval) for e in ranked[:ROWS])
     many = f" The first {ROWS} of {len(ranked)}." if len(ranked) > ROWS else ""
     sections = (
         Section("Who does best", (Figure(spans(told)), Text(f"{_together(told)}{many}"))),
-        Section("Estimates", (*blocks, Facts(played))),
+        Section("Estimates", (*blocks, Fold("Who they are", (played,)))),
         Section("Single actions", (Table(("action", f"mean {word}", f"{level} from", "to"), single),)),
         Section(
             "What the words mean",

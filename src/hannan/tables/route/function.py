@@ -54,7 +54,7 @@ class Routes(Routed, Result):
         return frame_of({name: [row[name] for row in rows] for name in rows[0] if name != "interval"})
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write summary.json and (with the extra [report]) report.html into a folder, all or nothing."""
+        """Write summary.json and (with the extra [report]) index.html into a folder, all or nothing."""
         return kept(folder, self.to_dict(), lambda: route_page(self))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hannan.report import Layer, Page, Picture, Section, Table, Tile, Tiles
+from hannan.report import Figure, Fold, Layer, Page, Picture, Section, Table, Tile, Tiles
 from hannan.report.markup import number
 from hannan.tables.figures import ROWS, Name, curve, lines, made_by
 from hannan.tables.route.routed import Routed
@@ -31,10 +31,12 @@ def route_page(told: Routed) -> Page:
         rows.append((
             one.name, one.sees, one.regret, *interval, None if bound is None else bound.value,
             "" if bound is None else bound.against, one.record.bound_withheld if bound is None else bound.source,
-            one.record.learner,
         ))  # fmt: skip
-    heads = ("learner", "sees", "regret", "95% from", "to", "bound", "against", "source", "description")
-    sections = [Section("Side by side", (Table(heads, tuple(rows), "Regret against the best arm in hindsight."),))]
+    heads = ("learner", "sees", "regret", "95% from", "to", "bound", "against", "source")
+    played = tuple((one.name, Name(one.record.learner)) for one in told.routes)
+    who = Fold("Who they are", (Table(("name", "description"), played, sortable=False),))
+    table = Table(heads, tuple(rows), "Regret against the best arm in hindsight.")
+    sections = [Section("Side by side", (Figure(spans(told)), table, who))]
     for sees in ("one loss", "every loss"):
         drawn: list[dict[str, Any]] = []
         for one in told.routes:
