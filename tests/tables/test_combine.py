@@ -666,7 +666,7 @@ def test_the_forecast_that_is_asked_for_is_shown(tmp_path):
         part = page[page.index("Rows that wait for their target.") :]
         cells = re.findall(r"<td[^>]*><span>([^<]*)</span></td>", part[: part.index("</table>")])
         assert cells == ["5", "2024-05-05", "105.848"]
-        assert "1.83333 a row: the average of the experts" in page
+        assert "1.833 a row: the average of the experts" in page
     # From Python, the same files.
     pandas = pytest.importorskip("pandas")
     frame = pandas.read_csv(tmp_path / "f.csv")
