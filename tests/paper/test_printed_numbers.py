@@ -19,7 +19,7 @@ from hannan.tables.combine.hindsight import best_combination
 from hannan.tables.combine.losses import Absolute
 from hannan.tables.combine.page import combined_page
 from hannan.tables.combine.rows import Rows
-from hannan.tables.replay.estimates import Estimate, averaged, estimates
+from hannan.tables.replay.estimates import Scope, estimates
 from hannan.tables.replay.page import replay_page
 from hannan.tables.route.page import route_page
 
@@ -174,12 +174,15 @@ def test_the_page_of_a_replay():
     log = {"a": rng.integers(2, size=600), "l": rng.random(600)}
     replayed = hn.replay(log, "a", "l", runs=2)
     page = replay_page(replayed)
-    rows = {row[1]: row for row in page.sections[0].blocks[0].rows}
+    rows = {row[1]: row for row in page.sections[1].blocks[0].rows}
     for name, estimate in replayed.learners[0].estimates.items():
-        half = 1.959963984540054 * estimate.error
-        assert rows[name][2:5] == pytest.approx((estimate.value, estimate.value - half, estimate.value + half))
-        assert rows[name][3] < rows[name][2] < rows[name][4]
-    for row, single in zip(page.sections[1].blocks[0].rows, replayed.single, strict=True):
+        low, high = estimate.interval
+        assert rows[name][2:5] == (estimate.value, low, high)
+        # Wider than the normal interval, which does not hold for rare events, and not by much more than its double.
+        assert 1.96 * estimate.error < min(high - estimate.value, estimate.value - low)
+        assert high - low < 6.0 * 1.96 * estimate.error
+    ranked = sorted(replayed.single, key=lambda one: one.value)
+    for row, single in zip(page.sections[2].blocks[0].rows, ranked, strict=True):
         assert row[2] < row[1] == single.value < row[3]
     assert tiles(page)["mean loss of the logged policy"] == number(replayed.logged.value)
 
@@ -226,8 +229,8 @@ def test_intervals_of_the_log_and_of_snips():
         assert single.error == pytest.approx(math.sqrt((w**2 * (loss - theta) ** 2).sum()) / w.sum())
     w = rng.random(500)
     sums = [500, w.sum(), (w**2).sum(), (w * loss).sum(), ((w * loss) ** 2).sum(), (w**2 * loss).sum(),
-            (w**2 * loss**2).sum(), 0, 0, 0, 0, 0]  # fmt: skip
-    snips = estimates(np.array(sums, dtype=float), 0.95)["snips"]
+            (w**2 * loss**2).sum(), 0, 0, 0, 0, 0, 0, 0, 0]  # fmt: skip
+    snips = estimates(np.array(sums, dtype=float), Scope(500, (0.0, 1.0), 2.0, 0.95))["snips"]
     theta = (w * loss).sum() / w.sum()
     assert snips.error == pytest.approx(math.sqrt((w**2 * (loss - theta) ** 2).sum()) / w.sum())
 
@@ -236,8 +239,9 @@ def test_estimates_from_their_sums():
     rng = np.random.default_rng(9)
     w, loss, terms, own = rng.random(400), rng.random(400), rng.random(400), rng.random(90)
     sums = [400, w.sum(), (w**2).sum(), (w * loss).sum(), ((w * loss) ** 2).sum(), (w**2 * loss).sum(),
-            (w**2 * loss**2).sum(), terms.sum(), (terms**2).sum(), 90, own.sum(), (own**2).sum()]  # fmt: skip
-    found = estimates(np.array(sums, dtype=float), 0.95)
+            (w**2 * loss**2).sum(), terms.sum(), (terms**2).sum(), 90, own.sum(), (own**2).sum(),
+            30.0, 30.0, 7.0]  # fmt: skip
+    found = estimates(np.array(sums, dtype=float), Scope(400, (0.0, 1.0), 2.0, 0.95))
     for name, each in (("ips", w * loss), ("dr", terms), ("replay", own)):
         assert found[name].value == pytest.approx(each.mean())
         assert found[name].error == pytest.approx(each.std(ddof=1) / math.sqrt(len(each)))
@@ -245,8 +249,12 @@ def test_estimates_from_their_sums():
 
 def test_runs_on_one_log_are_not_independent():
     """They share the log's noise: four of them know no more than one."""
-    runs = [{"dr": Estimate("dr", 0.5, 0.1)} for _ in range(4)]
-    assert averaged(runs)["dr"].error == pytest.approx(0.1)
+    rng = np.random.default_rng(5)
+    log = {"a": rng.integers(2, size=500), "l": rng.random(500)}
+    learner = hn.Bandit(2, hn.Entropy(), hn.Fixed(1e12))  # uniform, whatever it sees
+    one, four = (hn.replay(log, "a", "l", learner=learner, runs=runs).learners[0].estimates["dr"] for runs in (1, 4))
+    assert four.error == pytest.approx(one.error, rel=1e-6)
+    assert four.interval == pytest.approx(one.interval, rel=1e-6)
 
 
 def test_the_model_of_dr_has_not_seen_its_row():

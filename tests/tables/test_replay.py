@@ -267,12 +267,16 @@ def rare(seed, arms=80, rows=10_000, rate=0.005):
 
 
 def test_an_action_without_a_click_is_not_said_to_have_none():
-    told = hn.replay(rare(0), "a", "l", gains=True, runs=1)
+    log = rare(0)
+    told = hn.replay(log, "a", "l", gains=True, runs=1)
     for one in told.single:
         low, high = one.interval
         assert low <= one.value <= high
         assert high > 0.02
         assert "Clopper" in one.method
+        mine = log["l"][log["a"] == int(one.name)]
+        # All 80 at once: each at 1 - 0.05/80, two-sided.
+        assert one.interval == pytest.approx(clopper_pearson(int(mine.sum()), len(mine), 1.0 - 0.05 / 80 / 2))
     assert min(one.value for one in told.single) == 0.0
     text = str(told)
     assert "0 .. 0" not in text

@@ -8,7 +8,7 @@ import numpy as np
 
 from hannan.mathematics.intervals import of_mean
 from hannan.tables.read.table import BadTable
-from hannan.tables.replay.estimates import Estimate, Scope, normalised, rate
+from hannan.tables.replay.estimates import Estimate, Scope, normalised, rate, standard_error
 from hannan.tables.replay.log import Log
 
 
@@ -22,7 +22,7 @@ def beside(log: Log, scope: Scope) -> tuple[Estimate, tuple[Estimate, ...]]:
     low, high = scope.span
     w, w2, wl, w2l, w2l2, hits = (np.zeros(k) for _ in range(6))
     least, most = np.ones(k), np.zeros(k)
-    two_valued, first, total, squares, n = True, 1, 0.0, 0.0, 0.0
+    two_valued, first, total, raw, squares, n = True, 1, 0.0, 0.0, 0.0, 0.0
     for actions, losses, odds, _ in log.blocks():
         outside = ~((losses >= low) & (losses <= high))
         if outside.any():
@@ -40,7 +40,7 @@ def beside(log: Log, scope: Scope) -> tuple[Estimate, tuple[Estimate, ...]]:
         before = n + np.arange(len(losses))
         mean = np.divide(total + np.cumsum(losses) - losses, before, out=np.full(len(losses), low), where=before > 0)
         squares += float(np.square(losses - mean).sum())
-        total, n = total + float(losses.sum()), n + len(losses)
+        total, raw, n = total + float(losses.sum()), raw + float(np.square(losses).sum()), n + len(losses)
     together = replace(scope, level=1.0 - (1.0 - scope.level) / k)
     steady = two_valued & (most <= least * (1.0 + 1e-9))
     single = tuple(
@@ -52,6 +52,6 @@ def beside(log: Log, scope: Scope) -> tuple[Estimate, tuple[Estimate, ...]]:
     if two_valued:
         logged = rate("logged", float(hits.sum()), n, scope)
     else:
-        error = float(np.sqrt(max(squares, 0.0) / max(n - 1.0, 1.0) / n))
-        logged = scope.estimate("logged", total / n, error, of_mean(total, squares, n, high - low, scope.level))
+        interval = of_mean(total, squares, n, high - low, scope.level)
+        logged = scope.estimate("logged", total / n, standard_error(total, raw, n), interval)
     return logged, tuple(replace(one, level=scope.level) for one in single)

@@ -81,12 +81,12 @@ def estimates(sums: Array, scope: Scope) -> dict[str, Estimate]:
     found = {}
     if m >= LEAST:
         interval = of_mean(own, beside[2], n, max(width, abs(low), abs(high)), scope.level, m)
-        found["replay"] = scope.estimate("replay", own / m, _error(own, own2, m), interval)
+        found["replay"] = scope.estimate("replay", own / m, standard_error(own, own2, m), interval)
     interval = of_mean(wl, beside[0], n, reach, scope.level)
-    found["ips"] = scope.estimate("ips", wl / n, _error(wl, wl2, n), interval)
+    found["ips"] = scope.estimate("ips", wl / n, standard_error(wl, wl2, n), interval)
     found["snips"] = normalised("snips", (w, w2, wl, w2l, w2l2), scope)
     interval = of_mean(robust, beside[1], n, reach + max(width, abs(low), abs(high)), scope.level)
-    found["dr"] = scope.estimate("dr", robust / n, _error(robust, robust2, n), interval)
+    found["dr"] = scope.estimate("dr", robust / n, standard_error(robust, robust2, n), interval)
     return found
 
 
@@ -112,7 +112,7 @@ def rate(name: str, hits: float, trials: float, scope: Scope) -> Estimate:
     return scope.estimate(name, low + (high - low) * share, error, interval, EXACT)
 
 
-def _error(total: float, squares: float, n: float) -> float:
+def standard_error(total: float, squares: float, n: float) -> float:
     """Standard error of a mean."""
     return math.sqrt(max(squares - total * total / n, 0.0) / max(n - 1.0, 1.0) / n)
 
