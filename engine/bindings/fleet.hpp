@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../fleets.hpp"
+#include "../players.hpp"
 #include "key_table.hpp"
 #include "open_table.hpp"
 #include "rows.hpp"
@@ -57,6 +58,8 @@ class Fleet {
     std::unique_ptr<bool[]> slept_;
     std::size_t slept_size_ = 0;
     bool busy_ = false;
+    std::unique_ptr<AtPlay> at_;  // where rounds are diagnosed
+    std::vector<double> before_;
 
     /// One caller at a time: a law of Python's own might call back into the fleet that asks it.
     class Busy {
@@ -85,12 +88,17 @@ public:
     Seal seal;
     int origin = 0, origins = 1;  // of what is drawn now; how many names it has had
 
-    Fleet(nb::object described, bool sleeps, In<double> prior)
-        : description(described), d(nb::cast<Description*>(described)), setup(d->setup), plan(plan_of(setup, sleeps)),
-          room(2 * aligned_room(setup)), rows(plan.stride), open(plan.mark_words) {
+    Fleet(nb::object described, bool sleeps, In<double> prior, bool diagnosed)
+        : description(described), d(nb::cast<Description*>(described)), setup(d->setup), plan(plan_of(setup, sleeps, diagnosed)),
+          room((diagnosed ? 3 : 2) * aligned_room(setup)), rows(plan.stride), open(plan.mark_words) {
         require(setup.setting == Setting::bandit, "a fleet is of learners that see one number");
         require(prior.size() == 0 || i64(prior.size()) == setup.n, "a prior has a number an arm");
         run.lay_out(setup, room.at(0)), twin.lay_out(setup, room.at(aligned_room(setup)));
+        if (diagnosed) {
+            at_ = std::make_unique<AtPlay>();
+            at_->setup = setup, at_->run = run, at_->twin = twin;
+            at_->before.lay_out(setup, room.at(2 * aligned_room(setup)));
+        }
         template_.resize(std::size_t(plan.stride) + 4), shares_.resize(std::size_t(setup.places()) + 8);
         if (!fleets().begin(setup, plan, run, prior.size() ? prior.data() : nullptr, template_.data())) failed();
     }
@@ -169,6 +177,56 @@ public:
         backup_.resize(size * std::size_t(plan.stride) + 4), b.backup = backup_.data();
         return b;
     }
+    // Diagnosed: a decision after another, by the steps of players.
+
+    static FleetBatch only(FleetBatch b, i64 k) {
+        b.rows += k, b.arms += k, b.rounds += k, b.probabilities += k, b.weights += k, b.slept += k;
+        b.marks += k * b.plan->mark_words, b.count = 1;
+        if (b.awake) b.awake += k * b.per_decision;
+        return b;
+    }
+    /// All of them, or (false) rows are as they were.
+    template <class Step>
+    bool one_by_one(const FleetBatch& b, Step step) {
+        const std::size_t stride = std::size_t(plan.stride);
+        before_.resize(std::size_t(b.count) * stride);
+        for (i64 k = 0; k < b.count; ++k) {
+            __builtin_memcpy(before_.data() + std::size_t(k) * stride, b.rows[k], stride * sizeof(double));
+            if (step(k)) continue;
+            for (i64 j = k; j >= 0; --j) __builtin_memcpy(b.rows[j], before_.data() + std::size_t(j) * stride, stride * sizeof(double));
+            return false;
+        }
+        return true;
+    }
+    /// The weights of the round to be drawn; that the scale has changed is told.
+    bool ready(double* row) {
+        fleets().unpack(setup, plan, row, at_->run);
+        if (!players().make_ready(setup, at_->run, true)) return false;
+        fleets().pack(setup, plan, at_->run, row);
+        return true;
+    }
+    bool settle_diagnosed(const FleetBatch& b, i64 k) {
+        double* row = b.rows[k];
+        fleets().unpack(setup, plan, row, at_->run);
+        const u64* marks = b.marks + k * plan.mark_words;
+        const auto marked = [&](i64 j) { return bool(marks[j >> 6] >> (j & 63) & 1); };
+        Status status;
+        if (b.slept[k]) {
+            bool* awake = reinterpret_cast<bool*>(shares_.data());
+            for (i64 j = 0; j < setup.n; ++j) awake[j] = marked(j);
+            status = players().observe_awake(*at_, awake, b.arms[k], b.weights[k], b.losses[k]);
+        } else {
+            if (setup.estimator == Estimator::reduced_variance)
+                for (i64 j = 0; j < setup.places(); ++j) at_->run.scratch[j] = j < setup.n && marked(j) ? 0.5 : 0.0;
+            status = players().observe_arm(*at_, b.arms[k], b.probabilities[k], b.weights[k], b.losses[k]);
+        }
+        if (status != Status::fine) return false;
+        fleets().pack(setup, plan, at_->run, row);
+        RowCounts counts = counts_at(plan, row);
+        --counts.open, counts.behind = 0;
+        put_counts(plan, row, counts);
+        return true;
+    }
     /// Decision k is of learner numbers[k]; its ticket takes the number's place.
     void act(i64 count, const bool* awake, i64 per_decision, i64* tickets, i64* rounds, i64* arms, double* p) {
         const Busy busy(*this);
@@ -176,7 +234,7 @@ public:
         b.awake = awake, b.per_decision = per_decision;
         open.reserve(count);
         for (i64 k = 0; k < count; ++k) rows_of_batch_[std::size_t(k)] = rows.row(u64(tickets[k]));
-        if (fleets().act(b) >= 0) failed();
+        if (!(at_ ? one_by_one(b, [&](i64 k) { return ready(b.rows[k]) && fleets().act(only(b, k)) < 0; }) : fleets().act(b) < 0)) failed();
         for (i64 k = 0; k < count; ++k) {
             const u64 ticket = ticket_of(u32(tickets[k]), b.rounds[k]);
             tickets[k] = seal.sealed(ticket);
@@ -245,7 +303,7 @@ public:
             b.slept[k] = one.slept;
             rows_of_batch_[std::size_t(k)] = rows.row(one.ticket >> 32);
         }
-        if (fleets().settle(b) >= 0) {
+        if (!(at_ ? one_by_one(b, [&](i64 k) { return settle_diagnosed(b, k); }) : fleets().settle(b) < 0)) {
             put_back(told.count);
             failed();
         }

@@ -23,6 +23,7 @@ std::vector<Column> columns_of(const Fleet& fleet) {
             add(name, plan.numbers + (&x - reinterpret_cast<double*>(&numbers)), 1);
         });
     }
+    if (plan.diagnosed) found.push_back({"diagnosed", false, true, 0, 0});  // a word, and no numbers
     found.push_back({"stream", false, true, 4, plan.stream});
     for (const char* name : {"drawn", "forgotten", "delay", "slept", "stayed", "behind"}) found.push_back({name, false, true, 1, -1});
     for (const char* name : {"probability_open", "weight_open"}) found.push_back({name, true, false, 1, -1});

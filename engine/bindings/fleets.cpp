@@ -177,7 +177,7 @@ void bind_fleets(nb::module_& m) {
         .def("origins", &Photo::origins, "The ids that open decisions were drawn under, by their numbers.")
         .def("body", &Photo::body, "origins"_a, "The columns in a row; ids by their places in `origins`. Once.");
     nb::class_<Fleet>(m, "Fleet", "Many learners of one description, a row each, with their open decisions.")
-        .def(nb::init<nb::object, bool, In<double>>(), "setup"_a, "sleeps"_a, "prior"_a)
+        .def(nb::init<nb::object, bool, In<double>, bool>(), "setup"_a, "sleeps"_a, "prior"_a, "diagnosed"_a)
         .def("_set_seed", &set_seed, "pool"_a, "constant"_a)
         .def("_act_on_keys", &act_on_keys, "keys"_a, "awake"_a.none())
         .def("_act_on_numbers", &act_on_numbers, "numbers"_a, "awake"_a.none())
@@ -276,6 +276,7 @@ void bind_fleets(nb::module_& m) {
         .def_prop_ro("_born", [](Fleet& fleet) { return fleet.rows.born(); })
         .def_rw("_origins", &Fleet::origins)
         .def_rw("_origin", &Fleet::origin)
+        .def_prop_ro("_diagnosed", [](Fleet& fleet) { return fleet.plan.diagnosed; })
         .def_prop_ro("_open_count", [](Fleet& fleet) { return fleet.open.count(); })
         .def("__len__", [](Fleet& fleet) { return fleet.rows.size(); })
         .def_prop_ro("_bytes", [](Fleet& fleet) {

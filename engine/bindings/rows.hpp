@@ -10,12 +10,13 @@
 
 namespace hn {
 
-inline RowPlan plan_of(const Setup& s, bool sleeps) {
+inline RowPlan plan_of(const Setup& s, bool sleeps, bool diagnosed) {
     RowPlan plan;
+    plan.diagnosed = diagnosed;
     const i64 n = plan.n = s.n;
     const bool series = s.path == Path::half || s.path == Path::barrier;
     const bool entropic = s.path == Path::entropy || s.path == Path::entropy_one;
-    plan.compact = (series || entropic) && !s.log_prior;
+    plan.compact = (series || entropic) && !s.log_prior && !diagnosed;
     if (plan.compact) {
         plan.state = n, plan.own = n + (series ? 4 : s.path == Path::entropy_one ? 2 : 1);
         plan.stream = plan.own + 1, plan.counts = plan.stream + 4;

@@ -2,7 +2,7 @@
 //
 //     Tsallis 1/2, log-barrier   L  base placed moved slope_sum  own  stream  counts      n + 11 numbers
 //     Entropy                    L  base (arm)                   own  stream  counts      n + 8 or n + 9
-//     all others                 L  weights  memory  every number of the run              no pass makes their weights again
+//     all others, and diagnosed  L  weights  memory  every number of the run              no pass makes their weights again
 //
 // The weights of the first two kinds are a function of these to the last bit, so a row is its player's run.
 #pragma once
@@ -25,6 +25,7 @@ inline constexpr u32 most_rounds = 0xfffffff0u;  // of one learner: rounds are 3
 
 struct RowPlan {
     bool compact = true;
+    bool diagnosed = false;  // every number of the run is kept, and its stability told, as a player does
     i64 n = 1, state = 0, weights = 0, memory = 0, numbers = 0, own = 0, stream = 0, counts = 0, stride = 0;
     i64 mark_words = 0;  // 64 arms a word, with each open decision: where there are baselines or sleepers
 

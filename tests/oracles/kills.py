@@ -170,7 +170,7 @@ class Campaign:
     def _lines(self, end: float) -> list[list[str]]:
         assert self.process.stdout is not None
         handle = self.process.stdout.fileno()
-        wait = max(0.0, min(end - time.monotonic(), 30.0))
+        wait = max(0.0, min(end - time.monotonic(), 120.0))
         if not select.select([handle], [], [], wait)[0]:
             assert end < float("inf"), "the store under load says nothing"
             return []

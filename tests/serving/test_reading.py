@@ -46,3 +46,51 @@ def test_singles_are_batches_of_one() -> None:
         assert _engine.settle_one(one, ticket, arm, p, 0.5) == 0
         many.observe(moves, [0.1 * (t % 7)])
     assert one.to_bytes() == many.to_bytes()
+
+
+STABLE = (
+    hn.Bandit(4), hn.Bandit(4, hn.Tsallis(0.5)), hn.Bandit(3, hn.LogBarrier(), hn.Horizon(200)),
+    hn.Bandit(3, hn.Entropy(), hn.Horizon(200)), hn.Bandit(3, hn.Exponential()), hn.Bandit(5, hn.Tsallis(0.7)),
+    hn.exp3_ix(4, 1000),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("learner", STABLE, ids=repr)
+@pytest.mark.parametrize("late", [False, True])
+def test_a_diagnosed_fleet_tells_what_its_player_would(learner: Any, late: bool) -> None:
+    fleet, plain, player = hn.Fleet.diagnosed(learner, seed=5), hn.Fleet(learner, seed=5), learner.start(5)
+    rng, waiting = np.random.default_rng(0), list[Any]()
+    for _ in range(60):
+        drawn = fleet.act([0]), plain.act([0]), player.act()
+        assert {(float(m.probability[0]), int(m.action[0])) for m in drawn[:2]} == {
+            (drawn[2].probability, drawn[2].action)
+        }
+        waiting.append(drawn)
+        while waiting and (not late or rng.random() < 0.45):
+            ours, also, own = waiting.pop(int(rng.integers(len(waiting))))
+            loss = float(rng.random())
+            fleet.observe(ours, [loss])
+            plain.observe(also, [loss])
+            player.observe(own, loss)
+    told, level = fleet.certificate(0), player.certificate().realised_level
+    assert told.realised_level == level
+    assert level is not None
+    assert level > 0.0
+    assert plain.certificate(0).realised_level is None
+    assert reading.certificate(fleet, 0, None) == told
+    again = hn.Fleet.from_bytes(fleet.to_bytes(), "exact")
+    assert again.certificate(0).realised_level == level
+    assert again.to_bytes() == fleet.to_bytes()
+
+
+def test_sleepers_are_diagnosed() -> None:
+    learner = hn.Bandit(4, hn.Tsallis(0.5))
+    fleet, player, rng = hn.Fleet.diagnosed(learner, seed=5), learner.start(5), np.random.default_rng(0)
+    for t in range(80):
+        awake = np.array([True, True, t % 3 > 0, t % 2 > 0])
+        ours, own = fleet.act([0, 7], awake), player.act(awake)
+        assert (int(ours.action[0]), float(ours.probability[0])) == (own.action, own.probability)
+        loss = rng.random(2)
+        fleet.observe(ours, loss)
+        player.observe(own, float(loss[0]))
+    assert fleet.certificate(0).realised_level == player.certificate().realised_level > 0.0

@@ -157,3 +157,18 @@ def test_growing_tables_do_not_stop_the_play(tmp_path: Path) -> None:
     with Store(tmp_path / "open.db") as store:
         assert store.desk.contents.residents[0].open == 40_000
         assert np.isclose(store.certificate("b").open_moves, 40_000)
+
+
+def test_a_stored_learner_tells_its_stability(path: Path) -> None:
+    with Store(path) as store:
+        store.add("a", hn.Bandit(3, hn.Tsallis(0.5)))
+        for t in range(50):
+            for key in (None, "anna"):
+                move = store.act("a", key=key)
+                store.observe(move.ticket, loss=0.1 * (t % 9))
+        told = store.certificate("a")
+        assert 0.0 < told.realised_level <= told.claimed_rate * (1.0 + 1e-9)
+        assert "realised" in dict(told.rows())["stability"]
+        assert store.certificate("a", key="anna").realised_level is None  # a key has no room for it
+    with Store(path) as store:
+        assert store.certificate("a").realised_level == told.realised_level

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from typing import Any, overload
+from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ class Fleet(_engine.Fleet, Incarnate):
 
     Key k draws from the stream of run k of `hn.play(seed=seed)`, SeedSequence(seed, spawn_key=(k,)), text from the four
     words of its BLAKE2b-128, and no key's moves depend on another's: key 0 is `learner.start(seed)`, bit for bit.
-    Nothing is kept of the realised stability: `certificate(key)` has the bound without it.
+    Nothing is kept of the realised stability: `certificate(key)` has the bound without it (`Fleet.diagnosed` keeps it).
 
     `parent`: a player whose estimated losses, times `trust`, each new learner begins with; the bound grows by their
     span. Not thread-safe: guard it with a lock of your own.
@@ -65,16 +65,27 @@ class Fleet(_engine.Fleet, Incarnate):
     ) -> None:
         prior = _NO_PRIOR if parent is None else fleet_refusals.prior(learner, parent, trust)
         self._begin(learner, prior)
+        self._start(seed, name)
+
+    @classmethod
+    def diagnosed(cls, learner: Any, seed: int | None = None, name: str | None = None) -> Self:
+        """A fleet whose learners keep what their players would tell of their stability: larger and slower."""
+        made = cls.__new__(cls)
+        made._begin(learner, _NO_PRIOR, diagnosed=True)
+        made._start(seed, name)
+        return made
+
+    def _start(self, seed: int | None, name: str | None) -> None:
         self.seed, entropy = seeds.origin(seed)
         self._spawn(spawning(entropy))
         #: The ids under which it drew what is open, and its own.
         self._ids: list[str] = []
         self._named(incarnations.named(name), "")
 
-    def _begin(self, learner: Any, prior: Array) -> None:
+    def _begin(self, learner: Any, prior: Array, diagnosed: bool = False) -> None:
         self._player_class = fleet_refusals.one_number(learner)
         self._sleeps = issubclass(self._player_class, SleepingArmsPlayer)
-        super().__init__(learner.program().setup(), self._sleeps, prior)
+        super().__init__(learner.program().setup(), self._sleeps, prior, diagnosed)
         self.learner, self.prior = learner, prior
         #: Of text: key -> number, and back; None as long as there is no key.
         self._text: bool | None = None
@@ -243,14 +254,14 @@ class Fleet(_engine.Fleet, Incarnate):
         if key is None:
             return fleet_certificate.whole(self)
         certificate: Certificate = self._player(key).certificate(delta)
-        return fleet_certificate.of_one(certificate, self.prior, self.learner.width)
+        return fleet_certificate.of_one(certificate, self.prior, self.learner.width, self._diagnosed)
 
     def _player(self, key: Any) -> BanditPlayer:
         """A player in the state of this key's learner; of a new key, of one that has played nothing."""
         number = int(self.number([key])[0])
         if number < 0:
             apart = Fleet.__new__(Fleet)
-            apart._begin(self.learner, self.prior)
+            apart._begin(self.learner, self.prior, self._diagnosed)
             apart.seed, apart._ids = self.seed, []
             apart._spawn(self._spawning)
             apart._named(self.name, self.incarnation)

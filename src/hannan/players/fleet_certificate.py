@@ -80,7 +80,7 @@ class FleetCertificate(Result):
         return certified("certificate of a fleet of", self.learner, self.rows())
 
 
-def of_one(certificate: Certificate, prior: Array, width: float) -> Certificate:
+def of_one(certificate: Certificate, prior: Array, width: float, diagnosed: bool) -> Certificate:
     """A player's certificate without what a row does not keep, and with what a prior costs."""
     bound, withheld = certificate.bound, certificate.withheld
     if prior.size:
@@ -89,7 +89,9 @@ def of_one(certificate: Certificate, prior: Array, width: float) -> Certificate:
         # min Lhat counts the prior; what is said of one run, and the estimate, do not.
         line = "new learners begin with a parent's losses" if certificate.delta is not None else ""
         certificate = dataclasses.replace(certificate, estimated_regret=None, on_this_run=None, on_this_run_says=line)
-    return dataclasses.replace(certificate, bound=bound, withheld=withheld, realised_level=None)
+    return dataclasses.replace(
+        certificate, bound=bound, withheld=withheld, realised_level=certificate.realised_level if diagnosed else None
+    )
 
 
 def with_prior(bound: Bound, prior: Array, rounds: int, width: float) -> tuple[Bound | None, str]:

@@ -52,7 +52,7 @@ def between(fleet: Any, low: Any, high: Any) -> NDArray[np.int64]:
 
 def split(fleet: Any, apart: Any, numbers: NDArray[np.int64]) -> Any:
     """Those learners, into a fleet that is not begun."""
-    apart._begin(fleet.learner, fleet.prior)
+    apart._begin(fleet.learner, fleet.prior, fleet._diagnosed)
     apart.seed, apart._ids = fleet.seed, list(fleet._ids)
     apart._spawn(fleet._spawning)  # new keys of two parts draw from streams that differ, because keys do
     apart._named(incarnations.named(None), "")
@@ -172,7 +172,7 @@ def _read(fleet: Any, header: dict[str, Any], body: bytes, exact: bool) -> None:
     if m and len(body) < 8 * n * m:
         raise ValueError(f"its learners must have a number for each of {n} arms; they have not")
     prior = fields.numbers(digits, n, "prior", 0.0) if digits else np.empty(0)
-    fleet._begin(learner, prior)
+    fleet._begin(learner, prior, ["diagnosed", "u", 0] in fields.items(header["columns"], "columns"))
     fleet.seed = seed
     fleet._ids = [fields.text(one, "id") for one in fields.items(header["ids"], "ids")]
     fleet._named(name, incarnation)

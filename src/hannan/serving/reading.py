@@ -33,4 +33,4 @@ def certificate(fleet: Fleet, number: int, delta: float | None) -> Any:
         made.told_open = int(counts["open"][0])
         if hasattr(made, "_slept"):
             made._slept = int(counts["slept"][0])
-    return fleet_certificate.of_one(made.certificate(delta), fleet.prior, fleet.learner.width)
+    return fleet_certificate.of_one(made.certificate(delta), fleet.prior, fleet.learner.width, fleet._diagnosed)

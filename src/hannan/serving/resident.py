@@ -41,7 +41,8 @@ class Resident:
         self, number: int, name: str, learner: Any, arms: Any = None, wait: Any = None, default: Any = None
     ) -> None:
         self.number, self.name, self.learner = number, checked_name(name), learner
-        alone = _fleet(learner, name)
+        # One learner, so that there is room for what it tells of its stability.
+        alone = _fleet(learner, name, diagnosed=True)
         alone.number([0], touch=True)
         self.fleets: list[Fleet | None] = [alone, None]
         self.n, self._entropy = int(learner.n), 0
@@ -242,14 +243,14 @@ def checked_name(name: Any) -> str:
     return str(name)
 
 
-def _fleet(learner: Any, name: str) -> Fleet:
+def _fleet(learner: Any, name: str, diagnosed: bool = False) -> Fleet:
     """A fleet of learners that see one number; the others are refused by name."""
     if not hasattr(learner, "start") or isinstance(learner, type):
         raise ValueError(f"a store must be given a learner, such as Bandit(3); got {refusals.brief(learner)}")
     if getattr(learner, "n", 0) > MOST_ARMS:  # before any room is made for them
         raise ValueError(f"a learner of a store must have at most {MOST_ARMS} arms; got {learner.n}")
     try:
-        return Fleet(learner, None, name)
+        return Fleet.diagnosed(learner, None, name) if diagnosed else Fleet(learner, None, name)
     except ValueError as error:
         raise ValueError(
             f"a store takes learners that draw an arm and see one number, its loss, as Bandit does; got "

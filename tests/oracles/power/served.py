@@ -14,6 +14,7 @@ import threading
 from pathlib import Path
 
 import hannan as hn
+from hannan.serving import snapshots
 from hannan.serving.store import Store
 
 
@@ -40,7 +41,9 @@ def load(store: Store, seed: int) -> None:
 
 
 def child(path: str, mode: str, retry: str, seed: int) -> None:
-    store = Store(path, snapshot_events=rng_of(seed).choice((50, 1_000_000)), patience=20.0)
+    rng = rng_of(seed)
+    store = Store(path, snapshot_events=rng.choice((50, 1_000_000)), patience=20.0)
+    snapshots.SIZE = rng.choice((1500, snapshots.SIZE))  # of many parts, or of one
     if mode == "early":  # the control: answers before it is on the disk
         store.desk.journal.wait = lambda sequence: None  # type: ignore[method-assign]
     if mode == "unsynced":  # the other control: SQLite does not wait for the disk
