@@ -351,6 +351,14 @@ def test_the_command_serves_and_stops_well(tmp_path: Path) -> None:
         assert found is not None
 
 
+def test_a_learner_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
+    with Store(tmp_path / "decisions.db") as store:
+        store.add("banner", hn.Bandit(["red", "blue"], gains=True), wait=60, default=0)
+    process, address = started(tmp_path, "--add", "banner=red,blue")
+    assert "60 s" in dict(Client(address).about("banner")["certificate"])["by default"]
+    assert stopped(process)[0] == 0
+
+
 def test_the_command_refuses(tmp_path: Path) -> None:
     def run(*words: str) -> str:
         done = subprocess.run(
@@ -362,6 +370,9 @@ def test_the_command_refuses(tmp_path: Path) -> None:
 
     assert "without keys a service must listen on this machine only" in run("x.db", "--host", "0.0.0.0")
     assert "--add must be" in run("x.db", "--add", "banner")
+    with Store(tmp_path / "there.db") as store:
+        store.add("banner", hn.Bandit(["red", "blue"], gains=True), wait=60, default=0)
+    assert "wait=60, default=0; got" in run("there.db", "--port", "0", "--add", "banner=red,green")
     (tmp_path / "text.db").write_text("hello" * 999)
     assert "must be a store" in run("text.db", "--port", "0")
     with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -55,14 +55,9 @@ class Fleet(_engine.Fleet, Incarnate):
     """
 
     def __init__(
-        self,
-        learner: Any,
-        seed: int | None = None,
-        name: str | None = None,
-        *,
-        parent: Player | None = None,
+        self, learner: Any, seed: int | None = None, name: str | None = None, *, parent: Player | None = None,
         trust: float = 1.0,
-    ) -> None:
+    ) -> None:  # fmt: skip
         prior = _NO_PRIOR if parent is None else fleet_refusals.prior(learner, parent, trust)
         self._begin(learner, prior)
         self._start(seed, name)

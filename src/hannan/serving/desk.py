@@ -87,7 +87,7 @@ class Desk:
             resident = Resident(len(self.contents.residents), name, learner, arms, wait, default)
             there = self.contents.by_name.get(name)
             if there is not None and not there.same(resident):
-                raise Refused(CONFLICT, f"{name!r} must be added as before, {there.learner!r}; got {learner!r}")
+                raise Refused(CONFLICT, f"{name!r} must be added as before, {there.words}; got {resident.words}")
             if there is not None:
                 return False, self.contents.sequence
             sequence = self._append(records.note({"add": resident.description()}))

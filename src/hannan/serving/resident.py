@@ -57,6 +57,12 @@ class Resident:
         """What `add` was given, as JSON."""
         return {"name": self.name, **self._told}
 
+    @property
+    def words(self) -> str:
+        """The same, to be read."""
+        more = [f"{name}={self._told[name]!r}" for name in ("arms", "wait", "default") if self._told[name] is not None]
+        return ", ".join([repr(self.learner), *more])
+
     def same(self, other: Resident) -> bool:
         """Whether both were added with the same words."""
         return self.description() == other.description()

@@ -78,7 +78,7 @@ def run(settings: Settings) -> None:
     store = Store(settings.store, shard=settings.shard, shards=settings.shards, patience=settings.patience)
     try:
         for name, arms in settings.learners:
-            store.add(name, Bandit(arms, gains=True))  # type: ignore[arg-type]
+            _add(store, name, arms)
         replayed = store.desk.journal.replayed
         teller.event("opened", store=store.desk.shelf.name, learners=len(store.learners), replay=round(replayed, 3))
         app = App(store, settings.access, settings.limits)
@@ -97,6 +97,13 @@ def run(settings: Settings) -> None:
         teller.event("closed", sequence=store.desk.contents.sequence, **({"failure": str(failure)} if failure else {}))
     if failure is not None:
         raise ValueError(str(failure))
+
+
+def _add(store: Store, name: str, arms: list[str]) -> None:
+    """A bandit for rewards. The same one is left as it is, also where it has a wait, of which nothing is said here."""
+    learner, there = Bandit(arms, gains=True), store.desk.contents.by_name.get(name)  # type: ignore[arg-type]
+    if there is None or there.learner != learner:
+        store.add(name, learner)
 
 
 class _Server(uvicorn.Server):
