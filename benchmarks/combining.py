@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -83,23 +86,72 @@ def million(rows: int = 1_000_000, experts: int = 10) -> dict[str, float]:
     forecasts = rng.random((rows, experts))
     targets = 0.5 * forecasts[:, 3] + 0.5 * rng.random(rows)
     from hannan.tables.combine.losses import Absolute
-    from hannan.tables.combine.rows import Combiner
+    from hannan.tables.combine.rows import Rows
 
     names = [str(i) for i in range(experts)]
     out = {}
-    for learner in (hn.AdaHedge(experts), hn.Experts(experts), hn.Experts(experts, hn.Entropy())):
-        Combiner(names, Absolute(), learner).answer(forecasts[:100], targets[:100])
+    for learner in (None, hn.AdaHedge(experts), hn.Experts(experts), hn.Experts(experts, hn.Entropy())):
+        Rows(names, Absolute(), learner).answer(forecasts[:100], targets[:100])
         began = time.process_time()
-        combiner = Combiner(names, Absolute(), learner)
+        played = Rows(names, Absolute(), learner)
         for first in range(0, rows, 50_000):
-            combiner.answer(forecasts[first : first + 50_000], targets[first : first + 50_000], first=first + 1)
-        out[f"{rows:,} rows, {learner!r}: seconds"] = time.process_time() - began
+            played.answer(forecasts[first : first + 50_000], targets[first : first + 50_000], first=first + 1)
+        out[f"{rows:,} rows, {played.learner!r}: seconds"] = time.process_time() - began
+    return out
+
+
+def panel(series: int = 10_000, rows: int = 100, experts: int = 10) -> dict[str, float]:
+    """Many series, Parquet to Parquet with the weights of each series and a page: the whole command."""
+    import pyarrow
+    from pyarrow import parquet
+
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=(series, rows)).cumsum(axis=1)
+    days = np.datetime64("2024-01-01", "us") + np.arange(rows).astype("timedelta64[D]")
+    table = {"unique_id": np.repeat([f"series-{i}" for i in range(series)], rows), "ds": np.tile(days, series)}
+    table["y"] = y.ravel()
+    for k in range(experts):
+        noise = rng.normal(size=(series, rows)) * (0.5 + k / 5) + rng.normal(size=(series, 1))
+        table[f"m{k}"] = (y + noise).ravel()
+    with tempfile.TemporaryDirectory() as folder:
+        parquet.write_table(pyarrow.table(table), f"{folder}/panel.parquet")
+        command = [sys.executable, "-c", "from hannan.cli import main; main()", "combine", f"{folder}/panel.parquet"]
+        command += ["--target", "y", "--by", "unique_id", "--out", f"{folder}/out"]
+        before, began = os.times(), time.perf_counter()
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        wall, after = time.perf_counter() - began, os.times()
+    spent = after.children_user + after.children_system - before.children_user - before.children_system
+    what = f"{series:,} series x {rows} rows x {experts} models, Parquet to Parquet and a page"
+    return {f"{what}: seconds": wall, f"{what}: CPU seconds": spent}
+
+
+def quantiles(rows: int = 20_000, models: int = 10) -> dict[str, float]:
+    """CPU time of a row of quantiles beside one of points with as many models, by the engine alone."""
+    from hannan.learners.forecasts import Rule
+    from hannan.tables.combine.by_rule import ByRule
+    from hannan.tables.combine.losses import Absolute
+    from hannan.tables.combine.quantile_loss import QuantileLoss
+
+    rng, out = np.random.default_rng(0), {}
+    targets = rng.normal(size=rows)
+    for depth in (0, 9, 99):
+        loss = QuantileLoss(tuple((k + 1) / (depth + 1) for k in range(depth))) if depth else Absolute()
+        width = max(depth, 1)
+        spread = np.linspace(-2.0, 2.0, width)[None, :, None] if depth else 0.0
+        table = targets[:, None, None] + rng.normal(size=(rows, 1, models)) + spread
+        flat = np.ascontiguousarray(np.broadcast_to(table, (rows, width, models)).reshape(rows, -1))
+        mixed = np.empty((rows, depth) if depth else rows)
+        mixer = ByRule(Rule(), models, loss)
+        began = time.process_time()
+        mixer.rows(flat, targets, mixed, None)
+        out[f"{models} models, {depth or 'no'} levels: us a row"] = 1e6 * (time.process_time() - began) / rows
     return out
 
 
 def run(quick: bool = False) -> str:
     """The table of `make bench`."""
     told = {**against_river(2 if quick else 5), **million(100_000 if quick else 1_000_000)}
+    told |= {**panel(1_000 if quick else 10_000), **quantiles(2_000 if quick else 20_000)}
     rows = [f"| {name.replace('|', '/')} | {value:.4g} |" for name, value in told.items()]
     return "\n".join(
         ["CPU time; electricity demand, 17,184 rows of nine forecasts.", "", "| what | value |", "|---|---|", *rows]

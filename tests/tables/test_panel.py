@@ -209,6 +209,66 @@ def test_files_in_and_out(kind, tmp_path):
     assert "from a file" in str(CliRunner().invoke(command, ["-", "--target", "y", "--by", "a"]).exception)
 
 
+def nixtla(quantiles=False):
+    """A frame as cross_validation of statsforecast and mlforecast writes it; the last days are not known."""
+    rng, rows = np.random.default_rng(5), []
+    days = pandas.date_range("2024-01-01", periods=60)
+    for s in ("a", "b", "c"):
+        y = rng.normal(size=60).cumsum() + 50.0
+        for c in range(20, 56, 3):
+            for h in (1, 2, 3):
+                known = c + h < 55
+                row = {"unique_id": s, "ds": days[c + h], "cutoff": days[c], "y": y[c + h] if known else np.nan}
+                for k, model in enumerate(("Naive", "AutoARIMA")):
+                    row[model] = y[c] + rng.normal() * (1 + k)
+                    for level in (80, 95) if quantiles else ():
+                        row[f"{model}-lo-{level}"] = row[model] - level / 40.0
+                        row[f"{model}-hi-{level}"] = row[model] + level / 40.0
+                rows.append(row)
+    return pandas.DataFrame(rows)
+
+
+@pytest.mark.parametrize("quantiles", [False, True])
+@pytest.mark.parametrize("indexed", [False, True])
+def test_frames_of_statsforecast_and_mlforecast_in_and_out(quantiles, indexed):
+    """In as they are, with the series as a column or as the index; out with their keys, ready to be merged."""
+    frame = nixtla(quantiles)
+    told = hn.combine(frame.set_index("unique_id") if indexed else frame, "y", by="unique_id")
+    out = told.to_frame()
+    names = ["forecast-lo-95", "forecast-lo-80", "forecast-hi-80", "forecast-hi-95"] if quantiles else ["forecast"]
+    assert list(out) == ["unique_id", "cutoff", "ds", *names]
+    merged = frame.merge(out, on=["unique_id", "ds", "cutoff"], validate="one_to_one")
+    assert len(merged) == len(frame)
+    assert not merged[names].isna().to_numpy().any()
+    known = merged.y.notna()
+    assert told.settled.sum() == known.sum() < len(frame)
+    if not quantiles:
+        assert abs(merged.forecast - merged.y)[known].sum() == pytest.approx(told.mixture.sum())
+        low, high = merged[["Naive", "AutoARIMA"]].min(axis=1), merged[["Naive", "AutoARIMA"]].max(axis=1)
+        assert ((low - 1e-12 <= merged.forecast) & (merged.forecast <= high + 1e-12)).all()
+    else:
+        assert "Naive, AutoARIMA: point forecasts of the same models" in str(told)
+
+
+def test_weights_as_forecast_hubs_take_them(tmp_path):
+    """model_id and weight, the weights of each unit sum to 1; of one series, of many, and from the command."""
+    frame = panel(3, holes=0.0)
+    one = hn.combine(frame[frame.unique_id == "s0"].drop(columns="unique_id"), "y", time="ds")
+    told = one.weights_frame()
+    assert list(told) == ["model_id", "weight"]
+    assert told.model_id.tolist() == ["m0", "m1", "m2"]
+    assert told.weight.sum() == pytest.approx(1.0)
+    assert told.weight.tolist() == pytest.approx([e.weight for e in one.summary.experts])
+    many = hn.combine(frame, "y", by="unique_id").weights_frame()
+    assert list(many) == ["unique_id", "model_id", "weight"]
+    np.testing.assert_allclose(many.groupby("unique_id").weight.sum(), 1.0)
+    np.testing.assert_allclose(many[many.unique_id == "s0"].weight, told.weight, rtol=1e-9)
+    frame.to_csv(tmp_path / "f.csv", index=False)
+    arguments = [str(tmp_path / "f.csv"), "--target", "y", "--by", "unique_id", "--out", str(tmp_path / "out")]
+    CliRunner().invoke(command, arguments, catch_exceptions=False)
+    pandas.testing.assert_frame_equal(pandas.read_csv(tmp_path / "out" / "weights.csv"), many, check_dtype=False)
+
+
 def test_polars_and_arrow_frames_agree():
     polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
     frame = panel()

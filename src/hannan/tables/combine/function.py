@@ -99,6 +99,13 @@ class Combined(Result):
             return polars.DataFrame(columns)
         return pandas.DataFrame(columns, index=self.rows)
 
+    def weights_frame(self) -> Any:
+        """The weights at the end as forecast hubs take them, a pandas frame: model_id, weight."""
+        import pandas
+
+        told = self.summary
+        return pandas.DataFrame({"model_id": list(self.experts), "weight": [one.weight for one in told.experts]})
+
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """combined.csv, weights.csv, summary.json and (with the extra [report]) index.html, all or nothing."""
         with Outbox(folder) as out:

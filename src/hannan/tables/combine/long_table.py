@@ -147,8 +147,8 @@ def coded(column: Any, name: str) -> tuple[Whole, list[Any]]:
         array = column if hasattr(column, "combine_chunks") else pyarrow.array(column)
         array = array.combine_chunks() if hasattr(array, "combine_chunks") else array
         coded_ = array if isinstance(array, pyarrow.DictionaryArray) else array.dictionary_encode()
-        values, missing = coded_.dictionary.to_pylist(), coded_.indices.null_count
-        codes = coded_.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        values, missing, indices = coded_.dictionary.to_pylist(), coded_.indices.null_count, coded_.indices
+        codes = (indices.fill_null(-1) if missing else indices).to_numpy(zero_copy_only=False).astype(np.int64)
     except (ImportError, TypeError, ValueError):
         seen: dict[Any, int] = {}
         codes = np.array([seen.setdefault(value, len(seen)) for value in column], dtype=np.int64)

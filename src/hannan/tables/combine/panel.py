@@ -51,6 +51,8 @@ class PanelSums:
     labels: dict[str, Any] = field(default_factory=dict, hash=False, repr=False)
     #: Where each series started, (series, experts); None: evenly.
     started: Array | None = field(default=None, hash=False, repr=False)
+    #: Whether each series started from the pool of all.
+    from_pool: bool = False
     #: Of quantiles: CRPS, coverage and sharpness over all series.
     quantiles: Quantiled | None = field(default=None, hash=False, repr=False)
     #: (series, levels, models): the weights of each level, where levels have their own.
@@ -100,7 +102,8 @@ def combine_long(
     return PanelSums(
         table, loss, repr(rule), forecast, played.weights, played.settled, played.mixture, played.mean, medians.mixture,
         played.losses, played.beside, played.bounds, played.to_mean, played.withheld, pool, labels or {},
-        None if start is None else np.broadcast_to(start, played.weights.shape), told,
+        None if start is None else np.broadcast_to(start, played.weights.shape),
+        isinstance(prior, str), told,
         played.by_level,
     )  # fmt: skip
 

@@ -23,9 +23,6 @@ class PanelSummary:
         self.losses, self.beside = panel.losses.sum(axis=0), panel.beside.sum(axis=0)
         self.awake = not bool((panel.beside.sum(axis=1) < panel.mixture * len(panel.experts) * (1 - 1e-12)).any())
         self.best = int(np.argmax(self.beside - self.losses))
-        started = panel.started
-        #: Whether all series started from the same shares.
-        self.alike = started is None or bool((started == started[0]).all())
         spoken = (panel.settled > 0) & (panel.mean > 0.0)
         self.ratio = np.where(spoken, panel.mixture / np.where(spoken, panel.mean, 1.0), np.nan)
 
@@ -65,9 +62,8 @@ class PanelSummary:
         if panel.quantiles is not None:
             rows += panel.quantiles.lines()
         if panel.started is not None and not panel.pooled:
-            rows.append(
-                ("series start", "from shares that were given" if self.alike else "from the pool, as it was then")
-            )
+            whence = "from the pool, as it was then" if panel.from_pool else "from shares that were given"
+            rows.append(("series start", whence))
         rows.append(("series by series", f"{self.typical:.4g} of the average's loss (geometric mean); {self._won()}"))
         for whom, more, bound, why in self.comparisons():
             proved = f"withheld: {why}" if bound is None else f"at most {bound:.6g} is proved"

@@ -79,6 +79,8 @@ def panel_of(
     """
     if not isinstance(target, str):
         raise BadTable(f"the target of a long table must be one of its columns; got {refusals.brief(target)}")
+    if hasattr(frame, "reset_index") and any(n in frame.index.names and n not in frame.columns for n in by):
+        frame = frame.reset_index()  # as earlier releases of statsforecast give them: the series in the index
     needed = [*by, target, *(name for name in (time, issued) if name), *(experts or ())]
     columns = frame if isinstance(frame, Mapping) else columns_of(frame, needed)
     for name in needed:
