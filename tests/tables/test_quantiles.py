@@ -238,6 +238,27 @@ def test_point_forecasts_beside_quantiles_are_left_out_and_said_to_be():
     assert "m0, m1, m2: point forecasts of the same models" in str(told)
 
 
+def test_very_many_levels():
+    """Of 99 levels the terminal shows usual intervals, and says what it leaves out; JSON and page have every pair."""
+    levels, rng = [(k + 1) / 100 for k in range(99)], np.random.default_rng(0)
+    y = rng.normal(size=60)
+    frame = {
+        f"{m}-q-{q:g}": y * w + x
+        for m, w in (("a", 0.3), ("b", 0.9))
+        for q, x in zip(levels, np.linspace(-2, 2, 99), strict=True)
+    }
+    told = hn.combine({**frame, "y": y}, "y")
+    for text in ("80% interval", "50% interval", "20% interval", "45 more pairs of levels"):
+        assert text in str(told)
+    assert len(told.to_dict()["quantiles"]["who"][0]["intervals"]) == 49
+    from hannan.tables.combine.page import combined_page
+
+    assert "Every pair of levels" in combined_page(told.summary).html()
+    assert "in the widest band" in told.plot("fan").to_dict()["description"]
+    with pytest.raises(ValueError, match="a picture needs quantiles; these are points"):
+        hn.combine({"a": y, "y": y}, "y").plot("fan")
+
+
 # Many series
 
 

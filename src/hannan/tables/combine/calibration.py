@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hannan.refusals import Array
 from hannan.tables.combine.quantile_loss import QuantileLoss
@@ -16,8 +15,8 @@ from hannan.tables.write import release
 BLOCK = 1 << 12
 #: Who is told of, before the models.
 COMBINATION, MEAN = "combination", "mean of the experts"
-#: Intervals on a terminal.
-SHOWN = 4
+#: Intervals on a terminal; of more, those nearest to these.
+SHOWN, USUAL = 10, (0.95, 0.8, 0.5, 0.2)
 
 
 @dataclass(frozen=True)
@@ -117,13 +116,17 @@ class Calibration:
                 for j, k in enumerate(who)
             )
             rows.append((f"{100.0 * told[0][place].nominal:.4g}% interval", f"covers {cells}"))
+        if len(kept) < len(told[0]):
+            rows.append(("intervals", f"{len(told[0]) - len(kept)} more pairs of levels, in the JSON and on the page"))
         return rows
 
     def picked(self, most: int) -> list[int]:
-        """Some of the pairs, evenly spread, the widest first."""
-        pairs = len(self.pairs())
-        kept: NDArray[np.int64] = np.unique(np.linspace(0, pairs - 1, min(most, pairs)).round().astype(np.int64))
-        return [int(k) for k in kept] if pairs else []
+        """All pairs, or some of very many: those nearest to usual intervals; the widest first."""
+        pairs = self.pairs()
+        if len(pairs) <= most:
+            return list(range(len(pairs)))
+        widths = np.array([self.levels[b] - self.levels[a] for a, b in pairs])
+        return sorted({int(np.argmin(abs(widths - usual))) for usual in USUAL[:most]})
 
     def _called(self, who: int) -> str:
         return f"({self.names[who]})"

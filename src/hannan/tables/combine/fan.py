@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hannan.refusals import Array
-from hannan.report import Figure, Layer, Picture, Table
+from hannan.report import Figure, Fold, Layer, Picture, Table
 from hannan.tables.combine.calibration import Calibration
 from hannan.tables.figures import Name
 from hannan.tables.read.times import instant
@@ -66,7 +66,25 @@ def fan_figure(fan: Fan, calibration: Calibration, what: str = "", title: str = 
     )
 
 
-def calibration_table(calibration: Calibration, most: int) -> Table:
+def calibration_blocks(calibration: Calibration, most: int) -> list[Any]:
+    """Who by who on a few pairs of levels; and where there are more, every pair of them."""
+    blocks: list[Any] = [_who_by_who(calibration, most)]
+    if len(calibration.pairs()) > BANDS:
+        who = [0, 1, calibration.best()]
+        told = [calibration.intervals(k) for k in who]
+        heads = ["interval %", *(f"{calibration.names[k]}: {what}" for k in who for what in ("% covered", "width"))]
+        rows = tuple(
+            (
+                round(100.0 * one.nominal, 4),
+                *(x for each in told for x in (round(100.0 * each[k].coverage, 1), each[k].width)),
+            )
+            for k, one in enumerate(told[0])
+        )
+        blocks.append(Fold("Every pair of levels", (Table(tuple(heads), rows, "Coverage and mean width."),)))
+    return blocks
+
+
+def _who_by_who(calibration: Calibration, most: int) -> Table:
     """Who by who: the CRPS, and of some pairs of levels coverage and width."""
     kept = calibration.picked(BANDS)
     order = sorted(range(2, len(calibration.names)), key=lambda k: (np.nan_to_num(calibration.crps(k), nan=np.inf), k))

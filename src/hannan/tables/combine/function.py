@@ -72,15 +72,17 @@ class Combined(Result):
         return self.summary.as_dict()
 
     def plot(self, what: str = "losses") -> Any:
-        """An Altair chart: the mean "losses" of the combination and the experts, or their "weights" over time."""
+        """An Altair chart: the mean "losses" of the combination and the experts, their "weights" over time, or of
+        quantiles the "fan" of the last rows."""
         from hannan.tables.combine.page import combined_page
 
-        titles = {"losses": "Mean loss", "weights": "Weights over time"}
+        titles = {"losses": "Mean loss", "weights": "Weights over time", "fan": "The last "}
         if what not in titles:
             raise ValueError(f"what must be one of {', '.join(titles)}; got {what!r}")
-        found = [one for one in combined_page(self.summary).pictures() if one.title == titles[what]]
+        found = [one for one in combined_page(self.summary).pictures() if one.title.startswith(titles[what])]
         if not found:
-            raise ValueError("a picture needs rows whose targets are known; no row has one")
+            needs = "quantiles; these are points" if what == "fan" else "rows whose targets are known; no row has one"
+            raise ValueError(f"a picture needs {needs}")
         return found[0].chart(460)
 
     def to_frame(self) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from hannan.refusals import Array
 from hannan.report import Facts, Figure, Fold, Layer, Page, Picture, Section, Table, Text, Tile, Tiles
 from hannan.report.markup import number
-from hannan.tables.combine.fan import calibration_table, fan_figure, where
+from hannan.tables.combine.fan import calibration_blocks, fan_figure, where
 from hannan.tables.combine.summary import Summary
 from hannan.tables.figures import LINES, ROWS, Name, curve, lines, made_by
 
@@ -31,9 +31,8 @@ def combined_page(summary: Summary) -> Page:
     told = summary.quantiles
     if told is not None and told.fan is not None:
         fan = fan_figure(told.fan, told.calibration, title="time" if told.timed else "row")
-        sections.append(
-            Section("Quantiles", (fan, calibration_table(told.calibration, ROWS)) if summary.settled else (fan,))
-        )
+        tables = calibration_blocks(told.calibration, ROWS) if summary.settled else []
+        sections.append(Section("Quantiles", (fan, *tables)))
     if summary.curves.experts.size:
         sections.append(Section("Weights", (_weights(summary),)))
         sections.append(Section("Over time", (_course(summary),)))

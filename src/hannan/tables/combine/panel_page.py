@@ -8,7 +8,7 @@ import numpy as np
 
 from hannan.report import Facts, Figure, Fold, Layer, Page, Picture, Section, Table, Tile, Tiles
 from hannan.report.markup import number
-from hannan.tables.combine.fan import FAN, Fan, calibration_table, fan_figure
+from hannan.tables.combine.fan import FAN, Fan, calibration_blocks, fan_figure
 from hannan.tables.combine.long_table import cell_text
 from hannan.tables.combine.panel_summary import ENDS, PanelSummary
 from hannan.tables.figures import ROWS, Name, made_by
@@ -32,8 +32,8 @@ def panel_page(summary: PanelSummary) -> Page:
     tiles.append(Tile(number(summary.total / max(1, summary.settled)), "mean loss of the combination"))
     sections = [Section("Losses", (_bars(summary),)), Section("Weights", (_weights(summary),))]
     if panel.quantiles is not None:
-        table = calibration_table(panel.quantiles.calibration, ROWS)
-        sections.insert(1, Section("Quantiles", (*_fans(summary), table)))
+        tables = calibration_blocks(panel.quantiles.calibration, ROWS)
+        sections.insert(1, Section("Quantiles", (*_fans(summary), *tables)))
     sections.append(Section("Series", (_series_table(summary),)))
     facts = {name: Name(text) for name, text in summary.rows() if name != "answer"}
     sections.append(Section("Proof", (Fold("What is proved, and every number", (Facts(facts),)),)))
