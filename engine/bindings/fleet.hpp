@@ -177,32 +177,18 @@ public:
         backup_.resize(size * std::size_t(plan.stride) + 4), b.backup = backup_.data();
         return b;
     }
-    // Diagnosed: a decision after another, by the steps of players.
+    // Diagnosed: settled one after another, by the steps of players.
 
-    static FleetBatch only(FleetBatch b, i64 k) {
-        b.rows += k, b.arms += k, b.rounds += k, b.probabilities += k, b.weights += k, b.slept += k;
-        b.marks += k * b.plan->mark_words, b.count = 1;
-        if (b.awake) b.awake += k * b.per_decision;
-        return b;
-    }
     /// All of them, or (false) rows are as they were.
-    template <class Step>
-    bool one_by_one(const FleetBatch& b, Step step) {
+    bool one_by_one(const FleetBatch& b) {
         const std::size_t stride = std::size_t(plan.stride);
         before_.resize(std::size_t(b.count) * stride);
         for (i64 k = 0; k < b.count; ++k) {
             __builtin_memcpy(before_.data() + std::size_t(k) * stride, b.rows[k], stride * sizeof(double));
-            if (step(k)) continue;
+            if (settle_diagnosed(b, k)) continue;
             for (i64 j = k; j >= 0; --j) __builtin_memcpy(b.rows[j], before_.data() + std::size_t(j) * stride, stride * sizeof(double));
             return false;
         }
-        return true;
-    }
-    /// The weights of the round to be drawn; that the scale has changed is told.
-    bool ready(double* row) {
-        fleets().unpack(setup, plan, row, at_->run);
-        if (!players().make_ready(setup, at_->run, true)) return false;
-        fleets().pack(setup, plan, at_->run, row);
         return true;
     }
     bool settle_diagnosed(const FleetBatch& b, i64 k) {
@@ -234,7 +220,7 @@ public:
         b.awake = awake, b.per_decision = per_decision;
         open.reserve(count);
         for (i64 k = 0; k < count; ++k) rows_of_batch_[std::size_t(k)] = rows.row(u64(tickets[k]));
-        if (!(at_ ? one_by_one(b, [&](i64 k) { return ready(b.rows[k]) && fleets().act(only(b, k)) < 0; }) : fleets().act(b) < 0)) failed();
+        if (fleets().act(b) >= 0) failed();
         for (i64 k = 0; k < count; ++k) {
             const u64 ticket = ticket_of(u32(tickets[k]), b.rounds[k]);
             tickets[k] = seal.sealed(ticket);
@@ -303,7 +289,7 @@ public:
             b.slept[k] = one.slept;
             rows_of_batch_[std::size_t(k)] = rows.row(one.ticket >> 32);
         }
-        if (!(at_ ? one_by_one(b, [&](i64 k) { return settle_diagnosed(b, k); }) : fleets().settle(b) < 0)) {
+        if (!(at_ ? one_by_one(b) : fleets().settle(b) < 0)) {
             put_back(told.count);
             failed();
         }

@@ -132,7 +132,9 @@ HN_INLINE bool draw_one(const FleetBatch& b, const Setup& s, Run& run, i64 k) {
     unpack_run(s, plan, row, counts, run, all_weights);
     // What is not behind is at the scale of this round.
     const bool kept = plan.compact && !counts.behind;
-    if (!kept && !prepare(s, run, false)) return false;
+    const double scale = run.scale, value = run.value;
+    if (!kept && !prepare(s, run, plan.diagnosed)) return false;
+    if (plan.diagnosed && run.scale != scale) run.change += value - run.value;
     const bool* awake = b.awake ? b.awake + k * b.per_decision : nullptr;
     const bool sleeps = awake && !all_awake(awake, s.n);
     if (sleeps) {
