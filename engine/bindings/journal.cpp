@@ -18,23 +18,27 @@ struct Event {
     double value;
 };
 static_assert(sizeof(Event) == 24);
-enum : u8 { act = 1, observe = 2, expire = 3, born = 5 };
+/// What a record says. A note is a text, which Python reads.
+enum class EventKind : u8 { act = 1, observe, expire, note, born };
+/// What is left of the decision that feedback names: nothing; the same; or another arm or probability than is said.
+enum class Standing : u8 { closed, open, altered };
 
 using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 /// Whether one event comes out as it is written.
 bool plays(Fleet& fleet, const Event& event, const bool* awake) {
     const u64 number = event.round >> 32;
-    if (event.kind == act) {
+    const auto kind = EventKind(event.kind);
+    if (kind == EventKind::act) {
         if (!fleet.rows.has(number)) return false;
         i64 ticket = i64(number), round, arm;
         double p;
         fleet.act(1, awake, 0, &ticket, &round, &arm, &p);
         return u64(round) == (event.round & 0xffffffffu) && arm == i64(event.arm) && p == event.value;
     }
-    if (event.kind == observe || event.kind == expire)
+    if (kind == EventKind::observe || kind == EventKind::expire)
         return fleet.settle({&event.round, 1}, &event.value).why == Refusal::none;
-    if (event.kind != born) return false;
+    if (kind != EventKind::born) return false;
     const u64 before = fleet.rows.born();
     return fleet.number_of(event.round) == before;
 }
@@ -61,7 +65,11 @@ i64 replay_journal(nb::object held, Table2<u8> rows, nb::object awake) {
     return -1;
 }
 
-/// Of each ticket: 0, not open; 1, open, and its arm and probability are these; 2, open, and they are not.
+Standing standing(const OpenDecision& one, i64 arm, double p) {
+    return i64(one.arm) == arm && one.probability == p ? Standing::open : Standing::altered;
+}
+
+/// The `Standing` of each ticket.
 nb::object open_decisions(nb::object held, In<u64> tickets, In<i64> arms, In<double> p) {
     Fleet& fleet = nb::cast<Fleet&>(held);
     require(arms.size() == tickets.size() && p.size() == tickets.size(), "arms and probabilities must be one a ticket");
@@ -69,8 +77,7 @@ nb::object open_decisions(nb::object held, In<u64> tickets, In<i64> arms, In<dou
     for (std::size_t k = 0; k < tickets.size(); ++k) {
         const i64 place = fleet.open.find(tickets.data()[k]);
         if (place < 0) continue;
-        const OpenDecision& one = fleet.open.at(place);
-        out.data[k] = i64(one.arm) == arms.data()[k] && one.probability == p.data()[k] ? 1 : 2;
+        out.data[k] = u8(standing(fleet.open.at(place), arms.data()[k], p.data()[k]));
     }
     return out.give();
 }
@@ -102,15 +109,15 @@ nb::tuple draw_one(nb::object held, i64 number, nb::object awake) {
     return nb::make_tuple(u64(number) << 32 | u64(round), arm, p);
 }
 
-/// One feedback: 0, the decision is not open; 1, it is settled now; 2, its arm or probability are not these.
+/// One feedback, which settles a decision that is open; gives its `Standing` before.
 int settle_one(nb::object held, u64 ticket, i64 arm, double p, double value) {
     Fleet& fleet = nb::cast<Fleet&>(held);
     const i64 place = fleet.open.find(ticket);
-    if (place < 0) return 0;
-    const OpenDecision& one = fleet.open.at(place);
-    if (i64(one.arm) != arm || one.probability != p) return 2;
-    require(fleet.settle({&ticket, 1}, &value).why == Refusal::none, "an open decision must be settled");
-    return 1;
+    if (place < 0) return int(Standing::closed);
+    const Standing found = standing(fleet.open.at(place), arm, p);
+    if (found == Standing::open)
+        require(fleet.settle({&ticket, 1}, &value).why == Refusal::none, "an open decision must be settled");
+    return int(found);
 }
 
 /// The probabilities of a learner's next draw, whatever is open; nothing changes.
@@ -139,6 +146,14 @@ nb::object next_weights(nb::object held, i64 number, nb::object awake) {
 }  // namespace
 
 void bind_journal(nb::module_& m) {
+    nb::enum_<EventKind>(m, "EventKind")
+        .value("act", EventKind::act)
+        .value("observe", EventKind::observe)
+        .value("expire", EventKind::expire)
+        .value("note", EventKind::note)
+        .value("born", EventKind::born);
+    nb::enum_<Standing>(m, "Standing")
+        .value("closed", Standing::closed).value("open", Standing::open).value("altered", Standing::altered);
     m.def("replay_journal", &replay_journal, "fleet"_a, "events"_a, "awake"_a.none());
     m.def("open_decisions", &open_decisions, "fleet"_a, "tickets"_a, "arms"_a, "probabilities"_a);
     m.def("still_open", &still_open, "fleet"_a, "tickets"_a);

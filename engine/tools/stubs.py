@@ -1,18 +1,70 @@
 """Writes src/hannan/_engine.pyi: nanobind's stub of the compiled module, private names too, arrays given back as Any.
 
 python engine/tools/stubs.py [file]
+
+It is kept short: an enum is one statement, an attribute that can only be read one line, and of an array that is taken
+only the numbers in it are said.
 """
 
 import inspect
 import re
 import sys
+import textwrap
+from itertools import pairwise
 from pathlib import Path
 
 from nanobind.stubgen import StubGen
 
 import hannan._engine as engine
 
-HEAD = "# Written by engine/tools/stubs.py.\nfrom typing import Any\n"
+HEAD = '''"""Written by engine/tools/stubs.py."""
+
+import enum
+from collections.abc import Sequence
+from typing import Any, Generic, Never, Self, TypeVar, overload
+
+import numpy
+from numpy.typing import NDArray
+
+T_co = TypeVar("T_co", covariant=True)
+
+class Read(Generic[T_co]):
+    """An attribute that can only be read."""
+
+    @overload
+    def __get__(self, instance: None, owner: Any) -> Self: ...
+    @overload
+    def __get__(self, instance: Any, owner: Any) -> T_co: ...
+    def __set__(self, instance: Any, value: Never) -> None: ...
+
+'''
+PROPERTY = re.compile(r"    @property\n    def (\w+)\(self\) -> (.+): \.\.\.\n")
+SETTER = re.compile(r"    @(\w+)\.setter\n    def \1\(self, arg: (.+), /\) -> None: \.\.\.\n")
+ENUM = re.compile(r"class (\w+)\(enum\.Enum\):\n((?:    \w+ = \d+\n)+)")
+
+
+def enumeration(found: re.Match[str]) -> str:
+    """An enum as one statement."""
+    rows = re.findall(r"(\w+) = (\d+)", found[2])
+    members = ", ".join(f'"{name}":~{value}' for name, value in rows)  # ~: no line ends within a member
+    body = textwrap.fill(members, 118, initial_indent="    ", subsequent_indent="    ").replace("~", " ")
+    return f'{found[1]} = enum.Enum("{found[1]}", {{\n{body},\n}})\n'
+
+
+def compact(body: str) -> str:
+    """The same in fewer lines."""
+    body = re.sub(r"Annotated\[(NDArray(?:\[[\w.]+\])?), dict\([^]]*?\)\]", r"\1", body)
+    body = re.sub(r"\n{2,}(?=    )", "\n", body)
+    written = dict(SETTER.findall(body))
+    body = SETTER.sub("", body)
+    body = PROPERTY.sub(lambda m: f"    {m[1]}: {m[2]}\n" if m[1] in written else f"    {m[1]}: Read[{m[2]}]\n", body)
+    body = ENUM.sub(enumeration, body)
+    lines = [line for line in body.splitlines() if line]
+    # A class stands alone: a line is free before it, and after it.
+    apart = [
+        line[0] not in " }" and (line.startswith("class ") or before[0] == " ") for before, line in pairwise(lines)
+    ]
+    return "\n".join([lines[0], *("\n" * free + line for free, line in zip(apart, lines[1:], strict=True))])
 
 
 def signature(found: re.Match[str]) -> str:
@@ -33,11 +85,12 @@ def text() -> str:
     body = re.sub(r"\bdict\b(?![\[(])", "dict[Any, Any]", body)
     body = re.sub(r"\blist\b(?!\[)", "list[Any]", body)
     body = re.sub(r"\btuple\b(?!\[)", "tuple[Any, ...]", body)
-    body = re.sub(r"(?<!import )\bNDArray\b(?!\[)", "NDArray[Any]", body)
     body = re.sub(r"(\w+): types\.MethodDescriptorType = \.\.\.", signature, body)
-    return HEAD + body.replace("import types\n", "")
+    body = re.sub(r"(?m)^(?:import|from) .*\n", "", body)
+    body = compact(body)
+    return HEAD + re.sub(r"\bNDArray\b(?!\[)", "NDArray[Any]", body).strip() + "\n"
 
 
 if __name__ == "__main__":
     target = Path(__file__).resolve().parents[2] / "src" / "hannan" / "_engine.pyi"
-    Path(sys.argv[1] if len(sys.argv) > 1 else target).write_text(text())
+    Path(sys.argv[1] if len(sys.argv) > 1 else target).write_text(text(), encoding="utf-8")

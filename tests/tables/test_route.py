@@ -88,6 +88,7 @@ def test_names():
 @pytest.mark.parametrize("shape", [*SMOOTHINGS, "weibull:0.5", "tsallis:0.25"])
 def test_every_command_knows_every_smoothing(shape):
     """One grammar: what `play` takes, `route`, `replay` and `combine` take, and the other way round."""
+    from hannan.cli.describing import Options
     from hannan.cli.describing import learner as described
     from hannan.tables.combine.losses import Absolute
     from hannan.tables.learner import for_decisions, for_forecasts
@@ -95,11 +96,11 @@ def test_every_command_knows_every_smoothing(shape):
 
     # A scale, as a Gaussian has no other tuning.
     name = f"bandit:{shape}@fixed:2"
-    played = described("bandit", 3, None, shape, "fixed", None, None, 2.0, None)
-    assert played == described(name, 3, None, None, None, None, None, None, None)
+    played = described(Options("bandit", 3, smooth=shape, tuned="fixed", scale=2.0))
+    assert played == described(Options(name, 3))
     assert played == _learner(name, 3, (0.0, 1.0), False, 50)
     assert for_decisions(name, 3, 0, (0.0, 1.0), False, 50) == [played]
-    experts = described("experts", 3, None, shape, None, None, None, 2.0, None)
+    experts = described(Options("experts", 3, smooth=shape, scale=2.0))
     assert for_forecasts(f"experts:{shape}@fixed:2", 3, Absolute(), (0.0, 1.0), 50) == experts
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from hannan.mathematics.stability import Stability
 from hannan.refusals import Array
@@ -24,7 +25,12 @@ class Finding(Result):
     claim: Stability
     measured: float
     witness: tuple[Array, Array]
-    verdict: str
+    verdict: Literal["holds", "exceeded"]
+
+    @property
+    def broken(self) -> bool:
+        """Whether the claim is disproved."""
+        return self.verdict == "exceeded"
 
     def shown(self) -> Shown:
         """The verdict, what was measured against what was claimed, and the witness."""

@@ -49,6 +49,11 @@ class SampledFinding(Result):
     witness: tuple[Array, Array, tuple[int, ...]]
     verdict: str
 
+    @property
+    def broken(self) -> bool:
+        """Whether the claim is disproved, at the stated confidence."""
+        return self.claimed is not None and self.lower > self.claimed
+
     def shown(self) -> Shown:
         """The verdict, the level that is proved, and the witness."""
         history, loss, actions = self.witness

@@ -21,6 +21,8 @@ class Seat:
 
     #: What a move chooses, and why what is asked of arms cannot be asked of it; "" of arms.
     apart = ""
+    #: Whether a move is a point of a set, and a loss a function on it.
+    points = False
     advised = False
 
     def __init__(self, learner: Any, seed: int | None = 0, player: Any = None) -> None:
@@ -147,6 +149,7 @@ class ConvexSeat(Seat):
     """Points of a convex set: a loss is a function on it, linear or logistic, whichever the learner admits."""
 
     apart = "its moves are points of a set"
+    points = True
 
     def __init__(self, learner: Any, seed: int | None = 0, player: Any = None) -> None:
         super().__init__(learner, seed, player)

@@ -108,7 +108,7 @@ def _exactly(
             ("witness loss", ", ".join(f"{x:.6g}" for x in loss)),
         ]
     )
-    return data, text, finding.verdict == "exceeded"
+    return data, text, finding.broken
 
 
 def _by_sampling(
@@ -155,7 +155,7 @@ def _by_sampling(
         "witness": {"history": history.tolist(), "loss": loss.tolist(), "actions": list(actions)},
         "verdict": finding.verdict,
     }
-    return data, f"{subject}: {finding}", finding.verdict.startswith("not stable")
+    return data, f"{subject}: {finding}", finding.broken
 
 
 def _told(error: BaseException) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from hannan.cli.describing import Options, learner_options
 from hannan.cli.describing import learner as described
-from hannan.cli.describing import learner_options
 from hannan.cli.options import emit, shared, written
 
 EPILOG = """\b
@@ -30,22 +30,11 @@ Examples:
 )
 @shared("Write bound.json here.")
 def command(
-    kind: str,
-    n: int,
-    actions: int | None,
-    smooth: str | None,
-    tuned: str | None,
-    scale: float | None,
-    clip: str | None,
-    rounds: int | None,
-    best_loss: float | None,
-    against: str | None,
-    as_json: bool,
-    seed: int,
-    out: Path | None,
-) -> None:
+    said: Options, rounds: int | None, best_loss: float | None, against: str | None,
+    as_json: bool, seed: int, out: Path | None,
+) -> None:  # fmt: skip
     """The proved bound on expected regret: value, terms, tuned scale and source, with the paper's own beside it."""
-    learner = described(kind, n, actions, smooth, tuned, rounds, best_loss, scale, clip)
+    learner = described(said, rounds, best_loss)
     try:
         bound = learner.bound(rounds=rounds, best_loss=best_loss, printed=True, against=against)
         why = ""

@@ -148,7 +148,7 @@ def _prior(path: Path) -> dict[str, float]:
 def _tell(summary: Summary, out: Path | None, drawn: bool, live: bool, as_json: bool) -> None:
     if as_json:
         told = {**summary.as_dict(), "out": None if out is None else str(out)}
-        click.echo(json.dumps({"summary": told}, ensure_ascii=False) if live else json.dumps(told, indent=1))
+        click.echo(to_text({"summary": told}, None) if live else to_text(told))
         return
     click.echo(str(summary), err=live)
     if out is None:

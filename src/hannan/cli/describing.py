@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import functools
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import click
@@ -13,21 +14,25 @@ from hannan.learners.names import learner as named
 DEFAULT = "A bandit without smoothing and tuning is Tsallis-INF with reduced variance."
 
 
-def learner(
-    name: str,
-    n: int,
-    actions: int | None,
-    smooth: str | None,
-    tuned: str | None,
-    rounds: int | None,
-    best_loss: float | None,
-    scale: float | None,
-    clip: str | None,
-) -> Any:
+@dataclass(frozen=True)
+class Options:
+    """What the options say of a learner."""
+
+    kind: str
+    n: int
+    actions: int | None = None
+    smooth: str | None = None
+    tuned: str | None = None
+    scale: float | None = None
+    clip: str | None = None
+
+
+def learner(said: Options, rounds: int | None = None, best_loss: float | None = None) -> Any:
     """The learner of the options; what is not given is the learner's own default."""
+    name, n, actions, smooth, tuned, scale, clip = (getattr(said, field.name) for field in fields(said))
     parts = parse(name)
-    for option, given, said in (("--smoothing", smooth, parts.smoothing), ("--tuning", tuned, parts.tuning)):
-        if given is not None and (said or parts.kind in OWN):
+    for option, given, named_so in (("--smoothing", smooth, parts.smoothing), ("--tuning", tuned, parts.tuning)):
+        if given is not None and (named_so or parts.kind in OWN):
             raise ValueError(f"{option} must not say again what the learner's name says; got {given!r} and {name!r}")
     if scale is not None and (tuned or parts.tuning or "fixed").partition(":")[0].lower() != "fixed":
         raise ValueError(f"--scale is for a fixed tuning; got {scale!r} beside {tuned or name!r}")
@@ -45,7 +50,7 @@ def learner(
 
 
 def learner_options(function: Any) -> Any:
-    """--learner, --smoothing, --n and the rest of what describes a learner."""
+    """--learner, --smoothing, --n and the rest of what describes a learner: the command gets them as `said`."""
     known = ", ".join((*KINDS, *ALIASES))
     options = (
         click.option(
@@ -65,6 +70,12 @@ def learner_options(function: Any) -> Any:
         click.option("--scale", type=float, help="The scale of --tuning fixed."),
         click.option("--clip", metavar="RHO|tuned", help="Clipping of an expert-bandit."),
     )
+
+    @functools.wraps(function)
+    def collected(**given: Any) -> Any:
+        return function(Options(**{field.name: given.pop(field.name) for field in fields(Options)}), **given)
+
+    command = collected
     for option in reversed(options):
-        function = option(function)
-    return function
+        command = option(command)
+    return command

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+
+from hannan.saving.result import to_text
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -42,21 +43,14 @@ def fits(needed: float, what: str) -> None:
 
 def emit(data: dict[str, Any], text: str, as_json: bool) -> None:
     """JSON, or the text."""
-    click.echo(to_json(data) if as_json else text)
-
-
-def to_json(data: Any) -> str:
-    """JSON text; numbers that are not finite are null."""
-    from hannan.saving.result import plain
-
-    return json.dumps(plain(data), indent=2, ensure_ascii=False)
+    click.echo(to_text(data) if as_json else text)
 
 
 def written(data: dict[str, Any], path: Path) -> Path:
     """Write JSON, whole or not at all."""
     from hannan.saving.output import write
 
-    return write(path, to_json(data) + "\n")
+    return write(path, to_text(data) + "\n")
 
 
 def paged(out: Path, page: Callable[[], Any], files: Callable[[Any, str | None], None]) -> tuple[str | None, str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
+
+from hannan.saving.result import to_text
 
 
 def combine_file(
@@ -27,7 +28,7 @@ def combine_file(
     if out is not None:
         panel.save(out, parquet)
     if as_json:
-        click.echo(json.dumps({**panel.summary.as_dict(), "out": None if out is None else str(out)}, indent=1))
+        click.echo(to_text({**panel.summary.as_dict(), "out": None if out is None else str(out)}))
         return
     click.echo(str(panel.summary))
     kind = "parquet" if parquet else "csv"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hannan.cli.describing import Options, learner_options
 from hannan.cli.describing import learner as described
-from hannan.cli.describing import learner_options
 from hannan.cli.options import emit, fits, paged, shared, written
 
 if TYPE_CHECKING:
@@ -33,37 +33,23 @@ Examples:
 @click.option("--threads", type=click.IntRange(min=1), help="The cores by default; the record does not depend on it.")
 @shared("Write the record, its numbers and a page with the picture here.")
 def command(
-    kind: str,
-    n: int,
-    actions: int | None,
-    smooth: str | None,
-    tuned: str | None,
-    scale: float | None,
-    clip: str | None,
-    rounds: int,
-    adversary: str,
-    runs: int,
-    best_loss: float | None,
-    threads: int | None,
-    as_json: bool,
-    seed: int,
-    out: Path | None,
-) -> None:
+    said: Options, rounds: int, adversary: str, runs: int, best_loss: float | None, threads: int | None,
+    as_json: bool, seed: int, out: Path | None,
+) -> None:  # fmt: skip
     """Play a learner against an adversary and print its regret beside its bound."""
     import numpy as np
 
     from hannan import adversaries
     from hannan.games.play import play
-    from hannan.learners.tuning import BestLoss
 
     known = adversaries.all_adversaries()
     if adversary not in known:
         raise ValueError(f"adversary must be one of {', '.join(sorted(known))}; got {adversary!r}")
-    learner = described(kind, n, actions, smooth, tuned, rounds, best_loss, scale, clip)
+    learner, n, actions = described(said, rounds, best_loss), said.n, said.actions
     width = actions or n
     # Losses, advice, and of each run its counts and some 300 points of two curves.
     fits(8.0 * (rounds * (width + (n if actions else 0)) + runs * (n + 600.0)), f"{rounds} rounds and {runs} runs")
-    if best_loss is not None and not isinstance(learner.tuning, BestLoss):
+    if best_loss is not None and learner.tuning.told_best is None:
         raise ValueError(f"--best-loss is for a tuning by the best loss; got {best_loss:g} for {learner!r}")
     losses = known[adversary](rounds, actions if hasattr(learner, "experts") else n, seed=seed)
     advice = None

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hannan.cli.options import paged, shared, to_json, written
+from hannan.cli.options import paged, shared, written
+from hannan.saving.result import to_text
 
 if TYPE_CHECKING:
     from hannan.paper.running import Result
@@ -92,7 +93,7 @@ def command(
     failed = [result.claim.name for result in results if result.verdict.outcome != result.claim.expected]
     idle = [result.claim.name for result in results if result.control_failed is False]
     if as_json:
-        click.echo(to_json(data))
+        click.echo(to_text(data))
     else:
         controls = data["controls"]
         click.echo("\n" + ", ".join(f"{count} {outcome}" for outcome, count in data["summary"].items()))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from hannan.saving.result import to_text
 
 if TYPE_CHECKING:
     from hannan.tables.read.table import Chunk, Columns, Table
@@ -55,7 +56,7 @@ def told_and_kept(told: Any, out: Path | None, as_json: bool) -> None:
     if out is not None:
         told.save(out)
     if as_json:
-        click.echo(json.dumps({**told.to_dict(), "out": None if out is None else str(out)}, indent=1))
+        click.echo(to_text({**told.to_dict(), "out": None if out is None else str(out)}))
         return
     click.echo(str(told))
     if out is not None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hannan.cli.options import paged, shared, to_json, written
+from hannan.cli.options import paged, shared, written
+from hannan.saving.result import to_text
 
 if TYPE_CHECKING:
     from hannan.games.tournament.rules import Outcome, Setting
@@ -79,7 +80,7 @@ def command(
 
     _, where = paged(out, lambda: page(outcomes, promises, facts, list(filter(None, [no_graphs()]))), files)
     if as_json:
-        click.echo(to_json(data))
+        click.echo(to_text(data))
     else:
         for s in chosen:
             click.echo(f"\n{s.replace('_', ' ')}")

@@ -15,7 +15,7 @@ from hannan.games.play import driven
 from hannan.games.record import Record
 from hannan.games.seeds import derived
 from hannan.games.tosses import best_means
-from hannan.mathematics.student import t_quantile
+from hannan.mathematics.student import t_interval
 from hannan.refusals import Array
 
 #: Rounds at which a cell keeps its curves: so many evenly, so many evenly on a log axis.
@@ -73,11 +73,9 @@ def interval(values: Array, level: float = 0.95) -> tuple[float, float]:
 
 def bands(values: Array, level: float = 0.95) -> tuple[Array, Array]:
     """`interval` of every column."""
-    runs, mean = len(values), values.mean(axis=0)
-    if runs < 2:
-        return mean, mean
-    half = t_quantile(runs - 1, 0.5 + level / 2) * values.std(axis=0, ddof=1) / np.sqrt(runs)
-    return mean - half, mean + half
+    if len(values) < 2:
+        return values.mean(axis=0), values.mean(axis=0)
+    return t_interval(values, level)
 
 
 def play_cell(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from hannan.games.latex import table
 from hannan.report import Figure, Layer, Page, Picture, Section, Table, Text
 from hannan.report.page import PAGE, drawable
 from hannan.saving.output import Outbox
+from hannan.saving.result import to_text
 
 
 def save(comparison: Compared, folder: Path) -> Path:
@@ -24,9 +24,7 @@ def save(comparison: Compared, folder: Path) -> Path:
         raise ModuleNotFoundError("save needs pyarrow: pip install 'hannan[sweep]'") from None
     with Outbox(folder) as outbox:
         parquet.write_table(pyarrow.table(comparison.columns()), outbox.path("comparison.parquet"))
-        outbox.path("summary.json").write_text(
-            json.dumps(comparison.to_dict(), indent=1, ensure_ascii=False) + "\n", "utf-8"
-        )
+        outbox.path("summary.json").write_text(to_text(comparison.to_dict()) + "\n", "utf-8")
         outbox.path("table.tex").write_text(table(comparison), "utf-8")
         if drawable():
             figure = chart(comparison)

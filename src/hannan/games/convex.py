@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -20,7 +20,7 @@ from hannan.mathematics.convex.domain import Domain
 from hannan.mathematics.convex.hindsight import best_in_hindsight
 from hannan.mathematics.convex.leader import Leader, columns, judge, region_of
 from hannan.mathematics.convex.loss import Loss, RankOne
-from hannan.mathematics.convex.own_phi import ON_YOUR_WORD, refuse_at
+from hannan.mathematics.convex.own_phi import on_your_word, refuse_at
 from hannan.refusals import Array
 
 #: A round of curved losses is solved for: it takes as long as so many rounds of linear ones.
@@ -39,7 +39,7 @@ class Played:
         """The learner's bound for losses of this shape, solver and ridge included."""
         best = None if best_loss is None else max(best_loss, 0.0)
         bound = self.learner.bounded(rounds, best, bias=self.cost, shape=self.losses.shape).asked(against)
-        return replace(bound, condition=ON_YOUR_WORD) if isinstance(self.losses, RankOne) else bound
+        return on_your_word(bound, isinstance(self.losses, RankOne))
 
 
 class PointRunner(Runner):

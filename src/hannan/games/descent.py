@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from hannan.games.runners import Job
 from hannan.learners.convex.gradient import Descent
 from hannan.mathematics.bounds import Bound, Withheld
 from hannan.mathematics.convex.loss import Loss, RankOne
-from hannan.mathematics.convex.own_phi import ON_YOUR_WORD, refuse_at
+from hannan.mathematics.convex.own_phi import on_your_word, refuse_at
 from hannan.players.descent import Walk, refuted
 from hannan.refusals import Array
 
@@ -31,7 +31,7 @@ class Walked:
         bound = self.learner.bound(rounds, best_loss, against=against)
         if rounds == len(self.losses) and (wrong := refuted(self.regret, bound)):
             raise Withheld(wrong)
-        return replace(bound, condition=ON_YOUR_WORD) if isinstance(self.losses, RankOne) else bound
+        return on_your_word(bound, isinstance(self.losses, RankOne))
 
 
 class DescentRunner(PointRunner):

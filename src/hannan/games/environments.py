@@ -82,8 +82,7 @@ def environment(name: str, given: Any) -> Environment:
         made = _environment(name, given)
         return made if made.made_of is not None else replace(made, made_of=given)
     except (ValueError, TypeError) as reason:
-        told = str(reason)
-        raise ValueError(told if told.startswith("environment ") else f"environment {name!r}: {told}") from None
+        raise ValueError(f"environment {name!r}: {reason}") from None
 
 
 def _environment(name: str, given: Any) -> Environment:

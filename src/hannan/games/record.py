@@ -17,7 +17,7 @@ from hannan import refusals, saving
 from hannan.games.record_file import arrays_of
 from hannan.mathematics.against import covers
 from hannan.mathematics.bounds import Bound, Withheld, shown
-from hannan.mathematics.student import t_quantile
+from hannan.mathematics.student import t_interval
 from hannan.refusals import Array
 from hannan.saving import fields, files
 from hannan.saving.result import Result, Shown
@@ -60,6 +60,8 @@ class Record(Result):
     adaptive: bool = False
     #: Whether the losses are known to be drawn independently from one law, as Bernoulli means that do not change are.
     iid: bool = False
+    #: Whether each round was played as the learner plays the next one: no learner can, so that its bound is not shown.
+    fictitious: bool = False
     #: The learner itself, for its bound; a loaded record has what was written down instead.
     source: Any = field(default=None, compare=False)
     written: dict[str, Any] | None = field(default=None, compare=False)
@@ -84,8 +86,7 @@ class Record(Result):
         if self.runs < 2:
             raise ValueError(f"an interval needs at least 2 runs; got {self.runs}")
         if method == "t":
-            half = t_quantile(self.runs - 1, 0.5 + level / 2) * self.regret.std(axis=0, ddof=1) / math.sqrt(self.runs)
-            return self.mean_regret - half, self.mean_regret + half
+            return t_interval(self.regret, level)
         if method == "bootstrap":
             rng = np.random.default_rng(self.seed)
             weights = rng.multinomial(self.runs, np.full(self.runs, 1.0 / self.runs), size=2000) / self.runs
@@ -107,7 +108,7 @@ class Record(Result):
         asked = getattr(self.source, "bound", None)
         if asked is None:
             return None, f"{self.learner} gives no bound"
-        if "fictitious" in self.note:
+        if self.fictitious:
             return None, "the fictitious player sees the losses before it plays: the learner's bound is not its own"
         best = least if getattr(self.source, "gains", False) else most
         try:
@@ -251,9 +252,9 @@ class Record(Result):
             raise ValueError(f"{os.fspath(path)} must be a record written by Record.save; got {error}") from error
 
 
-_PLAIN = ("learner", "setting", "rounds", "runs", "seed", "seconds", "threads", "note", "adaptive", "iid")
+_PLAIN = ("learner", "setting", "rounds", "runs", "seed", "seconds", "threads", "note", "adaptive", "iid", "fictitious")
 #: What records written before these fields came say of them.
-_BEFORE = {"adaptive": False, "iid": False}
+_BEFORE = {"adaptive": False, "iid": False, "fictitious": False}
 _ARRAYS = (
     "checkpoints", "regret", "best_loss", "counts", "actions", "expected_regret", "estimated_regret", "loss",
 )  # fmt: skip

@@ -20,6 +20,7 @@ from hannan.games.feeds import Block, Feed
 from hannan.mathematics import streams
 from hannan.mathematics.laws.table import Exponential
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
+from hannan.mathematics.units import Units
 from hannan.refusals import Array
 
 Job = Callable[[], None]
@@ -49,6 +50,7 @@ class Outcome(NamedTuple):
     note: str = ""
     adaptive: bool = False
     iid: bool = False
+    fictitious: bool = False
 
 
 class Runner:
@@ -156,12 +158,8 @@ class TableRunner(Runner):
         if len(at) == 0 or at[-1] != played:
             at = np.append(at, played)
             curves = {name: np.concatenate([c, totals[name][:, None]], axis=1) for name, c in curves.items()}
-        width, best = program.high - program.low, totals["best"]
-        zero = program.high if program.gains else program.low
-        if program.as_they_are:
-            zero, width = 0.0, 1.0
-        units = zero * played - best * width if program.gains else zero * played + best * width
-        least, own = self.least_estimate(), curves["own"] * width
+        units, width = program.units, program.units.width
+        best, least = units.total(totals["best"], played), self.least_estimate()
         expected = (curves["mean"] - curves["best"]) * width if "mean" in curves else None
         if expected is not None and len(expected) == 1:
             expected = expected[0]
@@ -169,8 +167,8 @@ class TableRunner(Runner):
             rounds=played,
             checkpoints=at,
             regret=(curves["own"] - curves["best"]) * width,
-            loss=zero * at - own if program.gains else zero * at + own,
-            best_loss=float(units[0]) if len(units) == 1 else units,
+            loss=units.total(curves["own"], at),
+            best_loss=float(best[0]) if len(best) == 1 else best,
             counts=self.counts,
             source=self.source(),
             actions=np.concatenate(self.moves, axis=1) if self.moves else None,
@@ -178,6 +176,7 @@ class TableRunner(Runner):
             estimated_regret=None if least is None else (totals["own"] - least) * width,
             note="fictitious player A+" if self.fictitious else "",
             iid=self.feed.drawn and self.feed.steady,
+            fictitious=self.fictitious,
         )
 
     def source(self) -> Any:
@@ -217,10 +216,8 @@ class TableRunner(Runner):
 
     def _normal(self, least: Array, most: Array, rounds: Any) -> Array:
         """The best cumulative loss, normalised, from the least and the most of the user's."""
-        low, high = self.program.low, self.program.high
-        if self.program.gains:
-            return np.asarray((high * rounds - most) / (high - low))
-        return np.asarray((least - low * rounds) / (high - low))
+        units = Units.of(self.program.loss_range, self.program.gains)
+        return np.asarray(units.normal(most if units.gains else least, rounds))
 
     def refuse(self, position: int, block: Block, run: int | None) -> ValueError:
         """A bad loss at a flat position of a run's block."""

@@ -14,6 +14,7 @@ from hannan.games.bandits import BanditRunner, ExpertBanditRunner
 from hannan.games.checkpoints import Positions
 from hannan.games.feeds import Block
 from hannan.games.runners import Job
+from hannan.mathematics.units import Units
 from hannan.players.seeds import run_seed
 
 
@@ -47,10 +48,12 @@ def stranger(learner: Any, losses: Any) -> Any:
     if n is None:
         shape = np.shape(losses.means if hasattr(losses, "means") else losses)
         n = shape[-1] if shape else 0
-    low, high = refusals.loss_range(getattr(learner, "loss_range", (0.0, 1.0)))
+    given = refusals.loss_range(getattr(learner, "loss_range", (0.0, 1.0)))
+    gains = bool(getattr(learner, "gains", False))
     return SimpleNamespace(
         setting=getattr(learner, "setting", "stranger"), n=n, actions=getattr(learner, "actions", n), stepped=True,
-        low=low, high=high, gains=bool(getattr(learner, "gains", False)), own_noise=False, as_they_are=False,
+        low=given[0], high=given[1], loss_range=given, gains=gains, units=Units.of(given, gains), own_noise=False,
+        as_they_are=False,
     )  # fmt: skip
 
 
@@ -98,18 +101,18 @@ class SteppedRunner(BanditRunner):
 
     def _play(self, run: int, block: Block, ends: Positions, columns: Positions, moves: Any) -> None:
         player, rows = self.players[run], self._rows(run, block)
-        low, high, gains = self.program.low, self.program.high, self.program.gains
+        units = self.program.units
         shape = (block.rounds, self.program.n) + ((self.feed.n,) if block.mixed else ())
         heard = block.advice.reshape(shape) if self.advised else None
         marks = iter(zip(ends.tolist(), columns.tolist(), strict=True))
         end, column = next(marks, (0, 0))
         for t in range(block.rounds):
             if self.expects:
-                self.mean[run] += self._normalise(float(player.distribution() @ rows[t]), low, high, gains)
+                self.mean[run] += units.normal(float(player.distribution() @ rows[t]), 1)
             move = player.act() if heard is None else player.act(heard[t])
             action = int(getattr(move, "action", move))
             player.observe(move, rows[t] if self.sees_all else float(rows[t, action]))
-            self.own[run] += self._normalise(float(rows[t, action]), low, high, gains)
+            self.own[run] += units.normal(float(rows[t, action]), 1)
             self.counts[run, action] += 1
             if self.everything:
                 moves[run, t] = action
@@ -118,10 +121,6 @@ class SteppedRunner(BanditRunner):
                 if self.expects:
                     self.curves["mean"][run, column] = self.mean[run]
                 end, column = next(marks, (0, 0))
-
-    @staticmethod
-    def _normalise(x: float, low: float, high: float, gains: bool) -> float:
-        return (high - x if gains else x - low) / (high - low)
 
     def totals(self) -> dict[str, Any]:
         best = self._normal(self.sums.min(axis=1), self.sums.max(axis=1), self.feed.taken)

@@ -145,12 +145,11 @@ class AdaHedge(Learner):
             raise ValueError("rounds must be given: the bound grows with them")
         most = math.inf if rounds is None else spread * rounds / 4.0
         if best_loss is not None and self._ranged:
-            low, high = self.loss_range
-            total = refusals.real(best_loss, "best_loss")
-            if rounds is None and (high if self.gains else low) != 0.0:
+            total, units = refusals.real(best_loss, "best_loss"), self.units
+            if rounds is None and units.zero != 0.0:
                 raise ValueError(f"best_loss needs rounds as well for loss_range {self.loss_range}; got it alone")
-            best = (high * (rounds or 0) - total) if self.gains else total - low * (rounds or 0)
-            top = math.inf if rounds is None else (high - low) * rounds
+            best = float(units.lost(total, rounds or 0))
+            top = math.inf if rounds is None else units.width * rounds
             slack = 1e-9 * (spread + abs(total))
             if not -slack <= best <= top + slack:
                 raise ValueError(f"best_loss must be possible in {rounds} rounds of {self.loss_range}; got {total!r}")
@@ -214,8 +213,8 @@ def settled(terms: Terms, source: str, rounds: int | None, spread: float) -> Bou
     """Rounded up, and no more than the rounds times the span."""
     value = bounds.rounded_up(math.fsum(terms.values()))
     if rounds is not None and value >= rounds * spread:
-        source = "no regret exceeds the rounds times the largest span"
-        return replace(bounds.trivial(rounds * spread, "rounds x span", source), schedule="scale_t = Delta/ln n")
+        most = bounds.trivial(rounds * spread, "rounds x span", "largest span")
+        return replace(most, schedule="scale_t = Delta/ln n")
     return Bound(
         value, terms, source, None, "scale_t = Delta/ln n", sense="mean", against="any"
     )  # fmt: skip

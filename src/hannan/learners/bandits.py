@@ -19,7 +19,7 @@ from hannan.learners.estimators import (
     ReducedVariance,
 )
 from hannan.learners.learner import Constants, Learner, Proof, Smoothing, needed
-from hannan.learners.tuning import Anytime, BestLoss, Horizon, Schedule, SelfConfident, Tuning
+from hannan.learners.tuning import Anytime, Schedule, Tuning
 from hannan.mathematics import bounds
 from hannan.mathematics import printed as paper
 from hannan.mathematics.against import Sense, Whom
@@ -142,13 +142,13 @@ class Bandit(Learner):
         if tuning.order == "zero" and not barrier:
             k = self._tuned_constants(self.n, tuning.told_rounds)
             return tuning.schedule(k.range, self._variance(k))
-        if barrier and isinstance(tuning, (Horizon, BestLoss)):
-            k = self._tuned_constants(self.n, tuning.rounds)
+        if barrier and tuning.by_best_loss:
+            k = self._tuned_constants(self.n, tuning.told_rounds)
             scale = bounds.resampled_barrier_scale if self._resamples else bounds.barrier_scale
-            horizon = needed(tuning.rounds, "the range of the log-barrier depends on them")
+            horizon = needed(tuning.told_rounds, "the range of the log-barrier depends on them")
             return Schedule.constant(scale(k.range, self._tuned_best(), self._barrier_bias(k, horizon)))
-        if barrier and isinstance(tuning, SelfConfident):
-            k = self._tuned_constants(self.n, tuning.rounds)
+        if barrier and tuning.order == "first":
+            k = self._tuned_constants(self.n, tuning.told_rounds)
             return Schedule(1.0 / math.sqrt(k.range) if k.range > 0.0 else 1.0, a=1.0, d=1.0)
         first_order = "Fixed, Horizon(rounds), BestLoss(bound, rounds) or SelfConfident(rounds)"
         raise self._refuse_tuning(first_order if barrier else "Fixed, Horizon or Anytime")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import fields
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -43,8 +44,8 @@ class Estimator:
 
     @property
     def parameter(self) -> float:
-        """The number that the compiled kernel needs to know."""
-        return 0.0
+        """The number that the compiled kernel needs to know: that of its one field, where it has one."""
+        return next((float(getattr(self, field.name)) for field in fields(self)), 0.0)
 
     def weight(self, drawn: Drawn, uniform: Callable[[], float]) -> float:
         """What stands for 1/p of the action drawn; takes uniforms of [0, 1) as it needs them."""
@@ -79,10 +80,6 @@ class Resampling(Estimator):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cap", refusals.count(self.cap, "cap"))
-
-    @property
-    def parameter(self) -> float:
-        return float(self.cap)
 
 
 @frozen
@@ -133,10 +130,6 @@ class ImplicitExploration(Estimator):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gamma", refusals.positive(self.gamma, "gamma"))
-
-    @property
-    def parameter(self) -> float:
-        return self.gamma
 
     def weight(self, drawn: Drawn, uniform: Callable[[], float]) -> float:
         return 1.0 / (drawn.probability + self.gamma)

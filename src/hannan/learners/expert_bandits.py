@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from hannan import refusals
 from hannan.learners.learner import Learner, Proof, Smoothing, needed
-from hannan.learners.tuning import Anytime, BestLoss, ClippedSchedule, Schedule, SelfConfident, Tuning
+from hannan.learners.tuning import Anytime, ClippedSchedule, Schedule, SelfConfident, Tuning
 from hannan.mathematics import bounds
 from hannan.mathematics import printed as paper
 from hannan.mathematics.against import Sense
@@ -67,8 +67,7 @@ class ExpertBandit(Learner):
 
     def _tuned_clip(self) -> tuple[float, float]:
         """(scale, rho) of clip="tuned" by BestLoss."""
-        assert isinstance(self.tuning, BestLoss)
-        k = self._tuned_constants(self.experts, self.tuning.rounds)
+        k = self._tuned_constants(self.experts, self.tuning.told_rounds)
         epsilon, rho = bounds.clipped_tuning(k.c, self.actions, self._tuned_best() + k.bias)
         return k.rate / epsilon, rho
 
@@ -93,10 +92,11 @@ class ExpertBandit(Learner):
             raise self._refuse_tuning('Fixed, Horizon or Anytime, or with clip="tuned" BestLoss or SelfConfident')
         if self._trivial:
             return Schedule.constant(1.0)
-        if isinstance(tuning, BestLoss):
+        first = tuning.order == "first"
+        if first and tuning.by_best_loss:
             return Schedule.constant(self._tuned_clip()[0])
         k = self._tuned_constants(n, tuning.told_rounds)
-        if tuning.order == "first":
+        if first:
             return ClippedSchedule(bounds.clipped_kappa(k.c, self.actions), k.rate, self.actions - 1)
         return tuning.schedule(k.range, k.rate * min(self.actions, n))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from hannan import refusals
 from hannan.learners.learner import Constants, Learner, Proof, Smoothing, needed
-from hannan.learners.tuning import BestLoss, Schedule, SelfConfident, Tuning
+from hannan.learners.tuning import Schedule, SelfConfident, Tuning
 from hannan.mathematics import bounds, stability
 from hannan.mathematics import printed as paper
 from hannan.mathematics.against import Against, Sense
@@ -37,6 +37,7 @@ class Experts(Learner):
 
     `loss_range` and `gains` say the units; `prior` weighs the experts (Entropy or Gumbel only).
 
+    >>> from hannan.learners.tuning import BestLoss
     >>> print(Experts(10, tuning=BestLoss(100)).bound())
     expected regret <= 21.58
       sqrt(2 c' L*)  19.65
@@ -112,7 +113,7 @@ class Experts(Learner):
         k = self._tuned_constants(self.n, tuning.told_rounds)
         if tuning.order == "zero":
             return tuning.schedule(k.range, self._variance)
-        if isinstance(tuning, BestLoss):
+        if tuning.by_best_loss:
             rate = bounds.best_loss_rate(k.c, self._tuned_best() + k.bias)
             return Schedule.constant(k.rate / rate if rate > 0.0 else 1.0)
         return Schedule(math.sqrt(k.rate / k.range) if k.range > 0.0 else 1.0, a=1.0, d=1.0)

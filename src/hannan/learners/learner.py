@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hannan import refusals, saving
 from hannan.learners.not_private import NotPrivate
-from hannan.learners.tuning import BestLoss, ClippedSchedule, Schedule, Tuning, refuse_untuned
+from hannan.learners.tuning import ClippedSchedule, Schedule, Tuning, check_tuning
 from hannan.mathematics import bounds, stability
 from hannan.mathematics.against import Against, Cover, Proved, Sense, Whom, checked, covers
 from hannan.mathematics.bounds import Bound, Terms, Withheld
@@ -16,6 +16,7 @@ from hannan.mathematics.laws.law import Law
 from hannan.mathematics.laws.stated import on_your_word
 from hannan.mathematics.laws.table import Gumbel
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Regularizer
+from hannan.mathematics.units import Units
 
 if TYPE_CHECKING:
     from hannan.learners.program import Program
@@ -113,8 +114,7 @@ class Learner(NotPrivate, saving.Described):
         if not isinstance(self.smoothing, (Law, Regularizer)):
             raise ValueError(f"smoothing must be a law or a regularizer; got {self.smoothing!r}")
         on_your_word(self.smoothing)
-        if not isinstance(self.tuning, Tuning):
-            raise refuse_untuned(self.tuning)
+        check_tuning(self.tuning)
         self._check_units()
 
     def _check_units(self) -> None:
@@ -126,26 +126,28 @@ class Learner(NotPrivate, saving.Described):
     # Units
 
     @property
+    def units(self) -> Units:
+        """Between the user's losses (or gains) and those in [0, 1]."""
+        return Units.of(self.loss_range, self.gains)
+
+    @property
     def width(self) -> float:
         """high - low: what one unit of normalised loss is worth."""
         return self.loss_range[1] - self.loss_range[0]
 
     def in_units(self, total: float, rounds: int) -> float:
         """A cumulative loss of losses in [0, 1], as one (or a gain) in the user's units."""
-        low, high = self.loss_range
-        return high * rounds - total * self.width if self.gains else low * rounds + total * self.width
+        return float(self.units.total(total, rounds))
 
     def _normalised(self, total: float, rounds: int | None, name: str) -> float:
         """A cumulative loss (or gain) of the user's, as one of losses in [0, 1]."""
-        low, high = self.loss_range
-        zero, sign = (high, -1.0) if self.gains else (low, 1.0)
-        if zero != 0.0 and rounds is None:
+        if self.units.zero != 0.0 and rounds is None:
             word = "gain" if self.gains else "loss"
             raise ValueError(
                 f"{name} needs rounds as well, because a {word} of 0 is not the best of loss_range "
                 f"{self.loss_range}; got {name}={total!r} alone"
             )
-        best = sign * (total - zero * (rounds or 0)) / self.width
+        best = float(self.units.normal(total, rounds or 0))
         most = math.inf if rounds is None else float(rounds)
         slack = 1e-9 * (1.0 + abs(total) / self.width)
         if not -slack <= best <= most + slack:
@@ -154,10 +156,10 @@ class Learner(NotPrivate, saving.Described):
 
     def _tuned_best(self) -> float:
         """Lt of BestLoss for losses in [0, 1]; a Horizon is the BestLoss of all its rounds."""
-        if self.tuning.last_round is not None:
-            return float(self.tuning.last_round)
-        assert isinstance(self.tuning, BestLoss)
-        best = self._normalised(self.tuning.bound, self.tuning.rounds, "the bound of BestLoss")
+        told, rounds = self.tuning.told_best, self.tuning.told_rounds
+        if told is None:
+            return float(needed(rounds, "they stand for the best loss"))
+        best = self._normalised(told, rounds, "the bound of BestLoss")
         if best <= 0.0:
             raise ValueError(f"BestLoss needs a bound > 0 above the best possible; got {self.tuning!r}")
         return best
@@ -193,13 +195,11 @@ class Learner(NotPrivate, saving.Described):
         best = None if rounds is None else float(rounds)
         if best_loss is not None:
             best = self._normalised(refusals.real(best_loss, "best_loss"), rounds, "best_loss")
-        if isinstance(self.tuning, BestLoss) and best is not None:
+        if self.tuning.told_best is not None:
             tuned = self._tuned_best()
-            if best_loss is not None and best > tuned * (1.0 + 1e-12):
+            if best_loss is not None and best is not None and best > tuned * (1.0 + 1e-12):
                 raise Withheld(f"{self.tuning!r} holds up to its best loss; got {best_loss!r}, above it: no bound")
-            best = min(best, tuned)
-        elif isinstance(self.tuning, BestLoss):
-            best = self._tuned_best()
+            best = tuned if best is None else min(best, tuned)
         if self._trivial or rounds == 0:
             none = bounds.nothing()
             proof = Proof(none.terms, none.source, none.proof, none.against, none.sense)
@@ -245,8 +245,7 @@ class Learner(NotPrivate, saving.Described):
             sense=proof.sense or self._sense, against=proof.against or self._against, covers=proof.covers,
         )  # fmt: skip
         if rounds is not None and bound.value >= rounds * self.width:
-            source = "no regret exceeds the rounds times the loss range"
-            bound = bounds.trivial(rounds * self.width, "rounds x range", source)
+            bound = bounds.trivial(rounds * self.width)
         schedule = self.schedule()
         scale = schedule.scale(1, 0.0) if schedule.is_constant else None
         return dataclasses.replace(bound, scale=scale, schedule=str(schedule))
@@ -255,9 +254,8 @@ class Learner(NotPrivate, saving.Described):
         """With what the tuning supposes of the losses, which no one checked."""
         if bound.sense == "run":
             return bound
-        said, at_most = [on_your_word(self.smoothing)], None
-        if isinstance(self.tuning, BestLoss):
-            at_most = self.tuning.bound
+        said, at_most = [on_your_word(self.smoothing)], self.tuning.told_best
+        if at_most is not None:
             best = f"the best gain G* >= {at_most:.6g}" if self.gains else f"the best loss L* <= {at_most:.6g}"
             said.insert(0, f"if {best}")
         return dataclasses.replace(bound, condition="; ".join(filter(None, said)), at_most=at_most)

@@ -104,12 +104,9 @@ class Remembered(Learner):
         """In the user's units, rounded up, and no more than the rounds times the range."""
         value = bounds.rounded_up(math.fsum(terms.values()))
         if value >= rounds:
-            return bounds.trivial(rounds * self.width, "rounds x range", TRIVIAL)
+            return bounds.trivial(rounds * self.width)
         bound = Bound(value, terms, source, proof=self._proved, sense=self._sense, against=self._against)
         return bound.times(self.width)
-
-
-TRIVIAL = "no regret exceeds the rounds times the loss range"
 
 
 class RememberedPlayer(SleepingPlayer):

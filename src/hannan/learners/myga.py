@@ -124,11 +124,11 @@ class MYGAPlayer(ExpertBanditPlayer):
         self._paid = self._worst = 0.0
 
     @property
-    def _own(self) -> float:
+    def _own(self) -> float:  # type: ignore[override]  # the mixture is its own, not the engine's
         return self._paid
 
     @property
-    def _level(self) -> float:
+    def _level(self) -> float:  # type: ignore[override]
         return self._worst
 
     @property

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hannan.mathematics.laws.law import Law
+from hannan.mathematics.units import Units
 from hannan.refusals import Array
 
 Weigh = Callable[[Array, float, bool], tuple[Array, float]]
@@ -53,6 +54,11 @@ class Program(NamedTuple):
     @property
     def high(self) -> float:
         return self.loss_range[1]
+
+    @property
+    def units(self) -> Units:
+        """Between the user's losses and those that are played."""
+        return Units(0.0, 1.0, self.gains) if self.as_they_are else Units.of(self.loss_range, self.gains)
 
     def setup(self) -> Any:
         """The engine's own, checked."""

@@ -18,7 +18,6 @@ from hannan.learners.estimators import (
     ReducedVariance,
 )
 from hannan.learners.learner import Proof
-from hannan.learners.tuning import Anytime
 from hannan.mathematics.bounds import Terms, Withheld, resampling_bias
 from hannan.mathematics.laws.table import Frechet
 from hannan.mathematics.regularizers import LogBarrier, Tsallis
@@ -102,15 +101,16 @@ def bandit(learner: Any, rounds: int) -> list[Proof]:
         source = f"{exact.source}; implicit exploration, after Neu 2015"
         anybody = {**terms, "ln n/(2 gamma)": math.log(n) / (2.0 * estimator.gamma)}
         return [Proof(terms, source), Proof(anybody, source, against="any", sense="draws")]
-    if not isinstance(tuning, Anytime) or tuning.factor is None:
+    factor = tuning.told_factor
+    if factor is None:
         return []
     if smoothing == Tsallis(0.5):
-        if isinstance(estimator, ReducedVariance) and tuning.factor == 0.5:
+        if isinstance(estimator, ReducedVariance) and factor == 0.5:
             return [Proof(tsallis_inf_reduced(n, rounds), REDUCED)]
-        if isinstance(estimator, ImportanceWeighted) and tuning.factor == 1.0:
+        if isinstance(estimator, ImportanceWeighted) and factor == 1.0:
             return [Proof(tsallis_inf(n, rounds), "Zimmert, Seldin 2021", "published")]
     if smoothing == Frechet(2.0):
-        terms, source = frechet(n, rounds, 1.0 / tuning.factor), "Honda, Ito, Tsuchiya 2023"
+        terms, source = frechet(n, rounds, 1.0 / factor), "Honda, Ito, Tsuchiya 2023"
         if isinstance(estimator, ImportanceWeighted):
             return [Proof(terms, source, "published")]
         # Their weights are geometric and uncapped: a cap only lowers estimates, and costs its bias.

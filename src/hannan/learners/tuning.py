@@ -61,11 +61,24 @@ class Tuning:
     #: What the scale is made of. "given": nothing, it is a number. "zero": the range and the variance of the smoothing,
     #: by `schedule`, and then every bound in the rounds holds for it. "first": its rate and the best loss, or the own.
     order: ClassVar[Order] = "zero"
+    #: Whether it is one scale, the best for a best loss: `told_best`, or where it was told rounds alone, as if all of
+    #: them were lost. A learner whose bound follows the best loss then tunes by that.
+    by_best_loss: ClassVar[bool] = False
 
     @property
     def told_rounds(self) -> int | None:
         """The number of rounds that it was told, where it was."""
         return getattr(self, "rounds", None)
+
+    @property
+    def told_best(self) -> float | None:
+        """The best loss that it counts on, in the units of the losses, where it was told one."""
+        return None
+
+    @property
+    def told_factor(self) -> float | None:
+        """c of scale_t = c sqrt(t), where it is of that form and was told c."""
+        return None
 
     @property
     def last_round(self) -> int | None:
@@ -78,9 +91,10 @@ class Tuning:
         raise NotImplementedError(f"{type(self).__name__} must define schedule(spread, variance)")
 
 
-def refuse_untuned(tuning: object) -> ValueError:
-    """What is given for a tuning and is none."""
-    return ValueError(f"tuning must be Fixed, Horizon, BestLoss, Anytime or SelfConfident; got {tuning!r}")
+def check_tuning(tuning: object) -> None:
+    """Refuse what is given for a tuning and is none."""
+    if not isinstance(tuning, Tuning):
+        raise ValueError(f"tuning must be Fixed, Horizon, BestLoss, Anytime or SelfConfident; got {tuning!r}")
 
 
 @frozen
@@ -108,6 +122,8 @@ class Horizon(Tuning):
 
     rounds: int
 
+    by_best_loss: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "rounds", refusals.count(self.rounds, "rounds"))
 
@@ -131,6 +147,11 @@ class BestLoss(Tuning):
     rounds: int | None = None
 
     order: ClassVar[Order] = "first"
+    by_best_loss: ClassVar[bool] = True
+
+    @property
+    def told_best(self) -> float | None:
+        return self.bound
 
     def __post_init__(self) -> None:
         bound = refusals.real(self.bound, "bound")
@@ -150,6 +171,10 @@ class Anytime(Tuning):
     def __post_init__(self) -> None:
         if self.factor is not None:
             object.__setattr__(self, "factor", refusals.positive(self.factor, "factor"))
+
+    @property
+    def told_factor(self) -> float | None:
+        return self.factor
 
     def schedule(self, spread: float, variance: float) -> Schedule:
         return Schedule(self.factor or bounds.anytime_factor(spread, variance), b=1.0)

@@ -25,10 +25,10 @@ Proved = Literal["whole", "published", "numerical"]
 #:   mean     the mean play <p, l>, every sequence; the moves drawn, in expectation
 #:   draws    the moves drawn, in expectation over fresh noise
 #:   arm      the moves drawn, in expectation; against losses that depend on moves only one arm named in advance
-#:   expert   the same for one expert, and path, for one path of arms
+#:   expert   the same for one expert; path, for one path of arms; map, for one map from keys to arms
 #:   likely   this run, with the probability that the condition says
 #:   kept     noise is kept and shows in moves: against losses that depend on them nothing is left
-Sense = Literal["run", "moves", "mean", "draws", "arm", "expert", "path", "likely", "kept"]
+Sense = Literal["run", "moves", "mean", "draws", "arm", "expert", "path", "map", "likely", "kept"]
 
 #: What a bound covers besides: losses that a learner begins with, at the cost of their spread.
 Cover = Literal["prior"]
@@ -45,6 +45,7 @@ _LEFT: dict[str, str] = {
     "arm": "it bounds E[own loss - loss of any one arm named in advance]",
     "expert": "it bounds E[own loss - loss of any one expert named in advance]",
     "path": "it bounds E[own loss - loss of any one path named in advance]",
+    "map": "it bounds E[own loss - loss of any one map key -> arm named in advance]",
 }
 _HOLDS_FOR: dict[str, tuple[str, ...]] = {
     "any": ("any", "oblivious", "iid"),

@@ -120,8 +120,9 @@ def nothing(why: str = "one choice, or no round, has no regret") -> Bound:
     return Bound(0.0, {"nothing to choose": 0.0}, why, sense="run", against="any")
 
 
-def trivial(value: float, name: str, source: str) -> Bound:
-    """What no regret can exceed, on every run."""
+def trivial(value: float, name: str = "rounds x range", most: str = "loss range") -> Bound:
+    """What no regret can exceed, on every run: the rounds times the most that one of them costs."""
+    source = f"no regret exceeds the rounds times the {most}"
     return Bound(value, {name: value}, source, sense="run", against="any")
 
 

@@ -169,7 +169,7 @@ class FTPL(Potential):
 
     def _gradient(self, L: Array) -> Array:
         if isinstance(self.law, Gumbel):
-            return _softmax(L, self.scale)
+            return softmax(L, self.scale)
         if L.size == 1:
             return np.ones(1)
         if not self.law.kernel:
@@ -196,7 +196,7 @@ class FTPL(Potential):
         if n == 1:
             return np.zeros((1, 1))
         if isinstance(self.law, Gumbel):
-            p = _softmax(L, self.scale)
+            p = softmax(L, self.scale)
             return np.outer(p, p) / self.scale
         if not self.law.kernel:
             return self._general(L).off_diagonal() / self.scale
@@ -256,7 +256,7 @@ class FTRL(Potential):
 
     def _gradient(self, L: Array) -> Array:
         if isinstance(self.regularizer, Entropy):
-            return _softmax(L, self.scale)
+            return softmax(L, self.scale)
         from hannan._engine import regularized_leaders
 
         w, total, converged = regularized_leaders(L, self.scale, self._alpha())
@@ -290,7 +290,12 @@ def _one(L: Any) -> Array:
     return array
 
 
-def _softmax(L: Array, scale: float) -> Array:
+def softmax(L: Array, scale: float) -> Array:
+    """p_i = e^(-L_i/scale) / sum_j e^(-L_j/scale), with the leader taken out of the exponents.
+
+    >>> softmax(np.array([1000.0, 1000.0, 5000.0]), 1.0).tolist()
+    [0.5, 0.5, 0.0]
+    """
     with np.errstate(under="ignore", over="ignore"):
         w = np.exp((L.min() - L) / scale)
     return np.asarray(w / w.sum(), dtype=np.float64)

@@ -17,6 +17,7 @@ from functools import lru_cache
 import numpy as np
 
 from hannan.frozen import frozen
+from hannan.mathematics.golden import least_between
 from hannan.mathematics.laws.law import Law
 from hannan.mathematics.laws.table import Exponential, Frechet, Gamma, Gaussian, Gumbel, Laplace, Pareto, Weibull
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Regularizer, Tsallis
@@ -88,16 +89,8 @@ def kappa(alpha: float) -> float:
         a, b = p ** (2.0 - alpha), (1.0 - p) ** (2.0 - alpha)
         return float(p ** (1.0 - alpha) * b / (a + b))
 
-    low, high = 0.0, 1.0
-    golden = (math.sqrt(5.0) - 1.0) / 2.0
-    for _ in range(120):
-        left, right = high - golden * (high - low), low + golden * (high - low)
-        if objective(left) >= objective(right):
-            high = right
-        else:
-            low = left
     # The maximum is flat: the value is right to rounding although p is only to 1e-8. Rounded up.
-    return objective(0.5 * (low + high)) * (1.0 + 4e-16)
+    return objective(least_between(lambda p: -objective(p), 0.0, 1.0, 120)) * (1.0 + 4e-16)
 
 
 def rate_constant(smoothing: Smoothing) -> float:

@@ -1,10 +1,24 @@
-"""Student's t: its quantile for a whole number of degrees, without SciPy, whose import takes longer than a game."""
+"""Student's t: intervals around means, and the quantile, without SciPy, whose import takes longer than a game."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
+
+from hannan.refusals import Array
+
+
+def t_interval(values: Array, level: float) -> tuple[Array, Array]:
+    """mean -+ t_{runs-1} sd/sqrt(runs) of each column, a row being one of the runs, which are independent.
+
+    >>> low, high = t_interval(np.array([[1.0], [2.0], [3.0]]), 0.95)
+    >>> round(float(low[0]), 3), round(float(high[0]), 3)
+    (-0.484, 4.484)
+    """
+    runs, mean = len(values), np.asarray(values.mean(axis=0))
+    half = t_quantile(runs - 1, 0.5 + level / 2) * values.std(axis=0, ddof=1) / math.sqrt(runs)
+    return mean - half, mean + half
 
 
 def t_quantile(degrees: int, p: float) -> float:

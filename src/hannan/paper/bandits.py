@@ -19,6 +19,7 @@ from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
 from hannan.paper.corrections import correct, form
 from hannan.paper.five_laws import LAWS
 from hannan.paper.growth import upper
+from hannan.paper.pictures import bars
 from hannan.paper.trees import spared
 from hannan.report import Layer, Picture
 
@@ -95,10 +96,9 @@ def _part_3(effort: Effort) -> Verdict:
             high, mean = _against(Bandit(n, LogBarrier(), tuning), losses, runs, effort, best)
             worst, sharp = max(worst, high), max(sharp, mean)
             rows.append({"x": f"L* = {best:g}", "y": mean, "what": type(tuning).__name__})
-    picture = Picture(
-        f"Log-barrier at small best losses, N = {n}, T = {T}", "", "regret / bound", (Layer("bars", tuple(rows),
-        series="what"), Layer("rule", ({"y": 1.0, "label": "the bound"}, ))),
-        alt="The regret at L* = 0, 20 and 200 is below the first-order bounds.", x_kind="nominal",
+    picture = bars(
+        f"Log-barrier at small best losses, N = {n}, T = {T}", rows, y="regret / bound", rules={"the bound": 1.0},
+        alt="The regret at L* = 0, 20 and 200 is below the first-order bounds.",
     )  # fmt: skip
     return holds(
         at_most(worst, 1.0) and sharp > 0.55, worst, 1.0, runs=6 * runs, numbers={"largest mean/bound": sharp},

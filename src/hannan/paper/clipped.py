@@ -19,6 +19,7 @@ from hannan.paper.claim import Chapter, Effort, Verdict, at_most, holds
 from hannan.paper.corrections import correct, form
 from hannan.paper.expert_bandits import problem
 from hannan.paper.growth import exponent, upper
+from hannan.paper.pictures import bars
 from hannan.refusals import Array
 from hannan.report import Layer, Picture
 
@@ -146,10 +147,8 @@ def _part_2(effort: Effort) -> Verdict:
                         {"x": f"L* = {best:.0f}", "y": float(record.mean_regret[-1]), "what": kind},
                         {"x": f"L* = {best:.0f}", "y": bound, "what": f"{kind} bound"},
                     ]
-    picture = Picture(
-        f"Clipped, K = N = {K}, T = {T}", "", "regret", (Layer("bars", tuple(rows), series="what"), ),
-        alt="The clipped learner's regret is below its first-order bounds at each best loss.", x_kind="nominal",
-    )  # fmt: skip
+    alt = "The clipped learner's regret is below its first-order bounds at each best loss."
+    picture = bars(f"Clipped, K = N = {K}, T = {T}", rows, alt)
     return holds(
         at_most(worst, 1.0) and sharp > 0.51, worst, 1.0, runs=12 * runs, numbers={"largest mean/bound": sharp},
         pictures=(picture, ), what="largest upper end/bound",

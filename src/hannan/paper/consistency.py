@@ -14,6 +14,7 @@ from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
 from hannan.mathematics.stability import Smoothing, natural_gamma, rate_constant
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
 from hannan.paper.corrections import correct, form
+from hannan.paper.pictures import bars
 from hannan.paper.stability import SMOOTHINGS, points
 from hannan.report import Layer, Picture
 
@@ -103,11 +104,10 @@ def _consistency(effort: Effort) -> Verdict:
             found, claimed = _largest(smoothing, 3, low, effort), level(eps, low, 1.0)
             worst, least = max(worst, found / claimed), min(least, found / claimed)
             rows.append({"x": name, "y": found / eps, "losses in": "[0, 1]" if low == 0.0 else "[−1, 1]"})
-    picture = Picture(
-        "Measured level over ε", "smoothing", "level / ε", (Layer("bars", tuple(rows), series="losses in"),
-        Layer("rule", ({"y": 2.0, "label": "2ε, as printed"}, {"y": 1.0, "label": "ε"})), ),
-        alt="On [0, 1] every smoothing reaches level ε and not more; on [−1, 1] it reaches 2ε.", x_kind="nominal",
-        order=tuple(case[0] for case in cases),
+    picture = bars(
+        "Measured level over ε", rows, x="smoothing", y="level / ε", series="losses in",
+        rules={"2ε, as printed": 2.0, "ε": 1.0}, order=tuple(case[0] for case in cases),
+        alt="On [0, 1] every smoothing reaches level ε and not more; on [−1, 1] it reaches 2ε.",
     )  # fmt: skip
     return holds(
         at_most(worst, 1.0, slack=1e-6) and least >= 0.9, worst, 1.0, numbers={"least measured/claimed": least},

@@ -16,10 +16,10 @@ from hannan.mathematics.convex.domains import Ball, Box, Simplex
 from hannan.mathematics.convex.losses import Logistic
 from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
-from hannan.paper.convex_games import bars, corner, hinges, logistic, measured, one_hinge
+from hannan.paper.convex_games import corner, hinges, logistic, measured, one_hinge
 from hannan.paper.corrections import correct, form
+from hannan.paper.pictures import bars
 from hannan.refusals import Array
-from hannan.report import Layer, Picture
 
 CHAPTER = Chapter(
     "Convex optimisation",
@@ -117,11 +117,8 @@ def _width(effort: Effort) -> Verdict:
             {"x": name, "y": domain.radius * noise.mean_norm(domain.d), "what": "radius"},
             {"x": name, "y": printed, "what": "2D, printed"},
         ]
-    picture = Picture(
-        "What the noise costs, scale 1", "X", "E sup ⟨b, x⟩", (Layer("bars", tuple(rows), series="what"), ),
-        alt="The cost measured equals half the mean width times the mean norm, far below the printed 2D times it.",
-        x_kind="nominal",
-    )  # fmt: skip
+    alt = "The cost measured equals half the mean width times the mean norm, far below the printed 2D times it."
+    picture = bars("What the noise costs, scale 1", rows, alt, x="X", y="E sup ⟨b, x⟩")
     return holds(
         worst <= 1.05 and least > 0.95, worst, 1.05, runs=3 * draws, numbers={"least measured/claimed": least},
         pictures=(picture, ), what="largest measured/claimed",

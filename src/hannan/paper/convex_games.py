@@ -14,7 +14,6 @@ from hannan.learners.tuning import Fixed
 from hannan.mathematics.convex.losses import Linear, Logistic, SmoothedHinge
 from hannan.paper.claim import Effort
 from hannan.paper.growth import upper
-from hannan.report import Layer, Picture
 
 
 def corner(rounds: int) -> Linear:
@@ -68,7 +67,3 @@ def measured(
             {"x": name, "y": bound, "what": "bound"},
         ]
     return worst, sharp, rows
-
-
-def bars(title: str, rows: list[dict[str, Any]], alt: str) -> Picture:
-    return Picture(title, "", "regret", (Layer("bars", tuple(rows), series="what"),), alt=alt, x_kind="nominal")

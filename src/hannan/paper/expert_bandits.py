@@ -18,6 +18,7 @@ from hannan.mathematics.stability import range_constant
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
 from hannan.paper.corrections import correct, form
 from hannan.paper.growth import upper
+from hannan.paper.pictures import bars
 from hannan.paper.trees import spared, walked
 from hannan.refusals import Array
 from hannan.report import Layer, Picture
@@ -166,10 +167,9 @@ def _lemma(effort: Effort) -> Verdict:
         share = sides["regret"] / sides["(ε/2) Σ ℓ̂²q + range"]
         worst, sharp = max(worst, share / effort.turn(1.0, 0.5)), max(sharp, share)
         rows += [{"x": name, "y": value, "what": what} for what, value in sides.items()]
-    picture = Picture(
-        f"Both sides of the lemma, K = {K}, N = {n}, T = {T}", "smoothing", "regret, or its bound", (Layer("bars",
-        tuple(rows), series="what"), ),
-        alt="The regret is below both right sides for EXP4 and for the exponential law.", x_kind="nominal",
+    picture = bars(
+        f"Both sides of the lemma, K = {K}, N = {n}, T = {T}", rows, x="smoothing", y="regret, or its bound",
+        alt="The regret is below both right sides for EXP4 and for the exponential law.",
     )  # fmt: skip
     return holds(
         at_most(worst, 1.0) and sharp > 0.55, worst, 1.0, runs=2 * runs, numbers={"largest regret/right side": sharp},

@@ -14,6 +14,7 @@ from hannan.mathematics.potentials import FTPL, potential
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
 from hannan.mathematics.stability import Smoothing, kappa
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
+from hannan.paper.pictures import bars
 from hannan.paper.stability import SMOOTHINGS, points
 from hannan.report import Layer, Picture
 
@@ -61,10 +62,9 @@ def _levels(effort: Effort) -> Verdict:
             least = min(least, found / level / share)
             rows.append({"x": name, "y": found, "what": "found"})
             rows.append({"x": name, "y": level, "what": "exact level"})
-    picture = Picture(
-        "Scale × level: found by the audit, and exact", "", "scale × level", (Layer("bars",
-        tuple(rows[: 2 * len(LEVELS)]), series="what"), ),
-        alt="The audit finds at least nine tenths of every exact level and never more.", x_kind="nominal",
+    picture = bars(
+        "Scale × level: found by the audit, and exact", rows[: 2 * len(LEVELS)], y="scale × level",
+        alt="The audit finds at least nine tenths of every exact level and never more.",
         order=tuple(row[0] for row in LEVELS),
     )  # fmt: skip
     return holds(

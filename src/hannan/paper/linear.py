@@ -16,8 +16,9 @@ from hannan.mathematics.convex.domains import Ball, Box, Simplex
 from hannan.mathematics.convex.losses import Linear
 from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, holds
-from hannan.paper.convex_games import bars, by_turns, corner, measured
+from hannan.paper.convex_games import by_turns, corner, measured
 from hannan.paper.growth import exponent
+from hannan.paper.pictures import bars
 from hannan.report import Layer, Picture
 
 CHAPTER = Chapter(

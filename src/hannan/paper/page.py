@@ -135,7 +135,7 @@ def _card(result: Result) -> Card:
     if verdict.outcome != claim.expected:
         blocks.append(Text(f"*Expected:* {claim.expected}", "warn"))
     if verdict.note:
-        blocks.append(Text(verdict.note, "warn" if verdict.outcome.startswith("fails") else "note"))
+        blocks.append(Text(verdict.note, "warn" if TONES[verdict.outcome] in ("warn", "bad") else "note"))
     if claim.corrects:
         word = "Improvement" if claim.expected == "improved" else "Correction"
         blocks.append(Text(f"*{word}:* {CORRECTIONS[claim.corrects].says} (`{claim.corrects}`)", "note"))

@@ -15,6 +15,7 @@ from hannan.mathematics.printed import expected_norm
 from hannan.mathematics.stability import range_constant, rate_constant
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
 from hannan.paper.corrections import correct, form
+from hannan.paper.pictures import bars
 from hannan.paper.table import harmonic
 from hannan.report import Layer, Picture
 
@@ -181,11 +182,8 @@ def _range(effort: Effort) -> Verdict:
             {"x": name, "y": range_constant(law, n), "what": "E max Z − E Z"},
             {"x": name, "y": 2.0 * expected_norm(law, n), "what": "2 E‖Z‖, printed"},
         ]
-    picture = Picture(
-        "What be-the-leader costs, N = 4, scale 1", "law", "regret", (Layer("bars", tuple(rows), series="what"), ),
-        alt="The fictitious learner's regret comes close to E max Z − E Z and stays far below 2E‖Z‖.",
-        x_kind="nominal",
-    )  # fmt: skip
+    alt = "The fictitious learner's regret comes close to E max Z − E Z and stays far below 2E‖Z‖."
+    picture = bars("What be-the-leader costs, N = 4, scale 1", rows, alt, x="law")
     return holds(
         at_most(worst, 1.0) and least > 0.8, worst, 1.0, numbers={"least share": least}, pictures=(picture, ),
         what="largest regret/claimed",

@@ -6,11 +6,11 @@ import dataclasses
 import json
 import os
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from hannan import _engine, refusals
+from hannan import refusals
 from hannan.mathematics.bounds import Bound
 from hannan.mathematics.convex.hindsight import best_in_hindsight
 from hannan.mathematics.convex.leader import Leader, NotConverged
@@ -21,18 +21,9 @@ from hannan.mathematics.convex.system_noise import standard
 from hannan.players import seeds
 from hannan.players.certificate import Certificate
 from hannan.players.load import resumed
-from hannan.players.tickets import Book
+from hannan.players.points import Point, PointPlayer
 from hannan.refusals import Array
 from hannan.saving import fields
-
-
-class Point(NamedTuple):
-    """The ticket of one move in a convex set, and `distance`: how far at most it is from the exact argmin."""
-
-    player: str
-    round: int
-    action: tuple[float, ...]
-    distance: float
 
 
 @dataclass(frozen=True)
@@ -58,7 +49,7 @@ class ConvexCertificate(Certificate):
         return [*kept, *(row for row in said if row[1])]
 
 
-class ConvexPlayer(_engine.Book, Book):
+class ConvexPlayer(PointPlayer):
     """`act()` draws noise and moves; `observe(move, loss)` adds the loss function, whenever it comes.
 
     Not thread-safe: guard it with a lock of your own.
@@ -73,12 +64,10 @@ class ConvexPlayer(_engine.Book, Book):
     (2, True)
     """
 
-    _move = Point
-
     def __init__(self, learner: Any, seed: int | None, name: str | None = None) -> None:
-        super().__init__("", Point)
+        super().__init__()
         self.learner = learner
-        entropy = self._christen(seed, name)
+        entropy = self._take_name(seed, name)
         # Private moves are of the operating system's noise, unless a seed was given for an experiment.
         self._secret = learner.guarantee == "privacy" and seed is None
         drawn = standard if self._secret else None
@@ -86,7 +75,6 @@ class ConvexPlayer(_engine.Book, Book):
         self._level = 0.0
         self._refused = False
         self._shape: Shape = "linear"
-        self._seen: list[Loss] = []
 
     def distribution(self) -> Array:
         """Not offered: the move has a density, or atoms where the domain is flat, and no list of probabilities."""
@@ -104,11 +92,7 @@ class ConvexPlayer(_engine.Book, Book):
 
     def observe(self, move: Point, loss: Loss) -> None:
         """Settle a move with its loss function. A bad loss or ticket is refused and changes nothing."""
-        number = self._ticket(move)
-        loss = self.learner.admit(loss)
-        if loss.is_sequence:
-            raise ValueError(f"the loss of a move must be one loss; got a sequence of {len(loss)}")
-        x = np.array(move.action)
+        number, loss, x = self._admitted(move, loss)
         refuse_at(loss, x, None, self.learner.loss_bound)
         # Between the margins that were tried at the door phi is on the user's word: look where it is played.
         steepest = max(float(loss.lipschitz(self.learner.domain)), steepest_at(loss, x))
@@ -116,8 +100,7 @@ class ConvexPlayer(_engine.Book, Book):
         if isinstance(self.learner.noise, GammaNoise):
             self._level = max(self._level, steepest / self.learner.schedule().scale(1, 0.0))
         self._shape = wider(self._shape, loss.shape)
-        if isinstance(loss, RankOne):
-            self._seen.append(loss)
+        self._remember(loss)
         self._close(number)
 
     def through(self, losses: Loss) -> Array:
@@ -238,8 +221,7 @@ class ConvexPlayer(_engine.Book, Book):
 
         The noise of a private player is not in the file: a loaded one draws its own.
         """
-        if self._seen:
-            raise ValueError("a saved player must have losses of the package; a file cannot hold functions of your own")
+        self._refuse_own_losses()
         super().save(path)
 
     def __reduce__(self) -> Any:
@@ -267,15 +249,6 @@ class ConvexPlayer(_engine.Book, Book):
         super()._restore(state)
         self._leader.resume(state["leader"])
         self._level, self._shape, self._refused = level, state["shape"], state["refused"]
-
-    def _chosen(self, *rest: Any) -> tuple[Any, ...]:
-        return chosen_point(self.learner.domain.d, *rest)
-
-
-def chosen_point(d: int, action: Any, distance: Any) -> tuple[tuple[float, ...], float]:
-    """What a file tells of an open move in d dimensions, checked."""
-    place = tuple(fields.number(x, "open move", -fields.LARGE, fields.LARGE) for x in fields.items(action, "move", d))
-    return place, fields.number(distance, "distance", 0.0, fields.LARGE)
 
 
 def wider(first: Shape, second: Shape) -> Shape:

@@ -52,7 +52,7 @@ class DecisionsPlayer(_engine.Book, Book):
     def __init__(self, learner: Any, seed: int | None, name: str | None = None) -> None:
         super().__init__("", Plan)
         self.learner, self.sees_all = learner, bool(learner.sees_all)
-        self._rng = stream(self._christen(seed, name))
+        self._rng = stream(self._take_name(seed, name))
         self.losses: Array = np.zeros(learner.n)
         self.own = 0.0
 

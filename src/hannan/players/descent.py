@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from hannan import _engine, refusals
+from hannan import refusals
 from hannan.mathematics.bounds import Bound
 from hannan.mathematics.convex.hindsight import best_in_hindsight
 from hannan.mathematics.convex.leader import Leader
-from hannan.mathematics.convex.loss import Loss, RankOne
-from hannan.mathematics.convex.own_phi import ON_YOUR_WORD, refuse_at
+from hannan.mathematics.convex.loss import Loss
+from hannan.mathematics.convex.own_phi import on_your_word, refuse_at
 from hannan.players.certificate import Certificate
-from hannan.players.convex import Point, chosen_point
-from hannan.players.tickets import Book
+from hannan.players.points import Point, PointPlayer
 from hannan.refusals import Array
 from hannan.saving import fields
 
@@ -33,7 +31,7 @@ class Walk:
         self.x = self.learner.next(self.x, self.total, gradient, self.rounds)
 
 
-class DescentPlayer(_engine.Book, Book):
+class DescentPlayer(PointPlayer):
     """`act()` says where it is; `observe(move, loss)` steps along the gradient at that move, whenever the loss comes.
 
     Nothing is drawn, so a seed changes nothing and nobody has to be kept from knowing it. Not thread-safe.
@@ -47,15 +45,12 @@ class DescentPlayer(_engine.Book, Book):
     (-1.0, 0.0)
     """
 
-    _move = Point
-
     def __init__(self, learner: Any, seed: int | None, name: str | None = None) -> None:
-        super().__init__("", Point)
+        super().__init__()
         self.learner = learner
-        self._christen(seed, name)
+        self._take_name(seed, name)
         self._walk, self._leader = Walk(learner), Leader(learner.domain)
         self._own = 0.0
-        self._seen: list[Loss] = []
 
     def act(self) -> Point:
         """The move: the point where it is."""
@@ -64,16 +59,11 @@ class DescentPlayer(_engine.Book, Book):
 
     def observe(self, move: Point, loss: Loss) -> None:
         """Settle a move with its loss function. A bad loss or ticket is refused and changes nothing."""
-        number = self._ticket(move)
-        loss = self.learner.admit(loss)
-        if loss.is_sequence:
-            raise ValueError(f"the loss of a move must be one loss; got a sequence of {len(loss)}")
-        x = np.array(move.action)
+        number, loss, x = self._admitted(move, loss)
         refuse_at(loss, x, self.learner.lipschitz, None)
         gradient, paid = np.asarray(loss.gradient(x)), float(loss.value(x))
         self._leader.absorb(loss)
-        if isinstance(loss, RankOne):
-            self._seen.append(loss)
+        self._remember(loss)
         self._walk.step(gradient)
         self._own += paid
         self._close(number)
@@ -110,13 +100,12 @@ class DescentPlayer(_engine.Book, Book):
             return None, str(reason)
         if wrong := refuted(regret, bound):
             return None, wrong
-        return replace(bound, condition=ON_YOUR_WORD) if self._seen else bound, ""
+        return on_your_word(bound, bool(self._seen)), ""
 
     # Saving
 
     def _content(self) -> dict[str, Any]:
-        if self._seen:
-            raise ValueError("a saved player must have losses of the package; a file cannot hold functions of your own")
+        self._refuse_own_losses()
         return super()._content()
 
     def _saved(self) -> dict[str, Any]:
@@ -142,9 +131,6 @@ class DescentPlayer(_engine.Book, Book):
         self._leader.resume(state["leader"])
         walk = self._walk
         walk.x, walk.total, walk.rounds, self._own = state["x"].copy(), state["total"].copy(), self._settled, own
-
-    def _chosen(self, *rest: Any) -> tuple[Any, ...]:
-        return chosen_point(self.learner.domain.d, *rest)
 
 
 def refuted(regret: float, bound: Bound) -> str:

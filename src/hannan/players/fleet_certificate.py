@@ -67,7 +67,7 @@ class FleetCertificate(Result):
         rows += [("  withheld", f"of {count} keys: {why}") for why, count in self.withheld.items()]
         if self.bound.condition:
             rows.append(("  condition", self.bound.condition))
-        rows.append(("  against", self.bound.holds.replace("one arm", "one map key -> arm")))
+        rows.append(("  against", self.bound.holds))
         if not covers(self.bound.against, "any"):
             rows += [("  of keys", _APART), ("  of rounds", _TRAFFIC)]
         rows.append(("own loss", figure(self.own_loss)))
@@ -107,7 +107,7 @@ def with_prior(bound: Bound, prior: Array, rounds: int, width: float) -> tuple[B
         return None, f"new learners begin with a parent's losses, which {bound.source} does not cover"
     more = float(prior.max() - prior.min()) * width
     if bound.value + more >= rounds * width:
-        return trivial(rounds * width, "rounds x range", "no regret exceeds the rounds times the loss range"), ""
+        return trivial(rounds * width), ""
     return dataclasses.replace(bound, value=bound.value + more, terms={**bound.terms, "prior": more}), ""
 
 
@@ -222,7 +222,7 @@ def _refuted(bound: Bound, own: Array, learner: Any, width: float) -> Any:
 def _summed(seen: list[Bound], value: float) -> Bound:
     """One bound for all: against the fewest that any of them holds against."""
     if not seen:
-        return trivial(value, "rounds x range", "no regret exceeds the rounds times the loss range")
+        return trivial(value)
     worst = max(seen, key=lambda bound: ("any", "oblivious", "iid").index(bound.against))
     sources = ", ".join(dict.fromkeys(bound.source for bound in seen))
     return Bound(
@@ -230,7 +230,7 @@ def _summed(seen: list[Bound], value: float) -> Bound:
         {"sum of the keys' bounds": value},
         f"the sum of the keys' bounds: {sources}",
         proof="whole" if all(bound.proof == "whole" for bound in seen) else worst.proof,
-        sense=worst.sense,
+        sense="map" if worst.sense == "arm" else worst.sense,
         condition=worst.condition,
         against=worst.against,
     )

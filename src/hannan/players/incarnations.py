@@ -29,7 +29,7 @@ class Incarnate:
     #: The ids that it had before it was loaded, each with the last round that it drew under it.
     earlier: tuple[tuple[str, int], ...] = ()
 
-    def _christen(self, seed: Any, name: Any) -> int:
+    def _take_name(self, seed: Any, name: Any) -> int:
         """Take a name, fresh where none is given; what the streams start from is returned, and not kept."""
         self.seed, entropy = seeds.origin(seed)
         self._called(named(name), "")

@@ -50,13 +50,11 @@ class Result:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write it, whole or not at all: a name that ends in .json has `to_dict()`, one in .html a page to read."""
-        import json
-
         from hannan.saving.output import write
 
         name = os.fspath(path)
         if name.endswith(".json"):
-            return write(path, json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n")
+            return write(path, to_text(self.to_dict()) + "\n")
         if name.endswith(".html"):
             return write(path, as_page(self.shown()))
         raise ValueError(f"a result must be saved as .json or .html; got {name!r}")
@@ -155,6 +153,13 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def to_text(value: Any, indent: int | None = 2) -> str:
+    """JSON text, `plain`; on one line where `indent` is None."""
+    import json
+
+    return json.dumps(plain(value), indent=indent, ensure_ascii=False)
 
 
 def _cell(value: Any, shape: Any) -> str:

@@ -25,6 +25,8 @@ from hannan.serving.resident import Resident
 from hannan.serving.shelf import Asked, Shelf
 from hannan.serving.tickets import Key, Seal, checked_key, key_bytes
 
+#: What is left of the decision that feedback names, in the engine's codes.
+CLOSED, OPEN, ALTERED = (getattr(_engine.Standing, name).value for name in ("closed", "open", "altered"))
 #: Decisions that are settled by default in one breath: others wait for so long.
 BREATH = 2000
 LONGEST_ID = 200
@@ -248,13 +250,13 @@ class Desk:
         self.journal.alive()
         try:
             arm, p = said.arm, said.probability
-            state = 0 if fleet is None else _engine.settle_one(fleet, said.round, arm, p, value)
+            state = CLOSED if fleet is None else _engine.settle_one(fleet, said.round, arm, p, value)
         except BaseException as error:
             self.journal.fail(error)
             raise
-        if state == 2:
+        if state == ALTERED:
             raise Refused(TICKET, _OTHERWISE)
-        if state == 0:
+        if state == CLOSED:
             return [False], self.contents.sequence  # a repeat waits for the original, which may be on its way
         return [True], self._append(records.record(OBSERVE, arm, said.learner, said.round, value, keyed))
 
@@ -264,14 +266,14 @@ class Desk:
         places, rounds, arms, p, values = zip(*rows, strict=True)
         tickets, drawn = np.array(rounds, dtype=np.uint64), np.array(arms, dtype=np.int64)
         fleet = resident.fleets[keyed]
-        found = np.zeros(len(rows), dtype=np.uint8)
+        found = np.full(len(rows), CLOSED, dtype=np.uint8)
         if fleet is not None:
             found = _engine.open_decisions(fleet, tickets, drawn, np.array(p))
-        if (found == 2).any():
+        if (found == ALTERED).any():
             raise Refused(TICKET, _OTHERWISE)
         for place, state in zip(places, found.tolist(), strict=True):
-            counted[place] = state == 1
-        good = found == 1
+            counted[place] = state == OPEN
+        good = found == OPEN
         return resident, keyed, tickets[good], drawn[good], np.array(values)[good]
 
     # Called by the journal

@@ -21,8 +21,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hannan._engine import EventKind
+
 SLOT = 24
-ACT, OBSERVE, EXPIRE, NOTE, BORN = 1, 2, 3, 4, 5
+ACT, OBSERVE, EXPIRE, NOTE, BORN = (
+    getattr(EventKind, kind).value for kind in ("act", "observe", "expire", "note", "born")
+)
 RECORD = np.dtype(
     [("kind", "u1"), ("keyed", "u1"), ("arm", "<u2"), ("learner", "<u4"), ("round", "<u8"), ("value", "<f8")]
 )

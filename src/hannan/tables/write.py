@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from hannan.refusals import Array
 from hannan.saving import output
 from hannan.saving.result import plain as plain
+from hannan.saving.result import to_text
 
 #: Bytes of a mapped array that may stay in memory.
 KEPT = 1 << 27
@@ -117,7 +117,7 @@ def line(cells: Iterable[Any]) -> str:
 
 def write_json(path: Path, content: Any) -> None:
     """JSON for people and machines; what is not finite is null."""
-    output.write(path, json.dumps(plain(content), indent=1, ensure_ascii=False) + "\n")
+    output.write(path, to_text(content) + "\n")
 
 
 class Spool:

@@ -19,6 +19,7 @@ import numpy as np
 
 from hannan.mathematics.bounds import Terms, Withheld, first_order, kept_experts
 from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise, Noise, Shape
+from hannan.mathematics.golden import least_between
 
 
 def self_confident(c: float, loss_bound: float, best_loss: float) -> Terms:
@@ -117,11 +118,4 @@ def least(function: Callable[[float], float], low: float, high: float) -> float:
     grid = np.geomspace(low, high, 60)
     best = int(np.argmin([function(float(x)) for x in grid]))
     left, right = (math.log(grid[max(best - 1, 0)]), math.log(grid[min(best + 1, len(grid) - 1)]))
-    ratio = (math.sqrt(5.0) - 1.0) / 2.0
-    for _ in range(40):
-        first, second = right - ratio * (right - left), left + ratio * (right - left)
-        if function(math.exp(first)) <= function(math.exp(second)):
-            right = second
-        else:
-            left = first
-    return math.exp(0.5 * (left + right))
+    return math.exp(least_between(lambda x: function(math.exp(x)), left, right, 40))

@@ -11,8 +11,6 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from hannan import refusals, saving
 from hannan.learners.convex.admission import refuse_steeper
 from hannan.mathematics import bounds
@@ -21,6 +19,7 @@ from hannan.mathematics.convex.domain import Domain
 from hannan.mathematics.convex.domains import Simplex
 from hannan.mathematics.convex.loss import Loss
 from hannan.mathematics.convex.own_phi import refuse_unlike
+from hannan.mathematics.potentials import softmax
 from hannan.players.descent import DescentPlayer
 from hannan.refusals import Array
 
@@ -102,8 +101,7 @@ class ExponentiatedGradient(Descent):
     def next(self, x: Array, total: Array, gradient: Array, t: int) -> Array:
         if self.domain.d == 1:
             return x
-        weights = np.exp(-(total - total.min()) * 2.0 * math.sqrt(math.log(self.domain.d) / (t + 1)) / self.span)
-        return np.asarray(weights / weights.sum())
+        return softmax(total, 0.5 * self.span * math.sqrt((t + 1) / math.log(self.domain.d)))
 
     def bound(self, rounds: int | None = None, best_loss: float | None = None, *, against: str | None = None) -> Bound:
         if rounds is None:

@@ -15,7 +15,8 @@ from hannan.learners.convex import bounds as tuned
 from hannan.learners.convex import privacy, proofs
 from hannan.learners.convex.admission import refuse_more_curved, refuse_outside, refuse_steeper
 from hannan.learners.convex.private import Private
-from hannan.learners.tuning import BestLoss, Horizon, Schedule, SelfConfident, Tuning, refuse_untuned
+from hannan.learners.learner import needed
+from hannan.learners.tuning import Schedule, SelfConfident, Tuning, check_tuning
 from hannan.mathematics import bounds
 from hannan.mathematics.against import Whom
 from hannan.mathematics.bounds import Bound
@@ -80,8 +81,7 @@ class Convex(Private, saving.Described):
             raise ValueError(f"domain must be a Ball, Box, Simplex or Polytope; got {self.domain!r}")
         if not isinstance(self.noise, Noise):
             raise ValueError(f"noise must be GammaNoise or GaussianNoise; got {self.noise!r}")
-        if not isinstance(self.tuning, Tuning):
-            raise refuse_untuned(self.tuning)
+        check_tuning(self.tuning)
         if self.guarantee not in ("regret", "privacy"):
             raise ValueError(f"guarantee must be 'regret' or 'privacy'; got {self.guarantee!r}")
         if not isinstance(self.fresh, bool):
@@ -164,9 +164,8 @@ class Convex(Private, saving.Described):
         paper = self.noise.calibration == "paper"
         if tuning.order == "zero" and not paper:
             return tuning.schedule(self.range_constant, self._variance())
-        if isinstance(tuning, (Horizon, BestLoss)):
-            best = tuning.bound if isinstance(tuning, BestLoss) else self._stated() * tuning.rounds
-            rate = bounds.best_loss_rate(self.c, best)
+        if tuning.by_best_loss:
+            rate = bounds.best_loss_rate(self.c, self._tuned_best())
             return Schedule.constant(self.noise.scale(rate, self.lipschitz))
         if paper:
             raise ValueError(f"the paper's density must have a constant scale; got {tuning!r}")
@@ -176,14 +175,13 @@ class Convex(Private, saving.Described):
 
     def _gaussian_schedule(self, noise: GaussianNoise) -> Schedule:
         tuning, d = self.tuning, self.domain.d
-        stakes = isinstance(tuning, Horizon) and self.shape != "linear" and self.loss_bound is not None
+        stakes = tuning.by_best_loss and self.shape != "linear" and self.loss_bound is not None
         if tuning.order == "zero" and not stakes:
             return tuning.schedule(self.range_constant, self._variance("linear"))
-        if isinstance(tuning, (Horizon, BestLoss)):
-            if tuning.rounds is None:
+        if tuning.by_best_loss:
+            if self.horizon is None:
                 raise ValueError(f"Gaussian noise needs rounds, since it costs delta each; got {tuning!r}")
-            stake = self._stated() * tuning.rounds
-            best = tuning.bound if isinstance(tuning, BestLoss) else stake
+            best, stake = self._tuned_best(), self._stated() * self.horizon
             sigma, _ = tuned.gaussian_tuning(noise, self.shape, d, self.lipschitz, self.range_constant, best, stake)
             return Schedule.constant(sigma)
         raise ValueError(f"Gaussian noise must be tuned by Fixed, Horizon, BestLoss or Anytime; got {tuning!r}")
@@ -198,6 +196,11 @@ class Convex(Private, saving.Described):
         """The least of them, for the tuning."""
         known = self.variances(shape or self.shape).values()
         return min(known) if known else self.lipschitz * self._stated()
+
+    def _tuned_best(self) -> float:
+        """The best loss that the tuning counts on: as told, or the largest loss in each of its rounds."""
+        told = self.tuning.told_best
+        return self._stated() * needed(self.horizon, "they stand for the best loss") if told is None else told
 
     def _stated(self) -> float:
         """The loss bound, where a tuning cannot do without."""
@@ -284,7 +287,7 @@ class Convex(Private, saving.Described):
     @property
     def horizon(self) -> int | None:
         """The rounds that its tuning names, if it does."""
-        return getattr(self.tuning, "rounds", None)
+        return self.tuning.told_rounds
 
     def bounded(
         self, rounds: int | None, best_loss: float | None, *, bias: float = 0.0, shape: Shape | None = None,

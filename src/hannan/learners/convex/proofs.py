@@ -9,7 +9,7 @@ import numpy as np
 
 from hannan import refusals
 from hannan.learners.convex import bounds as forms
-from hannan.learners.tuning import BestLoss, Schedule
+from hannan.learners.tuning import Schedule
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Bound, Terms, Withheld
 from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise, Shape
@@ -49,10 +49,11 @@ def bounded(
 
 def _best(learner: Any, rounds: int | None, best: float | None) -> float:
     """L*, or what stands for it; past the best loss that a tuning counts on there is no bound."""
-    if isinstance(learner.tuning, BestLoss):
-        if best is not None and best > learner.tuning.bound * (1.0 + 1e-12):
+    told = learner.tuning.told_best
+    if told is not None:
+        if best is not None and best > told * (1.0 + 1e-12):
             raise Withheld(f"{learner.tuning!r} holds up to its best loss; got {best!r}, above it: no bound")
-        best = learner.tuning.bound if best is None else best
+        best = told if best is None else best
     if best is None and rounds is not None:
         best = _need(learner) * rounds
     if best is None:
@@ -77,9 +78,9 @@ def _gamma_terms(learner: Any, rounds: int | None, best: float | None, shape: Sh
     if schedule.is_constant and (learner.loss_bound is not None or not proofs):
         B, scale = _need(learner), schedule.scale(1, 0.0)
         kept = bounds.kept_experts(learner.lipschitz / scale)
-        if isinstance(tuning, BestLoss) and learner.noise.calibration != "paper":
+        if tuning.told_best is not None and learner.noise.calibration != "paper":
             _ = _best(learner, rounds, best)
-            first = _plus(bounds.experts_best_loss(learner.c, tuning.bound), bias / kept)
+            first = _plus(bounds.experts_best_loss(learner.c, tuning.told_best), bias / kept)
         else:
             first = bounds.first_order(scale * learner.range_constant, kept, _best(learner, rounds, best), bias)
         proofs.append((first, source))

@@ -73,7 +73,7 @@ class FPL(Combinatorial):
             source = "after Kalai and Vempala 2005, one-sided exponential noise"
         value = bounds.rounded_up(math.fsum(terms.values()))
         if value >= most:
-            return bounds.trivial(most, "rounds x m", "no regret exceeds the rounds times the largest loss")
+            return bounds.trivial(most, "rounds x m", "largest loss")
         bound = Bound(value, terms, source, self.scale, sense="draws", against="any")
         return bound.asked(against)
 

@@ -10,14 +10,23 @@ smoothness. A phi that bends back between two points of the grid is not seen: th
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from hannan.mathematics.bounds import Bound
 from hannan.mathematics.convex.domain import Domain
 from hannan.mathematics.convex.loss import Loss, RankOne
 from hannan.refusals import Array
 
 POINTS = 513
 ON_YOUR_WORD = f"phi is convex and phi' its derivative between the {POINTS} margins that were tried: on your word"
+
+
+def on_your_word(bound: Bound, own: bool) -> Bound:
+    """A bound with the condition that losses of the user's `own` bring."""
+    return replace(bound, condition=ON_YOUR_WORD) if own else bound
+
 
 #: What the slopes may be out of order, as a share of the largest: rounding, not licence.
 SLACK = 1e-9

@@ -10,26 +10,19 @@ import numpy as np
 from hannan import refusals
 from hannan.frozen import frozen
 from hannan.mathematics.laws.law import ExtremeLaw
+from hannan.mathematics.laws.power_tail import PowerTail
 from hannan.refusals import Array
 
 
 @frozen
-class Frechet(ExtremeLaw):
+class Frechet(PowerTail, ExtremeLaw):
     """F(z) = exp(-z^-alpha) on z > 0; E max_n = n^(1/alpha) Gamma(1 - 1/alpha), infinite for alpha <= 1.
 
     >>> round(Frechet(2.0).hazard, 5)
     1.17021
     """
 
-    alpha: float
     kernel: ClassVar[str] = "frechet"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", refusals.positive(self.alpha, "Frechet alpha"))
-
-    @property
-    def kernel_parameters(self) -> tuple[float, ...]:
-        return (self.alpha, 0.0, math.gamma(1.0 - 1.0 / self.alpha) if self.alpha > 1.0 else math.inf)
 
     @property
     def support(self) -> tuple[float, float]:

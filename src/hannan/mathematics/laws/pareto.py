@@ -10,26 +10,19 @@ import numpy as np
 from hannan import refusals
 from hannan.frozen import frozen
 from hannan.mathematics.laws.law import TailLaw
+from hannan.mathematics.laws.power_tail import PowerTail
 from hannan.refusals import Array
 
 
 @frozen
-class Pareto(TailLaw):
+class Pareto(PowerTail, TailLaw):
     """S(z) = z^-alpha on z >= 1: hazard alpha; E max_n = Gamma(1-1/alpha) n!/Gamma(n+1-1/alpha).
 
     >>> Pareto(2.0).hazard, Pareto(2.0).mean, Pareto(1.0).mean
     (2.0, 2.0, inf)
     """
 
-    alpha: float
     kernel: ClassVar[str] = "pareto"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", refusals.positive(self.alpha, "Pareto alpha"))
-
-    @property
-    def kernel_parameters(self) -> tuple[float, ...]:
-        return (self.alpha, 0.0, math.gamma(1.0 - 1.0 / self.alpha) if self.alpha > 1.0 else math.inf)
 
     @property
     def support(self) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,8 +19,8 @@ class PointLoss:
 
     @property
     def parameter(self) -> float:
-        """The number that the engine needs."""
-        return 0.0
+        """The number that the engine needs: that of its one field, where it has one."""
+        return next((float(getattr(self, field.name)) for field in fields(self)), 0.0)
 
     @property
     def depth(self) -> int:
@@ -54,7 +54,8 @@ class PointLoss:
     @property
     def name(self) -> str:
         """As `point_loss` reads it."""
-        return type(self).__name__.lower()
+        name = type(self).__name__.lower()
+        return f"{name}:{self.parameter:g}" if fields(self) else name
 
     def value(self, f: Any, y: Any) -> Any:
         """The loss of forecasts f at targets y."""
@@ -113,14 +114,6 @@ class Pinball(PointLoss):
     def __post_init__(self) -> None:
         object.__setattr__(self, "quantile", refusals.between(self.quantile, 0.0, 1.0, "the quantile", "()"))
 
-    @property
-    def parameter(self) -> float:
-        return self.quantile
-
-    @property
-    def name(self) -> str:
-        return f"pinball:{self.quantile:g}"
-
     def value(self, f: Any, y: Any) -> Any:
         return np.maximum(self.quantile * (y - f), (self.quantile - 1.0) * (y - f))
 
@@ -141,14 +134,6 @@ class Huber(PointLoss):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "width", refusals.positive(self.width, "the width of the Huber loss"))
-
-    @property
-    def parameter(self) -> float:
-        return self.width
-
-    @property
-    def name(self) -> str:
-        return f"huber:{self.width:g}"
 
     def value(self, f: Any, y: Any) -> Any:
         away = np.abs(f - y)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -295,7 +294,7 @@ class Summary:
 
     def to_json(self) -> str:
         """The summary as JSON text."""
-        return json.dumps(self.as_dict(), indent=1, ensure_ascii=False)
+        return to_text(self.as_dict())
 
 
 def _waits(one: Forecast) -> dict[str, Any]:
