@@ -50,11 +50,16 @@ def audit(
     seed: int = 0,
     **options: Any,
 ) -> Any:
-    """sup over L and l in [0,1]^n of D(p(L), p(L + l)), searched; against subject.stability(n, gamma, delta).
+    """Measure how stable a play is, and hold it against the claim: exact for ours, by sampling for anybody else's.
 
-    `subject` may be a potential; a learner with a smoothing, audited at the scale of its first round, its least;
-    a `Convex` learner (options `history` and `loss`, see `hannan.audits.convex`); or a stranger's learner or
-    function, measured by sampling (options `level`, `samples`, ...: see `hannan.audits.sampling`).
+    sup over L and l in [0,1]^n of D(p(L), p(L + l)), searched; against subject.stability(n, gamma, delta).
+
+    `subject` may be a potential; a learner with a smoothing, audited at the scale of its first round, its least; a
+    `Convex` learner (options `history` and `loss`, see `hannan.audits.convex`); or a stranger's learner or function,
+    measured by sampling (options `level`, `samples`, ...: see `hannan.audits.sampling`).
+
+    `n`: how many arms. `gamma` and `delta`: which divergence; left out, the smoothing's own. `seed`: of the search.
+    Further `options` are for a `Convex` learner or a stranger's.
 
     >>> from hannan.mathematics.laws.table import Exponential
     >>> from hannan.mathematics.potentials import FTPL

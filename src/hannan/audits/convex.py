@@ -40,10 +40,15 @@ def claim_of(learner: Convex) -> Stability:
 def audit_convex(
     learner: Convex, history: Loss, loss: Loss, *, backward: bool = False, points: int = 2000, seed: int = 0
 ) -> Finding:
-    """The divergence of one step after `history` by `loss`, against the learner's claim; the witness is the move.
+    """Measure how stable one move of a convex learner is, exactly where that can be.
+
+    The divergence of one step after `history` by `loss`, against the learner's claim; the witness is the move.
 
     Exact for linear losses (an interval by its two atoms, else the law of the perturbed sum), and in one
     dimension. In more, D_inf of Gamma noise is the largest log density ratio over a search of the interior.
+
+    `learner`: a `Convex`. `history`: the losses before. `loss`: the one that is added. `backward`: the divergence the
+    other way, of taking it away. `points` and `seed`: of the search.
 
     >>> from hannan.mathematics.convex.domains import Box
     >>> from hannan.learners.convex.learner import Convex

@@ -16,10 +16,18 @@ TOLERANCE = 1e-12
 
 @dataclass(frozen=True)
 class Finding(Result):
-    """`measured` against `claim`: the largest one-step divergence found, at witness = (L, loss).
+    """What an audit measured, beside what was claimed.
 
     The measure errs on the low side: the accuracy of the play is taken off, so rounding disproves no claim.
-    verdict: "holds" (nothing above the claim was found), or "exceeded" (the witness disproves the claim).
+
+    `claim`: the `Stability` that was stated. `measured`: the largest one-step divergence found. `witness`: (L, loss),
+    where it was found. `verdict`: "holds" (nothing above the claim was found), or "exceeded" (the witness disproves the
+    claim).
+
+    >>> import hannan as hn
+    >>> finding = hn.audit(hn.FTPL(hn.Exponential(), 2.0), n=3)
+    >>> finding.verdict, finding.broken, finding.claim.level
+    ('holds', False, 0.5)
     """
 
     claim: Stability

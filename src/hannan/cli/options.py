@@ -9,8 +9,6 @@ from typing import Any, TypeVar
 
 import click
 
-from hannan.saving.result import to_text
-
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -44,6 +42,13 @@ def fits(needed: float, what: str) -> None:
 def emit(data: dict[str, Any], text: str, as_json: bool) -> None:
     """JSON, or the text."""
     click.echo(to_text(data) if as_json else text)
+
+
+def to_text(data: Any, indent: int | None = 2) -> str:
+    """JSON text; imported when there is something to say, since --help needs no NumPy."""
+    from hannan.saving.result import to_text
+
+    return to_text(data, indent)
 
 
 def written(data: dict[str, Any], path: Path) -> Path:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from hannan.saving.result import to_text
+from hannan.cli.options import to_text
 
 
 def combine_file(

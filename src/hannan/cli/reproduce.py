@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hannan.cli.options import paged, shared, written
-from hannan.saving.result import to_text
+from hannan.cli.options import paged, shared, to_text, written
 
 if TYPE_CHECKING:
     from hannan.paper.running import Result

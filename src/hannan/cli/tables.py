@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hannan.saving.result import to_text
+from hannan.cli.options import to_text
 
 if TYPE_CHECKING:
     from hannan.tables.read.table import Chunk, Columns, Table

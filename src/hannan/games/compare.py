@@ -17,7 +17,9 @@ def compare(
     learners: Any, environments: Any, runs: int = 100, rounds: int | None = None, seed: int = 0, *,
     n: int | None = None, baseline: str | None = None, share_streams: bool = False, threads: int | None = None,
 ) -> Comparison:  # fmt: skip
-    """Play every learner in every environment, `runs` times, and keep the tidy result.
+    """Play several learners in several environments and put them side by side, with intervals and bounds.
+
+    Play every learner in every environment, `runs` times, and keep the tidy result.
 
     In run r of an environment all learners meet the same losses, drawn from `seed`; each has random streams of its
     own, by its name, unless `share_streams=True`. Runs are the unit of every interval.
@@ -39,6 +41,9 @@ def compare(
     `rounds` cuts what is longer and is needed by what has no length; `n` is for environments with any number of arms,
     where neither learners nor the other environments say it. A bound is shown where it holds in that environment: one
     against i.i.d. losses only where losses are drawn from one law.
+
+    `baseline`: the learner that differences are taken against; the first one if it is left out. `threads`: how many at
+    most; the result does not depend on it.
 
     >>> import hannan as hn
     >>> result = hn.compare(

@@ -26,7 +26,9 @@ def play(
     rounds: int | None = None,
     fictitious: bool = False,
 ) -> Record:
-    """Play a learner against losses, `runs` times, and keep the record.
+    """Play a learner against losses, many times, and keep the record beside its bound.
+
+    Play a learner against losses, `runs` times, and keep the record.
 
     `losses`: (T, n), one sequence a run (runs, T, n), a memory map, `hn.adversaries.Bernoulli(means, T)` (drawn
     inside), an iterator of blocks (t, n), or an adversary that looks at past moves (`hn.adversaries.adaptive`), which
@@ -39,6 +41,8 @@ def play(
     `FPLTrix` a table, a column a component. What a setting cannot honour is refused by name.
     An algorithm of your own is a class with `act` and `observe`, built for every run (with n, rounds and seed, if it
     takes them), or an object whose `start(seed)` gives a new player for every run.
+
+    `learner`: a description, or an algorithm of your own. `runs`: how often. `seed`: starts every stream.
 
     >>> import numpy as np, hannan as hn
     >>> losses = np.tile([0.25, 0.75], (1000, 1))

@@ -29,7 +29,9 @@ def sweep(
     plan: Any, out: str | os.PathLike[str], on: Any = None, *, shard: tuple[int, int] | None = None,
     workers: int | None = None, seed: int | None = None, progress: bool = True,
 ) -> Swept:  # fmt: skip
-    """Play a grid, learners x environments x n x rounds, each cell `runs` times, and keep it in the folder `out`.
+    """Play a whole grid of games on many cores or machines, in a folder that can be interrupted and gone on with.
+
+    Play a grid, learners x environments x n x rounds, each cell `runs` times, and keep it in the folder `out`.
 
     `plan`, a dict or a TOML file: `learners` and `environments`, name by name, as `hn.compare` takes them; `rounds`
     and `n`, one or a list (`n` for environments with any number of arms); `runs`; `seed`; `share_streams`. A bad plan
@@ -41,6 +43,8 @@ def sweep(
 
     `on=None`: `workers` processes of this machine, the cores by default; or the address of a Dask scheduler, or a
     `distributed.Client`. Results are the same, bit for bit.
+
+    `seed`: in place of the plan's. `progress`: whether a bar is shown where someone looks.
 
     >>> import tempfile, hannan as hn
     >>> plan = {"learners": {"ours": "bandit", "Exp3": "exp3"}, "environments": {"clicks": {"means": [0.3, 0.5]}},

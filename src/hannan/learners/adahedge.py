@@ -38,7 +38,9 @@ class MixabilityGap(Tuning):
 
 @dataclass(frozen=True, repr=False)
 class AdaHedge(Learner):
-    """p_i ~ e^(-L_i/s), s = Delta/ln n, Delta = sum_t <p_t, l_t> + s_t log <p_t, e^(-l_t/s_t)>, the mixability gaps.
+    """Hedge that needs to be told nothing: neither the rounds, nor the range or the sign of the losses.
+
+    p_i ~ e^(-L_i/s), s = Delta/ln n, Delta = sum_t <p_t, l_t> + s_t log <p_t, e^(-l_t/s_t)>, the mixability gaps.
 
     Scale-free: whatever the units and the offset of the losses, the play is the same. With s the largest
     span of a round, V the sum of the variances of l_t under p_t, L- and L+ the sums of the least and of the
@@ -49,6 +51,8 @@ class AdaHedge(Learner):
 
     A certificate has the smaller of the two, in the observed s. `loss_range` is not needed; if it is given,
     a loss outside it is refused, and `bound` can be asked before play.
+
+    `n`: how many experts. `gains`: larger is better.
 
     >>> player = AdaHedge(2).start(seed=0)
     >>> for loss in ([3.0, 1.0], [2.0, 700.0], [5.0, 5.5]):

@@ -41,14 +41,20 @@ _LEAST_BOUND = (Tsallis(0.5), Anytime(), ImportanceWeighted())
 
 @frozen(repr=False)
 class Bandit(Learner):
-    """p_t = grad Phi(Lhat_{t-1}), lhat_t = l_{t,i}/p_{t,i} e_i: choose one of n arms, see its loss alone.
+    """Choose one of n arms each round, and see the loss of that arm alone: ads, variants, routes.
+
+    p_t = grad Phi(Lhat_{t-1}), lhat_t = l_{t,i}/p_{t,i} e_i: Algorithm 4 of the paper.
 
     With smoothing, tuning and estimator all left out it is Tsallis-INF with reduced variance, Tsallis(0.5),
-    Anytime(0.5), ReducedVariance(): its order is sqrt(n t) whatever the losses do and log t where they are
-    stochastic (Zimmert, Seldin 2021); on rare clicks `LBInf(n)` loses half as much. As soon as one of the three is
-    given, the others are Tsallis(0.5), Anytime() and ImportanceWeighted(), with which arms may sleep. Which bound
-    is the least depends on n and t: in long games that of the default, in short ones with few arms that of
-    Exponential(), with many that of Tsallis(0.5) (docs/defaults.md).
+    Anytime(0.5), ReducedVariance(): its order is sqrt(n t) whatever the losses do and log t where they are stochastic
+    (Zimmert, Seldin 2021); on rare clicks `LBInf(n)` loses half as much. As soon as one of the three is given, the
+    others are Tsallis(0.5), Anytime() and ImportanceWeighted(), with which arms may sleep. Which bound is the least
+    depends on n and t: in long games that of the default, in short ones with few arms that of Exponential(), with many
+    that of Tsallis(0.5) (docs/defaults.md).
+
+    `n`: how many arms there are, or their names, which `arms` then has. `smoothing`: a law or a regularizer. `tuning`:
+    how its scale is set. `estimator`: how one loss becomes a vector. `loss_range` and `gains` say the units: losses (or
+    gains) outside the range are refused.
 
     >>> Bandit(10)
     Bandit(10, smoothing=Tsallis(alpha=0.5), tuning=Anytime(factor=0.5), estimator=ReducedVariance())

@@ -16,11 +16,16 @@ from hannan.mathematics.bounds import Bound, Terms
 
 @dataclass(frozen=True, repr=False)
 class TsallisShannon(Remembered):
-    """p = argmin <L, x> - 2 sqrt(t) sum sqrt(x_i) + sqrt(2 D_t/ln n) sum x_i ln x_i, L of l_i/p_i.
+    """A bandit for late feedback: its bound grows with the losses that were missing, and needs to be told nothing.
+
+    p = argmin <L, x> - 2 sqrt(t) sum sqrt(x_i) + sqrt(2 D_t/ln n) sum x_i ln x_i, L of l_i/p_i.
 
     D_t counts the losses missing at each move up to t, summed; with prompt losses it is Tsallis-INF. With D = D_T,
 
         R <= 4 sqrt(n T) + sqrt(8 D ln n).
+
+    `n`: how many arms there are, or their names, which `arms` then has. `loss_range` and `gains` say the units: losses
+    (or gains) outside the range are refused.
 
     >>> player = TsallisShannon(2).start(seed=0)
     >>> moves = [player.act() for _ in range(5)]

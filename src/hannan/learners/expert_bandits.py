@@ -26,13 +26,17 @@ _EXPONENTIAL = Exponential()
 
 @dataclass(frozen=True, repr=False)
 class ExpertBandit(Learner):
-    """q_t = psi_t(grad Phi(Lhat_{t-1})), clipped or not: choose an action on the advice of experts.
+    """Choose an action on the advice of experts each round, and see the loss of that action alone.
 
-    Expert i advises an action, or a distribution E_i over actions; q = sum_i p_i E_i, an action j is
-    drawn from C_rho(q), and expert i is charged E_ij l_j/q_j. The regret is against the best expert.
+    q_t = psi_t(grad Phi(Lhat_{t-1})), clipped or not: Algorithm 3 of the paper. Expert i advises an action, or a
+    distribution E_i over actions; q = sum_i p_i E_i, an action j is drawn from C_rho(q), and expert i is charged E_ij
+    l_j/q_j. The regret is against the best expert.
 
-    clip=0.0: zero order, sqrt(K t). clip="tuned": first order, L*^(2/3), by `BestLoss` or by
-    `SelfConfident`, which knows nothing beforehand. clip=rho: a fixed threshold.
+    `clip=0.0`: zero order, sqrt(K t). `clip="tuned"`: first order, L*^(2/3), by `BestLoss` or by `SelfConfident`, which
+    knows nothing beforehand. `clip=rho`: a fixed threshold.
+
+    `actions`: how many actions, K. `experts`: how many experts. `smoothing` and `tuning`: as for `Bandit`. `loss_range`
+    and `gains` say the units: losses (or gains) outside the range are refused.
 
     >>> ExpertBandit(4, 30).tuning, ExpertBandit(4, 30, clip="tuned").tuning
     (Anytime(factor=None), SelfConfident(rounds=None))

@@ -29,13 +29,16 @@ _EXPONENTIAL, _SELF_CONFIDENT = Exponential(), SelfConfident()
 
 @dataclass(frozen=True, repr=False)
 class Experts(Learner):
-    """p_t = grad Phi(L_{t-1}), L_t = L_{t-1} + l_t: choose among n experts, then see every loss.
+    """Choose one of n experts (or mix them) each round, and see every loss afterwards.
 
-    The default needs no tuning: SelfConfident adapts to the best loss, and of all smoothings here the
-    exponential law has the least c' = H_n - 1 (< ln n, Hedge's), so the least bound,
-    2c' + 2 sqrt(c'^2 + c'(L*+1)). Entropy costs less time a round.
+    p_t = grad Phi(L_{t-1}), L_t = L_{t-1} + l_t: Algorithm 2 of the paper.
 
-    `loss_range` and `gains` say the units; `prior` weighs the experts (Entropy or Gumbel only).
+    The default needs no tuning: SelfConfident adapts to the best loss, and of all smoothings here the exponential law
+    has the least c' = H_n - 1 (< ln n, Hedge's), so the least bound, 2c' + 2 sqrt(c'^2 + c'(L*+1)). Entropy costs less
+    time a round.
+
+    `n`: how many experts. `smoothing`: a law or a regularizer. `tuning`: how its scale is set. `loss_range` and `gains`
+    say the units: a loss outside the range is refused. `prior`: weights of the experts, for Entropy or Gumbel only.
 
     >>> from hannan.learners.tuning import BestLoss
     >>> print(Experts(10, tuning=BestLoss(100)).bound())

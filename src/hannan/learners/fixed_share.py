@@ -25,13 +25,18 @@ def path_cost(n: int, rounds: int, switches: int, share: float) -> float:
 
 @dataclass(frozen=True, repr=False)
 class FixedShare(Remembered):
-    """p <- (1 - a) p_i e^(-l_i/scale)/sum + a/n: Hedge over all paths that change expert with probability a a round.
+    """Experts for a best one that changes: Hedge that keeps a little weight on everybody.
+
+    p <- (1 - a) p_i e^(-l_i/scale)/sum + a/n: Hedge over all paths that change expert with probability a a round.
 
     Against the best path of S switches, of which S = 0 is the best expert,
 
         R <= scale ((S+1) ln n + S ln(1/a) + (T-1-S) ln(1/(1-a))) + T/(8 scale).
 
     `hannan.fixed_share(n, rounds, switches)` tunes scale and a.
+
+    `n`: how many experts. `scale`: above 0; larger is steadier. `share`: a, the probability of a change a round.
+    `loss_range` and `gains` say the units: losses (or gains) outside the range are refused.
 
     >>> print(FixedShare(10, scale=9.0, share=0.001).bound(rounds=1000, switches=1))
     expected regret <= 126.5
@@ -99,10 +104,16 @@ class FixedShare(Remembered):
 
 @dataclass(frozen=True, repr=False)
 class Exp3S(FixedShare):
-    """Fixed share on l_i/p_i of the arm drawn: Exp3.S (Auer, Cesa-Bianchi, Freund, Schapire 2002) in losses.
+    """A bandit for a best arm that changes: fixed share on estimated losses.
+
+    Fixed share on l_i/p_i of the arm drawn: Exp3.S (Auer, Cesa-Bianchi, Freund, Schapire 2002) in losses.
 
     In losses the expected regret needs no exploration of its own: E sum_i p_i lhat_i^2 <= n gives, against the
     best path of S switches, scale path + n T/(2 scale). `hannan.exp3_s(n, rounds, switches)` tunes it.
+
+    `n`: how many arms there are, or their names, which `arms` then has. `scale`: above 0; larger is steadier. `share`:
+    a, the probability of a change a round. `loss_range` and `gains` say the units: losses (or gains) outside the range
+    are refused.
 
     >>> Exp3S(4, scale=50.0, share=0.01).bound(rounds=10_000).source
     'Exp3.S in losses, after Auer et al. 2002'

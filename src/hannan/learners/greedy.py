@@ -15,7 +15,9 @@ from hannan.mathematics.bounds import Terms, Withheld
 
 @dataclass(frozen=True, repr=False)
 class EpsilonGreedy(Stochastic):
-    """p = e_t/n, and 1 - e_t more among the arms of least mean so far; an arm that was never played leads.
+    """A bandit that plays the arm of least mean and, now and then, any arm; for losses drawn from one law.
+
+    p = e_t/n, and 1 - e_t more among the arms of least mean so far; an arm that was never played leads.
 
     e_t = min(1, (n ln t/t)^(1/3)) where no `epsilon` is given. Then, if losses are i.i.d., with x_t the rounds in which
     an arm was explored in expectation, e_1 + ... + e_(t-1) over n,
@@ -24,6 +26,9 @@ class EpsilonGreedy(Stochastic):
 
     of order T^(2/3) (n ln T)^(1/3). A constant epsilon explores for ever, so that its regret grows with T and no bound
     is printed. Against losses that are not i.i.d. nothing is promised.
+
+    `n`: how many arms there are, or their names, which `arms` then has. `epsilon`: how often any arm is played; left
+    out, less and less often. `loss_range` and `gains` say the units: losses (or gains) outside the range are refused.
 
     >>> EpsilonGreedy(4, 0.1).start(seed=0).distribution()
     array([0.25, 0.25, 0.25, 0.25])
@@ -81,11 +86,17 @@ class EpsilonGreedy(Stochastic):
 
 @dataclass(frozen=True, repr=False)
 class ExploreThenCommit(Stochastic):
-    """Every arm m = `explore` times, in any order; from then on, for ever, the arm of least mean of those n m losses.
+    """A bandit that tries every arm equally often and then stays with the best; for losses drawn from one law.
+
+    Every arm m = `explore` times, in any order; from then on, for ever, the arm of least mean of those n m losses.
 
     If losses are i.i.d., R <= m (n-1) + (T - n m) sqrt(ln n/m) + sqrt(T ln n/2): the arm that leads has a gap of at
     most the largest of n differences of two means, which are sub-Gaussian of variance 1/(2m). Without `explore`, m is
     the one with which that is least at T = `rounds`. Once it has committed, nothing that happens can move it.
+
+    `n`: how many arms there are, or their names, which `arms` then has. `rounds`: how many will be played. `explore`:
+    how often each arm is tried. `loss_range` and `gains` say the units: losses (or gains) outside the range are
+    refused.
 
     >>> learner = ExploreThenCommit(4, rounds=10_000)
     >>> learner.explore, round(learner.bound(10_000).value, 1)

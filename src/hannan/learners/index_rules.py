@@ -13,7 +13,9 @@ from hannan.mathematics.bounds import Terms, Withheld
 
 @dataclass(frozen=True, repr=False)
 class UCB1(Stochastic):
-    """argmin_i m_i - sqrt(2 ln t/N_i), m_i the mean of the N_i losses of arm i (Auer, Cesa-Bianchi, Fischer 2002).
+    """A bandit for losses drawn from one law: play the arm that might be best, as far as its losses have shown.
+
+    argmin_i m_i - sqrt(2 ln t/N_i), m_i the mean of the N_i losses of arm i (Auer, Cesa-Bianchi, Fischer 2002).
 
     If losses are i.i.d., E N_i <= 8 ln T/D_i^2 + 1 + pi^2/3 for an arm whose mean is D_i above the least, so that
 
@@ -21,6 +23,9 @@ class UCB1(Stochastic):
 
     the last term for a best arm in hindsight. Whoever knows the rule foresees its moves: against losses that are not
     i.i.d. it may lose all of T, and nothing is promised.
+
+    `n`: how many arms there are, or their names, which `arms` then has. `loss_range` and `gains` say the units: losses
+    (or gains) outside the range are refused.
 
     >>> print(UCB1(8).bound(rounds=100_000))
     expected regret <= 16420
@@ -47,11 +52,16 @@ class UCB1(Stochastic):
 
 @dataclass(frozen=True, repr=False)
 class MOSS(Stochastic):
-    """argmin_i m_i - sqrt(max(0, ln(T/(n N_i)))/N_i), made for T = `rounds` (Audibert, Bubeck 2009).
+    """UCB1 for a known number of rounds, without the logarithm in its regret; for losses drawn from one law.
+
+    argmin_i m_i - sqrt(max(0, ln(T/(n N_i)))/N_i), made for T = `rounds` (Audibert, Bubeck 2009).
 
     If losses are i.i.d., R <= 19.5 sqrt(n T) + n - 1 + sqrt(T ln n/2): 39 sqrt(n T) + sum_i D_i for losses that are
     1-sub-Gaussian (Lattimore, Szepesvari 2020, Theorem 9.1), and losses in [0, 1] are so at half the size. Audibert and
     Bubeck's own constant is 49. Against other losses nothing is promised.
+
+    `n`: how many arms there are, or their names, which `arms` then has. `rounds`: how many will be played. `loss_range`
+    and `gains` say the units: losses (or gains) outside the range are refused.
 
     >>> round(MOSS(8, rounds=100_000).bound(100_000).value, 1)
     17770.8
@@ -75,7 +85,9 @@ class MOSS(Stochastic):
 
 @dataclass(frozen=True, repr=False)
 class KLUCB(Stochastic):
-    """argmin_i min{q : N_i kl(m_i, q) <= ln t + c ln ln t}, kl between coins (Garivier, Cappe 2011).
+    """UCB1 with confidence bounds made for coins: explores far less on rare clicks; for losses drawn from one law.
+
+    argmin_i min{q : N_i kl(m_i, q) <= ln t + c ln ln t}, kl between coins (Garivier, Cappe 2011).
 
     If losses are i.i.d. and c >= 3, with f = ln T + c ln ln T,
 
@@ -83,6 +95,9 @@ class KLUCB(Stochastic):
 
     Losses that are all but always 0 or all but always 1 make kl large: on rare clicks it explores far less than UCB1.
     c = 0 is what plays best, and nothing is proved of it. Against losses that are not i.i.d. nothing is promised.
+
+    `n`: how many arms there are, or their names, which `arms` then has. `c`: of the term c ln ln t. `loss_range` and
+    `gains` say the units: losses (or gains) outside the range are refused.
 
     >>> round(KLUCB(8).bound(rounds=100_000).value, 1)
     10997.7

@@ -18,7 +18,9 @@ _CURVE = 4.0 * (log(2.0) - 0.5)
 
 @dataclass(frozen=True, repr=False)
 class LBInf(Remembered):
-    """p = argmin <S + m, p> - sum_i g_i log p_i: optimistic, each arm's g_i grown by what it mispredicted.
+    """A bandit for rare clicks: level with Thompson sampling there, and with a bound whatever the losses are.
+
+    p = argmin <S + m, p> - sum_i g_i log p_i: optimistic, each arm's g_i grown by what it mispredicted.
 
     S sums m + (l - m_I)/p_I e_I, and g_i, 2 at first, grows by (l - m_I)^2 ((1-p_i)^2 if i = I else p_i^2)/(2 g_i s).
 
@@ -31,6 +33,9 @@ class LBInf(Remembered):
     of order sqrt(n T ln T), proved in docs/mathematics.md. With `rounds` it is as published, s = ln T and m_I a quarter
     of the way to the last loss; its regret is O(sqrt(n log T min(L*, Q, V)) + n log T), Q and V the squared deviations
     and the path length of the losses: an order without constants, so no number is printed.
+
+    `n`: how many arms there are, or their names, which `arms` then has. `loss_range` and `gains` say the units: losses
+    (or gains) outside the range are refused.
 
     >>> round(LBInf(8).bound(10_000).value, 1)
     1866.5

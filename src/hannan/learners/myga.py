@@ -24,7 +24,9 @@ from hannan.saving import fields
 
 @dataclass(frozen=True, repr=False)
 class MYGA(Learner):
-    """q = (sum_e w_e E_e + sum_s w_s T_s q)/W, play T_gamma q: exponential weights with thresholds among the experts.
+    """Bandits with experts at the regret of the best expert's loss, up to constants: slow, and here for comparison.
+
+    q = (sum_e w_e E_e + sum_s w_s T_s q)/W, play T_gamma q: exponential weights with thresholds among the experts.
 
     Threshold s is an expert who repeats q but plays no minority arm of probability s or less, so that rare arms
     are mistrusted exactly as much as pays. eta = min(1/K, sqrt(log(N+T)/(K L*))) and gamma = eta/2, with `best_loss`
@@ -32,6 +34,9 @@ class MYGA(Learner):
     it is not given. The source gives both up to constants, and these are ours. The regret is
     O(sqrt(K L* log(N+T)) + K log(N+T)): an order without constants, so no number is printed. O(K T) a round, as
     published.
+
+    `actions`: K. `experts`: N. `rounds`: T, how many will be played. `loss_range` and `gains` say the units: losses (or
+    gains) outside the range are refused.
 
     >>> learner = MYGA(3, 5, rounds=200, best_loss=10)
     >>> player = learner.start(seed=0)

@@ -14,11 +14,16 @@ from hannan.mathematics.bounds import Terms, Withheld
 
 @dataclass(frozen=True, repr=False)
 class Dropout(Remembered):
-    """argmin_i sum_t X_{t,i}, X_{t,i} ~ Bernoulli((1 - a) l_{t,i}), ties even (van Erven, Kotlowski, Warmuth 2014).
+    """Experts by follow-the-leader on losses of which some are dropped: no scale, and little regret where L* is small.
+
+    argmin_i sum_t X_{t,i}, X_{t,i} ~ Bernoulli((1 - a) l_{t,i}), ties even (van Erven, Kotlowski, Warmuth 2014).
 
     R <= (4 sqrt(2 L* ln 3n) + 3 ln(1 + L*))/(a^2 (1-a)) + ln(3n)/(a (1-a)^2) + 3/a. `distribution()` and the
     probability of a move are given the losses that were dropped; the bound is on the mean over them. It pays log n
     where L* = 0, and n where losses are dropped without being made binary (docs/mathematics.md, section 7).
+
+    `n`: how many experts. `drop`: a, the share of losses that is dropped, in (0, 1). `loss_range` and `gains` say the
+    units: losses (or gains) outside the range are refused.
 
     >>> round(Dropout(10).bound(rounds=10**6, best_loss=100).value, 1)
     978.6
@@ -51,10 +56,14 @@ class Dropout(Remembered):
 
 @dataclass(frozen=True, repr=False)
 class RandomWalk(Remembered):
-    """argmin_i L_i + Z_i, each Z_i a walk of steps +-1/2 (Devroye, Lugosi, Neu 2013): few switches of leader.
+    """Experts by follow-the-leader on losses plus a random walk: the leader changes seldom.
+
+    argmin_i L_i + Z_i, each Z_i a walk of steps +-1/2 (Devroye, Lugosi, Neu 2013): few switches of leader.
 
     R <= 8 sqrt(2 T ln n) + 16 ln T + 16. Never first order: on some sequences with L* = 0 it loses sqrt T, for its
     noise grows whatever the losses do. `distribution()` and the probability of a move are given the walks.
+
+    `n`: how many experts. `loss_range` and `gains` say the units: losses (or gains) outside the range are refused.
 
     >>> round(RandomWalk(10).bound(rounds=10**6).value, 1)
     17404.8

@@ -50,7 +50,8 @@ def _called(name: str, cls: type[Any], whose: str) -> Callable[..., Any]:
         return cls(*given, **units)
 
     built.__name__ = built.__qualname__ = name
-    built.__doc__ = f"`{cls.__name__}` ({whose}).\n\n{cls.__doc__}"
+    purpose, _, rest = (cls.__doc__ or "").partition("\n\n")
+    built.__doc__ = f"{purpose}\n\n    `{cls.__name__}` by its other name ({whose}).\n\n{rest}"
     return built
 
 
@@ -64,9 +65,13 @@ def __getattr__(name: str) -> Any:
 
 
 def hedge(n: int, rounds: int | None = None, **units: Any) -> Experts:
-    """p_i ~ e^(-L_i/scale): Entropy, which plays as Gumbel does, tuned for `rounds` or by its own loss.
+    """Hedge, exponential weights over experts, tuned for a number of rounds or by its own loss.
+
+    p_i ~ e^(-L_i/scale): Entropy, which plays as Gumbel does, tuned for `rounds` or by its own loss.
 
     Freund, Schapire 1997; with rounds R <= sqrt(T ln n/2).
+
+    `n`: how many experts. `rounds`: how many will be played, if it is known. Other keywords go to `Experts`.
 
     >>> hedge(10, rounds=1000)
     Experts(10, smoothing=Entropy(), tuning=Horizon(rounds=1000))
@@ -75,25 +80,55 @@ def hedge(n: int, rounds: int | None = None, **units: Any) -> Experts:
 
 
 def exp3(n: int, rounds: int | None = None, **units: Any) -> Bandit:
-    """Hedge on l_i/p_i of the arm drawn (Auer et al. 2002; in losses no exploration is needed): sqrt(2 n T ln n)."""
+    """Exp3: Hedge for a bandit, the plainest of them.
+
+    p_i ~ e^(-Lhat_i/scale), Lhat of l_i/p_i (Auer et al. 2002; in losses no exploration is needed): R <= sqrt(2 n T ln
+    n).
+
+    `n`: how many arms there are, or their names, which `arms` then has. `rounds`: how many will be played, if it is
+    known. Other keywords go to `Bandit`.
+
+    >>> exp3(10, rounds=1000)
+    Bandit(10, smoothing=Entropy(), tuning=Horizon(rounds=1000))
+    """
     return Bandit(n, Entropy(), _horizon(rounds, Anytime()), **units)
 
 
 def exp4(actions: int, experts: int, rounds: int | None = None, **units: Any) -> ExpertBandit:
-    """Exp3 over experts who advise actions (Auer et al. 2002): sqrt(2 min(K, N) T ln N)."""
+    """Exp4: Exp3 over experts who advise actions.
+
+    Auer et al. 2002: R <= sqrt(2 min(K, N) T ln N).
+
+    `actions`: K. `experts`: N. `rounds`: how many will be played, if it is known. Other keywords go to `ExpertBandit`.
+
+    >>> round(exp4(4, 30, rounds=1000).bound().value, 1)  # sqrt(2 K T ln N)
+    165.0
+    """
     return ExpertBandit(actions, experts, Entropy(), _horizon(rounds, Anytime()), **units)
 
 
 def exp4_clipped(actions: int, experts: int, **units: Any) -> ExpertBandit:
-    """Exp4 that never plays an action of small probability: first order, L*^(2/3) (the paper's thm:gbpa_bwe)."""
+    """Exp4 that never plays an action of small probability, so that its regret follows the best expert's loss.
+
+    Of order L*^(2/3) (the paper's thm:gbpa_bwe), knowing nothing beforehand.
+
+    `actions`: K. `experts`: N. Other keywords go to `ExpertBandit`.
+
+    >>> exp4_clipped(4, 30).clip
+    'tuned'
+    """
     return ExpertBandit(actions, experts, Entropy(), SelfConfident(), clip="tuned", **units)
 
 
 def tsallis_inf(n: int, variance_reduced: bool = True, **units: Any) -> Bandit:
-    """Tsallis-INF (Zimmert, Seldin 2021): sqrt(n T) whatever the losses do, log T where they are stochastic.
+    """Tsallis-INF, the bandit that is good in both worlds: whatever the losses do, and where they are stochastic.
 
-    In its terms eta_t = 2/scale_t: scale_t = sqrt t, R <= 4 sqrt(n T) + 1; or variance_reduced, scale_t = sqrt(t)/2,
-    R <= 2 sqrt(n T) - sqrt T - 4 sqrt n + 10/3 n ln(T/16) + 2.12 n + 16, for T > 16.
+    Zimmert, Seldin 2021: of order sqrt(n T) whatever the losses do, log T where they are stochastic. In its terms eta_t
+    = 2/scale_t: scale_t = sqrt t, R <= 4 sqrt(n T) + 1; or variance_reduced, scale_t = sqrt(t)/2, R <= 2 sqrt(n T) -
+    sqrt T - 4 sqrt n + 10/3 n ln(T/16) + 2.12 n + 16, for T > 16.
+
+    `n`: how many arms there are, or their names, which `arms` then has. `variance_reduced`: with a baseline of 1/2 in
+    the estimates. Other keywords go to `Bandit`.
 
     >>> tsallis_inf(8)
     Bandit(8, smoothing=Tsallis(alpha=0.5), tuning=Anytime(factor=0.5), estimator=ReducedVariance())
@@ -115,10 +150,15 @@ def tsallis_inf(n: int, variance_reduced: bool = True, **units: Any) -> Bandit:
 
 
 def frechet_ftpl(n: int, c: float = 2.0, estimator: Estimator = _EXACT, **units: Any) -> Bandit:
-    """argmin_i Lhat_i - Z_i sqrt(t)/c, Z_i ~ Frechet(2) (Honda, Ito, Tsuchiya 2023): the FTPL of both worlds.
+    """The perturbed leader that is good in both worlds, a bandit with Frechet noise.
+
+    argmin_i Lhat_i - Z_i sqrt(t)/c, Z_i ~ Frechet(2) (Honda, Ito, Tsuchiya 2023): the FTPL of both worlds.
 
     Weights are exact by default; GeometricResampling(cap) and ConditionalResampling(cap) need no probabilities.
     ReducedVariance() is possible because ours are exact; no theorem covers it, and its bound is withheld.
+
+    `n`: how many arms there are, or their names, which `arms` then has. `c`: one over the growth of the scale.
+    `estimator`: how one loss becomes a vector. Other keywords go to `Bandit`.
 
     >>> frechet_ftpl(8)
     Bandit(8, smoothing=Frechet(alpha=2.0), tuning=Anytime(factor=0.5))
@@ -127,11 +167,16 @@ def frechet_ftpl(n: int, c: float = 2.0, estimator: Estimator = _EXACT, **units:
 
 
 def exp3_ix(n: int, rounds: int, **units: Any) -> Bandit:
-    """Exp3 on l_i/(p_i + gamma), gamma = 1/(2 scale) (Neu 2015): a regret that is small with high probability.
+    """Exp3 with implicit exploration: its regret is small with high probability, not only on average.
+
+    Exp3 on l_i/(p_i + gamma), gamma = 1/(2 scale) (Neu 2015): a regret that is small with high probability.
 
     With probability 1 - delta it is at most 2 sqrt(2 n T ln n) + (sqrt(n T/(2 ln n)) + 1) ln(2/delta), whoever sets
     the losses: `bound(delta=0.05)`; `player.certificate(delta=0.05)` has one of the run so far, at every time.
     `bound()` is on the mean against oblivious losses, `bound(against="any")`, 2 sqrt(2 n T ln n), against anybody.
+
+    `n`: how many arms there are, or their names, which `arms` then has. `rounds`: how many will be played. Other
+    keywords go to `Bandit`.
 
     >>> exp3_ix(10, 1000).estimator
     ImplicitExploration(gamma=0.0107...)
@@ -143,7 +188,11 @@ def exp3_ix(n: int, rounds: int, **units: Any) -> Bandit:
 
 
 def fixed_share(n: int, rounds: int, switches: int = 1, **units: Any) -> FixedShare:
-    """Fixed share tuned for paths of `switches` switches: a = S/(T-1), scale = sqrt(T/(8 path)).
+    """`FixedShare` tuned for a number of rounds and of changes of the best expert.
+
+    a = S/(T-1), scale = sqrt(T/(8 path)), path the cost of a path of S switches.
+
+    `n`: how many experts. `rounds`: T. `switches`: S. Other keywords go to `FixedShare`.
 
     >>> fixed_share(10, 1000, switches=9).bound(1000, switches=9).value < 200
     True
@@ -153,15 +202,28 @@ def fixed_share(n: int, rounds: int, switches: int = 1, **units: Any) -> FixedSh
 
 
 def exp3_s(n: int, rounds: int, switches: int = 1, **units: Any) -> Exp3S:
-    """Exp3.S tuned for paths of `switches` switches: a = S/(T-1), scale = sqrt(n T/(2 path))."""
+    """`Exp3S` tuned for a number of rounds and of changes of the best arm.
+
+    a = S/(T-1), scale = sqrt(n T/(2 path)), path the cost of a path of S switches.
+
+    `n`: how many arms there are, or their names, which `arms` then has. `rounds`: T. `switches`: S. Other keywords go
+    to `Exp3S`.
+
+    >>> exp3_s(4, 10_000, switches=3).bound(10_000, switches=3).value < 2000
+    True
+    """
     share, cost = _shared(n, rounds, switches)
     return Exp3S(n, math.sqrt(n * rounds / (2.0 * cost)) if cost > 0.0 else 1.0, share, **units)
 
 
 def gaussian_ftpl(domain: Domain, rounds: int, lipschitz: float = 1.0) -> Convex:
-    """argmin over X of <L + b, x>, b Gaussian of sd lipschitz sqrt(T) (2 pi d)^(-1/4), linear losses of any sign.
+    """The Gaussian perturbed leader on a convex set, for linear losses of any sign.
+
+    argmin over X of <L + b, x>, b Gaussian of sd lipschitz sqrt(T) (2 pi d)^(-1/4), linear losses of any sign.
 
     Abernethy, Lee, Sinha, Tewari 2014, corrected form: R <= 1.264 d^(1/4) r lipschitz sqrt(T) in a ball of radius r.
+
+    `domain`: the set. `rounds`: T. `lipschitz`: the longest that a loss vector may be.
 
     >>> from hannan.mathematics.convex.domains import Ball
     >>> gaussian_ftpl(Ball(3), 1000).bound(1000).value <= 1.264 * 3**0.25 * 1000**0.5

@@ -75,11 +75,15 @@ class SecondOrderPlayer(RememberedPlayer):
 
 @dataclass(frozen=True, repr=False)
 class Squint(SecondOrder):
-    """p_i ~ int_0^(1/2) e^(eta R_i - eta^2 V_i) d eta (Koolen, van Erven 2015, the improper prior 1/eta).
+    """Experts with a regret that is small where losses are easy: every learning rate at once, none to be tuned.
+
+    p_i ~ int_0^(1/2) e^(eta R_i - eta^2 V_i) d eta (Koolen, van Erven 2015, the improper prior 1/eta).
 
     Every learning rate at once, weighed by what it would have earned. With V_i = sum_t r_{t,i}^2,
 
         R_i <= sqrt(2 V_i) (1 + sqrt(2 ln(n (1/2 + ln(T+1))))) + 5 ln(1 + n (1 + 2 ln(T+1))).
+
+    `n`: how many experts. `loss_range` and `gains` say the units: losses (or gains) outside the range are refused.
 
     >>> player = Squint(3).start(seed=0)
     >>> for _ in range(20):
@@ -103,9 +107,13 @@ class Squint(SecondOrder):
 
 @dataclass(frozen=True, repr=False)
 class AdaNormalHedge(SecondOrder):
-    """p_i ~ Phi(R_i+1, C_i+1) - Phi(R_i-1, C_i+1), Phi(R, C) = e^([R]_+^2/(3C)) (Luo, Schapire 2015).
+    """Experts without a tuning, whose regret follows the loss of the best one.
+
+    p_i ~ Phi(R_i+1, C_i+1) - Phi(R_i-1, C_i+1), Phi(R, C) = e^([R]_+^2/(3C)) (Luo, Schapire 2015).
 
     With C_i = sum_t |r_{t,i}|: R_i <= sqrt(3 C_i ln(n B)), B = 5/2 + 3/2 ln(1+T).
+
+    `n`: how many experts. `loss_range` and `gains` say the units: losses (or gains) outside the range are refused.
 
     >>> print(AdaNormalHedge(10).bound(rounds=10_000, best_loss=100))
     expected regret <= 63.46
@@ -127,10 +135,14 @@ class AdaNormalHedge(SecondOrder):
 
 @dataclass(frozen=True, repr=False)
 class MLPoly(SecondOrder):
-    """p_i ~ [R_i]_+/(1 + V_i): polynomial potential, a learning rate an expert (Gaillard, Stoltz, van Erven 2014).
+    """Experts without a tuning by a polynomial potential: quick, and good on easy losses.
+
+    p_i ~ [R_i]_+/(1 + V_i): polynomial potential, a learning rate an expert (Gaillard, Stoltz, van Erven 2014).
 
     With V_i = sum_t r_{t,i}^2: R_i <= sqrt(n (1 + ln(1+T)) (1 + V_i)). Cheap, and kind to easy losses; sqrt(n), not
     sqrt(log n), in the worst case.
+
+    `n`: how many experts. `loss_range` and `gains` say the units: losses (or gains) outside the range are refused.
 
     >>> MLPoly(2).bound(rounds=10_000).source
     'ML-Poly, Gaillard, Stoltz and van Erven 2014'

@@ -17,7 +17,9 @@ BELIEFS = ("beta", "gaussian")
 
 @dataclass(frozen=True, repr=False)
 class Thompson(Stochastic):
-    """Draw a mean for every arm from what is believed of it, and play the best draw (Thompson 1933).
+    """Thompson sampling: play each arm as often as it is believed to be the best; for losses drawn from one law.
+
+    Draw a mean for every arm from what is believed of it, and play the best draw (Thompson 1933).
 
         "beta"      1 - mu_i ~ Beta(1 + wins, 1 + losses), a loss between 0 and 1 made 0 or 1 by a coin of its own
         "gaussian"  1 - mu_i ~ N(sum of gains/(N_i + 1), 1/(N_i + 1))
@@ -27,6 +29,9 @@ class Thompson(Stochastic):
     sqrt(n T ln n) for "gaussian" (Agrawal, Goyal 2013): orders without constants, so no number is printed of one law.
     In the mean over laws there is one, `over_the_prior`. Against losses that are not i.i.d. nothing is promised: there
     are sequences on which it loses a share of all rounds.
+
+    `n`: how many arms there are, or their names, which `arms` then has. `belief`: "beta" or "gaussian". `loss_range`
+    and `gains` say the units: losses (or gains) outside the range are refused.
 
     >>> player = Thompson(["red", "blue"], gains=True).start(seed=0)
     >>> for arm in "red", "blue", "red":

@@ -99,7 +99,11 @@ def check_tuning(tuning: object) -> None:
 
 @frozen
 class Fixed(Tuning):
-    """scale_t = scale, chosen by hand.
+    """A scale chosen by hand, the same in every round.
+
+    scale_t = scale.
+
+    `scale`: above 0; larger is steadier.
 
     >>> Fixed(2)
     Fixed(scale=2.0)
@@ -118,7 +122,17 @@ class Fixed(Tuning):
 
 @frozen
 class Horizon(Tuning):
-    """A constant scale, the best for `rounds` rounds. Past them the bound is withheld."""
+    """The scale that is best for a number of rounds told beforehand. Past them the bound is withheld.
+
+    scale_t = sqrt(v T/(2 G)), for a smoothing whose range is G at scale 1 and whose rounds cost at most v/(2 scale)
+    each.
+
+    `rounds`: how many will be played; fewer may be, under the same bound.
+
+    >>> import hannan as hn
+    >>> round(hn.Experts(10, hn.Entropy(), hn.Horizon(1000)).bound().value, 2)  # sqrt(T ln n/2)
+    33.93
+    """
 
     rounds: int
 
@@ -137,10 +151,17 @@ class Horizon(Tuning):
 
 @frozen
 class BestLoss(Tuning):
-    """A constant scale, the best while the best cumulative loss is at most `bound`.
+    """The scale that is best while the best cumulative loss stays below a bound told beforehand.
 
-    `bound` is in the units of the losses (for gains: the best cumulative gain is at least `bound`).
-    `rounds` is needed by the log-barrier, and by losses whose range does not start at 0.
+    scale_t is one number, proportional to sqrt(bound). The bound on the regret holds if the best loss is as told, and
+    says so; where play refutes it, a certificate withholds it.
+
+    `bound`: on the best cumulative loss, in the units of the losses (for gains: the best cumulative gain is at least
+    `bound`). `rounds`: needed by the log-barrier, and by losses whose range does not start at 0.
+
+    >>> import hannan as hn
+    >>> round(hn.Experts(10, tuning=hn.BestLoss(100)).bound().value, 2)
+    21.57
     """
 
     bound: float
@@ -164,7 +185,16 @@ class BestLoss(Tuning):
 
 @frozen
 class Anytime(Tuning):
-    """scale_t = factor sqrt(t); by default the factor with the best proved bound, at every t at once."""
+    """A scale that grows with the rounds, so that their number need not be known beforehand.
+
+    scale_t = c sqrt(t).
+
+    `factor`: c; left out, the one with the least proved bound.
+
+    >>> import hannan as hn
+    >>> str(hn.Bandit(10, hn.Tsallis(0.5), hn.Anytime()).schedule())
+    'scale_t = 1.20933 sqrt(t)'
+    """
 
     factor: float | None = None
 
@@ -182,9 +212,15 @@ class Anytime(Tuning):
 
 @frozen
 class SelfConfident(Tuning):
-    """scale_t proportional to sqrt(1 + own loss so far): first-order, knowing nothing beforehand.
+    """A scale that grows with the learner's own loss: the regret follows the best loss, and nothing is told beforehand.
 
-    `rounds` is needed by the log-barrier only, whose range depends on it.
+    scale_t = c sqrt(1 + own loss before round t), c from the rate and the range of the smoothing.
+
+    `rounds`: needed by the log-barrier only, whose range depends on it.
+
+    >>> import hannan as hn
+    >>> str(hn.Experts(10, hn.Entropy(), hn.SelfConfident()).schedule())
+    'scale_t = 0.65901 sqrt(1 + own loss)'
     """
 
     rounds: int | None = None

@@ -28,17 +28,29 @@ _EULER = 0.57721566490153286061
 
 
 class Withheld(ValueError):
-    """A bound is not given, because a condition of its proof fails or is not known to hold."""
+    """Raised where a bound is not given, because a condition of its proof fails or is not known to hold.
+
+    It is a ValueError, and its text is the reason.
+
+    >>> import hannan as hn
+    >>> try:
+    ...     hn.Experts(3, tuning=hn.Horizon(100)).bound(rounds=200)
+    ... except hn.Withheld as reason:
+    ...     print(reason)
+    Horizon(rounds=100) was tuned for 100 rounds and 200 are played: no bound past them
+    """
 
     __module__ = "hannan"  # the name that users catch it by
 
 
 @frozen
 class Bound(Result):
-    """expected regret <= value = the sum of the terms, each named; `source` says which theorem.
+    """A proved bound on the regret, with the terms it is made of, where it is proved and against whom it holds.
 
-    `scale` is the tuned scale where it is constant, and `schedule` says how it grows where it does.
-    `printed` is the paper's own form, when it was asked for. The value is rounded up.
+    expected regret <= value = the sum of the terms, each named; `source` says which theorem. The value is rounded up.
+
+    `scale` is the tuned scale where it is constant, and `schedule` says how it grows where it does. `printed` is the
+    paper's own form, when it was asked for.
 
     `against` says of whom it holds and `sense` of whose regret (`hannan.mathematics.against`; `holds` is the sentence);
     `condition` what must hold besides, and `at_most` the number in it; `covers` what it allows beyond; `proof` whether

@@ -11,9 +11,13 @@ from hannan.refusals import Array
 
 
 def clip(q: Any, rho: float) -> Array:
-    """[C_rho(q)]_j = q_j / (1 - sum of the q_i < rho) if q_j >= rho, else 0.
+    """A distribution without its small probabilities: those below rho become 0, the others grow in proportion.
+
+    [C_rho(q)]_j = q_j / (1 - sum of the q_i < rho) if q_j >= rho, else 0.
 
     rho is at most 1/K, so that one action survives; in floats the largest q_j always does.
+
+    `q`: a distribution, on the last axis of an array. `rho`: the threshold, in [0, 1/K], K the number of actions.
 
     >>> clip([0.05, 0.35, 0.6], 0.1).round(6).tolist()
     [0.0, 0.368421, 0.631579]

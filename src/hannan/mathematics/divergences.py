@@ -15,10 +15,12 @@ from hannan.refusals import Array
 
 
 def tsallis_log(x: Any, gamma: float) -> Any:
-    """log_gamma(x) = (x^(1-gamma) - 1) / (1 - gamma), and log(x) at gamma = 1.
+    """The Tsallis logarithm, with which the paper measures how stable a play is.
 
-    The paper's Tsallis gamma-logarithm, for x >= 0 and gamma > 0; at x = 0 it is -1/(1-gamma)
-    below gamma = 1 and -inf from there on.
+    log_gamma(x) = (x^(1-gamma) - 1) / (1 - gamma), and log(x) at gamma = 1. At x = 0 it is -1/(1-gamma) below gamma = 1
+    and -inf from there on.
+
+    `x`: a number or an array, at least 0. `gamma`: a number above 0.
 
     >>> float(tsallis_log(0.25, 2.0)), float(tsallis_log(0.0, 0.5))
     (-3.0, -2.0)
@@ -36,10 +38,16 @@ def tsallis_log(x: Any, gamma: float) -> Any:
 
 
 def max_divergence(p: Any, q: Any, delta: float = 0.0) -> Any:
-    """D_inf^delta(P, Q) = sup over P(B) > delta of log((P(B) - delta) / Q(B)), eq:max_divergence.
+    """How much likelier any event is under `p` than under `q`, on a logarithmic scale: the divergence of differential
+    privacy.
+
+    D_inf^delta(P, Q) = sup over P(B) > delta of log((P(B) - delta) / Q(B)), eq:max_divergence.
 
     Attained at a likelihood-ratio set {P > lambda Q}, so one sort is enough. It is +inf exactly
     when P(Q = 0) > delta, and negative where delta outweighs the distance: D(P, P) = log(1-delta).
+
+    `p` and `q`: distributions, on the last axis of arrays. `delta`: the probability that may be left out of account, in
+    [0, 1).
 
     >>> float(max_divergence([0.5, 0.5], [0.25, 0.75]))  # log 2
     0.6931471805599453
@@ -61,10 +69,15 @@ def max_supremum(p: Array, q: Array, delta: float) -> Any:
 
 
 def tsallis_divergence(p: Any, q: Any, gamma: float) -> Any:
-    """D_inf,gamma(P, Q) = sup_B log_gamma P(B) - log_gamma Q(B), eq:tsallismaxdiv.
+    """The max-divergence with the Tsallis logarithm: how much likelier any event is under `p` than under `q`.
+
+    D_inf,gamma(P, Q) = sup_B log_gamma P(B) - log_gamma Q(B), eq:tsallismaxdiv.
 
     gamma >= 1: attained at one outcome (x -> x (1 + (gamma-1) c x^(gamma-1))^(-1/(gamma-1)) is
     subadditive), so O(N). gamma < 1: attained at a likelihood-ratio set, so one sort.
+
+    `p` and `q`: distributions, on the last axis of arrays. `gamma`: of the logarithm, above 0; at 1 it is
+    `max_divergence`.
 
     >>> float(tsallis_divergence([0.5, 0.5], [0.25, 0.75], gamma=2.0))
     2.0
@@ -89,9 +102,13 @@ def tsallis_supremum(p: Array, q: Array, gamma: float) -> Any:
 
 
 def hockey_stick(p: Any, q: Any, epsilon: float) -> Any:
-    """delta(epsilon) = sum_i (P_i - e^epsilon Q_i)_+, the least delta with D_inf^delta(P, Q) <= epsilon.
+    """The least delta with which `p` and `q` are within `epsilon` of each other: one point of a privacy profile.
+
+    delta(epsilon) = sum_i (P_i - e^epsilon Q_i)_+, the least delta with D_inf^delta(P, Q) <= epsilon.
 
     The equivalence needs epsilon >= 0 (lem:delta_pl as corrected), so a negative one is refused.
+
+    `p` and `q`: distributions, on the last axis of arrays. `epsilon`: the divergence allowed, at least 0.
 
     >>> float(hockey_stick([0.5, 0.5], [0.25, 0.75], epsilon=0.0))
     0.25

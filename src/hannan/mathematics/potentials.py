@@ -28,7 +28,17 @@ from hannan.refusals import Array
 
 
 class Potential:
-    """A concave Phi with its gradient in the simplex; FTPL and FTRL are the two kinds."""
+    """A smoothing at a scale: the smoothed least loss of n arms, whose gradient is the distribution played.
+
+    A concave Phi(L) with its gradient in the simplex; `FTPL` and `FTRL` are the two kinds. `value`, `gradient` (also of
+    a batch, on the last axis), `hessian`, `sample` (actions) and `stability` are exact to rounding or to a stated
+    accuracy.
+
+    >>> import hannan as hn
+    >>> phi = hn.FTRL(hn.Entropy(), scale=1.0)
+    >>> phi.gradient([0.0, 1.0]).round(4).tolist(), round(float(phi.value([0.0, 1.0])), 4)
+    ([0.7311, 0.2689], -0.3133)
+    """
 
     scale: float
 
@@ -120,7 +130,11 @@ class Potential:
 
 @frozen
 class FTPL(Potential):
-    """Phi(L) = E min_i (L_i - scale Z_i), Z_i independent draws of `law`: the perturbed leader.
+    """The perturbed leader: play the arm that is least after noise of a law was taken off its loss.
+
+    Phi(L) = E min_i (L_i - scale Z_i), Z_i independent draws of `law`: the perturbed leader.
+
+    `law`: of one perturbation, such as `Exponential()`. `scale`: what multiplies it, above 0; larger is steadier.
 
     >>> from hannan.mathematics.laws.table import Gumbel
     >>> phi = FTPL(Gumbel(), 2.0)
@@ -225,7 +239,12 @@ class FTPL(Potential):
 
 @frozen
 class FTRL(Potential):
-    """Phi(L) = min_p <L, p> + scale F(p): the regularized leader.
+    """The regularized leader: play the distribution of least loss plus a convex penalty.
+
+    Phi(L) = min_p <L, p> + scale F(p): the regularized leader.
+
+    `regularizer`: `Entropy()`, `Tsallis(alpha)` or `LogBarrier()`. `scale`: what multiplies it, above 0; larger is
+    steadier.
 
     >>> from hannan.mathematics.regularizers import LogBarrier
     >>> FTRL(LogBarrier(), 1.0).gradient([0.0, 0.0]).tolist()

@@ -17,7 +17,14 @@ from hannan.refusals import Array
 
 @frozen
 class Regularizer:
-    """F(p) = sum_i f(p_i), f strictly convex with f'(0+) = -inf, at scale 1."""
+    """A convex function on the simplex, which a regularized leader adds to the losses so that it does not jump.
+
+    F(p) = sum_i f(p_i), f strictly convex with f'(0+) = -inf, at scale 1.
+
+    >>> import hannan as hn
+    >>> hn.FTRL(hn.Tsallis(0.5), scale=1.0).gradient([0.0, 1.0]).round(3).tolist()
+    [0.78, 0.22]
+    """
 
     kernel: ClassVar[str] = ""
 
@@ -42,7 +49,9 @@ class Regularizer:
 
 @frozen
 class Entropy(Regularizer):
-    """F(p) = sum_i p_i log p_i: the play is Hedge's, p_i proportional to exp(-L_i/scale).
+    """The negative entropy: the regularizer with which the leader is Hedge, exponential weights.
+
+    F(p) = sum_i p_i log p_i: the play is Hedge's, p_i proportional to exp(-L_i/scale).
 
     >>> round(float(Entropy().value([0.5, 0.5])), 12)
     -0.69314718056
@@ -61,9 +70,11 @@ class Entropy(Regularizer):
 
 @frozen
 class Tsallis(Regularizer):
-    """F(p) = (1 - sum_i p_i^alpha)/(1 - alpha), the negative Tsallis entropy, 0 < alpha < 1.
+    """The negative Tsallis entropy: the regularizer of the bandits whose regret has no logarithm in it.
 
-    alpha -> 1 is the entropy; alpha -> 0 at scale 1/alpha is the log-barrier.
+    F(p) = (1 - sum_i p_i^alpha)/(1 - alpha). alpha -> 1 is the entropy; alpha -> 0 at scale 1/alpha is the log-barrier.
+
+    `alpha`: strictly between 0 and 1.
 
     >>> float(Tsallis(0.5).value([0.25] * 4))
     -2.0
@@ -95,7 +106,9 @@ class Tsallis(Regularizer):
 
 @frozen
 class LogBarrier(Regularizer):
-    """F(p) = -sum_i log p_i.
+    """The logarithmic barrier: the regularizer of bandits whose regret follows the loss of the best arm.
+
+    F(p) = -sum_i log p_i.
 
     >>> round(float(LogBarrier().value([0.5, 0.5])), 12)
     1.38629436112

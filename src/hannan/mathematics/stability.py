@@ -29,17 +29,19 @@ Smoothing = Law | Regularizer
 
 @frozen
 class Stability(Result):
-    """DiffStable at `level`: D(p(L), p(L + l)) <= level for every L and every l in [0,1]^n.
+    """How little one loss can change a play: a claim that `hannan.audit` measures.
 
-    D is D_inf,gamma, or D_inf^delta when delta > 0. `exact`: the level is the supremum itself; otherwise it is
-    a proved upper bound. The rate belongs to the same divergence; it is inf where none exists.
+    D(p(L), p(L + l)) <= level for every L and every l in [0,1]^n: DiffStable of the paper.
 
-    >>> print(Stability(0.5, 0.5, 1.0, 0.0, "lem:hazard", True))
-    one-step stability: level 0.5
-      level       0.5, the supremum itself
-      rate        0.5
-      divergence  D_inf
-      source      lem:hazard
+    `level`: the largest divergence of one whole step. `rate`: what a bound uses, the largest change a unit of loss, of
+    the same divergence; inf where there is none. `gamma` and `delta` say which divergence D is: D_inf,gamma, or
+    D_inf^delta when delta > 0. `source`: where it is proved. `exact`: the level is the supremum itself; otherwise it is
+    a proved upper bound.
+
+    >>> import hannan as hn
+    >>> claim = hn.FTPL(hn.Exponential(), scale=2.0).stability(n=3)
+    >>> claim.level, claim.rate, claim.exact
+    (0.5, 0.5, True)
     """
 
     level: float

@@ -20,7 +20,9 @@ SEEDED = "of a seed that was given, for experiments: the bound does not hold aga
 
 @frozen
 class Certificate(Result):
-    """The bound, what the regret is known to be, and the stability, claimed and realised, so far.
+    """What a player may say of itself now: its bound, what is known of its regret, and its stability.
+
+    The bound, what the regret is known to be, and the stability, claimed and realised, so far.
 
     `bound` is on the expected regret of the settled rounds; where it is None, `withheld` says why.
 
@@ -36,6 +38,14 @@ class Certificate(Result):
 
     With `delta`, `on_this_run` bounds the regret of this very run with probability 1 - delta, where that is proved;
     `on_this_run_says` in which sense, or why there is none.
+
+    >>> import hannan as hn
+    >>> player = hn.Experts(2).start(seed=0)
+    >>> for _ in range(100):
+    ...     player.observe(player.act(), [0.0, 1.0])
+    >>> now = player.certificate()
+    >>> now.rounds, now.regret <= now.bound.value, now.seeded
+    (100, True, True)
     """
 
     learner: str

@@ -27,7 +27,9 @@ _UNTOLD: tuple[NDArray[np.int64], Array] = (np.empty(0, dtype=np.int64), np.empt
 
 
 class Fleet(_engine.Fleet, Incarnate):
-    """A learner for each key, all of one description: a row of numbers each, 168 bytes for ten arms.
+    """A learner for each user, page or device: millions of them in one array, drawn and settled in batches.
+
+    A learner for each key, all of one description: a row of numbers each, 168 bytes for ten arms.
 
     `act(keys)` draws a batch, a new learner for each new key; `observe(moves, losses)` settles one, late and in any
     order, all of it or (a bad loss or ticket) nothing. A key that comes twice in a batch plays two rounds. Keys are
@@ -39,6 +41,8 @@ class Fleet(_engine.Fleet, Incarnate):
 
     `parent`: a player whose estimated losses, times `trust`, each new learner begins with; the bound grows by their
     span. Not thread-safe: guard it with a lock of your own.
+
+    `learner`: the description of each. `seed`: left out, the operating system's. `name`: its id; left out, a fresh one.
 
     >>> import hannan as hn
     >>> fleet = hn.Fleet(hn.Bandit(["red", "blue"], gains=True), seed=0)

@@ -28,11 +28,20 @@ _TRAFFIC = "how often a key comes must not depend on its moves"
 
 @dataclass(frozen=True)
 class FleetCertificate(Result):
-    """The sum of the keys' bounds: E[own loss - loss of the best map key -> arm] <= bound.
+    """What a fleet may say of all its learners together: a bound against the best arm for each key.
+
+    The sum of the keys' bounds: E[own loss - loss of the best map key -> arm] <= bound.
 
     A key whose own bound is withheld (late or forgotten moves, a condition that its play refuted) counts with its
     rounds times the range, which no regret exceeds; so does one that has played too little for its bound to say more.
     `vacuous` says how many keys those are. Where it is all of them, so is the sum.
+
+    >>> import hannan as hn
+    >>> fleet = hn.Fleet(hn.Bandit(3), seed=0)
+    >>> fleet.observe(fleet.act([1, 2, 2]), [0.0, 1.0, 0.5])
+    >>> told = fleet.certificate()
+    >>> told.keys, told.rounds, told.bound.value
+    (2, 3, 3.0)
     """
 
     learner: str

@@ -15,11 +15,18 @@ from hannan.refusals import Array
 
 @dataclass(frozen=True, eq=False)
 class Moves:
-    """A batch of decisions of a fleet, as arrays: whose, which round of its learner, the action, its probability, the
+    """A batch of decisions of a fleet, as arrays.
+
+    A batch of decisions of a fleet, as arrays: whose, which round of its learner, the action, its probability, the
     ticket to settle it with.
 
     `moves[mask]`, `moves[2:5]` and `moves[[3, 1]]` are some of them, which may be settled apart; `list(moves)` are
     single `Move`s. `arm` has the names of the actions where the learner has any.
+
+    >>> import hannan as hn
+    >>> moves = hn.Fleet(hn.Bandit(3), seed=0).act([7, 8, 7])
+    >>> moves.key.tolist(), moves.round.tolist(), len(moves[:2])
+    ([7, 8, 7], [1, 1, 2], 2)
     """
 
     #: The id of the fleet that drew them.

@@ -12,7 +12,9 @@ from hannan.saving import fields
 
 
 def load(path: str | os.PathLike[str], resume: str | None = None) -> Any:
-    """The player that `save` wrote, open moves and warm starts as they were, in a new incarnation.
+    """Read a player or a fleet from the file that `save` wrote, and go on with it.
+
+    The player that `save` wrote, open moves and warm starts as they were, in a new incarnation.
 
     It draws with randomness of its own, made from the saved stream and fresh entropy, and its moves carry an id of its
     own: two players from one file draw different moves and refuse each other's. Moves that were open are honoured once
@@ -22,6 +24,15 @@ def load(path: str | os.PathLike[str], resume: str | None = None) -> Any:
 
     Nothing of the file is run. A torn, edited or foreign file is refused by name. A learner with a law of
     your own needs `hannan.register(TheLaw)` first.
+
+    `path`: the file.
+
+    >>> import hannan as hn, tempfile, os
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "player.json")
+    ...     hn.Bandit(3).start(seed=0).save(path)
+    ...     hn.load(path).round
+    0
     """
     if resume not in (None, "exact"):
         raise ValueError(f'resume must be "exact" or None; got {resume!r}')

@@ -20,10 +20,21 @@ from hannan.saving import fields
 
 
 class Player(_engine.Player, Book):
-    """A learner at play. Not thread-safe: guard it with a lock of your own.
+    """A learner at play: it draws moves and takes their losses, whenever they come.
+
+    A learner at play. Not thread-safe: guard it with a lock of your own.
 
     `act()` draws a move; `observe(move, loss)` settles it, whenever the loss comes and in whatever order;
     `forget(move)` if it never does. A ticket that is not open here is refused, and nothing changes.
+
+    `learner`: its description. `seed` and `name`: as `learner.start` was given them.
+
+    >>> import hannan as hn
+    >>> player = hn.Bandit(["red", "blue"]).start(seed=0)
+    >>> move = player.act()
+    >>> player.observe(move, 0.25)
+    >>> player.certificate().rounds, player.open_moves
+    (1, ())
     """
 
     #: Whether every loss is seen, so that the regret itself is known.

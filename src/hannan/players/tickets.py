@@ -29,9 +29,11 @@ class Ticket(NamedTuple):
 
 
 class Move(Ticket):
-    """The ticket of one decision: whose, which round, the action, and the probability it was drawn with.
+    """The ticket of one decision: hand it back with its loss, at once or much later.
 
     `arm` is the name of the action where the learner has names for them, else the action itself.
+
+    `player`: whose it is. `round`: which. `action`: what was drawn. `probability`: with which it was drawn, exactly.
 
     >>> move = Move("p1", 3, 0, 0.25)
     >>> Move.from_json(move.to_json()) == move, move.arm

@@ -27,7 +27,11 @@ C = TypeVar("C", bound=type[Any])
 
 
 def register(cls: C) -> C:
-    """Make a frozen dataclass of your own known to `from_json` and `load`; usable as a decorator.
+    """Make a description of your own known to `hannan.load` and to JSON.
+
+    Whatever is registered is read back by its name; usable as a decorator.
+
+    `cls`: a frozen dataclass, such as a law.
 
     >>> @register
     ... @dataclasses.dataclass(frozen=True)

@@ -22,7 +22,9 @@ MOST_SHARDS = 1 << 16
 
 
 class Store:
-    """Learners on disk: when `act` or `observe` returns, it is there, whatever happens next.
+    """Learners on disk for an application: decisions that survive a crash, feedback that counts once.
+
+    Learners on disk: when `act` or `observe` returns, it is there, whatever happens next.
 
     A decision is drawn, written to a journal, and answered when it is on the disk; many at once share one write. After
     a crash the journal is played again, and comes out bit for bit. Tickets are text, signed, with the exact

@@ -61,7 +61,11 @@ class Descent(saving.Described):
 
 @dataclass(frozen=True)
 class OnlineGradientDescent(Descent):
-    """x_{t+1} = projection of x_t - (2r/(beta sqrt(t))) grad l_t(x_t): R <= 3 r beta sqrt(T) (Zinkevich 2003).
+    """Choose a point of a convex set by steps against the gradients: no noise, any convex losses.
+
+    x_{t+1} = projection of x_t - (2r/(beta sqrt(t))) grad l_t(x_t): R <= 3 r beta sqrt(T) (Zinkevich 2003).
+
+    `domain`: the set, in a ball of radius r. `lipschitz`: beta, the steepest that a loss may be.
 
     >>> from hannan.mathematics.convex.domains import Ball
     >>> OnlineGradientDescent(Ball(5, 2.0), lipschitz=1.0).bound(rounds=100).value
@@ -82,10 +86,18 @@ class OnlineGradientDescent(Descent):
 
 @dataclass(frozen=True)
 class ExponentiatedGradient(Descent):
-    """x_{t+1,i} proportional to exp(-sum_{s<=t} g_{s,i}/scale_{t+1}), on the simplex: Hedge on the gradients.
+    """Choose a mixture of d things by exponential weights on the gradients: the regret grows with sqrt(log d) only.
+
+    x_{t+1,i} proportional to exp(-sum_{s<=t} g_{s,i}/scale_{t+1}), on the simplex: Hedge on the gradients.
 
     A gradient of norm beta has span at most s = sqrt(2) beta, and scale_t = (s/2) sqrt(t/ln d) gives
     R <= s sqrt(T ln d), also if the losses are chosen after the move.
+
+    `domain`: a `Simplex`. `lipschitz`: beta, the steepest that a loss may be, in the Euclidean norm.
+
+    >>> import hannan as hn
+    >>> round(ExponentiatedGradient(hn.Simplex(100), lipschitz=1.0).bound(rounds=1000).value, 1)
+    96.0
     """
 
     def __post_init__(self) -> None:

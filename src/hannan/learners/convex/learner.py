@@ -40,20 +40,26 @@ LEAST_ACCURACY = 1e-9
 
 @dataclass(frozen=True, repr=False)
 class Convex(Private, saving.Described):
-    """x_t = argmin_{x in X} sum_{s<t} l_s(x) + <b, x>, b fresh noise: Algorithm 1 (alg:oco) without its ridge.
+    """Choose a point of a convex set each round, then be told a convex loss; its noise can make the moves private.
 
-    The losses are convex, `lipschitz` on the domain (in the Euclidean norm) and in [0, loss_bound] there. The
-    forward stability that a regret bound uses needs no ridge, no smoothness and no rank condition, and half
-    the paper's noise (thm:oco, corrected form). Linear losses have an exact argmin. The others are solved for;
-    to vouch for the solution each adds a ridge of 1e-6 lipschitz/radius, whose cost is in their bound.
+    x_t = argmin_{x in X} sum_{s<t} l_s(x) + <b, x>, b fresh noise: Algorithm 1 of the paper (alg:oco) without its
+    ridge.
 
-    `smooth` is the largest curvature of the losses, 0 if all are linear, None if it is not stated.
-    `fresh=False` draws b once and keeps it, as the proof for oblivious adversaries allows.
-    `guarantee="privacy"` asks for a two-sided statement, `privacy()`. Linear losses need nothing more. Curved
-    ones need a fixed `ridge` (by default smooth/level) and `accuracy`, how far from the argmin the solver may
-    stay: noise that hides as much is added to the move and spends `output_share` of epsilon. All are public.
-    Without a `loss_bound` losses may have any sign, and only linear losses have a bound; on a ball it is free of
-    the dimension, r beta sqrt(2T) E chi_d/sqrt(d) with Gaussian noise and `Horizon(T)`.
+    The losses are convex, `lipschitz` on the domain (in the Euclidean norm) and in [0, loss_bound] there. The forward
+    stability that a regret bound uses needs no ridge, no smoothness and no rank condition, and half the paper's noise
+    (thm:oco, corrected form). Linear losses have an exact argmin. The others are solved for; to vouch for the solution
+    each adds a ridge of 1e-6 lipschitz/radius, whose cost is in their bound.
+
+    `smooth` is the largest curvature of the losses, 0 if all are linear, None if it is not stated. `fresh=False` draws
+    b once and keeps it, as the proof for oblivious adversaries allows. `guarantee="privacy"` asks for a two-sided
+    statement, `privacy()`. Linear losses need nothing more. Curved ones need a fixed `ridge` (by default smooth/level)
+    and `accuracy`, how far from the argmin the solver may stay: noise that hides as much is added to the move and
+    spends `output_share` of epsilon. All are public. Without a `loss_bound` losses may have any sign, and only linear
+    losses have a bound; on a ball it is free of the dimension, r beta sqrt(2T) E chi_d/sqrt(d) with Gaussian noise and
+    `Horizon(T)`.
+
+    `domain`: the set. `lipschitz`: the steepest that a loss may be. `noise` and `tuning`: what is added to the sum of
+    the losses, and how much of it.
 
     >>> from hannan.learners.tuning import Fixed
     >>> from hannan.mathematics.convex.domains import Box

@@ -33,9 +33,19 @@ CONDITION = (
 
 @dataclass(frozen=True)
 class Privacy(Result):
-    """D_inf^delta <= epsilon both ways, between the moves with and without one observation (def:OSDS, two-sided).
+    """A statement of differential privacy of a convex learner's moves, both ways.
+
+    D_inf^delta <= epsilon both ways, between the moves with and without one observation (def:OSDS, two-sided).
 
     `rounds` is how many moves in a row the statement is about; `condition` is what it rests on.
+
+    `epsilon` and `delta`: the statement. `source`: where it is proved.
+
+    >>> import hannan as hn
+    >>> learner = hn.Convex(hn.Ball(3), 1.0, tuning=hn.Fixed(2.0), smooth=0, guarantee="privacy")
+    >>> said = learner.privacy()
+    >>> said.epsilon, said.delta, said.rounds
+    (0.5, 0.0, 1)
     """
 
     epsilon: float

@@ -18,7 +18,9 @@ from hannan.refusals import Array
 
 @dataclass(frozen=True)
 class FPL(Combinatorial):
-    """v = argmin_v <L + z, v>, z fresh: uniform on [0, scale]^d, or -z exponential of mean scale.
+    """Choose a path, a set or an assignment each round by solving one perturbed problem of least cost.
+
+    v = argmin_v <L + z, v>, z fresh: uniform on [0, scale]^d, or -z exponential of mean scale.
 
     Losses of the components in [0, 1], so that |l|_1 <= d =: A and <v, l> <= m =: R; D the L1 diameter.
 
@@ -26,6 +28,9 @@ class FPL(Combinatorial):
         exponential  E own <= e^(A/scale) (L* + D scale (1 + ln d)), from p(L + l) >= e^(-|l|_1/scale) p(L)
 
     `FPL.tuned(decisions, rounds)` has the scale of the least uniform bound, 2 sqrt(D R A T).
+
+    `decisions`: the set, such as `ShortestPaths`. `scale`: of the perturbations, above 0. `noise`: "uniform" or
+    "exponential".
 
     >>> from hannan.learners.decisions.sets import MSets
     >>> FPL.tuned(MSets(10, 2), rounds=1000).bound(1000).value < 600

@@ -18,12 +18,16 @@ TIMES = 16
 
 @dataclass(frozen=True)
 class FPLTrix(Combinatorial):
-    """v = argmin_v <eta_t Lhat - z, v>, z_i exponential given that z_i <= B_t; only l_i of the chosen is seen.
+    """As `FPL`, but only the losses of the components chosen are seen.
+
+    v = argmin_v <eta_t Lhat - z, v>, z_i exponential given that z_i <= B_t; only l_i of the chosen is seen.
 
     lhat_i = l_i K_i, K_i a resampled 1/(q_i + gamma_t (1 - q_i)) of q_i = P(i chosen): redraw until i comes up, or
     until a coin of probability gamma_t says so. eta_t = min(1, sqrt(D/S)), D = log(d/m) + 1, S = 1/D + the
     estimates so far, gamma_t = min(1, m eta_t), e^(-B_t) = min(1/2, m eta_t/d). The regret is
     13 m sqrt(d L* D) + O(m^2 d log(dT)): the last term has no published constant, so no number is printed.
+
+    `decisions`: the set, such as `MSets`.
 
     >>> from hannan.learners.decisions.sets import MSets
     >>> player = FPLTrix(MSets(5, 2)).start(seed=1)

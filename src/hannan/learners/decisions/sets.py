@@ -53,7 +53,11 @@ class Decisions:
 
 @dataclass(frozen=True)
 class MSets(Decisions):
-    """All sets of m of d components: the m cheapest.
+    """Decisions that are m of d things: slates, teams, portfolios of equal parts.
+
+    A decision is a 0/1 vector with m ones; the best one is the m cheapest.
+
+    `components`: d, how many there are. `m`: how many are chosen.
 
     >>> MSets(4, 2).best(np.array([3.0, 1.0, 2.0, 5.0])).tolist()
     [0.0, 1.0, 1.0, 0.0]
@@ -97,7 +101,11 @@ class MSets(Decisions):
 
 @dataclass(frozen=True)
 class ShortestPaths(Decisions):
-    """Paths from source to target in a directed graph without cycles; components are its edges, in order (networkx).
+    """Decisions that are paths through a network: routes.
+
+    Paths from source to target in a directed graph without cycles; components are its edges, in order (networkx).
+
+    `edges`: (from, to) of each. `source` and `target`: where paths begin and end.
 
     >>> paths = ShortestPaths((("s", "a"), ("a", "t"), ("s", "t")), "s", "t")
     >>> paths.best(np.array([1.0, 1.0, 3.0])).tolist(), paths.most
@@ -195,7 +203,11 @@ class ShortestPaths(Decisions):
 
 @dataclass(frozen=True)
 class Assignments(Decisions):
-    """Permutations of k: components are the k x k cells, row by row (SciPy's linear_sum_assignment).
+    """Decisions that assign k things to k places, one each.
+
+    Permutations of k: components are the k x k cells, row by row (SciPy's linear_sum_assignment).
+
+    `k`: how many.
 
     >>> Assignments(2).best(np.array([1.0, 0.0, 0.0, 1.0])).tolist()
     [0.0, 1.0, 1.0, 0.0]

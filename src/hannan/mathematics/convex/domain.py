@@ -25,7 +25,17 @@ def norms(z: Array) -> Array:
 
 @dataclass(frozen=True)
 class Domain:
-    """A closed, bounded, non-empty convex set X of R^d."""
+    """A convex set to play in: what `Convex` and the gradient learners choose points of.
+
+    A closed, bounded, non-empty convex set X of R^d: `Ball`, `Box`, `Simplex` or `Polytope`.
+
+    `d` is its dimension, `center` and `radius` are those of a ball around it, `mean_width` what noise costs in it.
+
+    >>> import hannan as hn
+    >>> box = hn.Box([0.0, 0.0], [2.0, 1.0])
+    >>> box.contains([1.0, 0.5]), box.project([3.0, -1.0]).tolist()
+    (True, [2.0, 0.0])
+    """
 
     #: The name of the compiled argmin that serves it; "other" is none, and then it is played by stepping.
     kernel: ClassVar[str] = "other"

@@ -15,7 +15,11 @@ from hannan.refusals import Array
 
 @dataclass(frozen=True)
 class Ball(Domain):
-    """{x : ||x - center|| <= radius}; its mean width is 2 radius.
+    """A ball, the set to play in where every direction counts the same.
+
+    {x : ||x - center|| <= radius}; its mean width is 2 radius.
+
+    `dimension`: d. `radius`: above 0. `middle`: its center, the origin if it is left out.
 
     >>> Ball(2, 3.0).argmin([0.0, 2.0]) + 0.0
     array([ 0., -3.])
@@ -65,7 +69,11 @@ class Ball(Domain):
 
 @dataclass(frozen=True)
 class Box(Domain):
-    """{x : low <= x <= high}, vectors kept as tuples; half its mean width is sum_i (half side i) E|u_1|.
+    """A box: an interval for each coordinate, such as prices or loads.
+
+    {x : low <= x <= high}, vectors kept as tuples; half its mean width is sum_i (half side i) E|u_1|.
+
+    `low` and `high`: the least and the greatest value of each coordinate.
 
     >>> Box([0.0, -1.0], [1.0, 1.0]).argmin([2.0, -3.0])
     array([0., 1.])
@@ -113,7 +121,11 @@ class Box(Domain):
 
 @dataclass(frozen=True)
 class Simplex(Domain):
-    """{x >= 0 : sum_i x_i = 1}, in a ball of radius sqrt(1 - 1/d) around its centre.
+    """The distributions over d things: portfolios, mixtures, shares of a budget.
+
+    {x >= 0 : sum_i x_i = 1}, in a ball of radius sqrt(1 - 1/d) around its centre.
+
+    `dimension`: d, how many things there are.
 
     >>> Simplex(3).project([1.0, 0.5, -2.0])
     array([0.75, 0.25, 0.  ])

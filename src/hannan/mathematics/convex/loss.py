@@ -26,7 +26,17 @@ Phi = Callable[[Array], Array]
 
 @dataclass(frozen=True, eq=False)
 class Loss:
-    """l_t(x) = phi_t(<z_t, x>): one loss if z is a vector, a sequence if z is a matrix."""
+    """A convex loss of a point, or a sequence of them: what a convex learner is told after it moved.
+
+    l_t(x) = phi_t(<z_t, x>): one loss if z is a vector, a sequence if z is a matrix.
+
+    `z`: the features, (d,) for one loss and (T, d) for a sequence.
+
+    >>> import hannan as hn
+    >>> losses = hn.Squared([[1.0, 0.0], [0.0, 1.0]], [1.0, 2.0])
+    >>> len(losses), losses[1].value([1.0, 1.0]).item()
+    (2, 0.5)
+    """
 
     z: Any
     #: The name of the compiled phi that serves it.
@@ -136,10 +146,14 @@ class Loss:
 
 @dataclass(frozen=True, eq=False)
 class RankOne(Loss):
-    """l(x) = phi(<z, x>) for your own convex phi and its derivative, both of arrays of margins.
+    """A convex loss of your own, given as a function of one number and its derivative.
+
+    l(x) = phi(<z, x>) for your own convex phi and its derivative, both of arrays of margins.
 
     `second` is phi'' where you have it; else it is taken by differences of phi', which sets the solver's
     speed and nothing else. `curvature` bounds phi'', where a privacy statement needs it.
+
+    `z`: the features. `function` and `derivative`: phi and its derivative, of an array of margins <z, x>.
 
     >>> import numpy as np
     >>> loss = RankOne([1.0, 1.0], lambda u: np.cosh(u) - 1.0, np.sinh)

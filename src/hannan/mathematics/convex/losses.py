@@ -16,7 +16,11 @@ from hannan.refusals import Array
 
 @dataclass(frozen=True, eq=False)
 class Linear(Loss):
-    """l(x) = <z, x>.
+    """A linear loss: what a direction costs, of any sign.
+
+    l(x) = <z, x>.
+
+    `z`: the costs of the coordinates, (d,), or (T, d) for a sequence.
 
     >>> float(Linear([1.0, 2.0]).value([3.0, 4.0]))
     11.0
@@ -86,7 +90,11 @@ class _Labelled(_Supervised):
 
 @dataclass(frozen=True, eq=False)
 class Squared(_Supervised):
-    """l(x) = (<z, x> - y)^2/2.
+    """Squared error of a linear prediction.
+
+    l(x) = (<z, x> - y)^2/2.
+
+    `z`: the features. `y`: the target.
 
     >>> float(Squared([1.0, 2.0], 7.0).value([3.0, 4.0]))
     8.0
@@ -110,7 +118,11 @@ class Squared(_Supervised):
 
 @dataclass(frozen=True, eq=False)
 class Logistic(_Labelled):
-    """l(x) = log(1 + e^(-y <z, x>)), y in {-1, 1} or {0, 1}.
+    """Logistic loss of a linear classifier.
+
+    l(x) = log(1 + e^(-y <z, x>)), y in {-1, 1} or {0, 1}.
+
+    `z`: the features. `y`: the label.
 
     >>> round(float(Logistic([1.0], 0).value([0.0])), 12)
     0.69314718056
@@ -136,7 +148,11 @@ class Logistic(_Labelled):
 
 @dataclass(frozen=True, eq=False)
 class Huber(_Supervised):
-    """l(x) = e^2/2 for |e| <= threshold, threshold |e| - threshold^2/2 beyond, e = <z, x> - y.
+    """Huber's loss of a linear prediction: squares for small errors, sizes for large ones.
+
+    l(x) = e^2/2 for |e| <= threshold, threshold |e| - threshold^2/2 beyond, e = <z, x> - y.
+
+    `z`: the features. `y`: the target. `threshold`: the error from which it grows linearly, above 0.
 
     >>> float(Huber([1.0], 0.0).value([3.0]))
     2.5
@@ -170,7 +186,11 @@ class Huber(_Supervised):
 
 @dataclass(frozen=True, eq=False)
 class SmoothedHinge(_Labelled):
-    """l(x) = 0 for m >= 1, (1-m)^2/(2 width) for 1 - width < m < 1, 1 - m - width/2 below, m = y <z, x>.
+    """The hinge loss of a linear classifier with its corner rounded.
+
+    l(x) = 0 for m >= 1, (1-m)^2/(2 width) for 1 - width < m < 1, 1 - m - width/2 below, m = y <z, x>.
+
+    `z`: the features. `y`: the label, in {-1, 1} or {0, 1}. `width`: of the rounded part, above 0.
 
     >>> [float(SmoothedHinge([1.0], 1).value([m])) for m in (1.0, 0.5, 0.0, -1.0)]
     [0.0, 0.125, 0.5, 1.5]

@@ -28,7 +28,14 @@ SHAPES: tuple[Shape, ...] = ("linear", "one-signed", "rank-one", "convex")
 
 @dataclass(frozen=True)
 class Noise:
-    """A law of b, spherically symmetric, at scale 1."""
+    """Noise for convex learners: what is added to the sum of the losses before its minimiser is played.
+
+    A law of b, spherically symmetric, at scale 1: `GammaNoise` or `GaussianNoise`.
+
+    >>> import hannan as hn
+    >>> hn.GammaNoise().mean_norm(d=5)
+    5.0
+    """
 
     #: The name of its compiled sampler.
     kernel: ClassVar[str]
@@ -44,10 +51,14 @@ class Noise:
 
 @dataclass(frozen=True)
 class GammaNoise(Noise):
-    """Density exp(-epsilon ||b||/beta): ||b|| is Gamma(d), the direction uniform, E||b|| = d beta/epsilon.
+    """Noise with the density of Laplace in d dimensions: stable without exceptions, at a cost of d.
+
+    Density exp(-epsilon ||b||/beta): ||b|| is Gamma(d), the direction uniform, E||b|| = d beta/epsilon.
 
     The move is then stable at level epsilon in D_inf, whatever the convex losses (thm:oco, corrected form:
     half the noise of the paper, whose density exp(-epsilon ||b||/(2 beta)) is `calibration="paper"`).
+
+    `calibration`: "corrected", or "paper" for the printed density.
 
     >>> GammaNoise().scale(epsilon=0.5, lipschitz=2.0), GammaNoise("paper").scale(epsilon=0.5, lipschitz=2.0)
     (4.0, 8.0)
@@ -75,7 +86,9 @@ class GammaNoise(Noise):
 
 @dataclass(frozen=True)
 class GaussianNoise(Noise):
-    """N(0, sigma^2 I): delta(epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu).
+    """Gaussian noise for convex learners: cheaper in many dimensions, stable but for a probability delta.
+
+    N(0, sigma^2 I): delta(epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu).
 
     mu = beta/sigma; this is exact for linear losses (cor:olo), and holds for phi(<z, x>) with phi' of one sign.
     It doubles for any phi(<z, x>), and is E(1 - e^(epsilon - mu^2/2 - mu chi_d))_+ for any convex loss: the

@@ -15,9 +15,13 @@ from hannan.refusals import Array
 
 @dataclass(frozen=True)
 class Polytope(Domain):
-    """{x : A x <= b}, by linear programs (HiGHS); refused if empty or unbounded.
+    """A set of linear inequalities: budgets, flows and whatever else a linear program allows.
+
+    {x : A x <= b}, by linear programs (HiGHS); refused if empty or unbounded.
 
     Its enclosing ball and its mean width are those of the smallest box around it.
+
+    `A`: a row a constraint. `b`: its right sides.
 
     >>> Polytope([[1, 1], [-1, 0], [0, -1]], [1, 0, 0]).argmin([-1.0, -2.0])
     array([0., 1.])

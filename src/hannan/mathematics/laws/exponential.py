@@ -16,7 +16,9 @@ from hannan.refusals import Array
 
 @frozen
 class Exponential(TailLaw):
-    """S(z) = e^-z on z > 0: hazard 1, E max_n = H_n. It is Gamma(1) and Weibull(1).
+    """Exponential perturbations: the default of `Experts`, with the least proved bound of the laws here.
+
+    S(z) = e^-z on z > 0: hazard 1, E max_n = H_n. It is Gamma(1) and Weibull(1).
 
     >>> Exponential().expected_max(2), Exponential().hazard
     (1.5, 1.0)

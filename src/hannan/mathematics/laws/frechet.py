@@ -16,7 +16,11 @@ from hannan.refusals import Array
 
 @frozen
 class Frechet(PowerTail, ExtremeLaw):
-    """F(z) = exp(-z^-alpha) on z > 0; E max_n = n^(1/alpha) Gamma(1 - 1/alpha), infinite for alpha <= 1.
+    """Frechet perturbations: heavy tails, with which a bandit can be good in both worlds.
+
+    F(z) = exp(-z^-alpha) on z > 0; E max_n = n^(1/alpha) Gamma(1 - 1/alpha), infinite for alpha <= 1.
+
+    `alpha`: the exponent of the tail, above 0.
 
     >>> round(Frechet(2.0).hazard, 5)
     1.17021

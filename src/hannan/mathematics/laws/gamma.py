@@ -16,7 +16,11 @@ from hannan.refusals import Array
 
 @frozen
 class Gamma(Law):
-    """f(z) = z^(shape-1) e^-z / Gamma(shape) on z > 0: hazard 1 from shape 1 on, unbounded below.
+    """Gamma perturbations: sums of exponential ones where the shape is a whole number.
+
+    f(z) = z^(shape-1) e^-z / Gamma(shape) on z > 0: hazard 1 from shape 1 on, unbounded below.
+
+    `shape`: above 0; at 1 it is the exponential law.
 
     >>> Gamma(1.0).hazard, Gamma(0.5).hazard
     (1.0, inf)

@@ -14,7 +14,9 @@ from hannan.refusals import Array
 
 @frozen
 class Gaussian(Law):
-    """f(z) = exp(-z^2/2)/sqrt(2 pi): the hazard grows without bound, so there is no pure level.
+    """Gaussian perturbations: bounded regret as experts, but no rate, so that fewer tunings are proved for them.
+
+    f(z) = exp(-z^2/2)/sqrt(2 pi): the hazard grows without bound, so there is no pure level.
 
     It is log-concave: as experts it has R <= E max_n sqrt(T) by Horizon, sqrt(2) E max_n sqrt(T) by Anytime.
 

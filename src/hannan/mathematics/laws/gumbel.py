@@ -16,7 +16,9 @@ from hannan.refusals import Array
 
 @frozen
 class Gumbel(ExtremeLaw):
-    """F(z) = exp(-e^-z): the play is Hedge's, p_i proportional to exp(-L_i/scale), exactly.
+    """Gumbel perturbations: the perturbed leader that plays exactly as Hedge does.
+
+    F(z) = exp(-e^-z): the play is Hedge's, p_i proportional to exp(-L_i/scale), exactly.
 
     >>> round(Gumbel().expected_max(10) - Gumbel().mean, 12) == round(math.log(10), 12)
     True

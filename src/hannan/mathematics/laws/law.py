@@ -28,7 +28,19 @@ from hannan.refusals import Array
 
 @frozen
 class Law:
-    """F(z) = P(Z <= z) of one standard draw Z; a potential multiplies it by its scale."""
+    """A law of perturbations: what a perturbed leader adds to each cumulative loss before it takes the least.
+
+    F(z) = P(Z <= z) of one standard draw Z; a potential multiplies it by its scale. `hazard` is sup f/(1-F), the rate
+    of the play at scale 1, inf where it is unbounded; `mean` and `expected_max(n)` say what the noise costs.
+
+    A law of your own is a frozen dataclass with `density` and `cdf`, and `hazard` where you have proved one; see
+    CONTRIBUTING.
+
+    >>> import hannan as hn
+    >>> law = hn.Gumbel()
+    >>> round(float(law.cdf(0.0)), 6), round(float(law.survival_quantile(0.5)), 6)
+    (0.367879, 0.366513)
+    """
 
     kernel: ClassVar[str] = ""  # its name in the engine; "": unknown there, the general rule computes the play
 

@@ -16,7 +16,11 @@ from hannan.refusals import Array
 
 @frozen
 class Pareto(PowerTail, TailLaw):
-    """S(z) = z^-alpha on z >= 1: hazard alpha; E max_n = Gamma(1-1/alpha) n!/Gamma(n+1-1/alpha).
+    """Pareto perturbations: the plainest heavy tail.
+
+    S(z) = z^-alpha on z >= 1: hazard alpha; E max_n = Gamma(1-1/alpha) n!/Gamma(n+1-1/alpha).
+
+    `alpha`: the exponent of the tail, above 0.
 
     >>> Pareto(2.0).hazard, Pareto(2.0).mean, Pareto(1.0).mean
     (2.0, 2.0, inf)

@@ -15,10 +15,14 @@ from hannan.refusals import Array
 
 @frozen
 class Weibull(TailLaw):
-    """S(z) = exp(-z^k); conditioned: S(z) = exp(1 - (1+z)^k), the draw above 1 less 1.
+    """Weibull perturbations, plain or conditioned: tails between the exponential law and heavy ones.
+
+    S(z) = exp(-z^k); conditioned: S(z) = exp(1 - (1+z)^k), the draw above 1 less 1.
 
     The plain hazard k z^(k-1) is bounded at k = 1 only; conditioning bounds it by k for k <= 1
     (the paper's '*').
+
+    `k`: the exponent, above 0. `conditioned`: draws above 1, less 1.
 
     >>> Weibull(0.5).hazard, Weibull(0.5, conditioned=True).hazard
     (inf, 0.5)

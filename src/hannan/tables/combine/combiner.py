@@ -71,7 +71,9 @@ def _beside(line: str, bound: float | None, why: str) -> str:
 
 
 class Combiner:
-    """Columns of forecasts combined, row by row. Not thread-safe: guard it with a lock of your own.
+    """Combine forecasts as they come: answer a row now, settle it when its target is known.
+
+    Columns of forecasts combined, row by row. Not thread-safe: guard it with a lock of your own.
 
     x = sum_i p_i f_i; p learns from the slopes of the loss at x. `columns` are their names (or how many there are);
     `loss` is absolute, squared, pinball:q, huber:w or log. The default learner is rule B over {B, B that forgets,

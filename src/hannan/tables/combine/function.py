@@ -35,7 +35,9 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True)
 class Combined(Result):
-    """The combined forecast of each row, the weights behind it, and what it came to.
+    """What `hannan.combine` gives back: a forecast for each row, the weights behind it, and what it came to.
+
+    The combined forecast of each row, the weights behind it, and what it came to.
 
     `forecast` is the combination sum_i p_i f_i, of quantiles (rows, levels), `levels` says which; `played` is an expert
     drawn from p (its column), where the learner is one that draws, else None. A row that only brought the target of an
@@ -194,7 +196,7 @@ def combine(
     crossing: str = "refuse",
     seed: int = 0,
 ) -> Any:
-    """Combine columns of forecasts, row by row, each row knowing only the targets known before it.
+    """Combine columns of forecasts into one, row by row, each row knowing only the targets known before it.
 
     `frame`: pandas, polars, a mapping of columns or a NumPy array; `target`: a column, or an array. Every other
     column (or those of `experts`) is an expert; one without a number in a row sleeps in it. `loss`: absolute,

@@ -179,7 +179,9 @@ def replay(
     seed: int = 0,
     level: float = 0.95,
 ) -> Replay:
-    """What a learner would have cost, from a log of decisions: pandas, polars, or a mapping of columns.
+    """What would a learner have cost on the decisions in my log: off-policy estimates with intervals.
+
+    What a learner would have cost, from a log of decisions: pandas, polars, or a mapping of columns.
 
     Without `propensity` the log must have drawn its actions uniformly, which is tested. `advice` names columns
     with the action that each expert advised; then an `ExpertBandit` is replayed, else a `Bandit`. `contexts` names
@@ -189,6 +191,10 @@ def replay(
 
     Intervals hold at `level` for rare events too: they are exact where losses are 0 or 1 and rows independent, and
     empirical Bernstein elsewhere. Those of the single actions hold all at once, so the best of many is not a lucky one.
+
+    `log`: a row a decision. `action`, `loss` and `propensity`: the columns of what was done, what it cost and with
+    which probability it was drawn. `actions`: what there is to choose from, where the log does not show all.
+    `loss_range` and `gains`: the units. `runs` and `seed`: of learners that draw. `level`: of the intervals.
 
     >>> rng = np.random.default_rng(0)
     >>> a = rng.integers(3, size=3000)

@@ -136,7 +136,12 @@ def route(
     runs: int = 20,
     seed: int = 0,
 ) -> Routes:
-    """Which learner for my problem: a table of losses (pandas, polars, a mapping, NumPy), one column an arm.
+    """Which learner for my problem: several of them on a table of your losses, beside their bounds.
+
+    Each learner plays the whole table; those that see every loss are marked so.
+
+    `table`: pandas, polars, a mapping or NumPy, a column an arm. `learners`: their names. `loss_range` and `gains`: the
+    units. `runs` and `seed`: of learners that draw.
 
     >>> rng = np.random.default_rng(0)
     >>> table = (rng.random((2000, 3)) < [0.3, 0.5, 0.7]).astype(float)
