@@ -1,5 +1,6 @@
 """docs/architecture.md is held true by the tree itself: its rooms, its files, and how small the house is kept."""
 
+import ast
 import re
 import subprocess
 from pathlib import Path
@@ -58,7 +59,10 @@ def test_few_modules_stand_in_no_room():
     assert len([name for name in standing(SOURCE) if name.endswith(".py")]) <= LOOSE
 
 
-@pytest.mark.parametrize("room", sorted(p.name for p in SOURCE.iterdir() if (p / "__init__.py").is_file()))
+ROOMS = sorted(p.name for p in SOURCE.iterdir() if (p / "__init__.py").is_file())
+
+
+@pytest.mark.parametrize("room", ROOMS)
 def test_every_room_has_its_tests(room):
     assert list((ROOT / "tests" / room).glob("test_*.py")), f"tests/{room} must have tests"
 
@@ -88,3 +92,42 @@ def test_nothing_is_called_by_a_word_that_says_nothing():
     if tracked.returncode:
         pytest.skip("not a git checkout")
     assert not [p for p in tracked.stdout.split() if words & set(Path(p).with_suffix("").parts)]
+
+
+#: What tests may know of the inside, and why: attribute -> the reason.
+INSIDE = {
+    "_put": "no public way leads to losses of 1e7 rounds at once",
+    "_player": "a row of a fleet, as the player that it would be: compared with one, field by field",
+    "_fields": "a row of a fleet, field by field",
+    "_words": "a stream is compared, and given, word by word",
+    "_set_words": "as _words",
+    "_digest": "a file is forged, with a checksum that is right",
+    "_restore": "a state that no play reaches",
+    "_leader": "that private noise is not in memory can only be seen there",
+    "_mmap": "NumPy's own",
+    "_rolling": "a function of an example",
+    "_close": "who holds whom",
+    "_asdict": "Python's own", "_replace": "Python's own", "_make": "Python's own", "_repr_html_": "Jupyter's own",
+}  # fmt: skip
+
+
+def inside(text: str) -> set[str]:
+    """Private attributes of anything but `self` that a test looks at."""
+    found = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute))
+    return {
+        node.attr
+        for node in found
+        if re.match(r"_[a-z]", node.attr)
+        and not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls", "_engine", "os", "sys", "hn"))
+    }
+
+
+def test_tests_use_the_public_surface():
+    """Not so: tests of the engine, of a store that is broken on purpose, and of other libraries' classes."""
+    tests = [
+        p for room in ROOMS for p in (ROOT / "tests" / room).glob("test_*.py") if room not in ("serving", "interop")
+    ]
+    assert len(tests) > 50
+    seen = {attribute: p.name for p in tests for attribute in inside(p.read_text(encoding="utf-8"))}
+    assert {name: where for name, where in seen.items() if name not in INSIDE} == {}
+    assert inside("player._secret + self._mine + move._asdict()") == {"_secret", "_asdict"}

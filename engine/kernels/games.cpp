@@ -1,6 +1,6 @@
 #include "../games.hpp"
 
-#include "../games/advised.hpp"
+#include "../games/expert_bandits.hpp"
 #include "../games/bandits.hpp"
 #include "../games/experts.hpp"
 #include "../games/survey.hpp"

@@ -1,6 +1,6 @@
 """What leaders of noisy sums cannot do: dropout at L* = 0, on coins, and without its binary losses.
 
-That the random walk loses sqrt(T) where L* = 0 is in test_rivals.py.
+That the random walk loses sqrt(T) where L* = 0 is in test_noisy.py.
 """
 
 from __future__ import annotations

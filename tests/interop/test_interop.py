@@ -186,10 +186,10 @@ def test_a_player_in_the_environment():
         player.observe(move, -reward)
         assert seen[0] == -reward
         own -= reward
-    assert info["regret"] == pytest.approx(own - env._losses.sum(axis=0).min())
-    kept = env._losses
+    assert info["regret"] == pytest.approx(own - env.losses.sum(axis=0).min())
+    kept = env.losses
     env.reset(seed=5)
-    assert (env._losses == kept).all()
+    assert (env.losses == kept).all()
     for bad in (lambda: env.step(4), lambda: Adversary("nobody"), lambda: Adversary(feedback="none")):
         with pytest.raises(ValueError):
             bad()

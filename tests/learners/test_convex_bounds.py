@@ -10,7 +10,6 @@ from convex_searches import slope, worst_of_learner, worst_on_a_ball, worst_on_t
 from scipy import stats
 
 from hannan.games.play import play
-from hannan.learners.convex.gradient import ExponentiatedGradient, OnlineGradientDescent
 from hannan.learners.convex.learner import Convex
 from hannan.learners.tuning import Anytime, BestLoss, Fixed, Horizon
 from hannan.mathematics.bounds import Withheld
@@ -76,13 +75,6 @@ def test_linear_losses_of_any_sign_on_any_set():
         Convex(simplex, 1.0, GammaNoise(), Anytime(), smooth=0).bound()
 
 
-def test_comparators_in_closed_form():
-    assert ExponentiatedGradient(Simplex(7), 2.0).bound(rounds=50).value == pytest.approx(
-        2.0 * math.sqrt(2.0 * 50 * math.log(7))
-    )
-    assert OnlineGradientDescent(Ball(7, 0.5), 2.0).bound(rounds=50).value == pytest.approx(3.0 * math.sqrt(50))
-
-
 def test_ridge_and_solver_cost_what_they_cost():
     """A ridge of 1e-6 (beta T + E||b||)/r, half of it times r^2; 1e-7 r beta a move for the solver."""
     d, r, beta, T, best, B, scale = 3, 2.0, 1.5, 100, 5.0, 3.0, 20.0
@@ -116,19 +108,6 @@ def test_gaussian_noise_pays_its_delta_and_the_solver():
         bound = learner.bounded(T, best, bias=bias)
         assert bound.value == pytest.approx(at.min(), rel=1e-4)
         assert bound.terms["delta B T"] > 0.01
-
-
-def test_comparators_play_what_their_bound_is_of():
-    z = np.random.default_rng(0).uniform(-1.0, 1.0, (5, 3))
-    played = play(ExponentiatedGradient(Simplex(3), 2.0), Linear(z), keep="all").actions[0]
-    for t in range(5):
-        weights = np.exp(-z[:t].sum(axis=0) * 2.0 * math.sqrt(math.log(3.0) / (t + 1)) / (2.0 * math.sqrt(2.0)))
-        np.testing.assert_allclose(played[t], weights / weights.sum(), rtol=1e-12)
-    x, ball = np.zeros(3), Ball(3, 0.7)
-    played = play(OnlineGradientDescent(ball, 2.0), Linear(z), keep="all").actions[0]
-    for t in range(5):
-        np.testing.assert_allclose(played[t], x, rtol=1e-12, atol=1e-15)
-        x = ball.project(x - 1.4 / (2.0 * math.sqrt(t + 1)) * z[t])
 
 
 # A ball against all adversaries

@@ -6,21 +6,10 @@ import json
 
 import numpy as np
 import pytest
+from decision_sets import decision_sets, learners
 
 import hannan as hn
 from hannan.games.decisions import Abreast, abreast
-
-GRAPH = tuple((f"{i}{j}", f"{a}{b}") for i in range(3) for j in range(3) for a, b in ((i + 1, j), (i, j + 1))
-              if a < 3 and b < 3)  # fmt: skip
-
-
-def decision_sets():
-    pytest.importorskip("networkx")
-    return [hn.MSets(6, 2), hn.ShortestPaths(GRAPH, "00", "22"), hn.Assignments(3)]
-
-
-def learners(decisions, rounds=100):
-    return [hn.FPL.tuned(decisions, rounds), hn.FPL.tuned(decisions, rounds, "exponential"), hn.FPLTrix(decisions)]
 
 
 def settle(player, plan, row):
@@ -42,20 +31,6 @@ def test_oracles_find_the_cheapest_decision():
             assert chosen @ row == pytest.approx((choices @ row).min(), abs=1e-12)
 
 
-@pytest.mark.parametrize("which", [0, 1, 2])
-def test_fpl_keeps_its_bounds(which):
-    decisions = decision_sets()[which]
-    rounds = 300
-    losses = (np.random.default_rng(which).random((rounds, decisions.d)) < 0.4).astype(float)
-    losses[:, 0] = 0.0
-    for learner in (*learners(decisions, rounds)[:2], hn.FPL(decisions, 40.0, "exponential"), hn.FPL(decisions, 10.0)):
-        record = hn.play(learner, losses, runs=8, seed=1)
-        assert record.interval(0.999999)[0][-1] <= record.bound.value
-        assert record.counts.sum() <= 8 * rounds * decisions.most
-        best = decisions.every() @ losses.sum(axis=0)
-        assert record.best_loss == pytest.approx(best.min())
-
-
 @pytest.mark.parametrize("kind", ["fpl", "trix"])
 def test_players_of_decisions_save_load_and_refuse(kind, tmp_path):
     for decisions in decision_sets():
@@ -73,14 +48,14 @@ def test_players_of_decisions_save_load_and_refuse(kind, tmp_path):
         resumed = hn.load(tmp_path / "player.json", resume="exact")
         assert resumed.open_moves == killed.open_moves
         handed = type(plans[1]).from_json(plans[1].to_json())
-        before = json.dumps(resumed._content())
+        before = json.dumps(resumed.content())
         for bad in (None, 7, plans[0], handed._replace(action=()), handed._replace(round=99)):
             with pytest.raises(ValueError, match="a move must be"):
                 resumed.observe(bad, rng.random(decisions.d))
         for loss in ([2.0] * decisions.d, [np.nan] * decisions.d, [], "x"):
             with pytest.raises(ValueError):
                 resumed.observe(handed, loss)
-        assert json.dumps(resumed._content()) == before
+        assert json.dumps(resumed.content()) == before
         row = rng.random(decisions.d)
         settle(never, plans[0], row)
         settle(resumed, handed, row)
@@ -91,16 +66,6 @@ def test_players_of_decisions_save_load_and_refuse(kind, tmp_path):
             settle(never, a, row)
             settle(resumed, b, row)
         assert (never.losses == resumed.losses).all()
-
-
-def test_fpl_trix_learns_the_cheap_components():
-    rounds, decisions = 1500, hn.MSets(6, 2)
-    losses = (np.random.default_rng(1).random((rounds, 6)) < [0.05, 0.05, 0.6, 0.6, 0.6, 0.6]).astype(float)
-    record = hn.play(hn.FPLTrix(decisions), losses, runs=4, seed=2)
-    # At random it would pay 2 * 1500 * (4/6) * 0.55 = 1100 more than the best.
-    assert record.mean_regret[-1] < 400
-    assert record.bound is None
-    assert "order only" in record.bound_withheld
 
 
 @pytest.mark.parametrize("which", [0, 1, 2])
@@ -193,33 +158,6 @@ def test_a_player_is_not_in_league_with_its_losses():
         for learner in learners(decisions, rounds):
             record = hn.play(learner, losses, seed=seed)
             assert record.regret[0, -1] + record.best_loss > 1000 - 5 * np.sqrt(rounds * 2 / 12)
-
-
-def test_tuned_scales_have_the_least_bounds():
-    for decisions in (hn.MSets(8, 2), hn.Assignments(3)):
-        for noise in ("uniform", "exponential"):
-            learner = hn.FPL.tuned(decisions, 50_000, noise)
-            least = learner.bound(50_000).value
-            for other in (0.9, 0.99, 1.01, 1.1):
-                assert hn.FPL(decisions, other * learner.scale, noise).bound(50_000).value > least
-
-
-def test_resampling_stands_for_the_probability():
-    """K_i is geometric with success q + gamma (1 - q): its mean over 40,000 draws of round 1, 5 sd (6e-7).
-
-    In round 1 all components are alike and q = m/d; given that i is chosen K_i is independent of the choice.
-    """
-    learner, runs = hn.FPLTrix(hn.MSets(6, 2)), 40_000
-    losses = np.tile(20.0 * np.ones(6), (runs, 1))
-    one = np.random.default_rng(3)
-    chosen, trials = learner.draw(losses, [one] * runs)
-    eta = float(learner.eta(losses[:1])[0])
-    success = 2 / 6 + min(1.0, 2 * eta) * (1 - 2 / 6)
-    seen = trials[chosen > 0.0]
-    assert seen.size == 2 * runs
-    assert (trials[chosen == 0.0] == 0.0).all()
-    sd = np.sqrt((1 - success) / success**2 / runs)  # as if the two of a decision were one
-    assert abs(seen.mean() - 1 / success) < 5 * sd
 
 
 def test_records_of_decisions_are_saved(tmp_path):

@@ -43,7 +43,7 @@ def test_explore_then_commit_is_its_definition(explore):
 def test_the_rounds_of_exploring_are_those_of_the_least_bound():
     for n, rounds in ((2, 50), (4, 10_000), (10, 10**6)):
         tuned = hn.ExploreThenCommit(n, rounds)
-        costs = [tuned._cost(m) for m in range(1, rounds // n + 1)]
+        costs = [tuned.cost(m) for m in range(1, rounds // n + 1)]
         assert tuned.explore == 1 + int(np.argmin(costs))
     with pytest.raises(ValueError, match="explore must be at most"):
         hn.ExploreThenCommit(4, 100, 26)
@@ -76,7 +76,7 @@ def test_the_sum_of_epsilon_greedy_is_taken_from_above():
             far = 2 * math.sqrt(3 * math.log(t) / x) if x > 0 else math.inf
             paid += min(1.0, e + far + n * math.exp(-x / 8) + 2 * n / t**2)
             x += e / n
-        assert paid * (1 - 1e-12) <= learner._misled(rounds) <= 1.03 * paid
+        assert paid * (1 - 1e-12) <= learner.misled(rounds) <= 1.03 * paid
     with pytest.raises(hn.Withheld, match="grows with them"):
         hn.EpsilonGreedy(3, 0.0).bound(10**6)
     for bad in (-0.1, 1.1, math.nan):

@@ -207,7 +207,7 @@ def test_counts_and_sums_of_a_file_have_rules(number, word, tmp_path):
     for t in range(25):
         player.observe(player.act(), (t % 3) / 2)
     path = tmp_path / "player.json"
-    content = player._content()
+    content = player.content()
     memory = saving.from_hex(content["state"]["memory"]["hex"]).copy()
     assert memory[:4].sum() == 25
     memory[number] = word

@@ -121,7 +121,7 @@ def test_names_and_files(tmp_path):
     for _ in range(50):
         player.observe(player.act(), reward=0.25)
     assert player.act().arm in "abc"
-    content = player._content()
+    content = player.content()
     memory = saving.from_hex(content["state"]["memory"]["hex"]).copy()
     path = tmp_path / "player.json"
     for number, word in ((0, 1.5), (3, -0.1), (3, 1.1), (9, 0.5), (9, 1e9)):
@@ -131,3 +131,37 @@ def test_names_and_files(tmp_path):
         saving.write(path, content)
         with pytest.raises(ValueError, match=r"player\.json cannot be resumed: .*memory"):
             hn.load(path)
+
+
+def lb_inf_by_hand(learner, losses, seed):
+    """The definition, solved by bisection."""
+    n, log_t = learner.n, math.log(learner.rounds)
+    g, m, S = np.full(n, 2.0), np.full(n, 0.5), np.zeros(n)
+    player = learner.start(seed)
+    for row in losses:
+        d = S + m - (S + m).min()
+        low, high = 0.0, g.sum()
+        for _ in range(200):
+            x = (low + high) / 2
+            low, high = (x, high) if (g / (d + x)).sum() > 1 else (low, x)
+        p = g / (d + high)
+        np.testing.assert_allclose(player.distribution(), p, rtol=1e-8)
+        move = player.act()
+        i, loss = move.action, row[move.action]
+        away = p.copy()
+        away[i] = 1 - p[i]
+        g += (loss - m[i]) ** 2 * away**2 / (2 * g * log_t)
+        S += m
+        S[i] += (loss - m[i]) / p[i]
+        m[i] = 0.75 * m[i] + 0.25 * loss
+        player.observe(move, float(loss))
+
+
+def test_lb_inf_is_its_definition():
+    lb_inf_by_hand(hn.LBInf(4, 500), np.random.default_rng(1).random((300, 4)) * [0.3, 1, 1, 1], 3)
+
+
+def test_lb_inf_withholds_what_has_no_constants():
+    record = hn.play(hn.lb_inf(3, 100), np.zeros((100, 3)))
+    assert record.bound is None
+    assert "order" in record.bound_withheld

@@ -23,44 +23,6 @@ GOLDEN = [
 ]
 
 
-# Descriptions
-
-
-def test_defaults_need_no_tuning():
-    assert repr(hn.Experts(10)) == "Experts(10, smoothing=Exponential(), tuning=SelfConfident(rounds=None))"
-    assert hn.Bandit(10) == hn.tsallis_inf(10)
-    assert repr(hn.Bandit(10)) == repr(hn.tsallis_inf(10))
-    assert hn.ExpertBandit(3, 4).clip == 0.0
-    # No smoothing has a smaller first-order constant than the default's.
-    for n in (2, 3, 10, 100, 1000):
-        default = hn.Experts(n).bound(best_loss=50).value
-        for other in (hn.Entropy(), hn.Laplace(), hn.Frechet(15.0), hn.Pareto(9.0), hn.Gamma(2.0), hn.Tsallis(0.9)):
-            assert default < hn.Experts(n, other).bound(best_loss=50).value
-
-
-def test_a_bandit_of_which_nothing_is_said_is_the_best_known_one():
-    """All three left out: Tsallis-INF, variance reduced. One given: the others are those of the least bound."""
-    half, exact = hn.Tsallis(0.5), hn.ImportanceWeighted()
-    units = {"loss_range": (-1.0, 3.0), "gains": True}
-    silent = hn.Bandit(4, **units)
-    assert (silent.smoothing, silent.tuning, silent.estimator) == (half, hn.Anytime(0.5), hn.ReducedVariance())
-    assert silent == hn.tsallis_inf(4, **units) == hn.Bandit(4, None, None, None, **units)
-    for said, parts in (
-        ({"smoothing": half}, (half, hn.Anytime(), exact)),
-        ({"smoothing": hn.Entropy()}, (hn.Entropy(), hn.Anytime(), exact)),
-        ({"tuning": hn.Anytime(0.5)}, (half, hn.Anytime(0.5), exact)),
-        ({"tuning": hn.Horizon(9)}, (half, hn.Horizon(9), exact)),
-        ({"estimator": exact}, (half, hn.Anytime(), exact)),
-        ({"estimator": hn.ReducedVariance()}, (half, hn.Anytime(), hn.ReducedVariance())),
-    ):
-        learner = hn.Bandit(4, **said)
-        assert (learner.smoothing, learner.tuning, learner.estimator) == parts
-        assert eval(repr(learner), vars(hn) | {name: getattr(hn, name) for name in hn.__all__}) == learner
-    # The bound of the default is the smaller one in long games, the other in short ones.
-    short, long = (hn.Bandit(8).bound(t).value / hn.Bandit(8, half).bound(t).value for t in (500, 10_000))
-    assert long < 1.0 < short
-
-
 def test_positional_smoothing():
     assert hn.Experts(3, hn.Entropy()).smoothing == hn.Entropy()
     assert hn.Bandit(3, hn.Entropy()).smoothing == hn.Entropy()
@@ -320,7 +282,7 @@ def test_the_compiled_estimators_are_the_same(estimator):
     np.testing.assert_allclose(p, hn.FTPL(hn.Exponential(), 1.0).gradient(LOSSES), rtol=1e-10)
     drawn = [(move := player.act()).action for _ in range(20_000)]
     assert move.probability == pytest.approx(p[move.action], rel=1e-12)
-    weights = np.array([ticket["weight"] for ticket in player._saved()["open"]])
+    weights = np.array([ticket["weight"] for ticket in player.state()["open"]])
     for arm in range(4):
         mine = weights[np.array(drawn) == arm]
         share = mine.size / 20_000
@@ -331,63 +293,3 @@ def test_the_compiled_estimators_are_the_same(estimator):
         sigma = int((LOSSES[arm] >= LOSSES).sum()) if isinstance(estimator, hn.ConditionalResampling) else 1
         mean = sigma * capped_moments(min(1.0, sigma * p[arm]), 12)[0]
         assert abs(mine.mean() - mean) <= 5.5 * mine.std() / math.sqrt(mine.size) + 1e-9
-
-
-# Bandits against their bounds, by sampling
-
-
-def bandit_regret(learner, losses, seed, advice=None):
-    player = learner.start(seed)
-    own = 0.0
-    for t, row in enumerate(losses):
-        move = player.act() if advice is None else player.act(advice[t])
-        player.observe(move, float(row[move.action]))
-        own += row[move.action]
-    return own, player.certificate().estimated_regret
-
-
-BANDITS = [
-    hn.Bandit(4),
-    hn.Bandit(4, hn.Entropy(), hn.Horizon(400)),
-    hn.Bandit(4, hn.Exponential(), hn.Horizon(400)),
-    hn.Bandit(4, hn.Exponential(), hn.Horizon(400), hn.GeometricResampling(40)),
-    hn.Bandit(4, hn.Exponential(), hn.Horizon(400), hn.ConditionalResampling(40)),
-    hn.Bandit(4, hn.LogBarrier(), hn.SelfConfident(400)),
-    hn.Bandit(4, hn.LogBarrier(), hn.BestLoss(40, rounds=400)),
-]
-
-
-@pytest.mark.parametrize("learner", BANDITS, ids=repr)
-def test_bandit_mean_regret_is_below_the_bound_and_the_estimate_above_it(learner):
-    """One arm loses 0.1, the others 0.5; 40 runs. Margins of 5.2 standard errors, 14 tests: about 3e-6."""
-    rng = np.random.default_rng(1)
-    losses = (rng.random((400, 4)) < np.array([0.5, 0.1, 0.5, 0.5])).astype(float)
-    best = losses.sum(axis=0).min()
-    runs = [bandit_regret(learner, losses, seed) for seed in range(40)]
-    regret = np.array([own - best for own, _ in runs])
-    bound = learner.bound(400, best if best <= 40 else None).value
-    assert regret.mean() + 5.2 * regret.std() / math.sqrt(40) < bound
-    gap = np.array([estimate for _, estimate in runs]) - regret
-    assert gap.mean() > -5.2 * gap.std() / math.sqrt(40) - 1e-9
-
-
-@pytest.mark.parametrize(
-    "learner",
-    [
-        hn.ExpertBandit(3, 8),
-        hn.ExpertBandit(3, 8, hn.Entropy(), hn.Horizon(400)),
-        hn.ExpertBandit(3, 8, hn.Entropy(), clip="tuned"),
-        hn.ExpertBandit(3, 8, hn.Exponential(), hn.BestLoss(60), clip="tuned"),
-        hn.ExpertBandit(3, 8, hn.Entropy(), hn.Fixed(30.0), clip=0.05),
-    ],
-    ids=repr,
-)
-def test_expert_bandit_mean_regret_is_below_the_bound(learner):
-    rng = np.random.default_rng(1)
-    losses = (rng.random((400, 3)) < 0.5).astype(float)
-    advice = rng.integers(3, size=(400, 8))
-    advice[:, 5] = np.where(rng.random(400) < 0.8, losses.argmin(axis=1), advice[:, 5])
-    totals = np.array([losses[np.arange(400), advice[:, i]].sum() for i in range(8)])
-    runs = [bandit_regret(learner, losses, seed, advice)[0] - totals.min() for seed in range(40)]
-    bound = learner.bound(400, totals.min() if totals.min() <= 60 else None).value
-    assert np.mean(runs) + 5.2 * np.std(runs) / math.sqrt(40) < bound

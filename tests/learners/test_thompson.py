@@ -16,7 +16,7 @@ BELIEFS = ["beta", "gaussian"]
 def at(learner, counts):
     """A player whose arms have these (N, sum of losses), losses of 0 and 1 and one remainder."""
     player = learner.start(seed=3)
-    state = player._saved()
+    state = player.state()
     n = learner.n
     memory = np.array(state["memory"])
     memory[:n], memory[n : 2 * n] = [c for c, _ in counts], [s for _, s in counts]
@@ -52,7 +52,7 @@ def test_probabilities_are_exact(counts, belief):
         move = player.act()
         player.observe(move, loss)
         n = learner.n
-        memory = player._memory
+        memory = player.state()["memory"]
         seen = [(int(memory[i]), memory[n + i] if belief == "gaussian" else int(memory[n + i])) for i in range(n)]
         np.testing.assert_allclose(player.distribution(), _shares(learner, seen), rtol=0, atol=1e-12)
         assert player.distribution().sum() == pytest.approx(1.0, abs=1e-14)
@@ -112,7 +112,7 @@ def test_coins_keep_the_mean_and_are_counted():
     for _ in range(2000):
         player.observe(player.act(), 0.3)
     assert player.coins == 2000
-    made = player._memory[2:4].sum()
+    made = player.state()["memory"][2:4].sum()
     assert made == int(made)
     assert abs(made - 600) < 5 * math.sqrt(2000 * 0.21)
     for k in range(100):
@@ -121,7 +121,7 @@ def test_coins_keep_the_mean_and_are_counted():
     gaussian = hn.Thompson(2, "gaussian").start(seed=4)
     gaussian.observe(gaussian.act(), 0.3)
     assert gaussian.coins == 0
-    assert gaussian._memory[2:4].sum() == 0.3
+    assert gaussian.state()["memory"][2:4].sum() == 0.3
 
 
 def test_the_number_over_the_prior_is_kept_in_the_mean_over_the_prior():
@@ -190,7 +190,7 @@ def test_counts_and_coins_of_a_file_have_rules(number, word, tmp_path):
     player = hn.Thompson(3).start(seed=0)
     for t in range(25):
         player.observe(player.act(), (t % 3) / 2)
-    content = player._content()
+    content = player.content()
     memory = saving.from_hex(content["state"]["memory"]["hex"]).copy()
     memory[number] = word
     content["state"]["memory"]["hex"] = saving.to_hex(memory)

@@ -115,7 +115,7 @@ def test_a_solver_that_cannot_converge_raises_and_moves_nothing():
 
 def run_of(player):
     """The state of its run; the solver's model of the losses is no part of it."""
-    return {name: value for name, value in player._leader.content().items() if name != "model"}
+    return {name: value for name, value in player.state()["leader"].items() if name != "model"}
 
 
 def test_what_a_users_phi_raises_is_raised():

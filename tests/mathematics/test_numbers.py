@@ -339,7 +339,7 @@ def test_a_file_keeps_slept_rounds_and_lateness(tmp_path):
             assert getattr(after, name) == getattr(before, name), name
         assert after.bound == before.bound
     # Only a published bound says nothing of sleep; then the number of slept rounds is what withholds it.
-    assert hn.load(tmp_path / "0.json")._slept == sleeper._slept == 3
+    assert hn.load(tmp_path / "0.json").content()["slept"] == sleeper.content()["slept"] == 3
     assert late.certificate().largest_delay == 4
     assert late.certificate().bound.value == hn.Experts(3, hn.Entropy(), hn.Fixed(4.0)).bound(5, 0.5, delay=4).value
     assert "forgotten" in forgetful.certificate().withheld

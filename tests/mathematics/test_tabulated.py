@@ -78,4 +78,4 @@ def test_a_law_that_resists_is_asked_for_round_by_round():
     player = hn.Bandit(3, Even(), hn.Fixed(2.0)).start(1)
     player.observe(player.act(), 0.5)
     phi = hn.FTPL(Even(), 2.0)
-    np.testing.assert_allclose(player.distribution(), phi.gradient(player._losses), atol=1e-8)
+    np.testing.assert_allclose(player.distribution(), phi.gradient(player.losses), atol=1e-8)

@@ -47,3 +47,14 @@ def slope(function: Any, L: Any, i: int, step: float) -> Any:
     shift[i] = step
     near, far = function(L + shift) - function(L - shift), function(L + 2 * shift) - function(L - 2 * shift)
     return (8.0 * near - far) / (12.0 * step)
+
+
+def bandit_regret(learner: Any, losses: Any, seed: int, advice: Any = None) -> tuple[float, Any]:
+    """(own loss, estimated regret) of a bandit that is stepped through the losses."""
+    player = learner.start(seed)
+    own = 0.0
+    for t, row in enumerate(losses):
+        move = player.act() if advice is None else player.act(advice[t])
+        player.observe(move, float(row[move.action]))
+        own += row[move.action]
+    return own, player.certificate().estimated_regret

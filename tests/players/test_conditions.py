@@ -165,7 +165,7 @@ def test_best_loss_prints_its_condition():
         hn.Bandit(4, hn.LogBarrier(), hn.BestLoss(2, rounds=2000)),
         hn.ExpertBandit(4, 4, tuning=hn.BestLoss(2), clip="tuned"),
     ):
-        bound = learner.bound(10**6 if learner._horizon is None else 2000)
+        bound = learner.bound(10**6 if learner.tuning.told_rounds is None else 2000)
         assert (bound.condition, bound.at_most) == ("if the best loss L* <= 2", 2.0)
         assert "if the best loss L* <= 2" in str(bound)
     gains = hn.Experts(4, tuning=hn.BestLoss(990, rounds=1000), gains=True).bound(1000)

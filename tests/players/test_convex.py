@@ -399,10 +399,10 @@ def test_losses_that_are_not_what_was_stated_are_refused(loss, message):
     if message.startswith("losses must be at most"):
         learner = Convex(Ball(2, 3.0), 1.0, loss_bound=1.6)
     player = learner.start(0)
-    move, before = player.act(), player._leader.content()
+    move, before = player.act(), player.state()["leader"]
     with pytest.raises(ValueError, match=message):
         player.observe(move, loss)
-    assert player._leader.content() == before
+    assert player.state()["leader"] == before
     assert player.open_moves == (move,)
     with pytest.raises(ValueError, match=r".+"):
         play(learner, loss)

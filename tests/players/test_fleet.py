@@ -56,8 +56,8 @@ def in_range(learner: Any, x: float) -> float:
 
 def same(fleet: Any, key: int, player: Any) -> None:
     """All that a player of this key would keep, to the last bit."""
-    mine = fleet._player(key)._saved()
-    theirs = player._saved()
+    mine = fleet._player(key).state()
+    theirs = player.state()
     np.testing.assert_array_equal(mine["losses"], theirs["losses"])
     np.testing.assert_array_equal(mine["weights"], theirs["weights"])
     np.testing.assert_array_equal(mine["memory"], theirs["memory"])

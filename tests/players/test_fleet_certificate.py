@@ -82,7 +82,7 @@ def test_a_prior_costs_its_span_where_that_is_proved_and_is_withheld_elsewhere()
         parent.observe(move, [0.1, 0.9, 0.9][move.action])
     fleet = played(hn.Fleet(learner, seed=1, parent=parent, trust=0.25), {1: 300})
     alone = played(hn.Fleet(learner, seed=1), {1: 300})
-    h = 0.25 * (parent._losses - parent._losses.min())
+    h = 0.25 * (parent.losses - parent.losses.min())
     np.testing.assert_array_equal(fleet.prior, h)
     mine, plain = fleet.certificate(1), alone.certificate(1)
     assert mine.bound.value == plain.bound.value + float(h.max())
@@ -156,7 +156,7 @@ def test_sleeping_arms_of_a_fleet_are_those_of_its_players() -> None:
             fleet.observe(moves, [loss])
             players[0].observe(move, loss)
     np.testing.assert_array_equal(fleet.distribution(0, awake[0]), players[0].distribution(awake[0]))
-    mine, theirs = fleet._player(0)._saved(), players[0]._saved()
+    mine, theirs = fleet._player(0).state(), players[0].state()
     np.testing.assert_array_equal(mine["losses"], theirs["losses"])
     assert [ticket["plain"] for ticket in mine["open"]] == [ticket["plain"] for ticket in theirs["open"]]
 

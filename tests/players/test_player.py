@@ -129,10 +129,10 @@ def test_weights_are_those_of_the_ticket():
         move = player.act()
         player.observe(move, 1.0)
     p_now = player.distribution()[first.action]
-    before = player._losses[first.action]
+    before = player.losses[first.action]
     player.observe(first, 0.75)
     assert first.probability != pytest.approx(p_now)
-    assert player._losses[first.action] - before == pytest.approx(0.75 / first.probability)
+    assert player.losses[first.action] - before == pytest.approx(0.75 / first.probability)
 
 
 @pytest.mark.parametrize("tuning", [hn.Fixed(2.0), hn.Anytime(), hn.SelfConfident()], ids=repr)
@@ -352,7 +352,7 @@ def test_a_killed_process_leaves_a_whole_file(tmp_path):
         assert one == two
         never.observe(one, float(rows[t, one.action]))
         resumed.observe(two, float(rows[t, two.action]))
-    assert never._content() == resumed._content()
+    assert never.content() == resumed.content()
 
 
 def test_the_repository_never_pickles():
@@ -434,10 +434,10 @@ def test_the_level_is_the_largest_divergence_of_a_step(learner):
     gamma = learner.program().gamma
     kind = hn.FTPL if isinstance(learner.smoothing, hn.Law) else hn.FTRL
     for _ in range(80):
-        before, phi = player._losses, kind(learner.smoothing, player._scale)
+        before, phi = player.losses, kind(learner.smoothing, player.state()["numbers"]["scale"])
         move = player.act()
         player.observe(move, rng.random(5) if player.sees_all else float(rng.random()))
-        p, q, lhat = phi.gradient(before), phi.gradient(player._losses), player._losses - before
+        p, q, lhat = phi.gradient(before), phi.gradient(player.losses), player.losses - before
         span = float(np.ptp(lhat))
         if span >= 1e-3:
             level = max(level, float((hn.tsallis_log(p, gamma) - hn.tsallis_log(q, gamma)).max()) / span)

@@ -48,7 +48,7 @@ def run(player, first, last):
 
 
 def content(player):
-    return json.dumps(player._content())
+    return json.dumps(player.content())
 
 
 @EVERY

@@ -252,7 +252,7 @@ def test_depth_and_constants(tmp_path):
             hn.load(path)
         with pytest.raises(ValueError, match="a description must be"):
             saving.from_json(text)
-        body = json.dumps({"format": saving.FORMAT, "sha256": saving._digest(text), "content": text})
+        body = json.dumps({"format": saving.FORMAT, "sha256": saving.digest(text), "content": text})
         path.write_text(body)
         with pytest.raises(ValueError, match=r"player\.json"):
             hn.load(path)
@@ -311,7 +311,7 @@ def test_a_killed_save_is_cleaned_up_by_the_next(tmp_path):
     other = tmp_path / ".player.json.mine.saving"
     other.write_text("not of this kind")
     # One that is being written is left alone.
-    with files._beside(path, 0o600) as (_, busy):
+    with files.beside(path, 0o600) as (_, busy):
         hn.Experts(3).start().save(path)
         assert sorted(p.name for p in tmp_path.iterdir()) == sorted([busy.name, other.name, path.name])
         busy.unlink()

@@ -82,7 +82,7 @@ def test_sleepers_are_replayed_and_epochs_restart_the_streams() -> None:
     text = hn.Fleet(hn.Bandit(3), seed=1)
     text.act(["a", "b"])
     text.restart(5)
-    assert text._fields(1)["stream"] == hn.Fleet(hn.Bandit(3), seed=5)._player("b")._saved()["stream"]
+    assert text._fields(1)["stream"] == hn.Fleet(hn.Bandit(3), seed=5)._player("b").state()["stream"]
 
 
 @pytest.mark.parametrize(

@@ -40,24 +40,24 @@ class Adversary(gymnasium.Env[Any, Any]):  # type: ignore[misc]
         self.render_mode = render_mode
         self.action_space = gymnasium.spaces.Discrete(self.n)
         self.observation_space = gymnasium.spaces.Box(0.0, 1.0, (self.n if self._full else 1,), np.float64)
-        self._losses: Any = None
+        self.losses: Any = None
         self._round = 0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """A new sequence, drawn with the environment's own generator."""
         super().reset(seed=seed)
-        self._losses = self._make(self.rounds, self.n, seed=int(self.np_random.integers(2**31)))
+        self.losses = self._make(self.rounds, self.n, seed=int(self.np_random.integers(2**31)))
         self._round, self._own = 0, 0.0
         self._sums = np.zeros(self.n)
         return np.zeros(self.observation_space.shape), {"round": 0, "regret": 0.0}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play an arm."""
-        if self._losses is None or self._round >= self.rounds:
+        if self.losses is None or self._round >= self.rounds:
             raise ValueError("the environment must be reset first")
         if not self.action_space.contains(action):
             raise ValueError(f"an action must be an arm of 0..{self.n - 1}; got {action!r}")
-        row = self._losses[self._round]
+        row = self.losses[self._round]
         loss = float(row[int(action)])
         self._round += 1
         self._own += loss

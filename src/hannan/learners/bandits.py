@@ -152,7 +152,7 @@ class Bandit(Learner):
             k = self._tuned_constants(self.n, tuning.told_rounds)
             scale = bounds.resampled_barrier_scale if self._resamples else bounds.barrier_scale
             horizon = needed(tuning.told_rounds, "the range of the log-barrier depends on them")
-            return Schedule.constant(scale(k.range, self._tuned_best(), self._barrier_bias(k, horizon)))
+            return Schedule.constant(scale(k.range, self.tuned_best(), self._barrier_bias(k, horizon)))
         if barrier and tuning.order == "first":
             k = self._tuned_constants(self.n, tuning.told_rounds)
             return Schedule(1.0 / math.sqrt(k.range) if k.range > 0.0 else 1.0, a=1.0, d=1.0)
@@ -215,7 +215,7 @@ class Bandit(Learner):
         bias = self._barrier_bias(k, horizon)
         if tuning.order != "given" and self.schedule().is_constant:
             tuned = bounds.resampled_barrier_best_loss if self._resamples else bounds.barrier_best_loss
-            return Proof(tuned(k.range, self._tuned_best(), bias), source)
+            return Proof(tuned(k.range, self.tuned_best(), bias), source)
         best = float(rounds) if best is None else best
         if not self.schedule().is_constant:
             return Proof(bounds.barrier_self_confident(k.range, best, bias), source)

@@ -72,7 +72,7 @@ class ExpertBandit(Learner):
     def _tuned_clip(self) -> tuple[float, float]:
         """(scale, rho) of clip="tuned" by BestLoss."""
         k = self._tuned_constants(self.experts, self.tuning.told_rounds)
-        epsilon, rho = bounds.clipped_tuning(k.c, self.actions, self._tuned_best() + k.bias)
+        epsilon, rho = bounds.clipped_tuning(k.c, self.actions, self.tuned_best() + k.bias)
         return k.rate / epsilon, rho
 
     @property

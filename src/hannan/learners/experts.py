@@ -117,7 +117,7 @@ class Experts(Learner):
         if tuning.order == "zero":
             return tuning.schedule(k.range, self._variance)
         if tuning.by_best_loss:
-            rate = bounds.best_loss_rate(k.c, self._tuned_best() + k.bias)
+            rate = bounds.best_loss_rate(k.c, self.tuned_best() + k.bias)
             return Schedule.constant(k.rate / rate if rate > 0.0 else 1.0)
         return Schedule(math.sqrt(k.rate / k.range) if k.range > 0.0 else 1.0, a=1.0, d=1.0)
 
@@ -155,7 +155,7 @@ class Experts(Learner):
             terms = bounds.first_order(scale * k.range, kept, _known(best), k.bias, late)
             return Proof(terms, f"{source}, {delay} late")
         if tuning.order == "first" and schedule.is_constant:
-            return Proof(bounds.experts_best_loss(k.c, self._tuned_best(), k.bias), source)
+            return Proof(bounds.experts_best_loss(k.c, self.tuned_best(), k.bias), source)
         if tuning.order == "first":
             return Proof(bounds.experts_self_confident(k.c, _known(best), k.bias), source)
         proofs = []

@@ -63,10 +63,10 @@ class EpsilonGreedy(Stochastic):
             raise Withheld(
                 f"a constant epsilon, {self.epsilon:g}, explores in its share of all rounds: its regret grows with them"
             )
-        terms = {"exploring and misled": self._misled(rounds)}
+        terms = {"exploring and misled": self.misled(rounds)}
         return terms | self._in_hindsight(rounds), "epsilon-greedy, proved in docs/mathematics.md"
 
-    def _misled(self, rounds: int) -> float:
+    def misled(self, rounds: int) -> float:
         """The sum above, from above: rounds are taken in stretches, each as its first, where the terms are largest."""
         paid, x, t = 0.0, 0.0, 1
         while t <= rounds:
@@ -117,7 +117,8 @@ class ExploreThenCommit(Stochastic):
             raise ValueError(f"explore must be at most rounds/n = {most}, or no round is left; got {explore}")
         object.__setattr__(self, "explore", explore)
 
-    def _cost(self, m: int) -> float:
+    def cost(self, m: int) -> float:
+        """m (n-1) + (T - n m) sqrt(ln n/m): what m plays of each arm cost at most, against the least mean."""
         return m * (self.n - 1.0) + (self.rounds - self.n * m) * math.sqrt(math.log(self.n) / m)
 
     def _least_cost(self, most: int) -> int:
@@ -125,7 +126,7 @@ class ExploreThenCommit(Stochastic):
         low, high = 1, most
         while low < high:
             middle = (low + high) // 2
-            low, high = (low, middle) if self._cost(middle) <= self._cost(middle + 1) else (middle + 1, high)
+            low, high = (low, middle) if self.cost(middle) <= self.cost(middle + 1) else (middle + 1, high)
         return low
 
     def _weigher(self) -> Weigher:

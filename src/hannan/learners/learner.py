@@ -154,7 +154,7 @@ class Learner(NotPrivate, saving.Described):
             raise ValueError(f"{name} must be possible in {rounds} rounds of {self.loss_range}; got {total!r}")
         return min(max(best, 0.0), most)
 
-    def _tuned_best(self) -> float:
+    def tuned_best(self) -> float:
         """Lt of BestLoss for losses in [0, 1]; a Horizon is the BestLoss of all its rounds."""
         told, rounds = self.tuning.told_best, self.tuning.told_rounds
         if told is None:
@@ -196,7 +196,7 @@ class Learner(NotPrivate, saving.Described):
         if best_loss is not None:
             best = self._normalised(refusals.real(best_loss, "best_loss"), rounds, "best_loss")
         if self.tuning.told_best is not None:
-            tuned = self._tuned_best()
+            tuned = self.tuned_best()
             if best_loss is not None and best is not None and best > tuned * (1.0 + 1e-12):
                 raise Withheld(f"{self.tuning!r} holds up to its best loss; got {best_loss!r}, above it: no bound")
             best = tuned if best is None else min(best, tuned)

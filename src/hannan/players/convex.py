@@ -20,6 +20,7 @@ from hannan.mathematics.convex.own_phi import ON_YOUR_WORD, refuse_at, steepest_
 from hannan.mathematics.convex.system_noise import standard
 from hannan.players import seeds
 from hannan.players.certificate import Certificate
+from hannan.players.descriptions import Perturbed
 from hannan.players.load import resumed
 from hannan.players.points import Point, PointPlayer
 from hannan.refusals import Array
@@ -64,7 +65,9 @@ class ConvexPlayer(PointPlayer):
     (2, True)
     """
 
-    def __init__(self, learner: Any, seed: int | None, name: str | None = None) -> None:
+    learner: Perturbed
+
+    def __init__(self, learner: Perturbed, seed: int | None, name: str | None = None) -> None:
         super().__init__()
         self.learner = learner
         entropy = self._take_name(seed, name)
@@ -228,7 +231,7 @@ class ConvexPlayer(PointPlayer):
         # A copy is what a file would hold: scikit-learn's estimators are copied from process to process.
         if self._seen:
             raise TypeError("a player with losses of your own cannot be copied: their slopes are functions")
-        return resumed, (json.loads(json.dumps(self._content())),)
+        return resumed, (json.loads(json.dumps(self.content())),)
 
     def _saved(self) -> dict[str, Any]:
         return {

@@ -11,6 +11,7 @@ from hannan import _engine, refusals
 from hannan.mathematics.bounds import Bound
 from hannan.players import seeds
 from hannan.players.certificate import Certificate
+from hannan.players.descriptions import Deciding
 from hannan.players.tickets import Book
 from hannan.refusals import Array
 from hannan.saving import fields
@@ -47,9 +48,10 @@ class DecisionsPlayer(_engine.Book, Book):
     settling it needs; `met(losses, action, row, kept)`, the losses after it was settled; `bound`.
     """
 
+    learner: Deciding
     _move = Plan
 
-    def __init__(self, learner: Any, seed: int | None, name: str | None = None) -> None:
+    def __init__(self, learner: Deciding, seed: int | None, name: str | None = None) -> None:
         super().__init__("", Plan)
         self.learner, self.sees_all = learner, bool(learner.sees_all)
         self._rng = stream(self._take_name(seed, name))

@@ -13,6 +13,7 @@ from hannan.mathematics.convex.leader import Leader
 from hannan.mathematics.convex.loss import Loss
 from hannan.mathematics.convex.own_phi import on_your_word, refuse_at
 from hannan.players.certificate import Certificate
+from hannan.players.descriptions import Descending
 from hannan.players.points import Point, PointPlayer
 from hannan.refusals import Array
 from hannan.saving import fields
@@ -21,7 +22,7 @@ from hannan.saving import fields
 class Walk:
     """Where a descent is, and the gradients so far; the learner has the step."""
 
-    def __init__(self, learner: Any) -> None:
+    def __init__(self, learner: Descending) -> None:
         self.learner, self.rounds = learner, 0
         self.x, self.total = np.array(learner.domain.center), np.zeros(learner.domain.d)
 
@@ -45,7 +46,9 @@ class DescentPlayer(PointPlayer):
     (-1.0, 0.0)
     """
 
-    def __init__(self, learner: Any, seed: int | None, name: str | None = None) -> None:
+    learner: Descending
+
+    def __init__(self, learner: Descending, seed: int | None, name: str | None = None) -> None:
         super().__init__()
         self.learner = learner
         self._take_name(seed, name)
@@ -104,9 +107,9 @@ class DescentPlayer(PointPlayer):
 
     # Saving
 
-    def _content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, Any]:
         self._refuse_own_losses()
-        return super()._content()
+        return super().content()
 
     def _saved(self) -> dict[str, Any]:
         walk = self._walk

@@ -224,7 +224,7 @@ def _standing(learner: Any, rounds: int, prior: Array, width: float) -> tuple[Bo
 
 
 def _refuted(bound: Bound, own: Array, learner: Any, width: float) -> Any:
-    supposed = learner._tuned_best()
+    supposed = learner.tuned_best()
     return np.array([bool(untenable(bound, x, supposed, width)) for x in own.tolist()])
 
 

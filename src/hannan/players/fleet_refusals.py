@@ -113,7 +113,8 @@ def prior(learner: Any, parent: Any, trust: float) -> Array:
         raise ValueError(f"parent must be a player of a bandit; got {parent!r}")
     if not hasattr(learner, "smoothing") or not hasattr(parent.learner, "smoothing"):
         raise ValueError(f"a parent must play, and bring up, learners without a memory; got {parent.learner!r}")
-    mine, theirs = ((x.n, x.loss_range, x.gains) for x in (learner, parent.learner))
+    described: tuple[Any, ...] = (learner, parent.learner)
+    mine, theirs = ((x.n, x.loss_range, x.gains) for x in described)
     if mine != theirs:
         raise ValueError(f"a parent must have the arms, the range and the gains of the learner, {mine}; got {theirs}")
     losses: Array = parent._losses

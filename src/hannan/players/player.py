@@ -14,6 +14,7 @@ from hannan.mathematics.streams import NO_WORDS, words
 from hannan.players import incarnations, seeds
 from hannan.players.certificate import Certificate
 from hannan.players.conditions import contradicted, untenable
+from hannan.players.descriptions import Chooser
 from hannan.players.tickets import Book, Move, move_of
 from hannan.refusals import Array
 from hannan.saving import fields
@@ -40,7 +41,9 @@ class Player(_engine.Player, Book):
     #: Whether every loss is seen, so that the regret itself is known.
     sees_all = False
 
-    def __init__(self, learner: Any, seed: int | None, name: str | None = None) -> None:
+    learner: Chooser
+
+    def __init__(self, learner: Chooser, seed: int | None, name: str | None = None) -> None:
         self.learner = learner
         self._program: Any = learner.program()
         self._n = int(self._program.n)
@@ -56,6 +59,12 @@ class Player(_engine.Player, Book):
         """p of the next act() (over the experts, for `ExpertBandit`); changes nothing."""
         p: Array = self._distribution(None)
         return p
+
+    @property
+    def losses(self) -> Array:
+        """The cumulative losses so far, of losses in [0, 1]; those of a bandit are estimates."""
+        losses: Array = self._losses
+        return losses
 
     def observe(self, move: Move, loss: Any) -> None:
         """Settle a move with its loss. A bad loss or ticket is refused and changes nothing."""
@@ -127,7 +136,7 @@ class Player(_engine.Player, Book):
         reason = contradicted(bound, regret, self._level, claim, self._settled, learner.width)
         if reason or self.sees_all or bound.at_most is None:
             return reason
-        return untenable(bound, own, learner._tuned_best(), learner.width)
+        return untenable(bound, own, learner.tuned_best(), learner.width)
 
     def _on_this_run(self, delta: float, regret: float) -> tuple[float | None, str]:
         """A bound on the regret of this run and its sentence, or None and why there is none."""

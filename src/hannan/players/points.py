@@ -8,6 +8,7 @@ import numpy as np
 
 from hannan import _engine
 from hannan.mathematics.convex.loss import Loss, RankOne
+from hannan.players.descriptions import OfPoints
 from hannan.players.tickets import Book
 from hannan.refusals import Array
 from hannan.saving import fields
@@ -25,6 +26,7 @@ class Point(NamedTuple):
 class PointPlayer(_engine.Book, Book):
     """Points out, loss functions in."""
 
+    learner: OfPoints
     _move = Point
 
     def __init__(self) -> None:

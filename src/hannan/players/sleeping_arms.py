@@ -42,8 +42,8 @@ class SleepingArmsPlayer(BanditPlayer):
             return None, f"arms slept in {self._slept} rounds, which {bound.source} does not cover"
         return bound, withheld
 
-    def _content(self) -> dict[str, Any]:
-        return {**super()._content(), "slept": self._slept}
+    def content(self) -> dict[str, Any]:
+        return {**super().content(), "slept": self._slept}
 
     def _resume(self, content: dict[str, Any]) -> None:
         super()._resume(content)

@@ -178,9 +178,14 @@ class Book(Incarnate):
 
         Whoever reads the file knows the stream, and with it the moves that this player will draw.
         """
-        saving.write(path, self._content())
+        saving.write(path, self.content())
 
-    def _content(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Any]:
+        """The state, field by field, open moves too: a copy to look at."""
+        return self._saved()
+
+    def content(self) -> dict[str, Any]:
+        """What `save` writes, as fields that JSON can hold: the learner, who the player is, and its state."""
         return {
             "kind": "player",
             "learner": saving.describe(self.learner),

@@ -121,7 +121,7 @@ class Described:
 def write(path: str | os.PathLike[str], content: dict[str, Any]) -> None:
     """One JSON file with format and checksum, whole or not at all."""
     body = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    text = json.dumps({"format": FORMAT, "sha256": _digest(body), "content": body})
+    text = json.dumps({"format": FORMAT, "sha256": digest(body), "content": body})
     # Whoever reads a player's stream knows its moves to come.
     files.write_whole(path, lambda file: file.write(f"{text}\n".encode()), private=True)
 
@@ -144,7 +144,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     if outer["format"] != FORMAT:
         raise ValueError(f"{path} must have format {FORMAT}; got {outer['format']!r}")
     body = outer["content"]
-    if not isinstance(body, str) or _digest(body) != outer["sha256"]:
+    if not isinstance(body, str) or digest(body) != outer["sha256"]:
         raise ValueError(f"{path} was edited or damaged: its content does not match its checksum")
     try:
         content = plain_json(body)
@@ -185,7 +185,8 @@ def from_hex(text: str, kind: str = "f") -> Any:
     return np.frombuffer(bytes.fromhex(text), dtype=f"<{kind}8").astype(f"{kind}8")
 
 
-def _digest(body: str) -> str:
+def digest(body: str) -> str:
+    """The checksum of a file's content."""
     import hashlib  # not for a game that saves nothing
 
     return hashlib.sha256(f"{FORMAT}\n{body}".encode()).hexdigest()

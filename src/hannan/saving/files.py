@@ -33,7 +33,7 @@ def write_whole(path: str | os.PathLike[str], fill: Callable[[IO[bytes]], Any], 
     target = Path(os.path.realpath(path))
     _ordinary(path, target)
     _clean(target)
-    with _beside(target, 0o600 if private else 0o666) as (file, temporary):
+    with beside(target, 0o600 if private else 0o666) as (file, temporary):
         fill(file)
         file.flush()
         if target.exists():
@@ -66,7 +66,7 @@ def _closing(handle: int) -> Iterator[Any]:
 
 
 @contextmanager
-def _beside(target: Path, mode: int) -> Iterator[tuple[IO[bytes], Path]]:
+def beside(target: Path, mode: int) -> Iterator[tuple[IO[bytes], Path]]:
     """A new file beside the target, locked so that nobody takes it for stale; gone when anything fails."""
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     while True:

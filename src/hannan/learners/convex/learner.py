@@ -171,7 +171,7 @@ class Convex(Private, saving.Described):
         if tuning.order == "zero" and not paper:
             return tuning.schedule(self.range_constant, self._variance())
         if tuning.by_best_loss:
-            rate = bounds.best_loss_rate(self.c, self._tuned_best())
+            rate = bounds.best_loss_rate(self.c, self.tuned_best())
             return Schedule.constant(self.noise.scale(rate, self.lipschitz))
         if paper:
             raise ValueError(f"the paper's density must have a constant scale; got {tuning!r}")
@@ -187,7 +187,7 @@ class Convex(Private, saving.Described):
         if tuning.by_best_loss:
             if self.horizon is None:
                 raise ValueError(f"Gaussian noise needs rounds, since it costs delta each; got {tuning!r}")
-            best, stake = self._tuned_best(), self._stated() * self.horizon
+            best, stake = self.tuned_best(), self._stated() * self.horizon
             sigma, _ = tuned.gaussian_tuning(noise, self.shape, d, self.lipschitz, self.range_constant, best, stake)
             return Schedule.constant(sigma)
         raise ValueError(f"Gaussian noise must be tuned by Fixed, Horizon, BestLoss or Anytime; got {tuning!r}")
@@ -203,7 +203,7 @@ class Convex(Private, saving.Described):
         known = self.variances(shape or self.shape).values()
         return min(known) if known else self.lipschitz * self._stated()
 
-    def _tuned_best(self) -> float:
+    def tuned_best(self) -> float:
         """The best loss that the tuning counts on: as told, or the largest loss in each of its rounds."""
         told = self.tuning.told_best
         return self._stated() * needed(self.horizon, "they stand for the best loss") if told is None else told
