@@ -24,7 +24,7 @@ struct FleetBatch {
     i64 per_decision;
     // Settling.
     const double* losses;
-    double* shares;  // room for a number an arm
+    double* shares;  // room for one number per arm
     double* backup;  // room for the rows as they were, plan->stride a decision
 };
 

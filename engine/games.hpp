@@ -24,7 +24,7 @@ struct BanditJob {
     Run* runs;
     i64 first, last, rounds;
     LossTable losses;
-    Words* coins;  // a stream a run, or null
+    Words* coins;  // one stream per run, or null
     Marks marks;
     double* own;  // (runs, width)
     i64 width;

@@ -12,7 +12,7 @@ struct AtPlay {
     Run run, before, twin;
 };
 
-/// Advice of a round: an action an expert, or (experts, actions) shares.
+/// Advice of a round: one action per expert, or (experts, actions) shares.
 struct Heard {
     const i64* actions = nullptr;
     const double* shares = nullptr;

@@ -1,4 +1,4 @@
-// xoshiro256++ (Blackman and Vigna), one stream a run. Run r of seed s starts from NumPy's
+// xoshiro256++ (Blackman and Vigna), one stream per run. Run r of seed s starts from NumPy's
 // SeedSequence(s, spawn_key=(r,)), its losses from (r, 1), noise of its own from (r, 2).
 #pragma once
 

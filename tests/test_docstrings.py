@@ -12,7 +12,10 @@ import hannan as hn
 
 NAMES = [name for name in hn.__all__ if callable(getattr(hn, name))]
 #: What a user is given and never makes: its fields are explained, but not each as a parameter.
-GIVEN = {"Bound", "Certificate", "Combined", "Comparison", "FleetCertificate", "Moves", "Record", "Withheld"}
+GIVEN = {
+    "Bound", "Certificate", "Combined", "Comparison", "FleetCertificate", "Moves", "PrivacyCurve", "Record", "Replay",
+    "Routes", "Withheld",
+}  # fmt: skip
 #: Signs of a formula, which comes after the words.
 FORMULA = re.compile(r" = |<=|>=| ~ |\^|_\{|\bargm(?:in|ax)\b|->")
 

@@ -61,7 +61,7 @@ inline nb::dict fields_of(const Setup& s, Run& run) {
 inline void read_array(const nb::dict& from, const char* name, i64 count, double* to, double low, double high) {
     In<double> found;
     must(nb::try_cast(nb::object(nb::borrow(entry(from, name))), found), name, "be numbers");
-    must(i64(found.size()) == count, name, "have one number an arm");
+    must(i64(found.size()) == count, name, "have one number per arm");
     for (i64 k = 0; k < count; ++k)
         must(found.data()[k] >= low && found.data()[k] <= high, name, "be finite and in its range");
     for (i64 k = 0; k < count; ++k) to[k] = found.data()[k];

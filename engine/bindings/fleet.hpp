@@ -92,7 +92,7 @@ public:
         : description(described), d(nb::cast<Description*>(described)), setup(d->setup), plan(plan_of(setup, sleeps, diagnosed)),
           room((diagnosed ? 3 : 2) * aligned_room(setup)), rows(plan.stride), open(plan.mark_words) {
         require(setup.setting == Setting::bandit, "a fleet is of learners that see one number");
-        require(prior.size() == 0 || i64(prior.size()) == setup.n, "a prior has a number an arm");
+        require(prior.size() == 0 || i64(prior.size()) == setup.n, "a prior has one number per arm");
         run.lay_out(setup, room.at(0)), twin.lay_out(setup, room.at(aligned_room(setup)));
         if (diagnosed) {
             at_ = std::make_unique<AtPlay>();

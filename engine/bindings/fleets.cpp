@@ -24,7 +24,7 @@ const bool* mask_of(const Fleet& fleet, nb::object awake, i64 count, Flags& kept
     kept = nb::cast<Flags>(awake);
     const i64 n = fleet.setup.n;
     if (kept.ndim() == 2) per_decision = n;
-    require(kept.size() == std::size_t(kept.ndim() == 2 ? n * count : n), "a mask has a place an arm");
+    require(kept.size() == std::size_t(kept.ndim() == 2 ? n * count : n), "a mask has one entry per arm");
     return kept.data();
 }
 
@@ -64,8 +64,8 @@ struct Handed {
 
     Handed(Fleet& fleet, const In<i64>& given, bool sealed, const In<i64>& actions, const In<double>& p, int origin)
         : tickets(given.size()) {
-        require(actions.size() == 0 || actions.size() == tickets.size(), "actions must be one a ticket");
-        require(p.size() == 0 || p.size() == tickets.size(), "probabilities must be one a ticket");
+        require(actions.size() == 0 || actions.size() == tickets.size(), "actions must be one per ticket");
+        require(p.size() == 0 || p.size() == tickets.size(), "probabilities must be one per ticket");
         for (std::size_t k = 0; k < tickets.size(); ++k)
             tickets[k] = sealed ? fleet.seal.opened(given.data()[k]) : u64(given.data()[k]);
         told = {tickets.data(), i64(tickets.size()), actions.size() ? actions.data() : nullptr,
@@ -184,7 +184,7 @@ void bind_fleets(nb::module_& m) {
         .def(
             "_settle",
             [](Fleet& fleet, In<i64> tickets, bool sealed, In<double> losses, In<i64> actions, In<double> p, int origin) {
-                require(losses.size() == tickets.size(), "losses must be one a ticket");
+                require(losses.size() == tickets.size(), "losses must be one per ticket");
                 const Handed handed(fleet, tickets, sealed, actions, p, origin);
                 const Refused refused = fleet.settle(handed.told, losses.data());
                 return std::make_tuple(refused.why, refused.place);

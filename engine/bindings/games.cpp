@@ -33,11 +33,11 @@ Words* words_of(WordRows& rows) { return reinterpret_cast<Words*>(rows.data()); 
 /// Advice of a block into a job: bytes, whole numbers, or shares. Actions were checked where they came in; again here.
 void hear(BanditJob& job, const AnyFlat& advice, i64 n, i64 actions, i64 rounds) {
     if (advice.dtype() == nb::dtype<u8>()) {
-        require(i64(advice.size()) == rounds * n, "advice must be an action an expert and round");
+        require(i64(advice.size()) == rounds * n, "advice must be one action per expert and round");
         job.advice8 = static_cast<const u8*>(advice.data());
         require(games().largest_byte(job.advice8, rounds * n) < actions, "advice must be an action");
     } else if (advice.dtype() == nb::dtype<i64>()) {
-        require(i64(advice.size()) == rounds * n, "advice must be an action an expert and round");
+        require(i64(advice.size()) == rounds * n, "advice must be one action per expert and round");
         job.advice = static_cast<const i64*>(advice.data());
         for (i64 k = 0; k < rounds * n; ++k) require(job.advice[k] >= 0 && job.advice[k] < actions, "advice must be an action");
     } else {
@@ -89,9 +89,9 @@ public:
                 "losses must reach to the last round");
         require(i64(own.shape(0)) == all && i64(counts.shape(0)) == all && i64(counts.shape(1)) == arms &&
                     i64(moves.shape(0)) == all,
-                "curves, counts and moves must have a row a run");
-        require(moves.shape(1) == 0 || i64(moves.shape(1)) >= rounds, "moves must have a column a round");
-        require(coins.shape(0) == 0 || (i64(coins.shape(0)) == all && coins.shape(1) == 4), "coins must be a stream a run");
+                "curves, counts and moves must have one row per run");
+        require(moves.shape(1) == 0 || i64(moves.shape(1)) >= rounds, "moves must have one column per round");
+        require(coins.shape(0) == 0 || (i64(coins.shape(0)) == all && coins.shape(1) == 4), "coins must be one stream per run");
         BanditJob job{&setup, runs.data(), first, last, rounds, {losses.data(), per_run, per_round},
                       coins.shape(0) ? words_of(coins) : nullptr,
                       marks_of(ends, columns, rounds, i64(own.shape(1))), own.data(), i64(own.shape(1)), counts.data(),
@@ -112,13 +112,13 @@ public:
                 OutTable2<i64> counts, OutTable2<i32> moves, bool fictitious) {
         const i64 drawn = last - first, n = setup.n;
         require(0 <= which && which < i64(runs.size()), "a state must be of the game");
-        require(0 <= first && first <= last && last <= i64(streams.shape(0)) && streams.shape(1) == 4, "a stream a run");
+        require(0 <= first && first <= last && last <= i64(streams.shape(0)) && streams.shape(1) == 4, "one stream per run");
         require(start >= 0 && rounds >= 0 && start + rounds * n <= i64(losses.size()), "losses must reach to the last round");
         require(i64(totals.size()) == drawn + 1, "a total a run, and one more");
         require(i64(own.shape(0)) >= last && i64(counts.shape(0)) >= last && i64(counts.shape(1)) == n &&
                     i64(moves.shape(0)) >= last,
-                "curves, counts and moves must have a row a run");
-        require(moves.shape(1) == 0 || i64(moves.shape(1)) >= rounds, "moves must have a column a round");
+                "curves, counts and moves must have one row per run");
+        require(moves.shape(1) == 0 || i64(moves.shape(1)) >= rounds, "moves must have one column per round");
         const i64 width = i64(own.shape(1)), length = i64(moves.shape(1));
         require(i64(mean.size()) >= width && i64(best.size()) >= width, "curves must be of one length");
         ExpertsJob job{&setup, &runs[std::size_t(which)], losses.data() + start, words_of(streams) + first, drawn, rounds,

@@ -50,7 +50,7 @@ i64 replay_journal(nb::object held, Table2<u8> rows, nb::object awake) {
     Flags kept;
     if (!awake.is_none()) {
         kept = nb::cast<Flags>(awake);
-        require(i64(kept.size()) == fleet.setup.n && fleet.plan.mark_words > 0, "a mask has a place an arm, where arms sleep");
+        require(i64(kept.size()) == fleet.setup.n && fleet.plan.mark_words > 0, "a mask has one entry per arm, where arms sleep");
     }
     const auto event_at = [&](std::size_t k) {
         Event event;
@@ -72,7 +72,7 @@ Standing standing(const OpenDecision& one, i64 arm, double p) {
 /// The `Standing` of each ticket.
 nb::object open_decisions(nb::object held, In<u64> tickets, In<i64> arms, In<double> p) {
     Fleet& fleet = nb::cast<Fleet&>(held);
-    require(arms.size() == tickets.size() && p.size() == tickets.size(), "arms and probabilities must be one a ticket");
+    require(arms.size() == tickets.size() && p.size() == tickets.size(), "arms and probabilities must be one per ticket");
     Fresh<u8> out{tickets.size()};
     for (std::size_t k = 0; k < tickets.size(); ++k) {
         const i64 place = fleet.open.find(tickets.data()[k]);
@@ -101,7 +101,7 @@ nb::tuple draw_one(nb::object held, i64 number, nb::object awake) {
     Flags kept;
     if (!awake.is_none()) {
         kept = nb::cast<Flags>(awake);
-        require(i64(kept.size()) == fleet.setup.n && fleet.plan.mark_words > 0, "a mask has a place an arm, where arms sleep");
+        require(i64(kept.size()) == fleet.setup.n && fleet.plan.mark_words > 0, "a mask has one entry per arm, where arms sleep");
     }
     i64 ticket = number, round, arm;
     double p;
@@ -137,7 +137,7 @@ nb::object next_weights(nb::object held, i64 number, nb::object awake) {
         for (i64 i = 0; i < s.n; ++i) p.data[i] = run.w[i] / run.total;
     } else {
         const auto mask = nb::cast<Flags>(awake);
-        require(i64(mask.size()) == s.n, "a mask has a place an arm");
+        require(i64(mask.size()) == s.n, "a mask has one entry per arm");
         players().share_awake(s, run, mask.data(), p.data);
     }
     return p.give();

@@ -85,7 +85,7 @@ public:
         return ticket.move;
     }
     nb::object act_awake(nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu> awake, nb::object mask) {
-        require(i64(awake.size()) == n(), "a mask has a place an arm");
+        require(i64(awake.size()) == n(), "a mask has one entry per arm");
         if (open() > 0 && sees_all && at.setup.schedule.b != 0.0) keep_others(0);
         std::vector<double> p(std::size_t(n()), 0.0);
         const i64 i = players().act_awake(at, awake.data(), p.data());
@@ -105,7 +105,7 @@ public:
             require(i64(rows.size()) == n() * actions, "shares must be experts x actions");
             h.shares = static_cast<const double*>(rows.data());
         } else {
-            require(rows.dtype() == nb::dtype<i64>() && i64(rows.size()) == n(), "advice must be an action an expert");
+            require(rows.dtype() == nb::dtype<i64>() && i64(rows.size()) == n(), "advice must be one action per expert");
             h.actions = static_cast<const i64*>(rows.data());
             for (i64 i = 0; i < n(); ++i) require(h.actions[i] >= 0 && h.actions[i] < actions, "advice must be an action");
         }
@@ -171,7 +171,7 @@ public:
             for (i64 i = 0; i < n(); ++i) p.data[i] = run.w[i] / run.total;
         } else {
             const auto mask = nb::cast<nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(awake);
-            require(i64(mask.size()) == n(), "a mask has a place an arm");
+            require(i64(mask.size()) == n(), "a mask has one entry per arm");
             players().share_awake(at.setup, run, mask.data(), p.data);
         }
         return p.give();

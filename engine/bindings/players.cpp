@@ -63,7 +63,7 @@ void resume(Player& player, nb::dict from) {
             ticket.plain = nb::cast<bool>(one["plain"]);
             if (!one["numbers"].is_none()) {
                 const auto numbers = nb::cast<In<double>>(one["numbers"]);
-                must(i64(numbers.size()) == s.n, "numbers of an open move", "be one an arm");
+                must(i64(numbers.size()) == s.n, "numbers of an open move", "be one per arm");
                 for (std::size_t k = 0; k < numbers.size(); ++k)
                     must(numbers.data()[k] >= 0.0 && numbers.data()[k] <= 1.0, "numbers of an open move", "be in [0, 1]");
                 ticket.numbers = std::make_shared<std::vector<double>>(numbers.data(), numbers.data() + s.n);
@@ -155,7 +155,7 @@ void bind_players(nb::module_& m) {
         .def(
             "_settle_row",
             [](Player& p, i64 round, In<double> losses) {
-                require(i64(losses.size()) == p.n(), "losses must be one an expert");
+                require(i64(losses.size()) == p.n(), "losses must be one per expert");
                 return p.settle_row(p.ticket_of(round), losses.data());
             },
             "round"_a, "losses"_a, "-1, or the place of the first bad loss.")
@@ -167,7 +167,7 @@ void bind_players(nb::module_& m) {
         .def(
             "_settle_among",
             [](Player& p, i64 round, nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu> awake, double loss) {
-                require(i64(awake.size()) == p.n(), "a mask has a place an arm");
+                require(i64(awake.size()) == p.n(), "a mask has one entry per arm");
                 return p.settle_awake(p.ticket_of(round), awake.data(), loss);
             },
             "round"_a, "awake"_a, "loss"_a)
@@ -176,7 +176,7 @@ void bind_players(nb::module_& m) {
         .def(
             "_put",
             [](Player& p, In<double> losses) {
-                require(i64(losses.size()) == p.n(), "losses must be one an arm");
+                require(i64(losses.size()) == p.n(), "losses must be one per arm");
                 for (i64 i = 0; i < p.n(); ++i) p.at.run.L[i] = losses.data()[i];
                 if (!players().begin(p.at.setup, p.at.run)) p.failed();
             },
@@ -200,11 +200,11 @@ void bind_players(nb::module_& m) {
         .def(
             "_settle_untold",
             [](Player& p, In<double> losses, nb::object ticket, i64 delay) {
-                require(p.sees_all && i64(losses.size()) == p.n(), "a row has a loss an expert");
+                require(p.sees_all && i64(losses.size()) == p.n(), "a row has one loss per expert");
                 In<double> drawn_from;
                 if (!ticket.is_none()) {
                     drawn_from = nb::cast<In<double>>(ticket);
-                    require(i64(drawn_from.size()) == p.n(), "a distribution has a number an expert");
+                    require(i64(drawn_from.size()) == p.n(), "a distribution has one number per expert");
                 }
                 p.at.run.round += 1.0;
                 const i64 bad = players().observe_row(p.at, losses.data(), ticket.is_none() ? nullptr : drawn_from.data());

@@ -58,7 +58,7 @@ Description* described(
     require(actions >= 1 && actions < (i64(1) << 31), "actions must be at least 1");
     require(parameters.size() <= 4, "a smoothing has at most four parameters");
     require(std::isfinite(low) && std::isfinite(high) && low < high, "low must be below high");
-    require(log_prior.empty() || i64(log_prior.size()) == n, "a prior has a number an arm");
+    require(log_prior.empty() || i64(log_prior.size()) == n, "a prior has one number per arm");
     require(log_prior.empty() || smoothing == Smoothing::entropy, "a prior needs entropy");
     require((smoothing == Smoothing::foreign) == !law.is_none(), "a law of Python's own is a foreign smoothing");
     auto d = std::make_unique<Description>();

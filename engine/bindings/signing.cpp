@@ -98,7 +98,7 @@ public:
     }
     /// Those of one learner, in the order of their sequences; `keys` is one for all, or a list.
     nb::list tickets(nb::bytes head, In<i64> arms, u64 first, In<u64> rounds, In<double> p, nb::object keys) const {
-        require(rounds.size() == arms.size() && p.size() == arms.size(), "rounds and probabilities must be one an arm");
+        require(rounds.size() == arms.size() && p.size() == arms.size(), "rounds and probabilities must be one per arm");
         const bool one_key = nb::isinstance<nb::bytes>(keys);
         nb::bytes key = one_key ? nb::cast<nb::bytes>(keys) : nb::bytes("", 0);
         nb::list out;

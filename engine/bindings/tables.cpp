@@ -40,8 +40,8 @@ struct Rows {
               &tally.sums, numbers.data(), numbers.data() + at.setup.n, awake.get()} {
         const i64 n = at.setup.n;
         require(at.setup.setting == Setting::experts, "forecasts are combined by experts");
-        require(tally.n == n && i64(forecasts.shape(0)) == job.rows && i64(forecasts.shape(1)) == n, "a row has a forecast an expert");
-        require(i64(weights.shape(0)) == job.rows && i64(weights.shape(1)) == n, "a row has a weight an expert");
+        require(tally.n == n && i64(forecasts.shape(0)) == job.rows && i64(forecasts.shape(1)) == n, "a row has one forecast per expert");
+        require(i64(weights.shape(0)) == job.rows && i64(weights.shape(1)) == n, "a row has one weight per expert");
         require(i64(mixed.size()) == job.rows && i64(played.size()) == job.rows, "a row has an answer");
     }
 };
@@ -103,7 +103,7 @@ nb::object replay_rows(nb::handle player, In<i64> actions, In<double> losses, In
     Table2<i64> heard;
     if (at.setup.setting == Setting::expert_bandit) {
         heard = nb::cast<Table2<i64>>(advice);
-        require(i64(heard.shape(0)) == rows && i64(heard.shape(1)) == at.setup.n, "a row has an action an expert");
+        require(i64(heard.shape(0)) == rows && i64(heard.shape(1)) == at.setup.n, "a row has one action per expert");
         for (std::size_t i = 0; i < heard.size(); ++i)
             require(heard.data()[i] >= 0 && heard.data()[i] < k, "advice must be an action");
         job.advice = heard.data();
@@ -147,7 +147,7 @@ struct MygaMixture {
         myga().charge(state, advice.data(), q.data(), majority.data(), arm, estimate);
     }
     void restore(In<double> real, In<double> thresholds) {
-        require(real.size() == losses.size() && thresholds.size() == mistrust.size(), "losses must be one an expert and a threshold");
+        require(real.size() == losses.size() && thresholds.size() == mistrust.size(), "losses must be one per expert and a threshold");
         for (const auto* from : {&real, &thresholds})
             for (std::size_t i = 0; i < from->size(); ++i)
                 require(from->data()[i] >= 0.0 && from->data()[i] <= 1e300, "losses must be finite and at least 0");
@@ -201,7 +201,7 @@ void bind_tables(nb::module_& m) {
             return out.give();
         }, "mixture, settled, then losses, beside and awake, in one array.")
         .def("add", [](Tallied& t, In<double> losses, double cost, double own) {
-            require(i64(losses.size()) == t.n, "a row has a loss an expert");
+            require(i64(losses.size()) == t.n, "a row has one loss per expert");
             combine().count(t.sums, t.n, losses.data(), cost, own);
         }, "losses"_a, "mixture"_a, "expected"_a, "A row: the losses (NaN asleep), the mixture's, and <p, l>.");
     m.def("combine_rows", &combine_rows, "player"_a, "tally"_a, "price"_a, "forecasts"_a, "targets"_a, "weights"_a,

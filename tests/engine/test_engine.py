@@ -175,7 +175,7 @@ def test_a_constant_scale_loses_nothing_in_1e5_rounds():
     """Weights kept one at a time against weights made from L at the end, tree and no tree."""
     for n in (10, 300):
         player = player_of("bandit", n, Entropy(), Schedule.constant(20.0))
-        for t in range(20_000):
+        for t in range(100_000):
             move = player._act_arm()
             player._observe_arm(move, float(t % 7 == move[2] % 7))
         p = player._distribution(None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hannan.cli.combine_stream import Stream
-from hannan.cli.options import shared
+from hannan.cli.options import shared, to_text
 from hannan.cli.tables import listed, opened
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Games of bandits, and of bandits with experts: a state a run."""
+"""Games of bandits, and of bandits with experts: one state per run."""
 
 from __future__ import annotations
 

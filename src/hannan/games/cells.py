@@ -26,7 +26,7 @@ EVEN, EARLY = 24, 12
 class Cell:
     """`regret` and `loss` (cumulative) have shape (runs, len(at)); `bound` (len(at),) is NaN where it is withheld.
 
-    `exact` is the expected regret at the end where it is known exactly, one number or one a run. `seed` is that of
+    `exact` is the expected regret at the end where it is known exactly, one number or one per run. `seed` is that of
     the learner's streams: `hn.play(learner, losses, runs, seed=seed)` makes the same moves on the same losses.
     """
 

@@ -29,7 +29,7 @@ def compare(
 
     `environments`: name -> any of these; or a list of names.
 
-        losses                          an array (T, n), one a run (runs, T, n), a frame with a column an arm
+        losses                          an array (T, n), one per run (runs, T, n), a frame with one column per arm
         hn.adversaries.Bernoulli(m, T)  or {"means": m}: arms that are coins; regret is against the best mean
         "drifting"                      an adversary of hn.adversaries by name, or
                                         {"adversary": "switching", "phases": 20} with its parameters

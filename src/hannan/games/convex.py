@@ -55,7 +55,7 @@ class PointRunner(Runner):
             losses = losses[: asked.rounds]
         self.learner, self.losses = learner, learner.admit(losses)
         if not self.losses.is_sequence:
-            raise ValueError("losses must be a sequence: give z a leading axis, one row a round; got one loss")
+            raise ValueError("losses must be a sequence: give z a leading axis, one row per round; got one loss")
         self.runs, self.everything = asked.runs, asked.everything
         self.rounds, d = self.losses.z.shape
         self.marks = spread(self.rounds, self.everything)

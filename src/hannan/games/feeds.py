@@ -1,6 +1,6 @@
 """Losses (and advice) as a game takes them: blocks of rounds, contiguous, read-only, never the whole at once.
 
-A source is an array (T, n), one a run (runs, T, n), a memory map, Bernoulli means, or an iterator of blocks.
+A source is an array (T, n), one per run (runs, T, n), a memory map, Bernoulli means, or an iterator of blocks.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def feed(
 def _made(losses: Any, n: int, runs: int, rounds: int | None, heard: Advice | None) -> Feed:
     """Losses of every run, (runs, rounds, n), that are made as they are taken, from the first round on."""
     if losses.shape[0] != runs or losses.shape[2] != n:
-        raise ValueError(f"losses must have {runs} runs and {n} columns, one an arm; got shape {losses.shape}")
+        raise ValueError(f"losses must have {runs} runs and {n} columns, one per arm; got shape {losses.shape}")
     _same_length(heard, losses.shape[1])
     return Feed(n, _least(losses.shape[1], rounds), per_run=True, losses=losses, advice=heard)
 

@@ -1,4 +1,4 @@
-"""A table of losses from a file, a row a round and a column an arm: .npy, .csv with a header, or .parquet."""
+"""A table of losses from a file, one row per round and one column per arm: .npy, .csv with a header, or .parquet."""
 
 from __future__ import annotations
 

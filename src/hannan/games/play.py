@@ -30,7 +30,7 @@ def play(
 
     Play a learner against losses, `runs` times, and keep the record.
 
-    `losses`: (T, n), one sequence a run (runs, T, n), a memory map, `hn.adversaries.Bernoulli(means, T)` (drawn
+    `losses`: (T, n), one sequence per run (runs, T, n), a memory map, `hn.adversaries.Bernoulli(means, T)` (drawn
     inside), an iterator of blocks (t, n), or an adversary that looks at past moves (`hn.adversaries.adaptive`), which
     needs `rounds` and is stepped; for `ExpertBandit`, n is the number of actions, and `advice` is
     (T, experts) of whole numbers (uint8 is fastest) or (T, experts, actions) of distributions. Run r has the
@@ -38,7 +38,7 @@ def play(
     `learner.start(seed)`. `keep="all"` keeps every round and the actions. `rounds` plays no more than so many.
     `fictitious=True` (full information) plays at t what the learner plays at t + 1, the A+ of the key lemma.
     For `Convex` and the gradient learners `losses` is a sequence such as `Linear(l)`, l of shape (T, d); for `FPL` and
-    `FPLTrix` a table, a column a component. What a setting cannot honour is refused by name.
+    `FPLTrix` a table, one column per component. What a setting cannot honour is refused by name.
     An algorithm of your own is a class with `act` and `observe`, built for every run (with n, rounds and seed, if it
     takes them), or an object whose `start(seed)` gives a new player for every run.
 

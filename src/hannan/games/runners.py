@@ -93,7 +93,7 @@ class TableRunner(Runner):
     """States, streams, counts and curves of all runs, in normalised losses.
 
     `own` and `best` are curves; `best` (and `mean`, <p, l> summed, for experts) has one row where the runs see
-    the same losses, else one a run.
+    the same losses, else one per run.
     """
 
     #: What a column of the losses is.

@@ -137,7 +137,7 @@ class AdaNormalHedge(SecondOrder):
 class MLPoly(SecondOrder):
     """Experts without a tuning by a polynomial potential: quick, and good on easy losses.
 
-    p_i ~ [R_i]_+/(1 + V_i): polynomial potential, a learning rate an expert (Gaillard, Stoltz, van Erven 2014).
+    p_i ~ [R_i]_+/(1 + V_i): polynomial potential, one learning rate per expert (Gaillard, Stoltz, van Erven 2014).
 
     With V_i = sum_t r_{t,i}^2: R_i <= sqrt(n (1 + ln(1+T)) (1 + V_i)). Cheap, and kind to easy losses; sqrt(n), not
     sqrt(log n), in the worst case.

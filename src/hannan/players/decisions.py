@@ -71,7 +71,7 @@ class DecisionsPlayer(_engine.Book, Book):
         picked = list(plan.action)
         size = self.learner.n if self.sees_all else len(picked)
         if row.shape != (size,):
-            raise ValueError(f"losses must be {size} numbers, one a component; got shape {row.shape}")
+            raise ValueError(f"losses must be {size} numbers, one per component; got shape {row.shape}")
         refusals.row(row, size, 0.0, 1.0)
         self.losses = self.learner.met(self.losses, picked, row, self._kept(number))
         self.own += float(row[picked].sum() if self.sees_all else row.sum())

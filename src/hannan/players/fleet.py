@@ -174,7 +174,7 @@ class Fleet(_engine.Fleet, Incarnate):
     # Rounds
 
     def act(self, keys: Any, awake: Any = None) -> Moves:
-        """Draw for each key. `awake`: booleans, one an arm for all, or one row a key, where arms may sleep."""
+        """Draw for each key. `awake`: booleans, one per arm for all, or one row per key, where arms may sleep."""
         plain = fleet_keys.plain(keys)
         mask = None if awake is None else fleet_refusals.masks(self.learner, self._sleeps, awake, len(plain))
         self._of_one_kind(plain, touch=True)

@@ -84,6 +84,12 @@ class PrivacyCurve(Result):
     """What privacy costs: for each epsilon over all rounds the least scale, and the bound on the regret at it.
 
     `free` is the bound of the same noise tuned for the rounds with no privacy asked of it; None where none is proved.
+
+    >>> import hannan as hn
+    >>> learner = hn.Convex(hn.Ball(2), 1.0, tuning=hn.Fixed(2.0), smooth=0, guarantee="privacy")
+    >>> curve = learner.privacy_curve(rounds=100)
+    >>> len(curve.epsilons) == len(curve.bounds)
+    True
     """
 
     learner: str

@@ -49,7 +49,7 @@ class FPLTrix(Combinatorial):
         raise Withheld("FPL-TRIX has a term of an order only in its bound, O(m^2 d log dT) (Neu 2015)")
 
     def eta(self, losses: Array) -> Array:
-        """eta_t given the estimates so far, a row a run."""
+        """eta_t given the estimates so far, one row per run."""
         return np.asarray(np.minimum(1.0, np.sqrt(self.spread / (1.0 / self.spread + losses.sum(axis=1)))))
 
     def leaders(self, losses: Array, eta: Array, u: Array) -> Array:
@@ -60,7 +60,7 @@ class FPLTrix(Combinatorial):
         return v.best_each(costs.reshape(-1, v.d)).reshape(costs.shape)
 
     def draw(self, losses: Array, streams: list[np.random.Generator]) -> tuple[Array, Array]:
-        """(v, K), a row a run: the decisions, and for their components what stands for 1/(q + gamma (1 - q)).
+        """(v, K), one row per run: the decisions, and for their components what stands for 1/(q + gamma (1 - q)).
 
         Each component has a coin of its own, so K_i is the round of resampling in which i comes up or its coin does.
         """
@@ -95,7 +95,7 @@ def _first(tried: Array) -> Array:
 
 
 def _geometric(u: Array, gamma: Array) -> Array:
-    """P(K > k) = (1 - gamma)^k, by inversion, a row a run; 1 where gamma is 1."""
+    """P(K > k) = (1 - gamma)^k, by inversion, one row per run; 1 where gamma is 1."""
     sure = gamma[:, None] >= 1.0
     falls = np.log1p(-np.where(sure, 0.5, gamma[:, None]))
     return np.where(sure, 1.0, 1.0 + np.floor(np.log1p(-u) / falls))

@@ -31,7 +31,7 @@ SUMMED = ("linear", "squared")
 
 
 def columns(loss: Loss) -> tuple[_engine.Phi, Array, Array]:
-    """(phi, z, y) as the engine takes them: one row a loss, labels folded into z."""
+    """(phi, z, y) as the engine takes them: one row per loss, labels folded into z."""
     z, phi = np.atleast_2d(loss.z), getattr(_engine.Phi, loss.kernel)
     if isinstance(loss, (Logistic, SmoothedHinge)):
         return phi, z * np.atleast_1d(loss.y)[:, None], np.zeros(len(z))

@@ -88,15 +88,15 @@ class Loss:
         return np.asarray(self.z @ x)
 
     def phi(self, u: Array) -> Array:
-        """phi at margins, one a loss."""
+        """phi at margins, one per loss."""
         raise NotImplementedError
 
     def slope(self, u: Array) -> Array:
-        """phi' at margins, one a loss."""
+        """phi' at margins, one per loss."""
         raise NotImplementedError
 
     def bend(self, u: Array) -> Array:
-        """phi'' at margins, one a loss."""
+        """phi'' at margins, one per loss."""
         raise NotImplementedError
 
     @property

@@ -21,7 +21,7 @@ class Polytope(Domain):
 
     Its enclosing ball and its mean width are those of the smallest box around it.
 
-    `A`: a row a constraint. `b`: its right sides.
+    `A`: one row per constraint. `b`: its right sides.
 
     >>> Polytope([[1, 1], [-1, 0], [0, -1]], [1, 0, 0]).argmin([-1.0, -2.0])
     array([0., 1.])

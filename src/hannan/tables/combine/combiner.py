@@ -86,7 +86,9 @@ class Combiner:
     closes it, late and in any order; `forget(row_id)` if its target never comes. What is refused changes nothing.
 
     Columns named as quantiles are (`model-lo-90`, `model-q-0.1`, or a pattern `quantiles`), as `hn.combine` has it, are
-    answered with an array, a number for each of `levels`; `models` are those that have the weights.
+    answered with an array, a number for each of `levels`; `models` are those that have the weights. `per_quantile` and
+    `crossing` as for `hn.combine`. `loss_range`: outside it a loss is refused. `cap`: counts larger losses as that
+    much. `seed`: of a learner that draws.
 
     >>> combiner = Combiner(["anna", "ben"])
     >>> combiner.answer("monday", {"anna": 102.0, "ben": 98.0})

@@ -37,11 +37,15 @@ _CHUNK = 1 << 16
 class Combined(Result):
     """What `hannan.combine` gives back: a forecast for each row, the weights behind it, and what it came to.
 
-    The combined forecast of each row, the weights behind it, and what it came to.
-
     `forecast` is the combination sum_i p_i f_i, of quantiles (rows, levels), `levels` says which; `played` is an expert
     drawn from p (its column), where the learner is one that draws, else None. A row that only brought the target of an
     earlier one is not answered again, so there may be fewer answers than rows: `rows` says which, counted from 0.
+
+    >>> import numpy as np, hannan as hn
+    >>> y = np.sin(np.arange(50.0))
+    >>> combined = hn.combine({"low": y - 0.1, "high": y + 0.3, "y": y}, "y")
+    >>> len(combined.rows), combined.weights.shape, combined.summary.best.name
+    (50, (50, 2), 'low')
     """
 
     experts: tuple[str, ...]
@@ -210,13 +214,14 @@ def combine(
     Columns named `model-lo-90`, `model-hi-90`, `model-q-0.1` or `model-median` are quantiles, and so is what a pattern
     `quantiles` says, such as "{model}_p{percent}" (False: they are points). A forecast then has a number a level, under
     the mean of the pinball losses, with weights common to the levels, or `per_quantile` with answers sorted. Quantiles
-    of a model that cross in a row are refused, or with crossing="sort" sorted there, and counted.
+    of a model that cross in a row are refused, or with `crossing="sort"` sorted there, and counted.
 
     With `by`, a long table as statsforecast and mlforecast write it: the column (or columns) that tell the series. Each
     series is combined on its own, on all cores, and a `Panel` comes back: a forecast for each row, the weights and sums
     of each series. `time` must ascend within a series; `cutoff` is taken as `issued`. `pooled` combines all series with
     one set of weights, rows in the order of time. `prior` is where weights start, such as `panel.prior()` of earlier
-    series; with "pool" each series starts from what the pool of all had learnt by the time it begins.
+    series; with "pool" each series starts from what the pool of all had learnt by the time it begins. `seed` is for a
+    learner that draws.
 
     >>> import numpy as np
     >>> y = np.sin(np.arange(200.0))

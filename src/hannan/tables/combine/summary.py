@@ -8,6 +8,7 @@ from typing import Any
 from hannan.mathematics.bounds import Bound, shown
 from hannan.players.certificate import Certificate
 from hannan.refusals import Array
+from hannan.saving.result import to_text
 from hannan.saving.words import figure
 from hannan.tables.combine.answers import Forecast
 from hannan.tables.combine.hindsight import Oracle

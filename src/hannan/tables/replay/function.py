@@ -34,7 +34,17 @@ from hannan.tables.replay.policies import sums as policy_sums
 
 @dataclass(frozen=True)
 class Replay(Evaluated, Result):
-    """Learners on one log, beside the policy that made it and each single action. Losses are means a row."""
+    """What `hannan.replay` gives back: learners on one log, beside the policy that made it and each single action.
+
+    Losses are means per row.
+
+    >>> import hannan as hn
+    >>> rng = np.random.default_rng(0)
+    >>> a = rng.integers(2, size=2000)
+    >>> told = hn.replay({"a": a, "l": (rng.random(2000) < np.array([0.2, 0.6])[a]).astype(float)}, "a", "l", runs=2)
+    >>> told.rows, told.best_action.name
+    (2000, '0')
+    """
 
     def shown(self) -> Shown:
         """Every estimate with its interval, and the rows behind it."""

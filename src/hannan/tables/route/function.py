@@ -31,7 +31,14 @@ LEARNERS = ("experts", "hedge", "adahedge", "bandit", "exp3", "bandit:exponentia
 
 @dataclass(frozen=True)
 class Routes(Routed, Result):
-    """Learners on one table, the least regret of each kind first."""
+    """What `hannan.route` gives back: learners on one table, the least regret of each kind first.
+
+    >>> import hannan as hn
+    >>> table = (np.random.default_rng(0).random((500, 2)) < [0.2, 0.6]).astype(float)
+    >>> told = hn.route(table, ["bandit", "hedge"], runs=2)
+    >>> told.rounds, told.arms[told.best]
+    (500, '0')
+    """
 
     def shown(self) -> Shown:
         """The advice, then every learner."""
@@ -49,7 +56,7 @@ class Routes(Routed, Result):
         return spans(self).chart(460)
 
     def to_frame(self) -> Any:
-        """A pandas (else polars) frame, a row a learner."""
+        """A pandas (else polars) frame, one row per learner."""
         rows = self.to_dict()["learners"]
         return frame_of({name: [row[name] for row in rows] for name in rows[0] if name != "interval"})
 
@@ -140,8 +147,8 @@ def route(
 
     Each learner plays the whole table; those that see every loss are marked so.
 
-    `table`: pandas, polars, a mapping or NumPy, a column an arm. `learners`: their names. `loss_range` and `gains`: the
-    units. `runs` and `seed`: of learners that draw.
+    `table`: pandas, polars, a mapping or NumPy, one column per arm. `learners`: their names. `loss_range` and `gains`:
+    the units. `runs` and `seed`: of learners that draw.
 
     >>> rng = np.random.default_rng(0)
     >>> table = (rng.random((2000, 3)) < [0.3, 0.5, 0.7]).astype(float)
