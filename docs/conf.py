@@ -45,6 +45,7 @@ myst_fence_as_directive = ["math"]
 nb_execution_mode = "auto"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 60
+nb_merge_streams = True
 nb_execution_show_tb = True
 
 # Reference
