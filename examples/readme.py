@@ -1,6 +1,6 @@
 """Run the first Python example of the README, as pasted; with a path, draw the README's picture there.
 
-    python examples/readme.py [docs/approval.png]
+python examples/readme.py [docs/approval.png]
 """
 
 from __future__ import annotations

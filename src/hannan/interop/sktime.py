@@ -37,12 +37,14 @@ class CombinedForecaster(_HeterogenousEnsembleForecaster):  # type: ignore[misc]
     warm_up : int, default 12
     n_jobs : int, default None; for `fit`, as in sktime's ensembles
 
+    >>> import pandas
     >>> from sktime.forecasting.naive import NaiveForecaster
+    >>> from hannan.interop.sktime import CombinedForecaster
     >>> y = pandas.Series([float(t % 4) for t in range(60)])
     >>> naive = [("last", NaiveForecaster("last")), ("season", NaiveForecaster("last", sp=4))]
     >>> model = CombinedForecaster(naive, warm_up=20).fit(y, fh=[1, 2])
     >>> model.predict().round(2).tolist(), model.weights_.round(2).tolist()
-    ([0.0, 1.0], [0.0, 1.0])
+    ([0.07, 1.05], [0.02, 0.98])
     """
 
     _tags: ClassVar[dict[str, Any]] = {
@@ -63,6 +65,7 @@ class CombinedForecaster(_HeterogenousEnsembleForecaster):  # type: ignore[misc]
         self.loss, self.learner, self.warm_up = loss, learner, warm_up
         super().__init__(forecasters=forecasters, n_jobs=n_jobs)
         self._anytagis_then_set("requires-fh-in-fit", True, False, self._forecasters)
+        self._anytagis_then_set("capability:insample", False, True, self._forecasters)
 
     @property
     def weights_(self) -> Array:
