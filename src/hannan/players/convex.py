@@ -189,30 +189,34 @@ class ConvexPlayer(PointPlayer):
             return f"the regret {own - best:.6g} is above rounds x loss_bound = {most:.6g}: losses were not as stated"
         return ""
 
-    def _private(self) -> str:
-        """What the moves tell of one observation; nothing is stated where a condition fails."""
+    def _stated(self) -> tuple[Any, str]:
+        """The privacy of one move, or None and why nothing is stated of it."""
         if self.learner.guarantee != "privacy":
-            return ""
+            return None, ""
         if not self._secret:
-            return "none: of a given seed, so that the moves are a fixed function of the losses"
+            return None, "none: of a given seed, so that the moves are a fixed function of the losses"
         if self._refused:
-            return "none: a move was refused, and that tells of the losses"
+            return None, "none: a move was refused, and that tells of the losses"
         if not self.learner.fresh and self.round > 1:
-            return "none: one draw of noise used in many rounds hides no single loss"
+            return None, "none: one draw of noise used in many rounds hides no single loss"
         try:
-            said = self.learner.privacy()
+            return self.learner.privacy(), ""
         except ValueError as reason:
-            return f"withheld: {reason}"
-        return f"{said.says} and one observation ({said.source}; {said.condition})"
+            return None, f"withheld: {reason}"
+
+    def _private(self) -> str:
+        """What a move tells of one observation; nothing is stated where a condition fails."""
+        said, why_not = self._stated()
+        return why_not or (f"{said.says} and one observation ({said.source}; {said.condition})" if said else "")
 
     def _spent(self) -> str:
         """What all moves so far tell of one observation: the budget that is spent; "" where nothing is stated."""
-        if not self.round or not self._private().startswith("epsilon"):
+        one, _ = self._stated()
+        if not self.round or one is None:
             return ""
         try:
             said = self.learner.privacy(self.round)
         except ValueError:
-            one = self.learner.privacy()
             said = dataclasses.replace(one, epsilon=self.round * one.epsilon, delta=min(1.0, self.round * one.delta),
                                        rounds=self.round, source="basic composition")  # fmt: skip
         return f"{said.says}  ({said.source})"
