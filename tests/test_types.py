@@ -31,6 +31,8 @@ fleet = hn.Fleet(learner)
 #: What a user writes, and what it is.
 SEEN = {
     "hn.Bandit(10)": "Bandit",
+    "hn.Bandit(['red', 'blue'])": "Bandit",
+    "hn.Bandit(['red', 'blue']).n": "int",
     "hn.Experts(3, hn.Entropy())": "Experts",
     "hn.tsallis_inf(3)": "Bandit",
     "learner.bound(rounds=100)": "Bound",

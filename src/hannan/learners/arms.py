@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+
+    class Arms:
+        """To type checkers, the field `n` of a bandit: a count or names go in, a count comes out."""
+
+        def __get__(self, learner: object, owner: type | None = None) -> int: ...
+        def __set__(self, learner: object, value: int | Sequence[str]) -> None: ...
 
 
 def name_arms(learner: Any) -> None:

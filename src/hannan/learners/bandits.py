@@ -28,6 +28,7 @@ from hannan.mathematics.regularizers import LogBarrier, Tsallis
 from hannan.mathematics.stability import natural_gamma
 
 if TYPE_CHECKING:  # a game needs no player
+    from hannan.learners.arms import Arms
     from hannan.learners.program import Program
     from hannan.players.settings import BanditPlayer
 
@@ -73,7 +74,10 @@ class Bandit(Learner):
                bounds E[own loss - loss of any one arm named in advance]
     """
 
-    n: int
+    if TYPE_CHECKING:
+        n: Arms
+    else:
+        n: int
     smoothing: Smoothing = _LEFT_OUT
     tuning: Tuning = _LEFT_OUT
     estimator: Estimator = _LEFT_OUT

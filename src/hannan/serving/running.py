@@ -101,7 +101,7 @@ def run(settings: Settings) -> None:
 
 def _add(store: Store, name: str, arms: list[str]) -> None:
     """A bandit for rewards. The same one is left as it is, also where it has a wait, of which nothing is said here."""
-    learner, there = Bandit(arms, gains=True), store.desk.contents.by_name.get(name)  # type: ignore[arg-type]
+    learner, there = Bandit(arms, gains=True), store.desk.contents.by_name.get(name)
     if there is None or there.learner != learner:
         store.add(name, learner)
 
