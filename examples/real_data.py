@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,7 @@ def approval() -> dict[str, Any]:
     from river import datasets
 
     rows = list(datasets.TrumpApproval())
-    table: dict[str, Any] = {"day": np.array([x["ordinal_date"] for x, _ in rows])}
+    table: dict[str, Any] = {"day": np.array([date.fromordinal(x["ordinal_date"]).isoformat() for x, _ in rows])}
     table |= {name: np.array([x[name] for x, _ in rows]) for name in POLLSTERS}
     return table | {"y": np.array([y for _, y in rows])}
 

@@ -7,6 +7,7 @@ import math
 import arm_sums
 import numpy as np
 import pytest
+from plays import assert_one_game
 
 import hannan as hn
 from hannan import _engine
@@ -52,14 +53,7 @@ def test_the_least_mean_of_kl_ucb(m, room):
     ids=repr,
 )
 def test_player_and_run_0_make_the_same_moves(learner):
-    losses = hn.adversaries.stochastic(1000, 6, seed=9)
-    record = hn.play(learner, losses, runs=3, seed=12, keep="all")
-    player = learner.start(12)
-    for t, row in enumerate(losses):
-        move = player.act()
-        assert move.action == record.actions[0, t]
-        player.observe(move, float(row[move.action]))
-    assert (hn.play(learner, losses, runs=3, seed=12, keep="all", threads=1).actions == record.actions).all()
+    record, player = assert_one_game(learner)
     assert record.estimated_regret is None
     assert player.certificate().estimated_regret is None
 

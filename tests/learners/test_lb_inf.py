@@ -12,6 +12,21 @@ import hannan as hn
 CURVE = 4.0 * (math.log(2.0) - 0.5)
 
 
+def drawn(player, L, g):
+    """p of the log-barrier with a scale g_i per arm, by bisection, which the player must have; its move; |e_i - p|."""
+    d = L - L.min()
+    low, high = 0.0, g.sum()
+    for _ in range(200):
+        x = (low + high) / 2
+        low, high = (x, high) if (g / (d + x)).sum() > 1 else (low, x)
+    p = g / (d + high)
+    np.testing.assert_allclose(player.distribution(), p, rtol=1e-8)
+    move = player.act()
+    away = p.copy()
+    away[move.action] = 1 - p[move.action]
+    return p, move, away
+
+
 def by_hand(losses, seed):
     """The definition, solved by bisection, with the moves of the player: p, lhat of each round, g, v of each round."""
     n = losses.shape[1]
@@ -19,17 +34,8 @@ def by_hand(losses, seed):
     player = hn.LBInf(n).start(seed)
     plays, estimates, grown = [], [], []
     for t, row in enumerate(losses, start=1):
-        d = S + m - (S + m).min()
-        low, high = 0.0, g.sum()
-        for _ in range(200):
-            x = (low + high) / 2
-            low, high = (x, high) if (g / (d + x)).sum() > 1 else (low, x)
-        p = g / (d + high)
-        np.testing.assert_allclose(player.distribution(), p, rtol=1e-8)
-        move = player.act()
+        p, move, away = drawn(player, S + m, g)
         i, loss = move.action, row[move.action]
-        away = p.copy()
-        away[i] = 1 - p[i]
         v = (loss - m[i]) ** 2 * away**2
         estimate = m.copy()
         estimate[i] += (loss - m[i]) / p[i]
@@ -139,17 +145,8 @@ def lb_inf_by_hand(learner, losses, seed):
     g, m, S = np.full(n, 2.0), np.full(n, 0.5), np.zeros(n)
     player = learner.start(seed)
     for row in losses:
-        d = S + m - (S + m).min()
-        low, high = 0.0, g.sum()
-        for _ in range(200):
-            x = (low + high) / 2
-            low, high = (x, high) if (g / (d + x)).sum() > 1 else (low, x)
-        p = g / (d + high)
-        np.testing.assert_allclose(player.distribution(), p, rtol=1e-8)
-        move = player.act()
+        p, move, away = drawn(player, S + m, g)
         i, loss = move.action, row[move.action]
-        away = p.copy()
-        away[i] = 1 - p[i]
         g += (loss - m[i]) ** 2 * away**2 / (2 * g * log_t)
         S += m
         S[i] += (loss - m[i]) / p[i]

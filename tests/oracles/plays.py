@@ -58,3 +58,16 @@ def bandit_regret(learner: Any, losses: Any, seed: int, advice: Any = None) -> t
         player.observe(move, float(row[move.action]))
         own += row[move.action]
     return own, player.certificate().estimated_regret
+
+
+def assert_one_game(learner: Any, rounds: int = 1000, seed: int = 12) -> tuple[Any, Any]:
+    """A player makes the moves of run 0, and a game is the same on one thread; the record and the player."""
+    losses = hn.adversaries.stochastic(rounds, learner.n, seed=9)
+    record = hn.play(learner, losses, runs=3, seed=seed, keep="all")
+    player = learner.start(seed)
+    for t, row in enumerate(losses):
+        move = player.act()
+        assert move.action == record.actions[0, t]
+        player.observe(move, float(row[move.action]))
+    assert (hn.play(learner, losses, runs=3, seed=seed, keep="all", threads=1).actions == record.actions).all()
+    return record, player

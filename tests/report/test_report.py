@@ -199,6 +199,17 @@ def test_the_table_sorts(browser: Any, report: Path) -> None:
         assert opened.said == []
 
 
+@pytest.mark.parametrize("width", [1280, 950, 390])
+def test_a_tile_is_as_wide_as_its_number(browser: Any, report: Path, width: int) -> None:
+    out = "() => [...document.querySelectorAll('.tile')].filter(t => t.scrollWidth > t.clientWidth + 1).length"
+    with Opened(browser, report, width) as opened:
+        # The whole reproduction has more claims than this one.
+        opened.page.evaluate("() => document.querySelectorAll('.tile b').forEach(b => b.textContent = '108/108')")
+        assert opened.page.evaluate(out) == 0
+        opened.page.add_style_tag(content=".tile{max-width:60px}")
+        assert opened.page.evaluate(out) > 0  # the control
+
+
 def test_a_tile_filters_the_table(browser: Any, report: Path) -> None:
     with Opened(browser, report) as opened:
         tile = opened.page.locator("[data-filter='fails as printed']")
