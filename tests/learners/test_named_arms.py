@@ -39,6 +39,34 @@ def test_descriptions_keep_the_names():
 
 
 @pytest.mark.parametrize(
+    "learner",
+    [
+        hn.UCB1(["red", "blue"]),
+        hn.Thompson(["red", "blue"]),
+        hn.LBInf(["red", "blue"]),
+        hn.TsallisShannon(["red", "blue"]),
+        hn.Exp3S(["red", "blue"], 9.0, 0.1),
+        hn.exp3_s(["red", "blue"], 100),
+        hn.exp3_ix(["red", "blue"], 100),
+        hn.exp3_ix(["red"], 100),
+    ],
+    ids=repr,
+)
+def test_every_bandit_takes_names(learner):
+    assert learner.n == len(learner.arms)
+    assert learner.start(seed=0).act().arm in learner.arms
+    assert type(learner).from_json(learner.to_json()) == learner
+    assert "'red'" in repr(learner)
+
+
+@pytest.mark.parametrize("count", [None, "ab", [], ["a", "a"], 0])
+def test_what_is_no_count_and_no_names_is_refused(count):
+    for learner in (hn.UCB1, hn.TsallisShannon, lambda n: hn.exp3_s(n, 100), lambda n: hn.exp3_ix(n, 100)):
+        with pytest.raises(ValueError):
+            learner(count)
+
+
+@pytest.mark.parametrize(
     ("names", "rule"),
     [([], "text, one for each"), (["a", "a"], "'a' twice"), (["a", 3], "must be text"), (["a", ""], "must be text")],
 )

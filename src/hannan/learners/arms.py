@@ -6,12 +6,23 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    #: A count of arms, or their names.
+    Count = int | Sequence[str]
 
     class Arms:
         """To type checkers, the field `n` of a bandit: a count or names go in, a count comes out."""
 
         def __get__(self, learner: object, owner: type | None = None) -> int: ...
-        def __set__(self, learner: object, value: int | Sequence[str]) -> None: ...
+        def __set__(self, learner: object, value: Count) -> None: ...
+
+
+def how_many(n: Any) -> Any:
+    """The count of a count or of names.
+
+    >>> how_many(3), how_many(["red", "blue"])
+    (3, 2)
+    """
+    return len(n) if isinstance(n, (list, tuple)) else n
 
 
 def name_arms(learner: Any) -> None:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from hannan import refusals
-from hannan.learners.memory import Remembered, RememberedBanditPlayer, Weigher
+from hannan.frozen import frozen
+from hannan.learners.memory import RememberedBanditPlayer, Weigher
+from hannan.learners.named_arms import NamedArms
 from hannan.learners.tuning import Schedule
 from hannan.mathematics.against import Sense
 from hannan.mathematics.bounds import Bound, Terms
 
+if TYPE_CHECKING:
+    from hannan.learners.arms import Arms
 
-@dataclass(frozen=True, repr=False)
-class TsallisShannon(Remembered):
+
+@frozen(repr=False)
+class TsallisShannon(NamedArms):
     """A bandit for late feedback: its bound grows with the losses that were missing, and needs to be told nothing.
 
     p = argmin <L, x> - 2 sqrt(t) sum sqrt(x_i) + sqrt(2 D_t/ln n) sum x_i ln x_i, L of l_i/p_i.
@@ -40,10 +44,10 @@ class TsallisShannon(Remembered):
     1036.65
     """
 
+    n: Arms
     loss_range: tuple[float, float] = (0.0, 1.0)
     gains: bool = False
 
-    setting: ClassVar[str] = "bandit"
     _sense: ClassVar[Sense | None] = "arm"
     source: ClassVar[str] = "Zimmert, Seldin 2020"
 

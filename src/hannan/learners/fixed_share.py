@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from hannan import refusals
+from hannan.frozen import frozen
 from hannan.learners.memory import Remembered, Weigher
+from hannan.learners.named_arms import NamedArms
 from hannan.learners.tuning import Schedule
 from hannan.mathematics.against import Against, Proved, Sense
 from hannan.mathematics.bounds import Bound, Terms, Withheld
+
+if TYPE_CHECKING:
+    from hannan.learners.arms import Arms
 
 
 def path_cost(n: int, rounds: int, switches: int, share: float) -> float:
@@ -102,8 +107,8 @@ class FixedShare(Remembered):
         return self._terms(rounds, 0), self.source
 
 
-@dataclass(frozen=True, repr=False)
-class Exp3S(FixedShare):
+@frozen(repr=False)
+class Exp3S(NamedArms, FixedShare):
     """A bandit for a best arm that changes: fixed share on estimated losses.
 
     Fixed share on l_i/p_i of the arm drawn: Exp3.S (Auer, Cesa-Bianchi, Freund, Schapire 2002) in losses.
@@ -119,7 +124,7 @@ class Exp3S(FixedShare):
     'Exp3.S in losses, after Auer et al. 2002'
     """
 
-    setting: ClassVar[str] = "bandit"
+    n: Arms
     _against: ClassVar[Against] = "oblivious"
     _sense: ClassVar[Sense | None] = "path"
     source: ClassVar[str] = "Exp3.S in losses, after Auer et al. 2002"

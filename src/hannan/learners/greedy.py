@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from hannan import refusals
+from hannan.frozen import frozen
 from hannan.learners.memory import Weigher
 from hannan.learners.stochastic import Stochastic
 from hannan.mathematics.against import Proved
 from hannan.mathematics.bounds import Terms, Withheld
 
+if TYPE_CHECKING:
+    from hannan.learners.arms import Arms
 
-@dataclass(frozen=True, repr=False)
+
+@frozen(repr=False)
 class EpsilonGreedy(Stochastic):
     """A bandit that plays the arm of least mean and, now and then, any arm; for losses drawn from one law.
 
@@ -40,6 +43,7 @@ class EpsilonGreedy(Stochastic):
     hannan.Withheld: a constant epsilon, 0.1, explores in its share of all rounds: its regret ...
     """
 
+    n: Arms
     epsilon: float | None = None
 
     _proved: ClassVar[Proved] = "whole"
@@ -84,7 +88,7 @@ class EpsilonGreedy(Stochastic):
         return paid
 
 
-@dataclass(frozen=True, repr=False)
+@frozen(repr=False)
 class ExploreThenCommit(Stochastic):
     """A bandit that tries every arm equally often and then stays with the best; for losses drawn from one law.
 
@@ -103,6 +107,7 @@ class ExploreThenCommit(Stochastic):
     (164, 1434.3)
     """
 
+    n: Arms
     rounds: int
     explore: int | None = None
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from hannan import refusals
+from hannan.frozen import frozen
 from hannan.learners.memory import Weigher
 from hannan.learners.stochastic import Stochastic
 from hannan.mathematics.bounds import Terms, Withheld
 
+if TYPE_CHECKING:
+    from hannan.learners.arms import Arms
 
-@dataclass(frozen=True, repr=False)
+
+@frozen(repr=False)
 class UCB1(Stochastic):
     """A bandit for losses drawn from one law: play the arm that might be best, as far as its losses have shown.
 
@@ -41,6 +45,8 @@ class UCB1(Stochastic):
     array([0.5, 0.5])
     """
 
+    n: Arms
+
     def _weigher(self) -> Weigher:
         return Weigher("ucb1")
 
@@ -50,7 +56,7 @@ class UCB1(Stochastic):
         return terms | self._in_hindsight(rounds), source
 
 
-@dataclass(frozen=True, repr=False)
+@frozen(repr=False)
 class MOSS(Stochastic):
     """UCB1 for a known number of rounds, without the logarithm in its regret; for losses drawn from one law.
 
@@ -67,6 +73,7 @@ class MOSS(Stochastic):
     17770.8
     """
 
+    n: Arms
     rounds: int
 
     def __post_init__(self) -> None:
@@ -83,7 +90,7 @@ class MOSS(Stochastic):
         return terms | self._in_hindsight(rounds), "MOSS, Lattimore and Szepesvari 2020, Theorem 9.1, at half the range"
 
 
-@dataclass(frozen=True, repr=False)
+@frozen(repr=False)
 class KLUCB(Stochastic):
     """UCB1 with confidence bounds made for coins: explores far less on rare clicks; for losses drawn from one law.
 
@@ -107,6 +114,7 @@ class KLUCB(Stochastic):
     hannan.Withheld: KL-UCB has a bound for c >= 3 (Garivier, Cappe 2011); c = 0 is played ...
     """
 
+    n: Arms
     c: float = 3.0
 
     def __post_init__(self) -> None:

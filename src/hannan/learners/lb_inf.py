@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from math import e, log, sqrt
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from hannan import refusals
-from hannan.learners.arms import name_arms
-from hannan.learners.memory import Remembered, Weigher
+from hannan.frozen import frozen
+from hannan.learners.memory import Weigher
+from hannan.learners.named_arms import NamedArms
 from hannan.mathematics.against import Proved, Sense
 from hannan.mathematics.bounds import Terms, Withheld
+
+if TYPE_CHECKING:
+    from hannan.learners.arms import Arms
 
 #: (x - log(1 + x))/x^2 at x = -1/2, which is the largest where x >= -1/2.
 _CURVE = 4.0 * (log(2.0) - 0.5)
 
 
-@dataclass(frozen=True, repr=False)
-class LBInf(Remembered):
+@frozen(repr=False)
+class LBInf(NamedArms):
     """A bandit for rare clicks: level with Thompson sampling there, and with a bound whatever the losses are.
 
     p = argmin <S + m, p> - sum_i g_i log p_i: optimistic, each arm's g_i grown by what it mispredicted.
@@ -45,24 +48,18 @@ class LBInf(Remembered):
     hannan.Withheld: LB-INF with rounds has a bound of an order only, sqrt(n log T min(L*, ...
     """
 
+    n: Arms
     rounds: int | None = None
     loss_range: tuple[float, float] = (0.0, 1.0)
     gains: bool = False
-    #: The names of the arms, where they have any.
-    arms: tuple[str, ...] | None = field(default=None, repr=False)
 
-    setting: ClassVar[str] = "bandit"
     _sense: ClassVar[Sense | None] = "arm"
     _proved: ClassVar[Proved] = "whole"
 
     def __post_init__(self) -> None:
-        name_arms(self)
         super().__post_init__()
         if self.rounds is not None:
             object.__setattr__(self, "rounds", refusals.count(self.rounds, "rounds", least=2))
-
-    def _said(self, name: str) -> Any:
-        return list(self.arms) if name == "n" and self.arms else super()._said(name)
 
     def _weigher(self) -> Weigher:
         return Weigher("lb_inf", (0.0 if self.rounds is None else log(self.rounds),))

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hannan import refusals
+from hannan.learners.arms import how_many
 from hannan.learners.bandits import Bandit
 from hannan.learners.convex.learner import Convex
 from hannan.learners.delayed import TsallisShannon
@@ -27,6 +28,9 @@ from hannan.mathematics.convex.domain import Domain
 from hannan.mathematics.convex.noise import GaussianNoise
 from hannan.mathematics.laws.table import Frechet
 from hannan.mathematics.regularizers import Entropy, Tsallis
+
+if TYPE_CHECKING:
+    from hannan.learners.arms import Count
 
 _EXACT = ImportanceWeighted()
 
@@ -79,7 +83,7 @@ def hedge(n: int, rounds: int | None = None, **units: Any) -> Experts:
     return Experts(n, Entropy(), _horizon(rounds, SelfConfident()), **units)
 
 
-def exp3(n: int, rounds: int | None = None, **units: Any) -> Bandit:
+def exp3(n: Count, rounds: int | None = None, **units: Any) -> Bandit:
     """Exp3: Hedge for a bandit, the plainest of them.
 
     p_i ~ e^(-Lhat_i/scale), Lhat of l_i/p_i (Auer et al. 2002; in losses no exploration is needed): R <= sqrt(2 n T ln
@@ -120,7 +124,7 @@ def exp4_clipped(actions: int, experts: int, **units: Any) -> ExpertBandit:
     return ExpertBandit(actions, experts, Entropy(), SelfConfident(), clip="tuned", **units)
 
 
-def tsallis_inf(n: int, variance_reduced: bool = True, **units: Any) -> Bandit:
+def tsallis_inf(n: Count, variance_reduced: bool = True, **units: Any) -> Bandit:
     """Tsallis-INF, the bandit that is good in both worlds: whatever the losses do, and where they are stochastic.
 
     Zimmert, Seldin 2021: of order sqrt(n T) whatever the losses do, log T where they are stochastic. In its terms eta_t
@@ -149,7 +153,7 @@ def tsallis_inf(n: int, variance_reduced: bool = True, **units: Any) -> Bandit:
     return Bandit(n, Tsallis(0.5), Anytime(1.0), **units)
 
 
-def frechet_ftpl(n: int, c: float = 2.0, estimator: Estimator = _EXACT, **units: Any) -> Bandit:
+def frechet_ftpl(n: Count, c: float = 2.0, estimator: Estimator = _EXACT, **units: Any) -> Bandit:
     """The perturbed leader that is good in both worlds, a bandit with Frechet noise.
 
     argmin_i Lhat_i - Z_i sqrt(t)/c, Z_i ~ Frechet(2) (Honda, Ito, Tsuchiya 2023): the FTPL of both worlds.
@@ -166,7 +170,7 @@ def frechet_ftpl(n: int, c: float = 2.0, estimator: Estimator = _EXACT, **units:
     return Bandit(n, Frechet(2.0), Anytime(1.0 / refusals.positive(c, "c")), estimator, **units)
 
 
-def exp3_ix(n: int, rounds: int, **units: Any) -> Bandit:
+def exp3_ix(n: Count, rounds: int, **units: Any) -> Bandit:
     """Exp3 with implicit exploration: its regret is small with high probability, not only on average.
 
     Exp3 on l_i/(p_i + gamma), gamma = 1/(2 scale) (Neu 2015): a regret that is small with high probability.
@@ -181,9 +185,10 @@ def exp3_ix(n: int, rounds: int, **units: Any) -> Bandit:
     >>> exp3_ix(10, 1000).estimator
     ImplicitExploration(gamma=0.0107...)
     """
-    if n == 1:
-        return exp3(n, rounds, **units)
-    scale = exp3(n, rounds).schedule().scale(1, 0.0)
+    plain = exp3(n, rounds, **units)
+    if plain.n == 1:
+        return plain
+    scale = exp3(plain.n, rounds).schedule().scale(1, 0.0)
     return Bandit(n, Entropy(), Horizon(rounds), ImplicitExploration(0.5 / scale), **units)
 
 
@@ -201,7 +206,7 @@ def fixed_share(n: int, rounds: int, switches: int = 1, **units: Any) -> FixedSh
     return FixedShare(n, math.sqrt(rounds / (8.0 * cost)) if cost > 0.0 else 1.0, share, **units)
 
 
-def exp3_s(n: int, rounds: int, switches: int = 1, **units: Any) -> Exp3S:
+def exp3_s(n: Count, rounds: int, switches: int = 1, **units: Any) -> Exp3S:
     """`Exp3S` tuned for a number of rounds and of changes of the best arm.
 
     a = S/(T-1), scale = sqrt(n T/(2 path)), path the cost of a path of S switches.
@@ -212,8 +217,9 @@ def exp3_s(n: int, rounds: int, switches: int = 1, **units: Any) -> Exp3S:
     >>> exp3_s(4, 10_000, switches=3).bound(10_000, switches=3).value < 2000
     True
     """
-    share, cost = _shared(n, rounds, switches)
-    return Exp3S(n, math.sqrt(n * rounds / (2.0 * cost)) if cost > 0.0 else 1.0, share, **units)
+    arms = how_many(n)
+    share, cost = _shared(arms, rounds, switches)
+    return Exp3S(n, math.sqrt(arms * rounds / (2.0 * cost)) if cost > 0.0 else 1.0, share, **units)
 
 
 def gaussian_ftpl(domain: Domain, rounds: int, lipschitz: float = 1.0) -> Convex:

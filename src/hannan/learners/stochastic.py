@@ -7,21 +7,23 @@ they are not, nothing is proved, and sequences are known on which each of them l
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hannan.learners.arms import name_arms
-from hannan.learners.memory import Remembered, RememberedBanditPlayer
+from hannan.frozen import frozen
+from hannan.learners.memory import RememberedBanditPlayer
+from hannan.learners.named_arms import NamedArms
 from hannan.mathematics.against import Against
 from hannan.mathematics.bounds import Bound, Terms, Withheld
 from hannan.players.tickets import Move
 
 if TYPE_CHECKING:
+    from hannan.learners.arms import Arms
     from hannan.learners.program import Program
 
 
-@dataclass(frozen=True, repr=False)
-class Stochastic(Remembered):
+@frozen(repr=False)
+class Stochastic(NamedArms):
     """A bandit for i.i.d. losses: units, names of arms, and bounds against i.i.d. losses alone.
 
     Published bounds are on E[own loss] - T min_i mu_i. Regret here is against the arm that is best in hindsight, which
@@ -29,20 +31,11 @@ class Stochastic(Remembered):
     sub-Gaussian of variance T/4. That is a term of every bound.
     """
 
+    n: Arms
     loss_range: tuple[float, float] = field(default=(0.0, 1.0), kw_only=True)
     gains: bool = field(default=False, kw_only=True)
-    #: The names of the arms, where they have any.
-    arms: tuple[str, ...] | None = field(default=None, repr=False, kw_only=True)
 
-    setting: ClassVar[str] = "bandit"
     _against: ClassVar[Against] = "iid"
-
-    def __post_init__(self) -> None:
-        name_arms(self)
-        super().__post_init__()
-
-    def _said(self, name: str) -> Any:
-        return list(self.arms) if name == "n" and self.arms else super()._said(name)
 
     def program(self) -> Program:
         return super().program()._replace(estimates=False)

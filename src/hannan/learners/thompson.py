@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from hannan import refusals
+from hannan.frozen import frozen
 from hannan.learners.memory import Weigher
 from hannan.learners.stochastic import Stochastic, StochasticPlayer
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Bound, Terms, Withheld
 
+if TYPE_CHECKING:
+    from hannan.learners.arms import Arms
+
 BELIEFS = ("beta", "gaussian")
 
 
-@dataclass(frozen=True, repr=False)
+@frozen(repr=False)
 class Thompson(Stochastic):
     """Thompson sampling: play each arm as often as it is believed to be the best; for losses drawn from one law.
 
@@ -45,6 +49,7 @@ class Thompson(Stochastic):
     hannan.Withheld: Thompson sampling has a bound of an order only, sqrt(n T ln T) (Agrawal, ...
     """
 
+    n: Arms
     belief: str = "beta"
 
     def __post_init__(self) -> None:
