@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,10 @@ from hannan.tables.combine.summary import Summary
 from hannan.tables.learner import for_forecasts
 from hannan.tables.read.frames import frame_of
 from hannan.tables.write import RowWriter
+
+if TYPE_CHECKING:
+    from hannan.tables.combine.options import Options
+    from hannan.tables.combine.panels import Panel
 
 _CHUNK = 1 << 16
 
@@ -179,6 +183,21 @@ def finish(out: Outbox, summary: Summary) -> bool:
     return True
 
 
+@overload
+def combine(
+    frame: Any, target: Any, loss: str | PointLoss = ..., learner: Any = ..., *, by: None = None,
+    **options: Unpack[Options],
+) -> Combined: ...  # fmt: skip
+@overload
+def combine(
+    frame: Any, target: Any, loss: str | PointLoss = ..., learner: Any = ..., *, by: str | Sequence[str],
+    **options: Unpack[Options],
+) -> Panel: ...  # fmt: skip
+@overload
+def combine(
+    frame: Any, target: Any, loss: str | PointLoss = ..., learner: Any = ..., *, by: str | Sequence[str] | None,
+    **options: Unpack[Options],
+) -> Combined | Panel: ...  # fmt: skip
 def combine(
     frame: Any,
     target: Any,
@@ -199,7 +218,7 @@ def combine(
     per_quantile: bool = False,
     crossing: str = "refuse",
     seed: int = 0,
-) -> Any:
+) -> Combined | Panel:
     """Combine columns of forecasts into one, row by row, each row knowing only the targets known before it.
 
     `frame`: pandas, polars, a mapping of columns or a NumPy array; `target`: a column, or an array. Every other
