@@ -16,12 +16,10 @@ _DASHES = ([1, 0], [6, 2], [2, 2])
 
 def chart(comparison: Compared, log: bool = False, level: float = 0.95, columns: int = 2) -> Any:
     """An Altair chart; see `Compared.plot`."""
-    try:
-        import altair as alt
-    except ImportError:
-        raise ModuleNotFoundError("plot needs altair: pip install 'hannan[report]'") from None
+    from hannan.report.offline import altair, offline
     from hannan.report.pictures import PALETTE
 
+    alt = altair()
     if not isinstance(log, bool):
         raise ValueError(f"log must be True or False; got {log!r}")
     level = refusals.between(level, 0.0, 1.0, "level", "()")
@@ -39,7 +37,7 @@ def chart(comparison: Compared, log: bool = False, level: float = 0.95, columns:
     pictures = [_small(alt, comparison, name, log, level, style) for name in comparison.environments]
     runs = {cell.runs for cell in comparison.cells}
     told = f"mean of {min(runs)} runs, band: {level:.0%} t interval" if runs != {1} else "one run"
-    return (
+    return offline(
         alt.concat(*pictures, columns=min(columns, len(pictures)))
         .properties(title=alt.Title("Regret", subtitle=told))
         .configure_view(strokeOpacity=0.3)

@@ -16,12 +16,10 @@ ROOM = 2.5
 
 def regret_chart(records: Sequence[Any], log: bool = False, level: float = 0.95) -> Any:
     """An Altair chart of records, a colour each; the band is the t interval at `level`, the dashes are the bound."""
-    try:
-        import altair as alt
-    except ImportError:
-        raise ModuleNotFoundError("plot needs altair: pip install 'hannan[report]'") from None
+    from hannan.report.offline import altair, offline
     from hannan.report.pictures import PALETTE
 
+    alt = altair()
     if len(records) > len(PALETTE):
         raise ValueError(
             f"a chart takes at most {len(PALETTE)} records, so that their colours differ; got {len(records)}"
@@ -48,7 +46,7 @@ def regret_chart(records: Sequence[Any], log: bool = False, level: float = 0.95)
         told = f"means of {min(runs)} to {max(runs)} runs, {level:.0%} t intervals"
     lines = [told, *_told(records, names, [_drawn(record, log, top) for record in records])]
     title = names[0] if len(records) == 1 else "regret"
-    return alt.layer(*layers).properties(title=alt.Title(title, subtitle=lines), width=460, height=300)
+    return offline(alt.layer(*layers).properties(title=alt.Title(title, subtitle=lines), width=460, height=300))
 
 
 def _drawn(record: Any, log: bool, top: float) -> bool:

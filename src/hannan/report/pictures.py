@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from hannan.report.offline import altair, offline
+
 Row = dict[str, Any]
 Mark = Literal["line", "points", "bound", "band", "bars", "across", "stack", "heat", "rule", "spans"]
 
@@ -63,20 +65,16 @@ class Picture:
 
     def chart(self, width: int | str = "container") -> Any:
         """The Altair chart; with its title and a width of its own where there is no page around it."""
-        try:
-            return _chart(self, width)
-        except ModuleNotFoundError:
-            raise ModuleNotFoundError("plot needs altair: pip install 'hannan[report]'") from None
+        return _chart(self, width)
 
 
 def _chart(picture: Picture, width: int | str) -> Any:
-    import altair as alt
-
+    alt = altair()
     names = _series(picture)
     scale = alt.Scale(domain=names, range=[PALETTE[i % len(PALETTE)] for i in range(len(names))]) if names else None
     charts = [_layer(alt, picture, layer, scale) for layer in picture.layers]
     titled = {} if width == "container" else {"title": picture.title}
-    return (
+    return offline(
         alt.layer(*charts)
         .properties(width=width, height=picture.height, description=picture.alt, **titled)
         .configure_view(stroke=None)
