@@ -222,6 +222,7 @@ public:
         for (i64 k = 0; k < count; ++k) rows_of_batch_[std::size_t(k)] = rows.row(u64(tickets[k]));
         if (fleets().act(b) >= 0) failed();
         for (i64 k = 0; k < count; ++k) {
+            if (k + far < count) open.fetch(ticket_of(u32(tickets[k + far]), b.rounds[k + far]));
             const u64 ticket = ticket_of(u32(tickets[k]), b.rounds[k]);
             tickets[k] = seal.sealed(ticket);
             rounds[k] = b.rounds[k], arms[k] = b.arms[k], p[k] = b.probabilities[k];

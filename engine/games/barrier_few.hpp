@@ -46,31 +46,12 @@ struct BarrierFour {
             if (job.coins) job.coins[first + g] = coins.lane(g);
         }
     }
-    HN_INLINE i64x4 draw(i64 n) {
-        const f64x4 target = stream.next() * total;
-        f64x4 before{};
-        i64x4 k{};
-#pragma GCC unroll 4
-        for (int v = 0; v < V; ++v) {
-            const f64x4 *x = w + 4 * v, a = x[1] + x[0], b = x[2] + x[1], c = x[3] + x[2];
-            k -= i64x4(before + x[0] <= target);
-            k -= i64x4(before + a <= target);
-            k -= i64x4(before + (b + x[0]) <= target);
-            before = before + (c + a);
-            k -= i64x4(before <= target);
-        }
-        if (__builtin_expect(bits(i64x4(k >= n)), 0))
-            for (int g = 0; g < 4; ++g)
-                if (k[g] >= n)
-                    for (k[g] = n - 1; k[g] > 0 && !(w[k[g]][g] > 0.0);) --k[g];
-        return k;
-    }
     HN_INLINE f64x4 next_scales(const Schedule& q) const {
         if (q.d != 0.0) return q.c * hn::HN_ISA::root(q.a + q.b * (round + 1.0) + q.d * own);
         return q.b == 0.0 ? scale : splat(q.c * hn::HN_ISA::root(q.a + q.b * (round + 1.0)));
     }
     HN_INLINE bool play(const BanditJob& job, const Setup& s, i64 first, i64 t) {
-        const i64x4 k = draw(s.n);
+        const i64x4 k = pick_lanes(w, V, s.n, stream.next() * total);
         const f64x4 one = splat(1.0), half = splat(0.5);
         const i64 i0 = k[0], i1 = k[1], i2 = k[2], i3 = k[3];
         const f64x4 old{lane_of(w, i0, 0), lane_of(w, i1, 1), lane_of(w, i2, 2), lane_of(w, i3, 3)};

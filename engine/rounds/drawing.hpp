@@ -34,7 +34,27 @@ HN_INLINE i64 pick(const double* w, i64 n, double u) {
     return k < n ? k : last_positive(w, n);
 }
 
-/// The same, the weight of one arm added last: all but one addition can be made before it is known.
+/// The same of four runs, a lane each: `w` has `quads` times four arms, of weight 0 from n on.
+HN_INLINE i64x4 pick_lanes(const f64x4* w, i64 quads, i64 n, f64x4 target) {
+    f64x4 before{};
+    i64x4 k{};
+#pragma GCC unroll 4
+    for (i64 q = 0; q < quads; ++q) {
+        const f64x4 *x = w + 4 * q, a = x[1] + x[0], b = x[2] + x[1], c = x[3] + x[2];
+        k -= i64x4(before + x[0] <= target);
+        k -= i64x4(before + a <= target);
+        k -= i64x4(before + (b + x[0]) <= target);
+        before = before + (c + a);
+        k -= i64x4(before <= target);
+    }
+    if (__builtin_expect(bits(i64x4(k >= n)), 0))
+        for (int g = 0; g < 4; ++g)
+            if (k[g] >= n)
+                for (k[g] = n - 1; k[g] > 0 && !(w[k[g]][g] > 0.0);) --k[g];
+    return k;
+}
+
+/// `pick`, the weight of one arm added last: all but one addition can be made before it is known.
 HN_INLINE double sum_around(const double* w, i64 n, i64 last) {
     double base = 0.0;
     for (i64 j = 0; j < n; j += 4) base = partial_sums(base, except(i64x4(lanes(j) == splat(last)), load4(w + j)))[3];

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hannan as hn
+from hannan import _engine
 from hannan.mathematics.streams import words
 
 LEARNERS = {
@@ -151,6 +152,44 @@ def test_a_control_the_comparison_sees_one_bit() -> None:
         player.observe(player.act(), loss if loss != 0.9 else np.nextafter(0.9, 1.0))
     with pytest.raises(AssertionError):
         same(fleet, 0, player)
+
+
+SERIES = {
+    "default": lambda n: hn.Bandit(n),
+    "tsallis": lambda n: hn.Bandit(n, hn.Tsallis(0.5), estimator=hn.ImportanceWeighted()),
+    "tsallis, constant": lambda n: hn.Bandit(n, hn.Tsallis(0.5), hn.Horizon(100)),
+    "log-barrier": lambda n: hn.Bandit(n, hn.LogBarrier(), hn.SelfConfident(1000), loss_range=(-2.0, 3.0)),
+    "log-barrier, reduced": lambda n: hn.Bandit(n, hn.LogBarrier(), hn.SelfConfident(1000), hn.ReducedVariance()),
+}
+
+
+def played(learner: Any, together: bool, nudged: float = 0.0) -> bytes:
+    """Forty rounds of batches, some settled late, handed over together or a key at a time; all that is left of it."""
+    fleet, rng, late = hn.Fleet(learner, seed=5, name="f"), np.random.default_rng(0), list[Any]()
+    for turn in range(40):
+        keys = rng.permutation(13)[: rng.integers(4, 14)] if turn % 5 else rng.integers(0, 6, 9)
+        for part in [keys] if together else np.split(keys, len(keys)):
+            late.append(fleet.act(part))
+        if turn % 7:
+            for moves in late:
+                # One loss a decision, whoever else is settled with it: none, all, a little.
+                x = (moves.key * 37 + moves.round * 11) % 17 / 16
+                fleet.observe(moves, [in_range(learner, v) for v in x + nudged * (turn == 30) * (x < 0.5)])
+            late.clear()
+    return fleet.to_bytes()
+
+
+@pytest.mark.parametrize("name", SERIES)
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 7, 10, 16, 17])
+def test_four_at_a_time_are_one_at_a_time(name: str, n: int) -> None:
+    learner = SERIES[name](n)
+    try:
+        for instructions in ("base", ""):
+            _engine.use_instruction_set(instructions)
+            assert played(learner, True) == played(learner, False)
+    finally:
+        _engine.use_instruction_set("")
+    assert played(learner, True) != played(learner, False, nudged=1e-12)  # the control
 
 
 def test_double_settlement_is_refused_and_nothing_moves() -> None:

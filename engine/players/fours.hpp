@@ -1,0 +1,227 @@
+// Rounds of four learners of a fleet side by side, a lane each: Tsallis 1/2 and log-barrier bandits of up to sixteen arms.
+//
+// Four rows are turned into columns, as many as a row has numbers, and played by the arithmetic of draw_arm and settle_arm
+// with Barrier<K>, bit for bit. No weight is kept in a row, so none is made when a loss is settled.
+#pragma once
+
+#include "fleet.hpp"
+
+namespace hn::HN_ISA {
+
+inline constexpr i64 ahead_of_fours = 12;  // decisions
+
+/// Columns to rows, and back.
+HN_INLINE void turn(f64x4& a, f64x4& b, f64x4& c, f64x4& d) {
+    const f64x4 p = __builtin_shufflevector(a, b, 0, 4, 2, 6), q = __builtin_shufflevector(a, b, 1, 5, 3, 7);
+    const f64x4 r = __builtin_shufflevector(c, d, 0, 4, 2, 6), t = __builtin_shufflevector(c, d, 1, 5, 3, 7);
+    a = __builtin_shufflevector(p, r, 0, 1, 4, 5), b = __builtin_shufflevector(q, t, 0, 1, 4, 5);
+    c = __builtin_shufflevector(p, r, 2, 3, 6, 7), d = __builtin_shufflevector(q, t, 2, 3, 6, 7);
+}
+
+template <int K, bool Reduced>
+struct Fours {
+    using Solver = Barrier<K>;
+    static constexpr i64 most_arms = 16, most_numbers = most_arms + 12;
+
+    const FleetBatch b;  // a copy: nothing that is written can be an alias of it
+    const RowPlan plan;
+    const i64 n;
+    const Schedule schedule;
+    const double first_scale, widest;
+    f64x4 x[most_numbers];  // the columns: L, then what a row has behind it
+
+    explicit Fours(const FleetBatch& batch)
+        : b(batch), plan(*batch.plan), n(plan.n), schedule(batch.setup->schedule), first_scale(batch.setup->first_scale()),
+          widest(K == 2 ? root(double(n)) : double(n)) {}
+
+    static bool good(const FleetBatch& b) {
+        const Setup& s = *b.setup;
+        return b.plan->compact && !b.awake && s.n <= most_arms && s.kappa == 0.0 && s.path == (K == 2 ? Path::half : Path::barrier) &&
+               s.estimator == (Reduced ? Estimator::reduced_variance : Estimator::importance_weighted);
+    }
+    /// Whether decisions k to k + 3 are of four learners.
+    HN_INLINE bool apart(i64 k) const {
+        double* const* r = b.rows + k;
+        return r[0] != r[1] && r[0] != r[2] && r[0] != r[3] && r[1] != r[2] && r[1] != r[3] && r[2] != r[3];
+    }
+    HN_INLINE void gather(double* const* rows, i64 from, i64 to) {
+        for (i64 j = from; j < to; j += 4) {
+            for (int g = 0; g < 4; ++g) x[j + g] = load4(rows[g] + j);
+            turn(x[j], x[j + 1], x[j + 2], x[j + 3]);
+        }
+    }
+    HN_INLINE void scatter(double* const* rows, i64 at, f64x4 p, f64x4 q, f64x4 r, f64x4 t) const {
+        turn(p, q, r, t);
+        store4(rows[0] + at, p), store4(rows[1] + at, q), store4(rows[2] + at, r), store4(rows[3] + at, t);
+    }
+    HN_INLINE f64x4 scales(f64x4 round, f64x4 own) const {
+        const Schedule& q = schedule;
+        if (q.d != 0.0) return q.c * root(q.a + q.b * (round + 1.0) + q.d * own);
+        return q.b == 0.0 ? splat(first_scale) : q.c * root(q.a + q.b * (round + 1.0));
+    }
+    /// `visit(j, lane of the sums)` of every arm.
+    template <class Visit> HN_INLINE void arms(Visit visit) const {
+        i64 j = 0;
+        for (; j + 4 <= n; j += 4) visit(j, 0), visit(j + 1, 1), visit(j + 2, 2), visit(j + 3, 3);
+        if (j < n) visit(j, 0);
+        if (j + 1 < n) visit(j + 1, 1);
+        if (j + 2 < n) visit(j + 2, 2);
+    }
+
+    /// Decisions k to k + 3; false, and nothing has changed, if one of them is not what is drawn here.
+    HN_INLINE bool draw(i64 k) {
+        double* const* rows = b.rows + k;
+        RowCounts counts[4];
+        f64x4 round, stayed;
+        for (int g = 0; g < 4; ++g) {
+            counts[g] = counts_at(plan, rows[g]);
+            if (counts[g].behind || counts[g].drawn >= most_rounds) return false;
+            round[g] = double(counts[g].drawn), stayed[g] = double(counts[g].stayed);
+        }
+        gather(rows, 0, plan.counts);
+        const f64x4 zero{}, one = splat(1.0), base = x[n], placed = x[n + 1], own = x[plan.own];
+        const i64x4 still = i64x4(stayed != zero);
+        const f64x4 moved = except(still, x[n + 2]), total = select(still, x[n + 2], one);
+        const f64x4 scale = scales(round, own), inverse = one / scale;
+        const f64x4 cap = select(i64x4(moved != zero), one, splat(infinity));  // weights at the root itself are not cut
+        f64x4 w[most_arms];
+        arms([&](i64 j, int) {
+            const f64x4 r = one / ((x[j] - base) * inverse + placed), t = moved * r;
+            w[j] = least(Solver::power(r * ((one - t) * (one + t * t))), cap);
+        });
+        for (i64 j = n; j < in_fours(n); ++j) w[j] = zero;
+        u64x4 words[4];
+        for (int g = 0; g < 4; ++g) words[g] = u64x4(x[plan.stream + g]);
+        const f64x4 target = as_uniform(next_word(words[0], words[1], words[2], words[3])) * total;
+        scatter(rows, plan.stream, f64x4(words[0]), f64x4(words[1]), f64x4(words[2]), f64x4(words[3]));
+        const i64x4 drawn = pick_lanes(w, in_fours(n) / 4, n, target);
+        f64x4 mass;
+        for (int g = 0; g < 4; ++g) mass[g] = reinterpret_cast<const double*>(w)[4 * drawn[g] + g];
+        store4(b.probabilities + k, mass / total), store4(b.weights + k, total * (one / mass));
+        if constexpr (Reduced) {
+            const f64x4 bar = 4.0 * total / (scale * scale);
+            i64x4 marks{};
+            arms([&](i64 j, int) { marks |= i64x4(w[j] >= bar) & splat(i64(1) << j); });
+            for (int g = 0; g < 4; ++g) b.marks[(k + g) * plan.mark_words] = u64(marks[g]);
+        }
+        for (int g = 0; g < 4; ++g) {
+            RowCounts& c = counts[g];
+            if (c.open > c.delay) c.delay = c.open;
+            ++c.drawn, ++c.open, c.behind = 1;
+            put_counts(plan, rows[g], c);
+            b.arms[k + g] = i32(drawn[g]), b.rounds[k + g] = c.drawn, b.slept[k + g] = false;
+        }
+        return true;
+    }
+
+    struct Sums { f64x4 s0, s1, s2, s3; };
+    HN_INLINE Sums pass(f64x4 base, f64x4 inverse, f64x4 y) const {
+        f64x4 s0[4]{}, s1[4]{}, s2[4]{}, s3[4]{};
+        arms([&](i64 j, int v) {
+            const f64x4 r = 1.0 / ((x[j] - base) * inverse + y), r2 = r * r, p = Solver::power(r);
+            s0[v] += p, s1[v] += p * r, s2[v] += p * r2, s3[v] += (p * r) * r2;
+        });
+        const auto folded = [](const f64x4* a) { return (a[0] + a[2]) + (a[1] + a[3]); };
+        return {folded(s0), folded(s1), folded(s2), folded(s3)};
+    }
+
+    enum class Settled { yes, failed, not_here };
+
+    /// Decisions k to k + 3, with the numbers of `Setup` that losses are counted by.
+    HN_INLINE Settled settle(i64 k, double origin, double slope) {
+        double* const* rows = b.rows + k;
+        if (b.slept[k] || b.slept[k + 1] || b.slept[k + 2] || b.slept[k + 3]) return Settled::not_here;
+        RowCounts counts[4];
+        f64x4 round, late, stayed, low;
+        i64x4 arm, marks;
+        for (int g = 0; g < 4; ++g) {
+            counts[g] = counts_at(plan, rows[g]);
+            round[g] = double(counts[g].drawn), late[g] = double(counts[g].drawn - counts[g].behind);
+            stayed[g] = double(counts[g].stayed);
+            arm[g] = b.arms[k + g], low[g] = rows[g][b.arms[k + g]];
+            if constexpr (Reduced) marks[g] = i64(b.marks[(k + g) * plan.mark_words]);
+        }
+        gather(rows, 0, plan.own + 1);
+        const f64x4 zero{}, one = splat(1.0), half = splat(0.5), weight = load4(b.weights + k);
+        const i64x4 still = i64x4(stayed != zero);
+        const f64x4 moved = except(still, x[n + 2]), total = select(still, x[n + 2], one), placed = x[n + 1];
+        const f64x4 warm = select(i64x4(moved != zero), placed + moved, placed);
+        const f64x4 before = scales(late, x[plan.own]), l = (load4(b.losses + k) - splat(origin)) * splat(slope);
+        const f64x4 own = x[plan.own] + l, scale = scales(round, own);
+        f64x4 base = x[n], inverse = one / before;
+        // The weight that was drawn, once more.
+        const f64x4 r = one / ((low - base) * inverse + placed), t = moved * r;
+        const f64x4 cap = select(i64x4(moved != zero), one, splat(infinity));
+        const f64x4 old = least(Solver::power(r * ((one - t) * (one + t * t))), cap);
+        f64x4 value;
+        if constexpr (Reduced) {
+            const i64x4 bit{i64(1) << arm[0], i64(1) << arm[1], i64(1) << arm[2], i64(1) << arm[3]};
+            const f64x4 mine = only(i64x4((marks & bit) != 0), half);
+            value = low + mine + (l - mine) * weight;
+            base += only(i64x4(marks != 0), half);
+        } else {
+            value = fma(l, weight, low);
+        }
+        inverse = one / scale;
+        const f64x4 ratio = before * inverse, shrink = one / ratio, unit = K == 2 ? shrink * shrink : shrink;
+        const f64x4 fresh = one / ((value - base) * inverse + warm * ratio), p = Solver::power(fresh);
+        const f64x4 e = ((total - old) * unit - 1.0) + p;
+        const f64x4 rest = x[n + 3] - old * (K == 2 ? root(old) : old);
+        const f64x4 y = warm * ratio + Solver::guess(e) / (rest * (unit * shrink) + p * fresh);
+        arms([&](i64 j, int) {
+            f64x4 here = x[j];
+            if constexpr (Reduced) here += only(i64x4((marks & splat(i64(1) << j)) != 0), half);
+            x[j] = select(i64x4(arm == splat(j)), value, here);
+        });
+        const Sums sums = pass(base, inverse, y);
+        const f64x4 error = sums.s0 - 1.0;
+        const i64x4 near = i64x4(size(error) < Solver::small) & i64x4(y > Solver::least_y);
+        const f64x4 third = one / sums.s1, step = (error * (1.0 / K)) * third;
+        const f64x4 c1 = (0.5 * (K + 1)) * sums.s2 * third, c2 = ((K + 1) * (K + 2) / 6.0) * sums.s3 * third;
+        const f64x4 delta = step + (step * step) * (c1 + step * (2.0 * (c1 * c1) - c2));
+        Root root{base, y, delta, sums.s1 - (K + 1) * sums.s2 * delta, one};
+        if (bits(near) != 15 && !from_anywhere(~near, inverse, warm, root)) return Settled::failed;
+        x[n] = root.base, x[n + 1] = root.placed, x[n + 3] = root.slope, x[plan.own] = own;
+        const i64x4 stays = i64x4(root.moved == zero);
+        x[n + 2] = select(stays, root.total, root.moved);
+        // Up to three numbers too many, which are as they were read.
+        for (i64 j = 0; j <= plan.own; j += 4) scatter(rows, j, x[j], x[j + 1], x[j + 2], x[j + 3]);
+        for (int g = 0; g < 4; ++g) {
+            RowCounts& c = counts[g];
+            --c.open, c.behind = 0, c.stayed = stays[g] != 0;
+            put_counts(plan, rows[g], c);
+        }
+        return Settled::yes;
+    }
+
+    /// What a row keeps of the root of its sums.
+    struct Root { f64x4 base, placed, moved, slope, total; };
+
+    /// `Barrier<K>::from_anywhere` of the lanes in `some`.
+    HN_APART bool from_anywhere(i64x4 some, f64x4 inverse, f64x4 warm, Root& root) const {
+        const f64x4 one = splat(1.0);
+        f64x4 low = x[0];
+        for (i64 j = 1; j < n; ++j) low = least(x[j], low);
+        f64x4 y = warm + (low - root.base) * inverse;
+        y = least(most(y, one), splat(widest));
+        i64x4 last{};
+        for (int turn = 0; turn < 100; ++turn) {
+            const Sums sums = pass(low, inverse, y);
+            const f64x4 error = size(sums.s0 - 1.0);
+            const i64x4 done = some & (last | i64x4(error < 1e-14));
+            if (bits(done)) {
+                if (bits(done & ~i64x4(error < 1e-9))) return false;
+                root = {select(done, low, root.base), select(done, y, root.placed), except(done, root.moved),
+                        select(done, sums.s1, root.slope), select(done, sums.s0, root.total)};
+                some &= ~done;
+                if (!bits(some)) return true;
+            }
+            const f64x4 by = (K == 2 ? hn::HN_ISA::root(sums.s0) - 1.0 : sums.s0 - 1.0) * sums.s0 / sums.s1;
+            y = most(y + by, one);
+            last = i64x4(error < 1e-7);
+        }
+        return false;
+    }
+};
+
+}  // namespace hn::HN_ISA
