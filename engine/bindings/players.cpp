@@ -88,6 +88,8 @@ void count_rounds(nb::handle player, i64 more, i64 delay) {
     counted.drawn += more, counted.largest_delay = std::max(counted.largest_delay, delay);
 }
 
+i64 largest_delay(nb::handle player) { return nb::cast<Player&>(player).largest_delay; }
+
 void bind_players(nb::module_& m) {
     nb::class_<Book>(m, "Book", "The tickets of a player: open, late, forgotten.")
         .def(nb::init<nb::object, nb::object>(), "id"_a, "move_type"_a)

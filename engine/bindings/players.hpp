@@ -10,5 +10,6 @@ namespace hn {
 AtPlay& at_play(nb::handle player);
 /// Rounds that were drawn and settled without a ticket, the latest after so many others.
 void count_rounds(nb::handle player, i64 more, i64 delay = 0);
+i64 largest_delay(nb::handle player);
 
 }  // namespace hn

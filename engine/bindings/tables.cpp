@@ -1,4 +1,5 @@
 // hannan._engine, tables: forecasts combined, logs replayed, MYGA's mixture.
+#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -23,7 +24,29 @@ struct Tallied {
         sums.losses = arrays.data(), sums.beside = sums.losses + n, sums.awake = sums.beside + n;
     }
     Tallied(const Tallied&) = delete;
+
+    i64 places() const { return 2 + 3 * n; }
+    /// mixture, settled, then losses, beside and awake.
+    double* write(double* out) const {
+        *out++ = sums.mixture, *out++ = sums.settled;
+        for (i64 i = 0; i < n; ++i) *out++ = sums.losses[i];
+        for (i64 i = 0; i < n; ++i) *out++ = sums.beside[i] + sums.whole_mixture;
+        for (i64 i = 0; i < n; ++i) *out++ = sums.awake[i] + sums.whole_rows;
+        return out;
+    }
 };
+
+/// What is noted of a learner at play at a point of the curves: the tally, the loss of the mean, own loss, the largest delay,
+/// the sums of AdaHedge (0 of others), and L.
+i64 note_places(const Tallied& tally) { return tally.places() + 8 + tally.n; }
+void note(const AtPlay& at, const Tallied& tally, double mean_loss, double delay, double* out) {
+    out = tally.write(out);
+    *out++ = mean_loss, *out++ = at.run.own, *out++ = delay;
+    AdaHedgeSums sums{};
+    if (at.setup.smoothing == Smoothing::adahedge) sums = *reinterpret_cast<const AdaHedgeSums*>(at.run.memory);
+    for (const double x : {sums.gap, sums.variance, sums.span, sums.least, sums.most}) *out++ = x;
+    for (i64 i = 0; i < tally.n; ++i) *out++ = at.run.L[i];
+}
 
 Price priced(PointLoss kind, double parameter, double cap) { return {kind, parameter, cap}; }
 
@@ -46,24 +69,50 @@ struct Rows {
     }
 };
 
-/// (rows done, trouble, expert, the loss of the mean).
-nb::object combine_rows(nb::handle player, Tallied& tally, const Price& price, Table2<double> forecasts, In<double> targets,
-                        OutTable2<double> weights, Out<double> mixed, Out<i64> played) {
-    Rows rows(at_play(player), tally, price, forecasts, targets.data(), targets.size(), weights, mixed, played);
-    i64 done;
-    const double before = tally.sums.settled;
-    {
-        nb::gil_scoped_release free;
-        done = combine().rows(rows.job);
+/// Stretches between the points of the curves, and a note at the end of each: `go(from, to)` says how many it did.
+template <class Go, class Delay>
+i64 stretches(Rows& rows, const Tallied& tally, In<i64> points, i64 count, double& mean_loss, double* notes, Go go, Delay delay) {
+    nb::gil_scoped_release free;
+    CombineJob& job = rows.job;
+    i64 done = 0;
+    for (std::size_t k = 0; k <= points.size() && job.trouble == Trouble::none; ++k) {
+        const i64 stop = k < points.size() ? points.data()[k] : count;
+        job.mean_loss = 0.0;
+        done += go(done, stop);
+        mean_loss += job.mean_loss;
+        if (done < stop) break;
+        if (k < points.size()) note(*job.at, tally, mean_loss, delay(), notes + i64(k) * note_places(tally));
     }
-    count_rounds(player, i64(tally.sums.settled - before));
-    return nb::make_tuple(done, rows.job.trouble, rows.job.expert, rows.job.mean_loss);
+    return done;
+}
+void require_points(In<i64> points, i64 count) {
+    for (std::size_t k = 0; k < points.size(); ++k)
+        require(points.data()[k] > (k ? points.data()[k - 1] : 0) && points.data()[k] <= count, "points must ascend, from 1 to the end");
 }
 
-/// (events done, trouble, expert, the largest delay, the loss of the mean).
+/// (rows done, trouble, expert, the loss of the mean, a note after each of the points: rows done). `mean_loss`: so far.
+nb::object combine_rows(nb::handle player, Tallied& tally, const Price& price, Table2<double> forecasts, In<double> targets,
+                        OutTable2<double> weights, Out<double> mixed, Out<i64> played, double mean_loss, In<i64> points) {
+    Rows rows(at_play(player), tally, price, forecasts, targets.data(), targets.size(), weights, mixed, played);
+    CombineJob& job = rows.job;
+    const i64 count = job.rows, n = tally.n;
+    require_points(points, count);
+    Fresh<double> notes(points.size(), std::size_t(note_places(tally)));
+    const double before = tally.sums.settled, delay = double(largest_delay(player));
+    const i64 done = stretches(rows, tally, points, count, mean_loss, notes.data, [&](i64 from, i64 to) {
+        job.forecasts = forecasts.data() + from * n, job.targets = targets.data() + from, job.rows = to - from;
+        job.weights = weights.data() + from * n, job.mixed = mixed.data() + from, job.played = played.data() + from;
+        return combine().rows(job);
+    }, [&] { return delay; });
+    count_rounds(player, i64(tally.sums.settled - before));
+    return nb::make_tuple(done, job.trouble, job.expert, mean_loss, notes.give());
+}
+
+/// (events done, trouble, expert, the largest delay, the loss of the mean, notes), as `combine_rows`; points: events done.
 nb::object combine_events(nb::handle player, Tallied& tally, const Price& price, Table2<double> forecasts, In<i64> order,
                           In<double> told, OutTable2<double> weights, Out<double> mixed, Out<i64> played, Out<double> seen,
-                          Table2<double> old_forecasts, Table2<double> old_weights, In<double> old_mixed, In<double> old_seen) {
+                          Table2<double> old_forecasts, Table2<double> old_weights, In<double> old_mixed, In<double> old_seen,
+                          double mean_loss, In<i64> points) {
     const std::size_t count = forecasts.shape(0), old = old_forecasts.shape(0);
     const std::vector<double> nothing(count, std::numeric_limits<double>::quiet_NaN());
     Rows rows(at_play(player), tally, price, forecasts, nothing.data(), count, weights, mixed, played);
@@ -79,14 +128,15 @@ nb::object combine_events(nb::handle player, Tallied& tally, const Price& price,
     }
     CombineEvents events{&rows.job, order.data(), told.data(), i64(order.size()), seen.data(),
                          old_forecasts.data(), old_weights.data(), old_mixed.data(), old_seen.data()};
-    i64 done;
-    const double before = tally.sums.settled;
-    {
-        nb::gil_scoped_release free;
-        done = combine().events(events);
-    }
+    require_points(points, i64(order.size()));
+    Fresh<double> notes(points.size(), std::size_t(note_places(tally)));
+    const double before = tally.sums.settled, delay = double(largest_delay(player));
+    const i64 done = stretches(rows, tally, points, i64(order.size()), mean_loss, notes.data, [&](i64 from, i64 to) {
+        events.order = order.data() + from, events.told = told.data() + from, events.count = to - from;
+        return combine().events(events);
+    }, [&] { return std::max(delay, events.largest_delay); });
     count_rounds(player, i64(tally.sums.settled - before), i64(events.largest_delay));
-    return nb::make_tuple(done, rows.job.trouble, rows.job.expert, i64(events.largest_delay), rows.job.mean_loss);
+    return nb::make_tuple(done, rows.job.trouble, rows.job.expert, i64(events.largest_delay), mean_loss, notes.give());
 }
 
 nb::object replay_rows(nb::handle player, In<i64> actions, In<double> losses, In<double> propensities, nb::object advice,
@@ -191,13 +241,8 @@ void bind_tables(nb::module_& m) {
             return out.give();
         }, "The waking rows of each expert.")
         .def("numbers", [](Tallied& t) {
-            Fresh<double> out{std::size_t(2 + 3 * t.n)};
-            out.data[0] = t.sums.mixture, out.data[1] = t.sums.settled;
-            double *losses = out.data + 2, *beside = losses + t.n, *awake = beside + t.n;
-            for (i64 i = 0; i < t.n; ++i) {
-                losses[i] = t.sums.losses[i], beside[i] = t.sums.beside[i] + t.sums.whole_mixture;
-                awake[i] = t.sums.awake[i] + t.sums.whole_rows;
-            }
+            Fresh<double> out{std::size_t(t.places())};
+            t.write(out.data);
             return out.give();
         }, "mixture, settled, then losses, beside and awake, in one array.")
         .def("add", [](Tallied& t, In<double> losses, double cost, double own) {
@@ -205,10 +250,17 @@ void bind_tables(nb::module_& m) {
             combine().count(t.sums, t.n, losses.data(), cost, own);
         }, "losses"_a, "mixture"_a, "expected"_a, "A row: the losses (NaN asleep), the mixture's, and <p, l>.");
     m.def("combine_rows", &combine_rows, "player"_a, "tally"_a, "price"_a, "forecasts"_a, "targets"_a, "weights"_a,
-          "mixed"_a, "played"_a);
+          "mixed"_a, "played"_a, "mean_loss"_a, "points"_a);
+    m.def("combine_note", [](nb::handle player, Tallied& tally, double mean_loss) {
+        const AtPlay& at = at_play(player);
+        require(at.setup.n == tally.n, "a tally has one sum per expert");
+        Fresh<double> out{std::size_t(note_places(tally))};
+        note(at, tally, mean_loss, double(largest_delay(player)), out.data);
+        return out.give();
+    }, "player"_a, "tally"_a, "mean_loss"_a, "The tally, the mean's and own loss, the delay, five sums of AdaHedge, and L.");
     m.def("combine_events", &combine_events, "player"_a, "tally"_a, "price"_a, "forecasts"_a, "order"_a, "told"_a,
           "weights"_a, "mixed"_a, "played"_a, "seen"_a, "old_forecasts"_a, "old_weights"_a, "old_mixed"_a, "old_seen"_a,
-          "What happens in order: e >= 0 answers row e, e < 0 settles ~e: a row, or one of before.");
+          "mean_loss"_a, "points"_a, "What happens in order: e >= 0 answers row e, e < 0 settles ~e: a row, or one of before.");
     m.def("prices", [](const Price& price, Table2<double> forecasts, In<double> targets) {
         require(forecasts.shape(0) == targets.size(), "a row has a target");
         Fresh<double> out(forecasts.shape(0), forecasts.shape(1));

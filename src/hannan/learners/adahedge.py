@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -17,7 +16,6 @@ from hannan.mathematics.bounds import Bound, Terms, Withheld
 from hannan.mathematics.regularizers import Entropy
 from hannan.players.certificate import Certificate
 from hannan.players.sleeping_experts import SleepingPlayer
-from hannan.refusals import Array
 
 if TYPE_CHECKING:
     from hannan.learners.program import Program
@@ -255,18 +253,13 @@ class AdaHedgePlayer(SleepingPlayer):
         value, drift = least - self._scale * math.log(self._total), self._drift
         return {"start": 0.0, "end": value - least, "drift": drift, "scale changes": self._own - value - drift}
 
-    def later_bound(self, losses: Array) -> Callable[[], tuple[Bound | None, str]]:
-        """The bound as of now, or why there is none, worked out when it is asked for; `losses` are those of now."""
-        settled, sums, late = self._settled, self._adahedge, self._largest_delay
-        lost = self._lost() if self._forgotten else ""
-        return lambda: (None, lost) if lost else self._bounded(Seen(settled, float(losses.min()), **sums), late)
-
     def _observed(self, seen: Seen) -> tuple[Bound | None, str]:
         if withheld := self._lost():
             return None, withheld
-        return self._bounded(seen, self._largest_delay)
+        return self.bound_of(seen, self._largest_delay)
 
-    def _bounded(self, seen: Seen, late: int) -> tuple[Bound | None, str]:
+    def bound_of(self, seen: Seen, late: int) -> tuple[Bound | None, str]:
+        """The bound of what was seen by some moment, or why there is none; `late`: the largest delay until then."""
         if late:
             # The two forms below are of losses that come at once; what they come from holds whenever they come.
             terms = {"2 Delta": 2.0 * seen.gap}

@@ -48,10 +48,10 @@ class Trace:
         while len(self._at) > self._most:
             self._widen()
 
-    def extend(self, rows: NDArray[np.int64], points: Array) -> None:
-        """Points that were due, (rows, values)."""
-        self._at += rows.tolist()
-        self._points += list(points)
+    def extend(self, rows: list[int], points: list[Any]) -> None:
+        """Points that were due, in order."""
+        self._at += rows
+        self._points += points
         while len(self._at) > self._most:
             self._widen()
 

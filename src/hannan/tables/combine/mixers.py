@@ -6,150 +6,21 @@ order; `rows` and `events` do many at once. Rows are numbers here; NaN sleeps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan import _engine
-from hannan.learners.adahedge import ANY, AdaHedgePlayer
+from hannan.learners.adahedge import ANY
 from hannan.learners.forecasts import Rule
 from hannan.learners.names import FORECASTS
-from hannan.mathematics.bounds import Bound
-from hannan.players.certificate import Certificate
 from hannan.refusals import Array
-from hannan.tables.combine import promises
 from hannan.tables.combine.by_rule import ByRule
 from hannan.tables.combine.losses import PointLoss
-from hannan.tables.combine.moments import Moment, PlayerSums
 from hannan.tables.combine.per_level import PerLevel
-from hannan.tables.combine.promises import Promises
+from hannan.tables.combine.played_by import PlayedBy
 from hannan.tables.combine.quantile_loss import QuantileLoss
-from hannan.tables.combine.trouble import trouble_of
-
-
-@dataclass
-class _Open:
-    forecasts: Array
-    weights: Array
-    forecast: float
-    settled_before: int
-
-
-class Stepped:
-    """Weights that Python makes, row by row; `_weights` and `_learn` say how."""
-
-    draws = False
-
-    def __init__(self, rule: Any, n: int, loss: PointLoss, loss_range: tuple[float, float]) -> None:
-        self.rule, self.n, self.loss, self._range = rule, n, loss, loss_range
-        self._sums = _engine.Tally(n)
-        self._open: dict[int, _Open] = {}
-        self.answered, self.mean_loss, self.largest_delay = 0, 0.0, 0
-        self.played: NDArray[np.int64] = np.empty(0, dtype=np.int64)
-
-    mixture = property(lambda self: float(self._sums.mixture))
-    expected = property(lambda self: float(self._sums.expected))
-    settled = property(lambda self: int(self._sums.settled))
-    losses = property(lambda self: self._sums.losses)
-    beside = property(lambda self: self._sums.beside)
-    awake = property(lambda self: self._sums.awake.astype(np.float64))
-    open_rows = property(lambda self: len(self._open))
-
-    def _weights(self, awake: NDArray[np.bool_]) -> Array:
-        raise NotImplementedError
-
-    def _learn(self, row: _Open, awake: NDArray[np.bool_], losses: Array, target: float, delay: int) -> None:
-        raise NotImplementedError
-
-    def weights(self, forecasts: Array) -> Array | None:
-        """Of a row with these forecasts; nothing moves."""
-        awake = ~np.isnan(forecasts)
-        return self._weights(awake) if awake.any() else None
-
-    def answer(self, row: int, forecasts: Array, weights: Array | None = None) -> float | None:
-        """Open a row; None when everybody sleeps."""
-        p = self.weights(forecasts)
-        if p is None:
-            return None
-        awake = ~np.isnan(forecasts)
-        mixed = float(p[awake] @ forecasts[awake])
-        self._open[row] = _Open(forecasts.copy(), p, mixed, self.settled)
-        self.answered += 1
-        if weights is not None:
-            weights[:] = p
-        return mixed
-
-    def waiting(self, row: int) -> Array | None:
-        """The forecasts of a row that waits."""
-        return self._open[row].forecasts if row in self._open else None
-
-    def forget(self, row: int) -> bool:
-        """Close a row whose target never comes."""
-        return self._open.pop(row, None) is not None
-
-    def settle(self, row: int, target: float) -> tuple[Any, int]:
-        """Close a row with its target: (trouble, column); nothing has moved after a trouble."""
-        open_ = self._open[row]
-        losses: Array = np.empty(self.n)
-        trouble, expert = trouble_of(self._range, self.loss, open_.forecasts, target, losses)
-        if trouble is not None:
-            return trouble, expert
-        awake, delay = ~np.isnan(open_.forecasts), self.settled - open_.settled_before
-        self._learn(open_, awake, losses, target, delay)
-        del self._open[row]
-        own = float(open_.weights[awake] @ losses[awake])
-        self.mean_loss += float(self.loss.value(open_.forecasts[awake].mean(), target))
-        self._sums.add(losses, float(self.loss.value(open_.forecast, target)), own)
-        return _engine.Trouble.none, -1
-
-    def rows(self, forecasts: Array, targets: Array, mixed: Array, weights: Array) -> tuple[int, Any, int]:
-        """Prompt rows: (rows done, trouble, column)."""
-        for t in range(len(targets)):
-            told = self.answer(-1, forecasts[t], weights[t])
-            if told is None:
-                return t, _engine.Trouble.asleep, -1
-            mixed[t] = told
-            trouble, expert = (_engine.Trouble.none, -1) if np.isnan(targets[t]) else self.settle(-1, float(targets[t]))
-            self.forget(-1)
-            if trouble != _engine.Trouble.none:
-                self.answered -= 1
-                return t, trouble, expert
-        return len(targets), _engine.Trouble.none, -1
-
-    def events(
-        self, forecasts: Array, order: NDArray[np.int64], told: Array, first: int, mixed: Array, weights: Array
-    ) -> tuple[int, Any, int]:
-        """As the engine's: e >= 0 answers row e of the table, number first + e; e < 0 settles number ~e."""
-        drawn: NDArray[np.int64] = np.full(len(forecasts), -1, dtype=np.int64)
-        for k, e in enumerate(order.tolist()):
-            if e >= 0:
-                answer = self.answer(first + e, forecasts[e], weights[e])
-                if answer is None:
-                    return k, _engine.Trouble.asleep, -1
-                mixed[e] = answer
-                if self.draws:
-                    drawn[e] = self.played[0]
-            else:
-                trouble, expert = self.settle(~e, float(told[k]))
-                if trouble != _engine.Trouble.none:
-                    return k, trouble, expert
-        self.played = drawn
-        return len(order), _engine.Trouble.none, -1
-
-    def promises(self) -> Promises:
-        """What may be said now."""
-        return promises.withheld("no bound is known for a rule of your own", self)
-
-    def moment(self, weights: Array) -> Moment:
-        """What may be said of now later."""
-        told = self.promises()
-        return Moment(PlayerSums(self._sums.numbers(), self.mean_loss), lambda: told, None, weights)
-
-    def certificate(self) -> Certificate | None:
-        """None, but of a player."""
-        return None
+from hannan.tables.combine.stepped import OpenRow, Stepped
 
 
 class OwnRule(Stepped):
@@ -163,124 +34,8 @@ class OwnRule(Stepped):
             raise ValueError(f"weights(awake) must be shares of the awake columns that sum to 1; got {p!r}")
         return p
 
-    def _learn(self, row: _Open, awake: NDArray[np.bool_], losses: Array, target: float, delay: int) -> None:
+    def _learn(self, row: OpenRow, awake: NDArray[np.bool_], losses: Array, target: float, delay: int) -> None:
         self.rule.settle(row.forecasts.copy(), row.weights.copy(), target)
-
-
-class PlayedBy(Stepped):
-    """A learner at play: experts, of whom one is drawn too, and whose certificate is about <p, l>."""
-
-    draws = True
-
-    def __init__(self, learner: Any, n: int, loss: PointLoss, seed: int) -> None:
-        super().__init__(learner, n, loss, learner.loss_range)
-        self.player = learner.start(seed)
-
-    def _weights(self, awake: NDArray[np.bool_]) -> Array:
-        p: Array = self.player.distribution(awake)
-        return p
-
-    def _learn(self, row: _Open, awake: NDArray[np.bool_], losses: Array, target: float, delay: int) -> None:
-        charged = losses.copy()
-        if not awake.all():
-            _engine.charge_sleepers(row.weights, awake, charged)
-        self.player._settle_untold(charged, row.weights if delay else None, delay)
-        self.largest_delay = max(self.largest_delay, delay)
-
-    def answer(self, row: int, forecasts: Array, weights: Array | None = None) -> float | None:
-        """Open a row; `played` has the expert drawn."""
-        told, p, self.played = np.empty(1), np.empty((1, self.n)), np.empty(1, dtype=np.int64)
-        nothing, table = np.full(1, np.nan), np.ascontiguousarray(forecasts[None, :])
-        cost = self.loss.price()
-        done, *_ = _engine.combine_rows(self.player, self._sums, cost, table, nothing, p, told, self.played)
-        if not done:
-            return None
-        self._open[row] = _Open(forecasts.copy(), p[0], float(told[0]), self.settled)
-        self.answered += 1
-        if weights is not None:
-            weights[:] = p[0]
-        return float(told[0])
-
-    def rows(self, forecasts: Array, targets: Array, mixed: Array, weights: Array) -> tuple[int, Any, int]:
-        """Prompt rows, compiled; `played` has the experts drawn."""
-        self.played = np.empty(len(targets), dtype=np.int64)
-        done, trouble, expert, mean_loss = _engine.combine_rows(
-            self.player, self._sums, self.loss.price(), forecasts, targets, weights, mixed, self.played
-        )
-        self.mean_loss += mean_loss
-        self.answered += done
-        return done, trouble, expert
-
-    def events(
-        self, forecasts: Array, order: NDArray[np.int64], told: Array, first: int, mixed: Array, weights: Array
-    ) -> tuple[int, Any, int]:
-        """The same, compiled; rows that were open before go along."""
-        rows, late = len(forecasts), order < 0
-        numbers = ~order[late]
-        near = (numbers >= first) & (numbers < first + rows)
-        far = numbers[~near].tolist()
-        before = [self._open[number] for number in far]
-        places = numbers - first
-        places[~near] = rows + np.arange(len(before))
-        events, seen = order.copy(), np.zeros(rows)
-        events[late] = ~places
-        self.played = np.full(rows, -1, dtype=np.int64)
-        old: Array = np.array([row.forecasts for row in before]).reshape(-1, self.n)
-        done, trouble, expert, delay, mean_loss = _engine.combine_events(
-            self.player, self._sums, self.loss.price(), forecasts, events, told, weights, mixed, self.played, seen,
-            old, np.array([row.weights for row in before]).reshape(-1, self.n),
-            np.array([row.forecast for row in before]), np.array([float(row.settled_before) for row in before]),
-        )  # fmt: skip
-        self.mean_loss += mean_loss
-        self.largest_delay = max(self.largest_delay, delay)
-        open_ = np.zeros(rows, dtype=bool)
-        for e in events[:done].tolist():
-            if e >= 0:
-                open_[e], self.answered = True, self.answered + 1
-            elif ~e < rows:
-                open_[~e] = False
-            else:
-                del self._open[far[~e - rows]]
-        for e in np.flatnonzero(open_).tolist():
-            self._open[first + e] = _Open(forecasts[e].copy(), weights[e].copy(), float(mixed[e]), int(seen[e]))
-        return done, trouble, expert
-
-    def certificate(self) -> Certificate:
-        """What the player may say of itself; the answer is the mixture, and a seed gives nothing away."""
-        told: Certificate = replace(self.player.certificate(), seeded=False)
-        return told
-
-    def promises(self) -> Promises:
-        told = self.certificate()
-        realised = self._realised(self.player._own, self.player._losses)
-        return self._promises(self, realised, told.bound, told.withheld)
-
-    def moment(self, weights: Array) -> Moment:
-        sums, own, losses = PlayerSums(self._sums.numbers(), self.mean_loss), self.player._own, self.player._losses
-        if isinstance(self.player, AdaHedgePlayer):
-            # Its bound is a function of a few sums: a certificate for each point would take longer than the rows.
-            later = self.player.later_bound(losses)
-            regret = own - min(losses.tolist())
-            return Moment(sums, lambda: self._promises(sums, self._realised(own, losses), *later()), regret, weights)
-        told = self.certificate()
-        realised = self._realised(own, losses)
-        return Moment(
-            sums, lambda: self._promises(sums, realised, told.bound, told.withheld), told.regret or 0.0, weights
-        )
-
-    def _realised(self, own: float, losses: Array) -> Array:
-        """Of <p, l>, which the mixture never costs more than; a sleeper was charged it."""
-        regret: Array = (own - losses) * self.rule.width
-        return regret
-
-    def _promises(self, sums: Any, realised: Array, bound: Bound | None, withheld: str) -> Promises:
-        why = "it competes with single columns"
-        nothing = promises.withheld(why, sums)
-        if not self.loss.convex or bound is None:
-            reason = withheld or "the loss is not convex: the bound is on playing an expert drawn from the weights"
-            return replace(nothing, withheld=reason)
-        columns = np.full(self.n, bound.value)
-        return replace(nothing, source=bound.source, columns=columns, realised=realised, withheld="")
 
 
 def no_prior(rule: Any, prior: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hannan.learners.adahedge import Seen
 from hannan.refusals import Array
 from hannan.tables.combine.promises import Promises
 
@@ -25,15 +26,44 @@ class RuleSums:
 
 
 class PlayerSums:
-    """The same of a learner at play: of the columns' and the mixture's losses alone."""
+    """The same of a learner at play: losses of the mixture, of the columns and of their mean; read when asked for."""
 
-    def __init__(self, numbers: Array, mean_loss: float) -> None:
-        self._numbers, self.mean_loss = numbers, mean_loss
-        n = (len(numbers) - 2) // 3
-        self.losses, self.beside, self.awake = numbers[2 : 2 + n], numbers[2 + n : 2 + 2 * n], numbers[2 + 2 * n :]
+    def __init__(self, numbers: Array, n: int) -> None:
+        self._numbers, self._n = numbers, n
 
     mixture = property(lambda self: float(self._numbers[0]))
     settled = property(lambda self: float(self._numbers[1]))
+    losses = property(lambda self: self._column(0))
+    beside = property(lambda self: self._column(1))
+    awake = property(lambda self: self._column(2))
+    mean_loss = property(lambda self: self._after(0))
+
+    def _column(self, k: int) -> Array:
+        return self._numbers[2 + k * self._n : 2 + (k + 1) * self._n]
+
+    def _after(self, k: int) -> float:
+        return float(self._numbers[2 + 3 * self._n + k])
+
+
+class AdaHedgeSums(PlayerSums):
+    """The same of AdaHedge, as the engine notes them: its own loss, and what its bound is made of, too."""
+
+    own = property(lambda self: self._after(1))
+    #: The largest delay so far.
+    late = property(lambda self: int(self._after(2)))
+    #: L: a sleeper was charged the learner's own loss.
+    charged = property(lambda self: self._numbers[-self._n :])
+
+    @staticmethod
+    def regrets(notes: Array, n: int) -> list[float]:
+        """own - min L of each of some notes."""
+        told: list[float] = (notes[:, 3 + 3 * n] - notes[:, -n:].min(axis=1)).tolist()
+        return told
+
+    def seen(self) -> Seen:
+        """As the player had it then."""
+        gap, variance, span, least, most = map(self._after, range(3, 8))
+        return Seen(int(self.settled), float(self.charged.min()), least, most, span, variance, gap)
 
 
 class Moment(NamedTuple):

@@ -10,17 +10,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from heapq import heappop, heappush
+from functools import partial
 from itertools import islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hannan.refusals import Array
 from hannan.tables.combine.answers import Answers, Forecast, Work, forecast_of
-from hannan.tables.combine.blocks import Block, Waiting
+from hannan.tables.combine.blocks import Block, Events, Waiting
 from hannan.tables.combine.calendar import Calendar
 from hannan.tables.combine.combiner import Combiner
+from hannan.tables.combine.due import Due
 from hannan.tables.combine.losses import PointLoss
 from hannan.tables.combine.trouble import ASLEEP, refusal
 from hannan.tables.curves import Trace
@@ -54,8 +56,8 @@ class Rows:
         self._calendar = None if issued is None or time is None else Calendar(issued, time, source)
         self._clock = None if time is None or issued is not None else Clock(time, source)
         self._waiting: dict[Any, Waiting] = {}
-        #: With a horizon or issue times: rows whose target is in the table, a heap of (when it is known, row, target).
-        self._due: list[tuple[Any, int, float]] = []
+        #: With a horizon or issue times: rows whose target is in the table, and used later.
+        self._due = Due(horizon)
         #: Without times no target can come later: of such rows only the forecast is kept.
         self._untimed: deque[Forecast] = deque(maxlen=TOLD)
         self.given_up = self.late = 0
@@ -118,8 +120,47 @@ class Rows:
         self._refuse_targets(block)
         self.trace.expect(before, rows)
         work = Work.room(len(block.targets), len(self.names), self.mixer.draws, len(self.levels))
-        due = (fresh[self.trace.due(before, rows) - before - 1] + 1).tolist()
-        start = 0
+        at = self.trace.due(before, rows)
+        due = fresh[at - before - 1] + 1
+        if getattr(self.mixer, "notes", False):
+            self._noted(block, at, due, work)
+        else:
+            self._by_stretches(block, due.tolist(), work)
+        self._remember(block, work)
+        if rows < len(block.targets):
+            work = Work(work.weights[fresh], work.mixed[fresh], None if work.played is None else work.played[fresh])
+        times = [block.times[t] for t in fresh] if rows < len(block.times) else list(block.times)
+        self.recent.extend((int(t) + block.first, block.times[t] if block.times else "") for t in fresh[-RECENT:])
+        return Answers(fresh + block.first, times, work.mixed, work.played, work.weights)
+
+    def _prompt_throughout(self, block: Block) -> bool:
+        """Whether every row is answered and then settled, or never to be."""
+        return not (self._waits or block.brings or (self._clock is not None and bool(np.isnan(block.targets).any())))
+
+    def _noted(self, block: Block, at: NDArray[np.int64], due: NDArray[np.int64], work: Work) -> None:
+        """All rows at once; the engine notes the points of the curves on its way."""
+        table, answers = block.forecasts, (work.mixed, work.weights)
+        if self._prompt_throughout(block):
+            done, trouble, column, moments = self.mixer.noted(table, block.targets, *answers, due)
+            refused = partial(self._check, trouble, column, table, block.targets, done, block.first)
+        else:
+            events = self._events(block, slice(0, len(block.targets)))
+            done, trouble, column, moments = self.mixer.noted_events(
+                table, events.order, events.told, block.first, *answers, events.ends[due - 1], due - 1
+            )
+            refused = partial(self._check_event, trouble, column, events, done, block.first, block)
+        work.played = self.mixer.played
+        reached = at[: len(moments)].tolist()
+        self.trace.extend(reached, moments)
+        ends = due[: len(moments)].tolist()
+        self.times |= {row: block.times[end - 1] if block.times else "" for row, end in zip(reached, ends, strict=True)}
+        refused()
+        if len(block.fresh):
+            self._last = work.weights[block.fresh[-1]].copy()
+            self._last_time = block.times[block.fresh[-1]] if block.times else ""
+
+    def _by_stretches(self, block: Block, due: list[int], work: Work) -> None:
+        fresh, start = block.fresh, 0
         for end in [*due, len(block.targets)]:
             if end > start:
                 self._stretch(block, slice(start, end), work.part(slice(start, end)))
@@ -129,12 +170,6 @@ class Rows:
             if end in due and end > start:
                 self._note()
             start = end
-        self._remember(block, work)
-        if rows < len(block.targets):
-            work = Work(work.weights[fresh], work.mixed[fresh], None if work.played is None else work.played[fresh])
-        times = [block.times[t] for t in fresh] if rows < len(block.times) else list(block.times)
-        self.recent.extend((int(t) + block.first, block.times[t] if block.times else "") for t in fresh[-RECENT:])
-        return Answers(fresh + block.first, times, work.mixed, work.played, work.weights)
 
     def _stretch(self, block: Block, rows: slice, work: Work) -> None:
         """Rows between two points of the curves."""
@@ -146,8 +181,11 @@ class Rows:
 
     def _remember(self, block: Block, work: Work) -> None:
         """The forecasts of rows that wait now, or that nobody will ask for again."""
-        for t, row in block.opened:
-            row.forecast = work.mixed[t].copy()
+        for row in reversed(self._waiting.values()):
+            if row.row < block.first:
+                break
+            if row.row - block.first < len(work.mixed):
+                row.forecast = work.mixed[row.row - block.first].copy()
         for gone in block.gone:
             self.mixer.forget(gone)
         unknown = np.flatnonzero(np.isnan(block.targets)).tolist() if self._clock is None else []
@@ -158,8 +196,6 @@ class Rows:
             self.mixer.forget(block.first + t)
 
     def _prompt(self, forecasts: Array, targets: Array, work: Work, first: int) -> None:
-        if not len(targets):
-            return
         done, trouble, column = self.mixer.rows(forecasts, targets, work.mixed, work.weights)
         if work.played is not None:
             work.played[:] = self.mixer.played
@@ -168,78 +204,55 @@ class Rows:
     def _in_order(self, block: Block, rows: slice, work: Work) -> None:
         """Before row t is answered, what was known by then: with a horizon h the rows up to t - h. A row that only
         brings a target settles the one that waits for it."""
-        order: list[int] = []
-        told: list[float] = []
-        for t in range(rows.start, rows.stop):
-            number, y = block.first + t, block.target[t]
-            if t in block.brings:
-                order.append(~block.brings[t])
-                told.append(y)
-                continue
-            now, known = block.stamps[t] if block.stamps else (number, number + self.horizon)
-            for row, target in self._known_by(now):
-                order.append(~row)
-                told.append(target)
-            order.append(t - rows.start)
-            told.append(np.nan)
-            if y == y and self._waits:
-                heappush(self._due, (known, number, y))
-            elif y == y:
-                order.append(~number)
-                told.append(y)
-        first, events = block.first + rows.start, np.array(order, dtype=np.int64)
+        first, events = block.first + rows.start, self._events(block, rows)
         done, trouble, column = self.mixer.events(
-            block.forecasts[rows], events, np.array(told), first, work.mixed, work.weights
+            block.forecasts[rows], events.order, events.told, first, work.mixed, work.weights
         )
         if work.played is not None:
             work.played[:] = self.mixer.played
-        if done < len(order):
-            raise self._failed(trouble, column, order[done], told[done], first, block)
+        self._check_event(trouble, column, events, done, first, block)
+
+    def _events(self, block: Block, rows: slice) -> Events:
+        return self._due.events(block, rows) if self._waits else block.events(rows)
 
     @property
     def _waits(self) -> bool:
         """Whether targets of the table are used later than their rows."""
         return self.horizon > 1 or self._calendar is not None
 
-    def _known_by(self, now: Any) -> list[tuple[int, float]]:
-        """(row, target) of the rows that are due, in their order."""
-        found = []
-        while self._due and self._due[0][0] <= now:
-            found.append(heappop(self._due)[1:])
-        return sorted(found)
-
-    def _failed(self, trouble: Any, column: int, event: int, target: float, first: int, block: Block) -> Exception:
+    def _check_event(self, trouble: Any, column: int, events: Events, done: int, first: int, block: Block) -> None:
         from hannan._engine import Trouble
 
+        if done == len(events.order):
+            return
+        event, target = int(events.order[done]), float(events.told[done])
         if trouble == Trouble.asleep:
-            return self._asleep(first + event)
+            raise self._asleep(first + event)
         if trouble == Trouble.failed:
-            failed: ArithmeticError = self.mixer.player._failed()
-            return failed
+            raise self.mixer.player._failed()
         row = ~event
         by = next((block.first + t for t, waiting in block.brings.items() if waiting == row), row)
-        return BadTable(f"{self.source}, row {by}{self._why(trouble, column, self.mixer.waiting(row), target)}")
+        raise BadTable(f"{self.source}, row {by}{self._why(trouble, column, self.mixer.waiting(row), target)}")
 
     # Rows that come back
 
     def _arrive(self, block: Block) -> None:
         """Which rows are answered, and which bring the target of one that waits; up to the first that is refused."""
         assert self._clock is not None
-        for t, text in enumerate(block.times):
-            row, target = block.first + t, block.target[t]
-            try:
-                stamp, later = self._clock.tick(text, row)
+        tick, waiting, row = self._clock.tick, self._waiting, block.first
+        try:
+            for text, target in zip(block.times, block.target, strict=True):
+                stamp, later = tick(text, row)
                 if not later:
-                    block.brings[t] = self._brought(stamp, text, row, target)
+                    block.brings[row - block.first] = self._brought(stamp, text, row, target)
                 elif target != target:
-                    self._waiting[stamp] = waiting = Waiting(row, text)
-                    block.opened.append((t, waiting))
-                    if len(self._waiting) > WAITING:
-                        block.gone.append(self._waiting.pop(next(iter(self._waiting))).row)
+                    waiting[stamp] = Waiting(row, text)
+                    if len(waiting) > WAITING:
+                        block.gone.append(waiting.pop(next(iter(waiting))).row)
                         self.given_up += 1
-            except BadTable as refused:
-                block.refuse(t, refused)
-                break
+                row += 1
+        except BadTable as refused:
+            block.refuse(row - block.first, refused)
         if other := block.others(self.mixer):
             t, row = other
             why = f"{clipped(block.times[t])} was answered in row {row} for other forecasts: leave them empty or equal"
@@ -311,12 +324,11 @@ class Rows:
 
     def close(self) -> None:
         """The table is over: with a horizon its last targets are known; the last point of the curves."""
-        for row, target in sorted(due[1:] for due in self._due):
+        for row, target in self._due.rest():
             trouble, column = self.mixer.settle(row, target)
             why = self._why(trouble, column, self.mixer.waiting(row), target)
             if why:
                 raise BadTable(f"{self.source}, row {row}{why}")
-        self._due.clear()
         if self.answered:
             self._note()
 
