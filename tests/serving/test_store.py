@@ -141,6 +141,22 @@ def test_a_failed_draw_ends_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         store.act("a")
 
 
+def test_a_journal_that_fails_in_the_midst_of_a_group_ends_at_once(path: Path) -> None:
+    """Its writer does not sleep first: nobody would wake it before the next snapshot is due, in a minute."""
+    store = Store(path)
+    store.add("a", GAINS)
+    journal = store.desk.journal
+    with journal._writing:  # the disk takes its time
+        with store.desk.lock:
+            journal.append(bytes(32))
+        while journal._body:
+            time.sleep(0.001)
+        journal.fail(RuntimeError("crashed"))
+    journal._thread.join(10.0)
+    assert not journal._thread.is_alive()
+    store.desk.shelf.close()
+
+
 def test_an_epoch_draws_with_fresh_entropy(path: Path, tmp_path: Path) -> None:
     """A restored backup repeats no draw: 60 fair coins agree with probability 2^-60."""
     played(path, hn.Bandit(2, hn.Entropy(), hn.Fixed(1e9), gains=True), 1)

@@ -159,7 +159,8 @@ class Journal:
         """Write a group; False when the last one is written."""
         with self._ready:
             pause = self._tick(self.clock.now())
-            if not (self._body or self.closing or (self._snapshot is not None and self._snapshot.is_ready)):
+            told = self._body or self.closing or self.failure is not None  # each may have come before this lock
+            if not (told or (self._snapshot is not None and self._snapshot.is_ready)):
                 self._idle = True
                 self._ready.wait(min(pause, self._seconds))
                 self._idle = False
