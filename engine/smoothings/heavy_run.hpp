@@ -1,127 +1,184 @@
-// Frechet and Pareto, round after round: the trapezoidal rule of trapezoid.hpp, four nodes at a time.
+// Frechet and Pareto, round after round: the trapezoidal rule on the nodes of heavy_grid.hpp, four at a time.
 //
-// The nodes w(t) and their lengths depend on the law and on n alone, so they are made once (`make_heavy_grid`), at the
-// first step and at the midpoints of it and of its half. A game whose gaps need more goes back to trapezoid.hpp.
+// Even and odd nodes are two rules of twice the step: where they agree, their mean is right to the square of that. Gaps
+// that need more than one halving of the step go to trapezoid.hpp.
 #pragma once
 
-#include "../log4.hpp"
-#include "leaders.hpp"
+#include "heavy_grid.hpp"
 
 namespace hn::HN_ISA {
 
-/// grid: step, first index, count; then w and dw of level 0 (count each), of level 1 (count), of level 2 (2 count).
-inline constexpr double grid_from = -7.0, grid_to = 7.5;  // in t - centre
-inline constexpr i64 grid_head = 4;
-inline i64 heavy_grid_count(const LawOf& law, i64 n) { return in_fours(i64((grid_to - grid_from) / first_step(law, n)) + 8); }
-inline i64 heavy_grid_places(const LawOf& law, i64 n) { return grid_head + 8 * heavy_grid_count(law, n); }
-
-inline void make_heavy_grid(const LawOf& law, i64 n, double* grid) {
-    const double h = first_step(law, n), middle = centre(law, n);
-    const i64 count = heavy_grid_count(law, n), first = -in_fours(i64(-grid_from / h));
-    grid[0] = h, grid[1] = double(first), grid[2] = double(count), grid[3] = 0.0;
-    const auto fill = [&](double* w, double* dw, i64 size, double step, double offset) {
-        for (i64 k = 0; k < size; ++k) {
-            const auto [at, length] = place(law, middle + h * (double(first) + step * double(k) + offset));
-            const bool good = length > 0.0 && at > 0.0 && at < 1e280 && length < 1e280;
-            w[k] = good ? at : 1.0, dw[k] = good ? length : 0.0;
-        }
-    };
-    double* at = grid + grid_head;
-    fill(at, at + count, count, 1.0, 0.0);
-    fill(at + 2 * count, at + 3 * count, count, 1.0, 0.5);
-    fill(at + 4 * count, at + 6 * count, 2 * count, 0.5, 0.25);
-}
-
-/// Four nodes: f/F of arm j into r_j; returns G dw, G a product over all arms.
-HN_INLINE f64x4 heavy_nodes(const LawOf& law, const double* d, i64 n, f64x4 w, f64x4 dw, double* r) {
-    const f64x4 a = splat(law.a);
-    f64x4 mass;
-    if (law.kind == Smoothing::frechet) {
+/// 1/c with sum_j (c/(1 + c d_j))^a about 1, a Frechet leader's scale; d has places in fours, infinite beyond n.
+HN_INLINE double heavy_scale(const LawOf& law, const double* d, i64 n) {
+    double reach = 1.0;
+    for (int turn = 0; turn < 6; ++turn) {
         f64x4 sum{};
-        for (i64 j = 0; j < n; ++j) {
-            const f64x4 z = w + splat(d[j]), inverse = 1.0 / z;
-            const f64x4 x = law.a == 2.0 ? inverse * inverse : exp(-a * log4(z));
-            sum += x;
-            store4(r + 4 * j, a * x * inverse);
-        }
-        mass = dw * exp(-sum);
-    } else {
-        f64x4 product = splat(1.0);
-        for (i64 j = 0; j < n; ++j) {
-            const f64x4 y = w + splat(d[j]), z = 1.0 + y;
+        for (i64 j = 0; j < n; j += 4) {
+            const f64x4 z = splat(reach) + load4(d + j);
             if (law.a == 2.0) {
-                // F = 1 - 1/z^2 = y (2 + y)/z^2 without cancellation, r = 2/(z^3 F)
-                const f64x4 q = y * (2.0 + y);
-                product *= q / (z * z);
-                store4(r + 4 * j, 2.0 / (z * q));
+                const f64x4 inverse = 1.0 / z;
+                sum += inverse * inverse;
             } else {
-                const f64x4 power = -a * log1p4(y);
-                const auto [part, unit] = exp_parts(power);
-                const f64x4 tail = exp_in_range(power, fma(part, unit, unit)), cdf = select(i64x4(power > -40.0), -fma(part, unit, unit - 1.0), splat(1.0));
-                product *= cdf;
-                store4(r + 4 * j, a * tail / (z * cdf));
+                sum += exp(splat(-law.a) * log4(z));
             }
         }
-        mass = dw * product;
+        const double whole = fold(sum);
+        if (whole < 1.25) break;
+        reach *= law.a == 2.0 ? root(whole) : pow(whole, 1.0 / law.a);
     }
-    return mass;
+    return reach;
 }
 
-/// Weights of a run, unnormalised; false where the grid is not fine or not wide enough.
-inline bool heavy_run(const Setup& s, Run& run) {
-    const LawOf law = law_of(s.smoothing, s.parameter);
-    const i64 n = s.n, count = i64(s.grid[2]), first = i64(s.grid[1]);
-    double h = s.grid[0];
-    double* room = workspace(13 * n);
-    if (!room) return false;
-    double *d = room, *r = room + n, *sums = room + 5 * n, *more = room + 9 * n;
-    const double low = lowest(run.L, n);
-    for (i64 j = 0; j < n; ++j) d[j] = (run.L[j] - low) * run.inverse;
-    for (i64 k = 0; k < 4 * n; ++k) sums[k] = 0.0;
-    const double *w = s.grid + grid_head, *dw = w + count;
-    const auto visit = [&](const double* at, const double* length, i64 k, double* into) {
-        const f64x4 mass = heavy_nodes(law, d, n, load4(at + k), load4(length + k), r);
+/// What is called once a round, for one law (Square: its a is 2, and no power is taken).
+template <bool Frechet, bool Square>
+struct Heavy {
+    const LawOf& law;
+    const double* d;
+    i64 n;
+    double *r, scale;
+
+    /// Four nodes q = A D with q'/q: w and dw.
+    HN_INLINE void nodes(f64x4 q, f64x4 rate, f64x4& w, f64x4& dw) const {
+        if constexpr (Frechet) {
+            w = splat(scale) * q, dw = w * rate;
+        } else if constexpr (Square) {
+            const f64x4 z = root(1.0 + q);
+            w = q / (1.0 + z), dw = 0.5 * q * rate / z;
+        } else {
+            w = expm1(log1p4(q) * splat(1.0 / law.a)), dw = (1.0 + w) * q * rate / ((1.0 + q) * splat(law.a));
+        }
+    }
+    /// 1/x of one or two by one division; the product is far from overflow.
+    template <int count> static HN_INLINE void invert(f64x4* x) {
+        if constexpr (count == 1) {
+            x[0] = 1.0 / x[0];
+        } else {
+            const f64x4 both = 1.0 / (x[0] * x[1]), first = both * x[1];
+            x[1] = both * x[0], x[0] = first;
+        }
+    }
+    /// `count` arms from j: f/F, without the factor a, into r; their part of G into `whole`, of its logarithm for Frechet.
+    template <int count> HN_INLINE void arms(f64x4 w, i64 j, f64x4& whole) const {
+        f64x4 x[count], q[count];
+#pragma GCC unroll 2
+        for (int k = 0; k < count; ++k) {
+            const f64x4 y = w + splat(d[j + k]);
+            q[k] = y * (2.0 + y);
+            x[k] = Frechet ? y : (1.0 + y) * q[k];
+        }
+        invert<count>(x);
+#pragma GCC unroll 2
+        for (int k = 0; k < count; ++k) {
+            if constexpr (Frechet) {
+                const f64x4 square = x[k] * x[k];
+                whole += square;
+                store4(r + 4 * (j + k), square * x[k]);
+            } else {
+                // F = 1 - 1/z^2 = q/z^2, q = y (2 + y), without cancellation; r = 2/(z^3 F) = 2/(z q)
+                const f64x4 inverse = q[k] * x[k];
+                whole *= q[k] * (inverse * inverse);
+                store4(r + 4 * (j + k), x[k]);
+            }
+        }
+    }
+    HN_INLINE void any_arm(f64x4 w, i64 j, f64x4& whole) const {
+        const f64x4 y = w + splat(d[j]), a = splat(law.a);
+        if constexpr (Frechet) {
+            const f64x4 x = exp(-a * log4(y));
+            whole += x;
+            store4(r + 4 * j, x / y);
+        } else {
+            const f64x4 power = -a * log1p4(y);
+            const auto [part, unit] = exp_parts(power);
+            const f64x4 tail = exp_in_range(power, fma(part, unit, unit));
+            const f64x4 cdf = select(i64x4(power > -40.0), -fma(part, unit, unit - 1.0), splat(1.0));
+            whole *= cdf;
+            store4(r + 4 * j, tail / ((1.0 + y) * cdf));
+        }
+    }
+    /// Four nodes into the sums of all arms; a bit a node: whether it matters for any.
+    HN_INLINE int visit(f64x4 q, f64x4 rate, double* into) const {
+        f64x4 w, dw, whole = splat(Frechet ? 0.0 : 1.0);
+        nodes(q, rate, w, dw);
+        i64 j = 0;
+        if constexpr (Square) {
+            for (; j + 2 <= n; j += 2) arms<2>(w, j, whole);
+            if (j < n) arms<1>(w, j, whole);
+        } else {
+            for (; j < n; ++j) any_arm(w, j, whole);
+        }
+        const f64x4 mass = splat(law.a) * dw * (Frechet ? exp(-whole) : whole);
         i64x4 matters{};
-        for (i64 j = 0; j < n; ++j) {
+        for (j = 0; j < n; ++j) {
             const f64x4 part = mass * load4(r + 4 * j), sum = load4(into + 4 * j) + part;
             store4(into + 4 * j, sum);
             matters |= i64x4(part > 1e-17 * sum);
         }
-        return bits(matters) != 0;
-    };
-    const i64 start = -first;  // where index 0 is
-    i64 up = start, down = start - 4;
-    while (up < count && visit(w, dw, up, sums)) up += 4;
-    while (down >= 0 && visit(w, dw, down, sums)) down -= 4;
-    if (up >= count || down < 0) return false;
-    const i64 from = down, to = up + 4 < count ? up + 4 : count;
-    // Even and odd nodes are two rules of twice the step: where they agree, their mean is right to the square of that.
-    const auto agree_so_far = [&](auto even, auto odd) {
-        double worst = 0.0;
-        for (i64 j = 0; j < n; ++j) {
-            const double a = even(j), b = odd(j), whole = a + b;
-            if (whole * h > 1e-290) worst = most(size(a - b) / whole, worst);
-        }
-        return worst < agreement(law, false);
-    };
-    bool done = agree_so_far([&](i64 j) { return sums[4 * j] + sums[4 * j + 2]; },
-                             [&](i64 j) { return sums[4 * j + 1] + sums[4 * j + 3]; });
-    for (int level = 1; level <= 2 && !done; ++level) {
-        const double *at = s.grid + grid_head + (level == 1 ? 2 : 4) * count, *length = at + (level == 1 ? 1 : 2) * count;
-        for (i64 k = 0; k < 4 * n; ++k) more[k] = 0.0;
-        for (i64 k = level * from; k < level * to; k += 4) visit(at, length, k, more);
-        h *= 0.5;
-        done = agree_so_far([&](i64 j) { return fold(load4(sums + 4 * j)); }, [&](i64 j) { return fold(load4(more + 4 * j)); });
-        for (i64 k = 0; k < 4 * n; ++k) sums[k] += more[k];
+        return bits(matters);
     }
-    if (!done) return false;
-    double total = 0.0;
+};
+
+/// Weights of a run, unnormalised; false where the grid is not fine or not wide enough.
+template <bool Frechet, bool Square>
+bool heavy_run(const Setup& s, Run& run, const LawOf& law) {
+    const i64 n = s.n, m = in_fours(n);
+    const HeavyGrid grid(law, n);
+    double* room = workspace(m + 12 * n);
+    if (!room) return false;
+    double *d = room, *r = d + m, *sums = r + 4 * n, *more = sums + 4 * n;
+    f64x4 low4 = load4(run.L), far4{};
+    for (i64 j = 4; j < m; j += 4) low4 = least(low4, load4(run.L + j));
+    const f64x4 low = splat(fold_least(low4)), rate = splat(run.inverse);
+    for (i64 j = 0; j < m; j += 4) {
+        const f64x4 gap = (load4(run.L + j) - low) * rate;
+        store4(d + j, gap);
+        far4 = most(far4, select(i64x4(lanes(j) < splat(n)), gap, far4));
+    }
+    for (i64 k = 0; k < 4 * n; ++k) sums[k] = 0.0;
+    const double scale = Frechet ? heavy_scale(law, d, n) : 1.0, gap = 1.0 + fold_most(far4) / scale;
+    // log gap, rounded up: its exponent is enough.
+    const double last = double(i64(__builtin_bit_cast(u64, gap) >> 52) - 1022) * 0.6931471805599453;
+    const double b = least(grid.reach(law, last) + HeavyGrid::margin, HeavyGrid::widest);
+    const i64 moved = i64(b / grid.h), shift = grid.shifts - moved, end = grid.count - grid.shifts + moved - 3;
+    const Heavy<Frechet, Square> rule{law, d, n, r, scale};
+    const auto visit = [&](i64 level, i64 k, double* into) {
+        const double *a = s.grid + level * grid.level_places() + k, *turned = a + 2 * grid.count + shift;
+        const f64x4 slope = load4(a + grid.count) + load4(turned + grid.count + grid.shifts);
+        return rule.visit(load4(a) * load4(turned), slope, into);
+    };
+    i64 up = grid.start, down = grid.start - 4;
+    // The outermost node that no longer matters is the end.
+    while (up < end && visit(0, up, sums) & 8) up += 4;
+    while (down >= 0 && visit(0, down, sums) & 1) down -= 4;
+    if (up >= end || down < 0) return false;
+    double h = grid.h;
+    const double enough = Frechet || n <= 16 ? 1e-6 : 1e-7;  // away from the real line a product of many arms grows
+    bool fine = true;
     for (i64 j = 0; j < n; ++j) {
-        run.w[j] = h * fold(load4(sums + 4 * j));
-        total += run.w[j];
+        const double even = sums[4 * j] + sums[4 * j + 2], odd = sums[4 * j + 1] + sums[4 * j + 3], whole = even + odd;
+        fine = fine && !(size(even - odd) >= enough * whole && whole * h > 1e-290);
+        run.w[j] = whole;
     }
+    if (!fine) {
+        for (i64 k = 0; k < 4 * n; ++k) more[k] = 0.0;
+        for (i64 k = down; k < up + 4; k += 4) visit(1, k, more);
+        h *= 0.5;
+        for (i64 j = 0; j < n; ++j) {
+            const double even = run.w[j], odd = fold(load4(more + 4 * j)), whole = even + odd;
+            if (!(size(even - odd) < enough * whole) && whole * h > 1e-290) return false;
+            run.w[j] = whole;
+        }
+    }
+    double total = 0.0;
+    for (i64 j = 0; j < n; ++j) run.w[j] *= h, total += run.w[j];
     run.total = total;
     return total > 0.5 && total < 2.0;
+}
+inline bool heavy_run(const Setup& s, Run& run) {
+    const LawOf law = law_of(s.smoothing, s.parameter);
+    const bool square = law.a == 2.0;
+    if (law.kind == Smoothing::frechet) return square ? heavy_run<true, true>(s, run, law) : heavy_run<true, false>(s, run, law);
+    return square ? heavy_run<false, true>(s, run, law) : heavy_run<false, false>(s, run, law);
 }
 
 }  // namespace hn::HN_ISA

@@ -1,0 +1,44 @@
+"""Frechet and Pareto round after round, by tables of nodes, against the quadrature that refines itself."""
+
+import numpy as np
+import plays
+import pytest
+
+import hannan as hn
+
+LAWS = [
+    hn.Frechet(1.0),
+    hn.Frechet(2.0),
+    hn.Frechet(7.0),
+    hn.Pareto(1.0),
+    hn.Pareto(2.0),
+    hn.Pareto(7.0),
+    hn.Pareto(60.0),
+]
+
+
+def totals(rng, n):
+    """Ties, near ties, and gaps from 1e-2 to 1e8; two scales at once."""
+    yield np.zeros(n)
+    yield rng.random(n)
+    yield 10.0 * rng.random(n)
+    yield np.exp(rng.uniform(-4.0, 18.0, n))
+    yield np.where(np.arange(n) == 0, 0.0, 5.0 + 0.1 * rng.random(n))
+    yield 30.0 * (np.arange(n) % 3) + rng.random(n)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=repr)
+@pytest.mark.parametrize("n", [1, 2, 9, 10, 40])
+def test_the_play_of_a_round_is_the_potential_s(law, n):
+    player = hn.Experts(n, law, hn.Fixed(2.0)).start(0)
+    for L in totals(np.random.default_rng(n), n):
+        player._put(L)
+        plays.assert_play(player.distribution(), hn.FTPL(law, 2.0).gradient(L))
+
+
+def test_the_comparison_sees_a_hundred_millionth():
+    player = hn.Experts(10, hn.Pareto(2.0), hn.Fixed(2.0)).start(0)
+    L = np.linspace(0.0, 3.0, 10)
+    player._put(L)
+    with pytest.raises(AssertionError):
+        plays.assert_play(player.distribution(), hn.FTPL(hn.Pareto(2.0), 2.0 + 1e-8).gradient(L))
