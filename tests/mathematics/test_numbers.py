@@ -15,9 +15,9 @@ from hannan.learners import published
 from hannan.learners.adahedge import Seen
 from hannan.learners.fixed_share import path_cost
 from hannan.learners.tuning import ClippedSchedule, Schedule
-from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Withheld
 from hannan.mathematics.stability import range_constant, rate_constant
+from hannan.saving.words import ceiling
 
 
 def near(bound, value):
@@ -216,7 +216,7 @@ def test_a_certificate_tells_regret_from_loss():
     assert told.bound.value == hn.Experts(3, hn.Entropy()).bound(50, float(total.min())).value
     said = {name.strip(): text for name, text in told.rows()}
     assert said["regret"] == f"{told.regret:.4g}" != f"{told.own_loss:.4g}"
-    assert f"regret <= {bounds.shown(told.bound.value, 4)} " in said["bound"]
+    assert f"regret <= {ceiling(told.bound.value)} " in said["bound"]
 
 
 def test_a_certificate_of_adahedge_tells_regret_from_loss():

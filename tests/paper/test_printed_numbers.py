@@ -15,6 +15,7 @@ from hannan.cli.play import _page
 from hannan.games.tournament.contest import Outcome
 from hannan.games.tournament.page import standings
 from hannan.report.markup import number
+from hannan.saving.words import ceiling, figure
 from hannan.tables.combine.hindsight import best_combination
 from hannan.tables.combine.losses import Absolute
 from hannan.tables.combine.page import combined_page
@@ -163,9 +164,9 @@ def test_the_page_of_a_combination():
     said += f", {abs(beside_mean):.1f}% {words[1]} than the average"
     assert page.title == said
     assert summary.headline == said
-    assert f"Regret of the mixture beside the best expert, {own - losses[best]:.6g} at the end" in alts(page)
-    assert f"ends at {summary.bound.value:.6g}." in alts(page)
-    assert f"mean of the experts {mean / 300:.4g}" in alts(page)
+    assert f"Regret of the mixture beside the best expert, {figure(own - losses[best])} at the end" in alts(page)
+    assert f"ends at {ceiling(summary.bound.value)}." in alts(page)
+    assert f"mean of the experts {figure(mean / 300)}" in alts(page)
     assert summary.median_loss == pytest.approx(mean)  # of two
 
 
@@ -195,7 +196,7 @@ def test_the_pages_of_games():
     record = hn.play(hn.Bandit(3), losses, runs=3)
     page = _page(record, "switching")
     assert page.sections[0].blocks[0].items["regret"] == record.mean_regret[-1]
-    assert f"The regret after 200 rounds is {record.mean_regret[-1]:.4g} (mean of 3 runs)" in alts(page)
+    assert f"The regret after 200 rounds is {figure(record.mean_regret[-1])} (mean of 3 runs)" in alts(page)
 
 
 def test_the_worst_game_of_a_tournament():

@@ -11,6 +11,7 @@ from naive_quantiles import VectorTwoLayers, pinball
 
 import hannan as hn
 from hannan.cli.combine import command
+from hannan.saving.words import figure
 from hannan.tables.combine.levels import grid_of
 from hannan.tables.read.table import BadTable
 
@@ -95,7 +96,7 @@ def test_crps_coverage_and_width(per_quantile):
                                                  (quantiles[rows, 4] - quantiles[rows, 1]).mean())  # fmt: skip
     assert (np.diff(x, axis=1) >= 0.0).all()
     text = str(told.summary)
-    assert f"{summary.crps():.6g} (combination)" in text
+    assert f"{figure(summary.crps())} (combination)" in text
     assert "an approximation on 5 levels" in text
     assert "90% interval" in text
     assert "50% interval" in text

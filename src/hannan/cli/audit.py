@@ -81,6 +81,7 @@ def _exactly(
 ) -> tuple[dict[str, Any], str, bool]:
     from hannan.audits.audit import audit
     from hannan.mathematics.potentials import potential
+    from hannan.saving.words import figure
 
     if scale is None:
         raise ValueError("audit of a smoothing needs --scale")
@@ -101,11 +102,14 @@ def _exactly(
         [
             (repr(phi), f"n = {n}"),
             ("verdict", finding.verdict),
-            ("measured", f"{finding.measured:.9g} in {name}"),
-            ("claimed", f"{claim.level:.9g} ({'exact' if claim.exact else 'an upper bound'}; rate {claim.rate:.6g})"),
+            ("measured", f"{figure(finding.measured)} in {name}"),
+            (
+                "claimed",
+                f"{figure(claim.level)} ({'exact' if claim.exact else 'an upper bound'}; rate {figure(claim.rate)})",
+            ),
             ("source", claim.source),
-            ("witness L", ", ".join(f"{x:.6g}" for x in L)),
-            ("witness loss", ", ".join(f"{x:.6g}" for x in loss)),
+            ("witness L", ", ".join(map(figure, L))),
+            ("witness loss", ", ".join(map(figure, loss))),
         ]
     )
     return data, text, finding.broken

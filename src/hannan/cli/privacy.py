@@ -51,6 +51,7 @@ def command(
     if scale is None and epsilon is not None:
         scale = learner.scale_for(epsilon, told, rounds)
     from hannan.learners.convex.budget import private
+    from hannan.saving.words import ceiling
 
     fixed: Any = private(learner, scale or 1.0)
     statement = fixed.privacy(rounds, told)
@@ -67,8 +68,10 @@ def command(
         "bound_withheld": withheld,
         "curve": None if drawn is None else drawn.to_dict(),
     }
+    # What is searched for is rounded up: a larger scale is within the budget too.
+    said = ceiling(fixed.tuning.scale) if epsilon is not None else f"{scale:.15g}"
     proved = f"withheld: {withheld}" if bound is None else f"{bound.says}  ({bound.source})"
-    text = f"{statement}\n  {'scale':<9}  {scale:.6g}\n  {'bound':<9}  {proved}"
+    text = f"{statement}\n  {'scale':<9}  {said}\n  {'bound':<9}  {proved}"
     if drawn is not None and curve:
         text += f"\n\n{drawn}"
     if out is not None:
@@ -103,11 +106,11 @@ def _keep(data: dict[str, Any], path: Path) -> None:
 def _page(statement: Any, curve: Any) -> Any:
     """The answer, the curve, its table, and what it rests on."""
     from hannan.report import Facts, Figure, Page, Section, Table, Text, Tile, Tiles
-    from hannan.report.markup import number
+    from hannan.saving.words import ceiling
 
     shown = curve.shown()
     tiles = (
-        Tile(number(statement.epsilon), f"epsilon of {statement.rounds} moves", "good"),
+        Tile(ceiling(statement.epsilon), f"epsilon of {statement.rounds} moves", "good"),
         Tile(f"{statement.delta:g}", "delta"),
     )
     blocks: list[Any] = [Figure(curve.picture())] if any(b is not None for b in curve.bounds) else []

@@ -97,10 +97,12 @@ def run(
 
 
 def _tell(swept: Swept, as_json: bool) -> None:
+    from hannan.saving.words import figure
+
     told = swept.status
     pairs = [
         ("folder", str(swept.folder.path)), ("cells", str(told["cells"])), ("done", str(told["done"])),
-        ("left", str(told["left"])), ("seconds of games", f"{told['seconds']:.3g}"),
+        ("left", str(told["left"])), ("seconds of games", figure(told["seconds"])),
     ]  # fmt: skip
     emit({"folder": str(swept.folder.path), **told}, rows(pairs), as_json)
 

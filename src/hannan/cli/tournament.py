@@ -124,12 +124,14 @@ def _plain(o: Outcome) -> dict[str, Any]:
 
 
 def _text(rows: list[dict[str, Any]]) -> str:
+    from hannan.saving.words import ceiling, figure
+
     lines = [f"  {'learner':<38} {'regret/√T':>9} {'regret':>9} {'bound':>9} {'worst':>6} {'wins':>4} {'µs':>7}"]
     for row in rows:
-        bound = "–" if row["bound"] is None else f"{row['bound']:.4g}"
+        bound = "–" if row["bound"] is None else ceiling(row["bound"])
         worst = "–" if row["worst"] is None else f"{row['worst']:.2f}"
         lines.append(
-            f"  {row['learner']:<38} {row['share']:>9.4f} {row['regret']:>9.4g} {bound:>9} {worst:>6} {row['wins']:>4} "
-            f"{row['microseconds']:>7.2f}"
+            f"  {row['learner']:<38} {figure(row['share']):>9} {figure(row['regret']):>9} {bound:>9} {worst:>6} "
+            f"{row['wins']:>4} {figure(row['microseconds'], 3):>7}"
         )
     return "\n".join(lines)

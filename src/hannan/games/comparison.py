@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from hannan.games.compared import Compared
-from hannan.mathematics.bounds import shown
 from hannan.report.frames import frame_of
 from hannan.saving.result import Result, Shown
-from hannan.saving.words import figure
+from hannan.saving.words import ceiling, figure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,7 +83,7 @@ class Comparison(Compared, Result):
 
 def _told(row: dict[str, Any]) -> tuple[Any, ...]:
     between = f"{figure(row['low'])} .. {figure(row['high'])}" if row["runs"] > 1 else "one run"
-    bound = "withheld" if row["bound"] is None else shown(row["bound"], 4)
+    bound = "withheld" if row["bound"] is None else ceiling(row["bound"])
     return row["environment"], row["learner"], row["regret"], between, bound, row["against"]
 
 

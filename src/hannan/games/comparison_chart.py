@@ -9,6 +9,7 @@ import numpy as np
 from hannan import refusals
 from hannan.games.cells import Cell, bands
 from hannan.games.compared import Compared
+from hannan.saving.words import ceiling
 
 #: More learners than colours share them, with other dashes.
 _DASHES = ([1, 0], [6, 2], [2, 2])
@@ -85,7 +86,7 @@ def _bound(cell: Cell) -> list[dict[str, Any]]:
 
 def _numbers(cells: list[Cell]) -> list[str]:
     """The bounds in words, two a line."""
-    told = [f"{cell.learner} {cell.last_bound:.4g}" for cell in cells if cell.last_bound is not None]
+    told = [f"{cell.learner} {ceiling(cell.last_bound)}" for cell in cells if cell.last_bound is not None]
     if not told:
         return ["no bound holds here"]
     told[0] = f"bounds: {told[0]}"

@@ -13,6 +13,7 @@ from hannan.report import Figure, Layer, Page, Picture, Section, Table, Text
 from hannan.report.page import PAGE, drawable
 from hannan.saving.output import Outbox
 from hannan.saving.result import to_text
+from hannan.saving.words import figure
 
 
 def save(comparison: Compared, folder: Path) -> Path:
@@ -61,7 +62,7 @@ def _ends(rows: list[dict[str, Any]]) -> Picture:
     names = tuple(row["learner"] for row in rows)
     alt = (
         "Regret at the end, the least first: "
-        + ", ".join(f"{row['learner']} {row['regret']:.4g}" for row in rows)
+        + ", ".join(f"{row['learner']} {figure(row['regret'])}" for row in rows)
         + "."
     )
     layer = Layer("spans", drawn, x="regret", y="learner")
@@ -80,7 +81,7 @@ def _picture(comparison: Compared, name: str) -> Picture:
         Layer("band", tuple(rows), x="round", series="learner"),
         Layer("line", tuple(rows), x="round", y="regret", series="learner"),
     )
-    ends = ", ".join(f"{cell.learner} {cell.final.mean():.4g}" for cell in comparison.among(name))
+    ends = ", ".join(f"{cell.learner} {figure(cell.final.mean())}" for cell in comparison.among(name))
     return Picture(f"Regret, {name}", "round", "regret", layers, alt=f"Regret at the end: {ends}.", height=320)
 
 

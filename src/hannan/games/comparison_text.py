@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hannan.games.compared import Compared
+from hannan.saving.words import ceiling, figure
 
 
 def text(comparison: Compared) -> str:
@@ -31,13 +32,18 @@ def _head(comparison: Compared, rows: list[dict[str, Any]]) -> str:
     seconds = sum(row["seconds"] for row in rows)
     return (
         f"{comparison.title}: {len(comparison.learners)} learners, {len(comparison.environments)} environments, "
-        f"seed {comparison.seed}, {seconds:.3g} s"
+        f"seed {comparison.seed}, {figure(seconds, 3)} s"
     )
 
 
+def _signed(value: float) -> str:
+    return f"{'+' if value > 0.0 else ''}{figure(value)}"
+
+
 def _line(row: dict[str, Any], gap: dict[str, Any] | None, width: int) -> str:
-    between = f"{row['low']:.4g} .. {row['high']:.4g}" if row["runs"] > 1 else "one run"
-    bound = "–" if row["bound"] is None else f"{row['bound']:.4g}"
-    told = "" if gap is None else f"{gap['difference']:+.4g} ({gap['low']:+.4g} .. {gap['high']:+.4g})"
-    line = f"  {row['learner']:<{width}}  {row['regret']:>9.4g}  {between:>19}  {bound:>9}  {row['against']:<9}  {told}"
+    between = f"{figure(row['low'])} .. {figure(row['high'])}" if row["runs"] > 1 else "one run"
+    bound = "–" if row["bound"] is None else ceiling(row["bound"])
+    told = "" if gap is None else f"{_signed(gap['difference'])} ({_signed(gap['low'])} .. {_signed(gap['high'])})"
+    mean = figure(row["regret"])
+    line = f"  {row['learner']:<{width}}  {mean:>9}  {between:>19}  {bound:>9}  {row['against']:<9}  {told}"
     return line.rstrip()

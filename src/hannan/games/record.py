@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from hannan import refusals, saving
 from hannan.games.record_file import arrays_of
 from hannan.mathematics.against import covers
-from hannan.mathematics.bounds import Bound, Withheld, shown
+from hannan.mathematics.bounds import Bound, Withheld
 from hannan.mathematics.student import t_interval
 from hannan.refusals import Array
 from hannan.saving import fields, files
 from hannan.saving.result import Result, Shown
-from hannan.saving.words import figure, short
+from hannan.saving.words import ceiling, figure, short
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -139,7 +139,7 @@ class Record(Result):
             return bound.asked("any")
         if not (self.iid or covers(bound.against, "oblivious")):
             raise Withheld(
-                f"{shown(bound.value)} is for losses drawn independently from one law, which nobody said of these: "
+                f"{ceiling(bound.value)} is for losses drawn independently from one law, which nobody said of these: "
                 "adversaries.Bernoulli(means, rounds) says it"
             )
         return bound
@@ -171,13 +171,13 @@ class Record(Result):
             rows.append(("estimated", f"{figure(float(self.estimated_regret.mean()))}  (own loss - min Lhat)"))
         rows.append(("best loss", figure(float(np.mean(self.best_loss)))))
         if self.bound is not None:
-            rows.append(("bound", f"{shown(self.bound.value, 4)}  ({self.bound.source})"))
+            rows.append(("bound", f"{ceiling(self.bound.value)}  ({self.bound.source})"))
             if self.bound.condition:
                 rows.append(("  condition", self.bound.condition))
             rows.append(("  against", self.bound.holds))
         else:
             rows.append(("bound", f"withheld: {self.bound_withheld}"))
-        rows.append(("time", f"{self.seconds:.3g} s, {self.rounds_per_second:.3g} rounds a second"))
+        rows.append(("time", f"{figure(self.seconds, 3)} s, {figure(self.rounds_per_second, 3)} rounds a second"))
         if self.note:
             rows.append(("note", self.note))
         runs = f"{self.runs} run" + ("s" if self.runs > 1 else "")

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hannan.mathematics.bounds import shown
-from hannan.saving.words import apart
+from hannan.saving.words import apart, ceiling
 
 #: A bound that is more than so many times the largest regret would press the curves to the floor.
 ROOM = 2.5
@@ -65,7 +64,7 @@ def _told(records: Sequence[Any], names: list[str], drawn: list[bool]) -> list[s
         if record.bound is None:
             lines.append(f"{whose}no bound")
         elif not seen:
-            lines.append(f"{whose}bound {shown(record.bound.value, 4)}, against {record.bound.against} losses")
+            lines.append(f"{whose}bound {ceiling(record.bound.value)}, against {record.bound.against} losses")
     return lines
 
 

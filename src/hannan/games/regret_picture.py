@@ -8,6 +8,7 @@ import numpy as np
 
 from hannan.games.regret_chart import ROOM
 from hannan.report.pictures import Layer, Picture
+from hannan.saving.words import ceiling, figure
 
 if TYPE_CHECKING:
     from hannan.games.record import Record
@@ -31,14 +32,14 @@ def regret_picture(record: Record, title: str, points: int = 60) -> Picture:
     if len(bound) > 1:
         layers.append(Layer("bound", bound, x="round", y="bound"))
     elif bound:
-        layers.append(Layer("rule", ({"y": bound[0]["bound"], "label": f"bound {bound[0]['bound']:.0f}"},)))
+        layers.append(Layer("rule", ({"y": bound[0]["bound"], "label": f"bound {ceiling(bound[0]['bound'])}"},)))
     runs = f"mean of {record.runs} runs" if record.runs > 1 else "one run"
-    end = f"The regret after {record.rounds} rounds is {mean[-1]:.4g} ({runs})"
+    end = f"The regret after {record.rounds} rounds is {figure(mean[-1])} ({runs})"
     alt = f"{end}; no bound is proved."
     if record.bound is not None:
         of_whom = f", against {record.bound.against} losses"
-        alt = f"{end}; the bound is {record.bound.value:.4g}{of_whom}."
+        alt = f"{end}; the bound is {ceiling(record.bound.value)}{of_whom}."
         if len(values) > 1 and values[-1] > 1.001 * record.bound.value:
             # The curve cannot know the best loss of each t.
-            alt = f"{end}; the bound is {record.bound.value:.4g}{of_whom}, dashed before the best loss is known."
+            alt = f"{end}; the bound is {ceiling(record.bound.value)}{of_whom}, dashed before the best loss is known."
     return Picture(title, "round", "regret", tuple(layers), alt=alt, height=320)

@@ -16,6 +16,7 @@ from hannan.mathematics.bounds import Bound, Terms, Withheld
 from hannan.mathematics.regularizers import Entropy
 from hannan.players.certificate import Certificate
 from hannan.players.sleeping_experts import SleepingPlayer
+from hannan.saving.words import figure
 
 if TYPE_CHECKING:
     from hannan.learners.program import Program
@@ -158,7 +159,7 @@ class AdaHedge(Learner):
             best = min(max(best, 0.0), top)
             most = min(most, best * (1.0 - best / top) if math.isfinite(top) else best)
         terms = best_loss_terms(self.n, spread, most)
-        return settled(terms, f"{_SOURCE}, spans of at most {spread:.6g}", rounds, spread).asked(against)
+        return settled(terms, f"{_SOURCE}, spans of at most {figure(spread)}", rounds, spread).asked(against)
 
     def observed_bound(self, seen: Seen) -> Bound:
         """The smaller of the two forms, in what was observed."""
@@ -173,7 +174,7 @@ class AdaHedge(Learner):
         if seen.span > _LEAST_SPAN:
             forms.append(variance_terms(self.n, seen.span, seen.variance))
         terms = min(forms, key=lambda form: sum(form.values()))
-        return settled(terms, f"{_SOURCE}, observed range s = {seen.span:.6g}", seen.rounds, seen.span)
+        return settled(terms, f"{_SOURCE}, observed range s = {figure(seen.span)}", seen.rounds, seen.span)
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ class Bandit(Learner):
       range    523
       drift    523
       source   thm:gbpa_bandits, corrected form: Tsallis, Anytime
-      scale    scale_t = 1.20933 sqrt(t)
+      scale    scale_t = 1.209 sqrt(t)
       against  oblivious losses: if losses do not depend on your moves, at a time fixed in advance; if they do, it
                bounds E[own loss - loss of any one arm named in advance]
     """

@@ -46,7 +46,7 @@ class Experts(Learner):
       sqrt(2 c' L*)  19.65
       c'             1.929
       source         thm:analysis_experts, corrected form: BestLoss
-      scale          5.57629
+      scale          5.576
       condition      if the best loss L* <= 100
       against        any losses: of the mean play on every sequence; of moves drawn in expectation, also if losses
                      depend on past moves

@@ -256,7 +256,7 @@ class Learner(NotPrivate, saving.Described):
             return bound
         said, at_most = [on_your_word(self.smoothing)], self.tuning.told_best
         if at_most is not None:
-            best = f"the best gain G* >= {at_most:.6g}" if self.gains else f"the best loss L* <= {at_most:.6g}"
+            best = f"the best gain G* >= {at_most:.15g}" if self.gains else f"the best loss L* <= {at_most:.15g}"
             said.insert(0, f"if {best}")
         return dataclasses.replace(bound, condition="; ".join(filter(None, said)), at_most=at_most)
 

@@ -18,6 +18,7 @@ from hannan.learners.memory import Remembered, RememberedPlayer, Weigher
 from hannan.mathematics import bounds
 from hannan.mathematics.against import Against, Proved, Sense
 from hannan.mathematics.bounds import Bound, Terms
+from hannan.saving.words import figure
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,7 +61,7 @@ class SecondOrder(Remembered):
         """The bound of a game with V = `seen` against the best expert."""
         if self._trivial or rounds == 0:
             return bounds.nothing()
-        return self._settled(self.terms(rounds, seen), f"{self.source}, observed V = {seen:.6g}", rounds)
+        return self._settled(self.terms(rounds, seen), f"{self.source}, observed V = {figure(seen)}", rounds)
 
 
 class SecondOrderPlayer(RememberedPlayer):

@@ -15,6 +15,7 @@ from typing import ClassVar, Literal, NamedTuple
 from hannan import refusals
 from hannan.frozen import frozen
 from hannan.mathematics import bounds
+from hannan.saving.words import figure
 
 Order = Literal["given", "zero", "first"]
 
@@ -47,11 +48,11 @@ class Schedule(NamedTuple):
 
     def __str__(self) -> str:
         if self.is_constant:
-            return f"scale = {self.c * math.sqrt(self.a):.6g}"
+            return f"scale = {figure(self.c * math.sqrt(self.a))}"
         if self.d == 0.0:
             inside = "t" if (self.a, self.b) == (0.0, 1.0) else f"{self.a:g} + {self.b:g} t"
-            return f"scale_t = {self.c:.6g} sqrt({inside})"
-        return f"scale_t = {self.c:.6g} sqrt(1 + own loss)"
+            return f"scale_t = {figure(self.c)} sqrt({inside})"
+        return f"scale_t = {figure(self.c)} sqrt(1 + own loss)"
 
 
 @frozen
@@ -193,7 +194,7 @@ class Anytime(Tuning):
 
     >>> import hannan as hn
     >>> str(hn.Bandit(10, hn.Tsallis(0.5), hn.Anytime()).schedule())
-    'scale_t = 1.20933 sqrt(t)'
+    'scale_t = 1.209 sqrt(t)'
     """
 
     factor: float | None = None
@@ -220,7 +221,7 @@ class SelfConfident(Tuning):
 
     >>> import hannan as hn
     >>> str(hn.Experts(10, hn.Entropy(), hn.SelfConfident()).schedule())
-    'scale_t = 0.65901 sqrt(1 + own loss)'
+    'scale_t = 0.659 sqrt(1 + own loss)'
     """
 
     rounds: int | None = None
@@ -257,4 +258,4 @@ class ClippedSchedule(NamedTuple):
 
     def __str__(self) -> str:
         scale = self.rate * self.others / 2.0
-        return f"a_t = min(1/2, {self.kappa:.6g} (1 + own loss)^(-1/3)), scale_t = {scale:.6g}/a_t^2"
+        return f"a_t = min(1/2, {figure(self.kappa)} (1 + own loss)^(-1/3)), scale_t = {figure(scale)}/a_t^2"

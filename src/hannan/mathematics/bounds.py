@@ -19,7 +19,7 @@ from typing import get_args
 from hannan.frozen import frozen
 from hannan.mathematics.against import Against, Cover, Proved, Sense, checked, covers, sentence
 from hannan.saving.result import Result, Shown
-from hannan.saving.words import figure
+from hannan.saving.words import ceiling, figure
 
 Terms = dict[str, float]
 
@@ -97,7 +97,7 @@ class Bound(Result):
         """This bound, if it holds against those asked for; else `Withheld`."""
         if against is None or covers(self.against, checked(against)):
             return self
-        raise Withheld(f"against {against} losses no bound is proved; {shown(self.value)} is, against {self.holds}")
+        raise Withheld(f"against {against} losses no bound is proved; {ceiling(self.value)} is, against {self.holds}")
 
     def __float__(self) -> float:
         return self.value
@@ -109,11 +109,11 @@ class Bound(Result):
     @property
     def says(self) -> str:
         """The bound as a line; four digits, rounded up."""
-        return f"{'regret' if self.sense == 'likely' else 'expected regret'} <= {shown(self.value, 4)}"
+        return f"{'regret' if self.sense == 'likely' else 'expected regret'} <= {ceiling(self.value)}"
 
     def shown(self) -> Shown:
         """The bound, its terms, its source and its conditions."""
-        rows = [(name, shown(term, 4)) for name, term in self.terms.items()]
+        rows = [(name, ceiling(term)) for name, term in self.terms.items()]
         checked_so_far = "; a step of its proof is checked numerically only" if self.proof == "numerical" else ""
         rows.append(("source", f"{self.source}{checked_so_far}"))
         if self.schedule or self.scale is not None:
@@ -145,20 +145,6 @@ def rounded_up(value: float) -> float:
     True
     """
     return value + abs(value) * ULPS
-
-
-def shown(value: float, digits: int = 6) -> str:
-    """So many digits, rounded up: what is printed is still a bound.
-
-    >>> shown(2 / 3), shown(2 / 3, 4), shown(12690.4, 4), shown(1.0), shown(0.0)
-    ('0.666667', '0.6667', '12700', '1', '0')
-    """
-    if not math.isfinite(value):
-        return str(value)
-    from decimal import ROUND_CEILING, Context, Decimal  # not for a game
-
-    up = float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(value)))
-    return f"{up:.0f}" if 10.0**digits <= abs(up) < 1e7 else f"{up:.{digits}g}"
 
 
 # Zero order: scale * G + v T/(2 scale). The variance constants v are

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, field
 
 from hannan.frozen import frozen
-from hannan.mathematics.bounds import Bound, shown
+from hannan.mathematics.bounds import Bound
 from hannan.mathematics.stability import divergence_name
 from hannan.saving.result import Result, Shown
-from hannan.saving.words import figure, short
+from hannan.saving.words import ceiling, figure, short
 
 ESTIMATED = (
     "own loss - min Lhat: its expectation is at least the expected regret if losses do not depend on your moves, else "
@@ -84,7 +84,7 @@ class Certificate(Result):
                 rows.append(("  condition", self.bound.condition))
             rows.append(("  against", self.bound.holds))
         if self.on_this_run is not None:
-            rows.append(("on this run", f"regret <= {shown(self.on_this_run, 4)} {self.on_this_run_says}"))
+            rows.append(("on this run", f"regret <= {ceiling(self.on_this_run)} {self.on_this_run_says}"))
         elif self.delta is not None:
             rows.append(("on this run", f"withheld: {self.on_this_run_says}"))
         if self.regret is not None:
@@ -92,7 +92,7 @@ class Certificate(Result):
             rows += [(f"  {name}", _signed(value)) for name, value in self.identity.items()]
         if self.estimated_regret is not None:
             rows.append(("estimated regret", f"{figure(self.estimated_regret)}  ({ESTIMATED})"))
-        claim = "no claim" if self.claimed_rate is None else f"claimed at most {figure(self.claimed_rate)}"
+        claim = "no claim" if self.claimed_rate is None else f"claimed at most {ceiling(self.claimed_rate)}"
         name = divergence_name(self.gamma)
         realised = "not kept" if self.realised_level is None else f"{figure(self.realised_level)} in {name} realised"
         if (self.realised_level, self.claimed_rate) != (None, None):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hannan.mathematics.bounds import Bound, shown
+from hannan.mathematics.bounds import Bound
+from hannan.saving.words import ceiling
 
 #: How often a test of `BestLoss` may withhold a bound whose hypothesis is true.
 ERROR_RATE = 0.05
@@ -24,8 +25,8 @@ def contradicted(
     pathwise = bound.against == "any" and bound.sense == "mean"
     if regret is not None and pathwise and regret > bound.value * (1.0 + ROUNDING) + 1e-15 * rounds * width:
         return (
-            f"the play contradicts the bound: the regret is {regret:.6g}, above {shown(bound.value)}, which holds on "
-            "every sequence of losses if the smoothing is what it states of itself"
+            f"the play contradicts the bound: the regret is {regret:.6g}, above {ceiling(bound.value, 6)}, which holds "
+            "on every sequence of losses if the smoothing is what it states of itself"
         )
     return ""
 

@@ -25,6 +25,7 @@ from hannan.players.load import resumed
 from hannan.players.points import Point, PointPlayer
 from hannan.refusals import Array
 from hannan.saving import fields
+from hannan.saving.words import figure
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,9 @@ class ConvexCertificate(Certificate):
     def rows(self) -> list[tuple[str, str]]:
         kept = [row for row in super().rows() if row[0] != "stability" or self.claimed_rate is not None]
         if self.solver_cost > 0.0:
-            kept.append(("solver", f"costs {self.solver_cost:.3g}, in the bound; moves within {self.farthest:.3g}"))
+            kept.append(
+                ("solver", f"costs {figure(self.solver_cost)}, in the bound; moves within {figure(self.farthest)}")
+            )
         said = (("privacy", self.privacy), ("privacy spent", self.spent), ("not checked", self.word))
         return [*kept, *(row for row in said if row[1])]
 

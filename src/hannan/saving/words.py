@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 
+#: A number with more digits than a name needs.
+_LONG = re.compile(r"(?<![\w.])\d+\.\d{4,}(?:e[-+]?\d+)?(?![\w.])")
 #: What is smaller is nothing to a reader.
 NOTHING = 1e-12
 
@@ -43,6 +47,30 @@ def figure(value: float, digits: int = 4) -> str:
     return number(value, digits).replace("−", "-").replace("∞", "inf")
 
 
+def ceiling(value: float, digits: int = 4) -> str:
+    """The same of a bound, rounded up: what is printed is still a bound. Rounding errors, 1e-12 of it, are none of it.
+
+    >>> [ceiling(x) for x in (2 / 3, 12690.4, 1.0, 0.0, 9e-172, -2 / 3, 3 * 1.1)]
+    ['0.6667', '12700', '1', '0', '1e-12', '-0.6666', '3.3']
+    """
+    if not math.isfinite(value) or value == 0.0:
+        return str(value) if value else "0"
+    from decimal import ROUND_CEILING, Context  # not for a game
+
+    least = NOTHING if value > 0.0 else -math.inf
+    up = float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(f"{value:.11e}"))
+    return figure(max(least, up), digits)
+
+
+def percent(value: float) -> str:
+    """A share of a hundred, to a tenth; of very many, whole.
+
+    >>> percent(91.64), percent(6180.3), percent(0.0)
+    ('91.6%', '6180%', '0.0%')
+    """
+    return f"{value:.1f}%" if abs(value) < 999.95 else f"{figure(value)}%"
+
+
 def short(name: str, most: int = 40) -> str:
     """A description without its options, and arms counted instead of named.
 
@@ -50,6 +78,8 @@ def short(name: str, most: int = 40) -> str:
     'Bandit(4)'
     >>> short("Bandit(['red', 'green', 'blue'], smoothing=Entropy())"), short("hedge")
     ('Bandit(3 arms)', 'hedge')
+    >>> short("FixedShare(3, 3.517382039359558, 0.001001001001001001)")
+    'FixedShare(3, 3.517, 0.001001)'
     """
     head, arguments = taken_apart(name)
     if arguments is not None:
@@ -70,7 +100,7 @@ def apart(names: Sequence[str], most: int = 60) -> list[str]:
         for k, arguments in zip(places, of_each, strict=True):
             own = [text for text in arguments if not all(text in others for others in of_each)]
             if own:
-                inside = ", ".join(text.partition("=")[2] if _is_option(text) else _counted(text) for text in own)
+                inside = ", ".join(_counted(text.partition("=")[2] if _is_option(text) else text) for text in own)
                 told[k] = clipped(f"{group[:-1]}, {inside})" if group.endswith(")") else inside, most)
     return [text if told.count(text) == 1 else f"{text} ({told[: k + 1].count(text)})" for k, text in enumerate(told)]
 
@@ -112,6 +142,6 @@ def _is_option(text: str) -> bool:
 
 def _counted(text: str) -> str:
     if text[:1] not in "([":
-        return text
+        return _LONG.sub(lambda found: figure(float(found[0])), text)
     inside = text[1:-1].rstrip().rstrip(",")
     return f"{len(taken_apart(f'x({inside})')[1] or [])} arms"

@@ -10,6 +10,7 @@ import numpy as np
 from hannan.games.cells import interval
 from hannan.games.tournament.rules import Outcome, Setting
 from hannan.report import Badge, Figure, Layer, Page, Picture, Section, Table, Text, Tile, Tiles
+from hannan.saving.words import figure
 
 TITLES: dict[Setting, str] = {
     "experts": "Experts: every loss is seen",
@@ -105,7 +106,7 @@ def _badge(kept: bool | None) -> Badge:
 
 
 def _between(low: float, high: float) -> str:
-    return "exact" if low == high else f"{low:.4g} .. {high:.4g}"
+    return "exact" if low == high else f"{figure(low)} .. {figure(high)}"
 
 
 def _standings(rows: list[dict[str, Any]]) -> Table:

@@ -14,10 +14,10 @@ from typing import Any
 from hannan import refusals
 from hannan.learners.convex.privacy import statement
 from hannan.learners.tuning import Fixed, Horizon
-from hannan.mathematics.bounds import Withheld, shown
+from hannan.mathematics.bounds import Withheld
 from hannan.mathematics.convex.noise import GammaNoise, Shape
 from hannan.saving.result import Result, Shown
-from hannan.saving.words import figure, short
+from hannan.saving.words import ceiling, figure, short
 
 #: The first step above the root, relative.
 NEAR = 1e-12
@@ -57,7 +57,7 @@ def _least(spent: Callable[[float], float], scale: float, epsilon: float) -> flo
         at_high = spent(high)
         if at_high > epsilon and at_high > 0.999 * at_low:
             raise Withheld(
-                f"epsilon must be above what the ridge alone spends, whatever the scale, {at_high:.4g}: give a larger "
+                f"epsilon must be above what the ridge alone spends, whatever the scale, {at_high:.6g}: give a larger "
                 f"ridge, or leave it out; got {epsilon!r}"
             )
     while at_low <= epsilon:
@@ -106,7 +106,7 @@ class PrivacyCurve(Result):
         name = short(self.learner)
         rows = [] if name == self.learner else [("learner", self.learner)]
         rows.append(
-            ("without privacy", "no bound" if self.free is None else f"expected regret <= {shown(self.free, 4)}")
+            ("without privacy", "no bound" if self.free is None else f"expected regret <= {ceiling(self.free)}")
         )
         if self.withheld:
             rows.append(("bounds", f"withheld: {self.withheld}"))

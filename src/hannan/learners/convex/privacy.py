@@ -23,7 +23,7 @@ from hannan.learners.convex.majorant import composed_epsilon
 from hannan.mathematics.bounds import Withheld
 from hannan.mathematics.convex.noise import GaussianNoise, Shape
 from hannan.saving.result import Result, Shown
-from hannan.saving.words import figure
+from hannan.saving.words import ceiling, figure
 
 CONDITION = (
     "for real-valued noise that nobody can compute (a player started without a seed), of the moves alone: own loss, "
@@ -58,7 +58,7 @@ class Privacy(Result):
     def says(self) -> str:
         """The statement as a line."""
         moves = "one move" if self.rounds == 1 else f"{self.rounds} moves in a row"
-        return f"epsilon = {figure(self.epsilon)}, delta = {self.delta:g}, of {moves}"
+        return f"epsilon = {ceiling(self.epsilon)}, delta = {self.delta:g}, of {moves}"
 
     def shown(self) -> Shown:
         """The statement, where it comes from, and what it rests on."""
@@ -129,7 +129,7 @@ def statement(learner: Any, rounds: int, delta: float | None, shape: Shape | Non
     what = "the perturbed argmin" if learner.smooth else "cor:olo: the law of the perturbed sum of linear losses"
     own = 0.0 if gaussian is None else gaussian.delta or 0.0
     if rounds == 1 and (delta is None or delta == own):
-        source = what if not learner.smooth else f"{what}, J = {parts.jacobian:.4g}, output {parts.output:.4g}"
+        source = what if not learner.smooth else f"{what}, J = {figure(parts.jacobian)}, output {figure(parts.output)}"
         return Privacy(parts.epsilon, own, 1, source)
     if gaussian is None and delta is None:
         return Privacy(rounds * parts.epsilon, 0.0, rounds, "basic composition of pure levels")

@@ -13,6 +13,7 @@ from hannan.learners.tuning import Schedule
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Bound, Terms, Withheld
 from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise, Shape
+from hannan.saving.words import figure
 
 _THEOREM, _COROLLARY = "thm:oco, corrected form", "cor:olo, corrected form"
 
@@ -39,7 +40,7 @@ def bounded(
         value, source = rounds * learner.loss_bound, "no regret exceeds the rounds times the loss bound"
         terms = {"rounds x loss bound": value}
     schedule = learner.schedule()
-    text = str(schedule) if schedule.d == 0.0 else f"scale_t = {schedule.c:.6g} sqrt({schedule.a:g} + own loss)"
+    text = str(schedule) if schedule.d == 0.0 else f"scale_t = {figure(schedule.c)} sqrt({schedule.a:g} + own loss)"
     beside = _as_printed(learner, rounds, best) if printed else None
     scale = schedule.scale(1, 0.0) if schedule.is_constant else None
     if learner.fresh:
@@ -104,7 +105,7 @@ def _gaussian_terms(
             noise, shape, d, learner.lipschitz, scale, scale * learner.range_constant + bias,
             _best(learner, rounds, best), stake,
         )  # fmt: skip
-        proofs.append((terms, f"{_THEOREM}: Gaussian noise, {shape} losses, epsilon = {epsilon:.4g}"))
+        proofs.append((terms, f"{_THEOREM}: Gaussian noise, {shape} losses, epsilon = {figure(epsilon)}"))
     return _least(learner, proofs)
 
 

@@ -50,7 +50,7 @@ def checked_hazard(law: object) -> str:
     name = type(law).__name__
     if stated <= 0.0:
         raise ValueError(f"the hazard of {name} must be > 0; got {stated!r}")
-    said = f"on your word that the hazard of {name} is at most {stated:.6g}"
+    said = f"on your word that the hazard of {name} is at most {stated:.15g}"
     with np.errstate(all="ignore"):
         z = np.unique(np.asarray(law.survival_quantile(_LEVELS), dtype=np.float64))
         f, S = np.asarray(law.density(z), dtype=np.float64), np.asarray(law.survival(z), dtype=np.float64)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hannan.refusals import Array
+from hannan.saving.words import figure
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,9 @@ class Forecast:
     def text(self) -> str:
         """The forecast, for people."""
         if len(self.quantiles) < 2:
-            return f"{self.forecast:.6g}"
+            return figure(self.forecast)
         (low, least), (high, most) = self.quantiles[0], self.quantiles[-1]
-        return f"{self.forecast:.6g} ({least:.6g} to {most:.6g}, quantiles {low:g} to {high:g})"
+        return f"{figure(self.forecast)} ({figure(least)} to {figure(most)}, quantiles {low:g} to {high:g})"
 
     @property
     def name(self) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hannan.refusals import Array
+from hannan.saving.words import figure
 from hannan.tables.combine.quantile_loss import QuantileLoss
 from hannan.tables.write import release
 
@@ -105,17 +106,17 @@ class Calibration:
         if not self.rows[0]:
             return []
         who = [0, 1, self.best()]
-        each = ", ".join(f"{self.crps(k):.6g} {self._called(k)}" for k in who)
+        each = ", ".join(f"{figure(self.crps(k))} {self._called(k)}" for k in who)
         many = f"{len(self.levels)} level" + "s" * (len(self.levels) > 1)
         rows = [("CRPS", f"{each}; twice the mean pinball loss a row, an approximation on {many}")]
         told = [self.intervals(k) for k in who]
         kept = self.picked(shown)
         for place in kept:
             cells = ", ".join(
-                f"{100.0 * told[j][place].coverage:.1f}% of width {told[j][place].width:.4g} {self._called(k)}"
+                f"{100.0 * told[j][place].coverage:.1f}% of width {figure(told[j][place].width)} {self._called(k)}"
                 for j, k in enumerate(who)
             )
-            rows.append((f"{100.0 * told[0][place].nominal:.4g}% interval", f"covers {cells}"))
+            rows.append((f"{figure(100.0 * told[0][place].nominal)}% interval", f"covers {cells}"))
         if len(kept) < len(told[0]):
             rows.append(("intervals", f"{len(told[0]) - len(kept)} more pairs of levels, in the JSON and on the page"))
         return rows

@@ -11,6 +11,8 @@ import numpy as np
 
 from hannan import refusals, saving
 from hannan.refusals import Array
+from hannan.saving.result import Result, Shown
+from hannan.saving.words import ceiling, figure
 from hannan.tables.combine.calibration import Calibration
 from hannan.tables.combine.combiner_file import content_of, made_of
 from hannan.tables.combine.losses import PointLoss
@@ -24,7 +26,7 @@ from hannan.tables.read.roles import one_role
 
 
 @dataclass(frozen=True)
-class Told:
+class Told(Result):
     """What a combiner may say of itself now: losses over the settled rows, and promises beside what was realised."""
 
     learner: str
@@ -42,13 +44,13 @@ class Told:
     def rows(self) -> list[tuple[str, str]]:
         """(name, value) for a terminal."""
         told, rows = self.promises, [("rows", f"{self.settled} settled of {self.answered} answered")]
-        rows.append(("loss", f"{self.total:.6g} in all ({self.loss})"))
+        rows.append(("loss", f"{figure(self.total)} in all ({self.loss})"))
         rows += [] if self.calibration is None else self.calibration.lines()
-        line = f"{told.mean_realised:.6g} more than the mean's loss"
+        line = f"{figure(told.mean_realised)} more than the mean's loss"
         rows.append(("to the mean", _beside(line, told.mean, told.mean_withheld)))
         if self.settled:
             best = int(np.argmax(told.realised))
-            line = f"{told.realised[best]:.6g} more than {self.columns[best]!r}"
+            line = f"{figure(told.realised[best])} more than {self.columns[best]!r}"
             rows.append(("to the best column", _beside(line, told.column(best), told.withheld)))
             if told.filled:
                 rows.append(("compared with", told.filled))
@@ -60,14 +62,13 @@ class Told:
             rows.append(("source", f"{told.source}; whatever the losses, delays and sleepers were"))
         return rows
 
-    def __str__(self) -> str:
-        rows = self.rows()
-        width = max(len(name) for name, _ in rows)
-        return "\n".join([f"combiner by {self.learner}", *(f"  {name:<{width}}  {text}" for name, text in rows)])
+    def shown(self) -> Shown:
+        """Losses, and what is proved of them."""
+        return Shown(f"combiner by {self.learner}", self.rows())
 
 
 def _beside(line: str, bound: float | None, why: str) -> str:
-    return f"{line}; bound withheld: {why}" if bound is None else f"{line}, at most {bound:.6g} is proved"
+    return f"{line}; bound withheld: {why}" if bound is None else f"{line}, at most {ceiling(bound)} is proved"
 
 
 class Combiner:

@@ -9,6 +9,7 @@ import numpy as np
 from hannan.refusals import Array
 from hannan.report import Facts, Figure, Fold, Layer, Page, Picture, Section, Table, Text, Tile, Tiles
 from hannan.report.markup import number
+from hannan.saving.words import ceiling, figure, percent
 from hannan.tables.combine.fan import calibration_blocks, fan_figure, where
 from hannan.tables.combine.summary import Summary
 from hannan.tables.figures import LINES, ROWS, Name, curve, lines, made_by
@@ -54,18 +55,21 @@ def combined_page(summary: Summary) -> Page:
     return Page(title, lead, (Tiles(tuple(tiles)),), tuple(sections), made_by())
 
 
+def signed(share: float) -> str:
+    """Percent, with a sign."""
+    return f"{'+' if share >= 0.0 else ''}{percent(share)}"
+
+
 def _tiles(summary: Summary) -> list[Tile]:
     tiles, best = [], summary.best
     if summary.forecasts:
         last = summary.forecasts[-1]
-        tiles.append(Tile(f"{last.forecast:.6g}", f"forecast for {last.name}", "good"))
+        tiles.append(Tile(number(last.forecast), f"forecast for {last.name}", "good"))
     if best is not None and summary.settled:
         ahead = 100.0 * (1.0 - best.mix_loss / best.loss) if best.loss > 0.0 else 0.0
-        tiles.append(
-            Tile(f"{ahead:+.1f}%", f"beside {best.name}, your best model", "good" if ahead >= 0.0 else "plain")
-        )
+        tiles.append(Tile(signed(ahead), f"beside {best.name}, your best model", "good" if ahead >= 0.0 else "plain"))
         mean = summary.better(summary.mean_loss)
-        tiles.append(Tile(f"{mean:+.1f}%", "beside the average of your models", "good" if mean >= 0.0 else "plain"))
+        tiles.append(Tile(signed(mean), "beside the average of your models", "good" if mean >= 0.0 else "plain"))
         tiles.append(Tile(number(summary.mix_loss / summary.settled), "mean loss of the combination"))
     return tiles
 
@@ -95,7 +99,9 @@ def _bars(summary: Summary) -> Figure:
     drawn = tuple({"name": name, "mean loss": loss, "kind": kind} for name, loss, kind in rows)
     more = f"; the best {BARS} of {summary.n} experts" if summary.n > BARS else ""
     alt = (
-        f"Mean {summary.loss} loss, smaller is better{more}: " + ", ".join(f"{n} {x:.4g}" for n, x, _ in rows[:4]) + "."
+        f"Mean {summary.loss} loss, smaller is better{more}: "
+        + ", ".join(f"{n} {figure(x)}" for n, x, _ in rows[:4])
+        + "."
     )
     layer = Layer("across", drawn, x="mean loss", y="name", series="kind")
     order = tuple(name for name, _, _ in rows)
@@ -130,7 +136,7 @@ def _weights(summary: Summary) -> Figure:
     top = int(np.argmax(curves.weights[-1]))
     alt = (
         f"The weights of the experts, stacked, {len(chosen)} of {summary.n} by their largest weight at any time; at "
-        f"the end the largest is {curves.weights[-1, top]:.3g}, of {summary.names[top]}."
+        f"the end the largest is {figure(curves.weights[-1, top])}, of {summary.names[top]}."
     )
     layer = Layer("stack", tuple(rows), x="row", series="series")
     title = axis.pop("x_title", "row")
@@ -150,7 +156,7 @@ def _course(summary: Summary) -> Figure:
     if _reach(mean) <= TALL * max(map(_reach, parts.values())):
         parts["mean of the experts"] = mean
     else:
-        alt = f" The mean of the experts, at {mean[-1]:.4g} in the end, is too far above to be drawn."
+        alt = f" The mean of the experts, at {figure(mean[-1])} in the end, is too far above to be drawn."
     rows = [row for name, part in parts.items() for row in curve(at, part, name)]
     alt = f"Cumulative loss less that of the combination over the same rows: above zero the combination is ahead.{alt}"
     return lines(
@@ -181,8 +187,8 @@ def _regret(summary: Summary) -> Figure:
     if summary.own_loss is not None:
         rows += curve(at, curves.own_regret, "<p, l>")
     bound = curve(at, curves.bound, "bound")
-    proved = f"; the bound ends at {summary.bound.value:.6g}" if summary.bound else "; the bound is withheld"
-    alt = f"Regret of the mixture beside the best expert, {summary.regret:.6g} at the end{proved}."
+    proved = f"; the bound ends at {ceiling(summary.bound.value)}" if summary.bound else "; the bound is withheld"
+    alt = f"Regret of the mixture beside the best expert, {figure(summary.regret)} at the end{proved}."
     return lines("Regret (solid) and its proved bound (dashed)", "regret", rows, alt, bound, **axis)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from hannan.report import Facts, Figure, Fold, Layer, Page, Picture, Section, Table, Tile, Tiles
 from hannan.report.markup import number
+from hannan.saving.words import figure
 from hannan.tables.combine.fan import FAN, Fan, calibration_blocks, fan_figure
 from hannan.tables.combine.long_table import cell_text
 from hannan.tables.combine.panel_summary import ENDS, PanelSummary
@@ -23,7 +24,7 @@ def panel_page(summary: PanelSummary) -> Page:
     title = summary.headline[:1].upper() + summary.headline[1:]
     tiles = [
         Tile(
-            f"{summary.typical:.3g}",
+            figure(summary.typical),
             "of the average's loss, a typical series",
             "good" if summary.typical < 1 else "plain",
         )
@@ -55,7 +56,7 @@ def _bars(summary: PanelSummary) -> Figure:
     drawn = tuple({"name": n, "loss a row": x / max(1, summary.settled), "kind": k} for n, x, k in rows)
     alt = (
         "Loss a row over all series: "
-        + ", ".join(f"{n} {x / max(1, summary.settled):.4g}" for n, x, _ in rows[:4])
+        + ", ".join(f"{n} {figure(x / max(1, summary.settled))}" for n, x, _ in rows[:4])
         + "."
     )
     layer = Layer("across", drawn, x="loss a row", y="name", series="kind")
@@ -74,7 +75,7 @@ def _weights(summary: PanelSummary) -> Figure:
     if len(mean) > BARS:
         drawn.append({"name": "others", "weight": float(1.0 - mean[order].sum()), "kind": "others"})
     first = summary.panel.experts[order[0]]
-    alt = f"The weights at the end, averaged over the series; the largest is {mean[order[0]]:.3g}, of {first}."
+    alt = f"The weights at the end, averaged over the series; the largest is {figure(mean[order[0]])}, of {first}."
     layer = Layer("across", tuple(drawn), x="weight", y="name", series="kind")
     names = tuple(row["name"] for row in drawn)
     return Figure(

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from hannan.saving.words import ceiling, figure
 from hannan.tables.combine.panel import PanelSums
+from hannan.tables.combine.summary import worded
 from hannan.tables.write import plain
 
 #: Series that are told at each end.
@@ -40,7 +42,7 @@ class PanelSummary:
         best, loss = self.panel.experts[self.best], self.losses[self.best]
         ahead = 100.0 * (1.0 - self.beside[self.best] / loss) if loss > 0.0 else 0.0
         mean = 100.0 * (1.0 - self.total / self.mean) if self.mean > 0.0 else 0.0
-        words = [f"{abs(x):.1f}% {'better' if x >= 0.0 else 'worse'}" for x in (ahead, mean)]
+        words = [worded(x) for x in (ahead, mean)]
         many = f"over {self.panel.table.series} series"
         return f"{words[0]} than your best model ({best}), {words[1]} than the average, {many}"
 
@@ -58,22 +60,24 @@ class PanelSummary:
         rows.append(("combination", self._loss(self.total)))
         rows.append(("mean", f"{self._loss(self.mean)}: the average of the experts"))
         rows.append(("median", f"{self._loss(self.median)}: of the experts, row by row"))
-        rows.append(("best expert", f"{self.losses[self.best]:.6g} in all: {panel.experts[self.best]}"))
+        rows.append(("best expert", f"{figure(self.losses[self.best])} in all: {panel.experts[self.best]}"))
         if panel.quantiles is not None:
             rows += panel.quantiles.lines()
         if panel.started is not None and not panel.pooled:
             whence = "from the pool, as it was then" if panel.from_pool else "from shares that were given"
             rows.append(("series start", whence))
-        rows.append(("series by series", f"{self.typical:.4g} of the average's loss (geometric mean); {self._won()}"))
+        rows.append(
+            ("series by series", f"{figure(self.typical)} of the average's loss (geometric mean); {self._won()}")
+        )
         for whom, more, bound, why in self.comparisons():
-            proved = f"withheld: {why}" if bound is None else f"at most {bound:.6g} is proved"
-            rows.append((f"to {whom}", f"{more:.6g} more; {proved}"))
+            proved = f"withheld: {why}" if bound is None else f"at most {ceiling(bound)} is proved"
+            rows.append((f"to {whom}", f"{figure(more)} more; {proved}"))
         return rows
 
     def _won(self) -> str:
         told = self.ratio[np.isfinite(self.ratio)]
         return (
-            f"better than it in {int((told < 1.0).sum())} of {len(told)}, at worst {told.max():.3g} of it"
+            f"better than it in {int((told < 1.0).sum())} of {len(told)}, at worst {figure(told.max())} of it"
             if len(told)
             else ""
         )
@@ -127,7 +131,7 @@ class PanelSummary:
         }  # fmt: skip
 
     def _loss(self, total: float) -> str:
-        return f"{total:.6g} in all, {total / self.settled:.6g} a row"
+        return f"{figure(total)} in all, {figure(total / self.settled)} a row"
 
     def __str__(self) -> str:
         rows = self.rows()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hannan import refusals
+from hannan.saving.result import Result, Shown
 from hannan.tables.combine.combiner import shares
 from hannan.tables.combine.long_table import horizon_of, long_table
 from hannan.tables.combine.panel import POOL, PanelSums, combine_long
@@ -28,7 +29,7 @@ TIME, ISSUED = "ds", "cutoff"
 
 
 @dataclass(frozen=True)
-class Panel(PanelSums):
+class Panel(PanelSums, Result):
     """What `hn.combine` makes of a long table."""
 
     @cached_property
@@ -38,6 +39,14 @@ class Panel(PanelSums):
 
     def __str__(self) -> str:
         return str(self.summary)
+
+    def shown(self) -> Shown:
+        """What it came to."""
+        return Shown(self.summary.headline, self.summary.rows())
+
+    def to_dict(self) -> dict[str, Any]:
+        """What it came to, as JSON knows it; the rows are in `to_frame()`."""
+        return self.summary.as_dict()
 
     def prior(self, share: float = SHARE) -> dict[str, float]:
         """The mean of the weights at the end, with 1 - share of it even: where new series may start (`prior=`)."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from hannan.mathematics.bounds import Bound, shown
+from hannan.mathematics.bounds import Bound
 from hannan.players.certificate import Certificate
 from hannan.refusals import Array
 from hannan.saving.result import to_text
-from hannan.saving.words import figure
+from hannan.saving.words import ceiling, figure, percent
 from hannan.tables.combine.answers import Forecast
 from hannan.tables.combine.hindsight import Oracle
 from hannan.tables.combine.promises import Promises
@@ -127,7 +127,7 @@ class Summary:
         best = self.best
         rival = 100.0 * (1.0 - best.mix_loss / best.loss) if best.loss > 0.0 else 0.0
         own = "your best model" if not self.sleepers else "your best model where it spoke"
-        return f"{_worded(rival)} than {own} ({best.name}), {_worded(self.better(self.mean_loss))} than the average"
+        return f"{worded(rival)} than {own} ({best.name}), {worded(self.better(self.mean_loss))} than the average"
 
     def comparisons(self) -> list[tuple[str, float, float | None, str]]:
         """(whom, loss more than theirs, its bound, why none): the mean, the best column, the best combination."""
@@ -251,7 +251,7 @@ class Summary:
             rows.append(("regret", f"{figure(self.regret)} of the mixture"))
         if self.certificate is None:
             for whom, more, bound, why in self.comparisons():
-                proved = f"withheld: {why}" if bound is None else f"at most {shown(bound, 4)} is proved"
+                proved = f"withheld: {why}" if bound is None else f"at most {ceiling(bound)} is proved"
                 rows.append((f"to {whom.split(',')[0]}", f"{figure(more)} more; {proved}"))
             if self.promises.source:
                 rows.append(("source", self.promises.source))
@@ -259,7 +259,7 @@ class Summary:
                     ("against", "any losses, any delays of the targets, in any order: of the combination itself")
                 )
         elif self.bound is not None:
-            rows.append(("bound", f"{shown(self.bound.value, 4)} on the regret of <p, l>  ({self.bound.source})"))
+            rows.append(("bound", f"{ceiling(self.bound.value)} on the regret of <p, l>  ({self.bound.source})"))
             if self.bound.condition:
                 rows.append(("condition", self.bound.condition))
             rows.append(("against", self.bound.holds))
@@ -303,5 +303,6 @@ def _waits(one: Forecast) -> dict[str, Any]:
     return {**told, "quantiles": {f"{q:g}": x for q, x in one.quantiles}} if one.quantiles else told
 
 
-def _worded(percent: float) -> str:
-    return f"{abs(percent):.1f}% {'better' if percent >= 0.0 else 'worse'}"
+def worded(ahead: float) -> str:
+    """By how many percent something is better than another, or worse."""
+    return f"{percent(abs(ahead))} {'better' if ahead >= 0.0 else 'worse'}"

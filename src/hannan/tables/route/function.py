@@ -14,11 +14,10 @@ from hannan import refusals
 from hannan.games.play import play
 from hannan.learners import names
 from hannan.learners.learner import Learner
-from hannan.mathematics.bounds import shown
 from hannan.refusals import Array
 from hannan.report.frames import frame_of
 from hannan.saving.result import Result, Shown
-from hannan.saving.words import figure
+from hannan.saving.words import ceiling, figure
 from hannan.tables.figures import kept
 from hannan.tables.read.table import BadTable
 from hannan.tables.route.page import route_page, spans
@@ -70,7 +69,7 @@ def _told(route: Route) -> tuple[Any, ...]:
     between = "exact" if route.record.expected_regret is not None else "one run"
     if interval is not None:
         between = f"{figure(interval[0])} .. {figure(interval[1])}"
-    proved = "withheld" if bound is None else shown(bound.value, 4)
+    proved = "withheld" if bound is None else ceiling(bound.value)
     return route.name, route.sees, route.regret, between, proved, "" if bound is None else f"{bound.against} losses"
 
 
