@@ -370,6 +370,32 @@ def test_contexts_become_advice():
         hn.replay(log, "a", "l", contexts=["a"])
 
 
+def test_contexts_find_nothing_in_noise():
+    """Losses that depend on nothing, 400 contexts: what is learnt from the rows before claims no gain; a rule that was
+    fitted to the whole log claims half of the loss, with an interval that is wrong. The seed is fixed."""
+    rng = np.random.default_rng(0)
+    a, context, losses = (
+        rng.integers(4, size=4000),
+        rng.integers(400, size=4000),
+        rng.integers(2, size=4000).astype(float),
+    )
+    paid, seen = np.zeros((400, 4)), np.zeros((400, 4))
+    np.add.at(paid, (context, a), losses)
+    np.add.at(seen, (context, a), 1.0)
+    whole = np.where(seen > 0, paid / np.maximum(seen, 1.0), 1.0).argmin(axis=1)[context]
+    log = {"a": a, "l": losses, "c": context, "whole": whole}
+    told = hn.replay(log, "a", "l", contexts=["c"], runs=2)
+    low, high = told.learners[0].estimates["dr"].interval
+    assert low < 0.5 < high
+    assert "from the rows before it" in told.condition
+    # The control.
+    fitted = hn.replay(log, "a", "l", advice=["whole"], runs=2)
+    assert fitted.learners[0].estimates["dr"].interval[1] < 0.3
+    assert "if whole saw nothing of the losses of this log" in str(fitted)
+    assert fitted.to_dict()["condition"] == fitted.condition
+    assert hn.replay(log, "a", "l", runs=1).condition == ""
+
+
 def test_the_command_takes_policies_and_contexts(tmp_path):
     log = log_of(2000, [0.2, 0.3, 0.5], 8)
     log |= {"q0": np.full(2000, 0.5), "q1": np.full(2000, 0.5), "day": np.arange(2000) % 7}

@@ -36,6 +36,8 @@ class Evaluated:
     learners: tuple[Replayed, ...]
     runs: int
     seed: int
+    #: What must be true of columns of advice and of probabilities, or how contexts were learnt from; "" without either.
+    condition: str = ""
 
     @property
     def best_action(self) -> Estimate:
@@ -47,7 +49,7 @@ class Evaluated:
         """For JSON."""
         return dict(plain({
             "rows": self.rows, "actions": list(self.actions), "propensities": self.propensities,
-            "runs": self.runs, "seed": self.seed,
+            "runs": self.runs, "seed": self.seed, "condition": self.condition or None,
             "logged": self.logged.to_dict(),
             "best_action": {"action": self.best_action.name, **self.best_action.to_dict()},
             "learners": [

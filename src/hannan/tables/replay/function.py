@@ -58,6 +58,7 @@ class Replay(Evaluated, Result):
             if "replay" not in one.estimates:
                 why = f"fewer than {LEAST:g} rows were accepted, so it learnt from fewer than {LEAST:g}"
                 rows.append((one.name, f"replay withheld: {why}"))
+        rows += [("condition", self.condition)] if self.condition else []
         word, level = "gain" if self.gains else "loss", f"{self.logged.level:.0%}"
         heads = ("who", "estimate", f"mean {word}", f"{level} from", "to", "effective rows")
         return Shown(f"{self.rows} rows, {len(self.actions)} actions, {kind}", rows, heads, table)
@@ -105,7 +106,27 @@ def _evaluated(
     told = [logged, *single, *(estimate for one in played for estimate in one.estimates.values())]
     if not all(np.isfinite((estimate.value, estimate.error)).all() for estimate in told):
         raise BadTable(f"{log.source}: losses over propensities must have finite squares; theirs overflow")
-    return Replay(len(log), tuple(log.labels), log.has_propensities, gains, logged, single, tuple(played), runs, seed)
+    return Replay(
+        len(log),
+        tuple(log.labels),
+        log.has_propensities,
+        gains,
+        logged,
+        single,
+        tuple(played),
+        runs,
+        seed,
+        _condition(log),
+    )
+
+
+def _condition(log: Log) -> str:
+    """What was learnt from the log, and what must not have been."""
+    said = ["what a context advises in a row is learnt from the rows before it, never from its own loss"] * log.learns
+    if log.told:
+        names = ", ".join(log.told[:4]) + (f" and {len(log.told) - 4} more" if len(log.told) > 4 else "")
+        said.append(f"if {names} saw nothing of the losses of this log: a rule that was fitted to them looks too good")
+    return "; ".join(said)
 
 
 def _replayed(log: Log, name: str, learner: Bandit | ExpertBandit, runs: int, seed: int, scope: Scope) -> Replayed:
@@ -195,9 +216,10 @@ def replay(
 
     Without `propensity` the log must have drawn its actions uniformly, which is tested. `advice` names columns
     with the action that each expert advised; then an `ExpertBandit` is replayed, else a `Bandit`. `contexts` names
-    columns such as the device: each becomes an expert who advises what did best in the same context so far. `policies`
-    are policies of your own, {name: {action: column of its probability}}. `learner` is a learner, a name, or a list of
-    them.
+    columns such as the device: each becomes an expert who advises what did best in the same context so far: in the rows
+    before, so that no row is judged by what was learnt from it. `policies` are policies of your own, {name: {action:
+    column of its probability}}. Rules of advice and policies must not have been fitted to the losses of this log, or
+    they look better than they are. `learner` is a learner, a name, or a list of them.
 
     Intervals hold at `level` for rare events too: they are exact where losses are 0 or 1 and rows independent, and
     empirical Bernstein elsewhere. Those of the single actions hold all at once, so the best of many is not a lucky one.

@@ -28,6 +28,9 @@ class Log:
         #: Who advises: columns of advice, then one expert a column of contexts.
         self.experts, self.source = [*experts, *(f"best so far by {name}" for name in contexts)], source
         self.policies = tuple(policies)
+        #: Columns that say what another rule would have done.
+        self.told = (*experts, *dict.fromkeys(column for policy in policies for column in policy.columns))
+        self.learns = bool(contexts)
         self._advisers = [ContextExpert(gains) for _ in contexts]
         self._fixed = bool(actions)
         self._number: dict[str, int] = {}

@@ -48,8 +48,9 @@ def replay_page(told: Evaluated) -> Page:
             (Fold("The four estimates, and where their intervals come from", tuple(Text(text) for text in _MEANINGS)),),
         ),
     )
+    held = f" Condition: {told.condition}." if told.condition else ""
     kind = "logged propensities" if told.propensities else "a uniform log"
-    lead = f"{told.rows} rows, {len(told.actions)} actions, {kind}, {told.runs} runs of each learner."
+    lead = f"{told.rows} rows, {len(told.actions)} actions, {kind}, {told.runs} runs of each learner.{held}"
     return Page("Replay of a log", lead, (Tiles(tuple(tiles)),), sections, made_by(seed=str(told.seed)))
 
 
