@@ -5,7 +5,7 @@
 #include "../players.hpp"
 #include "key_table.hpp"
 #include "open_table.hpp"
-#include "rows.hpp"
+#include "rows_copy.hpp"
 
 namespace hn {
 
@@ -219,7 +219,7 @@ public:
         FleetBatch b = batch(count);
         b.awake = awake, b.per_decision = per_decision;
         open.reserve(count);
-        for (i64 k = 0; k < count; ++k) rows_of_batch_[std::size_t(k)] = rows.row(u64(tickets[k]));
+        for (i64 k = 0; k < count; ++k) rows_of_batch_[std::size_t(k)] = rows.change(u64(tickets[k]));
         if (fleets().act(b) >= 0) failed();
         for (i64 k = 0; k < count; ++k) {
             if (k + far < count) open.fetch(ticket_of(u32(tickets[k + far]), b.rounds[k + far]));
@@ -288,7 +288,7 @@ public:
             const OpenDecision& one = taken_[std::size_t(k)];
             b.arms[k] = i32(one.arm), b.probabilities[k] = one.probability, b.weights[k] = one.weight;
             b.slept[k] = one.slept;
-            rows_of_batch_[std::size_t(k)] = rows.row(one.ticket >> 32);
+            rows_of_batch_[std::size_t(k)] = rows.change(one.ticket >> 32);
         }
         if (!(at_ ? one_by_one(b) : fleets().settle(b) < 0)) {
             put_back(told.count);
@@ -300,7 +300,7 @@ public:
         const Refused refused = take(told);
         if (refused.why != Refusal::none) return refused;
         for (i64 k = 0; k < told.count; ++k) {
-            double* row = rows.row(told.tickets[k] >> 32);
+            double* row = rows.change(told.tickets[k] >> 32);
             RowCounts counts = counts_at(plan, row);
             --counts.open, ++counts.forgotten;
             put_counts(plan, row, counts);

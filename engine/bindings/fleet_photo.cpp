@@ -1,6 +1,7 @@
 #include "fleet_photo.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "fields.hpp"
 
@@ -35,7 +36,7 @@ std::vector<Column> columns_of(const Fleet& fleet) {
 Photo::Photo(Fleet& fleet, In<i64> numbers)
     : plan_(fleet.plan), columns_(columns_of(fleet)), numbers_(numbers.size()), keys_(numbers.size()), open_(fleet.open.shared()) {
     const std::size_t stride = std::size_t(plan_.stride);
-    rows_.resize(numbers.size() * stride);
+    rows_.resize(numbers.size() * stride), numbers_at_ = rows_.data();
     for (std::size_t k = 0; k < numbers.size(); ++k) {
         require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])), "a number must be of a learner");
         numbers_[k] = u64(numbers.data()[k]), keys_[k] = fleet.rows.key(numbers_[k]);
@@ -43,17 +44,54 @@ Photo::Photo(Fleet& fleet, In<i64> numbers)
     }
 }
 
+Photo::Photo(nb::object fleet) : fleet_(fleet) {
+    Fleet& from = nb::cast<Fleet&>(fleet);
+    plan_ = from.plan, columns_ = columns_of(from), open_ = from.open.shared();
+    copy_ = std::make_unique<RowsCopy>(from.rows, plan_.stride);
+}
+
+bool Photo::expose(std::size_t pages) {
+    if (!fleet_.is_valid()) return false;
+    if (copy_->go_on(pages)) return true;
+    fleet_.reset();
+    return false;
+}
+
+/// Places by their tickets, ascending: by digits of eleven bits, as many as differ.
+void sort_by_ticket(std::vector<std::pair<u64, i64>>& found) {
+    u64 all = 0;
+    for (const auto& one : found) all |= one.first ^ found[0].first;
+    std::vector<std::pair<u64, i64>> other(found.size());
+    std::vector<std::size_t> at(2048);
+    for (int shift = 0; shift < 64; shift += 11) {
+        if (!(all >> shift & 2047)) continue;
+        std::fill(at.begin(), at.end(), 0);
+        for (const auto& one : found) ++at[one.first >> shift & 2047];
+        std::size_t before = 0;
+        for (std::size_t& here : at) before += std::exchange(here, before);
+        for (const auto& one : found) other[at[one.first >> shift & 2047]++] = one;
+        found.swap(other);
+    }
+}
+
 void Photo::sort() {
     if (sorted_) return;
+    expose(std::size_t(-1));
     const nb::gil_scoped_release released;
+    if (copy_) numbers_ = copy_->learners(), keys_ = copy_->keys(), numbers_at_ = copy_->numbers();
     std::vector<std::pair<u64, u64>> places(numbers_.size());
     for (std::size_t k = 0; k < numbers_.size(); ++k) places[k] = {numbers_[k], k};
-    std::sort(places.begin(), places.end());
+    if (!std::is_sorted(places.begin(), places.end())) std::sort(places.begin(), places.end());
     std::vector<std::pair<u64, i64>> found;
+    found.reserve(std::size_t(open_.count()));
     open_.each([&](i64 place, const OpenDecision& one) { found.emplace_back(one.ticket, place); });
-    std::sort(found.begin(), found.end());
+    sort_by_ticket(found);
+    decisions_.reserve(found.size()), learners_.reserve(found.size());
+    marks_.reserve(found.size() * std::size_t(plan_.mark_words));
     std::size_t whose = 0;
-    for (const auto& [ticket, place] : found) {
+    for (std::size_t k = 0; k < found.size(); ++k) {
+        if (k + 24 < found.size()) __builtin_prefetch(&open_.at(found[k + 24].second)), __builtin_prefetch(open_.marks(found[k + 24].second));
+        const auto [ticket, place] = found[k];
         while (whose < places.size() && places[whose].first < ticket >> 32) ++whose;
         if (whose == places.size() || places[whose].first != ticket >> 32) continue;  // of a learner that is not here
         decisions_.push_back(open_.at(place)), learners_.push_back(places[whose].second);
@@ -66,14 +104,14 @@ void Photo::fill(const Column& column, u8* out) const {
     const std::size_t m = count(column), width = std::size_t(column.width), stride = std::size_t(plan_.stride);
     const auto put = [&](std::size_t k, auto value) { __builtin_memcpy(out + k * sizeof value, &value, sizeof value); };
     const auto counts = [&](auto pick) {
-        for (std::size_t k = 0; k < m; ++k) put(k, u64(pick(counts_at(plan_, rows_.data() + k * stride))));
+        for (std::size_t k = 0; k < m; ++k) put(k, u64(pick(counts_at(plan_, numbers_at_ + k * stride))));
     };
     const auto decisions = [&](auto pick) {
         for (std::size_t k = 0; k < m; ++k) put(k, pick(decisions_[k]));
     };
     if (column.from >= 0) {
         for (std::size_t k = 0; k < m; ++k)
-            __builtin_memcpy(out + k * width * 8, rows_.data() + k * stride + column.from, width * 8);
+            __builtin_memcpy(out + k * width * 8, numbers_at_ + k * stride + column.from, width * 8);
     } else if (column.name == "number" || column.name == "key" || column.name == "learner" || column.name == "marks") {
         const std::vector<u64>& from = column.name == "number" ? numbers_ : column.name == "key" ? keys_ : column.name == "marks" ? marks_ : learners_;
         if (m > 0 && width > 0) __builtin_memcpy(out, from.data(), m * width * sizeof(u64));
@@ -133,6 +171,8 @@ nb::bytes Photo::body(In<u64> origins) {
         const nb::gil_scoped_release released;
         for (OpenDecision& one : decisions_) one.origin = std::uint16_t(std::lower_bound(names, end, u64(one.origin)) - names);
         for (const Column& column : columns_) fill(column, at), at += column.bytes(count(column));
+        // It takes time to give much memory back.
+        copy_.reset(), rows_ = {}, decisions_ = {}, learners_ = {}, marks_ = {}, keys_ = {};
     }
     return made;
 }

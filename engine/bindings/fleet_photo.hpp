@@ -1,7 +1,7 @@
 // Learners of a fleet as they are at one moment: copied at once, put into columns later, while the fleet plays on.
 //
-// Copying is what a fleet's user waits for, so it is nothing but copying. Whatever takes time comes afterwards, without
-// the interpreter's lock.
+// Copying is what a fleet's user waits for, so it is nothing but copying, and of all learners a page at a time (see
+// rows_copy.hpp). Whatever takes time comes afterwards, without the interpreter's lock.
 #pragma once
 
 #include <string>
@@ -26,6 +26,10 @@ class Photo {
     std::vector<Column> columns_;
     std::vector<u64> numbers_, keys_;
     HugeVector<double> rows_;
+    const double* numbers_at_ = nullptr;  // a row a learner
+    // Of all: and the fleet, which stays as long as it is copied.
+    std::unique_ptr<RowsCopy> copy_;
+    nb::object fleet_;
     OpenTable open_;
     // Made of the copy, when columns are asked for: by ticket, so that the same fleet is the same bytes.
     std::vector<OpenDecision> decisions_;
@@ -39,9 +43,13 @@ class Photo {
 public:
     /// Of these learners, and what is open of theirs.
     Photo(Fleet& fleet, In<i64> numbers);
+    /// Of all learners: what is open at once, the rows when they are exposed.
+    explicit Photo(nb::object fleet);
     Photo(const Photo&) = delete;
+    /// So many pages more; whether any is left.
+    bool expose(std::size_t pages);
 
-    i64 learners() const { return i64(numbers_.size()); }
+    i64 learners() const { return i64(copy_ && !sorted_ ? copy_->size() : numbers_.size()); }
     i64 open();
     /// Arrays by name.
     nb::dict columns();

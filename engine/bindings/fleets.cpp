@@ -172,6 +172,7 @@ void bind_fleets(nb::module_& m) {
         .value("bad_loss", Refusal::bad_loss);
     nb::class_<Photo>(m, "Photo", "Learners of a fleet as they were at one moment, with their open decisions.")
         .def_prop_ro("learners", &Photo::learners)
+        .def("expose", &Photo::expose, "pages"_a, "Copy so many pages more; whether any is left.")
         .def_prop_ro("open", &Photo::open)
         .def("columns", &Photo::columns, "Arrays by name.")
         .def("origins", &Photo::origins, "The ids that open decisions were drawn under, by their numbers.")
@@ -232,7 +233,7 @@ void bind_fleets(nb::module_& m) {
         .def(
             "_reseed",
             [](Fleet& fleet) {
-                fleet.rows.each([&](u64 number) { fleet.set_stream(fleet.rows.row(number), fleet.rows.key(number)); });
+                fleet.rows.each([&](u64 number) { fleet.set_stream(fleet.rows.change(number), fleet.rows.key(number)); });
             },
             "Every stream begins again, from the seed that is set and the key.")
         .def(
@@ -241,7 +242,7 @@ void bind_fleets(nb::module_& m) {
                 require(numbers.size() == words.shape(0), "words must be a row a number");
                 for (std::size_t k = 0; k < numbers.size(); ++k) {
                     require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])), "a number must be of a learner");
-                    fleet.set_stream(fleet.rows.row(u64(numbers.data()[k])), words.data() + k * words.shape(1), i64(words.shape(1)));
+                    fleet.set_stream(fleet.rows.change(u64(numbers.data()[k])), words.data() + k * words.shape(1), i64(words.shape(1)));
                 }
             },
             "numbers"_a, "words"_a)
@@ -263,6 +264,10 @@ void bind_fleets(nb::module_& m) {
         .def_prop_rw("_salt", [](Fleet& fleet) { return fleet.seal.salt; }, [](Fleet& fleet, u64 salt) { fleet.seal.salt = salt & Seal::within; })
         .def("_columns", &told_columns, "(name, kind, numbers a learner) of the learners' columns, and of the open decisions'.")
         .def("_photo", [](Fleet& fleet, In<i64> numbers) { return std::make_unique<Photo>(fleet, numbers); }, "numbers"_a)
+        .def(
+            "_photo_of_all",
+            [](nb::handle_t<Fleet> fleet) { return std::make_unique<Photo>(nb::borrow(fleet)); },
+            "Of all learners; `expose` copies them.")
         .def("_put", &put, "columns"_a, "keys"_a, "keyed"_a, "numbers"_a, "Learners of a photo's columns; their numbers here.")
         .def(
             "_retire",

@@ -1,6 +1,6 @@
 // Decisions that wait for their losses, by ticket: the learner's number, and its round below it.
 //
-// Open addressing with linear probing in segments of at most 4096 places, at most 85 in 100 of them taken on average; 32
+// Open addressing with linear probing in segments of at most 1024 places, at most 80 in 100 of them taken on average; 32
 // bytes a place, and 8 for every 64 arms where a decision has baselines or sleepers. The table grows a segment at a time
 // (linear hashing: segments are split in their order), so that nobody waits for all of it. A copy shares the segments
 // until they change. No object of Python's is among them, so that no collector walks them.
@@ -26,8 +26,8 @@ struct OpenDecision {
 static_assert(sizeof(OpenDecision) == 32);
 
 class OpenTable {
-    static constexpr int most_bits = 12;
-    static constexpr double begins = 0.75, full = 0.85;  // a level's splits begin, and are all done
+    static constexpr int most_bits = 10;
+    static constexpr double begins = 0.7, full = 0.8;  // a level's splits begin, and are all done
     struct Segment {
         std::vector<OpenDecision> entries;
         std::vector<u64> marks;

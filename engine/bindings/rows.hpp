@@ -31,6 +31,8 @@ inline RowPlan plan_of(const Setup& s, bool sleeps, bool diagnosed) {
     return plan;
 }
 
+class RowsCopy;
+
 class Rows {
     /// Many pages of 2 MiB, so that few learners lie outside of one; memory is taken where learners are born.
     struct Chunk {
@@ -42,6 +44,7 @@ class Rows {
         }
     };
     std::vector<std::unique_ptr<Chunk>> chunks_;
+    std::vector<RowsCopy*> copies_;  // that are not whole yet
     std::vector<double*> numbers_;  // of each chunk: one step less on the way to a row
     int bits_ = 16;  // a chunk has 2^bits learners
     i64 stride_, size_ = 65536, alive_ = 0, made_ = 0;
@@ -73,6 +76,24 @@ public:
     }
     /// Of a number that is there.
     double* row(u64 number) const { return numbers_[chunk_of(number)] + i64(within(number)) * stride_; }
+    /// The same, to be written: whoever copies all rows has this one first.
+    double* change(u64 number) {
+        if (__builtin_expect(!copies_.empty(), 0)) changes(number);
+        return row(number);
+    }
+    void changes(u64 number);
+    void remember(RowsCopy* copy) { copies_.push_back(copy); }
+    void forget(RowsCopy* copy) { std::erase(copies_, copy); }
+    i64 chunk() const { return size_; }
+    /// Who is there, 64 numbers a word.
+    std::vector<u64> alive() const {
+        std::vector<u64> found;
+        for (std::size_t k = 0; k < chunks_.size(); ++k) {
+            if (chunks_[k]) found.insert(found.end(), chunks_[k]->alive.begin(), chunks_[k]->alive.end());
+            else found.resize((k + 1) * std::size_t(size_ / 64));
+        }
+        return found;
+    }
     u64 key(u64 number) const { return chunks_[chunk_of(number)]->keys[within(number)]; }
 
     /// The next number, or a later one (of a file); its row is not set.
@@ -97,6 +118,8 @@ public:
         chunk.alive[within(number) / 64] &= ~(u64(1) << (number % 64));
         --chunk.living, --alive_;
         // The last chunk has numbers to give.
+        if (chunk.living == 0 && !copies_.empty())
+            for (u64 j = 0; j < u64(size_); j += 64) changes(u64(k) * u64(size_) + j);
         if (chunk.living == 0 && born_ >= u64(k + 1) * u64(size_)) chunks_[k].reset(), numbers_[k] = nullptr, --made_;
     }
     /// Numbers below this one were given, and are not given again.

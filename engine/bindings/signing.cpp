@@ -83,30 +83,34 @@ public:
         return secret.size();
     }
 
-    /// Head, arm, sequence, round, p, key, then the signature.
     nb::object ticket(const nb::bytes& head, i64 arm, u64 sequence, u64 round, double p, const nb::bytes& key) const {
-        const std::size_t size = head.size() + 26 + key.size();
-        require(4 * (size + mac) <= 3 * longest - 3, "a ticket must be short");
-        u8 raw[longest];
         char text[longest];
-        std::memcpy(raw, head.c_str(), head.size());
-        u8* at = put(raw + head.size(), std::uint16_t(arm));
-        at = put(put(put(at, sequence), round), p);
-        std::memcpy(at, key.c_str(), key.size());
-        sign(raw, size, raw + size);
-        return nb::steal(PyUnicode_FromStringAndSize(text, Py_ssize_t(write_text(raw, size + mac, text))));
+        return nb::steal(PyUnicode_FromStringAndSize(text, Py_ssize_t(write({head, arm, sequence, round, p, key}, text))));
     }
     /// Those of one learner, in the order of their sequences; `keys` is one for all, or a list.
     nb::list tickets(nb::bytes head, In<i64> arms, u64 first, In<u64> rounds, In<double> p, nb::object keys) const {
-        require(rounds.size() == arms.size() && p.size() == arms.size(), "rounds and probabilities must be one per arm");
-        const bool one_key = nb::isinstance<nb::bytes>(keys);
-        nb::bytes key = one_key ? nb::cast<nb::bytes>(keys) : nb::bytes("", 0);
         nb::list out;
-        for (std::size_t k = 0; k < arms.size(); ++k) {
-            if (!one_key) key = nb::cast<nb::bytes>(nb::object(keys[k]));
-            out.append(ticket(head, arms.data()[k], first + k, rounds.data()[k], p.data()[k], key));
-        }
+        char text[longest];
+        each(head, arms, first, rounds, p, keys, [&](const Said& said) {
+            out.append(nb::steal(PyUnicode_FromStringAndSize(text, Py_ssize_t(write(said, text)))));
+        });
         return out;
+    }
+    /// The same as the JSON of an answer, up to its probabilities: {"ticket":[...],"arm":[...],"action":[...],"probability":
+    /// `labels` are the arms, as JSON each.
+    nb::bytes answer(nb::bytes head, In<i64> arms, u64 first, In<u64> rounds, In<double> p, nb::object keys, nb::list labels) const {
+        std::string out = "{\"ticket\":[", named = "],\"arm\":[", numbered = "],\"action\":[";
+        out.reserve(arms.size() * 120 + 100);
+        char text[longest];
+        each(head, arms, first, rounds, p, keys, [&](const Said& said) {
+            require(said.arm >= 0 && std::size_t(said.arm) < labels.size(), "an arm must have a label");
+            const nb::bytes label = nb::cast<nb::bytes>(labels[std::size_t(said.arm)]);
+            if (said.sequence != first) out += ',', named += ',', numbered += ',';
+            out += '"', out.append(text, write(said, text)), out += '"';
+            named.append(label.c_str(), label.size()), numbered += std::to_string(said.arm);
+        });
+        out += named, out += numbered, out += "],\"probability\":";
+        return nb::bytes(out.data(), out.size());
     }
     bool signs(nb::bytes raw) const {
         if (raw.size() < mac) return false;
@@ -119,6 +123,31 @@ public:
     }
 
 private:
+    /// What a ticket says: head, arm, sequence, round, p, key.
+    struct Said { const nb::bytes& head; i64 arm; u64 sequence, round; double p; const nb::bytes& key; };
+
+    /// A ticket's text, signed; how long it is.
+    std::size_t write(const Said& said, char* text) const {
+        const std::size_t begin = said.head.size(), size = begin + 26 + said.key.size();
+        require(4 * (size + mac) <= 3 * longest - 3, "a ticket must be short");
+        u8 raw[longest];
+        std::memcpy(raw, said.head.c_str(), begin);
+        u8* at = put(put(put(put(raw + begin, std::uint16_t(said.arm)), said.sequence), said.round), said.p);
+        std::memcpy(at, said.key.c_str(), said.key.size());
+        sign(raw, size, raw + size);
+        return write_text(raw, size + mac, text);
+    }
+    template <class Visit>
+    void each(const nb::bytes& head, const In<i64>& arms, u64 first, const In<u64>& rounds, const In<double>& p,
+              const nb::object& keys, Visit visit) const {
+        require(rounds.size() == arms.size() && p.size() == arms.size(), "rounds and probabilities must be one per arm");
+        const bool one_key = nb::isinstance<nb::bytes>(keys);
+        nb::bytes key = one_key ? nb::cast<nb::bytes>(keys) : nb::bytes("", 0);
+        for (std::size_t k = 0; k < arms.size(); ++k) {
+            if (!one_key) key = nb::cast<nb::bytes>(nb::object(keys[k]));
+            visit(Said{head, arms.data()[k], first + k, rounds.data()[k], p.data()[k], key});
+        }
+    }
     void sign(const u8* data, std::size_t size, u8* out) const {
         Blake2b digest = keyed_;
         digest.add(data, size);
@@ -142,6 +171,8 @@ void bind_signing(nb::module_& m) {
         .def(nb::init<nb::bytes>(), "secret"_a)
         .def("ticket", &Signer::ticket, "head"_a, "arm"_a, "sequence"_a, "round"_a, "probability"_a, "key"_a)
         .def("tickets", &Signer::tickets, "head"_a, "arms"_a, "first"_a, "rounds"_a, "probabilities"_a, "keys"_a)
+        .def("answer", &Signer::answer, "head"_a, "arms"_a, "first"_a, "rounds"_a, "probabilities"_a, "keys"_a, "labels"_a,
+             "The same as the JSON of an answer, up to its probabilities; `labels` are the arms, as JSON each.")
         .def("signs", &Signer::signs, "raw"_a, "Whether the last 16 bytes are the signature of those before them.");
     m.def("ticket_bytes", &ticket_bytes, "text"_a.none(), "The bytes of a ticket's text; None where it is no such text.");
     m.def("blake2b", &blake2b, "data"_a, "key"_a, "size"_a, "For tests: as hashlib's.");

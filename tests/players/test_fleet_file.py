@@ -236,3 +236,27 @@ def test_a_flipped_bit_is_seen() -> None:
 def test_resume_is_exact_or_left_out() -> None:
     with pytest.raises(ValueError, match='resume must be "exact" or None'):
         hn.Fleet.from_bytes(b"", "soon")
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_a_copy_is_of_its_moment_whatever_is_played_retired_and_born_meanwhile(text: bool) -> None:
+    """Rows are copied by and by: what changes is copied first. The control: without the copies it would not be so."""
+    keys: Any = [f"user {k}" for k in range(1500)] if text else np.arange(1500)
+    fleet, rng = hn.Fleet(hn.Bandit(3), seed=0, name="f"), np.random.default_rng(0)
+    fleet.observe(fleet.act(keys), rng.random(1500))
+    waiting = fleet.act(keys[:300])
+    fleet.retire(keys[70], keys[71] if text else 200)
+    kept = fleet.to_bytes()
+    one, other = fleet_file.gathered(fleet), fleet_file.gathered(fleet)
+    fleet.observe(waiting[:60], rng.random(60))
+    fleet.forget(waiting[60:65])
+    fleet.act(keys[1000:1200])
+    assert b"".join(one()) == kept  # one after the other, each with its own pages
+    fleet.retire(keys[300], None)
+    fleet.act(["new"] if text else [10_000])
+    fleet.restart(7)
+    assert b"".join(other()) == kept
+    assert fleet.to_bytes() != kept
+    left = fleet_file.gathered(fleet)
+    del fleet, one, other  # what is copied stays until it is
+    assert len(b"".join(left())) > 1000

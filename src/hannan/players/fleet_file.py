@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +26,8 @@ _FIELDS = {
     "learner", "seed", "name", "incarnation", "ids", "spawning", "prior", "text", "names", "born", "learners", "open",
     "columns", "sha256",
 }  # fmt: skip
+#: Pages of learners that are copied in one breath; names that are written in one.
+_PAGES, _SOME = 64, 5000
 #: How far apart the numbers of learners may lie, on average, for them to be kept: memory is taken up to the last.
 _SPARSEST = 64
 
@@ -101,7 +104,7 @@ def written(fleet: Any) -> bytes:
 
 def gathered(fleet: Any) -> Callable[[], list[bytes]]:
     """All of a fleet as it is now, copied; its bytes are made when they are asked for, while it may go on playing."""
-    photo = fleet._photo(fleet._numbers())
+    photo = fleet._photo_of_all()
     ids, origin, plan = list(fleet._ids), fleet._origin, fleet._columns()
     # Numbers are given once and grow, so names are in the order of their numbers.
     header = {
@@ -110,25 +113,46 @@ def gathered(fleet: Any) -> Callable[[], list[bytes]]:
         "spawning": list(fleet._spawning),
         "prior": saving.to_hex(fleet.prior),
         "text": fleet._text,
-        "names": list(fleet._number) if fleet._text else [],
+        "names": [],
         "born": fleet._born,
         "learners": photo.learners,
         "columns": [list(column) for column in plan[0] + plan[1]],
     }
 
+    names = list(fleet._number) if fleet._text else []
+
     def made() -> list[bytes]:
+        while photo.expose(_PAGES):
+            time.sleep(0.001)  # not 0: whoever waits for the interpreter could be passed by again and again
         # Of its ids, those that open decisions were drawn under, and its own.
         used = np.unique(np.append(photo.origins(), np.uint64(origin)))
         told = {**header, "open": photo.open, "ids": [ids[k] for k in used.tolist()]}
-        body = photo.body(used)
-        return [FORMAT + json.dumps(told | {"sha256": _digest(told, body)}, sort_keys=True).encode() + b"\n", body]
+        body, text = photo.body(used), _names(names)
+        told["sha256"] = _sha256(_spliced(told, text), body)
+        return [FORMAT + _spliced(told, text) + b"\n", body]
 
     return made
 
 
+def _names(names: list[str]) -> bytes:
+    """A list as JSON, some of it at a time: a million names at once would hold up every other thread."""
+    some = (json.dumps(names[k : k + _SOME])[1:-1] for k in range(0, len(names), _SOME))
+    return b"[" + ", ".join(some).encode() + b"]"
+
+
+def _spliced(header: dict[str, Any], names: bytes) -> bytes:
+    """A header as JSON, with these names."""
+    before, here, after = json.dumps(header, sort_keys=True).rpartition('"names": []')
+    return before.encode() + here[:-2].encode() + names + after.encode()
+
+
 def _digest(header: dict[str, Any], body: bytes) -> str:
     text = json.dumps({name: value for name, value in header.items() if name != "sha256"}, sort_keys=True)
-    digest = hashlib.sha256(FORMAT + text.encode() + b"\n")
+    return _sha256(text.encode(), body)
+
+
+def _sha256(head: bytes, body: bytes) -> str:
+    digest = hashlib.sha256(FORMAT + head + b"\n")
     digest.update(body)
     return digest.hexdigest()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ class Arms:
         self.names: list[str | None] | None = _names(n, own, given)
         #: None where all are awake.
         self.mask: NDArray[np.bool_] | None = None
+        self._json: list[bytes] = []
         #: What came and went, and when.
         self.changes: list[str] = []
         if self.names is not None and None in self.names:
@@ -35,6 +37,13 @@ class Arms:
         """The arms as their user calls them; those that have no name yet, by their number."""
         names = self.names
         return list(range(self.n)) if names is None else [i if name is None else name for i, name in enumerate(names)]
+
+    @property
+    def json(self) -> list[bytes]:
+        """The same as JSON, one by one."""
+        if not self._json:
+            self._json = [json.dumps(label).encode() for label in self.labels]
+        return self._json
 
     def label(self, action: int) -> Any:
         """One of them."""
@@ -93,7 +102,7 @@ class Arms:
         """From now on it can be drawn."""
         assert self.names is not None
         self.wake([*self.awake, place])
-        self.names[place] = arm
+        self.names[place], self._json = arm, []
         self.changes.append(f"{arm} came after {after} decisions")
 
     def retire(self, place: int, after: int) -> None:
@@ -107,7 +116,7 @@ class Arms:
 
     def restore(self, state: dict[str, Any]) -> None:
         """From a snapshot."""
-        self.names, self.changes = state["names"], state["changes"]
+        self.names, self.changes, self._json = state["names"], state["changes"], []
         if len(state["awake"]) < self.n:
             self.wake(state["awake"])
         else:

@@ -32,6 +32,8 @@ class Contents:
         #: The names of the epochs, and the sequences where they begin.
         self.epochs: dict[bytes, int] = {}
         self.sequence, self.time, self.entropy, self.epoch = 0, 0.0, 0, b""
+        #: Bytes of the snapshot that it was made of.
+        self.restored_from = 0
 
     def find(self, name: Any) -> Resident:
         """A learner by name."""
@@ -180,6 +182,7 @@ class Contents:
             raise ValueError("a snapshot must begin with HNS1")
         at = _HEAD.size + size
         found, told = cls(), json.loads(blob[_HEAD.size : at])
+        found.restored_from = len(blob)
         found.sequence, found.time, found.entropy = told["sequence"], told["time"], int(told["entropy"])
         found.epochs = {bytes.fromhex(epoch): first for epoch, first in told["epochs"]}
         found.epoch = next(reversed(found.epochs), b"")

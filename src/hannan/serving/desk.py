@@ -10,7 +10,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from hannan.serving.journal import Journal
 from hannan.serving.records import ACT, EXPIRE, OBSERVE
 from hannan.serving.resident import Resident
 from hannan.serving.shelf import Asked, Shelf
+from hannan.serving.telling import Decision, Drawn, Telling, listed
 from hannan.serving.tickets import Key, Seal, checked_key, key_bytes
 
 #: What is left of the decision that feedback names, in the engine's codes.
@@ -35,24 +36,6 @@ Place = tuple[int, bytes, str]
 
 
 _OTHERWISE = "a ticket must say what was drawn; arm and probability are not those of the journal"
-
-
-class Decision(NamedTuple):
-    """What `act` answers: the ticket to hand back with the feedback, the arm, its number, and its probability."""
-
-    ticket: str
-    arm: Any
-    action: int
-    probability: float
-
-
-class Decisions(NamedTuple):
-    """Many of them, by columns."""
-
-    ticket: list[str]
-    arm: list[Any]
-    action: list[int]
-    probability: list[float]
 
 
 class Desk:
@@ -68,7 +51,7 @@ class Desk:
         self.journal = Journal(
             shelf, contents.sequence, contents.time, self.lock, self._photograph, often, self._tick, remember
         )
-        self.journal.replayed = replayed
+        self.journal.replayed, self.journal.photographed_slots = replayed, contents.restored_from // records.SLOT
         self.journal.listeners.append(self._forget_fresh)
         entropy, epoch = secrets.token_bytes(32), secrets.token_bytes(8)
         contents.open(entropy, epoch)
@@ -146,20 +129,20 @@ class Desk:
                     return again, self.contents.sequence
             return self._draw_one(resident, key, place)
 
-    def draws(self, name: str, count: int) -> tuple[Decisions, int]:
+    def draws(self, name: str, count: int, told: Telling[Any] = listed) -> tuple[Any, int]:
         """(so many decisions of the learner without a key, sequence): all or none."""
         self._here(name, (None,))
         with self.lock:
-            return self._draw(name, None, refusals.count(count, "count"))
+            return self._draw(name, None, refusals.count(count, "count"), told)
 
-    def draws_for(self, name: str, keys: list[Any]) -> tuple[Decisions, int]:
+    def draws_for(self, name: str, keys: list[Any], told: Telling[Any] = listed) -> tuple[Any, int]:
         """(a decision for each key, sequence): all or none."""
         keys = [checked_key(key) for key in keys]
         if not keys or None in keys:
             raise Refused(BODY, "keys must be a list of at least one key, and none of them empty")
         self._here(name, keys)
         with self.lock:
-            return self._draw(name, keys, len(keys))
+            return self._draw(name, keys, len(keys), told)
 
     def _draw_one(self, resident: Resident, key: Key, place: Place | None) -> tuple[Decision, int]:
         """As `_draw`, of one decision: without arrays."""
@@ -186,30 +169,28 @@ class Desk:
         body += records.record(ACT, arm, resident.number, ticket, p, keyed)
         return Decision(text, resident.arms.label(arm), arm, p), self._append(body, asked)
 
-    def _draw(self, name: str, keys: list[Any] | None, count: int) -> tuple[Decisions, int]:
+    def _draw(self, name: str, keys: list[Any] | None, count: int, told: Telling[Any]) -> tuple[Any, int]:
         resident = self.contents.find(name)
         self.journal.alive()
         if keys is None:
-            numbers, body, whose = np.zeros(count, dtype=np.int64), b"", b"\0"
+            numbers, body, whose = np.zeros(count, dtype=np.int64), b"", None
         else:
             resident.keyed.number(keys)  # refuses keys of another kind before anything changes
         keyed = int(keys is not None)
         try:
             if keys is not None:
                 numbers, body = resident.touch(keys)
-                whose = [key_bytes(key) for key in keys]  # type: ignore[assignment]
+                whose = [key_bytes(key) for key in keys]
             tickets, arms, p = resident.draw(keyed, numbers)
             first = self.contents.sequence + len(body) // records.SLOT
-            texts = self.seal.tickets(resident.number, arms, first, tickets, p, whose)
+            answer = told(self.seal, resident, Drawn(first, arms, tickets, p, whose))
         except BaseException as error:  # drawn and not written: what is in memory is no longer what is on the disk
             self.journal.fail(error)
             raise
         body += records.many(ACT, keyed, resident.number, arms, tickets, p)
         if resident.expiry is not None:
             resident.expiry.drawn(keyed, tickets, self.journal.clock.now())
-        actions, names = arms.tolist(), resident.arms.names
-        labels = actions if names is None else [names[a] for a in actions]
-        return Decisions(texts, labels, actions, p.tolist()), self._append(body)
+        return answer, self._append(body)
 
     def settle(self, feedback: Iterable[tuple[Any, Any, Any]]) -> tuple[list[bool], int]:
         """(counted now?, sequence) for (ticket, reward, loss) each: all of them, or none."""

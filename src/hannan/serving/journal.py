@@ -49,6 +49,8 @@ class Journal:
         self._idle = self.closing = self.closed = False
         self._photographed_at = time.monotonic()
         self._snapshot: Development | None = None
+        #: Slots that the last whole snapshot would fill; and bytes of the one that is being written.
+        self.photographed_slots = self._written = 0
         self.failure: BaseException | None = None
         #: Called in the writer's thread when a group is on the disk, or the journal has ended.
         self.listeners: list[Callable[[], None]] = []
@@ -172,7 +174,7 @@ class Journal:
             body, asked, now = bytes(self._body), self._asked, self.clock.now()
             self._body, self._asked = bytearray(), []
             new = sequence - self._photographed
-            if new > 0 and not last and self._snapshot is None and (new >= self._events or self.age >= self._seconds):
+            if new > 0 and not last and self._snapshot is None and self._due(new):
                 self._snapshot = Development(sequence, self._photograph(), self._wake)
             final = self._photograph() if last and new > 0 else None
         part = self._snapshot.next() if self._snapshot is not None and self._snapshot.is_ready and not last else None
@@ -191,14 +193,21 @@ class Journal:
                 self._commit(Group(sequence, b"", [], part, now - self._remember))
         return not last
 
+    def _due(self, new: int) -> bool:
+        """Whether a snapshot is: so that a large one is not written more often than the journal grows by as much."""
+        return new >= max(self._events, self.photographed_slots) or self.age >= self._seconds
+
     def _commit(self, group: Group) -> None:
         with self._writing:
             self._shelf.commit(group)
-        if group.part is not None and group.part.last:
-            self._kept(group.part)
+        if group.part is not None:
+            self._written = len(group.part.blob) + (self._written if group.part.number else 0)
+            if group.part.last:
+                self._kept(group.part)
 
     def _kept(self, part: Part) -> None:
         """A snapshot is whole."""
+        self.photographed_slots = self._written // SLOT
         self._photographed, self._photographed_at, self._snapshot = part.sequence, time.monotonic(), None
 
     def _wake(self) -> None:

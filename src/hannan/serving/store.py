@@ -10,11 +10,12 @@ from typing import Any, Self
 from hannan import refusals
 from hannan.players.certificate import Certificate
 from hannan.players.fleet_certificate import FleetCertificate
-from hannan.serving.desk import Decision, Desk
+from hannan.serving.desk import Desk
 from hannan.serving.errors import Ended
 from hannan.serving.log import rows_of
 from hannan.serving.pruning import prune
 from hannan.serving.shelf import Shelf
+from hannan.serving.telling import Decision
 from hannan.serving.tickets import checked_key
 
 #: A ticket has 16 bits for its shard.
@@ -32,7 +33,8 @@ class Store:
     the store at a time; its threads may share it.
 
     `path` is a file (SQLite), or `postgresql://...`. Every so many events or seconds (`snapshot_events`,
-    `snapshot_seconds`) a snapshot is kept in the same place. Ids of `act` are remembered for `remember` seconds. With
+    `snapshot_seconds`) a snapshot is kept in the same place; by events, not before the journal has grown by as many
+    bytes as the last one has. Ids of `act` are remembered for `remember` seconds. With
     `shards`, this is the one owner of shard `shard`: a learner, or a key of one, lives in the shard that its name
     hashes to, and is refused by the others. `patience`: seconds to wait for another owner to let go of it.
 

@@ -129,6 +129,11 @@ class Seal:
         signed: list[str] = self._signer.tickets(self._head(learner), arms, first, rounds, p, keys)
         return signed
 
+    def answer(self, learner: int, labels: list[bytes], arms: Any, first: int, rounds: Any, p: Any, keys: Any) -> bytes:
+        """The same as the JSON of an answer, up to its probabilities; `labels` are the arms, as JSON each."""
+        text: bytes = self._signer.answer(self._head(learner), arms, first, rounds, p, keys, labels)
+        return text
+
     def opened(self, text: Any) -> Ticket:
         """What a ticket says, if this store signed it."""
         raw = _engine.ticket_bytes(text)
