@@ -23,7 +23,7 @@ enum class EventKind : u8 { act = 1, observe, expire, note, born };
 /// What is left of the decision that feedback names: nothing; the same; or another arm or probability than is said.
 enum class Standing : u8 { closed, open, altered };
 
-using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Mask = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 /// Whether one event comes out as it is written.
 bool plays(Fleet& fleet, const Event& event, const bool* awake) {
@@ -47,9 +47,9 @@ bool plays(Fleet& fleet, const Event& event, const bool* awake) {
 i64 replay_journal(nb::object held, Table2<u8> rows, nb::object awake) {
     Fleet& fleet = nb::cast<Fleet&>(held);
     require(rows.shape(1) == sizeof(Event), "an event has 24 bytes");
-    Flags kept;
+    Mask kept;
     if (!awake.is_none()) {
-        kept = nb::cast<Flags>(awake);
+        kept = nb::cast<Mask>(awake);
         require(i64(kept.size()) == fleet.setup.n && fleet.plan.mark_words > 0, "a mask has one entry per arm, where arms sleep");
     }
     const auto event_at = [&](std::size_t k) {
@@ -98,9 +98,9 @@ nb::object still_open(nb::object held, In<u64> tickets) {
 nb::tuple draw_one(nb::object held, i64 number, nb::object awake) {
     Fleet& fleet = nb::cast<Fleet&>(held);
     require(number >= 0 && fleet.rows.has(u64(number)), "a number must be of a learner");
-    Flags kept;
+    Mask kept;
     if (!awake.is_none()) {
-        kept = nb::cast<Flags>(awake);
+        kept = nb::cast<Mask>(awake);
         require(i64(kept.size()) == fleet.setup.n && fleet.plan.mark_words > 0, "a mask has one entry per arm, where arms sleep");
     }
     i64 ticket = number, round, arm;
@@ -136,7 +136,7 @@ nb::object next_weights(nb::object held, i64 number, nb::object awake) {
     if (awake.is_none()) {
         for (i64 i = 0; i < s.n; ++i) p.data[i] = run.w[i] / run.total;
     } else {
-        const auto mask = nb::cast<Flags>(awake);
+        const auto mask = nb::cast<Mask>(awake);
         require(i64(mask.size()) == s.n, "a mask has one entry per arm");
         players().share_awake(s, run, mask.data(), p.data);
     }

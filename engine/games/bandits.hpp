@@ -20,20 +20,29 @@ HN_INLINE double loss_at(const BanditJob& job, i64 run, i64 t, i64 i) {
     return uniform(job.coins[run]) < x ? 1.0 : 0.0;
 }
 
-/// A round of one run; false if the smoothing failed. The path is known where this is inlined.
-HN_INLINE bool bandit_round(const BanditJob& job, const Setup& s, i64 r, i64 t) {
+/// Any path: told apart round by round.
+inline constexpr int any_path = -1;
+
+/// A known path is said again wherever a call might have changed it for all the compiler knows: the others drop out.
+template <int P>
+HN_INLINE void on_path(Setup& s) {
+    if constexpr (P != any_path) s.path = Path(P);
+}
+
+/// A round of one run; false if the smoothing failed.
+template <int P>
+HN_INLINE bool bandit_round(const BanditJob& job, Setup& s, i64 r, i64 t) {
     Run& run = job.runs[r];
+    on_path<P>(s);
     const i64 i = draw_arm(s, run);
     const double x = loss_at(job, r, t, i);
     const double loss = s.origin == 0.0 && s.slope == 1.0 ? x : (x - s.origin) * s.slope;  // nothing waits for nothing
+    on_path<P>(s);
     if (!settle_arm(s, run, i, run.weight, loss, false)) return false;
     ++job.counts[r * s.n + i];
     if (job.moves) job.moves[r * job.length + t] = i32(i);
     return true;
 }
-
-/// Any path: told apart round by round.
-inline constexpr int any_path = -1;
 
 /// Some runs side by side.
 template <int P>
@@ -42,10 +51,8 @@ i64 bandit_side_by_side(const BanditJob& job, i64 first, i64 last) {
     Clock at{job.marks, job.rounds};
     while (at.t < job.rounds) {
         for (const i64 end = at.until(); at.t < end; ++at.t)
-            for (i64 r = first; r < last; ++r) {
-                if constexpr (P != any_path) s.path = Path(P);  // known here, so that the other paths drop out
-                if (!bandit_round(job, s, r, at.t)) return at.t;
-            }
+            for (i64 r = first; r < last; ++r)
+                if (!bandit_round<P>(job, s, r, at.t)) return at.t;
         if (at.marked()) {
             for (i64 r = first; r < last; ++r) job.own[r * job.width + job.marks.columns[at.k]] = job.runs[r].own;
             ++at.k;

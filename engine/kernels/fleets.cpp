@@ -16,26 +16,22 @@ bool begin_row(const Setup& s, const RowPlan& plan, Run& run, const double* prio
     return true;
 }
 
-template <int P>
 i64 act_rows(const FleetBatch& b, i64 first, i64 last) {
-    Setup s = *b.setup;
+    const Setup s = *b.setup;
     const i64 from = b.plan->compact ? b.plan->n : 0;  // a draw changes no loss
     for (i64 k = first; k < last; ++k) {
         if (k + ahead < b.count) fetch(*b.plan, b.rows[k + ahead]);
-        if constexpr (P >= 0) s.path = Path(P);  // known here, so that the other paths drop out
         keep(b, k, from);
         if (!draw_one(b, s, *b.run, k)) return undone(b, k, from);
     }
     return -1;
 }
 
-template <int P>
 i64 settle_rows(const FleetBatch& b, i64 first, i64 last) {
-    Setup s = *b.setup;
+    const Setup s = *b.setup;
     bool* awake = reinterpret_cast<bool*>(b.shares);
     for (i64 k = first; k < last; ++k) {
         if (k + ahead < b.count) fetch(*b.plan, b.rows[k + ahead]);
-        if constexpr (P >= 0) s.path = Path(P);
         keep(b, k, 0);
         if (!settle_one(b, s, *b.run, k, awake)) return undone(b, k, 0);
     }
@@ -45,21 +41,19 @@ i64 settle_rows(const FleetBatch& b, i64 first, i64 last) {
 /// Four at a time; those that are not four learners, or are no plain rounds, one after another.
 template <int K, bool Reduced>
 i64 act_fours(const FleetBatch& b) {
-    constexpr int P = int(K == 2 ? Path::half : Path::barrier);
     Fours<K, Reduced> four(b);
     const i64 from = b.plan->n;
     i64 k = 0, failed = -1;
     for (; k + 4 <= b.count && failed < 0; k += 4) {
         for (i64 j = k + ahead_of_fours; j < least(k + ahead_of_fours + 4, b.count); ++j) fetch(*b.plan, b.rows[j]);
         for (i64 j = k; j < k + 4; ++j) keep(b, j, from);
-        if (!four.apart(k) || !four.draw(k)) failed = act_rows<P>(b, k, k + 4);
+        if (!four.apart(k) || !four.draw(k)) failed = act_rows(b, k, k + 4);
     }
-    return failed < 0 ? act_rows<P>(b, k, b.count) : failed;
+    return failed < 0 ? act_rows(b, k, b.count) : failed;
 }
 template <int K, bool Reduced>
 i64 settle_fours(const FleetBatch& b) {
     using Four = Fours<K, Reduced>;
-    constexpr int P = int(K == 2 ? Path::half : Path::barrier);
     Four four(b);
     const double origin = b.setup->origin, slope = b.setup->slope;
     i64 k = 0, failed = -1;
@@ -68,9 +62,9 @@ i64 settle_fours(const FleetBatch& b) {
         for (i64 j = k; j < k + 4; ++j) keep(b, j, 0);
         const auto settled = four.apart(k) ? four.settle(k, origin, slope) : Four::Settled::not_here;
         if (settled == Four::Settled::failed) failed = undone(b, k + 3, 0);
-        else if (settled == Four::Settled::not_here) failed = settle_rows<P>(b, k, k + 4);
+        else if (settled == Four::Settled::not_here) failed = settle_rows(b, k, k + 4);
     }
-    return failed < 0 ? settle_rows<P>(b, k, b.count) : failed;
+    return failed < 0 ? settle_rows(b, k, b.count) : failed;
 }
 
 i64 act(const FleetBatch& b) {
@@ -79,7 +73,7 @@ i64 act(const FleetBatch& b) {
     if (Fours<2, false>::good(b)) return act_fours<2, false>(b);
     if (Fours<1, true>::good(b)) return act_fours<1, true>(b);
     if (Fours<1, false>::good(b)) return act_fours<1, false>(b);
-    return b.setup->path == Path::half ? act_rows<int(Path::half)>(b, 0, b.count) : act_rows<-1>(b, 0, b.count);
+    return act_rows(b, 0, b.count);
 }
 i64 settle(const FleetBatch& b) {
     at_scale(*b.run, b.setup->first_scale());
@@ -87,7 +81,7 @@ i64 settle(const FleetBatch& b) {
     if (Fours<2, false>::good(b)) return settle_fours<2, false>(b);
     if (Fours<1, true>::good(b)) return settle_fours<1, true>(b);
     if (Fours<1, false>::good(b)) return settle_fours<1, false>(b);
-    return b.setup->path == Path::half ? settle_rows<int(Path::half)>(b, 0, b.count) : settle_rows<-1>(b, 0, b.count);
+    return settle_rows(b, 0, b.count);
 }
 
 void unpack(const Setup& s, const RowPlan& plan, const double* row, Run& run) {
