@@ -28,6 +28,7 @@ extensions = [
     "neighbours",
     "made",
     "mathml",
+    "small_letters",
     "llms",
 ]
 exclude_patterns = ["_site", "**/*.ipynb", "examples/**/*.py"]

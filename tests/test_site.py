@@ -14,6 +14,7 @@ import neighbours
 import plain_docstrings
 import pytest
 import reference
+import small_letters
 
 import hannan as hn
 from hannan.games.tournament.field import contestants
@@ -25,7 +26,9 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 
 
-@pytest.mark.parametrize("module", [claim_pages, learner_map, links, neighbours, plain_docstrings, reference])
+@pytest.mark.parametrize(
+    "module", [claim_pages, learner_map, links, neighbours, plain_docstrings, reference, small_letters]
+)
 def test_examples(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0
 

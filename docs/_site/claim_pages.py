@@ -32,7 +32,7 @@ def _claim(claim: Claim) -> Iterator[str]:
     yield f"- {verdict}{', ours' if claim.ours else ''}: {_line(claim.statement)}"
     details = [f"*When:* {_line(claim.conditions)}."] if claim.conditions else []
     if claim.corrects:
-        details.append(f"*Corrected:* {_line(CORRECTIONS[claim.corrects].says)}")
+        details.append(f"*Corrected:* {_line(CORRECTIONS[claim.corrects].says)}.")
     details.append(f"*Control, which must fail:* {_line(claim.turned)}." if claim.turned else "")
     yield f"  {' '.join(filter(None, details))} `hannan reproduce --only {claim.name}`, {METHODS[claim.method]}."
 

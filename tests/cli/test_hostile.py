@@ -150,3 +150,13 @@ def test_without_pictures_the_numbers_are_kept(
     kept = {path.name for path in (tmp_path / "out").iterdir()}
     assert kept & {"summary.json", "record.json"}
     assert not kept & {"index.html"}
+
+
+def test_what_is_not_installed_is_said_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text('rounds = 5\nn = 2\nruns = 1\nlearners.a = "bandit"\nenvironments.e = "drifting"\n')
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert commands.run(["sweep", str(plan), "--out", str(tmp_path / "grid")]) == 2
+    assert capsys.readouterr().err == "hannan: error: a sweep needs pyarrow and loky: pip install 'hannan[sweep]'\n"

@@ -103,6 +103,14 @@ def test_bad_noise_is_refused():
             bad()
 
 
+def test_noise_of_any_size_has_an_epsilon():
+    # Hardly any noise: epsilon is about (beta/sigma)^2/2, which no exponential may overflow on the way to.
+    for ratio in (1e-3, 1e-6, 1e-12, 1e-100):
+        exact = 0.5 / ratio**2
+        assert exact < GaussianNoise(1e-6).epsilon_of(1.0, ratio) < exact * (1 + 11 * ratio + 1e-12)
+    assert GaussianNoise(1e-6).epsilon_of(1.0, 1e12) == 0.0
+
+
 def test_mean_norms():
     rng = np.random.default_rng(0)
     for noise in (GammaNoise(), GaussianNoise()):

@@ -100,9 +100,12 @@ def run(arguments: list[str] | None = None) -> int:
     except (ArithmeticError, RecursionError, RuntimeWarning) as mistake:
         code = _refuse(f"the numbers must stay within what a computer holds; got {type(mistake).__name__}: {mistake}")
     except ModuleNotFoundError as missing:
-        if missing.name not in ("altair", "vl_convert"):
+        if missing.name is None:  # a sentence of ours, which says what to install
+            code = _refuse(str(missing))
+        elif missing.name in ("altair", "vl_convert"):
+            code = _refuse(f"the report needs {missing.name}: pip install 'hannan[report]'")
+        else:
             raise
-        code = _refuse(f"the report needs {missing.name}: pip install 'hannan[report]'")
     return _flushed(code if isinstance(code, int) else 0)
 
 

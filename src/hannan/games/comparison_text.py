@@ -30,10 +30,9 @@ def text(comparison: Compared) -> str:
 
 def _head(comparison: Compared, rows: list[dict[str, Any]]) -> str:
     seconds = sum(row["seconds"] for row in rows)
-    return (
-        f"{comparison.title}: {len(comparison.learners)} learners, {len(comparison.environments)} environments, "
-        f"seed {comparison.seed}, {figure(seconds, 3)} s"
-    )
+    where = f"{len(comparison.environments)} environment" + "s" * (len(comparison.environments) != 1)
+    who = f"{len(comparison.learners)} learner" + "s" * (len(comparison.learners) != 1)
+    return f"{comparison.title}: {who}, {where}, seed {comparison.seed}, {figure(seconds, 3)} s"
 
 
 def _signed(value: float) -> str:

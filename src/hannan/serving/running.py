@@ -131,6 +131,9 @@ async def _serve(server: _Server, bound: socket.socket, app: App, teller: Teller
         await server.serve([bound])
     finally:
         watch.cancel()
+        [ended] = await asyncio.gather(watch, return_exceptions=True)  # else its end is complained of
+        if isinstance(ended, Exception):
+            teller.event("failed", reason=str(ended))
 
 
 async def _prune(app: App, teller: Teller, keep: float) -> None:

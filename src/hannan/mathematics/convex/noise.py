@@ -185,7 +185,7 @@ def _linear(epsilon: float, ratio: float) -> float:
     # With y = x + 1/ratio, e^epsilon phi(y) = phi(x): no exponential is left to overflow or to cancel.
     x, y = epsilon * ratio - 0.5 / ratio, epsilon * ratio + 0.5 / ratio
     if x < -8.0:
-        return float(-math.expm1(log_ndtr(x)) - math.exp(epsilon + log_ndtr(-y)))
+        return float(-math.expm1(log_ndtr(x)) - 0.5 * math.exp(-0.5 * x * x) * erfcx(y / math.sqrt(2.0)))
     tails = erfcx(x / math.sqrt(2.0)) - erfcx(y / math.sqrt(2.0))
     return float(min(1.0, 0.5 * math.exp(-0.5 * x * x) * tails))
 
@@ -206,8 +206,8 @@ def _any_convex(epsilon: float, ratio: float, d: int) -> float:
 
 
 def _safe_delta(epsilon: float, ratio: float, shape: Shape, d: int) -> float:
-    """delta(epsilon), rounded up by more than the rounding of `_delta`, which grows with the ratio."""
-    return _delta(epsilon, ratio, shape, d) * (1.0 + 1e-14 + 4e-16 * ratio)
+    """delta(epsilon), rounded up by more than the rounding of `_delta`, which grows with the ratio and its inverse."""
+    return _delta(epsilon, ratio, shape, d) * (1.0 + 1e-14 + 4e-16 * ratio + 4e-15 / ratio)
 
 
 def _least_sigma(epsilon: float, delta: float, shape: Shape, d: int) -> float:

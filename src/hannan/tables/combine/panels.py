@@ -28,7 +28,7 @@ from hannan.tables.read.table import BadTable, shown
 TIME, ISSUED = "ds", "cutoff"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Panel(PanelSums, Result):
     """What `hn.combine` makes of a long table."""
 
@@ -39,6 +39,8 @@ class Panel(PanelSums, Result):
 
     def __str__(self) -> str:
         return str(self.summary)
+
+    __repr__ = __str__
 
     def shown(self) -> Shown:
         """What it came to."""
