@@ -10,6 +10,7 @@ from hannan.games.compared import Compared
 from hannan.games.comparison_chart import chart
 from hannan.games.latex import table
 from hannan.report import Figure, Layer, Page, Picture, Section, Table, Text
+from hannan.report.ends import ends, how
 from hannan.report.page import PAGE, drawable
 from hannan.saving.output import Outbox
 from hannan.saving.result import to_text
@@ -28,9 +29,9 @@ def save(comparison: Compared, folder: Path) -> Path:
         outbox.path("summary.json").write_text(to_text(comparison.to_dict()) + "\n", "utf-8")
         outbox.path("table.tex").write_text(table(comparison), "utf-8")
         if drawable():
-            figure = chart(comparison)
+            whole = chart(comparison)
             for kind in ("svg", "png"):
-                figure.save(str(outbox.path(f"figure.{kind}")), **({"ppi": 150} if kind == "png" else {}))
+                whole.save(str(outbox.path(f"figure.{kind}")), **({"ppi": 150} if kind == "png" else {}))
             page(comparison).write(outbox.path(PAGE))
     return folder
 
@@ -57,7 +58,7 @@ def page(comparison: Compared) -> Page:
 
 
 def _ends(rows: list[dict[str, Any]]) -> Picture:
-    """The regret at the end as dots with their intervals, the least first: told apart where curves coincide."""
+    """The regret at the end with its interval, the least first: told apart where curves coincide."""
     drawn = tuple({name: row[name] for name in ("learner", "regret", "low", "high")} for row in rows)
     names = tuple(row["learner"] for row in rows)
     alt = (
@@ -65,8 +66,15 @@ def _ends(rows: list[dict[str, Any]]) -> Picture:
         + ", ".join(f"{row['learner']} {figure(row['regret'])}" for row in rows)
         + "."
     )
-    layer = Layer("spans", drawn, x="regret", y="learner")
-    return Picture("Regret at the end", "regret", "", (layer,), alt, order=names, height=26 * len(rows) + 10)
+    return Picture(
+        f"Regret at the end{how(drawn)}",
+        "regret",
+        "",
+        ends(drawn, "learner"),
+        alt,
+        order=names,
+        height=26 * len(rows) + 10,
+    )
 
 
 def _picture(comparison: Compared, name: str) -> Picture:

@@ -20,8 +20,8 @@ class Layer:
 
     "bound" is a dashed line in the colour of the text: what theory says, beside what was measured. "rule" is a
     horizontal line at the one `y` of its row, with the label of the row. "across" are bars to the right, a name each
-    (`y`), in the order of the picture; "spans" are dots there with whiskers from `low` to `high`; "stack" are areas on
-    top of each other, the first series below.
+    (`y`), in the order of the picture; "spans" are dots there with whiskers from `low` to `high`, over bars whiskers
+    alone; "stack" are areas on top of each other, the first series below.
     """
 
     mark: Mark
@@ -120,11 +120,14 @@ def _layer(alt: Any, picture: Picture, layer: Layer, scale: Any) -> Any:
         if layer.mark == "across":
             amount = alt.X(f"{layer.x}:Q", title=picture.x_title, axis=axis)
             return base.mark_bar(cornerRadiusEnd=2).encode(x=amount, y=names, color=colour, tooltip=tips)
-        away = alt.Scale(type="log") if picture.x_log else alt.Scale(zero=False)
-        whole = base.encode(y=names, color=colour, tooltip=tips)
+        bars = any(other.mark == "across" for other in picture.layers)
+        away = alt.Scale(type="log") if picture.x_log else alt.Scale(zero=bars)
+        whole = base.encode(y=names, color=alt.value("currentColor") if bars else colour, tooltip=tips)
         line = whole.mark_rule(strokeWidth=2).encode(
             x=alt.X(f"{layer.low}:Q", title=picture.x_title, axis=axis, scale=away), x2=f"{layer.high}:Q"
         )
+        if bars:
+            return line
         return line + whole.mark_point(filled=True, size=60, opacity=1).encode(x=alt.X(f"{layer.x}:Q", scale=away))
     if layer.mark == "stack":
         series = _series(picture)

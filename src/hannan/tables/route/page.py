@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from hannan.report import Figure, Fold, Layer, Page, Picture, Section, Table, Tile, Tiles
+from hannan.report import Figure, Fold, Page, Picture, Section, Table, Tile, Tiles
+from hannan.report.ends import ends, how
 from hannan.report.markup import number
 from hannan.tables.figures import ROWS, Name, curve, lines, made_by
 from hannan.tables.route.routed import Routed
@@ -58,13 +59,14 @@ def route_page(told: Routed) -> Page:
 
 
 def spans(told: Routed) -> Picture:
-    """The regret of each learner as a dot, the least first, with its interval over the runs as whiskers."""
+    """The regret of each learner, the least first, with its interval over the runs as whiskers."""
     order = sorted(told.routes, key=lambda one: one.regret)
     rows = []
     for one in order:
         low, high = one.interval or (one.regret, one.regret)
         rows.append({"learner": one.name, "regret": one.regret, "low": low, "high": high, "sees": one.sees})
-    layer = Layer("spans", tuple(rows), x="regret", y="learner", series="sees")
     alt = "Regret, smaller is better: " + ", ".join(f"{one.name} {number(one.regret)}" for one in order) + "."
     names = tuple(one.name for one in order)
-    return Picture("Regret", "regret", "", (layer,), alt, order=names, height=30 * len(rows))
+    return Picture(
+        f"Regret{how(rows)}", "regret", "", ends(rows, "learner", "sees"), alt, order=names, height=30 * len(rows)
+    )
