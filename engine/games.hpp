@@ -18,6 +18,9 @@ struct Marks {
     i64 count;
 };
 
+/// A run that is alone looks at so many losses, then plays them: they come from memory once.
+inline constexpr i64 look_ahead = 4096;
+
 /// Runs first .. last - 1 of `runs`, `rounds` rounds; arrays are indexed by the run.
 struct BanditJob {
     const Setup* setup;
@@ -31,6 +34,7 @@ struct BanditJob {
     i64* counts;  // (runs, arms)
     i32* moves;   // (runs, length), or null
     i64 length;
+    i64 ahead = 0;  // numbers of the losses from here to those that are looked at next: on their way while a run plays
     const u8* advice8 = nullptr;  // (rounds, experts), of bandits with experts
     const i64* advice = nullptr;
     const double* shares = nullptr;  // (rounds, experts, actions)
@@ -53,6 +57,9 @@ struct ExpertsJob {
     i64 length;
     bool fictitious;
 };
+
+/// What `advised` says of a byte of advice that is no action.
+inline constexpr i64 no_action = -2;
 
 struct Games {
     /// -1, or the round at which a smoothing failed.

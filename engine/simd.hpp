@@ -74,17 +74,28 @@ HN_INLINE double fold(f64x4 x) { return (x[0] + x[2]) + (x[1] + x[3]); }
 HN_INLINE double fold_product(f64x4 x) { return (x[0] * x[2]) * (x[1] * x[3]); }
 HN_INLINE double fold_least(f64x4 x) { return least(least(x[0], x[2]), least(x[1], x[3])); }
 HN_INLINE double fold_most(f64x4 x) { return most(most(x[0], x[2]), most(x[1], x[3])); }
-/// x_0 + ... + x_15: sixteen folded in halves.
-HN_INLINE double sum16(const double* p) {
-    return fold((load4(p) + load4(p + 8)) + (load4(p + 4) + load4(p + 12)));
+/// Four of them folded at once: the same bits.
+HN_INLINE f64x4 fold_four(f64x4 a, f64x4 b, f64x4 c, f64x4 d) {
+    const f64x4 ab = __builtin_shufflevector(a, b, 0, 1, 4, 5) + __builtin_shufflevector(a, b, 2, 3, 6, 7);
+    const f64x4 cd = __builtin_shufflevector(c, d, 0, 1, 4, 5) + __builtin_shufflevector(c, d, 2, 3, 6, 7);
+    return __builtin_shufflevector(ab, cd, 0, 2, 4, 6) + __builtin_shufflevector(ab, cd, 1, 3, 5, 7);
+}
+/// x_0 + ... + x_15: sixteen folded in halves; and of four sixteens.
+HN_INLINE f64x4 quarters(const double* p) { return (load4(p) + load4(p + 8)) + (load4(p + 4) + load4(p + 12)); }
+HN_INLINE double sum16(const double* p) { return fold(quarters(p)); }
+HN_INLINE f64x4 sum16_of_four(const double* p) {
+    return fold_four(quarters(p), quarters(p + 16), quarters(p + 32), quarters(p + 48));
 }
 
-/// Lane j: base + x_0 + ... + x_j, as base + ((x_j + x_j-1) + (x_j-2 + x_j-3)).
-HN_INLINE f64x4 partial_sums(double base, f64x4 x) {
+/// Lane j: base + x_0 + ... + x_j, as base + ((x_j + x_j-1) + (x_j-2 + x_j-3)). `base` becomes the last of them, by an
+/// addition of its own: the next four wait for that, not for a vector.
+HN_INLINE f64x4 partial_sums(double& base, f64x4 x) {
     const f64x4 zero{};
     x += __builtin_shufflevector(x, zero, 4, 0, 1, 2);
     x += __builtin_shufflevector(x, zero, 4, 4, 0, 1);
-    return splat(base) + x;
+    const f64x4 sums = splat(base) + x;
+    base += x[3];
+    return sums;
 }
 
 }  // namespace hn::HN_ISA

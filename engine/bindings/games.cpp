@@ -30,12 +30,13 @@ Marks marks_of(const In<i64>& ends, const In<i64>& columns, i64 rounds, i64 widt
 static_assert(sizeof(Words) == 4 * sizeof(u64));
 Words* words_of(WordRows& rows) { return reinterpret_cast<Words*>(rows.data()); }
 
-/// Advice of a block into a job: bytes, whole numbers, or shares. Actions were checked where they came in; again here.
-void hear(BanditJob& job, const AnyFlat& advice, i64 n, i64 actions, i64 rounds) {
+/// Advice of a block into a job: bytes, whole numbers, or shares. Actions were checked where they came in; again here, but
+/// for bytes of which none is an index before it is looked at.
+void hear(BanditJob& job, const AnyFlat& advice, i64 n, i64 actions, i64 rounds, bool index) {
     if (advice.dtype() == nb::dtype<u8>()) {
         require(i64(advice.size()) == rounds * n, "advice must be one action per expert and round");
         job.advice8 = static_cast<const u8*>(advice.data());
-        require(games().largest_byte(job.advice8, rounds * n) < actions, "advice must be an action");
+        require(!index || games().largest_byte(job.advice8, rounds * n) < actions, "advice must be an action");
     } else if (advice.dtype() == nb::dtype<i64>()) {
         require(i64(advice.size()) == rounds * n, "advice must be one action per expert and round");
         job.advice = static_cast<const i64*>(advice.data());
@@ -81,6 +82,54 @@ public:
 
     i64 bandit(i64 first, i64 last, In<double> losses, i64 per_run, i64 per_round, WordRows coins, i64 rounds, In<i64> ends,
                In<i64> columns, OutTable2<double> own, OutTable2<i64> counts, OutTable2<i32> moves, nb::object advice) {
+        BanditJob job = asked(first, last, losses, per_run, per_round, coins, rounds, own, counts, moves);
+        job.marks = marks_of(ends, columns, rounds, job.width);
+        const bool advised = setup.setting == Setting::expert_bandit;
+        if (advised) hear(job, nb::cast<AnyFlat>(advice), setup.n, setup.actions, rounds, setup.clip > 0.0 || setup.kappa > 0.0);
+        i64 status;
+        {
+            nb::gil_scoped_release gil;
+            status = advised ? games().advised(job) : games().bandit(job);
+        }
+        require(status != no_action, "advice must be an action");
+        if (status >= 0) raise_if_foreign(*d);
+        return status;
+    }
+
+    /// The one run of a game plays losses that nobody has looked at: as `survey` and `bandit`, some at a time.
+    std::tuple<i64, i64> bandit_alone(In<double> losses, WordRows coins, i64 rounds, In<i64> ends, In<i64> columns,
+                                      OutTable2<double> own, OutTable2<i64> counts, OutTable2<i32> moves, double low, double high,
+                                      Out<double> sums, Out<double> least, Out<double> most) {
+        const i64 n = setup.n, part = n < look_ahead ? look_ahead / n : 1;
+        require(runs.size() == 1 && setup.setting == Setting::bandit && i64(sums.size()) == n, "a run must be alone, with a sum an arm");
+        BanditJob job = asked(0, 1, losses, 0, n, coins, rounds, own, counts, moves);
+        const Marks marks = marks_of(ends, columns, rounds, job.width);
+        require(ends.size() == 0 || (i64(least.size()) == job.width && most.size() == least.size()), "curves must be of one length");
+        job.ahead = part * n;
+        std::vector<i64> near;
+        i64 status = -1;
+        {
+            nb::gil_scoped_release gil;
+            for (i64 t = 0, k = 0; t < rounds; t += part) {
+                job.rounds = t + part < rounds ? part : rounds - t;
+                near.clear();
+                const i64 first = k;
+                for (; k < marks.count && marks.ends[k] <= t + job.rounds; ++k) near.push_back(marks.ends[k] - t);
+                job.marks = {near.data(), marks.columns + first, i64(near.size())};
+                const i64 bad = games().survey(job.losses.x, job.rounds, n, low, high, sums.data(), job.marks, least.data(), most.data());
+                if (bad >= 0) return {t * n + bad, -1};
+                status = games().bandit(job);
+                if (status >= 0) break;
+                job.losses.x += part * n;
+                if (job.moves) job.moves += part;
+            }
+        }
+        if (status >= 0) raise_if_foreign(*d);
+        return {-1, status};
+    }
+
+    BanditJob asked(i64 first, i64 last, In<double> losses, i64 per_run, i64 per_round, WordRows coins, i64 rounds,
+                    OutTable2<double> own, OutTable2<i64> counts, OutTable2<i32> moves) {
         const i64 all = i64(runs.size()), arms = setup.setting == Setting::expert_bandit ? setup.actions : setup.n;
         require(0 <= first && first <= last && last <= all, "runs must be of the game");
         require(rounds >= 0 && per_run >= 0 && per_round >= 0, "strides must be at least 0");
@@ -92,19 +141,9 @@ public:
                 "curves, counts and moves must have one row per run");
         require(moves.shape(1) == 0 || i64(moves.shape(1)) >= rounds, "moves must have one column per round");
         require(coins.shape(0) == 0 || (i64(coins.shape(0)) == all && coins.shape(1) == 4), "coins must be one stream per run");
-        BanditJob job{&setup, runs.data(), first, last, rounds, {losses.data(), per_run, per_round},
-                      coins.shape(0) ? words_of(coins) : nullptr,
-                      marks_of(ends, columns, rounds, i64(own.shape(1))), own.data(), i64(own.shape(1)), counts.data(),
-                      moves.shape(1) ? moves.data() : nullptr, i64(moves.shape(1))};
-        const bool advised = setup.setting == Setting::expert_bandit;
-        if (advised) hear(job, nb::cast<AnyFlat>(advice), setup.n, setup.actions, rounds);
-        i64 status;
-        {
-            nb::gil_scoped_release gil;
-            status = advised ? games().advised(job) : games().bandit(job);
-        }
-        if (status >= 0) raise_if_foreign(*d);
-        return status;
+        return {&setup, runs.data(), first, last, rounds, {losses.data(), per_run, per_round},
+                coins.shape(0) ? words_of(coins) : nullptr, {}, own.data(), i64(own.shape(1)), counts.data(),
+                moves.shape(1) ? moves.data() : nullptr, i64(moves.shape(1))};
     }
 
     i64 experts(i64 which, In<double> losses, i64 start, WordRows streams, i64 first, i64 last, Out<double> totals, i64 rounds,
@@ -176,7 +215,7 @@ void expert_losses(In<double> losses, i64 start, i64 stride, AnyFlat advice, i64
     require(rounds == 0 || start + stride * (rounds - 1) + actions <= i64(losses.size()), "losses must reach to the last round");
     require(i64(sums.size()) == n && most.size() == least.size(), "a sum an expert");
     BanditJob heard{};
-    hear(heard, advice, n, actions, rounds);
+    hear(heard, advice, n, actions, rounds, true);
     const Marks marks = marks_of(ends, columns, rounds, i64(least.size()));
     std::vector<double> room(std::size_t(3 * n));
     nb::gil_scoped_release gil;
@@ -205,6 +244,9 @@ void bind_games(nb::module_& m) {
         .def("bandit", &Runs::bandit, "first"_a, "last"_a, "losses"_a, "per_run"_a, "per_round"_a, "coins"_a, "rounds"_a,
              "ends"_a, "columns"_a, "own"_a, "counts"_a, "moves"_a, "advice"_a.none() = nb::none(),
              "Play a block of bandit rounds with runs first .. last - 1: -1, or the round at which a smoothing failed.")
+        .def("bandit_alone", &Runs::bandit_alone, "losses"_a, "coins"_a, "rounds"_a, "ends"_a, "columns"_a, "own"_a, "counts"_a,
+             "moves"_a, "low"_a, "high"_a, "sums"_a, "least"_a, "most"_a,
+             "Check a block of losses and play it with the one run: (-1, or the place of the first bad entry; -1, or the round).")
         .def("experts", &Runs::experts, "which"_a, "losses"_a, "start"_a, "streams"_a, "first"_a, "last"_a, "totals"_a,
              "rounds"_a, "ends"_a, "columns"_a, "own"_a, "mean"_a, "best"_a, "counts"_a, "moves"_a, "fictitious"_a,
              "Play a block with one state, drawing for runs first .. last - 1: -1; t n + i at a bad loss; -2 - t on failure.")

@@ -18,6 +18,7 @@ i64 advised_game(const BanditJob& job, const E* actions) {
                                        job.shares ? job.shares + at.t * s.n * s.actions : nullptr};
                 i64 listed;
                 const i64 j = draw_action(s, run, heard, listed);
+                if (__builtin_expect(j >= s.actions, 0)) return no_action;
                 const double loss = (loss_at(job, r, at.t, j) - s.origin) * s.slope;
                 if (!settle_action(s, run, heard, j, listed, run.weight, loss, false)) return at.t;
                 ++job.counts[r * s.actions + j];

@@ -23,7 +23,6 @@ struct SoftmaxAlone {
         for (int v = 0; v < V; ++v) {
             sums[v] = partial_sums(base, except(i64x4(lanes(4 * v) == which), w[v]));
             after[v] = i64x4(lanes(4 * v) >= which);
-            base = sums[v][3];
         }
         return base;
     }
@@ -81,6 +80,7 @@ struct SoftmaxAlone {
                 double x = row[i];
                 row += step;
                 __builtin_prefetch(row + 16 * step);
+                if (job.ahead) fetch_ahead(row, job.ahead, s.n);
                 if (job.coins) x = uniform(job.coins[r]) < x ? 1.0 : 0.0;
                 const double loss = plain ? x : (x - origin) * slope;
                 own += loss;
@@ -127,7 +127,7 @@ template <int V>
 struct SoftmaxFour {
     static constexpr i64 m = 4 * V;
     f64x4 w[m], L[m];
-    f64x4 fresh, own, base;
+    f64x4 fresh, mass, own, base;
     i64x4 last;
     FourStreams stream, coins;
 
@@ -185,21 +185,26 @@ struct SoftmaxFour {
         }
         return before + fresh;
     }
-    HN_INLINE void round(const BanditJob& job, const Setup& s, double rate, i64 first, i64 t) {
-        f64x4 sums[m], mass = scan(sums);
+    /// A round in two parts, each done for all vectors before the other: what one waits for, others hide.
+    HN_INLINE void draw(const BanditJob& job, const Setup& s, i64 first) {
+        f64x4 sums[m];
+        mass = scan(sums);
         const i64x4 good = i64x4(mass > 1e-6) & i64x4(mass < 1e6 * double(s.n));
         if (__builtin_expect(bits(good) != 15, 0)) mass = anew(job, first, good, sums);
         const f64x4 target = stream.next() * mass;
-        i64x4 k{};
+        i64x4 k[4]{};
 #pragma GCC unroll 64
-        for (i64 j = 0; j < m; ++j) k -= i64x4(sums[j] <= target);
-        if (__builtin_expect(bits(i64x4(k >= s.n)), 0))
+        for (i64 j = 0; j < m; ++j) k[j % 4] -= i64x4(sums[j] <= target);
+        last = (k[0] + k[1]) + (k[2] + k[3]);
+        if (__builtin_expect(bits(i64x4(last >= s.n)), 0))
             for (int g = 0; g < 4; ++g)
-                if (k[g] >= s.n)
-                    for (k[g] = s.n - 1; k[g] > 0 && !(w[k[g]][g] > 0.0);) --k[g];
+                if (last[g] >= s.n)
+                    for (last[g] = s.n - 1; last[g] > 0 && !(w[last[g]][g] > 0.0);) --last[g];
+    }
+    HN_INLINE void settle(const BanditJob& job, const Setup& s, double rate, i64 first, i64 t) {
         const auto [x, per_run, per_round] = job.losses;
         const double* row = x + per_run * first + per_round * t;
-        const i64 i0 = k[0], i1 = k[1], i2 = k[2], i3 = k[3];
+        const i64 i0 = last[0], i1 = last[1], i2 = last[2], i3 = last[3];
         f64x4 loss{row[i0], row[per_run + i1], row[2 * per_run + i2], row[3 * per_run + i3]};
         const f64x4 here{lane_of(w, i0, 0), lane_of(w, i1, 1), lane_of(w, i2, 2), lane_of(w, i3, 3)};
         const f64x4 old{lane_of(L, i0, 0), lane_of(L, i1, 1), lane_of(L, i2, 2), lane_of(L, i3, 3)};
@@ -208,7 +213,6 @@ struct SoftmaxFour {
         own += l;
         const f64x4 value = fma(l, mass * (1.0 / here), old);
         fresh = exp_soon((base - value) * splat(rate));
-        last = k;
         lane_of(L, i0, 0) = value[0], lane_of(L, i1, 1) = value[1];
         lane_of(L, i2, 2) = value[2], lane_of(L, i3, 3) = value[3];
         lane_of(w, i0, 0) = fresh[0], lane_of(w, i1, 1) = fresh[1];
@@ -216,7 +220,7 @@ struct SoftmaxFour {
         i64* counts = job.counts + first * s.n;
         ++counts[i0], ++counts[s.n + i1], ++counts[2 * s.n + i2], ++counts[3 * s.n + i3];
         if (job.moves)
-            for (int g = 0; g < 4; ++g) job.moves[(first + g) * job.length + t] = i32(k[g]);
+            for (int g = 0; g < 4; ++g) job.moves[(first + g) * job.length + t] = i32(last[g]);
     }
     /// Lanes whose total has left the range: as a run alone does it.
     __attribute__((noinline, cold)) f64x4 anew(const BanditJob& job, i64 first, i64x4 good, f64x4* sums) {
@@ -235,17 +239,19 @@ struct SoftmaxFour {
 };
 
 /// Sixteen runs in turns, four to a vector.
-template <int V>
-void softmax_together(const BanditJob& given, i64 first, i64 groups) {
+template <int V, int groups>
+void softmax_together(const BanditJob& given, i64 first) {
     const BanditJob job = given;  // a copy: nothing that is written can be an alias of it
     const Setup s = *job.setup;
     const double rate = job.runs[first].inverse;
-    SoftmaxFour<V> four[4];
+    SoftmaxFour<V> four[groups];
     for (i64 g = 0; g < groups; ++g) four[g].load(job, first + 4 * g);
     Clock at{job.marks, job.rounds};
     while (at.t < job.rounds) {
-        for (const i64 end = at.until(); at.t < end; ++at.t)
-            for (i64 g = 0; g < groups; ++g) four[g].round(job, s, rate, first + 4 * g, at.t);
+        for (const i64 end = at.until(); at.t < end; ++at.t) {
+            for (i64 g = 0; g < groups; ++g) four[g].draw(job, s, first + 4 * g);
+            for (i64 g = 0; g < groups; ++g) four[g].settle(job, s, rate, first + 4 * g, at.t);
+        }
         if (at.marked()) {
             for (i64 g = 0; g < 4 * groups; ++g)
                 job.own[(first + g) * job.width + job.marks.columns[at.k]] = four[g / 4].own[g % 4];
@@ -258,8 +264,8 @@ void softmax_together(const BanditJob& given, i64 first, i64 groups) {
 template <int V>
 i64 softmax_games(const BanditJob& job) {
     i64 r = job.first;
-    for (; r + 16 <= job.last; r += 16) softmax_together<V>(job, r, 4);
-    for (; r + 4 <= job.last; r += 4) softmax_together<V>(job, r, 1);
+    for (; r + 16 <= job.last; r += 16) softmax_together<V, 4>(job, r);
+    for (; r + 4 <= job.last; r += 4) softmax_together<V, 1>(job, r);
     for (; r < job.last; ++r) SoftmaxAlone<V>::play(job, r);
     return -1;
 }

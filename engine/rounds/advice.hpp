@@ -77,26 +77,35 @@ HN_INLINE u64 hits64(const u8* e, i64 j) {
 #endif
 }
 
+/// The place of the lowest bit; any where there is none.
+HN_INLINE u32 lowest_bit(u64 x) {
+#if defined(__BMI__)
+    return u32(_tzcnt_u64(x));  // not a builtin of C, behind which a compiler puts a branch
+#else
+    return u32(__builtin_ctzll(x | u64(1) << 63));
+#endif
+}
+/// The places of the set bits, from `first` on, into `who`; returns how many they are. Some more places are written.
+HN_INLINE i64 list_bits(u64 found, u32 first, i64 burst, u32* who) {
+    const i64 count = __builtin_popcountll(found);
+    // So many without a branch: most often that is all of them, and what is too much is written over.
+    i64 k = 0;
+    for (; k < burst; k += 4)
+#pragma GCC unroll 4
+        for (i64 l = 0; l < 4; ++l, found &= found - 1) who[k + l] = first + lowest_bit(found);
+    for (; k < count; ++k, found &= found - 1) who[k] = first + lowest_bit(found);
+    return count;
+}
 /// List who advises action j; returns how many they are. The list has 64 places to spare.
 template <class E>
 HN_INLINE i64 list_followers(const Setup& s, Run& run, const E* e, i64 j) {
     u32* who = followers_of(run);
-    const i64 burst = 4 + 60 / s.actions;
+    const i64 burst = in_fours(4 + 60 / s.actions);
     i64 count = 0, c = 0;
-    for (; c + 64 <= s.n; c += 64) {
-        u64 found = hits64(e + c, j);
-        const i64 more = count + __builtin_popcountll(found);
-        // So many without a branch: most often that is all of them, and what is too much is written over.
-        i64 k = count;
-        for (; k < count + burst; ++k) {
-            who[k] = u32(c + (found ? __builtin_ctzll(found) : 0));
-            found &= found - 1;
-        }
-        for (; k < more; ++k) {
-            who[k] = u32(c + __builtin_ctzll(found));
-            found &= found - 1;
-        }
-        count = more;
+    for (; c + 64 <= s.n; c += 64) count += list_bits(hits64(e + c, j), u32(c), burst, who + count);
+    if (c < s.n && s.n >= 64) {
+        // The last of them with some that were listed before.
+        return count + list_bits(hits64(e + s.n - 64, j) >> (64 - (s.n - c)), u32(c), burst, who + count);
     }
     for (; c < s.n; ++c) {
         who[count] = u32(c);
@@ -115,11 +124,12 @@ HN_INLINE double mass_of_list(Run& run, i64 count) {
 }
 HN_INLINE void add_to_list(Run& run, i64 count, double estimate, double factor) {
     const u32* who = followers_of(run);
-    for (i64 k = 0; k < count; ++k) {
+    double *L = run.L, *w = run.w;
+    const auto one = [&](i64 k) {
         const i64 i = who[k];
-        run.L[i] += estimate;
-        run.w[i] *= factor;
-    }
+        L[i] += estimate, w[i] *= factor;
+    };
+    for (i64 k = 0; k < count; ++k) one(k);
 }
 
 /// q_j, not normalised; returns their sum.
@@ -155,6 +165,7 @@ HN_INLINE i64 draw_action(const Setup& s, Run& run, const Advised<E>& heard, i64
     listed = -1;
     if (rho == 0.0 && !heard.shares) {
         j = i64(heard.actions[draw(s, run, u)]);
+        if (__builtin_expect(j >= s.actions, 0)) return j;  // no action: only a game's bytes may be unchecked
         whole = run.total;
         if (s.actions >= few_follow) {
             listed = list_followers(s, run, heard.actions, j);

@@ -19,7 +19,7 @@ HN_COLD i64 last_positive(const double* w, i64 n) {
 /// w_0 + ... + w_(m-1), m in fours: the last partial sum of `pick`.
 HN_INLINE double sum_of(const double* w, i64 m) {
     double base = 0.0;
-    for (i64 j = 0; j < m; j += 4) base = partial_sums(base, load4(w + j))[3];
+    for (i64 j = 0; j < m; j += 4) partial_sums(base, load4(w + j));
     return base;
 }
 HN_INLINE i64 pick(const double* w, i64 n, double u) {
@@ -29,7 +29,6 @@ HN_INLINE i64 pick(const double* w, i64 n, double u) {
     for (i64 j = 0; j < n; j += 4) {
         const f64x4 sums = partial_sums(base, load4(w + j));
         k += __builtin_popcount(unsigned(bits(i64x4(sums <= target))));
-        base = sums[3];
     }
     return k < n ? k : last_positive(w, n);
 }
@@ -57,7 +56,7 @@ HN_INLINE i64x4 pick_lanes(const f64x4* w, i64 quads, i64 n, f64x4 target) {
 /// `pick`, the weight of one arm added last: all but one addition can be made before it is known.
 HN_INLINE double sum_around(const double* w, i64 n, i64 last) {
     double base = 0.0;
-    for (i64 j = 0; j < n; j += 4) base = partial_sums(base, except(i64x4(lanes(j) == splat(last)), load4(w + j)))[3];
+    for (i64 j = 0; j < n; j += 4) partial_sums(base, except(i64x4(lanes(j) == splat(last)), load4(w + j)));
     return base + w[last];
 }
 HN_INLINE i64 pick_around(const double* w, i64 n, i64 last, double u) {
@@ -68,7 +67,6 @@ HN_INLINE i64 pick_around(const double* w, i64 n, i64 last, double u) {
         const f64x4 sums = partial_sums(base, except(i64x4(lanes(j) == splat(last)), load4(w + j)));
         const f64x4 after = sums + only(i64x4(lanes(j) >= splat(last)), more);
         k += __builtin_popcount(unsigned(bits(i64x4(after <= target))));
-        base = sums[3];
     }
     return k < n ? k : last_positive(w, n);
 }
@@ -77,7 +75,9 @@ HN_INLINE i64 pick_around(const double* w, i64 n, i64 last, double u) {
 
 /// Sums of `from`'s m numbers, by sixteens.
 HN_INLINE void sum_level(const double* from, i64 m, double* level) {
-    for (i64 k = 0; k * fan < m; ++k) level[k] = sum16(from + fan * k);
+    i64 k = 0;
+    for (; (k + 3) * fan < m; k += 4) store4(level + k, sum16_of_four(from + fan * k));
+    for (; k * fan < m; ++k) level[k] = sum16(from + fan * k);
 }
 /// All sums above the first level, which is in place; returns the total.
 HN_INLINE double grow_on(double* tree, i64 n) {
@@ -113,12 +113,12 @@ HN_INLINE i64 pick_of_fan(const double* w, double& u) {
     double base = 0.0;
     f64x4 before{};
     i64 k = 0;
+#pragma GCC unroll 4
     for (int j = 0; j < fan; j += 4) {
         const f64x4 sums = partial_sums(base, load4(w + j));
         const i64x4 below = i64x4(sums <= target);
         k += __builtin_popcount(unsigned(bits(below)));
         before = most(before, only(below, sums));  // sums ascend: the greatest at most u is the one before k
-        base = sums[3];
     }
     if (k >= fan) {
         u = infinity;

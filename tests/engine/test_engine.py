@@ -287,3 +287,17 @@ def test_the_digest_is_one_of_bytes():
     one, same, other = (hashlib.sha256(r.counts.tobytes()).hexdigest() for r in record)
     assert one == same
     assert one != other or record[0].counts.tolist() == record[2].counts.tolist()
+
+
+def test_a_byte_of_advice_is_no_index_before_it_was_looked_at():
+    """The games of Python check their advice; the engine does so too, in the round that would use it."""
+    from hannan import _engine
+    from hannan.mathematics import streams
+
+    nothing, none = np.empty((0, 4), dtype=np.uint64), np.zeros(0, dtype=np.int64)
+    for clip in (0.0, 0.01):
+        learner = hn.ExpertBandit(10, 100, hn.Entropy(), hn.Horizon(50), clip=clip)
+        runs = _engine.Runs(learner.program().setup(), streams.words_of_runs(0, 1), nothing)
+        room = np.zeros((1, 1)), np.zeros((1, 10), dtype=np.int64), np.zeros((1, 0), dtype=np.int32)
+        with pytest.raises(ValueError, match="advice must be an action"):
+            runs.bandit(0, 1, np.zeros(500), 0, 10, nothing, 50, none, none, *room, np.full(5000, 200, dtype=np.uint8))

@@ -32,11 +32,27 @@ class BanditRunner(TableRunner):
             most[columns] = (first + ends) * block.losses.max()
             sums[:] = block.losses * self.feed.taken
             return
-        low, high = (0.0, 1.0) if self.feed.drawn else (self.program.low, self.program.high)
         start = row * block.rounds * n
-        bad = survey(block.losses, start, block.rounds, n, low, high, sums, ends, columns, least, most)
+        bad = survey(block.losses, start, block.rounds, n, *self._range, sums, ends, columns, least, most)
         if bad >= 0:
             raise self.refuse(int(bad), block, run)
+
+    @property
+    def _range(self) -> tuple[float, float]:
+        """Of the numbers of a block: losses, or means."""
+        return (0.0, 1.0) if self.feed.drawn else (self.program.low, self.program.high)
+
+    def _alone(self, block: Block, ends: Positions, columns: Positions, moves: NDArray[np.int32]) -> None:
+        """The one run looks at losses and plays them, some at a time."""
+        curves = self.curves
+        bad, status = self.states.bandit_alone(
+            block.losses, self.coins, block.rounds, ends, columns, curves["own"], self.counts, moves, *self._range,
+            self.sums[0], curves["least"][0], curves["most"][0],
+        )  # fmt: skip
+        if bad >= 0:
+            raise self.refuse(int(bad), block, None)
+        if status >= 0:
+            raise self.failed(int(status))
 
     def _most(self) -> int:
         # Of steady means nothing else is held, whatever the rounds.
@@ -44,6 +60,8 @@ class BanditRunner(TableRunner):
 
     def jobs(self, block: Block, ends: Positions, columns: Positions, parts: int) -> list[Job]:
         moves = self._moves(block.rounds)
+        if self.runs == 1 and not (self.feed.per_run or self.feed.steady):
+            return [lambda: self._alone(block, ends, columns, moves)]
         if not self.feed.per_run:
             self._survey(block, ends, columns, None)
         return [self._job(block, ends, columns, moves, *part) for part in self._parts(parts)]
@@ -99,11 +117,10 @@ class ExpertBanditRunner(BanditRunner):
 
         actions, row = self.feed.n, run or 0
         start = row * block.rounds * actions
-        low, high = (0.0, 1.0) if self.feed.drawn else (self.program.low, self.program.high)
         none = np.empty(0, dtype=np.int64)
         rounds = 1 if self.feed.steady else block.rounds
         bad = survey(
-            block.losses, start, rounds, actions, low, high, np.zeros(actions), none, none, np.empty(0), np.empty(0)
+            block.losses, start, rounds, actions, *self._range, np.zeros(actions), none, none, np.empty(0), np.empty(0)
         )
         if bad >= 0:
             raise self.refuse(int(bad), block, run)
