@@ -12,6 +12,8 @@ sys.path.insert(0, str(HERE / "_site"))
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE.parent / "src"), os.environ.get("PYTHONPATH")]))
 sys.path.insert(0, str(HERE.parent / "src"))
 
+from jupyter_client.connect import ConnectionFileMixin  # noqa: E402
+
 import hannan  # noqa: E402
 
 project, author = "Hannan", "The Hannan developers"
@@ -48,6 +50,9 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 60
 nb_merge_streams = True
 nb_execution_show_tb = True
+# Kernels are spoken to by files, not by ports: nobody else can listen, and they have nothing to warn of.
+if os.name == "posix":
+    ConnectionFileMixin.transport.default_value = "ipc"
 
 # Reference
 smartquotes = False  # a prime is a prime

@@ -2,8 +2,8 @@
 
 In the order of the page: a fence with a file's name (`python app.py`, `toml plan.toml`) is saved, `python` and
 `{code-cell}` run in the page's own namespace, `sh` is run by the shell, with the package's command on its path.
-`console` is what a reader does once or what does not end (installing, serving), and is not run. Examples with `>>>` are
-doctests.
+`console` is what a reader does once or what does not end (installing, serving), and is not run here: that of
+docs/web.md is in tests/serving/test_web.py. Examples with `>>>` are doctests.
 """
 
 from __future__ import annotations
@@ -88,6 +88,26 @@ def walk(found: list[Block], page: str) -> None:
     for value in space.values():
         if isinstance(value, hn.Store):
             value.close()
+
+
+def test_the_script_of_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bash takes SLURM's script; one task of its array, with the variable that SLURM would set, computes its part."""
+    pytest.importorskip("pyarrow")
+    monkeypatch.chdir(tmp_path)
+    (script,) = [block.text for block in blocks("docs/sweeps.md") if block.name == "sweep.sbatch"]
+    assert well_formed(script)
+    assert not well_formed(script + "if true; then\n")  # the control
+    Path("sweep.sbatch").write_text(script, encoding="utf-8")
+    grid = 'rounds = [20, 30, 40]\nn = [2, 3, 4]\nruns = 2\n[learners]\nours = "bandit"\nExp3 = "exp3"\n'
+    Path("plan.toml").write_text(f'{grid}[environments]\ndrift = {{adversary = "drifting"}}\n', encoding="utf-8")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    task = {**os.environ, "PATH": path, "SLURM_ARRAY_TASK_ID": "3"}
+    done = subprocess.run(["bash", "-e", "sweep.sbatch"], env=task, check=True, capture_output=True, text=True)
+    assert list(Path("results").rglob("*.parquet")), done.stdout
+
+
+def well_formed(script: str) -> bool:
+    return subprocess.run(["bash", "-n"], input=script, text=True, capture_output=True).returncode == 0
 
 
 def test_what_does_not_run_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,11 +22,41 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
+#: How this Python runs the programs of the guide.
+PROGRAMS = {
+    ".venv/bin/uvicorn": [sys.executable, "-m", "uvicorn"],
+    ".venv/bin/hannan": [sys.executable, "-c", "from hannan.cli import main; main()"],
+}
+
+
+def told(*words: str) -> list[str]:
+    """The command of docs/web.md that begins with these words, as this Python runs it."""
+    text = (ROOT / "docs" / "web.md").read_text(encoding="utf-8")
+    lines = [line for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
+    (line,) = [line.split() for line in lines if line.split()[: len(words)] == list(words)]
+    return [*PROGRAMS[line[0]], *line[1:]]
+
+
+def test_every_command_of_the_guide_is_run_or_installs() -> None:
+    text = (ROOT / "docs" / "web.md").read_text(encoding="utf-8")
+    programs = re.findall(r"^(\.venv/bin/\w+|python3 -m venv)", text, re.MULTILINE)
+    assert programs == [
+        "python3 -m venv",
+        ".venv/bin/pip",
+        ".venv/bin/uvicorn",
+        ".venv/bin/hannan",
+        ".venv/bin/uvicorn",
+    ]
+    with pytest.raises(ValueError):  # the control: a command that the guide has not
+        told(".venv/bin/uvicorn", "other:app")
+
+
 @contextlib.contextmanager
-def uvicorn(folder: Path, port: int, app: str = "app:app", end: signal.Signals = signal.SIGTERM) -> Iterator[str]:
-    """The application, until it is stopped so."""
+def uvicorn(folder: Path, port: int, app: str | None = None, end: signal.Signals = signal.SIGTERM) -> Iterator[str]:
+    """The application, the guide's unless another is named, until it is stopped so."""
+    command = told(".venv/bin/uvicorn", "app:app") if app is None else [sys.executable, "-m", "uvicorn", app]
     process = subprocess.Popen(
-        [sys.executable, "-m", "uvicorn", app, "--port", str(port), "--log-level", "error"],
+        [*command, "--port", str(port), "--log-level", "error"],
         cwd=folder, env={**os.environ, "DECISIONS": str(folder / "decisions.db")},
     )  # fmt: skip
     address = f"http://127.0.0.1:{port}"
@@ -90,9 +120,7 @@ def test_the_example(tmp_path: Path) -> None:
 @contextlib.contextmanager
 def running(command: list[str], folder: Path, **more: str) -> Iterator[None]:
     """A process of the guide, until it is stopped."""
-    process = subprocess.Popen(
-        [sys.executable, *command], cwd=folder, env={**os.environ, **more}, stderr=subprocess.DEVNULL
-    )
+    process = subprocess.Popen(command, cwd=folder, env={**os.environ, **more}, stderr=subprocess.DEVNULL)
     try:
         yield
     finally:
@@ -115,17 +143,8 @@ def test_several_workers(tmp_path: Path) -> None:
     assert code is not None
     (tmp_path / "workers.py").write_text(code[1])
     port, service = free(), free()
-    serve = [
-        "-c",
-        "from hannan.cli import main; main()",
-        "serve",
-        "decisions.db",
-        "--add",
-        "banner=red,blue",
-        "--port",
-        str(service),
-    ]
-    workers = ["-m", "uvicorn", "workers:app", "--port", str(port), "--workers", "2", "--log-level", "error"]
+    serve = [*told(".venv/bin/hannan", "serve"), "--port", str(service)]
+    workers = [*told(".venv/bin/uvicorn", "workers:app"), "--port", str(port), "--log-level", "error"]
     address = f"http://127.0.0.1:{port}"
     with running(workers, tmp_path, DECISIONS=f"http://127.0.0.1:{service}"):
         with running(serve, tmp_path):
