@@ -221,8 +221,12 @@ public:
         open.reserve(count);
         for (i64 k = 0; k < count; ++k) rows_of_batch_[std::size_t(k)] = rows.change(u64(tickets[k]));
         if (fleets().act(b) >= 0) failed();
+        const auto ask = [&](i64 k) {
+            if (k < count) open.fetch(ticket_of(u32(tickets[k]), b.rounds[k]));
+        };
+        for (i64 k = 0; k < far; ++k) ask(k);
         for (i64 k = 0; k < count; ++k) {
-            if (k + far < count) open.fetch(ticket_of(u32(tickets[k + far]), b.rounds[k + far]));
+            ask(k + far);
             const u64 ticket = ticket_of(u32(tickets[k]), b.rounds[k]);
             tickets[k] = seal.sealed(ticket);
             rounds[k] = b.rounds[k], arms[k] = b.arms[k], p[k] = b.probabilities[k];

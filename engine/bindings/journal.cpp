@@ -25,6 +25,14 @@ enum class Standing : u8 { closed, open, altered };
 
 using Mask = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+/// Who is awake: null, or one mask for all.
+const bool* one_mask(const Fleet& fleet, nb::object awake, Mask& kept) {
+    if (awake.is_none()) return nullptr;
+    kept = nb::cast<Mask>(awake);
+    require(i64(kept.size()) == fleet.setup.n && fleet.plan.mark_words > 0, "a mask has one entry per arm, where arms sleep");
+    return kept.data();
+}
+
 /// Whether one event comes out as it is written.
 bool plays(Fleet& fleet, const Event& event, const bool* awake) {
     const u64 number = event.round >> 32;
@@ -48,10 +56,7 @@ i64 replay_journal(nb::object held, Table2<u8> rows, nb::object awake) {
     Fleet& fleet = nb::cast<Fleet&>(held);
     require(rows.shape(1) == sizeof(Event), "an event has 24 bytes");
     Mask kept;
-    if (!awake.is_none()) {
-        kept = nb::cast<Mask>(awake);
-        require(i64(kept.size()) == fleet.setup.n && fleet.plan.mark_words > 0, "a mask has one entry per arm, where arms sleep");
-    }
+    const bool* mask = one_mask(fleet, awake, kept);
     const auto event_at = [&](std::size_t k) {
         Event event;
         std::memcpy(&event, rows.data() + k * sizeof(Event), sizeof(Event));
@@ -60,7 +65,7 @@ i64 replay_journal(nb::object held, Table2<u8> rows, nb::object awake) {
     for (std::size_t k = 0; k < rows.shape(0); ++k) {
         if (k + 8 < rows.shape(0)) fleet.fetch(event_at(k + 8).round);
         const Event event = event_at(k);
-        if (!plays(fleet, event, awake.is_none() ? nullptr : kept.data())) return i64(k);
+        if (!plays(fleet, event, mask)) return i64(k);
     }
     return -1;
 }
@@ -99,14 +104,37 @@ nb::tuple draw_one(nb::object held, i64 number, nb::object awake) {
     Fleet& fleet = nb::cast<Fleet&>(held);
     require(number >= 0 && fleet.rows.has(u64(number)), "a number must be of a learner");
     Mask kept;
-    if (!awake.is_none()) {
-        kept = nb::cast<Mask>(awake);
-        require(i64(kept.size()) == fleet.setup.n && fleet.plan.mark_words > 0, "a mask has one entry per arm, where arms sleep");
-    }
+    const bool* mask = one_mask(fleet, awake, kept);
     i64 ticket = number, round, arm;
     double p;
-    fleet.act(1, awake.is_none() ? nullptr : kept.data(), 0, &ticket, &round, &arm, &p);
+    fleet.act(1, mask, 0, &ticket, &round, &arm, &p);
     return nb::make_tuple(u64(number) << 32 | u64(round), arm, p);
+}
+
+/// A draw for each of these learners of one fleet: (tickets, arms, probabilities, the records of the journal).
+nb::tuple draw_many(nb::object held, In<i64> numbers, nb::object awake, u32 learner, bool keyed) {
+    Fleet& fleet = nb::cast<Fleet&>(held);
+    const std::size_t count = numbers.size();
+    Mask kept;
+    const bool* mask = one_mask(fleet, awake, kept);
+    Fresh<u64> tickets{count};
+    Fresh<i64> arms{count};
+    Fresh<double> p{count};
+    std::vector<i64> sealed(count), rounds(count);
+    for (std::size_t k = 0; k < count; ++k) {
+        require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])), "a number must be of a learner");
+        sealed[k] = numbers.data()[k];
+    }
+    nb::bytes body = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, Py_ssize_t(count * sizeof(Event))));
+    if (!body.is_valid()) throw nb::python_error();
+    fleet.act(i64(count), mask, 0, sealed.data(), rounds.data(), arms.data, p.data);
+    char* at = PyBytes_AsString(body.ptr());
+    for (std::size_t k = 0; k < count; ++k, at += sizeof(Event)) {
+        tickets.data[k] = ticket_of(u32(numbers.data()[k]), u32(rounds[k]));
+        const Event event{u8(EventKind::act), u8(keyed), std::uint16_t(arms.data[k]), learner, tickets.data[k], p.data[k]};
+        std::memcpy(at, &event, sizeof event);
+    }
+    return nb::make_tuple(tickets.give(), arms.give(), p.give(), body);
 }
 
 /// One feedback, which settles a decision that is open; gives its `Standing` before.
@@ -158,6 +186,7 @@ void bind_journal(nb::module_& m) {
     m.def("open_decisions", &open_decisions, "fleet"_a, "tickets"_a, "arms"_a, "probabilities"_a);
     m.def("still_open", &still_open, "fleet"_a, "tickets"_a);
     m.def("draw_one", &draw_one, "fleet"_a, "number"_a, "awake"_a.none());
+    m.def("draw_many", &draw_many, "fleet"_a, "numbers"_a, "awake"_a.none(), "learner"_a, "keyed"_a);
     m.def("settle_one", &settle_one, "fleet"_a, "ticket"_a, "arm"_a, "probability"_a, "value"_a);
     m.def("next_weights", &next_weights, "fleet"_a, "number"_a, "awake"_a.none());
 }

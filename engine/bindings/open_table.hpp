@@ -131,7 +131,9 @@ public:
     }
     void fetch(u64 ticket) const {
         const u64 hash = mixed(ticket);
-        __builtin_prefetch(entries_[segment_of(hash)] + home(hash));
+        const std::size_t k = segment_of(hash);
+        __builtin_prefetch(entries_[k] + home(hash), 1);
+        if (words_) __builtin_prefetch(marks_[k] + i64(home(hash)) * words_, 1);
     }
     /// The place of an open decision, or -1; good until another is added or removed.
     i64 find(u64 ticket) const {

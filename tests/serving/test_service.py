@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from asking import ask, asked
 
@@ -26,6 +27,7 @@ from hannan.client import Client
 from hannan.client import Refused as ClientRefused
 from hannan.serving.access import Access
 from hannan.serving.app import App
+from hannan.serving.bodies import DecidedMany
 from hannan.serving.service import Limits
 from hannan.serving.store import Store
 
@@ -54,6 +56,26 @@ def test_a_decision_and_its_feedback(app: App) -> None:
     assert ask(app, "POST", "/v1/observe", {"ticket": move["ticket"], "reward": 0}) == (200, {"counted": False})
     again = [{"ticket": move["ticket"], "reward": True}]
     assert ask(app, "POST", "/v1/observe", again) == (200, {"counted": [False]})
+
+
+def test_a_batch_is_told_as_its_type_says_whatever_arms_are_called(app: App, store: Store) -> None:
+    names = ['"quoted"', "back\\slash", "münchen \u2028 ☂", "a,b]"]
+    store.add("odd", hn.Bandit(4, hn.Tsallis(0.5), gains=True), arms=names[:3])
+    store.add("plain", hn.Bandit(3))
+    for name, labels in (("odd", names), ("plain", [0, 1, 2])):
+        for body in ({"count": 1}, {"count": 40}, {"keys": ["x", "y", "x"]}):
+            status, told = ask(app, "POST", f"/v1/learners/{name}/act", body)
+            assert status == 200
+            columns = msgspec.convert(told, DecidedMany)
+            assert columns.arm == [labels[a] for a in columns.action]
+            signed = [store.desk.seal.opened(ticket) for ticket in columns.ticket]
+            assert [(one.arm, one.probability) for one in signed] == [
+                *zip(told["action"], told["probability"], strict=True)
+            ]
+            assert [one.sequence for one in signed] == list(range(signed[0].sequence, signed[0].sequence + len(signed)))
+        if name == "odd":
+            store.add_arm("odd", names[3])  # labels are told anew
+            assert "a,b]" in ask(app, "POST", "/v1/learners/odd/act", {"count": 200})[1]["arm"]
 
 
 def test_many_at_once(app: App) -> None:

@@ -181,13 +181,13 @@ class Desk:
             if keys is not None:
                 numbers, body = resident.touch(keys)
                 whose = [key_bytes(key) for key in keys]
-            tickets, arms, p = resident.draw(keyed, numbers)
+            tickets, arms, p, drawn = resident.draw(keyed, numbers)
             first = self.contents.sequence + len(body) // records.SLOT
             answer = told(self.seal, resident, Drawn(first, arms, tickets, p, whose))
         except BaseException as error:  # drawn and not written: what is in memory is no longer what is on the disk
             self.journal.fail(error)
             raise
-        body += records.many(ACT, keyed, resident.number, arms, tickets, p)
+        body += drawn
         if resident.expiry is not None:
             resident.expiry.drawn(keyed, tickets, self.journal.clock.now())
         return answer, self._append(body)

@@ -19,6 +19,8 @@ from hannan.serving.shelf import Asked, Group, Part, Shelf
 from hannan.serving.snapshots import Development, Photograph, parts
 
 T = TypeVar("T")
+#: Slots, 4 MiB: a snapshot that costs something.
+LARGE = (1 << 22) // SLOT
 
 
 class Clock:
@@ -194,8 +196,9 @@ class Journal:
         return not last
 
     def _due(self, new: int) -> bool:
-        """Whether a snapshot is: so that a large one is not written more often than the journal grows by as much."""
-        return new >= max(self._events, self.photographed_slots) or self.age >= self._seconds
+        """Whether a snapshot is: a large one is not written again before the journal has grown by as much."""
+        large = self.photographed_slots if self.photographed_slots >= LARGE else 0
+        return new >= max(self._events, large) or self.age >= self._seconds
 
     def _commit(self, group: Group) -> None:
         with self._writing:

@@ -141,12 +141,11 @@ class Resident:
         fleet.number(new, touch=True)
         return fleet.number(keys), body
 
-    def draw(self, keyed: int, numbers: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.int64], Any]:
-        """(tickets, arms, probabilities) of the next rounds of these learners."""
-        fleet = self.fleets[keyed]
-        assert fleet is not None
-        _, rounds, arms, p = fleet._act_on_numbers(numbers, self.arms.mask)
-        return (numbers << 32 | rounds).view(np.uint64), arms, p
+    def draw(self, keyed: int, numbers: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.int64], Any, bytes]:
+        """(tickets, arms, probabilities, what the journal must know) of the next rounds of these learners."""
+        drawn: Any = _engine.draw_many(self.fleets[keyed], numbers, self.arms.mask, self.number, bool(keyed))
+        tickets, arms, p, body = drawn
+        return tickets, arms, p, body
 
     def settle(self, keyed: int, tickets: NDArray[np.uint64], values: NDArray[np.float64]) -> None:
         """Settle decisions that are open, with values in their range."""

@@ -33,10 +33,10 @@ class Store:
     the store at a time; its threads may share it.
 
     `path` is a file (SQLite), or `postgresql://...`. Every so many events or seconds (`snapshot_events`,
-    `snapshot_seconds`) a snapshot is kept in the same place; by events, not before the journal has grown by as many
-    bytes as the last one has. Ids of `act` are remembered for `remember` seconds. With
-    `shards`, this is the one owner of shard `shard`: a learner, or a key of one, lives in the shard that its name
-    hashes to, and is refused by the others. `patience`: seconds to wait for another owner to let go of it.
+    `snapshot_seconds`) a snapshot is kept in the same place; a large one, by events, not before the journal has grown
+    by as much. Ids of `act` are remembered for `remember` seconds. With `shards`, this is the one owner of shard
+    `shard`: a learner, or a key of one, lives in the shard that its name hashes to, and is refused by the others.
+    `patience`: seconds to wait for another owner to let go of it.
 
     >>> import hannan as hn, tempfile, os
     >>> folder = tempfile.TemporaryDirectory()
