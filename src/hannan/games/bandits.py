@@ -112,22 +112,33 @@ class ExpertBanditRunner(BanditRunner):
 
     column = "action"
 
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        if self.feed.advice is not None:
+            # A look at every byte before anything is played would take a tenth of the time.
+            self.feed.advice.unread = True
+
     def _survey(self, block: Block, ends: Positions, columns: Positions, run: int | None) -> None:
         from hannan._engine import expert_losses, survey
 
         actions, row = self.feed.n, run or 0
         start = row * block.rounds * actions
         none = np.empty(0, dtype=np.int64)
+        try:
+            expert_losses(
+                block.losses, start, 0 if self.feed.steady else actions, block.advice, self.program.n, actions,
+                block.rounds, self.sums[row], ends, columns, self.curves["least"][row], self.curves["most"][row],
+            )  # fmt: skip
+        except ValueError:
+            if self.feed.advice is not None and not block.mixed:
+                self.feed.advice.refuse(block.advice.reshape(block.rounds, -1), self.feed.taken - block.rounds)
+            raise
         rounds = 1 if self.feed.steady else block.rounds
         bad = survey(
             block.losses, start, rounds, actions, *self._range, np.zeros(actions), none, none, np.empty(0), np.empty(0)
         )
         if bad >= 0:
             raise self.refuse(int(bad), block, run)
-        expert_losses(
-            block.losses, start, 0 if self.feed.steady else actions, block.advice, self.program.n, actions,
-            block.rounds, self.sums[row], ends, columns, self.curves["least"][row], self.curves["most"][row],
-        )  # fmt: skip
 
     def jobs(self, block: Block, ends: Positions, columns: Positions, parts: int) -> list[Job]:
         if self.feed.per_run:

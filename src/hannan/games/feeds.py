@@ -130,6 +130,8 @@ class Advice:
     experts: int
     actions: int
     values: Any
+    #: Whether bytes are handed over as they are, to an engine that looks at them; then `refuse` says what is wrong.
+    unread: bool = False
 
     def rows(self, first: int, rounds: int, given: Any) -> tuple[NDArray[Any], bool]:
         """The advice of some rounds, checked, flat; `given` came with the losses, or None."""
@@ -146,14 +148,19 @@ class Advice:
             return self._distributions(values, first), True
         if values.dtype.kind not in "iu":
             raise ValueError(f"advice of shape (rounds, experts) must be whole numbers; got {values.dtype.name}")
+        if not (self.unread and values.dtype == np.uint8):
+            self.refuse(values, first)
+        kind = np.uint8 if self.actions <= 256 else np.int64
+        return _frozen(np.ascontiguousarray(values, dtype=kind).reshape(-1)), False
+
+    def refuse(self, values: NDArray[Any], first: int) -> None:
+        """Refuse (rounds, experts) of which some are no actions; the rounds are counted from `first`."""
         below = values.dtype.kind == "i" and values.size and int(values.min()) < 0
         if below or (values.size and int(values.max()) >= self.actions):
             t, i = (int(k) for k in np.argwhere((values < 0) | (values >= self.actions))[0])
             raise ValueError(
                 f"advice must be actions in 0..{self.actions - 1}; got {values[t, i]} at round {first + t}, expert {i}"
             )
-        kind = np.uint8 if self.actions <= 256 else np.int64
-        return _frozen(np.ascontiguousarray(values, dtype=kind).reshape(-1)), False
 
     def _distributions(self, values: NDArray[Any], first: int) -> NDArray[Any]:
         clean = np.ascontiguousarray(values, dtype=np.float64)
