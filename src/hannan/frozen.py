@@ -10,8 +10,10 @@ from collections.abc import Callable
 from operator import attrgetter
 from reprlib import recursive_repr
 from typing import Any, TypeVar, dataclass_transform, overload
+from weakref import ref
 
 T = TypeVar("T")
+_PLAIN = frozenset({int, float, bool, str, type(None)})
 
 
 @overload
@@ -75,3 +77,51 @@ def _text(names: tuple[str, ...]) -> Callable[[Any], str]:
         return f"{self.__class__.__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
     return text
+
+
+def unchanging(value: Any) -> bool:
+    """Whether a value can only be what it is: a number, a text, None, or a tuple or frozen dataclass of such.
+
+    >>> unchanging((1, "two", None)), unchanging([1]), unchanging((1, [2]))
+    (True, False, False)
+    """
+    kind = type(value)
+    if kind in _PLAIN:
+        return True
+    if kind is tuple:
+        return all(map(unchanging, value))
+    rules = getattr(kind, "__dataclass_params__", None)
+    if rules is None or not rules.frozen or not hasattr(value, "__dict__"):
+        return False
+    return all(map(unchanging, vars(value).values()))
+
+
+def once(function: Callable[[Any], T]) -> Callable[[Any], T]:
+    """What a function says of an object, asked once where the object is `unchanging`; kept as long as the object is.
+
+    >>> @frozen
+    ... class Square:
+    ...     side: float
+    >>> said = once(lambda square: print("asked") or square.side**2)
+    >>> square = Square(3.0)
+    >>> said(square), said(square)
+    asked
+    (9.0, 9.0)
+
+    >>> length, numbers = once(len), [1.0]
+    >>> length(numbers), numbers.append(2.0), length(numbers)
+    (1, None, 2)
+    """
+    kept: dict[int, tuple[ref[Any], T]] = {}
+
+    def said(given: Any) -> T:
+        key = id(given)
+        found = kept.get(key)
+        if found is not None:
+            return found[1]
+        value = function(given)
+        if dataclasses.is_dataclass(given) and unchanging(given):
+            kept[key] = ref(given, lambda _: kept.pop(key, None)), value
+        return value
+
+    return said

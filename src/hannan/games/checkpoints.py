@@ -60,6 +60,8 @@ class Checkpoints:
     def within(self, first: int, rounds: int) -> tuple[Positions, Positions]:
         """(ends, columns): checkpoints among rounds first+1 .. first+rounds, counted from 1 in the block."""
         if self.known:
+            if first == 0 and rounds >= self.at[-1]:  # the whole game at once
+                return self.at, np.arange(len(self.at))
             low, high = np.searchsorted(self.at, [first, first + rounds], side="right")
             return self.at[low:high] - first, np.arange(low, high)
         start = first - first % self.stride + self.stride

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from hannan.games.progress import Progress
@@ -48,11 +47,9 @@ class Pace:
 
 def run(runner: Runner, threads: int) -> None:
     """Block after block, until the runner has no more."""
-    pace = Pace(runner, threads)
-    with ExitStack() as stack:
-        progress = Progress(runner.total)
-        stack.callback(progress.close)
-        pool: ThreadPoolExecutor | None = None
+    pace, progress = Pace(runner, threads), Progress(runner.total)
+    pool: ThreadPoolExecutor | None = None
+    try:
         while True:
             before = runner.taken
             rounds, parts = pace.next()
@@ -69,10 +66,15 @@ def run(runner: Runner, threads: int) -> None:
                     from concurrent.futures import ThreadPoolExecutor  # not for a short game
 
                     pool = ThreadPoolExecutor(max_workers=threads - 1)
-                    stack.callback(pool.shutdown, wait=True, cancel_futures=True)
                 _together(pool, jobs, threads)
             progress.update(runner.taken)
             pace.learn(played, 1 if alone else min(threads, len(jobs)))
+    finally:
+        try:
+            if pool is not None:
+                pool.shutdown(wait=True, cancel_futures=True)
+        finally:
+            progress.close()
 
 
 def _together(pool: ThreadPoolExecutor, jobs: list[Job], threads: int) -> None:

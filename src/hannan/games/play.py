@@ -8,10 +8,13 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from hannan.frozen import once
 from hannan.games import driver, settings
 from hannan.games.asked import Asked, asked
 from hannan.games.own import own_class
 from hannan.games.record import Record
+
+_said = once(repr)
 
 
 def play(
@@ -66,7 +69,7 @@ def driven(learner: Any, losses: Any, given: Asked) -> Record:
     outcome = runner.outcome()
     note = [part for part in (outcome.note, ended(outcome.rounds, given.rounds)) if part]
     return Record(
-        learner=repr(learner),
+        learner=_said(learner),
         setting=runner.setting,
         runs=given.runs,
         seed=given.seed,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hannan.frozen import once
 from hannan.games import feeds
 from hannan.games.asked import Asked
 from hannan.games.bandits import BanditRunner, ExpertBanditRunner
@@ -52,10 +53,13 @@ def _begins(losses: Any) -> bool:
     return hasattr(losses, "start") and not hasattr(losses, "act") and not hasattr(losses, "bound")
 
 
+_program = once(lambda learner: learner.program())
+
+
 def program_of(learner: Any, losses: Any) -> Any:
     """The learner as the engine takes it, or as a stranger says it."""
     if hasattr(learner, "program"):
-        return learner.program()
+        return _program(learner)
     from hannan.games.stepped import stranger
 
     return stranger(learner, losses)
