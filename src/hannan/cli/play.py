@@ -96,12 +96,20 @@ def _data(record: Record, adversary: str) -> dict[str, Any]:
 def _page(record: Record, adversary: str) -> Any:
     from hannan.games.regret_picture import regret_picture
     from hannan.paper.running import versions
-    from hannan.report import Facts, Figure, Page, Section
+    from hannan.report import Facts, Figure, Page, Section, Tile, Tiles
+    from hannan.saving.words import ceiling, figure, short
 
+    regret = figure(float(record.mean_regret[-1]))
+    tiles = [Tile(regret, f"regret after {record.rounds} rounds", "good")]
+    if record.bound is not None:
+        tiles.append(Tile(ceiling(record.bound.value), "at most, in expectation"))
+    if record.runs > 1:
+        low, high = record.interval()
+        tiles.append(Tile(f"{figure(float(low[-1]))} .. {figure(float(high[-1]))}", "95% interval of the mean regret"))
     facts: dict[str, Any] = {
-        "regret": float(record.mean_regret[-1]),
+        "learner": record.learner,
         "best loss": float(record.best_loss) if isinstance(record.best_loss, float) else "differs by run",
-        "bound": record.bound.value if record.bound is not None else record.bound_withheld,
+        "bound": ceiling(record.bound.value) if record.bound is not None else record.bound_withheld,
         "source": record.bound.source if record.bound is not None else "–",
         "holds against": record.bound.holds if record.bound is not None else "–",
         "runs": record.runs,
@@ -109,10 +117,11 @@ def _page(record: Record, adversary: str) -> Any:
     }
     picture = regret_picture(record, f"Regret against {adversary.replace('_', ' ')} losses")
     sections = (Section("Regret", (Facts(facts), Figure(picture))),)
+    many = "once" if record.runs == 1 else f"{record.runs} times"
     return Page(
-        record.learner,
-        f"Played {record.runs} times against {adversary}.",
-        (),
+        f"{short(record.learner)}: regret {regret} after {record.rounds} rounds",
+        f"Played {many} against {adversary.replace('_', ' ')} losses.",
+        (Tiles(tuple(tiles)),),
         sections,
         {"seed": str(record.seed), **versions()},
     )

@@ -59,7 +59,7 @@ def command(
         bound, withheld = fixed.bound(rounds), ""
     except ValueError as reason:
         bound, withheld = None, str(reason)
-    drawn = learner.privacy_curve(rounds, told) if curve or out is not None else None
+    drawn = fixed.privacy_curve(rounds, told) if curve or out is not None else None
     data = {
         "learner": repr(fixed),
         "scale": scale,
@@ -77,7 +77,8 @@ def command(
     if out is not None:
         assert drawn is not None
         curve_of = drawn
-        _, line = paged(out, lambda: _page(statement, curve_of), lambda box, _: _keep(data, box.path("privacy.json")))
+        page = lambda: _page(statement, curve_of, said, bound)  # noqa: E731
+        _, line = paged(out, page, lambda box, _: _keep(data, box.path("privacy.json")))
         text += f"\n\n{line}"
     emit(data, text, as_json)
 
@@ -103,7 +104,7 @@ def _keep(data: dict[str, Any], path: Path) -> None:
     written(data, path)
 
 
-def _page(statement: Any, curve: Any) -> Any:
+def _page(statement: Any, curve: Any, scale: str, bound: Any) -> Any:
     """The answer, the curve, its table, and what it rests on."""
     from hannan.report import Facts, Figure, Page, Section, Table, Text, Tile, Tiles
     from hannan.saving.words import ceiling
@@ -112,6 +113,8 @@ def _page(statement: Any, curve: Any) -> Any:
     tiles = (
         Tile(ceiling(statement.epsilon), f"epsilon of {statement.rounds} moves", "good"),
         Tile(f"{statement.delta:g}", "delta"),
+        Tile(scale, "scale of the noise"),
+        *(() if bound is None else (Tile(ceiling(bound.value), "bound on the expected regret"),)),
     )
     blocks: list[Any] = [Figure(curve.picture())] if any(b is not None for b in curve.bounds) else []
     blocks.append(Table(tuple(shown.columns), tuple(shown.table), "The least scale for each epsilon, and its bound."))

@@ -9,12 +9,12 @@ from hannan.games.cells import bands
 from hannan.games.compared import Compared
 from hannan.games.comparison_chart import chart
 from hannan.games.latex import table
-from hannan.report import Figure, Layer, Page, Picture, Section, Table, Text
+from hannan.report import Figure, Layer, Page, Picture, Section, Table, Text, Tile, Tiles
 from hannan.report.ends import ends, how
 from hannan.report.page import PAGE, drawable
 from hannan.saving.output import Outbox
 from hannan.saving.result import to_text
-from hannan.saving.words import figure
+from hannan.saving.words import figure, number
 
 
 def save(comparison: Compared, folder: Path) -> Path:
@@ -39,7 +39,7 @@ def save(comparison: Compared, folder: Path) -> Path:
 def page(comparison: Compared) -> Page:
     """One section an environment: its picture, its table, and the differences to the baseline."""
     rows, gaps = comparison.rows(), comparison.difference_rows()
-    sections = []
+    sections, tiles = [], []
     for name in comparison.environments:
         here = sorted((row for row in rows if row["environment"] == name), key=lambda row: float(row["regret"]))
         blocks: list[Any] = [Figure(_ends(here)), Figure(_picture(comparison, name)), _table(here)]
@@ -47,13 +47,14 @@ def page(comparison: Compared) -> Page:
         if paired:
             blocks.append(_differences(paired))
         sections.append(Section(name, tuple(blocks)))
+        tiles.append(Tile(number(here[0]["regret"]), f"{name}: the least mean regret, of {here[0]['learner']}"))
     lead = (
         f"{len(comparison.learners)} learners in {len(comparison.environments)} environments. In a run all meet the "
         "same losses; intervals are over the runs, each by itself at 95%."
     )
-    head = (
-        () if gaps else (Text("No differences are shown: they need two runs and losses that nobody's moves change."),)
-    )
+    head: tuple[Any, ...] = (Tiles(tuple(tiles)),)
+    if not gaps:
+        head += (Text("No differences are shown: they need two runs and losses that nobody's moves change."),)
     return Page(comparison.title, lead, head, tuple(sections), {"seed": str(comparison.seed)})
 
 

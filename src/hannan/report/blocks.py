@@ -71,15 +71,21 @@ class Text(Block):
         return f'<p class="{self.tone}">{to_html(self.text)}</p>'
 
 
+#: A text of more letters than this does not fit in a narrow column.
+LONG = 60
+
+
 @dataclass(frozen=True)
 class Facts(Block):
-    """Names and values, side by side."""
+    """Names and values, side by side; a long text has the whole width."""
 
     items: Mapping[str, Any] = field(hash=False)
 
     def html(self) -> str:
         rows = "".join(
-            f"<div><dt>{to_html(name)}</dt><dd>{_cell(value)}</dd></div>" for name, value in self.items.items()
+            f"<div{' class=long' if isinstance(value, str) and len(value) > LONG else ''}>"
+            f"<dt>{to_html(name)}</dt><dd>{_cell(value)}</dd></div>"
+            for name, value in self.items.items()
         )
         return f'<dl class="facts">{rows}</dl>'
 

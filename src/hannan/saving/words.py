@@ -78,13 +78,22 @@ def short(name: str, most: int = 40) -> str:
     'Bandit(4)'
     >>> short("Bandit(['red', 'green', 'blue'], smoothing=Entropy())"), short("hedge")
     ('Bandit(3 arms)', 'hedge')
+    >>> short("Convex(Ball(dimension=3, radius=1.0, middle=None), 1.0, smooth=0.0)")
+    'Convex(Ball(3, 1.0), 1.0)'
     >>> short("FixedShare(3, 3.517382039359558, 0.001001001001001001)")
     'FixedShare(3, 3.517, 0.001001)'
     """
     head, arguments = taken_apart(name)
     if arguments is not None:
-        name = f"{head}({', '.join(_counted(text) for text in arguments if not _is_option(text))})"
+        name = f"{head}({', '.join(_within(_counted(text)) for text in arguments if not _is_option(text))})"
     return clipped(name, most)
+
+
+def _within(text: str) -> str:
+    """A description inside another: what its options are, without their names."""
+    head, options = taken_apart(text)
+    values = [option.partition("=")[2] if _is_option(option) else option for option in options or ()]
+    return text if options is None else f"{head}({', '.join(value for value in values if value != 'None')})"
 
 
 def apart(names: Sequence[str], most: int = 60) -> list[str]:

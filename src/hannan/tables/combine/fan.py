@@ -48,14 +48,17 @@ def fan_figure(fan: Fan, calibration: Calibration, what: str = "", title: str = 
     levels = np.array(calibration.levels)
     middle = int(np.argmin(abs(levels - 0.5)))
     named = "median" if abs(levels[middle] - 0.5) < 1e-9 else f"quantile {levels[middle]:g}"
-    line = [{"row": x, "y": float(y), "series": named} for x, y in zip(at, fan.quantiles[:, middle], strict=True)]
-    layers.append(Layer("line", tuple(line), x="row", series="series"))
+    edge = any(middle in pair for pair in kept)  # no level is in the middle
+    if not edge:
+        line = [{"row": x, "y": float(y), "series": named} for x, y in zip(at, fan.quantiles[:, middle], strict=True)]
+        layers.append(Layer("line", tuple(line), x="row", series="series"))
     points = [{"row": x, "y": float(y), "series": "target"} for x, y in zip(at, fan.targets, strict=True) if y == y]
     if points:
         layers.append(Layer("points", tuple(points), x="row", series="series"))
     bands = ", ".join(f"{100.0 * (levels[b] - levels[a]):.4g}%" for a, b in kept) or "none"
     known = ~np.isnan(fan.targets)
-    alt = f"The last {len(at)} rows{what}: the combination's intervals ({bands}) as bands, {named}, and the targets."
+    line_of = "" if edge else f" {named},"
+    alt = f"The last {len(at)} rows{what}: the combination's intervals ({bands}) as bands,{line_of} and the targets."
     if kept and known.any():
         a, b = kept[0]
         inside = (fan.quantiles[known, a] <= fan.targets[known]) & (fan.targets[known] <= fan.quantiles[known, b])

@@ -135,8 +135,8 @@ def _weights(summary: Summary) -> Figure:
     rows = [row for name, part in zip(names, parts, strict=True) for row in curve(at, part, name)]
     top = int(np.argmax(curves.weights[-1]))
     alt = (
-        f"The weights of the experts, stacked, {len(chosen)} of {summary.n} by their largest weight at any time; at "
-        f"the end the largest is {figure(curves.weights[-1, top])}, of {summary.names[top]}."
+        f"The weights of the experts, stacked, {len(chosen)} of {summary.n} by their largest weight at any time; in "
+        f"the last row the largest is {figure(curves.weights[-1, top])}, of {summary.names[top]}."
     )
     layer = Layer("stack", tuple(rows), x="row", series="series")
     title = axis.pop("x_title", "row")
