@@ -650,7 +650,7 @@ def test_the_forecast_that_is_asked_for_is_shown(tmp_path):
     (tmp_path / "f.csv").write_text(DAYS)
     arguments = [str(tmp_path / "f.csv"), "--target", "demand", "--time", "day", "--out", str(tmp_path / "out")]
     shown = CliRunner().invoke(command, arguments, catch_exceptions=False).stdout
-    assert re.search(r"\nforecast +105\.848  for 2024-05-05 \(row 5\)\n", shown)
+    assert re.search(r"\nforecast +105\.8  for 2024-05-05 \(row 5\)\n", shown)
     assert shown.count("forecast  ") == 1
     rows = (tmp_path / "out" / "combined.csv").read_text().splitlines()
     assert rows[0] == "day,forecast"
@@ -662,10 +662,10 @@ def test_the_forecast_that_is_asked_for_is_shown(tmp_path):
     assert all(one["realised"] <= one["bound"] for one in told["promises"])
     if (tmp_path / "out" / "index.html").exists():
         page = (tmp_path / "out" / "index.html").read_text()
-        assert "<b>105.848</b><span>forecast for 2024-05-05 (row 5)</span>" in page
+        assert "<b>105.8</b><span>forecast for 2024-05-05 (row 5)</span>" in page
         part = page[page.index("Rows that wait for their target.") :]
         cells = re.findall(r"<td[^>]*><span>([^<]*)</span></td>", part[: part.index("</table>")])
-        assert cells == ["5", "2024-05-05", "105.848"]
+        assert cells == ["5", "2024-05-05", "105.8"]
         assert "1.833 a row: the average of the experts" in page
     # From Python, the same files.
     pandas = pytest.importorskip("pandas")

@@ -113,7 +113,8 @@ def _constant(law: Law, n: int) -> float:
 def _log_two(effort: Effort) -> Verdict:
     """Fréchet and Pareto with α = log N have E max Z = O(log N/ε), for every N."""
     n = effort.turn(2, 3)
-    means = {f"E Z of {law!r}": law.mean for law in (Frechet(math.log(n)), Pareto(math.log(n)))}
+    laws = (Frechet(math.log(n)), Pareto(math.log(n)))
+    means = {f"E Z of {type(law).__name__}({law.alpha:.4g})": law.mean for law in laws}
     return broken(
         all(math.isinf(mean) for mean in means.values()), math.inf if n == 2 else max(means.values()), math.log(n),
         numbers=means, note="log 2 < 1: the mean is infinite, and no bound follows. The table asks for α > 1 itself.",
