@@ -36,6 +36,13 @@ HN_INLINE double sum_of_row(const double* f, i64 n) {
     return total;
 }
 
+/// sums_i += x_i.
+HN_INLINE void add_row(double* sums, const double* x, i64 n) {
+    i64 i = 0;
+    for (; i + 4 <= n; i += 4) store4(sums + i, load4(sums + i) + load4(x + i));
+    for (; i < n; ++i) sums[i] += x[i];
+}
+
 /// Count a row: losses (NaN asleep), the mixture's, and <p, l>.
 inline void count_row(Tally& tally, i64 n, const double* losses, double cost, double own) {
     tally.mixture += cost, tally.expected += own, tally.settled += 1.0;
@@ -50,7 +57,7 @@ HN_COLD i64 whole_rows(CombineJob& job, i64 first, i64 stop) {
     const i64 n = s.n;
     AdaHedgeRounds rounds(s, run);
     const double before = rounds.own;
-    double* x = rounds.x;
+    double *x = rounds.x, *losses = job.tally->losses;
     double mixture = 0.0, variance = rounds.sums.variance;
     i64 t = first;
     for (; t < stop; ++t) {
@@ -69,7 +76,7 @@ HN_COLD i64 whole_rows(CombineJob& job, i64 first, i64 stop) {
         mixture += cost;
         job.mean_loss += price_of(job.price, sum_of_row(f, n) / double(n), y);
         variance += squares(run.w, x, seen.least + mean, rounds.places) / met.mass;
-        for (i64 j = 0; j < n; ++j) job.tally->losses[j] += x[j];
+        add_row(losses, x, n);
     }
     const double done = double(t - first);
     if (t > first) run.probability = job.weights[(t - 1) * n + job.played[t - 1]];

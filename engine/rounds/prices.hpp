@@ -35,7 +35,7 @@ HN_INLINE double slope_of(const Price& price, double f, double y) {
     }
 }
 
-/// x_i = loss(f_i, y), a row at a time; the least and the greatest.
+/// x_i = loss(f_i, y), a row at a time, 0 up to a multiple of four; the least and the greatest.
 HN_INLINE Span price_row(const Price& price, const double* f, double y, double* x, i64 n) {
     i64 i = 0;
     if (price.kind <= PointLoss::squared) {
@@ -44,6 +44,15 @@ HN_INLINE Span price_row(const Price& price, const double* f, double y, double* 
         for (; i + 4 <= n; i += 4) {
             const f64x4 gap = load4(f + i) - target, cost = squared ? gap * gap : size(gap);
             store4(x + i, select(i64x4(cost > cap), cap, cost));
+        }
+        if (i < n) {
+            // In one piece: whoever reads four at once would wait for a single number to be stored.
+            const auto one = [&](i64 k) __attribute__((always_inline)) {
+                const double gap = f[k] - y, cost = squared ? gap * gap : size(gap);
+                return cost > price.cap ? price.cap : cost;
+            };
+            store4(x + i, f64x4{one(i), i + 1 < n ? one(i + 1) : 0.0, i + 2 < n ? one(i + 2) : 0.0, 0.0});
+            i = n;
         }
     }
     for (; i < n; ++i) x[i] = price_of(price, f[i], y);

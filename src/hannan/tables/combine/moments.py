@@ -54,12 +54,6 @@ class AdaHedgeSums(PlayerSums):
     #: L: a sleeper was charged the learner's own loss.
     charged = property(lambda self: self._numbers[-self._n :])
 
-    @staticmethod
-    def regrets(notes: Array, n: int) -> list[float]:
-        """own - min L of each of some notes."""
-        told: list[float] = (notes[:, 3 + 3 * n] - notes[:, -n:].min(axis=1)).tolist()
-        return told
-
     def seen(self) -> Seen:
         """As the player had it then."""
         gap, variance, span, least, most = map(self._after, range(3, 8))
@@ -87,3 +81,21 @@ class Moment(NamedTuple):
             float(told.realised[best]) if self.regret is None else self.regret,
             np.nan if bound is None else bound, sums.mean_loss, np.nan if to_mean is None else to_mean,
         ]  # fmt: skip
+
+
+class AdaHedgeMoment(NamedTuple):
+    """A moment of AdaHedge, of which nothing is worked out before it is asked for."""
+
+    sums: AdaHedgeSums
+    mixer: Any
+    weights: Array
+
+    def made(self) -> Moment:
+        """As any other."""
+        sums = self.sums
+        regret = sums.own - float(sums.charged.min())
+        return Moment(sums, lambda: self.mixer.promised(sums), regret, self.weights)
+
+    def marks(self) -> list[float]:
+        """As `Moment.marks`."""
+        return self.made().marks()

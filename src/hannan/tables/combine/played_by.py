@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from hannan.players.certificate import Certificate
 from hannan.refusals import Array
 from hannan.tables.combine import promises
 from hannan.tables.combine.losses import PointLoss
-from hannan.tables.combine.moments import AdaHedgeSums, Moment
+from hannan.tables.combine.moments import AdaHedgeMoment, AdaHedgeSums, Moment
 from hannan.tables.combine.promises import Promises
 from hannan.tables.combine.stepped import OpenRow, Stepped
 
@@ -70,7 +69,7 @@ class PlayedBy(Stepped):
 
     def noted(
         self, forecasts: Array, targets: Array, mixed: Array, weights: Array, points: NDArray[np.int64]
-    ) -> tuple[int, Any, int, list[Moment]]:
+    ) -> tuple[int, Any, int, list[AdaHedgeMoment]]:
         """The same, and the moments after so many of the rows, as far as they were done."""
         done, trouble, expert, notes = self._rows(forecasts, targets, mixed, weights, points)
         reached = points[: int(np.searchsorted(points, done, side="right"))]
@@ -96,7 +95,7 @@ class PlayedBy(Stepped):
     def noted_events(
         self, forecasts: Array, order: NDArray[np.int64], told: Array, first: int, mixed: Array, weights: Array,
         points: NDArray[np.int64], answered: NDArray[np.int64],
-    ) -> tuple[int, Any, int, list[Moment]]:  # fmt: skip
+    ) -> tuple[int, Any, int, list[AdaHedgeMoment]]:  # fmt: skip
         """The same, and the moments after so many events; `answered`: the row that was answered last by then."""
         done, trouble, expert, notes = self._events(forecasts, order, told, first, mixed, weights, points)
         reached = int(np.searchsorted(points, done, side="right"))
@@ -148,26 +147,21 @@ class PlayedBy(Stepped):
     def moment(self, weights: Array) -> Moment:
         if self.notes:
             note: Array = _engine.combine_note(self.player, self._sums, self.mean_loss)
-            return self._moments(note[None, :], weights[None, :])[0]
+            return self._moments(note[None, :], weights[None, :])[0].made()
         told, sums = self.certificate(), self._now()
         realised = self._realised(self.player._own, self.player._losses)
         return Moment(
             sums, lambda: self._promises(sums, realised, told.bound, told.withheld), told.regret or 0.0, weights
         )
 
-    def _moments(self, notes: Array, weights: Array) -> list[Moment]:
+    def _moments(self, notes: Array, weights: Array) -> list[AdaHedgeMoment]:
         """Of AdaHedge, from notes of the engine: a certificate for each would take longer than the rows."""
+        return [AdaHedgeMoment(AdaHedgeSums(note, self.n), self, p) for note, p in zip(notes, weights, strict=True)]
 
-        def promised(sums: AdaHedgeSums) -> Promises:
-            bound, withheld = self.player.bound_of(sums.seen(), sums.late)
-            return self._promises(sums, self._realised(sums.own, sums.charged), bound, withheld)
-
-        every = [AdaHedgeSums(note, self.n) for note in notes]
-        regrets = AdaHedgeSums.regrets(notes, self.n)
-        return [
-            Moment(sums, partial(promised, sums), regret, p)
-            for sums, regret, p in zip(every, regrets, weights, strict=True)
-        ]
+    def promised(self, sums: AdaHedgeSums) -> Promises:
+        """What could be said when these sums were noted."""
+        bound, withheld = self.player.bound_of(sums.seen(), sums.late)
+        return self._promises(sums, self._realised(sums.own, sums.charged), bound, withheld)
 
     def _realised(self, own: float, losses: Array) -> Array:
         """Of <p, l>, which the mixture never costs more than; a sleeper was charged it."""

@@ -115,23 +115,25 @@ class Rows:
     # Rows in order
 
     def _run(self, block: Block) -> Answers:
-        before, fresh = self.answered, block.fresh
-        rows = len(fresh)
+        before, rows = self.answered, len(block.targets) - len(block.brings)
         self._refuse_targets(block)
         self.trace.expect(before, rows)
         work = Work.room(len(block.targets), len(self.names), self.mixer.draws, len(self.levels))
         at = self.trace.due(before, rows)
-        due = fresh[at - before - 1] + 1
+        due = block.fresh[at - before - 1] + 1 if block.brings else at - before
         if getattr(self.mixer, "notes", False):
             self._noted(block, at, due, work)
         else:
             self._by_stretches(block, due.tolist(), work)
         self._remember(block, work)
-        if rows < len(block.targets):
+        numbers, times = np.arange(block.first, block.first + rows), list(block.times)
+        if block.brings:
+            fresh = block.fresh
             work = Work(work.weights[fresh], work.mixed[fresh], None if work.played is None else work.played[fresh])
-        times = [block.times[t] for t in fresh] if rows < len(block.times) else list(block.times)
-        self.recent.extend((int(t) + block.first, block.times[t] if block.times else "") for t in fresh[-RECENT:])
-        return Answers(fresh + block.first, times, work.mixed, work.played, work.weights)
+            numbers, times = fresh + block.first, [block.times[t] for t in fresh]
+        last = zip(numbers[-RECENT:].tolist(), times[-RECENT:] or [""] * min(RECENT, rows), strict=True)
+        self.recent.extend(last)
+        return Answers(numbers, times, work.mixed, work.played, work.weights)
 
     def _prompt_throughout(self, block: Block) -> bool:
         """Whether every row is answered and then settled, or never to be."""
@@ -155,9 +157,10 @@ class Rows:
         ends = due[: len(moments)].tolist()
         self.times |= {row: block.times[end - 1] if block.times else "" for row, end in zip(reached, ends, strict=True)}
         refused()
-        if len(block.fresh):
-            self._last = work.weights[block.fresh[-1]].copy()
-            self._last_time = block.times[block.fresh[-1]] if block.times else ""
+        if len(block.targets) > len(block.brings):
+            last = int(block.fresh[-1]) if block.brings else -1
+            self._last = work.weights[last].copy()
+            self._last_time = block.times[last] if block.times else ""
 
     def _by_stretches(self, block: Block, due: list[int], work: Work) -> None:
         fresh, start = block.fresh, 0
