@@ -12,8 +12,6 @@ sys.path.insert(0, str(HERE / "_site"))
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE.parent / "src"), os.environ.get("PYTHONPATH")]))
 sys.path.insert(0, str(HERE.parent / "src"))
 
-from jupyter_client.connect import ConnectionFileMixin  # noqa: E402
-
 import hannan  # noqa: E402
 
 project, author = "Hannan", "The Hannan developers"
@@ -50,9 +48,11 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 60
 nb_merge_streams = True
 nb_execution_show_tb = True
-# Kernels are spoken to by files, not by ports: nobody else can listen, and they have nothing to warn of.
-if os.name == "posix":
-    ConnectionFileMixin.transport.default_value = "ipc"
+# Kernels warn that others on this machine might listen to them: of pages that are made here that is no news.
+profile = HERE.parent / "build" / "docs" / "ipython" / "profile_default"
+profile.mkdir(parents=True, exist_ok=True)
+(profile / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 'ERROR'\n", encoding="utf-8")
+os.environ["IPYTHONDIR"] = str(profile.parent)
 
 # Reference
 smartquotes = False  # a prime is a prime
