@@ -409,3 +409,14 @@ def test_the_command_takes_policies_and_contexts(tmp_path):
         assert mine["dr"]["value"] == pytest.approx(one.estimates["dr"].value)
     wrong = CliRunner().invoke(command, [file, *options, "--policy", "mine"])
     assert "NAME=ACTION:COLUMN" in str(wrong.exception)
+
+
+def test_of_many_actions_the_learner_and_the_log_are_drawn_too():
+    from hannan.tables.replay.page import spans
+
+    rng = np.random.default_rng(0)
+    log = {"a": [f"{k:02d}" for k in rng.integers(50, size=3000)], "r": (rng.random(3000) < 0.02).astype(float)}
+    picture = spans(hn.replay(log, "a", "r", gains=True, runs=1))
+    kinds = [row["kind"] for row in picture.layers[0].rows]
+    assert (kinds.count("logged"), kinds.count("learner"), kinds.count("one action")) == (1, 1, 28)
+    assert "the best 28 of 50 actions" in picture.alt

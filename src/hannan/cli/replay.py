@@ -26,7 +26,13 @@ Examples:
 @click.option(
     "--contexts", metavar="A,B,...", help="Columns such as the device; each is an expert: what did best in it."
 )
-@click.option("--policy", "policies", multiple=True, metavar="NAME=ACTION:COLUMN,...", help="A policy of your own.")
+@click.option(
+    "--policy",
+    "policies",
+    multiple=True,
+    metavar="NAME=ACTION:COLUMN,...",
+    help="A policy of your own: for each action the column of its probability.",
+)
 @click.option("--learner", "learners", multiple=True, metavar="NAME", help="bandit, exp3, bandit:tsallis:0.5, ...")
 @click.option("--actions", metavar="A,B,...", help="All actions; by default those in the log.")
 @click.option("--range", "span", metavar="LOW:HIGH", default="0:1", show_default=True, help="Range of the losses.")

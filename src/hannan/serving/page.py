@@ -11,7 +11,7 @@ table{border-collapse:collapse}
 th{text-align:left;font-weight:500;padding:.1rem 1rem .1rem 0;vertical-align:top;white-space:pre}
 td{padding:.1rem 0}svg{width:100%;height:12rem;border-bottom:1px solid #8886;border-left:1px solid #8886}
 .key{display:inline-block;margin-right:1rem}.key i{display:inline-block;width:.8em;height:.8em;margin-right:.3em}
-#said{color:#b00020}input{font:inherit}
+#said{color:#b00020}.said{margin:.6rem 0 .2rem;font-size:.87em;opacity:.75}input{font:inherit}
 </style>
 <h1>Decisions</h1><p id="said" role="alert"></p>
 <form id="door" hidden><label>Key <input id="key" type="password" autocomplete="off"></label>
@@ -46,7 +46,9 @@ function chart(history){
     one.append(el("i",undefined,{style:"background:"+colours[i]}),arm+" "+history.weights.at(-1)[i].toFixed(3));
     keys.append(one);});
   if(history.arms.length>8)keys.append("and "+(history.arms.length-8)+" more");
-  return [picture,keys];
+  const when=t=>new Date(1000*t).toLocaleString();
+  const span=" from "+when(t0)+" to "+when(history.time.at(-1));
+  return [el("p","Probability of each arm, 0 to 1,"+span,{class:"said"}),picture,keys];
 }
 async function shown(name){
   const path="/v1/learners/"+encodeURIComponent(name);

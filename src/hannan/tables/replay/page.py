@@ -62,11 +62,11 @@ def _together(told: Evaluated) -> str:
     as_good = [
         e for e in ranked if (e.interval[1] >= best.interval[0] if told.gains else e.interval[0] <= best.interval[1])
     ]
-    says = (
-        f"Their {told.logged.level:.0%} intervals hold all at once, so that the best of {len(ranked)} is no lucky one"
-    )
+    says = f"The {told.logged.level:.0%} intervals of the single actions hold all at once"
     if len(as_good) == 1:
-        return f"{says}: no other action can be as good as the first."
+        return (
+            f"{says}, so that the best of {len(ranked)} is no lucky one: no other action can be as good as the first."
+        )
     return f"{says}: {len(as_good)} of {len(ranked)} actions may be the best, as far as this log can tell."
 
 
@@ -82,7 +82,10 @@ _MEANINGS = (
 
 
 def spans(told: Evaluated, most: int = 30) -> Picture:
-    """Every learner and single action as a dot, the best first, with its interval as whiskers."""
+    """Every learner and single action as a dot, the best first, with its interval as whiskers.
+
+    Of very many actions the best ones; learners, policies and the log are always there.
+    """
     word = "gain" if told.gains else "loss"
     found = [("the logged policy", told.logged, "logged")]
     for one in told.learners:
@@ -90,12 +93,14 @@ def spans(told: Evaluated, most: int = 30) -> Picture:
         found.append((one.name, kept, "learner"))
     found += [(f"always {e.name}", e, "one action") for e in told.single]
     found.sort(key=lambda row: -row[1].value if told.gains else row[1].value)
-    drawn = found[:most]
+    room = most - sum(kind != "one action" for _, _, kind in found)
+    kept_actions = {id(row) for row in [row for row in found if row[2] == "one action"][: max(room, 1)]}
+    drawn = [row for row in found if row[2] != "one action" or id(row) in kept_actions]
     rows = [
         {"who": name, "mean": e.value, "low": e.interval[0], "high": e.interval[1], "kind": kind}
         for name, e, kind in drawn
     ]
-    more = f"; the first {most} of {len(found)}" if len(found) > most else ""
+    more = f"; the best {len(kept_actions)} of {len(told.single)} actions" if len(drawn) < len(found) else ""
     alt = f"Mean {word} a row with its interval, the best first{more}."
     layer = Layer("spans", tuple(rows), x="mean", y="who", series="kind")
     order = tuple(name for name, _, _ in drawn)
