@@ -131,8 +131,7 @@ class Rows:
             fresh = block.fresh
             work = Work(work.weights[fresh], work.mixed[fresh], None if work.played is None else work.played[fresh])
             numbers, times = fresh + block.first, [block.times[t] for t in fresh]
-        last = zip(numbers[-RECENT:].tolist(), times[-RECENT:] or [""] * min(RECENT, rows), strict=True)
-        self.recent.extend(last)
+        self.recent.extend(zip(numbers[-RECENT:].tolist(), times[-RECENT:] or [""] * min(RECENT, rows), strict=True))
         return Answers(numbers, times, work.mixed, work.played, work.weights)
 
     def _prompt_throughout(self, block: Block) -> bool:
@@ -152,15 +151,12 @@ class Rows:
             )
             refused = partial(self._check_event, trouble, column, events, done, block.first, block)
         work.played = self.mixer.played
-        reached = at[: len(moments)].tolist()
+        reached, ends = at[: len(moments)].tolist(), due[: len(moments)].tolist()
         self.trace.extend(reached, moments)
-        ends = due[: len(moments)].tolist()
         self.times |= {row: block.times[end - 1] if block.times else "" for row, end in zip(reached, ends, strict=True)}
         refused()
         if len(block.targets) > len(block.brings):
-            last = int(block.fresh[-1]) if block.brings else -1
-            self._last = work.weights[last].copy()
-            self._last_time = block.times[last] if block.times else ""
+            self._answered_last(int(block.fresh[-1]) if block.brings else -1, block, work)
 
     def _by_stretches(self, block: Block, due: list[int], work: Work) -> None:
         fresh, start = block.fresh, 0
@@ -168,11 +164,13 @@ class Rows:
             if end > start:
                 self._stretch(block, slice(start, end), work.part(slice(start, end)))
             if last := int(np.searchsorted(fresh, end)):
-                self._last = work.weights[fresh[last - 1]].copy()
-                self._last_time = block.times[fresh[last - 1]] if block.times else ""
+                self._answered_last(int(fresh[last - 1]), block, work)
             if end in due and end > start:
                 self._note()
             start = end
+
+    def _answered_last(self, row: int, block: Block, work: Work) -> None:
+        self._last, self._last_time = work.weights[row].copy(), block.times[row] if block.times else ""
 
     def _stretch(self, block: Block, rows: slice, work: Work) -> None:
         """Rows between two points of the curves."""
