@@ -178,3 +178,16 @@ def test_bad_masks(awake: Any, message: str) -> None:
     assert len(fleet) == 0
     with pytest.raises(ValueError, match="arms may sleep where a proof covers it"):
         hn.Fleet(hn.Bandit(4)).act([1], [True, True, False, True])
+
+
+def test_what_was_realised_is_withheld_in_words() -> None:
+    plain, diagnosed = hn.Fleet(hn.Bandit(3), seed=0), hn.Fleet.diagnosed(hn.Bandit(3), seed=0)
+    for fleet in (plain, diagnosed):
+        fleet.observe(fleet.act([1]), [0.5])
+    said = (
+        "realised stability",
+        "withheld: a learner with a key has a row of few numbers, and what it realised is not among them",
+    )
+    assert said in plain.certificate(1).rows()
+    assert said not in diagnosed.certificate(1).rows()
+    assert diagnosed.certificate(1).realised_level is not None

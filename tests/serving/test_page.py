@@ -64,6 +64,10 @@ def test_the_page_shows_what_is_there(browser: Any, address: str) -> None:
     assert len(page.query_selector_all("svg polyline")) == 2
     points = page.query_selector_all("svg polyline")[0].get_attribute("points").split()
     assert len(points) >= 2
+    chart = page.inner_text("section figure")
+    assert chart.splitlines()[0].startswith("Probability of each arm, 0 to 1, from ")
+    assert chart.splitlines()[1:4] == ["1", "0.5", "0"]
+    assert "time of day, in round 10 now" in chart
     assert page.inner_text("#said") == ""
     assert said == []
     assert all(url.startswith(address) for url in asked)

@@ -62,6 +62,41 @@ def test_it_is_a_store(address: str) -> None:
             store.observe(moves[4].ticket, reward=1)
 
 
+#: What tables of format 1 were: a snapshot was one row.
+FORMAT_1 = """
+ALTER TABLE hannan_snapshots DROP CONSTRAINT hannan_snapshots_pkey;
+ALTER TABLE hannan_snapshots DROP COLUMN part, DROP COLUMN parts;
+ALTER TABLE hannan_snapshots ADD PRIMARY KEY (shard, sequence);
+UPDATE hannan_shards SET format = 1"""
+
+
+def test_a_store_of_format_1_goes_on_as_it_was(address: str) -> None:
+    """Both shards of it, the second opened after the first has moved the tables; a later format is refused."""
+    stores = [Store(address, shard=k, shards=2) for k in range(2)]
+    names = ["a" if shard_of("a", None, 2) == 0 else "learner1", "learner1" if shard_of("a", None, 2) == 0 else "a"]
+    moves = []
+    for store, name in zip(stores, names, strict=True):
+        store.add(name, GAINS)
+        moves.append([store.act(name) for _ in range(5)])
+        store.observe(moves[-1][0].ticket, reward=1)
+        store.close()  # with a snapshot
+    with psycopg.connect(address, autocommit=True) as connection:
+        for statement in FORMAT_1.split(";\n"):
+            connection.execute(statement)
+        assert connection.execute("SELECT count(*) FROM hannan_snapshots").fetchone() == (2,)
+    for shard, (name, (settled, *still_open)) in enumerate(zip(names, moves, strict=True)):
+        for rounds in (1, 5):  # and once more, when it is of this format
+            with Store(address, shard=shard, shards=2) as store:
+                assert store.certificate(name).rounds == rounds
+                assert store.observe(settled.ticket, reward=1) is False
+                assert [store.observe(move.ticket, reward=1) for move in still_open] == [rounds == 1] * 4
+    with psycopg.connect(address, autocommit=True) as connection:
+        assert connection.execute("SELECT DISTINCT format FROM hannan_shards").fetchall() == [(2,)]
+        connection.execute("UPDATE hannan_shards SET format = 3")
+    with pytest.raises(ValueError, match="must be of format 2; got format 3"):
+        Store(address, shard=0, shards=2)
+
+
 def test_one_owner_a_shard(address: str) -> None:
     with Store(address, shard=0, shards=2), Store(address, shard=1, shards=2):
         with pytest.raises(Refused, match=f"must have one owner; it is open in hannan process {os.getpid()}") as caught:

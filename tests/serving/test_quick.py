@@ -202,6 +202,28 @@ def test_an_ended_store_answers_503(served: Any, store: Store) -> None:
         assert (status, headers["retry-after"], "disk on fire" in told["error"]) == (503, "1", True)
 
 
+def test_an_id_that_never_reached_the_disk_is_answered_after_the_end(served: Any, store: Store) -> None:
+    """Asked for again when the journal has ended already: nobody will be told any more, so nobody may wait for it."""
+    with served.connected() as line, served.connected() as again:
+        line.sendall(request(ACT))
+        answer(line)
+        with store.desk.journal._writing:
+            line.sendall(request(ACT) + request(ACT, b'{"id": "mine"}'))
+            time.sleep(0.1)
+            again.sendall(request(ACT, b'{"id": "mine"}'))
+            time.sleep(0.1)
+            store.desk.journal.appended += 1  # whatever is written now, this is not
+            store.desk.contents.sequence += 1
+            store.desk.journal.fail(OSError("disk on fire"))
+            time.sleep(0.1)
+            again.sendall(request(ACT, b'{"id": "mine"}'))
+            left, told = b"", list[int]()
+            for _ in range(2):
+                status, _, _, left = answer(again, left)
+                told.append(status)
+        assert told[-1] == 503
+
+
 def test_a_stop_answers_first(served: Any, store: Store) -> None:
     with served.connected() as line, served.connected() as idle:
         for one in (line, idle):

@@ -89,6 +89,12 @@ class FleetCertificate(Result):
         return certified("certificate of a fleet of", self.learner, self.rows())
 
 
+_NO_ROOM = (
+    "realised stability",
+    "withheld: a learner with a key has a row of few numbers, and what it realised is not among them",
+)
+
+
 def of_one(certificate: Certificate, prior: Array, width: float, diagnosed: bool) -> Certificate:
     """A player's certificate without what a row does not keep, and with what a prior costs."""
     bound, withheld = certificate.bound, certificate.withheld
@@ -98,9 +104,10 @@ def of_one(certificate: Certificate, prior: Array, width: float, diagnosed: bool
         # min Lhat counts the prior; what is said of one run, and the estimate, do not.
         line = "new learners begin with a parent's losses" if certificate.delta is not None else ""
         certificate = dataclasses.replace(certificate, estimated_regret=None, on_this_run=None, on_this_run_says=line)
-    return dataclasses.replace(
-        certificate, bound=bound, withheld=withheld, realised_level=certificate.realised_level if diagnosed else None
-    )
+    certificate = dataclasses.replace(certificate, bound=bound, withheld=withheld)
+    if diagnosed or certificate.realised_level is None:
+        return certificate
+    return dataclasses.replace(certificate, realised_level=None, notes=(*certificate.notes, _NO_ROOM))
 
 
 def with_prior(bound: Bound, prior: Array, rounds: int, width: float) -> tuple[Bound | None, str]:

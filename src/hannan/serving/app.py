@@ -102,8 +102,8 @@ class App:
         return answer
 
     def on_disk(self, answer: Answer) -> bool:
-        """Whether nothing has to be waited for."""
-        return self._journal.committed >= answer.sequence
+        """Whether nothing has to be waited for: it is there, or never will be."""
+        return self._journal.committed >= answer.sequence or self._journal.failure is not None
 
     def more(self, answer: Answer) -> list[tuple[bytes, bytes]]:
         """Headers that some answers have."""

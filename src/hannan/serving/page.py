@@ -9,9 +9,13 @@ body{font:15px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding
 h1{font-size:1.3rem}h2{font-size:1.05rem;margin:2rem 0 .3rem}
 table{border-collapse:collapse}
 th{text-align:left;font-weight:500;padding:.1rem 1rem .1rem 0;vertical-align:top;white-space:pre}
-td{padding:.1rem 0}svg{width:100%;height:12rem;border-bottom:1px solid #8886;border-left:1px solid #8886}
+td{padding:.1rem 0}svg{display:block;width:100%;height:12rem;border-bottom:1px solid #8886;border-left:1px solid #8886}
+figure{display:grid;grid-template-columns:auto 1fr;gap:0 .5rem;margin:.5rem 0;font-size:.85rem}
+figcaption{grid-column:1/3;margin-bottom:.4rem}
+.up,.along{display:flex;justify-content:space-between;opacity:.75}.up{flex-direction:column;text-align:right}
+.along{grid-column:2}.up span{line-height:1}
 .key{display:inline-block;margin-right:1rem}.key i{display:inline-block;width:.8em;height:.8em;margin-right:.3em}
-#said{color:#b00020}.said{margin:.6rem 0 .2rem;font-size:.87em;opacity:.75}input{font:inherit}
+#said{color:#b00020}input{font:inherit}
 </style>
 <h1>Decisions</h1><p id="said" role="alert"></p>
 <form id="door" hidden><label>Key <input id="key" type="password" autocomplete="off"></label>
@@ -46,9 +50,14 @@ function chart(history){
     one.append(el("i",undefined,{style:"background:"+colours[i]}),arm+" "+history.weights.at(-1)[i].toFixed(3));
     keys.append(one);});
   if(history.arms.length>8)keys.append("and "+(history.arms.length-8)+" more");
-  const when=t=>new Date(1000*t).toLocaleString();
+  const when=t=>new Date(1000*t).toLocaleString(),clock=t=>new Date(1000*t).toLocaleTimeString();
   const span=" from "+when(t0)+" to "+when(history.time.at(-1));
-  return [el("p","Probability of each arm, 0 to 1,"+span,{class:"said"}),picture,keys];
+  const axis=(name,labels)=>{const one=el("div",undefined,{class:name});
+    one.append(...labels.map(label=>el("span",label)));return one;};
+  const figure=el("figure");
+  figure.append(el("figcaption","Probability of each arm, 0 to 1,"+span),axis("up",["1","0.5","0"]),picture,
+    axis("along",[clock(t0),"time of day, in round "+history.round.at(-1)+" now",clock(t1)]));
+  return [figure,keys];
 }
 async function shown(name){
   const path="/v1/learners/"+encodeURIComponent(name);

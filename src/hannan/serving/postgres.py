@@ -22,6 +22,8 @@ from hannan.serving.shelf import FORMAT, PAGE, Group, Part, paged
 
 #: The first half of the lock's number ("hnnn"); the second is the shard, or -1 while tables are made.
 LOCK = 0x686E6E6E
+#: Seconds that another may take to make tables.
+MAKING = 60
 TABLES = """
 CREATE TABLE IF NOT EXISTS hannan_shards (
     shard integer PRIMARY KEY, shards integer NOT NULL, format integer NOT NULL, journal bytea NOT NULL);
@@ -96,6 +98,7 @@ class PostgresShelf:
         if _one(self._connection, "SHOW synchronous_commit")[0] in ("off", "local"):
             run("SET synchronous_commit = on")
         # Tables are made by one at a time: IF NOT EXISTS alone can fail where two come together.
+        run(f"SET lock_timeout = {1000 * MAKING}")
         run("SELECT pg_advisory_lock(%s, -1)", (LOCK,))
         with self._connection.transaction():
             self._run_all(TABLES)
@@ -120,6 +123,7 @@ class PostgresShelf:
                 (self.shard, secrets.token_bytes(32), self.shard),
             )
         run("SELECT pg_advisory_unlock(%s, -1)", (LOCK,))
+        run("SET lock_timeout = 0")
         (self.journal,) = _one(self._connection, "SELECT journal FROM hannan_shards WHERE shard = %s", (self.shard,))
 
     def _run_all(self, statements: str) -> None:
@@ -231,6 +235,7 @@ class PostgresShelf:
 def _connected(address: str) -> psycopg.Connection[Any]:
     return psycopg.connect(
         address, autocommit=True, connect_timeout=10, keepalives_idle=10, keepalives_interval=5, keepalives_count=3,
+        tcp_user_timeout=30_000,  # what was sent and is not acknowledged: keepalives do not look after that
         application_name=f"hannan process {os.getpid()} of {socket.gethostname()}"[:63],
     )  # fmt: skip
 
