@@ -13,7 +13,7 @@ struct BarrierFour {
     using Solver = Barrier<K>;
     static constexpr i64 m = 4 * V;
     f64x4 L[m], w[m];
-    f64x4 base, y, slope, total, scale, own;
+    f64x4 base, y, slope, total, scale, inverse, own;
     FourStreams stream, coins;
     double round;
 
@@ -24,7 +24,7 @@ struct BarrierFour {
             for (int g = 0; g < 4; ++g) w[j][g] = j < s.n ? run[g].w[j] : 0.0, L[j][g] = j < s.n ? run[g].L[j] : infinity;
         for (int g = 0; g < 4; ++g) {
             base[g] = run[g].base, y[g] = run[g].warm, slope[g] = run[g].slope_sum;
-            total[g] = run[g].total, scale[g] = run[g].scale, own[g] = run[g].own;
+            total[g] = run[g].total, scale[g] = run[g].scale, inverse[g] = run[g].inverse, own[g] = run[g].own;
         }
         round = run[0].round;
         stream = FourStreams::gather(&run[0].stream, &run[1].stream, &run[2].stream, &run[3].stream);
@@ -77,15 +77,10 @@ struct BarrierFour {
         }
         const f64x4 before = scale;
         scale = next_scales(s.schedule);
-        const f64x4 inverse = one / scale;
-        const f64x4 ratio = before * inverse, shrink = one / ratio, unit = K == 2 ? shrink * shrink : shrink;
-        const f64x4 warm = y;
-        f64x4 place = y * ratio;
-        const f64x4 fresh = one / ((value - base) * inverse + place), p = Solver::power(fresh);
-        const f64x4 e = ((total - old) * unit - 1.0) + p;
-        const f64x4 rest = slope - old * (K == 2 ? hn::HN_ISA::root(old) : old);
-        place += Solver::guess(e) / (rest * (unit * shrink) + p * fresh);
-        f64x4 r[m], s0[4]{}, s1[4]{}, s2[4]{}, s3[4]{};
+        const f64x4 was = inverse, warm = y;
+        inverse = one / scale;
+        const f64x4 place = Solver::first_place(value, base, old, total, slope, y, {before, was}, scale, inverse);
+        f64x4 r[m], s0[4]{}, s1[4]{}, s2[4]{}, s3[4]{}, s4[4]{};
 #pragma GCC unroll 16
         for (i64 j = 0; j < m; ++j) {
             f64x4 here = L[j];
@@ -94,20 +89,16 @@ struct BarrierFour {
             r[j] = one / ((here - base) * inverse + place);
             const f64x4 r2 = r[j] * r[j], q = Solver::power(r[j]);
             s0[j & 3] += q, s1[j & 3] += q * r[j], s2[j & 3] += q * r2, s3[j & 3] += (q * r[j]) * r2;
+            if constexpr (Solver::longer) s4[j & 3] += (q * r2) * r2;
         }
         const auto folded = [](const f64x4* x) { return (x[0] + x[2]) + (x[1] + x[3]); };
-        const f64x4 S0 = folded(s0), S1 = folded(s1), S2 = folded(s2), S3 = folded(s3), error = S0 - 1.0;
-        const i64x4 good = i64x4(size(error) < Solver::small) & i64x4(place > Solver::least_y);
-        const f64x4 third = one / S1, step = (error * (1.0 / K)) * third;
-        const f64x4 b = (0.5 * (K + 1)) * S2 * third, c = ((K + 1) * (K + 2) / 6.0) * S3 * third;
-        const f64x4 delta = step + (step * step) * (b + step * (2.0 * (b * b) - c));
+        const typename Solver::template SumsOf<f64x4> sums{folded(s0), folded(s1), folded(s2), folded(s3), folded(s4)};
+        const i64x4 good = i64x4(size(sums.s0 - 1.0) < Solver::small) & i64x4(place > Solver::least_y);
+        const f64x4 delta = Solver::to_root(sums);
 #pragma GCC unroll 16
-        for (i64 j = 0; j < m; ++j) {
-            const f64x4 z = delta * r[j];
-            w[j] = least(Solver::power(r[j] * ((one - z) * (one + z * z))), one);
-        }
+        for (i64 j = 0; j < m; ++j) w[j] = Solver::at_root(r[j], delta * r[j]);
         y = place + delta;
-        slope = S1 - (K + 1) * S2 * delta;
+        slope = sums.s1 - (K + 1) * sums.s2 * delta;
         total = one;
         i64* counts = job.counts + first * s.n;
         ++counts[i0], ++counts[s.n + i1], ++counts[2 * s.n + i2], ++counts[3 * s.n + i3];
@@ -115,14 +106,14 @@ struct BarrierFour {
             for (int g = 0; g < 4; ++g) job.moves[(first + g) * job.length + t] = i32(k[g]);
         return __builtin_expect(bits(good) == 15, 1) || alone(job, s, first, good, warm);
     }
-    /// The lanes that did not converge: from anywhere, as a run alone does it.
+    /// The lanes that did not converge: as a run alone does it.
     __attribute__((noinline, cold)) bool alone(const BanditJob& job, const Setup& s, i64 first, i64x4 good, f64x4 warm) {
         for (int g = 0; g < 4; ++g) {
             if (good[g]) continue;
             Run& run = job.runs[first + g];
             store_lane(s, run, g);
             run.warm = warm[g];
-            if (!Solver::from_anywhere(s, run)) return false;
+            if (!Solver::once_more(s, run, y[g])) return false;
             for (i64 j = 0; j < s.n; ++j) w[j][g] = run.w[j];
             base[g] = run.base, y[g] = run.warm, slope[g] = run.slope_sum, total[g] = run.total;
         }

@@ -4,6 +4,11 @@
 namespace hn::HN_ISA {
 
 bool smooth(const Setup& s, Run& run, i64 changed, bool valued) { return smooth_any(s, run, changed, valued); }
+bool smooth_one(const Setup& s, Run& run, i64 i, double value, bool same, bool valued) {
+    if (s.smoothing == Smoothing::exponential) return smooth_exponential(s, run, i, value, valued);
+    run.L[i] = value;
+    return smooth_any(s, run, same ? i : -1, valued);
+}
 i64 draw_sampled(const Setup& s, Run& run) { return draw_belief(s, run); }
 
 namespace {

@@ -87,7 +87,7 @@ struct Fours {
         f64x4 w[most_arms];
         arms([&](i64 j, int) {
             const f64x4 r = one / ((x[j] - base) * inverse + placed), t = moved * r;
-            w[j] = least(Solver::power(r * ((one - t) * (one + t * t))), cap);
+            w[j] = least(Solver::turned(r, t), cap);
         });
         for (i64 j = n; j < in_fours(n); ++j) w[j] = zero;
         u64x4 words[4];
@@ -114,15 +114,16 @@ struct Fours {
         return true;
     }
 
-    struct Sums { f64x4 s0, s1, s2, s3; };
+    using Sums = typename Solver::template SumsOf<f64x4>;
     HN_INLINE Sums pass(f64x4 base, f64x4 inverse, f64x4 y) const {
-        f64x4 s0[4]{}, s1[4]{}, s2[4]{}, s3[4]{};
+        f64x4 s0[4]{}, s1[4]{}, s2[4]{}, s3[4]{}, s4[4]{};
         arms([&](i64 j, int v) {
             const f64x4 r = 1.0 / ((x[j] - base) * inverse + y), r2 = r * r, p = Solver::power(r);
             s0[v] += p, s1[v] += p * r, s2[v] += p * r2, s3[v] += (p * r) * r2;
+            if constexpr (Solver::longer) s4[v] += (p * r2) * r2;
         });
         const auto folded = [](const f64x4* a) { return (a[0] + a[2]) + (a[1] + a[3]); };
-        return {folded(s0), folded(s1), folded(s2), folded(s3)};
+        return {folded(s0), folded(s1), folded(s2), folded(s3), folded(s4)};
     }
 
     enum class Settled { yes, failed, not_here };
@@ -152,7 +153,7 @@ struct Fours {
         // The weight that was drawn, once more.
         const f64x4 r = one / ((low - base) * inverse + placed), t = moved * r;
         const f64x4 cap = select(i64x4(moved != zero), one, splat(infinity));
-        const f64x4 old = least(Solver::power(r * ((one - t) * (one + t * t))), cap);
+        const f64x4 old = least(Solver::turned(r, t), cap);
         f64x4 value;
         if constexpr (Reduced) {
             const i64x4 bit{i64(1) << arm[0], i64(1) << arm[1], i64(1) << arm[2], i64(1) << arm[3]};
@@ -162,25 +163,22 @@ struct Fours {
         } else {
             value = fma(l, weight, low);
         }
+        const typename Solver::template Before<f64x4> was{before, inverse};
         inverse = one / scale;
-        const f64x4 ratio = before * inverse, shrink = one / ratio, unit = K == 2 ? shrink * shrink : shrink;
-        const f64x4 fresh = one / ((value - base) * inverse + warm * ratio), p = Solver::power(fresh);
-        const f64x4 e = ((total - old) * unit - 1.0) + p;
-        const f64x4 rest = x[n + 3] - old * (K == 2 ? root(old) : old);
-        const f64x4 y = warm * ratio + Solver::guess(e) / (rest * (unit * shrink) + p * fresh);
+        const f64x4 y = Solver::first_place(value, base, old, total, x[n + 3], warm, was, scale, inverse);
         arms([&](i64 j, int) {
             f64x4 here = x[j];
             if constexpr (Reduced) here += only(i64x4((marks & splat(i64(1) << j)) != 0), half);
             x[j] = select(i64x4(arm == splat(j)), value, here);
         });
         const Sums sums = pass(base, inverse, y);
-        const f64x4 error = sums.s0 - 1.0;
-        const i64x4 near = i64x4(size(error) < Solver::small) & i64x4(y > Solver::least_y);
-        const f64x4 third = one / sums.s1, step = (error * (1.0 / K)) * third;
-        const f64x4 c1 = (0.5 * (K + 1)) * sums.s2 * third, c2 = ((K + 1) * (K + 2) / 6.0) * sums.s3 * third;
-        const f64x4 delta = step + (step * step) * (c1 + step * (2.0 * (c1 * c1) - c2));
+        i64x4 near = converge(sums.s0, y);
+        const f64x4 delta = Solver::to_root(sums);
         Root root{base, y, delta, sums.s1 - (K + 1) * sums.s2 * delta, one};
-        if (bits(near) != 15 && !from_anywhere(~near, inverse, warm, root)) return Settled::failed;
+        if (bits(near) != 15) {
+            if constexpr (Solver::longer) near |= once_more(~near, inverse, root);
+            if (bits(near) != 15 && !from_anywhere(~near, inverse, warm, root)) return Settled::failed;
+        }
         x[n] = root.base, x[n + 1] = root.placed, x[n + 3] = root.slope, x[plan.own] = own;
         const i64x4 stays = i64x4(root.moved == zero);
         x[n + 2] = select(stays, root.total, root.moved);
@@ -196,6 +194,20 @@ struct Fours {
 
     /// What a row keeps of the root of its sums.
     struct Root { f64x4 base, placed, moved, slope, total; };
+
+    static HN_INLINE i64x4 converge(f64x4 s0, f64x4 y) {
+        return i64x4(size(s0 - 1.0) < Solver::small) & i64x4(y > Solver::least_y);
+    }
+    /// `Barrier<K>::once_more` of the lanes in `some`: those that converge.
+    HN_APART i64x4 once_more(i64x4 some, f64x4 inverse, Root& root) const {
+        const f64x4 y = root.placed + root.moved;
+        const Sums sums = pass(root.base, inverse, y);
+        const i64x4 done = some & converge(sums.s0, y);
+        const f64x4 delta = Solver::to_root(sums), slope = sums.s1 - (K + 1) * sums.s2 * delta;
+        root.placed = select(done, y, root.placed), root.moved = select(done, delta, root.moved);
+        root.slope = select(done, slope, root.slope);
+        return done;
+    }
 
     /// `Barrier<K>::from_anywhere` of the lanes in `some`.
     HN_APART bool from_anywhere(i64x4 some, f64x4 inverse, f64x4 warm, Root& root) const {

@@ -10,6 +10,8 @@ namespace hn::HN_ISA {
 /// Every smoothing that is not kept by a path of its own: w, total and, where asked, value, for L at the scale in place.
 /// False if it failed. In kernels/smoothings.cpp: one call, compiled once.
 bool smooth(const Setup& s, Run& run, i64 changed, bool valued);
+/// The same after L_i = value, which this puts there; `same`: at the scale of the weights in place.
+bool smooth_one(const Setup& s, Run& run, i64 i, double value, bool same, bool valued);
 
 /// An arm drawn from what is believed of each, where `samples(s.smoothing)`. As `smooth`, compiled once.
 i64 draw_sampled(const Setup& s, Run& run);
@@ -57,11 +59,18 @@ HN_INLINE bool weigh_one(const Setup& s, Run& run, i64 i, double value, double s
         return fine;
     }
     if (by_series(s.path)) {
+        const double inverse = run.inverse;
         if (scale != before) at_scale(run, scale);
         const bool half = s.path == Path::half;
-        const bool fine = half ? Barrier<2>::after_one(s, run, i, value, before) : Barrier<1>::after_one(s, run, i, value, before);
+        const bool fine = half ? Barrier<2>::after_one(s, run, i, value, {before, inverse})
+                               : Barrier<1>::after_one(s, run, i, value, {before, inverse});
         if (valued) run.value = half ? Barrier<2>::value(s, run) : Barrier<1>::value(s, run);
         return fine;
+    }
+    if (s.path == Path::called) {
+        const bool same = scale == before;
+        if (!same) at_scale(run, scale);
+        return smooth_one(s, run, i, value, same, valued);
     }
     run.L[i] = value;
     return weigh(s, run, scale, i, valued);

@@ -16,9 +16,9 @@ inline bool smooth_powers(const Setup& s, Run& run, bool valued) {
     return solved.fine;
 }
 
-inline bool smooth_exponential(const Setup& s, Run& run, bool valued) {
+inline bool smooth_exponential(const Setup& s, Run& run, i64 i, double value, bool valued) {
     double mean;
-    const bool fine = exponential_run(s, run, valued, mean);
+    const bool fine = exponential_run(s, run, i, value, valued, mean);
     if (valued) run.value = lowest(run.L, s.n) - run.scale * mean;
     return fine;
 }
@@ -60,7 +60,7 @@ inline bool smooth_any(const Setup& s, Run& run, i64 changed, bool valued) {
     if (samples(s.smoothing)) return thompson(s, run, valued);
     switch (s.smoothing) {
         case Smoothing::tsallis: case Smoothing::log_barrier: return smooth_powers(s, run, valued);
-        case Smoothing::exponential: return smooth_exponential(s, run, valued);
+        case Smoothing::exponential: return smooth_exponential(s, run, -1, 0.0, valued);
         HN_LAWS(HN_CASE) case Smoothing::laplace: return smooth_law(s, run, valued);
         case Smoothing::table: return smooth_table(s, run, valued);
         case Smoothing::foreign: return smooth_foreign(s, run, valued);

@@ -7,7 +7,8 @@
 //     delta = x + b x^2 + (2 b^2 - c) x^3 + O(e^4),  x = e/(K S_K+1),
 //     b = (K+1)/2 S_K+2/S_K+1,  c = (K+1)(K+2)/6 S_K+3/S_K+1,
 //
-// from which the weights follow without another division: 1/(u + delta) = r (1 - t)(1 + t^2) + O(t^4), t = delta r.
+// from which the weights follow without another division: 1/(u + delta) = r (1 - t)(1 + t^2) + O(t^4), t = delta r. The
+// log-barrier has one more of each: (5 b^3 - 5 b c + d) x^4, d = (K+1)(K+2)(K+3)/24 S_K+4/S_K+1, and (1 + t^4).
 // From anywhere: S_K^(-1/K) is concave in y, so Newton on it needs three or four passes from the last root, and from
 // the right of the root never passes it again; with base = min L, y >= 1 (no probability exceeds 1) is clear of the pole.
 #pragma once
@@ -19,10 +20,12 @@ namespace hn::HN_ISA {
 template <int K>
 struct Barrier {
     static_assert(K == 1 || K == 2);
-    static constexpr double small = 2e-4;   // below it e^4 is lost in rounding
+    static constexpr bool longer = K == 1;  // its learning rates are large: another term of the series saves passes
+    static constexpr double small = longer ? 1e-3 : 2e-4;  // below it e^5 (e^4) is lost in rounding
     static constexpr double least_y = -3.0;  // y falls as losses rise above base; above this it costs u no digits
 
-    struct Sums { double s0, s1, s2, s3; };  // S_K .. S_K+3
+    template <class V> struct SumsOf { V s0, s1, s2, s3, s4; };  // S_K .. S_K+3, and S_K+4 where the series is longer
+    using Sums = SumsOf<double>;
 
     template <class V> static HN_INLINE V power(V r) { return K == 2 ? r * r : r; }
     /// Newton's step on S^(-1/K), as a series in e: a guess.
@@ -34,46 +37,92 @@ struct Barrier {
         return (K == 2 ? root(s) - 1.0 : s - 1.0) * s / slope;
     }
 
+    /// From the sums at y: how far the root is.
+    template <class V> static HN_INLINE V to_root(const SumsOf<V>& sums) {
+        const V third = 1.0 / sums.s1, x = ((sums.s0 - 1.0) * (1.0 / K)) * third;
+        const V b = (0.5 * (K + 1)) * sums.s2 * third, c = ((K + 1) * (K + 2) / 6.0) * sums.s3 * third;
+        if constexpr (longer) {
+            const V d = ((K + 1) * (K + 2) * (K + 3) / 24.0) * sums.s4 * third;
+            const V x2 = x * x, b2 = b * b;  // short chains
+            return (x + x2 * b) + (x2 * x) * ((2.0 * b2 - c) + x * ((5.0 * b) * (b2 - c) + d));
+        }
+        return x + (x * x) * (b + x * (2.0 * (b * b) - c));
+    }
+    /// The weight at the root from r at y, t = delta r; `at_root`: no probability exceeds 1.
+    template <class V> static HN_INLINE V turned(V r, V t) {
+        const V t2 = t * t, close = r * ((1.0 - t) * (1.0 + t2));
+        return power(longer ? close * (1.0 + t2 * t2) : close);
+    }
+    template <class V> static HN_INLINE V at_root(V r, V t) { return least(turned(r, t), V{} + 1.0); }
+
     /// r_j into w, with value in the place of L_i; returns the sums.
     static HN_INLINE Sums pass(const Setup& s, Run& run, double y, i64 i, double value) {
         const f64x4 from = splat(run.base), rate = splat(run.inverse), place = splat(y), here = splat(value);
-        f64x4 s0{}, s1{}, s2{}, s3{};
+        f64x4 s0{}, s1{}, s2{}, s3{}, s4{};
         for (i64 j = 0; j < s.n; j += 4) {
             const f64x4 L = select(i64x4(lanes(j) == splat(i)), here, load4(run.L + j));
             const f64x4 r = 1.0 / ((L - from) * rate + place);
             store4(run.w + j, r);
             const f64x4 r2 = r * r, p = power(r);
             s0 += p, s1 += p * r, s2 += p * r2, s3 += (p * r) * r2;
+            if constexpr (longer) s4 += (p * r2) * r2;
         }
-        return {fold(s0), fold(s1), fold(s2), fold(s3)};
+        return {fold(s0), fold(s1), fold(s2), fold(s3), longer ? fold(s4) : 0.0};
+    }
+
+    /// The scale of the weights in place, and its inverse, when another one comes.
+    template <class V> struct Before { V scale, inverse; };
+    /// Newton's first step after L_i has become `value`, from the weight, the sums and the y in place: where the pass is.
+    template <class V>
+    static HN_INLINE V first_place(V value, V base, V old, V total, V slope_sum, V warm, const Before<V>& before, V scale,
+                                   V inverse) {
+        if constexpr (K == 1) {
+            // In units of L, where all but 1/scale is known before the new scale is: r = 1/l, l = L_i - base + scale y. The
+            // slope R + r^2 is (R l^2 + 1)/l^2, so that its division need not wait for that of r.
+            const V place = warm * before.scale, l = (value - base) + place, l2 = l * l, r = 1.0 / l;
+            const V mine = old * before.inverse;
+            const V rest = slope_sum * (before.inverse * before.inverse) - mine * mine, flat = l2 / (rest * l2 + 1.0);
+            const V e = ((total * before.inverse - mine) + r) * scale - 1.0;
+            return (place + guess(e) * (flat * inverse)) * inverse;
+        } else {
+            const V ratio = before.scale * inverse;  // lengths in units of the scale grow by it
+            const V shrink = 1.0 / ratio, unit = shrink * shrink, y = warm * ratio;
+            const V r = 1.0 / ((value - base) * inverse + y), p = power(r);
+            const V e = ((total - old) * unit - 1.0) + p, rest = slope_sum - old * hn::HN_ISA::root(old);
+            return y + guess(e) / (rest * (unit * shrink) + p * r);
+        }
     }
 
     /// L_i = value at the scale in place, `before` that of the weights there; false if it failed.
-    static HN_INLINE bool after_one(const Setup& s, Run& run, i64 i, double value, double before) {
-        const double ratio = before * run.inverse;  // lengths in units of the scale grow by it
-        const double shrink = 1.0 / ratio, unit = K == 2 ? shrink * shrink : shrink;
-        double y = run.warm * ratio;
-        const double old = run.w[i];
-        const double r = 1.0 / ((value - run.base) * run.inverse + y), p = power(r);
-        const double e = ((run.total - old) * unit - 1.0) + p;
-        const double rest = run.slope_sum - old * (K == 2 ? root(old) : old);
-        y += guess(e) / (rest * (unit * shrink) + p * r);
+    static HN_INLINE bool after_one(const Setup& s, Run& run, i64 i, double value, const Before<double>& before) {
+        const double y = first_place(value, run.base, run.w[i], run.total, run.slope_sum, run.warm, before, run.scale,
+                                     run.inverse);
         const Sums sums = pass(s, run, y, i, value);
         run.L[i] = value;  // not before the pass, whose wide loads would wait for it
-        const double error = sums.s0 - 1.0;
-        if (__builtin_expect(!(size(error) < small && y > least_y), 0)) return from_anywhere(s, run);
-        const double third = 1.0 / sums.s1, x = (error * (1.0 / K)) * third;
-        const double b = (0.5 * (K + 1)) * sums.s2 * third, c = ((K + 1) * (K + 2) / 6.0) * sums.s3 * third;
-        step_to(s, run, sums, y, x + (x * x) * (b + x * (2.0 * (b * b) - c)));
+        const double delta = to_root(sums);
+        if (__builtin_expect(!converges(sums.s0, y), 0)) return once_more(s, run, y + delta);
+        step_to(s, run, sums, y, delta);
         return true;
+    }
+    static HN_INLINE bool converges(double s0, double y) { return size(s0 - 1.0) < small && y > least_y; }
+    /// Where the series of the first pass is not exact, it is a good guess: another pass there, or from anywhere.
+    static HN_APART bool once_more(const Setup& s, Run& run, double y) {
+        if (longer && y > least_y) {
+            const Sums sums = pass(s, run, y, -1, 0.0);
+            if (converges(sums.s0, y)) {
+                step_to(s, run, sums, y, to_root(sums));
+                return true;
+            }
+        }
+        return from_anywhere(s, run);
     }
 
     /// After a pass at y: the weights at the root y + delta.
     static HN_INLINE void step_to(const Setup& s, Run& run, const Sums& sums, double y, double delta) {
-        const f64x4 step = splat(delta), one = splat(1.0);
+        const f64x4 step = splat(delta);
         for (i64 j = 0; j < s.n; j += 4) {
-            const f64x4 here = load4(run.w + j), t = step * here;
-            store4(run.w + j, least(power(here * ((one - t) * (one + t * t))), one));
+            const f64x4 here = load4(run.w + j);
+            store4(run.w + j, at_root(here, step * here));
         }
         run.placed = y, run.moved = delta, run.warm = y + delta;
         run.slope_sum = sums.s1 - (K + 1) * sums.s2 * delta;
@@ -88,8 +137,8 @@ struct Barrier {
     /// One weight, the sums and the warm start, from L, base, scale, placed, moved, slope_sum and the total in place: all
     /// that `after_one` reads of weights that it makes anew. The same bits as of `again`.
     static HN_INLINE void again_one(const Setup&, Run& run, i64 i) {
-        const double r = 1.0 / ((run.L[i] - run.base) * run.inverse + run.placed), t = run.moved * r;
-        run.w[i] = run.moved != 0.0 ? least(power(r * ((1.0 - t) * (1.0 + t * t))), 1.0) : power(r);
+        const double r = 1.0 / ((run.L[i] - run.base) * run.inverse + run.placed);
+        run.w[i] = run.moved != 0.0 ? at_root(r, run.moved * r) : power(r);
         run.warm = run.moved != 0.0 ? run.placed + run.moved : run.placed;
     }
     /// The weights, their sums and the warm start once more, from L, base, scale, placed and moved: the same bits. A step
@@ -104,11 +153,11 @@ struct Barrier {
     /// The same where the total and the slope's sum are in place: the weights and the warm start alone.
     static HN_INLINE void again_weights(const Setup& s, Run& run) {
         const f64x4 from = splat(run.base), rate = splat(run.inverse), place = splat(run.placed);
-        const f64x4 step = splat(run.moved), one = splat(1.0);
+        const f64x4 step = splat(run.moved);
         if (run.moved != 0.0) {
             for (i64 j = 0; j < s.n; j += 4) {
-                const f64x4 here = 1.0 / ((load4(run.L + j) - from) * rate + place), t = step * here;
-                store4(run.w + j, least(power(here * ((one - t) * (one + t * t))), one));
+                const f64x4 here = 1.0 / ((load4(run.L + j) - from) * rate + place);
+                store4(run.w + j, at_root(here, step * here));
             }
         } else {
             for (i64 j = 0; j < s.n; j += 4) store4(run.w + j, power(1.0 / ((load4(run.L + j) - from) * rate + place)));

@@ -53,21 +53,37 @@ inline double exponential_leaders(const double* d, i64 n, double* p, double* y, 
     return upper_part(y, n, p, nodes);
 }
 
-/// The same on a run, four arms at a time: unnormalised into w; E max_j (Z_j - d_j) where asked. `fours`: how many arms
-/// in fours, known where this is inlined for few of them.
-HN_INLINE bool exponential_in_fours(const Setup& s, Run& run, i64 fours, bool valued, double& mean) {
+/// A sum of fractions a/b, b > 0, as one.
+struct Fraction {
+    f64x4 above, below;
+    HN_INLINE Fraction operator+(const Fraction& other) const {
+        return {above * other.below + other.above * below, below * other.below};
+    }
+};
+
+/// The same on a run, four arms at a time, with `value` in the place of L_i (i = -1: nowhere), which is stored last: wide
+/// loads would wait for it. Unnormalised into w; E max_j (Z_j - d_j) where asked. `fours`: how many arms in fours, known
+/// where this is inlined for few of them.
+HN_INLINE bool exponential_in_fours(const Setup& s, Run& run, i64 i, double value, i64 fours, bool valued, double& mean) {
     const i64 m = 4 * fours;
-    f64x4 low4 = load4(run.L);
-    for (i64 j = 4; j < m; j += 4) low4 = least(low4, load4(run.L + j));
+    const f64x4 here = splat(value);
+    const auto loss = [&](i64 j) { return select(i64x4(lanes(j) == splat(i)), here, load4(run.L + j)); };
+    f64x4 low4 = loss(0);
+    for (i64 j = 4; j < m; j += 4) low4 = least(low4, loss(j));
     const f64x4 low = splat(fold_least(low4)), rate = splat(run.inverse);
     f64x4 mass{};
     for (i64 j = 0; j < m; j += 4) {
-        const f64x4 y = exp((low - load4(run.L + j)) * rate);
+        const f64x4 y = exp((low - loss(j)) * rate);
         store4(run.w + j, y);
         mass += y;
     }
+    if (i >= 0) run.L[i] = value;
     const i64 count = s.n >= 2 * most_nodes - 1 ? most_nodes : (s.n + 1) / 2;
-    const double total = fold(mass), top = total > depth ? depth / total : 1.0;
+    double top = 1.0;
+    if (double(m) > depth) {  // y <= 1: the total of fewer arms is not above it
+        const double total = fold(mass);
+        if (total > depth) top = depth / total;
+    }
     const double *rule_x = tables::gauss_x[count - 1], *rule_w = tables::gauss_w[count - 1];
     double x[most_nodes], weight[most_nodes];
     mean = 0.0;
@@ -83,14 +99,19 @@ HN_INLINE bool exponential_in_fours(const Setup& s, Run& run, i64 fours, bool va
     f64x4 sum{};
     for (i64 j = 0; j < m; j += 4) {
         const f64x4 y = load4(run.w + j);
+        // Six nodes share a division: the product of all factors 1 - x_q of a rule of 24 is still above 1e-14.
+        const auto one = [&](i64 q) { return Fraction{splat(weight[q]), 1.0 - y * x[q]}; };
+        const auto two = [&](i64 q) { return one(q) + one(q + 1); };
         f64x4 p{};
-        i64 q = 0;
-        // Two nodes share a division: a/b + c/d = (a d + c b)/(b d); the factors are at least 1 - x_q > 1e-3.
-        for (; q + 1 < count; q += 2) {
-            const f64x4 here = 1.0 - y * x[q], there = 1.0 - y * x[q + 1];
-            p += (weight[q] * there + weight[q + 1] * here) / (here * there);
+        for (i64 q = 0; q < count; q += 6) {
+            const i64 left = count - q;
+            Fraction part = left > 1 ? two(q) : one(q);
+            if (left > 3) part = part + two(q + 2);
+            else if (left > 2) part = part + one(q + 2);
+            if (left > 5) part = part + two(q + 4);
+            else if (left == 5) part = part + one(q + 4);
+            p += part.above / part.below;
         }
-        if (q < count) p += weight[q] / (1.0 - y * x[q]);
         p *= y;
         store4(run.w + j, p);
         sum += p;
@@ -98,11 +119,11 @@ HN_INLINE bool exponential_in_fours(const Setup& s, Run& run, i64 fours, bool va
     run.total = fold(sum);
     return run.total > 0.0;
 }
-inline bool exponential_run(const Setup& s, Run& run, bool valued, double& mean) {
-    if (s.n <= 4) return exponential_in_fours(s, run, 1, valued, mean);
-    if (s.n <= 8) return exponential_in_fours(s, run, 2, valued, mean);
-    if (s.n <= 12) return exponential_in_fours(s, run, 3, valued, mean);
-    return exponential_in_fours(s, run, (s.n + 3) / 4, valued, mean);
+inline bool exponential_run(const Setup& s, Run& run, i64 i, double value, bool valued, double& mean) {
+    if (s.n <= 4) return exponential_in_fours(s, run, i, value, 1, valued, mean);
+    if (s.n <= 8) return exponential_in_fours(s, run, i, value, 2, valued, mean);
+    if (s.n <= 12) return exponential_in_fours(s, run, i, value, 3, valued, mean);
+    return exponential_in_fours(s, run, i, value, (s.n + 3) / 4, valued, mean);
 }
 
 /// p of one arm and Phi for L at a scale that is not in place; `y` is room for s.places() numbers.
