@@ -16,7 +16,9 @@ import pytest
 
 import hannan as hn
 from hannan.cli import main
-from hannan.saving.words import ceiling, figure
+from hannan.report import Table
+from hannan.saving.result import Shown, as_text
+from hannan.saving.words import AtMost, ceiling, figure
 
 NUMBER = re.compile(r"(?<![\w.:/-])[-−+]?\d+(?:\.\d+)?(?:e[-+−]?\d+)?")
 RNG = np.random.default_rng(0)
@@ -194,3 +196,13 @@ def test_a_command_has_four_digits(line, capsys, tmp_path, monkeypatch):
     assert told.err == ""
     assert len(told.out) > 100
     assert too_long(told.out, line) == []
+
+
+def test_a_bound_in_a_table_is_rounded_up():
+    rows = [(AtMost(2.00004), 2.00004)]
+    assert as_text(Shown("t", (), ("bound", "number"), rows)).split()[-2:] == ["2.001", "2"]
+    assert Table(("bound", "number"), tuple(rows)).html().count(">2.001</span>") == 1
+    for line in str(made("curve")).splitlines()[-3:]:
+        assert line.split()[0].replace(".", "").isdigit()
+    told = made("curve").shown().table
+    assert all(float(figure(cell)) >= cell for row in told for cell in row[1:] if cell is not None)

@@ -14,7 +14,7 @@ from hannan.report.ends import ends, how
 from hannan.report.page import PAGE, drawable
 from hannan.saving.output import Outbox
 from hannan.saving.result import to_text
-from hannan.saving.words import figure, number
+from hannan.saving.words import AtMost, figure, number
 
 
 def save(comparison: Compared, folder: Path) -> Path:
@@ -98,7 +98,8 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     heads = ("learner", "regret", "low", "high", "median", "95% quantile", "bound", "against", "source", "seconds")
     cells = tuple(
         (
-            row["learner"], row["regret"], row["low"], row["high"], row["median"], row["q95"], row["bound"],
+            row["learner"], row["regret"], row["low"], row["high"], row["median"], row["q95"],
+            None if row["bound"] is None else AtMost(row["bound"]),
             row["against"], row["source"] or row["withheld"], row["seconds"],
         )
         for row in rows

@@ -237,7 +237,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, (int, float)):
-        return f'<span title="{value!r}">{number(float(value))}</span>'
+        return f'<span title="{value!r}">{number(value)}</span>'
     return to_html(str(value))
 
 

@@ -167,7 +167,7 @@ def _cell(value: Any, shape: Any) -> str:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return str(shape(float(value))) if isinstance(value, (int, float)) else str(value)
+    return str(shape(value)) if isinstance(value, (int, float)) else str(value)
 
 
 def _numeric(shown: Shown) -> list[bool]:

@@ -12,6 +12,14 @@ _LONG = re.compile(r"(?<![\w.])\d+\.\d{4,}(?:e[-+]?\d+)?(?![\w.])")
 NOTHING = 1e-12
 
 
+class AtMost(float):
+    """A number that bounds another: in a table it is rounded up, never down.
+
+    >>> number(2.00004), number(AtMost(2.00004)), figure(AtMost(2.00004))
+    ('2', '2.001', '2.001')
+    """
+
+
 def number(value: float, digits: int = 4) -> str:
     """A number for people: four significant digits, no noise.
 
@@ -20,6 +28,8 @@ def number(value: float, digits: int = 4) -> str:
     """
     if value != value:
         return "–"
+    if isinstance(value, AtMost):
+        value = _up(value, digits)
     if value in (float("inf"), float("-inf")):
         return "∞" if value > 0 else "−∞"
     if value == 0:
@@ -53,13 +63,17 @@ def ceiling(value: float, digits: int = 4) -> str:
     >>> [ceiling(x) for x in (2 / 3, 12690.4, 1.0, 0.0, 9e-172, -2 / 3, 3 * 1.1)]
     ['0.6667', '12700', '1', '0', '1e-12', '-0.6666', '3.3']
     """
+    return figure(_up(value, digits), digits)
+
+
+def _up(value: float, digits: int) -> float:
+    """The least number of so many digits that is not below; of what is nothing, the least that is something."""
     if not math.isfinite(value) or value == 0.0:
-        return str(value) if value else "0"
+        return float(value)
     from decimal import ROUND_CEILING, Context  # not for a game
 
-    least = NOTHING if value > 0.0 else -math.inf
     up = float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(f"{value:.11e}"))
-    return figure(max(least, up), digits)
+    return max(NOTHING, up) if value > 0.0 else up
 
 
 def percent(value: float) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from hannan.games.cells import interval
 from hannan.games.tournament.rules import Outcome, Setting
 from hannan.report import Badge, Figure, Layer, Page, Picture, Section, Table, Text, Tile, Tiles
-from hannan.saving.words import figure
+from hannan.saving.words import AtMost, figure
 
 TITLES: dict[Setting, str] = {
     "experts": "Experts: every loss is seen",
@@ -109,6 +109,10 @@ def _between(low: float, high: float) -> str:
     return "exact" if low == high else f"{figure(low)} .. {figure(high)}"
 
 
+def _up(bound: float | None) -> float | None:
+    return None if bound is None else AtMost(bound)
+
+
 def _standings(rows: list[dict[str, Any]]) -> Table:
     columns = (
         "learner", "promises", "regret/√T", "95 % interval", "regret", "bound", "worst", "bounds", "µs a round",
@@ -116,7 +120,7 @@ def _standings(rows: list[dict[str, Any]]) -> Table:
     cells = tuple(
         (
             row["learner"], row["promise"], row["share"], _between(row["low"], row["high"]), row["regret"],
-            row["bound"], row["worst"], _badge(row["kept"]), row["microseconds"],
+            _up(row["bound"]), row["worst"], _badge(row["kept"]), row["microseconds"],
         )
         for row in rows
     )  # fmt: skip
@@ -143,7 +147,17 @@ def _games(games: list[Outcome]) -> Table:
         between = _between(low, high)
         ratio = None if not o.bound else o.regret / o.bound
         cells.append(
-            (o.adversary, o.learner, o.rounds, o.regret, between, o.bound, o.against, ratio, o.source or o.withheld)
+            (
+                o.adversary,
+                o.learner,
+                o.rounds,
+                o.regret,
+                between,
+                _up(o.bound),
+                o.against,
+                ratio,
+                o.source or o.withheld,
+            )
         )
     return Table(columns, tuple(cells), caption="Every game")
 

@@ -17,7 +17,7 @@ from hannan.learners.tuning import Fixed, Horizon
 from hannan.mathematics.bounds import Withheld
 from hannan.mathematics.convex.noise import GammaNoise, Shape
 from hannan.saving.result import Result, Shown
-from hannan.saving.words import ceiling, figure, short
+from hannan.saving.words import AtMost, ceiling, figure, short
 
 #: The first step above the root, relative.
 NEAR = 1e-12
@@ -111,9 +111,11 @@ class PrivacyCurve(Result):
         if self.withheld:
             rows.append(("bounds", f"withheld: {self.withheld}"))
         heads = ("epsilon", "scale", "bound on the regret", "bound a round")
-        each = [None if bound is None else bound / self.rounds for bound in self.bounds]
+        # A larger scale is within the budget too, so that it is rounded up as bounds are.
+        scales, bounds = map(AtMost, self.scales), [None if bound is None else AtMost(bound) for bound in self.bounds]
+        each = [None if bound is None else AtMost(bound / self.rounds) for bound in bounds]
         title = f"{name}: regret by epsilon, {self.rounds} moves in a row, delta = {self.delta:g}"
-        return Shown(title, rows, heads, list(zip(self.epsilons, self.scales, self.bounds, each, strict=True)))
+        return Shown(title, rows, heads, list(zip(self.epsilons, scales, bounds, each, strict=True)))
 
     def to_frame(self) -> Any:
         """A pandas (else polars) frame with columns epsilon, scale, bound."""

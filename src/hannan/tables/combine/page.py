@@ -9,7 +9,7 @@ import numpy as np
 from hannan.refusals import Array
 from hannan.report import Facts, Figure, Fold, Layer, Page, Picture, Section, Table, Text, Tile, Tiles
 from hannan.report.markup import number
-from hannan.saving.words import ceiling, figure, percent
+from hannan.saving.words import AtMost, ceiling, figure, percent
 from hannan.tables.combine.fan import calibration_blocks, fan_figure, where
 from hannan.tables.combine.summary import Summary
 from hannan.tables.figures import LINES, ROWS, Name, curve, lines, made_by
@@ -174,7 +174,7 @@ def _promises(summary: Summary) -> Table:
     # Reasons have a column only where there is one.
     heads = ("beside", "loss more", "at most, proved", *(["why not"] if any(why for *_, why in told) else []))
     rows = tuple(
-        (Name(whom), more, "withheld" if bound is None else bound, Name(why))[: len(heads)]
+        (Name(whom), more, "withheld" if bound is None else AtMost(bound), Name(why))[: len(heads)]
         for whom, more, bound, why in told
     )
     caption = f"How much more than others the combination lost, and the most that is proved. {summary.guarantee}."

@@ -9,6 +9,7 @@ import numpy as np
 from hannan.report import Figure, Fold, Page, Picture, Section, Table, Tile, Tiles
 from hannan.report.ends import ends, how
 from hannan.report.markup import number
+from hannan.saving.words import AtMost
 from hannan.tables.figures import ROWS, Name, curve, lines, made_by
 from hannan.tables.route.routed import Routed
 
@@ -30,7 +31,7 @@ def route_page(told: Routed) -> Page:
         interval = one.interval or (None, None)
         bound = one.record.bound
         rows.append((
-            one.name, one.sees, one.regret, *interval, None if bound is None else bound.value,
+            one.name, one.sees, one.regret, *interval, None if bound is None else AtMost(bound.value),
             "" if bound is None else bound.against, one.record.bound_withheld if bound is None else bound.source,
         ))  # fmt: skip
     heads = ("learner", "sees", "regret", "95% from", "to", "bound", "against", "source")
