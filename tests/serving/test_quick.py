@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import socket
@@ -166,6 +167,26 @@ def test_what_is_unusual(served: Any) -> None:
     with served.connected() as line:
         line.sendall(b"nonsense\r\n\r\n")
         assert line.recv(100).startswith(b"HTTP/1.1 400")
+
+
+def test_a_head_without_an_end_is_refused(served: Any) -> None:
+    with served.connected() as line:
+        line.sendall(request(ACT, b"", "x: " + "y" * 50_000))
+        assert answer(line)[0] == 200
+        for _ in range(3):  # heads are counted one by one
+            line.sendall(request(ACT, b"", "x: " + "y" * 30_000))
+            assert answer(line)[0] == 200
+        if not served.short:
+            return  # uvicorn's own protocol has no such limit
+        line.sendall(b"POST " + ACT.encode() + b" HTTP/1.1\r\nx: ")
+        with contextlib.suppress(OSError):
+            for _ in range(100):
+                line.sendall(b"y" * 10_000)
+                time.sleep(0.001)
+        with contextlib.suppress(ConnectionResetError):  # what it had not read when it closed
+            assert line.recv(100).startswith(b"HTTP/1.1 431")
+            while line.recv(10_000):
+                pass
 
 
 def test_an_answer_waits_for_the_disk_and_a_gone_asker_is_no_harm(served: Any, store: Store) -> None:

@@ -623,3 +623,15 @@ def test_a_closed_store_says_so(path: Path) -> None:
     for call in (lambda: store.act("a"), lambda: store.observe(move.ticket, reward=1), lambda: store.add("b", GAINS)):
         with pytest.raises(Ended, match="is closed"):
             call()
+
+
+def test_a_file_of_two_names_is_refused(path: Path, tmp_path: Path) -> None:
+    """Each name would have a lock and a log of its own: two writers, and each log half of the truth."""
+    with Store(path) as store:
+        store.add("a", hn.Bandit(2))
+        os.link(path, tmp_path / "other.db")
+        with pytest.raises(ValueError, match="must be a file of one name; it has 2, by hard links"):
+            Store(tmp_path / "other.db")
+    (tmp_path / "other.db").unlink()
+    with Store(path) as store:
+        assert list(store.learners) == ["a"]

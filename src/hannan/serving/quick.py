@@ -21,6 +21,8 @@ from hannan.serving.service import JSON, Answer
 
 #: Bytes of a body; addresses that are kept.
 LONGEST, MOST_ROADS = 1 << 16, 10_000
+#: Bytes of a request before its body.
+LONGEST_HEAD = 1 << 16
 _STATUS = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\n".encode() for s in HTTPStatus}
 _GOOD = _STATUS[200] + b"content-type: application/json\r\ncache-control: no-store\r\ncontent-length: %d\r\n\r\n%b"
 
@@ -58,8 +60,23 @@ class Quick(HttpToolsProtocol):
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self._trip = Trip()
+        #: Bytes of a head that is not whole yet; None in a body, and between two requests.
+        self._head: int | None = None
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._head is not None:
+            self._head += len(data)
+            if self._head > LONGEST_HEAD and not self.transport.is_closing():
+                said = b'{"error":"a request must have at most %d bytes before its body"}' % LONGEST_HEAD
+                self._write(Answer(431, said), keep_alive=False)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._head = 0
 
     def on_headers_complete(self) -> None:
+        self._head = None
         road = self.roads.get(self.url) or self._road()
         before = self.cycle
         free = (before is None or before.response_complete) and not self.pipeline

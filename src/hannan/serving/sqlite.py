@@ -49,6 +49,11 @@ class SQLiteShelf:
     def _open(self) -> None:
         if not self._path.exists():
             os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        if self._path.stat().st_nlink > 1:
+            # Under another name the same file would have another lock and another write-ahead log.
+            raise ValueError(
+                f"{self.name} must be a file of one name; it has {self._path.stat().st_nlink}, by hard links"
+            )
         try:
             self._connection = _connected(self._path)
             self._made()
