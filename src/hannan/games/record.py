@@ -181,7 +181,7 @@ class Record(Result):
         if self.note:
             rows.append(("note", self.note))
         runs = f"{self.runs} run" + ("s" if self.runs > 1 else "")
-        return Shown(f"{name}: {runs} of {self.rounds} rounds, seed {self.seed}", rows)
+        return Shown(f"{name}: {runs} of {self.rounds} round{'s' * (self.rounds != 1)}, seed {self.seed}", rows)
 
     __repr__ = Result.__str__
 

@@ -53,7 +53,7 @@ class Told(Result):
             line = f"{figure(told.realised[best])} more than {self.columns[best]!r}"
             rows.append(("to the best column", _beside(line, told.column(best), told.withheld)))
             if told.filled:
-                rows.append(("compared with", told.filled))
+                rows.append(("compared with", f"the column, {told.filled}"))
         if told.base is None:
             rows.append(("to a combination", f"bound withheld: {told.combination_withheld}"))
         else:

@@ -78,12 +78,12 @@ def of_rule(name: str, sums: Any, convex: bool) -> Promises:
         through, own = top[0] + parts, top[2] + 2.0 * sums.gap
         by_b = through <= own
         realised = sums.mixture - losses - np.where(by_b, sums.slept_b, sums.slept_adahedge)
-        filled = "the column, and a member of the two layers (B or AdaHedge) while it sleeps" if sleepers else ""
+        filled = "while it sleeps, B or AdaHedge in its place" if sleepers else ""
         bounds = np.where(by_b, through, own)
         return Promises(
             TWO_LAYERS, bounds, realised, rounded_up(float(top[3])), ahead, float(top[0]), parts, filled=filled
         )
-    alone = "its waking rows" if sleepers else ""
+    alone = "over its waking rows" if sleepers else ""
     if name in ("b", "adahedge:slopes"):
         parts = sums.bounds if name == "b" else np.full(len(losses), 2.0 * sums.gap)
         asleep = "the mean of the awake is no fixed combination where columns sleep" if sleepers else ""

@@ -202,8 +202,8 @@ class Summary:
         if self.certificate is None:
             if self.promises.columns is None:
                 return f"no bound: {self.withheld}"
-            whom = self.promises.filled or "each expert"
-            return f"the combination's own loss, beside the mean, {whom} and combinations: proved, in what was seen"
+            slept = f"; of an expert that slept: {self.promises.filled}" if self.promises.filled else ""
+            return f"the bounds are on the combination's own loss, and proved{slept}"
         whom = "each expert over its waking rows" if self.sleepers else "the best expert"
         if self.convex:
             return f"the mixture costs at most <p, l>, whose regret against {whom} is bounded"
