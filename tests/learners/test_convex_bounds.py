@@ -75,6 +75,18 @@ def test_linear_losses_of_any_sign_on_any_set():
         Convex(simplex, 1.0, GammaNoise(), Anytime(), smooth=0).bound()
 
 
+@pytest.mark.parametrize(("loss_bound", "most"), [(None, 6.0), (7.0, 6.0), (0.5, 0.5)])
+def test_no_round_costs_more_than_the_way_across(loss_bound, most):
+    """However large the noise; and a scale that suits the rounds has a bound of its own, below that."""
+    ball = Ball(2, 1.5)
+    loud = Convex(ball, 2.0, smooth=0, loss_bound=loss_bound, tuning=Fixed(1e6)).bound(10)
+    assert 10 * most <= loud.value <= 10 * most * (1 + 1e-12)
+    assert "no regret exceeds" in loud.source
+    quiet = Convex(ball, 2.0, smooth=0, loss_bound=loss_bound, tuning=Horizon(10**6)).bound(10**6)
+    assert quiet.value < 0.1 * most * 10**6
+    assert "no regret exceeds" not in quiet.source
+
+
 def test_ridge_and_solver_cost_what_they_cost():
     """A ridge of 1e-6 (beta T + E||b||)/r, half of it times r^2; 1e-7 r beta a move for the solver."""
     d, r, beta, T, best, B, scale = 3, 2.0, 1.5, 100, 5.0, 3.0, 20.0

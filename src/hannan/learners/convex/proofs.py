@@ -36,9 +36,10 @@ def bounded(
     else:
         terms, source = _gamma_terms(learner, rounds, best, shape, bias)
     value = bounds.rounded_up(math.fsum(terms.values()))
-    if rounds is not None and learner.loss_bound is not None and value >= rounds * learner.loss_bound:
-        value, source = rounds * learner.loss_bound, "no regret exceeds the rounds times the loss bound"
-        terms = {"rounds x loss bound": value}
+    most, name = _most(learner)
+    if rounds is not None and value >= rounds * most:
+        value, source = rounds * most, f"no regret exceeds the rounds times the {name}"
+        terms = {f"rounds x {name}": value}
     schedule = learner.schedule()
     text = str(schedule) if schedule.d == 0.0 else f"scale_t = {figure(schedule.c)} sqrt({schedule.a:g} + own loss)"
     beside = _as_printed(learner, rounds, best) if printed else None
@@ -46,6 +47,12 @@ def bounded(
     if learner.fresh:
         return Bound(value, terms, source, scale, text, beside, sense="draws", against="any")
     return Bound(value, terms, source, scale, text, beside, sense="kept", against="oblivious")
+
+
+def _most(learner: Any) -> tuple[float, str]:
+    """The most that a round can cost beside another point of the set, which lies in a ball."""
+    across = bounds.rounded_up(2.0 * learner.lipschitz * learner.domain.radius), "lipschitz x diameter"
+    return across if learner.loss_bound is None else min(across, (learner.loss_bound, "loss bound"))
 
 
 def _best(learner: Any, rounds: int | None, best: float | None) -> float:

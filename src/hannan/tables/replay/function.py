@@ -54,7 +54,9 @@ class Replay(Evaluated, Result):
         table.append((f"always {clipped(best.name)}", "best in hindsight", *_numbers(best), None))
         rows = []
         for one in self.learners:
-            table += [(one.name, e.name, *_numbers(e), one.effective) for e in one.estimates.values()]
+            for e in one.estimates.values():  # a replay rests on the rows that it accepted, the others on weights
+                behind = one.accepted if e.name == "replay" else one.effective
+                table.append((one.name, e.name, *_numbers(e), behind))
             if "replay" not in one.estimates:
                 why = f"fewer than {LEAST:g} rows were accepted, so it learnt from fewer than {LEAST:g}"
                 rows.append((one.name, f"replay withheld: {why}"))
