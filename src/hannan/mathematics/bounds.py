@@ -167,12 +167,6 @@ def horizon_scale(range_constant: float, variance: float, rounds: float) -> floa
     return math.sqrt(variance * rounds / (2.0 * range_constant)) if range_constant > 0.0 else 1.0
 
 
-def anytime(range_constant: float, variance: float, factor: float, rounds: float) -> Terms:
-    """scale_t = factor sqrt(t): R <= factor G sqrt(T) + v sqrt(T)/factor, for every T."""
-    root = math.sqrt(rounds)
-    return {"range": factor * range_constant * root, "drift": variance * root / factor}
-
-
 def root(
     range_constant: float, variance: float, c: float, a: float, b: float, rounds: float, bias: float = 0.0
 ) -> Terms:
@@ -180,7 +174,7 @@ def root(
 
     >>> root(2.0, 1.0, 3.0, 1.0, 0.0, 100) == zero_order(2.0, 1.0, 3.0, 100)
     True
-    >>> root(2.0, 1.0, 3.0, 0.0, 1.0, 100) == anytime(2.0, 1.0, 3.0, 100)
+    >>> root(2.0, 1.0, 3.0, 0.0, 1.0, 100) == {"range": 3.0 * 2.0 * 10.0, "drift": 1.0 * 10.0 / 3.0}
     True
     """
     if b == 0.0:
@@ -190,7 +184,7 @@ def root(
 
 
 def anytime_factor(range_constant: float, variance: float) -> float:
-    """sqrt(v/G), where `anytime` is least: R <= 2 sqrt(G v T)."""
+    """sqrt(v/G), where `root` of scale_t = c sqrt(t) is least: R <= 2 sqrt(G v T)."""
     return math.sqrt(variance / range_constant) if range_constant > 0.0 else 1.0
 
 
