@@ -260,7 +260,8 @@ def _others(repeats: int) -> list[Row]:
     rng = np.random.default_rng(9)
     y = rng.random(count)
     nine = y[:, None] + 0.2 * rng.standard_normal((count, 9))
-    prompt = {f"f{i}": nine[:, i] for i in range(9)} | {"y": y, "t": np.arange(count)}
+    untimed = {f"f{i}": nine[:, i] for i in range(9)} | {"y": y}
+    prompt = untimed | {"t": np.arange(count)}  # where no column is said to be the time, it would be a forecast
     # Each row is answered without its target, which comes twenty rows later, in a row of the same time.
     order = np.argsort(np.concatenate([np.arange(count), np.arange(count) + behind + 0.5]))
     late = {name: np.concatenate([column, column])[order] for name, column in prompt.items()}
@@ -270,7 +271,7 @@ def _others(repeats: int) -> list[Row]:
     contestants = [
         Contestant("lists", lambda: loops.bandit_lists(rows, scale), len(rows)),
         # The base is of AdaHedge, which was what `combine` played then.
-        Contestant("prompt", lambda: hn.combine(prompt, "y", learner="adahedge"), count),
+        Contestant("prompt", lambda: hn.combine(untimed, "y", learner="adahedge"), count),
     ]
     for who in ("two-layers", "adahedge"):
         contestants += [

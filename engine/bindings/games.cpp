@@ -85,10 +85,11 @@ public:
         BanditJob job = asked(first, last, losses, per_run, per_round, coins, rounds, own, counts, moves);
         job.marks = marks_of(ends, columns, rounds, job.width);
         const bool advised = setup.setting == Setting::expert_bandit;
-        if (advised) hear(job, nb::cast<AnyFlat>(advice), setup.n, setup.actions, rounds, setup.clip > 0.0 || setup.kappa > 0.0);
+        const auto said = advised ? nb::cast<AnyFlat>(advice) : AnyFlat();
         i64 status;
         {
             nb::gil_scoped_release gil;
+            if (advised) hear(job, said, setup.n, setup.actions, rounds, setup.clip > 0.0 || setup.kappa > 0.0);
             status = advised ? games().advised(job) : games().bandit(job);
         }
         require(status != no_action, "advice must be an action");
@@ -214,11 +215,11 @@ void expert_losses(In<double> losses, i64 start, i64 stride, AnyFlat advice, i64
     require(n >= 1 && actions >= 1 && start >= 0 && rounds >= 0 && (stride == 0 || stride == actions), "shapes must agree");
     require(rounds == 0 || start + stride * (rounds - 1) + actions <= i64(losses.size()), "losses must reach to the last round");
     require(i64(sums.size()) == n && most.size() == least.size(), "a sum an expert");
-    BanditJob heard{};
-    hear(heard, advice, n, actions, rounds, true);
     const Marks marks = marks_of(ends, columns, rounds, i64(least.size()));
     std::vector<double> room(std::size_t(3 * n));
-    nb::gil_scoped_release gil;
+    nb::gil_scoped_release gil;  // before the advice is looked at, byte by byte: another thread begins to play meanwhile
+    BanditJob heard{};
+    hear(heard, advice, n, actions, rounds, true);
     games().expert_losses(losses.data() + start, stride, heard, n, actions, rounds, sums.data(), marks, least.data(),
                           most.data(), room.data());
 }
