@@ -71,8 +71,9 @@ class Teller:
 
 def run(settings: Settings) -> None:
     """Serve until told to stop."""
-    # Replies wait for the writer's thread, which waits for the interpreter: let it have it soon.
-    sys.setswitchinterval(0.0005)
+    # Replies wait for the writer's thread, which waits for the interpreter: let it have it soon; but not so soon that a
+    # batch, a third of a millisecond, is often interrupted: at 0.5 ms batches cost a seventh more.
+    sys.setswitchinterval(0.002)
     teller = Teller(settings.as_json)
     bound = _listening(settings.host, settings.port)
     store = Store(settings.store, shard=settings.shard, shards=settings.shards, patience=settings.patience)
