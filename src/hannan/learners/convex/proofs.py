@@ -51,7 +51,7 @@ def bounded(
 
 def _most(learner: Any) -> tuple[float, str]:
     """The most that a round can cost beside another point of the set, which lies in a ball."""
-    across = bounds.rounded_up(2.0 * learner.lipschitz * learner.domain.radius), "lipschitz x diameter"
+    across = 2.0 * learner.lipschitz * learner.domain.radius, "lipschitz x diameter"
     return across if learner.loss_bound is None else min(across, (learner.loss_bound, "loss bound"))
 
 
