@@ -43,6 +43,17 @@ def address(server: Database, request: pytest.FixtureRequest) -> str:
     return server.address.replace("/postgres?", f"/{name}?")
 
 
+def test_a_store_that_was_closed_is_opened_at_once(address: str) -> None:
+    """Its lock is free when it is closed, not when the server comes to end the session."""
+    store = Store(address)
+    session = store.desk.shelf._connection  # type: ignore[attr-defined]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session, "close", lambda: None)  # the server takes its time
+        store.close()
+        Store(address).close()
+    session.close()
+
+
 def test_it_is_a_store(address: str) -> None:
     with Store(address, snapshot_events=5) as store:
         store.add("a", GAINS)

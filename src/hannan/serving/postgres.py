@@ -7,6 +7,7 @@ cut off cannot write any more.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import socket
@@ -224,6 +225,9 @@ class PostgresShelf:
 
     def close(self) -> None:
         self._reader.close()
+        # The server ends a session some time after it was closed here: who opens the store at once would be refused.
+        with contextlib.suppress(psycopg.Error):  # a broken session is ended by the server, its lock with it
+            self._connection.execute("SELECT pg_advisory_unlock(%s, %s)", (LOCK, self.shard))
         self._connection.close()
 
     def abandon(self) -> None:
