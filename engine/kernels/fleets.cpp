@@ -39,9 +39,9 @@ i64 settle_rows(const FleetBatch& b, i64 first, i64 last) {
 }
 
 /// Four at a time; those that are not four learners, or are no plain rounds, one after another.
-template <int K, bool Reduced>
+template <class Four>
 i64 act_fours(const FleetBatch& b) {
-    Fours<K, Reduced> four(b);
+    Four four(b);
     const i64 from = b.plan->n;
     i64 k = 0, failed = -1;
     for (; k + 4 <= b.count && failed < 0; k += 4) {
@@ -51,9 +51,8 @@ i64 act_fours(const FleetBatch& b) {
     }
     return failed < 0 ? act_rows(b, k, b.count) : failed;
 }
-template <int K, bool Reduced>
+template <class Four>
 i64 settle_fours(const FleetBatch& b) {
-    using Four = Fours<K, Reduced>;
     Four four(b);
     const double origin = b.setup->origin, slope = b.setup->slope;
     i64 k = 0, failed = -1;
@@ -67,21 +66,22 @@ i64 settle_fours(const FleetBatch& b) {
     return failed < 0 ? settle_rows(b, k, b.count) : failed;
 }
 
-i64 act(const FleetBatch& b) {
+/// `by_fours` for what plays four learners of this batch side by side, else `one_by_one`.
+template <class ByFours, class OneByOne>
+i64 played(const FleetBatch& b, ByFours by_fours, OneByOne one_by_one) {
     at_scale(*b.run, b.setup->first_scale());
-    if (Fours<2, true>::good(b)) return act_fours<2, true>(b);
-    if (Fours<2, false>::good(b)) return act_fours<2, false>(b);
-    if (Fours<1, true>::good(b)) return act_fours<1, true>(b);
-    if (Fours<1, false>::good(b)) return act_fours<1, false>(b);
-    return act_rows(b, 0, b.count);
+    if (Fours<2, true>::good(b)) return by_fours.template operator()<Fours<2, true>>();
+    if (Fours<2, false>::good(b)) return by_fours.template operator()<Fours<2, false>>();
+    if (Fours<1, true>::good(b)) return by_fours.template operator()<Fours<1, true>>();
+    if (Fours<1, false>::good(b)) return by_fours.template operator()<Fours<1, false>>();
+    return one_by_one();
+}
+
+i64 act(const FleetBatch& b) {
+    return played(b, [&]<class Four>() { return act_fours<Four>(b); }, [&] { return act_rows(b, 0, b.count); });
 }
 i64 settle(const FleetBatch& b) {
-    at_scale(*b.run, b.setup->first_scale());
-    if (Fours<2, true>::good(b)) return settle_fours<2, true>(b);
-    if (Fours<2, false>::good(b)) return settle_fours<2, false>(b);
-    if (Fours<1, true>::good(b)) return settle_fours<1, true>(b);
-    if (Fours<1, false>::good(b)) return settle_fours<1, false>(b);
-    return settle_rows(b, 0, b.count);
+    return played(b, [&]<class Four>() { return settle_fours<Four>(b); }, [&] { return settle_rows(b, 0, b.count); });
 }
 
 void unpack(const Setup& s, const RowPlan& plan, const double* row, Run& run) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,8 +77,7 @@ def command(
         text += f"\n\n{drawn}"
     if out is not None:
         assert drawn is not None
-        curve_of = drawn
-        page = lambda: _page(statement, curve_of, said, bound)  # noqa: E731
+        page = partial(_page, statement, drawn, said, bound)
         _, line = paged(out, page, lambda box, _: _keep(data, box.path("privacy.json")))
         text += f"\n\n{line}"
     emit(data, text, as_json)

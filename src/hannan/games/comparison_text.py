@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hannan.games.compared import Compared
-from hannan.saving.words import ceiling, figure
+from hannan.saving.words import ceiling, counted, figure
 
 
 def text(comparison: Compared) -> str:
@@ -17,7 +17,10 @@ def text(comparison: Compared) -> str:
     lines = [_head(comparison, rows)]
     for environment in comparison.environments:
         here = sorted((row for row in rows if row["environment"] == environment), key=lambda row: float(row["regret"]))
-        lines.append(f"\n{environment}: {here[0]['n']} arms, {here[0]['rounds']} rounds, {here[0]['runs']} runs")
+        size = ", ".join(
+            counted(here[0][of], what) for of, what in (("n", "arm"), ("rounds", "round"), ("runs", "run"))
+        )
+        lines.append(f"\n{environment}: {size}")
         less = f"less {baseline}" if gaps else ""
         lines.append(
             f"  {'':<{width}}  {'regret':>9}  {'95% interval':>19}  {'bound':>9}  {'against':<9}  {less}".rstrip()
@@ -30,8 +33,7 @@ def text(comparison: Compared) -> str:
 
 def _head(comparison: Compared, rows: list[dict[str, Any]]) -> str:
     seconds = sum(row["seconds"] for row in rows)
-    where = f"{len(comparison.environments)} environment" + "s" * (len(comparison.environments) != 1)
-    who = f"{len(comparison.learners)} learner" + "s" * (len(comparison.learners) != 1)
+    where, who = counted(len(comparison.environments), "environment"), counted(len(comparison.learners), "learner")
     return f"{comparison.title}: {who}, {where}, seed {comparison.seed}, {figure(seconds, 3)} s"
 
 

@@ -21,7 +21,7 @@ from hannan.mathematics.student import t_interval
 from hannan.refusals import Array
 from hannan.saving import fields, files
 from hannan.saving.result import Result, Shown
-from hannan.saving.words import ceiling, figure, short
+from hannan.saving.words import ceiling, counted, figure, short
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -180,8 +180,8 @@ class Record(Result):
         rows.append(("time", f"{figure(self.seconds, 3)} s, {figure(self.rounds_per_second, 3)} rounds a second"))
         if self.note:
             rows.append(("note", self.note))
-        runs = f"{self.runs} run" + ("s" if self.runs > 1 else "")
-        return Shown(f"{name}: {runs} of {self.rounds} round{'s' * (self.rounds != 1)}, seed {self.seed}", rows)
+        size = f"{counted(self.runs, 'run')} of {counted(self.rounds, 'round')}"
+        return Shown(f"{name}: {size}, seed {self.seed}", rows)
 
     __repr__ = Result.__str__
 

@@ -65,20 +65,15 @@ class Picture:
 
     def chart(self, width: int | str = "container") -> Any:
         """The Altair chart; with its title and a width of its own where there is no page around it."""
-        return _chart(self, width)
-
-
-def _chart(picture: Picture, width: int | str) -> Any:
-    alt = altair()
-    names = _series(picture)
-    scale = alt.Scale(domain=names, range=[PALETTE[i % len(PALETTE)] for i in range(len(names))]) if names else None
-    charts = [_layer(alt, picture, layer, scale) for layer in picture.layers]
-    titled = {} if width == "container" else {"title": picture.title}
-    return offline(
-        alt.layer(*charts)
-        .properties(width=width, height=picture.height, description=picture.alt, **titled)
-        .configure_view(stroke=None)
-    )
+        alt, names = altair(), _series(self)
+        scale = alt.Scale(domain=names, range=[PALETTE[i % len(PALETTE)] for i in range(len(names))]) if names else None
+        charts = [_layer(alt, self, layer, scale) for layer in self.layers]
+        titled = {} if width == "container" else {"title": self.title}
+        return offline(
+            alt.layer(*charts)
+            .properties(width=width, height=self.height, description=self.alt, **titled)
+            .configure_view(stroke=None)
+        )
 
 
 def _series(picture: Picture) -> list[str]:

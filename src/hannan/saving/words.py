@@ -76,6 +76,15 @@ def _up(value: float, digits: int) -> float:
     return max(NOTHING, up) if value > 0.0 else up
 
 
+def counted(count: int, what: str) -> str:
+    """So many of something.
+
+    >>> counted(1, "round"), counted(200, "run")
+    ('1 round', '200 runs')
+    """
+    return f"{count} {what}" + "s" * (count != 1)
+
+
 def percent(value: float) -> str:
     """A share of a hundred, to a tenth; of very many, whole.
 

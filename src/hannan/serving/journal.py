@@ -16,7 +16,7 @@ from hannan.serving import records
 from hannan.serving.errors import Ended
 from hannan.serving.records import SLOT
 from hannan.serving.shelf import Asked, Group, Part, Shelf
-from hannan.serving.snapshots import Development, Photograph, parts
+from hannan.serving.snapshots import SIZE, Development, Photograph, parts
 
 T = TypeVar("T")
 #: Slots, 4 MiB: a snapshot that costs something.
@@ -51,8 +51,8 @@ class Journal:
         self._idle = self.closing = self.closed = False
         self._photographed_at = time.monotonic()
         self._snapshot: Development | None = None
-        #: Slots that the last whole snapshot would fill; and bytes of the one that is being written.
-        self.photographed_slots = self._written = 0
+        #: Slots that the last whole snapshot would fill.
+        self.photographed_slots = 0
         self.failure: BaseException | None = None
         #: Called in the writer's thread when a group is on the disk, or the journal has ended.
         self.listeners: list[Callable[[], None]] = []
@@ -203,14 +203,12 @@ class Journal:
     def _commit(self, group: Group) -> None:
         with self._writing:
             self._shelf.commit(group)
-        if group.part is not None:
-            self._written = len(group.part.blob) + (self._written if group.part.number else 0)
-            if group.part.last:
-                self._kept(group.part)
+        if group.part is not None and group.part.last:
+            self._kept(group.part)
 
     def _kept(self, part: Part) -> None:
         """A snapshot is whole."""
-        self.photographed_slots = self._written // SLOT
+        self.photographed_slots = part.of * SIZE // SLOT
         self._photographed, self._photographed_at, self._snapshot = part.sequence, time.monotonic(), None
 
     def _wake(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hannan.refusals import Array
-from hannan.saving.words import figure
+from hannan.saving.words import counted, figure
 from hannan.tables.combine.quantile_loss import QuantileLoss
 from hannan.tables.write import release
 
@@ -107,7 +107,7 @@ class Calibration:
             return []
         who = [0, 1, self.best()]
         each = ", ".join(f"{figure(self.crps(k))} {self._called(k)}" for k in who)
-        many = f"{len(self.levels)} level" + "s" * (len(self.levels) > 1)
+        many = counted(len(self.levels), "level")
         rows = [("CRPS", f"{each}; twice the mean pinball loss a row, an approximation on {many}")]
         told = [self.intervals(k) for k in who]
         kept = self.picked(shown)

@@ -47,8 +47,7 @@ class Routes(Routed, Result):
             ("best arm", f"{self.arms[self.best]}, {word} {figure(best)} in all, {figure(best / self.rounds)} a round"),
         ]
         heads = ("learner", "sees", "regret", "95% of the mean", "bound", "against")
-        title = f"{self.rounds} rounds, {len(self.arms)} arms, {self.runs} runs"
-        return Shown(title, rows, heads, [_told(route) for route in self.routes])
+        return Shown(self.size, rows, heads, [_told(route) for route in self.routes])
 
     def plot(self) -> Any:
         """An Altair chart: the regret of each learner, the least first, with its interval over the runs."""

@@ -55,7 +55,7 @@ def route_page(told: Routed) -> Page:
         (Name(name), total, total / told.rounds) for name, total in zip(told.arms, told.losses.tolist(), strict=True)
     )
     sections.append(Section("Arms", (Table(("arm", word, f"mean {word}"), arms[:ROWS]),)))
-    lead = f"{told.rounds} rounds, {len(told.arms)} arms, {told.runs} runs. {told.advice().capitalize()}."
+    lead = f"{told.size}. {told.advice().capitalize()}."
     return Page("Which learner", lead, (Tiles(tuple(tiles)),), tuple(sections), made_by(seed=str(told.seed)))
 
 

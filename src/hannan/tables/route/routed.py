@@ -10,7 +10,7 @@ import numpy as np
 from hannan.games.record import Record
 from hannan.learners.learner import Learner
 from hannan.refusals import Array
-from hannan.saving.words import figure
+from hannan.saving.words import counted, figure
 from hannan.tables.write import plain
 
 
@@ -54,6 +54,11 @@ class Routed:
     def best(self) -> int:
         """The best arm in hindsight."""
         return int(np.argmax(self.losses) if self.gains else np.argmin(self.losses))
+
+    @property
+    def size(self) -> str:
+        """Of the table, and how often it was played."""
+        return f"{counted(self.rounds, 'round')}, {counted(len(self.arms), 'arm')}, {counted(self.runs, 'run')}"
 
     def advice(self) -> str:
         """Which learner, in a sentence."""
