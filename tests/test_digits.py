@@ -191,9 +191,8 @@ def test_a_page_has_four_digits(name, tmp_path):
 @pytest.mark.parametrize("line", COMMANDS)
 def test_a_command_has_four_digits(line, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.argv", ["hannan", *line.split()])
     with contextlib.suppress(SystemExit):
-        main()
+        main(line.split())
     told = capsys.readouterr()
     assert told.err == ""
     assert len(told.out) > 100

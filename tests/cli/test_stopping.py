@@ -109,6 +109,7 @@ def test_the_check_notices_who_does_not_stop(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_ctrl_c_stops(name: str, folder: Path) -> None:
+    assert signal.getsignal(signal.SIGINT) is not signal.SIG_IGN  # which every process started here would inherit
     moments = [random.Random(name).uniform(0.0, 0.3), *(random.Random(f"{name} {k}").uniform(0.3, 2.0) for k in "ab")]
     before = sorted(path.name for path in folder.iterdir())
     with ThreadPoolExecutor(len(moments)) as pool:
