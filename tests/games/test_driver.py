@@ -283,3 +283,17 @@ def test_ctrl_c_stops_every_setting_within_50_ms():
     assert len(found) == 13
     assert max(found.values()) <= 0.05, found
     assert stopped("2.0", "slow law")["slow law"] > 0.05
+
+
+def test_without_threads_to_be_had_the_game_is_the_same(monkeypatch):
+    def refuse(*given):
+        tried.append(given)
+        raise RuntimeError("can't start new thread")
+
+    tried = []
+    rows = np.random.default_rng(8).random((4000, 3))
+    game = {"runs": 32, "seed": 1, "threads": 2}
+    usual = hn.play(hn.Bandit(3), rows, **game)
+    monkeypatch.setattr("_thread.start_new_thread", refuse)
+    assert np.array_equal(usual.regret, hn.play(hn.Bandit(3), rows, **game).regret)
+    assert tried

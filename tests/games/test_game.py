@@ -441,7 +441,7 @@ def test_an_endless_iterator_stays_within_its_columns():
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_is_prompt_and_leaves_no_worker():
     code = textwrap.dedent("""
-        import os, signal, sys, threading, time
+        import _thread, os, signal, sys, threading, time
         import numpy as np
         from hannan.adversaries import Bernoulli
         from hannan.games.play import play
@@ -450,16 +450,23 @@ def test_ctrl_c_is_prompt_and_leaves_no_worker():
         from hannan.learners.tuning import Fixed
         learner = Bandit(10, Entropy(), Fixed(30.0))
         play(learner, np.zeros((5, 10)))
-        threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+        seen = []
+        def stop():
+            while _thread._count() < 2:  # this thread and the game's other one
+                pass
+            seen.append(_thread._count())
+            os.kill(os.getpid(), signal.SIGINT)
+        timer = threading.Timer(1.0, stop)
+        timer.start()
         began = time.monotonic()
         try:
             play(learner, Bernoulli(np.full(10, 0.5), 10**10), runs=64, threads=2)
         except KeyboardInterrupt:
-            names = [t.name for t in threading.enumerate() if t is not threading.main_thread() and t.is_alive()]
-            print("stopped", time.monotonic() - began < 8, [n for n in names if "ThreadPool" in n])
+            timer.join()
+            print("stopped", time.monotonic() - began < 8, seen, _thread._count())
     """)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
-    assert done.stdout.strip() == "stopped True []", done.stderr
+    assert done.stdout.strip() == "stopped True [2] 0", done.stderr
 
 
 @pytest.mark.slow

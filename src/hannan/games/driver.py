@@ -6,15 +6,13 @@ longer. On the way out, whatever it is, no thread is left and the terminal is as
 
 from __future__ import annotations
 
+import _thread
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from queue import SimpleQueue
 
 from hannan.games.progress import Progress
 from hannan.games.runners import Job, Runner
-
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
 
 #: What a job should take, and a block on each thread.
 JOB_SECONDS = 0.02
@@ -48,7 +46,6 @@ class Pace:
 def run(runner: Runner, threads: int) -> None:
     """Block after block, until the runner has no more."""
     pace, progress = Pace(runner, threads), Progress(runner.total)
-    pool: ThreadPoolExecutor | None = None
     try:
         while True:
             before = runner.taken
@@ -57,42 +54,53 @@ def run(runner: Runner, threads: int) -> None:
             if jobs is None:
                 return
             played = runner.taken - before
-            alone = len(jobs) == 1 or threads == 1 or played * runner.abreast * runner.numbers < THREAD_NUMBERS
-            if alone:
-                for job in jobs:
-                    job()
-            else:
-                if pool is None:
-                    from concurrent.futures import ThreadPoolExecutor  # not for a short game
-
-                    pool = ThreadPoolExecutor(max_workers=threads - 1)
-                _together(pool, jobs, threads)
+            together = 1 if played * runner.abreast * runner.numbers < THREAD_NUMBERS else min(threads, len(jobs))
+            _do(jobs, together)
             progress.update(runner.taken)
-            pace.learn(played, 1 if alone else min(threads, len(jobs)))
+            pace.learn(played, together)
     finally:
-        try:
-            if pool is not None:
-                pool.shutdown(wait=True, cancel_futures=True)
-        finally:
-            progress.close()
+        progress.close()
 
 
-def _together(pool: ThreadPoolExecutor, jobs: list[Job], threads: int) -> None:
-    """The jobs on this thread and on the pool's; of their errors the first job's is raised."""
+def _do(jobs: list[Job], threads: int) -> None:
+    """The jobs on this thread and on others, all of which have ended then; the first job's error of all is raised."""
     left = enumerate(jobs)  # one iterator for all: each takes the next job
     failed: list[tuple[int, Exception]] = []
-    others = [pool.submit(_work, left, failed) for _ in range(min(threads, len(jobs)) - 1)]
+    running: list[None] = []
+    ended: SimpleQueue[None] = SimpleQueue()
+    stopped: KeyboardInterrupt | None = None
     try:
+        # Not `threading.Thread`, whose start waits until the other runs, and that may take long.
+        for _ in range(threads - 1):
+            # Counted before it runs, and not by a call: right after a call Ctrl-C may come.
+            running += (None,)
+            try:
+                _thread.start_new_thread(_beside, (left, failed, running, ended))
+            except RuntimeError:  # no more threads are to be had: the jobs are done all the same
+                running.pop()
         _work(left, failed)
-    except BaseException:
-        for _ in left:  # Ctrl-C: what nobody has begun is dropped
-            pass
-        raise
     finally:
-        for other in others:
-            other.result()
+        for _ in left:  # after Ctrl-C: what nobody has begun is dropped
+            pass
+        while running:  # they write into what is ours: Ctrl-C is heard, and passed on when they have ended
+            try:
+                ended.get()
+            except KeyboardInterrupt as heard:
+                stopped = heard
+    if stopped is not None:
+        raise stopped
     if failed:
         raise min(failed, key=lambda pair: pair[0])[1]
+
+
+def _beside(
+    left: Iterator[tuple[int, Job]], failed: list[tuple[int, Exception]], running: list[None], ended: SimpleQueue[None]
+) -> None:
+    try:
+        _work(left, failed)
+    finally:
+        running.pop()
+        ended.put(None)
 
 
 def _work(left: Iterator[tuple[int, Job]], failed: list[tuple[int, Exception]]) -> None:
