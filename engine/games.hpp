@@ -21,6 +21,9 @@ struct Marks {
 /// A run that is alone looks at so many losses, then plays them: they come from memory once.
 inline constexpr i64 look_ahead = 4096;
 
+/// Bytes of advice that are checked and then followed: they come from memory once.
+inline constexpr i64 advice_near = 1 << 16;
+
 /// Runs first .. last - 1 of `runs`, `rounds` rounds; arrays are indexed by the run.
 struct BanditJob {
     const Setup* setup;

@@ -27,25 +27,43 @@ Marks marks_of(const In<i64>& ends, const In<i64>& columns, i64 rounds, i64 widt
     return {ends.data(), columns.data(), i64(ends.size())};
 }
 
+/// The marks of a block, a part of its rounds after another.
+class PartOfMarks {
+public:
+    explicit PartOfMarks(const Marks& all) : all(all) {}
+    /// Those of the next `rounds` rounds, counted from their first; they hold until the next call.
+    Marks next(i64 rounds) {
+        near.clear();
+        const i64 first = k;
+        for (; k < all.count && all.ends[k] <= begun + rounds; ++k) near.push_back(all.ends[k] - begun);
+        begun += rounds;
+        return {near.data(), all.columns + first, i64(near.size())};
+    }
+
+private:
+    const Marks all;
+    std::vector<i64> near;
+    i64 begun = 0, k = 0;
+};
+
 static_assert(sizeof(Words) == 4 * sizeof(u64));
 Words* words_of(WordRows& rows) { return reinterpret_cast<Words*>(rows.data()); }
 
-/// Advice of a block into a job: bytes, whole numbers, or shares. Actions were checked where they came in; again here, but
-/// for bytes of which none is an index before it is looked at.
-void hear(BanditJob& job, const AnyFlat& advice, i64 n, i64 actions, i64 rounds, bool index) {
-    if (advice.dtype() == nb::dtype<u8>()) {
-        require(i64(advice.size()) == rounds * n, "advice must be one action per expert and round");
-        job.advice8 = static_cast<const u8*>(advice.data());
-        require(!index || games().largest_byte(job.advice8, rounds * n) < actions, "advice must be an action");
-    } else if (advice.dtype() == nb::dtype<i64>()) {
-        require(i64(advice.size()) == rounds * n, "advice must be one action per expert and round");
+/// Advice of a block into a job: bytes, whole numbers, or shares.
+void hear(BanditJob& job, const AnyFlat& advice, i64 n, i64 actions, i64 rounds) {
+    const bool shares = advice.dtype() == nb::dtype<double>();
+    require(i64(advice.size()) == rounds * n * (shares ? actions : 1), "advice must be an action, or shares, per expert and round");
+    if (shares) job.shares = static_cast<const double*>(advice.data());
+    else if (advice.dtype() == nb::dtype<u8>()) job.advice8 = static_cast<const u8*>(advice.data());
+    else {
+        require(advice.dtype() == nb::dtype<i64>(), "advice must be bytes, whole numbers, or shares");
         job.advice = static_cast<const i64*>(advice.data());
-        for (i64 k = 0; k < rounds * n; ++k) require(job.advice[k] >= 0 && job.advice[k] < actions, "advice must be an action");
-    } else {
-        require(advice.dtype() == nb::dtype<double>() && i64(advice.size()) == rounds * n * actions,
-                "shares must be experts x actions a round");
-        job.shares = static_cast<const double*>(advice.data());
     }
+}
+/// The next so many of a job's pieces of advice: actions were checked where they came in, but for bytes; again here.
+void check(const BanditJob& job, i64 actions, i64 count) {
+    require(!job.advice8 || games().largest_byte(job.advice8, count) < actions, "advice must be an action");
+    for (i64 k = 0; job.advice && k < count; ++k) require(job.advice[k] >= 0 && job.advice[k] < actions, "advice must be an action");
 }
 
 class Runs {
@@ -89,7 +107,9 @@ public:
         i64 status;
         {
             nb::gil_scoped_release gil;
-            if (advised) hear(job, said, setup.n, setup.actions, rounds, setup.clip > 0.0 || setup.kappa > 0.0);
+            if (advised) hear(job, said, setup.n, setup.actions, rounds);
+            // Unclipped, no byte is an index before it is looked at.
+            if (!job.advice8 || setup.clip > 0.0 || setup.kappa > 0.0) check(job, setup.actions, rounds * setup.n);
             status = advised ? games().advised(job) : games().bandit(job);
         }
         require(status != no_action, "advice must be an action");
@@ -104,19 +124,15 @@ public:
         const i64 n = setup.n, part = n < look_ahead ? look_ahead / n : 1;
         require(runs.size() == 1 && setup.setting == Setting::bandit && i64(sums.size()) == n, "a run must be alone, with a sum an arm");
         BanditJob job = asked(0, 1, losses, 0, n, coins, rounds, own, counts, moves);
-        const Marks marks = marks_of(ends, columns, rounds, job.width);
+        PartOfMarks marks(marks_of(ends, columns, rounds, job.width));
         require(ends.size() == 0 || (i64(least.size()) == job.width && most.size() == least.size()), "curves must be of one length");
         job.ahead = part * n;
-        std::vector<i64> near;
         i64 status = -1;
         {
             nb::gil_scoped_release gil;
-            for (i64 t = 0, k = 0; t < rounds; t += part) {
+            for (i64 t = 0; t < rounds; t += part) {
                 job.rounds = t + part < rounds ? part : rounds - t;
-                near.clear();
-                const i64 first = k;
-                for (; k < marks.count && marks.ends[k] <= t + job.rounds; ++k) near.push_back(marks.ends[k] - t);
-                job.marks = {near.data(), marks.columns + first, i64(near.size())};
+                job.marks = marks.next(job.rounds);
                 const i64 bad = games().survey(job.losses.x, job.rounds, n, low, high, sums.data(), job.marks, least.data(), most.data());
                 if (bad >= 0) return {t * n + bad, -1};
                 status = games().bandit(job);
@@ -215,13 +231,21 @@ void expert_losses(In<double> losses, i64 start, i64 stride, AnyFlat advice, i64
     require(n >= 1 && actions >= 1 && start >= 0 && rounds >= 0 && (stride == 0 || stride == actions), "shapes must agree");
     require(rounds == 0 || start + stride * (rounds - 1) + actions <= i64(losses.size()), "losses must reach to the last round");
     require(i64(sums.size()) == n && most.size() == least.size(), "a sum an expert");
-    const Marks marks = marks_of(ends, columns, rounds, i64(least.size()));
+    PartOfMarks marks(marks_of(ends, columns, rounds, i64(least.size())));
     std::vector<double> room(std::size_t(3 * n));
-    nb::gil_scoped_release gil;  // before the advice is looked at, byte by byte: another thread begins to play meanwhile
     BanditJob heard{};
-    hear(heard, advice, n, actions, rounds, true);
-    games().expert_losses(losses.data() + start, stride, heard, n, actions, rounds, sums.data(), marks, least.data(),
-                          most.data(), room.data());
+    hear(heard, advice, n, actions, rounds);
+    nb::gil_scoped_release gil;  // before the advice is looked at, byte by byte: another thread begins to play meanwhile
+    const i64 part = 2 * (advice_near / (2 * i64(advice.itemsize()) * n) + 1);  // an even number of rounds
+    for (i64 t = 0; t < rounds; t += part) {
+        const i64 some = t + part < rounds ? part : rounds - t;
+        check(heard, actions, some * n);
+        games().expert_losses(losses.data() + start + stride * t, stride, heard, n, actions, some, sums.data(), marks.next(some),
+                              least.data(), most.data(), room.data());
+        if (heard.advice8) heard.advice8 += some * n;
+        if (heard.advice) heard.advice += some * n;
+        if (heard.shares) heard.shares += some * n * actions;
+    }
 }
 
 nb::object toss(Out<u64> coins, In<double> means, i64 stride, i64 rounds, i64 n) {

@@ -78,7 +78,13 @@ void expert_losses(const double* x, i64 stride, const E* e, const double* shares
         while (quick && t + 4 <= end) {
             pair(table[0], codes, t);
             pair(table[1], codes + n, t + 2);
-            for (i64 i = 0; i < n; ++i) sums[i] = (sums[i] + table[0][codes[i]]) + table[1][codes[n + i]];
+            for (i64 i = 0; i < n;) {
+                // Four rounds of advice that is looked at later are on their way while these are followed.
+                const char* later = reinterpret_cast<const char*>(e + t * n + 4 * i) + advice_near;
+                for (i64 k = 0; k < 4 * i64(sizeof(E)); ++k) __builtin_prefetch(later + 64 * k, 0, 2);
+                for (const i64 end_of_some = i + 64 < n ? i + 64 : n; i < end_of_some; ++i)
+                    sums[i] = (sums[i] + table[0][codes[i]]) + table[1][codes[n + i]];
+            }
             t += 4;
         }
         while (quick && t + 2 <= end) {
