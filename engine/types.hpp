@@ -7,6 +7,7 @@
 // Whatever is compiled once an instruction set and is not in its namespace must be inlined: else one copy, perhaps of AVX2,
 // would serve all. engine/tools/leaks.py looks.
 #define HN_INLINE inline __attribute__((always_inline))
+#define HN_WITHIN __attribute__((always_inline))  // a lambda that is not to be called
 
 namespace hn {
 

@@ -50,6 +50,8 @@ void note(const AtPlay& at, const Tallied& tally, double mean_loss, double delay
 
 Price priced(PointLoss kind, double parameter, double cap) { return {kind, parameter, cap}; }
 
+using Column = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu>;
+
 /// A job with its scratch.
 struct Rows {
     std::vector<double> numbers;
@@ -137,6 +139,23 @@ nb::object combine_events(nb::handle player, Tallied& tally, const Price& price,
     }, [&] { return std::max(delay, events.largest_delay); });
     count_rounds(player, i64(tally.sums.settled - before), i64(events.largest_delay));
     return nb::make_tuple(done, rows.job.trouble, rows.job.expert, i64(events.largest_delay), mean_loss, notes.give());
+}
+
+/// Columns, whatever their strides, side by side in `table` (rows, columns), from their row `first` on. A few rows at a
+/// time: what a column has of them is next to each other, and so is what is written.
+void side_by_side(nb::list columns, i64 first, OutTable2<double> table) {
+    const i64 rows = i64(table.shape(0)), n = i64(table.shape(1)), few = 64;
+    require(i64(columns.size()) == n && first >= 0, "a table has its columns");
+    std::vector<Column> from;
+    for (nb::handle column : columns) from.push_back(nb::cast<Column>(column, false));
+    for (const Column& column : from) require(i64(column.shape(0)) >= first + rows, "a column has every row");
+    for (i64 t = 0; t < rows; t += few)
+        for (i64 i = 0; i < n; ++i) {
+            const i64 step = from[std::size_t(i)].stride(0), stop = std::min(t + few, rows);
+            const double* at = from[std::size_t(i)].data() + (first + t) * step;
+            double* to = table.data() + t * n + i;
+            for (i64 k = t; k < stop; ++k, at += step, to += n) *to = *at;
+        }
 }
 
 nb::object replay_rows(nb::handle player, In<i64> actions, In<double> losses, In<double> propensities, nb::object advice,
@@ -261,6 +280,7 @@ void bind_tables(nb::module_& m) {
     m.def("combine_events", &combine_events, "player"_a, "tally"_a, "price"_a, "forecasts"_a, "order"_a, "told"_a,
           "weights"_a, "mixed"_a, "played"_a, "seen"_a, "old_forecasts"_a, "old_weights"_a, "old_mixed"_a, "old_seen"_a,
           "mean_loss"_a, "points"_a, "What happens in order: e >= 0 answers row e, e < 0 settles ~e: a row, or one of before.");
+    m.def("side_by_side", &side_by_side, "columns"_a, "first"_a, "table"_a, "Rows of columns, from row `first` on, into a table.");
     m.def("prices", [](const Price& price, Table2<double> forecasts, In<double> targets) {
         require(forecasts.shape(0) == targets.size(), "a row has a target");
         Fresh<double> out(forecasts.shape(0), forecasts.shape(1));

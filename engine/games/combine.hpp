@@ -51,7 +51,7 @@ inline void count_row(Tally& tally, i64 n, const double* losses, double cost, do
 }
 
 /// Rows by AdaHedge as long as nobody sleeps and every target is known; returns the first that is not so.
-HN_COLD i64 whole_rows(CombineJob& job, i64 first, i64 stop) {
+HN_APART i64 whole_rows(CombineJob& job, i64 first, i64 stop) {
     const Setup& s = job.at->setup;
     Run& run = job.at->run;
     const i64 n = s.n;

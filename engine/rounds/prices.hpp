@@ -47,7 +47,7 @@ HN_INLINE Span price_row(const Price& price, const double* f, double y, double* 
         }
         if (i < n) {
             // In one piece: whoever reads four at once would wait for a single number to be stored.
-            const auto one = [&](i64 k) __attribute__((always_inline)) {
+            const auto one = [&](i64 k) HN_WITHIN {
                 const double gap = f[k] - y, cost = squared ? gap * gap : size(gap);
                 return cost > price.cap ? price.cap : cost;
             };

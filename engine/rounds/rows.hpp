@@ -22,9 +22,15 @@ HN_INLINE f64x4 joined(i64 width, Each each) {
     return width > 8 ? x + each(8) : x;
 }
 
-/// Blocks of sixteen, and a last one of 4 to 16: body(first, width).
+/// Blocks of sixteen, and a last one of 4 to 16: body(first, width). Of a short row the width is a constant, and no loop.
 template <class Body>
 HN_INLINE void blocks(i64 padded, Body body) {
+    switch (padded) {
+        case 4: return body(0, i64(4));
+        case 8: return body(0, i64(8));
+        case 12: return body(0, i64(12));
+        case 16: return body(0, i64(16));
+    }
     i64 i = 0;
     for (; padded - i > 16; i += 16) body(i, i64(16));
     body(i, padded - i);
@@ -33,8 +39,8 @@ HN_INLINE void blocks(i64 padded, Body body) {
 /// w_i = e^((base - L_i) inverse); their sum.
 inline double weigh_row(double* w, const double* sums, i64 padded, double base, double inverse) {
     double total = 0.0;
-    blocks(padded, [&](i64 first, i64 width) {
-        total += fold(joined(width, [&](i64 j) {
+    blocks(padded, [&](i64 first, i64 width) HN_WITHIN {
+        total += fold(joined(width, [&](i64 j) HN_WITHIN {
             const f64x4 x = exp((base - load4(sums + first + j)) * inverse);
             store4(w + first + j, x);
             return x;
@@ -48,16 +54,16 @@ inline Met meet_row(double* w, const double* sums, i64 padded, double base, cons
                     double inverse) {
     Met met{0.0, 0.0, 0.0};
     f64x4 kept[4], above[4];
-    blocks(padded, [&](i64 first, i64 width) {
-        met.mass += fold(joined(width, [&](i64 j) {
+    blocks(padded, [&](i64 first, i64 width) HN_WITHIN {
+        met.mass += fold(joined(width, [&](i64 j) HN_WITHIN {
             const f64x4 loss = load4(x + first + j), weight = exp((base - load4(sums + first + j)) * inverse);
             store4(w + first + j, weight);
             kept[j / 4] = weight * exp((least - loss) * inverse);
             above[j / 4] = weight * (loss - least);
             return weight;
         }));
-        met.kept += fold(joined(width, [&](i64 j) { return kept[j / 4]; }));
-        met.above += fold(joined(width, [&](i64 j) { return above[j / 4]; }));
+        met.kept += fold(joined(width, [&](i64 j) HN_WITHIN { return kept[j / 4]; }));
+        met.above += fold(joined(width, [&](i64 j) HN_WITHIN { return above[j / 4]; }));
     });
     return met;
 }

@@ -9,6 +9,7 @@ import pytest
 
 import hannan as hn
 from hannan.tables.combine.losses import PointLoss, losses_of, point_loss
+from hannan.tables.read import frames
 from hannan.tables.read.frames import frame_of
 from hannan.tables.read.table import BadTable
 
@@ -67,15 +68,22 @@ def test_a_game_is_the_players_rounds(n):
     assert player.certificate().best_loss == losses.cumsum(axis=0)[-1].min()
 
 
-def test_columns_wherever_they_lie():
-    """Strided, reversed, of other kinds, big-endian: copied as they are, and a copy they stay."""
+@pytest.mark.parametrize("cells", [1, 1000, frames.CHUNK_CELLS])
+def test_columns_wherever_they_lie(cells, monkeypatch):
+    """Strided, reversed, of other kinds, big-endian, between the words of a packed array, one number for all rows, not
+    to be written: copied as they are, however many at a time, and a copy they stay."""
     wide = np.random.default_rng(0).random((700, 6))
+    packed = np.zeros(700, dtype=[("k", "i4"), ("x", "f8")])
+    packed["x"], guarded = wide[:, 2], wide[:, 4].copy()
+    guarded.flags.writeable = False
     frame = {
         "a": wide[:, 1], "b": wide[::-1, 4], "c": np.arange(700), "d": wide[:, 2].astype(np.float32),
         "e": wide[:, 0].astype(">f8"), "f": wide[:, 3].tolist(), "y": wide[:, 5],
+        "packed": packed["x"], "once": np.broadcast_to(0.25, 700), "guarded": guarded,
     }  # fmt: skip
+    monkeypatch.setattr(frames, "CHUNK_CELLS", cells)
     data = frame_of(frame, "y")
-    for i, name in enumerate("abcdef"):
+    for i, name in enumerate(data.experts):
         assert (data.forecasts[:, i] == np.asarray(frame[name], dtype=np.float64)).all()
     assert (data.targets == wide[:, 5]).all()
     wide[:] = 7.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -137,6 +138,7 @@ def _text(quantiles: Any) -> str:
     return quantiles
 
 
+@lru_cache(maxsize=16)
 def _pattern(text: str) -> Callable[[str], tuple[str, float, str] | None]:
     """A name -> (model, level, what the combination's column is called); a pattern without a level is of the median."""
     parts = re.split(r"(\{[^{}]*\})", text.strip())

@@ -84,11 +84,22 @@ class Moment(NamedTuple):
 
 
 class AdaHedgeMoment(NamedTuple):
-    """A moment of AdaHedge, of which nothing is worked out before it is asked for."""
+    """A moment of AdaHedge, of which nothing is worked out before it is asked for: row `k` of notes of the engine, and
+    of the weights then."""
 
-    sums: AdaHedgeSums
+    k: int
+    notes: Array
+    shares: Array
     mixer: Any
-    weights: Array
+
+    @property
+    def sums(self) -> AdaHedgeSums:
+        return AdaHedgeSums(self.notes[self.k], self.mixer.n)
+
+    @property
+    def weights(self) -> Array:
+        told: Array = self.shares[self.k]
+        return told
 
     def made(self) -> Moment:
         """As any other."""

@@ -156,7 +156,7 @@ class PlayedBy(Stepped):
 
     def _moments(self, notes: Array, weights: Array) -> list[AdaHedgeMoment]:
         """Of AdaHedge, from notes of the engine: a certificate for each would take longer than the rows."""
-        return [AdaHedgeMoment(AdaHedgeSums(note, self.n), self, p) for note, p in zip(notes, weights, strict=True)]
+        return [AdaHedgeMoment(k, notes, weights, self) for k in range(len(notes))]
 
     def promised(self, sums: AdaHedgeSums) -> Promises:
         """What could be said when these sums were noted."""

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from hannan import _engine
 from hannan.refusals import Array, unmasked
 from hannan.tables.read.roles import forecast_roles
-from hannan.tables.read.table import MISSING, BadTable, checked, clipped, shown
+from hannan.tables.read.table import CHUNK_CELLS, MISSING, BadTable, checked, clipped, shown
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,9 @@ def _rows(columns: list[Array], names: list[str]) -> Array:
         if column.shape != (rows,):
             raise BadTable(f"column {name!r} must have {rows} rows, as {names[0]!r} has; got shape {column.shape}")
     out: Array = np.empty((rows, len(columns)))
-    for i, column in enumerate(columns):
-        out[:, i] = column
+    few = max(1, CHUNK_CELLS // len(columns))  # at a time: Ctrl-C is heard in between
+    for first in range(0, rows, few):
+        _engine.side_by_side(columns, first, out[first : first + few])
     with np.errstate(over="ignore", invalid="ignore"):
         finite = bool(np.isfinite(out.sum()))  # most often; else something is missing, infinite or huge
     if not finite and np.isinf(out).any():
@@ -136,7 +138,7 @@ def _numbers(column: Any, name: str) -> Array:
         values = np.array(column, dtype=object)  # NumPy makes text of numbers beside text
     if values.dtype.kind in "fiu":
         floats: Array = values.astype(np.float64, copy=False)
-        return floats
+        return floats if floats.flags.aligned else floats.copy()  # a field of a packed array may not be
     if values.dtype.kind in "mM":
         raise BadTable(f"the table, column {name!r}: a column must be numbers; got times (name it as `time`)")
     out = np.empty(len(values))
