@@ -71,11 +71,11 @@ HN_INLINE double pow(double x, double a) {
     return exp(Parts{high, fma(a, y.high, -high) + a * y.low});
 }
 
-/// e^(x^2) erfc(x), x >= 0.
+/// e^(x^2) erfc(x), x >= 0; what is not a number is no place of the table.
 HN_INLINE double erfcx(double x) {
     const double t = 4.0 / (4.0 + x);
     const double at = t * 64.0;
-    const int cell = at >= 64.0 ? 63 : int(at);
+    const int cell = at >= 64.0 ? 63 : at > 0.0 ? int(at) : 0;
     const double s = 2.0 * (at - double(cell)) - 1.0;
     const double* c = tables::erfcx[cell];
     double y = c[9];

@@ -38,14 +38,15 @@ void check_weights(const Setup& s, const Run& run) {
     must(std::fabs(sum - run.total) <= 1e-6 * run.total, "weights", "sum to their total");
 }
 
-void check_memory(const Setup& s, const Run& run) {
-    if (s.smoothing == Smoothing::lb_inf)
-        for (i64 i = 0; i < s.n; ++i) {
-            must(run.memory[i] >= 2.0, "memory", "have scales of 2 or more");
-            must(run.memory[s.n + i] >= 0.0 && run.memory[s.n + i] <= 1.0, "memory", "have predictions in [0, 1]");
-            counts("memory", run.memory[3 * s.n + i], 0.0, run.settled);
-        }
-    if (!counts_arms(s.smoothing)) return;
+namespace {
+
+/// Where a memory begins with the losses as last seen: they are those in place, for every step that was settled is taken in.
+i64 check_seen(const Setup& s, const Run& run) {
+    for (i64 i = 0; i < s.n; ++i) must(run.memory[i] == run.L[i], "memory", "have seen the losses in place");
+    return s.n;
+}
+
+void check_counts(const Setup& s, const Run& run) {
     double plays = 0.0;
     for (i64 i = 0; i < s.n; ++i) {
         const double count = run.memory[i], sum = run.memory[s.n + i];
@@ -59,9 +60,61 @@ void check_memory(const Setup& s, const Run& run) {
          "count every step that was settled");
 }
 
+}  // namespace
+
+void check_memory(const Setup& s, const Run& run) {
+    const double* memory = run.memory;
+    const i64 n = s.n;
+    if (counts_arms(s.smoothing)) return check_counts(s, run);
+    switch (s.smoothing) {
+        case Smoothing::squint:
+        case Smoothing::ada_normal_hedge:
+        case Smoothing::ml_poly:
+            for (i64 i = check_seen(s, run); i < 2 * n; ++i)
+                must(memory[i] >= 0.0 && memory[i] <= run.settled * (1.0 + 1e-9), "memory", "have sums of regrets in [-1, 1]");
+            return;
+        case Smoothing::fixed_share: check_seen(s, run); return;
+        case Smoothing::dropout:
+            for (i64 i = check_seen(s, run); i < 2 * n; ++i) counts("memory", memory[i], 0.0, run.settled);
+            return;
+        case Smoothing::random_walk:  // a step of 1/2 before every round
+            for (i64 i = 0; i < n; ++i) counts("memory", 2.0 * memory[i], -1.0 - run.settled, 1.0 + run.settled);
+            return;
+        case Smoothing::tsallis_shannon:
+            counts("memory", memory[0], 0.0, run.round);
+            for (i64 i = 1; i < 3; ++i) counts("memory", memory[i], i == 1 ? 0.0 : memory[1], run.round * run.round);
+            return;
+        case Smoothing::adahedge: {
+            const auto& sums = *reinterpret_cast<const AdaHedgeSums*>(memory);
+            must(sums.gap >= 0.0 && sums.variance >= 0.0 && sums.span >= 0.0, "memory", "have a gap, a variance and a span of at least 0");
+            must(sums.least <= sums.most, "memory", "have a least that is at most the greatest");
+            return;
+        }
+        case Smoothing::lb_inf:
+            for (i64 i = 0; i < n; ++i) {
+                must(memory[i] >= 2.0, "memory", "have scales of 2 or more");
+                must(memory[n + i] >= 0.0 && memory[n + i] <= 1.0, "memory", "have predictions in [0, 1]");
+                counts("memory", memory[3 * n + i], 0.0, run.settled);
+            }
+            return;
+        default: return;
+    }
+}
+
+void check_identity(const Run& run, const Run& begun, bool told) {
+    if (!std::isfinite(begun.start)) return;  // no potential, or an infinite one
+    for (const double term : {run.start, run.value, run.drift, run.change})
+        must(std::isfinite(term), "start, value, drift and change", "be finite");
+    if (!told) return;
+    must(std::fabs(run.start - begun.start) <= 1e-9 * (1.0 + std::fabs(begun.start)), "start", "be the potential at the start");
+    const double sum = run.value - run.start + run.drift + run.change;
+    must(std::fabs(run.own - sum) <= 1e-6 * (1.0 + run.round + std::fabs(run.start)), "own", "be the sum of the terms of its identity");
+}
+
 void must_agree(const Setup& s, const Run& run, Run& twin) {
+    const bool takes = remembers(s.smoothing) && s.smoothing != Smoothing::adahedge;
+    must(run.taken == (takes ? run.settled : -1.0), "taken", "be the steps that a memory has taken in");
     if (s.smoothing == Smoothing::tsallis_shannon) return;  // its weights wait for the next move to be made anew
-    if (remembers(s.smoothing)) must(run.taken == run.settled || run.taken < 0.0, "taken", "be the steps that were settled");
     twin.copy(s, run);
     must(players().weigh_anew(s, twin), "losses", "have weights");
     for (i64 i = 0; i < s.n; ++i)

@@ -200,3 +200,42 @@ def test_without_a_hazard_a_player_plays_and_says_what_it_cannot_promise(build: 
     assert certificate.claimed_rate is None
     assert "must state its hazard" in certificate.withheld
     assert "no claim" in str(certificate)
+
+
+@dataclass(frozen=True)
+class Contradicted(Logistic):
+    """A logistic law that is not what it says; `turn` 0 is the control."""
+
+    turn: int = 0
+
+    def density(self, z: Any) -> Any:
+        z = np.asarray(z, dtype=float)
+        f = super().density(z)
+        return {1: 2.0 * f, 2: np.where(z > 1.0, np.nan, f), 3: -f}.get(self.turn, f)
+
+    def cdf(self, z: Any) -> Any:
+        z = np.asarray(z, dtype=float)
+        F = super().cdf(z)
+        return {4: super().cdf(1.0001 * z), 5: 0.5 * F + 0.5 * (z >= 0.0), 6: np.full(z.shape, np.nan)}.get(
+            self.turn, F
+        )
+
+
+@pytest.mark.parametrize("turn", range(7))
+def test_a_law_that_contradicts_itself_is_never_played_silently(turn: int) -> None:
+    """Twice the density, none above 1, a negative one, a cdf a little off, one with an atom, none: probabilities that
+    do not sum up to 1 were once made to."""
+    law, L = Contradicted(turn), np.array([0.0, 0.5, 1.5])
+    losses = np.zeros((2, 3))
+    if turn == 0:
+        assert hn.FTPL(law, 1.0).gradient(L) == pytest.approx(hn.FTPL(Logistic(), 1.0).gradient(L), abs=1e-9)
+        assert law.expected_max(2) == pytest.approx(1.0, abs=1e-8)
+        return
+    for told in (
+        lambda: hn.FTPL(law, 1.0).gradient(L),
+        lambda: hn.Experts(3, law, hn.Fixed(1.0)).start(0),
+        lambda: hn.play(hn.Bandit(3, law, hn.Fixed(1.0)), losses),
+        lambda: law.expected_max(2),
+    ):
+        with pytest.raises(ValueError, match=r"must be the derivative of its cdf.*must sum up to 1 within 1e-08; got"):
+            told()

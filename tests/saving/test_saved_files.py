@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import io
 import json
 import os
@@ -22,6 +23,7 @@ import hannan as hn
 from hannan import saving
 from hannan.learners.decisions.sets import MSets
 from hannan.mathematics.convex.gradient_steps import NotConverged
+from hannan.players.load import resumed
 from hannan.saving import files
 
 LEARNERS = [
@@ -34,7 +36,15 @@ LEARNERS = [
     hn.Thompson(4), hn.Thompson(4, "gaussian"), hn.LBInf(4),
     hn.ExpertBandit(7, 5, hn.Entropy()), hn.ExpertBandit(3, 5, clip="tuned"), hn.MYGA(3, 5, 50),
     hn.FPL(MSets(6, 2), 2.0), hn.FPLTrix(MSets(6, 2)), hn.Convex(hn.Ball(2), 1.0, loss_bound=2.0),
+    hn.AdaNormalHedge(4), hn.MLPoly(4), hn.Exp3S(4, 20.0, 0.01),
+    hn.OnlineGradientDescent(hn.Ball(2), 1.0), hn.ExponentiatedGradient(hn.Simplex(2), 1.0),
 ]  # fmt: skip
+
+
+def test_every_learner_is_here():
+    public = [value for name in hn.__all__ if inspect.isclass(value := getattr(hn, name)) and hasattr(value, "start")]
+    assert len(public) > 20
+    assert set(public) <= {type(learner) for learner in LEARNERS}
 
 
 def act(player, rng):
@@ -46,6 +56,8 @@ def act(player, rng):
 def loss_of(player, move, rng):
     if isinstance(player.learner, hn.Convex):
         return hn.Logistic([0.6, 0.8], 1 if rng.random() < 0.5 else -1)
+    if hasattr(player.learner, "domain"):
+        return hn.Linear(rng.random(2) / 2)
     if isinstance(move.action, tuple):
         return rng.random(player.learner.n if player.sees_all else len(move.action))
     return rng.random(player.learner.n) if player.sees_all else float(rng.random())
@@ -55,7 +67,7 @@ def play_on(player, rounds, seed):
     """Play, with a valid distribution before every move where there is one."""
     rng = np.random.default_rng(seed)
     for _ in range(rounds):
-        if hasattr(player, "distribution") and not isinstance(player.learner, hn.Convex):
+        if hasattr(player, "distribution") and not hasattr(player.learner, "domain"):
             p = player.distribution()
             assert np.isfinite(p).all()
             assert (p >= 0.0).all()
@@ -151,7 +163,7 @@ def fuzz(folder, times, first):
                 play_on(player, 12, k)
             except (NotConverged, ValueError):
                 # Losses that no file shows to be impossible, and no solver can follow: said by name, no move made.
-                if not isinstance(learner, hn.Convex):
+                if not hasattr(learner, "domain"):
                     raise
                 refused += 1
                 continue
@@ -161,18 +173,85 @@ def fuzz(folder, times, first):
     return refused, played
 
 
-def test_a_thousand_crafted_files(tmp_path):
-    """None crashes: each is refused by name, or plays on. In a process of its own, which a crash would end."""
+def apart(tmp_path, call):
+    """What a function of this file prints, in a process of its own, which a crash would end."""
     code = (
         "import importlib.util, sys; s = importlib.util.spec_from_file_location('crafted', sys.argv[1]); "
-        "m = importlib.util.module_from_spec(s); s.loader.exec_module(m); print(*m.fuzz(sys.argv[2], 50, 0))"
+        f"m = importlib.util.module_from_spec(s); s.loader.exec_module(m); print(*m.{call})"
     )
     done = subprocess.run([sys.executable, "-c", code, __file__, str(tmp_path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
-    refused, played = map(int, done.stdout.split())
-    assert refused + played == 50 * len(LEARNERS) >= 1000
+    return map(int, done.stdout.split())
+
+
+def test_a_thousand_crafted_files(tmp_path):
+    """None crashes: each is refused by name, or plays on."""
+    refused, played = apart(tmp_path, "fuzz(sys.argv[2], 45, 0)")
+    assert refused + played == 45 * len(LEARNERS) >= 1000
     assert refused > 500
     assert played > 50
+
+
+def swept(folder):
+    """Every number of a state, and the first of every array, made one that no player has: (refused, played on)."""
+    refused = played = 0
+    for learner in LEARNERS:
+        content = saved(learner, Path(folder) / "player.json")
+        for at in places(content["state"]):
+            if not at or at[-1] not in ("number", "hex") or at[0] == "leader":
+                continue
+            parent = reach(content["state"], at[:-1])
+            old = parent[at[-1]]
+            for word in (np.nan, 1e300):
+                first = np.array([word]).astype("<f8").tobytes().hex()
+                parent[at[-1]] = float(word).hex() if at[-1] == "number" else (first + old[16:])[: len(old)]
+                try:
+                    player = resumed(content)  # as from a file, which it takes long to write
+                except ValueError:
+                    refused += 1
+                    continue
+                told = player.certificate()
+                assert np.isfinite([told.own_loss, *told.identity.values()]).all(), (learner, at, word)
+                play_on(player, 2, 0)
+                played += 1
+            parent[at[-1]] = old
+    return refused, played
+
+
+def test_every_number_of_a_state_is_held_to_a_rule(tmp_path):
+    """The memory of Squint was not: a signed file made an index of it, and the process ended. What plays on are numbers
+    that nothing is made from: those of another smoothing, or of a move that is over."""
+    refused, played = apart(tmp_path, "swept(sys.argv[2])")
+    assert refused > 2.5 * played > 0
+
+
+def test_the_memory_of_a_learner_is_its_own(tmp_path):
+    """Each learner with a memory has a rule for it; the control is the memory as it was (above)."""
+    path = tmp_path / "player.json"
+    for learner, place, word in (
+        (hn.Squint(4), 0, 1e300), (hn.Squint(4), 4, -0.5), (hn.AdaNormalHedge(4), 5, 26.0), (hn.MLPoly(4), 4, 1e9),
+        (hn.FixedShare(4, 3.0, 0.01), 1, 0.125), (hn.Exp3S(4, 20.0, 0.01), 0, -1.0), (hn.Dropout(4), 4, 0.5),
+        (hn.RandomWalk(4), 0, 14.0), (hn.RandomWalk(4), 0, 0.25), (hn.TsallisShannon(4), 1, -1.0),
+        (hn.AdaHedge(4), 0, -1e-3), (hn.AdaHedge(4), 2, -1.0), (hn.LBInf(4), 0, 1.0), (hn.UCB1(4), 0, 99.0),
+    ):  # fmt: skip
+        content = saved(learner, path)
+        memory = saving.from_hex(content["state"]["memory"]["hex"])
+        memory[place] = word
+        content["state"]["memory"]["hex"] = saving.to_hex(memory)
+        saving.write(path, content)
+        with pytest.raises(ValueError, match=r"player\.json cannot be resumed: memory must"):
+            hn.load(path)
+
+
+def test_the_terms_of_the_identity_sum_up(tmp_path):
+    path = tmp_path / "player.json"
+    for field, more in (("start", 0.01), ("value", 1.0), ("drift", -1.0), ("change", 0.5), ("drift", np.nan)):
+        content = saved(hn.Experts(4), path)
+        kept = content["state"]["numbers"][field]
+        content["state"]["numbers"][field] = {"number": (float.fromhex(kept["number"]) + more).hex()}
+        saving.write(path, content)
+        with pytest.raises(ValueError, match=r"player\.json cannot be resumed: .*(start|identity|finite)"):
+            hn.load(path)
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)

@@ -2,7 +2,9 @@
 
     p_i = int G(w) r(w + d_i) dw,  G(w) = prod_j F(w + d_j),  r = f/F
 
-Slower than the compiled rules, and accurate to 1e-8 rather than to rounding.
+Slower than the compiled rules, and accurate to 1e-8 rather than to rounding. If f is the derivative of F, and nothing
+of it was missed, int G' = 1 and int 2 G G' = 1, G' = G sum_i r_i: what is further off than that is refused. (The first
+alone is 1 for two arms whenever f is even and F - 1/2 is odd.)
 """
 
 from __future__ import annotations
@@ -38,6 +40,10 @@ class Perturbation(Protocol):
     def survival_quantile(self, s: Any) -> Array: ...
 
 
+#: The probabilities of a law sum up to one within this, or are not told.
+ACCURACY = 1e-8
+
+
 @frozen
 class GeneralRule:
     """The play of FTPL(law, 1) at gaps d >= 0, one of them 0; one arm may stand for `copies` equal ones."""
@@ -51,9 +57,11 @@ class GeneralRule:
 
         def integrand(w: float) -> Array:
             G, r = self._parts(w)
-            return G * r
+            return np.append(G * r, 2.0 * G * G * r.sum())
 
-        p = np.maximum(self._integrate(integrand), 0.0)
+        found = self._integrate(integrand)
+        p = np.maximum(found[:-1], 0.0)
+        self._whole(float(p.sum()), float(found[-1]))
         return np.asarray(p / p.sum())
 
     def mean_of_leader(self) -> float:
@@ -61,17 +69,40 @@ class GeneralRule:
         if self._has_no_mean():
             return math.inf
 
-        def integrand(w: float) -> float:
+        def density(w: float) -> float:
             G, r = self._parts(w)
-            return w * self.copies * G * float(r.sum())
+            return self.copies * G * float(r.sum())
 
         points = self._points()
         # A power tail is followed by its density until what is left of the mean, about w times it, is negligible.
         for end in (points[-1], points[0]):
-            while abs(integrand(end) * end) > 1e-13 and 1.0 < abs(end) < 1e300:
+            while abs(density(end) * end) * abs(end) > 1e-13 and 1.0 < abs(end) < 1e300:
                 end *= 4.0
                 points = np.append(points, end)
-        return float(self._integrate(integrand, np.sort(points)))
+        points = np.sort(points)
+
+        def integrand(w: float) -> Array:
+            here = density(w)
+            return np.array([w * here, here, 2.0 * self._all_below(w) * here])
+
+        mean, once, twice = self._integrate(integrand, points)
+        # Beside a pole, and far out, there is mass that adds nothing to the mean.
+        low, high = (self._all_below(w) for w in points[[0, -1]])
+        self._whole(float(once) + low + (1.0 - high), float(twice) + low * low + (1.0 - high * high))
+        return float(mean)
+
+    def _all_below(self, w: float) -> float:
+        """G(w), of the copies too."""
+        return float(np.prod(np.asarray(self.law.cdf(w + self.gaps), dtype=np.float64) ** self.copies))
+
+    def _whole(self, *sums: float) -> None:
+        """Refuse sums of all probabilities that are not one: the law is not what it says, or was not followed."""
+        for total in sums:
+            if not abs(total - 1.0) <= ACCURACY:
+                raise ValueError(
+                    f"the density of {self.law!r} must be the derivative of its cdf, and its jumps be among its kinks: "
+                    f"probabilities must sum up to 1 within {ACCURACY:g}; got {total!r}"
+                )
 
     def off_diagonal(self) -> Array:
         """int G r_i r_j dw for every pair i != j; the diagonal, which may diverge, is left 0."""
