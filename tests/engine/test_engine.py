@@ -246,11 +246,11 @@ import hashlib, sys
 sys.path.insert(0, {tests!r})
 import numpy as np, paths, hannan as hn
 digest = hashlib.sha256()
-for name, (learner, given) in sorted(paths.tables().items()):
-    if name == "myga":
-        continue
-    rest = {{key: value for key, value in given.items() if key != "losses"}}
-    record = hn.play(learner, given["losses"], seed=5, runs=9, threads={threads}, **rest)
+games = {{**paths.tables(), **paths.younger()}}
+points = {{name: (make(), {{"losses": table[:60]}}) for name, (make, table) in paths.points().items()}}
+for name, (learner, given) in sorted({{**games, **points}}.items()):
+    threads = None if name == "myga" else {threads}  # which is stepped
+    record = hn.play(learner, **given, seed=5, runs=1 if name == "myga" else 9, threads=threads)
     for array in (record.regret, record.counts, np.asarray(record.best_loss)):
         digest.update(np.ascontiguousarray(array).tobytes())
 print(hn._engine.instruction_set(), digest.hexdigest())

@@ -35,3 +35,8 @@ def test_the_regrets_of_points_are_those_written_down(name: str) -> None:
         assert -2e-5 < off.min() <= off.max() <= 0.0
         off = off - off[0]
     np.testing.assert_allclose(off, 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", WRITTEN["sets"])
+def test_the_decisions_are_those_written_down(seed: str) -> None:
+    assert paths.sets(int(seed)) == WRITTEN["sets"][seed]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,30 @@ def tables() -> dict[str, tuple[Any, dict[str, Any]]]:
     made["adahedge, 17"] = hn.AdaHedge(17), {"losses": losses(17)}
     made["adahedge, gains"] = hn.AdaHedge(5, gains=True), {"losses": losses(5)}
     return made
+
+
+@dataclass(frozen=True)
+class Logistic(hn.Law):
+    """A law of one's own, which the engine plays from a table."""
+
+    def density(self, z: Any) -> Any:
+        return 0.25 / np.cosh(np.asarray(z) / 2) ** 2
+
+    def cdf(self, z: Any) -> Any:
+        return 0.5 + 0.5 * np.tanh(np.asarray(z) / 2)
+
+
+def younger() -> dict[str, tuple[Any, dict[str, Any]]]:
+    """As `tables`: learners that were not there when the paths were written down."""
+    made: dict[str, Any] = {
+        "ucb1": hn.UCB1(6), "moss": hn.MOSS(6, ROUNDS), "kl-ucb": hn.KLUCB(6), "epsilon-greedy": hn.EpsilonGreedy(6),
+        "explore then commit": hn.ExploreThenCommit(6, ROUNDS), "thompson": hn.Thompson(6),
+        "thompson, gaussian": hn.Thompson(6, "gaussian"), "lb-inf without rounds": hn.LBInf(6),
+        "tsallis and shannon": hn.TsallisShannon(6), "exp3-ix": hn.exp3_ix(6, ROUNDS), "frechet": hn.frechet_ftpl(6),
+        "named": hn.Bandit(["a", "b", "c", "d", "e", "f"]), "own law": hn.Bandit(6, Logistic(), hn.Fixed(30.0)),
+        "own law, experts": hn.Experts(6, Logistic(), hn.Fixed(9.0)),
+    }  # fmt: skip
+    return {name: (learner, {"losses": losses(6)}) for name, learner in made.items()}
 
 
 def points() -> dict[str, tuple[Any, Any]]:
