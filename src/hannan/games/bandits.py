@@ -55,8 +55,10 @@ class BanditRunner(TableRunner):
             raise self.failed(int(status))
 
     def _most(self) -> int:
-        # Of steady means nothing else is held, whatever the rounds.
-        return BLOCK_NUMBERS if self.feed.steady else super()._most()
+        if self.feed.steady:  # nothing else is held, whatever the rounds
+            return BLOCK_NUMBERS
+        # One run looks at its losses once: a block need not stay in cache.
+        return super()._most() * (2 if self.runs == 1 else 1)
 
     def jobs(self, block: Block, ends: Positions, columns: Positions, parts: int) -> list[Job]:
         moves = self._moves(block.rounds)
@@ -115,6 +117,7 @@ class ExpertBanditRunner(BanditRunner):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         if self.feed.advice is not None:
+            self.numbers *= self.feed.advice.width
             # A look at every byte before anything is played would take a tenth of the time.
             self.feed.advice.unread = True
 

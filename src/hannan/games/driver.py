@@ -16,6 +16,8 @@ from hannan.games.runners import Job, Runner
 
 #: What a job should take, and a block on each thread.
 JOB_SECONDS = 0.02
+#: Before anything was measured, a round is taken for no quicker than this, in seconds.
+QUICK_ROUND = 1e-7
 #: A block is at most so many times longer than what the one before it promised.
 FASTER = 64.0
 #: A block of fewer numbers, all runs together, is not worth a thread.
@@ -27,7 +29,7 @@ class Pace:
 
     def __init__(self, runner: Runner, threads: int) -> None:
         self._runner, self._threads = runner, threads
-        self._cost = runner.guess * runner.numbers
+        self._cost = max(runner.guess * runner.numbers, QUICK_ROUND)
         self._began = 0.0
 
     def next(self) -> tuple[int, int]:

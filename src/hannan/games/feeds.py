@@ -133,6 +133,11 @@ class Advice:
     #: Whether bytes are handed over as they are, to an engine that looks at them; then `refuse` says what is wrong.
     unread: bool = False
 
+    @property
+    def width(self) -> int:
+        """How many numbers an expert may say in a round."""
+        return 1 if getattr(self.values, "ndim", 3) == 2 else self.actions
+
     def rows(self, first: int, rounds: int, given: Any) -> tuple[NDArray[Any], bool]:
         """The advice of some rounds, checked, flat; `given` came with the losses, or None."""
         values = given if given is not None else self.values[first : first + rounds]
