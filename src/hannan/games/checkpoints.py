@@ -72,4 +72,6 @@ class Checkpoints:
 
     def upto(self, rounds: int) -> Positions:
         """The checkpoints played."""
+        if self.known and rounds >= self.at[-1]:
+            return self.at
         return self.at[self.at <= rounds]

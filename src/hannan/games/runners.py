@@ -164,12 +164,13 @@ class TableRunner(Runner):
         if expected is not None and len(expected) == 1:
             expected = expected[0]
         regret = curves["own"] - curves["best"]
-        regret *= width  # in place, and what is in its units is not copied: of many runs these are large
+        if not units.plain:
+            regret *= width  # in place: of many runs it is large
         return Outcome(
             rounds=played,
             checkpoints=at,
             regret=regret,
-            loss=curves["own"] if units == (0.0, 1.0, False) else units.total(curves["own"], at),
+            loss=units.total(curves["own"], at),
             best_loss=float(best[0]) if len(best) == 1 else best,
             counts=self.counts,
             source=self.source(),

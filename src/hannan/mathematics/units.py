@@ -17,6 +17,11 @@ class Units(NamedTuple):
     width: float
     gains: bool
 
+    @property
+    def plain(self) -> bool:
+        """Whether these are losses in [0, 1] themselves: they are handed on, not copied."""
+        return self == (0.0, 1.0, False)
+
     @classmethod
     def of(cls, loss_range: tuple[float, float], gains: bool) -> Units:
         """Those of a range; gains are best at its upper end."""
@@ -29,9 +34,11 @@ class Units(NamedTuple):
 
     def normal(self, total: Any, rounds: Any) -> Any:
         """A cumulative loss (or gain) of the user's, as one of losses in [0, 1]."""
-        return self.lost(total, rounds) / self.width
+        return total if self.plain else self.lost(total, rounds) / self.width
 
     def total(self, normal: Any, rounds: Any) -> Any:
         """A cumulative loss of losses in [0, 1], as a loss (or gain) in the user's units."""
+        if self.plain:
+            return normal
         more = normal * self.width
         return self.zero * rounds - more if self.gains else self.zero * rounds + more
