@@ -55,10 +55,8 @@ class BanditRunner(TableRunner):
             raise self.failed(int(status))
 
     def _most(self) -> int:
-        if self.feed.steady:  # nothing else is held, whatever the rounds
-            return BLOCK_NUMBERS
-        # One run looks at its losses once: a block need not stay in cache.
-        return super()._most() * (2 if self.runs == 1 else 1)
+        # Of steady means nothing else is held, whatever the rounds.
+        return BLOCK_NUMBERS if self.feed.steady else super()._most()
 
     def jobs(self, block: Block, ends: Positions, columns: Positions, parts: int) -> list[Job]:
         moves = self._moves(block.rounds)

@@ -62,7 +62,7 @@ class Checkpoints:
         if self.known:
             if first == 0 and rounds >= self.at[-1]:  # the whole game at once
                 return self.at, np.arange(len(self.at))
-            low, high = np.searchsorted(self.at, [first, first + rounds], side="right")
+            low, high = (int(self.at.searchsorted(last, side="right")) for last in (first, first + rounds))
             return self.at[low:high] - first, np.arange(low, high)
         start = first - first % self.stride + self.stride
         new = np.arange(start, first + rounds + 1, self.stride)

@@ -138,7 +138,9 @@ class TableRunner(Runner):
         feed = self.feed
         if feed.per_run:
             return max(1, 8 * BLOCK_NUMBERS // (feed.n * self.runs))
-        return 1 << 20 if feed.steady else max(1, BLOCK_NUMBERS // max(1, feed.n))
+        # One run looks at its losses once: they need not stay in cache.
+        numbers = BLOCK_NUMBERS * (4 if self.runs == 1 else 1)
+        return 1 << 20 if feed.steady else max(1, numbers // max(1, feed.n))
 
     def advance(self, limit: int, parts: int) -> list[Job] | None:
         first = self.feed.taken
