@@ -142,6 +142,32 @@ def test_decisions_refuse_losses_that_they_do_not_play(name):
             hn.play(learner, losses, runs=2)
 
 
+def test_advice_beside_blocks_of_losses_is_heard_whole_or_refused():
+    """Some of it was dropped, and where there was none an error of another kind came up. The controls are played."""
+    learner, advice = hn.ExpertBandit(3, 4), np.random.default_rng(0).integers(0, 3, (60, 4))
+    shares = np.random.default_rng(1).dirichlet(np.ones(3), (60, 4))
+    whole = hn.play(learner, ROWS, advice=advice, keep="all")
+    halves = [(ROWS[:31], advice[:31]), (ROWS[31:], advice[31:])]
+    for blocks, more in ((halves, {}), ([ROWS[:31], ROWS[31:]], {"advice": advice})):
+        assert (hn.play(learner, iter(blocks), keep="all", **more).actions == whole.actions).all()
+    for blocks, more, rule in (
+        ([ROWS], {}, "a block must be a pair .losses, advice.*none at round 0"),
+        ([halves[0], ROWS[31:]], {}, "a block must be a pair .*none at round 30"),
+        (halves, {"advice": advice}, "with the losses or by itself; got both at round 0"),
+        ([ROWS], {"advice": np.vstack([advice, advice])}, "advice must have 60 rounds, as the losses; got 120"),
+        ([(ROWS[:31], advice[:31]), (ROWS[31:], shares[31:])], {}, r"one kind in all blocks; got shape \(29, 4, 3\)"),
+        ([(ROWS[:30], advice[:30]), (ROWS[30:], shares[30:])], {}, r"one kind in all blocks; got shape \(30, 4, 3\)"),
+    ):
+        with pytest.raises(ValueError, match=rule):
+            hn.play(learner, iter(blocks), **more)
+    for given, rule in (
+        (3, r"advice must have shape .*got \(\)"),
+        ([[0, 1], [0]], "advice must be a rectangular array"),
+    ):
+        with pytest.raises(ValueError, match=rule):
+            hn.play(learner, ROWS, advice=given)
+
+
 def test_many_games_at_once_take_threads_at_most():
     """Of a comparison some games are stepped: they have one thread, and the others as many as were asked for."""
     places = {"fixed": ROWS, "answers": lambda t, past: ROWS[t - 1]}

@@ -59,6 +59,8 @@ class Feed:
         rows, own_advice = self._rows(limit)
         if rows is None:
             self.rounds = self.taken
+            if self.advice is not None and self.advice.values is not None:
+                _same_length(self.advice, self.taken)
             return None
         rounds = limit if self.steady else rows.shape[-2]
         heard, mixed = _NONE, False
@@ -111,8 +113,8 @@ class Feed:
 
     def _block(self, block: Any) -> tuple[Any, Any]:
         heard = None
-        if self.advice is not None and isinstance(block, tuple) and len(block) == 2:
-            block, heard = block
+        if self.advice is not None:
+            block, heard = self.advice.beside(block, self.taken)
         rows = _numbers(block, "losses")
         if rows.ndim != 2 or rows.shape[1] != self.n:
             raise ValueError(
@@ -132,6 +134,25 @@ class Advice:
     values: Any
     #: Whether bytes are handed over as they are, to an engine that looks at them; then `refuse` says what is wrong.
     unread: bool = False
+    #: Of advice that comes with the losses: how many axes it has, once it is known.
+    kind: int | None = None
+
+    def beside(self, block: Any, first: int) -> tuple[Any, Any]:
+        """(losses, advice) of a block from an iterator: the pair that it is, where the advice comes with the losses."""
+        pair = isinstance(block, tuple) and len(block) == 2 and np.ndim(block[0]) == 2
+        if self.values is not None:
+            if pair:
+                raise ValueError(f"advice must come with the losses or by itself; got both at round {first}")
+            return block, None
+        if not pair:
+            raise ValueError(
+                f"a block must be a pair (losses, advice), where none was given by itself; got none at round {first}"
+            )
+        heard = _sliceable(block[1])
+        if self.kind is not None and heard.ndim != self.kind:
+            raise ValueError(f"advice must be of one kind in all blocks; got shape {heard.shape} at round {first}")
+        self.kind = heard.ndim
+        return block[0], heard
 
     @property
     def width(self) -> int:
@@ -183,14 +204,22 @@ _NONE: NDArray[Any] = np.empty(0, dtype=np.uint8)
 
 
 def feed(
-    losses: Any, n: int, runs: int, rounds: int | None, advice: Any, experts: int, column: str = "arm"
-) -> Feed:  # fmt: skip
-    """The feed of what a user gave; `experts` is 0 where no advice is taken, `column` what a column of losses is."""
+    losses: Any,
+    n: int,
+    runs: int,
+    rounds: int | None,
+    advice: Any,
+    experts: int,
+    column: str = "arm",
+    unread: bool = False,
+) -> Feed:
+    """The feed of what a user gave; `experts` is 0 where no advice is taken, `column` what a column of losses is;
+    `unread`: as advice has it."""
     heard = None
     if experts:
         if advice is None and not isinstance(losses, Iterator):
             raise ValueError("advice must be given: (rounds, experts) actions or (rounds, experts, actions)")
-        heard = Advice(experts, n, _sliceable(advice))
+        heard = Advice(experts, n, _sliceable(advice), unread)
     elif advice is not None:
         raise ValueError("advice must be None for a learner that takes none; got advice")
     if hasattr(losses, "means"):
@@ -247,7 +276,18 @@ def _least(length: int, rounds: int | None) -> int:
 
 
 def _sliceable(values: Any) -> Any:
-    return values if values is None or hasattr(values, "shape") else np.asarray(refusals.unmasked(values, "advice"))
+    """Advice by rounds; nothing is read yet of a memory map."""
+    if values is None:
+        return None
+    if not hasattr(values, "shape"):
+        refusals.unmasked(values, "advice")
+        try:
+            values = np.asarray(values)
+        except ValueError:
+            raise ValueError("advice must be a rectangular array; got rows of different lengths") from None
+    if len(values.shape) not in (2, 3):
+        raise ValueError(f"advice must have shape (rounds, experts) or (rounds, experts, actions); got {values.shape}")
+    return values
 
 
 def _numbers(values: Any, name: str) -> Any:

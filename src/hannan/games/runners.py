@@ -98,6 +98,8 @@ class TableRunner(Runner):
 
     #: What a column of the losses is.
     column = "arm"
+    #: Whether bytes of advice are looked at by the engine as they are played.
+    reads_advice = False
 
     def __init__(self, learner: Any, program: Any, feed: Feed, asked: Asked) -> None:
         self.learner, self.program, self.feed = learner, program, feed

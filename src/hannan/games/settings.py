@@ -73,9 +73,10 @@ def _of_a_table(learner: Any, losses: Any, asked: Asked) -> TableRunner:
         asked.no_advice(learner)
     if program.setting != "experts" or program.stepped or program.as_they_are:
         asked.not_fictitious(learner)
-    columns = program.actions if advised else program.n
-    feed = feeds.feed(losses, columns, asked.runs, asked.rounds, asked.advice, program.n if advised else 0)
-    return _runner(learner, program)(learner, program, feed, asked)
+    runner, columns = _runner(learner, program), program.actions if advised else program.n
+    experts, unread = program.n if advised else 0, runner.reads_advice
+    feed = feeds.feed(losses, columns, asked.runs, asked.rounds, asked.advice, experts, unread=unread)
+    return runner(learner, program, feed, asked)
 
 
 def _runner(learner: Any, program: Any) -> type[TableRunner]:
