@@ -15,10 +15,20 @@ bool weigh_anew(const Setup& s, Run& run) { return weigh_apart(s, run, run.scale
 
 bool make_ready(const Setup& s, Run& run, bool diagnosed) {
     const double scale = run.scale, value = run.value;
-    if (!prepare(s, run, diagnosed)) return false;
+    if (!prepare(s, run, diagnosed)) {
+        at_scale(run, scale);  // that of the weights in place
+        return false;
+    }
     if (diagnosed && run.scale != scale) run.change += value - run.value;
     return true;
 }
+
+/// Of a step that failed nothing is left: the smoothing was a user's own, or there was no memory.
+HN_COLD bool undone(AtPlay& at) {
+    at.run.copy(at.setup, at.before);
+    return false;
+}
+HN_INLINE Status outcome(AtPlay& at, bool fine) { return fine || undone(at) ? Status::fine : Status::failed; }
 
 i64 act_expert(AtPlay& at) {
     Run& run = at.run;
@@ -61,11 +71,11 @@ i64 observe_row(AtPlay& at, const double* losses, const double* ticket) {
     }
     const double own = ticket ? (mean_under(ticket, losses, s.n) - s.origin) * s.slope : expected_loss(s, run, losses);
     at.before.copy(s, run);
-    if (!settle_row(s, run, losses, own, true)) return -2;
+    if (!settle_row(s, run, losses, own, true)) return undone(at), -2;
     double low = losses[0], high = losses[0];
     for (i64 i = 1; i < s.n; ++i) low = least(losses[i], low), high = most(losses[i], high);
     const Run* then = at_old_scale(s, run, at.before, at.twin);
-    return diagnose(s, run, as_before(at.before), then, -1, own, (high - low) * size(s.slope)) ? -1 : -2;
+    return diagnose(s, run, as_before(at.before), then, -1, own, (high - low) * size(s.slope)) || undone(at) ? -1 : -2;
 }
 
 /// lhat of a bandit's round: <p, lhat>, its span, and its largest.
@@ -151,11 +161,11 @@ Status observe_arm(AtPlay& at, i64 arm, double probability, double weight, doubl
         return diagnose(s, run, was, &run, arm, probability * estimate, estimate) ? Status::fine : Status::failed;
     }
     at.before.copy(s, run);
-    if (!settle_arm(s, run, arm, weight, x, true)) return Status::failed;
+    if (!settle_arm(s, run, arm, weight, x, true)) return outcome(at, false);
     Estimated lhat{probability * estimate, estimate, estimate};
     if (reduced) lhat = with_baselines(s, run, at.before.w, at.before.total, arm, probability, weight, x);
     const Run* then = at_old_scale(s, run, at.before, at.twin);
-    return diagnose(s, run, as_before(at.before), then, reduced ? -1 : arm, lhat.paid, lhat.span) ? Status::fine : Status::failed;
+    return outcome(at, diagnose(s, run, as_before(at.before), then, reduced ? -1 : arm, lhat.paid, lhat.span));
 }
 
 Status observe_on_advice(AtPlay& at, const Heard& heard, i64 action, double weight, double loss) {
@@ -164,7 +174,7 @@ Status observe_on_advice(AtPlay& at, const Heard& heard, i64 action, double weig
     if (!(s.low <= loss && loss <= s.high)) return Status::bad_loss;
     const double x = (loss - s.origin) * s.slope;
     at.before.copy(s, run);
-    if (!settle_action(s, run, Advised<i64>{heard.actions, heard.shares}, action, -1, weight, x, true)) return Status::failed;
+    if (!settle_action(s, run, Advised<i64>{heard.actions, heard.shares}, action, -1, weight, x, true)) return outcome(at, false);
     // <p, phi(lhat)> under the weights before, and the span of phi(lhat).
     double paid = 0.0, low = infinity, high = -infinity;
     for (i64 i = 0; i < s.n; ++i) {
@@ -174,7 +184,7 @@ Status observe_on_advice(AtPlay& at, const Heard& heard, i64 action, double weig
     }
     paid *= x * weight / at.before.total;
     const Run* then = at_old_scale(s, run, at.before, at.twin);
-    return diagnose(s, run, as_before(at.before), then, -1, paid, (high - low) * x * weight) ? Status::fine : Status::failed;
+    return outcome(at, diagnose(s, run, as_before(at.before), then, -1, paid, (high - low) * x * weight));
 }
 
 Status observe_awake(AtPlay& at, const bool* awake, i64 arm, double weight, double loss) {
@@ -183,9 +193,9 @@ Status observe_awake(AtPlay& at, const bool* awake, i64 arm, double weight, doub
     if (!(s.low <= loss && loss <= s.high)) return Status::bad_loss;
     at.before.copy(s, run);
     double paid, span;
-    if (!settle_among(s, run, awake, arm, weight, (loss - s.origin) * s.slope, paid, span, true)) return Status::failed;
+    if (!settle_among(s, run, awake, arm, weight, (loss - s.origin) * s.slope, paid, span, true)) return outcome(at, false);
     const Run* then = at_old_scale(s, run, at.before, at.twin);
-    return diagnose(s, run, as_before(at.before), then, -1, paid, span) ? Status::fine : Status::failed;
+    return outcome(at, diagnose(s, run, as_before(at.before), then, -1, paid, span));
 }
 
 void restore_sums(const Setup& s, Run& run) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import io
 import json
 import subprocess
 import sys
@@ -187,6 +188,25 @@ def test_one_place_builds_a_record_and_no_learner_plays():
     plays = [value.__name__ for value in learners if hasattr(value, "play") or hasattr(value, "table")]
     assert len(learners) > 15
     assert plays == []
+
+
+def test_a_closed_stream_shows_nothing_and_a_terminal_that_fails_ends_in_its_error(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+        def write(self, text):
+            raise OSError("the terminal is gone")
+
+    closed = io.StringIO()
+    closed.close()
+    monkeypatch.setattr("hannan.games.progress.DELAY", 0.0)
+    for stream in (closed, None):
+        monkeypatch.setattr("sys.stderr", stream)
+        assert hn.play(hn.Bandit(3), ROWS).rounds == 60
+    monkeypatch.setattr("sys.stderr", Terminal())
+    with pytest.raises(OSError, match="the terminal is gone"):
+        hn.play(hn.Bandit(3), ROWS)
 
 
 # Pace

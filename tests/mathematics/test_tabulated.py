@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import hannan as hn
+from hannan.learners.tuning import Schedule
 from hannan.mathematics.laws.tabulated import ENOUGH, tabulated
 from hannan.mathematics.quadrature import GeneralRule
 
@@ -79,3 +80,46 @@ def test_a_law_that_resists_is_asked_for_round_by_round():
     player.observe(player.act(), 0.5)
     phi = hn.FTPL(Even(), 2.0)
     np.testing.assert_allclose(player.distribution(), phi.gradient(player.losses), atol=1e-8)
+
+
+class Broken(Exception):
+    pass
+
+
+@pytest.mark.parametrize("build", [hn.Experts, hn.Bandit, lambda *given: hn.ExpertBandit(3, *given)])
+def test_a_law_that_fails_once_leaves_the_player_as_it_was(build, monkeypatch):
+    """Once the loss of a move that failed was counted, and counted again when it was told again; and a scale that was
+    not reached was taken for that of the weights."""
+    broken: list[bool] = []
+
+    def weigh(losses, scale, valued):
+        if broken:
+            raise Broken
+        w = np.exp((losses.min() - losses) / scale)
+        return w / w.sum(), 0.0
+
+    monkeypatch.setattr("hannan.learners.program.by_gradient", lambda smoothing: weigh)
+    schedule = Schedule(2.0, a=1.0, b=1.0)
+    monkeypatch.setattr(hn.Fixed, "schedule", lambda *given: schedule)
+    learner = build(3, Even(), hn.Fixed(2.0))
+    heard = [[0, 1, 2]] if hasattr(learner, "experts") else []
+    player = learner.start(0)
+    loss = [0.3, 0.1, 0.9] if player.sees_all else 0.3
+    player.observe(player.act(*heard), loss)
+    move = player.act(*heard)
+
+    def state():
+        return [repr(player.state()[name]) for name in ("numbers", "losses", "weights", "stream", "drawn")]
+
+    before = state()
+    for fails in (lambda: player.act(*heard), lambda: player.observe(move, loss)):
+        broken.append(True)
+        with pytest.raises(Broken):
+            fails()
+        broken.clear()
+        assert state() == before
+        assert player.open_moves == (move,)
+    player.observe(move, loss)
+    assert state() != before  # the control
+    assert player.certificate().rounds == 2
+    np.testing.assert_allclose(player.distribution(), weigh(player.losses, schedule.scale(3, 0.0), False)[0])

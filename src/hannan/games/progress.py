@@ -17,7 +17,8 @@ class Progress:
         self._began = time.monotonic()
         self._bar: Any = None
         self._task: Any = None
-        self._wanted = sys.stderr is not None and sys.stderr.isatty()
+        shown = sys.stderr  # a service may have closed it, or have none
+        self._wanted = shown is not None and not getattr(shown, "closed", False) and shown.isatty()
 
     def update(self, played: int) -> None:
         """So many rounds were played."""
