@@ -1,6 +1,7 @@
 // hannan._engine: the functions of one number, the streams, the instruction set.
 #include <nanobind/stl/string.h>
 
+#include "../fleets.hpp"
 #include "../mathematics.hpp"
 #include "arrays.hpp"
 #include "rooms.hpp"
@@ -43,6 +44,17 @@ void bind_mathematics(nb::module_& m) {
             return out.give();
         },
         "words"_a, "count"_a, "The next uniforms of a stream; its words move on.");
+    m.def(
+        "words_of_keys",
+        [](In<u32> begun, nb::ndarray<const u32, nb::ndim<2>, nb::c_contig, nb::device::cpu> keys) {
+            require(begun.size() == 5, "a seed begins a pool of four words and a constant");
+            const i64 count = i64(keys.shape(0)), parts = i64(keys.shape(1));
+            Fresh<u64> out(std::size_t(4 * count));
+            for (i64 k = 0; k < count; ++k)
+                fleets().seed(begun.data(), begun.data()[4], keys.data() + k * parts, parts, out.data + 4 * k);
+            return out.give();
+        },
+        "begun"_a, "keys"_a, "The first four words of the stream of each key, a row of 32-bit parts: see players/seeding.hpp.");
     m.def("log_evidence", [](double R, double V) { return mathematics().log_evidence(R, V); }, "R"_a, "V"_a,
           "log of the integral of e^(eta R - eta^2 V) over [0, 1/2]: the weight of Squint.");
     m.def("least_mean", [](double m, double room) { return mathematics().least_mean(m, room); }, "m"_a, "room"_a,
