@@ -52,6 +52,21 @@ def content(player):
 
 
 @EVERY
+def test_a_ticket_is_text_and_is_honoured_again(learner):
+    """Points of convex players had no text. The control: of another learner's text nothing is made."""
+    player = learner.start(1)
+    move = act(player, 0)
+    again = type(move).from_json(move.to_json())
+    assert again == move
+    assert type(again) is type(move)
+    settle(player, again, 0)
+    assert player.open_moves == ()
+    for text in ("[]", "{", '{"player": "p"}', '{"round": 1, "action": [1], "other": 2}'):
+        with pytest.raises(ValueError, match="must be JSON with player, round, action"):
+            type(move).from_json(text)
+
+
+@EVERY
 def test_losses_come_late_and_in_any_order(learner):
     player = learner.start(1)
     run(player, 0, 5)

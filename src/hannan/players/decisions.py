@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,30 +11,23 @@ from hannan.mathematics.bounds import Bound
 from hannan.players import seeds
 from hannan.players.certificate import Certificate
 from hannan.players.descriptions import Deciding
-from hannan.players.tickets import Book
+from hannan.players.tickets import Book, Written
 from hannan.refusals import Array
 from hannan.saving import fields
 
 
-class Plan(NamedTuple):
-    """The ticket of one decision: whose, which round, and its components."""
+class PlanTicket(NamedTuple):
+    """What a plan says."""
 
     player: str
     round: int
     action: tuple[int, ...]
 
-    def to_json(self) -> str:
-        """The ticket as JSON text."""
-        return json.dumps(self._asdict())
 
-    @classmethod
-    def from_json(cls, text: str) -> Plan:
-        """The ticket of a JSON text."""
-        try:
-            told = json.loads(text)
-            return cls(told["player"], told["round"], tuple(told["action"]))
-        except (TypeError, ValueError, KeyError) as error:
-            raise ValueError(f"a plan must be JSON with {', '.join(cls._fields)}: {error}") from None
+class Plan(Written, PlanTicket):
+    """The ticket of one decision: whose, which round, and its components."""
+
+    __slots__ = ()
 
 
 class DecisionsPlayer(_engine.Book, Book):

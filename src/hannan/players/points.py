@@ -9,18 +9,24 @@ import numpy as np
 from hannan import _engine
 from hannan.mathematics.convex.loss import Loss, RankOne
 from hannan.players.descriptions import OfPoints
-from hannan.players.tickets import Book
+from hannan.players.tickets import Book, Written
 from hannan.refusals import Array
 from hannan.saving import fields
 
 
-class Point(NamedTuple):
-    """The ticket of one move in a convex set, and `distance`: how far at most it is from the exact argmin."""
+class PointTicket(NamedTuple):
+    """What a point says."""
 
     player: str
     round: int
     action: tuple[float, ...]
     distance: float
+
+
+class Point(Written, PointTicket):
+    """The ticket of one move in a convex set, and `distance`: how far at most it is from the exact argmin."""
+
+    __slots__ = ()
 
 
 class PointPlayer(_engine.Book, Book):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import json
 import os
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from hannan import refusals, saving
 from hannan.players.incarnations import Incarnate
@@ -17,6 +17,32 @@ from hannan.saving import fields
 
 #: Why there is no bound after a move was forgotten.
 LOST = "what was lost there is not known, and a bound counts every move"
+
+
+class Written:
+    """A ticket that goes to JSON and back: beside a tuple's own class among the bases."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        _fields: ClassVar[Any]
+
+        def _asdict(self) -> dict[str, Any]: ...
+
+    def to_json(self) -> str:
+        """The ticket as JSON text: log it, and hand it back after a restart."""
+        return json.dumps(self._asdict())
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The ticket of a JSON text."""
+        try:
+            told = json.loads(text)
+            told.pop("arm", None)  # said by the action
+            action = told.get("action")
+            return cls(**told | {"action": tuple(action) if isinstance(action, list) else action})
+        except (AttributeError, TypeError, ValueError) as error:
+            raise ValueError(f"a {cls.__name__.lower()} must be JSON with {', '.join(cls._fields)}: {error}") from None
 
 
 class Ticket(NamedTuple):
@@ -28,7 +54,7 @@ class Ticket(NamedTuple):
     probability: float
 
 
-class Move(Ticket):
+class Move(Written, Ticket):
     """The ticket of one decision: hand it back with its loss, at once or much later.
 
     `arm` is the name of the action where the learner has names for them, else the action itself.
@@ -56,16 +82,6 @@ class Move(Ticket):
     def to_json(self) -> str:
         """The ticket as JSON text: log it, and hand it back after a restart."""
         return json.dumps(self._asdict() | ({"arm": self.arm} if self.arms else {}))
-
-    @classmethod
-    def from_json(cls, text: str) -> Move:
-        """The ticket of a JSON text."""
-        try:
-            fields = json.loads(text)
-            fields.pop("arm", None)  # said by the action
-            return cls(**fields)
-        except (AttributeError, TypeError, ValueError) as error:
-            raise ValueError(f"a move must be JSON with {', '.join(cls._fields)}: {error}") from None
 
 
 @functools.lru_cache(maxsize=256)
