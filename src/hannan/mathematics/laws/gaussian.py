@@ -11,6 +11,9 @@ from hannan.frozen import frozen
 from hannan.mathematics.laws.law import Law
 from hannan.refusals import Array
 
+#: So many quantiles are made one by one.
+_FEW = 2048
+
 
 @frozen
 class Gaussian(Law):
@@ -53,9 +56,19 @@ class Gaussian(Law):
         return self.log_cdf(-np.asarray(z, dtype=np.float64))
 
     def survival_quantile(self, s: Any) -> Array:
-        from scipy.special import ndtri
+        s = np.asarray(s, dtype=np.float64)
+        if s.size > _FEW:
+            from scipy.special import ndtri
 
-        return -np.asarray(ndtri(s))
+            return -np.asarray(ndtri(s))
+        # What a bound asks for: no SciPy for that, which takes long to load.
+        from statistics import NormalDist
+
+        at = NormalDist().inv_cdf
+        ends = {0.0: math.inf, 1.0: -math.inf}
+        return np.array([-at(x) if 0.0 < x < 1.0 else ends.get(x, math.nan) for x in s.ravel().tolist()]).reshape(
+            s.shape
+        )
 
     def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
         return rng.standard_normal(size)
