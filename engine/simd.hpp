@@ -27,13 +27,13 @@ inline constexpr double infinity = __builtin_inf();
 
 /// x y + z, rounded once: by the machine where it can, by the C library elsewhere; the same bits.
 HN_INLINE double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
-HN_INLINE f64x4 fma(f64x4 x, f64x4 y, f64x4 z) {
 #if defined(__FMA__)
-    return (f64x4)_mm256_fmadd_pd((__m256d)x, (__m256d)y, (__m256d)z);
+HN_INLINE f64x4 fma(f64x4 x, f64x4 y, f64x4 z) { return (f64x4)_mm256_fmadd_pd((__m256d)x, (__m256d)y, (__m256d)z); }
 #else
+HN_APART f64x4 fma(f64x4 x, f64x4 y, f64x4 z) {  // four calls: written out everywhere they would take long to compile
     return f64x4{fma(x[0], y[0], z[0]), fma(x[1], y[1], z[1]), fma(x[2], y[2], z[2]), fma(x[3], y[3], z[3])};
-#endif
 }
+#endif
 HN_INLINE double root(double x) { return __builtin_sqrt(x); }
 HN_INLINE f64x4 root(f64x4 x) {
 #if defined(__AVX2__)

@@ -5,8 +5,12 @@
 #include <cstdint>
 
 // Whatever is compiled once an instruction set and is not in its namespace must be inlined: else one copy, perhaps of AVX2,
-// would serve all. engine/tools/leaks.py looks.
+// would serve all. engine/tools/leaks.py looks. Where size counts for more, a copy of the base set may serve all.
+#ifdef HN_SMALL
+#define HN_INLINE inline
+#else
 #define HN_INLINE inline __attribute__((always_inline))
+#endif
 #define HN_WITHIN __attribute__((always_inline))  // a lambda that is not to be called
 
 namespace hn {
