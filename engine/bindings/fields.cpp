@@ -101,12 +101,12 @@ void check_memory(const Setup& s, const Run& run) {
     }
 }
 
-void check_identity(const Run& run, const Run& begun, bool told) {
-    if (!std::isfinite(begun.start)) return;  // no potential, or an infinite one
-    for (const double term : {run.start, run.value, run.drift, run.change})
-        must(std::isfinite(term), "start, value, drift and change", "be finite");
+void check_identity(const RunNumbers& run, double start, bool told) {
+    if (!std::isfinite(start)) return;  // no potential, or an infinite one
+    must(std::isfinite(run.start) && std::isfinite(run.value) && std::isfinite(run.drift) && std::isfinite(run.change),
+         "start, value, drift and change", "be finite");
     if (!told) return;
-    must(std::fabs(run.start - begun.start) <= 1e-9 * (1.0 + std::fabs(begun.start)), "start", "be the potential at the start");
+    must(std::fabs(run.start - start) <= 1e-9 * (1.0 + std::fabs(start)), "start", "be the potential at the start");
     const double sum = run.value - run.start + run.drift + run.change;
     must(std::fabs(run.own - sum) <= 1e-6 * (1.0 + run.round + std::fabs(run.start)), "own", "be the sum of the terms of its identity");
 }

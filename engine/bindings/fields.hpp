@@ -73,9 +73,9 @@ void check_numbers(const Setup& s, RunNumbers& run);
 void check_weights(const Setup& s, const Run& run);
 /// What a learner with a memory keeps, by its own rules.
 void check_memory(const Setup& s, const Run& run);
-/// The terms of the master identity are finite; where a certificate tells them, the first is that of a run just `begun`, and
-/// they sum up to the own loss.
-void check_identity(const Run& run, const Run& begun, bool told);
+/// The terms of the master identity are finite; where a certificate tells them, the first is the `start` of a run just begun,
+/// and they sum up to the own loss.
+void check_identity(const RunNumbers& run, double start, bool told);
 /// Weights made once more from the losses, in another order or from another start, agree so far.
 void must_agree(const Setup& s, const Run& run, Run& twin);
 

@@ -81,6 +81,7 @@ public:
     RowPlan plan;
     Room room;
     Run run, twin;
+    double start = 0.0;  // the potential of a learner that has played nothing
     Rows rows;
     KeyTable keys;
     OpenTable open;
@@ -101,6 +102,7 @@ public:
         }
         template_.resize(std::size_t(plan.stride) + 4), shares_.resize(std::size_t(setup.places()) + 8);
         if (!fleets().begin(setup, plan, run, prior.size() ? prior.data() : nullptr, template_.data())) failed();
+        start = run.start;
     }
     Fleet(const Fleet&) = delete;
 

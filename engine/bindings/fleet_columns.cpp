@@ -117,6 +117,7 @@ nb::object put(Fleet& fleet, nb::dict from, In<i64> keys, bool keyed, In<i64> nu
         check_numbers(s, run);
         check_weights(s, run);
         check_memory(s, run);
+        check_identity(run, fleet.start, false);
         must_agree(s, run, fleet.twin);
         if (plan.compact && by_series(s.path))  // read where the weights are not made again
             must(run.total == total && run.slope_sum == slope_sum, "slope_sum", "be that of the losses");

@@ -43,7 +43,7 @@ void resume(Player& player, nb::dict from) {
     const i64 drawn = whole(from, "drawn", 0, i64(1) << 53), forgotten = whole(from, "forgotten", 0, drawn);
     const i64 delay = whole(from, "largest_delay", 0, drawn);
     must(run.round == double(drawn), "round", "be the number of moves drawn");
-    check_identity(run, player.at.run, player.sees_all && s.smoothing != Smoothing::adahedge);
+    check_identity(run, player.at.run.start, player.sees_all && s.smoothing != Smoothing::adahedge);
     must_agree(s, run, player.at.twin);
     const Book before = player;  // what there was, should a ticket be refused
     player.clear();

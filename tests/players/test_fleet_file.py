@@ -198,6 +198,18 @@ def test_no_lie_of_a_file_is_believed(lie: str) -> None:
         hn.Fleet.from_bytes(edited(fleet.to_bytes(), LIES[lie]), "exact")
 
 
+@pytest.mark.parametrize("name", ["value", "start", "drift", "change"])
+def test_potentials_are_finite_where_there_is_one(name: str) -> None:
+    """Else a certificate could not be made. The control: of a law without a mean it is infinite."""
+    data = played(LEARNERS["tsallis 0.3"], [1, 2, 3], "f").to_bytes()
+    with pytest.raises(ValueError, match=r"cannot be resumed as a fleet.*change must be finite"):
+        hn.Fleet.from_bytes(edited(data, put(name, np.inf)), "exact")
+    again = hn.Fleet.from_bytes(edited(data, put(name, 0.25)), "exact")
+    assert again.certificate(1).rounds == 30
+    data = played(LEARNERS["frechet without a mean"], [1, 2, 3], "f").to_bytes()
+    assert hn.Fleet.from_bytes(edited(data, put(name, np.inf)), "exact").certificate(1).rounds == 30
+
+
 def test_keys_and_open_decisions_are_there_once() -> None:
     def keys(header: Any, columns: Any) -> None:
         columns["key"][0] = columns["key"][1]
