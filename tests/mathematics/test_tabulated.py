@@ -10,6 +10,7 @@ import hannan as hn
 from hannan.learners.tuning import Schedule
 from hannan.mathematics.laws.tabulated import ENOUGH, tabulated
 from hannan.mathematics.quadrature import GeneralRule
+from hannan.saving.words import figure
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,16 @@ def test_a_law_that_resists_is_asked_for_round_by_round():
     player.observe(player.act(), 0.5)
     phi = hn.FTPL(Even(), 2.0)
     np.testing.assert_allclose(player.distribution(), phi.gradient(player.losses), atol=1e-8)
+
+
+def test_a_certificate_says_how_exactly_a_law_of_one_s_own_is_played():
+    """The control: of the package's laws it says nothing."""
+    said = [
+        dict(hn.Bandit(3, law, hn.Fixed(2.0)).start(1).certificate().rows()).get("your law is played", "")
+        for law in (Logistic(), Even(), hn.Gumbel())
+    ]
+    assert said[0] == f"by a table, within {figure(tabulated(Logistic()).reached)} of the law where they were compared"
+    assert said[1:] == ["by its integral in every round, to 1e-08: no table follows it", ""]
 
 
 class Broken(Exception):

@@ -9,6 +9,7 @@ import numpy as np
 
 from hannan import _engine, refusals
 from hannan.mathematics.bounds import Bound
+from hannan.mathematics.laws.law import Law
 from hannan.mathematics.stability import stability
 from hannan.mathematics.streams import NO_WORDS, words
 from hannan.players import incarnations, seeds
@@ -18,6 +19,7 @@ from hannan.players.descriptions import Chooser
 from hannan.players.tickets import Book, Move, move_of
 from hannan.refusals import Array
 from hannan.saving import fields
+from hannan.saving.words import figure
 
 
 class Player(_engine.Player, Book):
@@ -128,7 +130,23 @@ class Player(_engine.Player, Book):
             delta=delta,
             on_this_run=line,
             on_this_run_says=says,
+            notes=self._own_law(),
         )
+
+    def _own_law(self) -> tuple[tuple[str, str], ...]:
+        """How exactly a law of the user's own is played; nothing of others."""
+        law = self._program.smoothing
+        if not isinstance(law, Law) or law.kernel:
+            return ()
+        from hannan.mathematics.laws.tabulated import tabulated  # only where there is one
+        from hannan.mathematics.quadrature import ACCURACY
+
+        found = tabulated(law)
+        table = f"within {figure(found.reached)} of the law where they were compared" if found is not None else ""
+        said = (
+            f"by a table, {table}" if table else f"by its integral in every round, to {ACCURACY:g}: no table follows it"
+        )
+        return (("your law is played", said),)
 
     def _refuted(self, bound: Bound, own: float, regret: float | None, claim: float | None) -> str:
         """Why what was seen contradicts what the bound supposes; empty where it does not."""
