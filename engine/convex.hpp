@@ -66,7 +66,6 @@ struct PointNumbers {
     double ridge = 0.0;
     double distance = 0.0, farthest = 0.0, last = 0.0;  // from the exact argmins: their sum, the largest, the last
     double modelled = 0.0;                              // 1 + losses in the model's Hessian; 0 is no model
-    double refreshes = 0.0, passes = 0.0;
 };
 
 struct PointRun : PointNumbers {

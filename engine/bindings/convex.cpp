@@ -270,8 +270,6 @@ void bind_convex(nb::module_& m) {
         .def_prop_ro("last", [](LeaderOwner& l) { return l.run.last; }, "The last move's largest distance from the argmin.")
         .def_prop_ro("distance", [](LeaderOwner& l) { return l.run.distance; }, "The sum of such distances.")
         .def_prop_ro("farthest", [](LeaderOwner& l) { return l.run.farthest; }, "The largest of them.")
-        .def_prop_ro("passes", [](LeaderOwner& l) { return i64(l.run.passes); }, "Gradients the solver took.")
-        .def_prop_ro("refreshes", [](LeaderOwner& l) { return i64(l.run.refreshes); }, "Hessians the solver made.")
         .def_prop_ro("curved", [](LeaderOwner& l) { return l.sums.curved(); }, "How many losses were not linear.")
         .def_prop_ro("move", [](LeaderOwner& l) { return array_of(l.run.x, l.d()); }, "The last move.")
         .def_prop_ro("linear", [](LeaderOwner& l) { return array_of(l.sums.q, l.d()); }, "The sum of the linear losses.")

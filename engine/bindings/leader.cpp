@@ -37,7 +37,7 @@ template <class Visit>
 void each_point_number(PointNumbers& run, Visit visit) {
     visit("round", run.round), visit("own", run.own), visit("scale", run.scale), visit("spread", run.spread);
     visit("ridge", run.ridge), visit("distance", run.distance), visit("farthest", run.farthest), visit("last", run.last);
-    visit("modelled", run.modelled), visit("refreshes", run.refreshes), visit("passes", run.passes);
+    visit("modelled", run.modelled);
 }
 
 }  // namespace
@@ -176,7 +176,9 @@ void LeaderOwner::restore(const nb::dict& from) {
     const double own = read.own;
     each_point_number(read, [&](const char* name, double& x) { must(&x == &read.own || x >= 0.0, name, "be at least 0"); });
     must(read.round == std::floor(read.round) && read.round <= 0x1p53, "round", "be a whole number in its range");
-    must(read.modelled <= 1.0 + double(rows + squares), "modelled", "be at most the losses seen");
+    must(read.modelled == std::floor(read.modelled) && read.modelled <= 1.0 + double(rows + squares), "modelled",
+         "be a whole number, at most the losses seen");
+    must(read.last <= read.farthest && read.farthest <= read.distance, "distances", "be at most their sum");
     must(std::isfinite(own), "own", "be finite");
     const Words stream = read_words(from, "stream", true);
     const nb::dict kept = dictionary("model");

@@ -19,7 +19,6 @@ inline bool renew_model(const Region& region, const Sums& sums, double ridge, co
     if (!hessian(sums, ridge, x, model.H, model.work)) return false;
     if (region.kind == SetKind::ball) tridiagonal(region.d, model);
     run.modelled = 1.0 + double(sums.curved());
-    run.refreshes += 1.0;
     return true;
 }
 
@@ -46,7 +45,6 @@ inline Solved find_leader(const Region& region, const Sums& sums, double ridge, 
     if (!renew) grow_model(region, sums, run, model);
     for (int pass = 0; pass < pass_limit; ++pass) {
         if (!gradient(sums, region.center, ridge, noise, x, g, model.work)) return Solved::failed;
-        run.passes += 1.0;
         const double now = residual(region, x, g);
         if (now <= tolerance) {
             left = now;

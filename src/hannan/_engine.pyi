@@ -315,8 +315,6 @@ class Leader:
     last: Read[float]
     distance: Read[float]
     farthest: Read[float]
-    passes: Read[int]
-    refreshes: Read[int]
     curved: Read[int]
     move: Read[Any]
     linear: Read[Any]

@@ -243,6 +243,17 @@ def test_the_memory_of_a_learner_is_its_own(tmp_path):
             hn.load(path)
 
 
+def test_the_numbers_of_a_leader_have_rules(tmp_path):
+    path = tmp_path / "player.json"
+    learner = hn.Convex(hn.Ball(2), 1.0, loss_bound=2.0)
+    for field, word in (("modelled", 5e-324), ("modelled", 1e9), ("farthest", 1e9), ("last", 1.0), ("distance", -1.0)):
+        content = saved(learner, path)
+        content["state"]["leader"]["numbers"][field] = {"number": float(word).hex()}
+        saving.write(path, content)
+        with pytest.raises(ValueError, match=r"player\.json cannot be resumed: .*(modelled|distance)"):
+            hn.load(path)
+
+
 def test_the_terms_of_the_identity_sum_up(tmp_path):
     path = tmp_path / "player.json"
     for field, more in (("start", 0.01), ("value", 1.0), ("drift", -1.0), ("change", 0.5), ("drift", np.nan)):

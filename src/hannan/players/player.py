@@ -96,10 +96,6 @@ class Player(_engine.Player, Book):
         low, high = self.learner.loss_range
         return refusals.between(loss, low, high, "loss")
 
-    def _bad_loss(self, loss: float) -> ValueError:
-        low, high = self.learner.loss_range
-        return ValueError(f"loss must be finite and in [{low:g}, {high:g}]; got {loss!r}")
-
     # Certificates
 
     def certificate(self, delta: float | None = None) -> Certificate:
