@@ -203,6 +203,36 @@ def test_without_a_hazard_a_player_plays_and_says_what_it_cannot_promise(build: 
 
 
 @dataclass(frozen=True)
+class Far(Logistic):
+    """So far from 0 that its last digits are noise."""
+
+    at: float = 1e13
+
+    def density(self, z: Any) -> Any:
+        return super().density(np.asarray(z) - self.at)
+
+    def cdf(self, z: Any) -> Any:
+        return super().cdf(np.asarray(z) - self.at)
+
+
+def test_a_law_whose_digits_are_lost_is_refused_soon() -> None:
+    """It took ten seconds a round. The control: less far away the play is that at 0."""
+    calls = []
+
+    class Counted(Far):
+        def cdf(self, z: Any) -> Any:
+            calls.append(1)
+            return super().cdf(z)
+
+    L = [0.0, 0.5, 1.5]
+    with pytest.raises(ValueError, match=r"must sum up to 1 within 1e-08; got"):
+        hn.FTPL(Counted(), 1.0).gradient(L)
+    assert len(calls) < 50_000
+    near = hn.FTPL(Far(1e6), 1.0).gradient(L)
+    np.testing.assert_allclose(near, hn.FTPL(Logistic(), 1.0).gradient(L), atol=1e-8)
+
+
+@dataclass(frozen=True)
 class Contradicted(Logistic):
     """A logistic law that is not what it says; `turn` 0 is the control."""
 

@@ -42,6 +42,9 @@ class Perturbation(Protocol):
 
 #: The probabilities of a law sum up to one within this, or are not told.
 ACCURACY = 1e-8
+#: So many intervals are halved at the most: of a law that is far from 0 the last digits are noise, which no rule gets
+#: under, and what was reached is looked at anyway.
+_HALVINGS = 400
 
 
 @frozen
@@ -100,7 +103,8 @@ class GeneralRule:
         for total in sums:
             if not abs(total - 1.0) <= ACCURACY:
                 raise ValueError(
-                    f"the density of {self.law!r} must be the derivative of its cdf, and its jumps be among its kinks: "
+                    f"the density of {self.law!r} must be the derivative of its cdf, its jumps be among its kinks, and "
+                    f"both be smooth enough to integrate: "
                     f"probabilities must sum up to 1 within {ACCURACY:g}; got {total!r}"
                 )
 
@@ -181,7 +185,7 @@ class GeneralRule:
             epsrel=1e-10,
             norm="max",
             points=points[1:-1],
-            limit=5000,
+            limit=points.size + _HALVINGS,
         )
         return found
 
