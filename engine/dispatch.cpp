@@ -9,13 +9,13 @@
 namespace hn {
 namespace {
 
-/// AVX2, FMA and BMI, and an operating system that saves the wide registers.
+/// All that kernels_v3 is compiled for (CMakeLists.txt), and an operating system that saves the wide registers.
 bool machine_has_v3() {
 #if defined(HN_HAS_V3)
     unsigned a, b, c, d;
     if (!__get_cpuid(1, &a, &b, &c, &d)) return false;
-    const bool fma = c >> 12 & 1, saves = c >> 27 & 1, avx = c >> 28 & 1, movbe = c >> 22 & 1, popcnt = c >> 23 & 1;
-    if (!(fma && saves && avx && movbe && popcnt)) return false;
+    const bool fma = c >> 12 & 1, saves = c >> 27 & 1, avx = c >> 28 & 1, movbe = c >> 22 & 1, popcnt = c >> 23 & 1, f16c = c >> 29 & 1;
+    if (!(fma && saves && avx && movbe && popcnt && f16c)) return false;
     unsigned low, high;
     __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     if ((low & 6) != 6) return false;
