@@ -60,6 +60,17 @@ HN_INLINE double select(bool mask, double x, double y) { return mask ? x : y; }
 template <class V> HN_INLINE V least(V x, V y) { return x < y ? x : y; }
 template <class V> HN_INLINE V most(V x, V y) { return x > y ? x : y; }
 
+/// x is worked out here, before what is written below: compilers would put off what a later round waits for.
+HN_INLINE void soon(double& x) {
+#if defined(__x86_64__)
+    asm volatile("" : "+x"(x));
+#elif defined(__aarch64__)
+    asm volatile("" : "+w"(x));
+#else
+    (void)x;
+#endif
+}
+
 /// The signs of the lanes of a mask, as four bits.
 HN_INLINE int bits(i64x4 mask) {
 #if defined(__AVX2__)

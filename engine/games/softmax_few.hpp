@@ -1,113 +1,12 @@
 // Softmax bandits at a constant scale, up to 64 arms: one weight changes a round.
 //
-// Alone, a run waits for its last weight, so what counts is the longest chain: the weights stay in registers, and the
-// partial sums leave out the arm just drawn and are made while its exp is. Many runs go four to a vector, a lane each,
-// and several vectors in turns. Both do the arithmetic of draw_arm and settle_arm, bit for bit.
+// Many runs go four to a vector, a lane each, and several vectors in turns; what is left over goes alone
+// (softmax_alone.hpp). Both do the arithmetic of draw_arm and settle_arm, bit for bit.
 #pragma once
 
-#include "bandits.hpp"
+#include "softmax_alone.hpp"
 
 namespace hn::HN_ISA {
-
-/// One run, V vectors of arms in registers.
-template <int V>
-struct SoftmaxAlone {
-    f64x4 w[V], sums[V];
-    i64x4 after[V];  // lanes at or beyond the arm left out of the sums
-
-    /// Partial sums of all but one; returns their total.
-    HN_INLINE double leave_out(i64 i) {
-        double base = 0.0;
-        const i64x4 which = splat(i);
-#pragma GCC unroll 16
-        for (int v = 0; v < V; ++v) {
-            sums[v] = partial_sums(base, except(i64x4(lanes(4 * v) == which), w[v]));
-            after[v] = i64x4(lanes(4 * v) >= which);
-        }
-        return base;
-    }
-    HN_INLINE i64 count(double fresh, double target) const {
-        const f64x4 more = splat(fresh), goal = splat(target);
-        i64 k = 0;
-#pragma GCC unroll 16
-        for (int v = 0; v < V; ++v) k += __builtin_popcount(unsigned(bits(i64x4(sums[v] + only(after[v], more) <= goal))));
-        return k;
-    }
-    HN_INLINE void put(i64 i, double fresh) {
-#pragma GCC unroll 16
-        for (int v = 0; v < V; ++v) w[v] = select(i64x4(lanes(4 * v) == splat(i)), splat(fresh), w[v]);
-    }
-    HN_INLINE void load(const Setup& s, const Run& run, double* inverse) {
-#pragma GCC unroll 16
-        for (int v = 0; v < V; ++v) w[v] = 4 * v < s.places() ? load4(run.w + 4 * v) : f64x4{};
-        for (i64 j = 0; j < s.n; ++j) inverse[j] = 1.0 / run.w[j];
-    }
-    HN_INLINE void store(const Setup& s, Run& run) const {
-#pragma GCC unroll 16
-        for (int v = 0; v < V; ++v)
-            if (4 * v < s.places()) store4(run.w + 4 * v, w[v]);
-    }
-
-    static void play(const BanditJob& job, i64 r) {
-        SoftmaxAlone here;  // nobody else has its address: it stays in registers
-        here.rounds(job, r);
-    }
-    HN_INLINE void rounds(const BanditJob& given, i64 r) {
-        const BanditJob job = given;  // a copy: nothing that is written can be an alias of it
-        const Setup s = *job.setup;
-        const bool plain = s.origin == 0.0 && s.slope == 1.0;  // then a loss is what it is, and nothing waits
-        alignas(32) double inverse[4 * V];
-        Run& run = job.runs[r];
-        Words stream = run.stream;
-        double* L = run.L;
-        double base = run.base, own = run.own;
-        const double rate = run.inverse, origin = s.origin, slope = s.slope;
-        const double* row = job.losses.x + job.losses.per_run * r;
-        const i64 step = job.losses.per_round;
-        i64* counts = job.counts + r * s.n;
-        load(s, run, inverse);
-        i64 last = i64(run.arm);
-        double fresh = run.w[last], mass = leave_out(last) + fresh;
-        Clock at{job.marks, job.rounds};
-        while (at.t < job.rounds) {
-            for (const i64 end = at.until(); at.t < end; ++at.t) {
-                const double target = uniform(stream) * mass;
-                i64 i = count(fresh, target);
-                if (__builtin_expect(i >= s.n, 0)) {
-                    store(s, run);
-                    i = last_positive(run.w, s.n);
-                }
-                double x = row[i];
-                row += step;
-                __builtin_prefetch(row + 16 * step);
-                if (job.ahead) fetch_ahead(row, job.ahead, s.n);
-                if (job.coins) x = uniform(job.coins[r]) < x ? 1.0 : 0.0;
-                const double loss = plain ? x : (x - origin) * slope;
-                own += loss;
-                const double value = fma(loss, mass * inverse[i], L[i]);
-                L[i] = value;
-                const double rest = leave_out(i);
-                last = i;
-                fresh = exp_soon((base - value) * rate);
-                inverse[i] = 1.0 / fresh;
-                put(i, fresh);
-                mass = rest + fresh;
-                if (__builtin_expect(!in_range(mass, s.n), 0)) {
-                    run.arm = double(i);
-                    entropy_anew(s, run);
-                    load(s, run, inverse);
-                    base = run.base, fresh = run.w[i], mass = leave_out(i) + fresh;
-                }
-                ++counts[i];
-                if (job.moves) job.moves[r * job.length + at.t] = i32(i);
-            }
-            if (at.marked()) job.own[r * job.width + job.marks.columns[at.k++]] = own;
-        }
-        store(s, run);
-        run.stream = stream, run.own = own, run.arm = double(last), run.total = mass;
-        run.round += double(job.rounds);
-    }
-};
 
 /// Four streams side by side.
 struct FourStreams {
@@ -122,10 +21,9 @@ struct FourStreams {
 
 HN_INLINE double& lane_of(f64x4* a, i64 i, int g) { return reinterpret_cast<double*>(a)[4 * i + g]; }
 
-/// Four runs, one to a lane.
-template <int V>
+/// Four runs, one to a lane: m places for arms, an even number.
+template <i64 m>
 struct SoftmaxFour {
-    static constexpr i64 m = 4 * V;
     f64x4 w[m], L[m];
     f64x4 fresh, mass, own, base;
     i64x4 last;
@@ -167,21 +65,26 @@ struct SoftmaxFour {
         f64x4 before{};
         i64x4 passed{};
 #pragma GCC unroll 16
-        for (int v = 0; v < V; ++v) {
+        for (i64 v = 0; v < m; v += 4) {
             f64x4 x[4], more[4];
 #pragma GCC unroll 4
-            for (int l = 0; l < 4; ++l) {
-                const i64x4 from = i64x4(last <= splat(i64(4 * v + l)));
-                x[l] = except(from & ~passed, w[4 * v + l]);
+            for (i64 l = 0; l < 4; ++l) {
+                if (v + l >= m) {
+                    x[l] = f64x4{};
+                    continue;
+                }
+                const i64x4 from = i64x4(last <= splat(v + l));
+                x[l] = except(from & ~passed, w[v + l]);
                 more[l] = only(from, fresh);
                 passed = from;
             }
             const f64x4 a = x[1] + x[0], b = x[2] + x[1], c = x[3] + x[2];
-            sums[4 * v] = (before + x[0]) + more[0];
-            sums[4 * v + 1] = (before + a) + more[1];
-            sums[4 * v + 2] = (before + (b + x[0])) + more[2];
+            sums[v] = (before + x[0]) + more[0];
+            sums[v + 1] = (before + a) + more[1];
+            if (v + 2 == m) return (before + a) + fresh;
+            sums[v + 2] = (before + (b + x[0])) + more[2];
             before = before + (c + a);
-            sums[4 * v + 3] = before + more[3];
+            sums[v + 3] = before + more[3];
         }
         return before + fresh;
     }
@@ -239,12 +142,12 @@ struct SoftmaxFour {
 };
 
 /// Sixteen runs in turns, four to a vector.
-template <int V, int groups>
+template <i64 m, int groups>
 void softmax_together(const BanditJob& given, i64 first) {
     const BanditJob job = given;  // a copy: nothing that is written can be an alias of it
     const Setup s = *job.setup;
     const double rate = job.runs[first].inverse;
-    SoftmaxFour<V> four[groups];
+    SoftmaxFour<m> four[groups];
     for (i64 g = 0; g < groups; ++g) four[g].load(job, first + 4 * g);
     Clock at{job.marks, job.rounds};
     while (at.t < job.rounds) {
@@ -261,11 +164,11 @@ void softmax_together(const BanditJob& given, i64 first) {
     for (i64 g = 0; g < groups; ++g) four[g].store(job, first + 4 * g);
 }
 
-template <int V>
+template <int V, i64 m = 4 * V>
 i64 softmax_games(const BanditJob& job) {
     i64 r = job.first;
-    for (; r + 16 <= job.last; r += 16) softmax_together<V, 4>(job, r);
-    for (; r + 4 <= job.last; r += 4) softmax_together<V, 1>(job, r);
+    for (; r + 16 <= job.last; r += 16) softmax_together<m, 4>(job, r);
+    for (; r + 4 <= job.last; r += 4) softmax_together<m, 1>(job, r);
     for (; r < job.last; ++r) SoftmaxAlone<V>::play(job, r);
     return -1;
 }
@@ -277,6 +180,7 @@ HN_INLINE bool softmax_few(const Setup& s) {
 inline i64 play_softmax_few(const BanditJob& job) {
     const i64 n = job.setup->n;
     if (n <= 4) return softmax_games<1>(job);
+    if (n <= 10) return softmax_games<3, 10>(job);
     if (n <= 12) return softmax_games<3>(job);
     if (n <= 16) return softmax_games<4>(job);
     return softmax_games<16>(job);

@@ -1,0 +1,169 @@
+// One softmax bandit, up to 64 arms: a run that is alone waits for its last weight, so what counts is the longest chain.
+//
+// The weights stay in registers, and the partial sums leave out the arm just drawn and are made while its exp is. Which arm
+// comes next is guessed from a weight that is nearly right, 1 - y + y^2/2 for e^-y: nearly always it is the arm that the
+// weight itself gives, and the machine plays on with it while that is worked out and compared. No guess changes a bit.
+#pragma once
+
+#include "bandits.hpp"
+
+namespace hn::HN_ISA {
+
+/// The two arms are the same: a branch, not a choice, so that what follows need not wait for the second. What the compiler
+/// does not know to be equal, it cannot put in the other's place.
+HN_INLINE i64 agreed(i64 guessed, i64 right) {
+    i64 arm = guessed;
+    asm("" : "+r"(arm));
+    if (__builtin_expect(guessed != right, 0)) {
+        arm = right;
+        asm volatile("" : "+r"(arm));
+    }
+    return arm;
+}
+
+/// The arm of the next draw, from about the weights: y = rate loss total/w_i, and then w_i <- w_i (1 - y + y^2/2).
+template <int V>
+struct NextArm {
+    f64x4 sums[V];
+    double total;
+
+    /// From the weights themselves: every so often, so that no error grows. steps: rate/w_i.
+    HN_INLINE void begin(const f64x4* w, const double* inverse, double rate, double* steps) {
+        total = 0.0;
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) {
+            sums[v] = partial_sums(total, w[v]);
+            store4(steps + 4 * v, load4(inverse + 4 * v) * splat(rate));
+        }
+    }
+    HN_INLINE i64 arm(double u) const {
+        const f64x4 goal = splat(u * total);
+        i64 k = 0;
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) k += __builtin_popcount(unsigned(bits(i64x4(sums[v] <= goal))));
+        return k;
+    }
+    HN_INLINE void move(i64 i, double loss, double rate, double* steps) {
+        const double all = loss * total, y = all * steps[i], less = all * rate * fma(y, -0.5, 1.0);
+        steps[i] = fma(y, steps[i], steps[i]);
+        total -= less;
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) sums[v] -= only(i64x4(lanes(4 * v) >= splat(i)), splat(less));
+        soon(total);
+    }
+};
+
+/// One run, V vectors of arms in registers.
+template <int V>
+struct SoftmaxAlone {
+    static constexpr bool guesses = V <= 4;  // beyond, a round is long for its work, not for what it waits for
+    f64x4 w[V], sums[V];
+    i64x4 after[V];  // lanes at or beyond the arm left out of the sums
+
+    /// Partial sums of all but one; returns their total.
+    HN_INLINE double leave_out(i64 i) {
+        double base = 0.0;
+        const i64x4 which = splat(i);
+#pragma GCC unroll 16
+        for (int v = 0; v < V; ++v) {
+            sums[v] = partial_sums(base, except(i64x4(lanes(4 * v) == which), w[v]));
+            after[v] = i64x4(lanes(4 * v) >= which);
+        }
+        return base;
+    }
+    HN_INLINE i64 count(double fresh, double target) const {
+        const f64x4 more = splat(fresh), goal = splat(target);
+        i64 k = 0;
+#pragma GCC unroll 16
+        for (int v = 0; v < V; ++v) k += __builtin_popcount(unsigned(bits(i64x4(sums[v] + only(after[v], more) <= goal))));
+        return k;
+    }
+    HN_INLINE void put(i64 i, double fresh) {
+#pragma GCC unroll 16
+        for (int v = 0; v < V; ++v) w[v] = select(i64x4(lanes(4 * v) == splat(i)), splat(fresh), w[v]);
+    }
+    HN_INLINE void load(const Setup& s, const Run& run, double* inverse) {
+#pragma GCC unroll 16
+        for (int v = 0; v < V; ++v) w[v] = 4 * v < s.places() ? load4(run.w + 4 * v) : f64x4{};
+        for (i64 j = 0; j < s.n; ++j) inverse[j] = 1.0 / run.w[j];
+    }
+    HN_INLINE void store(const Setup& s, Run& run) const {
+#pragma GCC unroll 16
+        for (int v = 0; v < V; ++v)
+            if (4 * v < s.places()) store4(run.w + 4 * v, w[v]);
+    }
+
+    static void play(const BanditJob& job, i64 r) {
+        SoftmaxAlone here;  // nobody else has its address: it stays in registers
+        const Setup& s = *job.setup;
+        const bool plain = s.origin == 0.0 && s.slope == 1.0 && !job.coins && !job.moves;
+        plain ? here.template rounds<true>(job, r) : here.template rounds<false>(job, r);
+    }
+    /// `plain`: a loss is what it is, no coin is tossed, no move is kept, and nothing waits for nothing.
+    template <bool plain>
+    HN_INLINE void rounds(const BanditJob& given, i64 r) {
+        const BanditJob job = given;  // a copy: nothing that is written can be an alias of it
+        const Setup s = *job.setup;
+        alignas(32) double inverse[4 * V], steps[4 * V];
+        Run& run = job.runs[r];
+        Words stream = run.stream;
+        double* L = run.L;
+        double base = run.base, own = run.own;
+        const double rate = run.inverse, origin = s.origin, slope = s.slope;
+        const double* row = job.losses.x + job.losses.per_run * r;
+        const i64 step = job.losses.per_round;
+        i64* counts = job.counts + r * s.n;
+        load(s, run, inverse);
+        i64 last = i64(run.arm);
+        double fresh = run.w[last], mass = leave_out(last) + fresh;
+        NextArm<V> next;
+        if (guesses) next.begin(w, inverse, rate, steps);
+        Clock at{job.marks, job.rounds};
+        while (at.t < job.rounds) {
+            for (const i64 end = at.until(); at.t < end; ++at.t) {
+                const double u = uniform(stream);
+                i64 i = count(fresh, u * mass);
+                if (guesses) {
+                    const i64 guessed = next.arm(u);
+                    i = agreed(guessed, i);
+                    if ((at.t & 31) == 0) next.begin(w, inverse, rate, steps);
+                }
+                if (__builtin_expect(i >= s.n, 0)) {
+                    store(s, run);
+                    i = last_positive(run.w, s.n);
+                }
+                double x = row[i];
+                row += step;
+                __builtin_prefetch(row + 16 * step);
+                if (job.ahead) fetch_ahead(row, job.ahead, s.n);
+                if (!plain && job.coins) x = uniform(job.coins[r]) < x ? 1.0 : 0.0;
+                const double loss = plain ? x : (x - origin) * slope;
+                own += loss;
+                if (guesses) next.move(i, loss, rate, steps);
+                const double value = fma(loss, mass * inverse[i], L[i]);
+                L[i] = value;
+                const double rest = leave_out(i);
+                last = i;
+                fresh = exp_soon((base - value) * rate);
+                inverse[i] = 1.0 / fresh;
+                put(i, fresh);
+                mass = rest + fresh;
+                if (__builtin_expect(!in_range(mass, s.n), 0)) {
+                    run.arm = double(i);
+                    entropy_anew(s, run);
+                    load(s, run, inverse);
+                    base = run.base, fresh = run.w[i], mass = leave_out(i) + fresh;
+                    if (guesses) next.begin(w, inverse, rate, steps);
+                }
+                ++counts[i];
+                if (!plain && job.moves) job.moves[r * job.length + at.t] = i32(i);
+            }
+            if (at.marked()) job.own[r * job.width + job.marks.columns[at.k++]] = own;
+        }
+        store(s, run);
+        run.stream = stream, run.own = own, run.arm = double(last), run.total = mass;
+        run.round += double(job.rounds);
+    }
+};
+
+}  // namespace hn::HN_ISA
