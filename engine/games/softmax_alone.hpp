@@ -104,7 +104,7 @@ struct SoftmaxAlone {
     HN_INLINE void rounds(const BanditJob& given, i64 r) {
         const BanditJob job = given;  // a copy: nothing that is written can be an alias of it
         const Setup s = *job.setup;
-        alignas(32) double inverse[4 * V], steps[4 * V];
+        alignas(32) double inverse[4 * V]{}, steps[4 * V];
         Run& run = job.runs[r];
         Words stream = run.stream;
         double* L = run.L;
