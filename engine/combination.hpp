@@ -47,7 +47,7 @@ inline constexpr i64 members = 4;
 
 /// What is remembered of a row until its target comes: numbers in a row of their own. Of forecasts on a grid of quantile
 /// levels there are places a level, and then the answers of the members and of the row, level by level.
-struct Ticket {
+struct OpenRow {
     enum : i64 { answer = 0, member = 1, top_sizes = 5, settled = 9, low = 10, high = 11, forecasts = 12 };
     double* at;
     i64 places, levels;
@@ -82,7 +82,7 @@ struct Combination {
     double *line = nullptr, *slope = nullptr;  // of quantiles: what the slopes make of each column, and the slopes
     bool* awake = nullptr;
 
-    HN_INLINE i64 depth() const { return Ticket::depth(levels); }
+    HN_INLINE i64 depth() const { return OpenRow::depth(levels); }
     /// Numbers of a row of forecasts, level by level.
     HN_INLINE i64 cells() const { return n * depth(); }
 

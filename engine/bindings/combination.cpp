@@ -29,7 +29,7 @@ struct Mixer {
     Mixer(Mixing kind, i64 n, const Price& price, double low, double high, std::optional<In<double>> prior,
           std::optional<In<double>> of)
         : levels(levels_of(of)), state(combination_of(kind, n, price, low, high, levels)), room(state.room()),
-          awake(new bool[std::size_t(state.places)]()), width(Ticket::width(state.places, state.levels)) {
+          awake(new bool[std::size_t(state.places)]()), width(OpenRow::width(state.places, state.levels)) {
         state.awake = awake.get();
         if (prior) require(i64(prior->size()) == n, "a prior has a number a column"), check_prior(prior->data(), n);
         combinations().begin(state, room.at(0), prior ? prior->data() : nullptr);
@@ -37,7 +37,7 @@ struct Mixer {
     Mixer(const Mixer&) = delete;
 
     double* ticket(i64 slot) { return tickets.data() + slot * width; }
-    Ticket read(i64 slot) { return {ticket(slot), state.places, state.levels}; }
+    OpenRow read(i64 slot) { return {ticket(slot), state.places, state.levels}; }
     void tell(i64 slot, double* mixed) {
         for (i64 q = 0; q < state.depth(); ++q) mixed[q] = read(slot).answers()[q];
     }
@@ -64,7 +64,7 @@ struct Mixer {
         }
         open[row] = slot;
         if (state.levels) return nb::object(array_of(read(slot).answers(), state.levels));
-        return nb::float_(ticket(slot)[Ticket::answer]);
+        return nb::float_(ticket(slot)[OpenRow::answer]);
     }
     /// (trouble, column).
     nb::tuple settle(i64 row, double target) {

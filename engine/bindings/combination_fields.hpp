@@ -79,10 +79,10 @@ inline void read_fields(Combination& state, const nb::dict& from) {
 
 /// The forecasts and what was answered fit each other; sums are not above those of now.
 inline void check_ticket(const Combination& state, double* at) {
-    const Ticket ticket{at, state.places, state.levels};
-    const double low = at[Ticket::low], high = at[Ticket::high];
+    const OpenRow ticket{at, state.places, state.levels};
+    const double low = at[OpenRow::low], high = at[OpenRow::high];
     must(std::isfinite(low) && std::isfinite(high), "open", "have answers within their forecasts");
-    must(at[Ticket::settled] >= 0.0 && at[Ticket::settled] <= state.tally.settled, "open", "be of rounds that were");
+    must(at[OpenRow::settled] >= 0.0 && at[OpenRow::settled] <= state.tally.settled, "open", "be of rounds that were");
     for (i64 q = 0; q < state.depth(); ++q) {
         const double x = ticket.answers()[q], *f = ticket.f(q), *told = ticket.told(q);
         must(low <= x && x <= high, "open", "have answers within their forecasts");
@@ -101,7 +101,7 @@ inline void check_ticket(const Combination& state, double* at) {
         for (i64 i = 0; i < state.n; ++i) must(p[i] >= 0.0 && p[i] <= 1.0 + 1e-9, "open", "have shares");
     if (state.kind == Mixing::two_layers)
         for (i64 k = 0; k < members; ++k)
-            must(at[Ticket::top_sizes + k] >= 0.0 && at[Ticket::top_sizes + k] <= state.top.sizes[k], "open", "have sums of then");
+            must(at[OpenRow::top_sizes + k] >= 0.0 && at[OpenRow::top_sizes + k] <= state.top.sizes[k], "open", "have sums of then");
     if (has_rule_b(state.kind))
         for (i64 i = 0; i < state.n; ++i) {
             must(sizes[i] >= 0.0 && sizes[i] <= state.b.sizes[i], "open", "have sums of then");

@@ -38,7 +38,7 @@ struct Worker {
     /// known at the same time in the order of their rows. Returns the row in trouble, or -1.
     i64 play(const PanelJob& job, i64 which, Happened& happened) {
         const i64 begin = job.starts[which], end = job.starts[which + 1], rows = end - begin, n = c.n, depth = c.depth();
-        const i64 width = Ticket::width(c.places, c.levels);
+        const i64 width = OpenRow::width(c.places, c.levels);
         combinations().begin(c, room.at(0), job.prior ? job.prior + (job.priors > 1 ? which * n : 0) : nullptr);
         counts.assign(std::size_t(rows) + 2, 0), order.assign(std::size_t(rows), 0);
         const auto due = [&](i64 t) { return std::min(job.known[begin + t] - begin, rows); };
@@ -68,7 +68,7 @@ struct Worker {
                 happened.trouble = Trouble::asleep;
                 return at;
             }
-            const double* told = Ticket{ticket(t), c.places, c.levels}.answers();
+            const double* told = OpenRow{ticket(t), c.places, c.levels}.answers();
             for (i64 q = 0; q < depth; ++q) job.mixed[at * depth + q] = told[q];
         }
         finish(job, which);
@@ -88,7 +88,7 @@ struct Worker {
         job.totals[which] = {c.tally.settled, c.tally.mixture, c.mean_loss, top[0], top[1], top[2], top[3],
                              reinterpret_cast<const AdaHedgeSums*>(c.own.memory)->gap, c.b.grown};
         // The weights that a row in which everybody is awake would have; forecasts do not matter but for the median.
-        std::vector<double> even(std::size_t(c.cells()), 0.0), scratch(std::size_t(Ticket::width(c.places, c.levels)), 0.0);
+        std::vector<double> even(std::size_t(c.cells()), 0.0), scratch(std::size_t(OpenRow::width(c.places, c.levels)), 0.0);
         combinations().answer(c, even.data(), scratch.data(), job.final_weights + which * n);
     }
 };

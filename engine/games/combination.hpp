@@ -10,10 +10,10 @@ namespace hn::HN_ISA {
 
 inline Happened settle_row(Combination& c, double* numbers, double y) {
     if (c.levels) return settle_levels(c, numbers, y);
-    const Ticket ticket{numbers, c.places, 0};
-    const double *f = ticket.f(), *told = ticket.told(), x = numbers[Ticket::answer];
-    const double low = numbers[Ticket::low], high = numbers[Ticket::high];
-    const bool prompt = numbers[Ticket::settled] == c.tally.settled;
+    const OpenRow ticket{numbers, c.places, 0};
+    const double *f = ticket.f(), *told = ticket.told(), x = numbers[OpenRow::answer];
+    const double low = numbers[OpenRow::low], high = numbers[OpenRow::high];
+    const bool prompt = numbers[OpenRow::settled] == c.tally.settled;
     bool whole = true;
     for (i64 i = 0; i < c.n; ++i) {
         const bool awake = f[i] == f[i];
@@ -38,7 +38,7 @@ inline Happened settle_row(Combination& c, double* numbers, double y) {
         const f64x4 four = load4(told);
         const double least_told = fold_least(four), most_told = fold_most(four);
         settle_b(c.top, told, x, g, least_told, most_told, most(size(least_told), size(most_told)),
-                 prompt ? nullptr : numbers + Ticket::top_sizes);
+                 prompt ? nullptr : numbers + OpenRow::top_sizes);
         settle_b(c.b, f, told[0], slopes[0], low, high, scale, prompt ? nullptr : ticket.sizes());
         settle_b(c.quick, f, told[1], slopes[1], low, high, scale, prompt ? nullptr : ticket.quick_sizes());
         double costs[members];
@@ -69,7 +69,7 @@ inline i64 prompt_rows(Combination& c, const double* forecasts, const double* ta
                 return t;
             }
         }
-        const double* told = Ticket{ticket, c.places, c.levels}.answers();
+        const double* told = OpenRow{ticket, c.places, c.levels}.answers();
         for (i64 q = 0; q < depth; ++q) mixed[t * depth + q] = told[q];
     }
     return rows;

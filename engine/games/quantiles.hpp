@@ -54,9 +54,9 @@ HN_INLINE void settle_layer(Combination& c, RuleBState& b, const double* f, cons
 }
 
 inline Happened settle_levels(Combination& c, double* numbers, double y) {
-    const Ticket ticket{numbers, c.places, c.levels};
+    const OpenRow ticket{numbers, c.places, c.levels};
     const double *f = ticket.f(), *told = ticket.told(), *x = ticket.answers();
-    const bool prompt = numbers[Ticket::settled] == c.tally.settled;
+    const bool prompt = numbers[OpenRow::settled] == c.tally.settled;
     bool whole = true;
     for (i64 i = 0; i < c.n; ++i) {
         const double cost = price_levels(c, f + i, c.places, y);
@@ -66,13 +66,13 @@ inline Happened settle_levels(Combination& c, double* numbers, double y) {
             return {size(cost) < infinity ? Trouble::outside : Trouble::infinite, i};
     }
     // Slopes are below 1: the spread itself is what must have a square.
-    if (learns_slopes(c.kind) && !(numbers[Ticket::high] - numbers[Ticket::low] <= largest_slope)) return {Trouble::extreme, -1};
+    if (learns_slopes(c.kind) && !(numbers[OpenRow::high] - numbers[OpenRow::low] <= largest_slope)) return {Trouble::extreme, -1};
 
     double expected = 0.0;
     if (c.kind == Mixing::two_layers) {
         expected = settle_own(c, ticket.p(), f, 1.0, 0.0, whole, prompt);
         double four[members], costs[members];
-        settle_layer(c, c.top, told, x, 1, y, four, prompt ? nullptr : numbers + Ticket::top_sizes);
+        settle_layer(c, c.top, told, x, 1, y, four, prompt ? nullptr : numbers + OpenRow::top_sizes);
         settle_layer(c, c.b, f, told, members, y, c.line, prompt ? nullptr : ticket.sizes());
         settle_layer(c, c.quick, f, told + 1, members, y, c.line, prompt ? nullptr : ticket.quick_sizes());
         for (i64 k = 0; k < members; ++k) costs[k] = price_levels(c, told + k, members, y);

@@ -74,7 +74,7 @@ HN_INLINE double mix_row(Combination& c, const double* f, double low, double hig
 }
 
 inline bool answer_row(Combination& c, const double* forecasts, double* numbers, double* weights) {
-    const Ticket ticket{numbers, c.places, c.levels};
+    const OpenRow ticket{numbers, c.places, c.levels};
     const i64 depth = c.depth(), median = (depth - 1) / 2;
     double bottom = infinity, top = -infinity;
     for (i64 q = 0; q < depth; ++q, forecasts += c.n) {
@@ -96,11 +96,11 @@ inline bool answer_row(Combination& c, const double* forecasts, double* numbers,
         const bool asked = q == (c.kind == Mixing::median ? median : 0);
         ticket.answers()[q] = mix_row(c, f, low, high, up, told, ticket.p(), asked ? weights : nullptr, q == 0);
     }
-    numbers[Ticket::low] = bottom, numbers[Ticket::high] = top, numbers[Ticket::settled] = c.tally.settled;
+    numbers[OpenRow::low] = bottom, numbers[OpenRow::high] = top, numbers[OpenRow::settled] = c.tally.settled;
     if (has_rule_b(c.kind)) {
         for (i64 i = 0; i < c.places; ++i) ticket.sizes()[i] = c.b.sizes[i];
         if (c.kind == Mixing::two_layers) {
-            for (i64 i = 0; i < members; ++i) numbers[Ticket::top_sizes + i] = c.top.sizes[i];
+            for (i64 i = 0; i < members; ++i) numbers[OpenRow::top_sizes + i] = c.top.sizes[i];
             for (i64 i = 0; i < c.places; ++i) ticket.quick_sizes()[i] = c.quick.sizes[i];
         }
     }

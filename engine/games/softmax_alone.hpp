@@ -96,8 +96,8 @@ struct SoftmaxAlone {
     static void play(const BanditJob& job, i64 r) {
         SoftmaxAlone here;  // nobody else has its address: it stays in registers
         const Setup& s = *job.setup;
-        const bool plain = s.origin == 0.0 && s.slope == 1.0 && !job.coins && !job.moves;
-        plain ? here.template rounds<true>(job, r) : here.template rounds<false>(job, r);
+        const bool plain = guesses && s.origin == 0.0 && s.slope == 1.0 && !job.coins && !job.moves;
+        plain ? here.template rounds<guesses>(job, r) : here.template rounds<false>(job, r);
     }
     /// `plain`: a loss is what it is, no coin is tossed, no move is kept, and nothing waits for nothing.
     template <bool plain>

@@ -18,12 +18,12 @@ double loss(Phi phi, double parameter, const double* x, const double* z, double 
     return phi_at(phi, parameter, inner(x, z, d), y);
 }
 void include_(Sums& sums, Phi phi, const double* z, double y) { include(sums, phi, z, y); }
-double draw(NoiseKind kind, Words& s, double* out, i64 d) { return draw_noise(kind, s, out, d); }
+double noise_(NoiseKind kind, Words& s, double* out, i64 d) { return draw_noise(kind, s, out, d); }
 void normals(Words& s, double* out, i64 count) { fill_normals(s, out, count); }
 
 }  // namespace
 
 extern const ConvexTable convex;
-const ConvexTable convex = {act_, play_, perturb_, loss, include_, find_leader, gradient, hessian, sum_value, draw, normals};
+const ConvexTable convex = {act_, play_, perturb_, loss, include_, find_leader, gradient, hessian, sum_value, noise_, normals};
 
 }  // namespace hn::HN_ISA

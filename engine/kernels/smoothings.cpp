@@ -38,7 +38,7 @@ i64 grid_places(const Setup& s) { return heavy(s) ? heavy_grid_places(law_of(s.s
 void make_grid(const Setup& s, double* grid) { make_heavy_grid(law_of(s.smoothing, s.parameter), s.n, grid); }
 
 bool powers_at(const double* L, i64 n, double scale, double alpha, double* w, double* total) {
-    const Solved solved = power_leaders(L, n, scale, alpha, 0.0, w);
+    const PowerLeaders solved = power_leaders(L, n, scale, alpha, 0.0, w);
     *total = solved.total;
     return solved.fine;
 }

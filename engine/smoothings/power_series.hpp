@@ -80,7 +80,7 @@ struct PowerSeries {
     static HN_COLD bool from_anywhere(const Setup& s, Run& run) {
         const double low = lowest(run.L, s.n), rate = rate_of(s, run);
         const double beyond = run.warm + (low - run.base) * rate - 1.0;
-        const Solved solved = power_leaders(run.L, s.n, run.scale, s.parameter[0], beyond, run.w);
+        const PowerLeaders solved = power_leaders(run.L, s.n, run.scale, s.parameter[0], beyond, run.w);
         run.total = solved.total, run.base = low, run.warm = 1.0 + solved.beyond;
         double slope = 0.0;
         for (i64 j = 0; j < s.n; ++j) slope += run.w[j] / ((run.L[j] - low) * rate + run.warm);

@@ -32,12 +32,12 @@ inline double careful_sum(const double* x, i64 n) {
     return total;
 }
 
-struct Solved { double total, beyond; bool fine; };
+struct PowerLeaders { double total, beyond; bool fine; };
 
 /// Tsallis (0 < alpha < 1) and log-barrier (alpha = 0): fills w with p. beyond = (m - m0)/m0 >= 0; the one given is a
 /// warm start: from the right of the root one step of Newton on a concave function lands to the left of it, and from
 /// there on every step is to the right.
-inline Solved power_leaders(const double* L, i64 n, double scale, double alpha, double beyond, double* w) {
+inline PowerLeaders power_leaders(const double* L, i64 n, double scale, double alpha, double beyond, double* w) {
     const double low = lowest(L, n), s = 1.0 / (1.0 - alpha);
     const double m0 = alpha > 0.0 ? scale * alpha * s : scale;
     double total = 0.0;
