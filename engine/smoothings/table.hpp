@@ -7,36 +7,57 @@
 
 namespace hn::HN_ISA {
 
-/// log F and log r at z; beyond the table's ends F is 0, or 1 and r is 0.
-HN_INLINE void look_up(const LawTable& t, f64x4 z, f64x4& log_cdf, f64x4& log_ratio) {
-    const f64x4 x = (z - splat(t.centre)) / splat(t.spread), a = size(x);
-    f64x4 s;
-    if (t.one_sided) {
-        s = log4(most(x, splat(1e-300)));
-    } else {
-        // arsinh |x|, near 0 by log1p so that nothing is lost
-        const f64x4 up = log1p4(a + a * a / (1.0 + root(1.0 + a * a)));
-        s = select(i64x4(x < 0.0), -up, up);
+/// What is needed of a table for every look: no divisions.
+struct TableLook {
+    const LawTable& t;
+    const double per_spread = 1.0 / t.spread, per_step = 1.0 / t.step;
+
+    /// log F and log r at z; beyond the table's ends F is 0, or 1 and r is 0.
+    HN_INLINE void at(f64x4 z, f64x4& log_cdf, f64x4& log_ratio) const {
+        const f64x4 x = (z - splat(t.centre)) * splat(per_spread), a = size(x);
+        // log x, or arsinh x: what counts is its distance from a point of the grid, so near 0 it need not be exact to a part.
+        const f64x4 up = log4(t.one_sided ? most(x, splat(1e-300)) : a + root(1.0 + a * a));
+        const f64x4 s = t.one_sided ? up : select(i64x4(x < 0.0), -up, up);
+        const f64x4 place = (s - splat(t.first)) * splat(per_step);
+        const f64x4 last = splat(double(t.size - 1));
+        const i64x4 below = i64x4(place < 0.0), above = i64x4(place >= last);
+        const f64x4 inside = select(below | above, f64x4{}, place);
+        f64x4 cell;
+        const double* points[4];
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; ++k) {
+            const i64 i = inside[k] < last[k] ? i64(inside[k]) : 0;  // false for what is not a number
+            points[k] = t.points + 4 * i, cell[k] = double(i);
+        }
+        const f64x4 u = inside - cell, v = 1.0 - u, u2 = u * u, v2 = v * v;
+        const Turned left((1.0 + 2.0 * u) * v2, u * v2), right(u2 * (3.0 - 2.0 * u), -(u2 * v));
+        // Of a node: the values of log F, its slopes, the values of log r, its slopes, each of both ends.
+        f64x4 parts[4];
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; ++k) parts[k] = load4(points[k]) * left.of(k) + load4(points[k] + 4) * right.of(k);
+        const f64x4 first = in_pairs(parts[0], parts[1]), second = in_pairs(parts[2], parts[3]);
+        log_cdf = __builtin_shufflevector(first, second, 0, 1, 4, 5);
+        log_ratio = __builtin_shufflevector(first, second, 2, 3, 6, 7);
+        log_cdf = select(below, splat(-1e4), select(above, f64x4{}, log_cdf));
+        log_ratio = select(below | above, splat(-1e4), log_ratio);
     }
-    const f64x4 at = (s - splat(t.first)) / splat(t.step);
-    const f64x4 last = splat(double(t.size - 1));
-    const i64x4 below = i64x4(at < 0.0), above = i64x4(at >= last);
-    const f64x4 inside = select(below | above, f64x4{}, at);
-    f64x4 cell, f0, e0, f1, e1, g0, h0, g1, h1;
-    for (int k = 0; k < 4; ++k) {
-        const i64 place = inside[k] < last[k] ? i64(inside[k]) : 0;  // false for what is not a number
-        const double* p = t.points + 4 * place;
-        cell[k] = double(place);
-        f0[k] = p[0], e0[k] = p[1], g0[k] = p[2], h0[k] = p[3];
-        f1[k] = p[4], e1[k] = p[5], g1[k] = p[6], h1[k] = p[7];
+
+private:
+    /// Lane k of two vectors as (x_k, y_k, x_k, y_k).
+    struct Turned {
+        f64x4 even, odd;
+        HN_INLINE Turned(f64x4 x, f64x4 y)
+            : even(__builtin_shufflevector(x, y, 0, 4, 2, 6)), odd(__builtin_shufflevector(x, y, 1, 5, 3, 7)) {}
+        HN_INLINE f64x4 of(int k) const {
+            const f64x4 both = k % 2 ? odd : even;
+            return k < 2 ? __builtin_shufflevector(both, both, 0, 1, 0, 1) : __builtin_shufflevector(both, both, 2, 3, 2, 3);
+        }
+    };
+    /// (x_0 + x_1, y_0 + y_1, x_2 + x_3, y_2 + y_3).
+    static HN_INLINE f64x4 in_pairs(f64x4 x, f64x4 y) {
+        return __builtin_shufflevector(x, y, 0, 4, 2, 6) + __builtin_shufflevector(x, y, 1, 5, 3, 7);
     }
-    const f64x4 u = inside - cell, v = 1.0 - u, u2 = u * u, v2 = v * v;
-    const f64x4 b0 = (1.0 + 2.0 * u) * v2, b1 = u2 * (3.0 - 2.0 * u), c0 = u * v2, c1 = -(u2 * v);
-    log_cdf = (f0 * b0 + f1 * b1) + (e0 * c0 + e1 * c1);
-    log_ratio = (g0 * b0 + g1 * b1) + (h0 * c0 + h1 * c1);
-    log_cdf = select(below, splat(-1e4), select(above, f64x4{}, log_cdf));
-    log_ratio = select(below | above, splat(-1e4), log_ratio);
-}
+};
 
 /// Weights at L, unnormalised, with their sum; E max_j (Z_j - d_j).
 inline bool table_leaders(const LawTable& t, const double* L, i64 n, double scale, double* p, double& total, double& mean) {
@@ -47,12 +68,13 @@ inline bool table_leaders(const LawTable& t, const double* L, i64 n, double scal
     for (i64 j = 0; j < n; ++j) d[j] = (L[j] - low) / scale;
     for (i64 k = 0; k < 4 * n; ++k) sums[k] = 0.0;
     f64x4 means{};
+    const TableLook look{t};
     for (i64 q = 0; q < t.nodes; q += 4) {
         const f64x4 w = load4(t.w + q);
         f64x4 logs{};
         for (i64 j = 0; j < n; ++j) {
             f64x4 log_cdf, log_ratio;
-            look_up(t, w + splat(d[j]), log_cdf, log_ratio);
+            look.at(w + splat(d[j]), log_cdf, log_ratio);
             logs += log_cdf;
             store4(r + 4 * j, log_ratio);
         }
