@@ -1,6 +1,6 @@
 """A law of one's own in the engine: its table plays as the law's own quadrature does, or there is none."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -91,6 +91,44 @@ def test_a_certificate_says_how_exactly_a_law_of_one_s_own_is_played():
     ]
     assert said[0] == f"by a table, within {figure(tabulated(Logistic()).reached)} of the law where they were compared"
     assert said[1:] == ["by its integral in every round, to 1e-08: no table follows it", ""]
+
+
+@dataclass(frozen=True)
+class Asked(Logistic):
+    """Counts how often it is asked."""
+
+    hazard = 1.0
+    times: list[int] = field(default_factory=lambda: [0], compare=False)
+
+    def density(self, z: Any) -> Any:
+        self.times[0] += 1
+        return super().density(z)
+
+
+def test_an_audit_asks_a_law_for_its_table_and_no_more(monkeypatch):
+    """A second audit asks for nothing. The control: without a table the law is asked a thousand times a trial."""
+    law, phi = Asked(), hn.FTPL(Logistic(), 2.0)
+    first = hn.audit(hn.FTPL(law, 2.0), n=3)
+    law.times[0] = 0
+    again = hn.audit(hn.FTPL(law, 2.0), n=3)
+    assert law.times[0] < 100
+    assert again.measured == first.measured
+    before, after = (phi.gradient(L) for L in (first.witness[0], first.witness[0] + first.witness[1]))
+    found = float(hn.max_divergence(before, after))  # the audit allows for 1e-8 in each probability
+    assert found - 1e-3 < first.measured <= found
+    monkeypatch.setattr("hannan.mathematics.laws.tabulated.tabulated", lambda _: None)
+    hn.FTPL(law, 2.0).many_gradients()(np.zeros(3))
+    assert law.times[0] > 500
+
+
+@pytest.mark.parametrize("law", [Logistic(), OneSided(), Even(), hn.Exponential()], ids=repr)
+def test_many_gradients_are_the_gradient(law):
+    phi = hn.FTPL(law, 2.0)
+    play = phi.many_gradients()
+    for L in (np.zeros(3), np.array([5.0, 0.3, 2.0, 7.0]), np.array([0.0, 50.0])):
+        np.testing.assert_allclose(play(L), phi.gradient(L), rtol=0.0, atol=1e-8)
+    with pytest.raises(ValueError, match="must be finite"):
+        play([0.0, np.nan])
 
 
 class Broken(Exception):

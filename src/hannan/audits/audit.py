@@ -91,11 +91,12 @@ def _search(phi: Potential, n: int | None, gamma: float | None, delta: float | N
     n = refusals.count(n, "n")
     claim = phi.stability(n, gamma, delta)
     relative, absolute = phi.accuracy
+    play = phi.many_gradients()
 
     def divergence(L: Array, loss: Array) -> float:
         # A lower bound: what is computed as 0 is only known to be below LEAST.
-        before = np.maximum(phi.gradient(L) * (1.0 - relative) - absolute, 0.0)
-        after = np.maximum(phi.gradient(L + loss), LEAST) * (1.0 + relative) + absolute
+        before = np.maximum(play(L) * (1.0 - relative) - absolute, 0.0)
+        after = np.maximum(play(L + loss), LEAST) * (1.0 + relative) + absolute
         if claim.delta > 0.0:
             return float(max_supremum(before, after, claim.delta))
         return float(tsallis_supremum(before, after, claim.gamma))

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -21,8 +22,9 @@ from hannan.frozen import frozen
 from hannan.mathematics.laws.law import Law
 from hannan.mathematics.laws.stated import checked_hazard
 from hannan.mathematics.laws.table import Gamma, Gumbel, Weibull
-from hannan.mathematics.quadrature import GeneralRule
+from hannan.mathematics.quadrature import ACCURACY, GeneralRule
 from hannan.mathematics.regularizers import Entropy, Regularizer
+from hannan.mathematics.softmax import soft_minimum, softmax
 from hannan.mathematics.stability import Smoothing, Stability, natural_gamma, stability
 from hannan.refusals import Array
 
@@ -64,6 +66,10 @@ class Potential:
         for row, p in zip(_rows(L), out.reshape(-1, L.shape[-1]), strict=True):
             p[:] = self._gradient(row)
         return out
+
+    def many_gradients(self) -> Callable[[Any], Array]:
+        """`gradient` for many calls: the play of a law of your own is tabulated first, which takes a while."""
+        return self.gradient
 
     def hessian(self, L: Any) -> Array:
         """Hess Phi(L): off-diagonals d p_i/d L_j >= 0, rows sum to zero (n x n for each row of L)."""
@@ -157,7 +163,7 @@ class FTPL(Potential):
 
     @property
     def accuracy(self) -> tuple[float, float]:
-        return super().accuracy if self.law.kernel else (0.0, 1e-8)
+        return super().accuracy if self.law.kernel else (0.0, ACCURACY)
 
     def sample(self, L: Any, rng: np.random.Generator, size: Any = None) -> Any:
         """Draws of argmin_i L_i - scale Z_i, by perturbing."""
@@ -178,7 +184,7 @@ class FTPL(Potential):
         if n == 1 or math.isinf(self.law.mean):
             return least - self.scale * self.law.mean
         if isinstance(self.law, Gumbel):
-            return _soft_minimum(L, self.scale) - self.scale * self.law.mean
+            return soft_minimum(L, self.scale) - self.scale * self.law.mean
         return least - self.scale * _sound(self._leaders(L)[1], self)
 
     def _gradient(self, L: Array) -> Array:
@@ -189,6 +195,21 @@ class FTPL(Potential):
         if not self.law.kernel:
             return self._general(L).play()
         return self._leaders(L)[0]
+
+    def many_gradients(self) -> Callable[[Any], Array]:
+        from hannan.mathematics.laws.tabulated import tabulated
+
+        found = None if self.law.kernel else tabulated(self.law)
+        if found is None:
+            return self.gradient
+
+        def by_table(L: Any) -> Array:
+            L = _one(L)
+            p, total, _, fine = found.table.leaders(L, self.scale)
+            # What the table does not follow is integrated, or refused, as it is elsewhere.
+            return np.asarray(p / total) if fine and abs(total - 1.0) <= ACCURACY else self.gradient(L)
+
+        return by_table
 
     def _general(self, L: Array) -> GeneralRule:
         return GeneralRule(self.law, (L - L.min()) / self.scale)
@@ -268,7 +289,7 @@ class FTRL(Potential):
 
     def _value(self, L: Array) -> float:
         if isinstance(self.regularizer, Entropy):
-            return _soft_minimum(L, self.scale)
+            return soft_minimum(L, self.scale)
         from hannan._engine import regularized_value
 
         return float(regularized_value(L, self._gradient(L), self.scale, self._alpha()))
@@ -307,25 +328,6 @@ def _one(L: Any) -> Array:
     if array.ndim != 1:
         raise ValueError(f"losses must be one vector here; got shape {array.shape}")
     return array
-
-
-def softmax(L: Array, scale: float) -> Array:
-    """p_i = e^(-L_i/scale) / sum_j e^(-L_j/scale), with the leader taken out of the exponents.
-
-    >>> softmax(np.array([1000.0, 1000.0, 5000.0]), 1.0).tolist()
-    [0.5, 0.5, 0.0]
-    """
-    with np.errstate(under="ignore", over="ignore"):
-        w = np.exp((L.min() - L) / scale)
-    return np.asarray(w / w.sum(), dtype=np.float64)
-
-
-def _soft_minimum(L: Array, scale: float) -> float:
-    """-scale log sum_i exp(-L_i/scale), with the leader taken out of the logarithm."""
-    leader = int(np.argmin(L))
-    with np.errstate(under="ignore", over="ignore"):
-        others = np.exp((L[leader] - np.delete(L, leader)) / scale).sum()
-    return float(L[leader] - scale * np.log1p(others))
 
 
 def _sound(number: float, phi: Potential) -> float:

@@ -19,7 +19,7 @@ from hannan.mathematics.convex.domain import Domain
 from hannan.mathematics.convex.domains import Simplex
 from hannan.mathematics.convex.loss import Loss
 from hannan.mathematics.convex.own_phi import refuse_unlike
-from hannan.mathematics.potentials import softmax
+from hannan.mathematics.softmax import softmax
 from hannan.players.descent import DescentPlayer
 from hannan.refusals import Array
 
