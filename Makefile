@@ -38,9 +38,9 @@ $(VENV)/zig-c++: $(VENV)/.made
 	for tool in c++ ar ranlib; do printf '#!/bin/sh\nexec "%s" %s "$$@"\n' "$$zig" $$tool > $(VENV)/zig-$$tool; done
 	chmod +x $(VENV)/zig-c++ $(VENV)/zig-ar $(VENV)/zig-ranlib
 
-# setuptools: the build is not isolated, and one data package comes as its source alone.
+# setuptools: the build is not isolated, and one data package comes as its source alone (and wants pkg_resources).
 $(VENV)/.tools: $(VENV)/.made
-	$(PIP) 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja 'setuptools>=70.1'
+	$(PIP) 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja 'setuptools>=70.1,<80'
 	@touch $@
 
 # What has changed in the engine is compiled again, and nothing else.
