@@ -192,6 +192,8 @@ class Learner(NotPrivate, saving.Described):
                     f"{self.tuning!r} was tuned for {horizon} rounds and {rounds} are played: no bound past them"
                 )
             rounds = horizon if rounds is None else rounds
+        if rounds is None and self.tuning.told_best is not None and self.units.zero != 0.0:
+            rounds = self.tuning.told_rounds  # what it supposes of the best loss is of so many
         best = None if rounds is None else float(rounds)
         if best_loss is not None:
             best = self._normalised(refusals.real(best_loss, "best_loss"), rounds, "best_loss")
@@ -205,7 +207,7 @@ class Learner(NotPrivate, saving.Described):
             proof = Proof(none.terms, none.source, none.proof, none.against, none.sense)
         else:
             proof = self._least(self._proofs(rounds, best, best_loss is not None, delay), against)
-        bound = self._conditioned(self._in_units(proof, rounds)).asked(against)
+        bound = self._conditioned(self._in_units(proof, rounds), rounds).asked(against)
         if printed:
             bound = dataclasses.replace(bound, printed=self._as_printed(rounds, best).times(self.width))
         return bound
@@ -250,15 +252,25 @@ class Learner(NotPrivate, saving.Described):
         scale = schedule.scale(1, 0.0) if schedule.is_constant else None
         return dataclasses.replace(bound, scale=scale, schedule=str(schedule))
 
-    def _conditioned(self, bound: Bound) -> Bound:
+    def _conditioned(self, bound: Bound, rounds: int | None) -> Bound:
         """With what the tuning supposes of the losses, which no one checked."""
         if bound.sense == "run":
             return bound
-        said, at_most = [on_your_word(self.smoothing)], self.tuning.told_best
+        said, at_most = [on_your_word(self.smoothing)], self._supposed(rounds)
         if at_most is not None:
             best = f"the best gain G* >= {at_most:.15g}" if self.gains else f"the best loss L* <= {at_most:.15g}"
             said.insert(0, f"if {best}")
         return dataclasses.replace(bound, condition="; ".join(filter(None, said)), at_most=at_most)
+
+    def _supposed(self, rounds: int | None) -> float | None:
+        """The best loss (or gain) that the tuning supposes, after so many rounds.
+
+        The proofs suppose one of losses in [0, 1]: where 0 is not the best there is, what that is in the user's units
+        grows with the rounds.
+        """
+        if self.tuning.told_best is None or self.units.zero == 0.0:
+            return self.tuning.told_best
+        return self.in_units(self.tuned_best(), needed(rounds, "what BestLoss supposes depends on them"))
 
     def _constants(self, n: int, rounds: int | None) -> Constants:
         """Rate and range of the smoothing, or the reason why there are none."""

@@ -235,6 +235,8 @@ def kept_clipped(epsilon: float, rho: float, actions: int) -> float:
 
 def first_order(range_cost: float, kept: float, best_loss: float, bias: float = 0.0, delay: float = 1.0) -> Terms:
     """R <= (L* + C + c)/k - L*; a delay of d observations at rate eps multiplies by e^(eps d)."""
+    if kept == 0.0:  # of a scale of nearly nothing: nothing is left
+        return {"drift": math.inf}
     terms = {"drift": best_loss * (delay / kept - 1.0), "range": delay * range_cost / kept}
     if bias > 0.0:
         terms["bias"] = delay * bias / kept

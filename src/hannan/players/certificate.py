@@ -14,6 +14,8 @@ ESTIMATED = (
     "own loss - min Lhat: its expectation is at least the expected regret if losses do not depend on your moves, else "
     "at least the regret against any one arm named in advance; it is no bound on this run"
 )
+#: What it supposes besides where some rounds are not in it: losses that are told of some moves only would bias it.
+UNTOLD = "; it is of the settled rounds, and that holds if which those are does not depend on the moves or their losses"
 
 SEEDED = "of a seed that was given, for experiments: the bound does not hold against losses of one who knows it"
 
@@ -91,7 +93,8 @@ class Certificate(Result):
             rows.append(("regret", figure(self.regret)))
             rows += [(f"  {name}", _signed(value)) for name, value in self.identity.items()]
         if self.estimated_regret is not None:
-            rows.append(("estimated regret", f"{figure(self.estimated_regret)}  ({ESTIMATED})"))
+            more = UNTOLD if self.open_moves or self.forgotten else ""
+            rows.append(("estimated regret", f"{figure(self.estimated_regret)}  ({ESTIMATED}{more})"))
         claim = "no claim" if self.claimed_rate is None else f"claimed at most {ceiling(self.claimed_rate)}"
         name = divergence_name(self.gamma)
         realised = "not kept" if self.realised_level is None else f"{figure(self.realised_level)} in {name} realised"

@@ -126,8 +126,12 @@ class Player(_engine.Player, Book):
             delta=delta,
             on_this_run=line,
             on_this_run_says=says,
-            notes=self._own_law(),
+            notes=self._notes(),
         )
+
+    def _notes(self) -> tuple[tuple[str, str], ...]:
+        """What else has to be known to read its certificate."""
+        return self._own_law()
 
     def _own_law(self) -> tuple[tuple[str, str], ...]:
         """How exactly a law of the user's own is played; nothing of others."""

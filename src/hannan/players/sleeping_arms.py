@@ -6,13 +6,13 @@ from typing import Any
 
 from hannan.mathematics.bounds import Bound
 from hannan.players.settings import BanditPlayer
-from hannan.players.sleeping_experts import mask_of, waking
+from hannan.players.sleeping_experts import Sleepers, mask_of, waking
 from hannan.players.tickets import Move
 from hannan.refusals import Array
 from hannan.saving import fields
 
 
-class SleepingArmsPlayer(BanditPlayer):
+class SleepingArmsPlayer(Sleepers, BanditPlayer):
     """A player of a bandit of whose arms some may sleep.
 
     It plays p restricted to the awake and renormalised, and charges sleepers the loss that it saw, whose mean is
@@ -20,10 +20,10 @@ class SleepingArmsPlayer(BanditPlayer):
     and a zero-order bound of the package's own are needed; others refuse to sleep, or withhold their bound.
     """
 
-    _slept = 0
+    who = "arm"
 
     def _act_awake(self, awake: Any) -> Move:
-        mask = mask_of(awake, self._n, "arm")
+        mask = mask_of(awake, self._n, self.who)
         if mask is None:
             drawn: Move = self.act()
             return drawn
@@ -33,7 +33,7 @@ class SleepingArmsPlayer(BanditPlayer):
 
     def distribution(self, awake: Any = None) -> Array:
         """p of the next act(awake); changes nothing."""
-        p: Array = self._distribution(None if awake is None else mask_of(awake, self._n, "arm"))
+        p: Array = self._distribution(None if awake is None else mask_of(awake, self._n, self.who))
         return p
 
     def _bound(self, best: float | None) -> tuple[Bound | None, str]:
@@ -41,13 +41,6 @@ class SleepingArmsPlayer(BanditPlayer):
         if self._slept and bound is not None and bound.proof != "whole":
             return None, f"arms slept in {self._slept} rounds, which {bound.source} does not cover"
         return bound, withheld
-
-    def content(self) -> dict[str, Any]:
-        return {**super().content(), "slept": self._slept}
-
-    def _resume(self, content: dict[str, Any]) -> None:
-        super()._resume(content)
-        self._slept = fields.whole(content["slept"], "rounds with sleepers", 0, self.round)
 
     def _told(self, move: Move, plain: Any, kept: Any) -> Any:
         if plain is True:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hannan import _engine, refusals
+from hannan.players.player import Player
 from hannan.players.settings import ExpertsPlayer
 from hannan.players.tickets import Move
 from hannan.refusals import Array
 from hannan.saving import fields
+from hannan.saving.words import counted
 
 Mask = NDArray[np.bool_]
 
@@ -36,7 +38,35 @@ def waking(mask: Any, n: int, action: int) -> Mask:
     return mask
 
 
-class SleepingPlayer(ExpertsPlayer):
+if TYPE_CHECKING:
+    _Player = Player
+else:
+    _Player = object  # beside a player that is the engine's there can be no second
+
+
+class Sleepers(_Player):
+    """Some arms or experts of a player may sleep: the rounds in which any did are counted, and said to be so."""
+
+    who: ClassVar[str]
+    _slept = 0
+
+    def _notes(self) -> tuple[tuple[str, str], ...]:
+        if not self._slept:
+            return super()._notes()
+        says = (
+            f"in {counted(self._slept, 'round')}: regret is beside each {self.who} in the rounds in which it was awake"
+        )
+        return (*super()._notes(), (f"{self.who}s slept", says))
+
+    def content(self) -> dict[str, Any]:
+        return {**super().content(), "slept": self._slept}
+
+    def _resume(self, content: dict[str, Any]) -> None:
+        super()._resume(content)
+        self._slept = fields.whole(content["slept"], "rounds with sleepers", 0, self.round)
+
+
+class SleepingPlayer(Sleepers, ExpertsPlayer):
     """A player of experts of whom some may sleep.
 
     It plays p restricted to the awake and renormalised, and charges sleepers its own expected loss o. Then
@@ -44,9 +74,12 @@ class SleepingPlayer(ExpertsPlayer):
     what is proved for a fixed expert is proved for its waking rounds.
     """
 
+    who = "expert"
+
     def _act_awake(self, awake: Any) -> Move:
         mask = self._mask(awake)
         move: Move = self.act() if mask is None else self._act_among(mask, mask)
+        self._slept += mask is not None
         return move
 
     def distribution(self, awake: Any = None) -> Array:
@@ -56,7 +89,7 @@ class SleepingPlayer(ExpertsPlayer):
 
     def _mask(self, awake: Any) -> Mask | None:
         """True for the awake; None when nobody sleeps."""
-        return mask_of(awake, self._n, "expert")
+        return mask_of(awake, self._n, self.who)
 
     def _charged(self, losses: Any, mask: Mask, p: Array) -> Array:
         """The losses of the awake, and the learner's own for those who slept; sleepers' entries are not read."""

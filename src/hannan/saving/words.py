@@ -76,6 +76,16 @@ def _up(value: float, digits: int) -> float:
     return max(NOTHING, up) if value > 0.0 else up
 
 
+def all_but(delta: float) -> str:
+    """The probability 1 - delta, never rounded up.
+
+    >>> all_but(0.05), all_but(1e-7), all_but(1 / 3)
+    ('0.95', '1 - 1e-7', '1 - 0.3334')
+    """
+    text = f"{1.0 - delta:g}"
+    return text if float(text) < 1.0 and float(text) <= 1.0 - delta else f"1 - {ceiling(delta)}"
+
+
 def counted(count: int, what: str) -> str:
     """So many of something.
 

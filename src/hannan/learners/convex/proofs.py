@@ -15,6 +15,9 @@ from hannan.mathematics.bounds import Bound, Terms, Withheld
 from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise, Shape
 from hannan.saving.words import figure
 
+#: The terms, the theorem, and the best loss that its tuning supposes, if it does.
+Proof = tuple[Terms, str, float | None]
+
 _THEOREM, _COROLLARY = "thm:oco, corrected form", "cor:olo, corrected form"
 
 
@@ -32,21 +35,23 @@ def bounded(
     if learner.domain.radius == 0.0 or rounds == 0:
         return bounds.nothing("one point, or no round, has no regret")
     if isinstance(learner.noise, GaussianNoise):
-        terms, source = _gaussian_terms(learner, learner.noise, rounds, best, shape, bias)
+        terms, source, told = _gaussian_terms(learner, learner.noise, rounds, best, shape, bias)
     else:
-        terms, source = _gamma_terms(learner, rounds, best, shape, bias)
+        terms, source, told = _gamma_terms(learner, rounds, best, shape, bias)
     value = bounds.rounded_up(math.fsum(terms.values()))
     most, name = _most(learner)
     if rounds is not None and value >= rounds * most:
         value, source = rounds * most, f"no regret exceeds the rounds times the {name}"
-        terms = {f"rounds x {name}": value}
+        terms, told = {f"rounds x {name}": value}, None
     schedule = learner.schedule()
     text = str(schedule) if schedule.d == 0.0 else f"scale_t = {figure(schedule.c)} sqrt({schedule.a:g} + own loss)"
     beside = _as_printed(learner, rounds, best) if printed else None
     scale = schedule.scale(1, 0.0) if schedule.is_constant else None
-    if learner.fresh:
-        return Bound(value, terms, source, scale, text, beside, sense="draws", against="any")
-    return Bound(value, terms, source, scale, text, beside, sense="kept", against="oblivious")
+    condition = "" if told is None else f"if the best loss L* <= {told:.15g}"
+    return Bound(
+        value, terms, source, scale, text, beside, sense="draws" if learner.fresh else "kept",
+        against="any" if learner.fresh else "oblivious", condition=condition, at_most=told,
+    )  # fmt: skip
 
 
 def _most(learner: Any) -> tuple[float, str]:
@@ -75,13 +80,13 @@ def _need(learner: Any) -> float:
     return float(learner.loss_bound)
 
 
-def _gamma_terms(learner: Any, rounds: int | None, best: float | None, shape: Shape, bias: float) -> tuple[Terms, str]:
+def _gamma_terms(learner: Any, rounds: int | None, best: float | None, shape: Shape, bias: float) -> Proof:
     tuning, schedule = learner.tuning, learner.schedule()
     assert isinstance(learner.noise, GammaNoise)
     source = f"{_THEOREM}: {type(tuning).__name__}, Gamma noise"
     if tuning.order == "first" and not schedule.is_constant:
         B, best = _need(learner), _best(learner, rounds, best)
-        return _plus(forms.self_confident(learner.c, B, best + bias), bias), source
+        return _plus(forms.self_confident(learner.c, B, best + bias), bias), source, tuning.told_best
     proofs = _zero_order(learner, rounds, shape, bias, "Gamma")
     if schedule.is_constant and (learner.loss_bound is not None or not proofs):
         B, scale = _need(learner), schedule.scale(1, 0.0)
@@ -91,13 +96,13 @@ def _gamma_terms(learner: Any, rounds: int | None, best: float | None, shape: Sh
             first = _plus(bounds.experts_best_loss(learner.c, tuning.told_best), bias / kept)
         else:
             first = bounds.first_order(scale * learner.range_constant, kept, _best(learner, rounds, best), bias)
-        proofs.append((first, source))
+        proofs.append((first, source, tuning.told_best))
     return _least(learner, proofs)
 
 
 def _gaussian_terms(
     learner: Any, noise: GaussianNoise, rounds: int | None, best: float | None, shape: Shape, bias: float
-) -> tuple[Terms, str]:
+) -> Proof:
     if noise.calibration == "paper":
         raise Withheld("the printed covariance carries no claim: its level is above the one printed")
     if rounds is None:
@@ -112,26 +117,32 @@ def _gaussian_terms(
             noise, shape, d, learner.lipschitz, scale, scale * learner.range_constant + bias,
             _best(learner, rounds, best), stake,
         )  # fmt: skip
-        proofs.append((terms, f"{_THEOREM}: Gaussian noise, {shape} losses, epsilon = {figure(epsilon)}"))
+        proofs.append(
+            (
+                terms,
+                f"{_THEOREM}: Gaussian noise, {shape} losses, epsilon = {figure(epsilon)}",
+                learner.tuning.told_best,
+            )
+        )
     return _least(learner, proofs)
 
 
-def _zero_order(learner: Any, rounds: int | None, shape: Shape, bias: float, noise: str) -> list[tuple[Terms, str]]:
+def _zero_order(learner: Any, rounds: int | None, shape: Shape, bias: float, noise: str) -> list[Proof]:
     """scale G + v T/(2 scale), or its form for a growing scale, for each v that is proved."""
     schedule: Schedule = learner.schedule()
     if rounds is None:
         if not schedule.is_constant:
             raise ValueError("rounds must be given: the bound grows with them")
         return []
-    proofs = []
+    proofs: list[Proof] = []
     for name, variance in learner.variances(shape).items():
         terms = bounds.root(learner.range_constant, variance, *schedule[:3], rounds)
         label = _COROLLARY if shape == "linear" else _THEOREM
-        proofs.append((_plus(terms, bias), f"{label}: zero order, {name}, {noise} noise"))
+        proofs.append((_plus(terms, bias), f"{label}: zero order, {name}, {noise} noise", None))
     return proofs
 
 
-def _least(learner: Any, proofs: list[tuple[Terms, str]]) -> tuple[Terms, str]:
+def _least(learner: Any, proofs: list[Proof]) -> Proof:
     if not proofs:
         _need(learner)
     return min(proofs, key=lambda proof: sum(proof[0].values()))

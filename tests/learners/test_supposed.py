@@ -1,0 +1,52 @@
+"""What a tuning by the best loss supposes is said of the rounds that are played, in the user's units."""
+
+import numpy as np
+import pytest
+
+import hannan as hn
+
+GAINS = hn.Experts(2, tuning=hn.BestLoss(50, rounds=100), gains=True)
+SHIFTED = hn.Experts(2, tuning=hn.BestLoss(150, rounds=100), loss_range=(1.0, 2.0))
+PLAIN = hn.Experts(2, tuning=hn.BestLoss(50))
+
+
+@pytest.mark.parametrize("rounds", [60, 100, 2400])
+@pytest.mark.parametrize("learner", [GAINS, SHIFTED], ids=["gains", "shifted"])
+def test_the_condition_is_that_of_the_rounds_played(learner, rounds):
+    bound = learner.bound(rounds)
+    assert learner.units.normal(bound.at_most, rounds) == pytest.approx(learner.tuned_best())
+    assert f"{bound.at_most:.15g}" in bound.condition
+
+
+def test_at_the_rounds_told_it_is_what_was_told():
+    """The control: losses from 0 on, whose condition does not move with the rounds."""
+    assert (GAINS.bound().at_most, GAINS.bound(100).at_most, SHIFTED.bound().at_most) == (50.0, 50.0, 150.0)
+    assert {PLAIN.bound(rounds).at_most for rounds in (None, 60, 2400)} == {50.0}
+
+
+def test_a_long_game_of_gains_does_not_meet_the_condition():
+    """Its best gain, 1,440, is far above the 50 of a hundred rounds, and its regret above the bound that would hold."""
+    gains = np.tile([0.5, 0.6], (2400, 1))
+    learner = hn.ExpertBandit(2, 2, clip="tuned", tuning=hn.BestLoss(50, rounds=100), gains=True)
+    record = hn.play(learner, gains, advice=np.tile([0, 1], (2400, 1)), runs=20, seed=0)
+    assert record.mean_regret[-1] > learner.bound(2400).value
+    assert record.bound is None
+    assert learner.bound(2400).at_most > record.best_loss
+
+
+def test_a_convex_bound_that_supposes_a_best_loss_says_so():
+    """Regret is far above it where the best point loses more. The control: one that supposes nothing has none."""
+    learner = hn.Convex(hn.Simplex(2), 1.0, tuning=hn.BestLoss(1.0), loss_bound=1.0)
+    bound = learner.bound(2000)
+    assert (bound.condition, bound.at_most) == ("if the best loss L* <= 1", 1.0)
+    record = hn.play(learner, hn.Linear(np.eye(2)[np.arange(2000) % 2]), runs=20, seed=0)
+    assert record.best_loss > 1.0
+    assert record.mean_regret[-1] > bound.value
+    assert record.bound is None
+    assert learner.bound(1).condition == ""  # the way across the set is no longer than that
+    free = hn.Convex(hn.Simplex(2), 1.0, tuning=hn.Horizon(2000), loss_bound=1.0).bound()
+    assert (free.condition, free.at_most) == ("", None)
+
+
+def test_a_scale_of_nearly_nothing_has_the_trivial_bound():
+    assert hn.ExpertBandit(5, 2, tuning=hn.Fixed(1e-300), clip=1e-9).bound(1).value == 1.0

@@ -1,0 +1,54 @@
+"""A certificate says what it leaves out: rounds that were not settled, arms that slept, a chance that is left."""
+
+import numpy as np
+import pytest
+
+import hannan as hn
+
+UNTOLD = "if which those are does not depend on the moves or their losses"
+
+
+def told(player, name):
+    return dict(player.certificate().rows()).get(name, "")
+
+
+def test_an_estimate_over_some_moves_says_what_it_supposes():
+    """Only clicks are reported, and it is far below the regret. The control: with all settled nothing is supposed."""
+    player, own, losses = hn.Bandit(2).start(0), 0.0, np.zeros(2)
+    for t in range(1000):
+        move = player.act()
+        if move.action == t % 2:
+            player.observe(move, 1.0)
+            own, losses[t % 2] = own + 1.0, losses[t % 2] + 1.0
+    now = player.certificate()
+    assert now.open_moves + now.forgotten > 0
+    assert now.estimated_regret < (own - losses.min()) / 3.0
+    assert UNTOLD in told(player, "estimated regret")
+    settled = hn.Bandit(2).start(0)
+    settled.observe(settled.act(), 1.0)
+    assert told(settled, "estimated regret")
+    assert UNTOLD not in told(settled, "estimated regret")
+
+
+@pytest.mark.parametrize(
+    ("learner", "who", "loss"), [(hn.Bandit(2, hn.Tsallis(0.5)), "arm", 1.0), (hn.Experts(2), "expert", [0.0, 1.0])]
+)
+def test_sleepers_are_told_of_also_after_a_restart(learner, who, loss, tmp_path):
+    """The control: masks that leave all awake."""
+    player = learner.start(0)
+    player.observe(player.act(awake=[True, True]), loss)
+    assert told(player, f"{who}s slept") == ""
+    player.observe(player.act(awake=[False, True]), loss)
+    assert told(player, f"{who}s slept").startswith(f"in 1 round: regret is beside each {who}")
+    player.save(tmp_path / "player")
+    assert told(hn.load(tmp_path / "player"), f"{who}s slept") == told(player, f"{who}s slept")
+
+
+@pytest.mark.parametrize("delta", [1e-7, 1e-9, 1e-20])
+def test_no_probability_is_rounded_to_certainty(delta):
+    """The control: a round one is printed as it is."""
+    assert "with probability 1 - 1e-" in hn.exp3_ix(2, 100_000).bound(delta=delta).condition
+    assert hn.exp3_ix(2, 100_000).bound(delta=0.05).condition == "with probability 0.95"
+    player = hn.Experts(2).start(0)
+    player.observe(player.act(), [0.0, 1.0])
+    assert "with probability 1 - 1e-" in player.certificate(delta=delta).on_this_run_says
