@@ -31,7 +31,9 @@ public:
                 "a move must be a tuple");
         places_ = i64(nb::len(nb::object(type_.attr("_fields"))));
         require(places_ == 3 || places_ == 4, "a move must say whose it is, its round, its action, and one number more at most");
-        alloc_ = reinterpret_cast<allocfunc>(PyType_GetSlot(reinterpret_cast<PyTypeObject*>(type_.ptr()), Py_tp_alloc));
+        // From 3.14 on a tuple keeps its hash: one that is written after it was made would have a wrong one.
+        if (Py_Version < 0x030e0000)
+            alloc_ = reinterpret_cast<allocfunc>(PyType_GetSlot(reinterpret_cast<PyTypeObject*>(type_.ptr()), Py_tp_alloc));
     }
 
     const nb::object& id() const { return id_; }
@@ -94,6 +96,7 @@ public:
     }
     /// The fourth place of a move is a number of its setting: the probability, or a distance; some have none.
     nb::object made(nb::object action, i64 round, double number) {
+        if (!alloc_) return made_slowly(std::move(action), round, number);
         const bool plain = PyLong_CheckExact(action.ptr());
         nb::object move = plain ? forgotten_move() : nb::object();
         if (!move.is_valid()) {
@@ -113,6 +116,13 @@ public:
     }
 
 private:
+    nb::object made_slowly(nb::object action, i64 round, double number) {
+        const auto make = reinterpret_cast<newfunc>(PyType_GetSlot(&PyTuple_Type, Py_tp_new));
+        const nb::tuple places = places_ == 4 ? nb::make_tuple(id_, round, action, number) : nb::make_tuple(id_, round, action);
+        nb::object move = nb::steal(make(reinterpret_cast<PyTypeObject*>(type_.ptr()), nb::make_tuple(places).ptr(), nullptr));
+        if (!move.is_valid()) throw nb::python_error();
+        return move;
+    }
     /// A move that was settled and that nobody else has any more, to be written anew; or null.
     nb::object forgotten_move() {
 #if !defined(Py_GIL_DISABLED)  // elsewhere a count of one may be of another thread
@@ -125,7 +135,7 @@ private:
 
     nb::object id_, type_;
     i64 places_;
-    allocfunc alloc_;
+    allocfunc alloc_ = nullptr;
     Ticket last_;
     nb::object used_[2];          // the moves settled last: whoever plays on has dropped the older by the next draw
     std::map<i64, Ticket> late_;  // open moves drawn before the last one

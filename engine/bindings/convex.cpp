@@ -26,7 +26,7 @@ void take_loss(const LeaderOwner& leader, Phi phi, i64 count) {
 Solved act(LeaderOwner& leader) {
     require(leader.plays, "a leader without rules has no moves");
     require(leader.region.kind != SetKind::other, "the argmin of this set is found elsewhere");
-    Busy here(leader);
+    const Busy here = leader.alone();
     const Solved found = convex().act(leader.at(leader.solves()));
     leader.raise();
     return found;
@@ -40,7 +40,7 @@ Solved play(LeaderOwner& leader, Phi phi, Table2<double> rows, In<double> target
     require(own.size() == marks.size(), "a mark has a place");
     require(!moves || (i64(moves->shape(0)) == count && i64(moves->shape(1)) == d), "a round has a move");
     require(phi != Phi::own, "losses of one's own are met one by one");
-    Busy here(leader);
+    const Busy here = leader.alone();
     take_loss(leader, phi, count);
     std::vector<double> edge(std::size_t(leader.width()), 0.0);
     const AtPoint at = leader.at(leader.solves() || phi != Phi::linear);
@@ -65,7 +65,7 @@ void play_linear(nb::list runs, Table2<double> rows, In<i64> marks, OutTable2<do
         LeaderOwner& leader = nb::cast<LeaderOwner&>(run);
         require(leader.plays && leader.region.kind != SetKind::other && leader.d() == d, "a leader must have rules and a compiled argmin");
         require(!leader.solves(), "linear losses are played by leaders who have seen no others");
-        here.push_back(std::make_unique<Busy>(leader));
+        here.emplace_back(new Busy(leader.alone()));
         leaders.push_back(&leader);
     }
     std::vector<double> edge(std::size_t(padded(d)), 0.0);
@@ -79,7 +79,7 @@ void play_linear(nb::list runs, Table2<double> rows, In<i64> marks, OutTable2<do
 nb::object minimise(LeaderOwner& leader, In<double> noise, double ridge, double tolerance, In<double> start, bool warm) {
     take_point(leader, noise), take_point(leader, start);
     require(leader.region.kind != SetKind::other, "the argmin of this set is found elsewhere");
-    Busy here(leader);
+    const Busy here = leader.alone();
     Fresh<double> x{std::size_t(leader.d())};
     for (i64 j = 0; j < leader.d(); ++j) x.data[j] = start.data()[j];
     PointModel& model = warm ? leader.model() : leader.spare_model();
@@ -98,7 +98,7 @@ nb::object minimise(LeaderOwner& leader, In<double> noise, double ridge, double 
 /// grad G(x), or None where a user's own phi is not finite.
 nb::object slope(LeaderOwner& leader, In<double> x) {
     take_point(leader, x);
-    Busy here(leader);
+    const Busy here = leader.alone();
     Fresh<double> g{std::size_t(leader.d())};
     const std::vector<double> none(std::size_t(leader.d()), 0.0);
     const bool fine = convex().gradient(leader.sums, leader.region.center, 0.0, none.data(), x.data(), g.data,
@@ -109,7 +109,7 @@ nb::object slope(LeaderOwner& leader, In<double> x) {
 
 nb::object curvature(LeaderOwner& leader, In<double> x, double ridge) {
     take_point(leader, x);
-    Busy here(leader);
+    const Busy here = leader.alone();
     Fresh<double> H{std::size_t(leader.d()), std::size_t(leader.d())};
     const bool fine = convex().hessian(leader.sums, ridge, x.data(), H.data, leader.spare_model().work);
     leader.raise();
@@ -118,7 +118,7 @@ nb::object curvature(LeaderOwner& leader, In<double> x, double ridge) {
 
 double observe(LeaderOwner& leader, In<double> x, Phi phi, In<double> z, double y) {
     take_point(leader, x), take_point(leader, z);
-    Busy here(leader);
+    const Busy here = leader.alone();
     take_loss(leader, phi, 1);
     const double loss = phi == Phi::own ? y : convex().loss(phi, leader.sums.parameter, x.data(), z.data(), y, leader.d());
     leader.run.own += loss;
@@ -129,7 +129,7 @@ double observe(LeaderOwner& leader, In<double> x, Phi phi, In<double> z, double 
 void absorb(LeaderOwner& leader, Phi phi, Table2<double> rows, In<double> targets) {
     const i64 count = i64(rows.shape(0));
     require(i64(rows.shape(1)) == leader.d() && i64(targets.size()) == count, "a loss has a row and a target");
-    Busy here(leader);
+    const Busy here = leader.alone();
     take_loss(leader, phi, count);
     for (i64 t = 0; t < count; ++t) convex().include(leader.sums, phi, rows.data() + t * leader.d(), targets.data()[t]);
 }
@@ -137,7 +137,7 @@ void absorb(LeaderOwner& leader, Phi phi, Table2<double> rows, In<double> target
 /// A move that was solved for elsewhere.
 void moved(LeaderOwner& leader, In<double> x, double ridge, double left) {
     take_point(leader, x);
-    Busy here(leader);
+    const Busy here = leader.alone();
     PointRun& run = leader.run;
     for (i64 j = 0; j < leader.d(); ++j) run.x[j] = x.data()[j];
     run.last = ridge > 0.0 ? left / ridge : 0.0;
@@ -148,7 +148,7 @@ void moved(LeaderOwner& leader, In<double> x, double ridge, double left) {
 
 /// The next round at its scale, without a draw from the stream.
 void begin(LeaderOwner& leader) {
-    Busy here(leader);
+    const Busy here = leader.alone();
     PointRun& run = leader.run;
     const PointRules& rules = leader.rules;
     run.round += 1.0;
@@ -226,8 +226,10 @@ void bind_convex(nb::module_& m) {
         .def("ridge_of", &PointRules::ridge_of, "curved"_a, "scale"_a, "The ridge after so many curved losses, at a scale.");
     nb::class_<LeaderOwner>(m, "Leader", nb::type_slots(leader_slots), "argmin_X G(x) + <b, x>: the losses seen, the state of a run, the solver.")
         .def(nb::init<nb::object, nb::object, In<u64>>(), "region"_a, "rules"_a.none(), "words"_a)
-        .def("prepare", &LeaderOwner::prepare, "phi"_a, "parameter"_a, "more"_a, "slopes"_a.none() = nb::none(),
-             "Room for so many losses of a kind.")
+        .def("prepare", [](LeaderOwner& l, Phi phi, double parameter, i64 more, nb::object slopes) {
+            const Busy here = l.alone();
+            l.prepare(phi, parameter, more, std::move(slopes));
+        }, "phi"_a, "parameter"_a, "more"_a, "slopes"_a.none() = nb::none(), "Room for so many losses of a kind.")
         .def("act", &act, "Draw the round's noise and move.")
         .def("play", &play, "phi"_a, "rows"_a, "targets"_a, "marks"_a, "own"_a.noconvert(), "moves"_a.none().noconvert(),
              "Rounds against losses of one kind; own losses after the rounds of `marks`.")
@@ -238,31 +240,31 @@ void bind_convex(nb::module_& m) {
         .def("curvature", &curvature, "x"_a, "ridge"_a, "Hess G(x) + ridge.")
         .def("value", [](LeaderOwner& l, In<double> x) {
             take_point(l, x);
-            Busy here(l);
+            const Busy here = l.alone();
             return convex().value(l.sums, x.data());
         }, "x"_a, "G(x), without a user's own losses, and without the y^2/2 of squared ones.")
         .def("observe", &observe, "x"_a, "phi"_a, "z"_a, "y"_a, "Add a loss, and its value at x to the own loss.")
         .def("absorb", &absorb, "phi"_a, "rows"_a, "targets"_a, "Add losses, and nothing else.")
         .def("perturb", [](LeaderOwner& l) {
             require(l.plays, "a leader without rules has no moves");
-            Busy here(l);
+            const Busy here = l.alone();
             convex().perturb(l.rules, l.run, l.d());
             return array_of(l.run.noise, l.d());
         }, "The noise of the next round.")
         .def("begin", &begin, "The next round at its scale, without a draw.")
         .def("moved", &moved, "x"_a, "ridge"_a, "left"_a, "A move that was found elsewhere, and its residual.")
-        .def("farther", [](LeaderOwner& l, double by) { l.run.distance += by; }, "by"_a, "Moves were farther from the argmins.")
+        .def("farther", [](LeaderOwner& l, double by) { const Busy here = l.alone(); l.run.distance += by; }, "by"_a, "Moves were farther from the argmins.")
         .def("draw", [](LeaderOwner& l, NoiseKind kind) {
-            Busy here(l);
+            const Busy here = l.alone();
             Fresh<double> out{std::size_t(l.width())};
             const double spread = convex().draw(kind, l.run.stream, out.data, l.d());
             for (i64 j = 0; j < l.d(); ++j) out.data[j] *= spread;
             return array_of(out.data, l.d());
         }, "kind"_a, "A standard draw of noise from the run's stream.")
-        .def("mark", [](LeaderOwner& l) { Busy here(l); l.mark(); }, "Remember the run.")
-        .def("back", [](LeaderOwner& l) { Busy here(l); l.back(); }, "The run as it was remembered.")
-        .def("fields", [](LeaderOwner& l) { Busy here(l); return l.fields(); }, "Everything, by name.")
-        .def("restore", [](LeaderOwner& l, const nb::dict& from) { Busy here(l); l.restore(from); }, "fields"_a)
+        .def("mark", [](LeaderOwner& l) { const Busy here = l.alone(); l.mark(); }, "Remember the run.")
+        .def("back", [](LeaderOwner& l) { const Busy here = l.alone(); l.back(); }, "The run as it was remembered.")
+        .def("fields", [](LeaderOwner& l) { const Busy here = l.alone(); return l.fields(); }, "Everything, by name.")
+        .def("restore", [](LeaderOwner& l, const nb::dict& from) { const Busy here = l.alone(); l.restore(from); }, "fields"_a)
         .def_prop_ro("round", [](LeaderOwner& l) { return i64(l.run.round); })
         .def_prop_ro("own", [](LeaderOwner& l) { return l.run.own; }, "The own loss.")
         .def_prop_ro("scale", [](LeaderOwner& l) { return l.run.scale; })
@@ -279,6 +281,7 @@ void bind_convex(nb::module_& m) {
             return array_of(words, 4);
         }, [](LeaderOwner& l, In<u64> words) {
             require(words.size() == 4, "a stream has four words");
+            const Busy here = l.alone();
             l.run.stream = words_at(words.data());
         }, "The four words of its stream.");
     m.def("play_linear", &play_linear, "leaders"_a, "rows"_a, "marks"_a, "own"_a.noconvert(),

@@ -3,6 +3,7 @@
 
 #include "../fleets.hpp"
 #include "../players.hpp"
+#include "busy.hpp"
 #include "key_table.hpp"
 #include "open_table.hpp"
 #include "rows_copy.hpp"
@@ -61,19 +62,6 @@ class Fleet {
     std::unique_ptr<AtPlay> at_;  // where rounds are diagnosed
     std::vector<double> before_;
 
-    /// One caller at a time: a law of Python's own might call back into the fleet that asks it.
-    class Busy {
-        Fleet& fleet_;
-
-    public:
-        explicit Busy(Fleet& fleet) : fleet_(fleet) {
-            require(!fleet.busy_, "a fleet must be used by one caller at a time; another is in it");
-            fleet.busy_ = true;
-        }
-        Busy(const Busy&) = delete;
-        ~Busy() { fleet_.busy_ = false; }
-    };
-
 public:
     nb::object description;  // keeps the setup alive
     Description* d;
@@ -106,6 +94,9 @@ public:
     }
     Fleet(const Fleet&) = delete;
 
+    /// Whatever changes a fleet, or uses its run, is there alone.
+    Busy alone() { return Busy(busy_, "a fleet must be used by one caller at a time; another is in it"); }
+
     [[noreturn]] void failed() {
         raise_if_foreign(*d);
         PyErr_SetString(PyExc_ArithmeticError, "the smoothing failed at these losses");
@@ -134,6 +125,7 @@ public:
     u32 number_of(u64 key) {
         const u32 found = keys.find(key);
         if (found != KeyTable::none) return found;
+        const Busy here = alone();
         u64 number;
         set_stream(born(key, number), key);
         keys.add(key, u32(number));
@@ -141,6 +133,7 @@ public:
     }
     /// Learners go, and their open decisions with them.
     void retire(const i64* numbers, i64 count, bool keyed) {
+        const Busy here = alone();
         i64 left = 0;
         for (i64 k = 0; k < count; ++k) {
             if (!rows.has(u64(numbers[k]))) continue;  // told twice
@@ -217,7 +210,7 @@ public:
     }
     /// Decision k is of learner numbers[k]; its ticket takes the number's place.
     void act(i64 count, const bool* awake, i64 per_decision, i64* tickets, i64* rounds, i64* arms, double* p) {
-        const Busy busy(*this);
+        const Busy here = alone();
         FleetBatch b = batch(count);
         b.awake = awake, b.per_decision = per_decision;
         open.reserve(count);
@@ -283,7 +276,7 @@ public:
         return {Refusal::none, -1};
     }
     Refused settle(const Told& told, const double* losses) {
-        const Busy busy(*this);
+        const Busy here = alone();
         for (i64 k = 0; k < told.count; ++k)
             if (!(setup.low <= losses[k] && losses[k] <= setup.high)) return {Refusal::bad_loss, k};
         FleetBatch b = batch(told.count);
@@ -303,6 +296,7 @@ public:
         return refused;
     }
     Refused forget(const Told& told) {
+        const Busy here = alone();
         const Refused refused = take(told);
         if (refused.why != Refusal::none) return refused;
         for (i64 k = 0; k < told.count; ++k) {

@@ -71,6 +71,7 @@ nb::object put(Fleet& fleet, nb::dict from, In<i64> keys, bool keyed, In<i64> nu
     const Setup& s = fleet.setup;
     const RowPlan& plan = fleet.plan;
     const std::size_t m = keys.size(), stride = std::size_t(plan.stride);
+    const Busy here = fleet.alone();
     require(numbers.size() == 0 || numbers.size() == m, "numbers must be one per learner");
     const auto drawn = column<u64>(from, "drawn", m), forgotten = column<u64>(from, "forgotten", m);
     const auto delay = column<u64>(from, "delay", m), slept = column<u64>(from, "slept", m);

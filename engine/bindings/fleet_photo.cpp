@@ -35,6 +35,7 @@ std::vector<Column> columns_of(const Fleet& fleet) {
 
 Photo::Photo(Fleet& fleet, In<i64> numbers)
     : plan_(fleet.plan), columns_(columns_of(fleet)), numbers_(numbers.size()), keys_(numbers.size()), open_(fleet.open.shared()) {
+    const Busy here = fleet.alone();
     const std::size_t stride = std::size_t(plan_.stride);
     rows_.resize(numbers.size() * stride), numbers_at_ = rows_.data();
     for (std::size_t k = 0; k < numbers.size(); ++k) {
@@ -46,6 +47,7 @@ Photo::Photo(Fleet& fleet, In<i64> numbers)
 
 Photo::Photo(nb::object fleet) : fleet_(fleet) {
     Fleet& from = nb::cast<Fleet&>(fleet);
+    const Busy here = from.alone();
     plan_ = from.plan, columns_ = columns_of(from), open_ = from.open.shared();
     copy_ = std::make_unique<RowsCopy>(from.rows, plan_.stride);
 }
@@ -160,6 +162,8 @@ nb::object Photo::origins() {
 }
 
 nb::bytes Photo::body(In<u64> origins) {
+    require(!given_, "a photo gives its columns once");
+    given_ = true;
     sort();
     std::size_t size = 0;
     for (const Column& column : columns_) size += column.bytes(count(column));

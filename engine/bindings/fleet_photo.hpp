@@ -27,14 +27,14 @@ class Photo {
     std::vector<u64> numbers_, keys_;
     HugeVector<double> rows_;
     const double* numbers_at_ = nullptr;  // a row a learner
-    // Of all: and the fleet, which stays as long as it is copied.
-    std::unique_ptr<RowsCopy> copy_;
+    // Of all: the fleet stays as long as it is copied, so it is named first, and goes last.
     nb::object fleet_;
+    std::unique_ptr<RowsCopy> copy_;
     OpenTable open_;
     // Made of the copy, when columns are asked for: by ticket, so that the same fleet is the same bytes.
     std::vector<OpenDecision> decisions_;
     std::vector<u64> learners_, marks_;
-    bool sorted_ = false;
+    bool sorted_ = false, given_ = false;
 
     void sort();
     void fill(const Column& column, u8* out) const;

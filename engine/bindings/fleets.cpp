@@ -108,6 +108,7 @@ nb::dict counts_of(Fleet& fleet, In<i64> numbers) {
 /// One learner as its player saves itself.
 nb::dict fields(Fleet& fleet, i64 number) {
     require(number >= 0 && fleet.rows.has(u64(number)), "a number must be of a learner");
+    const Busy here = fleet.alone();
     const double* row = fleet.rows.row(u64(number));
     const RowCounts counts = counts_at(fleet.plan, row);
     Run& run = fleet.run;
@@ -158,6 +159,8 @@ nb::object numbers_of(Fleet& fleet) {
     return out.give();
 }
 
+PyType_Slot fleet_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_setup_of<Fleet>)}, {0, nullptr}};
+
 }  // namespace
 
 void bind_fleets(nb::module_& m) {
@@ -177,7 +180,7 @@ void bind_fleets(nb::module_& m) {
         .def("columns", &Photo::columns, "Arrays by name.")
         .def("origins", &Photo::origins, "The ids that open decisions were drawn under, by their numbers.")
         .def("body", &Photo::body, "origins"_a, "The columns in a row; ids by their places in `origins`. Once.");
-    nb::class_<Fleet>(m, "Fleet", "Many learners of one description, a row each, with their open decisions.")
+    nb::class_<Fleet>(m, "Fleet", nb::type_slots(fleet_slots), "Many learners of one description, a row each, with their open decisions.")
         .def(nb::init<nb::object, bool, In<double>, bool>(), "setup"_a, "sleeps"_a, "prior"_a, "diagnosed"_a)
         .def("_set_seed", &set_seed, "pool"_a, "constant"_a)
         .def("_act_on_keys", &act_on_keys, "keys"_a, "awake"_a.none())
@@ -221,6 +224,7 @@ void bind_fleets(nb::module_& m) {
             "_touch_words",
             [](Fleet& fleet, Table2<u32> words) {
                 Fresh<i64> out{words.shape(0)};
+                const Busy here = fleet.alone();
                 for (std::size_t k = 0; k < words.shape(0); ++k) {
                     u64 number;
                     double* row = fleet.born(0, number);
@@ -233,6 +237,7 @@ void bind_fleets(nb::module_& m) {
         .def(
             "_reseed",
             [](Fleet& fleet) {
+                const Busy here = fleet.alone();
                 fleet.rows.each([&](u64 number) { fleet.set_stream(fleet.rows.change(number), fleet.rows.key(number)); });
             },
             "Every stream begins again, from the seed that is set and the key.")
@@ -240,6 +245,7 @@ void bind_fleets(nb::module_& m) {
             "_reseed_words",
             [](Fleet& fleet, In<i64> numbers, Table2<u32> words) {
                 require(numbers.size() == words.shape(0), "words must be a row a number");
+                const Busy here = fleet.alone();
                 for (std::size_t k = 0; k < numbers.size(); ++k) {
                     require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])), "a number must be of a learner");
                     fleet.set_stream(fleet.rows.change(u64(numbers.data()[k])), words.data() + k * words.shape(1), i64(words.shape(1)));

@@ -153,6 +153,7 @@ nb::object next_weights(nb::object held, i64 number, nb::object awake) {
     Fleet& fleet = nb::cast<Fleet&>(held);
     const Setup& s = fleet.setup;
     require(number >= 0 && fleet.rows.has(u64(number)), "a number must be of a learner");
+    const Busy here = fleet.alone();
     const double* row = fleet.rows.row(u64(number));
     Run& run = fleet.run;
     static_cast<RunNumbers&>(run) = RunNumbers{};

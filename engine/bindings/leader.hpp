@@ -6,6 +6,7 @@
 
 #include "../convex.hpp"
 #include "arrays.hpp"
+#include "busy.hpp"
 
 namespace hn {
 
@@ -32,7 +33,7 @@ public:
     nb::object region_object, slopes;  // the set's owner; phi' and phi'' of a user's own loss
     const Region& region;
     PointRules rules{};
-    bool plays = false, busy = false;
+    bool plays = false;
     Sums sums;
     PointRun run{};
     PointRun marked{};
@@ -41,6 +42,7 @@ public:
     LeaderOwner(nb::object set, nb::object given, In<u64> words);
     LeaderOwner(const LeaderOwner&) = delete;
 
+    Busy alone() { return Busy(busy_, "a convex player must be used by one caller at a time; another is in it"); }
     i64 d() const { return region.d; }
     i64 width() const { return padded(region.d); }
 
@@ -60,6 +62,7 @@ public:
     void restore(const nb::dict& from);
 
 private:
+    bool busy_ = false;
     struct ModelOwner {
         std::vector<double> numbers;
         std::vector<i64> marks;
@@ -68,19 +71,6 @@ private:
     };
     std::vector<double> vectors_, quadratic_, rows_, targets_;
     ModelOwner model_, spare_;
-};
-
-/// One caller at a time: a leader is not guarded by a lock, and the interpreter's is let go.
-class Busy {
-    LeaderOwner& leader_;
-
-public:
-    explicit Busy(LeaderOwner& leader) : leader_(leader) {
-        if (leader.busy) throw nb::value_error("a convex player must be used by one caller at a time; another is in it");
-        leader.busy = true;
-    }
-    Busy(const Busy&) = delete;
-    ~Busy() { leader_.busy = false; }
 };
 
 }  // namespace hn

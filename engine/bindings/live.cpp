@@ -172,6 +172,7 @@ PyMethodDef methods[] = {
 
 }  // namespace
 
-PyType_Slot live_methods[] = {{Py_tp_methods, methods}, {0, nullptr}};
+PyType_Slot live_methods[] = {
+    {Py_tp_methods, methods}, {Py_tp_traverse, reinterpret_cast<void*>(visit_setup_of<Player>)}, {0, nullptr}};
 
 }  // namespace hn

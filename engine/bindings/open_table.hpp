@@ -3,10 +3,12 @@
 // Open addressing with linear probing in segments of at most 1024 places, at most 80 in 100 of them taken on average; 32
 // bytes a place, and 8 for every 64 arms where a decision has baselines or sleepers. The table grows a segment at a time
 // (linear hashing: segments are split in their order), so that nobody waits for all of it. A copy shares the segments
-// until they change. No object of Python's is among them, so that no collector walks them.
+// until they change. No object of Python's is among them, so that no collector walks them. Where a ticket lies depends on a
+// number of the process, too: no file can have tickets that all belong into one segment.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -42,8 +44,15 @@ class OpenTable {
     std::size_t level_ = 1;  // segments before the first split of this level
     std::size_t split_ = 0;  // those of them that are split
 
-    static u64 mixed(u64 ticket) {
-        ticket *= 0x9e3779b97f4a7c15u, ticket ^= ticket >> 32;
+    u64 salt_ = of_this_process();
+
+    static u64 of_this_process() {
+        static const u64 salt = u64(std::chrono::steady_clock::now().time_since_epoch().count()) * 0x9e3779b97f4a7c15u ^
+                                u64(reinterpret_cast<std::uintptr_t>(&salt)) * 0xd6e8feb86659fd93u;
+        return salt;
+    }
+    u64 mixed(u64 ticket) const {
+        ticket = (ticket ^ salt_) * 0x9e3779b97f4a7c15u, ticket ^= ticket >> 32;
         return ticket * 0xd6e8feb86659fd93u;
     }
     std::size_t size() const { return std::size_t(1) << bits_; }

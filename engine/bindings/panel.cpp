@@ -106,8 +106,8 @@ nb::tuple panel(Mixing kind, const Price& price, double low, double high, std::o
     require(i64(forecasts.shape(0)) == rows && i64(known.size()) == rows && i64(mixed.size()) == rows * like.depth(),
             "a row has its places");
     require(series >= 0 && starts.data()[0] == 0 && starts.data()[series] == rows, "series cover the table");
+    for (i64 s = 0; s < series; ++s) require(starts.data()[s] <= starts.data()[s + 1], "series must ascend");
     for (i64 s = 0; s < series; ++s) {
-        require(starts.data()[s] <= starts.data()[s + 1], "series must ascend");
         for (i64 t = starts.data()[s]; t < starts.data()[s + 1]; ++t)
             require(known.data()[t] > t, "a target is known after its row was answered");
     }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "book.hpp"
+#include "busy.hpp"
 #include "setup.hpp"
 
 namespace hn {
@@ -38,6 +39,7 @@ public:
         PyErr_SetString(PyExc_ArithmeticError, "the smoothing failed at these losses");
         throw nb::python_error();
     }
+    Busy alone() { return Busy(busy_, "a player must be used by one caller at a time; another is in it"); }
     i64 n() const { return at.setup.n; }
 
     /// p in place.
@@ -65,12 +67,14 @@ public:
     // Draws
 
     nb::object act_expert() {
+        const Busy here = alone();
         if (open() > 0 && at.setup.schedule.b != 0.0) keep_others(0);
         const i64 i = players().act_expert(at);
         if (i < 0) failed();
         return issue(nb::steal(PyLong_FromLongLong(i)), i, at.run.probability, at.run.weight).move;
     }
     nb::object act_arm() {
+        const Busy here = alone();
         if (open() > 0 && reduced()) keep_baselines();
         const i64 i = players().act_arm(at);
         if (i < 0) failed();
@@ -78,6 +82,7 @@ public:
     }
     /// `advice` is checked and Python's to keep: int64 actions, or float64 shares, flat.
     nb::object act_on_advice(nb::object advice) {
+        const Busy here = alone();
         const i64 i = players().act_on_advice(at, heard(advice));
         if (i < 0) failed();
         Ticket& ticket = issue(nb::steal(PyLong_FromLongLong(i)), i, at.run.probability, at.run.weight);
@@ -85,6 +90,7 @@ public:
         return ticket.move;
     }
     nb::object act_awake(nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu> awake, nb::object mask) {
+        const Busy here = alone();
         require(i64(awake.size()) == n(), "a mask has one entry per arm");
         if (open() > 0 && sees_all && at.setup.schedule.b != 0.0) keep_others(0);
         std::vector<double> p(std::size_t(n()), 0.0);
@@ -100,7 +106,7 @@ public:
         Heard h;
         const i64 actions = at.setup.actions;
         nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> rows;
-        if (!nb::try_cast(advice, rows)) throw nb::value_error("advice must be a flat array");
+        if (!advice.is_valid() || !nb::try_cast(advice, rows)) throw nb::value_error("advice must be a flat array");
         if (rows.dtype() == nb::dtype<double>()) {
             require(i64(rows.size()) == n() * actions, "shares must be experts x actions");
             h.shares = static_cast<const double*>(rows.data());
@@ -116,6 +122,7 @@ public:
 
     /// -1, or the place of a bad loss.
     i64 settle_row(Ticket& ticket, const double* losses) {
+        const Busy here = alone();
         const i64 round = ticket.round;
         const Numbers own = ticket.numbers;
         if (open() > 1) {
@@ -131,6 +138,7 @@ public:
         return -1;
     }
     bool settle_arm(Ticket& ticket, double loss) {
+        const Busy here = alone();
         const i64 round = ticket.round;
         if (!(at.setup.low <= loss && loss <= at.setup.high)) return false;
         if (reduced() && ticket.numbers) {
@@ -145,6 +153,7 @@ public:
         return true;
     }
     bool settle_on_advice(Ticket& ticket, double loss) {
+        const Busy here = alone();
         const Status status = players().observe_on_advice(at, heard(ticket.kept), ticket.action, ticket.weight, loss);
         if (status == Status::bad_loss) return false;
         if (status == Status::failed) failed();
@@ -152,6 +161,7 @@ public:
         return true;
     }
     bool settle_awake(Ticket& ticket, const bool* awake, double loss) {
+        const Busy here = alone();
         const Status status = players().observe_awake(at, awake, ticket.action, ticket.weight, loss);
         if (status == Status::bad_loss) return false;
         if (status == Status::failed) failed();
@@ -162,6 +172,7 @@ public:
     // What Python reads
 
     nb::object distribution(nb::object awake) {
+        const Busy here = alone();
         // On a copy: open moves may have left the weights a scale behind, and the next act() brings them up.
         Run& run = at.before;
         run.copy(at.setup, at.run);
@@ -181,6 +192,9 @@ public:
         require(found != nullptr, "a ticket must be open");
         return *found;
     }
+
+private:
+    bool busy_ = false;
 };
 
 }  // namespace hn

@@ -36,6 +36,7 @@ nb::dict saved(Player& player) {
 
 /// Everything is checked before anything is put in its place.
 void resume(Player& player, nb::dict from) {
+    const Busy here = player.alone();
     const Setup& s = player.at.setup;
     Run& run = player.at.before;  // checked there first
     run.copy(s, player.at.run);
@@ -84,6 +85,8 @@ void resume(Player& player, nb::dict from) {
 }  // namespace
 
 AtPlay& at_play(nb::handle player) { return nb::cast<Player&>(player).at; }
+Busy alone(nb::handle player) { return nb::cast<Player&>(player).alone(); }
+void raise_if_foreign(nb::handle player) { raise_if_foreign(*nb::cast<Player&>(player).d); }
 void count_rounds(nb::handle player, i64 more, i64 delay) {
     Player& counted = nb::cast<Player&>(player);
     counted.drawn += more, counted.largest_delay = std::max(counted.largest_delay, delay);
@@ -180,6 +183,7 @@ void bind_players(nb::module_& m) {
             "_put",
             [](Player& p, In<double> losses) {
                 require(i64(losses.size()) == p.n(), "losses must be one per arm");
+                const Busy here = p.alone();
                 for (i64 i = 0; i < p.n(); ++i) p.at.run.L[i] = losses.data()[i];
                 if (!players().begin(p.at.setup, p.at.run)) p.failed();
             },
@@ -197,6 +201,7 @@ void bind_players(nb::module_& m) {
         .def("_set_words",
              [](Player& p, In<u64> stream, In<u64> noise) {
                  require(stream.size() == 4 && noise.size() == 4, "a stream has four words");
+                 const Busy here = p.alone();
                  p.at.run.stream = words_at(stream.data()), p.at.run.noise = words_at(noise.data());
              })
         .def_prop_ro("_losses", [](Player& p) { return array_of(p.at.run.L, p.n()); })
@@ -204,6 +209,7 @@ void bind_players(nb::module_& m) {
             "_settle_untold",
             [](Player& p, In<double> losses, nb::object ticket, i64 delay) {
                 require(p.sees_all && i64(losses.size()) == p.n(), "a row has one loss per expert");
+                const Busy here = p.alone();
                 In<double> drawn_from;
                 if (!ticket.is_none()) {
                     drawn_from = nb::cast<In<double>>(ticket);
@@ -228,6 +234,8 @@ void bind_players(nb::module_& m) {
                 return out;
             })
         .def_prop_ro("_memory", [](Player& p) { return array_of(p.at.run.memory, p.at.setup.memory_places()); });
+    player.def("_close", [](Player& p, i64 round) { const Busy here = p.alone(); p.close(round); }, "round"_a)
+        .def("_forget", [](Player& p, i64 round) { const Busy here = p.alone(); p.forget(round); }, "round"_a);
 #define HN_NUMBER(name) player.def_prop_ro("_" #name, [](Player& p) { return p.at.run.name; })
     HN_NUMBER(own), HN_NUMBER(scale), HN_NUMBER(total), HN_NUMBER(value), HN_NUMBER(start), HN_NUMBER(drift);
     HN_NUMBER(change), HN_NUMBER(level), HN_NUMBER(probability);

@@ -23,6 +23,7 @@ namespace {
 bool ask_python(void* self, const double* L, i64 n, double scale, bool valued, double* w, double* value) {
     auto& d = *static_cast<Description*>(self);
     nb::gil_scoped_acquire gil;
+    if (!d.law.is_valid()) return false;  // the collector has taken it
     try {
         nb::object answer = d.law(array_of(L, n), scale, valued);
         auto both = nb::cast<std::pair<In<double>, double>>(answer);
@@ -90,6 +91,23 @@ Description* described(
     return d.release();
 }
 
+// See visit_setup_of.
+int visit_setup(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    if (!nb::inst_ready(self)) return 0;
+    const Description* d = nb::inst_ptr<Description>(self);
+    Py_VISIT(d->law.ptr());
+    Py_VISIT(d->raised.ptr());
+    return 0;
+}
+int clear_setup(PyObject* self) {
+    Description* d = nb::inst_ptr<Description>(self);
+    d->law.reset(), d->raised.reset();
+    return 0;
+}
+PyType_Slot setup_slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(visit_setup)}, {Py_tp_clear, reinterpret_cast<void*>(clear_setup)}, {0, nullptr}};
+
 }  // namespace
 
 void raise_if_foreign(Description& d) {
@@ -117,7 +135,7 @@ void bind_setup(nb::module_& m) {
         .value("conditional", Estimator::conditional)
         .value("reduced_variance", Estimator::reduced_variance)
         .value("implicit", Estimator::implicit);
-    nb::class_<Description>(m, "Setup", "A learner as the engine takes it: plain fields, checked.")
+    nb::class_<Description>(m, "Setup", nb::type_slots(setup_slots), "A learner as the engine takes it: plain fields, checked.")
         .def(nb::new_(&described), nb::kw_only(), "setting"_a, "n"_a, "actions"_a, "smoothing"_a, "parameters"_a,
              "schedule"_a, "estimator"_a, "estimator_parameter"_a, "low"_a, "high"_a, "gains"_a, "clip"_a, "kappa"_a,
              "rate"_a, "gamma"_a, "log_prior"_a, "law"_a.none(), "table"_a.none())

@@ -36,6 +36,14 @@ struct Description {
     nb::object table;   // keeps a tabulated law alive
 };
 
+/// tp_traverse of what holds a setup: a law of the user's own may know its player, and the garbage collector must see it.
+template <class Holder>
+int visit_setup_of(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<Holder>(self)->description.ptr());
+    return 0;
+}
+
 /// Raises what a smoothing of Python's own raised, if that is why a step failed.
 void raise_if_foreign(Description& d);
 

@@ -95,6 +95,7 @@ void require_points(In<i64> points, i64 count) {
 /// (rows done, trouble, expert, the loss of the mean, a note after each of the points: rows done). `mean_loss`: so far.
 nb::object combine_rows(nb::handle player, Tallied& tally, const Price& price, Table2<double> forecasts, In<double> targets,
                         OutTable2<double> weights, Out<double> mixed, Out<i64> played, double mean_loss, In<i64> points) {
+    const Busy here = alone(player);
     Rows rows(at_play(player), tally, price, forecasts, targets.data(), targets.size(), weights, mixed, played);
     CombineJob& job = rows.job;
     const i64 count = job.rows, n = tally.n;
@@ -107,6 +108,7 @@ nb::object combine_rows(nb::handle player, Tallied& tally, const Price& price, T
         return combine().rows(job);
     }, [&] { return delay; });
     count_rounds(player, i64(tally.sums.settled - before));
+    if (job.trouble == Trouble::failed) raise_if_foreign(player);
     return nb::make_tuple(done, job.trouble, job.expert, mean_loss, notes.give());
 }
 
@@ -116,6 +118,7 @@ nb::object combine_events(nb::handle player, Tallied& tally, const Price& price,
                           Table2<double> old_forecasts, Table2<double> old_weights, In<double> old_mixed, In<double> old_seen,
                           double mean_loss, In<i64> points) {
     const std::size_t count = forecasts.shape(0), old = old_forecasts.shape(0);
+    const Busy here = alone(player);
     const std::vector<double> nothing(count, std::numeric_limits<double>::quiet_NaN());
     Rows rows(at_play(player), tally, price, forecasts, nothing.data(), count, weights, mixed, played);
     require(seen.size() == count && told.size() == order.size(), "a row has its place, an event its target");
@@ -138,6 +141,7 @@ nb::object combine_events(nb::handle player, Tallied& tally, const Price& price,
         return combine().events(events);
     }, [&] { return std::max(delay, events.largest_delay); });
     count_rounds(player, i64(tally.sums.settled - before), i64(events.largest_delay));
+    if (rows.job.trouble == Trouble::failed) raise_if_foreign(player);
     return nb::make_tuple(done, rows.job.trouble, rows.job.expert, i64(events.largest_delay), mean_loss, notes.give());
 }
 
@@ -160,6 +164,7 @@ void side_by_side(nb::list columns, i64 first, OutTable2<double> table) {
 
 nb::object replay_rows(nb::handle player, In<i64> actions, In<double> losses, In<double> propensities, nb::object advice,
                        double floor, Out<u64> coins, OutTable2<double> model, Out<double> sums) {
+    const Busy here = alone(player);
     AtPlay& at = at_play(player);
     const i64 rows = i64(actions.size()), k = at.setup.actions;
     require(i64(losses.size()) == rows && i64(propensities.size()) == rows, "a row has a loss and a propensity");
@@ -187,6 +192,7 @@ nb::object replay_rows(nb::handle player, In<i64> actions, In<double> losses, In
         bad = replay().rows(job);
     }
     coins.data()[0] = words.a, coins.data()[1] = words.b, coins.data()[2] = words.c, coins.data()[3] = words.d;
+    if (job.failed) raise_if_foreign(player);
     return nb::make_tuple(bad, job.failed);
 }
 

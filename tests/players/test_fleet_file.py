@@ -198,6 +198,18 @@ def test_no_lie_of_a_file_is_believed(lie: str) -> None:
         hn.Fleet.from_bytes(edited(fleet.to_bytes(), LIES[lie]), "exact")
 
 
+def test_a_small_file_of_no_learners_makes_no_large_one() -> None:
+    """The control: a fleet of no learners, of ordinary size."""
+    data = hn.Fleet(hn.Bandit(4), seed=0).to_bytes()
+    assert len(hn.Fleet.from_bytes(data)) == 0
+
+    def of_many_arms(header: Any, columns: Any) -> None:
+        header["learner"]["n"] = 30_000_000
+
+    with pytest.raises(ValueError, match="a file of no learners must be of at most 1048576 arms; got 30000000"):
+        hn.Fleet.from_bytes(edited(data, of_many_arms))
+
+
 @pytest.mark.parametrize("name", ["value", "start", "drift", "change"])
 def test_potentials_are_finite_where_there_is_one(name: str) -> None:
     """Else a certificate could not be made. The control: of a law without a mean it is infinite."""

@@ -30,6 +30,8 @@ _FIELDS = {
 _PAGES, _SOME = 64, 5000
 #: How far apart the numbers of learners may lie, on average, for them to be kept: memory is taken up to the last.
 _SPARSEST = 64
+#: Of a learner that nobody plays yet: more are not made for a file that has nothing else to show.
+_MOST_ARMS = 1 << 20
 
 
 def between(fleet: Any, low: Any, high: Any) -> NDArray[np.int64]:
@@ -195,6 +197,8 @@ def _read(fleet: Any, header: dict[str, Any], body: bytes, exact: bool) -> None:
     # A small file of a large learner is refused before anything is made for it.
     if m and len(body) < 8 * n * m:
         raise ValueError(f"its learners must have a number for each of {n} arms; they have not")
+    if not m and n > _MOST_ARMS:
+        raise ValueError(f"a file of no learners must be of at most {_MOST_ARMS} arms; got {n}")
     prior = fields.numbers(digits, n, "prior", 0.0) if digits else np.empty(0)
     fleet._begin(learner, prior, ["diagnosed", "u", 0] in fields.items(header["columns"], "columns"))
     fleet.seed = seed
