@@ -15,6 +15,7 @@ from hannan import __version__
 from hannan.cli import main
 
 OURS = ("reproduce", "play", "audit", "bound")
+EXACT = ("audit", "--smoothing", "exponential", "--scale", "2", "--n", "3")
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -95,6 +96,12 @@ def test_shell_completion() -> None:
         (("audit", "--n", "3"), "audit takes either"),
         (("audit", "--n", "3", "--smoothing", "exponential"), "needs --scale"),
         (("audit", "--n", "3", "--smoothing", "exponential", "--scale", "-1"), "scale must be"),
+        ((*EXACT, "--level", "0.1"), "--level must come with MODULE:NAME, the only audit that hears it; got --level"),
+        ((*EXACT, "--samples", "40000"), "--samples must come with MODULE:NAME"),
+        ((*EXACT, "--confidence", "0.9"), "--confidence must come with MODULE:NAME"),
+        ((*EXACT, "--rounds", "3"), "--rounds must come with MODULE:NAME"),
+        (("audit", "m:x", "--n", "3", "--scale", "2"), "--scale must come with --smoothing"),
+        (("audit", "m:x", "--n", "3", "--gamma", "2"), "--gamma must come with --smoothing"),
         (("audit", "no_such_module:x", "--n", "3"), "must be importable"),
         (("audit", "json:nothing", "--n", "3"), "must have the name"),
         (("audit", "json", "--n", "3"), "MODULE:NAME"),
