@@ -13,6 +13,7 @@ import pytest
 
 from hannan import __version__
 from hannan.cli import main
+from hannan.cli.commands import COMMANDS
 
 OURS = ("reproduce", "play", "audit", "bound")
 EXACT = ("audit", "--smoothing", "exponential", "--scale", "2", "--n", "3")
@@ -52,6 +53,18 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert "_HANNAN_COMPLETE" in out
     code, out, _ = call(capsys, "--version")
     assert (code, out) == (0, f"hannan {__version__}\n")
+
+
+def test_help_says_which_commands_take_the_common_options(capsys: pytest.CaptureFixture[str]) -> None:
+    common = {"--json", "--seed", "--out"}
+    taken = {}
+    for name in COMMANDS:
+        _, out, _ = call(capsys, *(("sweep", "run") if name == "sweep" else (name,)), "--help")
+        taken[name] = common & set(out.split())
+    assert {name: options for name, options in taken.items() if options != common} == {"serve": {"--json"}}
+    said = " ".join(call(capsys, "--help")[1].split())
+    assert "Every command but serve takes --json" in said
+    assert "the plan's, else 0" in " ".join(call(capsys, "sweep", "run", "--help")[1].split())
 
 
 def test_help_imports_nothing_heavy() -> None:
