@@ -16,6 +16,7 @@ from hannan.cli import main
 from hannan.cli.commands import COMMANDS
 
 OURS = ("reproduce", "play", "audit", "bound")
+PRIVACY = ("privacy", "--d", "3", "--rounds", "9")
 EXACT = ("audit", "--smoothing", "exponential", "--scale", "2", "--n", "3")
 
 
@@ -106,6 +107,13 @@ def test_shell_completion() -> None:
         (("bound", "--n", "3", "--smoothing", "magic"), "smoothing must be one of"),
         (("bound", "--n", "3", "--smoothing", "gaussian", "--rounds", "9"), "unbounded hazard"),
         (("bound", "--n", "3"), "must be given"),
+        (("bound", "--n", "3", "--best-loss", "nan"), "--best-loss must be a finite number; got nan"),
+        (("play", "--n", "3", "--best-loss", "inf"), "--best-loss must be a finite number; got inf"),
+        (PRIVACY, "one of --epsilon and --scale must be given; got neither"),
+        ((*PRIVACY, "--epsilon", "1", "--scale", "2"), "must be given; got --epsilon 1 and --scale 2"),
+        ((*PRIVACY, "--epsilon", "1", "--smooth", "1"), "curved losses must have an --accuracy"),
+        (("tournament", "--quick", "--table", "foo"), "--table must be NAME=FILE, or FILE alone, of a file that is"),
+        (("tournament", "--quick", "--table", "a=foo"), "--table must be NAME=FILE, or FILE alone"),
         (("audit", "--n", "3"), "audit takes either"),
         (("audit", "--n", "3", "--smoothing", "exponential"), "needs --scale"),
         (("audit", "--n", "3", "--smoothing", "exponential", "--scale", "-1"), "scale must be"),

@@ -154,6 +154,6 @@ def test_command(tmp_path):
         (("--epsilon", "1", "--scale", "2"), "one of --epsilon and --scale"),
         (("--epsilon", "1", "--noise", "gaussian"), "must have a --delta"),
         (("--epsilon", "-1"), "epsilon must be"),
-        (("--epsilon", "1", "--smooth", "0.5"), "give accuracy"),
+        (("--epsilon", "1", "--smooth", "0.5"), "must have an --accuracy"),
     ]:
         assert match in str(asked(*wrong).exception)
