@@ -21,7 +21,7 @@ COMPILER :=
 WITH := CXX="$(FOUND)"
 endif
 
-.PHONY: setup editable demo test docs mutants check bench sanitize wheel stubs clean
+.PHONY: setup editable demo test docs mutants check bench sanitize wheel stubs pages clean
 
 setup: $(STAMP)
 
@@ -61,6 +61,10 @@ editable: $(COMPILER) $(VENV)/.tools
 stubs: setup
 	$(BIN)/python engine/tools/stubs.py
 	$(BIN)/python engine/tools/public_names.py
+
+# What docs/*.md have of the package, between their marks.
+pages: setup
+	$(BIN)/python docs/_site/written.py
 
 demo: setup
 	$(BIN)/hannan reproduce --quick --out reproduction

@@ -1,4 +1,5 @@
-"""docs/paper.md has every label of the claims once, and says of each what `hannan reproduce` says."""
+"""docs/paper.md has every label of the claims once, and says of each what `hannan reproduce` says; pages that name a
+format name the one there is."""
 
 from __future__ import annotations
 
@@ -7,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from hannan import saving
 from hannan.paper import claims
 from hannan.paper.statements import STATEMENTS
+from hannan.serving.shelf import FORMAT
 
 PAGE = Path(__file__).parents[1] / "docs" / "paper.md"
 LABELS = sorted({claim.label for claim in claims()})
@@ -33,3 +36,10 @@ def test_the_page_says_what_reproduce_says(label: str) -> None:
     for outcome, word in WORDS.items():
         assert bool(re.search(word, verdict)) == (outcome in expected), (label, outcome)
     assert "holds" not in expected or "hold" in verdict
+
+
+def test_pages_name_the_formats_there_are() -> None:
+    versions, serving = (PAGE.with_name(name).read_text(encoding="utf-8") for name in ("versions.md", "serving.md"))
+    assert re.findall(r"\*\*Stores\*\* have a format number of their own, now (\d+)", versions) == [str(FORMAT)]
+    assert re.findall(r"`PRAGMA user_version`, now (\d+)", serving) == [str(FORMAT)]
+    assert re.findall(r"\*\*Saved players\*\* have a format, now `(.*?)`", versions) == [saving.FORMAT]

@@ -21,8 +21,8 @@ import hannan as hn
 
 ROOT = Path(__file__).parents[1]
 FENCE = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
-#: What is shown and is no program, or is made by the site.
-SHOWN = {"", "text", "console", "toml", "json", "math", "{toctree}", "{made}"}
+#: What is shown and is no program.
+SHOWN = {"", "text", "console", "toml", "json", "math", "{toctree}"}
 #: Snippets that cannot run here, by a word of theirs, with the reason.
 ELSEWHERE = {
     "SLURMCluster": "needs a cluster",

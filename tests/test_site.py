@@ -15,6 +15,7 @@ import plain_docstrings
 import pytest
 import reference
 import small_letters
+import written
 
 import hannan as hn
 from hannan.games.tournament.field import contestants
@@ -27,7 +28,7 @@ DOCS = ROOT / "docs"
 
 
 @pytest.mark.parametrize(
-    "module", [claim_pages, learner_map, links, neighbours, plain_docstrings, reference, small_letters]
+    "module", [claim_pages, learner_map, links, neighbours, plain_docstrings, reference, small_letters, written]
 )
 def test_examples(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0
@@ -100,6 +101,24 @@ def test_the_page_of_claims_has_every_claim() -> None:
         assert f"--only {claim.name}`" in page
         assert f"### {claim.number} ({claim.label})" in page
         assert claim_pages._line(claim.statement) in page
+
+
+def test_what_pages_have_of_the_package_is_up_to_date() -> None:
+    """`make pages` writes it."""
+    assert [page.name for page in written.pages()] == ["claims.md", "which.md"]
+    for page in written.pages():
+        text = page.read_text(encoding="utf-8")
+        assert written.fresh(text) == text, f"docs/{page.name} must have what the package says: make pages"
+    shown = (DOCS / "which.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"made: (\S+)", shown)) == {"which-first", "which-needs", "which-all"}
+    assert "`hn.Bandit(n)`" in shown
+
+
+def test_the_map_rounds_bounds_up() -> None:
+    for setting in SETTINGS:
+        learner = learner_map.written(setting)
+        bound = learner.bound(rounds=learner_map.ROUNDS).value
+        assert float(learner_map.proved(learner)[0]) >= bound * (1.0 - 1e-12)
 
 
 def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:

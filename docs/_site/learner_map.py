@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import hannan as hn
 from hannan.games.tournament.field import contestants
 from hannan.games.tournament.rules import SETTINGS
-from hannan.report.markup import number
+from hannan.saving.words import ceiling
 
 #: The size for which bounds are shown.
 N, EXPERTS, ROUNDS = 8, 16, 10_000
@@ -101,7 +101,7 @@ def proved(learner: Any, **asked: Any) -> tuple[str, str]:
         bound = learner.bound(rounds=ROUNDS, **asked)
     except ValueError as reason:
         return "withheld", str(reason)
-    return number(bound.value, 3), f"{'i.i.d.' if bound.against == 'iid' else bound.against} losses"
+    return ceiling(bound.value), f"{'i.i.d.' if bound.against == 'iid' else bound.against} losses"
 
 
 def written(setting: str) -> Any:

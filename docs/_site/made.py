@@ -1,11 +1,12 @@
-"""The directive `made`: text that is made when the site is built, from the package itself, so that it cannot drift."""
+"""The directive `made`: text that is made when the site is built, from the package itself, so that it cannot drift.
+
+For what only the site has, its reference; what a guide shows is written into its Markdown (written.py).
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-import claim_pages
-import learner_map
 import reference
 from docutils import nodes
 from plain_docstrings import inline
@@ -22,10 +23,6 @@ def names(content: list[str]) -> str:
 
 
 MAKERS = {
-    "which-first": lambda content: learner_map.first_table(),
-    "which-needs": lambda content: learner_map.needs_table(),
-    "which-all": lambda content: learner_map.whole_table(),
-    "claims": lambda content: claim_pages.page(),
     "names": names,
 }
 

@@ -13,8 +13,11 @@ import pytest
 
 from hannan import __version__
 from hannan.cli import main
+from hannan.cli.commands import COMMANDS
 
 OURS = ("reproduce", "play", "audit", "bound")
+PRIVACY = ("privacy", "--d", "3", "--rounds", "9")
+EXACT = ("audit", "--smoothing", "exponential", "--scale", "2", "--n", "3")
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -51,6 +54,18 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert "_HANNAN_COMPLETE" in out
     code, out, _ = call(capsys, "--version")
     assert (code, out) == (0, f"hannan {__version__}\n")
+
+
+def test_help_says_which_commands_take_the_common_options(capsys: pytest.CaptureFixture[str]) -> None:
+    common = {"--json", "--seed", "--out"}
+    taken = {}
+    for name in COMMANDS:
+        _, out, _ = call(capsys, *(("sweep", "run") if name == "sweep" else (name,)), "--help")
+        taken[name] = common & set(out.split())
+    assert {name: options for name, options in taken.items() if options != common} == {"serve": {"--json"}}
+    said = " ".join(call(capsys, "--help")[1].split())
+    assert "Every command but serve takes --json" in said
+    assert "the plan's, else 0" in " ".join(call(capsys, "sweep", "run", "--help")[1].split())
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -92,9 +107,22 @@ def test_shell_completion() -> None:
         (("bound", "--n", "3", "--smoothing", "magic"), "smoothing must be one of"),
         (("bound", "--n", "3", "--smoothing", "gaussian", "--rounds", "9"), "unbounded hazard"),
         (("bound", "--n", "3"), "must be given"),
+        (("bound", "--n", "3", "--best-loss", "nan"), "--best-loss must be a finite number; got nan"),
+        (("play", "--n", "3", "--best-loss", "inf"), "--best-loss must be a finite number; got inf"),
+        (PRIVACY, "one of --epsilon and --scale must be given; got neither"),
+        ((*PRIVACY, "--epsilon", "1", "--scale", "2"), "must be given; got --epsilon 1 and --scale 2"),
+        ((*PRIVACY, "--epsilon", "1", "--smooth", "1"), "curved losses must have an --accuracy"),
+        (("tournament", "--quick", "--table", "foo"), "--table must be NAME=FILE, or FILE alone, of a file that is"),
+        (("tournament", "--quick", "--table", "a=foo"), "--table must be NAME=FILE, or FILE alone"),
         (("audit", "--n", "3"), "audit takes either"),
         (("audit", "--n", "3", "--smoothing", "exponential"), "needs --scale"),
         (("audit", "--n", "3", "--smoothing", "exponential", "--scale", "-1"), "scale must be"),
+        ((*EXACT, "--level", "0.1"), "--level must come with MODULE:NAME, the only audit that hears it; got --level"),
+        ((*EXACT, "--samples", "40000"), "--samples must come with MODULE:NAME"),
+        ((*EXACT, "--confidence", "0.9"), "--confidence must come with MODULE:NAME"),
+        ((*EXACT, "--rounds", "3"), "--rounds must come with MODULE:NAME"),
+        (("audit", "m:x", "--n", "3", "--scale", "2"), "--scale must come with --smoothing"),
+        (("audit", "m:x", "--n", "3", "--gamma", "2"), "--gamma must come with --smoothing"),
         (("audit", "no_such_module:x", "--n", "3"), "must be importable"),
         (("audit", "json:nothing", "--n", "3"), "must have the name"),
         (("audit", "json", "--n", "3"), "MODULE:NAME"),

@@ -16,7 +16,7 @@ from hannan.games.cells import interval
 from hannan.games.tournament import contest
 from hannan.games.tournament.arenas import COMBINED, advised, arenas
 from hannan.games.tournament.field import contestants
-from hannan.games.tournament.page import page, standings
+from hannan.games.tournament.page import _map, page, standings
 
 TINY = contest.Size(n=4, rounds=60, runs=3, most_rows=60, greedy=12)
 
@@ -36,6 +36,14 @@ def test_every_learner_meets_every_adversary(outcomes):
             assert {name.replace("_", " ") for name in contest.known_adversaries()} <= names
         played = {(o.learner, o.adversary) for o in outcomes if o.setting == setting}
         assert played == {(c.name, name) for c in contestants(setting) for name in names}
+
+
+def test_the_picture_says_how_many_sequences_it_shows(outcomes):
+    games = [o for o in outcomes if o.setting == "experts"]
+    picture = _map(games, list(dict.fromkeys(o.learner for o in games)))
+    shown = {row["losses"] for row in picture.layers[0].rows}
+    assert len(shown) < len({o.adversary for o in games})  # losses that answer a learner differ by learner
+    assert picture.alt.endswith(f" on {len(shown)} loss sequences.")
 
 
 def test_every_exported_learner_is_in_the_field():

@@ -46,6 +46,19 @@ def test_every_bound_says_of_whom_it_holds(learner, against, sense, proof):
         _told(learner, against="everybody")
 
 
+@pytest.mark.parametrize("learner", [hn.Bandit(10), hn.exp3(10), hn.UCB1(10), hn.LBInf(10)], ids=repr)
+@pytest.mark.parametrize("rounds", [5, 30, 1000, 10**6])
+def test_the_rounds_times_the_range_are_a_bound_where_nothing_less_is_proved(learner, rounds):
+    """Against whom it is asked changes nothing: the least bound is it, and holds on every run, or it is not given."""
+    least = learner.bound(rounds)
+    assert (least.sense == "run") == (least.value == rounds)
+    if least.sense == "run":
+        assert learner.bound(rounds, against="any") == least
+        return
+    with pytest.raises(hn.Withheld, match=r"no bound is proved below what the rounds can cost at most; .* is, against"):
+        learner.bound(rounds, against="any")
+
+
 def test_no_learner_is_without_a_row():
     public = [getattr(hn, name) for name in hn.__all__ if name != "sklearn"]
     learners = {cls for cls in public if isinstance(cls, type) and hasattr(cls, "bound") and cls is not hn.Record}

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import hannan as hn
 from hannan.cli.privacy import command
 from hannan.learners.learner import Learner
+from hannan.saving.words import figure
 
 
 def learner(noise=None, rounds=100, **more):
@@ -107,6 +108,12 @@ def test_the_curve_is_the_bound_by_epsilon():
     assert curve.plot().to_dict()["layer"]
 
 
+def test_the_caption_of_the_curve_rounds_bounds_up_as_its_table_does():
+    curve = hn.PrivacyCurve("x", 10, 0.0, (0.1, 1.0), (9.0, 1.0), (1832.2, 12.3401), 5.0)
+    assert "falls from 1833 at epsilon 0.1 to 12.35 at 1;" in curve.picture().alt
+    assert [figure(row[2]) for row in curve.shown().table] == ["1833", "12.35"]
+
+
 @pytest.mark.parametrize("one", [row[0] for row in ROWS if isinstance(row[0], Learner)], ids=lambda x: repr(x)[:50])
 def test_learners_without_privacy_say_why_and_what_there_is(one):
     for asked in (one.privacy, one.scale_for):
@@ -147,6 +154,6 @@ def test_command(tmp_path):
         (("--epsilon", "1", "--scale", "2"), "one of --epsilon and --scale"),
         (("--epsilon", "1", "--noise", "gaussian"), "must have a --delta"),
         (("--epsilon", "-1"), "epsilon must be"),
-        (("--epsilon", "1", "--smooth", "0.5"), "give accuracy"),
+        (("--epsilon", "1", "--smooth", "0.5"), "must have an --accuracy"),
     ]:
         assert match in str(asked(*wrong).exception)

@@ -225,3 +225,15 @@ def test_a_tree_is_the_mean_of_many_games() -> None:
     record = play(Bandit(2, Entropy(), Fixed(2.0)), losses, runs=20_000, seed=3)
     error = float(record.regret[:, -1].std(ddof=1)) / math.sqrt(20_000)
     assert abs(float(record.mean_regret[-1]) - exact) < 4.9 * error
+
+
+def test_the_caption_of_the_printed_key_lemma_says_where_the_curves_cross() -> None:
+    [claim] = [claim for claim in claims() if claim.name == "key-lemma-printed"]
+    [picture] = claim.check(Effort(quick=True)).pictures
+    [found] = re.findall(r"above the dashed printed bound for every ε up to (\d\.\d\d), and not beyond", picture.alt)
+    said = float(found)
+    regrets, printed = (layer.rows for layer in picture.layers)
+    for mine, bound in zip(regrets, printed, strict=True):
+        assert mine["ε"] == bound["ε"]
+        assert (mine["regret"] > bound["printed"]) == (mine["ε"] <= said + 1e-9)
+    assert said == 0.92  # they cross at 0.93, between two points of the picture

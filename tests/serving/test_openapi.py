@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 import hannan as hn
 from hannan.serving.app import App
-from hannan.serving.openapi import description
+from hannan.serving.openapi import REWARD, description
 from hannan.serving.routes import ROUTES
 from hannan.serving.store import Store
 
@@ -53,3 +54,15 @@ def test_every_route_is_in_it(app: App) -> None:
     assert {(method.upper(), path) for path, methods in told["paths"].items() for method in methods} == {
         (route.method, route.path) for route in ROUTES
     }
+
+
+def test_the_guide_says_what_the_document_and_the_service_do(app: App) -> None:
+    guide = " ".join((Path(__file__).resolve().parents[2] / "docs" / "serving.md").read_text(encoding="utf-8").split())
+    assert f"| 413, 422 | the body is too large; {REWARD} |" in guide
+    assert "`gains` is true where it is left out, unlike in Python" in guide
+    told = ask(app, "GET", "/openapi.json")[1]["components"]["schemas"]["LearnerBody"]
+    assert told["properties"]["gains"]["default"] is True
+    assert "is told rewards, unless this is false" in " ".join(told["description"].split())
+    for name, more, gains in (("left-out", {}, True), ("losses", {"gains": False}, False)):
+        assert ask(app, "POST", "/v1/learners", {"name": name, "arms": ["a", "b"], **more})[0] == 201
+        assert app.service.desk.contents.find(name).learner.gains is gains

@@ -388,10 +388,17 @@ def test_the_command_refuses(tmp_path: Path) -> None:
             cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
         )  # fmt: skip
         assert done.returncode == 2, done.stderr
-        return done.stderr.splitlines()[-1]
+        [said] = done.stderr.splitlines()  # no event of a store that never was open for anybody
+        return said
 
     assert "without keys a service must listen on this machine only" in run("x.db", "--host", "0.0.0.0")
     assert "--add must be" in run("x.db", "--add", "banner")
+    assert "got" in run("x.db", "--port", "0", "--add", "foo=a,a")
+    assert "the name of a learner" in run("x.db", "--port", "0", "--add", "f o=a,b")
+    assert "the same arms each time" in run("x.db", "--port", "0", "--add", "foo=a,b", "--add", "foo=a,c")
+    (tmp_path / "one.csv").write_text("a,b\n1,2\n")
+    assert "must be a store" in run("one.csv", "--port", "0")
+    assert [one.name for one in tmp_path.iterdir()] == ["one.csv"]  # nothing was made for what was refused
     with Store(tmp_path / "there.db") as store:
         store.add("banner", hn.Bandit(["red", "blue"], gains=True), wait=60, default=0)
     assert "wait=60, default=0; got" in run("there.db", "--port", "0", "--add", "banner=red,green")

@@ -586,9 +586,13 @@ def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
     base = sqlite3.connect(tmp_path / "base.db")
     base.execute("CREATE TABLE x (y)")
     base.close()
-    for name in ("text.db", "base.db", "nowhere/x.db", "."):
+    (tmp_path / "folder").mkdir()
+    for name in ("text.db", "base.db", "nowhere/x.db", "folder", "."):
         with pytest.raises((ValueError, OSError)):
             Store(tmp_path / name)
+    # What is seen at once to be another's gets no lock beside it.
+    assert sorted(one.name for one in tmp_path.glob("*.lock")) == ["base.db.lock"]
+    assert (tmp_path / "text.db").read_text() == "hello" * 1000
     with Store(tmp_path / "old.db"):
         pass
     base = sqlite3.connect(tmp_path / "old.db")

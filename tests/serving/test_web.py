@@ -151,6 +151,9 @@ def test_several_workers(tmp_path: Path) -> None:
             answers(f"http://127.0.0.1:{service}/healthz")
             links = [link(answers(address + "/")) for _ in range(6)]
             assert json.loads(got(address + links[0])) == {"thanks": True, "counted": True}
+        away = got(address + "/")  # no service, and still a page
+        assert ("color:red" in away, "ticket" in away) == (True, False)
+        assert json.loads(got(address + link(away))) == {"thanks": True, "counted": False}
         with running(serve, tmp_path):  # the service was stopped and started, and the workers were not
             answers(f"http://127.0.0.1:{service}/healthz")
             assert [json.loads(got(address + one))["counted"] for one in links[:3]] == [False, True, True]

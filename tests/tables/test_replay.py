@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from hannan.tables.read.table import BadTable
 from hannan.tables.replay.beside import beside
 from hannan.tables.replay.estimates import NoSupport, Scope, estimates, refuse_uniform
 from hannan.tables.replay.log import Log
+from hannan.tables.replay.page import replay_page
 
 MEANS = np.array([0.2, 0.5, 0.8])
 
@@ -303,6 +305,19 @@ def test_the_best_of_eighty_is_no_lucky_one():
         log.close()
     assert whole >= 46
     assert alone < 30
+
+
+def test_a_fixed_policy_is_said_to_learn_nothing():
+    log = log_of(300, np.full(3, 1 / 3), 4) | {f"q{i}": np.full(300, q) for i, q in enumerate((0.1, 0.2, 0.7))}
+    told = hn.replay(log, "a", "l", policies={"mostly 2": {"0": "q0", "1": "q1", "2": "q2"}}, runs=1)
+    assert re.search(r"mostly 2 +a fixed policy: it learns nothing", str(told))
+    assert "withheld" not in str(told)
+    learner, policy = told.to_dict()["learners"]
+    assert (learner["accepted"] > 30, policy["accepted"]) == (True, None)
+    table, settles = replay_page(told).sections[1].blocks[:2]
+    assert {row[5] for row in table.rows if row[0].text == "mostly 2"} == {None}
+    assert table.caption.endswith("it learns nothing, so no rows are accepted for it.")
+    assert settles.picture.alt.endswith("Policies of your own are not drawn: they are fixed, and learn nothing.")
 
 
 @pytest.mark.parametrize("uniform", [True, False])

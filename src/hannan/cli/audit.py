@@ -65,6 +65,7 @@ def command(
     """
     if (subject is None) == (smooth is None):
         raise ValueError("audit takes either --smoothing with --scale, or MODULE:NAME of a learner")
+    _refuse_unheard(exact=subject is None)
     if subject is None:
         data, text, broken = _exactly(str(smooth), scale, n, gamma, delta, seed)
     else:
@@ -74,6 +75,20 @@ def command(
     emit(data, text, as_json)
     if broken:
         sys.exit(1)
+
+
+#: What only one of the two audits hears.
+_OF_A_SMOOTHING, _OF_A_LEARNER = ("scale", "gamma"), ("level", "samples", "confidence", "rounds")
+
+
+def _refuse_unheard(exact: bool) -> None:
+    """An option that changes nothing would be taken for one that was obeyed: a verdict on a level never looked at."""
+    asked = click.get_current_context()
+    for name in _OF_A_LEARNER if exact else _OF_A_SMOOTHING:
+        if asked.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            whose, here = ("MODULE:NAME", "--smoothing") if exact else ("--smoothing", "MODULE:NAME")
+            got = f"--{name} {asked.params[name]:g} with {here}"
+            raise ValueError(f"--{name} must come with {whose}, the only audit that hears it; got {got}")
 
 
 def _exactly(

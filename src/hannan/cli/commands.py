@@ -58,7 +58,7 @@ class Commands(click.Group):
 def hannan() -> None:
     """Online decisions with proof: play, bound and audit perturbed and regularized leaders.
 
-    Every command takes --json (then standard output is JSON and nothing else), --seed and --out.
+    Every command but serve takes --json (then standard output is JSON and nothing else), --seed and --out.
     """
 
 

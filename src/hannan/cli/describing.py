@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -30,6 +31,8 @@ class Options:
 def learner(said: Options, rounds: int | None = None, best_loss: float | None = None) -> Any:
     """The learner of the options; what is not given is the learner's own default."""
     name, n, actions, smooth, tuned, scale, clip = (getattr(said, field.name) for field in fields(said))
+    if best_loss is not None and not math.isfinite(best_loss):
+        raise ValueError(f"--best-loss must be a finite number; got {best_loss:g}")
     parts = parse(name)
     for option, given, named_so in (("--smoothing", smooth, parts.smoothing), ("--tuning", tuned, parts.tuning)):
         if given is not None and (named_so or parts.kind in OWN):

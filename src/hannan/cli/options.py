@@ -1,4 +1,4 @@
-"""What every command shares: --json, --seed, --out, and how a result leaves the program."""
+"""What every command but `serve` shares: --json, --seed, --out, and how a result leaves the program."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import click
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def shared(out: str) -> Callable[[Command], Command]:
-    """--json, --seed and --out; `out` says what --out holds."""
+def shared(out: str, seed: str | bool = True) -> Callable[[Command], Command]:
+    """--json, --seed and --out; `out` says what --out holds, `seed` what is shown as the default where it is not 0."""
 
     def add(function: Command) -> Command:
         function = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, nothing else.")(
             function
         )
         function = click.option(
-            "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Starts every random stream."
+            "--seed", type=click.IntRange(min=0), default=0, show_default=seed, help="Starts every random stream."
         )(function)
         return click.option(
             "--out", type=click.Path(path_type=Path, file_okay=False), default=None, metavar="DIR", help=out

@@ -46,7 +46,13 @@ def command(
     differ in one.
     """
     if (epsilon is None) == (scale is None):
-        raise ValueError(f"one of --epsilon and --scale must be given; got {epsilon!r} and {scale!r}")
+        got = "neither" if scale is None else f"--epsilon {epsilon:g} and --scale {scale:g}"
+        raise ValueError(f"one of --epsilon and --scale must be given; got {got}")
+    if smooth > 0.0 and accuracy is None:
+        raise ValueError(
+            "curved losses must have an --accuracy, the largest distance from the argmin that the solver may leave, to "
+            f"which noise is added; got --smooth {smooth:g} alone"
+        )
     learner = _learner(d, kind, radius, lipschitz, noise, delta, smooth, accuracy, loss_bound, scale or 1.0)
     told = delta or None
     if scale is None and epsilon is not None:

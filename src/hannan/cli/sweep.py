@@ -76,7 +76,7 @@ def command() -> None:
 @click.option("--shard", metavar="i/n", callback=_shard, help="Only the i-th of n parts of the grid, i from 1.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes on this machine; the cores by default.")
 @click.option("--on", metavar="ADDRESS", help="A Dask scheduler, as tcp://scheduler:8786; this machine by default.")
-@shared("Where the results are, and go; a folder that has some goes on.")
+@shared("Where the results are, and go; a folder that has some goes on.", seed="the plan's, else 0")
 def run(
     plan: Path, shard: tuple[int, int] | None, workers: int | None, on: str | None, as_json: bool, seed: int | None,
     out: Path | None,

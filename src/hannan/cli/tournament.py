@@ -98,6 +98,8 @@ def _losses(given: str) -> tuple[str, Any]:
 
     name, equals, file = given.partition("=")
     name, file = (name, file) if equals else (Path(given).stem, given)
+    if not Path(file).exists():
+        raise ValueError(f"--table must be NAME=FILE, or FILE alone, of a file that is there; got {given!r}")
     losses = refusals.losses(losses_of(file), f"the losses of {file}")
     if losses.min() < 0.0 or losses.max() > 1.0:
         worst = losses.min() if losses.min() < 0.0 else losses.max()

@@ -174,7 +174,9 @@ class Learner(NotPrivate, saving.Described):
         `best_loss` is the cumulative loss of the best choice in hindsight; without it the rounds stand
         for it. What the bound does not need it ignores. `printed=True` puts the paper's own beside it.
         `against`: the least bound that holds against "any", "oblivious" or "iid" losses (`Bound.against`);
-        left out, the least that is proved, which says of whom it holds.
+        left out, the least that is proved, which says of whom it holds. No bound is above the rounds times the range,
+        which holds on every run; it is given where a proved bound is not below it, and not in place of one that is
+        below it but holds against others.
         Where no bound is proved this raises `Withheld`, a ValueError, with the reason.
         """
         return self._bounded(rounds, best_loss, printed, 0, against)

@@ -97,7 +97,8 @@ class Bound(Result):
         """This bound, if it holds against those asked for; else `Withheld`."""
         if against is None or covers(self.against, checked(against)):
             return self
-        raise Withheld(f"against {against} losses no bound is proved; {ceiling(self.value)} is, against {self.holds}")
+        nothing = f"against {against} losses no bound is proved below what the rounds can cost at most"
+        raise Withheld(f"{nothing}; {ceiling(self.value)} is, against {self.holds}")
 
     def __float__(self) -> float:
         return self.value

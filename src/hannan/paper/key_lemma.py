@@ -56,11 +56,12 @@ def _printed(effort: Effort) -> Verdict:
     for e in np.linspace(0.02, 1.0, 50):
         mine, plus, _ = _cycle(float(e))
         rows.append({"ε": float(e), "regret": mine, "printed": 2.0 * e + 3.0 * plus})
+    last = max(r["ε"] for r in rows if r["regret"] > r["printed"])  # the curves cross once, a little below 1
     picture = Picture(
         "Three experts that lose in turn: regret a cycle, and the printed bound", "ε", "regret a cycle", (Layer("line",
         tuple({**r, "what": "regret of A"} for r in rows), x="ε", y="regret", series="what"), Layer("bound",
         tuple(rows), x="ε", y="printed"), ),
-        alt="The regret of the learner lies above the dashed printed bound for every ε up to 1.",
+        alt=f"The learner's regret is above the dashed printed bound for every ε up to {last:.2f}, and not beyond.",
     )  # fmt: skip
     return broken(
         regret > claimed and level <= eps + 1e-12, regret, claimed, numbers={"ε": eps, "level in D_{∞}": level,

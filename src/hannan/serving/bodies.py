@@ -31,7 +31,10 @@ class Feedback(Struct, forbid_unknown_fields=True):
 
 
 class LearnerBody(Struct, forbid_unknown_fields=True):
-    """A learner: a name of the grammar with `arms` or `n`, such as "bandit:tsallis", or a whole description."""
+    """A learner: a name of the grammar with `arms` or `n`, such as "bandit:tsallis", or a whole description.
+
+    `gains`: a learner by name is told rewards, unless this is false; then losses. A description says for itself.
+    """
 
     name: str
     learner: str | dict[str, Any] = "bandit"

@@ -14,7 +14,9 @@ from hannan.serving.route import Route
 #: What every path may answer, and those with a key, a body, a learner.
 _ALWAYS = {"503": "too much waits for the disk, or the store has ended; try again after Retry-After"}
 _KEYED = {"401": "no key, or an unknown one", "403": "the key has another role, or the ticket is not this store's"}
-_BODY = {"400": "the body is not as it must be", "413": "the body is too large", "422": "the reward is out of range"}
+#: As docs/serving.md has it.
+REWARD = "the reward is missing, out of range or a loss (or the reverse), and the decision still open"
+_BODY = {"400": "the body is not as it must be", "413": "the body is too large", "422": REWARD}
 _NAMED = {
     "404": "no such learner",
     "421": "it lives in another shard",

@@ -17,6 +17,7 @@ from hannan.learners.bandits import Bandit
 from hannan.serving.access import Access
 from hannan.serving.app import App
 from hannan.serving.quick import quick
+from hannan.serving.resident import Resident
 from hannan.serving.service import Limits
 from hannan.serving.store import Store
 
@@ -74,12 +75,17 @@ def run(settings: Settings) -> None:
     # Replies wait for the writer's thread, which waits for the interpreter: let it have it soon; but not so soon that a
     # batch, a third of a millisecond, is often interrupted: at 0.5 ms batches cost a seventh more.
     sys.setswitchinterval(0.002)
+    _check(settings.learners)
     teller = Teller(settings.as_json)
     bound = _listening(settings.host, settings.port)
     store = Store(settings.store, shard=settings.shard, shards=settings.shards, patience=settings.patience)
     try:
         for name, arms in settings.learners:
             _add(store, name, arms)
+    except BaseException:  # it never was open for anybody, and no event says so
+        store.close()
+        raise
+    try:
         replayed = store.desk.journal.replayed
         teller.event("opened", store=store.desk.shelf.name, learners=len(store.learners), replay=round(replayed, 3))
         app = App(store, settings.access, settings.limits)
@@ -98,6 +104,15 @@ def run(settings: Settings) -> None:
         teller.event("closed", sequence=store.desk.contents.sequence, **({"failure": str(failure)} if failure else {}))
     if failure is not None:
         raise ValueError(str(failure))
+
+
+def _check(learners: list[tuple[str, list[str]]]) -> None:
+    """Refuse what cannot be added before anything is opened, and a new store made for it."""
+    told: dict[str, list[str]] = {}
+    for name, arms in learners:
+        Resident(0, name, Bandit(arms, gains=True))
+        if told.setdefault(name, arms) != arms:
+            raise ValueError(f"a learner must be added with the same arms each time; got {told[name]} and {arms}")
 
 
 def _add(store: Store, name: str, arms: list[str]) -> None:

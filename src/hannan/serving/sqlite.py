@@ -15,6 +15,8 @@ from hannan.serving.shelf import FORMAT, PAGE, Group, Part, paged
 
 #: "HNdb": so that file(1) and we tell a store from any other SQLite file.
 APPLICATION = 0x484E6462
+#: With this every SQLite file begins.
+HEAD = b"SQLite format 3\0"
 TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE secrets (number INTEGER PRIMARY KEY AUTOINCREMENT, secret BLOB NOT NULL);
@@ -39,12 +41,25 @@ class SQLiteShelf:
         self.name = os.fspath(path)
         if not self._path.parent.is_dir():
             raise ValueError(f"a store must be in a folder that is there; got {self.name}")
+        self._look()
         self._lock = Lock(self._path)
         try:
             self._open()
         except BaseException:
             self._lock.release()
             raise
+
+    def _look(self) -> None:
+        """Refuse another's file before a lock is laid beside it. An empty one is a store whose beginning is in its
+        write-ahead log, or will be one."""
+        if not self._path.exists():
+            return
+        if not self._path.is_file():
+            raise ValueError(f"a store must be a file; got {self.name}, which is none")
+        with open(self._path, "rb") as file:
+            begins = file.read(len(HEAD))
+        if begins and begins != HEAD:
+            raise ValueError(f"{self.name} must be a store of decisions, or a new file; it is a file of another kind")
 
     def _open(self) -> None:
         if not self._path.exists():

@@ -170,7 +170,7 @@ def _map(games: list[Outcome], order: list[str]) -> Picture:
         for o in games
         if o.learner in chosen and not o.answered
     )
-    best = {o.adversary: min(p.regret for p in games if p.adversary == o.adversary) for o in games}
-    alt = f"Regret over the root of the rounds, for {', '.join(chosen)}, on {len(best)} loss sequences."
+    drawn = len({row["losses"] for row in rows})
+    alt = f"Regret over the root of the rounds, for {', '.join(chosen)}, on {drawn} loss sequences."
     layer = Layer("points", rows, x="losses", y="regret/√T", series="learner")
     return Picture("Where each pays", "losses", "regret/√T", (layer,), alt=alt, x_kind="nominal", height=320)

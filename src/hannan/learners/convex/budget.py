@@ -136,8 +136,8 @@ class PrivacyCurve(Result):
             layers.append(Layer("bound", free, x="epsilon", y="bound"))
         first, last = pairs[0], pairs[-1]
         alt = (
-            f"The bound on the regret of {self.rounds} rounds falls from {figure(first[1])} at epsilon "
-            f"{figure(first[0])} to {figure(last[1])} at {figure(last[0])}; dashed: without privacy."
+            f"The bound on the regret of {self.rounds} rounds falls from {ceiling(first[1])} at epsilon "
+            f"{figure(first[0])} to {ceiling(last[1])} at {figure(last[0])}; dashed: without privacy."
         )
         title = "What privacy costs: the bound on the regret by epsilon"
         return Picture(title, "epsilon over all rounds", "bound on the regret", tuple(layers), alt, True, True)

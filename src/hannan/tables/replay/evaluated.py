@@ -12,7 +12,10 @@ from hannan.tables.write import plain
 
 @dataclass(frozen=True)
 class Replayed:
-    """One learner on the log: its estimates, the rows accepted, and the effective number of rows behind them."""
+    """One learner on the log: its estimates, the rows accepted, and the effective number of rows behind them.
+
+    `fixed`: a policy of the user's own, which learns nothing, so that no rows are accepted for it.
+    """
 
     name: str
     learner: str
@@ -21,6 +24,7 @@ class Replayed:
     effective: float
     rows: Array = field(hash=False, repr=False)
     curve: Array = field(hash=False, repr=False)
+    fixed: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,8 @@ class Evaluated:
             "logged": self.logged.to_dict(),
             "best_action": {"action": self.best_action.name, **self.best_action.to_dict()},
             "learners": [
-                {"name": one.name, "learner": one.learner, "accepted": one.accepted, "effective_rows": one.effective,
+                {"name": one.name, "learner": one.learner, "accepted": None if one.fixed else one.accepted,
+                 "effective_rows": one.effective,
                  **{name: estimate.to_dict() for name, estimate in one.estimates.items()}}
                 for one in self.learners
             ],

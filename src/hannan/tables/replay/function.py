@@ -57,7 +57,9 @@ class Replay(Evaluated, Result):
             for e in one.estimates.values():  # a replay rests on the rows that it accepted, the others on weights
                 behind = one.accepted if e.name == "replay" else one.effective
                 table.append((one.name, e.name, *_numbers(e), behind))
-            if "replay" not in one.estimates:
+            if one.fixed:
+                rows.append((one.name, "a fixed policy: it learns nothing, so there is nothing to replay"))
+            elif "replay" not in one.estimates:
                 why = f"fewer than {LEAST:g} rows were accepted, so it learnt from fewer than {LEAST:g}"
                 rows.append((one.name, f"replay withheld: {why}"))
         rows += [("condition", self.condition)] if self.condition else []
@@ -149,7 +151,7 @@ def _policy(log: Log, policy: Policy, scope: Scope) -> Replayed:
     sums = policy_sums(log.played_by(policy), len(log.labels))
     effective = refuse_weights(sums, f"policy {policy.name!r}")
     told = f"probabilities from {', '.join(policy.columns)}"
-    return Replayed(policy.name, told, estimates(sums, scope), 0.0, effective, np.zeros(0), np.zeros((0, 2)))
+    return Replayed(policy.name, told, estimates(sums, scope), 0.0, effective, np.zeros(0), np.zeros((0, 2)), True)
 
 
 def _walk(log: Log, learner: Bandit | ExpertBandit, seed: int, run: int, trace: Trace | None) -> Array:

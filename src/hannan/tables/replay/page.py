@@ -24,14 +24,18 @@ def replay_page(told: Evaluated) -> Page:
     for one in told.learners:
         for estimate in one.estimates.values():
             low, high = estimate.interval
-            rows.append((Name(one.name), estimate.name, estimate.value, low, high, one.accepted, one.effective))
+            accepted = None if one.fixed else one.accepted
+            rows.append((Name(one.name), estimate.name, estimate.value, low, high, accepted, one.effective))
         if one.curve.size:
             lines_ += curve(one.rows, one.curve[:, 0], one.name)
     heads = ("learner", "estimate", f"mean {word}", f"{level} from", "to", "rows accepted", "effective rows")
     caption = "Each estimate is of the mean a row; the intervals hold for rare events too."
+    fixed = any(one.fixed for one in told.learners)
+    caption += " A policy of your own is fixed: it learns nothing, so no rows are accepted for it." if fixed else ""
     blocks: tuple[Any, ...] = (Table(heads, tuple(rows), caption),)
     if lines_:
         alt = f"The doubly robust estimate of the mean {word}, as the log is read (first run)."
+        alt += " Policies of your own are not drawn: they are fixed, and learn nothing." if fixed else ""
         blocks += (lines("How the estimates settle", f"mean {word}", lines_, alt),)
     played = Table(
         ("name", "description"), tuple((Name(o.name), Name(o.learner)) for o in told.learners), sortable=False
