@@ -209,6 +209,20 @@ def test_files_in_and_out(kind, tmp_path):
     assert "from a file" in str(CliRunner().invoke(command, ["-", "--target", "y", "--by", "a"]).exception)
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_experts_that_are_named_leave_out_columns_of_text(kind, tmp_path):
+    frame, file = panel(), tmp_path / f"f.{kind}"
+    told = frame.assign(region="north")
+    told.to_csv(file, index=False) if kind == "csv" else told.to_parquet(file)
+    arguments = [str(file), "--target", "y", "--by", "unique_id", "--json", "--experts"]
+    told = json.loads(CliRunner().invoke(command, [*arguments, "m0,m2"], catch_exceptions=False).stdout)
+    expected = hn.combine(frame, "y", by="unique_id", experts=["m0", "m2"])
+    assert [one["name"] for one in told["experts"]] == ["m0", "m2"]
+    assert told["combination"]["total"] == pytest.approx(expected.mixture.sum())
+    bad = CliRunner().invoke(command, [*arguments, "m0,unique_id"])
+    assert "'unique_id' as a series and as an expert" in str(bad.exception)
+
+
 def nixtla(quantiles=False):
     """A frame as cross_validation of statsforecast and mlforecast writes it; the last days are not known."""
     rng, rows = np.random.default_rng(5), []

@@ -132,15 +132,15 @@ def read_columns(
     path: Path, texts: Sequence[str], delimiter: str = ",", needs: Sequence[str] = (),
     numeric: Sequence[str] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """All columns of a Parquet or CSV file, `texts` as they stand, and with them the usual columns of times."""
+    """Columns of a Parquet or CSV file: `texts` as they stand, and with them the usual columns of times; of the others
+    the `numeric`, by default all."""
     import numpy as np
 
     from hannan.tables.read.source import open_table
     from hannan.tables.read.table import Columns
 
     hint = "Name the columns of series with --by, and leave others out with --experts A,B"
-    header = _header(path, delimiter) if numeric is None else []
-    usual = [name for name in (TIME, ISSUED) if name not in texts and name in header]
+    usual = [name for name in (TIME, ISSUED) if name not in (*texts, *needs) and name in _header(path, delimiter)]
     texts = [*texts, *usual]
     table = open_table(
         path, Columns(tuple(texts), None if numeric is None else tuple(numeric), tuple(needs), hint=hint), delimiter
