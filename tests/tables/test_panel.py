@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 import hannan as hn
 from hannan.cli.combine import command
+from hannan.saving.words import figure
 from hannan.tables.read.table import BadTable
 
 pandas = pytest.importorskip("pandas")
@@ -221,6 +222,26 @@ def test_experts_that_are_named_leave_out_columns_of_text(kind, tmp_path):
     assert told["combination"]["total"] == pytest.approx(expected.mixture.sum())
     bad = CliRunner().invoke(command, [*arguments, "m0,unique_id"])
     assert "'unique_id' as a series and as an expert" in str(bad.exception)
+
+
+def test_experts_and_rows_that_wait_are_told(tmp_path):
+    frame = panel(3, 30, holes=0.0).assign(step=1.0)
+    open_ = [5, 40, len(frame) - 2]
+    frame.loc[open_, "y"] = np.nan
+    told = hn.combine(frame, "y", by="unique_id")
+    rows = told.summary.rows()
+    assert dict(rows)["experts"] == "4: m0, m1, m2, step"
+    texts = [text for name, text in rows if name == "forecast"]
+    assert len(texts) == 3
+    last = frame.iloc[open_[-1]]
+    assert texts[-1].endswith(f"for {last.unique_id}, {last.ds.isoformat()} (row {open_[-1] + 1})")
+    assert texts[-1].startswith(figure(told.forecast[open_[-1]]))
+    known = told.to_dict()
+    assert known["rows"] == {"answered": len(frame), "settled": len(frame) - 3, "waiting": 3}
+    assert [(one["row"], one["forecast"]) for one in known["forecasts"]] == [(t + 1, told.forecast[t]) for t in open_]
+    assert "Rows that wait for their target." in (told.save(tmp_path / "out") / "index.html").read_text()
+    frame.loc[:9, "y"] = np.nan
+    assert dict(hn.combine(frame, "y", by="unique_id").summary.rows())["rows"].endswith("; 12 wait for their target")
 
 
 def nixtla(quantiles=False):

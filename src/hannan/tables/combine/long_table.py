@@ -49,10 +49,13 @@ class LongTable:
         """A series, in words."""
         return " / ".join(str(value) for value in self.keys[series])
 
+    def of(self, row: int) -> int:
+        """The series of a row."""
+        return int(np.searchsorted(self.starts, row, side="right")) - 1
+
     def place(self, row: int) -> str:
         """A row, for a message: its number in the table, and its series."""
-        series = int(np.searchsorted(self.starts, row, side="right")) - 1
-        return f"row {int(self.order[row]) + 1} (series {clipped(self.name(series))})"
+        return f"row {int(self.order[row]) + 1} (series {clipped(self.name(self.of(row)))})"
 
 
 def horizon_of(horizon: int, issued: str | None) -> int:

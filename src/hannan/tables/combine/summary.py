@@ -158,7 +158,7 @@ class Summary:
                 100.0 * (1.0 - best.mix_loss / best.loss) if best.loss > 0.0 else 0.0,
             "better_than_mean_percent": self.better(self.mean_loss),
             "rows": {"answered": self.answered, "settled": self.settled, "waiting": self.waiting, "late": self.late},
-            "forecasts": [_waits(one) for one in self.forecasts],
+            "forecasts": [waits(one) for one in self.forecasts],
             "loss": self.loss,
             "learner": self.learner,
             "mixture": {"total": self.mix_loss, "mean": self._mean(self.mix_loss)},
@@ -298,7 +298,8 @@ class Summary:
         return to_text(self.as_dict())
 
 
-def _waits(one: Forecast) -> dict[str, Any]:
+def waits(one: Forecast) -> dict[str, Any]:
+    """A row that waits for its target, for JSON."""
     told: dict[str, Any] = {"row": one.row, "time": one.time, "forecast": one.forecast}
     return {**told, "quantiles": {f"{q:g}": x for q, x in one.quantiles}} if one.quantiles else told
 
