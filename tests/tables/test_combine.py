@@ -395,6 +395,10 @@ def test_learners_by_name():
     assert "Tsallis(alpha=0.25)" in told.summary.learner
     told = hn.combine(forecasts, y, learner="experts:log-barrier", loss_range=(0.0, 1.0))
     assert told.summary.bound is not None
+    named = r"learner must be one of two-layers, b, .*, adahedge, experts, hedge, or"
+    with pytest.raises(ValueError, match=named) as no:
+        hn.combine(forecasts, y, learner="foo")
+    assert not {"ucb1", "exp3", "thompson", "bandit"} & set(re.split(r"[ ,:]+", str(no.value)))
 
 
 @hn.register

@@ -56,7 +56,7 @@ def test_frames_ranges_and_gains():
         ({"value": 1.5}, r"row 6, column '2': a loss must be in 0:1; got 1.5. State the range"),
         ({"value": np.nan}, "row 6, column '2': every arm must have a loss in every row"),
         ({"value": np.inf}, "row 6, column '2': a number must be finite"),
-        ({"learners": ["nobody"]}, "learner must be one of"),
+        ({"learners": ["nobody"]}, "learner must be one of experts, bandit, adahedge, .*, hedge, exp3, or"),
         ({"runs": 0}, "runs"),
     ],
 )
