@@ -152,6 +152,28 @@ def test_what_is_refused(change, match):
         hn.combine(change(panel()), "y", by="unique_id")
 
 
+@pytest.mark.parametrize(
+    ("column", "cell", "match"),
+    [
+        ("unique_id", "", "row 11, column 'unique_id': the name of a series must be given; it is empty"),
+        ("ds", "", "row 11, column 'ds': a time must be given; it is empty"),
+        ("ds", "2001-01-01", "row 11 (series 's0'), column 'ds': times of a series must ascend"),
+        ("m0", "1e9", "row 11 (series 's0'), column 'm0': a loss must be in the stated range 0:1e+06"),
+        ("m0,m1,m2", "", "row 11 (series 's0'): at least one expert must have a forecast"),
+    ],
+)
+def test_a_file_is_refused_by_its_name_and_the_right_row(column, cell, match, tmp_path):
+    frame, file = panel(2, 20, holes=0.0, mixed=False).astype(object), tmp_path / "f.csv"
+    frame.iloc[10, [frame.columns.get_loc(name) for name in column.split(",")]] = cell
+    frame.to_csv(file, index=False)
+    arguments = [str(file), "--target", "y", "--by", "unique_id", "--range", "0:1e6"]
+    bad = CliRunner().invoke(command, arguments)
+    assert str(bad.exception).startswith(f"{file}, {match}")
+    if column == "unique_id":
+        with pytest.raises(BadTable, match="the table, row 11, column 'unique_id': the name of a series must be given"):
+            hn.combine(frame.replace({"unique_id": {"": None}}), "y", by="unique_id")
+
+
 def test_roles_and_options_are_refused():
     frame = panel()
     for options, match in [

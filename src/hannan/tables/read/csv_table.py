@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import math
@@ -75,8 +76,25 @@ class CsvTable(Table):
                 reason = f"a field is longer than {csv.field_size_limit()} characters: an open quote, or no CSV"
             raise BadTable(f"{self.source}, {where}: {reason}") from None
         except UnicodeDecodeError:
-            raise BadTable(f"{self.source}, {where}: not text in UTF-8") from None
+            raise self._undecodable(f"{where}, or soon after it") from None
         return None
+
+    def _undecodable(self, where: str) -> BadTable:
+        """Files are decoded in blocks, well ahead of the rows: which row it was is found out by reading it again."""
+        if self.size is None:  # standard input is gone
+            return BadTable(f"{self.source}, {where}: not text in UTF-8")
+        with (
+            contextlib.suppress(OSError, csv.Error),
+            open(self.source, encoding="utf-8-sig", errors="surrogateescape", newline="") as lines,
+        ):
+            rows = (row for row in csv.reader(lines, delimiter=self._delimiter) if row)
+            for number, row in enumerate(rows):
+                for cell in row:
+                    if any("\udc80" <= letter <= "\udcff" for letter in cell):
+                        place = f"row {number}" if number else "the header"
+                        got = clipped(cell.encode(errors="surrogateescape"))
+                        return BadTable(f"{self.source}, {place}: text must be in UTF-8; got {got}")
+        return BadTable(f"{self.source}, {where}: not text in UTF-8")
 
     def chunks(self, rows: int | None = None) -> Iterator[Chunk]:
         first = 1
@@ -133,7 +151,7 @@ class CsvTable(Table):
         try:
             return self._lines.read(QUICK_BLOCK) + self._lines.readline()
         except UnicodeDecodeError:
-            raise BadTable(f"{self.source}, after row {first - 1}: not text in UTF-8") from None
+            raise self._undecodable(f"after row {first - 1}") from None
 
     def _slowly(self, text: str, first: int) -> Chunk:
         keep, read = self._rows, self._read

@@ -7,6 +7,7 @@ of a numeric column must be a finite number.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +20,22 @@ MISSING = frozenset(("", "na", "n/a", "nan", "null", "none"))
 CHUNK_CELLS = 1 << 19
 
 
+#: What a table without a file is called.
+UNNAMED = "the table"
+
+
 class BadTable(ValueError):
     """A file that cannot be read, with the row and the column that say why."""
+
+
+@contextmanager
+def named(source: str) -> Iterator[None]:
+    """A file that was read whole has a name: what is refused of "the table" is refused of that file."""
+    try:
+        yield
+    except BadTable as error:
+        text = str(error)
+        raise BadTable(source + text.removeprefix(UNNAMED) if text.startswith(UNNAMED) else text) from None
 
 
 @dataclass(frozen=True)
