@@ -182,12 +182,13 @@ def test_roles_and_options_are_refused():
         ({"by": "unique_id", "time": "unique_id"}, "'unique_id' as a series and as the times"),
         ({"by": ["unique_id", "unique_id"]}, "as a series twice"),
         ({"by": "unique_id", "learner": hn.AdaHedge(3)}, "combined by a rule"),
-        ({"by": "unique_id", "cap": 2.0}, "combined by a rule"),
+        ({"by": "unique_id", "cap": 2.0}, r"combined by a rule: with a cap .*--cap\) it must be named .*; got none"),
         ({"pooled": True}, "name their column with `by`"),
         ({"by": "unique_id", "prior": [1.0, 0.0, 0.0]}, "prior"),
     ]:
         with pytest.raises(ValueError, match=match):
             hn.combine(frame, "y", **options)
+    assert "a capped loss is not convex" in str(hn.combine(frame, "y", by="unique_id", cap=2.0, learner="b"))
     with pytest.raises(BadTable, match="horizon is for tables without issue times"):
         hn.combine(cross_validated(), "y", by="unique_id", horizon=2)
     with pytest.raises(
