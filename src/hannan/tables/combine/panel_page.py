@@ -8,7 +8,7 @@ import numpy as np
 
 from hannan.report import Facts, Figure, Fold, Layer, Page, Picture, Section, Table, Tile, Tiles
 from hannan.report.markup import number
-from hannan.saving.words import figure
+from hannan.saving.words import counted, figure
 from hannan.tables.combine.fan import FAN, Fan, calibration_blocks, fan_figure
 from hannan.tables.combine.long_table import cell_text
 from hannan.tables.combine.panel_summary import ENDS, PanelSummary
@@ -42,8 +42,8 @@ def panel_page(summary: PanelSummary) -> Page:
     facts = {name: Name(text) for name, text in summary.rows() if name not in ("forecast", "answer")}
     sections.append(Section("Proof", (Fold("What is proved, and every number", (Facts(facts),)),)))
     lead = (
-        f"{len(panel.table.order)} rows of {panel.table.series} series, {len(panel.experts)} experts. Each answer was "
-        "made before its target was known."
+        f"{counted(len(panel.table.order), 'row')} of {panel.table.series} series, "
+        f"{counted(len(panel.experts), 'expert')}. Each answer was made before its target was known."
     )
     return Page(title, lead, (Tiles(tuple(tiles)),), tuple(sections), made_by())
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from hannan.saving.words import ceiling, clipped, figure
+from hannan.saving.words import clipped, figure
 from hannan.tables.combine.answers import Forecast, forecast_of
 from hannan.tables.combine.long_table import cell_text
 from hannan.tables.combine.panel import PanelSums
-from hannan.tables.combine.summary import SHOWN, waits, worded
+from hannan.tables.combine.summary import SHOWN, promised, waits, worded
 from hannan.tables.write import plain
 
 #: Series that are told at each end.
@@ -100,8 +100,7 @@ class PanelSummary:
             ("series by series", f"{figure(self.typical)} of the average's loss (geometric mean); {self._won()}")
         )
         for whom, more, bound, why in self.comparisons():
-            proved = f"withheld: {why}" if bound is None else f"at most {ceiling(bound)} is proved"
-            rows.append((f"to {whom}", f"{figure(more)} more; {proved}"))
+            rows.append((f"to {whom}", promised(more, bound, why)))
         return rows
 
     def _experts(self) -> str:
