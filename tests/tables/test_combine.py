@@ -527,6 +527,8 @@ def test_parquet_is_the_same_table(tmp_path):
         ("t,a,y\n2,1,2\n1,1,2\n", ["--time", "t"], "times must ascend"),
         ("t,a,y\n2,1,2\n", ["--time", "u"], "must have a column 'u'"),
         ("a;y\n1;2\n", [], "Is the delimiter ';'"),
+        ("a,,y\n1,2,3\n", [], "must have a name; that of column 2 is empty"),
+        ("a,y\n1,2\n", ["--prior", "pool"], "--prior pool is of tables with many series: name their column with --by"),
         ("a,y\n1,2\n", ["--experts", "b"], "must have a column 'b'"),
     ],
 )

@@ -40,14 +40,18 @@ class CsvTable(Table):
         try:
             self._numeric, self._texts = columns.chosen(header, source)
         except BadTable as error:
-            other = next((d for d in ";\t" if delimiter == "," and d in "".join(header)), None)
-            raise BadTable(f"{error}. Is the delimiter {other!r}?" if other else str(error)) from None
+            raise BadTable(f"{error}{self._doubt(header)}") from None
         self.names = [header[i] for i in self._numeric]
         self._text_names = [header[i] for i in self._texts]
         self._hint = columns.hint
         self._complete = [i for i, name in enumerate(self.names) if name in columns.complete]
         #: The usual table: every column a number, in the order of the file.
         self._plain = self._numeric == list(range(self._width))
+
+    def _doubt(self, header: list[str]) -> str:
+        """A question, where the header has another usual delimiter in it."""
+        other = next((d for d in ";\t" if self._delimiter == "," and d in "".join(header)), None)
+        return f". Is the delimiter {other!r}?" if other else ""
 
     def _reader(self, lines: Iterable[str]) -> Any:
         return csv.reader(self._counted(lines), delimiter=self._delimiter, strict=True)
@@ -169,6 +173,7 @@ class CsvTable(Table):
         if len(row) != self._width:
             raise BadTable(
                 f"{self.source}, row {number}: it must have {self._width} cells, as the header has; got {len(row)}"
+                f"{self._doubt(self.names)}"
             )
         cells = row if self._plain else [row[i] for i in self._numeric]
         before = len(numbers)
@@ -192,7 +197,9 @@ class CsvTable(Table):
                 raise ValueError
             return float(text)
         except ValueError:
-            hint = f". {self._hint}" if self._hint and row == 1 else ""
+            # A file of one column is most often one whose delimiter was not named.
+            hint = self._doubt(self.names) if self._width == 1 else ""
+            hint = hint or (f". {self._hint}" if self._hint and row == 1 else "")
             raise BadTable(
                 f"{self.source}, row {row}, column {self.names[column]!r}: a cell must be a number or empty; "
                 f"got {clipped(text)}{hint}"
