@@ -111,6 +111,35 @@ def test_a_hostile_value_is_one_line(
     assert set(os.listdir(folder)) - {"__pycache__"} == set(before) - {"__pycache__"}
 
 
+@pytest.mark.parametrize("by", [(), ("--by", "u"), ("--by", "u", "--pooled")], ids=" ".join)
+@pytest.mark.parametrize(
+    ("cells", "loss", "says"),
+    [
+        ("1e200,1,0", "absolute", "column 'a': a loss must be at most 1e+150, or squares overflow; got 1e+200"),
+        ("1e308,1,-1e308", "absolute", "column 'a': a loss must be at most 1e+150, or squares overflow; got inf"),
+        ("1,-1e200,0", "squared", "column 'b': a loss must be at most 1e+150, or squares overflow; got inf"),
+        ("1e308,-1e308,", "squared", ""),
+    ],
+)
+def test_huge_values_are_named_by_row_and_column(
+    cells: str, loss: str, says: str, by: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text(f"u,a,b,y\n0,1,2,3\n0,{cells}\n0,1,2,3\n")
+    more = by or ("--experts", "a,b")
+    assert commands.run(["combine", str(file), "--target", "y", "--loss", loss, *more]) == (2 if says else 0)
+    err = capsys.readouterr().err
+    assert says in err
+    assert ("row 2" in err) == bool(says)
+
+
+def test_huge_quantiles_are_named_by_row_and_column(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("a-lo-90,a-hi-90,b-lo-90,b-hi-90,y\n1,2,1,3,3\n-1e308,1e308,1,2,1\n")
+    assert commands.run(["combine", str(file), "--target", "y"]) == 2
+    assert "row 2, column 'a': a loss must be at most 1e+150" in capsys.readouterr().err
+
+
 def test_what_a_stranger_prints_is_not_our_output(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -395,6 +395,10 @@ def test_learners_by_name():
     assert "Tsallis(alpha=0.25)" in told.summary.learner
     told = hn.combine(forecasts, y, learner="experts:log-barrier", loss_range=(0.0, 1.0))
     assert told.summary.bound is not None
+    named = r"learner must be one of two-layers, b, .*, adahedge, experts, hedge, or"
+    with pytest.raises(ValueError, match=named) as no:
+        hn.combine(forecasts, y, learner="foo")
+    assert not {"ucb1", "exp3", "thompson", "bandit"} & set(re.split(r"[ ,:]+", str(no.value)))
 
 
 @hn.register
@@ -523,6 +527,8 @@ def test_parquet_is_the_same_table(tmp_path):
         ("t,a,y\n2,1,2\n1,1,2\n", ["--time", "t"], "times must ascend"),
         ("t,a,y\n2,1,2\n", ["--time", "u"], "must have a column 'u'"),
         ("a;y\n1;2\n", [], "Is the delimiter ';'"),
+        ("a,,y\n1,2,3\n", [], "must have a name; that of column 2 is empty"),
+        ("a,y\n1,2\n", ["--prior", "pool"], "--prior pool is of tables with many series: name their column with --by"),
         ("a,y\n1,2\n", ["--experts", "b"], "must have a column 'b'"),
     ],
 )
@@ -700,6 +706,27 @@ def test_the_last_forecasts_are_told(timed):
         empty = np.full((1, 4), np.nan)
         assert len(combiner.answer(empty, np.array([0.5]), ["299"], 301)) == 0
         assert [one.row for one in combiner.forecasts()] == list(range(200, 300))
+
+
+def test_the_answer_says_where_it_spoke_of_a_model_that_slept_alone(tmp_path):
+    y = np.sin(np.arange(60.0))
+    frame = {"good": y + 0.01, "bad": y + 1.0, "y": y}
+    frame["bad"][5] = np.nan
+    told = hn.combine(frame, "y").summary
+    assert told.sleepers
+    assert "than your best model (good)" in told.headline
+    frame["good"][7] = np.nan
+    assert "than your best model where it spoke (good)" in hn.combine(frame, "y").summary.headline
+
+
+def test_one_row_and_a_loss_below_the_mean_in_words(tmp_path):
+    told = hn.combine({"a": [1.0], "b": [2.0], "y": [0.0]}, "y")
+    page = (told.save(tmp_path / "out") / "index.html").read_text()
+    assert "1 row answered, 1 settled, 2 experts. Each" in page
+    y = np.sin(np.arange(200.0))
+    rows = dict(hn.combine({"good": y + 0.01, "bad": y + 9.0, "y": y}, "y").summary.rows())
+    assert re.fullmatch(r"[\d.]+ less; at most [\d.]+ more is proved", rows["to the mean"])
+    assert re.fullmatch(r"[\d.]+ more; at most [\d.]+ is proved", rows["to the best column"])
 
 
 def test_a_name_of_the_times_that_another_column_has(tmp_path):

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 import hannan as hn
 from hannan.cli.combine import command
+from hannan.saving.words import figure
 from hannan.tables.read.table import BadTable
 
 pandas = pytest.importorskip("pandas")
@@ -151,6 +152,28 @@ def test_what_is_refused(change, match):
         hn.combine(change(panel()), "y", by="unique_id")
 
 
+@pytest.mark.parametrize(
+    ("column", "cell", "match"),
+    [
+        ("unique_id", "", "row 11, column 'unique_id': the name of a series must be given; it is empty"),
+        ("ds", "", "row 11, column 'ds': a time must be given; it is empty"),
+        ("ds", "2001-01-01", "row 11 (series 's0'), column 'ds': times of a series must ascend"),
+        ("m0", "1e9", "row 11 (series 's0'), column 'm0': a loss must be in the stated range 0:1e+06"),
+        ("m0,m1,m2", "", "row 11 (series 's0'): at least one expert must have a forecast"),
+    ],
+)
+def test_a_file_is_refused_by_its_name_and_the_right_row(column, cell, match, tmp_path):
+    frame, file = panel(2, 20, holes=0.0, mixed=False).astype(object), tmp_path / "f.csv"
+    frame.iloc[10, [frame.columns.get_loc(name) for name in column.split(",")]] = cell
+    frame.to_csv(file, index=False)
+    arguments = [str(file), "--target", "y", "--by", "unique_id", "--range", "0:1e6"]
+    bad = CliRunner().invoke(command, arguments)
+    assert str(bad.exception).startswith(f"{file}, {match}")
+    if column == "unique_id":
+        with pytest.raises(BadTable, match="the table, row 11, column 'unique_id': the name of a series must be given"):
+            hn.combine(frame.replace({"unique_id": {"": None}}), "y", by="unique_id")
+
+
 def test_roles_and_options_are_refused():
     frame = panel()
     for options, match in [
@@ -159,12 +182,13 @@ def test_roles_and_options_are_refused():
         ({"by": "unique_id", "time": "unique_id"}, "'unique_id' as a series and as the times"),
         ({"by": ["unique_id", "unique_id"]}, "as a series twice"),
         ({"by": "unique_id", "learner": hn.AdaHedge(3)}, "combined by a rule"),
-        ({"by": "unique_id", "cap": 2.0}, "combined by a rule"),
+        ({"by": "unique_id", "cap": 2.0}, r"combined by a rule: with a cap .*--cap\) it must be named .*; got none"),
         ({"pooled": True}, "name their column with `by`"),
         ({"by": "unique_id", "prior": [1.0, 0.0, 0.0]}, "prior"),
     ]:
         with pytest.raises(ValueError, match=match):
             hn.combine(frame, "y", **options)
+    assert "a capped loss is not convex" in str(hn.combine(frame, "y", by="unique_id", cap=2.0, learner="b"))
     with pytest.raises(BadTable, match="horizon is for tables without issue times"):
         hn.combine(cross_validated(), "y", by="unique_id", horizon=2)
     with pytest.raises(
@@ -207,6 +231,40 @@ def test_files_in_and_out(kind, tmp_path):
         bad = CliRunner().invoke(command, [str(file), "--target", "y", *more])
         assert match in str(bad.exception)
     assert "from a file" in str(CliRunner().invoke(command, ["-", "--target", "y", "--by", "a"]).exception)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_experts_that_are_named_leave_out_columns_of_text(kind, tmp_path):
+    frame, file = panel(), tmp_path / f"f.{kind}"
+    told = frame.assign(region="north")
+    told.to_csv(file, index=False) if kind == "csv" else told.to_parquet(file)
+    arguments = [str(file), "--target", "y", "--by", "unique_id", "--json", "--experts"]
+    told = json.loads(CliRunner().invoke(command, [*arguments, "m0,m2"], catch_exceptions=False).stdout)
+    expected = hn.combine(frame, "y", by="unique_id", experts=["m0", "m2"])
+    assert [one["name"] for one in told["experts"]] == ["m0", "m2"]
+    assert told["combination"]["total"] == pytest.approx(expected.mixture.sum())
+    bad = CliRunner().invoke(command, [*arguments, "m0,unique_id"])
+    assert "'unique_id' as a series and as an expert" in str(bad.exception)
+
+
+def test_experts_and_rows_that_wait_are_told(tmp_path):
+    frame = panel(3, 30, holes=0.0).assign(step=1.0)
+    open_ = [5, 40, len(frame) - 2]
+    frame.loc[open_, "y"] = np.nan
+    told = hn.combine(frame, "y", by="unique_id")
+    rows = told.summary.rows()
+    assert dict(rows)["experts"] == "4: m0, m1, m2, step"
+    texts = [text for name, text in rows if name == "forecast"]
+    assert len(texts) == 3
+    last = frame.iloc[open_[-1]]
+    assert texts[-1].endswith(f"for {last.unique_id}, {last.ds.isoformat()} (row {open_[-1] + 1})")
+    assert texts[-1].startswith(figure(told.forecast[open_[-1]]))
+    known = told.to_dict()
+    assert known["rows"] == {"answered": len(frame), "settled": len(frame) - 3, "waiting": 3}
+    assert [(one["row"], one["forecast"]) for one in known["forecasts"]] == [(t + 1, told.forecast[t]) for t in open_]
+    assert "Rows that wait for their target." in (told.save(tmp_path / "out") / "index.html").read_text()
+    frame.loc[:9, "y"] = np.nan
+    assert dict(hn.combine(frame, "y", by="unique_id").summary.rows())["rows"].endswith("; 12 wait for their target")
 
 
 def nixtla(quantiles=False):

@@ -139,6 +139,8 @@ def test_files_that_are_no_table(tmp_path):
         ("b.xlsx", b"PK\x03\x04rest", "spreadsheet"),
         ("c.csv.gz", b"\x1f\x8b0000", "gzip"),
         ("d.csv", b"a,b\n1,\xff\xfe\n", "UTF-8"),
+        ("e.csv", b"a,b\n1,2\n\n1,caf\xe9\n", r"e\.csv, row 2: text must be in UTF-8; got b'caf\\xe9'"),
+        ("e.csv", b"a,caf\xe9\n1,2\n", "the header: text must be in UTF-8"),
         ("e.parquet", b"PAR1 torn", "whole Parquet file"),
     ]:
         (tmp_path / name).write_bytes(content)

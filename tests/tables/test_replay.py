@@ -133,6 +133,7 @@ def test_gains_are_gains():
         ({"actions": ["0", "1", "2", "3"]}, "every action must be in the log; '3' never is"),
         ({"actions": ["0", "1"]}, "must be one of the stated actions; got '2'"),
         ({"learner": "hedge"}, "a log without advice needs bandit"),
+        ({"learner": "foo"}, "learner must be one of bandit, exp3, or kind:smoothing such as bandit:log-barrier; got"),
         ({"learner": hn.Bandit(4)}, "a bandit of the log's 3 actions"),
         ({"learner": hn.Experts(3)}, "learner must be Bandit"),
         ({"runs": 0}, "runs"),

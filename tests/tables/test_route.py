@@ -56,7 +56,7 @@ def test_frames_ranges_and_gains():
         ({"value": 1.5}, r"row 6, column '2': a loss must be in 0:1; got 1.5. State the range"),
         ({"value": np.nan}, "row 6, column '2': every arm must have a loss in every row"),
         ({"value": np.inf}, "row 6, column '2': a number must be finite"),
-        ({"learners": ["nobody"]}, "learner must be one of"),
+        ({"learners": ["nobody"]}, "learner must be one of experts, bandit, adahedge, .*, hedge, exp3, or"),
         ({"runs": 0}, "runs"),
     ],
 )
@@ -130,3 +130,18 @@ def test_command(tmp_path):
     wrong = CliRunner().invoke(command, [str(tmp_path / "table.csv"), "--out", str(tmp_path / "no")])
     assert "row 1, column 't'" in str(wrong.exception)
     assert not (tmp_path / "no").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "match"),
+    [
+        ("a,b\n0,1\n", ["--skip", "a,b"], "must have a column that is an arm; all are left out (--skip a,b)"),
+        ("a;b\n0;1\n", [], "got '0;1'. Is the delimiter ';'?"),
+        ("a;b\n0,5;1\n", [], "got 2. Is the delimiter ';'?"),
+        (",b\n0,1\n", [], "must have a name; that of column 1 is empty. Leave out what is no arm with --skip"),
+    ],
+)
+def test_files_that_are_no_table_of_arms(tmp_path, text, options, match):
+    (tmp_path / "table.csv").write_text(text)
+    wrong = CliRunner().invoke(command, [str(tmp_path / "table.csv"), *options])
+    assert match in str(wrong.exception)

@@ -96,6 +96,8 @@ def command(
     )
     live = str(file) == "-"
     priced = loss, cap, quantiles, per_quantile, crossing
+    if prior is not None and str(prior) == "pool" and by is None and not prior.exists():
+        raise ValueError("--prior pool is of tables with many series: name their column with --by")
     start = None if prior is None else str(prior) if by is not None and str(prior) == "pool" else _prior(prior)
     if by is not None:
         from hannan.cli.panel import combine_file

@@ -16,14 +16,18 @@ def combine_file(
 ) -> None:
     """Read the whole file, combine every series, tell and keep what came of it."""
     from hannan.tables.combine.panels import panel_of, read_columns
-    from hannan.tables.read.table import BadTable
+    from hannan.tables.read.table import BadTable, named
 
     if str(file) == "-":
         raise BadTable("many series are read from a file; got standard input")
     cost, learner, loss_range, experts, time, issued, horizon, pooled, prior = asked
     texts = [*by, *(name for name in (time, issued) if name is not None)]
-    columns = read_columns(file, texts, delimiter, needs=(target, *texts, *(experts or ())))
-    panel = panel_of(columns, target, by, cost, learner, loss_range, experts, time, issued, horizon, pooled, prior)
+    needs = (target, *texts, *(experts or ()))
+    # A column that is text and an expert too is read as text, and refused for its two roles.
+    numeric = None if experts is None else [name for name in (*experts, target) if name not in texts]
+    columns = read_columns(file, texts, delimiter, needs, numeric)
+    with named(str(file)):
+        panel = panel_of(columns, target, by, cost, learner, loss_range, experts, time, issued, horizon, pooled, prior)
     parquet = _is_parquet(file)
     if out is not None:
         panel.save(out, parquet)

@@ -42,6 +42,8 @@ def command(
     span_ = parse_range(span)
     fits(8.0 * 600.0 * runs, f"{runs} runs")
     with opened(file, Columns(texts=listed(skip), hint="Leave out what is no arm with --skip"), delimiter) as table:
+        if not table.names:
+            raise ValueError(f"{table.source} must have a column that is an arm; all are left out (--skip {skip})")
         spool = Spool(len(table.names))
         try:
             for chunk in watched(table):

@@ -11,6 +11,7 @@ Words may be written in capitals.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -62,7 +63,21 @@ FORECASTS = {
 }
 #: Usual names of compositions.
 ALIASES = {"hedge": "experts:entropy", "exp3": "bandit:entropy", "exp4": "expert-bandit:entropy"}
-NAMES = f"{', '.join(KINDS)}, {', '.join(ALIASES)}, or kind:smoothing such as experts:tsallis:0.5 or bandit:log-barrier"
+
+
+def offered(*kinds: str, more: Sequence[str] = ()) -> str:
+    """The names that a command takes, for a message: those of some kinds, and `more` that it alone has.
+
+    >>> offered("bandit")
+    'bandit, exp3, or kind:smoothing such as bandit:log-barrier'
+    """
+    usual = [alias for alias, whole in ALIASES.items() if whole.partition(":")[0] in kinds]
+    examples = ("experts:tsallis:0.5", "bandit:log-barrier", "expert-bandit:tsallis")
+    such = [name for name in examples if name.partition(":")[0] in kinds][:2]
+    return f"{', '.join((*more, *kinds, *usual))}, or kind:smoothing such as {' or '.join(such)}"
+
+
+NAMES = offered(*KINDS)
 
 
 @dataclass(frozen=True)
@@ -83,8 +98,8 @@ class Numbers:
     scale: float | None = None
 
 
-def parse(text: str) -> Name:
-    """Take a name apart.
+def parse(text: str, known: str = NAMES) -> Name:
+    """Take a name apart; one that is none is refused with the names that are `known` where it was given.
 
     >>> parse("bandit:tsallis:0.5@horizon")
     Name(kind='bandit', smoothing='tsallis:0.5', tuning='horizon')
@@ -97,7 +112,7 @@ def parse(text: str) -> Name:
     fixed = kind in OWN and (at or (colon and not _OWN[kind][2]))
     if kind not in KINDS or fixed or (colon and not shape) or (at and not tuned):
         reason = f"; {kind} has its own smoothing and tuning" if fixed else ""
-        raise ValueError(f"learner must be one of {NAMES}{reason}; got {text!r}")
+        raise ValueError(f"learner must be one of {known}{reason}; got {text!r}")
     return Name(kind, shape, tuned)
 
 

@@ -160,7 +160,7 @@ def _built(asked: bodies.LearnerBody) -> tuple[Any, list[str] | None]:
         raise Refused(BODY, "a learner must have arms, by their names or by their number n; got neither")
     given: Any = list(asked.arms or ()) if asked.n is None else asked.n
     units: dict[str, Any] = {"gains": asked.gains, "loss_range": asked.loss_range}
-    kind = names.parse(asked.learner).kind
+    kind = names.parse(asked.learner, names.offered("bandit")).kind
     if kind != "bandit":
         raise Refused(BODY, f"a store takes learners that see one number: bandit; got {kind}")
     return names.learner(asked.learner, given, **units), None if asked.n is None else asked.arms

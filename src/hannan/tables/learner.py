@@ -40,7 +40,7 @@ def for_forecasts(learner: Any, n: int, loss: Any, loss_range: tuple[float, floa
     name = learner.strip().lower()
     if name in names.FORECASTS:
         return Rule(name, **units)
-    kind = names.parse(learner).kind
+    kind = names.parse(learner, names.offered("adahedge", "experts", more=tuple(names.FORECASTS))).kind
     if kind not in ("experts", "adahedge"):
         raise ValueError(
             f"forecasts are seen by all: the learner must be {', '.join(names.FORECASTS)}, adahedge or experts; "
@@ -89,7 +89,7 @@ def _decider(
     if learner is not None and not isinstance(learner, str):
         raise ValueError(f"learner must be Bandit, ExpertBandit, or a name; got {learner!r}")
     name = learner or word
-    if names.parse(name).kind != word:
+    if names.parse(name, names.offered(word)).kind != word:
         raise ValueError(
             f"a log {'with' if experts else 'without'} advice needs {word}, or with a smoothing as {word}:entropy; "
             f"got {learner!r}"

@@ -64,7 +64,7 @@ class Grid:
                 f"{place(row)}: a model must have all of its quantiles in a row, or none; {clipped(self.models[i])} "
                 f"has no number in {clipped(name)}"
             )
-        crossed = (np.diff(cube, axis=1) < 0.0).any(axis=1)
+        crossed = (cube[:, 1:] < cube[:, :-1]).any(axis=1)
         if crossed.any() and not self.sorts:
             row, i = (int(k) for k in np.argwhere(crossed)[0])
             q = int(np.argmax(np.diff(cube[row, :, i]) < 0.0))

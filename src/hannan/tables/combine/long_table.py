@@ -49,10 +49,13 @@ class LongTable:
         """A series, in words."""
         return " / ".join(str(value) for value in self.keys[series])
 
+    def of(self, row: int) -> int:
+        """The series of a row."""
+        return int(np.searchsorted(self.starts, row, side="right")) - 1
+
     def place(self, row: int) -> str:
         """A row, for a message: its number in the table, and its series."""
-        series = int(np.searchsorted(self.starts, row, side="right")) - 1
-        return f"row {int(self.order[row]) + 1} (series {clipped(self.name(series))})"
+        return f"row {int(self.order[row]) + 1} (series {clipped(self.name(self.of(row)))})"
 
 
 def horizon_of(horizon: int, issued: str | None) -> int:
@@ -139,24 +142,27 @@ def _series(columns: Sequence[Any], by: Sequence[str]) -> tuple[Whole, tuple[tup
     return place[codes], tuple(tuple(values[code[row]] for code, values in each) for row in heads)
 
 
-def coded(column: Any, name: str) -> tuple[Whole, list[Any]]:
-    """A number for each cell, and what the numbers mean, in the order in which they come first."""
+def coded(column: Any, name: str, what: str = "the name of a series") -> tuple[Whole, list[Any]]:
+    """A number for each cell, and what the numbers mean, in the order in which they come first; an empty one is
+    refused, by `what` it should be."""
     try:
         import pyarrow
 
         array = column if hasattr(column, "combine_chunks") else pyarrow.array(column)
         array = array.combine_chunks() if hasattr(array, "combine_chunks") else array
         coded_ = array if isinstance(array, pyarrow.DictionaryArray) else array.dictionary_encode()
-        values, missing, indices = coded_.dictionary.to_pylist(), coded_.indices.null_count, coded_.indices
-        codes = (indices.fill_null(-1) if missing else indices).to_numpy(zero_copy_only=False).astype(np.int64)
+        values, indices = coded_.dictionary.to_pylist(), coded_.indices
+        filled = indices.fill_null(-1) if indices.null_count else indices
+        codes = filled.to_numpy(zero_copy_only=False).astype(np.int64)
     except (ImportError, TypeError, ValueError):
         seen: dict[Any, int] = {}
         codes = np.array([seen.setdefault(value, len(seen)) for value in column], dtype=np.int64)
         values = list(seen)
-        missing = sum(value is None or value != value for value in values)
-    if missing or "" in values:
-        row = int(np.argmin(codes)) if missing and (codes < 0).any() else 0
-        raise BadTable(f"the table, row {row + 1}, column {name!r}: the name of a series must be given; it is empty")
+    empty = [k for k, value in enumerate(values) if value is None or value != value or value == ""]
+    wrong = (codes < 0) | np.isin(codes, empty)
+    if wrong.any():
+        row = int(np.argmax(wrong)) + 1
+        raise BadTable(f"the table, row {row}, column {name!r}: {what} must be given; it is empty")
     return codes, values
 
 
@@ -171,7 +177,7 @@ def instants(column: Any, name: str) -> Array:
         return values.astype("datetime64[us]").astype(np.int64).astype(np.float64)
     if values.dtype.kind in "fiu":
         return numbers_of(values, name, complete=True)
-    codes, texts = coded(column, name)
+    codes, texts = coded(column, name, "a time")
     kinds, numbers = set(), []
     for k, text in enumerate(texts):
         try:

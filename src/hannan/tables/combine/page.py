@@ -9,7 +9,7 @@ import numpy as np
 from hannan.refusals import Array
 from hannan.report import Facts, Figure, Fold, Layer, Page, Picture, Section, Table, Text, Tile, Tiles
 from hannan.report.markup import number
-from hannan.saving.words import AtMost, ceiling, figure, percent
+from hannan.saving.words import AtMost, ceiling, counted, figure, percent
 from hannan.tables.combine.fan import calibration_blocks, fan_figure, where
 from hannan.tables.combine.summary import Summary
 from hannan.tables.figures import LINES, ROWS, Name, curve, lines, made_by
@@ -48,8 +48,8 @@ def combined_page(summary: Summary) -> Page:
         proof.append(Facts({a.strip(): Name(b) for a, b in summary.certificate.rows()}))
     sections.append(Section("Proof", (Fold("What is proved, and every number", tuple(proof)),)))
     lead = (
-        f"{summary.answered} rows answered, {summary.settled} settled, {summary.n} experts. Each answer "
-        f"was made before its target was known."
+        f"{counted(summary.answered, 'row')} answered, {summary.settled} settled, {counted(summary.n, 'expert')}. "
+        f"Each answer was made before its target was known."
     )
     title = summary.headline[:1].upper() + summary.headline[1:] if summary.settled else "Combined forecasts"
     return Page(title, lead, (Tiles(tuple(tiles)),), tuple(sections), made_by())

@@ -77,7 +77,8 @@ def combine_long(
     """Combine every series of a long table; `prior`: shares of the models, or "pool"."""
     if not isinstance(rule, Rule):
         raise ValueError(
-            f"many series are combined by a rule, by its name ({', '.join(names.FORECASTS)}); got {rule!r}"
+            f"many series are combined by a rule, by its name ({', '.join(names.FORECASTS)}), not by a learner; "
+            f"got {rule!r}"
         )
     no_prior(rule, prior)
     if pool and isinstance(prior, str):

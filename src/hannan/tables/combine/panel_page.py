@@ -8,7 +8,7 @@ import numpy as np
 
 from hannan.report import Facts, Figure, Fold, Layer, Page, Picture, Section, Table, Tile, Tiles
 from hannan.report.markup import number
-from hannan.saving.words import figure
+from hannan.saving.words import counted, figure
 from hannan.tables.combine.fan import FAN, Fan, calibration_blocks, fan_figure
 from hannan.tables.combine.long_table import cell_text
 from hannan.tables.combine.panel_summary import ENDS, PanelSummary
@@ -31,18 +31,32 @@ def panel_page(summary: PanelSummary) -> Page:
     ]
     tiles.append(Tile(str(panel.table.series), "series"))
     tiles.append(Tile(number(summary.total / max(1, summary.settled)), "mean loss of the combination"))
-    sections = [Section("Losses", (_bars(summary),)), Section("Weights", (_weights(summary),))]
+    sections = [Section("Forecasts", (_forecasts(summary),))] if summary.forecasts else []
+    sections.append(Section("Losses", (_bars(summary),)))
     if panel.quantiles is not None:
         tables = calibration_blocks(panel.quantiles.calibration, ROWS)
-        sections.insert(1, Section("Quantiles", (*_fans(summary), *tables)))
+        sections.append(Section("Quantiles", (*_fans(summary), *tables)))
+    sections.append(Section("Weights", (_weights(summary),)))
     sections.append(Section("Series", (_series_table(summary),)))
-    facts = {name: Name(text) for name, text in summary.rows() if name != "answer"}
+    # Forecasts have a table of their own; as facts they would all have the same name.
+    facts = {name: Name(text) for name, text in summary.rows() if name not in ("forecast", "answer")}
     sections.append(Section("Proof", (Fold("What is proved, and every number", (Facts(facts),)),)))
     lead = (
-        f"{len(panel.table.order)} rows of {panel.table.series} series, {len(panel.experts)} experts. Each answer was "
-        "made before its target was known."
+        f"{counted(len(panel.table.order), 'row')} of {panel.table.series} series, "
+        f"{counted(len(panel.experts), 'expert')}. Each answer was made before its target was known."
     )
     return Page(title, lead, (Tiles(tuple(tiles)),), tuple(sections), made_by())
+
+
+def _forecasts(summary: PanelSummary) -> Table:
+    told = summary.forecasts
+    timed = told[-1][1].time is not None
+    # As text: the four digits of a number in a table are too few for what was asked for.
+    cells = [(series, str(one.row), *([one.time or ""] if timed else []), one.text) for series, one in told]
+    rows = tuple(tuple(Name(text) for text in row) for row in cells)
+    more = f" The last {len(told)} of {summary.waiting}." if summary.waiting > len(told) else ""
+    heads = ("series", "row", *(["time"] if timed else []), "forecast")
+    return Table(heads, rows, f"Rows that wait for their target.{more}", sortable=False)
 
 
 def _bars(summary: PanelSummary) -> Figure:

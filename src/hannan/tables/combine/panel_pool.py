@@ -111,9 +111,10 @@ def pooled(table: LongTable, loss: PointLoss, rule: Rule, prior: Array | None) -
     columns, goals = loss.columns(table.forecasts), np.where(known, table.targets, 0.5)
     there = ~np.isnan(columns)
     filled = np.where(there, columns, 0.5)
-    losses = np.where(awake, loss.value(filled, goals[:, None]), 0.0)
-    means = np.where(there, columns, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
-    mean = np.where(known, loss.value(means, goals), 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):  # a row without a target may be as large as it likes
+        losses = np.where(awake, loss.value(filled, goals[:, None]), 0.0)
+        means = np.where(there, columns, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
+        mean = np.where(known, loss.value(means, goals), 0.0)
     told = play.mixer.promises()
     bounds, to_mean = None, None
     # One promise for the whole pool: it stands in the first series, so that sums over the series are right.

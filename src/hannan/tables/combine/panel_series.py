@@ -114,7 +114,8 @@ def _per_level(table: LongTable, loss: QuantileLoss, rule: Rule, prior: Array | 
 def costs_of(table: LongTable, loss: PointLoss, mixed: Array) -> tuple[Array, NDArray[np.bool_]]:
     """What each answer lost, 0 where there is no target; and who was awake in the rows that have one."""
     known = ~np.isnan(table.targets)
-    cost = np.where(known, loss.value(mixed, np.where(known, table.targets, 0.5)), 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):  # a row without a target may be as large as it likes
+        cost = np.where(known, loss.value(mixed, np.where(known, table.targets, 0.5)), 0.0)
     return cost, ~np.isnan(table.forecasts[:, : len(table.experts)]) & known[:, None]
 
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from hannan.saving.words import ceiling, figure
+from hannan.saving.words import clipped, figure
+from hannan.tables.combine.answers import Forecast, forecast_of
+from hannan.tables.combine.long_table import cell_text
 from hannan.tables.combine.panel import PanelSums
-from hannan.tables.combine.summary import worded
+from hannan.tables.combine.summary import SHOWN, promised, waits, worded
 from hannan.tables.write import plain
 
 #: Series that are told at each end.
 ENDS = 10
+#: Experts that a terminal names.
+NAMED = 20
+#: Forecasts that wait for their target, in the JSON and on the page: the last ones of the table.
+TOLD = 100
 
 
 class PanelSummary:
@@ -35,6 +42,26 @@ class PanelSummary:
         return float(np.exp(np.log(kept).mean())) if len(kept) else float("nan")
 
     @property
+    def waiting(self) -> int:
+        """Rows that were answered and have no target."""
+        return int(np.isnan(self.panel.table.targets).sum())
+
+    @cached_property
+    def forecasts(self) -> tuple[tuple[str, Forecast], ...]:
+        """(series, forecast) of the last rows that wait for their target, in the order of the table."""
+        panel, table = self.panel, self.panel.table
+        open_ = np.flatnonzero(np.isnan(table.targets))
+        last = open_[np.argsort(table.order[open_])][-TOLD:].tolist()
+        timed = len(panel.labels) > len(table.by)
+        column = panel.labels[list(panel.labels)[-1]] if timed else None
+        levels, told = getattr(panel.loss, "levels", ()), []
+        for k in last:
+            row = int(table.order[k])
+            time = cell_text(column, row) if timed else None
+            told.append((table.name(table.of(k)), forecast_of(row + 1, time, panel.forecast[row], levels)))
+        return tuple(told)
+
+    @property
     def headline(self) -> str:
         """The answer, in a sentence."""
         if not self.settled:
@@ -50,7 +77,10 @@ class PanelSummary:
         """(name, value) for a terminal."""
         panel, table = self.panel, self.panel.table
         rows = [("answer", self.headline), ("series", f"{table.series}, by {', '.join(table.by)}")]
-        rows.append(("rows", f"{self.settled} settled of {len(table.order)} answered"))
+        rows.append(("experts", self._experts()))
+        state = f"{self.settled} settled of {len(table.order)} answered"
+        rows.append(("rows", f"{state}; {self.waiting} wait for their target" if self.waiting > SHOWN else state))
+        rows += [("forecast", f"{one.text}  for {series}, {one.name}") for series, one in self.forecasts[-SHOWN:]]
         rows += [
             ("loss", panel.loss.name),
             ("learner", panel.learner + (", one for all series" if panel.pooled else "")),
@@ -70,9 +100,14 @@ class PanelSummary:
             ("series by series", f"{figure(self.typical)} of the average's loss (geometric mean); {self._won()}")
         )
         for whom, more, bound, why in self.comparisons():
-            proved = f"withheld: {why}" if bound is None else f"at most {ceiling(bound)} is proved"
-            rows.append((f"to {whom}", f"{figure(more)} more; {proved}"))
+            rows.append((f"to {whom}", promised(more, bound, why)))
         return rows
+
+    def _experts(self) -> str:
+        """How many columns, or models, are combined, and the first of them: one that is none is seen."""
+        names = self.panel.experts
+        few = ", ".join(clipped(name, 40) for name in names[:NAMED])
+        return f"{len(names)}: {few}" + (", ..." if len(names) > NAMED else "")
 
     def _won(self) -> str:
         told = self.ratio[np.isfinite(self.ratio)]
@@ -104,7 +139,8 @@ class PanelSummary:
         panel, table = self.panel, self.panel.table
         return dict(plain({
             "answer": self.headline, "series": table.series, "by": list(table.by),
-            "rows": {"answered": len(table.order), "settled": self.settled},
+            "rows": {"answered": len(table.order), "settled": self.settled, "waiting": self.waiting},
+            "forecasts": [{"series": series, **waits(one)} for series, one in self.forecasts],
             "loss": panel.loss.name, "learner": panel.learner, "pooled": panel.pooled,
             "combination": {"total": self.total}, "mean_of_experts": {"total": self.mean},
             "median_of_experts": {"total": self.median},

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from hannan import refusals
+from hannan.learners.forecasts import Rule
+from hannan.learners.names import FORECASTS
 from hannan.saving.result import Result, Shown
 from hannan.tables.combine.combiner import shares
 from hannan.tables.combine.long_table import horizon_of, long_table
@@ -120,6 +122,11 @@ def panel_of(
         forecasts, crossed = grid.take(table.forecasts, lambda t: f"the table, {table.place(t)}")
         table = replace(table, experts=grid.models, forecasts=forecasts)
     rule = for_forecasts(learner, len(table.experts), cost, loss_range, None)
+    if learner is None and not isinstance(rule, Rule):
+        raise ValueError(
+            f"many series are combined by a rule: with a cap (cap=, --cap) it must be named (learner=, --learner), one "
+            f"of {', '.join(FORECASTS)}; got none"
+        )
     labels = {name: columns[name] for name in (*by, *(name for name in (issued, time) if name is not None))}
     if isinstance(prior, str) and prior != POOL:
         raise ValueError(f"prior must be shares of the columns, or {POOL!r}; got {prior!r}")
@@ -132,15 +139,15 @@ def read_columns(
     path: Path, texts: Sequence[str], delimiter: str = ",", needs: Sequence[str] = (),
     numeric: Sequence[str] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """All columns of a Parquet or CSV file, `texts` as they stand, and with them the usual columns of times."""
+    """Columns of a Parquet or CSV file: `texts` as they stand, and with them the usual columns of times; of the others
+    the `numeric`, by default all."""
     import numpy as np
 
     from hannan.tables.read.source import open_table
     from hannan.tables.read.table import Columns
 
     hint = "Name the columns of series with --by, and leave others out with --experts A,B"
-    header = _header(path, delimiter) if numeric is None else []
-    usual = [name for name in (TIME, ISSUED) if name not in texts and name in header]
+    usual = [name for name in (TIME, ISSUED) if name not in (*texts, *needs) and name in _header(path, delimiter)]
     texts = [*texts, *usual]
     table = open_table(
         path, Columns(tuple(texts), None if numeric is None else tuple(numeric), tuple(needs), hint=hint), delimiter

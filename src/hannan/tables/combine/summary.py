@@ -9,7 +9,7 @@ from hannan.mathematics.bounds import Bound
 from hannan.players.certificate import Certificate
 from hannan.refusals import Array
 from hannan.saving.result import to_text
-from hannan.saving.words import ceiling, figure, percent
+from hannan.saving.words import ceiling, counted, figure, percent
 from hannan.tables.combine.answers import Forecast
 from hannan.tables.combine.hindsight import Oracle
 from hannan.tables.combine.promises import Promises
@@ -126,7 +126,7 @@ class Summary:
             return "no row has a target"
         best = self.best
         rival = 100.0 * (1.0 - best.mix_loss / best.loss) if best.loss > 0.0 else 0.0
-        own = "your best model" if not self.sleepers else "your best model where it spoke"
+        own = "your best model" if best.rows == self.settled else "your best model where it spoke"
         return f"{worded(rival)} than {own} ({best.name}), {worded(self.better(self.mean_loss))} than the average"
 
     def comparisons(self) -> list[tuple[str, float, float | None, str]]:
@@ -158,7 +158,7 @@ class Summary:
                 100.0 * (1.0 - best.mix_loss / best.loss) if best.loss > 0.0 else 0.0,
             "better_than_mean_percent": self.better(self.mean_loss),
             "rows": {"answered": self.answered, "settled": self.settled, "waiting": self.waiting, "late": self.late},
-            "forecasts": [_waits(one) for one in self.forecasts],
+            "forecasts": [waits(one) for one in self.forecasts],
             "loss": self.loss,
             "learner": self.learner,
             "mixture": {"total": self.mix_loss, "mean": self._mean(self.mix_loss)},
@@ -228,7 +228,7 @@ class Summary:
         rows.append(("median", f"{self._loss(self.median_loss, self.settled)}: of the experts, row by row"))
         if best is not None:
             word = "most ahead" if self.sleepers else "best expert"
-            extra = f", awake in {best.rows} rows" if self.sleepers else ""
+            extra = f", awake in {counted(best.rows, 'row')}" if self.sleepers else ""
             rows.append((word, f"{self._loss(best.loss, best.rows)}: {best.name}{extra}"))
         if oracle.loss is not None and oracle.least is not None:
             among = "" if len(oracle.experts) == self.n else f", of the {len(oracle.experts)} that never slept"
@@ -251,8 +251,7 @@ class Summary:
             rows.append(("regret", f"{figure(self.regret)} of the mixture"))
         if self.certificate is None:
             for whom, more, bound, why in self.comparisons():
-                proved = f"withheld: {why}" if bound is None else f"at most {ceiling(bound)} is proved"
-                rows.append((f"to {whom.split(',')[0]}", f"{figure(more)} more; {proved}"))
+                rows.append((f"to {whom.split(',')[0]}", promised(more, bound, why)))
             if self.promises.source:
                 rows.append(("source", self.promises.source))
                 rows.append(
@@ -298,9 +297,22 @@ class Summary:
         return to_text(self.as_dict())
 
 
-def _waits(one: Forecast) -> dict[str, Any]:
+def waits(one: Forecast) -> dict[str, Any]:
+    """A row that waits for its target, for JSON."""
     told: dict[str, Any] = {"row": one.row, "time": one.time, "forecast": one.forecast}
     return {**told, "quantiles": {f"{q:g}": x for q, x in one.quantiles}} if one.quantiles else told
+
+
+def promised(more: float, bound: float | None, why: str) -> str:
+    """How much more something lost than another, or less, and what is proved of it; or why nothing is.
+
+    >>> promised(12.0, 40.0, ""), promised(-5281.0, 4157.0, "")
+    ('12 more; at most 40 is proved', '5281 less; at most 4157 more is proved')
+    """
+    told = f"{figure(abs(more))} {'more' if more >= 0.0 else 'less'}"
+    if bound is None:
+        return f"{told}; withheld: {why}"
+    return f"{told}; at most {ceiling(bound)} {'is' if more >= 0.0 else 'more is'} proved"
 
 
 def worded(ahead: float) -> str:

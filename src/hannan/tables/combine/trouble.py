@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from hannan.learners.adahedge import ANY
 from hannan.refusals import Array
-from hannan.tables.combine.losses import PointLoss
+from hannan.tables.combine.losses import PointLoss, kernel_of
 
 #: A row in which nobody speaks.
 ASLEEP = "at least one expert must have a forecast; all are asleep. Remove the row"
@@ -26,7 +27,8 @@ def trouble_of(
         return Trouble.asleep, -1
     if np.isnan(target):
         return None, -1
-    losses[awake] = loss.value(row[awake], target)
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below, by its column
+        losses[awake] = loss.value(row[awake], target)
     bad = awake & ~np.isfinite(losses)
     if bad.any():
         return Trouble.infinite, int(np.argmax(bad))
@@ -50,14 +52,14 @@ def refusal(
             f"forecasts of {np.nanmin(row):g} to {np.nanmax(row):g} at target {target:g}"
         )
     where, f = f", column {names[column]!r}", loss.columns(row[None, :])[0, column]
-    cost = float(loss.value(f, target))
+    with np.errstate(over="ignore", invalid="ignore"):  # it is for the message alone
+        cost = float(loss.value(f, target))
     told = f"forecast {f:g}" if np.ndim(f) == 0 else f"quantiles of {f.min():g} to {f.max():g}"
-    if trouble == Trouble.outside:
-        low, high = getattr(mixer.rule, "loss_range", (-1e150, 1e150))
-        return (
-            f"{where}: a loss must be in the stated range {low:g}:{high:g}; got "
-            f"{cost:g} ({loss.name}, {told}, target {target:g})"
-        )
+    low, high = getattr(mixer.rule, "loss_range", ANY)
+    if trouble == Trouble.outside or kernel_of(loss) != "log":
+        stated = (low, high) != ANY
+        rule = f"in the stated range {low:g}:{high:g}" if stated else f"at most {high:g}, or squares overflow"
+        return f"{where}: a loss must be {rule}; got {cost:g} ({loss.name}, {told}, target {target:g})"
     return (
         f"{where}: the {loss.name} loss of {told} at "
         f"target {target:g} must be finite; a probability must be in [0, 1], and not 0 or 1 when it is wrong"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import math
@@ -39,14 +40,18 @@ class CsvTable(Table):
         try:
             self._numeric, self._texts = columns.chosen(header, source)
         except BadTable as error:
-            other = next((d for d in ";\t" if delimiter == "," and d in "".join(header)), None)
-            raise BadTable(f"{error}. Is the delimiter {other!r}?" if other else str(error)) from None
+            raise BadTable(f"{error}{self._doubt(header)}") from None
         self.names = [header[i] for i in self._numeric]
         self._text_names = [header[i] for i in self._texts]
         self._hint = columns.hint
         self._complete = [i for i, name in enumerate(self.names) if name in columns.complete]
         #: The usual table: every column a number, in the order of the file.
         self._plain = self._numeric == list(range(self._width))
+
+    def _doubt(self, header: list[str]) -> str:
+        """A question, where the header has another usual delimiter in it."""
+        other = next((d for d in ";\t" if self._delimiter == "," and d in "".join(header)), None)
+        return f". Is the delimiter {other!r}?" if other else ""
 
     def _reader(self, lines: Iterable[str]) -> Any:
         return csv.reader(self._counted(lines), delimiter=self._delimiter, strict=True)
@@ -75,8 +80,25 @@ class CsvTable(Table):
                 reason = f"a field is longer than {csv.field_size_limit()} characters: an open quote, or no CSV"
             raise BadTable(f"{self.source}, {where}: {reason}") from None
         except UnicodeDecodeError:
-            raise BadTable(f"{self.source}, {where}: not text in UTF-8") from None
+            raise self._undecodable(f"{where}, or soon after it") from None
         return None
+
+    def _undecodable(self, where: str) -> BadTable:
+        """Files are decoded in blocks, well ahead of the rows: which row it was is found out by reading it again."""
+        if self.size is None:  # standard input is gone
+            return BadTable(f"{self.source}, {where}: not text in UTF-8")
+        with (
+            contextlib.suppress(OSError, csv.Error),
+            open(self.source, encoding="utf-8-sig", errors="surrogateescape", newline="") as lines,
+        ):
+            rows = (row for row in csv.reader(lines, delimiter=self._delimiter) if row)
+            for number, row in enumerate(rows):
+                for cell in row:
+                    if any("\udc80" <= letter <= "\udcff" for letter in cell):
+                        place = f"row {number}" if number else "the header"
+                        got = clipped(cell.encode(errors="surrogateescape"))
+                        return BadTable(f"{self.source}, {place}: text must be in UTF-8; got {got}")
+        return BadTable(f"{self.source}, {where}: not text in UTF-8")
 
     def chunks(self, rows: int | None = None) -> Iterator[Chunk]:
         first = 1
@@ -133,7 +155,7 @@ class CsvTable(Table):
         try:
             return self._lines.read(QUICK_BLOCK) + self._lines.readline()
         except UnicodeDecodeError:
-            raise BadTable(f"{self.source}, after row {first - 1}: not text in UTF-8") from None
+            raise self._undecodable(f"after row {first - 1}") from None
 
     def _slowly(self, text: str, first: int) -> Chunk:
         keep, read = self._rows, self._read
@@ -151,6 +173,7 @@ class CsvTable(Table):
         if len(row) != self._width:
             raise BadTable(
                 f"{self.source}, row {number}: it must have {self._width} cells, as the header has; got {len(row)}"
+                f"{self._doubt(self.names)}"
             )
         cells = row if self._plain else [row[i] for i in self._numeric]
         before = len(numbers)
@@ -174,7 +197,9 @@ class CsvTable(Table):
                 raise ValueError
             return float(text)
         except ValueError:
-            hint = f". {self._hint}" if self._hint and row == 1 else ""
+            # A file of one column is most often one whose delimiter was not named.
+            hint = self._doubt(self.names) if self._width == 1 else ""
+            hint = hint or (f". {self._hint}" if self._hint and row == 1 else "")
             raise BadTable(
                 f"{self.source}, row {row}, column {self.names[column]!r}: a cell must be a number or empty; "
                 f"got {clipped(text)}{hint}"

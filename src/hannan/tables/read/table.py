@@ -7,6 +7,7 @@ of a numeric column must be a finite number.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +20,22 @@ MISSING = frozenset(("", "na", "n/a", "nan", "null", "none"))
 CHUNK_CELLS = 1 << 19
 
 
+#: What a table without a file is called.
+UNNAMED = "the table"
+
+
 class BadTable(ValueError):
     """A file that cannot be read, with the row and the column that say why."""
+
+
+@contextmanager
+def named(source: str) -> Iterator[None]:
+    """A file that was read whole has a name: what is refused of "the table" is refused of that file."""
+    try:
+        yield
+    except BadTable as error:
+        text = str(error)
+        raise BadTable(source + text.removeprefix(UNNAMED) if text.startswith(UNNAMED) else text) from None
 
 
 @dataclass(frozen=True)
@@ -55,6 +70,10 @@ class Columns:
         """Positions of the numeric and of the text columns; a missing or double name is refused."""
         seen: dict[str, int] = {}
         for i, name in enumerate(names):
+            if not name and self._takes(name):
+                raise BadTable(
+                    f"columns of {source} must have a name; that of column {i + 1} is empty{_and(self.hint)}"
+                )
             if name in seen:
                 raise BadTable(
                     f"column names of {source} must differ; got {name!r} in columns {seen[name] + 1} and {i + 1}"
@@ -68,6 +87,10 @@ class Columns:
         if self.numeric is not None:
             return [seen[name] for name in self.numeric], texts
         return [i for i in range(len(names)) if i not in taken], texts
+
+    def _takes(self, name: str) -> bool:
+        """Whether a column is read as numbers; one that is named as text, or left out, is not."""
+        return name not in self.texts if self.numeric is None else name in self.numeric
 
 
 class Table:
@@ -104,6 +127,10 @@ def checked(table: Array, first: int, names: list[str], complete: Sequence[int],
         if missing.any():
             row = int(np.argmax(missing))
             raise BadTable(f"{source}, row {first + row}, column {names[column]!r}: a value must be given; it is empty")
+
+
+def _and(hint: str) -> str:
+    return f". {hint}" if hint else ""
 
 
 def shown(names: Sequence[str], most: int = 8) -> str:

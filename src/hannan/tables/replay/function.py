@@ -16,7 +16,7 @@ from hannan.learners.expert_bandits import ExpertBandit
 from hannan.refusals import Array
 from hannan.report.frames import frame_of
 from hannan.saving.result import Result, Shown
-from hannan.saving.words import apart
+from hannan.saving.words import apart, counted
 from hannan.tables.curves import Trace
 from hannan.tables.figures import kept
 from hannan.tables.learner import called, for_decisions
@@ -65,7 +65,8 @@ class Replay(Evaluated, Result):
         rows += [("condition", self.condition)] if self.condition else []
         word, level = "gain" if self.gains else "loss", f"{self.logged.level:.0%}"
         heads = ("who", "estimate", f"mean {word}", f"{level} from", "to", "effective rows")
-        return Shown(f"{self.rows} rows, {len(self.actions)} actions, {kind}", rows, heads, table)
+        size = f"{counted(self.rows, 'row')}, {counted(len(self.actions), 'action')}"
+        return Shown(f"{size}, {kind}", rows, heads, table)
 
     def plot(self) -> Any:
         """An Altair chart: every learner and action as a dot with its interval, the best first."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from hannan.report import Figure, Fold, Layer, Page, Picture, Section, Table, Text, Tile, Tiles
 from hannan.report.markup import number
-from hannan.saving.words import clipped
+from hannan.saving.words import clipped, counted
 from hannan.tables.figures import ROWS, Name, curve, lines, made_by
 from hannan.tables.replay.evaluated import Evaluated
 
@@ -54,7 +54,8 @@ def replay_page(told: Evaluated) -> Page:
     )
     held = f" Condition: {told.condition}." if told.condition else ""
     kind = "logged propensities" if told.propensities else "a uniform log"
-    lead = f"{told.rows} rows, {len(told.actions)} actions, {kind}, {told.runs} runs of each learner.{held}"
+    size = f"{counted(told.rows, 'row')}, {counted(len(told.actions), 'action')}, {kind}"
+    lead = f"{size}, {counted(told.runs, 'run')} of each learner.{held}"
     return Page("Replay of a log", lead, (Tiles(tuple(tiles)),), sections, made_by(seed=str(told.seed)))
 
 

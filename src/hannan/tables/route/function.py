@@ -103,7 +103,7 @@ def compare(
 
 
 def _learner(name: str, n: int, loss_range: tuple[float, float], gains: bool, rounds: int) -> Learner:
-    kind = names.parse(name).kind
+    kind = names.parse(name, names.offered(*(kind for kind in names.KINDS if kind != "expert-bandit"))).kind
     if kind == "expert-bandit":
         raise ValueError(f"a table of losses has no advice: the learner must be experts or a bandit; got {name!r}")
     units: dict[str, Any] = {} if kind == "adahedge" else {"loss_range": loss_range}
