@@ -17,6 +17,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from hannan.audits.finding import listed
 from hannan.mathematics.intervals import clopper_pearson
 from hannan.refusals import Array
 from hannan.saving.result import Result, Shown
-from hannan.saving.words import figure
+from hannan.saving.words import figure, sure
 
 #: play(losses, rng) -> action, losses of shape (rounds so far, n)
 Play = Callable[[Array, np.random.Generator], int]
@@ -58,8 +59,10 @@ class SampledFinding(Result):
     def shown(self) -> Shown:
         """The verdict, the level that is proved, and the witness."""
         history, loss, actions = self.witness
+        # By its digits: 1.0 - 0.99999999 is 1.000000005e-8.
+        miss = float(1 - Decimal(str(float(self.confidence))))
         rows = [
-            ("level", f"at least {figure(self.lower)}, with probability {self.confidence:g}"),
+            ("level", f"at least {figure(self.lower)}, with probability {sure(miss)}"),
             ("estimate", figure(self.estimate)),
             ("claimed", "none" if self.claimed is None else figure(self.claimed)),
             ("witness", f"after {len(history)} rounds, loss {listed(loss)}, actions {list(actions)}"),
