@@ -63,3 +63,37 @@ def test_slopes_have_two_delta():
     # x = 2, g = 1, losses (0, 4), no scale yet: the gap is <p, l> - min l = 2.
     assert combiner.certificate().promises.columns.tolist() == pytest.approx([4.0, 4.0])
     assert combiner.certificate().promises.mean == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize(
+    ("q", "rule"),
+    [
+        ([-1.0, 2.0], "must be non-negative; got -1.0 at index 0"),
+        ([0.0, 0.0], "must sum to 1 within 1e-09; got a sum of 0.0"),
+        ([5.0, 0.0], "must sum to 1 within 1e-09; got a sum of 5.0"),
+        ([np.nan, 1.0], "must be finite; got nan at index 0"),
+        ([1.0], r"must be 2 numbers, one for each column; got shape \(1,\)"),
+        ([[0.5, 0.5]], r"must be 2 numbers, one for each column; got shape \(1, 2\)"),
+    ],
+)
+@pytest.mark.parametrize("learner", ["two-layers", "boa"])
+def test_weights_that_are_no_combination_are_refused(learner, q, rule):
+    """y = 2 f_1 - f_0: against the weights (-1, 2), whose loss is 0, the formula would be no bound."""
+    rng, combiner = np.random.default_rng(0), hn.Combiner(2, "squared", learner)
+    for t in range(300):
+        f = rng.normal(size=2).cumsum()
+        combiner.answer(t, f)
+        combiner.settle(t, 2.0 * f[1] - f[0])
+    told = combiner.certificate()
+    with pytest.raises(ValueError, match=rule):
+        told.promises.combination(q)
+    # The control: a combination has a bound, where one is proved, and the formula for (-1, 2) is broken by the game.
+    bound = told.promises.combination([0.5, 0.5])
+    assert (bound is None) == (learner == "boa")
+    if bound is not None:
+        assert told.total > told.promises.base + 2.0 * told.promises.parts[1]
+
+
+def test_the_line_says_which_combinations():
+    line = dict(hn.Combiner(2).certificate().rows())["to a combination"]
+    assert "for weights q >= 0 that sum to 1, of columns that never slept" in line

@@ -14,19 +14,21 @@ from __future__ import annotations
 import copy
 import inspect
 import math
-import random
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from hannan import _engine, refusals
+from hannan.audits.anew import Run, refuse_repeats, renewed
 from hannan.audits.finding import listed
 from hannan.mathematics.intervals import clopper_pearson
 from hannan.refusals import Array
 from hannan.saving.result import Result, Shown
-from hannan.saving.words import figure
+from hannan.saving.words import figure, sure
 
 #: play(losses, rng) -> action, losses of shape (rounds so far, n)
 Play = Callable[[Array, np.random.Generator], int]
@@ -57,8 +59,10 @@ class SampledFinding(Result):
     def shown(self) -> Shown:
         """The verdict, the level that is proved, and the witness."""
         history, loss, actions = self.witness
+        # By its digits: 1.0 - 0.99999999 is 1.000000005e-8.
+        miss = float(1 - Decimal(str(float(self.confidence))))
         rows = [
-            ("level", f"at least {figure(self.lower)}, with probability {self.confidence:g}"),
+            ("level", f"at least {figure(self.lower)}, with probability {sure(miss)}"),
             ("estimate", figure(self.estimate)),
             ("claimed", "none" if self.claimed is None else figure(self.claimed)),
             ("witness", f"after {len(history)} rounds, loss {listed(loss)}, actions {list(actions)}"),
@@ -82,8 +86,9 @@ def audit_by_sampling(
 
     `subject` is a function play(losses, rng) -> action; a class or factory of objects with act() and
     observe(losses), or observe(move, losses), called with a seed if it takes an argument; such an object itself
-    (copied for each run); or a learner with start(seed). Random generators
-    that it holds are renewed for each run where it takes no seed. `rounds` is the longest history tried.
+    (copied for each run); or a learner with start(seed). Random generators that it holds, or objects of its, are
+    renewed for each run where it takes no seed; one whose runs are the same nevertheless, though it seems to draw, is
+    refused. `rounds` is the longest history tried.
 
     >>> import numpy as np
     >>> def hedge(losses, rng, scale=1.0):
@@ -98,8 +103,13 @@ def audit_by_sampling(
     confidence = refusals.between(confidence, 0.0, 1.0, "confidence", "()")
     level = None if level is None else refusals.between(level, 0.0, math.inf, "level", "[)")
     rounds = refusals.count(rounds, "rounds", least=0)
-    play = _play_of(subject)
-    streams = np.random.default_rng([refusals.count(seed, "seed", least=0), 77]).spawn(2)
+    streams = np.random.default_rng([refusals.count(seed, "seed", least=0), 77]).spawn(3)
+    if (make := _maker_of(subject)) is None:
+        play: Play = subject
+    else:
+        run = _stepped(make)
+        refuse_repeats(run, n, rounds, streams[2])
+        play = _last(run)
 
     trials = list(_trials(n, rounds))
     each, fresh = max(20, samples // 4 // len(trials)), samples // 4
@@ -172,19 +182,20 @@ def _counts(play: Play, history: Array, n: int, times: int, rng: np.random.Gener
 # The kinds of strangers
 
 
-def _play_of(subject: Any) -> Play:
+def _maker_of(subject: Any) -> Callable[[np.random.Generator], Any] | None:
+    """How a run's learner is made; None of a function play(losses, rng)."""
     if hasattr(subject, "start"):
-        return _stepped(lambda rng: subject.start(int(rng.integers(2**63))))
+        return lambda rng: subject.start(int(rng.integers(2**63)))
     if inspect.isclass(subject):
-        return _stepped(_maker(subject))
+        return _maker(subject)
     if hasattr(subject, "act") and hasattr(subject, "observe"):
-        return _stepped(lambda rng: _renewed(copy.deepcopy(subject), rng))
+        return lambda rng: renewed(copy.deepcopy(subject), rng)
     if not callable(subject):
         raise ValueError(
             "a learner must be a function play(losses, rng), a factory of objects with act and observe, or such an "
             f"object; got {subject!r}"
         )
-    return subject if _needed(subject) >= 2 else _stepped(_maker(subject))
+    return None if _needed(subject) >= 2 else _maker(subject)
 
 
 def _needed(function: Any) -> int:
@@ -197,23 +208,11 @@ def _needed(function: Any) -> int:
 def _maker(factory: Any) -> Callable[[np.random.Generator], Any]:
     """A fresh learner: the factory is given a seed if it takes an argument."""
     takes = any(p.kind is not inspect.Parameter.KEYWORD_ONLY for p in inspect.signature(factory).parameters.values())
-    return lambda rng: factory(int(rng.integers(2**31))) if takes else _renewed(factory(), rng)
+    return lambda rng: factory(int(rng.integers(2**31))) if takes else renewed(factory(), rng)
 
 
-def _renewed(learner: Any, rng: np.random.Generator) -> Any:
-    """The learner, its own random generators started anew; without that every run would be the same run."""
-    for name, value in list(getattr(learner, "__dict__", {}).items()):
-        if isinstance(value, np.random.Generator):
-            setattr(learner, name, np.random.default_rng(int(rng.integers(2**63))))
-        elif isinstance(value, np.random.RandomState):
-            setattr(learner, name, np.random.RandomState(int(rng.integers(2**31))))
-        elif isinstance(value, random.Random):
-            setattr(learner, name, random.Random(int(rng.integers(2**63))))
-    return learner
-
-
-def _stepped(make: Callable[[np.random.Generator], Any]) -> Play:
-    def play(losses: Array, rng: np.random.Generator) -> int:
+def _stepped(make: Callable[[np.random.Generator], Any]) -> Run:
+    def run(losses: Array, rng: np.random.Generator) -> Iterator[int]:
         learner = make(rng)
         if not (hasattr(learner, "act") and hasattr(learner, "observe")):
             raise ValueError(f"a learner must have act and observe; got {learner!r}")
@@ -221,8 +220,13 @@ def _stepped(make: Callable[[np.random.Generator], Any]) -> Play:
         with_move = isinstance(learner, _engine.Book) or _needed(learner.observe) >= 2
         for loss in losses:
             move = learner.act()
+            yield int(getattr(move, "action", move))
             learner.observe(move, loss) if with_move else learner.observe(loss)
         move = learner.act()
-        return int(getattr(move, "action", move))
+        yield int(getattr(move, "action", move))
 
-    return play
+    return run
+
+
+def _last(run: Run) -> Play:
+    return lambda losses, rng: deque(run(losses, rng), maxlen=1)[0]

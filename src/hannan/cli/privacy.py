@@ -113,12 +113,12 @@ def _keep(data: dict[str, Any], path: Path) -> None:
 def _page(statement: Any, curve: Any, scale: str, bound: Any) -> Any:
     """The answer, the curve, its table, and what it rests on."""
     from hannan.report import Facts, Figure, Page, Section, Table, Text, Tile, Tiles
-    from hannan.saving.words import ceiling
+    from hannan.saving.words import ceiling, chance
 
     shown = curve.shown()
     tiles = (
         Tile(ceiling(statement.epsilon), f"epsilon of {statement.rounds} moves", "good"),
-        Tile(f"{statement.delta:g}", "delta"),
+        Tile(chance(statement.delta), "delta"),
         Tile(scale, "scale of the noise"),
         *(() if bound is None else (Tile(ceiling(bound.value), "bound on the expected regret"),)),
     )

@@ -26,7 +26,7 @@ from hannan.mathematics.against import Sense, Whom
 from hannan.mathematics.bounds import Bound, Terms, Withheld
 from hannan.mathematics.regularizers import LogBarrier, Tsallis
 from hannan.mathematics.stability import natural_gamma
-from hannan.saving.words import all_but
+from hannan.saving.words import sure
 
 if TYPE_CHECKING:  # a game needs no player
     from hannan.learners.arms import Arms
@@ -184,7 +184,7 @@ class Bandit(Learner):
         terms = published.likely(self, played, delta)
         proof = Proof(terms, "implicit exploration, after Neu 2015", against="any", sense="likely")
         bound = self._in_units(proof, played).asked(against)
-        said = f"with probability {all_but(delta)}" if bound.sense == "likely" else ""
+        said = f"with probability {sure(delta)}" if bound.sense == "likely" else ""
         return dataclasses.replace(bound, condition=said, printed=mean.printed)
 
     def _proofs(self, rounds: int | None, best: float | None, known: bool, delay: int) -> list[Proof]:

@@ -53,6 +53,10 @@ class ConvexCertificate(Certificate):
         return [*kept, *(row for row in said if row[1])]
 
 
+#: A copy knows of no other: nobody adds up what they tell of the same observations.
+OF_THIS_COPY = "by the moves of this copy alone: it was saved, loaded or copied, and what others play is spent besides"
+
+
 class ConvexPlayer(PointPlayer):
     """`act()` draws noise and moves; `observe(move, loss)` adds the loss function, whenever it comes.
 
@@ -81,6 +85,7 @@ class ConvexPlayer(PointPlayer):
         self._level = 0.0
         self._refused = False
         self._shape: Shape = "linear"
+        self._copied = False
 
     def distribution(self) -> Array:
         """Not offered: the move has a density, or atoms where the domain is flat, and no list of probabilities."""
@@ -222,7 +227,7 @@ class ConvexPlayer(PointPlayer):
         except ValueError:
             said = dataclasses.replace(one, epsilon=self.round * one.epsilon, delta=min(1.0, self.round * one.delta),
                                        rounds=self.round, source="basic composition")  # fmt: skip
-        return f"{said.says}  ({said.source})"
+        return f"{said.says}  ({said.source})" + (f"; {OF_THIS_COPY}" if self._copied else "")
 
     # Saving
 
@@ -241,6 +246,8 @@ class ConvexPlayer(PointPlayer):
         return resumed, (json.loads(json.dumps(self.content())),)
 
     def _saved(self) -> dict[str, Any]:
+        # Whatever is made of it may go on beside this player.
+        self._copied = True
         return {
             **super()._saved(),
             "level": self._level, "shape": self._shape, "refused": self._refused, "leader": self._leader.content(),
@@ -259,6 +266,7 @@ class ConvexPlayer(PointPlayer):
         super()._restore(state)
         self._leader.resume(state["leader"])
         self._level, self._shape, self._refused = level, state["shape"], state["refused"]
+        self._copied = True
 
 
 def wider(first: Shape, second: Shape) -> Shape:

@@ -16,7 +16,7 @@ from hannan.players.player import Player
 from hannan.players.tickets import Move
 from hannan.refusals import Array
 from hannan.saving import fields
-from hannan.saving.words import all_but
+from hannan.saving.words import sure
 
 
 class ExpertsPlayer(Player):
@@ -77,7 +77,7 @@ class ExpertsPlayer(Player):
         if unsettled := self._unsettled():
             return None, unsettled
         more = self.learner.width * math.sqrt(self._settled * math.log(1.0 / delta) / 2.0)
-        says = f"of the moves drawn, with probability {all_but(delta)}, at a time fixed in advance"
+        says = f"of the moves drawn, with probability {sure(delta)}, at a time fixed in advance"
         return rounded_up(regret + more), f"{says}; the mean play has the regret below, exactly"
 
 
@@ -111,7 +111,7 @@ class BanditPlayer(Player):
             return None, unsettled
         # exp(2 gamma (Lhat_i - L_i)) is a supermartingale for each arm, whoever sets the losses; Ville.
         line = regret + self.learner.width * math.log(self._n / delta) / (2.0 * gamma)
-        says = f"with probability {all_but(delta)}, at every time, whoever sets the losses"
+        says = f"with probability {sure(delta)}, at every time, whoever sets the losses"
         return rounded_up(line), f"{says}  (own - min Lhat + ln(n/delta)/(2 gamma))"
 
     def _no_delays(self) -> str:

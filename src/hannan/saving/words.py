@@ -70,20 +70,32 @@ def _up(value: float, digits: int) -> float:
     """The least number of so many digits that is not below; of what is nothing, the least that is something."""
     if not math.isfinite(value) or value == 0.0:
         return float(value)
-    from decimal import ROUND_CEILING, Context  # not for a game
-
-    up = float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(f"{value:.11e}"))
+    up = _cut(value, digits, "ROUND_CEILING")
     return max(NOTHING, up) if value > 0.0 else up
 
 
-def all_but(delta: float) -> str:
-    """The probability 1 - delta, never rounded up.
+def _cut(value: float, digits: int, rounding: str) -> float:
+    from decimal import Context  # not for a game
 
-    >>> all_but(0.05), all_but(1e-7), all_but(1 / 3)
-    ('0.95', '1 - 1e-7', '1 - 0.3334')
+    return float(Context(prec=digits, rounding=rounding).create_decimal(f"{value:.11e}"))
+
+
+def chance(value: float) -> str:
+    """A chance that is allowed, such as a delta, rounded up: no more is allowed than is printed.
+
+    >>> [chance(x) for x in (1e-6, 1.00000049e-6, 0.0, 0.05, 1e-20)]
+    ['1e-06', '1.00001e-06', '0', '0.05', '1e-20']
     """
-    text = f"{1.0 - delta:g}"
-    return text if float(text) < 1.0 and float(text) <= 1.0 - delta else f"1 - {ceiling(delta)}"
+    return f"{_cut(value, 6, 'ROUND_CEILING'):g}"
+
+
+def sure(miss: float) -> str:
+    """The probability of what fails with at most the chance `miss`, rounded down; near 1, what it lacks.
+
+    >>> [sure(x) for x in (0.05, 1.0 - 0.999, 1e-8, 1e-20, 2 / 3)]
+    ['0.95', '0.999', '1 - 1e-08', '1 - 1e-20', '0.333333']
+    """
+    return f"1 - {chance(miss)}" if miss < 1e-4 else f"{_cut(1.0 - miss, 6, 'ROUND_FLOOR'):g}"
 
 
 def counted(count: int, what: str) -> str:

@@ -17,7 +17,7 @@ from hannan.learners.tuning import Fixed, Horizon
 from hannan.mathematics.bounds import Withheld
 from hannan.mathematics.convex.noise import GammaNoise, Shape
 from hannan.saving.result import Result, Shown
-from hannan.saving.words import AtMost, ceiling, figure, short
+from hannan.saving.words import AtMost, ceiling, chance, figure, short
 
 #: The first step above the root, relative.
 NEAR = 1e-12
@@ -114,7 +114,7 @@ class PrivacyCurve(Result):
         # A larger scale is within the budget too, so that it is rounded up as bounds are.
         scales, bounds = map(AtMost, self.scales), [None if bound is None else AtMost(bound) for bound in self.bounds]
         each = [None if bound is None else AtMost(bound / self.rounds) for bound in bounds]
-        title = f"{name}: regret by epsilon, {self.rounds} moves in a row, delta = {self.delta:g}"
+        title = f"{name}: regret by epsilon, {self.rounds} moves in a row, delta = {chance(self.delta)}"
         return Shown(title, rows, heads, list(zip(self.epsilons, scales, bounds, each, strict=True)))
 
     def to_frame(self) -> Any:

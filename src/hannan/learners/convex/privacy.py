@@ -15,7 +15,7 @@ Proofs in docs/proofs/convex.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from hannan import refusals
@@ -23,12 +23,14 @@ from hannan.learners.convex.majorant import composed_epsilon
 from hannan.mathematics.bounds import Withheld
 from hannan.mathematics.convex.noise import GaussianNoise, Shape
 from hannan.saving.result import Result, Shown
-from hannan.saving.words import ceiling, figure
+from hannan.saving.words import ceiling, chance, figure
 
 CONDITION = (
     "for real-valued noise that nobody can compute (a player started without a seed), of the moves alone: own loss, "
     "regret and certificate are not covered"
 )
+#: What a smaller epsilon rests on besides, which nobody checks of the losses that are played.
+WORDS = {"linear": "every loss is linear", "one-signed": "phi' of every loss is of one sign"}
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Privacy(Result):
     def says(self) -> str:
         """The statement as a line."""
         moves = "one move" if self.rounds == 1 else f"{self.rounds} moves in a row"
-        return f"epsilon = {ceiling(self.epsilon)}, delta = {self.delta:g}, of {moves}"
+        return f"epsilon = {ceiling(self.epsilon)}, delta = {chance(self.delta)}, of {moves}"
 
     def shown(self) -> Shown:
         """The statement, where it comes from, and what it rests on."""
@@ -112,6 +114,14 @@ def _density(learner: Any, shape: Shape) -> float:
 
 def statement(learner: Any, rounds: int, delta: float | None, shape: Shape | None) -> Privacy:
     """`Convex.privacy`."""
+    said = _said(learner, rounds, delta, shape)
+    # Of Gamma noise epsilon is the same for every shape, and of a learner of linear losses the shape is its own.
+    if shape in WORDS and learner.smooth and isinstance(learner.noise, GaussianNoise):
+        return replace(said, condition=f"{said.condition}; on your word that {WORDS[shape]}")
+    return said
+
+
+def _said(learner: Any, rounds: int, delta: float | None, shape: Shape | None) -> Privacy:
     rounds = refusals.count(rounds, "rounds")
     if learner.guarantee != "privacy":
         raise Withheld("a privacy statement must be asked for, by guarantee='privacy': the other is one-sided")

@@ -57,7 +57,8 @@ class Told(Result):
         if told.base is None:
             rows.append(("to a combination", f"bound withheld: {told.combination_withheld}"))
         else:
-            rows.append(("to a combination", "promises.combination(q) bounds it, for weights q of the columns"))
+            what = "weights q >= 0 that sum to 1, of columns that never slept"
+            rows.append(("to a combination", f"promises.combination(q) bounds it, for {what}"))
         if told.source:
             rows.append(("source", f"{told.source}; whatever the losses, delays and sleepers were"))
         return rows

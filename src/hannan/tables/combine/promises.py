@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from hannan import refusals
 from hannan.mathematics.bounds import Bound, rounded_up
 from hannan.refusals import Array
 
@@ -41,10 +42,15 @@ class Promises:
     filled: str = ""
 
     def combination(self, q: Any) -> float | None:
-        """The bound against the fixed combination with weights q, of columns that never slept."""
+        """The bound against the fixed combination with weights q >= 0 that sum to 1, of columns that never slept."""
+        weights = refusals.distribution(q, "the weights of a combination")
+        if weights.shape != self.realised.shape:
+            raise ValueError(
+                f"the weights of a combination must be {len(self.realised)} numbers, one for each column; "
+                f"got shape {weights.shape}"
+            )
         if self.base is None or self.parts is None:
             return None
-        weights = np.asarray(q, dtype=np.float64)
         return rounded_up(self.base + float(weights @ np.where(weights > 0.0, self.parts, 0.0)))
 
     def column(self, i: int) -> float | None:

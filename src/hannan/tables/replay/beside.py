@@ -7,16 +7,20 @@ from dataclasses import replace
 import numpy as np
 
 from hannan.mathematics.intervals import of_mean
+from hannan.refusals import Array
 from hannan.tables.read.table import BadTable
-from hannan.tables.replay.estimates import Estimate, Scope, normalised, rate, standard_error
+from hannan.tables.replay.estimates import EXACT_OF_ACTION, Estimate, Scope, normalised, rate, standard_error
 from hannan.tables.replay.log import Log
+
+#: Propensities of three or four digits sum to 1 within this share of the least.
+ROUNDING = 5e-3
 
 
 def beside(log: Log, scope: Scope) -> tuple[Estimate, tuple[Estimate, ...]]:
     """The logged policy's mean, and each action's: intervals of the actions hold all at once (Bonferroni).
 
-    Losses that are all at the ends of their range are rates, whose intervals are exact; an action's only where its
-    propensity does not change, since its rows are then a sample. Else the mean is self-normalised.
+    Losses that are all at the ends of their range are rates, whose intervals are exact; an action's only where no
+    propensity changes, since its rows are then a sample. Else the mean is self-normalised.
     """
     k = len(log.labels)
     low, high = scope.span
@@ -42,10 +46,10 @@ def beside(log: Log, scope: Scope) -> tuple[Estimate, tuple[Estimate, ...]]:
         squares += float(np.square(losses - mean).sum())
         total, raw, n = total + float(losses.sum()), raw + float(np.square(losses).sum()), n + len(losses)
     together = replace(scope, level=1.0 - (1.0 - scope.level) / k)
-    steady = two_valued & (most <= least * (1.0 + 1e-9))
+    exact = two_valued and steady(least, most)
     single = tuple(
-        rate(log.labels[i], hits[i], log.counts[i], together)
-        if steady[i]
+        rate(log.labels[i], hits[i], log.counts[i], together, EXACT_OF_ACTION)
+        if exact
         else normalised(log.labels[i], (w[i], w2[i], wl[i], w2l[i], w2l2[i]), together)
         for i in range(k)
     )
@@ -55,3 +59,16 @@ def beside(log: Log, scope: Scope) -> tuple[Estimate, tuple[Estimate, ...]]:
         interval = of_mean(total, squares, n, high - low, scope.level)
         logged = scope.estimate("logged", total / n, standard_error(total, raw, n), interval)
     return logged, tuple(replace(one, level=scope.level) for one in single)
+
+
+def steady(least: Array, most: Array) -> bool:
+    """Whether the least and the largest propensities that each action was drawn with are those of one lottery.
+
+    An action's own rows cannot tell: they do not show where it was hardly ever drawn. What it lost there another had
+    more of, whose rows show it; so every action must be steady, and their chances sum to 1, to rounding that is small
+    beside the least of them.
+
+    >>> steady(np.array([0.2, 0.8]), np.array([0.2, 0.8])), steady(np.array([0.2, 0.7]), np.array([0.2, 0.8]))
+    (True, False)
+    """
+    return bool((most <= least * (1.0 + 1e-9)).all()) and abs(float(most.sum()) - 1.0) <= ROUNDING * float(most.min())

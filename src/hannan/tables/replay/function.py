@@ -226,8 +226,10 @@ def replay(
     column of its probability}}. Rules of advice and policies must not have been fitted to the losses of this log, or
     they look better than they are. `learner` is a learner, a name, or a list of them.
 
-    Intervals hold at `level` for rare events too: they are exact where losses are 0 or 1 and rows independent, and
-    empirical Bernstein elsewhere. Those of the single actions hold all at once, so the best of many is not a lucky one.
+    Intervals hold at `level` for rare events too. Those of the log, and of single actions where no propensity changes,
+    are exact where losses are 0 or 1 and rows independent. All others are empirical Bernstein, and hold if no action
+    ever had a smaller chance than the least propensity in the log, which a log cannot show.
+    Those of the single actions hold all at once, so the best of many is not a lucky one.
 
     `log`: a row a decision. `action`, `loss` and `propensity`: the columns of what was done, what it cost and with
     which probability it was drawn. `actions`: what there is to choose from, where the log does not show all.

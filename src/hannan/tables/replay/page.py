@@ -80,9 +80,10 @@ _MEANINGS = (
     "*ips*: every row, weighted by q/p, the learner's probability of the logged action over the log's.",
     "*snips*: the same, divided by the sum of the weights: steadier, a little biased in short logs.",
     "*dr*: doubly robust: the mean losses of the rows before, corrected by the weighted error. The one to read.",
-    "Intervals of losses that are 0 or 1 are Clopper and Pearson's, exact for independent rows; the others are "
-    "empirical Bernstein intervals, which hold whatever the losses in their range are, with weights no larger than the "
-    "log's largest.",
+    "Where losses are 0 or 1, the intervals of the log, and of single actions whose propensities never change, are "
+    "Clopper and Pearson's, exact for independent rows; all others are empirical Bernstein intervals, which hold "
+    "whatever the losses in their range are, if no action ever had a smaller chance than the least "
+    "propensity in the log.",
 )
 
 

@@ -1,0 +1,173 @@
+"""A stranger's runs are drawn anew, wherever it keeps its generator; runs that repeat each other are refused."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from hannan.audits.anew import _regular, refuse_repeats, renewed
+from hannan.audits.sampling import audit_by_sampling
+from hannan.refusals import Array
+
+
+@dataclass(frozen=True)
+class Frozen:
+    rng: Any
+
+
+class Slotted:
+    __slots__ = ("__rng", "empty")
+
+    def __init__(self, rng: Any) -> None:
+        self.__rng = rng
+
+    @property
+    def rng(self) -> Any:
+        return self.__rng
+
+
+class Pair(NamedTuple):
+    rng: Any
+    other: int
+
+
+class Uniform:
+    """Draws evenly, by a generator that `reach` finds in `core`."""
+
+    def __init__(self, core: Any, reach: Callable[[Any], Any]) -> None:
+        self.core, self.reach, self.me = core, reach, self
+
+    def act(self) -> int:
+        draw = self.reach(self.core)
+        return min(int(3.0 * (draw if callable(draw) else draw.random)()), 2)
+
+    def observe(self, losses: Array) -> None:
+        pass
+
+
+def seeded() -> np.random.Generator:
+    return np.random.default_rng(5)
+
+
+PLACES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
+    "itself": (seeded, lambda core: core),
+    "frozen": (lambda: Frozen(seeded()), lambda core: core.rng),
+    "two deep": (lambda: Frozen(Frozen(np.random.RandomState(5))), lambda core: core.rng.rng),
+    "slots": (lambda: Slotted(random.Random(5)), lambda core: core.rng),
+    "list": (lambda: [1, seeded()], lambda core: core[1]),
+    "deque": (lambda: deque([seeded()]), lambda core: core[0]),
+    "tuple": (lambda: (1, (2, seeded())), lambda core: core[1][1]),
+    "named tuple": (lambda: Pair(seeded(), 1), lambda core: core.rng),
+    "dict": (lambda: {"a": [Frozen(seeded())]}, lambda core: core["a"][0].rng),
+    "method": (lambda: seeded().random, lambda core: core),
+    "method of Python's": (lambda: Frozen(random.Random(5).random), lambda core: core.rng),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("given", ["factory", "object"])
+def test_a_learner_that_draws_evenly_is_not_accused(place: str, given: str) -> None:
+    """Its level is 0: a bound above it has a chance of 1e-6 a test. Where all runs are one, it is "proved" unstable."""
+    core, reach = PLACES[place]
+    subject: Any = (lambda: Uniform(core(), reach)) if given == "factory" else Uniform(core(), reach)
+    found = audit_by_sampling(subject, 3, level=0.5, samples=400, confidence=1.0 - 1e-6, rounds=2)
+    assert found.verdict == "consistent with the claim"
+    assert found.lower == 0.0
+
+
+def test_one_generator_in_two_places_stays_one() -> None:
+    shared = seeded()
+    learner = renewed(Uniform([shared, Frozen(shared)], lambda core: core[0]), np.random.default_rng(1))
+    assert learner.core[0] is learner.core[1].rng is not shared
+    assert learner.me is learner
+    # Another run has another, and the stranger's own is not drawn from.
+    again = renewed(Uniform([shared], lambda core: core[0]), np.random.default_rng(2))
+    assert again.core[0].random() != learner.core[0].random() != seeded().random() == shared.random()
+
+
+class Taped(Uniform):
+    """Its draws were made before: there is nothing to renew."""
+
+    def __init__(self, seed: int = 5) -> None:
+        tape = deque(np.random.default_rng(seed).random(200).tolist())
+        super().__init__(tape, lambda core: core.popleft)
+
+
+class Deaf(Uniform):
+    """Takes a seed and does not hear it."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seeded(), lambda core: core)
+
+
+class Short(Taped):
+    """Plays no more than eleven rounds: an audit of eight asks for ten."""
+
+    def observe(self, losses: Array) -> None:
+        if len(self.core) < 190:
+            raise RuntimeError("no more rounds")
+
+
+@pytest.mark.parametrize("subject", [Taped(), lambda: Taped(), Deaf, lambda: Short()])
+def test_runs_that_repeat_each_other_are_refused(subject: Any) -> None:
+    with pytest.raises(ValueError, match=r"must be drawn anew.*; got the same moves in each of 60 runs"):
+        audit_by_sampling(subject, 3, level=0.5, samples=400)
+
+
+def test_the_control_hears_its_seed() -> None:
+    found = audit_by_sampling(Taped, 3, level=0.5, samples=400, confidence=1.0 - 1e-6)
+    assert found.verdict == "consistent with the claim"
+
+
+class Leader:
+    """Follows the leader: deterministic."""
+
+    def __init__(self) -> None:
+        self.L = np.zeros(3)
+
+    def act(self) -> int:
+        return int(np.argmin(self.L))
+
+    def observe(self, losses: Array) -> None:
+        self.L = self.L + losses
+
+
+class Round(Leader):
+    """Plays every arm in turn: deterministic too."""
+
+    def act(self) -> int:
+        self.t = getattr(self, "t", -1) + 1
+        return self.t % 3
+
+
+@pytest.mark.parametrize("subject", [Leader, Leader(), Round, Round()])
+def test_a_deterministic_learner_is_measured(subject: Any) -> None:
+    found = audit_by_sampling(subject, 3, level=0.5, samples=400)
+    assert found.verdict == "not stable at the level claimed"
+
+
+def test_what_is_regular() -> None:
+    rng = np.random.default_rng(3)
+    assert _regular([0] * 64)
+    assert _regular([0, 1, 2] * 21 + [0])
+    assert _regular([0, 1, 2, 1, 2, 0, *([1] * 58)])
+    # A fair coin: one of 60 000 each.
+    assert not any(_regular(rng.integers(2, size=64).tolist()) for _ in range(100))
+
+
+def test_a_learner_that_draws_once_is_not_refused() -> None:
+    """A run of one draw in a hundred coins: 60 runs are the same with a chance of 2^-59."""
+
+    def run(losses: Array, rng: np.random.Generator) -> Iterator[int]:
+        tape = np.random.default_rng(int(rng.integers(2)))
+        return iter(tape.integers(2, size=len(losses)).tolist())
+
+    refuse_repeats(run, 2, 8, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="must be drawn anew"):
+        refuse_repeats(lambda losses, rng: run(losses, np.random.default_rng(1)), 2, 8, np.random.default_rng(0))

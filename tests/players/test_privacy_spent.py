@@ -1,0 +1,49 @@
+"""What a private player says it has spent is by its own moves: one of several copies says so."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import hannan as hn
+
+LEARNER = hn.Convex(hn.Ball(3), 1.0, hn.GaussianNoise(1e-6), hn.Fixed(50.0), smooth=0.0, guarantee="privacy")
+ALONE = "of this copy alone: it was saved, loaded or copied, and what others play is spent besides"
+
+
+@pytest.fixture
+def player():
+    found = LEARNER.start()
+    for t in range(10):
+        found.observe(found.act(), hn.Linear(np.eye(3)[t % 3]))
+    return found
+
+
+def test_copies_of_a_file_say_that_there_may_be_others(player, tmp_path):
+    # The control: as long as there is one player, its moves are all there are.
+    assert player.certificate().spent.startswith(LEARNER.privacy(10).says)
+    assert "copy" not in player.certificate().spent
+    player.save(tmp_path / "player.json")
+    loaded = [hn.load(tmp_path / "player.json") for _ in range(3)]
+    assert len({one.act().action for one in loaded}) == 3
+    for one in loaded:
+        assert one.certificate().spent.startswith(LEARNER.privacy(11).says)
+        assert ALONE in one.certificate().spent
+        assert ALONE in " ".join(str(one.certificate()).split())
+    # So does the one that was saved: it may go on too.
+    assert ALONE in player.certificate().spent
+
+
+def test_a_copy_in_memory_is_one_too(player):
+    other = copy.deepcopy(player)
+    assert ALONE in other.certificate().spent
+    assert ALONE in player.certificate().spent
+
+
+def test_nothing_is_spent_where_nothing_is_stated(tmp_path):
+    player = LEARNER.start(seed=1)
+    player.act()
+    player.save(tmp_path / "player.json")
+    assert player.certificate().spent == hn.load(tmp_path / "player.json").certificate().spent == ""
