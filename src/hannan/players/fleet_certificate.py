@@ -55,6 +55,8 @@ class FleetCertificate(Result):
     withheld: dict[str, int] = dataclasses.field(hash=False)
     own_loss: float
     seeded: bool = False
+    #: What else has to be known to read it, (name, text), as of a player's.
+    notes: tuple[tuple[str, str], ...] = ()
 
     @property
     def says_nothing(self) -> bool:
@@ -82,6 +84,7 @@ class FleetCertificate(Result):
         rows.append(("own loss", figure(self.own_loss)))
         if self.seeded:
             rows.append(("randomness", SEEDED))
+        rows += self.notes
         return rows
 
     def shown(self) -> Shown:
@@ -210,6 +213,7 @@ def whole(fleet: Any) -> FleetCertificate:
         withheld=withheld,
         own_loss=learner.in_units(math.fsum(told["own"].tolist()), int(settled.sum())),
         seeded=fleet.seed is not None,
+        notes=learner.start(0, fleet.id)._own_law(),
     )
 
 
