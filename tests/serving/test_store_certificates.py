@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -79,3 +80,28 @@ def test_arms_of_keys_sleep_where_a_proof_covers_it_alone(path: Path) -> None:
         whole = store.certificate("b")
         assert whole.withheld == {}
         assert whole.bound.value == store.certificate("b", key="anna").bound.value < 300.0
+
+
+def test_a_store_that_is_opened_again_is_nobody_s_twin(path: Path) -> None:
+    """From a snapshot it goes on exactly, and then with streams of a new epoch: two copies of it draw apart.
+
+    The control is the snapshot's own fleet, which says that it may have a twin.
+    """
+    keys = range(60)
+    with Store(path) as store:
+        store.add("a", LEARNER)
+        play(store, "a", [None])
+        for key in keys:
+            store.act("a", key=key)
+        blob = store.desk.contents.find("a").keyed.to_bytes()
+    assert "randomness" in str(hn.Fleet.from_bytes(blob, "exact").certificate(7))
+    drawn = []
+    for copy in (path.with_name("one.db"), path.with_name("two.db")):
+        shutil.copy(path, copy)
+        with Store(copy) as store:
+            assert store.desk.contents.restored_from > 0
+            for key in (None, 7):
+                assert "randomness" not in str(store.certificate("a", key=key))
+            assert "randomness" not in str(store.desk.contents.find("a").keyed.certificate())
+            drawn.append([store.act("a", key=key).action for key in keys])
+    assert drawn[0] != drawn[1]  # alike with a probability of 3^-60

@@ -232,9 +232,7 @@ class Resident:
         """As a snapshot has it."""
         found = cls.described(number, told)
         found.arms.restore(told["names"])
-        found.fleets = [Fleet.from_bytes(blobs[0], "exact"), None]
-        if told["keyed"]:
-            found.fleets[1] = Fleet.from_bytes(blobs[1], "exact")
+        found.fleets = [_recovered(blobs[0]), _recovered(blobs[1]) if told["keyed"] else None]
         if found.expiry is not None:
             found.expiry.restore(told["expiry"], blobs[-1])
         return found
@@ -259,6 +257,16 @@ def checked_name(name: Any) -> str:
             f"first; got {refusals.brief(name)}"
         )
     return str(name)
+
+
+def _recovered(blob: bytes) -> Fleet:
+    """A fleet of a snapshot, to play the journal on from there; it is nobody's twin.
+
+    A store has one writer, which a lock sees to, and its opening begins an epoch: streams of fresh entropy.
+    """
+    fleet = Fleet.from_bytes(blob, "exact")
+    fleet.resumed = False
+    return fleet
 
 
 def _fleet(learner: Any, name: str, diagnosed: bool = False) -> Fleet:
