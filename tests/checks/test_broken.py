@@ -147,6 +147,20 @@ class StalePlayer(SleepingPlayer):
 
 @hn.register
 @dataclass(frozen=True, repr=False)
+class Twinned(hn.Experts):
+    """Goes on with the stream of a file, and does not say so."""
+
+    def start(self, seed: int | None = None, name: str | None = None) -> Any:
+        return TwinnedPlayer(self, seed, name)
+
+
+class TwinnedPlayer(SleepingPlayer):
+    def certificate(self, delta: float | None = None) -> Any:
+        return dataclasses.replace(super().certificate(delta), resumed=False)
+
+
+@hn.register
+@dataclass(frozen=True, repr=False)
 class Credulous(hn.Experts):
     """Takes the moves of its copies for its own."""
 
@@ -229,7 +243,7 @@ BROKEN_LEARNERS: dict[str, list[Any]] = {
         Spoiled(THREE, observe=swallowing),
         Spoiled(THREE, observe=lambda player, move, loss: player.observe(player.open_moves[0], loss)),
     ],
-    "a_saved_player_resumes_exactly": [Stale(3)],
+    "a_saved_player_resumes_exactly": [Stale(3), Twinned(3)],
     "copies_are_players_of_their_own": [Credulous(3)],
     "run_0_of_a_game_is_the_player": [Spoiled(THREE, start=lambda learner, seed: learner.start((seed or 0) + 1))],
 }

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 
 import hannan as hn
+
+
+@dataclass(frozen=True)
+class Logistic(hn.Law):
+    def density(self, z: Any) -> Any:
+        return 0.25 / np.cosh(np.clip(np.asarray(z) / 2.0, -300.0, 300.0)) ** 2
+
+    def cdf(self, z: Any) -> Any:
+        return 0.5 + 0.5 * np.tanh(np.asarray(z) / 2.0)
 
 
 def played(fleet: Any, rounds: dict[Any, int]) -> Any:
@@ -38,6 +48,16 @@ def test_the_whole_is_the_sum_of_the_keys() -> None:
         assert said in text
     assert whole.own_loss == pytest.approx(math.fsum(fleet.certificate(key).own_loss for key in (1, 2, 3, 4)))
     assert "<table" in whole._repr_html_()
+
+
+def test_the_whole_says_how_exactly_a_law_of_your_own_is_played() -> None:
+    """As each key does. The control: of a law of the package there is nothing to say."""
+    said = "your law is played"
+    for law, says in ((Logistic(), True), (hn.Exponential(), False)):
+        fleet = played(hn.Fleet(hn.Bandit(2, law, hn.Fixed(2.0)), seed=0), {1: 3})
+        whole, one = dict(fleet.certificate().rows()), dict(fleet.certificate(1).rows())
+        assert (said in whole, said in one) == (says, says)
+        assert whole.get(said) == one.get(said)
 
 
 def test_a_sum_of_vacuous_bounds_is_said_to_be_vacuous() -> None:

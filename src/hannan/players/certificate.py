@@ -18,6 +18,10 @@ ESTIMATED = (
 UNTOLD = "; it is of the settled rounds, and that holds if which those are does not depend on the moves or their losses"
 
 SEEDED = "of a seed that was given, for experiments: the bound does not hold against losses of one who knows it"
+RESUMED = (
+    'of a file (resume="exact") that may have been loaded more than once: the bound does not hold against losses of '
+    "one who plays another copy"
+)
 
 
 @frozen
@@ -71,6 +75,8 @@ class Certificate(Result):
     delta: float | None = None
     on_this_run: float | None = None
     on_this_run_says: str = ""
+    #: Whether its streams are those of a file: whoever resumed it too foresees the moves.
+    resumed: bool = False
     #: What else has to be known to read it, (name, text): rounds settled by default, arms that came and went.
     notes: tuple[tuple[str, str], ...] = ()
 
@@ -100,14 +106,23 @@ class Certificate(Result):
         realised = "not kept" if self.realised_level is None else f"{figure(self.realised_level)} in {name} realised"
         if (self.realised_level, self.claimed_rate) != (None, None):
             rows.append(("stability", f"{realised}, {claim}"))
-        if self.seeded:
-            rows.append(("randomness", SEEDED))
+        rows += randomness(self.seeded, self.resumed)
         rows += self.notes
         return rows
 
     def shown(self) -> Shown:
         """The rows, under the learner's short name."""
         return certified("certificate of", self.learner, self.rows())
+
+
+def randomness(seeded: bool, resumed: bool) -> list[tuple[str, str]]:
+    """Where the moves came from, if somebody may know them: one row, or none.
+
+    >>> randomness(seeded=False, resumed=False)
+    []
+    """
+    said = [text for text, holds in ((SEEDED, seeded), (RESUMED, resumed)) if holds]
+    return [("randomness", "; ".join(said))] if said else []
 
 
 def certified(title: str, learner: str, rows: list[tuple[str, str]]) -> Shown:

@@ -147,7 +147,8 @@ class ConvexPlayer(PointPlayer):
         bound, withheld = self._bound(own, best, cost)
         gamma = isinstance(learner.noise, GammaNoise)
         return ConvexCertificate(
-            **self._standing(),
+            # Noise of the operating system is in no file: its copies are no twins.
+            **self._standing() | {"resumed": self.resumed and not self._secret},
             bound=bound,
             withheld=withheld,
             own_loss=own,

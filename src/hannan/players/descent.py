@@ -79,7 +79,7 @@ class DescentPlayer(PointPlayer):
         best = best_in_hindsight(self._leader, self._seen)
         bound, withheld = self._bound(self._own - best)
         return Certificate(
-            **self._standing() | {"seeded": False},
+            **self._standing() | {"seeded": False, "resumed": False},
             bound=bound,
             withheld=withheld,
             own_loss=self._own,

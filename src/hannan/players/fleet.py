@@ -261,7 +261,7 @@ class Fleet(_engine.Fleet, Incarnate):
         if number < 0:
             apart = Fleet.__new__(Fleet)
             apart._begin(self.learner, self.prior, self._diagnosed)
-            apart.seed, apart._ids = self.seed, []
+            apart.seed, apart.resumed, apart._ids = self.seed, self.resumed, []
             apart._spawn(self._spawning)
             apart._named(self.name, self.incarnation)
             number = int(apart.number([key], touch=True)[0])
@@ -308,8 +308,9 @@ class Fleet(_engine.Fleet, Incarnate):
     def load(cls, path: str | os.PathLike[str], resume: str | None = None) -> Fleet:
         """The fleet that `save` wrote, in a new incarnation: fresh streams, an id of its own, open moves honoured.
 
-        `resume="exact"` goes on bit for bit, with the id, the tickets and the streams of the file. Nothing of the file
-        is run; every number is checked. A torn, edited or foreign file is refused by name.
+        `resume="exact"` goes on bit for bit, with the id, the tickets and the streams of the file; certificates say so,
+        because two such fleets are twins. Nothing of the file is run; every number is checked. A torn, edited or
+        foreign file is refused by name.
         """
         return cls.from_bytes(files.read_ordinary(path, "a saved fleet"), resume, str(path))
 
@@ -333,6 +334,7 @@ class Fleet(_engine.Fleet, Incarnate):
     def _reincarnate(self) -> None:
         self._renew()
         self._named(self.name, secrets.token_hex(6))
+        self.resumed = False
 
     @property
     def nbytes(self) -> dict[str, int]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from hannan.mathematics.against import covers
 from hannan.mathematics.bounds import Bound, trivial
-from hannan.players.certificate import SEEDED, Certificate, certified
+from hannan.players.certificate import Certificate, certified, randomness
 from hannan.players.conditions import untenable
 from hannan.players.settings import BanditPlayer
 from hannan.players.tickets import LOST, move_of
@@ -55,6 +55,10 @@ class FleetCertificate(Result):
     withheld: dict[str, int] = dataclasses.field(hash=False)
     own_loss: float
     seeded: bool = False
+    #: Whether the streams are those of a file: whoever resumed it too foresees the moves.
+    resumed: bool = False
+    #: What else has to be known to read it, (name, text), as of a player's.
+    notes: tuple[tuple[str, str], ...] = ()
 
     @property
     def says_nothing(self) -> bool:
@@ -80,8 +84,8 @@ class FleetCertificate(Result):
         if not covers(self.bound.against, "any"):
             rows += [("  of keys", _APART), ("  of rounds", _TRAFFIC)]
         rows.append(("own loss", figure(self.own_loss)))
-        if self.seeded:
-            rows.append(("randomness", SEEDED))
+        rows += randomness(self.seeded, self.resumed)
+        rows += self.notes
         return rows
 
     def shown(self) -> Shown:
@@ -135,7 +139,7 @@ def player(fleet: Any, number: int) -> BanditPlayer:
     made._restore(state)
     if hasattr(made, "_slept"):
         made._slept = int(fleet._counts(np.array([number]))["slept"][0])
-    made.seed = fleet.seed
+    made.seed, made.resumed = fleet.seed, fleet.resumed
     return made  # type: ignore[no-any-return]
 
 
@@ -210,6 +214,8 @@ def whole(fleet: Any) -> FleetCertificate:
         withheld=withheld,
         own_loss=learner.in_units(math.fsum(told["own"].tolist()), int(settled.sum())),
         seeded=fleet.seed is not None,
+        resumed=fleet.resumed,
+        notes=learner.start(0, fleet.id)._own_law(),
     )
 
 

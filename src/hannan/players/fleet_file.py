@@ -58,7 +58,7 @@ def between(fleet: Any, low: Any, high: Any) -> NDArray[np.int64]:
 def split(fleet: Any, apart: Any, numbers: NDArray[np.int64]) -> Any:
     """Those learners, into a fleet that is not begun."""
     apart._begin(fleet.learner, fleet.prior, fleet._diagnosed)
-    apart.seed, apart._ids = fleet.seed, list(fleet._ids)
+    apart.seed, apart.resumed, apart._ids = fleet.seed, fleet.resumed, list(fleet._ids)
     apart._spawn(fleet._spawning)  # new keys of two parts draw from streams that differ, because keys do
     apart._named(incarnations.named(None), "")
     _move(fleet, apart, numbers)
@@ -83,6 +83,7 @@ def join(fleet: Any, other: Any) -> None:
     fleet._named(fleet.name, fleet.incarnation)
     _move(other, fleet, other._numbers())
     fleet.seed = fleet.seed if other.seed is None else other.seed
+    fleet.resumed = fleet.resumed or other.resumed
 
 
 def _move(fleet: Any, to: Any, numbers: NDArray[np.int64]) -> None:
@@ -166,6 +167,7 @@ def loaded(fleet: Any, data: bytes, resume: str | None, where: str) -> Any:
     try:
         header, body = _parts(data)
         _read(fleet, header, body, exact=resume == "exact")
+        fleet.resumed = True
         if resume is None:
             fleet._reincarnate()
     except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, MemoryError, RuntimeError) as error:

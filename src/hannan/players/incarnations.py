@@ -2,7 +2,8 @@
 
 A file can be loaded twice. Two players from one file must neither draw the same moves nor take each other's tickets,
 so each load is a new incarnation: streams of its own, and an id of its own, "name.incarnation". Moves that were open
-when the file was written keep the id they were drawn under, and each copy honours them once.
+when the file was written keep the id they were drawn under, and each copy honours them once. Who asks for the file's
+own streams may have a twin, and says so (`resumed`).
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ class Incarnate:
     round: Any
     #: The ids that it had before it was loaded, each with the last round that it drew under it.
     earlier: tuple[tuple[str, int], ...] = ()
+    #: Whether its streams are those of a file, which others may have gone on from alike. Not in the file: every load
+    #: says anew whether they are.
+    resumed: bool = False
 
     def _take_name(self, seed: Any, name: Any) -> int:
         """Take a name, fresh where none is given; what the streams start from is returned, and not kept."""
@@ -48,6 +52,7 @@ class Incarnate:
         if self.round > (self.earlier[-1][1] if self.earlier else 0):
             self.earlier = (*self.earlier, (self.id, self.round))[-MOST_EARLIER:]
         self._called(self.name, os.urandom(6).hex())
+        self.resumed = False
 
     def _who(self) -> dict[str, Any]:
         """What a file says of it."""

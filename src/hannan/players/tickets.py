@@ -169,6 +169,7 @@ class Book(Incarnate):
             "forgotten": self._forgotten,
             "largest_delay": self._largest_delay,
             "seeded": self.seed is not None,
+            "resumed": self.resumed,
         }
 
     def _lost(self) -> str:

@@ -16,7 +16,7 @@ class Arms:
     """Names and places. A place without a name sleeps until an arm takes it; an arm that retires sleeps from then on.
 
     >>> arms = Arms("banner", 3, None, ["red", "blue"], sleeps=True)
-    >>> arms.add(arms.free("green"), "green", 7); arms.retire(0, 9)
+    >>> arms.add(arms.free("green"), "green", "7 decisions"); arms.retire(0, "9 decisions")
     >>> arms.labels, arms.awake, arms.says
     (['red', 'blue', 'green'], [1, 2], 'green came after 7 decisions, red left after 9 decisions')
     """
@@ -98,17 +98,17 @@ class Arms:
             raise Refused(CONFLICT, f"{self.owner!r} must keep an arm that is awake; {arm!r} is the last")
         return found
 
-    def add(self, place: int, arm: str, after: int) -> None:
+    def add(self, place: int, arm: str, after: str) -> None:
         """From now on it can be drawn."""
         assert self.names is not None
         self.wake([*self.awake, place])
         self.names[place], self._json = arm, []
-        self.changes.append(f"{arm} came after {after} decisions")
+        self.changes.append(f"{arm} came after {after}")
 
-    def retire(self, place: int, after: int) -> None:
+    def retire(self, place: int, after: str) -> None:
         """From now on it is not drawn."""
         self.wake([i for i in self.awake if i != place])
-        self.changes.append(f"{self.label(place)} left after {after} decisions")
+        self.changes.append(f"{self.label(place)} left after {after}")
 
     def state(self) -> dict[str, Any]:
         """For a snapshot."""

@@ -97,10 +97,10 @@ class Contents:
             self.add(Resident.described(len(self.residents), note["add"]))
         elif "arm" in note:
             resident = self.residents[note["learner"]]
-            resident.arms.add(note["place"], note["arm"], resident.drawn)
+            resident.arms.add(note["place"], note["arm"], resident.so_far)
         elif "retire" in note:
             resident = self.residents[note["learner"]]
-            resident.arms.retire(note["retire"], resident.drawn)
+            resident.arms.retire(note["retire"], resident.so_far)
         else:
             raise Damaged(f"the journal has a note that this version does not know: {sorted(note)}")
 

@@ -85,7 +85,7 @@ class Desk:
             resident = self.contents.find(name)
             place = resident.arms.free(arm)
             sequence = self._append(records.note({"arm": arm, "learner": resident.number, "place": place}))
-            resident.arms.add(place, arm, resident.drawn)
+            resident.arms.add(place, arm, resident.so_far)
             return sequence
 
     def retire_arm(self, name: str, arm: Any) -> int:
@@ -94,7 +94,7 @@ class Desk:
             resident = self.contents.find(name)
             place = resident.arms.leaving(arm)
             sequence = self._append(records.note({"retire": place, "learner": resident.number}))
-            resident.arms.retire(place, resident.drawn)
+            resident.arms.retire(place, resident.so_far)
             return sequence
 
     def look(self, name: str) -> tuple[Resident, int]:

@@ -97,12 +97,12 @@ class Expiry:
                 self._bundles.append(bundle)
             at += 8 * size
 
-    def says(self, gains: bool) -> str:
-        """What it means for a bound."""
+    def says(self, gains: bool, whose: str = "") -> str:
+        """What it means for a bound. `whose`: of whom the decisions are."""
         word = "rewards" if gains else "losses"
         return (
-            f"{self.count} decisions had no feedback within {self.wait:g} s and count as {self.default:g}: bound and "
-            f"regret are of {word} counted so, for every arm; of feedback that comes later they say nothing"
+            f"{self.count} decisions{whose} had no feedback within {self.wait:g} s and count as {self.default:g}: "
+            f"bound and regret are of {word} counted so, for every arm; of feedback that comes later they say nothing"
         )
 
 

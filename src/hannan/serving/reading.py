@@ -26,7 +26,7 @@ def certificate(fleet: Fleet, number: int, delta: float | None) -> Any:
     """As `fleet.certificate(key, delta)` says it."""
     kind: Any = fleet._player_class
     made = _reader(kind)(fleet.learner, 0, fleet.id)
-    made.seed = fleet.seed
+    made.seed, made.resumed = fleet.seed, fleet.resumed
     if number >= 0:
         made._restore({**fleet._fields(number), "open": []})
         counts = fleet._counts(np.array([number]))

@@ -98,6 +98,18 @@ class Resident:
         """Decisions of the learner without a key."""
         return int(self.alone._counts(ALONE)["drawn"][0])
 
+    @property
+    def so_far(self) -> str:
+        """All its decisions, with and without a key, in words: arms come and go for all of them at once."""
+        keyed = self.fleets[1]
+        drawn = 0 if keyed is None else int(keyed._counts(keyed._numbers())["drawn"].sum())
+        return f"{self.drawn + drawn} decisions{self._whose}"
+
+    @property
+    def _whose(self) -> str:
+        """Of whom a count of the store's is, where that is not the one learner without a key."""
+        return "" if not self.keys else " with and without a key" if self.drawn else " of all keys"
+
     def weights(self, key: Key = None) -> list[float]:
         """The probabilities of the next draw."""
         fleet, number = self._seat(key)
@@ -188,11 +200,12 @@ class Resident:
     def certificate(self, key: Key, delta: float | None) -> Any:
         """Its own, of a key, or of all keys where nobody played without one; with what the store did to it."""
         if key is None and self.keys and not self.drawn:
-            return self.keyed.certificate()
-        told = reading.certificate(*self._seat(key), delta)
+            told: Any = self.keyed.certificate()
+        else:
+            told = reading.certificate(*self._seat(key), delta)
         notes = list(told.notes)
         if self.expiry is not None:
-            notes.append(("by default", self.expiry.says(self.learner.gains)))
+            notes.append(("by default", self.expiry.says(self.learner.gains, self._whose)))
         if self.arms.changes:
             notes.append(("arms", f"{self.arms.says}; regret against an arm is over the rounds in which it was awake"))
         return dataclasses.replace(told, notes=tuple(notes))
@@ -219,9 +232,7 @@ class Resident:
         """As a snapshot has it."""
         found = cls.described(number, told)
         found.arms.restore(told["names"])
-        found.fleets = [Fleet.from_bytes(blobs[0], "exact"), None]
-        if told["keyed"]:
-            found.fleets[1] = Fleet.from_bytes(blobs[1], "exact")
+        found.fleets = [_recovered(blobs[0]), _recovered(blobs[1]) if told["keyed"] else None]
         if found.expiry is not None:
             found.expiry.restore(told["expiry"], blobs[-1])
         return found
@@ -246,6 +257,16 @@ def checked_name(name: Any) -> str:
             f"first; got {refusals.brief(name)}"
         )
     return str(name)
+
+
+def _recovered(blob: bytes) -> Fleet:
+    """A fleet of a snapshot, to play the journal on from there; it is nobody's twin.
+
+    A store has one writer, which a lock sees to, and its opening begins an epoch: streams of fresh entropy.
+    """
+    fleet = Fleet.from_bytes(blob, "exact")
+    fleet.resumed = False
+    return fleet
 
 
 def _fleet(learner: Any, name: str, diagnosed: bool = False) -> Fleet:

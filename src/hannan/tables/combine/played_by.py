@@ -135,8 +135,8 @@ class PlayedBy(Stepped):
         return done, trouble, expert, notes
 
     def certificate(self) -> Certificate:
-        """What the player may say of itself; the answer is the mixture, and a seed gives nothing away."""
-        told: Certificate = replace(self.player.certificate(), seeded=False)
+        """What the player may say of itself; the answer is the mixture, and a seed or a file gives nothing away."""
+        told: Certificate = replace(self.player.certificate(), seeded=False, resumed=False)
         return told
 
     def promises(self) -> Promises:

@@ -1,0 +1,107 @@
+"""What the store did to its learners is said of all keys together too: defaults, arms that came and went."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hannan as hn
+from hannan.serving.store import Store
+
+LEARNER = hn.Bandit(3, hn.Tsallis(0.5), gains=True)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "decisions.db"
+
+
+def expired(store: Any, name: str, rounds: int) -> None:
+    """Wait until so many decisions of all keys are settled."""
+    until = time.monotonic() + 10
+    while store.certificate(name).rounds < rounds and time.monotonic() < until:
+        time.sleep(0.02)
+
+
+def play(store: Any, name: str, keys: list[str | None]) -> None:
+    for key in keys:
+        store.observe(store.act(name, key=key).ticket, reward=1)
+
+
+def test_all_keys_say_what_each_of_them_says(path: Path) -> None:
+    """The control: of a learner to which nothing was done, there is nothing to say."""
+    with Store(path) as store:
+        store.add("a", LEARNER, arms=["red", "blue"], wait=1.0, default=0.25)
+        store.add("plain", LEARNER)
+        for name in ("a", "plain"):
+            play(store, name, ["anna", "ben", "ben"])
+        store.act("a", key="anna")
+        store.add_arm("a", "green"), store.retire_arm("a", "red")
+        expired(store, "a", 4)
+        whole, one = dict(store.certificate("a").rows()), dict(store.certificate("a", key="anna").rows())
+        assert "against the best map key -> arm" in whole["bound"]
+        for row in ("by default", "arms"):
+            assert whole[row] == one[row]
+            assert row not in dict(store.certificate("plain").rows())
+        assert "1 decisions of all keys had no feedback within 1 s and count as 0.25" in whole["by default"]
+        came = "green came after 4 decisions of all keys, red left after 4 decisions of all keys; regret against an arm"
+        assert whole["arms"].startswith(came)
+    with Store(path) as store:  # from the journal again
+        assert dict(store.certificate("a").rows()) == whole
+
+
+def test_arms_come_after_decisions_with_and_without_a_key(path: Path) -> None:
+    with Store(path) as store:
+        store.add("a", LEARNER, arms=["red", "blue"])
+        play(store, "a", [None, None, "anna", "ben", "ben"])
+        store.add_arm("a", "green")
+        play(store, "a", ["anna", None])
+        store.retire_arm("a", "red")
+        for key in (None, "anna"):
+            says = dict(store.certificate("a", key=key).rows())["arms"]
+            assert "green came after 5 decisions with and without a key, red left after 7 decisions" in says
+
+
+def test_arms_of_keys_sleep_where_a_proof_covers_it_alone(path: Path) -> None:
+    """As without keys: no bound of a learner whose proof does not cover sleepers gets as far as a certificate."""
+    with Store(path) as store:
+        store.add("a", hn.Bandit(3, gains=True))
+        play(store, "a", ["anna"])
+        with pytest.raises(ValueError, match="a proof covers arms that sleep"):
+            store.retire_arm("a", 0)
+        store.add("b", LEARNER, arms=["red", "blue"])
+        play(store, "b", ["anna"] * 200)
+        store.retire_arm("b", "red")
+        play(store, "b", ["anna"] * 100)
+        whole = store.certificate("b")
+        assert whole.withheld == {}
+        assert whole.bound.value == store.certificate("b", key="anna").bound.value < 300.0
+
+
+def test_a_store_that_is_opened_again_is_nobody_s_twin(path: Path) -> None:
+    """From a snapshot it goes on exactly, and then with streams of a new epoch: two copies of it draw apart.
+
+    The control is the snapshot's own fleet, which says that it may have a twin.
+    """
+    keys = range(60)
+    with Store(path) as store:
+        store.add("a", LEARNER)
+        play(store, "a", [None])
+        for key in keys:
+            store.act("a", key=key)
+        blob = store.desk.contents.find("a").keyed.to_bytes()
+    assert "randomness" in str(hn.Fleet.from_bytes(blob, "exact").certificate(7))
+    drawn = []
+    for copy in (path.with_name("one.db"), path.with_name("two.db")):
+        shutil.copy(path, copy)
+        with Store(copy) as store:
+            assert store.desk.contents.restored_from > 0
+            for key in (None, 7):
+                assert "randomness" not in str(store.certificate("a", key=key))
+            assert "randomness" not in str(store.desk.contents.find("a").keyed.certificate())
+            drawn.append([store.act("a", key=key).action for key in keys])
+    assert drawn[0] != drawn[1]  # alike with a probability of 3^-60
