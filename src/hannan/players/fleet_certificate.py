@@ -14,6 +14,7 @@ from hannan.mathematics.bounds import Bound, trivial
 from hannan.players.certificate import Certificate, certified, randomness
 from hannan.players.conditions import untenable
 from hannan.players.settings import BanditPlayer
+from hannan.players.sleeping_experts import sleepers_note
 from hannan.players.tickets import LOST, move_of
 from hannan.refusals import Array
 from hannan.saving.result import Result, Shown
@@ -215,7 +216,7 @@ def whole(fleet: Any) -> FleetCertificate:
         own_loss=learner.in_units(math.fsum(told["own"].tolist()), int(settled.sum())),
         seeded=fleet.seed is not None,
         resumed=fleet.resumed,
-        notes=learner.start(0, fleet.id)._own_law(),
+        notes=(*learner.start(0, fleet.id)._own_law(), *sleepers_note("arm", int(told["slept"].sum()))),
     )
 
 

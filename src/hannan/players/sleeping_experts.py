@@ -38,6 +38,16 @@ def waking(mask: Any, n: int, action: int) -> Mask:
     return mask
 
 
+def sleepers_note(who: str, rounds: int) -> tuple[tuple[str, str], ...]:
+    """What sleepers mean for a bound, as a row of a certificate; none where nobody slept.
+
+    >>> sleepers_note("arm", 0)
+    ()
+    """
+    says = f"in {counted(rounds, 'round')}: regret is beside each {who} where it was awake, and only there"
+    return ((f"{who}s slept", says),) if rounds else ()
+
+
 if TYPE_CHECKING:
     _Player = Player
 else:
@@ -51,12 +61,7 @@ class Sleepers(_Player):
     _slept = 0
 
     def _notes(self) -> tuple[tuple[str, str], ...]:
-        if not self._slept:
-            return super()._notes()
-        says = (
-            f"in {counted(self._slept, 'round')}: regret is beside each {self.who} in the rounds in which it was awake"
-        )
-        return (*super()._notes(), (f"{self.who}s slept", says))
+        return (*super()._notes(), *sleepers_note(self.who, self._slept))
 
     def content(self) -> dict[str, Any]:
         return {**super().content(), "slept": self._slept}
