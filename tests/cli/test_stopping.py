@@ -114,7 +114,9 @@ def test_ctrl_c_stops(name: str, folder: Path) -> None:
     before = sorted(path.name for path in folder.iterdir())
     with ThreadPoolExecutor(len(moments)) as pool:
         found = list(pool.map(lambda after: stopped(READY, COMMANDS[name], folder, after), moments))
-    for taken, code, error in found:
+    for after, (taken, code, error) in zip(moments, found, strict=True):
+        if taken >= 1.0:  # three at once on a busy machine: who does not stop is late alone, too
+            taken, code, error = stopped(READY, COMMANDS[name], folder, after)
         if code is None or (name in ("bound", "combine") and code == 0):
             assert name in ("bound", "combine"), error  # the quick ones may be done already
             continue
