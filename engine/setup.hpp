@@ -57,8 +57,9 @@ struct Foreign {
     void* self = nullptr;
 };
 
-inline constexpr i64 fan = 16;          // partial sums of so many weights are kept
+inline constexpr i64 fan = 16;          // sums of so many weights are kept
 inline constexpr i64 tree_from = 65;    // from so many arms on, so that a draw costs log n
+inline constexpr i64 crown = 64;        // at most so many sums are at the top of them, with their partial sums
 inline constexpr double refresh = 256;  // multiplied weights are made from L again after so many rounds
 HN_INLINE constexpr i64 in_fans(i64 n) { return (n + fan - 1) & ~(fan - 1); }
 
@@ -85,10 +86,10 @@ struct Setup {
     /// How many places L and w have: in fours, or in sixteens below a tree; L is infinite and w is 0 beyond n.
     HN_INLINE i64 places() const { return tree() ? in_fans(n) : in_fours(n); }
     HN_INLINE i64 tree_places() const {
-        i64 size = 0;
-        if (tree())
-            for (i64 m = n; m > fan;) m = (m + fan - 1) / fan, size += in_fans(m);
-        return size;
+        if (!tree()) return 0;
+        i64 m = in_fans(n) / fan, size = in_fans(m);
+        while (m > crown) m = in_fans(m) / fan, size += in_fans(m);
+        return size + in_fans(m);  // the partial sums
     }
     /// Baselines of the last move; or who follows the action (as whole numbers), then the K action masses.
     HN_INLINE i64 scratch_places() const {

@@ -85,6 +85,16 @@ HN_INLINE double fold(f64x4 x) { return (x[0] + x[2]) + (x[1] + x[3]); }
 HN_INLINE double fold_product(f64x4 x) { return (x[0] * x[2]) * (x[1] * x[3]); }
 HN_INLINE double fold_least(f64x4 x) { return least(least(x[0], x[2]), least(x[1], x[3])); }
 HN_INLINE double fold_most(f64x4 x) { return most(most(x[0], x[2]), most(x[1], x[3])); }
+/// The least and the greatest of n numbers.
+struct Extent { double least, most; };
+inline Extent extent_of(const double* x, i64 n) {
+    f64x4 low = splat(x[0]), high = low;
+    i64 j = 0;
+    for (; j + 4 <= n; j += 4) low = least(load4(x + j), low), high = most(load4(x + j), high);
+    Extent found{fold_least(low), fold_most(high)};
+    for (; j < n; ++j) found = {least(x[j], found.least), most(x[j], found.most)};
+    return found;
+}
 /// Four of them folded at once: the same bits.
 HN_INLINE f64x4 fold_four(f64x4 a, f64x4 b, f64x4 c, f64x4 d) {
     const f64x4 ab = __builtin_shufflevector(a, b, 0, 1, 4, 5) + __builtin_shufflevector(a, b, 2, 3, 6, 7);

@@ -105,9 +105,8 @@ void expert_losses(const double* x, i64 stride, const E* e, const double* shares
             for (i64 i = 0; i < n; ++i) after[i] = sums[i] + one(t, i);
             now = after;
         }
-        double a = now[0], b = now[0];
-        for (i64 i = 1; i < n; ++i) a = least(now[i], a), b = most(now[i], b);
-        low[marks.columns[k]] = a, high[marks.columns[k]] = b;
+        const Extent found = extent_of(now, n);
+        low[marks.columns[k]] = found.least, high[marks.columns[k]] = found.most;
     }
     if (t < rounds)
         for (i64 i = 0; i < n; ++i)

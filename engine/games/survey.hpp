@@ -91,9 +91,8 @@ inline i64 survey(const double* x, i64 rounds, i64 n, double low, double high, d
                 if (!(low <= here[a] && here[a] <= high)) return t * n + a;
         t = end;
         if (k < marks.count) {
-            double a = sums[0], b = sums[0];
-            for (i64 i = 1; i < n; ++i) a = least(sums[i], a), b = most(sums[i], b);
-            lows[marks.columns[k]] = a, highs[marks.columns[k]] = b;
+            const Extent now = extent_of(sums, n);
+            lows[marks.columns[k]] = now.least, highs[marks.columns[k]] = now.most;
         }
     }
     return -1;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "estimating.hpp"
+#include "followers.hpp"
 
 namespace hn::HN_ISA {
 
@@ -53,84 +54,7 @@ HN_INLINE void add_to_all(const Setup& s, Run& run, const E* e, i64 j, double es
         if (i64(e[i]) == j) run.L[i] += estimate, run.w[i] *= factor;
 }
 
-HN_INLINE u32* followers_of(Run& run) { return reinterpret_cast<u32*>(run.scratch); }
 HN_INLINE double* masses_of(const Setup& s, Run& run) { return run.scratch + in_fours(s.n + 64); }
-
-/// Bit i: whether e_i = j, i < 64.
-HN_INLINE u64 hits64(const i64* e, i64 j) {
-    u64 found = 0;
-    for (int i = 0; i < 64; ++i) found |= u64(e[i] == j) << i;
-    return found;
-}
-HN_INLINE u64 hits64(const u8* e, i64 j) {
-#if defined(__AVX2__)
-    const __m256i key = _mm256_set1_epi8(char(j));
-    const auto half = [&](const u8* p) {
-        const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-        return u32(_mm256_movemask_epi8(_mm256_cmpeq_epi8(x, key)));
-    };
-    return u64(half(e)) | u64(half(e + 32)) << 32;
-#else
-    u64 found = 0;
-    for (int i = 0; i < 64; ++i) found |= u64(e[i] == u8(j)) << i;
-    return found;
-#endif
-}
-
-/// The place of the lowest bit; any where there is none.
-HN_INLINE u32 lowest_bit(u64 x) {
-#if defined(__BMI__)
-    return u32(_tzcnt_u64(x));  // not a builtin of C, behind which a compiler puts a branch
-#else
-    return u32(__builtin_ctzll(x | u64(1) << 63));
-#endif
-}
-/// The places of the set bits, from `first` on, into `who`; returns how many they are. Some more places are written.
-HN_INLINE i64 list_bits(u64 found, u32 first, i64 burst, u32* who) {
-    const i64 count = __builtin_popcountll(found);
-    // So many without a branch: most often that is all of them, and what is too much is written over.
-    i64 k = 0;
-    for (; k < burst; k += 4)
-#pragma GCC unroll 4
-        for (i64 l = 0; l < 4; ++l, found &= found - 1) who[k + l] = first + lowest_bit(found);
-    for (; k < count; ++k, found &= found - 1) who[k] = first + lowest_bit(found);
-    return count;
-}
-/// List who advises action j; returns how many they are. The list has 64 places to spare.
-template <class E>
-HN_INLINE i64 list_followers(const Setup& s, Run& run, const E* e, i64 j) {
-    u32* who = followers_of(run);
-    const i64 burst = in_fours(4 + 60 / s.actions);
-    i64 count = 0, c = 0;
-    for (; c + 64 <= s.n; c += 64) count += list_bits(hits64(e + c, j), u32(c), burst, who + count);
-    if (c < s.n && s.n >= 64) {
-        // The last of them with some that were listed before.
-        return count + list_bits(hits64(e + s.n - 64, j) >> (64 - (s.n - c)), u32(c), burst, who + count);
-    }
-    for (; c < s.n; ++c) {
-        who[count] = u32(c);
-        count += i64(e[c]) == j;
-    }
-    return count;
-}
-HN_INLINE double mass_of_list(Run& run, i64 count) {
-    const u32* who = followers_of(run);
-    const double* w = run.w;
-    double t0 = 0.0, t1 = 0.0, t2 = 0.0, t3 = 0.0;
-    i64 k = 0;
-    for (; k + 4 <= count; k += 4) t0 += w[who[k]], t1 += w[who[k + 1]], t2 += w[who[k + 2]], t3 += w[who[k + 3]];
-    for (; k < count; ++k) t0 += w[who[k]];
-    return (t0 + t1) + (t2 + t3);
-}
-HN_INLINE void add_to_list(Run& run, i64 count, double estimate, double factor) {
-    const u32* who = followers_of(run);
-    double *L = run.L, *w = run.w;
-    const auto one = [&](i64 k) {
-        const i64 i = who[k];
-        L[i] += estimate, w[i] *= factor;
-    };
-    for (i64 k = 0; k < count; ++k) one(k);
-}
 
 /// q_j, not normalised; returns their sum.
 template <class E>

@@ -1,8 +1,8 @@
 // Draw i with probability w_i / total from one uniform: the first i whose partial sum exceeds u total.
 //
 // A weight of zero is never drawn: its partial sum equals the one before. From tree_from arms on, sums of sixteen
-// weights, of sixteen sums and so on are kept, and a draw and an update cost log n. Every kept sum is a function of the
-// weights below it: nothing drifts.
+// weights, of sixteen sums and so on are kept, and of the last of these levels the partial sums: a draw and an update
+// cost log n. Every kept sum is a function of the weights below it: nothing drifts.
 #pragma once
 
 #include "../random.hpp"
@@ -71,7 +71,7 @@ HN_INLINE i64 pick_around(const double* w, i64 n, i64 last, double u) {
     return k < n ? k : last_positive(w, n);
 }
 
-// The tree. Levels lie one after another, each in sixteens, zeros beyond its end.
+// The tree. Levels lie one after another, each in sixteens, zeros beyond its end; last, the partial sums of the top one.
 
 /// Sums of `from`'s m numbers, by sixteens.
 HN_INLINE void sum_level(const double* from, i64 m, double* level) {
@@ -79,16 +79,24 @@ HN_INLINE void sum_level(const double* from, i64 m, double* level) {
     for (; (k + 3) * fan < m; k += 4) store4(level + k, sum16_of_four(from + fan * k));
     for (; k * fan < m; ++k) level[k] = sum16(from + fan * k);
 }
+/// The partial sums of the top level, behind it, from its i-th on; returns the total.
+HN_INLINE double add_up(double* top, i64 m, i64 i) {
+    double* sums = top + in_fans(m);
+    i64 j = i & ~i64(3);
+    double base = j > 0 ? sums[j - 1] : 0.0;
+    for (; j < m; j += 4) store4(sums + j, partial_sums(base, load4(top + j)));
+    return base;
+}
 /// All sums above the first level, which is in place; returns the total.
 HN_INLINE double grow_on(double* tree, i64 n) {
-    i64 m = (n + fan - 1) / fan;
+    i64 m = in_fans(n) / fan;
     double* level = tree;
-    while (m > fan) {
+    while (m > crown) {
         double* above = level + in_fans(m);
         sum_level(level, m, above);
-        level = above, m = (m + fan - 1) / fan;
+        level = above, m = in_fans(m) / fan;
     }
-    return sum16(level);
+    return add_up(level, m, 0);
 }
 HN_INLINE double grow(const double* w, i64 n, double* tree) {
     sum_level(w, n, tree);
@@ -98,14 +106,12 @@ HN_INLINE double grow(const double* w, i64 n, double* tree) {
 HN_INLINE double regrow(const double* w, i64 n, double* tree, i64 i) {
     const double* below = w;
     double* level = tree;
-    i64 m = n;
-    while (m > fan) {
+    for (i64 m = in_fans(n) / fan;; m = in_fans(m) / fan) {
         i /= fan;
         level[i] = sum16(below + fan * i);
-        below = level, m = (m + fan - 1) / fan;
-        level += in_fans(m);
+        if (m <= crown) return add_up(level, m, i);
+        below = level, level += in_fans(m);
     }
-    return sum16(below);
 }
 /// Among sixteen: the first whose partial sum exceeds u, and what is left of u before it.
 HN_INLINE i64 pick_of_fan(const double* w, double& u) {
@@ -127,17 +133,31 @@ HN_INLINE i64 pick_of_fan(const double* w, double& u) {
     u -= fold_most(before);
     return k;
 }
+/// Among the m sums of the top level, by their partial sums; as `pick_of_fan`.
+HN_INLINE i64 pick_of_crown(const double* top, i64 m, double& u) {
+    const double* sums = top + in_fans(m);
+    const f64x4 target = splat(u);
+    i64x4 below{};
+    for (i64 j = 0; j < m; j += 4) below -= i64x4(load4(sums + j) <= target);
+    const i64 k = (below[0] + below[2]) + (below[1] + below[3]);
+    if (__builtin_expect(k >= m, 0)) {
+        u = infinity;
+        return last_positive(top, m);
+    }
+    if (k > 0) u -= sums[k - 1];
+    return k;
+}
 HN_INLINE i64 descend(const double* w, i64 n, const double* tree, double u) {
     const double* levels[16];
     int depth = 0;
-    i64 m = n;
+    i64 m = in_fans(n) / fan;
     const double* level = tree;
-    while (m > fan) {
+    while (m > crown) {
         levels[depth++] = level;
-        m = (m + fan - 1) / fan;
         level += in_fans(m);
+        m = in_fans(m) / fan;
     }
-    i64 node = 0;
+    i64 node = pick_of_crown(level, m, u);
     while (depth > 0) node = fan * node + pick_of_fan(levels[--depth] + fan * node, u);
     return fan * node + pick_of_fan(w + fan * node, u);
 }

@@ -26,8 +26,8 @@ from hannan.refusals import Array
 Job = Callable[[], None]
 #: A block of rounds is at most so many numbers, so that it stays in cache between runs.
 BLOCK_NUMBERS = 1 << 19
-#: Seconds a number of a round where the engine is quick, from a few arms on: a short game is then one block.
-QUICK = 2e-8
+#: Seconds a number of a round where the engine is quick, from a few arms on, or quickest: a short game is then one block.
+QUICK, QUICKEST = 2e-8, 3e-9
 _QUICK = (Entropy(), Tsallis(0.5), LogBarrier(), Exponential())
 _NO_STREAMS: NDArray[np.uint64] = np.empty((0, 4), dtype=np.uint64)
 
@@ -107,7 +107,7 @@ class TableRunner(Runner):
         self.setting, self.total = program.setting, feed.rounds
         self.most, self.abreast, self.numbers = self._most(), self.runs, float(max(feed.n, program.n))
         if not program.stepped and program.smoothing in _QUICK:
-            self.guess = QUICK
+            self.guess = QUICKEST if program.smoothing == Entropy() else QUICK
         self.marks = Checkpoints(None if feed.blocks is not None else feed.rounds, asked.everything)
         self.moves: list[NDArray[np.int32]] = []
         self.counts = np.zeros((self.runs, feed.n), dtype=np.int64)
