@@ -104,28 +104,32 @@ Status observe_by_series(AtPlay& at, i64 arm, double probability, double weight,
     const RunNumbers was = run;
     double* w = at.before.w;
     for (i64 j = 0; j < s.n; j += 4) store4(w + j, load4(run.w + j));
-    if (!settle_arm(s, run, arm, weight, x, true)) return Status::failed;
+    run.own += x;
+    const double value = charged(s, run, arm, weight, x), base = run.base, scale = next_scale(s, run);
+    const bool half = s.path == Path::half, quick = half ? s.gamma == 1.5 : s.path == Path::barrier && s.gamma == 2.0;
+    // At the scale before, where the root says all: begun first, so that neither of the two waits for the other.
+    SeriesRoot root{};
+    if (quick && scale != was.scale) root = half ? Barrier<2>::root_after(s, run, arm, value) : Barrier<1>::root_after(s, run, arm, value);
+    if (!weigh_one(s, run, arm, value, scale, true)) return Status::failed;
     Estimated lhat{probability * (x * weight), x * weight, x * weight};
     const bool reduced = s.estimator == Estimator::reduced_variance;
     if (reduced) lhat = with_baselines(s, run, w, was.total, arm, probability, weight, x);
     Run* then = &run;
-    if (run.scale != was.scale) {
+    if (scale != was.scale) {
         then = &at.twin;
-        static_cast<RunNumbers&>(*then) = was;
-        double* const own = then->L;
-        then->L = run.L, then->w[arm] = w[arm];
-        if (reduced) {
-            double shift = 0.0;
-            for (i64 j = 0; j < s.n; ++j) shift = most(run.scratch[j], shift);
-            then->base += shift;
+        if (root.fine) {
+            then->base = base, then->warm = root.y, then->value = root.value;
+        } else {
+            static_cast<RunNumbers&>(*then) = was;
+            double* const own = then->L;
+            then->L = run.L, then->w[arm] = w[arm], then->base = base;
+            const bool fine = weigh_one(s, *then, arm, value, was.scale, true);
+            then->L = own;
+            if (!fine) return Status::failed;
         }
-        const bool fine = weigh_one(s, *then, arm, run.L[arm], was.scale, true);
-        then->L = own;
-        if (!fine) return Status::failed;
     }
     add_terms(run, was.value, *then, lhat.paid);
     if (lhat.span < least_span) return Status::fine;
-    const bool quick = s.path == Path::half ? s.gamma == 1.5 : s.path == Path::barrier && s.gamma == 2.0;
     const Before before{w, nullptr, was.total, was.value, was.scale};
     const double gap = quick ? series_gap(s.path, was, *then, lhat.highest) : divergence(s, run, before, *then, reduced ? -1 : arm);
     run.level = most(gap / lhat.span, run.level);

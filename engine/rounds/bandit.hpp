@@ -17,6 +17,16 @@ HN_INLINE i64 draw_arm(const Setup& s, Run& run) {
     return i;
 }
 
+/// Of a series: the new L_i, which is not there yet. With baselines all likely arms have moved alike: measured from there,
+/// only arm i has changed much.
+HN_INLINE double charged(const Setup& s, Run& run, i64 i, double weight, double loss) {
+    if (s.estimator != Estimator::reduced_variance) return fma(loss, weight, run.L[i]);
+    double shift;
+    const double value = add_baselines(s, run, i, weight, loss, shift);
+    run.base += shift;
+    return value;
+}
+
 /// After the (normalised) loss is seen: own loss, L, the weights of the next round; false if it failed.
 HN_INLINE bool settle_arm(const Setup& s, Run& run, i64 i, double weight, double loss, bool valued) {
     run.own += loss;
@@ -25,15 +35,10 @@ HN_INLINE bool settle_arm(const Setup& s, Run& run, i64 i, double weight, double
         run.arm = double(i), run.paid = loss, run.weight = weight;
     }
     const double scale = next_scale(s, run);
+    if (by_series(s.path)) return weigh_one(s, run, i, charged(s, run, i, weight, loss), scale, valued);
     if (s.estimator == Estimator::reduced_variance) {
         double shift;
-        const double value = add_baselines(s, run, i, weight, loss, shift);
-        if (by_series(s.path)) {
-            // All likely arms have moved alike: measured from there, only arm i has changed much.
-            run.base += shift;
-            return weigh_one(s, run, i, value, scale, valued);
-        }
-        run.L[i] = value;
+        run.L[i] = add_baselines(s, run, i, weight, loss, shift);
         return weigh_apart(s, run, scale, valued);
     }
     return weigh_one(s, run, i, fma(loss, weight, run.L[i]), scale, valued);

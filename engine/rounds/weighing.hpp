@@ -61,11 +61,8 @@ HN_INLINE bool weigh_one(const Setup& s, Run& run, i64 i, double value, double s
     if (by_series(s.path)) {
         const double inverse = run.inverse;
         if (scale != before) at_scale(run, scale);
-        const bool half = s.path == Path::half;
-        const bool fine = half ? Barrier<2>::after_one(s, run, i, value, {before, inverse})
-                               : Barrier<1>::after_one(s, run, i, value, {before, inverse});
-        if (valued) run.value = half ? Barrier<2>::value(s, run) : Barrier<1>::value(s, run);
-        return fine;
+        return s.path == Path::half ? Barrier<2>::after_one(s, run, i, value, {before, inverse}, valued)
+                                    : Barrier<1>::after_one(s, run, i, value, {before, inverse}, valued);
     }
     if (s.path == Path::called) {
         const bool same = scale == before;

@@ -9,6 +9,10 @@
 //
 // from which the weights follow without another division: 1/(u + delta) = r (1 - t)(1 + t^2) + O(t^4), t = delta r. The
 // log-barrier has one more of each: (5 b^3 - 5 b c + d) x^4, d = (K+1)(K+2)(K+3)/24 S_K+4/S_K+1, and (1 + t^4).
+// Phi is stationary in y: at the root, and nearly so beside it,
+//
+//     Phi = base + scale (2 - y - S_1),    log-barrier: base + scale (n - y + sum log u_i).
+//
 // From anywhere: S_K^(-1/K) is concave in y, so Newton on it needs three or four passes from the last root, and from
 // the right of the root never passes it again; with base = min L, y >= 1 (no probability exceeds 1) is clear of the pole.
 #pragma once
@@ -17,6 +21,32 @@
 
 namespace hn::HN_ISA {
 
+/// The logarithm of a product of positive numbers: exponents are added, significands multiplied.
+class LogOfProduct {
+    f64x4 significands = splat(1.0);
+    i64x4 exponents{};
+
+    HN_INLINE void split(f64x4& x) {
+        const i64x4 word = (i64x4)x;
+        exponents += (word >> 52) - 1023;
+        x = (f64x4)((word & 0x000fffffffffffff) | 0x3ff0000000000000);
+    }
+
+public:
+    HN_INLINE void take(f64x4 x) {
+        split(x);
+        significands *= x;
+        split(significands);
+    }
+    HN_INLINE double log() const {
+        const double whole = double((exponents[0] + exponents[1]) + (exponents[2] + exponents[3]));
+        return fma(whole, 0.6931471805599453, hn::HN_ISA::log(fold_product(significands)));
+    }
+};
+
+/// y, and Phi there; not fine where the series did not converge.
+struct SeriesRoot { double y, value; bool fine; };
+
 template <int K>
 struct Barrier {
     static_assert(K == 1 || K == 2);
@@ -24,7 +54,7 @@ struct Barrier {
     static constexpr double small = longer ? 1e-3 : 2e-4;  // below it e^5 (e^4) is lost in rounding
     static constexpr double least_y = -3.0;  // y falls as losses rise above base; above this it costs u no digits
 
-    template <class V> struct SumsOf { V s0, s1, s2, s3, s4; };  // S_K .. S_K+3, and S_K+4 where the series is longer
+    template <class V> struct SumsOf { V s0, s1, s2, s3, s4; };  // S_K .. S_K+3, and S_K+4 where the series is longer, else S_1
     using Sums = SumsOf<double>;
 
     template <class V> static HN_INLINE V power(V r) { return K == 2 ? r * r : r; }
@@ -55,19 +85,25 @@ struct Barrier {
     }
     template <class V> static HN_INLINE V at_root(V r, V t) { return least(turned(r, t), V{} + 1.0); }
 
-    /// r_j into w, with value in the place of L_i; returns the sums.
-    static HN_INLINE Sums pass(const Setup& s, Run& run, double y, i64 i, double value) {
+    /// r_j, with value in the place of L_i, to whoever takes them, four at a time; returns the sums.
+    template <class Take>
+    static HN_INLINE Sums pass(const Setup& s, const Run& run, double y, i64 i, double value, Take take) {
         const f64x4 from = splat(run.base), rate = splat(run.inverse), place = splat(y), here = splat(value);
         f64x4 s0{}, s1{}, s2{}, s3{}, s4{};
         for (i64 j = 0; j < s.n; j += 4) {
             const f64x4 L = select(i64x4(lanes(j) == splat(i)), here, load4(run.L + j));
             const f64x4 r = 1.0 / ((L - from) * rate + place);
-            store4(run.w + j, r);
+            take(j, r);
             const f64x4 r2 = r * r, p = power(r);
             s0 += p, s1 += p * r, s2 += p * r2, s3 += (p * r) * r2;
-            if constexpr (longer) s4 += (p * r2) * r2;
+            s4 += longer ? (p * r2) * r2 : r;
         }
-        return {fold(s0), fold(s1), fold(s2), fold(s3), longer ? fold(s4) : 0.0};
+        return {fold(s0), fold(s1), fold(s2), fold(s3), fold(s4)};
+    }
+
+    /// The same into w.
+    static HN_INLINE Sums pass(const Setup& s, Run& run, double y, i64 i, double value) {
+        return pass(s, run, y, i, value, [&](i64 j, f64x4 r) HN_WITHIN { store4(run.w + j, r); });
     }
 
     /// The scale of the weights in place, and its inverse, when another one comes.
@@ -93,16 +129,43 @@ struct Barrier {
         }
     }
 
-    /// L_i = value at the scale in place, `before` that of the weights there; false if it failed.
-    static HN_INLINE bool after_one(const Setup& s, Run& run, i64 i, double value, const Before<double>& before) {
+    /// L_i = value at the scale in place, `before` that of the weights there, and Phi where asked; false if it failed.
+    static HN_INLINE bool after_one(const Setup& s, Run& run, i64 i, double value, const Before<double>& before, bool valued) {
         const double y = first_place(value, run.base, run.w[i], run.total, run.slope_sum, run.warm, before, run.scale,
                                      run.inverse);
         const Sums sums = pass(s, run, y, i, value);
         run.L[i] = value;  // not before the pass, whose wide loads would wait for it
         const double delta = to_root(sums);
-        if (__builtin_expect(!converges(sums.s0, y), 0)) return once_more(s, run, y + delta);
+        if (__builtin_expect(!converges(sums.s0, y), 0)) {
+            const bool fine = once_more(s, run, y + delta);
+            if (valued) run.value = Barrier::value(s, run);
+            return fine;
+        }
         step_to(s, run, sums, y, delta);
+        if (valued) run.value = K == 2 ? dual(s, run.base, run.scale, run.warm, roots_at(sums, delta)) : Barrier::value(s, run);
         return true;
+    }
+    /// S_1 at y + delta from the sums at y.
+    static HN_INLINE double roots_at(const Sums& sums, double delta) {
+        return sums.s4 - delta * (sums.s0 - delta * (sums.s1 - delta * sums.s2));
+    }
+    /// sum log u_i at y + delta from that at y.
+    static HN_INLINE double logs_at(double logs, const Sums& sums, double delta) {
+        const double half = sums.s1 / 2.0, third = sums.s2 / 3.0, fourth = sums.s3 / 4.0;
+        return logs + delta * (sums.s0 - delta * (half - delta * (third - delta * fourth)));
+    }
+
+    /// The root for L_i = value at the scale in place, and Phi there; nothing is changed, and no weight is made.
+    static HN_INLINE SeriesRoot root_after(const Setup& s, const Run& run, i64 i, double value) {
+        const double y = first_place(value, run.base, run.w[i], run.total, run.slope_sum, run.warm,
+                                     Before<double>{run.scale, run.inverse}, run.scale, run.inverse);
+        LogOfProduct product;
+        const Sums sums = pass(s, run, y, i, value, [&](i64 j, f64x4 r) HN_WITHIN {
+            if constexpr (K == 1) product.take(select(i64x4(lanes(j) < splat(s.n)), r, splat(1.0)));
+        });
+        const double delta = to_root(sums);
+        const double sum = K == 2 ? roots_at(sums, delta) : logs_at(-product.log(), sums, delta);
+        return {y + delta, dual(s, run.base, run.scale, y + delta, sum), converges(sums.s0, y)};
     }
     static HN_INLINE bool converges(double s0, double y) { return size(s0 - 1.0) < small && y > least_y; }
     /// Where the series of the first pass is not exact, it is a good guess: another pass there, or from anywhere.
@@ -190,40 +253,20 @@ struct Barrier {
         return false;
     }
 
-    /// Phi(L) = <p, L> + scale F(p) at the weights in place: F = 2 (1 - sum sqrt p), or -sum log p.
+    /// Phi(L) at the weights in place.
     static inline double value(const Setup& s, const Run& run) {
-        f64x4 low4 = load4(run.L);
-        for (i64 j = 4; j < s.n; j += 4) low4 = least(load4(run.L + j), low4);
-        const double low = fold_least(low4);
-        f64x4 inner{}, shape = splat(K == 2 ? 0.0 : 1.0);
-        i64x4 exponents{};
+        f64x4 roots{};
+        LogOfProduct product;
         for (i64 j = 0; j < s.n; j += 4) {
             const i64x4 inside = i64x4(lanes(j) < splat(s.n));
-            const f64x4 w = select(inside, load4(run.w + j), splat(1.0));
-            inner += only(inside, w * (load4(run.L + j) - splat(low)));
-            if constexpr (K == 2) {
-                shape += only(inside, root(w));
-            } else {
-                // The logarithm of a product: exponents are added, significands multiplied.
-                const i64x4 word = (i64x4)w;
-                exponents += (word >> 52) - 1023;
-                shape *= (f64x4)((word & 0x000fffffffffffff) | 0x3ff0000000000000);
-                const i64x4 grown = (i64x4)shape;
-                exponents += (grown >> 52) - 1023;
-                shape = (f64x4)((grown & 0x000fffffffffffff) | 0x3ff0000000000000);
-            }
+            if constexpr (K == 2) roots += only(inside, root(load4(run.w + j)));
+            else product.take(select(inside, load4(run.w + j), splat(1.0)));
         }
-        // A total of 1, as after a step, changes no bit below.
-        const bool one = run.total == 1.0;
-        const double mean = one ? fold(inner) : fold(inner) / run.total;
-        if constexpr (K == 2) {
-            const double roots = one ? fold(shape) : fold(shape) / root(run.total);
-            return low + mean + 2.0 * run.scale * (1.0 - roots);
-        }
-        const double whole = double((exponents[0] + exponents[1]) + (exponents[2] + exponents[3]));
-        double logs = fma(whole, 0.6931471805599453, log(fold_product(shape)));
-        if (!one) logs -= double(s.n) * log(run.total);
-        return low + mean - run.scale * logs;
+        return dual(s, run.base, run.scale, run.warm, K == 2 ? fold(roots) : -product.log());
+    }
+    /// Phi from y and from S_1, or from sum log u_i.
+    static HN_INLINE double dual(const Setup& s, double base, double scale, double y, double sum) {
+        return base + scale * (K == 2 ? (2.0 - y) - sum : (double(s.n) - y) + sum);
     }
 };
 
