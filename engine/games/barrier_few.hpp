@@ -8,14 +8,17 @@
 
 namespace hn::HN_ISA {
 
-template <int K, bool Reduced, int V>
+/// m places for arms, an even number.
+template <int K, bool Reduced, i64 m>
 struct BarrierFour {
     using Solver = Barrier<K>;
-    static constexpr i64 m = 4 * V;
     f64x4 L[m], w[m];
     f64x4 base, y, slope, total, scale, inverse, own;
     FourStreams stream, coins;
     double round;
+    // From the draw to the weights of the next round: the arms, L of them, the bar of baselines, where the pass is.
+    i64x4 k;
+    f64x4 value, bar, place, warm;
 
     void load(const BanditJob& job, i64 first) {
         const Setup& s = *job.setup;
@@ -50,13 +53,14 @@ struct BarrierFour {
         if (q.d != 0.0) return q.c * hn::HN_ISA::root(q.a + q.b * (round + 1.0) + q.d * own);
         return q.b == 0.0 ? scale : splat(q.c * hn::HN_ISA::root(q.a + q.b * (round + 1.0)));
     }
-    HN_INLINE bool play(const BanditJob& job, const Setup& s, i64 first, i64 t) {
-        const i64x4 k = pick_lanes(w, V, s.n, stream.next() * total);
+    /// A round in two parts, each done for all vectors before the other: what one waits for, others hide.
+    HN_INLINE void draw(const BanditJob& job, const Setup& s, i64 first, i64 t) {
+        k = pick_lanes(w, m, s.n, stream.next() * total);
         const f64x4 one = splat(1.0), half = splat(0.5);
         const i64 i0 = k[0], i1 = k[1], i2 = k[2], i3 = k[3];
         const f64x4 old{lane_of(w, i0, 0), lane_of(w, i1, 1), lane_of(w, i2, 2), lane_of(w, i3, 3)};
         const f64x4 low{lane_of(L, i0, 0), lane_of(L, i1, 1), lane_of(L, i2, 2), lane_of(L, i3, 3)};
-        const f64x4 weight = total * (one / old), bar = 4.0 * total / (scale * scale);
+        const f64x4 weight = total * (one / old);
         round += 1.0;
         const auto [x, per_run, per_round] = job.losses;
         const double* row = x + per_run * first + per_round * t;
@@ -64,8 +68,8 @@ struct BarrierFour {
         if (job.coins) loss = only(i64x4(coins.next() < loss), one);
         const f64x4 l = (loss - splat(s.origin)) * splat(s.slope);
         own += l;
-        f64x4 value;
         if constexpr (Reduced) {
+            bar = 4.0 * total / (scale * scale);
             i64x4 any{};
 #pragma GCC unroll 16
             for (i64 j = 0; j < m; ++j) any |= i64x4(w[j] >= bar);
@@ -75,11 +79,18 @@ struct BarrierFour {
         } else {
             value = fma(l, weight, low);
         }
-        const f64x4 before = scale;
+        const f64x4 before = scale, was = inverse;
+        warm = y;
         scale = next_scales(s.schedule);
-        const f64x4 was = inverse, warm = y;
         inverse = one / scale;
-        const f64x4 place = Solver::first_place(value, base, old, total, slope, y, {before, was}, scale, inverse);
+        place = Solver::first_place(value, base, old, total, slope, y, {before, was}, scale, inverse);
+        i64* counts = job.counts + first * s.n;
+        ++counts[i0], ++counts[s.n + i1], ++counts[2 * s.n + i2], ++counts[3 * s.n + i3];
+        if (job.moves)
+            for (int g = 0; g < 4; ++g) job.moves[(first + g) * job.length + t] = i32(k[g]);
+    }
+    HN_INLINE bool settle(const BanditJob& job, const Setup& s, i64 first) {
+        const f64x4 one = splat(1.0), half = splat(0.5);
         f64x4 r[m], s0[4]{}, s1[4]{}, s2[4]{}, s3[4]{}, s4[4]{};
 #pragma GCC unroll 16
         for (i64 j = 0; j < m; ++j) {
@@ -100,14 +111,10 @@ struct BarrierFour {
         y = place + delta;
         slope = sums.s1 - (K + 1) * sums.s2 * delta;
         total = one;
-        i64* counts = job.counts + first * s.n;
-        ++counts[i0], ++counts[s.n + i1], ++counts[2 * s.n + i2], ++counts[3 * s.n + i3];
-        if (job.moves)
-            for (int g = 0; g < 4; ++g) job.moves[(first + g) * job.length + t] = i32(k[g]);
-        return __builtin_expect(bits(good) == 15, 1) || alone(job, s, first, good, warm);
+        return __builtin_expect(bits(good) == 15, 1) || alone(job, s, first, good);
     }
     /// The lanes that did not converge: as a run alone does it.
-    __attribute__((noinline, cold)) bool alone(const BanditJob& job, const Setup& s, i64 first, i64x4 good, f64x4 warm) {
+    __attribute__((noinline, cold)) bool alone(const BanditJob& job, const Setup& s, i64 first, i64x4 good) {
         for (int g = 0; g < 4; ++g) {
             if (good[g]) continue;
             Run& run = job.runs[first + g];
@@ -121,17 +128,20 @@ struct BarrierFour {
     }
 };
 
-template <int K, bool Reduced, int V>
+/// Up to sixteen runs in turns, four to a vector.
+template <int K, bool Reduced, i64 m>
 i64 barriers_together(const BanditJob& given, i64 first, i64 groups) {
     const BanditJob job = given;  // a copy: nothing that is written can be an alias of it
     const Setup s = *job.setup;
-    BarrierFour<K, Reduced, V> four[2];
+    BarrierFour<K, Reduced, m> four[4];
     for (i64 g = 0; g < groups; ++g) four[g].load(job, first + 4 * g);
     Clock at{job.marks, job.rounds};
     while (at.t < job.rounds) {
-        for (const i64 end = at.until(); at.t < end; ++at.t)
+        for (const i64 end = at.until(); at.t < end; ++at.t) {
+            for (i64 g = 0; g < groups; ++g) four[g].draw(job, s, first + 4 * g, at.t);
             for (i64 g = 0; g < groups; ++g)
-                if (!four[g].play(job, s, first + 4 * g, at.t)) return at.t;
+                if (!four[g].settle(job, s, first + 4 * g)) return at.t;
+        }
         if (at.marked()) {
             for (i64 g = 0; g < 4 * groups; ++g)
                 job.own[(first + g) * job.width + job.marks.columns[at.k]] = four[g / 4].own[g % 4];
@@ -142,11 +152,14 @@ i64 barriers_together(const BanditJob& given, i64 first, i64 groups) {
     return -1;
 }
 
-template <int K, bool Reduced, int V>
+template <int K, bool Reduced, i64 m>
 i64 barrier_games(const BanditJob& job) {
     i64 failed = -1, r = job.first;
-    for (; r + 8 <= job.last && failed < 0; r += 8) failed = barriers_together<K, Reduced, V>(job, r, 2);
-    for (; r + 4 <= job.last && failed < 0; r += 4) failed = barriers_together<K, Reduced, V>(job, r, 1);
+    for (i64 left; (left = (job.last - r) / 4) > 0 && failed < 0;) {
+        const i64 groups = left < 4 ? left : 4;
+        failed = barriers_together<K, Reduced, m>(job, r, groups);
+        r += 4 * groups;
+    }
     BanditJob rest = job;
     rest.first = r;
     return failed >= 0 ? failed : bandit_games<int(K == 2 ? Path::half : Path::barrier)>(rest);
@@ -158,7 +171,9 @@ HN_INLINE bool barrier_few(const Setup& s) {
 }
 template <int K, bool Reduced>
 i64 play_barrier_few(const BanditJob& job) {
-    return job.setup->n <= 12 ? barrier_games<K, Reduced, 3>(job) : barrier_games<K, Reduced, 4>(job);
+    const i64 n = job.setup->n;
+    if (n <= 10) return barrier_games<K, Reduced, 10>(job);
+    return n <= 12 ? barrier_games<K, Reduced, 12>(job) : barrier_games<K, Reduced, 16>(job);
 }
 inline i64 play_barrier_few(const BanditJob& job) {
     const bool reduced = job.setup->estimator == Estimator::reduced_variance;

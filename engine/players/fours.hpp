@@ -94,7 +94,7 @@ struct Fours {
         for (int g = 0; g < 4; ++g) words[g] = u64x4(x[plan.stream + g]);
         const f64x4 target = as_uniform(next_word(words[0], words[1], words[2], words[3])) * total;
         scatter(rows, plan.stream, f64x4(words[0]), f64x4(words[1]), f64x4(words[2]), f64x4(words[3]));
-        const i64x4 drawn = pick_lanes(w, in_fours(n) / 4, n, target);
+        const i64x4 drawn = pick_lanes(w, in_fours(n), n, target);
         f64x4 mass;
         for (int g = 0; g < 4; ++g) mass[g] = reinterpret_cast<const double*>(w)[4 * drawn[g] + g];
         store4(b.probabilities + k, mass / total), store4(b.weights + k, total * (one / mass));

@@ -33,15 +33,17 @@ HN_INLINE i64 pick(const double* w, i64 n, double u) {
     return k < n ? k : last_positive(w, n);
 }
 
-/// The same of four runs, a lane each: `w` has `quads` times four arms, of weight 0 from n on.
-HN_INLINE i64x4 pick_lanes(const f64x4* w, i64 quads, i64 n, f64x4 target) {
+/// The same of four runs, a lane each: `w` has m arms, an even number, of weight 0 from n on.
+HN_INLINE i64x4 pick_lanes(const f64x4* w, i64 m, i64 n, f64x4 target) {
     f64x4 before{};
     i64x4 k{};
 #pragma GCC unroll 4
-    for (i64 q = 0; q < quads; ++q) {
-        const f64x4 *x = w + 4 * q, a = x[1] + x[0], b = x[2] + x[1], c = x[3] + x[2];
+    for (i64 j = 0; j < m; j += 4) {
+        const f64x4 *x = w + j, a = x[1] + x[0];
         k -= i64x4(before + x[0] <= target);
         k -= i64x4(before + a <= target);
+        if (j + 2 == m) break;
+        const f64x4 b = x[2] + x[1], c = x[3] + x[2];
         k -= i64x4(before + (b + x[0]) <= target);
         before = before + (c + a);
         k -= i64x4(before <= target);
