@@ -46,17 +46,25 @@ class Contestant:
         return statistics.median(self.seconds) / self.rounds
 
 
-def interleave(contestants: Sequence[Contestant], repeats: int, warm: bool = True) -> None:
-    """Time each contestant `repeats` times, taking turns; a first untimed turn compiles and warms caches."""
+def interleave(contestants: Sequence[Contestant], repeats: int, warm: bool = True, turn: float = 0.0) -> None:
+    """Time each contestant `repeats` times, taking turns; a first untimed turn compiles and warms caches.
+
+    Who is quick plays until a turn has taken `turn` seconds, each play timed by itself: what takes 5 ms would
+    otherwise be judged by a few moments of a machine that others use too.
+    """
     if warm:
         for contestant in contestants:
             contestant.play()
     for _ in range(repeats):
         for contestant in contestants:
             clock = contestant.clock or _clock
-            start = clock()
-            contestant.play()
-            contestant.seconds.append(clock() - start)
+            end = time.perf_counter() + turn
+            while True:
+                start = clock()
+                contestant.play()
+                contestant.seconds.append(clock() - start)
+                if time.perf_counter() >= end:
+                    break
 
 
 def seconds_a_call(call: Callable[[], object], budget: float = 0.2, least: int = 3, warm: bool = True) -> float:

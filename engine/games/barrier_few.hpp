@@ -155,11 +155,8 @@ i64 barriers_together(const BanditJob& given, i64 first, i64 groups) {
 template <int K, bool Reduced, i64 m>
 i64 barrier_games(const BanditJob& job) {
     i64 failed = -1, r = job.first;
-    for (i64 left; (left = (job.last - r) / 4) > 0 && failed < 0;) {
-        const i64 groups = left < 4 ? left : 4;
+    for (i64 groups; failed < 0 && (groups = four_at_most(job.last - r)) > 0; r += 4 * groups)
         failed = barriers_together<K, Reduced, m>(job, r, groups);
-        r += 4 * groups;
-    }
     BanditJob rest = job;
     rest.first = r;
     return failed >= 0 ? failed : bandit_games<int(K == 2 ? Path::half : Path::barrier)>(rest);

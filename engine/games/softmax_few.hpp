@@ -141,13 +141,16 @@ struct SoftmaxFour {
     }
 };
 
-/// Sixteen runs in turns, four to a vector.
-template <i64 m, int groups>
-void softmax_together(const BanditJob& given, i64 first) {
+/// How many vectors go in turns, of so many runs that are left.
+HN_INLINE i64 four_at_most(i64 runs) { return runs < 16 ? runs / 4 : 4; }
+
+/// Up to sixteen runs in turns, four to a vector.
+template <i64 m>
+void softmax_together(const BanditJob& given, i64 first, i64 groups) {
     const BanditJob job = given;  // a copy: nothing that is written can be an alias of it
     const Setup s = *job.setup;
     const double rate = job.runs[first].inverse;
-    SoftmaxFour<m> four[groups];
+    SoftmaxFour<m> four[4];
     for (i64 g = 0; g < groups; ++g) four[g].load(job, first + 4 * g);
     Clock at{job.marks, job.rounds};
     while (at.t < job.rounds) {
@@ -167,8 +170,7 @@ void softmax_together(const BanditJob& given, i64 first) {
 template <int V, i64 m = 4 * V>
 i64 softmax_games(const BanditJob& job) {
     i64 r = job.first;
-    for (; r + 16 <= job.last; r += 16) softmax_together<m, 4>(job, r);
-    for (; r + 4 <= job.last; r += 4) softmax_together<m, 1>(job, r);
+    for (i64 groups; (groups = four_at_most(job.last - r)) > 0; r += 4 * groups) softmax_together<m>(job, r, groups);
     for (; r < job.last; ++r) SoftmaxAlone<V>::play(job, r);
     return -1;
 }

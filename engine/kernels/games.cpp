@@ -1,25 +1,14 @@
 #include "../games.hpp"
 
 #include "../games/expert_bandits.hpp"
-#include "../games/bandits.hpp"
 #include "../games/experts.hpp"
 #include "../games/survey.hpp"
-#if defined(__AVX2__)  // lanes make the same bits: where vectors are short they are not worth their text
-#include "../games/barrier_few.hpp"
-#endif
 
 namespace hn::HN_ISA {
-namespace {
 
-i64 bandit(const BanditJob& job) {
-#if defined(__AVX2__)
-    if (softmax_few(*job.setup)) return play_softmax_few(job);
-    if (barrier_few(*job.setup)) return play_barrier_few(job);
-    if (job.setup->path == Path::entropy_one) return bandit_games<int(Path::entropy_one)>(job);
-    if (job.setup->path == Path::half) return bandit_games<int(Path::half)>(job);
-#endif
-    return bandit_games<any_path>(job);
-}
+i64 play_bandit(const BanditJob& job);  // in bandit_games.cpp, so that the two are compiled side by side
+
+namespace {
 
 i64 advised(const BanditJob& job) {
     return job.advice8 ? advised_game(job, job.advice8) : advised_game(job, job.advice);
@@ -50,6 +39,6 @@ i64 largest_byte(const u8* x, i64 count) {
 }  // namespace
 
 extern const Games games;
-const Games games = {bandit, advised, experts_game, survey, follow_experts, largest_byte, toss};
+const Games games = {play_bandit, advised, experts_game, survey, follow_experts, largest_byte, toss};
 
 }  // namespace hn::HN_ISA
