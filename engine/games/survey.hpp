@@ -29,22 +29,22 @@ bool add_rows(const double* x, i64 rows, i64 n, double low, double high, double*
 /// some are summed twice, to the same bits. One pass; what is not a number is found in the sums.
 template <int V>
 bool add_few(const double* x, i64 rows, i64 n, double low, double high, double* sums) {
-    f64x4 total[V], lowest = splat(low), highest = splat(high);
+    f64x4 total[V], lowest[V], highest[V];
     const i64 last = n - 4;
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) total[v] = load4(sums + (v + 1 < V ? 4 * v : last));
+    for (int v = 0; v < V; ++v) total[v] = load4(sums + (v + 1 < V ? 4 * v : last)), lowest[v] = splat(low), highest[v] = splat(high);
     for (i64 t = 0; t < rows; ++t, x += n)
 #pragma GCC unroll 4
         for (int v = 0; v < V; ++v) {
             const f64x4 here = load4(x + (v + 1 < V ? 4 * v : last));
-            lowest = least(here, lowest), highest = most(here, highest);
+            lowest[v] = least(here, lowest[v]), highest[v] = most(here, highest[v]);
             total[v] += here;
         }
-    bool good = fold_least(lowest) >= low && fold_most(highest) <= high;
+    bool good = true;
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) {
         store4(sums + (v + 1 < V ? 4 * v : last), total[v]);
-        good &= bits(i64x4(total[v] == total[v])) == 15;
+        good &= bits(i64x4(total[v] == total[v]) & i64x4(lowest[v] >= low) & i64x4(highest[v] <= high)) == 15;
     }
     return good;
 }
