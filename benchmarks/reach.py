@@ -1,6 +1,6 @@
 """What the engine is to reach, as ratios in one run, beside the figures of the engine by numba that it replaced.
 
-Contestants of a row take turns of at least 50 ms, and the least time of each counts, CPU time where there is one thread:
+Contestants of a row take turns of at least 25 ms, and the least time of each counts, CPU time where there is one thread:
 what else runs on the machine only adds. The base is of another day; a Python loop that was timed then and is timed now says how much
 of a ratio is the machine's.
 """
@@ -51,7 +51,7 @@ class Row:
 
 def run(quick: bool = False) -> str:
     """The table of reaches."""
-    repeats = 3 if quick else 9
+    repeats = 3 if quick else 15
     rows = [*_processes(3 if quick else 9), *_steps(repeats), *_games(repeats), *_laws(repeats), *_others(repeats)]
     header = ["", "measured", "reach", "", "by numba"]
     lines = [[row.what, row.measured, row.aim, "reached" if row.good else "**not reached**", row.base] for row in rows]
@@ -63,7 +63,7 @@ def _cost(contestants: Sequence[Contestant], repeats: int) -> dict[str, float]:
     """The least seconds a round of each, by name: of the processor where one thread plays."""
     for contestant in contestants:
         contestant.clock = time.perf_counter if contestant.name in TOGETHER else time.process_time
-    interleave(contestants, repeats, turn=0.05)
+    interleave(contestants, repeats, turn=0.025)
     return {c.name: min(c.seconds) / c.rounds for c in contestants}
 
 

@@ -49,8 +49,8 @@ class Contestant:
 def interleave(contestants: Sequence[Contestant], repeats: int, warm: bool = True, turn: float = 0.0) -> None:
     """Time each contestant `repeats` times, taking turns; a first untimed turn compiles and warms caches.
 
-    Who is quick plays until a turn has taken `turn` seconds, each play timed by itself: what takes 5 ms would
-    otherwise be judged by a few moments of a machine that others use too.
+    Who is quick plays again and again until `turn` seconds are over, and the mean of these plays is one time: a machine
+    that others use too is quick for moments, and whoever plays for moments would find them more often.
     """
     if warm:
         for contestant in contestants:
@@ -58,13 +58,12 @@ def interleave(contestants: Sequence[Contestant], repeats: int, warm: bool = Tru
     for _ in range(repeats):
         for contestant in contestants:
             clock = contestant.clock or _clock
-            end = time.perf_counter() + turn
-            while True:
-                start = clock()
+            plays, end = 0, time.perf_counter() + turn
+            start = clock()
+            while plays == 0 or time.perf_counter() < end:
                 contestant.play()
-                contestant.seconds.append(clock() - start)
-                if time.perf_counter() >= end:
-                    break
+                plays += 1
+            contestant.seconds.append((clock() - start) / plays)
 
 
 def seconds_a_call(call: Callable[[], object], budget: float = 0.2, least: int = 3, warm: bool = True) -> float:
