@@ -1,0 +1,19 @@
+#include "../games/bandits.hpp"
+#if defined(__AVX2__)  // lanes make the same bits: where vectors are short they are not worth their text
+#include "../games/barrier_few.hpp"
+#endif
+
+namespace hn::HN_ISA {
+
+/// Whole games of bandits, each by the quickest of the ways that make its bits.
+i64 play_bandit(const BanditJob& job) {
+#if defined(__AVX2__)
+    if (softmax_few(*job.setup)) return play_softmax_few(job);
+    if (barrier_few(*job.setup)) return play_barrier_few(job);
+    if (job.setup->path == Path::entropy_one) return bandit_games<int(Path::entropy_one)>(job);
+    if (job.setup->path == Path::half) return bandit_games<int(Path::half)>(job);
+#endif
+    return bandit_games<any_path>(job);
+}
+
+}  // namespace hn::HN_ISA
