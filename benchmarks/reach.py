@@ -52,7 +52,7 @@ class Row:
 def run(quick: bool = False) -> str:
     """The table of reaches."""
     repeats = 3 if quick else 15
-    rows = [*_processes(3 if quick else 9), *_steps(repeats), *_games(repeats), *_laws(repeats), *_others(repeats)]
+    rows = [*_processes(3 if quick else 15), *_steps(repeats), *_games(repeats), *_laws(repeats), *_others(repeats)]
     header = ["", "measured", "reach", "", "by numba"]
     lines = [[row.what, row.measured, row.aim, "reached" if row.good else "**not reached**", row.base] for row in rows]
     missed = sum(not row.good for row in rows)

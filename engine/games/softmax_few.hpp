@@ -21,7 +21,7 @@ struct FourStreams {
 
 HN_INLINE double& lane_of(f64x4* a, i64 i, int g) { return reinterpret_cast<double*>(a)[4 * i + g]; }
 
-/// Four runs, one to a lane: m places for arms, an even number.
+/// Four runs, one to a lane: m places for arms, an even number. The newest weight of each is in `fresh`, and 0 in w.
 template <i64 m>
 struct SoftmaxFour {
     f64x4 w[m], L[m];
@@ -36,7 +36,7 @@ struct SoftmaxFour {
             for (int g = 0; g < 4; ++g) w[j][g] = j < s.n ? run[g].w[j] : 0.0, L[j][g] = j < s.n ? run[g].L[j] : infinity;
         for (int g = 0; g < 4; ++g) {
             own[g] = run[g].own, base[g] = run[g].base, last[g] = i64(run[g].arm);
-            fresh[g] = run[g].w[last[g]];
+            fresh[g] = run[g].w[last[g]], lane_of(w, last[g], g) = 0.0;
         }
         stream = FourStreams::gather(&run[0].stream, &run[1].stream, &run[2].stream, &run[3].stream);
         if (job.coins) {
@@ -51,6 +51,7 @@ struct SoftmaxFour {
         const f64x4 mass = scan(sums);
         const i64x4 good = i64x4(mass > 1e-6) & i64x4(mass < 1e6 * double(s.n));
         if (bits(good) != 15) anew(job, first, good, sums);
+        put_back();
         for (int g = 0; g < 4; ++g) {
             Run& run = job.runs[first + g];
             for (i64 j = 0; j < s.n; ++j) run.w[j] = w[j][g], run.L[j] = L[j][g];
@@ -60,10 +61,14 @@ struct SoftmaxFour {
             if (job.coins) job.coins[first + g] = coins.lane(g);
         }
     }
+    /// The newest weights to the others.
+    HN_INLINE void put_back() {
+        lane_of(w, last[0], 0) = fresh[0], lane_of(w, last[1], 1) = fresh[1];
+        lane_of(w, last[2], 2) = fresh[2], lane_of(w, last[3], 3) = fresh[3];
+    }
     /// sums[j]: w_0 + ... + w_j, the newest weight added last; returns the sum of all.
     HN_INLINE f64x4 scan(f64x4* sums) const {
         f64x4 before{};
-        i64x4 passed{};
 #pragma GCC unroll 16
         for (i64 v = 0; v < m; v += 4) {
             f64x4 x[4], more[4];
@@ -73,10 +78,8 @@ struct SoftmaxFour {
                     x[l] = f64x4{};
                     continue;
                 }
-                const i64x4 from = i64x4(last <= splat(v + l));
-                x[l] = except(from & ~passed, w[v + l]);
-                more[l] = only(from, fresh);
-                passed = from;
+                x[l] = w[v + l];
+                more[l] = only(i64x4(last <= splat(v + l)), fresh);
             }
             const f64x4 a = x[1] + x[0], b = x[2] + x[1], c = x[3] + x[2];
             sums[v] = (before + x[0]) + more[0];
@@ -98,6 +101,7 @@ struct SoftmaxFour {
         i64x4 k[4]{};
 #pragma GCC unroll 64
         for (i64 j = 0; j < m; ++j) k[j % 4] -= i64x4(sums[j] <= target);
+        put_back();
         last = (k[0] + k[1]) + (k[2] + k[3]);
         if (__builtin_expect(bits(i64x4(last >= s.n)), 0))
             for (int g = 0; g < 4; ++g)
@@ -118,8 +122,7 @@ struct SoftmaxFour {
         fresh = exp_soon((base - value) * splat(rate));
         lane_of(L, i0, 0) = value[0], lane_of(L, i1, 1) = value[1];
         lane_of(L, i2, 2) = value[2], lane_of(L, i3, 3) = value[3];
-        lane_of(w, i0, 0) = fresh[0], lane_of(w, i1, 1) = fresh[1];
-        lane_of(w, i2, 2) = fresh[2], lane_of(w, i3, 3) = fresh[3];
+        lane_of(w, i0, 0) = 0.0, lane_of(w, i1, 1) = 0.0, lane_of(w, i2, 2) = 0.0, lane_of(w, i3, 3) = 0.0;
         i64* counts = job.counts + first * s.n;
         ++counts[i0], ++counts[s.n + i1], ++counts[2 * s.n + i2], ++counts[3 * s.n + i3];
         if (job.moves)
@@ -135,7 +138,7 @@ struct SoftmaxFour {
             run.arm = double(last[g]);
             entropy_anew(s, run);
             for (i64 j = 0; j < s.n; ++j) w[j][g] = run.w[j];
-            base[g] = run.base, fresh[g] = run.w[last[g]];
+            base[g] = run.base, fresh[g] = run.w[last[g]], lane_of(w, last[g], g) = 0.0;
         }
         return scan(sums);
     }
