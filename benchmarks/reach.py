@@ -1,8 +1,8 @@
 """What the engine is to reach, as ratios in one run, beside the figures of the engine by numba that it replaced.
 
-Contestants of a row take turns of at least 25 ms, and the least time of each counts, CPU time where there is one thread:
-what else runs on the machine only adds. The base is of another day; a Python loop that was timed then and is timed now says how much
-of a ratio is the machine's.
+Contestants of a row take turns of at least 25 ms, and the least time of each counts, CPU time of one thread:
+what else runs on the machine only adds. The base is of another day; a Python loop that was timed then and is timed now
+says how much of a ratio is the machine's.
 """
 
 from __future__ import annotations

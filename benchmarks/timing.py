@@ -49,8 +49,8 @@ class Contestant:
 def interleave(contestants: Sequence[Contestant], repeats: int, warm: bool = True, turn: float = 0.0) -> None:
     """Time each contestant `repeats` times, taking turns; a first untimed turn compiles and warms caches.
 
-    Who is quick plays again and again until `turn` seconds are over, and the mean of these plays is one time: a machine
-    that others use too is quick for moments, and whoever plays for moments would find them more often.
+    Who is quick plays again and again until `turn` seconds are over, and the mean of these plays is one time: a
+    machine that others use too is quick for moments, and whoever plays for moments would find them more often.
     """
     if warm:
         for contestant in contestants:

@@ -26,7 +26,7 @@ from hannan.refusals import Array
 Job = Callable[[], None]
 #: A block of rounds is at most so many numbers, so that it stays in cache between runs.
 BLOCK_NUMBERS = 1 << 19
-#: Seconds a number of a round where the engine is quick, from a few arms on, or quickest: a short game is then one block.
+#: Seconds a number of a round where the engine is quick (Entropy: quickest): a short game is then one block.
 QUICK, QUICKEST = 2e-8, 3e-9
 _QUICK = (Entropy(), Tsallis(0.5), LogBarrier(), Exponential())
 _NO_STREAMS: NDArray[np.uint64] = np.empty((0, 4), dtype=np.uint64)
