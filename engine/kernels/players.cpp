@@ -118,7 +118,7 @@ Status observe_by_series(AtPlay& at, i64 arm, double probability, double weight,
     if (scale != was.scale) {
         then = &at.twin;
         if (root.fine) {
-            then->base = base, then->warm = root.y, then->value = root.value;
+            then->base = base, then->warm = root.y, then->value = root.value;  // and nothing else of it is read below
         } else {
             static_cast<RunNumbers&>(*then) = was;
             double* const own = then->L;

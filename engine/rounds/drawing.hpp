@@ -1,6 +1,7 @@
 // Draw i with probability w_i / total from one uniform: the first i whose partial sum exceeds u total.
 //
-// A weight of zero is never drawn: its partial sum equals the one before. From tree_from arms on, sums of sixteen
+// A weight of zero is not drawn: its partial sum equals the one before, but for an ulp, and where the uniform falls into that
+// the last positive weight before it is taken. From tree_from arms on, sums of sixteen
 // weights, of sixteen sums and so on are kept, and of the last of these levels the partial sums: a draw and an update
 // cost log n. Every kept sum is a function of the weights below it: nothing drifts.
 #pragma once
@@ -15,6 +16,9 @@ HN_COLD i64 last_positive(const double* w, i64 n) {
     while (k > 0 && !(w[k] > 0.0)) --k;
     return k;
 }
+/// Whether place k of n was drawn for its weight, and not for the rounding of a sum.
+HN_INLINE bool is_drawn(const double* w, i64 n, i64 k) { return __builtin_expect(k < n && w[k] > 0.0, 1); }
+HN_COLD i64 drawn_instead(const double* w, i64 n, i64 k) { return last_positive(w, k < n ? k + 1 : n); }
 
 /// w_0 + ... + w_(m-1), m in fours: the last partial sum of `pick`.
 HN_INLINE double sum_of(const double* w, i64 m) {
@@ -30,7 +34,7 @@ HN_INLINE i64 pick(const double* w, i64 n, double u) {
         const f64x4 sums = partial_sums(base, load4(w + j));
         k += __builtin_popcount(unsigned(bits(i64x4(sums <= target))));
     }
-    return k < n ? k : last_positive(w, n);
+    return is_drawn(w, n, k) ? k : drawn_instead(w, n, k);
 }
 
 /// The same of four runs, a lane each: `w` has m arms, an even number, of weight 0 from n on.
@@ -70,7 +74,7 @@ HN_INLINE i64 pick_around(const double* w, i64 n, i64 last, double u) {
         const f64x4 after = sums + only(i64x4(lanes(j) >= splat(last)), more);
         k += __builtin_popcount(unsigned(bits(i64x4(after <= target))));
     }
-    return k < n ? k : last_positive(w, n);
+    return is_drawn(w, n, k) ? k : drawn_instead(w, n, k);
 }
 
 // The tree. Levels lie one after another, each in sixteens, zeros beyond its end; last, the partial sums of the top one.
@@ -128,9 +132,9 @@ HN_INLINE i64 pick_of_fan(const double* w, double& u) {
         k += __builtin_popcount(unsigned(bits(below)));
         before = most(before, only(below, sums));  // sums ascend: the greatest at most u is the one before k
     }
-    if (k >= fan) {
+    if (!is_drawn(w, fan, k)) {
         u = infinity;
-        return last_positive(w, fan);
+        return drawn_instead(w, fan, k);
     }
     u -= fold_most(before);
     return k;
@@ -142,11 +146,11 @@ HN_INLINE i64 pick_of_crown(const double* top, i64 m, double& u) {
     i64x4 below{};
     for (i64 j = 0; j < m; j += 4) below -= i64x4(load4(sums + j) <= target);
     const i64 k = (below[0] + below[2]) + (below[1] + below[3]);
-    if (__builtin_expect(k >= m, 0)) {
+    if (!is_drawn(top, m, k)) {
         u = infinity;
-        return last_positive(top, m);
+        return drawn_instead(top, m, k);
     }
-    if (k > 0) u -= sums[k - 1];
+    if (k > 0) u = most(u - sums[k - 1], 0.0);  // the sums ascend but for an ulp
     return k;
 }
 HN_INLINE i64 descend(const double* w, i64 n, const double* tree, double u) {

@@ -54,7 +54,7 @@ struct Barrier {
     static constexpr double small = longer ? 1e-3 : 2e-4;  // below it e^5 (e^4) is lost in rounding
     static constexpr double least_y = -3.0;  // y falls as losses rise above base; above this it costs u no digits
 
-    template <class V> struct SumsOf { V s0, s1, s2, s3, s4; };  // S_K .. S_K+3, and S_K+4 where the series is longer, else S_1
+    template <class V> struct SumsOf { V s0, s1, s2, s3, s4; };  // S_K .. S_K+3, and S_K+4 where the series is longer, else S_1 (of `pass` alone)
     using Sums = SumsOf<double>;
 
     template <class V> static HN_INLINE V power(V r) { return K == 2 ? r * r : r; }

@@ -249,6 +249,23 @@ def test_jobs_are_short_from_the_first_on(seconds, monkeypatch):
         assert max(taken[4:8]) > JOB_SECONDS / 4 or max(limit for limit, _ in runner.blocks) == runner.most
 
 
+def test_what_is_quick_by_wide_vectors_is_not_guessed_to_be_without(monkeypatch):
+    """A first job of Entropy would take half a second there. The control: with them, a short game is one block."""
+    from hannan import _engine
+    from hannan.games import driver, runners
+
+    learner, losses = hn.ExpertBandit(10, 1000, hn.Entropy(), hn.Fixed(50.0)), np.full((200, 10), 0.5)
+    advice, guesses = np.zeros((200, 1000), dtype=np.uint8), []
+    monkeypatch.setattr(driver, "Pace", lambda runner, threads: guesses.append(runner.guess) or Pace(runner, threads))
+    try:
+        for name in ("base", "v3"):
+            if _engine.use_instruction_set(name):
+                hn.play(learner, losses, advice=advice)
+    finally:
+        _engine.use_instruction_set("")
+    assert guesses in ([runners.QUICK], [runners.QUICK, runners.QUICKEST])
+
+
 def test_a_guess_that_was_too_low_is_corrected_at_once(monkeypatch):
     runner = Counted(1e-3, 1e-4, monkeypatch)
     pace = Pace(runner, 1)

@@ -26,7 +26,7 @@ from hannan.refusals import Array
 Job = Callable[[], None]
 #: A block of rounds is at most so many numbers, so that it stays in cache between runs.
 BLOCK_NUMBERS = 1 << 19
-#: Seconds a number of a round where the engine is quick (Entropy: quickest): a short game is then one block.
+#: Seconds a number of a round where the engine is quick, or quickest (Entropy, AVX2): a short game is then one block.
 QUICK, QUICKEST = 2e-8, 3e-9
 _QUICK = (Entropy(), Tsallis(0.5), LogBarrier(), Exponential())
 _NO_STREAMS: NDArray[np.uint64] = np.empty((0, 4), dtype=np.uint64)
@@ -107,7 +107,7 @@ class TableRunner(Runner):
         self.setting, self.total = program.setting, feed.rounds
         self.most, self.abreast, self.numbers = self._most(), self.runs, float(max(feed.n, program.n))
         if not program.stepped and program.smoothing in _QUICK:
-            self.guess = QUICKEST if program.smoothing == Entropy() else QUICK
+            self.guess = QUICKEST if program.smoothing == Entropy() and with_wide_vectors() else QUICK
         self.marks = Checkpoints(None if feed.blocks is not None else feed.rounds, asked.everything)
         self.moves: list[NDArray[np.int32]] = []
         self.counts = np.zeros((self.runs, feed.n), dtype=np.int64)
@@ -241,6 +241,13 @@ class TableRunner(Runner):
         return ArithmeticError(f"the smoothing failed after {self.feed.taken} rounds at the latest ({rounds})")
 
 
+def with_wide_vectors() -> bool:
+    """Whether the engine plays by AVX2, many times as fast where all weights are made anew."""
+    from hannan import _engine
+
+    return _engine.instruction_set() != "base"
+
+
 def make_room(curves: dict[str, Array], kept: NDArray[np.intp] | None, columns: int) -> None:
     """Move the kept columns of every curve to the front, in `columns` columns."""
     for name, curve in curves.items():
@@ -253,7 +260,7 @@ def make_room(curves: dict[str, Array], kept: NDArray[np.intp] | None, columns: 
 
 
 def split(runs: int, parts: int, fine: bool = False) -> list[tuple[int, int]]:
-    """Runs in parts, in eights (a game interleaves them); `fine` where a few rounds of eight take too long.
+    """Runs in parts, in eights (four go abreast, some of those in turns); `fine` where rounds of eight take too long.
 
     >>> split(20, 2), split(3, 4), split(3, 4, fine=True)
     ([(0, 8), (8, 20)], [(0, 3)], [(0, 1), (1, 2), (2, 3)])
