@@ -195,7 +195,8 @@ def test_implicit_exploration_says_something_of_this_run():
     gamma = hn.exp3_ix(n, rounds).estimator.gamma
     assert told.on_this_run == pytest.approx(told.estimated_regret + math.log(n / delta) / (2 * gamma))
     rows = dict(told.rows())
-    assert "with probability 0.95, at every time, whoever sets the losses" in rows["on this run"]
+    whoever = "whoever sets the losses before each move is drawn"
+    assert f"with probability 0.95, at every time, {whoever}" in rows["on this run"]
     assert told.bound.against == "any"  # of the two numbers a live player shows the one that it can promise
     assert "on this run" not in dict(player.certificate().rows())
     player.act()

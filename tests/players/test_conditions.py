@@ -198,3 +198,34 @@ def test_experts_check_their_best_loss_on_the_path():
     assert player.certificate().bound is not None
     player.observe(player.act(), [1.0, 1.0])
     assert "holds up to its best loss" in player.certificate().withheld
+
+
+def test_a_bound_says_of_which_rounds_it_is_where_moves_are_open():
+    """Who tells only the losses of moves that lost has chosen by them: the regret of those rounds is half of them."""
+    coins = np.random.default_rng(3).integers(0, 2, 600)
+    player, own, lost = hn.AdaHedge(2).start(), 0, np.zeros(2)
+    for coin in coins:
+        row, move = np.eye(2)[coin], player.act()
+        if row[move.action]:
+            own, lost = own + 1, lost + row
+            player.observe(move, row)
+    told = player.certificate()
+    assert own - lost.min() > 5 * told.bound.value
+    assert "does not depend on the moves" in dict(told.rows())["  of rounds"]
+    # The control: where every loss is told there is nothing to suppose.
+    whole = hn.AdaHedge(2).start()
+    for coin in coins:
+        whole.observe(whole.act(), np.eye(2)[coin])
+    assert "  of rounds" not in dict(whole.certificate().rows())
+
+
+@pytest.mark.parametrize(
+    ("tuning", "made"), [(hn.SelfConfident(), True), (hn.BestLoss(100), True), (hn.Horizon(50), False)], ids=repr
+)
+def test_a_number_made_of_losses_seen_is_said_to_be(tuning, made):
+    """Losses that depend on moves make it another number on each run: of moves drawn, the mean over runs is bounded."""
+    player = hn.Experts(2, hn.Entropy(), tuning).start()
+    for _ in range(50):
+        player.observe(player.act(), [0.0, 1.0])
+    assert player.certificate().bound is not None
+    assert ("of moves drawn" in dict(player.certificate().rows())) is made

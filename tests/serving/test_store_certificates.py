@@ -105,3 +105,16 @@ def test_a_store_that_is_opened_again_is_nobody_s_twin(path: Path) -> None:
             assert "randomness" not in str(store.desk.contents.find("a").keyed.certificate())
             drawn.append([store.act("a", key=key).action for key in keys])
     assert drawn[0] != drawn[1]  # alike with a probability of 3^-60
+
+
+def test_a_certificate_without_a_key_says_whom_it_leaves_out(path: Path) -> None:
+    """The control: as long as nobody played without a key it is that of all keys."""
+    with Store(path) as store:
+        store.add("plain", LEARNER)
+        play(store, "plain", ["x", "y", "x"])
+        assert store.certificate("plain").keys == 2
+        play(store, "plain", [None])
+        told = store.certificate("plain")
+        assert told.rounds == 1
+        assert "2 learners with a key" in dict(told.rows())["keys"]
+        assert "keys" not in dict(store.certificate("plain", key="x").rows())

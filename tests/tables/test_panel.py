@@ -339,3 +339,39 @@ def test_polars_and_arrow_frames_agree():
     plain = {name: frame[name].tolist() for name in frame}
     plain["ds"] = [str(day.date()) for day in frame.ds]
     assert (hn.combine(plain, "y", by="unique_id").forecast == told).all()
+
+
+@pytest.mark.parametrize("delimiter", ["tab", "\\t", "\t"])
+def test_a_tab_is_named_with_by_too(delimiter, tmp_path):
+    file = tmp_path / "series.tsv"
+    file.write_text("id\ta\tb\ty\nu\t1\t2\t1\nu\t1\t2\t3\n")
+    done = CliRunner().invoke(command, [str(file), "--target", "y", "--by", "id", "--delimiter", delimiter])
+    assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        (["--by", "id", "--delimiter", "xx"], "delimiter"),
+        (["--by", "id", "--delimiter", ""], "delimiter"),
+        (["--by", ""], "names must be given"),
+        (["--experts", " "], "names must be given"),
+    ],
+)
+def test_an_option_that_says_nothing_is_refused(options, rule, tmp_path):
+    file = tmp_path / "series.csv"
+    file.write_text("id,a,b,y\nu,1,2,1\nu,1,2,3\n")
+    done = CliRunner().invoke(command, [str(file), "--target", "y", *options])
+    assert isinstance(done.exception, ValueError), done.exception
+    assert rule in str(done.exception)
+
+
+@pytest.mark.parametrize("by", [[], ["--by", "id"]])
+def test_a_model_that_lost_nothing_has_no_percentage(by, tmp_path):
+    """The control: where it lost something there is one."""
+    file = tmp_path / "series.csv"
+    for first, said in ((1, "more than your best model (a), which lost nothing"), (9, "% ")):
+        file.write_text(f"id,a,b,y\nu,{first},7,1\nu,2,3,2\n")
+        experts = ["--experts", "a,b"]
+        done = CliRunner().invoke(command, [str(file), "--target", "y", *experts, *by, "--json"])
+        assert said in json.loads(done.output)["answer"]

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from hannan.cli.options import to_text
+from hannan.cli.tables import separator
 
 
 def combine_file(
@@ -25,7 +26,7 @@ def combine_file(
     needs = (target, *texts, *(experts or ()))
     # A column that is text and an expert too is read as text, and refused for its two roles.
     numeric = None if experts is None else [name for name in (*experts, target) if name not in texts]
-    columns = read_columns(file, texts, delimiter, needs, numeric)
+    columns = read_columns(file, texts, separator(delimiter), needs, numeric)
     with named(str(file)):
         panel = panel_of(columns, target, by, cost, learner, loss_range, experts, time, issued, horizon, pooled, prior)
     parquet = _is_parquet(file)

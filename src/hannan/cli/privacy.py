@@ -42,8 +42,8 @@ def command(
 ) -> None:  # fmt: skip
     """Which epsilon do so many moves spend at a scale; which scale keeps them within a budget; what does it cost.
 
-    Of hn.Convex with fresh noise and no seed. Every number is of the moves alone, between two sequences of losses that
-    differ in one.
+    Of hn.Convex with fresh noise and no seed. Every number is of the moves alone, with and without one observation; to
+    change one is to take it away and to add another, and spends more.
     """
     if (epsilon is None) == (scale is None):
         got = "neither" if scale is None else f"--epsilon {epsilon:g} and --scale {scale:g}"
@@ -58,6 +58,7 @@ def command(
     if scale is None and epsilon is not None:
         scale = learner.scale_for(epsilon, told, rounds)
     from hannan.learners.convex.budget import private
+    from hannan.learners.convex.privacy import BETWEEN
     from hannan.saving.words import ceiling
 
     fixed: Any = private(learner, scale or 1.0)
@@ -71,6 +72,7 @@ def command(
         "learner": repr(fixed),
         "scale": scale,
         **statement.to_dict(),
+        "between": BETWEEN,
         "bound": None if bound is None else bound.to_dict(),
         "bound_withheld": withheld,
         "curve": None if drawn is None else drawn.to_dict(),
@@ -112,6 +114,7 @@ def _keep(data: dict[str, Any], path: Path) -> None:
 
 def _page(statement: Any, curve: Any, scale: str, bound: Any) -> Any:
     """The answer, the curve, its table, and what it rests on."""
+    from hannan.learners.convex.privacy import BETWEEN
     from hannan.report import Facts, Figure, Page, Section, Table, Text, Tile, Tiles
     from hannan.saving.words import ceiling, chance
 
@@ -126,6 +129,9 @@ def _page(statement: Any, curve: Any, scale: str, bound: Any) -> Any:
     blocks.append(Table(tuple(shown.columns), tuple(shown.table), "The least scale for each epsilon, and its bound."))
     sections = (
         Section("What privacy costs", tuple(blocks)),
-        Section("What it rests on", (Text(f"{statement.condition}."), Facts(dict(shown.rows)))),
+        Section(
+            "What it rests on",
+            (Text(f"Between the moves {BETWEEN}."), Text(f"{statement.condition}."), Facts(dict(shown.rows))),
+        ),
     )
     return Page("Private online learning", f"{statement.says}.", (Tiles(tiles),), sections)

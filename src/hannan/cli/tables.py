@@ -21,7 +21,20 @@ def listed(text: str | None) -> tuple[str, ...]:
     >>> listed("a, b"), listed(None)
     (('a', 'b'), ())
     """
-    return tuple(name.strip() for name in text.split(",")) if text else ()
+    if text is None:
+        return ()
+    if not text.strip():
+        raise ValueError(f"names must be given, with commas between them, or the option left out; got {text!r}")
+    return tuple(name.strip() for name in text.split(","))
+
+
+def separator(delimiter: str) -> str:
+    """What separates cells, as it is typed: a tab by its name too.
+
+    >>> separator("tab"), separator(";")
+    ('\\t', ';')
+    """
+    return "\t" if delimiter in ("\\t", "tab") else delimiter
 
 
 @contextmanager
@@ -29,7 +42,7 @@ def opened(file: Path, columns: Columns, delimiter: str) -> Iterator[Table]:
     """The table of a file, closed at the end."""
     from hannan.tables.read.source import open_table
 
-    table = open_table(file, columns, "\t" if delimiter in ("\\t", "tab") else delimiter)
+    table = open_table(file, columns, separator(delimiter))
     try:
         yield table
     finally:

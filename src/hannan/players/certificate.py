@@ -17,6 +17,11 @@ ESTIMATED = (
 #: What it supposes besides where some rounds are not in it: losses that are told of some moves only would bias it.
 UNTOLD = "; it is of the settled rounds, and that holds if which those are does not depend on the moves or their losses"
 
+#: What a bound on moves that are drawn supposes where some of them are open.
+OF_THE_SETTLED = "those settled; of moves drawn it holds if which those are does not depend on the moves"
+#: What a bound says of moves that are drawn where the losses seen are in it, or decide whether it is printed.
+MADE_OF_LOSSES = "in expectation over all runs, of this number too, which the losses seen have made"
+
 SEEDED = "of a seed that was given, for experiments: the bound does not hold against losses of one who knows it"
 RESUMED = (
     'of a file (resume="exact") that may have been loaded more than once: the bound does not hold against losses of '
@@ -91,6 +96,7 @@ class Certificate(Result):
             if self.bound.condition:
                 rows.append(("  condition", self.bound.condition))
             rows.append(("  against", self.bound.holds))
+            rows += of_rounds(self.bound, self.open_moves)
         if self.on_this_run is not None:
             rows.append(("on this run", f"regret <= {ceiling(self.on_this_run)} {self.on_this_run_says}"))
         elif self.delta is not None:
@@ -113,6 +119,13 @@ class Certificate(Result):
     def shown(self) -> Shown:
         """The rows, under the learner's short name."""
         return certified("certificate of", self.learner, self.rows())
+
+
+def of_rounds(bound: Bound, open_moves: int) -> list[tuple[str, str]]:
+    """Of which rounds a bound is, where some are open: who tells only the losses of some moves has chosen by them."""
+    if not open_moves or bound.sense in ("run", "moves"):
+        return []
+    return [("  of rounds", OF_THE_SETTLED)]
 
 
 def randomness(seeded: bool, resumed: bool) -> list[tuple[str, str]]:

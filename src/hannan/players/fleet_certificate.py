@@ -11,7 +11,7 @@ import numpy as np
 
 from hannan.mathematics.against import covers
 from hannan.mathematics.bounds import Bound, trivial
-from hannan.players.certificate import Certificate, certified, randomness
+from hannan.players.certificate import Certificate, certified, of_rounds, randomness
 from hannan.players.conditions import untenable
 from hannan.players.settings import BanditPlayer
 from hannan.players.sleeping_experts import sleepers_note
@@ -84,6 +84,7 @@ class FleetCertificate(Result):
         rows.append(("  against", self.bound.holds))
         if not covers(self.bound.against, "any"):
             rows += [("  of keys", _APART), ("  of rounds", _TRAFFIC)]
+        rows += of_rounds(self.bound, self.open_moves)
         rows.append(("own loss", figure(self.own_loss)))
         rows += randomness(self.seeded, self.resumed)
         rows += self.notes

@@ -3,7 +3,7 @@
 A file can be loaded twice. Two players from one file must neither draw the same moves nor take each other's tickets,
 so each load is a new incarnation: streams of its own, and an id of its own, "name.incarnation". Moves that were open
 when the file was written keep the id they were drawn under, and each copy honours them once. Who asks for the file's
-own streams may have a twin, and says so (`resumed`).
+own streams may have a twin, and says so (`resumed`). A fork is a load too: the child's copies are new incarnations.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 from typing import Any
 
 from hannan import refusals
-from hannan.players import seeds
+from hannan.players import forks, seeds
 from hannan.saving import fields
 
 #: A player that is loaded again and again keeps so many of the ids that it had.
@@ -40,6 +40,7 @@ class Incarnate:
         return entropy
 
     def _called(self, name: str, incarnation: str) -> None:
+        forks.watch(self)
         self.name, self.incarnation = name, incarnation
         self.id = f"{name}.{incarnation}" if incarnation else name
 

@@ -13,7 +13,7 @@ from hannan.mathematics.laws.law import Law
 from hannan.mathematics.stability import stability
 from hannan.mathematics.streams import NO_WORDS, words
 from hannan.players import incarnations, seeds
-from hannan.players.certificate import Certificate
+from hannan.players.certificate import MADE_OF_LOSSES, Certificate
 from hannan.players.conditions import contradicted, untenable
 from hannan.players.descriptions import Chooser
 from hannan.players.tickets import Book, Move, move_of
@@ -126,8 +126,17 @@ class Player(_engine.Player, Book):
             delta=delta,
             on_this_run=line,
             on_this_run_says=says,
-            notes=self._notes(),
+            notes=(*self._of_moves(bound, best), *self._notes()),
         )
+
+    def _of_moves(self, bound: Bound | None, best: float | None) -> tuple[tuple[str, str], ...]:
+        """What a bound that the losses seen have made says of moves that are drawn; nothing of others."""
+        if bound is None or best is None or bound.sense != "mean":
+            return ()
+        unseen = self._bound(None)[0]
+        if bound.at_most is None and unseen is not None and unseen.value == bound.value:
+            return ()
+        return (("of moves drawn", MADE_OF_LOSSES),)
 
     def _notes(self) -> tuple[tuple[str, str], ...]:
         """What else has to be known to read its certificate."""

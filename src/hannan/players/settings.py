@@ -111,7 +111,7 @@ class BanditPlayer(Player):
             return None, unsettled
         # exp(2 gamma (Lhat_i - L_i)) is a supermartingale for each arm, whoever sets the losses; Ville.
         line = regret + self.learner.width * math.log(self._n / delta) / (2.0 * gamma)
-        says = f"with probability {sure(delta)}, at every time, whoever sets the losses"
+        says = f"with probability {sure(delta)}, at every time, whoever sets the losses before each move is drawn"
         return rounded_up(line), f"{says}  (own - min Lhat + ln(n/delta)/(2 gamma))"
 
     def _no_delays(self) -> str:

@@ -198,12 +198,15 @@ class Resident:
         return int(wrong)
 
     def certificate(self, key: Key, delta: float | None) -> Any:
-        """Its own, of a key, or of all keys where nobody played without one; with what the store did to it."""
+        """Its own, of a key, or of all keys where nobody played without one (else who is not in it is said); with what
+        the store did to it."""
         if key is None and self.keys and not self.drawn:
             told: Any = self.keyed.certificate()
         else:
             told = reading.certificate(*self._seat(key), delta)
         notes = list(told.notes)
+        if key is None and self.keys and self.drawn:
+            notes.append(("keys", f"not in it: {self.keys} learners with a key, each certified by its own"))
         if self.expiry is not None:
             notes.append(("by default", self.expiry.says(self.learner.gains, self._whose)))
         if self.arms.changes:

@@ -33,6 +33,10 @@ CONDITION = (
 WORDS = {"linear": "every loss is linear", "one-signed": "phi' of every loss is of one sign"}
 
 
+#: Of which two games a statement compares the moves.
+BETWEEN = "with and without one observation, both ways"
+
+
 @dataclass(frozen=True)
 class Privacy(Result):
     """A statement of differential privacy of a convex learner's moves, both ways.
@@ -64,8 +68,7 @@ class Privacy(Result):
 
     def shown(self) -> Shown:
         """The statement, where it comes from, and what it rests on."""
-        who = "with and without one observation, both ways"
-        return Shown(self.says, [("between", who), ("source", self.source), ("condition", self.condition)])
+        return Shown(self.says, [("between", BETWEEN), ("source", self.source), ("condition", self.condition)])
 
 
 class Levels(NamedTuple):

@@ -11,7 +11,7 @@ from hannan.report import Facts, Figure, Fold, Layer, Page, Picture, Section, Ta
 from hannan.report.markup import number
 from hannan.saving.words import AtMost, ceiling, counted, figure, percent
 from hannan.tables.combine.fan import calibration_blocks, fan_figure, where
-from hannan.tables.combine.summary import Summary
+from hannan.tables.combine.summary import Summary, ahead_of
 from hannan.tables.figures import LINES, ROWS, Name, curve, lines, made_by
 
 #: Bars of single experts, the best ones.
@@ -60,16 +60,22 @@ def signed(share: float) -> str:
     return f"{'+' if share >= 0.0 else ''}{percent(share)}"
 
 
+def _beside(ahead: float | None, own: float, whom: str) -> Tile:
+    if ahead is None:
+        return Tile(figure(own), f"more than {whom}, which lost nothing", "plain")
+    return Tile(signed(ahead), f"beside {whom}", "good" if ahead >= 0.0 else "plain")
+
+
 def _tiles(summary: Summary) -> list[Tile]:
     tiles, best = [], summary.best
     if summary.forecasts:
         last = summary.forecasts[-1]
         tiles.append(Tile(number(last.forecast), f"forecast for {last.name}", "good"))
     if best is not None and summary.settled:
-        ahead = 100.0 * (1.0 - best.mix_loss / best.loss) if best.loss > 0.0 else 0.0
-        tiles.append(Tile(signed(ahead), f"beside {best.name}, your best model", "good" if ahead >= 0.0 else "plain"))
+        ahead = ahead_of(best.mix_loss, best.loss)
+        tiles.append(_beside(ahead, best.mix_loss, f"{best.name}, your best model"))
         mean = summary.better(summary.mean_loss)
-        tiles.append(Tile(signed(mean), "beside the average of your models", "good" if mean >= 0.0 else "plain"))
+        tiles.append(_beside(mean, summary.mix_loss, "the average of your models"))
         tiles.append(Tile(number(summary.mix_loss / summary.settled), "mean loss of the combination"))
     return tiles
 

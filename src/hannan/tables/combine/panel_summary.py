@@ -11,7 +11,7 @@ from hannan.saving.words import clipped, figure
 from hannan.tables.combine.answers import Forecast, forecast_of
 from hannan.tables.combine.long_table import cell_text
 from hannan.tables.combine.panel import PanelSums
-from hannan.tables.combine.summary import SHOWN, promised, waits, worded
+from hannan.tables.combine.summary import SHOWN, compared, promised, waits
 from hannan.tables.write import plain
 
 #: Series that are told at each end.
@@ -67,11 +67,9 @@ class PanelSummary:
         if not self.settled:
             return "no row has a target"
         best, loss = self.panel.experts[self.best], self.losses[self.best]
-        ahead = 100.0 * (1.0 - self.beside[self.best] / loss) if loss > 0.0 else 0.0
-        mean = 100.0 * (1.0 - self.total / self.mean) if self.mean > 0.0 else 0.0
-        words = [worded(x) for x in (ahead, mean)]
-        many = f"over {self.panel.table.series} series"
-        return f"{words[0]} than your best model ({best}), {words[1]} than the average, {many}"
+        rival = compared(float(self.beside[self.best]), float(loss), f"your best model ({best})")
+        average = compared(self.total, self.mean, "the average")
+        return f"{rival}, {average}, over {self.panel.table.series} series"
 
     def rows(self) -> list[tuple[str, str]]:
         """(name, value) for a terminal."""

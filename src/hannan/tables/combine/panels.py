@@ -174,5 +174,5 @@ def _header(path: Path, delimiter: str) -> list[str]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as opened:
             return next(csv.reader(opened, delimiter=delimiter), [])
-    except (OSError, UnicodeDecodeError, csv.Error):
+    except (OSError, UnicodeDecodeError, csv.Error, TypeError):
         return []  # whoever opens it next says why

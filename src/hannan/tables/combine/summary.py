@@ -115,9 +115,9 @@ class Summary:
         """Where the best expert stands among all."""
         return self.names.index(self.best.name) if self.best is not None else 0
 
-    def better(self, loss: float) -> float:
-        """How much less than `loss` the combination lost, in percent; below 0 it lost more."""
-        return 100.0 * (1.0 - self.mix_loss / loss) if loss > 0.0 else 0.0
+    def better(self, loss: float) -> float | None:
+        """How much less than `loss` the combination lost, in percent; below 0 it lost more; None beside no loss."""
+        return ahead_of(self.mix_loss, loss)
 
     @property
     def headline(self) -> str:
@@ -125,9 +125,9 @@ class Summary:
         if not self.settled or self.best is None:
             return "no row has a target"
         best = self.best
-        rival = 100.0 * (1.0 - best.mix_loss / best.loss) if best.loss > 0.0 else 0.0
         own = "your best model" if best.rows == self.settled else "your best model where it spoke"
-        return f"{worded(rival)} than {own} ({best.name}), {worded(self.better(self.mean_loss))} than the average"
+        rival = compared(best.mix_loss, best.loss, f"{own} ({best.name})")
+        return f"{rival}, {compared(self.mix_loss, self.mean_loss, 'the average')}"
 
     def comparisons(self) -> list[tuple[str, float, float | None, str]]:
         """(whom, loss more than theirs, its bound, why none): the mean, the best column, the best combination."""
@@ -154,8 +154,7 @@ class Summary:
         best, certificate = self.best, self.certificate
         return dict(plain({
             "answer": self.headline,
-            "better_than_best_expert_percent": None if best is None else
-                100.0 * (1.0 - best.mix_loss / best.loss) if best.loss > 0.0 else 0.0,
+            "better_than_best_expert_percent": None if best is None else ahead_of(best.mix_loss, best.loss),
             "better_than_mean_percent": self.better(self.mean_loss),
             "rows": {"answered": self.answered, "settled": self.settled, "waiting": self.waiting, "late": self.late},
             "forecasts": [waits(one) for one in self.forecasts],
@@ -315,6 +314,24 @@ def promised(more: float, bound: float | None, why: str) -> str:
     return f"{told}; at most {ceiling(bound)} {'is' if more >= 0.0 else 'more is'} proved"
 
 
-def worded(ahead: float) -> str:
-    """By how many percent something is better than another, or worse."""
-    return f"{percent(abs(ahead))} {'better' if ahead >= 0.0 else 'worse'}"
+def ahead_of(own: float, other: float) -> float | None:
+    """By how many percent a loss is less than another's; None where that one lost nothing, and this one did.
+
+    >>> ahead_of(1.5, 2.0), ahead_of(0.0, 0.0), ahead_of(1.5, 0.0)
+    (25.0, 0.0, None)
+    """
+    if other > 0.0:
+        return 100.0 * (1.0 - own / other)
+    return None if own > 0.0 else 0.0
+
+
+def compared(own: float, other: float, whom: str) -> str:
+    """A loss beside another's, in words.
+
+    >>> compared(1.5, 2.0, "the average"), compared(1.5, 0.0, "a")
+    ('25.0% better than the average', '1.5 more than a, which lost nothing')
+    """
+    ahead = ahead_of(own, other)
+    if ahead is None:
+        return f"{figure(own)} more than {whom}, which lost nothing"
+    return f"{percent(abs(ahead))} {'better' if ahead >= 0.0 else 'worse'} than {whom}"

@@ -62,6 +62,8 @@ class Replay(Evaluated, Result):
             elif "replay" not in one.estimates:
                 why = f"fewer than {LEAST:g} rows were accepted, so it learnt from fewer than {LEAST:g}"
                 rows.append((one.name, f"replay withheld: {why}"))
+        told = [self.logged, best, *(e for one in self.learners for e in one.estimates.values())]
+        rows.append(("intervals", "; ".join(dict.fromkeys(e.method for e in told))))
         rows += [("condition", self.condition)] if self.condition else []
         word, level = "gain" if self.gains else "loss", f"{self.logged.level:.0%}"
         heads = ("who", "estimate", f"mean {word}", f"{level} from", "to", "effective rows")
