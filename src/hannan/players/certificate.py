@@ -24,8 +24,8 @@ MADE_OF_LOSSES = "in expectation over all runs, of this number too, which the lo
 
 SEEDED = "of a seed that was given, for experiments: the bound does not hold against losses of one who knows it"
 RESUMED = (
-    'of a file (resume="exact") that may have been loaded more than once: the bound does not hold against losses of '
-    "one who plays another copy"
+    'in a file, from which another copy may go on alike (resume="exact"): the bound does not hold against losses of '
+    "one who plays it"
 )
 
 

@@ -295,10 +295,11 @@ class Fleet(_engine.Fleet, Incarnate):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fleet to one file, whole or not at all; `Fleet.load(path)` goes on from it.
 
-        Whoever reads the file knows the streams, and with them the moves to come.
+        Whoever reads the file knows the streams, and with them the moves to come: certificates say so from then on.
         """
         data = self.to_bytes()
         files.write_whole(path, lambda file: file.write(data), private=True)
+        self.resumed = True
 
     def to_bytes(self) -> bytes:
         """The fleet as `save` writes it."""

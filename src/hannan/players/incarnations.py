@@ -3,7 +3,8 @@
 A file can be loaded twice. Two players from one file must neither draw the same moves nor take each other's tickets,
 so each load is a new incarnation: streams of its own, and an id of its own, "name.incarnation". Moves that were open
 when the file was written keep the id they were drawn under, and each copy honours them once. Who asks for the file's
-own streams may have a twin, and says so (`resumed`). A fork is a load too: the child's copies are new incarnations.
+own streams may have a twin, and says so (`resumed`), as does who was saved and goes on. A fork is a load too: the
+child's copies are new incarnations.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ class Incarnate:
     round: Any
     #: The ids that it had before it was loaded, each with the last round that it drew under it.
     earlier: tuple[tuple[str, int], ...] = ()
-    #: Whether its streams are those of a file, which others may have gone on from alike. Not in the file: every load
-    #: says anew whether they are.
+    #: Whether its streams are in a file, from which others may go on alike: it was saved, or loaded exactly. Not in the
+    #: file: every load says anew whether they are.
     resumed: bool = False
 
     def _take_name(self, seed: Any, name: Any) -> int:

@@ -19,8 +19,9 @@ def load(path: str | os.PathLike[str], resume: str | None = None) -> Any:
     It draws with randomness of its own, made from the saved stream and fresh entropy, and its moves carry an id of its
     own: two players from one file draw different moves and refuse each other's. Moves that were open are honoured once
     by each copy. `resume="exact"` goes on bit for bit, with the id and the stream of the file: two such players are
-    twins, and whoever plays one foresees the moves of the other. Their certificates say so. A plain load has a stream
-    of its own again; of the rounds that a twin drew before it was saved the file says nothing.
+    twins, and of the one that was saved and goes on; whoever plays one foresees the moves of the other. Their
+    certificates say so. A plain load has a stream of its own again; of the rounds that a twin drew before it was saved
+    the file says nothing.
 
     The file of a combiner gives the combiner (`hn.Combiner`), which draws nothing and goes on bit for bit.
 

@@ -193,9 +193,11 @@ class Book(Incarnate):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the player to one file, whole or not at all; `hannan.load(path)` goes on from it.
 
-        Whoever reads the file knows the stream, and with it the moves that this player will draw.
+        Whoever reads the file knows the stream, and with it the moves that this player will draw: its certificate says
+        so from then on.
         """
         saving.write(path, self.content())
+        self.resumed = True
 
     def state(self) -> dict[str, Any]:
         """The state, field by field, open moves too: a copy to look at."""
