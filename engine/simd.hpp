@@ -13,6 +13,7 @@
 #ifndef HN_ISA
 #error "compile with -DHN_ISA=<name of the instruction set>"
 #endif
+#define HN_KNOWN(fact) do { if (!(fact)) __builtin_unreachable(); } while (false)  // the other cases are not compiled
 #define HN_COLD inline __attribute__((noinline, cold))
 #define HN_APART inline __attribute__((noinline))  // rare in a long run, frequent in the first rounds of many
 

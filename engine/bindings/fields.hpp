@@ -9,8 +9,11 @@
 
 namespace hn {
 
+[[noreturn, gnu::noinline, gnu::cold]] inline void refuse(const char* name, const char* rule) {
+    throw nb::value_error((std::string(name) + " must " + rule).c_str());
+}
 inline void must(bool holds, const char* name, const char* rule) {
-    if (!holds) throw nb::value_error((std::string(name) + " must " + rule).c_str());
+    if (!holds) refuse(name, rule);
 }
 
 inline nb::handle entry(const nb::dict& from, const char* name) {

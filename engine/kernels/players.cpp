@@ -100,6 +100,7 @@ HN_INLINE Estimated with_baselines(const Setup& s, const Run& run, const double*
 /// One arm has changed, and with baselines the likely ones alike: a pass at each of two scales, on the same losses.
 Status observe_by_series(AtPlay& at, i64 arm, double probability, double weight, double x) {
     const Setup& s = at.setup;
+    HN_KNOWN(by_series(s.path));
     Run& run = at.run;
     const RunNumbers was = run;
     double* w = at.before.w;
@@ -139,6 +140,7 @@ Status observe_by_series(AtPlay& at, i64 arm, double probability, double weight,
 /// The Exponential law: at the scale before the step, p of the arm hit and Phi are enough.
 Status observe_exponential(AtPlay& at, i64 arm, double probability, double weight, double x) {
     const Setup& s = at.setup;
+    HN_KNOWN(s.path == Path::called && s.estimator != Estimator::reduced_variance);
     Run& run = at.run;
     const double p = run.w[arm] / run.total, value = run.value, scale = run.scale, estimate = x * weight;
     if (!settle_arm(s, run, arm, weight, x, true)) return Status::failed;
@@ -156,7 +158,7 @@ Status observe_arm(AtPlay& at, i64 arm, double probability, double weight, doubl
     const double x = (loss - s.origin) * s.slope, estimate = x * weight;
     if (by_series(s.path)) return observe_by_series(at, arm, probability, weight, x);
     const bool reduced = s.estimator == Estimator::reduced_variance;
-    if (s.smoothing == Smoothing::exponential && !reduced) return observe_exponential(at, arm, probability, weight, x);
+    if (s.path == Path::called && s.smoothing == Smoothing::exponential && !reduced) return observe_exponential(at, arm, probability, weight, x);
     if (s.path == Path::entropy_one && !reduced) {
         // Of what was before, two numbers are enough.
         const double w = run.w[arm], L = run.L[arm];
@@ -165,6 +167,7 @@ Status observe_arm(AtPlay& at, i64 arm, double probability, double weight, doubl
         return diagnose(s, run, was, &run, arm, probability * estimate, estimate) ? Status::fine : Status::failed;
     }
     at.before.copy(s, run);
+    HN_KNOWN(!by_series(s.path));
     if (!settle_arm(s, run, arm, weight, x, true)) return outcome(at, false);
     Estimated lhat{probability * estimate, estimate, estimate};
     if (reduced) lhat = with_baselines(s, run, at.before.w, at.before.total, arm, probability, weight, x);
