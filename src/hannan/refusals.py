@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -122,6 +123,21 @@ def distribution(values: Any, name: str) -> Array:
         worst = float(np.atleast_1d(total)[np.atleast_1d(wrong)][0])
         raise ValueError(f"{name} must sum to 1 within {SUM_TOLERANCE:g}; got a sum of {worst!r}")
     return array
+
+
+def once(names: Iterable[Any], what: str) -> None:
+    """Refuse a name that comes again: what is asked for twice would be dropped, or counted double.
+
+    >>> once(["exp3", "bandit", "exp3"], "learners")
+    Traceback (most recent call last):
+        ...
+    ValueError: learners must each be named once; got 'exp3' twice
+    """
+    seen: set[Any] = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(f"{what} must each be named once; got {brief(name)} twice")
+        seen.add(name)
 
 
 def unmasked(values: Any, name: str) -> Any:

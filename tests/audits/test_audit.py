@@ -152,6 +152,14 @@ def test_an_audit_is_a_function_of_its_seed() -> None:
     assert other.measured == pytest.approx(one.measured, rel=0.02)
 
 
+def test_a_claim_of_infinity_is_said_to_say_nothing() -> None:
+    """The word alone, "holds", would be read as praise; a finite claim that holds is worded as before."""
+    infinite, finite = hn.audit(hn.FTPL(hn.Gaussian(), 2.0), 3), hn.audit(hn.FTPL(hn.Gumbel(), 2.0), 3)
+    assert (infinite.verdict, finite.verdict) == ("holds", "holds")
+    assert str(infinite).startswith("holds: the claim is inf")
+    assert str(finite).startswith("holds: nothing above the claim was found")
+
+
 def test_one_arm_has_nothing_to_find() -> None:
     finding = hn.audit(hn.FTRL(hn.LogBarrier(), 1.0), 1)
     assert (finding.measured, finding.claim.level, finding.verdict) == (0.0, 0.0, "holds")

@@ -224,6 +224,20 @@ def test_audit_a_stranger(capsys: pytest.CaptureFixture[str], tmp_path: Path, mo
     assert "at least" in out
 
 
+def test_a_strangers_refusal_is_not_ours(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it raises is said to be its own; a rule of ours is not, though it is the same kind of error."""
+    (tmp_path / "raising_module.py").write_text("def play(losses, rng): raise ValueError('n must be odd')\n")
+    monkeypatch.chdir(tmp_path)
+    assert call(capsys, "audit", "raising_module:play", "--n", "3")[2] == (
+        "hannan: error: raising_module:play must play without an error; got ValueError: n must be odd\n"
+    )
+    err = call(capsys, "audit", "raising_module:play", "--n", "3", "--confidence", "2")[2]
+    assert "raising_module" not in err
+    assert "confidence" in err
+
+
 def test_reproduce(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     data = told(capsys, "reproduce", "--quick", "--only", "lemma:regret_lstar", "--out", str(tmp_path), "--jobs", "1")
     assert {claim["name"] for claim in data["claims"]} == {

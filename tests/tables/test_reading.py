@@ -298,9 +298,10 @@ def test_trace_is_bounded_and_even():
     assert len(one.due(0, 5000)) <= 50
 
 
-def test_the_delimiter_must_be_one_character():
-    with pytest.raises(BadTable, match="one character"):
-        CsvTable(io.StringIO("a||b\n"), Columns(), "x", "||")
+@pytest.mark.parametrize("delimiter", ["||", "", '"', "\n", "\r"])
+def test_the_delimiter_must_be_one_character_and_no_quote(delimiter):
+    with pytest.raises(BadTable, match="one character, and no quote"):
+        CsvTable(io.StringIO("a||b\n"), Columns(), "x", delimiter)
 
 
 def test_rows_are_written_alike_with_and_without_pyarrow(tmp_path, monkeypatch):

@@ -42,14 +42,22 @@ class Finding(Result):
 
     def shown(self) -> Shown:
         """The verdict, what was measured against what was claimed, and the witness."""
-        says = {"holds": "nothing above the claim was found", "exceeded": "the witness disproves the claim"}
         before, loss = self.witness
         rows = [
             ("measured", f"{figure(self.measured)} in {self.claim.divergence}"),
             ("claimed", f"at most {figure(self.claim.level)}  ({self.claim.source})"),
             ("witness", f"L = {listed(before)}, loss {listed(loss)}"),
         ]
-        return Shown(f"{self.verdict}: {says.get(self.verdict, 'see the witness')}", rows)
+        return Shown(self.headline, rows)
+
+    @property
+    def headline(self) -> str:
+        """The verdict in a sentence; of a claim of inf, that it says nothing."""
+        if self.broken:
+            return "exceeded: the witness disproves the claim"
+        if self.claim.level == float("inf"):
+            return "holds: the claim is inf, so whatever is measured is within it"
+        return "holds: nothing above the claim was found"
 
 
 def listed(numbers: Array) -> str:

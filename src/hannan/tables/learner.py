@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hannan import refusals
 from hannan.learners import names
 from hannan.learners.adahedge import AdaHedge
 from hannan.learners.bandits import Bandit
@@ -64,6 +65,7 @@ def for_decisions(
 ) -> list[Bandit | ExpertBandit]:
     """The learners of `replay`, one or several: bandits, or with advice bandits with experts."""
     asked = learner if isinstance(learner, (list, tuple)) else [learner]
+    refusals.once((one for one in asked if isinstance(one, str)), "learners")
     return [_decider(one, actions, experts, _range(loss_range), gains, rounds) for one in (asked or [None])]
 
 

@@ -28,8 +28,8 @@ class CsvTable(Table):
     def __init__(self, lines: TextIO, columns: Columns, source: str, delimiter: str = ",", size: int | None = None):
         self._lines, self.source, self.size, self._read = lines, source, size, 0
         self._odd = False
-        if len(delimiter) != 1:
-            raise BadTable(f"the delimiter must be one character; got {delimiter!r}")
+        if len(delimiter) != 1 or delimiter in '"\r\n':
+            raise BadTable(f"the delimiter must be one character, and no quote or end of a line; got {delimiter!r}")
         self._delimiter = delimiter
         self._rows = self._reader(lines)
         header = self._next(0)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hannan import refusals
 from hannan.refusals import Array
 from hannan.tables.read.table import BadTable, Chunk, clipped
 from hannan.tables.replay.contexts import ContextExpert
@@ -34,8 +35,9 @@ class Log:
         self._advisers = [ContextExpert(gains) for _ in contexts]
         self._fixed = bool(actions)
         self._number: dict[str, int] = {}
+        refusals.once(map(str, actions), "actions")
         for label in actions:
-            self._number.setdefault(str(label), len(self._number))
+            self._number[str(label)] = len(self._number)
         self._rows = Spool(3 + len(self.experts) + sum(len(policy.actions) for policy in self.policies))
         self.counts: Array = np.zeros(len(self._number))
         self.inverse: Array = np.zeros(len(self._number))

@@ -91,8 +91,9 @@ def compare(
     if rounds == 0:
         raise BadTable(f"{source} must have rows; it has none")
     sums = _checked(losses, arms, loss_range, source)
+    refusals.once(learners, "learners")
     routes = []
-    for name in dict.fromkeys(learners):
+    for name in learners:
         learner = _learner(name, n, loss_range, gains, rounds)
         told(name)
         record = play(learner, losses, runs=runs, seed=seed, threads=threads)
