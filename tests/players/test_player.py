@@ -410,24 +410,24 @@ def test_math_of_one_step():
     assert math.isclose(player.distribution()[1], 1 - 0.5 * math.exp(-0.25))
 
 
-@pytest.mark.parametrize(
-    "learner",
-    [
-        hn.Bandit(5),
-        hn.Bandit(5, hn.Tsallis(0.5)),
-        hn.Bandit(5, hn.Tsallis(0.5), hn.Fixed(3.0)),
-        hn.Bandit(5, hn.Tsallis(0.7), estimator=hn.ReducedVariance()),
-        hn.Bandit(5, hn.LogBarrier(), hn.SelfConfident(80)),
-        hn.Bandit(5, hn.LogBarrier(), hn.SelfConfident(80), estimator=hn.ReducedVariance()),
-        hn.Bandit(5, hn.Exponential()),
-        hn.Bandit(5, hn.Entropy(), hn.Horizon(80)),
-        hn.Experts(5, hn.Entropy(), hn.Horizon(80)),
-        hn.Experts(5, hn.Entropy()),
-        hn.Experts(5, hn.Exponential()),
-        hn.Experts(5, hn.Tsallis(0.5), hn.Anytime()),
-    ],
-    ids=repr,
-)
+#: A learner of each way in which a step is diagnosed.
+DIAGNOSED = [
+    hn.Bandit(5),
+    hn.Bandit(5, hn.Tsallis(0.5)),
+    hn.Bandit(5, hn.Tsallis(0.5), hn.Fixed(3.0)),
+    hn.Bandit(5, hn.Tsallis(0.7), estimator=hn.ReducedVariance()),
+    hn.Bandit(5, hn.LogBarrier(), hn.SelfConfident(80)),
+    hn.Bandit(5, hn.LogBarrier(), hn.SelfConfident(80), estimator=hn.ReducedVariance()),
+    hn.Bandit(5, hn.Exponential()),
+    hn.Bandit(5, hn.Entropy(), hn.Horizon(80)),
+    hn.Experts(5, hn.Entropy(), hn.Horizon(80)),
+    hn.Experts(5, hn.Entropy()),
+    hn.Experts(5, hn.Exponential()),
+    hn.Experts(5, hn.Tsallis(0.5), hn.Anytime()),
+]
+
+
+@pytest.mark.parametrize("learner", DIAGNOSED, ids=repr)
 def test_the_level_is_the_largest_divergence_of_a_step(learner):
     """D(p, q)/span of lhat over the steps, q of the losses after a step at the scale before it: by the definitions."""
     player, rng, level = learner.start(3), np.random.default_rng(8), 0.0
@@ -442,3 +442,21 @@ def test_the_level_is_the_largest_divergence_of_a_step(learner):
         if span >= 1e-3:
             level = max(level, float((hn.tsallis_log(p, gamma) - hn.tsallis_log(q, gamma)).max()) / span)
     assert player.certificate().realised_level == pytest.approx(level, rel=1e-6)
+
+
+@pytest.mark.parametrize("learner", DIAGNOSED, ids=repr)
+def test_every_term_of_the_identity_is_its_definition(learner):
+    """Each alone: in their sum a wrong value of Phi at the scale before a step cancels, once in a drift and once in a change."""
+    player, rng, drifts, changes = learner.start(3), np.random.default_rng(8), 0.0, 0.0
+    kind = hn.FTPL if isinstance(learner.smoothing, hn.Law) else hn.FTRL
+    phi = first = kind(learner.smoothing, player.state()["numbers"]["scale"])
+    for _ in range(80):
+        before = player.losses
+        player.observe(player.act(), rng.random(5) if player.sees_all else float(rng.random()))
+        now, old, phi = player.losses, phi, kind(learner.smoothing, player.state()["numbers"]["scale"])
+        drifts += old.gradient(before) @ (now - before) - (old.value(now) - old.value(before))
+        changes += old.value(now) - phi.value(now)
+    kept = player.state()["numbers"]
+    told = {"start": first.value(np.zeros(5)), "value": phi.value(player.losses), "drift": drifts, "change": changes}
+    for name, term in told.items():
+        assert kept[name] == pytest.approx(term, rel=1e-9, abs=1e-9), name
