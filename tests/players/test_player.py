@@ -446,7 +446,7 @@ def test_the_level_is_the_largest_divergence_of_a_step(learner):
 
 @pytest.mark.parametrize("learner", DIAGNOSED, ids=repr)
 def test_every_term_of_the_identity_is_its_definition(learner):
-    """Each alone: in their sum a wrong value of Phi at the scale before a step cancels, once in a drift and once in a change."""
+    """Each alone: in their sum a wrong Phi at the scale before a step cancels, once in a drift, once in a change."""
     player, rng, drifts, changes = learner.start(3), np.random.default_rng(8), 0.0, 0.0
     kind = hn.FTPL if isinstance(learner.smoothing, hn.Law) else hn.FTRL
     phi = first = kind(learner.smoothing, player.state()["numbers"]["scale"])
