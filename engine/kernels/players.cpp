@@ -158,7 +158,8 @@ Status observe_arm(AtPlay& at, i64 arm, double probability, double weight, doubl
     const double x = (loss - s.origin) * s.slope, estimate = x * weight;
     if (by_series(s.path)) return observe_by_series(at, arm, probability, weight, x);
     const bool reduced = s.estimator == Estimator::reduced_variance;
-    if (s.path == Path::called && s.smoothing == Smoothing::exponential && !reduced) return observe_exponential(at, arm, probability, weight, x);
+    if (s.path == Path::called && s.smoothing == Smoothing::exponential && !reduced)
+        return observe_exponential(at, arm, probability, weight, x);
     if (s.path == Path::entropy_one && !reduced) {
         // Of what was before, two numbers are enough.
         const double w = run.w[arm], L = run.L[arm];

@@ -49,6 +49,7 @@ def command(
 
     A log that cannot support the estimate is refused, with the reason.
     """
+    from hannan import refusals
     from hannan.cli.tables import listed, opened, told_and_kept, watched
     from hannan.tables.learner import for_decisions, parse_range
     from hannan.tables.read.roles import log_roles
@@ -60,7 +61,9 @@ def command(
 
     experts, seen_in = listed(advice), listed(contexts)
     log_roles(action, loss, propensity, experts, seen_in)
-    wanted = own_policies(dict(map(parse, policies)))
+    said = [parse(text) for text in policies]
+    refusals.once((name for name, _ in said), "policies")
+    wanted = own_policies(dict(said))
     fits(1000.0 * runs, f"{runs} runs")  # the sums and estimates that are kept of each
     numbers = (loss, *(() if propensity is None else (propensity,)), *(c for one in wanted for c in one.columns))
     numbers = tuple(dict.fromkeys(numbers))

@@ -44,6 +44,7 @@ def command(
 
     Exit code 1 if a bound is broken.
     """
+    from hannan import refusals
     from hannan.games.tournament import contest
     from hannan.games.tournament.arenas import no_graphs
     from hannan.games.tournament.field import contestants
@@ -54,7 +55,9 @@ def command(
     chosen: tuple[Setting, ...] = tuple(s for s in SETTINGS if not setting or s.replace("_", "-") in setting)
     promises = {s: {c.name: c.promise for c in contestants(s)} for s in chosen}
     size = Size.of(quick)
-    own = dict(map(_losses, tables))
+    given = [_losses(text) for text in tables]
+    refusals.once((name for name, _ in given), "tables")
+    own = dict(given)
     outcomes = []
     for outcome in contest.hold(quick, seed, chosen, tables=own):
         outcomes.append(outcome)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hannan.refusals import Array
+from hannan.refusals import Array, once
 from hannan.tables.read.table import BadTable
 
 #: How far from 1 probabilities may sum to: they were written with a few digits.
@@ -55,6 +55,7 @@ def parse(text: str) -> tuple[str, dict[str, str]]:
     pairs = [part.rpartition(":") for part in said.split(",")]
     if not (name and equals and all(action and column for action, _, column in pairs)):
         raise ValueError(f"a policy must be NAME=ACTION:COLUMN,ACTION:COLUMN,...; got {text!r}")
+    once((action.strip() for action, _, _ in pairs), f"the actions of policy {name!r}")
     return name, {action.strip(): column.strip() for action, _, column in pairs}
 
 
