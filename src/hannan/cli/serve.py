@@ -69,7 +69,6 @@ def command(
         from hannan.serving.service import Limits
     except ModuleNotFoundError as missing:
         raise click.ClickException(f"a service needs {missing.name}: pip install 'hannan[serve]'") from None
-    from hannan import refusals
     from hannan.cli.stopping import let_be
     from hannan.serving.access import Access
 
@@ -79,7 +78,6 @@ def command(
     let_be()
     limits = Limits(max_body, max_batch, max_queue)
     learners = [_bandit(text) for text in added]
-    refusals.once((name for name, _ in learners), "learners")
     place, of = _shard(shard)
     patience, kept = 1e9 if standby else 0.0, math.inf if keep is None else keep * 86400.0
     run(Settings(store, host, port, access, limits, learners, as_json, place, of, patience, kept))
