@@ -8,11 +8,11 @@
 
 namespace hn::HN_ISA {
 
-/// m places for arms, an even number.
+/// m places for arms, an even number, and a weight of 0 beyond them.
 template <int K, bool Reduced, i64 m>
 struct BarrierFour {
     using Solver = Barrier<K>;
-    f64x4 L[m], w[m];
+    f64x4 L[m], w[m + 1];
     f64x4 base, y, slope, total, scale, inverse, own;
     FourStreams stream, coins;
     double round;
@@ -25,6 +25,7 @@ struct BarrierFour {
         const Run* run = job.runs + first;
         for (i64 j = 0; j < m; ++j)
             for (int g = 0; g < 4; ++g) w[j][g] = j < s.n ? run[g].w[j] : 0.0, L[j][g] = j < s.n ? run[g].L[j] : infinity;
+        w[m] = f64x4{};
         for (int g = 0; g < 4; ++g) {
             base[g] = run[g].base, y[g] = run[g].warm, slope[g] = run[g].slope_sum;
             total[g] = run[g].total, scale[g] = run[g].scale, inverse[g] = run[g].inverse, own[g] = run[g].own;
@@ -55,10 +56,9 @@ struct BarrierFour {
     }
     /// A round in two parts, each done for all vectors before the other: what one waits for, others hide.
     HN_INLINE void draw(const BanditJob& job, const Setup& s, i64 first, i64 t) {
-        k = pick_lanes(w, m, s.n, stream.next() * total);
-        const f64x4 one = splat(1.0), half = splat(0.5);
+        k = pick_lanes(w, m, stream.next() * total);
+        const f64x4 one = splat(1.0), half = splat(0.5), old = weights_drawn(w, k);
         const i64 i0 = k[0], i1 = k[1], i2 = k[2], i3 = k[3];
-        const f64x4 old{lane_of(w, i0, 0), lane_of(w, i1, 1), lane_of(w, i2, 2), lane_of(w, i3, 3)};
         const f64x4 low{lane_of(L, i0, 0), lane_of(L, i1, 1), lane_of(L, i2, 2), lane_of(L, i3, 3)};
         const f64x4 weight = total * (one / old);
         round += 1.0;

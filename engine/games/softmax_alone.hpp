@@ -85,7 +85,7 @@ struct SoftmaxAlone {
     HN_INLINE void load(const Setup& s, const Run& run, double* inverse) {
 #pragma GCC unroll 16
         for (int v = 0; v < V; ++v) w[v] = 4 * v < s.places() ? load4(run.w + 4 * v) : f64x4{};
-        for (i64 j = 0; j < s.n; ++j) inverse[j] = 1.0 / run.w[j];
+        for (i64 j = 0; j <= 4 * V; ++j) inverse[j] = j < s.n ? 1.0 / run.w[j] : infinity;
     }
     HN_INLINE void store(const Setup& s, Run& run) const {
 #pragma GCC unroll 16
@@ -104,7 +104,7 @@ struct SoftmaxAlone {
     HN_INLINE void rounds(const BanditJob& given, i64 r) {
         const BanditJob job = given;  // a copy: nothing that is written can be an alias of it
         const Setup s = *job.setup;
-        alignas(32) double inverse[4 * V]{}, steps[4 * V];
+        alignas(32) double inverse[4 * V + 4], steps[4 * V];  // 1/w: of no arm, infinity
         Run& run = job.runs[r];
         Words stream = run.stream;
         double* L = run.L;
@@ -128,9 +128,9 @@ struct SoftmaxAlone {
                     i = agreed(guessed, i);
                     if ((at.t & 31) == 0) next.begin(w, inverse, rate, steps);
                 }
-                if (__builtin_expect(i >= s.n, 0)) {
+                if (__builtin_expect(inverse[i] == infinity, 0)) {
                     store(s, run);
-                    i = last_positive(run.w, s.n);
+                    if (!is_drawn(run.w, s.n, i)) i = drawn_instead(run.w, s.n, i);
                 }
                 double x = row[i];
                 row += step;

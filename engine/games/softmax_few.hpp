@@ -19,12 +19,11 @@ struct FourStreams {
     Words lane(int g) const { return {a[g], b[g], c[g], d[g]}; }
 };
 
-HN_INLINE double& lane_of(f64x4* a, i64 i, int g) { return reinterpret_cast<double*>(a)[4 * i + g]; }
-
-/// Four runs, one to a lane: m places for arms, an even number. The newest weight of each is in `fresh`, and 0 in w.
+/// Four runs, one to a lane: m places for arms, an even number, and a weight of 0 beyond them. The newest weight of each is in
+/// `fresh`, and 0 in w.
 template <i64 m>
 struct SoftmaxFour {
-    f64x4 w[m], L[m];
+    f64x4 w[m + 1], L[m];
     f64x4 fresh, mass, own, base;
     i64x4 last;
     FourStreams stream, coins;
@@ -34,6 +33,7 @@ struct SoftmaxFour {
         Run* run = job.runs + first;
         for (i64 j = 0; j < m; ++j)
             for (int g = 0; g < 4; ++g) w[j][g] = j < s.n ? run[g].w[j] : 0.0, L[j][g] = j < s.n ? run[g].L[j] : infinity;
+        w[m] = f64x4{};
         for (int g = 0; g < 4; ++g) {
             own[g] = run[g].own, base[g] = run[g].base, last[g] = i64(run[g].arm);
             fresh[g] = run[g].w[last[g]], lane_of(w, last[g], g) = 0.0;
@@ -103,17 +103,13 @@ struct SoftmaxFour {
         for (i64 j = 0; j < m; ++j) k[j % 4] -= i64x4(sums[j] <= target);
         put_back();
         last = (k[0] + k[1]) + (k[2] + k[3]);
-        if (__builtin_expect(bits(i64x4(last >= s.n)), 0))
-            for (int g = 0; g < 4; ++g)
-                if (last[g] >= s.n)
-                    for (last[g] = s.n - 1; last[g] > 0 && !(w[last[g]][g] > 0.0);) --last[g];
     }
     HN_INLINE void settle(const BanditJob& job, const Setup& s, double rate, i64 first, i64 t) {
         const auto [x, per_run, per_round] = job.losses;
         const double* row = x + per_run * first + per_round * t;
+        const f64x4 here = weights_drawn(w, last);
         const i64 i0 = last[0], i1 = last[1], i2 = last[2], i3 = last[3];
         f64x4 loss{row[i0], row[per_run + i1], row[2 * per_run + i2], row[3 * per_run + i3]};
-        const f64x4 here{lane_of(w, i0, 0), lane_of(w, i1, 1), lane_of(w, i2, 2), lane_of(w, i3, 3)};
         const f64x4 old{lane_of(L, i0, 0), lane_of(L, i1, 1), lane_of(L, i2, 2), lane_of(L, i3, 3)};
         if (job.coins) loss = only(i64x4(coins.next() < loss), splat(1.0));
         const f64x4 l = (loss - splat(s.origin)) * splat(s.slope);

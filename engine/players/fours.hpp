@@ -84,19 +84,18 @@ struct Fours {
         const f64x4 moved = except(still, x[n + 2]), total = select(still, x[n + 2], one);
         const f64x4 scale = scales(round, own), inverse = one / scale;
         const f64x4 cap = select(i64x4(moved != zero), one, splat(infinity));  // weights at the root itself are not cut
-        f64x4 w[most_arms];
+        f64x4 w[most_arms + 1];
         arms([&](i64 j, int) {
             const f64x4 r = one / ((x[j] - base) * inverse + placed), t = moved * r;
             w[j] = least(Solver::turned(r, t), cap);
         });
-        for (i64 j = n; j < in_fours(n); ++j) w[j] = zero;
+        for (i64 j = n; j <= in_fours(n); ++j) w[j] = zero;
         u64x4 words[4];
         for (int g = 0; g < 4; ++g) words[g] = u64x4(x[plan.stream + g]);
         const f64x4 target = as_uniform(next_word(words[0], words[1], words[2], words[3])) * total;
         scatter(rows, plan.stream, f64x4(words[0]), f64x4(words[1]), f64x4(words[2]), f64x4(words[3]));
-        const i64x4 drawn = pick_lanes(w, in_fours(n), n, target);
-        f64x4 mass;
-        for (int g = 0; g < 4; ++g) mass[g] = reinterpret_cast<const double*>(w)[4 * drawn[g] + g];
+        i64x4 drawn = pick_lanes(w, in_fours(n), target);
+        const f64x4 mass = weights_drawn(w, drawn);
         store4(b.probabilities + k, mass / total), store4(b.weights + k, total * (one / mass));
         if constexpr (Reduced) {
             const f64x4 bar = 4.0 * total / (scale * scale);

@@ -37,8 +37,8 @@ HN_INLINE i64 pick(const double* w, i64 n, double u) {
     return is_drawn(w, n, k) ? k : drawn_instead(w, n, k);
 }
 
-/// The same of four runs, a lane each: `w` has m arms, an even number, of weight 0 from n on.
-HN_INLINE i64x4 pick_lanes(const f64x4* w, i64 m, i64 n, f64x4 target) {
+/// The same of four runs, a lane each: `w` has m places for arms, an even number, of weight 0 from n on; k may be m.
+HN_INLINE i64x4 pick_lanes(const f64x4* w, i64 m, f64x4 target) {
     f64x4 before{};
     i64x4 k{};
 #pragma GCC unroll 4
@@ -52,11 +52,18 @@ HN_INLINE i64x4 pick_lanes(const f64x4* w, i64 m, i64 n, f64x4 target) {
         before = before + (c + a);
         k -= i64x4(before <= target);
     }
-    if (__builtin_expect(bits(i64x4(k >= n)), 0))
-        for (int g = 0; g < 4; ++g)
-            if (k[g] >= n)
-                for (k[g] = n - 1; k[g] > 0 && !(w[k[g]][g] > 0.0);) --k[g];
     return k;
+}
+HN_INLINE double& lane_of(f64x4* a, i64 i, int g) { return reinterpret_cast<double*>(a)[4 * i + g]; }
+/// The weights of the arms drawn, one a lane; w[m] is 0. Where one is 0, k becomes the last positive one before it.
+HN_INLINE f64x4 weights_drawn(f64x4* w, i64x4& k) {
+    f64x4 here{lane_of(w, k[0], 0), lane_of(w, k[1], 1), lane_of(w, k[2], 2), lane_of(w, k[3], 3)};
+    if (__builtin_expect(bits(i64x4(here > 0.0)) != 15, 0))
+        for (int g = 0; g < 4; ++g) {
+            while (k[g] > 0 && !(lane_of(w, k[g], g) > 0.0)) --k[g];
+            here[g] = lane_of(w, k[g], g);
+        }
+    return here;
 }
 
 /// `pick`, the weight of one arm added last: all but one addition can be made before it is known.
