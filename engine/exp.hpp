@@ -14,10 +14,10 @@ template <class V> struct WordsOf { using type = u64; };
 template <> struct WordsOf<f64x4> { using type = u64x4; };
 template <class V> using WordOf = typename WordsOf<V>::type;
 
-/// Out of range y is nonsense: 0 and the largest in its place, at the end, so that nothing waits for a comparison.
+/// Out of range y is nonsense: 0 (or `below`) and the largest in its place, at the end: nothing waits for a comparison.
 template <class V>
-HN_INLINE V exp_in_range(V x, V y) {
-    y = select(x >= exp_lowest, y, V{});
+HN_INLINE V exp_in_range(V x, V y, V below = V{}) {
+    y = select(x >= exp_lowest, y, below);
     return select(x <= exp_highest, y, V{} + exp_largest);
 }
 
@@ -53,7 +53,7 @@ HN_INLINE u64x4 power_at(u64x4 k) { return u64x4{power_at(k[0]), power_at(k[1]),
 
 /// e^x for a chain that waits for it, within 1.3 ulp: x = k ln2/128 + r, a table of 2^(j/128), degree 5.
 template <class V>
-HN_INLINE V exp_soon(V x) {
+HN_INLINE V exp_soon(V x, V below = V{}) {
     using W = WordOf<V>;
     const V zero{}, shifted = fma(x, zero + 0x1.71547652b82fep+7, zero + exp_shift);
     const V k = shifted - exp_shift;
@@ -64,7 +64,7 @@ HN_INLINE V exp_soon(V x) {
     const W word = __builtin_bit_cast(W, shifted);
     // The low seven bits of k pick the table's entry, the others are the exponent.
     const V power = __builtin_bit_cast(V, W(power_at(word) + ((word >> 7) << 52)));
-    return exp_in_range(x, fma(fma(q, r2, rest), power, power));
+    return exp_in_range(x, fma(fma(q, r2, rest), power, power), below);
 }
 
 /// e^x for -0.1 <= x <= 0 (a little beyond on both sides): relative error 1.5e-17 before rounding.

@@ -21,6 +21,13 @@ HN_INLINE i64 agreed(i64 guessed, i64 right) {
     return arm;
 }
 
+/// Places below this need not be looked at once they are drawn: all n, where no weight is zero, or none.
+HN_COLD i64 sure_of(const double* w, i64 n) {
+    i64 positive = 0;
+    for (i64 j = 0; j < n; ++j) positive += w[j] > 0.0;
+    return positive == n ? n : 0;
+}
+
 /// The arm of the next draw, from about the weights: y = rate loss total/w_i, and then w_i <- w_i (1 - y + y^2/2).
 template <int V>
 struct NextArm {
@@ -85,7 +92,7 @@ struct SoftmaxAlone {
     HN_INLINE void load(const Setup& s, const Run& run, double* inverse) {
 #pragma GCC unroll 16
         for (int v = 0; v < V; ++v) w[v] = 4 * v < s.places() ? load4(run.w + 4 * v) : f64x4{};
-        for (i64 j = 0; j <= 4 * V; ++j) inverse[j] = j < s.n ? 1.0 / run.w[j] : infinity;
+        for (i64 j = 0; j < s.n; ++j) inverse[j] = 1.0 / run.w[j];
     }
     HN_INLINE void store(const Setup& s, Run& run) const {
 #pragma GCC unroll 16
@@ -104,18 +111,19 @@ struct SoftmaxAlone {
     HN_INLINE void rounds(const BanditJob& given, i64 r) {
         const BanditJob job = given;  // a copy: nothing that is written can be an alias of it
         const Setup s = *job.setup;
-        alignas(32) double inverse[4 * V + 4], steps[4 * V];  // 1/w: of no arm, infinity
+        alignas(32) double inverse[4 * V]{}, steps[4 * V];
         Run& run = job.runs[r];
         Words stream = run.stream;
         double* L = run.L;
         double base = run.base, own = run.own;
-        const double rate = run.inverse, origin = s.origin, slope = s.slope;
+        const double nan = __builtin_nan(""), rate = run.inverse, origin = s.origin, slope = s.slope;
         const double* row = job.losses.x + job.losses.per_run * r;
         const i64 step = job.losses.per_round;
         i64* counts = job.counts + r * s.n;
         load(s, run, inverse);
         i64 last = i64(run.arm);
         double fresh = run.w[last], mass = leave_out(last) + fresh;
+        i64 sure = sure_of(run.w, s.n);
         NextArm<V> next;
         if (guesses) next.begin(w, inverse, rate, steps);
         Clock at{job.marks, job.rounds};
@@ -128,7 +136,7 @@ struct SoftmaxAlone {
                     i = agreed(guessed, i);
                     if ((at.t & 31) == 0) next.begin(w, inverse, rate, steps);
                 }
-                if (__builtin_expect(inverse[i] == infinity, 0)) {
+                if (__builtin_expect(i >= sure && (i >= s.n || inverse[i] == infinity), 0)) {
                     store(s, run);
                     if (!is_drawn(run.w, s.n, i)) i = drawn_instead(run.w, s.n, i);
                 }
@@ -144,15 +152,17 @@ struct SoftmaxAlone {
                 L[i] = value;
                 const double rest = leave_out(i);
                 last = i;
-                fresh = exp_soon((base - value) * rate);
+                fresh = exp_soon((base - value) * rate, nan);  // not 0: seen below, at no cost
                 inverse[i] = 1.0 / fresh;
                 put(i, fresh);
                 mass = rest + fresh;
                 if (__builtin_expect(!in_range(mass, s.n), 0)) {
+                    store(s, run);
                     run.arm = double(i);
-                    entropy_anew(s, run);
+                    if (fresh != fresh) run.w[i] = 0.0, mass = rest;
+                    if (!in_range(mass, s.n)) entropy_anew(s, run);
                     load(s, run, inverse);
-                    base = run.base, fresh = run.w[i], mass = leave_out(i) + fresh;
+                    base = run.base, fresh = run.w[i], mass = leave_out(i) + fresh, sure = sure_of(run.w, s.n);
                     if (guesses) next.begin(w, inverse, rate, steps);
                 }
                 ++counts[i];
