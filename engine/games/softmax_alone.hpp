@@ -21,7 +21,7 @@ HN_INLINE i64 agreed(i64 guessed, i64 right) {
     return arm;
 }
 
-/// Places below this need not be looked at once they are drawn: all n, where no weight is zero, or none.
+/// An arm below this may be drawn without a look at its weight: n where all are positive, else 0.
 HN_COLD i64 sure_of(const double* w, i64 n) {
     i64 positive = 0;
     for (i64 j = 0; j < n; ++j) positive += w[j] > 0.0;
@@ -138,7 +138,7 @@ struct SoftmaxAlone {
                 }
                 if (__builtin_expect(i >= sure && (i >= s.n || inverse[i] == infinity), 0)) {
                     store(s, run);
-                    if (!is_drawn(run.w, s.n, i)) i = drawn_instead(run.w, s.n, i);
+                    i = drawn_instead(run.w, s.n, i);
                 }
                 double x = row[i];
                 row += step;
@@ -152,7 +152,7 @@ struct SoftmaxAlone {
                 L[i] = value;
                 const double rest = leave_out(i);
                 last = i;
-                fresh = exp_soon((base - value) * rate, nan);  // not 0: seen below, at no cost
+                fresh = exp_soon((base - value) * rate, nan);  // in place of 0: the check of the total finds it
                 inverse[i] = 1.0 / fresh;
                 put(i, fresh);
                 mass = rest + fresh;

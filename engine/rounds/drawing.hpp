@@ -37,7 +37,8 @@ HN_INLINE i64 pick(const double* w, i64 n, double u) {
     return is_drawn(w, n, k) ? k : drawn_instead(w, n, k);
 }
 
-/// The same of four runs, a lane each: `w` has m places for arms, an even number, of weight 0 from n on; k may be m.
+/// The same count for four runs, a lane each: `w` has m places for arms, an even number, of weight 0 from n on. It may end at
+/// m, or at a weight of 0; `weights_drawn` moves it back.
 HN_INLINE i64x4 pick_lanes(const f64x4* w, i64 m, f64x4 target) {
     f64x4 before{};
     i64x4 k{};

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from naive_games import MASK, Xoshiro
 
 import hannan as hn
 from hannan.mathematics import streams
@@ -13,32 +14,15 @@ from hannan.players import player as live
 
 N, SCALE, CASES = 4, 3e-3, 8
 ARMS = (0, 1, 3)  # drawn first, in this order: two small losses, then one after which the weight is e^-1000 = 0
-MASK = (1 << 64) - 1
-
-
-def turned(x: int, by: int) -> int:
-    return (x << by | x >> (64 - by)) & MASK
 
 
 def before(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
-    """The state of xoshiro256++ a step earlier."""
-    d = turned(d, 64 - 45)
+    """The words of xoshiro256++ a step earlier."""
+    d = Xoshiro.rotate(d, 64 - 45)
     a ^= d
     x = b ^ c
     old = (x ^ x << 17 ^ x << 34 ^ x << 51) & MASK
-    c = b ^ old ^ a
-    return a, old, c, d ^ old
-
-
-def uniform(a: int, d: int) -> float:
-    return ((turned((a + d) & MASK, 23) + a & MASK) >> 11) * 2.0**-53
-
-
-def after(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
-    shifted = b << 17 & MASK
-    c, d = c ^ a, d ^ b
-    b, a = b ^ c, a ^ d
-    return a, b, c ^ shifted, turned(d, 45)
+    return a, old, b ^ old ^ a, d ^ old
 
 
 def weights_after(losses: np.ndarray) -> list[np.ndarray]:
@@ -66,18 +50,18 @@ def stream(losses: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """A stream that draws ARMS and then the greatest uniform there is."""
     while True:
         a, b, c, rest = (int(word) for word in rng.integers(0, 1 << 64, 4, dtype=np.uint64))
-        last = MASK & ~2047 | rest & 2047
-        state = a, b, c, (turned(last - a & MASK, 64 - 23) - a) & MASK
-        assert uniform(state[0], state[3]) == 1 - 2.0**-53
+        greatest = MASK & ~2047 | rest & 2047  # a uniform is the top 53 bits
+        words = a, b, c, (Xoshiro.rotate(greatest - a & MASK, 64 - 23) - a) & MASK
         for _ in ARMS:
-            state = before(*state)
-        found, drawn = state, []
-        for weights in weights_after(losses)[:-1]:
-            u = uniform(state[0], state[3])
-            drawn.append(int(np.searchsorted(np.cumsum(weights), u * weights.sum(), side="right")))
-            state = after(*state)
-        if tuple(drawn) == ARMS:
-            return np.array(found, dtype=np.uint64)
+            words = before(*words)
+        played = Xoshiro(words)
+        drawn = tuple(
+            int(np.searchsorted(np.cumsum(weights), played.uniform() * weights.sum(), side="right"))
+            for weights in weights_after(losses)[:-1]
+        )
+        assert played.uniform() == 1 - 2.0**-53
+        if drawn == ARMS:
+            return np.array(words, dtype=np.uint64)
 
 
 @pytest.mark.parametrize("kind", ["a player", "one run", "four runs"])
