@@ -1,10 +1,10 @@
-"""Files that an earlier version wrote, and digests of what it computed: recorded once, checked for ever.
+"""Recorder of files and numbers of a released version, which later versions must reproduce.
 
     python tests/oracles/corpus.py tests/corpus/0.2
 
-records the corpus with the installed version. Later versions must open these files, continue from them, and compute the
-same numbers (tests/saving/test_corpus.py). Exact digests cover values computed by the engine, which are equal bit for bit
-on every machine; values of numerical solvers are kept as numbers and compared with a tolerance.
+records the corpus with the installed version. tests/saving/test_corpus.py opens the files, continues from them, and
+compares. Values computed by the engine are equal bit for bit on every machine and are kept as digests; points computed by
+numerical solvers are kept as numbers and compared with a tolerance.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def games() -> dict[str, Any]:
         "entropy", "exponential", "gumbel", "laplace", "gaussian", "gamma:2", "weibull:1", "frechet:3", "pareto:3",
         "tsallis:0.5", "tsallis:0.3", "log-barrier",
     )  # fmt: skip
-    described = {f"{kind}:{s}@fixed:3": (kind, s) for kind in ("experts", "bandit") for s in smoothings}
+    described = [f"{kind}:{s}@fixed:3" for kind in ("experts", "bandit") for s in smoothings]
     described |= {
         name: (name, "") for name in ("experts", "bandit", "adahedge", "ucb1", "kl-ucb", "thompson", "lb-inf")
     }
