@@ -3,7 +3,7 @@
     python tests/oracles/corpus.py tests/corpus/0.2
 
 records the corpus with the installed version. tests/saving/test_corpus.py opens the files, continues from them, and
-compares. Values computed by the engine are equal bit for bit on every machine and are kept as digests; points computed by
+compares. Values computed by the engine are equal bit for bit on every machine and are kept as digests; points of
 numerical solvers are kept as numbers and compared with a tolerance.
 """
 
