@@ -1,21 +1,23 @@
-"""Audit a stranger's learner by sampling: a proved lower bound on its one-step level, or nothing.
+"""Sampling audit of any learner: a proved lower bound on its one-step level.
 
 For a history h and a next loss l, draw the action many times after h and many times after h and l. For a set B of
 actions, with a lower confidence limit p of P(B) before and an upper one q after (Clopper and Pearson 1934, exact),
 
     D_inf^delta(before, after) >= log((p - delta)/q)        with probability at least `confidence`.
 
-Half of the draws choose h, l and B; the other half, fresh, give the limits, so nothing needs correcting for the
-choice. A learner is called "not stable at the level claimed" only when that bound exceeds the claim.
+Half of the draws choose h, l and B; the other half, fresh, give the limits, so the limits need no correction for the
+choice. The verdict is "not stable at the level claimed" only if that bound exceeds the claim. Otherwise the verdict is
+"not refuted in N trials": a search over finitely many histories and losses cannot confirm a claim.
 """
 
 from __future__ import annotations
 
 import copy
 import inspect
+import itertools
 import math
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -32,14 +34,19 @@ from hannan.saving.words import figure, sure
 
 #: play(losses, rng) -> action, losses of shape (rounds so far, n)
 Play = Callable[[Array, np.random.Generator], int]
+#: (history, next loss)
+Trial = tuple[Array, Array]
+#: Fewest draws before, and after, the loss of one trial.
+LEAST_DRAWS = 8
 
 
 @dataclass(frozen=True)
 class SampledFinding(Result):
-    """The level is at least `lower`, with probability `confidence`; `estimate` is what the draws suggest.
+    """Result of a sampling audit: the level is at least `lower`, with probability `confidence`.
 
-    verdict: "not stable at the level claimed" (proved), "consistent with the claim" (nothing proved against
-    it), or "measured" where no level was claimed. The witness is (history, loss, actions).
+    `estimate` is the level at the witness (history, loss, actions) as estimated from the draws. The verdict is "not
+    stable at the level claimed" (proved), "not refuted in N trials" (the claim may still be false), or "measured" if
+    no level was claimed. `trials` counts the pairs of a history and a loss that were tried; `tried` describes them.
     """
 
     claimed: float | None
@@ -50,6 +57,8 @@ class SampledFinding(Result):
     delta: float
     witness: tuple[Array, Array, tuple[int, ...]]
     verdict: str
+    trials: int
+    tried: str
 
     @property
     def broken(self) -> bool:
@@ -66,6 +75,7 @@ class SampledFinding(Result):
             ("estimate", figure(self.estimate)),
             ("claimed", "none" if self.claimed is None else figure(self.claimed)),
             ("witness", f"after {len(history)} rounds, loss {listed(loss)}, actions {list(actions)}"),
+            ("tried", self.tried),
             ("samples", f"{self.samples}, half to choose the witness, half to measure it"),
         ]
         return Shown(self.verdict, rows)
@@ -79,16 +89,19 @@ def audit_by_sampling(
     delta: float = 0.0,
     samples: int = 40_000,
     confidence: float = 0.999,
-    rounds: int = 8,
+    rounds: int = 32,
     seed: int = 0,
 ) -> SampledFinding:
-    """Try to prove a one-step level of any learner that takes losses in [0, 1]^n.
+    """Search for a large one-step level of any learner that takes losses in [0, 1]^n, and prove a lower bound on it.
+
+    Every arm is perturbed, after histories of several lengths up to `rounds` in which the arm did badly, did well, or
+    lost at random. If `samples` are too few for all of these trials, some are left out; `tried` describes the rest.
 
     `subject` is a function play(losses, rng) -> action; a class or factory of objects with act() and
     observe(losses), or observe(move, losses), called with a seed if it takes an argument; such an object itself
     (copied for each run); or a learner with start(seed). Random generators that it holds, or objects of its, are
     renewed for each run where it takes no seed; one whose runs are the same nevertheless, though it seems to draw, is
-    refused. `rounds` is the longest history tried.
+    refused.
 
     >>> import numpy as np
     >>> def hedge(losses, rng, scale=1.0):
@@ -111,28 +124,33 @@ def audit_by_sampling(
         refuse_repeats(run, n, rounds, streams[2])
         play = _last(run)
 
-    trials = list(_trials(n, rounds))
-    each, fresh = max(20, samples // 4 // len(trials)), samples // 4
-    # Two limits, each wrong with half of what is allowed.
+    trials, tried = _chosen(n, rounds, max(24, samples // 12 // LEAST_DRAWS), np.random.default_rng([seed, 78]))
+    fresh = samples // 4
+    # Two limits, each wrong with half of the allowed probability.
     sure = 0.5 + 0.5 * confidence
 
     def proved(hit: int, kept: int) -> float:
         low, high = clopper_pearson(hit, fresh, sure)[0], clopper_pearson(kept, fresh, sure)[1]
         return math.log((low - delta) / high) if low > delta else -math.inf
 
-    best: tuple[float, Array, Array, tuple[int, ...]] = (-math.inf, np.zeros((0, n)), np.eye(n)[0], (0,))
-    for history, loss in trials:
-        before = _counts(play, history, n, each, streams[0])
-        after = _counts(play, np.vstack([history, loss]), n, each, streams[0])
-        for actions in _sets(before, after, delta):
-            # What the fresh draws would prove, were the shares a little worse than those seen.
-            chosen = list(actions)
-            p, _ = clopper_pearson(int(before[chosen].sum()), each, 0.8)
-            _, q = clopper_pearson(int(after[chosen].sum()), each, 0.8)
-            found = proved(int(p * fresh), math.ceil(q * fresh))
-            if found > best[0]:
-                best = (found, history, loss, actions)
-    _, history, loss, actions = best
+    def expected(before: Any, after: Any, actions: tuple[int, ...]) -> float:
+        """The bound that fresh draws would prove if the actions had the shares that were seen."""
+        hit, kept, draws = int(before[list(actions)].sum()), int(after[list(actions)].sum()), int(before.sum())
+        return proved(hit * fresh // draws, math.ceil((kept + 0.5) / (draws + 1) * fresh))
+
+    # Three passes of equal cost: all trials, the best quarter, the best sixteenth; counts add up.
+    left = [(trial, np.zeros((2, n), dtype=np.int64)) for trial in trials]
+    for _ in range(3):
+        each, ranked = max(LEAST_DRAWS, samples // 12 // len(left)), list[tuple[float, int, tuple[int, ...]]]()
+        for k, ((history, loss), (before, after)) in enumerate(left):
+            before += _counts(play, history, n, each, streams[0])
+            after += _counts(play, np.vstack([history, loss]), n, each, streams[0])
+            ranked.append(
+                max((expected(before, after, actions), k, actions) for actions in _sets(before, after, delta))
+            )
+        ranked.sort(reverse=True)
+        (history, loss), actions = left[ranked[0][1]][0], ranked[0][2]
+        left = [left[k] for _, k, _ in ranked[: math.ceil(len(left) / 4)]]
     before = _counts(play, history, n, fresh, streams[1])
     after = _counts(play, np.vstack([history, loss]), n, fresh, streams[1])
     hit, kept = int(before[list(actions)].sum()), int(after[list(actions)].sum())
@@ -142,21 +160,37 @@ def audit_by_sampling(
     if level is None:
         verdict = "measured"
     else:
-        verdict = "not stable at the level claimed" if lower > level else "consistent with the claim"
+        verdict = "not stable at the level claimed" if lower > level else f"not refuted in {len(trials)} trials"
     witness = (history, loss, actions)
-    return SampledFinding(level, lower, estimate, confidence, samples, delta, witness, verdict)
+    return SampledFinding(level, lower, estimate, confidence, samples, delta, witness, verdict, len(trials), tried)
 
 
-def _trials(n: int, rounds: int) -> Iterator[tuple[Array, Array]]:
-    """Histories that put arm 0 ahead of, level with or behind its rivals; then arm 0 loses."""
-    unit, rest = np.eye(n)[0], 1.0 - np.eye(n)[0]
-    lengths = sorted({0, 1, 2, rounds // 2, rounds} & set(range(rounds + 1)))
+def _chosen(n: int, rounds: int, most: int, rng: np.random.Generator) -> tuple[list[Trial], str]:
+    """At most `most` trials, and a phrase that describes them; if they are too many, the first of a fixed order."""
+    powers = [1 << k for k in range(rounds.bit_length()) if 1 << k < rounds]
+    lengths = list(dict.fromkeys([0, *powers[:1], rounds, *powers[1:]]))
+    arms = range(n) if n <= most else rng.permutation(n)[:most].tolist()
+    trials = list(itertools.islice(_trials(n, lengths, arms, rng), most))
+    seen = sorted({len(history) for history, _ in trials})
+    after = str(seen[0]) if len(seen) == 1 else f"{', '.join(map(str, seen[:-1]))} or {seen[-1]}"
+    lost = len({int(np.argmax(loss)) for _, loss in trials})
+    return (
+        trials,
+        f"{len(trials)} trials: a loss of one of {lost} arms (of {n}) after {after} rounds with losses 0 or 1",
+    )
+
+
+def _trials(n: int, lengths: list[int], arms: Sequence[int], rng: np.random.Generator) -> Iterator[Trial]:
+    """For each length and arm, histories in which the arm won, lost, or lost at random; then the arm loses."""
     for length in lengths:
-        for step in (unit, rest) if length else (unit,):
-            history = np.tile(step, (length, 1))
-            yield history, unit
-            if n > 2 and length in (0, rounds):
-                yield history, (np.arange(n) < n // 2).astype(np.float64)
+        if length == 0:
+            yield from ((np.zeros((0, n)), np.eye(n)[arm]) for arm in arms)
+            continue
+        for arm in arms:
+            unit = np.eye(n)[arm]
+            for step in (1.0 - unit, unit):
+                yield np.tile(step, (length, 1)), unit
+            yield rng.integers(0, 2, (length, n)).astype(np.float64), unit
 
 
 def _sets(before: Any, after: Any, delta: float) -> list[tuple[int, ...]]:

@@ -40,7 +40,7 @@ Examples:
 )
 @click.option("--confidence", type=float, default=0.999, show_default=True, help="Of the level proved by sampling.")
 @click.option(
-    "--rounds", type=click.IntRange(min=0), default=8, show_default=True, help="Longest history tried on a stranger's."
+    "--rounds", type=click.IntRange(min=0), default=32, show_default=True, help="Longest history tried by sampling."
 )
 @shared("Write audit.json here.")
 def command(
