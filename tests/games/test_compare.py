@@ -13,6 +13,7 @@ from hannan.games import environments
 from hannan.games.cells import interval
 from hannan.games.seeds import derived
 from hannan.games.tosses import Tosses
+from hannan.mathematics.student import T_INTERVAL, t_interval
 
 CLICKS = {"means": [0.2, 0.4, 0.5]}
 
@@ -307,3 +308,36 @@ def test_a_class_of_ones_own_is_built_for_every_run() -> None:
     assert [n for n, _ in Stays.built] == [3] * 6
     assert len({seed for _, seed in Stays.built}) == 6
     assert result.cell("mine", "clicks").withheld == "Stays gives no bound"
+
+
+def test_t_interval_undercovers_rare_large_regrets() -> None:
+    """Why intervals over runs are labeled approximate: regret 100 in 1% of 48 runs is covered in about 38% of records.
+
+    If coverage is at most 0.6, more than 300 of 400 records cover with probability below 1e-9; if it is at least 0.95
+    (the control, normal values), fewer than 350 cover with probability below 1e-9.
+    """
+    rng = np.random.default_rng(0)
+
+    def covered(values: np.ndarray, mean: float) -> bool:
+        low, high = t_interval(values, 0.95)
+        return bool(low[0] <= mean <= high[0])
+
+    assert sum(covered(100.0 * (rng.random((48, 1)) < 0.01), 1.0) for _ in range(400)) < 300
+    assert sum(covered(rng.normal(size=(48, 1)), 0.0) for _ in range(400)) > 350
+
+
+def test_intervals_over_runs_are_labeled_approximate_with_the_largest_run(tmp_path) -> None:
+    result = pair()
+    largest = [row["largest"] for row in result.rows()]
+    assert largest == [cell.final.max() for cell in result.cells]
+    assert T_INTERVAL in str(result)
+    assert "approx" in T_INTERVAL
+    assert all(f"{value:.4g}" in str(result) for value in largest)
+    assert r"$t$ interval (approximate)" in result.to_latex()
+    page = (result.save(tmp_path / "page") / "index.html").read_text()
+    assert "95% t intervals" in page
+    assert "approximate" in page
+    assert "largest run" in page
+    record = hn.play(hn.Bandit(3), np.random.default_rng(0).random((200, 3)), runs=5)
+    assert f"{T_INTERVAL}: " in str(record)
+    assert f"largest run {record.regret[:, -1].max():.4g}" in str(record)

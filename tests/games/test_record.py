@@ -136,7 +136,15 @@ def test_bad_files_are_refused_by_name(record, tmp_path):
 
 def test_repr_reads(record):
     text = repr(record)
-    for words in ("Bandit(4", "20 runs of 2000 rounds", "95% t interval", "bound", "rounds a second", "estimated"):
+    for words in (
+        "Bandit(4",
+        "20 runs of 2000 rounds",
+        "95% t (approx.)",
+        "largest run",
+        "bound",
+        "rounds a second",
+        "estimated",
+    ):
         assert words in text
 
 

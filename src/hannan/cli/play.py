@@ -83,6 +83,7 @@ def _data(record: Record, adversary: str) -> dict[str, Any]:
         "seed": record.seed,
         "regret": float(record.mean_regret[-1]),
         "interval": [float(low[-1]), float(high[-1])],
+        "largest": float(record.regret[:, -1].max()),
         "best_loss": record.best_loss,
         "bound": None if record.bound is None else asdict(record.bound),
         "bound_withheld": record.bound_withheld or None,
@@ -95,6 +96,7 @@ def _data(record: Record, adversary: str) -> dict[str, Any]:
 
 def _page(record: Record, adversary: str) -> Any:
     from hannan.games.regret_picture import regret_picture
+    from hannan.mathematics.student import T_INTERVAL
     from hannan.paper.running import versions
     from hannan.report import Facts, Figure, Page, Section, Tile, Tiles
     from hannan.saving.words import ceiling, figure, short
@@ -105,7 +107,8 @@ def _page(record: Record, adversary: str) -> Any:
         tiles.append(Tile(ceiling(record.bound.value), "at most, in expectation"))
     if record.runs > 1:
         low, high = record.interval()
-        tiles.append(Tile(f"{figure(float(low[-1]))} .. {figure(float(high[-1]))}", "95% interval of the mean regret"))
+        tiles.append(Tile(figure(float(record.regret[:, -1].max())), f"largest regret of {record.runs} runs"))
+        tiles.append(Tile(f"{figure(float(low[-1]))} .. {figure(float(high[-1]))}", f"mean regret: {T_INTERVAL}"))
     facts: dict[str, Any] = {
         "learner": record.learner,
         "best loss": float(record.best_loss) if isinstance(record.best_loss, float) else "differs by run",

@@ -120,6 +120,7 @@ def _plain(o: Outcome) -> dict[str, Any]:
         "runs": o.regrets.size,
         "regret": o.regret,
         "interval": [low, high],
+        "largest": float(o.regrets.max()),
         "bound": o.bound,
         "source": o.source or None,
         "against": o.against or None,

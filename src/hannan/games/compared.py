@@ -63,7 +63,11 @@ class Compared:
         return dict(plain({"seed": self.seed, "pairs": self.rows(), "differences": self.difference_rows()}))
 
     def rows(self, level: float = 0.95) -> list[dict[str, Any]]:
-        """One row a pair, at the end: mean regret with its interval over the runs, median, 95% quantile, bound."""
+        """Return one row per pair: mean regret at the end, its t interval, median, 95% quantile, largest run, bound.
+
+        The t interval over the runs is approximate: if large regrets are rare, the true mean lies outside it far more
+        often than `level` suggests, so look at the largest run too.
+        """
         level = refusals.between(level, 0.0, 1.0, "level", "()")
         found = []
         for cell in self.cells:
@@ -80,6 +84,7 @@ class Compared:
                     "high": high,
                     "median": float(np.median(cell.final)),
                     "q95": float(np.quantile(cell.final, 0.95)),
+                    "largest": float(cell.final.max()),
                     "bound": cell.last_bound,
                     "against": cell.against,
                     "withheld": cell.withheld,
@@ -92,7 +97,7 @@ class Compared:
     def difference_rows(
         self, baseline: str | None = None, level: float = 0.95, together: bool = False
     ) -> list[dict[str, Any]]:
-        """Loss of a learner less that of the baseline, run by run on the same losses, and its t interval.
+        """Loss of a learner less that of the baseline, run by run on the same losses, and its t interval (approximate).
 
         Negative is better than the baseline (for gains the sign is turned, so that it still is). Each interval holds
         at `level` by itself; `together=True` widens them so that all hold at once (Bonferroni). Against an adversary

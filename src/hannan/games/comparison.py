@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hannan.games.compared import Compared
+from hannan.mathematics.student import T_INTERVAL
 from hannan.report.frames import frame_of
 from hannan.saving.result import Result, Shown
 from hannan.saving.words import ceiling, figure
@@ -69,7 +70,7 @@ class Comparison(Compared, Result):
         """Each environment's learners, the least regret first."""
         place = {name: k for k, name in enumerate(self.environments)}
         rows = sorted(self.rows(), key=lambda row: (place[row["environment"]], row["regret"]))
-        heads = ("environment", "learner", "regret", "95% interval", "bound", "against")
+        heads = ("environment", "learner", "regret", T_INTERVAL, "largest run", "bound", "against")
         title = f"{self.title}: {len(self.learners)} learners, {len(self.environments)} environments, seed {self.seed}"
         return Shown(title, (), heads, [_told(row) for row in rows])
 
@@ -84,7 +85,7 @@ class Comparison(Compared, Result):
 def _told(row: dict[str, Any]) -> tuple[Any, ...]:
     between = f"{figure(row['low'])} .. {figure(row['high'])}" if row["runs"] > 1 else "one run"
     bound = "withheld" if row["bound"] is None else ceiling(row["bound"])
-    return row["environment"], row["learner"], row["regret"], between, bound, row["against"]
+    return row["environment"], row["learner"], row["regret"], between, row["largest"], bound, row["against"]
 
 
 def _transposed(rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:

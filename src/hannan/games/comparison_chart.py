@@ -37,7 +37,7 @@ def chart(comparison: Compared, log: bool = False, level: float = 0.95, columns:
     }
     pictures = [_small(alt, comparison, name, log, level, style) for name in comparison.environments]
     runs = {cell.runs for cell in comparison.cells}
-    told = f"mean of {min(runs)} runs, band: {level:.0%} t interval" if runs != {1} else "one run"
+    told = f"mean of {min(runs)} runs, band: {level:.0%} t interval, approximate" if runs != {1} else "one run"
     return offline(
         alt.concat(*pictures, columns=min(columns, len(pictures)))
         .properties(title=alt.Title("Regret", subtitle=told))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from hannan.games.compared import Compared
+from hannan.mathematics.student import T_INTERVAL
 from hannan.saving.words import ceiling, counted, figure
 
 
 def text(comparison: Compared) -> str:
-    """Mean regret with its interval, the bound and the difference to the baseline, a block an environment."""
+    """Return one block per environment: regret with its interval, largest run, bound, difference to the baseline."""
     rows = comparison.rows()
     gaps = {(row["learner"], row["environment"]): row for row in comparison.difference_rows()}
     baseline = comparison.baseline or comparison.learners[0]
@@ -22,9 +23,8 @@ def text(comparison: Compared) -> str:
         )
         lines.append(f"\n{environment}: {size}")
         less = f"less {baseline}" if gaps else ""
-        lines.append(
-            f"  {'':<{width}}  {'regret':>9}  {'95% interval':>19}  {'bound':>9}  {'against':<9}  {less}".rstrip()
-        )
+        heads = f"{'regret':>9}  {T_INTERVAL:>19}  {'largest':>9}  {'bound':>9}  {'against':<9}  {less}"
+        lines.append(f"  {'':<{width}}  {heads}".rstrip())
         for row in here:
             gap = gaps.get((row["learner"], environment))
             lines.append(_line(row, gap, width))
@@ -45,6 +45,8 @@ def _line(row: dict[str, Any], gap: dict[str, Any] | None, width: int) -> str:
     between = f"{figure(row['low'])} .. {figure(row['high'])}" if row["runs"] > 1 else "one run"
     bound = "–" if row["bound"] is None else ceiling(row["bound"])
     told = "" if gap is None else f"{_signed(gap['difference'])} ({_signed(gap['low'])} .. {_signed(gap['high'])})"
-    mean = figure(row["regret"])
-    line = f"  {row['learner']:<{width}}  {mean:>9}  {between:>19}  {bound:>9}  {row['against']:<9}  {told}"
+    mean, largest = figure(row["regret"]), figure(row["largest"])
+    line = (
+        f"  {row['learner']:<{width}}  {mean:>9}  {between:>19}  {largest:>9}  {bound:>9}  {row['against']:<9}  {told}"
+    )
     return line.rstrip()

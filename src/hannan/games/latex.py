@@ -35,7 +35,9 @@ def table(comparison: Compared, level: float = 0.95, caption: str = "", label: s
     runs = sorted({cell.runs for cell in comparison.cells})
     told = f"{runs[0]}" if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
     said = (
-        caption or f"Regret, mean of {told} runs $\\pm$ half the {level * 100:g}\\% $t$ interval; bold: the least mean."
+        caption
+        or f"Regret, mean of {told} runs $\\pm$ half the {level * 100:g}\\% $t$ interval "
+        "(approximate); bold: the smallest mean."
     )
     lines.append(rf"\caption{{{said}}}")
     if label:

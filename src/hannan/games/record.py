@@ -17,7 +17,7 @@ from hannan import refusals, saving
 from hannan.games.record_file import arrays_of
 from hannan.mathematics.against import covers
 from hannan.mathematics.bounds import Bound, Withheld
-from hannan.mathematics.student import t_interval
+from hannan.mathematics.student import T_INTERVAL, t_interval
 from hannan.refusals import Array
 from hannan.saving import fields, files
 from hannan.saving.result import Result, Shown
@@ -84,10 +84,11 @@ class Record(Result):
         return self.rounds * self.runs / self.seconds if self.seconds > 0.0 else math.inf
 
     def interval(self, level: float = 0.95, method: str = "t") -> tuple[Array, Array]:
-        """(low, high) around `mean_regret` at each checkpoint.
+        """Return an approximate confidence interval (low, high) of the mean regret at each checkpoint.
 
         method="t": mean -+ t_{runs-1} sd/sqrt(runs), exact for normal runs; "bootstrap": percentiles of 2,000
-        resampled means, drawn with the record's seed. Needs two runs.
+        resampled means, drawn with the record's seed. Both are approximate: if large regrets are rare, few runs may
+        show none of them, and the interval is too narrow. Needs two runs.
         """
         level = refusals.between(level, 0.0, 1.0, "level", "()")
         if self.runs < 2:
@@ -161,7 +162,8 @@ class Record(Result):
         last = figure(float(self.mean_regret[-1]))
         if self.runs > 1:
             low, high = self.interval()
-            last += f"  (95% t interval {figure(float(low[-1]))} .. {figure(float(high[-1]))})"
+            between = f"{figure(float(low[-1]))} .. {figure(float(high[-1]))}"
+            last += f"  ({T_INTERVAL}: {between}; largest run {figure(float(self.regret[:, -1].max()))})"
         name = short(self.learner)
         rows = [] if name == self.learner else [("learner", self.learner)]
         rows.append(("regret", last))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def regret_picture(record: Record, title: str, points: int = 60) -> Picture:
-    """Mean regret with its 95 % interval, and the bound dashed."""
+    """Return the picture of the mean regret with its 95% t interval (approximate), and the bound as a dashed line."""
     mean = record.mean_regret
     low, high = record.interval(0.95) if record.runs > 1 else (mean, mean)
     at = record.checkpoints

@@ -8,9 +8,14 @@ import numpy as np
 
 from hannan.refusals import Array
 
+#: Heading of such an interval: the runs of a game are not normal, and rare large regrets make it too narrow.
+T_INTERVAL = "95% t (approx.)"
+
 
 def t_interval(values: Array, level: float) -> tuple[Array, Array]:
-    """mean -+ t_{runs-1} sd/sqrt(runs) of each column, a row being one of the runs, which are independent.
+    """Return mean -+ t_{runs-1} sd/sqrt(runs) of each column; the rows are independent runs.
+
+    Exact for normal values only. If large values are rare, the interval misses the mean far more often than 1 - level.
 
     >>> low, high = t_interval(np.array([[1.0], [2.0], [3.0]]), 0.95)
     >>> round(float(low[0]), 3), round(float(high[0]), 3)

@@ -9,6 +9,7 @@ import numpy as np
 
 from hannan.games.cells import interval
 from hannan.games.tournament.rules import Outcome, Setting
+from hannan.mathematics.student import T_INTERVAL
 from hannan.report import Badge, Figure, Layer, Page, Picture, Section, Table, Text, Tile, Tiles
 from hannan.saving.words import AtMost, figure
 
@@ -21,8 +22,8 @@ TITLES: dict[Setting, str] = {
 _INTRO: dict[Setting, str] = {
     "experts": "The expected regret is exact (given its own noise, for dropout and the walk, over the runs). The "
     "*greedy* adversary answers each learner with what it knows of it: it is not in the standings, only in the bounds.",
-    "bandit": "The mean regret of the runs, with its 95 % interval.",
-    "expert_bandit": "Against the best expert. The mean regret of the runs, with its 95 % interval.",
+    "bandit": "The mean regret of the runs, with its 95% t interval (approximate).",
+    "expert_bandit": "Against the best expert. The mean regret of the runs, with its 95% t interval (approximate).",
     "combinatorial": "Against the best pair or path; a decision costs the sum of its m components. FPL and Hedge see "
     "every loss, FPL-TRIX those of the components that it chose, Tsallis-INF their sum alone. The last two choose "
     "from a list of all decisions, which only small sets allow.",
@@ -115,7 +116,7 @@ def _up(bound: float | None) -> float | None:
 
 def _standings(rows: list[dict[str, Any]]) -> Table:
     columns = (
-        "learner", "promises", "regret/√T", "95 % interval", "regret", "bound", "worst", "bounds", "µs a round",
+        "learner", "promises", "regret/√T", T_INTERVAL, "regret", "bound", "worst", "bounds", "µs a round",
     )  # fmt: skip
     cells = tuple(
         (
@@ -134,7 +135,8 @@ def _games(games: list[Outcome]) -> Table:
         "learner",
         "rounds",
         "mean regret",
-        "95 % interval",
+        T_INTERVAL,
+        "largest run",
         "bound",
         "against",
         "regret/bound",
@@ -153,6 +155,7 @@ def _games(games: list[Outcome]) -> Table:
                 o.rounds,
                 o.regret,
                 between,
+                float(o.regrets.max()),
                 _up(o.bound),
                 o.against,
                 ratio,

@@ -14,6 +14,7 @@ from hannan import refusals
 from hannan.games.play import play
 from hannan.learners import names
 from hannan.learners.learner import Learner
+from hannan.mathematics.student import T_INTERVAL
 from hannan.refusals import Array
 from hannan.report.frames import frame_of
 from hannan.saving.result import Result, Shown
@@ -46,7 +47,7 @@ class Routes(Routed, Result):
             ("advice", self.advice()),
             ("best arm", f"{self.arms[self.best]}, {word} {figure(best)} in all, {figure(best / self.rounds)} a round"),
         ]
-        heads = ("learner", "sees", "regret", "95% of the mean", "bound", "against")
+        heads = ("learner", "sees", "regret", T_INTERVAL, "bound", "against")
         return Shown(self.size, rows, heads, [_told(route) for route in self.routes])
 
     def plot(self) -> Any:

@@ -34,7 +34,7 @@ def route_page(told: Routed) -> Page:
             one.name, one.sees, one.regret, *interval, None if bound is None else AtMost(bound.value),
             "" if bound is None else bound.against, one.record.bound_withheld if bound is None else bound.source,
         ))  # fmt: skip
-    heads = ("learner", "sees", "regret", "95% from", "to", "bound", "against", "source")
+    heads = ("learner", "sees", "regret", "95% t from", "to (approx.)", "bound", "against", "source")
     played = tuple((one.name, Name(one.record.learner)) for one in told.routes)
     who = Fold("Who they are", (Table(("name", "description"), played, sortable=False),))
     table = Table(heads, tuple(rows), "Regret against the best arm in hindsight.")

@@ -31,7 +31,7 @@ class Route:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """95%, over the runs; none where the number is exact or there is one run."""
+        """95% t interval over the runs, approximate; None if the number is exact or there is one run."""
         if self.record.expected_regret is not None or self.record.runs < 2:
             return None
         low, high = self.record.interval()
