@@ -9,7 +9,7 @@ namespace hn {
 /// Sums over the rows: w = q/propensity, l the loss, dr the doubly robust term; and over the rows accepted.
 struct ReplaySums {
     double rows, w, w2, wl, wl2, w2l, w2l2, dr, dr2, accepted, loss, loss2;
-    /// Squares beside the mean of the rows before, of w l, of dr, and of the losses of the rows accepted.
+    /// Squared distances from the mean of the terms before: of w l, of dr (mean clamped to the loss range), of accepted losses.
     double wl_beside, dr_beside, loss_beside;
 };
 

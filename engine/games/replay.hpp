@@ -37,9 +37,17 @@ inline Guess guess(const ReplayJob& job, i64 actions, i64 a) {
     return {direct, of(a)};
 }
 
-/// The square of a term beside the mean of those before it.
+/// Square of the distance of a term from the mean of the terms before it.
 inline double beside(double x, double total, double count) {
     const double off = count > 0.0 ? x - total / count : x;
+    return off * off;
+}
+
+/// The same for doubly robust terms, with the center clamped to the range of the losses: the conditional mean of a term is
+/// there, but terms can be 1/propensity times as large, and the interval needs X - center >= -(1 + 1/propensity) * range.
+inline double beside_clamped(double x, double total, double count, double low, double high) {
+    const double mean = count > 0.0 ? total / count : 0.0;
+    const double off = x - (mean < low ? low : mean > high ? high : mean);
     return off * off;
 }
 
@@ -71,7 +79,8 @@ inline i64 replay_rows(ReplayJob& job, const Players& steps) {
             at.run.round -= 1.0;
         }
         const double wl = w * loss;
-        sums.wl_beside += beside(wl, sums.wl, sums.rows), sums.dr_beside += beside(robust, sums.dr, sums.rows);
+        sums.wl_beside += beside(wl, sums.wl, sums.rows);
+        sums.dr_beside += beside_clamped(robust, sums.dr, sums.rows, s.low, s.high);
         sums.rows += 1.0, sums.w += w, sums.w2 += w * w, sums.wl += wl, sums.wl2 += wl * wl;
         sums.w2l += w * wl, sums.w2l2 += wl * wl, sums.dr += robust, sums.dr2 += robust * robust;
         job.totals[a] += loss, job.seen[a] += 1.0;

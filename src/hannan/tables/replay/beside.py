@@ -9,7 +9,7 @@ import numpy as np
 from hannan.mathematics.intervals import of_mean
 from hannan.refusals import Array
 from hannan.tables.read.table import BadTable
-from hannan.tables.replay.estimates import EXACT_OF_ACTION, Estimate, Scope, normalised, rate, standard_error
+from hannan.tables.replay.estimates import Estimate, Scope, normalised, rate, standard_error
 from hannan.tables.replay.log import Log
 
 #: Propensities of three or four digits sum to 1 within this share of the least.
@@ -17,10 +17,11 @@ ROUNDING = 5e-3
 
 
 def beside(log: Log, scope: Scope) -> tuple[Estimate, tuple[Estimate, ...]]:
-    """The logged policy's mean, and each action's: intervals of the actions hold all at once (Bonferroni).
+    """Return the means of the logged policy and of each action; intervals of actions hold simultaneously (Bonferroni).
 
-    Losses that are all at the ends of their range are rates, whose intervals are exact; an action's only where no
-    propensity changes, since its rows are then a sample. Else the mean is self-normalised.
+    If all losses equal one end of their range and no propensity changes, the rows are a sample of one distribution, and
+    the intervals are exact. Otherwise the log may be adaptive: the logged policy gets a martingale interval, and the
+    mean of an action is self-normalized.
     """
     k = len(log.labels)
     low, high = scope.span
@@ -48,12 +49,12 @@ def beside(log: Log, scope: Scope) -> tuple[Estimate, tuple[Estimate, ...]]:
     together = replace(scope, level=1.0 - (1.0 - scope.level) / k)
     exact = two_valued and steady(least, most)
     single = tuple(
-        rate(log.labels[i], hits[i], log.counts[i], together, EXACT_OF_ACTION)
+        rate(log.labels[i], hits[i], log.counts[i], together)
         if exact
         else normalised(log.labels[i], (w[i], w2[i], wl[i], w2l[i], w2l2[i]), together)
         for i in range(k)
     )
-    if two_valued:
+    if exact:
         logged = rate("logged", float(hits.sum()), n, scope)
     else:
         interval = of_mean(total, squares, n, high - low, scope.level)

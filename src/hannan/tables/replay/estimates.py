@@ -21,14 +21,15 @@ ERRORS = 6.0
 #: Fewer rows than this carry no interval.
 LEAST = 30.0
 UNIFORM_AT = 1e-6
-#: Where an interval comes from.
+#: Method of an interval.
 BERNSTEIN = (
-    "empirical Bernstein: holds whatever the losses are in their range, if no action ever had a smaller chance than "
-    "the least propensity in the log"
+    "empirical Bernstein: holds for any losses in their range, if no action ever had a smaller probability than the "
+    "smallest propensity in the log"
 )
-EXACT = "Clopper and Pearson: exact for independent rows"
-#: Of one action: its rows are a sample of all rows where its chance is the same in each.
-EXACT_OF_ACTION = f"{EXACT}, if its propensity never changes"
+#: The rows of a log are identically distributed only if the propensities never change; its learner never meets that.
+EXACT = "Clopper and Pearson: exact for independent rows, if propensities never change"
+#: Estimand of the logged policy's mean: its next game may cost something else.
+LOGGED = "mean over the rows of this log of the expected loss given the rows before; not its mean over other logs"
 
 
 class NoSupport(ValueError):
@@ -107,14 +108,14 @@ def normalised(name: str, sums: tuple[float, float, float, float, float], scope:
     return scope.estimate(name, theta, math.sqrt(surplus(theta)[1]) / w, interval)
 
 
-def rate(name: str, hits: float, trials: float, scope: Scope, method: str = EXACT) -> Estimate:
-    """The mean of losses that are all at one end of their range or the other: exact for independent rows."""
+def rate(name: str, hits: float, trials: float, scope: Scope) -> Estimate:
+    """Return the mean of losses that all equal one end of their range; its interval is exact for independent rows."""
     low, high = scope.span
     share = hits / trials
     limits = clopper_pearson(round(hits), round(trials), 0.5 + scope.level / 2.0)
     error = (high - low) * math.sqrt(share * (1.0 - share) / trials)
     interval = low + (high - low) * limits[0], low + (high - low) * limits[1]
-    return scope.estimate(name, low + (high - low) * share, error, interval, method)
+    return scope.estimate(name, low + (high - low) * share, error, interval, EXACT)
 
 
 def standard_error(total: float, squares: float, n: float) -> float:

@@ -23,7 +23,7 @@ from hannan.tables.learner import called, for_decisions
 from hannan.tables.read.roles import log_roles, one_role
 from hannan.tables.read.table import BadTable, clipped
 from hannan.tables.replay.beside import beside
-from hannan.tables.replay.estimates import LEAST, Estimate, Scope, estimates, refuse_weights
+from hannan.tables.replay.estimates import LEAST, LOGGED, Estimate, Scope, estimates, refuse_weights
 from hannan.tables.replay.evaluated import Evaluated, Replayed
 from hannan.tables.replay.log import Log
 from hannan.tables.replay.page import replay_page, spans
@@ -63,6 +63,7 @@ class Replay(Evaluated, Result):
                 why = f"fewer than {LEAST:g} rows were accepted, so it learnt from fewer than {LEAST:g}"
                 rows.append((one.name, f"replay withheld: {why}"))
         told = [self.logged, best, *(e for one in self.learners for e in one.estimates.values())]
+        rows.append(("logged policy", LOGGED))
         rows.append(("intervals", "; ".join(dict.fromkeys(e.method for e in told))))
         rows += [("condition", self.condition)] if self.condition else []
         word, level = "gain" if self.gains else "loss", f"{self.logged.level:.0%}"
@@ -151,7 +152,7 @@ def _replayed(log: Log, name: str, learner: Bandit | ExpertBandit, runs: int, se
 
 
 def _policy(log: Log, policy: Policy, scope: Scope) -> Replayed:
-    sums = policy_sums(log.played_by(policy), len(log.labels))
+    sums = policy_sums(log.played_by(policy), len(log.labels), scope.span)
     effective = refuse_weights(sums, f"policy {policy.name!r}")
     told = f"probabilities from {', '.join(policy.columns)}"
     return Replayed(policy.name, told, estimates(sums, scope), 0.0, effective, np.zeros(0), np.zeros((0, 2)), True)
@@ -228,9 +229,10 @@ def replay(
     column of its probability}}. Rules of advice and policies must not have been fitted to the losses of this log, or
     they look better than they are. `learner` is a learner, a name, or a list of them.
 
-    Intervals hold at `level` for rare events too. Those of the log, and of single actions where no propensity changes,
-    are exact where losses are 0 or 1 and rows independent. All others are empirical Bernstein, and hold if no action
-    ever had a smaller chance than the least propensity in the log, which a log cannot show.
+    Intervals hold at `level` for rare events too. If no propensity changes and losses are 0 or 1, those of the logged
+    policy and of single actions are exact for independent rows. All others are empirical Bernstein intervals, and hold
+    if no action ever had a smaller probability than the smallest propensity in the log, which a log cannot show. The
+    logged policy's estimate is of the mean, over the rows of this log, of the expected loss given the rows before.
     Those of the single actions hold all at once, so the best of many is not a lucky one.
 
     `log`: a row a decision. `action`, `loss` and `propensity`: the columns of what was done, what it cost and with

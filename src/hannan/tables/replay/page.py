@@ -8,6 +8,7 @@ from hannan.report import Figure, Fold, Layer, Page, Picture, Section, Table, Te
 from hannan.report.markup import number
 from hannan.saving.words import clipped, counted
 from hannan.tables.figures import ROWS, Name, curve, lines, made_by
+from hannan.tables.replay.estimates import LOGGED
 from hannan.tables.replay.evaluated import Evaluated
 
 
@@ -80,10 +81,10 @@ _MEANINGS = (
     "*ips*: every row, weighted by q/p, the learner's probability of the logged action over the log's.",
     "*snips*: the same, divided by the sum of the weights: steadier, a little biased in short logs.",
     "*dr*: doubly robust: the mean losses of the rows before, corrected by the weighted error. The one to read.",
-    "Where losses are 0 or 1, the intervals of the log, and of single actions whose propensities never change, are "
-    "Clopper and Pearson's, exact for independent rows; all others are empirical Bernstein intervals, which hold "
-    "whatever the losses in their range are, if no action ever had a smaller chance than the least "
-    "propensity in the log.",
+    f"*The logged policy*: {LOGGED}.",
+    "If propensities never change and losses are 0 or 1, the intervals of the logged policy and of single actions are "
+    "Clopper and Pearson's, exact for independent rows. All others are empirical Bernstein intervals, which hold for "
+    "any losses in their range, if no action ever had a smaller probability than the smallest propensity in the log.",
 )
 
 

@@ -70,8 +70,8 @@ def refuse_improbable(policy: Policy, q: Array, source: str, first: int) -> None
         )
 
 
-def sums(blocks: Iterator[tuple[Any, Array, Array, Array]], count: int) -> Array:
-    """The sums that the engine keeps of a learner (`ReplaySums`), of a policy; a block is (actions, losses, odds, q).
+def sums(blocks: Iterator[tuple[Any, Array, Array, Array]], count: int, span: tuple[float, float]) -> Array:
+    """Return the sums that the engine keeps (`ReplaySums`) for a policy; a block is (actions, losses, odds, q).
 
     No row is accepted or not: the policy is what it is, so that "replay" has nothing to say.
     """
@@ -89,7 +89,7 @@ def sums(blocks: Iterator[tuple[Any, Array, Array, Array]], count: int) -> Array
         w = q[rows, actions] / odds
         wl, robust = w * losses, (q * model).sum(axis=1) + w * (losses - model[rows, actions])
         total[12] += _beside(wl, total[3], total[0])
-        total[13] += _beside(robust, total[7], total[0])
+        total[13] += _beside(robust, total[7], total[0], span)
         terms = (np.ones(len(w)), w, w * w, wl, wl * wl, w * wl, wl * wl, robust, robust * robust)
         total[:9] += [float(term.sum()) for term in terms]
         seen += hit.sum(axis=0)
@@ -97,8 +97,8 @@ def sums(blocks: Iterator[tuple[Any, Array, Array, Array]], count: int) -> Array
     return total
 
 
-def _beside(x: Array, total: float, count: float) -> float:
-    """The squares of terms beside the mean of those before them."""
+def _beside(x: Array, total: float, count: float, span: tuple[float, float] = (-np.inf, np.inf)) -> float:
+    """Return the sum of squared distances of terms from the mean of the terms before, clamped to `span`."""
     before = count + np.arange(len(x))
     mean = np.divide(total + np.cumsum(x) - x, before, out=np.zeros(len(x)), where=before > 0)
-    return float(np.square(x - mean).sum())
+    return float(np.square(x - np.clip(mean, *span)).sum())
