@@ -170,9 +170,7 @@ def games() -> dict[str, Any]:
         "tsallis:0.5", "tsallis:0.3", "log-barrier",
     )  # fmt: skip
     described = [f"{kind}:{s}@fixed:3" for kind in ("experts", "bandit") for s in smoothings]
-    described |= {
-        name: (name, "") for name in ("experts", "bandit", "adahedge", "ucb1", "kl-ucb", "thompson", "lb-inf")
-    }
+    described += ["experts", "bandit", "adahedge", "ucb1", "kl-ucb", "thompson", "lb-inf"]
     for name in described:
         try:
             learner = names.learner(name, 4)
