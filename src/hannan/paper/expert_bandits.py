@@ -12,7 +12,7 @@ from hannan.games.play import play
 from hannan.learners.expert_bandits import ExpertBandit
 from hannan.learners.tuning import Fixed, Horizon
 from hannan.mathematics.laws.table import Exponential, Frechet, Gamma, Gumbel, Pareto, Weibull
-from hannan.mathematics.potentials import FTPL, FTRL, potential
+from hannan.mathematics.potentials import FTPL, FTRL
 from hannan.mathematics.regularizers import Entropy
 from hannan.mathematics.stability import range_constant
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
@@ -146,18 +146,18 @@ def _lemma(effort: Effort) -> Verdict:
     n = K + 2
     losses, advice = spared(T, K), by_arm(T, K, 2, effort)
     best = float(losses[np.arange(T)[:, None], advice].sum(axis=0).min())
-    rows, worst, sharp, index = [], -math.inf, -math.inf, np.arange(runs)
+    rows, worst, sharp = [], -math.inf, -math.inf
     for name, smoothing in (("EXP4", Entropy()), ("Exponential", Exponential())):
         scale = math.sqrt(0.5 * K * T / range_constant(smoothing, n))
-        phi = potential(smoothing, scale)
-        rng, L, own, second = effort.rng(f"advice-lemma-{name}"), np.zeros((runs, n)), 0.0, 0.0
-        for t in range(T):
-            p, mark = phi.gradient(L), np.eye(K)[advice[t]]
-            q = p @ mark
-            j = (np.cumsum(q, axis=1) > rng.random((runs, 1)) * q.sum(axis=1, keepdims=True)).argmax(axis=1)
-            estimate = losses[t, j] / q[index, j]
-            L += (advice[t][None, :] == j[:, None]) * estimate[:, None]
-            own, second = own + float(losses[t, j].mean()), second + float((estimate**2 * q[index, j]).mean())
+        learner, own, second = ExpertBandit(K, n, smoothing, Fixed(scale)), 0.0, 0.0
+        for run in range(runs):
+            player = learner.start(effort.seed + run)
+            for t in range(T):
+                move = player.act(advice[t])
+                loss = float(losses[t, move.action])
+                player.observe(move, loss)
+                # ℓ̂² q of the action drawn: the estimate is ℓ/q.
+                own, second = own + loss / runs, second + loss * loss / move.probability / runs
         cost = scale * range_constant(smoothing, n)
         sides = {
             "regret": own - best,

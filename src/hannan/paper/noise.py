@@ -101,8 +101,8 @@ def _forward(effort: Effort) -> Verdict:
 
 @CHAPTER.claim("ridge")
 def _ridge(effort: Effort) -> Verdict:
-    """For a two-sided (privacy) statement the ridge and the rank condition are needed, and with them the level is ε:
-    half from the density, half from the Jacobian."""
+    """For a two-sided (privacy) statement the ridge is needed; with it and Hessians of rank one the level is ε, half
+    from the density and half from the Jacobian. Without the rank condition the level is larger, and finite."""
     eps = 0.5
     within = max(_ratios(d, True, effort.turn(0.25 / eps, 1e-6), eps, effort)[1] for d in (1, 2, 3, 5))
     full = _ratios(5, False, 0.25 / math.sqrt(5.0) / eps, eps, effort)[1]

@@ -7,6 +7,8 @@ import math
 import numpy as np
 
 from hannan.audits.audit import audit
+from hannan.learners.experts import Experts
+from hannan.learners.tuning import Fixed
 from hannan.mathematics.divergences import max_divergence, tsallis_divergence
 from hannan.mathematics.laws.table import Exponential, Frechet, Gamma, Gumbel, Laplace, Pareto
 from hannan.mathematics.potentials import potential
@@ -42,6 +44,16 @@ def points(effort: Effort, name: str, n: int, count: int) -> Array:
     return rng.random((count, n)) * 10.0 ** rng.uniform(-1.5, 1.2, (count, 1))
 
 
+def _plays(smoothing: Smoothing, scale: float, L: Array, loss: Array) -> tuple[Array, Array]:
+    """Distributions of a player with cumulative losses L, before and after it observes one more loss."""
+    unit = max(1.0, float(L.max()))  # a scale is in units of the loss range
+    player = Experts(len(L), smoothing, Fixed(scale / unit), loss_range=(0.0, unit)).start(0)
+    player.observe(player.act(), L)
+    before = player.distribution()
+    player.observe(player.act(), loss)
+    return before, player.distribution()
+
+
 @CHAPTER.claim("diffstable")
 def _diffstable(effort: Effort) -> Verdict:
     """Each smoothing is DiffStable at its claimed level, in both directions: D(p(L), p(L+ℓ)) and D(p(L+ℓ), p(L))."""
@@ -50,17 +62,20 @@ def _diffstable(effort: Effort) -> Verdict:
         for scale in effort.pick((1.0, 4.0), (0.5, 1.0, 4.0, 20.0)):
             phi = potential(smoothing, scale)
             finding = audit(phi, 4, seed=effort.seed)
-            backward = 0.0
+            backward = played = 0.0
             rng = effort.rng("backward")
             for L in points(effort, "backward-L", 4, effort.pick(40, 200)):
                 loss = (rng.random(4) < 0.5).astype(float)
-                p, q = phi.gradient(L), phi.gradient(L + loss)
+                # The algorithm itself: a player that has seen L, before and after one more round.
+                p, q = _plays(smoothing, scale, L, loss)
                 backward = max(backward, float(tsallis_divergence(q, p, finding.claim.gamma)))
+                played = max(played, float(tsallis_divergence(p, q, finding.claim.gamma)))
             # Backwards the play moves by -loss, which up to a constant is a loss again: the same rate.
             limit = max(finding.claim.level, finding.claim.rate)
             share = effort.turn(1.0, 0.9)
             worst = max(worst, finding.measured / finding.claim.level / share, backward / limit / share)
-            runs += 2
+            worst = max(worst, played / finding.claim.level / share)
+            runs += 3
             if scale == 1.0:
                 rows += [
                     {"x": name, "y": finding.measured, "direction": "forward"},
