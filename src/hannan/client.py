@@ -32,11 +32,11 @@ class Decision(NamedTuple):
 
 
 class Refused(ValueError):
-    """The service said no; `status` is that of HTTP."""
+    """The service rejected the request: `status` is the HTTP status, `code` the error code of the answer."""
 
-    def __init__(self, status: int, message: str) -> None:
+    def __init__(self, status: int, message: str, code: str = "") -> None:
         super().__init__(message)
-        self.status = status
+        self.status, self.code = status, code
 
 
 def shard_of(name: str, key: int | str | None, shards: int) -> int:
@@ -148,9 +148,10 @@ class Client:
             else:
                 if status < 400:
                     return told
-                trouble = told.get("error", "") if isinstance(told, dict) else ""
+                answer = told if isinstance(told, dict) else {}
+                trouble = answer.get("error", "")
                 if status not in _AGAIN:
-                    raise Refused(status, trouble or f"the service answered {status}")
+                    raise Refused(status, trouble or f"the service answered {status}", answer.get("code", ""))
             if attempt + 1 < self._tries:
                 # Doubling, and spread, so that many clients do not come back at once.
                 time.sleep(max(pause, min(0.05 * 2**attempt, 5.0)) * random.uniform(0.5, 1.0))

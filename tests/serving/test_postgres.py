@@ -73,6 +73,16 @@ def test_it_is_a_store(address: str) -> None:
             store.observe(moves[4].ticket, reward=1)
 
 
+@pytest.mark.parametrize("bad", ["a\0b", "\ud800"])
+def test_ids_that_text_of_postgresql_cannot_hold_are_rejected(address: str, bad: str) -> None:
+    with Store(address) as store:
+        store.add("a", GAINS)
+        with pytest.raises(Refused, match="id must be a string"):
+            store.act("a", id=bad)
+        move = store.act("a", id="ab")
+        assert store.act("a", id="ab") == move
+
+
 #: What tables of format 1 were: a snapshot was one row.
 FORMAT_1 = """
 ALTER TABLE hannan_snapshots DROP CONSTRAINT hannan_snapshots_pkey;

@@ -164,7 +164,7 @@ def test_the_table_of_answers(app: App, method: str, path: str, body: Any, statu
     found, told = ask(app, method, path, body)
     assert found == status, told
     if says is not None:
-        assert told.keys() == {"error"}
+        assert told.keys() == {"error", "code"}
         assert re.search(says, told["error"]), told
     assert ask(app, "POST", "/v1/observe", {"ticket": ticket, "reward": 1}) == (200, {"counted": True})  # still open
 
@@ -309,6 +309,128 @@ def test_metrics(app: App) -> None:
     assert told['hannan_answers_total{status="404"}'] == "1"
     assert told['hannan_open_decisions{learner="banner"}'] == "0"
     assert float(told["hannan_commit_seconds_most"]) > 0
+
+
+def metrics_of(app: App) -> dict[str, str]:
+    """Samples of /metrics by name and labels, as the reference parser of Prometheus would split them."""
+    lines = ask(app, "GET", "/metrics")[1].decode().split("\n")
+    return dict(line.rsplit(" ", 1) for line in lines if line and not line.startswith("#"))
+
+
+def test_metrics_count_decisions_not_requests(app: App, store: Store) -> None:
+    """Decisions of `Store.act` are counted, batches by their size, and an id that is asked again once."""
+    moves = [store.act("banner") for _ in range(60)]
+    assert store.act("banner", id="x") == store.act("banner", id="x")
+    assert metrics_of(app)["hannan_decisions_total"] == "61"
+    told = ask(app, "POST", ACT, {"count": 7})[1]
+    ask(app, "POST", ACT, {"keys": ["anna", "ben"]})
+    found = metrics_of(app)
+    assert found["hannan_decisions_total"] == "70"
+    assert sum(int(found[f'hannan_draws_total{{learner="banner",arm="{arm}"}}']) for arm in ("red", "blue")) == 70
+    store.observe(moves[0].ticket, reward=0.25)
+    feedback = [{"ticket": ticket, "reward": 0.5} for ticket in [*told["ticket"], moves[0].ticket]]
+    ask(app, "POST", "/v1/observe", feedback)
+    found = metrics_of(app)
+    assert (found["hannan_feedback_total"], found["hannan_repeats_total"]) == ("8", "1")
+    for arm in ("red", "blue"):
+        own = [0.25] * (moves[0].arm == arm) + [0.5] * told["arm"].count(arm)
+        assert float(found[f'hannan_reward_sum{{learner="banner",arm="{arm}"}}']) == sum(own)
+        assert int(found[f'hannan_reward_count{{learner="banner",arm="{arm}"}}']) == len(own)
+
+
+def test_metrics_per_arm_are_escaped_and_bounded(app: App, store: Store) -> None:
+    odd = ['a"b', "back\\slash", "two\nlines", "x} 1"]
+    store.add("odd", hn.Bandit(odd, gains=False))
+    for key in range(50):
+        store.observe(store.act("odd", key=key).ticket, loss=1)
+    found = metrics_of(app)
+    labels = ['a\\"b', "back\\\\slash", "two\\nlines", "x} 1"]
+    draws = [int(found[f'hannan_draws_total{{learner="odd",arm="{label}"}}']) for label in labels]
+    assert sum(draws) == 50
+    assert [float(found[f'hannan_loss_sum{{learner="odd",arm="{label}"}}']) for label in labels] == draws
+    assert len([name for name in found if "draws" in name]) == 6  # four and two arms, and no keys
+    assert found['hannan_draws_total{learner="banner",arm="red"}'] == "0"  # not drawn yet
+
+
+def test_metrics_include_decisions_settled_by_default(tmp_path: Path) -> None:
+    with Store(tmp_path / "expiry.db") as store:
+        store.add("a", hn.Bandit(["x"], gains=True), wait=0.05, default=0.5)
+        store.act("a")
+        deadline = time.monotonic() + 10
+        while metrics_of(App(store))['hannan_reward_count{learner="a",arm="x"}'] == "0":
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        assert metrics_of(App(store))['hannan_reward_sum{learner="a",arm="x"}'] == "0.5"
+
+
+def test_max_keys(tmp_path: Path) -> None:
+    with Store(tmp_path / "keys.db", max_keys=3) as store:
+        store.add("banner", hn.Bandit(["red", "blue"], gains=True))
+        app = App(store)
+        assert ask(app, "POST", ACT, {"keys": ["a", "b", "a"]})[0] == 200
+        before = store.desk.contents.sequence
+        for body in ({"keys": ["c", "d", "c"]}, {"keys": ["d", "a", "e"]}):
+            status, told = ask(app, "POST", ACT, body)
+            assert (status, told["code"]) == (409, "too_many_keys")
+            assert re.search(r"max_keys=3 .* 2 new and 2 existing", told["error"])
+        assert (store.desk.contents.sequence, store.desk.contents.find("banner").keys) == (before, 2)
+        assert store.act("banner", key="c")
+        with pytest.raises(ValueError, match=r"max_keys=3 .* 1 new and 3 existing"):
+            store.act("banner", key="d")
+        assert ask(app, "POST", ACT, {"key": "d"})[1]["code"] == "too_many_keys"
+        for good in ({"key": "a"}, {"keys": ["a", "b", "c"]}, {}):  # known keys, and no key
+            assert ask(app, "POST", ACT, good)[0] == 200
+        store.add("other", hn.Bandit(["red", "blue"], gains=True))
+        assert store.act("other", key="d")  # the limit is one of each learner
+    with Store(tmp_path / "keys.db", max_keys=1) as store:  # a lower limit keeps the keys that exist
+        assert store.act("banner", key="c")
+        with pytest.raises(ValueError, match="max_keys=1"):
+            store.act("banner", key="e")
+    with Store(tmp_path / "keys.db") as store:  # the control: no limit
+        assert store.act("banner", key="e")
+    with pytest.raises(ValueError, match=r"max_keys.*-1"):
+        Store(tmp_path / "keys.db", max_keys=-1)
+
+
+def test_a_path_is_decoded_once(app: App) -> None:
+    """A server hands over the decoded path: `%2562anner` names the learner `%62anner`, which does not exist."""
+    assert ask(app, "POST", "/v1/learners/%62anner/act")[0] == 404
+    assert ask(app, "GET", "/v1/learners/%62anner")[0] == 404
+    assert ask(app, "POST", ACT)[0] == 200
+
+
+@pytest.mark.parametrize("bad", ["a\0b", "\0", "", "x" * 201])
+def test_invalid_ids_are_rejected_before_anything_changes(app: App, store: Store, bad: str) -> None:
+    before = store.desk.contents.sequence
+    status, told = ask(app, "POST", ACT, {"id": bad})
+    assert (status, told["code"]) == (400, "bad_request")
+    with pytest.raises(ValueError, match="id must be a string of 1 to 200"):
+        store.act("banner", id=bad)
+    assert store.desk.contents.sequence == before
+
+
+def test_ids_and_keys_without_utf_8_are_rejected(app: App, store: Store) -> None:
+    with pytest.raises(ValueError, match=r"id must be a string .*got '\\ud800'"):
+        store.act("banner", id="\ud800")
+    for bad in ("a\0", "\ud800"):
+        with pytest.raises(ValueError, match="key must be"):
+            store.act("banner", key=bad)
+    assert ask(app, "POST", ACT, {"key": "a\0"})[0] == 400
+    assert ask(app, "GET", "/v1/learners/banner", query="key=a%00")[0] == 400
+    assert ask(app, "GET", "/v1/learners/banner", query="key=99999999999999999999&kind=number")[0] == 400
+    assert store.act("banner", id="line\nbreak é")
+
+
+def test_every_error_has_a_code(app: App) -> None:
+    cases = {
+        ("POST", ACT, b"{"): "bad_request",
+        ("GET", "/nothing", None): "unknown_path",
+        ("GET", "/v1/learners/nobody", None): "unknown_learner",
+        ("GET", ACT, None): "method_not_allowed",
+        ("POST", "/v1/observe", b'{"ticket": "x", "reward": 1}'): "invalid_ticket",
+    }
+    for (method, path, body), code in cases.items():
+        assert ask(app, method, path, body)[1]["code"] == code
 
 
 def test_weights_over_time(app: App) -> None:

@@ -120,7 +120,7 @@ class App:
         if roles is None:
             raise Refused(401, "a key must be given, as Authorization: Bearer KEY, and be one of this service")
         if role and role not in roles:
-            raise Refused(403, f"the key must have the role {role}; it has {', '.join(sorted(roles))}")
+            raise Refused(403, f"the key must have the role {role}; it has {', '.join(sorted(roles))}", "wrong_role")
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         message = await receive()

@@ -110,9 +110,10 @@ class Added(Struct):
 
 
 class Wrong(Struct):
-    """Why something was not done."""
+    """Reason for an error: a sentence, and a machine-readable code."""
 
     error: str
+    code: str
 
 
 class History(Struct):

@@ -6,6 +6,7 @@ Whatever changes something gives a *sequence*: when the journal has that on the 
 from __future__ import annotations
 
 import math
+import re
 import secrets
 import threading
 import time
@@ -18,6 +19,7 @@ from hannan import _engine, refusals
 from hannan.client import shard_of
 from hannan.serving import records
 from hannan.serving.contents import Contents
+from hannan.serving.counts import Counts
 from hannan.serving.errors import BODY, CONFLICT, ELSEWHERE, TICKET, Refused
 from hannan.serving.journal import Journal
 from hannan.serving.records import ACT, EXPIRE, OBSERVE
@@ -31,6 +33,7 @@ CLOSED, OPEN, ALTERED = (getattr(_engine.Standing, name).value for name in ("clo
 #: Decisions that are settled by default in one breath: others wait for so long.
 BREATH = 2000
 LONGEST_ID = 200
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
 #: Where a decision that was asked for with an id is kept: its learner, its key, its id.
 Place = tuple[int, bytes, str]
 
@@ -41,8 +44,11 @@ _OTHERWISE = "a ticket must say what was drawn; arm and probability are not thos
 class Desk:
     """The learners of a shelf, played; opening it begins a new epoch."""
 
-    def __init__(self, shelf: Shelf, shards: int, often: tuple[int, float], remember: float) -> None:
-        self.shelf, self._shards = shelf, shards
+    def __init__(
+        self, shelf: Shelf, shards: int, often: tuple[int, float], remember: float, max_keys: int | None = None
+    ) -> None:
+        self.shelf, self._shards, self._max_keys = shelf, shards, max_keys
+        self.counts = Counts()
         began = time.monotonic()
         self.contents = contents = _recovered(shelf)
         replayed = time.monotonic() - began
@@ -115,9 +121,7 @@ class Desk:
         """(a decision, sequence)"""
         key = checked_key(key)
         self._here(name, (key,))
-        given: Any = id
-        if id is not None and not (isinstance(given, str) and 0 < len(given) <= LONGEST_ID):
-            raise Refused(BODY, f"id must be a text of 1 to {LONGEST_ID} characters; got {refusals.brief(id)}")
+        id = checked_id(id)
         with self.lock:
             resident, place = self.contents.find(name), None
             if id is not None:
@@ -144,12 +148,26 @@ class Desk:
         with self.lock:
             return self._draw(name, keys, len(keys), told)
 
+    def _check_keys(self, resident: Resident, keys: list[Any]) -> None:
+        """Raise before anything changes if keys are of the wrong kind, or new ones exceed the limit."""
+        numbers = resident.keyed.number(keys)
+        if self._max_keys is None or numbers.min() >= 0:
+            return
+        new = len({key for key, number in zip(keys, numbers.tolist(), strict=True) if number < 0})
+        if resident.keys + new > self._max_keys:
+            raise Refused(
+                CONFLICT,
+                f"{resident.name!r} must have at most max_keys={self._max_keys} keys; got {new} new and "
+                f"{resident.keys} existing ones",
+                "too_many_keys",
+            )
+
     def _draw_one(self, resident: Resident, key: Key, place: Place | None) -> tuple[Decision, int]:
         """As `_draw`, of one decision: without arrays."""
         self.journal.alive()
         keyed, number, body = int(key is not None), 0, b""
         if key is not None:
-            resident.keyed.number([key])  # refuses a key of another kind before anything changes
+            self._check_keys(resident, [key])
         try:
             if key is not None:
                 numbers, body = resident.touch([key])
@@ -167,7 +185,9 @@ class Desk:
             asked = Asked(*place, text, self.journal.clock.now())
             self._fresh[place] = text
         body += records.record(ACT, arm, resident.number, ticket, p, keyed)
-        return Decision(text, resident.arms.label(arm), arm, p), self._append(body, asked)
+        label = resident.arms.label(arm)
+        self.counts.draw(resident.name, label)
+        return Decision(text, label, arm, p), self._append(body, asked)
 
     def _draw(self, name: str, keys: list[Any] | None, count: int, told: Telling[Any]) -> tuple[Any, int]:
         resident = self.contents.find(name)
@@ -175,7 +195,7 @@ class Desk:
         if keys is None:
             numbers, body, whose = np.zeros(count, dtype=np.int64), b"", None
         else:
-            resident.keyed.number(keys)  # refuses keys of another kind before anything changes
+            self._check_keys(resident, keys)
         keyed = int(keys is not None)
         try:
             if keys is not None:
@@ -190,6 +210,7 @@ class Desk:
         body += drawn
         if resident.expiry is not None:
             resident.expiry.drawn(keyed, tickets, self.journal.clock.now())
+        self.counts.draw_many(resident.name, resident.arms.label, arms)
         return answer, self._append(body)
 
     def settle(self, feedback: Iterable[tuple[Any, Any, Any]]) -> tuple[list[bool], int]:
@@ -217,9 +238,11 @@ class Desk:
                     if len(rounds):
                         resident.settle(keyed, rounds, values)
                         body += records.many(OBSERVE, keyed, resident.number, arms, rounds, values)
+                        self.counts.settle_many(resident.name, resident.arms.label, arms, values)
             except BaseException as error:
                 self.journal.fail(error)
                 raise
+            self.counts.feedback(counted)
             # A repeat waits for the original, which may be on its way to the disk.
             return counted, self._append(body) if body else self.contents.sequence
 
@@ -237,8 +260,10 @@ class Desk:
             raise
         if state == ALTERED:
             raise Refused(TICKET, _OTHERWISE)
+        self.counts.feedback([state == OPEN])
         if state == CLOSED:
             return [False], self.contents.sequence  # a repeat waits for the original, which may be on its way
+        self.counts.settle(resident.name, resident.arms.label(arm), value)
         return [True], self._append(records.record(OBSERVE, arm, said.learner, said.round, value, keyed))
 
     def _open(self, number: int, keyed: int, rows: list[Any], counted: list[bool]) -> Any:
@@ -278,6 +303,7 @@ class Desk:
                     resident.settle(keyed, tickets, values)
                     self._append(records.many(EXPIRE, keyed, resident.number, arms, tickets, values))
                     expiry.count += len(tickets)
+                    self.counts.settle_many(resident.name, resident.arms.label, arms, values)
             pause = min(pause, expiry.pause(now))
         return pause
 
@@ -304,6 +330,25 @@ class Desk:
             self.journal.alive()
             self.seal.retire(number)
             self.journal.paused(lambda: self.shelf.drop_secret(number))
+
+
+def checked_id(id: Any) -> str | None:
+    r"""Return the id of a decision, or raise Refused.
+
+    No backend may see an id that another cannot store: PostgreSQL has no NUL in text, and UTF-8 no lone surrogates.
+
+    >>> checked_id("order-17")
+    'order-17'
+    """
+    if id is None:
+        return None
+    if isinstance(id, str) and 0 < len(id) <= LONGEST_ID and not _NO_TEXT.search(id):
+        return id
+    raise Refused(
+        BODY,
+        f"id must be a string of 1 to {LONGEST_ID} characters without NUL and lone surrogates; "
+        f"got {refusals.brief(id)}",
+    )
 
 
 def _recovered(shelf: Shelf) -> Contents:

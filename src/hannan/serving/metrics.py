@@ -1,4 +1,4 @@
-"""Counts for Prometheus, in its text format."""
+"""Metrics of a store and its service, in the text format of Prometheus."""
 
 from __future__ import annotations
 
@@ -7,23 +7,34 @@ from typing import Any
 
 from hannan.serving.desk import Desk
 
+#: Name, type, help text, and samples (suffix with labels, value) of a family of metrics.
+Family = tuple[str, str, str, list[tuple[str, Any]]]
+
 
 class Metrics:
-    """What a service counts itself; the rest it asks of the store."""
+    """Answers of a service by status; all other numbers are read from the store."""
 
     def __init__(self) -> None:
         self.answers: Counter[int] = Counter()
-        self.decisions = self.counted = self.repeats = 0
 
     def text(self, desk: Desk) -> bytes:
-        """All of it."""
-        journal, residents = desk.journal, list(desk.contents.residents)
-        rows: list[tuple[str, str, str, list[tuple[str, Any]]]] = [
-            ("decisions_total", "counter", "Decisions drawn.", [("", self.decisions)]),
-            ("feedback_total", "counter", "Feedback that counted.", [("", self.counted)]),
-            ("repeats_total", "counter", "Feedback that was counted before.", [("", self.repeats)]),
+        """Return all metrics as text."""
+        with desk.lock:
+            families = [*self._families(desk), *_per_arm(desk)]
+        lines = []
+        for name, kind, says, samples in families:
+            lines += [f"# HELP hannan_{name} {says}", f"# TYPE hannan_{name} {kind}"]
+            lines += [f"hannan_{name}{labels} {value}" for labels, value in samples]
+        return ("\n".join(lines) + "\n").encode("utf-8", "replace")
+
+    def _families(self, desk: Desk) -> list[Family]:
+        journal, residents, counts = desk.journal, desk.contents.residents, desk.counts
+        return [
+            ("decisions_total", "counter", "Decisions drawn since the store was opened.", [("", counts.decisions)]),
+            ("feedback_total", "counter", "Feedback that counted.", [("", counts.counted)]),
+            ("repeats_total", "counter", "Feedback that was counted before.", [("", counts.repeats)]),
             ("answers_total", "counter", "Answers by status.", [
-                (f'{{status="{status}"}}', count) for status, count in sorted(self.answers.items())]),
+                (_labels(status=status), count) for status, count in sorted(self.answers.items())]),
             ("events_total", "counter", "Events of the journal in this process.", [
                 ("", journal.committed - journal.opened_at)]),
             ("groups_total", "counter", "Groups written to the disk.", [("", journal.groups)]),
@@ -34,14 +45,42 @@ class Metrics:
             ("replay_seconds", "gauge", "Seconds that recovery took at the opening.", [("", journal.replayed)]),
             ("snapshot_age_seconds", "gauge", "Seconds since the last snapshot.", [("", journal.age)]),
             ("open_decisions", "gauge", "Decisions without feedback.", [
-                (f'{{learner="{one.name}"}}', one.open) for one in residents]),
+                (_labels(learner=one.name), one.open) for one in residents]),
             ("keys", "gauge", "Keys of learners.", [
-                (f'{{learner="{one.name}"}}', one.keys) for one in residents]),
+                (_labels(learner=one.name), one.keys) for one in residents]),
             ("by_default_total", "counter", "Decisions settled by default.", [
-                (f'{{learner="{one.name}"}}', one.expiry.count) for one in residents if one.expiry is not None]),
+                (_labels(learner=one.name), one.expiry.count) for one in residents if one.expiry is not None]),
         ]  # fmt: skip
-        lines = []
-        for name, kind, says, values in rows:
-            lines += [f"# HELP hannan_{name} {says}", f"# TYPE hannan_{name} {kind}"]
-            lines += [f"hannan_{name}{labels} {value}" for labels, value in values]
-        return ("\n".join(lines) + "\n").encode()
+
+
+def _per_arm(desk: Desk) -> list[Family]:
+    """Return the metrics of every arm; the number of samples grows with learners and arms, and not with keys."""
+    residents = {one.name: one for one in desk.contents.residents}
+    for resident in residents.values():
+        for action in resident.arms.awake:  # The counts of an arm that was never drawn are 0.
+            desk.counts.tally(resident.name, resident.arms.label(action))
+    draws: list[tuple[str, Any]] = []
+    settled: dict[bool, list[tuple[str, Any]]] = {True: [], False: []}
+    for (name, label), tally in desk.counts.arms.items():
+        labels = _labels(learner=name, arm=label)
+        draws.append((labels, tally.draws))
+        settled[residents[name].learner.gains] += [(f"_sum{labels}", tally.sum), (f"_count{labels}", tally.settled)]
+    kinds = [(name, settled[gains]) for name, gains in (("reward", True), ("loss", False)) if settled[gains]]
+    return [
+        ("draws_total", "counter", "Decisions drawn, by arm.", draws),
+        *((name, "summary", f"Settled decisions and the sum of their {name}, defaults included, by arm.", samples)
+          for name, samples in kinds),
+    ]  # fmt: skip
+
+
+def _labels(**values: Any) -> str:
+    r"""Return labels, with backslash, quote and newline escaped.
+
+    >>> print(_labels(learner="banner", arm='say "hi"'))
+    {learner="banner",arm="say \"hi\""}
+    """
+    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in values.items()) + "}"
+
+
+def _escaped(value: Any) -> str:
+    return str(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

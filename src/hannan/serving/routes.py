@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import unquote
 
 import msgspec
 
@@ -48,9 +47,9 @@ _ACT = ROUTES[0]
 
 
 def routed(method: str, path: str) -> tuple[Route, str, str]:
-    """(route, learner, arm) of a request; a path or method that is not here is refused."""
+    """Return (route, learner, arm) of a path whose percent-encoding is decoded; raise Refused if there is none."""
     if method == "POST" and path.endswith("/act") and path.startswith("/v1/learners/") and path.count("/") == 4:
-        return _ACT, unquote(path[13:-4]), ""
+        return _ACT, path[13:-4], ""
     found = _EXACT.get((method, path))
     if found is not None:
         return found, "", ""
@@ -65,4 +64,4 @@ def routed(method: str, path: str) -> tuple[Route, str, str]:
         methods.append(route.method)
     if methods:
         raise Refused(405, f"{path[:100]} takes {', '.join(methods)}; got {method[:20]}")
-    raise Refused(404, f"no such path; got {path[:100]}")
+    raise Refused(404, f"no such path; got {path[:100]}", "unknown_path")

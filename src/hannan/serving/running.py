@@ -163,13 +163,13 @@ async def _prune(app: App, teller: Teller, keep: float) -> None:
 
 async def _watch(server: _Server, app: App, teller: Teller) -> None:
     """The live line, and an end where the store has ended."""
-    journal, metrics = app.service.desk.journal, app.service.metrics
-    before, at = metrics.decisions + metrics.counted, time.monotonic()
+    journal, counts = app.service.desk.journal, app.service.desk.counts
+    before, at = counts.decisions + counts.counted, time.monotonic()
     while True:
         await asyncio.sleep(1.0)
-        now, count = time.monotonic(), metrics.decisions + metrics.counted
+        now, count = time.monotonic(), counts.decisions + counts.counted
         teller.line(
-            f"{len(app.service.store.learners)} learners, {metrics.decisions} decisions, {metrics.counted} feedbacks, "
+            f"{len(app.service.store.learners)} learners, {counts.decisions} decisions, {counts.counted} feedbacks, "
             f"{(count - before) / (now - at):.0f}/s, {1000 * journal.last:.1f} ms to the disk, {journal.waiting} wait"
         )
         before, at = count, now

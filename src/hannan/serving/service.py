@@ -16,11 +16,12 @@ from msgspec import UNSET
 from hannan import saving
 from hannan.learners import names
 from hannan.serving import bodies
-from hannan.serving.errors import BODY, BUSY, Ended, Refused
+from hannan.serving.errors import BODY, BUSY, CODES, Ended, Refused
 from hannan.serving.history import Histories
 from hannan.serving.metrics import Metrics
 from hannan.serving.store import Store
 from hannan.serving.telling import as_json
+from hannan.serving.tickets import checked_key
 
 JSON, TEXT, CSV, PARQUET, HTML = (
     b"application/json",
@@ -67,9 +68,9 @@ class Service:
         self.histories = Histories(store.desk)
 
     def refused(self, error: Exception) -> Answer:
-        """The answer to what was refused; None of it changed anything."""
-        status = getattr(error, "status", BODY)
-        return Answer(status, bodies.encode(bodies.Wrong(str(error))))
+        """Return the answer to a rejected request, whose state is unchanged."""
+        status, code = getattr(error, "status", BODY), getattr(error, "code", CODES[BODY])
+        return Answer(status, bodies.encode(bodies.Wrong(str(error), code)))
 
     def handle(self, action: Callable[[Service, Request], Answer], request: Request) -> Answer:
         """Do it; what cannot be done is answered with the reason."""
@@ -104,7 +105,6 @@ def act(service: Service, request: Request) -> Answer:
         return _many(service, *service.desk.draws_for(request.name, list(asked.keys), as_json))
     if asked.count is None:
         decision, sequence = service.desk.draw(request.name, asked.key, asked.id)
-        service.metrics.decisions += 1
         return Answer(200, bodies.encode(bodies.Decided(*decision)), JSON, sequence)
     if asked.id is not None or asked.key is not None:
         raise Refused(BODY, "id and key ask for one decision; got count too")
@@ -114,7 +114,6 @@ def act(service: Service, request: Request) -> Answer:
 def _many(service: Service, told: tuple[bytes, list[float]], sequence: int) -> Answer:
     """As `bodies.DecidedMany`, of which all but the probabilities is JSON already."""
     head, probabilities = told
-    service.metrics.decisions += len(probabilities)
     return Answer(200, head + bodies.encode(probabilities) + b"}", JSON, sequence)
 
 
@@ -130,9 +129,6 @@ def observe(service: Service, request: Request) -> Answer:
         for one in items
     ]
     counted, sequence = service.desk.settle(feedback)
-    fresh = sum(counted)
-    service.metrics.counted += fresh
-    service.metrics.repeats += len(counted) - fresh
     return Answer(200, bodies.encode({"counted": counted if many else counted[0]}), JSON, sequence)
 
 
@@ -170,7 +166,7 @@ def about(service: Service, request: Request) -> Answer:
     """A learner and its certificate; ?key= of a keyed one, ?delta= for what holds of this very run."""
     query = parse_qs(request.query.decode("latin-1"), keep_blank_values=True)
     delta = float(query["delta"][-1]) if "delta" in query else None
-    key = _key(query)
+    key = checked_key(_key(query))
     with service.desk.lock:
         resident, sequence = service.desk.look(request.name)
         told, weights = resident.certificate(key, delta), resident.weights(key)

@@ -36,7 +36,8 @@ class Store:
     `snapshot_seconds`) a snapshot is kept in the same place; a large one, by events, not before the journal has grown
     by as much. Ids of `act` are remembered for `remember` seconds. With `shards`, this is the one owner of shard
     `shard`: a learner, or a key of one, lives in the shard that its name hashes to, and is refused by the others.
-    `patience`: seconds to wait for another owner to let go of it.
+    `patience`: seconds to wait for another owner to let go of it. `max_keys` limits the number of keys per learner
+    (default: no limit): a decision for one more key raises an error, and existing keys are served as before.
 
     >>> import hannan as hn, tempfile, os
     >>> folder = tempfile.TemporaryDirectory()
@@ -54,12 +55,14 @@ class Store:
     def __init__(
         self, path: str | os.PathLike[str], *, snapshot_events: int = 1_000_000, snapshot_seconds: float = 60.0,
         remember: float = 7 * 86400.0, shard: int = 0, shards: int = 1, patience: float = 0.0,
+        max_keys: int | None = None,
     ) -> None:  # fmt: skip
         often = (
             refusals.count(snapshot_events, "snapshot_events"),
             refusals.between(snapshot_seconds, 0.0, 1e9, "snapshot_seconds", "(]"),
         )
         remember = refusals.between(remember, 0.0, 1e12, "remember")
+        max_keys = None if max_keys is None else refusals.count(max_keys, "max_keys", least=0)
         shards = refusals.count(shards, "shards")
         shard = refusals.count(shard, "shard", least=0)
         if shard >= shards or shards > MOST_SHARDS:
@@ -69,7 +72,7 @@ class Store:
         shelf = _shelf(path, shard, shards, refusals.between(patience, 0.0, 1e9, "patience"))
         try:
             #: What a service works at: the same, without waiting for the disk.
-            self.desk = Desk(shelf, shards, often, remember)
+            self.desk = Desk(shelf, shards, often, remember, max_keys)
         except BaseException:
             shelf.close()
             raise
