@@ -19,7 +19,8 @@ async def asked(
     headers: dict[str, str] | None = None,
 ) -> tuple[int, Any]:  # fmt: skip
     data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
-    found = [(name.encode(), value.encode()) for name, value in (headers or {}).items()]
+    given = {"host": "localhost:8414", **({"content-type": "application/json"} if data else {}), **(headers or {})}
+    found = [(name.encode(), value.encode()) for name, value in given.items()]
     if key is not None:
         found.append((b"authorization", f"Bearer {key}".encode()))
     scope = {"type": "http", "method": method, "path": path, "headers": found, "query_string": query.encode()}

@@ -25,12 +25,12 @@ FLAGS = (
 
 
 @contextmanager
-def chromium() -> Iterator[Any]:
+def chromium(*flags: str) -> Iterator[Any]:
     """An open browser."""
     if CHROMIUM is None:
         pytest.skip("no Chromium is installed (chromium, chromium-browser or google-chrome on the path)")
     sync = pytest.importorskip("playwright.sync_api")
     with sync.sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS, *flags])
         yield launched
         launched.close()

@@ -4,59 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
-import socket
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
+from sockets import ACT, KEY, Served, answer, request
 
 import hannan as hn
-from hannan.serving.access import Access
-from hannan.serving.app import App
-from hannan.serving.quick import Quick, quick
-from hannan.serving.service import Limits
 from hannan.serving.store import Store
-
-KEY = "k" * 16
-ACT = "/v1/learners/banner/act"
-
-
-class Served:
-    """A service in a thread; `ways` is what went the short way."""
-
-    def __init__(self, store: Store, short: bool) -> None:
-        self.app = App(store, Access([f"admin:{KEY}", "act:" + "a" * 16]), Limits(body=5000))
-        self.ways: list[str] = []
-        kind: type[Quick] = quick(self.app)
-        told, ways = kind._told, self.ways
-
-        def seen(self: Quick) -> None:
-            ways.append(self._trip.road[1] or "observe")
-            told(self)
-
-        kind._told = seen  # type: ignore[method-assign]
-        self.bound = socket.create_server(("127.0.0.1", 0))
-        config = uvicorn.Config(
-            self.app, http=kind if short else "httptools", ws="none", log_config=None, lifespan="on",
-            server_header=False, date_header=False,
-        )  # fmt: skip
-        self.server = uvicorn.Server(config)
-        self.thread = threading.Thread(target=self.server.run, args=([self.bound],))
-        self.thread.start()
-        while not self.server.started:
-            time.sleep(0.01)
-
-    def stop(self) -> None:
-        self.server.should_exit = True
-        self.thread.join()
-
-    def connected(self) -> socket.socket:
-        return socket.create_connection(self.bound.getsockname(), timeout=10)
 
 
 @pytest.fixture
@@ -68,34 +25,10 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture(params=[True, False], ids=["short", "long"])
 def served(store: Store, request: Any) -> Iterator[Served]:
-    found = Served(store, request.param)
+    found = Served(store, "quick" if request.param else "httptools")
     found.short = request.param  # type: ignore[attr-defined]
     yield found
     found.stop()
-
-
-def request(path: str, body: bytes = b"", *lines: str, method: str = "POST", version: str = "1.1") -> bytes:
-    head = [f"{method} {path} HTTP/{version}", "host: x", f"authorization: Bearer {KEY}", *lines]
-    if not any(line.startswith("transfer-encoding") for line in lines):
-        head.append(f"content-length: {len(body)}")
-    return "\r\n".join([*head, "", ""]).encode() + body
-
-
-def answer(line: socket.socket, left: bytes = b"") -> tuple[int, dict[str, str], Any, bytes]:
-    """(status, headers, JSON, what came after it)"""
-    while b"\r\n\r\n" not in left:
-        got = line.recv(65536)
-        assert got, left
-        left += got
-    head, _, left = left.partition(b"\r\n\r\n")
-    first, *rest = head.decode().split("\r\n")
-    headers = dict(re.split(r": ", one, maxsplit=1) for one in rest)
-    size = int(headers.get("content-length", 0))
-    while len(left) < size:
-        got = line.recv(65536)
-        assert got
-        left += got
-    return int(first.split()[1]), headers, json.loads(left[:size] or b"null"), left[size:]
 
 
 def test_decisions_and_feedback(served: Any) -> None:

@@ -16,7 +16,7 @@ Examples:
 
 \b
   curl -X POST localhost:8414/v1/learners/banner/act
-  curl -X POST localhost:8414/v1/observe -d '{"ticket": "...", "reward": 1}'
+  curl --json '{"ticket": "...", "reward": 1}' localhost:8414/v1/observe
 """
 
 
@@ -29,6 +29,13 @@ Examples:
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
     metavar="FILE",
     help="Bearer keys, a line each, ROLE:SECRET; roles act, observe, admin. Also HANNAN_KEYS.",
+)
+@click.option(
+    "--host-name",
+    "host_names",
+    multiple=True,
+    metavar="NAME",
+    help="Host name to answer for without keys, besides those of this machine.",
 )
 @click.option(
     "--add", "added", multiple=True, metavar="NAME=ARM,ARM,...", help="Add a bandit for rewards, if it is new."
@@ -45,6 +52,29 @@ Examples:
     help="Events that may wait for the disk before requests are refused with 503.",
 )
 @click.option(
+    "--max-keys",
+    type=click.IntRange(min=0),
+    default=1_000_000,
+    show_default=True,
+    help="Number of keys per learner. Decisions for further keys are rejected with 409.",
+)
+@click.option(
+    "--head-timeout",
+    type=click.FloatRange(min=0.0, min_open=True),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time in which the head of a request must arrive.",
+)
+@click.option(
+    "--body-timeout",
+    type=click.FloatRange(min=0.0, min_open=True),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time in which the body of a request must arrive.",
+)
+@click.option(
     "--keep",
     type=click.FloatRange(min=0.0, min_open=True),
     metavar="DAYS",
@@ -54,8 +84,9 @@ Examples:
 @click.option("--standby", is_flag=True, help="Wait until the owner of the shard is gone, and take its place.")
 @click.option("--json", "as_json", is_flag=True, help="Log JSON lines, also on a terminal.")
 def command(
-    store: str, host: str, port: int, keys: Path | None, added: tuple[str, ...], max_body: int, max_batch: int,
-    max_queue: int, keep: float | None, shard: str, standby: bool, as_json: bool,
+    store: str, host: str, port: int, keys: Path | None, host_names: tuple[str, ...], added: tuple[str, ...],
+    max_body: int, max_batch: int, max_queue: int, max_keys: int, head_timeout: float, body_timeout: float,
+    keep: float | None, shard: str, standby: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Serve the decisions of STORE, a file (made if it is not there) or postgresql://..., over HTTP.
 
@@ -71,16 +102,17 @@ def command(
         raise click.ClickException(f"a service needs {missing.name}: pip install 'hannan[serve]'") from None
     from hannan.cli.stopping import let_be
     from hannan.serving.access import Access
+    from hannan.serving.hosts import is_loopback
 
-    access = Access.of(keys)
-    if not access.guarded and host not in ("127.0.0.1", "::1", "localhost"):
+    access = Access.of(keys, host_names)
+    if not access.guarded and not is_loopback(host):
         raise ValueError(f"without keys a service must listen on this machine only; got host {host} and no --keys")
     let_be()
-    limits = Limits(max_body, max_batch, max_queue)
+    limits = Limits(max_body, max_batch, max_queue, head_timeout, body_timeout)
     learners = [_bandit(text) for text in added]
     place, of = _shard(shard)
     patience, kept = 1e9 if standby else 0.0, math.inf if keep is None else keep * 86400.0
-    run(Settings(store, host, port, access, limits, learners, as_json, place, of, patience, kept))
+    run(Settings(store, host, port, access, limits, learners, as_json, place, of, patience, kept, max_keys))
 
 
 def _shard(text: str) -> tuple[int, int]:

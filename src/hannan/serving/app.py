@@ -8,6 +8,7 @@ from typing import Any
 
 from hannan.serving.access import Access
 from hannan.serving.errors import Ended, Refused
+from hannan.serving.hosts import check_json
 from hannan.serving.route import Route
 from hannan.serving.routes import routed
 from hannan.serving.service import Answer, Limits, Request, Service
@@ -28,15 +29,24 @@ _GUARDS = [
 
 
 class App:
-    """An ASGI application over a store: `uvicorn.run(App(store))`, or mounted in one of yours.
+    """ASGI application of a store: `uvicorn.run(App(store))`, or mounted in another application.
 
-    `access` has the keys, `limits` how much may be asked at once. Whoever made the store closes it, unless `closes`.
+    Parameters
+    ----------
+    store : Store
+        Store to serve.
+    access : Access, optional
+        Access tokens. Default: no tokens, so that only requests to this machine are answered, see `Access`.
+    limits : Limits, optional
+        Sizes and times of requests.
+    closes : bool
+        Whether the application closes the store at its shutdown. Default: the caller closes it.
     """
 
     def __init__(
         self, store: Store, access: Access | None = None, limits: Limits | None = None, closes: bool = False
     ) -> None:
-        self.service, self._access, self._closes = Service(store, limits), access or Access(), closes
+        self.service, self.access, self._closes = Service(store, limits), access or Access(), closes
         self._journal, self._most = store.desk.journal, self.service.limits.body
         self.waiting = Waiting(self._journal)
         self._sampler: asyncio.Task[None] | None = None
@@ -51,6 +61,8 @@ class App:
             self._attach()
         answer, extra = await self._answered(scope, receive)
         headers = [(b"content-type", answer.kind), (b"content-length", b"%d" % len(answer.body)), *extra]
+        if answer.status == 408 and scope.get("http_version", "1.1")[:2] == "1.":
+            headers.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else answer.body})
 
@@ -67,16 +79,22 @@ class App:
                 if header == b"authorization":
                     authorization = value
             self.may(authorization, route.role)
+            unguarded = route.role is not None and not self.access.guarded
+            if unguarded:
+                self.access.hosts.check(scope["headers"])
             body = await self._body(scope, receive)
+            if unguarded and body:
+                check_json(scope["headers"])
             answer = self.service.handle(route.action, Request(body, name, arm, scope.get("query_string", b"")))
             if answer.later is not None:
                 answer = await asyncio.to_thread(answer.later)
             await self.waiting.on_disk(answer.sequence)
         except (Refused, Ended) as error:
-            answer = self._refused(error)
+            answer = self.refused(error)
         return answer, self.more(answer)
 
-    def _refused(self, error: Exception) -> Answer:
+    def refused(self, error: Exception) -> Answer:
+        """Return the answer to a rejected request, and count it."""
         answer = self.service.refused(error)
         self.service.metrics.answers[answer.status] += 1
         return answer
@@ -88,7 +106,7 @@ class App:
         try:
             self.may(authorization, route.role)
         except Refused as error:
-            return self._refused(error)
+            return self.refused(error)
         return self.service.handle(route.action, Request(body, name))
 
     def settled(self, answer: Answer) -> Answer:
@@ -98,7 +116,7 @@ class App:
         try:
             self._journal.wait(answer.sequence)
         except Ended as error:
-            return self._refused(error)
+            return self.refused(error)
         return answer
 
     def on_disk(self, answer: Answer) -> bool:
@@ -116,22 +134,29 @@ class App:
         """Refuse whoever may not."""
         if role is None:
             return
-        roles = self._access.roles(authorization)
+        roles = self.access.roles(authorization)
         if roles is None:
             raise Refused(401, "a key must be given, as Authorization: Bearer KEY, and be one of this service")
         if role and role not in roles:
             raise Refused(403, f"the key must have the role {role}; it has {', '.join(sorted(roles))}", "wrong_role")
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
-        message = await receive()
-        body: bytes = message.get("body", b"")
-        while message.get("more_body"):
-            if len(body) > self._most:
-                break
-            message = await receive()
-            body += message.get("body", b"")
+        seconds, body = self.service.limits.body_timeout, b""
+        try:
+            async with asyncio.timeout(seconds):
+                more = True
+                while more and len(body) <= self._most:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise Refused(400, "a body must be complete; the client disconnected", "incomplete_body")
+                    body += message.get("body", b"")
+                    more = message.get("more_body", False)
+        except TimeoutError:
+            raise Refused(408, f"a body must arrive within body_timeout={seconds:g} seconds") from None
         if len(body) > self._most:
             raise Refused(413, f"a body must be at most {self._most} bytes")
+        if not body:
+            _check_empty(dict(scope["headers"]))
         return body
 
     def _attach(self) -> None:
@@ -161,3 +186,15 @@ class App:
         self.waiting.detach()
         if self._closes:
             await asyncio.to_thread(self.service.store.close)
+
+
+def _check_empty(headers: dict[bytes, bytes]) -> None:
+    """Raise Refused if the headers announce a body: uvicorn with httptools drops that of a request with `Upgrade`."""
+    length = headers.get(b"content-length", b"").lstrip(b"0")
+    if length or (b"transfer-encoding" in headers and b"upgrade" in headers):
+        raise Refused(
+            400,
+            f"a body must be as long as its headers say; got 0 of {length.decode('latin-1') or 'several'} bytes. "
+            "The server in front dropped the body, perhaps because of an Upgrade header: run uvicorn with --http h11",
+            "incomplete_body",
+        )

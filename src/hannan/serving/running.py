@@ -42,6 +42,8 @@ class Settings(NamedTuple):
     patience: float = 0.0
     #: Seconds after which events are let go.
     keep: float = math.inf
+    #: Number of keys per learner.
+    max_keys: int | None = None
 
 
 class Teller:
@@ -78,7 +80,10 @@ def run(settings: Settings) -> None:
     _check(settings.learners)
     teller = Teller(settings.as_json)
     bound = _listening(settings.host, settings.port)
-    store = Store(settings.store, shard=settings.shard, shards=settings.shards, patience=settings.patience)
+    store = Store(
+        settings.store, shard=settings.shard, shards=settings.shards, patience=settings.patience,
+        max_keys=settings.max_keys,
+    )  # fmt: skip
     try:
         for name, arms in settings.learners:
             _add(store, name, arms)

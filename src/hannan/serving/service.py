@@ -13,7 +13,7 @@ from urllib.parse import parse_qs
 import msgspec
 from msgspec import UNSET
 
-from hannan import saving
+from hannan import refusals, saving
 from hannan.learners import names
 from hannan.serving import bodies
 from hannan.serving.errors import BODY, BUSY, CODES, Ended, Refused
@@ -53,11 +53,32 @@ class Request(NamedTuple):
 
 @dataclass(frozen=True)
 class Limits:
-    """Bytes of a body, decisions or feedbacks of one request, and events that may wait for the disk."""
+    """Limits of a service.
+
+    Parameters
+    ----------
+    body : int
+        Bytes of a body.
+    batch : int
+        Decisions or feedbacks of one request.
+    queue : int
+        Events in the queue to the disk.
+    head_timeout : float
+        Seconds in which the head of a request must arrive. `hannan serve` enforces it; a mounted application depends
+        on its server.
+    body_timeout : float
+        Seconds in which the body of a request must arrive.
+    """
 
     body: int = 1 << 20
     batch: int = 1000
     queue: int = 10_000
+    head_timeout: float = 10.0
+    body_timeout: float = 30.0
+
+    def __post_init__(self) -> None:
+        for name in ("head_timeout", "body_timeout"):
+            refusals.between(getattr(self, name), 0.0, 1e9, name, "(]")
 
 
 class Service:
