@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 import hannan as hn
 from hannan.serving.app import App
+from hannan.serving.errors import CODES
 from hannan.serving.openapi import REWARD, description
 from hannan.serving.routes import ROUTES
 from hannan.serving.store import Store
@@ -56,9 +58,29 @@ def test_every_route_is_in_it(app: App) -> None:
     }
 
 
+def test_statuses_of_every_request_are_in_it(app: App) -> None:
+    told = ask(app, "GET", "/openapi.json")[1]
+    act, health = told["paths"]["/v1/learners/{name}/act"]["post"], told["paths"]["/healthz"]["get"]
+    assert {"400", "403", "408", "409", "413", "415", "431"} <= act["responses"].keys()
+    assert "403" not in health["responses"]
+    assert "422" not in act["responses"]
+    assert told["components"]["schemas"]["Wrong"]["required"] == ["error", "code"]
+
+
+def test_the_guide_has_every_error_code() -> None:
+    root = Path(__file__).resolve().parents[2]
+    guide = (root / "docs" / "serving.md").read_text(encoding="utf-8")
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (root / "src/hannan/serving").glob("*.py")]
+    calls = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call) and len(node.args) == 3]
+    named = {ast.literal_eval(call.args[2]) for call in calls if getattr(call.func, "id", "") == "Refused"}
+    codes = {*CODES.values(), *named}
+    assert {"too_many_keys", "host_not_allowed", "incomplete_body", "wrong_role", "unknown_path"} <= codes
+    assert {code for code in codes if f"`{code}`" not in guide} == set()
+
+
 def test_the_guide_says_what_the_document_and_the_service_do(app: App) -> None:
     guide = " ".join((Path(__file__).resolve().parents[2] / "docs" / "serving.md").read_text(encoding="utf-8").split())
-    assert f"| 413, 422 | the body is too large; {REWARD} |" in guide
+    assert f"| 422 | `invalid_reward` | {REWARD} |" in guide
     assert "`gains` is true where it is left out, unlike in Python" in guide
     told = ask(app, "GET", "/openapi.json")[1]["components"]["schemas"]["LearnerBody"]
     assert told["properties"]["gains"]["default"] is True

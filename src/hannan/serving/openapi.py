@@ -11,16 +11,28 @@ from hannan import __version__
 from hannan.serving import bodies
 from hannan.serving.route import Route
 
-#: What every path may answer, and those with a key, a body, a learner.
-_ALWAYS = {"503": "too much waits for the disk, or the store has ended; try again after Retry-After"}
-_KEYED = {"401": "no key, or an unknown one", "403": "the key has another role, or the ticket is not this store's"}
+#: Errors of every path, and of those with access tokens, feedback, a learner.
+_ALWAYS = {
+    "400": "the request is malformed",
+    "408": "the head or body of the request did not arrive in time",
+    "413": "the body is too large",
+    "431": "the head of the request is too large",
+    "503": "too much waits for the disk, or the store has ended; try again after Retry-After",
+}
+_KEYED = {
+    "401": "no access token, or an unknown one",
+    "403": "the token has another role; the ticket is not this store's; or, without tokens, the request names another "
+    "host or comes from another site",
+    "415": "without access tokens, the body is not application/json",
+}
 #: As docs/serving.md has it.
 REWARD = "the reward is missing, out of range or a loss (or the reverse), and the decision still open"
-_BODY = {"400": "the body is not as it must be", "413": "the body is too large", "422": REWARD}
+_FEEDBACK = {"422": REWARD}
 _NAMED = {
     "404": "no such learner",
-    "421": "it lives in another shard",
-    "409": "something else is there, or another copy drew the ticket",
+    "421": "the learner or key is in another shard",
+    "409": "a conflict with the present state: a learner of this name with another description, a ticket that another "
+    "copy of the store drew, or the limit of keys per learner",
 }
 _PLAIN = {"/metrics": "text/plain", "/": "text/html", "/v1/learners/{name}/log": "text/csv"}
 
@@ -45,13 +57,11 @@ def _operation(route: Route, of: dict[int, Any]) -> dict[str, Any]:
     says = {
         **_ALWAYS,
         **(_KEYED if route.role is not None else {}),
-        **_BODY,
+        **(_FEEDBACK if route.path == "/v1/observe" else {}),
         **(_NAMED if "/v1/" in route.path else {}),
     }
     wrong = {"application/json": {"schema": of[id(bodies.Wrong)]}}
-    answers: dict[str, Any] = {
-        status: {"description": text, "content": wrong} for status, text in says.items() if _can(route, status)
-    }
+    answers: dict[str, Any] = {status: {"description": text, "content": wrong} for status, text in says.items()}
     kind = _PLAIN.get(route.path, "application/json")
     given = [of[id(answer)] for answer in route.answers]
     content: dict[str, Any] = {kind: {"schema": given[0] if len(given) == 1 else {"anyOf": given}} if given else {}}
@@ -72,15 +82,6 @@ def _operation(route: Route, of: dict[int, Any]) -> dict[str, Any]:
     if route.role is not None:
         told["security"] = [{"bearer": []}]
     return told
-
-
-def _can(route: Route, status: str) -> bool:
-    """Whether a route can answer so."""
-    if status == "422":
-        return route.path == "/v1/observe"
-    if status == "413":
-        return True
-    return status != "400" or route.body is not None or "{name}" in route.path
 
 
 def _queries(route: Route) -> list[dict[str, Any]]:
