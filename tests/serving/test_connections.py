@@ -273,18 +273,20 @@ def test_a_request_keeps_its_answer_if_the_next_head_is_late(served: Served, sto
         assert line.recv(10) == b""
 
 
-def test_a_slow_disk_does_not_shorten_the_limit_of_a_queued_request(served: Served, store: Store) -> None:
-    """Three requests in one segment, the last one cut; the service stops reading, so the client is not late."""
+@pytest.mark.parametrize("cut", [30, -5], ids=["head", "body"])
+def test_a_slow_disk_does_not_shorten_the_limit_of_a_queued_request(served: Served, store: Store, cut: int) -> None:
+    """Three requests, the last one in two segments; the service stops reading between them, so none is late."""
     with served.connected() as line:
-        cut = request(ACT, b'{"count": 3}')
+        last = request(ACT, b'{"count": 3}')
         with store.desk.journal._writing:
-            line.sendall(request(ACT) * 2 + cut[:-5])
+            line.sendall(request(ACT) * 2 + last[:cut])
+            time.sleep(0.1)
+            line.sendall(last[cut:])
             time.sleep(BODY * 1.5)
         left = b""
         for _ in range(2):
             status, _, _, left = answer(line, left)
             assert status == 200
-        line.sendall(cut[-5:])
         assert len(answer(line, left)[2]["ticket"]) == 3
 
 
@@ -313,8 +315,10 @@ def test_a_head_is_counted_from_its_own_beginning(store: Store, size: int, statu
     first = request(ACT, b'{"count": 1' + b" " * before + b"}") if before else b""
     second = request(ACT, b"", "x: " + "y" * size)
     with Served(store, "quick", Limits()) as served, served.connected() as line:
-        with contextlib.suppress(OSError):
-            line.sendall(first + second)
+        with contextlib.suppress(OSError):  # the head begins in the segment of the body, and ends in one of its own
+            for piece in (first + second[:300], second[300:-1], second[-1:]):
+                line.sendall(piece)
+                time.sleep(0.1)
         left = b""
         if before:
             found, _, told, left = answer(line, left)
