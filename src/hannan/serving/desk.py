@@ -6,7 +6,6 @@ Whatever changes something gives a *sequence*: when the journal has that on the 
 from __future__ import annotations
 
 import math
-import re
 import secrets
 import threading
 import time
@@ -26,14 +25,12 @@ from hannan.serving.records import ACT, EXPIRE, OBSERVE
 from hannan.serving.resident import Resident
 from hannan.serving.shelf import Asked, Shelf
 from hannan.serving.telling import Decision, Drawn, Telling, listed
-from hannan.serving.tickets import Key, Seal, checked_key, key_bytes
+from hannan.serving.tickets import Key, Seal, checked_id, checked_key, key_bytes
 
 #: What is left of the decision that feedback names, in the engine's codes.
 CLOSED, OPEN, ALTERED = (getattr(_engine.Standing, name).value for name in ("closed", "open", "altered"))
 #: Decisions that are settled by default in one breath: others wait for so long.
 BREATH = 2000
-LONGEST_ID = 200
-_NO_TEXT = re.compile("[\0\ud800-\udfff]")
 #: Where a decision that was asked for with an id is kept: its learner, its key, its id.
 Place = tuple[int, bytes, str]
 
@@ -151,10 +148,10 @@ class Desk:
     def _check_keys(self, resident: Resident, keys: list[Any]) -> None:
         """Raise before anything changes if keys are of the wrong kind, or new ones exceed the limit."""
         numbers = resident.keyed.number(keys)
-        if self._max_keys is None or numbers.min() >= 0:
+        if self._max_keys is None or resident.keys + len(keys) <= self._max_keys:
             return
         new = len({key for key, number in zip(keys, numbers.tolist(), strict=True) if number < 0})
-        if resident.keys + new > self._max_keys:
+        if new and resident.keys + new > self._max_keys:
             raise Refused(
                 CONFLICT,
                 f"{resident.name!r} must have at most max_keys={self._max_keys} keys; got {new} new and "
@@ -330,25 +327,6 @@ class Desk:
             self.journal.alive()
             self.seal.retire(number)
             self.journal.paused(lambda: self.shelf.drop_secret(number))
-
-
-def checked_id(id: Any) -> str | None:
-    r"""Return the id of a decision, or raise Refused.
-
-    No backend may see an id that another cannot store: PostgreSQL has no NUL in text, and UTF-8 no lone surrogates.
-
-    >>> checked_id("order-17")
-    'order-17'
-    """
-    if id is None:
-        return None
-    if isinstance(id, str) and 0 < len(id) <= LONGEST_ID and not _NO_TEXT.search(id):
-        return id
-    raise Refused(
-        BODY,
-        f"id must be a string of 1 to {LONGEST_ID} characters without NUL and lone surrogates; "
-        f"got {refusals.brief(id)}",
-    )
 
 
 def _recovered(shelf: Shelf) -> Contents:

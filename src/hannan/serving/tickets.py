@@ -10,16 +10,20 @@ another copy of the file drew (a restored backup).
 
 from __future__ import annotations
 
+import re
 import struct
 from typing import Any, NamedTuple
 
 from hannan import _engine, refusals
-from hannan.serving.errors import TICKET, Refused
+from hannan.serving.errors import BODY, TICKET, Refused
 
 _FORMAT, _MAC = 1, 16
 _HEAD, _FIELDS = struct.Struct("<BB8s8sIH"), struct.Struct("<BB8s8sIHHQQd")
 #: Longer keys of learners are refused, so that tickets stay short.
 LONGEST_KEY = 200
+LONGEST_ID = 200
+#: Characters that a backend cannot store: PostgreSQL has no NUL in text, and UTF-8 no lone surrogates.
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 Key = int | str | None
 
@@ -53,6 +57,23 @@ def checked_key(key: Any) -> Key:
     raise ValueError(
         f"key must be a whole number of 64 bits, or printable text of 1 to {LONGEST_KEY} bytes; "
         f"got {refusals.brief(key)}"
+    )
+
+
+def checked_id(id: Any) -> str | None:
+    """Return the id of a decision, or raise Refused if it is not one that every backend can store.
+
+    >>> checked_id("order-17")
+    'order-17'
+    """
+    if id is None:
+        return None
+    if isinstance(id, str) and 0 < len(id) <= LONGEST_ID and not _NO_TEXT.search(id):
+        return id
+    raise Refused(
+        BODY,
+        f"id must be a string of 1 to {LONGEST_ID} characters without NUL and lone surrogates; "
+        f"got {refusals.brief(id)}",
     )
 
 
