@@ -501,6 +501,27 @@ def test_the_command_serves_and_stops_well(tmp_path: Path) -> None:
         assert found is not None
 
 
+def test_options_of_the_command_reach_the_service(tmp_path: Path) -> None:
+    words = ("--max-keys", "1", "--head-timeout", "0.4", "--body-timeout", "0.5", "--host-name", "decisions.example")
+    process, address = started(tmp_path, "--add", "banner=red,blue", *words)
+    client, port = Client(address), int(address.rpartition(":")[2])
+    client.act("banner", key="anna")
+    with pytest.raises(ClientRefused, match="max_keys=1") as caught:
+        client.act("banner", key="ben")
+    assert (caught.value.status, caught.value.code) == (409, "too_many_keys")
+    post = f"POST {ACT} HTTP/1.1\r\nhost: %s\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n"
+    for raw, status in (
+        (post % "decisions.example" + "{}", b"200"),
+        (post % "rebound.example" + "{}", b"403"),
+        (post % "localhost" + "{", b"408"),
+        ((post % "localhost")[:30], b"408"),
+    ):
+        with socket.create_connection(("127.0.0.1", port), timeout=8) as line:
+            line.sendall(raw.encode())
+            assert line.recv(1000).split()[1] == status
+    assert stopped(process)[0] == 0
+
+
 def test_a_learner_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
     with Store(tmp_path / "decisions.db") as store:
         store.add("banner", hn.Bandit(["red", "blue"], gains=True), wait=60, default=0)
@@ -520,6 +541,7 @@ def test_the_command_refuses(tmp_path: Path) -> None:
         return said
 
     assert "without keys a service must listen on this machine only" in run("x.db", "--host", "0.0.0.0")
+    assert "host name must be" in run("x.db", "--host-name", "decisions.example:80")
     assert "--add must be" in run("x.db", "--add", "banner")
     assert "got" in run("x.db", "--port", "0", "--add", "foo=a,a")
     assert "the name of a learner" in run("x.db", "--port", "0", "--add", "f o=a,b")
