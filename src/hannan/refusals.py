@@ -5,9 +5,10 @@ Nothing is clipped, rescaled or repaired here; what does not fit is refused befo
 
 from __future__ import annotations
 
+import inspect
 import operator
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -138,6 +139,33 @@ def once(names: Iterable[Any], what: str) -> None:
         if name in seen:
             raise ValueError(f"{what} must each be named once; got {brief(name)} twice")
         seen.add(name)
+
+
+def complete(cls: type, base: type, needed: Sequence[str], possible: str) -> None:
+    """Raise TypeError if a subclass of `base` does not define every needed method or attribute.
+
+    `possible` is a sentence about what a user-defined subclass can do.
+    """
+    missing = [name for name in needed if inspect.getattr_static(cls, name) is inspect.getattr_static(base, name)]
+    if missing:
+        what = cls.__name__ if cls is base else f"{cls.__name__}, a subclass of {base.__name__},"
+        raise TypeError(
+            f"{what} must define {', '.join(needed)} as methods or class attributes; got no {', no '.join(missing)}. "
+            f"{possible}"
+        )
+
+
+def user_defined(thing: Any, names: Sequence[str]) -> list[str]:
+    """Return the names whose definition for the class of `thing` is outside this package.
+
+    >>> class Number(int):
+    ...     def bit_length(self): return 0
+    >>> Number.__module__ = "user"
+    >>> user_defined(Number(3), ["bit_length"])
+    ['bit_length']
+    """
+    definers = {name: next(c for c in type(thing).__mro__ if name in vars(c)) for name in names}
+    return [name for name, cls in definers.items() if not cls.__module__.startswith("hannan.")]
 
 
 def unmasked(values: Any, name: str) -> Any:

@@ -17,6 +17,7 @@ from hannan.learners.estimators import (
     GeometricResampling,
     ImportanceWeighted,
     ReducedVariance,
+    check_playable,
 )
 from hannan.learners.learner import Constants, Learner, Proof, Smoothing, needed
 from hannan.learners.tuning import Anytime, Schedule, Tuning
@@ -96,8 +97,7 @@ class Bandit(Learner):
         name_arms(self)
         object.__setattr__(self, "n", refusals.count(self.n, "n"))
         self._check()
-        if not isinstance(self.estimator, Estimator):
-            raise ValueError(f"estimator must be one such as ImportanceWeighted(); got {self.estimator!r}")
+        check_playable(self.estimator)
         self.schedule()
 
     def _said(self, name: str) -> Any:

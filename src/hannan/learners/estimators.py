@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import fields
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -34,13 +34,31 @@ class Drawn(NamedTuple):
         return float(self.distribution[self.action])
 
 
+#: Members that determine an estimate; the first is the one that every estimator defines.
+MEMBERS = ("weight", "baselines", "draws", "kernel", "parameter")
+POSSIBLE = (
+    "A user-defined estimator can be evaluated, but not played yet: hn.Bandit takes ImportanceWeighted, "
+    "ImplicitExploration, ReducedVariance, GeometricResampling or ConditionalResampling. A class with act and observe "
+    "plays with any estimate (hn.play)."
+)
+
+
 @frozen
 class Estimator:
-    """lhat = loss * weight * e_action."""
+    """Rule that turns one observed loss into a loss vector, lhat = loss * weight * e_action.
+
+    A subclass defines `weight`; without it its construction raises TypeError. The engine has the rules of this
+    package, so `hn.Bandit` rejects other estimators.
+    """
 
     kernel: ClassVar[str] = ""  # its name in the engine
     #: Whether the weight is drawn: then past moves alone do not determine the estimates.
     draws: ClassVar[bool] = False
+
+    def __new__(cls, *args: Any, **fields: Any) -> Self:
+        """Reject an incomplete subclass."""
+        refusals.complete(cls, Estimator, MEMBERS[:1], POSSIBLE)
+        return super().__new__(cls)
 
     @property
     def parameter(self) -> float:
@@ -181,6 +199,18 @@ class ReducedVariance(Estimator):
 
     def baselines(self, drawn: Drawn) -> Array | None:
         return np.where(drawn.distribution >= 4.0 / drawn.scale**2, 0.5, 0.0)
+
+
+def check_playable(estimator: Any) -> None:
+    """Raise ValueError if an object is not an estimator of the engine."""
+    if not isinstance(estimator, Estimator):
+        raise ValueError(f"estimator must be an estimator such as ImportanceWeighted(); got {estimator!r}")
+    own = refusals.user_defined(estimator, MEMBERS)
+    if own:
+        raise ValueError(
+            f"estimator must be one that the engine has; got {estimator!r}, with user-defined {', '.join(own)}. "
+            f"{POSSIBLE}"
+        )
 
 
 def capped_geometric(u: float, p: float, cap: int) -> float:

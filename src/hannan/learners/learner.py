@@ -15,7 +15,7 @@ from hannan.mathematics.bounds import Bound, Terms, Withheld
 from hannan.mathematics.laws.law import Law
 from hannan.mathematics.laws.stated import on_your_word
 from hannan.mathematics.laws.table import Gumbel
-from hannan.mathematics.regularizers import Entropy, LogBarrier, Regularizer
+from hannan.mathematics.regularizers import Entropy, LogBarrier, Regularizer, check_playable
 from hannan.mathematics.units import Units
 
 if TYPE_CHECKING:
@@ -113,6 +113,8 @@ class Learner(NotPrivate, saving.Described):
         """The fields that every learner has."""
         if not isinstance(self.smoothing, (Law, Regularizer)):
             raise ValueError(f"smoothing must be a law or a regularizer; got {self.smoothing!r}")
+        if isinstance(self.smoothing, Regularizer):
+            check_playable(self.smoothing, "smoothing")
         on_your_word(self.smoothing)
         check_tuning(self.tuning)
         self._check_units()

@@ -23,7 +23,7 @@ from hannan.mathematics.laws.law import Law
 from hannan.mathematics.laws.stated import checked_hazard
 from hannan.mathematics.laws.table import Gamma, Gumbel, Weibull
 from hannan.mathematics.quadrature import ACCURACY, GeneralRule
-from hannan.mathematics.regularizers import Entropy, Regularizer
+from hannan.mathematics.regularizers import Entropy, Regularizer, check_playable
 from hannan.mathematics.softmax import soft_minimum, softmax
 from hannan.mathematics.stability import Smoothing, Stability, natural_gamma, stability
 from hannan.refusals import Array
@@ -278,8 +278,7 @@ class FTRL(Potential):
     def __init__(self, regularizer: Regularizer, scale: float) -> None:
         if not isinstance(regularizer, Regularizer):
             raise ValueError(f"regularizer must be a hannan Regularizer such as Entropy(); got {regularizer!r}")
-        if not regularizer.kernel:
-            raise ValueError(f"regularizer must have a solver: Entropy, Tsallis or LogBarrier; got {regularizer!r}")
+        check_playable(regularizer, "regularizer")
         object.__setattr__(self, "regularizer", regularizer)
         object.__setattr__(self, "scale", refusals.positive(scale, "scale"))
 

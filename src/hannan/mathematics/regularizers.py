@@ -1,18 +1,25 @@
 """Regularizers of FTRL: convex F on the simplex, separable, F(p) = scale * sum_i f(p_i).
 
-The play is p(L) = argmin <L, p> + F(p). One of your own is not a small file: it needs a solver and a
-proof of its consistency (CONTRIBUTING says what to write).
+The play is p(L) = argmin <L, p> + F(p). A new regularizer needs a solver in the engine and a proof of its
+differential consistency (see CONTRIBUTING); a user-defined subclass can be evaluated but not played.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from hannan import refusals
 from hannan.frozen import frozen
 from hannan.refusals import Array
+
+#: Members that every regularizer defines.
+NEEDED = ("gamma", "value", "curvature")
+POSSIBLE = (
+    "A user-defined regularizer can be evaluated, but not played yet: learners and hn.FTRL take Entropy, Tsallis or "
+    "LogBarrier. A user-defined perturbation distribution, a subclass of hn.Law with density and cdf, can be played."
+)
 
 
 @frozen
@@ -21,12 +28,20 @@ class Regularizer:
 
     F(p) = sum_i f(p_i), f strictly convex with f'(0+) = -inf, at scale 1.
 
+    A subclass defines `gamma`, `value` and `curvature`; without one of them its construction raises TypeError. The
+    engine has solvers for `Entropy`, `Tsallis` and `LogBarrier`, so learners and `hn.FTRL` reject other regularizers.
+
     >>> import hannan as hn
     >>> hn.FTRL(hn.Tsallis(0.5), scale=1.0).gradient([0.0, 1.0]).round(3).tolist()
     [0.78, 0.22]
     """
 
     kernel: ClassVar[str] = ""
+
+    def __new__(cls, *args: Any, **fields: Any) -> Self:
+        """Reject an incomplete subclass."""
+        refusals.complete(cls, Regularizer, NEEDED, POSSIBLE)
+        return super().__new__(cls)
 
     @property
     def kernel_parameters(self) -> tuple[float, ...]:
@@ -123,3 +138,13 @@ class LogBarrier(Regularizer):
 
     def curvature(self, p: Array) -> Array:
         return p**2
+
+
+def check_playable(regularizer: Regularizer, name: str) -> None:
+    """Raise ValueError if the engine has no solver for a regularizer; `name` is the parameter that it was passed as."""
+    own = refusals.user_defined(regularizer, ("kernel", "kernel_parameters", *NEEDED))
+    if own:
+        raise ValueError(
+            f"{name} must have a solver in the engine; got {regularizer!r}, with user-defined {', '.join(own)}. "
+            f"{POSSIBLE}"
+        )
