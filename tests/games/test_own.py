@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import threading
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
 import hannan as hn
+from hannan.games.grid.keys import content
+from hannan.games.own import label
 
 LOSSES = np.tile([0.5, 0.25, 1.0], (60, 1))
 
@@ -128,3 +135,183 @@ def test_the_row_that_is_kept_is_a_copy() -> None:
         return row
 
     assert hn.play(hn.Bandit(2), changing, rounds=3).best_loss.tolist() == [1.0]
+
+
+class Stays:
+    """Plays one arm; counts the players that were built."""
+
+    built = 0
+
+    def __init__(self, n: int, arm: int = 0, seed: int = -1) -> None:
+        Stays.built += 1
+        assert 0 <= arm < n
+        self.arm, self.seed = arm, seed
+
+    def act(self) -> int:
+        return self.arm
+
+    def observe(self, move: int, loss: float) -> None:
+        pass
+
+
+class Makes:
+    """A callable object with a method that is a factory, too."""
+
+    def __init__(self, arm: int) -> None:
+        self.arm = arm
+
+    def __call__(self, n: int) -> Stays:
+        return Stays(n, self.arm)
+
+    def player(self, n: int, seed: int) -> Stays:
+        return Stays(n, self.arm, seed)
+
+
+def makes_a_bandit(n: int, rounds: int) -> hn.Bandit:
+    assert rounds == 60
+    return hn.Bandit(n, tuning=hn.Horizon(rounds))
+
+
+#: Factory -> (label in a list, label in a record, the arm that it plays; None for a learner of the package).
+FACTORIES: list[tuple[Any, str, str, int | None]] = [
+    (functools.partial(Stays, arm=2), "Stays(arm=2)", "Stays(arm=2)", 2),
+    (functools.partial(Stays, 3, 1), "Stays(3, 1)", "Stays(3, 1)", 1),
+    (functools.partial(Stays, n=3, arm=1), "Stays(n=3, arm=1)", "Stays(n=3, arm=1)", 1),
+    (lambda n: Stays(n, 2), "<lambda>", "<lambda>", 2),
+    (lambda k, seed: Stays(k, 1, seed), "<lambda>", "<lambda>", 1),
+    (lambda k, /: Stays(k, 1), "<lambda>", "<lambda>", 1),
+    (lambda *sizes: Stays(sizes[0], sizes[1] - 59), "<lambda>", "<lambda>", 1),
+    (lambda n, arm=2: Stays(n, arm), "<lambda>", "<lambda>", 2),
+    (lambda: Stays(3, 2), "<lambda>", "<lambda>", 2),
+    (lambda: Stays, "<lambda>", "Stays", 0),
+    (Makes(2), "Makes", "Makes", 2),
+    (Makes(1).player, "player", "player", 1),
+    (makes_a_bandit, "makes_a_bandit", repr(hn.Bandit(3, tuning=hn.Horizon(60))), None),
+    (lambda n: hn.Bandit(n), "<lambda>", repr(hn.Bandit(3)), None),
+    (lambda: hn.Bandit(3), "<lambda>", repr(hn.Bandit(3)), None),
+    (functools.partial(hn.Bandit, smoothing=hn.Entropy()), "Bandit(smoothing=Entropy())",
+     repr(hn.Bandit(3, hn.Entropy())), None),
+    (functools.partial(hn.MOSS), "MOSS()", repr(hn.MOSS(3, 60)), None),
+]  # fmt: skip
+LABELS = [f"{k}: {name}" for k, (_, name, _, _) in enumerate(FACTORIES)]
+
+
+@pytest.mark.parametrize(("make", "name", "said", "arm"), FACTORIES, ids=LABELS)
+def test_play_and_compare_take_factories(make: Any, name: str, said: str, arm: int | None) -> None:
+    record = hn.play(make, LOSSES, runs=3)
+    assert record.learner == said
+    if arm is not None:
+        assert record.counts.tolist() == [[60 * (i == arm) for i in range(3)]] * 3
+    compared = hn.compare([make], {"e": LOSSES}, runs=3)
+    assert [row["learner"] for row in compared.rows()] == [name]
+    if arm is not None:
+        assert compared.cell(name, "e").final.tolist() == [60 * (LOSSES[0, arm] - 0.25)] * 3
+
+
+def test_factory_gives_the_game_of_its_learner() -> None:
+    ours, theirs = (hn.play(who, LOSSES, runs=3, seed=5) for who in (lambda n: hn.Bandit(n), hn.Bandit(3)))
+    assert np.array_equal(ours.regret, theirs.regret)
+    assert ours.bound == theirs.bound
+
+
+def test_factory_builds_one_player_per_run_with_its_own_seed() -> None:
+    seeds: list[int] = []
+
+    def make(n: int, seed: int) -> Stays:
+        seeds.append(seed)
+        return Stays(n, 0, seed)
+
+    hn.play(make, LOSSES, runs=4)
+    assert len(set(seeds[1:])) == len(seeds[1:]) == 4  # the first call finds out what the factory returns
+    shared = Stays(3)
+    with pytest.raises(ValueError, match=r"<lambda> gave the same for runs 0 and 1"):
+        hn.play(lambda: shared, LOSSES, runs=2)
+
+
+def test_factories_meet_adversaries() -> None:
+    def adversary(t: int, past: hn.adversaries.Past) -> list[float]:
+        return [0.0, 1.0, 1.0]
+
+    assert hn.play(functools.partial(Stays, n=3, arm=2), adversary, rounds=30).regret[0, -1] == 30.0
+    assert hn.play(lambda: hn.Bandit(3), adversary, rounds=30).rounds == 30
+    with pytest.raises(ValueError, match=r"<lambda> must have n.*functools\.partial"):
+        hn.play(lambda n: Stays(n), adversary, rounds=30)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda n, rounds, rate: Stays(n), r"<lambda> must take no required.*'rate'"),
+        (lambda n, *, rate: Stays(n), r"<lambda> must take no required.*'rate'"),
+        (lambda n: 17, r"<lambda> must return a learner.*got 17"),
+        (lambda n: hn.Bandit, r"<lambda> must return a learner.*Bandit"),
+        (lambda n, seed: hn.Bandit(n), r"<lambda> must not take seed.*Bandit\(3"),
+        (Stays(3), r"learner.*must be a learner.*Stays object.*Pass its class"),
+    ],
+)  # fmt: skip
+def test_bad_factories_are_rejected_before_the_game(make: Any, words: str) -> None:
+    for call in (lambda: hn.play(make, LOSSES), lambda: hn.compare({"x": make}, {"e": LOSSES}, runs=2)):
+        with pytest.raises(ValueError, match=words):
+            call()
+
+
+def test_labels_of_a_list_are_unique_and_the_same_in_every_process() -> None:
+    def named(n: int) -> Stays:
+        return Stays(n)
+
+    again = functools.partial(named)
+    learners = [lambda n: Stays(n), lambda n: Stays(n, 1), named, Makes(0), Makes(1), again, again]
+    names = [row["learner"] for row in hn.compare(learners, {"e": LOSSES}, runs=2).rows()]
+    assert names == ["<lambda>", "<lambda> 2", "named", "Makes", "Makes 2", "named()", "named() 2"]
+    inner = functools.partial(Stays, arm=functools.partial(max, key=lambda x: x))
+    assert label(inner) == "Stays(arm=max(key=<lambda>))"
+    with pytest.raises(ValueError, match="'bandit' twice"):
+        hn.compare(["bandit", "bandit"], {"e": LOSSES}, runs=2)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_sweep_takes_factories_in_one_process_and_in_many(tmp_path: Path, workers: int) -> None:
+    pytest.importorskip("loky")
+    pytest.importorskip("pyarrow")
+    arm = 2
+    learners: dict[str, Any] = {
+        "lambda": lambda n: Stays(n, arm), "partial": functools.partial(Stays, arm=1), "method": Makes(1).player,
+        "learner": lambda n, rounds: hn.Bandit(n), "text": lambda: "exp3", "class": Stays,
+    }  # fmt: skip
+    plan = {"learners": learners, "environments": {"e": LOSSES}, "runs": 2}
+    swept = hn.sweep(plan, tmp_path / "out", workers=workers, progress=False)
+    compared = hn.compare(learners, {"e": LOSSES}, runs=2)
+    for name in learners:
+        assert np.array_equal(swept.comparison.cell(name, "e").regret, compared.cell(name, "e").regret), name
+    assert " at 0x" not in (tmp_path / "out" / "plan.json").read_text()
+    assert hn.sweep(plan, tmp_path / "out", workers=workers, progress=False).status["left"] == 0
+
+
+def test_sweep_rejects_a_lambda_that_cannot_be_sent_before_any_work(tmp_path: Path) -> None:
+    pytest.importorskip("loky")
+
+    def plan(held: Any) -> dict[str, Any]:
+        learners = {"a": "bandit", "held": lambda n: held and hn.Bandit(n)}
+        return {"learners": learners, "environments": {"e": LOSSES}, "runs": 2}
+
+    lock = threading.Lock()
+    with pytest.raises(ValueError, match=r"learner 'held' must be something that can be sent.*lock.*workers=1"):
+        hn.sweep(plan(lock), tmp_path / "out", workers=2, progress=False)
+    assert not (tmp_path / "out").exists()
+    assert hn.sweep(plan("control"), tmp_path / "out", workers=2, progress=False).status["done"] == 2
+    assert hn.sweep(plan(lock), tmp_path / "here", workers=1, progress=False).status["done"] == 2
+
+
+RATE = 1.0
+
+
+def test_key_of_a_function_follows_the_values_that_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    def reads(n: int) -> Stays:
+        return Stays(n, int(RATE))
+
+    before = content(reads), content(functools.partial(Stays, arm=1))
+    assert before == (content(reads), content(functools.partial(Stays, arm=1)))
+    monkeypatch.setitem(globals(), "RATE", 2.0)
+    assert content(reads) != before[0]
+    assert content(functools.partial(Stays, arm=2)) != before[1]
+    assert content([np, np.sqrt, len]) == content([np, np.sqrt, len]) != content([np, np.exp, len])

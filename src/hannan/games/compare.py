@@ -10,6 +10,7 @@ from hannan.games.cells import Cell, play_cell
 from hannan.games.comparison import Comparison
 from hannan.games.entrants import Entrant, entrant
 from hannan.games.environments import Environment, environment
+from hannan.games.own import is_factory, label
 from hannan.games.progress import Progress
 
 
@@ -24,8 +25,10 @@ def compare(
     In run r of an environment all learners meet the same losses, drawn from `seed`; each has random streams of its
     own, by its name, unless `share_streams=True`. Runs are the unit of every interval.
 
-    `learners`: name -> a learner, its text ("bandit:tsallis", "exp3"), a class of your own with `act` and `observe`,
-    or a function of (n, rounds) that makes a learner; or a list of learners and texts.
+    `learners`: name -> a learner, its text ("bandit:tsallis", "exp3"), a user-defined class with `act` and `observe`,
+    or a factory: a function, lambda or `functools.partial` that returns a learner or a player and is called with those
+    of n, rounds and seed that it takes. Or a list of these, each named by its text, repr or function name; equal names
+    of functions are numbered.
 
     `environments`: name -> any of these; or a list of names.
 
@@ -147,7 +150,7 @@ def _named(given: Any, what: str) -> list[tuple[str, Any]]:
     elif isinstance(given, str) or not isinstance(given, Iterable):
         raise ValueError(f"{what} must be a mapping of names, or a list; got {given!r}")
     else:
-        pairs = [(_name(thing, what), thing) for thing in given]
+        pairs = _numbered([(_name(thing, what), thing) for thing in given])
     if not pairs:
         raise ValueError(f"{what} must not be empty; got none")
     names = [name for name, _ in pairs]
@@ -164,4 +167,16 @@ def _name(thing: Any, what: str) -> str:
         return thing
     if what == "environments" and not callable(thing):
         raise ValueError("environments must be a mapping of names, unless they are names themselves; got a list")
-    return str(getattr(thing, "__name__", None) or repr(thing))
+    return label(thing)
+
+
+def _numbered(pairs: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Return the pairs with a number after each name that earlier callables have: <lambda>, <lambda> 2."""
+    seen: dict[str, int] = {}
+    found = []
+    for name, thing in pairs:
+        if is_factory(thing):
+            seen[name] = seen.get(name, 0) + 1
+            name = name if seen[name] == 1 else f"{name} {seen[name]}"
+        found.append((name, thing))
+    return found

@@ -1,4 +1,4 @@
-"""Who plays: everything that `hn.compare` and `hn.sweep` take for a learner, built for the environment it meets."""
+"""Entrants: everything that `hn.compare` and `hn.sweep` take for a learner, built for the environment it meets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hannan.games.environments import Environment
-from hannan.games.own import OwnClass, is_class
+from hannan.games.own import built, is_class, is_factory, is_player, stated_n
 from hannan.learners.names import Numbers, parse
 from hannan.learners.names import learner as named
 
@@ -14,7 +14,7 @@ from hannan.learners.names import learner as named
 @dataclass(frozen=True, eq=False)
 class Entrant:
     """A learner by name: `given` is a learner, a text of `hannan.learners.names`, a class with act and observe, or a
-    function of (n, rounds) that makes one of these. `most_runs` is for those that take milliseconds a round."""
+    factory that returns one of these or a player. `most_runs` is for those that take milliseconds per round."""
 
     name: str
     given: Any
@@ -29,6 +29,8 @@ class Entrant:
 
     def _built(self, where: Environment, n: int, rounds: int) -> Any:
         given = self.given
+        if isinstance(given, type) or is_factory(given):
+            given = built(given, n, rounds)
         if isinstance(given, str):
             numbers = Numbers(rounds=rounds)
             if parse(given).kind == "expert-bandit":
@@ -36,10 +38,6 @@ class Entrant:
                     raise ValueError(f"an expert-bandit needs advice, which the environment has not; got {given!r}")
                 return named(given, where.experts, actions=n, numbers=numbers)
             return named(given, n, numbers=numbers)
-        if isinstance(given, type):
-            return OwnClass(given, n, rounds)
-        if callable(given) and not hasattr(given, "start") and not hasattr(given, "act"):
-            return given(n, rounds)
         return given
 
     @property
@@ -47,8 +45,7 @@ class Entrant:
         """The number of arms that it brings with it."""
         if isinstance(self.given, (str, type)):
             return None
-        n = getattr(self.given, "actions", None) or getattr(self.given, "n", None)
-        return n if isinstance(n, int) else None
+        return stated_n(self.given)
 
 
 def entrant(name: str, given: Any) -> Entrant:
@@ -67,9 +64,10 @@ def entrant(name: str, given: Any) -> Entrant:
     elif isinstance(given, type):
         if not is_class(given):
             raise ValueError(f"learner {name!r}: a class must have act and observe; got {given.__name__}")
-    elif not (hasattr(given, "start") or callable(given)):
+    elif not (hasattr(given, "start") or is_factory(given)):
+        hint = ". Pass its class or a function that makes it, so that each run has a new one" * is_player(given)
         raise ValueError(
             f"learner {name!r} must be a learner, its text such as 'bandit:tsallis', a class with act and observe, or "
-            f"a function of (n, rounds); got {given!r}"
+            f"a function of (n, rounds); got {given!r}{hint}"
         )
     return Entrant(name, given)

@@ -11,7 +11,7 @@ from typing import Any
 from hannan.frozen import once
 from hannan.games import driver, settings
 from hannan.games.asked import Asked, asked
-from hannan.games.own import own_class
+from hannan.games.own import own_learner
 from hannan.games.record import Record
 
 _said = once(repr)
@@ -42,10 +42,11 @@ def play(
     `fictitious=True` (full information) plays at t what the learner plays at t + 1, the A+ of the key lemma.
     For `Convex` and the gradient learners `losses` is a sequence such as `Linear(l)`, l of shape (T, d); for `FPL` and
     `FPLTrix` a table, one column per component. What a setting cannot honour is refused by name.
-    An algorithm of your own is a class with `act` and `observe`, built for every run (with n, rounds and seed, if it
-    takes them), or an object whose `start(seed)` gives a new player for every run.
+    A user-defined learner is a class with `act` and `observe`, an object whose `start(seed)` returns a new player for
+    every run, or a factory: a function, lambda or `functools.partial` that returns a learner or a player. Classes and
+    factories are called with those of n, rounds and seed that they take; players are built for every run.
 
-    `learner`: a description, or an algorithm of your own. `runs`: how often. `seed`: starts every stream.
+    `learner`: a description, or a user-defined learner. `runs`: how often. `seed`: starts every stream.
 
     >>> import numpy as np, hannan as hn
     >>> losses = np.tile([0.25, 0.75], (1000, 1))
@@ -59,7 +60,7 @@ def play(
 def driven(learner: Any, losses: Any, given: Asked) -> Record:
     """The game that was asked for: begun, advanced to its end, and its record."""
     began = time.perf_counter()
-    learner = own_class(learner, losses, given.rounds)
+    learner = own_learner(learner, losses, given.rounds)
     runner = settings.begin(learner, losses, given)
     used = runner.threads(given)
     driver.run(runner, used)

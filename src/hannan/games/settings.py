@@ -13,6 +13,7 @@ from hannan.games import feeds
 from hannan.games.asked import Asked
 from hannan.games.bandits import BanditRunner, ExpertBanditRunner
 from hannan.games.experts import ExpertsRunner, NoisyRunner
+from hannan.games.own import is_player
 from hannan.games.runners import Runner, TableRunner
 
 
@@ -21,7 +22,8 @@ def begin(learner: Any, losses: Any, asked: Asked) -> Runner:
     if isinstance(learner, type):
         raise ValueError(f"learner must be a learner, built, not its class; got {learner.__name__}")
     if not hasattr(learner, "start"):
-        raise ValueError(f"learner must be a learner, with a method start; got {learner!r}")
+        hint = ". Pass its class or a function that makes it, so that each run has a new one" * is_player(learner)
+        raise ValueError(f"learner must be a learner, with a method start; got {learner!r}{hint}")
     if is_adversary(losses):
         return _against_an_adversary(learner, losses, asked)
     setting = getattr(learner, "setting", None)

@@ -18,7 +18,8 @@ from hannan.games.grid.keys import engine_digest, keys_of
 from hannan.games.grid.local import Results, here, on_processes
 from hannan.games.grid.parts import plain
 from hannan.games.grid.plan import Place, Plan, plan_of
-from hannan.games.grid.worker import Orders, orders_of
+from hannan.games.grid.worker import Orders, check_portable, orders_of
+from hannan.games.own import label
 
 
 class SweepFailed(RuntimeError):
@@ -33,7 +34,8 @@ def sweep(
 
     Play a grid, learners x environments x n x rounds, each cell `runs` times, and keep it in the folder `out`.
 
-    `plan`, a dict or a TOML file: `learners` and `environments`, name by name, as `hn.compare` takes them; `rounds`
+    `plan`, a dict or a TOML file: `learners` and `environments`, name by name, as `hn.compare` takes them (functions,
+    lambdas and partials are sent to worker processes, and rejected before any work if that is impossible); `rounds`
     and `n`, one or a list (`n` for environments with any number of arms); `runs`; `seed`; `share_streams`. A bad plan
     is refused, with its line, before anything runs.
 
@@ -56,13 +58,14 @@ def sweep(
     """
     made, shard = plan_of(plan, seed), _shard(shard)
     keys = keys_of(made)
+    mine = {key for k, key in enumerate(sorted(keys)) if shard is None or k % shard[1] == shard[0] - 1}
+    cores = _cores() if workers is None else refusals.count(workers, "workers")
+    if on is not None or min(cores, len(mine)) > 1:
+        check_portable(made)
     folder = Folder(out, shard, make=True)
     try:
         folder.plans(_told(made, keys))
-        chosen = [key for k, key in enumerate(sorted(keys)) if shard is None or k % shard[1] == shard[0] - 1]
-        mine = set(chosen)
         left = {key: place for key, place in keys.items() if key in mine and key not in folder.done}
-        cores = _cores() if workers is None else refusals.count(workers, "workers")
         failed = _run(made, left, folder, on, min(cores, len(left)), progress)
     finally:
         folder.close()
@@ -144,7 +147,7 @@ def _told(plan: Plan, keys: dict[str, Place]) -> dict[str, Any]:
 
 
 def _word(given: Any) -> str:
-    return given if isinstance(given, str) else repr(given)
+    return given if isinstance(given, str) else label(given)
 
 
 class Swept:

@@ -1,7 +1,8 @@
 """The key of a cell: a hash of what it computes, the version and the engine's digest.
 
-Data go in by their content, learners by their description, code of your own by its source text and what it encloses;
-what that code calls elsewhere is not seen: rename the learner or environment when you change it.
+Data are hashed by content, learners by their description, and user-defined code by its source text, the values that it
+encloses, and the numbers and strings in global variables that it names. Other functions that the code calls are not
+hashed: rename the learner or environment if you change them.
 """
 
 from __future__ import annotations
@@ -79,6 +80,10 @@ def content(thing: Any, depth: int = 0) -> Any:
         return {"list": [content(item, depth + 1) for item in thing]}
     if isinstance(thing, type):
         return {"class": f"{thing.__module__}.{thing.__qualname__}", "code": _source(thing)}
+    if inspect.ismodule(thing):
+        return {"module": thing.__name__}
+    if inspect.isbuiltin(thing) or isinstance(thing, np.ufunc):
+        return {"builtin": f"{getattr(thing, '__module__', '')}.{thing.__name__}"}
     if inspect.isfunction(thing) or inspect.ismethod(thing):
         return _function(thing, depth)
     if isinstance(thing, functools.partial):
@@ -95,10 +100,13 @@ def _array(array: Any) -> Any:
 
 def _function(function: Any, depth: int) -> Any:
     enclosed = [cell.cell_contents for cell in (getattr(function, "__closure__", None) or ())]
+    # Numbers and text in global variables that the code names: a lambda in a notebook often has its parameters there.
+    named = {name: function.__globals__.get(name) for name in sorted(set(function.__code__.co_names))}
+    plain = {name: value for name, value in named.items() if isinstance(value, (bool, int, float, str))}
     return {
         "function": function.__qualname__, "code": _source(function),
         "enclosed": [content(value, depth + 1) for value in enclosed],
-        "defaults": content(list(function.__defaults__ or ()), depth + 1),
+        "defaults": content(list(function.__defaults__ or ()), depth + 1), "globals": content(plain, depth + 1),
     }  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 import pickle
@@ -9,8 +10,10 @@ import sys
 import sysconfig
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from hannan import __version__
@@ -82,30 +85,69 @@ def tried(compute: Callable[[Place], Cell], place: Place) -> Cell | Failed:
 
 
 def pack(orders: Orders) -> bytes:
-    """The orders for another process; code of your own goes along, so that it need not be installed there."""
+    """Return the orders as bytes for another process, with user-defined code, which need not be installed there."""
+    return _packed(orders, [*orders.learners.values(), *orders.environments.values()])
+
+
+def check_portable(plan: Plan) -> None:
+    """Raise ValueError if user-defined code of a plan cannot be sent to worker processes."""
+    given = {f"learner {name!r}": who.given for name, who in plan.learners.items() if not isinstance(who.given, str)}
+    made = {f"environment {name!r}": where.made_of for name, where in plan.environments.items()}
+    for what, thing in {**given, **{what: thing for what, thing in made.items() if callable(thing)}}.items():
+        try:
+            _packed(thing, [thing])
+        except ModuleNotFoundError:
+            raise
+        except Exception as error:
+            raise ValueError(
+                f"{what} must be something that can be sent to worker processes; got {type(error).__name__}: {error}. "
+                "Open files, locks and connections inside the function, or run with workers=1"
+            ) from None
+
+
+def _packed(what: Any, things: list[Any]) -> bytes:
+    """Return the pickle of an object; modules that define user-defined things go along by value."""
     try:
         import cloudpickle
     except ImportError:
         raise ModuleNotFoundError("a sweep needs cloudpickle: pip install 'hannan[sweep]'") from None
-    own = [module for thing in (*orders.learners.values(), *orders.environments.values()) if (module := _own(thing))]
+    own = dict.fromkeys(module for thing in things for part in _parts(thing) if (module := _own(part)))
     for module in own:
         cloudpickle.register_pickle_by_value(module)
     try:
-        packed: bytes = cloudpickle.dumps(orders)
+        packed: bytes = cloudpickle.dumps(what)
         return packed
     finally:
-        for module in dict.fromkeys(own):
+        for module in own:
             cloudpickle.unregister_pickle_by_value(module)
 
 
+def _parts(thing: Any, seen: frozenset[int] = frozenset()) -> Iterator[Any]:
+    """Yield an object, and the functions and arguments of partials and closures in it."""
+    if id(thing) in seen:
+        return
+    yield thing
+    inner: list[Any] = []
+    if isinstance(thing, functools.partial):
+        inner = [thing.func, *thing.args, *thing.keywords.values()]
+    for cell in getattr(thing, "__closure__", None) or ():
+        with suppress(ValueError):  # a variable that has no value yet
+            inner.append(cell.cell_contents)
+    for part in inner:
+        yield from _parts(part, seen | {id(thing)})
+
+
 def _own(thing: Any) -> Any:
-    """The module of a user's own code; None where it is a package that is installed."""
+    """Return the module of user-defined code; None for an installed package or the standard library."""
     module = inspect.getmodule(thing if inspect.isroutine(thing) or isinstance(thing, type) else type(thing))
     if module is None or module.__name__ == "__main__" or module.__name__ not in sys.modules:
         return None
     file = getattr(module, "__file__", None)
     installed = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     if file is None or module.__name__.split(".")[0] == "hannan" or any(file.startswith(place) for place in installed):
+        return None
+    # Packages of the user, of the system or of another environment on sys.path.
+    if {"site-packages", "dist-packages"} & set(Path(file).parts):
         return None
     return module
 
