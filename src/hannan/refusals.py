@@ -21,6 +21,8 @@ SUM_TOLERANCE = 1e-9
 LARGEST_LOSS = 1e290
 #: Rows of so many numbers are checked one by one.
 FEW = 32
+#: Longer names, and names after so many, are not compared with an unknown one.
+LONGEST_NAME, MOST_NAMES = 100, 10_000
 #: Losses are played divided by the width of their range: its inverse is finite.
 SMALLEST_WIDTH = 1e-290
 
@@ -139,6 +141,30 @@ def once(names: Iterable[Any], what: str) -> None:
         if name in seen:
             raise ValueError(f"{what} must each be named once; got {brief(name)} twice")
         seen.add(name)
+
+
+def meant(word: Any, known: Iterable[str]) -> str:
+    """Return ". Did you mean 'x'?" for a known name that is close to an unknown one, else an empty string.
+
+    Upper and lower case, spaces, hyphens and underscores do not count.
+
+    >>> meant("Abslute", ["absolute", "squared"]), meant("forecast", ["absolute", "squared"])
+    (". Did you mean 'absolute'?", '')
+    """
+    if not isinstance(word, str) or len(word) > LONGEST_NAME:
+        return ""
+    import difflib  # for messages alone
+    from itertools import islice
+
+    plain: dict[str, str] = {}
+    for name in islice(known, MOST_NAMES):
+        plain.setdefault(_plain(name), name)
+    close = difflib.get_close_matches(_plain(word), plain, n=1, cutoff=0.6)
+    return f". Did you mean {plain[close[0]]!r}?" if close and plain[close[0]] != word else ""
+
+
+def _plain(name: Any) -> str:
+    return str(name).strip().lower().replace("_", "-").replace(" ", "-")
 
 
 def complete(cls: type, base: type, needed: Sequence[str], possible: str) -> None:

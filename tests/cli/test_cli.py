@@ -97,6 +97,8 @@ def test_shell_completion() -> None:
     ("arguments", "says"),
     [
         (("nothing",), "No such command"),
+        (("combin",), "No such command 'combin'. Did you mean 'combine'?"),
+        (("play", "--n", "3", "--learner", "bandt"), "Did you mean 'bandit'?"),
         (("play",), "Missing option"),
         (("play", "--n", "0"), "--n"),
         (("play", "--n", "3", "--learner", "oracle"), "learner must be one of"),

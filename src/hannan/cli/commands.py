@@ -52,6 +52,15 @@ class Commands(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from hannan.refusals import meant  # needs NumPy, which --help does not
+
+            raise click.UsageError(f"No such command {args[0]!r}{meant(args[0], COMMANDS)}", ctx)
+        return super().resolve_command(ctx, args)
+
 
 @click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="hannan %(version)s")

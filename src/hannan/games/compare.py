@@ -63,7 +63,8 @@ def compare(
     who = [entrant(name, given) for name, given in _named(learners, "learners")]
     where = [environment(name, given) for name, given in _named(environments, "environments")]
     if baseline is not None and baseline not in [e.name for e in who]:
-        raise ValueError(f"baseline must be one of {', '.join(e.name for e in who)}; got {baseline!r}")
+        hint = refusals.meant(baseline, [e.name for e in who])
+        raise ValueError(f"baseline must be one of {', '.join(e.name for e in who)}; got {baseline!r}{hint}")
     cells: list[Cell] = []
     progress = Progress(len(who) * len(where))
     try:

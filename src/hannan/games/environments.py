@@ -216,7 +216,8 @@ def _text(name: str, given: str) -> Environment:
     if "." in given or "/" in given:
         table = losses_of(given)
         return replace(_array(name, table), made_of=table)
-    raise ValueError(f"an adversary must be one of {_known()}, or a file of losses be named; got {given!r}")
+    hint = refusals.meant(given, _known().split(", "))
+    raise ValueError(f"an adversary must be one of {_known()}, or a file of losses be named; got {given!r}{hint}")
 
 
 def _mapping(name: str, given: dict[str, Any]) -> Environment:
@@ -255,7 +256,8 @@ def _named(name: str, word: Any, parameters: dict[str, Any]) -> Environment:
     """An adversary of the package with its parameters; their names are checked here, their values when it is made."""
     sequences, adaptive = adversaries.all_adversaries(), adversaries.adaptive_adversaries()
     if not isinstance(word, str) or (word not in sequences and word not in adaptive):
-        raise ValueError(f"an adversary must be one of {_known()}; got {word!r}")
+        hint = refusals.meant(word, _known().split(", "))
+        raise ValueError(f"an adversary must be one of {_known()}; got {word!r}{hint}")
     if word in adaptive:
         adversary = _built(type(adaptive[word]), word, parameters)
         return Environment(name, "adaptive", None, None, lambda asked: adversary)
@@ -266,7 +268,8 @@ def _named(name: str, word: Any, parameters: dict[str, Any]) -> Environment:
     takes = [key for key in inspect.signature(make).parameters if key not in ("rounds", "n", "seed")]
     for key in parameters:
         if key not in takes:
-            raise ValueError(f"{word} takes {', '.join(takes) or 'no parameters'}; got {key!r}")
+            hint = refusals.meant(key, takes)
+            raise ValueError(f"{word} takes {', '.join(takes) or 'no parameters'}; got {key!r}{hint}")
 
     def check(n: int, rounds: int) -> Any:
         return make(rounds=rounds, n=n, **parameters)

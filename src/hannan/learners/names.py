@@ -112,7 +112,8 @@ def parse(text: str, known: str = NAMES) -> Name:
     fixed = kind in OWN and (at or (colon and not _OWN[kind][2]))
     if kind not in KINDS or fixed or (colon and not shape) or (at and not tuned):
         reason = f"; {kind} has its own smoothing and tuning" if fixed else ""
-        raise ValueError(f"learner must be one of {known}{reason}; got {text!r}")
+        hint = "" if kind in KINDS else _meant(kind, [name for name in (*KINDS, *ALIASES, *FORECASTS) if name in known])
+        raise ValueError(f"learner must be one of {known}{reason}; got {text!r}{hint}")
     return Name(kind, shape, tuned)
 
 
@@ -130,6 +131,7 @@ def smoothing(text: str) -> Any:
             return found(*([number(given, text)] if colon else []))
         raise ValueError(
             f"smoothing must be one of {', '.join(SMOOTHINGS)}, with :NUMBER where it takes one; got {text!r}"
+            f"{_meant(word, SMOOTHINGS)}"
         )
     name, default = _LAWS.get(word) or _REGULARIZERS[word]
     if default is None:
@@ -152,7 +154,10 @@ def tuning(text: str, numbers: Numbers | None = None) -> Any:
     if word not in TUNINGS:
         if found := _public(word, "tuning"):
             return found(*([number(given, text)] if colon else []))
-        raise ValueError(f"tuning must be one of {', '.join(TUNINGS)}, with :NUMBER where it takes one; got {text!r}")
+        raise ValueError(
+            f"tuning must be one of {', '.join(TUNINGS)}, with :NUMBER where it takes one; got {text!r}"
+            f"{_meant(word, TUNINGS)}"
+        )
     said = number(given, text) if colon else None
     if word == "fixed":
         return rules.Fixed(_needed(said, numbers.scale, "--scale", text))
@@ -244,6 +249,12 @@ def _public(word: str, what: str) -> Any:
     kinds = (Law, Regularizer) if what == "smoothing" else (Tuning,)
     own = isinstance(found, type) and issubclass(found, kinds) and found not in kinds
     return found if own else None
+
+
+def _meant(word: str, known: Sequence[str]) -> str:
+    from hannan.refusals import meant  # needs NumPy, which `hannan --help` does not
+
+    return meant(word, known)
 
 
 def number(text: str, whole: str) -> float:

@@ -95,7 +95,7 @@ def _plan(data: dict[str, Any], source: _Source, seed: int | None) -> Plan:
     for key in data:
         with source.at(str(key)):
             if key not in KEYS:
-                raise ValueError(f"a plan must have some of {', '.join(KEYS)}; got {key!r}")
+                raise ValueError(f"a plan must have some of {', '.join(KEYS)}; got {key!r}{refusals.meant(key, KEYS)}")
     who = _things(data, "learners", source, entrant)
     where = _things(data, "environments", source, lambda name, given: environment(name, _beside(given, source.folder)))
     with source.at("runs"):
