@@ -276,3 +276,45 @@ def test_a_strangers_range_is_held_to_the_same_rule() -> None:
 
     with pytest.raises(ValueError, match="loss_range must lie within"):
         hn.play(Stranger(), np.zeros((3, 2)))
+
+
+FORECASTS = {"anna": [1.0, 2.0], "ben": [2.0, 1.0], "demand": [1.0, 1.0]}
+COINS = {"coins": {"means": [0.5, 0.4]}}
+#: Call -> (the unknown name, the name that was meant).
+MISSPELT: list[tuple[Callable[[], Any], str, str]] = [
+    (lambda: hn.combine(FORECASTS, "demand", "Absolut"), "'Absolut'", "'absolute'"),
+    (lambda: hn.combine(FORECASTS, "demand", "rsme"), "'rsme'", "'rmse'"),
+    (lambda: hn.combine(FORECASTS, "demand", learner="two_layer"), "'two_layer'", "'two-layers'"),
+    (lambda: hn.combine(FORECASTS, "demand", crossing="sorted"), "'sorted'", "'sort'"),
+    (lambda: hn.combine(FORECASTS, "Demand"), "'Demand'", "'demand'"),
+    (lambda: hn.combine(FORECASTS, "demand", experts=["ana", "ben"]), "'ana'", "'anna'"),
+    (lambda: hn.combine(FORECASTS, "demnd", by="anna"), "'demnd'", "'demand'"),
+    (lambda: hn.Combiner(["anna", "ben"], prior={"anna": 0.5, "Ben": 0.5}), "'ben'", "'Ben'"),
+    (lambda: hn.compare(["bandt"], COINS, rounds=9), "'bandt'", "'bandit'"),
+    (lambda: hn.compare(["bandit:tsalis"], COINS, rounds=9), "'tsalis'", "'tsallis'"),
+    (lambda: hn.compare(["bandit:tsallis@anytim"], COINS, rounds=9), "'anytim'", "'anytime'"),
+    (lambda: hn.compare(["bandit"], {"x": "driftng"}, rounds=9, n=2), "'driftng'", "'drifting'"),
+    (
+        lambda: hn.compare(["bandit"], {"x": {"adversary": "switching", "phase": 3}}, rounds=9, n=2),
+        "'phase'",
+        "'phases'",
+    ),
+    (lambda: hn.compare(["bandit"], COINS, rounds=9, baseline="bandits"), "'bandits'", "'bandit'"),
+    (lambda: hn.sweep({"learner": {}}, "nowhere"), "'learner'", "'learners'"),
+]
+
+
+@pytest.mark.parametrize(("call", "got", "close"), MISSPELT, ids=[got for _, got, _ in MISSPELT])
+def test_unknown_names_get_a_suggestion(call: Callable[[], Any], got: str, close: str) -> None:
+    with pytest.raises(ValueError, match=rf"{got}.*\. Did you mean {close}\?"):
+        call()
+
+
+def test_suggestions_are_names_that_are_known_and_close() -> None:
+    assert refusals.meant("squred", ["absolute", "squared"]) == ". Did you mean 'squared'?"
+    for word in ("crps", "", 7, None, "s" * 1000, "squared"):
+        assert refusals.meant(word, ["absolute", "squared"]) == ""
+    with pytest.raises(ValueError, match=r"got 'crps'$"):
+        hn.combine(FORECASTS, "demand", "crps")
+    with pytest.raises(ValueError, match=r"got 'pinball'\. Give its number, as in 'pinball:0\.5'"):
+        hn.combine(FORECASTS, "demand", "pinball")

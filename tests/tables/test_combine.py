@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, replace
 
+import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -216,6 +217,32 @@ def test_losses_by_name():
 
 
 # Targets that come later
+
+
+@pytest.mark.parametrize(
+    ("spelling", "name"),
+    [("MAE", "absolute"), ("mae", "absolute"), ("L1", "absolute"), ("MSE", "squared"), ("RMSE", "squared"),
+     (" rmse ", "squared"), ("quantile:0.9", "pinball:0.9"), ("Log-Loss", "log")],
+)  # fmt: skip
+def test_usual_names_of_losses_are_synonyms(spelling, name, tmp_path):
+    rng = np.random.default_rng(2)
+    y = (rng.random(40) < 0.5) * 1.0
+    columns = {"a": rng.uniform(0.1, 0.9, 40), "b": rng.uniform(0.1, 0.9, 40), "y": y}
+    told, wanted = (hn.combine(columns, "y", loss) for loss in (spelling, name))
+    assert told.summary.loss == wanted.summary.loss == name
+    assert (told.forecast == wanted.forecast).all()
+    assert hn.Combiner(["a", "b"], spelling).loss == hn.Combiner(["a", "b"], name).loss
+    rows = "".join(f"{a!r},{b!r},{y}\n" for a, b, y in zip(*(v.tolist() for v in columns.values()), strict=True))
+    (tmp_path / "f.csv").write_text("a,b,y\n" + rows)
+    said = CliRunner().invoke(command, [str(tmp_path / "f.csv"), "--target", "y", "--loss", spelling, "--json"])
+    assert json.loads(said.stdout)["loss"] == name
+    assert "RMSE" in command.get_help(click.Context(command))
+
+
+def test_mae_finds_quantiles_as_absolute_does():
+    y = np.arange(30.0)
+    columns = {"a-lo-80": y - 1.0, "a-hi-80": y + 1.0, "b-lo-80": y - 2.0, "b-hi-80": y + 2.0, "y": y}
+    assert hn.combine(columns, "y", "MAE").levels == hn.combine(columns, "y", "absolute").levels == (0.1, 0.9)
 
 
 def test_an_empty_target_is_answered_and_settled_later():

@@ -105,7 +105,7 @@ def test_a_loss_of_ones_own_is_refused():
         def value(self, f, y):
             return 0.0 * f
 
-    with pytest.raises(ValueError, match="loss must be absolute, squared, pinball:q, huber:w or log; got"):
+    with pytest.raises(ValueError, match=r"loss must be absolute.*Mine"):
         hn.combine({"a": [1.0], "y": [1.0]}, "y", Mine())
 
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -66,12 +70,12 @@ def test_cores_make_no_difference(monkeypatch):
     assert (told[0] == told[1]).all()
 
 
-def cross_validated():
+def cross_validated(every=2):
     """As cross_validation of statsforecast writes it: three steps ahead from each cutoff, every two days."""
     rng, rows = np.random.default_rng(3), []
     y = rng.normal(size=40).cumsum()
     days = pandas.date_range("2024-01-01", periods=40)
-    for c in range(5, 36, 2):
+    for c in range(5, 36, every):
         for h in (1, 2, 3):
             rows.append({"unique_id": "a", "ds": days[c + h], "cutoff": days[c], "y": y[c + h], "naive": y[c],
                          "drift": y[c] + h * (y[c] - y[0]) / c, "step": h})  # fmt: skip
@@ -98,9 +102,10 @@ def test_no_target_is_used_before_it_was_known():
     assert steps.table.name(2) == "a / 3"
 
 
+@pytest.mark.parametrize("unsorted", [False, True])
 @pytest.mark.parametrize("late", [1, 2])
-def test_a_pool_is_one_combiner_in_the_order_of_time(late):
-    frame = panel(4, holes=0.0)
+def test_a_pool_is_one_combiner_in_the_order_of_time(late, unsorted):
+    frame = shuffled(panel(4, holes=0.0)).reset_index(drop=True) if unsorted else panel(4, holes=0.0)
     told = hn.combine(frame, "y", by="unique_id", time="ds", pooled=True, horizon=late)
     combiner, days = hn.Combiner(["m0", "m1", "m2"]), sorted(set(frame.ds))
     for d, day in enumerate(days):
@@ -134,8 +139,8 @@ def test_new_series_start_from_the_pool():
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        (lambda f: f.iloc[::-1], r"row \d+ \(series 's\d'\), column 'ds': times of a series must ascend; got '2024"),
-        (lambda f: pandas.concat([f, f.iloc[-1:]], ignore_index=True), "times of a series must differ"),
+        (lambda f: pandas.concat([f, f.iloc[-1:]], ignore_index=True),
+         r"row \d+ .series 's0'.*times of a series must differ; got '2024-01-30.*as in row \d+"),
         (lambda f: f.assign(m0=np.nan, m1=np.nan, m2=np.nan), "row 1.*all are asleep. Remove the row"),
         (lambda f: f.assign(unique_id=[None, *f.unique_id[1:]]), "'unique_id': the name of a series must be given"),
         (lambda f: f.assign(m0=[np.inf, *f.m0[1:]]), "row 1, column 'm0': a number must be finite"),
@@ -157,7 +162,7 @@ def test_what_is_refused(change, match):
     [
         ("unique_id", "", "row 11, column 'unique_id': the name of a series must be given; it is empty"),
         ("ds", "", "row 11, column 'ds': a time must be given; it is empty"),
-        ("ds", "2001-01-01", "row 11 (series 's0'), column 'ds': times of a series must ascend"),
+        ("ds", "2024-01-10", "row 11 (series 's0'), column 'ds': times of a series must differ"),
         ("m0", "1e9", "row 11 (series 's0'), column 'm0': a loss must be in the stated range 0:1e+06"),
         ("m0,m1,m2", "", "row 11 (series 's0'): at least one expert must have a forecast"),
     ],
@@ -375,3 +380,206 @@ def test_a_model_that_lost_nothing_has_no_percentage(by, tmp_path):
         experts = ["--experts", "a,b"]
         done = CliRunner().invoke(command, [str(file), "--target", "y", *experts, *by, "--json"])
         assert said in json.loads(done.output)["answer"]
+
+
+def shuffled(frame, seed=4):
+    return frame.sample(frac=1.0, random_state=seed)
+
+
+@pytest.mark.parametrize("kind", ["panel", "cross-validation", "overlapping", "quantiles"])
+def test_unsorted_rows_give_the_forecasts_of_sorted_rows_in_the_order_of_the_input(kind):
+    frame = nixtla(kind == "quantiles") if kind != "panel" else panel()
+    frame = cross_validated(every=1).drop(columns="step") if kind == "overlapping" else frame
+    keys = ["unique_id", "ds", *(["cutoff"] if "cutoff" in frame else [])]
+    mixed = shuffled(frame)
+    told, other = hn.combine(frame, "y", by="unique_id"), hn.combine(mixed, "y", by="unique_id")
+    assert not other.to_frame()[keys].reset_index(drop=True).equals(told.to_frame()[keys])  # the control: not sorted
+    assert other.to_frame()[keys].reset_index(drop=True).equals(mixed[keys].reset_index(drop=True))
+    expected, found = (one.to_frame().set_index(keys).sort_index() for one in (told, other))
+    pandas.testing.assert_frame_equal(found, expected, check_exact=True)
+    assert told.table.sorted_by == ()
+    assert other.table.sorted_by == (("unique_id", "cutoff", "ds") if "cutoff" in frame else ("unique_id", "ds"))
+    assert "sorted by unique_id" in str(other)
+    assert "sorted by" not in str(told)
+    assert sorted(told.table.keys) == sorted(other.table.keys)
+
+
+def test_unsorted_rows_never_see_a_target_early():
+    """Each target changes only forecasts that were issued at its time or later, in whatever order the rows come."""
+    frame = shuffled(nixtla())
+    told = hn.combine(frame, "y", by="unique_id").forecast
+    row = 17
+    assert np.isfinite(frame.y.iloc[row])
+    changed = frame.copy()
+    same = (frame.unique_id == frame.unique_id.iloc[row]) & (frame.ds == frame.ds.iloc[row])
+    changed.loc[same, "y"] += 1000.0
+    moved = hn.combine(changed, "y", by="unique_id").forecast != told
+    assert moved.any()
+    assert (frame.cutoff[moved] >= frame.ds.iloc[row]).all()
+    assert (frame.unique_id[moved] == frame.unique_id.iloc[row]).all()
+
+
+def test_duplicates_in_unsorted_rows_are_errors():
+    frame = panel()
+    double = shuffled(pandas.concat([frame, frame.iloc[[7]]], ignore_index=True))
+    places = sorted(int(k) + 1 for k in np.flatnonzero(double.index.isin([7, len(frame)])))
+    with pytest.raises(BadTable, match=rf"row {places[1]} .*times of a series must differ.*as in row {places[0]}$"):
+        hn.combine(double, "y", by="unique_id")
+    crossed = shuffled(nixtla())
+    with pytest.raises(BadTable, match=r"times of a series must differ for one 'cutoff'"):
+        hn.combine(pandas.concat([crossed, crossed.iloc[:1]]), "y", by="unique_id")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_unsorted_files_are_written_in_their_own_order(kind, tmp_path):
+    frame, file = shuffled(nixtla()), tmp_path / f"f.{kind}"
+    frame.to_csv(file, index=False) if kind == "csv" else frame.to_parquet(file, index=False)
+    arguments = [str(file), "--target", "y", "--by", "unique_id", "--out", str(tmp_path / "out"), "--json"]
+    said = CliRunner().invoke(command, arguments, catch_exceptions=False)
+    assert json.loads(said.stdout)["sorted_by"] == ["unique_id", "cutoff", "ds"]
+    written = tmp_path / "out" / f"combined.{kind}"
+    out = pandas.read_parquet(written) if kind == "parquet" else pandas.read_csv(written, float_precision="round_trip")
+    assert out.unique_id.tolist() == frame.unique_id.tolist()
+    assert pandas.to_datetime(out.ds).tolist() == frame.ds.tolist()
+    assert out.forecast.tolist() == hn.combine(frame, "y", by="unique_id").forecast.tolist()
+
+
+@pytest.mark.parametrize("options", [{"quantiles": False}, {"loss": "squared"}, {"loss": "MAE", "quantiles": False}])
+def test_interval_columns_are_no_models_of_point_forecasts(options, tmp_path):
+    frame = nixtla(quantiles=True)
+    plain = frame[["unique_id", "ds", "cutoff", "y", "Naive", "AutoARIMA"]]
+    told = hn.combine(frame, "y", by="unique_id", **options)
+    assert told.experts == ("Naive", "AutoARIMA")
+    assert (told.forecast == hn.combine(plain, "y", by="unique_id", **options).forecast).all()
+    assert len(told.left_out) == 8
+    assert "left out" in str(told)
+    assert "8 columns of quantiles: 'Naive-lo-80'" in str(told)
+    assert told.to_dict()["left_out"] == [name for name in frame if "-lo-" in name or "-hi-" in name]
+    one = frame[frame.unique_id == "a"].drop(columns="unique_id")
+    alone = hn.combine(one, "y", time="ds", issued="cutoff", **options)
+    assert alone.experts == ("Naive", "AutoARIMA")
+    assert alone.summary.left_out == told.left_out
+    assert "8 columns of quantiles" in str(alone)
+    # The control: columns that are named are combined, whatever their names are.
+    named = hn.combine(frame, "y", by="unique_id", experts=["Naive", "Naive-lo-80", "AutoARIMA-lo-80"], **options)
+    assert named.experts == ("Naive", "Naive-lo-80", "AutoARIMA-lo-80")
+    assert named.left_out == ()
+    one.to_csv(tmp_path / "one.csv", index=False)
+    frame.to_csv(tmp_path / "many.csv", index=False)
+    said = ["--loss", options.get("loss", "absolute"), *(["--quantiles", "none"] if "quantiles" in options else [])]
+    for file, more in (("one.csv", ["--time", "ds", "--issued", "cutoff"]), ("many.csv", ["--by", "unique_id"])):
+        arguments = [str(tmp_path / file), "--target", "y", *more, *said, "--json"]
+        read = json.loads(CliRunner().invoke(command, arguments, catch_exceptions=False).stdout)
+        assert [one["name"] for one in read["experts"]] == ["Naive", "AutoARIMA"]
+        assert read["left_out"] == list(told.left_out)
+
+
+def test_quantiles_alone_are_no_point_forecasts_and_medians_are():
+    frame = nixtla(quantiles=True).drop(columns=["Naive", "AutoARIMA"])
+    with pytest.raises(BadTable, match=r"point forecasts.*quantiles only, 'Naive-lo-80'.*experts="):
+        hn.combine(frame, "y", by="unique_id", quantiles=False)
+    medians = frame.assign(**{f"{name}-median": frame[f"{name}-lo-80"] + 2.0 for name in ("Naive", "AutoARIMA")})
+    told = hn.combine(medians, "y", by="unique_id", quantiles=False)
+    assert told.experts == ("Naive-median", "AutoARIMA-median")
+    one_level = frame[["unique_id", "ds", "cutoff", "y", "Naive-hi-80", "AutoARIMA-hi-80"]]
+    assert hn.combine(one_level, "y", "pinball:0.9", by="unique_id").experts == ("Naive-hi-80", "AutoARIMA-hi-80")
+
+
+@pytest.mark.parametrize("quantiles", [False, True])
+def test_polars_in_gives_polars_out_and_pyarrow_pyarrow(quantiles):
+    polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    frame = nixtla(quantiles)
+    expected = hn.combine(frame, "y", by="unique_id")
+    one = frame[(frame.unique_id == "a") & (frame.ds - frame.cutoff == pandas.Timedelta(days=1))]
+    alone = hn.combine(one.drop(columns=["unique_id", "cutoff"]), "y", time="ds")
+    for make, kind in (
+        (polars.from_pandas, polars.DataFrame), (lambda f: polars.from_pandas(f).lazy(), polars.DataFrame),
+        (lambda f: pyarrow.Table.from_pandas(f, preserve_index=False), pyarrow.Table), (lambda f: f, pandas.DataFrame),
+    ):  # fmt: skip
+        told = hn.combine(make(frame), "y", by="unique_id")
+        single = hn.combine(make(one.drop(columns=["unique_id", "cutoff"])), "y", time="ds")
+        for found, wanted in (
+            (told.to_frame(), expected.to_frame()), (told.weights_frame(), expected.weights_frame()),
+            (single.to_frame(), alone.to_frame().reset_index(drop=True)),
+            (single.weights_frame(), alone.weights_frame()),
+        ):  # fmt: skip
+            assert type(found) is kind
+            as_pandas = found if kind is pandas.DataFrame else found.to_pandas()
+            pandas.testing.assert_frame_equal(as_pandas.reset_index(drop=True), wanted, check_dtype=False)
+    joined = polars.from_pandas(frame).join(
+        hn.combine(polars.from_pandas(frame), "y", by="unique_id").to_frame(), on=["unique_id", "ds", "cutoff"]
+    )
+    assert joined.height == len(frame)
+
+
+def test_one_expert_is_nothing_to_combine(tmp_path):
+    frame = panel(3, holes=0.0)[["unique_id", "ds", "y", "m0"]]
+    told = hn.combine(frame, "y", by="unique_id")
+    one = hn.combine(frame[frame.unique_id == "s0"].drop(columns="unique_id"), "y", time="ds")
+    assert (told.forecast == frame.m0).all()
+    for result in (told, one):
+        assert "nothing to combine: 'm0' is the only expert" in str(result)
+        assert result.to_dict()["answer"] == "nothing to combine: 'm0' is the only expert"
+    assert "nothing to combine" not in str(hn.combine(panel(3), "y", by="unique_id"))
+    waiting = frame.assign(y=np.nan)
+    assert "nothing to combine" in str(hn.combine(waiting, "y", by="unique_id"))
+    frame.to_csv(tmp_path / "f.csv", index=False)
+    said = CliRunner().invoke(command, [str(tmp_path / "f.csv"), "--target", "y", "--by", "unique_id"])
+    assert "nothing to combine: 'm0' is the only expert" in said.stdout
+
+
+#: Without the delay of a second, so that a small panel has a bar.
+EAGER = "import hannan.games.progress as p; p.DELAY = 0.0; from hannan.cli import main; main()"
+
+
+@pytest.mark.parametrize(
+    ("options", "seen"), [([], True), (["--pooled"], True), (["--prior", "pool"], True), (["--json"], False)]
+)
+def test_bar_on_a_terminal_and_never_with_json(options, seen, tmp_path):
+    panel(8).to_csv(tmp_path / "f.csv", index=False)
+    arguments = [sys.executable, "-c", EAGER, "combine", str(tmp_path / "f.csv"), "--target", "y", "--by", "unique_id"]
+    screen, terminal = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    with subprocess.Popen([*arguments, *options], stdout=subprocess.PIPE, stderr=terminal, env=environment) as running:
+        os.close(terminal)
+        out, shown = running.stdout.read(), b""
+        try:
+            while part := os.read(screen, 4096):
+                shown += part
+        except OSError:  # the other end is closed
+            pass
+    os.close(screen)
+    assert running.returncode == 0
+    assert (b"reading" in shown and b"combining" in shown) == seen
+    assert shown == b"" or seen
+    assert b"combining" not in out
+    quiet = subprocess.run([*arguments, *options], capture_output=True, check=True)
+    assert quiet.stderr == b""  # the control: no terminal, no bar
+    assert quiet.stdout == out
+
+
+def test_bar_counts_every_row_of_every_pass(monkeypatch):
+    from hannan.tables.combine import panel as passes
+
+    seen = []
+
+    class Counted(passes.Progress):
+        def __init__(self, rounds, task="playing", show=True):
+            super().__init__(rounds, task, show)
+            seen.append([rounds, 0])
+
+        def update(self, played):
+            assert seen[-1][1] <= played <= seen[-1][0]
+            seen[-1][1] = played
+
+    monkeypatch.setattr(passes, "Progress", Counted)
+    monkeypatch.setattr("hannan.tables.combine.panel_pool.STRETCH", 7)
+    frame, quantiled = panel(), nixtla(quantiles=True)
+    whole = hn.combine(frame, "y", by="unique_id", pooled=True).forecast
+    hn.combine(frame, "y", by="unique_id")
+    hn.combine(quantiled, "y", by="unique_id", per_quantile=True)
+    hn.combine(quantiled, "y", by="unique_id", per_quantile=True, pooled=True)
+    rows, more = len(frame), len(quantiled)
+    assert seen == [[2 * rows] * 2, [2 * rows] * 2, [5 * more] * 2, [2 * more] * 2]
+    monkeypatch.undo()
+    assert (hn.combine(frame, "y", by="unique_id", pooled=True).forecast == whole).all()

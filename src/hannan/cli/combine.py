@@ -28,7 +28,12 @@ Examples:
 @click.command(epilog=EPILOG)
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--target", required=True, metavar="COLUMN", help="What is forecast. A row may leave it empty.")
-@click.option("--loss", default="absolute", show_default=True, help="absolute, squared, pinball:Q, huber:W or log.")
+@click.option(
+    "--loss",
+    default="absolute",
+    show_default=True,
+    help="absolute (MAE), squared (MSE, RMSE), pinball:Q, huber:W or log.",
+)
 @click.option("--range", "span", metavar="LOW:HIGH", help="Range of the losses: one outside it is refused.")
 @click.option("--cap", type=float, metavar="LOSS", help="Count larger losses as this much.")
 @click.option(
@@ -54,7 +59,7 @@ Examples:
 @click.option("--quantiles", metavar="PATTERN",
               help="How columns of quantiles are named, such as {model}_p{percent}; fields {model}, {quantile}, "
               "{percent}, {lo}, {hi}; several between commas. {model}-lo-90, {model}-hi-90, {model}-q-0.1 and "
-              "{model}-median are found without it; none: all are points.")  # fmt: skip
+              "{model}-median are found without it; none: combine point forecasts, leave intervals out.")  # fmt: skip
 @click.option("--per-quantile", is_flag=True, help="Weights for each quantile on its own; answers are sorted.")
 @click.option("--crossing", type=click.Choice(["refuse", "sort"]), default="refuse", show_default=True,
               help="Quantiles of a model that cross in a row.")  # fmt: skip
@@ -77,7 +82,7 @@ def command(
     from hannan.tables.combine.function import Sheets, finish, one_time
     from hannan.tables.combine.long_table import horizon_of
     from hannan.tables.combine.losses import point_loss
-    from hannan.tables.combine.quantile_loss import loss_of
+    from hannan.tables.combine.quantile_loss import columns_for, loss_of
     from hannan.tables.combine.rows import Rows
     from hannan.tables.learner import for_forecasts, parse_range
     from hannan.tables.read.roles import forecast_roles
@@ -113,17 +118,19 @@ def command(
         names = [name for i, name in enumerate(table.names) if i != goal]
         if not names:
             raise ValueError(f"{table.source} must have columns of forecasts besides {target!r}; got none")
+        names, left = columns_for(names, chosen is not None, loss, cap, quantiles)
         cost, grid = loss_of(names, *priced)
         models = names if grid is None else list(grid.models)
         chosen_learner = for_forecasts(learner, len(models), cost, loss_range, None)
         rows = Rows(models, cost, chosen_learner, seed, time, table.source, ahead, start, issued)
+        rows.left_out = left
         written = ("forecast",) if grid is None else grid.written
         outbox = None if out is None else stack.enter_context(Outbox(out))
         sheets = None
         if outbox is not None:
             sheets = stack.enter_context(Sheets(outbox, models, time, rows.mixer.draws, written))
         stream = Stream(rows, grid, time, issued, live, as_json)
-        summary = stream.run(table, goal, sheets)
+        summary = stream.run(table, goal, [table.names.index(name) for name in names], sheets)
         if sheets is not None:
             sheets.__exit__()
         drawn = outbox is not None and finish(outbox, summary)

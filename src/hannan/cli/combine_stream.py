@@ -28,7 +28,7 @@ class Stream:
         self.written = ("forecast",) if grid is None else grid.written
         self.crossed = 0
 
-    def run(self, table: Any, goal: int, sheets: Any) -> Summary:
+    def run(self, table: Any, goal: int, columns: list[int], sheets: Any) -> Summary:
         """Read, answer, keep and print; then look at all of it a second time."""
         from hannan.tables.combine.function import close_books
         from hannan.tables.write import Spool
@@ -38,7 +38,7 @@ class Stream:
         width = len(rows.names) * rows.loss.depth
         kept, goals, told = Spool(width), Spool(1), Spool(1 + len(rows.levels))
         try:
-            for forecasts, targets, times, issued, first in self._parts(table, goal):
+            for forecasts, targets, times, issued, first in self._parts(table, goal, columns):
                 answers = rows.answer(forecasts, targets, times, first, issued)
                 kept.add(forecasts)
                 goals.add(targets[:, None])
@@ -55,13 +55,13 @@ class Stream:
             for spool in (kept, goals, told):
                 spool.close()
 
-    def _parts(self, table: Any, goal: int) -> Any:
+    def _parts(self, table: Any, goal: int, columns: list[int]) -> Any:
         """(forecasts, targets, times, issue times, first row) of each chunk."""
         import numpy as np
 
-        for chunk in watched(table, 1 if self.live else None):
+        for chunk in watched(table, 1 if self.live else None, not self.as_json):
             times, issued = (chunk.texts.get(name, []) if name else [] for name in (self.time, self.issued))
-            forecasts, first = np.delete(chunk.numbers, goal, axis=1), chunk.first
+            forecasts, first = np.take(chunk.numbers, columns, axis=1), chunk.first
             if self.grid is not None:
                 forecasts, crossed = self.grid.take(forecasts, partial(_place, table.source, first))
                 self.crossed += crossed

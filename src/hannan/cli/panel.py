@@ -26,9 +26,11 @@ def combine_file(
     needs = (target, *texts, *(experts or ()))
     # A column that is text and an expert too is read as text, and refused for its two roles.
     numeric = None if experts is None else [name for name in (*experts, target) if name not in texts]
-    columns = read_columns(file, texts, separator(delimiter), needs, numeric)
+    columns = read_columns(file, texts, separator(delimiter), needs, numeric, not as_json)
     with named(str(file)):
-        panel = panel_of(columns, target, by, cost, learner, loss_range, experts, time, issued, horizon, pooled, prior)
+        panel = panel_of(
+            columns, target, by, cost, learner, loss_range, experts, time, issued, horizon, pooled, prior, not as_json
+        )
     parquet = _is_parquet(file)
     if out is not None:
         panel.save(out, parquet)

@@ -49,11 +49,11 @@ def opened(file: Path, columns: Columns, delimiter: str) -> Iterator[Table]:
         table.close()
 
 
-def watched(table: Table, rows: int | None = None) -> Iterator[Chunk]:
-    """The chunks of a table, with a bar where someone looks and it takes long."""
+def watched(table: Table, rows: int | None = None, show: bool = True) -> Iterator[Chunk]:
+    """Yield the chunks of a table, with a bar on a terminal if `show` and if they take long."""
     from hannan.games.progress import Progress
 
-    progress = Progress(table.size)
+    progress = Progress(table.size, "reading", show)
     try:
         for chunk in table.chunks(rows):
             yield chunk

@@ -10,18 +10,22 @@ DELAY = 1.0
 
 
 class Progress:
-    """Tell it the rounds played; it decides whether to show."""
+    """Bar of the work done so far, on a terminal, if the work takes longer than DELAY.
 
-    def __init__(self, rounds: int | None) -> None:
-        self._rounds = rounds
+    `rounds` is the total amount of work, None if unknown; `task` is the word before the bar. With `show=False` there is
+    no bar.
+    """
+
+    def __init__(self, rounds: int | None, task: str = "playing", show: bool = True) -> None:
+        self._rounds, self._name = rounds, task
         self._began = time.monotonic()
         self._bar: Any = None
         self._task: Any = None
         shown = sys.stderr  # a service may have closed it, or have none
-        self._wanted = shown is not None and not getattr(shown, "closed", False) and shown.isatty()
+        self._wanted = show and shown is not None and not getattr(shown, "closed", False) and shown.isatty()
 
     def update(self, played: int) -> None:
-        """So many rounds were played."""
+        """Show the amount of work done so far."""
         if not self._wanted:
             return
         if self._bar is None:
@@ -32,8 +36,14 @@ class Progress:
 
             self._bar = Bar(console=Console(stderr=True), transient=True)
             self._bar.start()
-            self._task = self._bar.add_task("playing", total=self._rounds)
+            self._task = self._bar.add_task(self._name, total=self._rounds)
         self._bar.update(self._task, completed=played)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Leave the terminal as it was."""

@@ -79,4 +79,5 @@ def summarise(
         ),
         forecasts=rows.forecasts(),
         quantiles=quantiles,
+        left_out=rows.left_out,
     )

@@ -260,6 +260,11 @@ class Combiner:
 def shares(prior: Any, columns: tuple[str, ...]) -> Array:
     """A prior as shares of the columns: a mapping by name, or a number for each; all positive."""
     if isinstance(prior, Mapping):
+        strange = next((name for name in columns if name not in prior), None)
+        if strange is not None:
+            raise ValueError(
+                f"prior must have a share for every column; got none for {strange!r}{refusals.meant(strange, prior)}"
+            )
         prior = [prior.get(name, 0.0) for name in columns]
     p = refusals.distribution(prior, "prior")
     if p.shape != (len(columns),) or not (p > 0.0).all():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from hannan import refusals
 from hannan.refusals import Array
+from hannan.report.frames import frame_of as made_frame
+from hannan.report.frames import library_of
 from hannan.saving.output import Outbox, write
 from hannan.saving.result import Result, Shown
 from hannan.tables.combine.answers import joined
@@ -22,7 +24,7 @@ from hannan.tables.combine.hindsight import hindsight
 from hannan.tables.combine.levels import Grid
 from hannan.tables.combine.long_table import horizon_of
 from hannan.tables.combine.losses import PointLoss
-from hannan.tables.combine.quantile_loss import QuantileLoss, loss_of
+from hannan.tables.combine.quantile_loss import QuantileLoss, columns_for, loss_of
 from hannan.tables.combine.quantiled import quantiled
 from hannan.tables.combine.rows import Rows
 from hannan.tables.combine.summary import Summary
@@ -64,6 +66,8 @@ class Combined(Result):
     #: Of quantiles: the levels, and what their columns are called.
     levels: tuple[float, ...] = ()
     written: tuple[str, ...] = ("forecast",)
+    #: Library of the table that was combined: "pandas", "polars", "pyarrow" or "".
+    library: str = ""
 
     @cached_property
     def summary(self) -> Summary:
@@ -88,7 +92,7 @@ class Combined(Result):
 
         titles = {"losses": "Mean loss", "weights": "Weights over time", "fan": "The last "}
         if what not in titles:
-            raise ValueError(f"what must be one of {', '.join(titles)}; got {what!r}")
+            raise ValueError(f"what must be one of {', '.join(titles)}; got {what!r}{refusals.meant(what, titles)}")
         found = [one for one in combined_page(self.summary).pictures() if one.title.startswith(titles[what])]
         if not found:
             needs = "quantiles; these are points" if what == "fan" else "rows whose targets are known; no row has one"
@@ -96,27 +100,22 @@ class Combined(Result):
         return found[0].chart(460)
 
     def to_frame(self) -> Any:
-        """A pandas (else polars) frame: forecast (of quantiles a column a level, named as theirs are), played where one
-        is drawn, and the weight of each expert."""
+        """Return the forecast, the expert played if one is drawn, and the weight of each expert, one row per answer.
+
+        Quantiles have one column per level, named as those of the models. A polars or pyarrow table gives a frame of
+        its own library, anything else a pandas (else polars) frame.
+        """
         columns: dict[str, Any] = {"time": self.times} if self.times else {}
         columns |= dict(zip(self.written, columns_of_answers(self.forecast), strict=True))
         if self.played is not None:
             columns["played"] = [self.experts[i] for i in self.played.tolist()]
         columns |= {f"weight {name}": self.weights[:, i] for i, name in enumerate(self.experts)}
-        try:
-            import pandas
-        except ImportError:
-            import polars
-
-            return polars.DataFrame(columns)
-        return pandas.DataFrame(columns, index=self.rows)
+        return made_frame(columns, self.library, self.rows)
 
     def weights_frame(self) -> Any:
-        """The weights at the end as forecast hubs take them, a pandas frame: model_id, weight."""
-        import pandas
-
-        told = self.summary
-        return pandas.DataFrame({"model_id": list(self.experts), "weight": [one.weight for one in told.experts]})
+        """Return the weights at the end as forecast hubs take them: model_id, weight."""
+        weights = [one.weight for one in self.summary.experts]
+        return made_frame({"model_id": list(self.experts), "weight": weights}, self.library)
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """combined.csv, weights.csv, summary.json and (with the extra [report]) index.html, all or nothing."""
@@ -221,26 +220,30 @@ def combine(
 ) -> Combined | Panel:
     """Combine columns of forecasts into one, row by row, each row knowing only the targets known before it.
 
-    `frame`: pandas, polars, a mapping of columns or a NumPy array; `target`: a column, or an array. Every other
-    column (or those of `experts`) is an expert; one without a number in a row sleeps in it. `loss`: absolute,
-    squared, pinball:q, huber:w or log. The default plays two layers (`hn.Combiner`), whatever the units; with
-    `loss_range`, the least and greatest loss, a loss outside it is refused. `cap` counts larger losses as that
-    much. `learner` is another rule or learner, or its name, as for `hn.Combiner`. A row without a target is only
-    answered; with `time`, a later row of the same time may bring the target. With `horizon=h`, the target of row t
-    is known before row t + h is answered, and no earlier row has seen it. With columns of issue and target times,
-    `issued` and `target_time`, a target is used only by rows that were issued at its time or later.
+    `frame`: pandas, polars, a mapping of columns or a NumPy array; `target`: a column, or an array. Every other column
+    (or those of `experts`) is an expert; one without a number in a row sleeps in it. `loss`: absolute (MAE), squared
+    (MSE; also for RMSE, whose minimizer is the same), pinball:q, huber:w or log. The default plays two layers
+    (`hn.Combiner`), whatever the units; with `loss_range`, the least and greatest loss, a loss outside it is refused.
+    `cap` counts larger losses as that much. `learner` is another rule or learner, or its name, as for `hn.Combiner`. A
+    row without a target is only answered; with `time`, a later row of the same time may bring the target. With
+    `horizon=h`, the target of row t is known before row t + h is answered, and no earlier row has seen it. With columns
+    of issue and target times, `issued` and `target_time`, a target is used only by rows that were issued at its time or
+    later.
 
     Columns named `model-lo-90`, `model-hi-90`, `model-q-0.1` or `model-median` are quantiles, and so is what a pattern
-    `quantiles` says, such as "{model}_p{percent}" (False: they are points). A forecast then has a number a level, under
-    the mean of the pinball losses, with weights common to the levels, or `per_quantile` with answers sorted. Quantiles
-    of a model that cross in a row are refused, or with `crossing="sort"` sorted there, and counted.
+    `quantiles` says, such as "{model}_p{percent}". With `quantiles=False`, or another loss, point forecasts are
+    combined and columns named `-lo-`, `-hi-` or `-q-` are left out, unless `experts` names them. A quantile forecast
+    has a number a level, under the mean of the pinball losses, with weights common to the levels, or `per_quantile`
+    with answers sorted. Quantiles of a model that cross in a row are refused, or with `crossing="sort"` sorted there,
+    and counted.
 
     With `by`, a long table as statsforecast and mlforecast write it: the column (or columns) that tell the series. Each
     series is combined on its own, on all cores, and a `Panel` comes back: a forecast for each row, the weights and sums
-    of each series. `time` must ascend within a series; `cutoff` is taken as `issued`. `pooled` combines all series with
-    one set of weights, rows in the order of time. `prior` is where weights start, such as `panel.prior()` of earlier
-    series; with "pool" each series starts from what the pool of all had learnt by the time it begins. `seed` is for a
-    learner that draws.
+    of each series. Rows may be in any order: they are sorted by series, `cutoff` (taken as `issued`) and `time`, and
+    answers are in the order of the input. Two rows of a series with the same times raise BadTable. `pooled` combines
+    all series with one set of weights, rows in the order of time. `prior` is where weights start, such as
+    `panel.prior()` of earlier series; with "pool" each series starts from what the pool of all had learnt by the time
+    it begins. `seed` is for a learner that draws.
 
     >>> import numpy as np
     >>> y = np.sin(np.arange(200.0))
@@ -276,6 +279,10 @@ def combine(
         raise ValueError("pooled and prior='pool' are of tables with many series: name their column with `by`")
     ahead = horizon_of(horizon, issued)
     data = frame_of(frame, target, experts, time, issued)
+    kept, left = columns_for(data.experts, experts is not None, loss, cap, quantiles)
+    if left:
+        places = [data.experts.index(name) for name in kept]
+        data = replace(data, experts=kept, forecasts=np.take(data.forecasts, places, axis=1))
     cost, grid = loss_of(data.experts, loss, cap, quantiles, per_quantile, crossing)
     names = data.experts if grid is None else list(grid.models)
     table, crossed = (
@@ -283,6 +290,7 @@ def combine(
     )
     chosen = for_forecasts(learner, len(names), cost, loss_range, len(data.targets))
     rows = Rows(names, cost, chosen, seed, data.time, horizon=ahead, prior=prior, issued=issued)
+    rows.left_out = left
     parts = [
         rows.answer(table[t : t + _CHUNK], data.targets[t : t + _CHUNK], data.times[t : t + _CHUNK], t + 1,
                     data.issued[t : t + _CHUNK])
@@ -296,7 +304,7 @@ def combine(
 
     answers = told.rows - 1, told.times, told.forecast, told.played, told.weights
     written = ("forecast",) if grid is None else grid.written
-    return Combined(tuple(names), *answers, close, data.time, rows.levels, written)
+    return Combined(tuple(names), *answers, close, data.time, rows.levels, written, library_of(frame))
 
 
 def close_books(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan.refusals import Array
+from hannan.refusals import Array, meant
 from hannan.tables.read.table import BadTable, clipped, shown
 
 #: As statsforecast, mlforecast and neuralforecast name them: lo-90 is the quantile .05, hi-90 is .95.
@@ -85,8 +85,8 @@ def grid_of(names: Sequence[str], quantiles: Any, plain: bool = True, crossing: 
     none; None looks for the usual names where the loss was left as it is (`plain`).
     """
     if crossing not in ("refuse", "sort"):
-        raise ValueError(f"crossing must be 'refuse' or 'sort'; got {crossing!r}")
-    if quantiles is False or quantiles == "none" or (quantiles is None and not plain):
+        raise ValueError(f"crossing must be 'refuse' or 'sort'; got {crossing!r}{meant(crossing, ('refuse', 'sort'))}")
+    if are_points(quantiles, plain):
         return None
     usual = quantiles is None or quantiles is True
     patterns = [_pattern(text) for text in (STANDARD if usual else _text(quantiles)).split(",")]
@@ -128,6 +128,40 @@ def grid_of(names: Sequence[str], quantiles: Any, plain: bool = True, crossing: 
         tuple(found), tuple(levels), tuple(columns), np.array([places[name] for name in columns], dtype=np.int64),
         tuple(ways[level] for level in levels), tuple(left), crossing == "sort",
     )  # fmt: skip
+
+
+def are_points(quantiles: Any, plain: bool) -> bool:
+    """Return True if columns are combined as point forecasts, whatever their names are; `plain`: the default loss."""
+    return quantiles is False or quantiles == "none" or (quantiles is None and not plain)
+
+
+def point_columns(names: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Return (point forecasts, columns named as quantiles).
+
+    A median is a point forecast. So are columns of one quantile level, if there are no other columns.
+
+    >>> point_columns(["a", "a-lo-90", "a-hi-90", "b-median", "b-q-0.1"])
+    (['a', 'b-median'], ('a-lo-90', 'a-hi-90', 'b-q-0.1'))
+    >>> point_columns(["a-lo-90", "b-lo-90"])
+    (['a-lo-90', 'b-lo-90'], ())
+    """
+    patterns = [_pattern(text) for text in STANDARD.split(",") if "median" not in text]
+    levels = {name: told[1] for name in names for told in [pattern(name) for pattern in patterns] if told}
+    kept, left = [name for name in names if name not in levels], tuple(levels)
+    if kept or not left:
+        return kept, left
+    if len(set(levels.values())) == 1:
+        return list(names), ()
+    raise BadTable(
+        f"the table must have columns of point forecasts for this loss; got quantiles only, {shown(left)}. Name "
+        "columns to combine them as point forecasts (experts=, --experts)"
+    )
+
+
+def left_out(columns: Sequence[str]) -> str:
+    """Return the sentence about columns of quantiles that point forecasts were combined without."""
+    count = f"{len(columns)} column{'s' if len(columns) > 1 else ''} of quantiles"
+    return f"{count}: {shown(columns, 4)}; experts (--experts) names columns to combine as point forecasts"
 
 
 def _text(quantiles: Any) -> str:

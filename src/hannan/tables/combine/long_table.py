@@ -1,7 +1,8 @@
-"""Long tables: many series below each other, a column that says which, times that ascend within each.
+"""Long tables: many series below each other, with columns that name the series and the times.
 
-Rows are answered in the order of the table. The target of a row is known `horizon` rows of its series later; or, with
-a column of issue times (`cutoff`), before the first row of its series whose issue time has reached the row's own time.
+Rows of a series are answered in the order of their times, whatever their order in the table is. The target of a row is
+known `horizon` rows of its series later; or, with a column of issue times (`cutoff`), before the first row of its
+series whose issue time has reached the row's own time.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ class LongTable:
     #: When each row was issued, and when its target is known, in the order of time: of all series together.
     issued: Array = field(hash=False)
     due: Array = field(hash=False)
+    #: Columns that the rows were sorted by; empty if every series was in order.
+    sorted_by: tuple[str, ...] = ()
 
     @property
     def series(self) -> int:
@@ -69,9 +72,18 @@ def long_table(
     columns: dict[str, Any], target: str, by: Sequence[str], time: str | None, issued: str | None,
     experts: Sequence[str], horizon: int,
 ) -> LongTable:  # fmt: skip
-    """The rows of some columns, series by series; times that go back, or come twice, are refused."""
+    """Return the rows of some columns, series by series, sorted by issue time and time within each series.
+
+    Raises BadTable if two rows of a series have the same issue time and time: their order would be arbitrary.
+    """
     codes, keys = _series([columns[name] for name in by], by)
-    order = np.argsort(codes, kind="stable")
+    order: Whole = np.argsort(codes, kind="stable").astype(np.int64)
+    times = None if time is None else instants(columns[time], time)
+    issues = times if issued is None else instants(columns[issued], issued)
+    sorted_by: tuple[str, ...] = ()
+    if times is not None and issues is not None and not _in_order(codes[order], issues[order], times[order]):
+        order = np.lexsort((times, issues, codes)).astype(np.int64)
+        sorted_by = tuple(name for name in (*by, issued, time) if name is not None)
     counts = np.bincount(codes, minlength=len(keys))
     starts: Whole = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     forecasts: Array = np.empty((len(order), len(experts)))
@@ -80,8 +92,8 @@ def long_table(
     targets = numbers_of(columns[target], target)[order]
     rows: Whole = np.arange(len(order), dtype=np.int64)
     inside = rows - np.repeat(starts[:-1], counts)
-    stamps = inside.astype(np.float64) if time is None else instants(columns[time], time)[order]
-    asked = stamps if issued is None else instants(columns[issued], issued)[order]
+    stamps = inside.astype(np.float64) if times is None else times[order]
+    asked = stamps if issues is None else issues[order]
     found = LongTable(
         tuple(by),
         tuple(experts),
@@ -93,8 +105,9 @@ def long_table(
         rows + horizon,
         asked,
         stamps,
+        sorted_by,
     )
-    _ascending(found, stamps, asked, time, issued, columns)
+    _distinct(found, stamps, asked, time, issued, columns)
     if issued is not None:
         known = rows.copy()
         for s in range(len(keys)):
@@ -199,25 +212,31 @@ def _microseconds(when: Any) -> float:
     return float((when - start) // timedelta(microseconds=1))
 
 
-def _ascending(
+def _in_order(codes: Whole, issues: Array, times: Array) -> bool:
+    """Return True if issue times, and times of one issue time, do not go back within a series."""
+    back = (issues[1:] < issues[:-1]) | ((issues[1:] == issues[:-1]) & (times[1:] < times[:-1]))
+    return not bool((back & (codes[1:] == codes[:-1])).any())
+
+
+def _distinct(
     table: LongTable, stamps: Array, asked: Array, time: str | None, issued: str | None, columns: dict[str, Any]
 ) -> None:
+    """Raise BadTable if a time comes twice in a series, for one issue time if there are issue times."""
     if time is None:
         return
     same = np.ones(len(stamps), dtype=bool)
     same[table.starts[:-1][np.diff(table.starts) > 0]] = False
-    back = np.zeros(len(stamps), dtype=bool)
-    back[1:] = (asked[1:] < asked[:-1]) | ((asked[1:] == asked[:-1]) & (stamps[1:] <= stamps[:-1]))
-    wrong = np.flatnonzero(same & back)
+    again = np.zeros(len(stamps), dtype=bool)
+    again[1:] = (asked[1:] == asked[:-1]) & (stamps[1:] == stamps[:-1])
+    wrong = np.flatnonzero(same & again)
     if not len(wrong):
         return
     row = int(wrong[0])
-    again = asked[row] == asked[row - 1] and stamps[row] == stamps[row - 1]
-    here, before = (cell_text(columns[time], table.order[k]) for k in (row, row - 1))
-    rule = "times of a series must differ" if again else "times of a series must ascend"
-    extra = f" (and {issued!r} must not go back)" if issued is not None else ""
+    extra = f" for one {issued!r}" if issued is not None else ""
+    here, before = clipped(cell_text(columns[time], table.order[row])), int(table.order[row - 1]) + 1
     raise BadTable(
-        f"the table, {table.place(row)}, column {time!r}: {rule}{extra}; got {clipped(here)} after {clipped(before)}"
+        f"the table, {table.place(row)}, column {time!r}: times of a series must differ{extra}; got {here}, as in row "
+        f"{before}"
     )
 
 

@@ -206,22 +206,41 @@ def kernel_of(loss: PointLoss) -> str:
     return loss.loss.kernel if isinstance(loss, Capped) else loss.kernel
 
 
-def point_loss(spec: str | PointLoss, cap: float | None = None) -> PointLoss:
-    """absolute, squared, pinball:q, huber:w or log, capped if you say so.
+#: Other names of losses. The RMSE is minimized by minimizing the squared loss, so RMSE and MSE are the same loss.
+SYNONYMS = {
+    "mae": "absolute", "l1": "absolute", "mse": "squared", "rmse": "squared", "l2": "squared", "quantile": "pinball",
+    "log-loss": "log", "logloss": "log",
+}  # fmt: skip
+#: The losses, as messages list them.
+LOSSES = "absolute (MAE), squared (MSE, RMSE), pinball:q, huber:w or log"
 
-    >>> point_loss("pinball:0.9")
-    Pinball(quantile=0.9)
+
+def canonical(spec: str) -> str:
+    """Return a loss by its usual name, in lower case.
+
+    >>> canonical("MAE"), canonical(" RMSE "), canonical("quantile:0.9"), canonical("Absolut")
+    ('absolute', 'squared', 'pinball:0.9', 'absolut')
+    """
+    head, colon, rest = spec.strip().lower().partition(":")
+    return f"{SYNONYMS.get(head.strip(), head)}{colon}{rest}"
+
+
+def point_loss(spec: str | PointLoss, cap: float | None = None) -> PointLoss:
+    """Return the loss of a name, absolute (MAE), squared (MSE, RMSE), pinball:q, huber:w or log, with a cap if given.
+
+    >>> point_loss("pinball:0.9"), point_loss("RMSE")
+    (Pinball(quantile=0.9), Squared())
     """
     loss = spec if isinstance(spec, PointLoss) else _named(spec)
     if not kernel_of(loss):
-        raise ValueError(f"loss must be absolute, squared, pinball:q, huber:w or log; got {loss!r}")
+        raise ValueError(f"loss must be {LOSSES}; got {loss!r}")
     return loss if cap is None else Capped(loss, cap)
 
 
 def _named(spec: Any) -> PointLoss:
     plain: dict[str, PointLoss] = {"absolute": Absolute(), "squared": Squared(), "log": Log()}
     if isinstance(spec, str):
-        head, _, rest = spec.strip().lower().partition(":")
+        head, _, rest = canonical(spec).partition(":")
         if head in plain and not rest:
             return plain[head]
         if head == "pinball" and rest:
@@ -234,7 +253,13 @@ def _named(spec: Any) -> PointLoss:
                 return Huber(float(rest))
             except ValueError:
                 raise ValueError(f"the width of huber:w must be a number above 0; got {rest!r}") from None
-    raise ValueError(f"loss must be absolute, squared, pinball:q, huber:w or log; got {spec!r}")
+    hint = ""
+    if isinstance(spec, str):
+        head = spec.partition(":")[0].strip()
+        needs = {"pinball": "pinball:0.5", "huber": "huber:1"}.get(canonical(head))
+        known = [*plain, "pinball", "huber", *SYNONYMS]
+        hint = f". Give its number, as in {needs!r}" if needs else refusals.meant(head, known)
+    raise ValueError(f"loss must be {LOSSES}; got {spec!r}{hint}")
 
 
 def losses_of(loss: PointLoss, forecasts: Array, targets: Array) -> Array:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hannan.games.progress import Progress
 from hannan.learners import names
 from hannan.learners.forecasts import Rule
 from hannan.refusals import Array
@@ -16,7 +17,7 @@ from hannan.tables.combine.long_table import LongTable, Whole
 from hannan.tables.combine.losses import PointLoss
 from hannan.tables.combine.mixers import no_prior
 from hannan.tables.combine.panel_pool import beginnings, pooled
-from hannan.tables.combine.panel_series import Played, each_series
+from hannan.tables.combine.panel_series import Played, Work, each_series
 from hannan.tables.combine.quantile_loss import QuantileLoss
 from hannan.tables.combine.quantiled import Quantiled
 from hannan.tables.read.table import BadTable
@@ -57,6 +58,10 @@ class PanelSums:
     quantiles: Quantiled | None = field(default=None, hash=False, repr=False)
     #: (series, levels, models): the weights of each level, where levels have their own.
     by_level: Array | None = field(default=None, hash=False, repr=False)
+    #: Columns of quantiles that point forecasts were combined without.
+    left_out: tuple[str, ...] = ()
+    #: Library of the table that was combined: "pandas", "polars", "pyarrow" or "".
+    library: str = ""
 
     @property
     def experts(self) -> tuple[str, ...]:
@@ -73,8 +78,9 @@ class PanelSums:
 def combine_long(
     table: LongTable, loss: PointLoss, rule: Any, prior: Any = None, pool: bool = False,
     labels: dict[str, Any] | None = None, threads: int | None = None, grid: Grid | None = None, crossed: int = 0,
+    progress: bool = False,
 ) -> PanelSums:  # fmt: skip
-    """Combine every series of a long table; `prior`: shares of the models, or "pool"."""
+    """Combine every series of a long table; `prior`: shares of the models, or "pool"; `progress`: show a bar."""
     if not isinstance(rule, Rule):
         raise ValueError(
             f"many series are combined by a rule, by its name ({', '.join(names.FORECASTS)}), not by a learner; "
@@ -89,14 +95,18 @@ def combine_long(
             if reason:
                 raise BadTable(f"the table, {table.place(t)}: {reason}; got {table.targets[t]:g}")
     start: Array | None = None
-    if prior is not None:
-        start = beginnings(table, loss, rule) if isinstance(prior, str) else np.asarray(prior)[None, :]
-    played = (
-        pooled(table, loss, rule, None if start is None else start[0])
-        if pool
-        else each_series(table, loss, rule, start, threads)
-    )
-    medians = each_series(table, _common(loss), Rule("median", rule.loss_range), None, threads)
+    apart = isinstance(loss, QuantileLoss) and loss.apart and not pool
+    passes = 1 + (loss.depth if apart else 1) + isinstance(prior, str)
+    with Progress(passes * len(table.order), "combining", progress) as bar:
+        work = Work(bar)
+        if prior is not None:
+            start = beginnings(table, loss, rule, work) if isinstance(prior, str) else np.asarray(prior)[None, :]
+        played = (
+            pooled(table, loss, rule, None if start is None else start[0], work)
+            if pool
+            else each_series(table, loss, rule, start, threads, work)
+        )
+        medians = each_series(table, _common(loss), Rule("median", rule.loss_range), None, threads, work)
     forecast = np.empty_like(played.mixed)
     forecast[table.order] = played.mixed
     told = None if grid is None else _quantiled(table, loss, played, grid, crossed)

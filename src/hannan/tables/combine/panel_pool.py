@@ -13,8 +13,10 @@ from hannan.refusals import Array
 from hannan.tables.combine.long_table import LongTable, Whole
 from hannan.tables.combine.losses import PointLoss
 from hannan.tables.combine.mixers import mixer_of
-from hannan.tables.combine.panel_series import Played, by_series, costs_of, refused
+from hannan.tables.combine.panel_series import Played, Work, by_series, costs_of, refused
 
+#: Events between two looks at a bar.
+STRETCH = 1 << 14
 #: The share of the pool's weights in where a new series starts; the rest is even, so that nothing is lost for good.
 SHARE = 0.9
 
@@ -76,13 +78,13 @@ class _Play:
         levels = getattr(loss, "levels", ())
         rows = len(table.order)
         self.mixed: Array = np.empty((rows, len(levels)) if levels else rows)
-        self._done = self._answered = 0
+        self._done = self.answered = 0
 
     def run(self, until: int) -> None:
         """Everything that happens before event `until`."""
         part = slice(self._done, until)
         events = self.order.events[part]
-        first = self._answered
+        first = self.answered
         last = first + int((events >= 0).sum())
         local = np.where(events >= 0, events - first, events)
         done, trouble, column = self.mixer.events(
@@ -92,7 +94,16 @@ class _Play:
             event = int(events[done])
             row = int(self.order.rows[event if event >= 0 else ~event])
             raise refused(self.table, self.loss, self.rule, row, trouble, column)
-        self._done, self._answered = until, last
+        self._done, self.answered = until, last
+
+    def finish(self, work: Work) -> None:
+        """Everything that happens, in stretches that a bar can show."""
+        rows, events = len(self.table.order), len(self.order.events)
+        for until in [*range(STRETCH, events, STRETCH), events]:
+            before = self.answered
+            self.run(until)
+            work.add(self.answered - before)
+        work.add(rows - self.answered)
 
     def weights(self) -> Array:
         """Of a row in which all are awake."""
@@ -100,10 +111,10 @@ class _Play:
         return told
 
 
-def pooled(table: LongTable, loss: PointLoss, rule: Rule, prior: Array | None) -> Played:
+def pooled(table: LongTable, loss: PointLoss, rule: Rule, prior: Array | None, work: Work) -> Played:
     """One rule over all rows; what is promised is promised of the whole pool."""
     play = _Play(table, loss, rule, prior)
-    play.run(len(play.order.events))
+    play.finish(work)
     mixed: Array = np.empty_like(play.mixed)
     mixed[play.order.rows] = play.mixed
     cost, awake = costs_of(table, loss, mixed)
@@ -135,7 +146,7 @@ def pooled(table: LongTable, loss: PointLoss, rule: Rule, prior: Array | None) -
     )  # fmt: skip
 
 
-def beginnings(table: LongTable, loss: PointLoss, rule: Rule) -> Array:
+def beginnings(table: LongTable, loss: PointLoss, rule: Rule, work: Work) -> Array:
     """(series, models): the weights that the pool of all series had when the first row of each was answered, from
     targets known by then, with 1 - SHARE of it even."""
     play = _Play(table, loss, rule, None)
@@ -143,7 +154,9 @@ def beginnings(table: LongTable, loss: PointLoss, rule: Rule) -> Array:
     stops = play.order.before(_times(table)[0][first])
     n, told = len(table.experts), np.empty((table.series, len(table.experts)))
     for stop in np.unique(stops).tolist():
+        before = play.answered
         play.run(stop)
+        work.add(play.answered - before)
         told[stops == stop] = play.weights()
     prior: Array = SHARE * told + (1.0 - SHARE) / n
     prior /= prior.sum(axis=1, keepdims=True)

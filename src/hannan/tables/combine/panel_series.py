@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hannan import _engine
+from hannan.games.progress import Progress
 from hannan.learners import names
 from hannan.learners.forecasts import Rule
 from hannan.refusals import Array
@@ -24,6 +26,8 @@ from hannan.tables.read.table import BadTable
 #: The engine's totals: settled rows, losses of the combination and of the mean, the bounds of the layer above to B, to
 #: B that forgets, to AdaHedge and to the mean, Delta, P.
 TOTALS = 9
+#: Parts of a table that are combined at a time, at least, and seconds between two looks at what is done.
+PARTS, REFRESH = 64, 0.2
 
 
 @dataclass(frozen=True)
@@ -44,17 +48,33 @@ class Played:
     by_level: Array | None = field(default=None, hash=False)
 
 
-def each_series(table: LongTable, loss: PointLoss, rule: Rule, prior: Array | None, threads: int | None) -> Played:
+class Work:
+    """Rows combined so far, over all passes through a table, and the bar that shows them."""
+
+    def __init__(self, progress: Progress | None = None) -> None:
+        self._progress, self._done = progress, 0
+
+    def add(self, rows: int) -> None:
+        """Count rows that have been combined; 0 only refreshes the bar."""
+        self._done += rows
+        if self._progress is not None:
+            self._progress.update(self._done)
+
+
+def each_series(
+    table: LongTable, loss: PointLoss, rule: Rule, prior: Array | None, threads: int | None, work: Work | None = None
+) -> Played:
     """Every series on its own; `prior` (1 or series, models)."""
+    work = work or Work()
     if isinstance(loss, QuantileLoss) and loss.apart:
-        return _per_level(table, loss, rule, prior, threads)
+        return _per_level(table, loss, rule, prior, threads, work)
     n, series, rows = len(table.experts), table.series, len(table.order)
     out: dict[str, Array] = {name: np.zeros((series, n)) for name in ("weights", "losses", "beside", "awake", "bounds")}
     totals, levels = np.zeros((series, TOTALS)), grid_levels(loss)
     mixed = np.empty(rows if levels is None else (rows, len(levels)))
     kind = getattr(_engine.Mixing, names.FORECASTS[rule.name])
     cores = threads or os.cpu_count() or 1
-    cuts = np.unique(np.linspace(0, series, min(series, 4 * cores) + 1).astype(int)).tolist()
+    cuts = np.unique(np.linspace(0, series, min(series, max(4 * cores, PARTS)) + 1).astype(int)).tolist()
 
     def part(first: int, last: int) -> tuple[int, Any, int]:
         told = _engine.panel(
@@ -64,11 +84,17 @@ def each_series(table: LongTable, loss: PointLoss, rule: Rule, prior: Array | No
         )  # fmt: skip
         return int(told[0]), told[1], int(told[2])
 
-    if cores == 1 or series == 1:
-        found = [part(0, series)]
-    else:
-        with ThreadPoolExecutor(cores) as pool:
-            found = list(pool.map(part, cuts[:-1], cuts[1:]))
+    sizes = np.diff(table.starts[cuts]).tolist()
+    with ThreadPoolExecutor(cores) as pool:
+        parts = [pool.submit(part, *ends) for ends in itertools.pairwise(cuts)]
+        rows_of, waiting = dict(zip(parts, sizes, strict=True)), set(parts)
+        try:
+            while waiting:
+                done, waiting = wait(waiting, REFRESH, FIRST_COMPLETED)
+                work.add(sum(rows_of[one] for one in done))
+        finally:  # interrupted: parts that have not begun are not computed
+            pool.shutdown(wait=False, cancel_futures=True)
+    found = [one.result() for one in parts]
     for row, trouble, column in found:
         if row >= 0:
             raise refused(table, loss, rule, row, trouble, column)
@@ -90,12 +116,14 @@ def _promised(parts: Array, totals: Array, name: str, convex: bool) -> tuple[Arr
     return None, None, f"no bound is proved here for {name} in whatever units the losses are"
 
 
-def _per_level(table: LongTable, loss: QuantileLoss, rule: Rule, prior: Array | None, threads: int | None) -> Played:
+def _per_level(
+    table: LongTable, loss: QuantileLoss, rule: Rule, prior: Array | None, threads: int | None, work: Work
+) -> Played:
     """A rule a level, answers sorted: sums and bounds are means over the levels, but losses are of sorted answers."""
     n, parts = len(table.experts), []
     for q, part in enumerate(loss.parts()):
         columns = np.ascontiguousarray(table.forecasts[:, q * n : (q + 1) * n])
-        parts.append(each_series(replace(table, forecasts=columns), part, rule, prior, threads))
+        parts.append(each_series(replace(table, forecasts=columns), part, rule, prior, threads, work))
     mixed: Array = np.sort(np.column_stack([part.mixed for part in parts]), axis=1)
     cost, awake = costs_of(table, loss, mixed)
 

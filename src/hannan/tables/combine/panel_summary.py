@@ -9,9 +9,10 @@ import numpy as np
 
 from hannan.saving.words import clipped, figure
 from hannan.tables.combine.answers import Forecast, forecast_of
+from hannan.tables.combine.levels import left_out
 from hannan.tables.combine.long_table import cell_text
 from hannan.tables.combine.panel import PanelSums
-from hannan.tables.combine.summary import SHOWN, compared, promised, waits
+from hannan.tables.combine.summary import SHOWN, compared, only_expert, promised, waits
 from hannan.tables.write import plain
 
 #: Series that are told at each end.
@@ -64,6 +65,8 @@ class PanelSummary:
     @property
     def headline(self) -> str:
         """The answer, in a sentence."""
+        if len(self.panel.experts) == 1:
+            return only_expert(self.panel.experts[0])
         if not self.settled:
             return "no row has a target"
         best, loss = self.panel.experts[self.best], self.losses[self.best]
@@ -76,7 +79,10 @@ class PanelSummary:
         panel, table = self.panel, self.panel.table
         rows = [("answer", self.headline), ("series", f"{table.series}, by {', '.join(table.by)}")]
         rows.append(("experts", self._experts()))
+        if panel.left_out:
+            rows.append(("left out", left_out(panel.left_out)))
         state = f"{self.settled} settled of {len(table.order)} answered"
+        state += f", sorted by {', '.join(table.sorted_by)}" if table.sorted_by else ""
         rows.append(("rows", f"{state}; {self.waiting} wait for their target" if self.waiting > SHOWN else state))
         rows += [("forecast", f"{one.text}  for {series}, {one.name}") for series, one in self.forecasts[-SHOWN:]]
         rows += [
@@ -136,7 +142,8 @@ class PanelSummary:
         """For JSON, in the order of the terminal."""
         panel, table = self.panel, self.panel.table
         return dict(plain({
-            "answer": self.headline, "series": table.series, "by": list(table.by),
+            "answer": self.headline, "series": table.series, "by": list(table.by), "left_out": list(panel.left_out),
+            "sorted_by": list(table.sorted_by),
             "rows": {"answered": len(table.order), "settled": self.settled, "waiting": self.waiting},
             "forecasts": [{"series": series, **waits(one)} for series, one in self.forecasts],
             "loss": panel.loss.name, "learner": panel.learner, "pooled": panel.pooled,

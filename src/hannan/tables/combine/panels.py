@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from hannan import refusals
+from hannan.games.progress import Progress
 from hannan.learners.forecasts import Rule
 from hannan.learners.names import FORECASTS
+from hannan.report.frames import frame_of, library_of
 from hannan.saving.result import Result, Shown
 from hannan.tables.combine.combiner import shares
 from hannan.tables.combine.long_table import horizon_of, long_table
@@ -20,7 +22,7 @@ from hannan.tables.combine.panel import POOL, PanelSums, combine_long
 from hannan.tables.combine.panel_files import save, weights_long
 from hannan.tables.combine.panel_pool import SHARE
 from hannan.tables.combine.panel_summary import PanelSummary
-from hannan.tables.combine.quantile_loss import loss_of
+from hannan.tables.combine.quantile_loss import columns_for, loss_of
 from hannan.tables.learner import for_forecasts
 from hannan.tables.read.frames import columns_of
 from hannan.tables.read.roles import one_role
@@ -59,36 +61,31 @@ class Panel(PanelSums, Result):
         return {name: share * w + even for name, w in zip(self.experts, mean, strict=True)}
 
     def to_frame(self) -> Any:
-        """The series, the times and the forecast of each row (of quantiles a column a level, named as theirs are), in
-        the order of the table, as a pandas frame."""
-        import pandas
+        """Return the series, the times and the forecast of each row, in the order of the table.
 
-        labels = {name: _frame_column(column) for name, column in self.labels.items()}
-        return pandas.DataFrame({**labels, **self.answers()})
+        Quantiles have one column per level, named as those of the models. A polars or pyarrow table gives a frame of
+        its own library, anything else a pandas (else polars) frame.
+        """
+        return frame_of({**self.labels, **self.answers()}, self.library)
 
     def weights_frame(self) -> Any:
-        """The weights at the end: the series, model_id, weight; where levels have their own, quantile too."""
-        import pandas
-
-        return pandas.DataFrame(weights_long(self))
+        """Return the weights at the end: the series, model_id, weight; with weights per level, quantile too."""
+        return frame_of(weights_long(self), self.library)
 
     def save(self, folder: str | os.PathLike[str], parquet: bool = False) -> Path:
         """combined and weights (CSV, or Parquet), summary.json and index.html, all or nothing."""
         return save(self, self.summary, Path(folder), parquet)
 
 
-def _frame_column(column: Any) -> Any:
-    return column.to_pandas() if hasattr(column, "to_pandas") else column
-
-
 def panel_of(
     frame: Any, target: Any, by: Sequence[str], loss: tuple[Any, ...], learner: Any = None,
     loss_range: tuple[float, float] | None = None, experts: Sequence[str] | None = None, time: str | None = None,
     issued: str | None = None, horizon: int = 1, pooled: bool = False, prior: Any = None,
+    progress: bool = False,
 ) -> Panel:  # fmt: skip
     """The panel of a frame; times and issue times are found by their usual names where none are said.
 
-    `loss`: what `loss_of` takes after the names of the columns.
+    `loss`: what `loss_of` takes after the names of the columns. `progress`: show a bar on a terminal.
     """
     if not isinstance(target, str):
         raise BadTable(f"the target of a long table must be one of its columns; got {refusals.brief(target)}")
@@ -98,7 +95,8 @@ def panel_of(
     columns = frame if isinstance(frame, Mapping) else columns_of(frame, needed)
     for name in needed:
         if name not in columns:
-            raise BadTable(f"the table must have a column {name!r}; got {shown(list(columns))}")
+            hint = refusals.meant(name, columns)
+            raise BadTable(f"the table must have a column {name!r}; got {shown(list(columns))}{hint}")
     taken = {*by, target, *(experts or ())}
     time = TIME if time is None and TIME in columns and TIME not in taken else time
     issued = ISSUED if issued is None and ISSUED in columns and ISSUED not in taken and time is not None else issued
@@ -113,8 +111,10 @@ def panel_of(
     one_role([*roles, *(("an expert", name) for name in chosen)])
     if not chosen:
         raise BadTable(f"the table must have columns of forecasts besides the target; got {shown(list(columns))}")
-    cost, grid = loss_of(chosen, *loss)
-    table = long_table(dict(columns), target, by, time, issued, chosen, ahead)
+    library = library_of(frame)
+    kept, left = columns_for(chosen, experts is not None, *loss[:3])
+    cost, grid = loss_of(kept, *loss)
+    table = long_table(dict(columns), target, by, time, issued, kept, ahead)
     if not table.series:
         raise BadTable("the table must have rows; it has a header only")
     crossed = 0
@@ -131,13 +131,14 @@ def panel_of(
     if isinstance(prior, str) and prior != POOL:
         raise ValueError(f"prior must be shares of the columns, or {POOL!r}; got {prior!r}")
     start = prior if prior is None or isinstance(prior, str) else shares(prior, table.experts)
-    sums = combine_long(table, cost, rule, start, pooled, labels, grid=grid, crossed=crossed)
+    sums = combine_long(table, cost, rule, start, pooled, labels, grid=grid, crossed=crossed, progress=progress)
+    sums = replace(sums, left_out=left, library=library)
     return Panel(*(getattr(sums, one.name) for one in fields(sums)))
 
 
 def read_columns(
     path: Path, texts: Sequence[str], delimiter: str = ",", needs: Sequence[str] = (),
-    numeric: Sequence[str] | None = None,
+    numeric: Sequence[str] | None = None, progress: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
     """Columns of a Parquet or CSV file: `texts` as they stand, and with them the usual columns of times; of the others
     the `numeric`, by default all."""
@@ -155,7 +156,11 @@ def read_columns(
     try:
         if hasattr(table, "whole"):
             return dict(table.whole())
-        chunks = list(table.chunks())
+        chunks = []
+        with Progress(table.size, "reading", progress) as bar:
+            for chunk in table.chunks():
+                chunks.append(chunk)
+                bar.update(table.position())
     finally:
         table.close()
     numbers = np.concatenate([chunk.numbers for chunk in chunks]) if chunks else np.empty((0, len(table.names)))

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hannan.refusals import Array
-from hannan.tables.combine.levels import STANDARD, Grid, grid_of
-from hannan.tables.combine.losses import Pinball, PointLoss, point_loss
+from hannan.tables.combine.levels import STANDARD, Grid, are_points, grid_of, point_columns
+from hannan.tables.combine.losses import Pinball, PointLoss, canonical, point_loss
 from hannan.tables.read.table import shown
 
 
@@ -62,6 +62,25 @@ class QuantileLoss(PointLoss):
         return tuple(Pinball(q) for q in self.levels)
 
 
+def columns_for(
+    names: Sequence[str], named: bool, loss: str | PointLoss, cap: float | None = None, quantiles: Any = None
+) -> tuple[list[str], tuple[str, ...]]:
+    """Return (columns to combine, columns left out).
+
+    If point forecasts are combined, columns named as quantiles are left out, unless the user `named` the columns.
+
+    >>> columns_for(["a", "a-lo-90"], False, "squared"), columns_for(["a", "a-lo-90"], True, "squared")
+    ((['a'], ('a-lo-90',)), (['a', 'a-lo-90'], ()))
+    """
+    if named or not are_points(quantiles, _plain(loss, cap)):
+        return list(names), ()
+    return point_columns(names)
+
+
+def _plain(loss: str | PointLoss, cap: float | None) -> bool:
+    return isinstance(loss, str) and canonical(loss) == "absolute" and cap is None
+
+
 def loss_of(
     names: Sequence[str], loss: str | PointLoss, cap: float | None = None, quantiles: Any = None,
     per_quantile: bool = False, crossing: str = "refuse",
@@ -71,7 +90,7 @@ def loss_of(
     >>> loss_of(["a-q-0.5", "b-q-0.5"], "absolute")[0], loss_of(["a-q-0.5"], "pinball:0.5")[1]
     (QuantileLoss(levels=(0.5,), apart=False), None)
     """
-    plain = isinstance(loss, str) and loss.strip().lower() == "absolute" and cap is None
+    plain = _plain(loss, cap)
     grid = grid_of(names, quantiles, plain, crossing)
     if grid is None:
         if per_quantile:

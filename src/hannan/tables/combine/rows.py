@@ -52,6 +52,8 @@ class Rows:
         #: The quantile levels of an answer, or none.
         self.levels: tuple[float, ...] = getattr(loss, "levels", ())
         self.combiner = Combiner(self.names, loss, learner, seed=seed, prior=prior)
+        #: Columns of quantiles that point forecasts are combined without.
+        self.left_out: tuple[str, ...] = ()
         self.learner, self.mixer = self.combiner.learner, self.combiner.mixer
         self._calendar = None if issued is None or time is None else Calendar(issued, time, source)
         self._clock = None if time is None or issued is not None else Clock(time, source)

@@ -12,8 +12,10 @@ from hannan.saving.result import to_text
 from hannan.saving.words import ceiling, counted, figure, percent
 from hannan.tables.combine.answers import Forecast
 from hannan.tables.combine.hindsight import Oracle
+from hannan.tables.combine.levels import left_out
 from hannan.tables.combine.promises import Promises
 from hannan.tables.combine.quantiled import Quantiled
+from hannan.tables.read.table import clipped
 from hannan.tables.write import plain
 
 #: With more experts than this, only those most ahead of the mixture are told one by one.
@@ -90,6 +92,8 @@ class Summary:
     forecasts: tuple[Forecast, ...] = ()
     #: Of quantiles: CRPS, coverage, sharpness, and the fan.
     quantiles: Quantiled | None = field(default=None, repr=False)
+    #: Columns of quantiles that point forecasts were combined without.
+    left_out: tuple[str, ...] = ()
 
     @property
     def best(self) -> Expert | None:
@@ -122,6 +126,8 @@ class Summary:
     @property
     def headline(self) -> str:
         """The answer, in a sentence."""
+        if self.n == 1:
+            return only_expert(self.names[0])
         if not self.settled or self.best is None:
             return "no row has a target"
         best = self.best
@@ -172,6 +178,7 @@ class Summary:
             },
             "quantiles": None if self.quantiles is None else self.quantiles.as_dict(self.names),
             "number_of_experts": self.n,
+            "left_out": list(self.left_out),
             "experts": [
                 {"name": e.name, "rows": e.rows, "total": e.loss, "mean": e.loss / e.rows if e.rows else None,
                  "mixture_in_those_rows": e.mix_loss, "weight_at_the_end": e.weight}
@@ -216,8 +223,10 @@ class Summary:
             state += f", {self.late} of them late"
         if self.waiting > SHOWN:
             state += f"; {self.waiting} wait for their target"
-        rows = [("answer", self.headline)] if self.settled else []
+        rows = [("answer", self.headline)] if self.settled or self.n == 1 else []
         rows.append(("rows", state))
+        if self.left_out:
+            rows.append(("left out", left_out(self.left_out)))
         rows += [("forecast", f"{one.text}  for {one.name}") for one in self.forecasts[-SHOWN:]]
         rows += [("loss", self.loss), ("learner", self.learner)]
         if not self.settled:
@@ -294,6 +303,15 @@ class Summary:
     def to_json(self) -> str:
         """The summary as JSON text."""
         return to_text(self.as_dict())
+
+
+def only_expert(name: str) -> str:
+    """Return the answer for a table with one expert.
+
+    >>> only_expert("naive")
+    "nothing to combine: 'naive' is the only expert"
+    """
+    return f"nothing to combine: {clipped(name)} is the only expert"
 
 
 def waits(one: Forecast) -> dict[str, Any]:

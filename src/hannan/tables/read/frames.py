@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from hannan import _engine
-from hannan.refusals import Array, unmasked
+from hannan.refusals import Array, meant, unmasked
 from hannan.tables.read.roles import forecast_roles
 from hannan.tables.read.table import CHUNK_CELLS, MISSING, BadTable, checked, clipped, shown
 
@@ -108,12 +108,10 @@ def _columns(table: Any) -> dict[str, Any]:
         return {str(name): column for name, column in table.items()}
     if hasattr(table, "collect") and hasattr(table, "lazy"):
         table = table.collect()  # a lazy frame of polars
+    if hasattr(table, "column_names") and hasattr(table, "column"):  # of pyarrow
+        return columns_by_name(table.column_names, table.column)
     if hasattr(table, "columns") and hasattr(table, "__getitem__"):
-        names = [str(name) for name in table.columns]
-        double = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
-        if double is not None:
-            raise BadTable(f"column names of the table must differ; got {double!r} twice")
-        return {str(name): table[name] for name in table.columns}
+        return columns_by_name(table.columns, table.__getitem__)
     array = np.asarray(unmasked(table, "a table"))
     if array.dtype.names:
         return {name: array[name] for name in array.dtype.names}
@@ -122,12 +120,21 @@ def _columns(table: Any) -> dict[str, Any]:
     return {str(i): array[:, i] for i in range(array.shape[1])}
 
 
+def columns_by_name(names: Sequence[Any], column: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return name -> column; names that are equal as text are an error."""
+    texts = [str(name) for name in names]
+    if len(set(texts)) < len(texts):
+        double = next(name for name in texts if texts.count(name) > 1)
+        raise BadTable(f"column names of the table must differ; got {double!r} twice")
+    return {text: column(name) for text, name in zip(texts, names, strict=True)}
+
+
 def _name(name: Any, names: Sequence[str]) -> str:
     wanted = str(name)
     if isinstance(name, int) and wanted not in names and -len(names) <= name < len(names):
         wanted = names[name]
     if wanted not in names:
-        raise BadTable(f"the table must have a column {wanted!r}; got {shown(names)}")
+        raise BadTable(f"the table must have a column {wanted!r}; got {shown(names)}{meant(wanted, names)}")
     return wanted
 
 
@@ -163,6 +170,7 @@ def _number(value: Any, row: int, name: str) -> float:
 
 
 def _text(value: Any) -> str:
+    value = value.as_py() if hasattr(value, "as_py") else value  # a scalar of pyarrow
     if isinstance(value, np.datetime64):
         return str(value)
     return value.isoformat() if hasattr(value, "isoformat") else str(value)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hannan.refusals import Array
+from hannan.refusals import Array, meant
 
 MISSING = frozenset(("", "na", "n/a", "nan", "null", "none"))
 #: A chunk has about so many cells.
@@ -81,7 +81,7 @@ class Columns:
             seen[name] = i
         for name in (*self.needs, *self.texts, *(self.numeric or ())):
             if name not in seen:
-                raise BadTable(f"{source} must have a column {name!r}; got {shown(names)}")
+                raise BadTable(f"{source} must have a column {name!r}; got {shown(names)}{meant(name, names)}")
         texts = [seen[name] for name in self.texts]
         taken = set(texts)
         if self.numeric is not None:
