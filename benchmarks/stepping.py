@@ -19,7 +19,7 @@ def run(quick: bool = False) -> str:
     """Markdown tables: steps at N = 10 against the peers, experts, and cost against N."""
     rounds = 2000 if quick else 20_000
     repeats = 3 if quick else 7
-    return "\n\n".join([_small(rounds, repeats), _experts(rounds, repeats), _sum_tree(quick, repeats)])
+    return "\n\n".join([_small(rounds, repeats), _experts(rounds, repeats), _late(repeats), _sum_tree(quick, repeats)])
 
 
 def _steps(player: Any, rows: Sequence[Sequence[float]]) -> None:
@@ -73,6 +73,26 @@ def _experts(rounds: int, repeats: int) -> str:
     interleave(contestants, min(repeats, 5))
     return "### act + observe, experts, Hedge\n\n" + table(
         ["N", "a step"], [[c.name, shown(c.cost)] for c in contestants]
+    )
+
+
+def _late(repeats: int) -> str:
+    """Experts whose losses come after all moves are drawn: the cost per move must not grow with their number."""
+    learner, row = hn.Experts(3, hn.Entropy(), tuning=hn.Anytime()), np.array([0.5, 0.1, 0.9])
+    contestants = []
+    for count in (2000, 20_000):
+
+        def play(count: int = count) -> None:
+            player = learner.start(0)
+            for move in [player.act() for _ in range(count)]:
+                player.observe(move, row)
+
+        contestants.append(Contestant(f"{count:,}", play, count))
+    interleave(contestants, min(repeats, 5))
+    first = contestants[0].cost
+    return "### act, then observe after all moves are drawn, experts\n\n" + table(
+        ["open moves", "per move", "ratio to the first row"],
+        [[c.name, shown(c.cost), ratio(c.cost / first)] for c in contestants],
     )
 
 

@@ -79,9 +79,11 @@ public:
     }
     void forget(i64 round) { close(round), ++forgotten; }
     /// Every open ticket, from the first round on.
-    template <class Visit> void each(Visit visit) {
-        for (auto& [round, ticket] : late_) visit(ticket);
-        if (last_.round > 0) visit(last_);
+    template <class Visit> void each(Visit visit) { each_after(0, visit); }
+    /// Every open ticket of a round after this one, in order of rounds.
+    template <class Visit> void each_after(i64 round, Visit visit) {
+        for (auto at = late_.upper_bound(round); at != late_.end(); ++at) visit(at->second);
+        if (last_.round > round) visit(last_);
     }
     void clear() { late_.clear(), last_ = Ticket{}; }
     /// A ticket from a file: rounds ascend.

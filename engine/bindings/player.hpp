@@ -19,6 +19,10 @@ public:
     Room room;
     AtPlay at;
     bool sees_all;
+    /// Every open ticket of a round up to this one has its numbers, so `keep_others` visits later tickets only.
+    i64 numbered_up_to = 0;
+    /// Tickets that `keep_others` has visited since the construction: the work of late settlement, for tests.
+    i64 visited = 0;
 
     Player(nb::object described, In<u64> words, In<u64> noise, nb::object id, nb::object move_type)
         : Book(std::move(id), std::move(move_type)), description(described), d(nb::cast<Description*>(described)),
@@ -52,11 +56,16 @@ public:
     /// Open moves keep what the run will soon have no more: experts their distribution, bandits their baselines.
     void keep_others(i64 but) {
         Numbers shared;
-        each([&](Ticket& ticket) {
+        each_after(numbered_up_to, [&](Ticket& ticket) {
+            ++visited;
             if (ticket.round == but || ticket.numbers) return;
             if (!shared) shared = distribution_now();
             ticket.numbers = shared;
         });
+    }
+    void keep_all() {
+        keep_others(0);
+        numbered_up_to = drawn;
     }
     void keep_baselines() {
         Ticket* last = find(drawn);
@@ -68,7 +77,7 @@ public:
 
     nb::object act_expert() {
         const Busy here = alone();
-        if (open() > 0 && at.setup.schedule.b != 0.0) keep_others(0);
+        if (open() > 0 && at.setup.schedule.b != 0.0) keep_all();
         const i64 i = players().act_expert(at);
         if (i < 0) failed();
         return issue(nb::steal(PyLong_FromLongLong(i)), i, at.run.probability, at.run.weight).move;
@@ -92,7 +101,7 @@ public:
     nb::object act_awake(nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu> awake, nb::object mask) {
         const Busy here = alone();
         require(i64(awake.size()) == n(), "a mask has one entry per arm");
-        if (open() > 0 && sees_all && at.setup.schedule.b != 0.0) keep_others(0);
+        if (open() > 0 && sees_all && at.setup.schedule.b != 0.0) keep_all();
         std::vector<double> p(std::size_t(n()), 0.0);
         const i64 i = players().act_awake(at, awake.data(), p.data());
         if (i < 0) failed();
@@ -135,6 +144,7 @@ public:
         if (bad >= 0) return bad;
         if (bad == -2) failed();
         close(round);
+        numbered_up_to = drawn;  // not before: a move whose settlement fails stays open without numbers
         return -1;
     }
     bool settle_arm(Ticket& ticket, double loss) {

@@ -49,6 +49,7 @@ void resume(Player& player, nb::dict from) {
     const Book before = player;  // what there was, should a ticket be refused
     player.clear();
     player.drawn = drawn;
+    i64 numbered_up_to = drawn;
     try {
         for (nb::handle item : nb::cast<nb::list>(from["open"])) {
             nb::dict one = nb::cast<nb::dict>(item);
@@ -69,6 +70,8 @@ void resume(Player& player, nb::dict from) {
                 for (std::size_t k = 0; k < numbers.size(); ++k)
                     must(numbers.data()[k] >= 0.0 && numbers.data()[k] <= 1.0, "numbers of an open move", "be in [0, 1]");
                 ticket.numbers = std::make_shared<std::vector<double>>(numbers.data(), numbers.data() + s.n);
+            } else {
+                numbered_up_to = std::min(numbered_up_to, round - 1);
             }
             if (!one["kept"].is_none()) ticket.kept = nb::borrow(one["kept"]);
             if (s.setting == Setting::expert_bandit) player.heard(ticket.kept);
@@ -79,6 +82,7 @@ void resume(Player& player, nb::dict from) {
         throw;
     }
     player.forgotten = forgotten, player.largest_delay = delay;
+    player.numbered_up_to = numbered_up_to;
     player.at.run.copy(s, run);
 }
 
@@ -204,6 +208,7 @@ void bind_players(nb::module_& m) {
                  const Busy here = p.alone();
                  p.at.run.stream = words_at(stream.data()), p.at.run.noise = words_at(noise.data());
              })
+        .def_ro("_visited", &Player::visited, "Number of open tickets that late settlement has visited.")
         .def_prop_ro("_losses", [](Player& p) { return array_of(p.at.run.L, p.n()); })
         .def(
             "_settle_untold",

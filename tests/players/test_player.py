@@ -199,6 +199,58 @@ def test_delayed_regret_is_within_the_delay_bound():
         assert certificate.bound.value == learner.bound(200, total.min(), delay=delay).value
 
 
+@pytest.mark.parametrize("tuning", [hn.Fixed(2.0), hn.Anytime(), hn.SelfConfident()], ids=repr)
+@pytest.mark.parametrize("smoothing", [hn.Entropy(), hn.Exponential(), hn.Tsallis()], ids=repr)
+def test_open_moves_keep_the_distribution_they_were_drawn_from(smoothing, tuning, tmp_path):
+    """After any sequence of draws, settlements, drops and files: the numbers of a move, or the present ones."""
+    player = hn.Experts(4, smoothing, tuning).start(0)
+    rng = np.random.default_rng(11)
+    drawn_from, numbered, bare = {}, 0, 0
+    for _ in range(500):
+        step = rng.random()
+        if step < 0.5 or not player.open_moves:
+            p = player.distribution()
+            drawn_from[player.act().round] = p
+        elif step < 0.85:
+            player.observe(player.open_moves[rng.integers(len(player.open_moves))], rng.random(4))
+        elif step < 0.9:
+            with pytest.raises(ValueError, match=r"1\.5"):
+                player.observe(player.open_moves[0], np.array([0.0, 1.5, 0.0, 0.0]))
+        elif step < 0.97:
+            player.forget(player.open_moves[rng.integers(len(player.open_moves))])
+        else:
+            player.save(tmp_path / "player")
+            player = hn.load(tmp_path / "player", resume="exact")
+        state = player._saved()
+        now = state["weights"] / state["numbers"]["total"]
+        for ticket in state["open"]:
+            own = ticket["numbers"]
+            numbered, bare = numbered + (own is not None), bare + (own is None)
+            assert (drawn_from[ticket["move"].round] == (now if own is None else own)).all()
+    assert numbered > 100
+    assert bare > 100
+
+
+@pytest.mark.parametrize("tuning", [hn.Fixed(2.0), hn.Anytime(), hn.SelfConfident()], ids=repr)
+@pytest.mark.parametrize("order", ["oldest first", "newest first", "random", "half settled, half drawn"])
+def test_late_settlement_visits_each_open_move_once(order, tuning):
+    """The work per settlement does not grow with the number of open moves.
+
+    The control is the count of a walk over all open moves at every settlement.
+    """
+    for count in (200, 2000):
+        player = hn.Experts(3, hn.Entropy(), tuning).start(0)
+        moves, walked = [player.act() for _ in range(count)], 0
+        places = {"newest first": np.arange(count)[::-1], "random": np.random.default_rng(1).permutation(count)}
+        for k in places.get(order, np.arange(count)):
+            walked += len(moves) - 1 if order != "half settled, half drawn" else len(player.open_moves) - 1
+            player.observe(moves[k], np.array([0.5, 0.1, 0.9]))
+            if order == "half settled, half drawn":
+                player.act()
+        assert player._visited <= player.round
+        assert walked > 50 * player.round
+
+
 def test_twenty_thousand_open_moves():
     player = hn.Experts(3, hn.Entropy(), hn.Anytime()).start(0)
     moves = [player.act() for _ in range(20_000)]
