@@ -153,7 +153,9 @@ nb::dict Photo::columns() {
 
 nb::object Photo::origins() {
     sort();
-    std::vector<bool> seen(1 << 16);
+    std::size_t most = 0;
+    for (const OpenDecision& one : decisions_) most = std::max<std::size_t>(most, one.origin);
+    std::vector<bool> seen(most + 1);
     for (const OpenDecision& one : decisions_) seen[one.origin] = true;
     std::vector<u64> found;
     for (u64 k = 0; k < seen.size(); ++k)

@@ -1,6 +1,7 @@
 // The rows of a fleet's learners, by number: chunks, each freed when all of one have retired. A number is given once.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -35,12 +36,22 @@ class RowsCopy;
 
 class Rows {
     /// Many pages of 2 MiB, so that few learners lie outside of one; memory is taken where learners are born.
+    /// The first chunk starts with room for 64 learners: a store has a fleet per learner, and most of them stay small.
     struct Chunk {
-        HugeVector<double> numbers;
-        std::vector<u64> keys, alive;
-        i64 living = 0;
-        Chunk(i64 size, i64 stride) : numbers(), keys(std::size_t(size)), alive(std::size_t(size / 64)) {
-            numbers.reserve(std::size_t(size * stride + 4));  // a row is written when its learner is born; fours are read past the last
+        HugeVector<double> numbers;  // reserved, and written when a learner is born
+        HugeVector<u64> keys;        // likewise
+        std::vector<u64> alive;
+        i64 living = 0, room = 0;
+        Chunk(i64 size, i64 stride, i64 room_at_first) : alive(std::size_t(size / 64)) { reserve(room_at_first, stride); }
+        /// Move the rows to memory for `more` learners.
+        void reserve(i64 more, i64 stride) {
+            HugeVector<double> rows;
+            HugeVector<u64> names;
+            rows.reserve(std::size_t(more * stride + 4));  // groups of four are read past the last row
+            names.reserve(std::size_t(more));
+            if (room) __builtin_memcpy(rows.data(), numbers.data(), std::size_t(room * stride) * sizeof(double));
+            if (room) __builtin_memcpy(names.data(), keys.data(), std::size_t(room) * sizeof(u64));
+            numbers.swap(rows), keys.swap(names), room = more;
         }
     };
     std::vector<std::unique_ptr<Chunk>> chunks_;
@@ -52,6 +63,11 @@ class Rows {
 
     std::size_t chunk_of(u64 number) const { return std::size_t(number >> bits_); }
     std::size_t within(u64 number) const { return std::size_t(number & u64(size_ - 1)); }
+    /// Room of a chunk that needs the place `at`: twice as much, and all of the chunk from a page of 2 MiB on.
+    i64 grown(i64 room, i64 at) const {
+        while (room <= at) room *= 2;
+        return room * stride_ * i64(sizeof(double)) >= i64(huge_page) ? size_ : std::min(room, size_);
+    }
 
 public:
     explicit Rows(i64 stride) : stride_(stride) {
@@ -66,7 +82,9 @@ public:
         return (made_ * size_ - unborn) * stride_ * i64(sizeof(double));
     }
     i64 key_bytes() const {
-        return made_ * (i64(sizeof(Chunk)) + size_ * i64(sizeof(u64)) + size_ / 8) + i64(chunks_.capacity()) * 16;
+        i64 room = 0;
+        for (const std::unique_ptr<Chunk>& chunk : chunks_) room += chunk ? chunk->room : 0;
+        return made_ * (i64(sizeof(Chunk)) + size_ / 8) + room * i64(sizeof(u64)) + i64(chunks_.capacity()) * 16;
     }
 
     bool has(u64 number) const {
@@ -85,16 +103,17 @@ public:
     void remember(RowsCopy* copy) { copies_.push_back(copy); }
     void forget(RowsCopy* copy) { std::erase(copies_, copy); }
     i64 chunk() const { return size_; }
-    /// Who is there, 64 numbers a word.
+    /// Learners that exist, 64 numbers per word, up to the last number that was given.
     std::vector<u64> alive() const {
         std::vector<u64> found;
         for (std::size_t k = 0; k < chunks_.size(); ++k) {
             if (chunks_[k]) found.insert(found.end(), chunks_[k]->alive.begin(), chunks_[k]->alive.end());
             else found.resize((k + 1) * std::size_t(size_ / 64));
         }
+        found.resize(std::min(found.size(), std::size_t((born_ + 63) / 64)));
         return found;
     }
-    u64 key(u64 number) const { return chunks_[chunk_of(number)]->keys[within(number)]; }
+    u64 key(u64 number) const { return chunks_[chunk_of(number)]->keys.data()[within(number)]; }
 
     /// The next number, or a later one (of a file); its row is not set.
     u64 add(u64 key) { return add(key, born_); }
@@ -102,11 +121,15 @@ public:
         const std::size_t k = chunk_of(number);
         if (chunks_.size() <= k) numbers_.resize(k + 1), chunks_.resize(k + 1);
         if (!chunks_[k]) {
-            chunks_[k] = std::make_unique<Chunk>(size_, stride_), ++made_;
+            chunks_[k] = std::make_unique<Chunk>(size_, stride_, k == 0 ? std::min<i64>(size_, 64) : size_), ++made_;
             numbers_[k] = chunks_[k]->numbers.data();
         }
         Chunk& chunk = *chunks_[k];
-        chunk.keys[within(number)] = key;
+        if (i64(within(number)) >= chunk.room) {
+            chunk.reserve(grown(chunk.room, i64(within(number))), stride_);
+            numbers_[k] = chunk.numbers.data();
+        }
+        chunk.keys.data()[within(number)] = key;
         chunk.alive[within(number) / 64] |= u64(1) << (number % 64);
         ++chunk.living, ++alive_;
         born_ = number + 1;

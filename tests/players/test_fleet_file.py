@@ -284,3 +284,33 @@ def test_a_copy_is_of_its_moment_whatever_is_played_retired_and_born_meanwhile(t
     left = fleet_file.gathered(fleet)
     del fleet, one, other  # what is copied stays until it is
     assert len(b"".join(left())) > 1000
+
+
+@pytest.mark.parametrize("arms", [2, 70, 3000])
+def test_a_fleet_grows_while_it_is_copied(arms: int) -> None:
+    """Rows move to larger memory as learners are born: a copy that has begun is of the moment when it began."""
+    learner = hn.Bandit(arms, hn.Tsallis(0.5))
+    fleet, alone, copies = hn.Fleet(learner, seed=1), hn.Fleet(learner, seed=1), []
+    for count in (1, 60, 70, 130, 900):
+        moves, single = fleet.act(np.arange(count)), alone.act([0])
+        assert (moves.action[0], moves.probability[0]) == (single.action[0], single.probability[0])
+        fleet.observe(moves, np.linspace(0.5, 0.0, count))
+        alone.observe(single, [0.5])
+        copies.append((fleet.to_bytes(), fleet_file.gathered(fleet)))
+    for before, copied in copies:
+        assert b"".join(copied()) == before
+        assert hn.Fleet.from_bytes(before, "exact").to_bytes() == before
+
+
+def test_a_small_fleet_takes_little_memory_and_is_copied_without_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store has two fleets per learner. The control: 100,000 learners are copied with pauses."""
+    pauses: list[float] = []
+    monkeypatch.setattr(fleet_file.time, "sleep", pauses.append)
+    fleet = hn.Fleet(hn.Bandit(3), seed=1)
+    fleet.act([7])
+    fleet.to_bytes()
+    assert not pauses
+    assert fleet._bytes["keys"] < 20_000
+    fleet.act(np.arange(100_000))
+    fleet.to_bytes()
+    assert pauses
