@@ -77,6 +77,47 @@ def test_a_failed_sync_ends_the_store(tmp_path: Path) -> None:
         assert all(store.observe(ticket, loss=0.5) for ticket in tickets)
 
 
+SECRETS = """
+import ctypes, os, sys
+import hannan as hn
+store = hn.Store("decisions.db")
+store.add("a", hn.Bandit(2))
+store.rotate_secret()
+print(store.act("a").ticket, flush=True)
+ctypes.CDLL(None).setenv(b"POWER_FAIL", sys.argv[2].encode(), 1)
+try:
+    store.rotate_secret() if sys.argv[1] == "rotate" else store.retire_secret(store.secrets[0])
+    print("done")
+except RuntimeError as error:
+    print(type(error).__name__, error)
+try:
+    store.act("a")
+    print("goes on")
+except RuntimeError as error:
+    print(type(error).__name__, error)
+store.close()
+"""
+
+
+@pytest.mark.parametrize("use", ["rotate", "retire"])
+def test_a_failed_sync_of_a_secret_ends_the_store(tmp_path: Path, use: str) -> None:
+    """The store does not go on with secrets of which the disk may have lost some. The control: a later sync fails."""
+    environment = {**os.environ, "LD_PRELOAD": str(built(tmp_path))}
+
+    def told(failing: str) -> list[str]:
+        command = [sys.executable, "-c", SECRETS, use, failing]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    ticket, *ended = told("1")
+    assert len(ended) == 2
+    assert all(line.startswith("Ended decisions.db has ended: disk I/O error") for line in ended), ended
+    with Store(tmp_path / "decisions.db") as store:
+        assert store.observe(ticket, loss=0.5)
+    assert told("1000")[1:] == ["done", "goes on"]
+
+
 @pytest.mark.slow
 def test_a_thousand_kills(tmp_path: Path) -> None:
     tally = campaign(tmp_path, 1000, seed=1).tally

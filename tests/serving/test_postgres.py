@@ -20,7 +20,8 @@ from kills import Campaign
 import hannan as hn
 from hannan.client import Client, shard_of, shard_of_ticket
 from hannan.client import Refused as ClientRefused
-from hannan.serving.errors import CONFLICT, ELSEWHERE, TICKET, Ended, Refused
+from hannan.serving.errors import BODY, CONFLICT, ELSEWHERE, TICKET, Ended, Refused
+from hannan.serving.service import Request, Service, act, ready
 from hannan.serving.store import Store
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
@@ -167,6 +168,134 @@ def test_an_owner_whose_session_ends_writes_no_more(address: str) -> None:
         assert second.observe(move.ticket, reward=1) is True
         assert second.observe(mine.ticket, reward=1) is True
     first.close()
+
+
+def terminate(address: str, session: int) -> None:
+    """End a session, and wait until the server has done so."""
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("SELECT pg_terminate_backend(%s, 10000)", (session,))
+
+
+def session_of(store: Store, which: str) -> int:
+    return int(getattr(store.desk.shelf, which).info.backend_pid)
+
+
+def test_a_reading_session_that_ends_is_replaced(address: str) -> None:
+    """Ids, the log and pruning read. The control is the test above: without the writing session nothing goes on."""
+    with Store(address) as store:
+        service = Service(store)
+        store.add("a", GAINS)
+        move = store.act("a", id="one")
+        store.observe(move.ticket, reward=1)
+        for read in (
+            lambda: store.act("a", id="one") == move,
+            lambda: store.act("a", id="two") != move,
+            lambda: len(store.log("a")) == 1,
+            lambda: store.prune(1e6) == 0,
+            lambda: service.handle(act, Request(b'{"id": "three"}', "a")).status == 200,
+        ):
+            before = session_of(store, "_reader")
+            terminate(address, before)
+            assert read()
+            assert session_of(store, "_reader") != before
+        assert service.handle(ready, Request(b"")).status == 200
+    with Store(address) as store:
+        assert store.act("a", id="one") == move
+
+
+def test_a_store_that_cannot_read_ends_and_another_owner_takes_over(server: Database, address: str) -> None:
+    name = address.partition("?")[0].rpartition("/")[2]
+    first = Store(address)
+    service = Service(first)
+    first.add("a", GAINS)
+    move = first.act("a", id="one")
+    with psycopg.connect(server.address, autocommit=True) as connection:
+        connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
+        connection.execute("SELECT pg_terminate_backend(%s, 10000)", (session_of(first, "_reader"),))
+        with pytest.raises(Ended, match="cannot be read") as caught:
+            first.act("a", id="one")
+        assert "psycopg" not in repr(caught.value)
+        answer = service.handle(act, Request(b'{"id": "two"}', "a"))
+        assert (answer.status, b"psycopg" in answer.body) == (503, False)
+        assert service.handle(ready, Request(b"")).status == 503
+        connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
+    with Store(address, patience=10.0) as second:  # the first one is not closed
+        assert second.act("a", id="one") == move
+    first.close()
+
+
+def test_a_reading_session_is_on_the_server_of_the_owner(address: str) -> None:
+    """A standby server may lag behind, so that an id would be drawn twice: one without the owner's lock is rejected."""
+    with Store(address) as store:
+        store.add("a", GAINS)
+        store.act("a", id="one")
+        store.desk.shelf._owner += 1  # type: ignore[attr-defined]
+        terminate(address, session_of(store, "_reader"))
+        with pytest.raises(Ended, match="does not have its lock"):
+            store.act("a", id="one")
+
+
+def test_a_writing_session_that_ends_is_noticed_without_a_write(address: str) -> None:
+    with Store(address) as store:
+        service = Service(store)
+        store.add("a", GAINS)
+        assert service.handle(ready, Request(b"")).status == 200
+        terminate(address, session_of(store, "_connection"))
+        answer = service.handle(ready, Request(b""))
+        assert answer.status == 503
+        assert b"session in PostgreSQL was lost" in answer.body
+        assert isinstance(store.desk.journal.failure, Ended)
+
+
+def test_a_store_that_waits_keeps_its_sessions(server: Database, address: str) -> None:
+    """The control: a session without the store's settings is ended by the same limit."""
+    name = address.partition("?")[0].rpartition("/")[2]
+    with psycopg.connect(server.address, autocommit=True) as connection:
+        connection.execute(f"ALTER DATABASE \"{name}\" SET idle_session_timeout = '300ms'")
+    with Store(address) as store, psycopg.connect(address, autocommit=True) as other:
+        store.add("a", GAINS)
+        move = store.act("a", id="one")
+        time.sleep(1.0)
+        with pytest.raises(psycopg.OperationalError):
+            other.execute("SELECT 1")
+        assert store.act("a", id="one") == move
+        assert store.observe(move.ticket, reward=1)
+
+
+def encoded(server: Database, encoding: str) -> str:
+    """The address of a new database in this encoding."""
+    name = f"in_{encoding.lower()}"
+    with psycopg.connect(server.address, autocommit=True) as connection:
+        connection.execute(
+            f"CREATE DATABASE {name} ENCODING '{encoding}' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"
+        )
+    return server.address.replace("/postgres?", f"/{name}?")
+
+
+def test_a_database_in_sql_ascii_holds_a_store(server: Database) -> None:
+    """Its text came as bytes, and the setting fsync was misread."""
+    address = encoded(server, "SQL_ASCII")
+    ids = ["plain", "caf\u00e9", "\u2615 \U0001f600"]
+    with Store(address, snapshot_events=3) as store:
+        store.add("a", GAINS)
+        moves = [store.act("a", key="\u00fc", id=id) for id in ids]
+        assert [store.act("a", key="\u00fc", id=id) for id in ids] == moves
+    with Store(address) as store:
+        assert [store.act("a", key="\u00fc", id=id) for id in ids] == moves
+        assert store.observe(moves[2].ticket, reward=1)
+        with pytest.raises(Refused, match="it is open in hannan process"):
+            Store(address)
+
+
+def test_an_id_that_the_database_cannot_store_is_rejected(server: Database) -> None:
+    address = encoded(server, "LATIN1")
+    with Store(address) as store:
+        store.add("a", GAINS)
+        move = store.act("a", id="caf\u00e9")
+        with pytest.raises(Refused, match=r"id.*LATIN1.*\u2615") as caught:
+            store.act("a", id="\u2615")
+        assert caught.value.status == BODY
+        assert store.act("a", id="caf\u00e9") == move  # the store goes on
 
 
 def test_a_server_that_crashes_keeps_what_was_acknowledged(server: Database, address: str) -> None:

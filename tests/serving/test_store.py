@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import gc
 import os
 import shutil
 import sqlite3
@@ -639,3 +641,185 @@ def test_a_file_of_two_names_is_refused(path: Path, tmp_path: Path) -> None:
     (tmp_path / "other.db").unlink()
     with Store(path) as store:
         assert list(store.learners) == ["a"]
+
+
+# Files that are moved while the store is open
+
+
+def _replaced(path: Path) -> None:
+    shutil.copy(path, path.with_suffix(".copy"))
+    path.with_suffix(".copy").replace(path)
+
+
+MOVES = {
+    "removed": lambda path: path.unlink(),
+    "renamed": lambda path: path.rename(path.with_suffix(".old")),
+    "replaced by a copy": _replaced,
+    "log removed": lambda path: path.with_name(path.name + "-wal").unlink(),
+    "lock removed": lambda path: path.with_name(path.name + ".lock").unlink(),
+    "folder renamed": lambda path: path.parent.rename(path.parent.with_name("elsewhere")),
+}
+USES: dict[str, Any] = {
+    "act": lambda store, ticket: store.act("a"),
+    "observe": lambda store, ticket: store.observe(ticket, reward=1),
+    "add": lambda store, ticket: store.add("b", GAINS),
+    "rotate": lambda store, ticket: store.rotate_secret(),
+    "retire": lambda store, ticket: store.retire_secret(1),
+    "check": lambda store, ticket: store.desk.journal.check(),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "folder").mkdir()
+    return tmp_path / "folder" / "decisions.db"
+
+
+@pytest.mark.parametrize("move", MOVES)
+@pytest.mark.parametrize("use", USES)
+def test_a_store_whose_file_is_moved_ends(folder: Path, move: str, use: str) -> None:
+    store = Store(folder)
+    store.add("a", GAINS)
+    tickets = [store.act("a").ticket for _ in range(3)]
+    store.rotate_secret()
+    MOVES[move](folder)
+    with pytest.raises(Ended, match="was removed, renamed or replaced while the store was open"):
+        USES[use](store, tickets[0])
+    with pytest.raises(Ended, match="was removed, renamed or replaced"):
+        store.act("a")
+    store.close()
+
+
+@pytest.mark.parametrize("move", MOVES)
+def test_a_file_that_is_moved_during_a_commit_is_not_acknowledged(
+    folder: Path, move: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(folder)
+    store.add("a", GAINS)
+    shelf: Any = store.desk.shelf
+    commit = shelf._commit
+
+    def moved(group: Any) -> None:
+        commit(group)
+        MOVES[move](folder)
+
+    monkeypatch.setattr(shelf, "_commit", moved)
+    with pytest.raises(Ended, match="was removed, renamed or replaced"):
+        store.act("a")
+    store.close()
+
+
+def test_a_store_whose_file_stays_goes_on(folder: Path) -> None:
+    """The control: what backups and administrators do to a file that stays is no reason to end."""
+    with Store(folder) as store:
+        store.add("a", GAINS)
+        folder.chmod(0o640)
+        os.utime(folder)
+        shutil.copy(folder, folder.with_suffix(".copy"))
+        with sqlite3.connect(folder.with_suffix(".backup")) as backup, sqlite3.connect(folder) as live:
+            live.backup(backup)
+            live.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        os.link(folder, folder.with_suffix(".link"))
+        store.act("a")
+        store.rotate_secret()
+        store.desk.journal.check()
+
+
+def test_a_renamed_file_has_what_was_acknowledged(folder: Path) -> None:
+    """Put back with its write-ahead log. Without the file, the log is not deleted by a new store."""
+    store, elsewhere = Store(folder), folder.with_suffix(".old")
+    store.add("a", GAINS)
+    tickets = [store.act("a").ticket for _ in range(5)]
+    folder.rename(elsewhere)
+    with pytest.raises(Ended):
+        store.act("a")
+    store.close()
+    with pytest.raises(ValueError, match=r"must exist, because its write-ahead log does"):
+        Store(folder)
+    elsewhere.rename(folder)
+    with Store(folder) as store:
+        assert all(store.observe(ticket, reward=1) for ticket in tickets)
+
+
+# Stores that are not closed
+
+OPEN_AND_DROP = """
+import gc, sys
+import hannan as hn
+store = hn.Store("decisions.db")
+store.add("a", hn.Bandit(2))
+ticket = store.act("a").ticket
+if sys.argv[1] == "cycle":
+    store.itself = store
+del store
+gc.collect()
+print(ticket, flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.parametrize("cycle", [False, True], ids=["counted", "cycle"])
+def test_a_store_that_is_garbage_is_closed(path: Path, cycle: bool) -> None:
+    store: Any = Store(path)
+    store.add("a", GAINS)
+    ticket, journal = store.act("a").ticket, store.desk.journal
+    with refused(CONFLICT, "must have one writer"):  # the control: it has its lock
+        Store(path)
+    if cycle:
+        store.itself = store
+    del store
+    gc.collect()
+    assert journal.closed
+    assert not journal._thread.is_alive()
+    with Store(path) as again:
+        assert again.observe(ticket, reward=1)
+
+
+@pytest.mark.parametrize("how", ["counted", "cycle"])
+def test_a_store_that_is_garbage_leaves_its_lock_to_another_process(path: Path, how: str) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", OPEN_AND_DROP, how],
+        cwd=path.parent,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    ticket = process.stdout.readline().strip()
+    with Store(path) as store:  # the process goes on
+        assert process.poll() is None
+        assert store.observe(ticket, loss=1.0)
+    process.communicate("\n", timeout=30)
+    assert process.returncode == 0
+
+
+def test_a_store_that_is_collected_in_its_own_thread_is_closed(path: Path) -> None:
+    """The collector can run in the thread that writes, which cannot wait for itself."""
+    store: Any = Store(path)
+    store.add("a", GAINS)
+    kept, journal = [store], store.desk.journal
+    journal.listeners.append(kept.clear)  # called in the writer's thread, where the last reference goes
+    del store
+    kept[0].desk.draw("a")
+    deadline = time.monotonic() + 20
+    while not (journal.closed and _is_free(path)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert journal.closed
+    Store(path).close()
+
+
+def _is_free(path: Path) -> bool:
+    with open(path.with_name(path.name + ".lock")) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+
+def test_an_id_asked_of_a_closed_store_is_answered_with_ended(path: Path) -> None:
+    store = Store(path)
+    store.add("a", GAINS)
+    store.close()
+    with pytest.raises(Ended, match="is closed"):
+        store.act("a", id="one")

@@ -10,6 +10,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -123,7 +124,7 @@ class Desk:
             resident, place = self.contents.find(name), None
             if id is not None:
                 place = (resident.number, key_bytes(key), id)
-                before = self._fresh.get(place) or self.shelf.asked(*place)
+                before = self._fresh.get(place) or self.journal.read(partial(self.shelf.asked, *place))
                 if before is not None:
                     said = self.seal.opened(before)
                     again = Decision(before, resident.arms.label(said.arm), said.arm, said.probability)
@@ -317,7 +318,7 @@ class Desk:
         """A fresh secret signs from now on."""
         with self.lock:
             self.journal.alive()
-            number, secret = self.journal.paused(self.shelf.add_secret)
+            number, secret = self.journal.between(self.shelf.add_secret)
             self.seal.add(number, secret)
             return number
 
@@ -326,7 +327,7 @@ class Desk:
         with self.lock:
             self.journal.alive()
             self.seal.retire(number)
-            self.journal.paused(lambda: self.shelf.drop_secret(number))
+            self.journal.between(lambda: self.shelf.drop_secret(number))
 
 
 def _recovered(shelf: Shelf) -> Contents:

@@ -16,11 +16,14 @@ from hannan.serving import records
 from hannan.serving.errors import Ended
 from hannan.serving.records import SLOT
 from hannan.serving.shelf import Asked, Group, Part, Shelf
+from hannan.serving.snapshots import NAME as SNAPSHOT
 from hannan.serving.snapshots import SIZE, Development, Photograph, parts
 
 T = TypeVar("T")
 #: Slots, 4 MiB: a snapshot that costs something.
 LARGE = (1 << 22) // SLOT
+#: Name of the thread that writes.
+WRITER = "hannan-journal"
 
 
 class Clock:
@@ -59,7 +62,7 @@ class Journal:
         #: For metrics: groups, the seconds that they took (all, the last, the slowest), those of recovery.
         self.groups, self.busy, self.last, self.most, self.replayed = 0, 0.0, 0.0, 0.0, 0.0
         self.opened_at = sequence
-        self._thread = threading.Thread(target=self._write, name="hannan-journal", daemon=True)
+        self._thread = threading.Thread(target=self._write, name=WRITER, daemon=True)
 
     def start(self) -> None:
         """Begin to write."""
@@ -94,6 +97,8 @@ class Journal:
     def _ended(self) -> Ended:
         if self.failure is None:
             return Ended(f"{self._shelf.name} is closed")
+        if isinstance(self.failure, Ended):
+            return Ended(f"{self._shelf.name} has ended: {self.failure}")
         return Ended(
             f"{self._shelf.name} has ended: {self.failure}. "
             "What was acknowledged is on the disk; mend that and open it again"
@@ -108,6 +113,10 @@ class Journal:
         if self.committed < sequence:
             raise self._ended()
 
+    def is_own_thread(self) -> bool:
+        """Return whether the caller is in a thread of the journal, which cannot wait for the journal's end."""
+        return threading.current_thread().name in (WRITER, SNAPSHOT)
+
     def close(self) -> None:
         """Write what waits and a snapshot, and end the thread."""
         with self._ready:
@@ -121,26 +130,50 @@ class Journal:
         with self._done:
             self.failure = self.failure or error
             self._done.notify_all()
+        with self._ready:
+            self._ready.notify()
         self._told()
 
     def between(self, task: Callable[[], T]) -> T:
-        """Do something with the shelf between two groups."""
+        """Write to the shelf between two groups. A failure ends the journal; a rejected value (ValueError) does not."""
         self.alive()
-        with self._writing:
-            try:
+        try:
+            with self._writing:
                 return task()
-            except BaseException as error:
-                self.fail(error)
-                raise
+        except ValueError:
+            raise
+        except Exception as error:
+            raise self._failed(error) from error
+        except BaseException as error:
+            self.fail(error)
+            raise
 
-    def paused(self, task: Callable[[], T]) -> T:
-        """Do something with the shelf between two groups; the caller holds the lock."""
-        with self._writing:
+    def read(self, task: Callable[[], T]) -> T:
+        """Read from the shelf. A failure ends the journal; a damaged record (ValueError) does not."""
+        self.alive()
+        try:
+            return task()
+        except ValueError:
+            raise
+        except Exception as error:
+            raise self._failed(error) from error
+
+    def check(self) -> None:
+        """Raise Ended if nothing can be written any more, also if no write has failed yet."""
+        self.alive()
+        if not self._writing.acquire(blocking=False):
+            return  # a commit is in progress, which finds the failure itself
+        try:
             try:
-                return task()
-            except OSError as error:
-                self.fail(error)
-                raise
+                self._shelf.check()
+            finally:
+                self._writing.release()
+        except Ended as error:
+            raise self._failed(error) from None
+
+    def _failed(self, error: Exception) -> Ended:
+        self.fail(error)
+        return self._ended()
 
     def _took(self, seconds: float) -> None:
         self.groups, self.busy = self.groups + 1, self.busy + seconds
@@ -154,6 +187,9 @@ class Journal:
                 pass
         except BaseException as error:
             self.fail(error)
+        if self.failure is not None:
+            with self._writing:
+                self._shelf.release()
 
     def _told(self) -> None:
         for listener in self.listeners:

@@ -18,8 +18,8 @@ class Lock:
     """Held from its making to `release()`; a second one is refused by name."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path.with_name(path.name + ".lock")
-        self._file: IO[str] = open(self._path, "a+")  # noqa: SIM115, held
+        self.path = path.with_name(path.name + ".lock")
+        self._file: IO[str] = open(self.path, "a+")  # noqa: SIM115, held
         try:
             _lock(self._file.fileno())
         except OSError:

@@ -8,17 +8,19 @@ cut off cannot write any more.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import secrets
+import select
 import socket
 import threading
 import time
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar, cast
 
 import psycopg
 
-from hannan.serving.errors import CONFLICT, Refused
+from hannan.serving.errors import BODY, CONFLICT, Ended, Refused
 from hannan.serving.shelf import FORMAT, PAGE, Group, Part, paged
 
 #: The first half of the lock's number ("hnnn"); the second is the shard, or -1 while tables are made.
@@ -54,32 +56,99 @@ WHOLE = """SELECT sequence FROM hannan_snapshots WHERE shard = %s
 GROUP BY sequence HAVING count(*) = max(parts) ORDER BY sequence DESC LIMIT 1"""
 
 
+#: Time limits of the server or the role that would end a session that waits, or a statement that reads much.
+NO_LIMITS = """SELECT set_config(name, '0', false) FROM pg_settings
+WHERE name IN ('idle_session_timeout', 'idle_in_transaction_session_timeout', 'statement_timeout')"""
+#: Whether a session sees the lock of the owner: it is on the same server, and the owner is still there.
+OWNED = """SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = %s AND objid = %s AND granted
+AND pid = %s AND NOT pg_is_in_recovery()"""
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _owning(method: Method) -> Method:
+    """Raise Ended if the session that owns the shard is lost, or one of its statements fails."""
+
+    @functools.wraps(method)
+    def guarded(self: PostgresShelf, *values: Any) -> Any:
+        try:
+            return method(self, *values)
+        except psycopg.Error as error:
+            lost = (
+                "its session in PostgreSQL was lost" if self._connection.closed else "PostgreSQL rejected a statement"
+            )
+            raise Ended(f"{lost} ({_said(error)}). {KEPT}") from None
+
+    return cast("Method", guarded)
+
+
+KEPT = "Acknowledged decisions are in the database; open the store again"
+
+
 class PostgresShelf:
     """One shard of a store in PostgreSQL. `patience`: seconds to wait for another owner to let go of it."""
 
     def __init__(self, address: str, shard: int, shards: int, patience: float) -> None:
         self.shard, self.name = shard, f"shard {shard} of {shown(address)}"
         try:
-            self._connection = _connected(address)
+            self._address, self._connection = address, _connected(address)
         except psycopg.Error as error:
             raise ValueError(f"{self.name} must be reached; PostgreSQL says: {_said(error)}") from None
         try:
             self._own(patience)
             self._made(shards)
-            self._reader = _connected(address)
+            self._reader = self._second_session()
+        except Ended as error:
+            self._connection.close()
+            raise ValueError(f"{self.name} must be read from the server that it is written to; {error}") from None
         except psycopg.Error as error:
             self._connection.close()
             raise ValueError(f"{self.name} must be a store of decisions; PostgreSQL says: {_said(error)}") from None
         except BaseException:
             self._connection.close()
             raise
-        self._reading = threading.Lock()
+        self._reading, self._is_closed = threading.Lock(), False
+
+    def _second_session(self) -> psycopg.Connection[Any]:
+        """Connect for reading: to the server of the owner, because a standby server may lag behind."""
+        made = _connected(self._address)
+        try:
+            if not _one(made, OWNED, (LOCK, self.shard, self._owner))[0]:
+                raise Ended(f"the server that answers at its address does not have its lock. {KEPT}")
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+    def _read(self, query: str, values: tuple[Any, ...]) -> list[Any]:
+        """Return the rows of a query. A reading session that was lost is replaced once; Ended if it cannot be."""
+        with self._reading:
+            for again in (True, False):
+                try:
+                    return self._reader.execute(query.encode(), values).fetchall()
+                except psycopg.DataError:
+                    raise
+                except psycopg.Error as error:
+                    if self._is_closed or not (again and self._reader.closed):
+                        raise self._unread(error) from None
+                try:
+                    self._reader = self._second_session()
+                except psycopg.Error as error:
+                    raise self._unread(error) from None
+        raise AssertionError  # the second time returns or raises
+
+    def _unread(self, error: psycopg.Error) -> Exception:
+        if self._is_closed:
+            return Ended("it is closed")
+        return Ended(f"PostgreSQL cannot be read ({_said(error)}). {KEPT}")
 
     def _own(self, patience: float) -> None:
         """Take the lock, waiting for it so long."""
         end = time.monotonic() + patience
         while True:
             if _one(self._connection, "SELECT pg_try_advisory_lock(%s, %s)", (LOCK, self.shard))[0]:
+                # Of the server itself: a pool of connections reports other numbers for its sessions.
+                (self._owner,) = _one(self._connection, "SELECT pg_backend_pid()")
                 return
             if time.monotonic() >= end:
                 break
@@ -132,10 +201,12 @@ class PostgresShelf:
             if statement.strip():
                 self._connection.execute(statement)
 
+    @_owning
     def secrets(self) -> dict[int, bytes]:
         rows = self._connection.execute("SELECT number, secret FROM hannan_secrets WHERE shard = %s", (self.shard,))
         return dict(rows.fetchall())
 
+    @_owning
     def add_secret(self) -> tuple[int, bytes]:
         secret = secrets.token_bytes(32)
         (number,) = _one(
@@ -146,9 +217,11 @@ class PostgresShelf:
         )
         return int(number), secret
 
+    @_owning
     def drop_secret(self, number: int) -> None:
         self._connection.execute("DELETE FROM hannan_secrets WHERE shard = %s AND number = %s", (self.shard, number))
 
+    @_owning
     def snapshot(self) -> tuple[int, bytes] | None:
         found = self._connection.execute(WHOLE, (self.shard,)).fetchone()
         if found is None:
@@ -159,10 +232,10 @@ class PostgresShelf:
         return found[0], b"".join(blob for (blob,) in blobs)
 
     def whole(self) -> int | None:
-        with self._reading:
-            found = self._reader.execute(WHOLE, (self.shard,)).fetchone()
-        return None if found is None else int(found[0])
+        found = self._read(WHOLE, (self.shard,))
+        return int(found[0][0]) if found else None
 
+    @_owning
     def drop(self, end: int, most: int) -> int:
         return self._connection.execute(
             "DELETE FROM hannan_journal WHERE shard = %s AND first IN (SELECT first FROM hannan_journal "
@@ -172,23 +245,33 @@ class PostgresShelf:
 
     def groups(self, start: int) -> Iterator[tuple[int, bytes]]:
         def fetch(first: int) -> list[tuple[int, bytes]]:
-            with self._reading:
-                return self._reader.execute(
-                    "SELECT first, blob FROM hannan_journal WHERE shard = %s AND first >= %s ORDER BY first LIMIT %s",
-                    (self.shard, first, PAGE),
-                ).fetchall()
+            return self._read(
+                "SELECT first, blob FROM hannan_journal WHERE shard = %s AND first >= %s ORDER BY first LIMIT %s",
+                (self.shard, first, PAGE),
+            )
 
         # Some at a time: a reader that stays keeps the database from tidying up.
         return paged(start, fetch)
 
     def asked(self, learner: int, key: bytes, id: str) -> str | None:
-        with self._reading:
-            found = self._reader.execute(
-                "SELECT ticket FROM hannan_asked WHERE shard = %s AND learner = %s AND key = %s AND id = %s",
-                (self.shard, learner, key, id),
-            ).fetchone()
-        return None if found is None else str(found[0])
+        query = "SELECT ticket FROM hannan_asked WHERE shard = %s AND learner = %s AND key = %s AND id = %s"
+        try:
+            found = self._read(query, (self.shard, learner, key, id))
+        except psycopg.DataError:
+            encoding = self._connection.info.parameter_status("server_encoding")
+            raise Refused(
+                BODY, f"id must be a string that the database can store, in the encoding {encoding}; got {id!r}"
+            ) from None
+        return str(found[0][0]) if found else None
 
+    @_owning
+    def check(self) -> None:
+        arrived = select.poll()
+        arrived.register(self._connection.fileno(), select.POLLIN)
+        while arrived.poll(0):  # a notice, or the end of the session
+            self._connection.pgconn.consume_input()
+
+    @_owning
     def commit(self, group: Group) -> None:
         run, shard = self._connection.execute, self.shard
         journal = "INSERT INTO hannan_journal VALUES (%s, %s, %s)"
@@ -223,8 +306,16 @@ class PostgresShelf:
         if part.last:
             run("DELETE FROM hannan_asked WHERE shard = %s AND time < %s", (shard, forget))
 
+    def release(self) -> None:
+        self._give_up_the_shard()
+
     def close(self) -> None:
-        self._reader.close()
+        with self._reading:
+            self._is_closed = True
+            self._reader.close()
+        self._give_up_the_shard()
+
+    def _give_up_the_shard(self) -> None:
         # The server ends a session some time after it was closed here: who opens the store at once would be refused.
         with contextlib.suppress(psycopg.Error):  # a broken session is ended by the server, its lock with it
             self._connection.execute("SELECT pg_advisory_unlock(%s, %s)", (LOCK, self.shard))
@@ -233,15 +324,23 @@ class PostgresShelf:
     def abandon(self) -> None:
         # Without a word to the server: the session is the parent's.
         for connection in (self._reader, self._connection):
-            os.close(connection.fileno())
+            if not connection.closed:
+                os.close(connection.fileno())
 
 
 def _connected(address: str) -> psycopg.Connection[Any]:
-    return psycopg.connect(
+    made = psycopg.connect(
         address, autocommit=True, connect_timeout=10, keepalives_idle=10, keepalives_interval=5, keepalives_count=3,
         tcp_user_timeout=30_000,  # what was sent and is not acknowledged: keepalives do not look after that
         application_name=f"hannan process {os.getpid()} of {socket.gethostname()}"[:63],
+        client_encoding="UTF8",  # of a database in SQL_ASCII, text would come as bytes
     )  # fmt: skip
+    try:
+        made.execute(NO_LIMITS)
+    except BaseException:
+        made.close()
+        raise
+    return made
 
 
 def _one(connection: psycopg.Connection[Any], query: Any, values: Any = ()) -> Any:

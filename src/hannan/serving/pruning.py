@@ -21,7 +21,7 @@ PIECE = 200
 
 def prune(desk: Desk, age: float) -> int:
     """Let events go that are older than `age` seconds; how many slots."""
-    end, before = _end(desk, desk.journal.clock.now() - age)
+    end, before = desk.journal.read(lambda: _end(desk, desk.journal.clock.now() - age))
     gone = PIECE
     while gone == PIECE:
         gone = desk.journal.between(lambda: desk.shelf.drop(end, PIECE))

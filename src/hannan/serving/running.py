@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import json
 import math
@@ -16,6 +17,7 @@ import uvicorn
 from hannan.learners.bandits import Bandit
 from hannan.serving.access import Access
 from hannan.serving.app import App
+from hannan.serving.errors import Ended
 from hannan.serving.quick import quick
 from hannan.serving.resident import Resident
 from hannan.serving.service import Limits
@@ -178,6 +180,8 @@ async def _watch(server: _Server, app: App, teller: Teller) -> None:
             f"{(count - before) / (now - at):.0f}/s, {1000 * journal.last:.1f} ms to the disk, {journal.waiting} wait"
         )
         before, at = count, now
+        with contextlib.suppress(Ended):
+            journal.check()  # also if nothing is written
         if journal.failure is not None:
             teller.event("failed", reason=str(journal.failure))
             server.should_exit = True

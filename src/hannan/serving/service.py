@@ -243,7 +243,7 @@ def health(service: Service, request: Request) -> Answer:
 
 def ready(service: Service, request: Request) -> Answer:
     """The store can write."""
-    service.desk.journal.alive()
+    service.desk.journal.check()
     service.room()
     return Answer(200, b'{"ready":true}')
 

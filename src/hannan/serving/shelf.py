@@ -95,6 +95,12 @@ class Shelf(Protocol):
     def commit(self, group: Group) -> None:
         """Put it on the disk."""
 
+    def check(self) -> None:
+        """Raise Ended if what is committed here would not be found by the next owner."""
+
+    def release(self) -> None:
+        """Let another owner take over, after a failure; what was committed can still be read."""
+
     def close(self) -> None:
         """Let go of it."""
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 
 from hannan.serving.shelf import Part
 
+#: Name of the thread that makes the bytes of a snapshot.
+NAME = "hannan-snapshot"
 #: Bytes of a part.
 SIZE = 1 << 18
 #: What is there now, copied at once; its bytes, in pieces, are made when they are asked for.
@@ -44,7 +46,7 @@ class Development:
         self.sequence, self._developed, self._ready = sequence, developed, ready
         self._parts: Iterator[Part] | None = None
         self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._develop, name="hannan-snapshot", daemon=True)
+        self._thread = threading.Thread(target=self._develop, name=NAME, daemon=True)
         self._thread.start()
 
     def _develop(self) -> None:

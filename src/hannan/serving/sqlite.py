@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import sqlite3
@@ -9,7 +10,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from hannan.serving.errors import CONFLICT, Refused
+from hannan.serving.errors import CONFLICT, Ended, Refused
 from hannan.serving.lock import Lock
 from hannan.serving.shelf import FORMAT, PAGE, Group, Part, paged
 
@@ -53,6 +54,11 @@ class SQLiteShelf:
         """Refuse another's file before a lock is laid beside it. An empty one is a store whose beginning is in its
         write-ahead log, or will be one."""
         if not self._path.exists():
+            if self._log().exists():  # a new file would make SQLite delete the log
+                raise ValueError(
+                    f"{self.name} must exist, because its write-ahead log does; the file was removed or renamed. "
+                    f"Put it back, or remove {self._log().name} and the decisions in it"
+                )
             return
         if not self._path.is_file():
             raise ValueError(f"a store must be a file; got {self.name}, which is none")
@@ -73,9 +79,28 @@ class SQLiteShelf:
             self._connection = _connected(self._path)
             self._made()
             self._reader = _connected(self._path)
+            self._held = {path: _identity(path) for path in (self._path, self._log(), self._lock.path)}
         except sqlite3.DatabaseError as error:
             raise ValueError(f"{self.name} must be a store of decisions; SQLite says: {error}") from None
         self._reading = threading.Lock()
+
+    def _log(self) -> Path:
+        return self._path.with_name(self._path.name + "-wal")
+
+    def check(self) -> None:
+        for path, identity in self._held.items():
+            if identity is None or _identity(path) != identity:
+                raise Ended(
+                    f"{path} was removed, renamed or replaced while the store was open. Acknowledged decisions are in "
+                    f"the file that was opened and its write-ahead log: put both back, or restore a backup"
+                )
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Write to the files that were opened, and to no others: what is committed elsewhere is not acknowledged."""
+        self.check()
+        yield
+        self.check()
 
     def _made(self) -> None:
         """Check what it is; fill it where it is empty."""
@@ -125,13 +150,15 @@ class SQLiteShelf:
 
     def add_secret(self) -> tuple[int, bytes]:
         secret = secrets.token_bytes(32)
-        number = self._connection.execute("INSERT INTO secrets (secret) VALUES (?)", (secret,)).lastrowid
+        with self._writing():
+            number = self._connection.execute("INSERT INTO secrets (secret) VALUES (?)", (secret,)).lastrowid
         if number is None or number > 255:
             raise Refused(CONFLICT, "a store may have 255 secrets in its life; start a new one")
         return number, secret
 
     def drop_secret(self, number: int) -> None:
-        self._connection.execute("DELETE FROM secrets WHERE number = ?", (number,))
+        with self._writing():
+            self._connection.execute("DELETE FROM secrets WHERE number = ?", (number,))
 
     def snapshot(self) -> tuple[int, bytes] | None:
         run = self._connection.execute
@@ -147,10 +174,11 @@ class SQLiteShelf:
         return None if found is None else int(found[0])
 
     def drop(self, end: int, most: int) -> int:
-        return self._connection.execute(
-            "DELETE FROM journal WHERE first IN (SELECT first FROM journal WHERE first < ? ORDER BY first LIMIT ?)",
-            (end, most),
-        ).rowcount
+        with self._writing():
+            return self._connection.execute(
+                "DELETE FROM journal WHERE first IN (SELECT first FROM journal WHERE first < ? ORDER BY first LIMIT ?)",
+                (end, most),
+            ).rowcount
 
     def groups(self, start: int) -> Iterator[tuple[int, bytes]]:
         def fetch(first: int) -> list[tuple[int, bytes]]:
@@ -170,6 +198,10 @@ class SQLiteShelf:
         return None if found is None else str(found[0])
 
     def commit(self, group: Group) -> None:
+        with self._writing():
+            self._commit(group)
+
+    def _commit(self, group: Group) -> None:
         run = self._connection.execute
         if not group.asked and group.part is None:
             run(_JOURNAL, (group.first, group.blob))  # one statement is one transaction
@@ -193,6 +225,9 @@ class SQLiteShelf:
         if part.last:
             run("DELETE FROM asked WHERE time < ?", (forget,))
 
+    def release(self) -> None:
+        pass  # the lock is released by `close`, after SQLite has closed the file
+
     def close(self) -> None:
         self._reader.close()
         self._connection.close()
@@ -204,6 +239,15 @@ class SQLiteShelf:
         # To close it here, as Python would at the child's end, might fold up the log that the parent writes to.
         for connection in (self._reader, self._connection):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return the device and the number of a file, or None if it does not exist."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _connected(path: Path) -> sqlite3.Connection:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import atexit
+import _thread
 import os
 import weakref
 from typing import Any, Self
@@ -76,7 +76,8 @@ class Store:
         except BaseException:
             shelf.close()
             raise
-        _to_the_end(self)
+        self._closing = weakref.finalize(self, _close, self.desk)
+        _end_in_children(self.desk)
 
     def __enter__(self) -> Self:
         return self
@@ -86,9 +87,8 @@ class Store:
 
     def close(self) -> None:
         """Write what waits, and a snapshot; then another may open it."""
-        if not self.desk.journal.closed:
-            self.desk.journal.close()
-            self.desk.shelf.close()
+        self._closing.detach()
+        _close(self.desk)
 
     def __repr__(self) -> str:
         return f"<store {self.desk.shelf.name}, {len(self.learners)} learners>"
@@ -142,7 +142,7 @@ class Store:
         with self.desk.lock:
             resident, sequence = self.desk.look(name)
         self.desk.journal.wait(sequence)
-        return rows_of(self.desk.shelf, resident, sequence)
+        return self.desk.journal.read(lambda: rows_of(self.desk.shelf, resident, sequence))
 
     # Decisions
 
@@ -199,24 +199,29 @@ def _shelf(path: str | os.PathLike[str], shard: int, shards: int, patience: floa
     return SQLiteShelf(path, shard, shards)
 
 
-def _to_the_end(store: Store) -> None:
-    """Closed at the latest when the interpreter ends; in a child that was forked, which has no writer, at once."""
-    kept = weakref.ref(store)
+def _close(desk: Desk) -> None:
+    """Close the journal and release the lock: on request, at garbage collection, or at the interpreter's end."""
+    if desk.journal.closed:
+        return
+    if desk.journal.is_own_thread():
+        # The collector can run in any thread. This one cannot wait for itself.
+        _thread.start_new_thread(_close, (desk,))
+        return
+    desk.journal.close()
+    desk.shelf.close()
 
-    def close() -> None:
-        found = kept()
-        if found is not None:
-            found.close()
 
-    atexit.register(close)
+def _end_in_children(desk: Desk) -> None:
+    """End the store in forked children: the writer's thread is not there, and the file is the parent's."""
     if not hasattr(os, "register_at_fork"):
         return
+    kept = weakref.ref(desk)
 
     def ended() -> None:
         found = kept()
-        if found is not None:
-            found.desk.journal.failure = Ended("a store belongs to the process that opened it")
-            found.desk.journal.closed = True
-            found.desk.shelf.abandon()
+        if found is not None and not found.journal.closed:
+            found.journal.failure = Ended("a store belongs to the process that opened it")
+            found.journal.closed = True
+            found.shelf.abandon()
 
     os.register_at_fork(after_in_child=ended)
