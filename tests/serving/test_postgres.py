@@ -247,6 +247,28 @@ def test_a_writing_session_that_ends_is_noticed_without_a_write(address: str) ->
         assert isinstance(store.desk.journal.failure, Ended)
 
 
+def test_a_service_whose_writing_session_ends_stops_without_a_write(address: str) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", RUN, "serve", address, "--port", "0"], stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stderr is not None
+        assert any('"listening"' in line for line in process.stderr)
+        with psycopg.connect(address, autocommit=True) as connection:
+            ended = connection.execute(
+                "SELECT pg_terminate_backend(a.pid, 10000) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid "
+                "WHERE l.locktype = 'advisory' AND a.datname = current_database()"
+            ).fetchall()
+        assert ended == [(True,)]
+        _, said = process.communicate(timeout=60)
+        assert process.returncode != 0
+        assert "session in PostgreSQL was lost" in said
+        assert "psycopg" not in said
+    finally:
+        process.kill()
+        process.wait(30)
+
+
 def test_a_store_that_waits_keeps_its_sessions(server: Database, address: str) -> None:
     """The control: a session without the store's settings is ended by the same limit."""
     name = address.partition("?")[0].rpartition("/")[2]

@@ -678,35 +678,34 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("move", MOVES)
 @pytest.mark.parametrize("use", USES)
 def test_a_store_whose_file_is_moved_ends(folder: Path, move: str, use: str) -> None:
-    store = Store(folder)
-    store.add("a", GAINS)
-    tickets = [store.act("a").ticket for _ in range(3)]
-    store.rotate_secret()
-    MOVES[move](folder)
-    with pytest.raises(Ended, match="was removed, renamed or replaced while the store was open"):
-        USES[use](store, tickets[0])
-    with pytest.raises(Ended, match="was removed, renamed or replaced"):
-        store.act("a")
-    store.close()
+    with Store(folder) as store:
+        store.add("a", GAINS)
+        tickets = [store.act("a").ticket for _ in range(3)]
+        store.rotate_secret()
+        MOVES[move](folder)
+        with pytest.raises(Ended, match="was removed, renamed or replaced while the store was open"):
+            USES[use](store, tickets[0])
+        with pytest.raises(Ended, match="was removed, renamed or replaced"):
+            store.act("a")
 
 
 @pytest.mark.parametrize("move", MOVES)
 def test_a_file_that_is_moved_during_a_commit_is_not_acknowledged(
     folder: Path, move: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = Store(folder)
-    store.add("a", GAINS)
-    shelf: Any = store.desk.shelf
-    commit = shelf._commit
+    with Store(folder) as store:
+        store.add("a", GAINS)
+        shelf: Any = store.desk.shelf
+        commit = shelf._commit
 
-    def moved(group: Any) -> None:
-        commit(group)
-        MOVES[move](folder)
+        def moved(group: Any) -> None:
+            commit(group)
+            monkeypatch.undo()
+            MOVES[move](folder)
 
-    monkeypatch.setattr(shelf, "_commit", moved)
-    with pytest.raises(Ended, match="was removed, renamed or replaced"):
-        store.act("a")
-    store.close()
+        monkeypatch.setattr(shelf, "_commit", moved)
+        with pytest.raises(Ended, match="was removed, renamed or replaced"):
+            store.act("a")
 
 
 def test_a_store_whose_file_stays_goes_on(folder: Path) -> None:
