@@ -310,7 +310,7 @@ def test_a_small_fleet_takes_little_memory_and_is_copied_without_a_pause(monkeyp
     fleet.act([7])
     fleet.to_bytes()
     assert not pauses
-    assert fleet._bytes["keys"] < 20_000
+    assert fleet.nbytes["keys"] < 20_000
     fleet.act(np.arange(100_000))
     fleet.to_bytes()
     assert pauses
