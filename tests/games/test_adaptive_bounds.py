@@ -121,6 +121,19 @@ def test_oblivious_bounds_of_bandits_are_exceeded_and_withheld(learner, runs):
     assert not exceeded(hn.play(learner, fixed, runs=runs).regret[:, -1], bound.value)
 
 
+def test_bound_of_reduced_variance_holds_for_one_arm_only():
+    """Bandit(16, tuning=Horizon(16000)) pays about 1,000 against 686; the pseudo-regret keeps it."""
+    n, rounds, share = 16, 16_000, 0.88
+    learner = hn.Bandit(n, tuning=hn.Horizon(rounds))
+    record = hn.play(learner, SpareTheUnlikely(share=share), rounds=rounds, runs=48, seed=1)
+    bound = learner.bound().value
+    assert record.bound is None
+    assert exceeded(record.regret[:, -1], bound)
+    # Each arm is spared with probability 1/n, by symmetry, for (1 - share) T rounds.
+    one_arm = record.loss[:, -1] - (rounds - (1.0 - share) * rounds / n)
+    assert exceeded(bound - one_arm, 0.0)
+
+
 def test_noise_that_is_kept_is_found():
     """RandomWalk(2): 5,620 against 1,507 in 20,000 rounds; here 1,100 against 744 in 4,000, and every run."""
     learner = hn.RandomWalk(2)

@@ -181,7 +181,8 @@ def test_a_bandit_of_which_nothing_is_said_is_the_best_known_one():
         ({"smoothing": half}, (half, hn.Anytime(), exact)),
         ({"smoothing": hn.Entropy()}, (hn.Entropy(), hn.Anytime(), exact)),
         ({"tuning": hn.Anytime(0.5)}, (half, hn.Anytime(0.5), exact)),
-        ({"tuning": hn.Horizon(9)}, (half, hn.Horizon(9), exact)),
+        ({"tuning": hn.Horizon(9)}, (half, hn.Horizon(9), hn.ReducedVariance())),
+        ({"smoothing": half, "tuning": hn.Horizon(9)}, (half, hn.Horizon(9), exact)),
         ({"estimator": exact}, (half, hn.Anytime(), exact)),
         ({"estimator": hn.ReducedVariance()}, (half, hn.Anytime(), hn.ReducedVariance())),
     ):

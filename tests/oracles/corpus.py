@@ -47,6 +47,8 @@ PLAYERS: dict[str, Callable[[], Any]] = {
     "bandit-horizon-70": lambda: hn.Bandit(70, hn.Entropy(), hn.Horizon(400)),
     "bandit-log-barrier": lambda: hn.Bandit(4, hn.LogBarrier(), hn.Horizon(400)),
     "bandit-implicit": lambda: hn.Bandit(4, hn.Entropy(), hn.Horizon(400), hn.ImplicitExploration(0.05)),
+    "bandit-tsallis-horizon": lambda: hn.Bandit(4, tuning=hn.Horizon(400)),
+    "bandit-reduced-horizon": lambda: hn.Bandit(4, hn.Tsallis(0.5), hn.Horizon(400), hn.ReducedVariance()),
     "tsallis-inf": lambda: hn.tsallis_inf(4, False),
     "lb-inf": lambda: hn.LBInf(4),
     "lb-inf-400": lambda: hn.LBInf(4, 400),
@@ -78,6 +80,7 @@ FLEETS: dict[str, Callable[[], Any]] = {
     "ucb1": lambda: hn.Fleet(hn.UCB1(4), seed=3, name="ucb1"),
     "tsallis-shannon": lambda: hn.Fleet(hn.TsallisShannon(4), seed=3, name="tsallis-shannon"),
     "log-barrier": lambda: hn.Fleet(hn.Bandit(4, hn.LogBarrier(), hn.Horizon(100)), seed=3, name="log-barrier"),
+    "reduced-horizon": lambda: hn.Fleet(PLAYERS["bandit-reduced-horizon"](), seed=3, name="reduced-horizon"),
     "diagnosed": lambda: hn.Fleet.diagnosed(hn.Bandit(4), seed=3, name="diagnosed"),
 }
 
@@ -284,22 +287,53 @@ def fill_store(store: Any) -> dict[str, Any]:
     return {"pending": pending, "settled": settled[-5:], "ad": [store.act("ad", id="ad-3").ticket]}
 
 
+def killed(path: Path, fill: str) -> Any:
+    """Fill a store in a process that ends without a snapshot; return what `fill` returned."""
+    here = Path(__file__).resolve()
+    child = (
+        f"import sys, os, json; sys.path.insert(0, {str(here.parent)!r}); import hannan as hn, corpus\n"
+        f"store = hn.Store({str(path)!r}, snapshot_seconds=1e9, snapshot_events=10**9)\n"
+        f"print(json.dumps(corpus.{fill}(store)), flush=True); os._exit(1)"
+    )
+    ended = subprocess.run([sys.executable, "-c", child], capture_output=True, text=True, check=False)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # a small file; the store itself wrote no snapshot
+    return json.loads(ended.stdout)
+
+
+#: Learners whose tuning or default was changed after version 0.2.
+CHANGED: dict[str, Callable[[], Any]] = {
+    "tsallis": lambda: hn.Bandit(["red", "blue"], tuning=hn.Horizon(1000)),
+    "places": lambda: hn.Bandit(4, tuning=hn.Horizon(1000)),
+    "reduced": lambda: hn.Bandit(3, hn.Tsallis(0.5), hn.Horizon(1000), hn.ReducedVariance(), gains=True),
+}
+
+
+def add_changed(store: Any) -> None:
+    """Add the learners of `CHANGED`; one has places for arms that come later."""
+    for name, make in CHANGED.items():
+        store.add(name, make(), arms=["a", "b"] if name == "places" else None)
+
+
+def fill_changed(store: Any) -> dict[str, Any]:
+    """Play the learners of `CHANGED`; the last decision of each stays open."""
+    add_changed(store)
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        for name in CHANGED:
+            store.observe(store.act(name).ticket, **{"reward" if name == "reduced" else "loss": float(rng.random())})
+    pending = {name: store.act(name) for name in CHANGED}
+    return {name: [decision.ticket, decision.probability] for name, decision in pending.items()}
+
+
 def record_stores(folder: Path) -> dict[str, Any]:
     """Two stores in SQLite: one closed, with its snapshot; one whose process ended without a snapshot."""
     found: dict[str, Any] = {}
     with hn.Store(folder / "closed.db") as store:
         found["closed"] = fill_store(store)
         found["closed"]["certificates"] = {n: store.certificate(n).rounds for n in ("banner", "ad", "room")}
-    here = Path(__file__).resolve()
-    child = (
-        f"import sys, os, json; sys.path.insert(0, {str(here.parent)!r}); import hannan as hn, corpus\n"
-        f"store = hn.Store({str(folder / 'killed.db')!r}, snapshot_seconds=1e9, snapshot_events=10**9)\n"
-        "print(json.dumps(corpus.fill_store(store)), flush=True); os._exit(1)"
-    )
-    ended = subprocess.run([sys.executable, "-c", child], capture_output=True, text=True, check=False)
-    found["killed"] = json.loads(ended.stdout)
-    with contextlib.closing(sqlite3.connect(folder / "killed.db")) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # a small file; the store itself wrote no snapshot
+    found["killed"] = killed(folder / "killed.db", "fill_store")
+    found["changed"] = killed(folder / "changed.db", "fill_changed")
     for name in ("closed", "killed"):  # the next decisions of a copy that is opened
         copy = folder / "copy.db"
         for path in folder.glob(f"{name}.db*"):

@@ -78,6 +78,36 @@ def test_store_in_sqlite_opens(name, tmp_path):
         assert store.act("banner").probability > 0
 
 
+def test_store_with_changed_defaults_accepts_the_same_code(tmp_path):
+    """Version 0.2 tuned these learners otherwise: its journal replays, and its code adds them again."""
+    shutil.copy(FOLDER / "stores" / "changed.db", tmp_path / "store.db")
+    facts = FACTS["stores"]["changed"]
+    for _ in range(2):  # from the journal of 0.2, then from the snapshot of this version
+        with hn.Store(tmp_path / "store.db") as store:
+            corpus.add_changed(store)
+            learners = {resident.name: resident.learner for resident in store.desk.contents.residents}
+            assert isinstance(learners["tsallis"].estimator, hn.ImportanceWeighted)
+            assert learners["tsallis"].tuning == learners["places"].tuning == hn.Horizon(1000)
+            # sqrt(v T/(2 G)) with v = 2 sqrt n and G = 2 (sqrt n - 1).
+            old = (1000 * 3**0.5 / (2 * 3**0.5 - 2)) ** 0.5
+            assert learners["reduced"].tuning.scale == pytest.approx(old, rel=1e-12)
+            assert {name: store.certificate(name).rounds for name in facts} in (
+                dict.fromkeys(facts, 40), dict.fromkeys(facts, 41),
+            )  # fmt: skip
+            for name, (ticket, probability) in facts.items():
+                assert store.desk.seal.opened(ticket).probability == probability
+                store.observe(ticket, **{"reward" if name == "reduced" else "loss": 0.5})
+            store.act("places")
+            for other in (hn.Bandit(["red", "blue"], tuning=hn.Horizon(999)), hn.Bandit(["red", "blue"])):
+                with pytest.raises(ValueError, match="'tsallis'"):  # control: any other learner is refused
+                    store.add("tsallis", other)
+    with hn.Store(tmp_path / "new.db") as store:  # control: a new store plays the new default
+        store.add("tsallis", corpus.CHANGED["tsallis"]())
+        assert isinstance(store.desk.contents.residents[0].learner.estimator, hn.ReducedVariance)
+        with pytest.raises(ValueError, match="'tsallis'"):
+            store.add("tsallis", hn.Bandit(["red", "blue"], hn.Tsallis(0.5), hn.Horizon(1000)))
+
+
 @pytest.mark.skipif(bool(why_not()), reason=why_not())
 def test_store_in_postgresql_opens():
     import psycopg

@@ -20,7 +20,7 @@ from hannan.learners.estimators import (
     check_playable,
 )
 from hannan.learners.learner import Constants, Learner, Proof, Smoothing, needed
-from hannan.learners.tuning import Anytime, Schedule, Tuning
+from hannan.learners.tuning import Anytime, Fixed, Horizon, Schedule, Tuning
 from hannan.mathematics import bounds
 from hannan.mathematics import printed as paper
 from hannan.mathematics.against import Sense, Whom
@@ -37,9 +37,10 @@ if TYPE_CHECKING:  # a game needs no player
 _THEOREM = "thm:gbpa_bandits, corrected form"
 #: What `__post_init__` puts a value in the place of: no field of a built learner is None.
 _LEFT_OUT: Any = None
-#: Tsallis-INF with reduced variance, where nothing is said; what each part is where another was said.
+#: Defaults if smoothing and estimator are both omitted and the tuning is omitted or `Horizon`; defaults otherwise.
 _BEST_KNOWN = (Tsallis(0.5), Anytime(0.5), ReducedVariance())
 _LEAST_BOUND = (Tsallis(0.5), Anytime(), ImportanceWeighted())
+_CONSTANT = "Tsallis(1/2) with reduced variance at a constant scale, proved in docs/proofs/bandits.md, section 5"
 
 
 @frozen(repr=False)
@@ -50,10 +51,12 @@ class Bandit(Learner):
 
     With smoothing, tuning and estimator all left out it is Tsallis-INF with reduced variance, Tsallis(0.5),
     Anytime(0.5), ReducedVariance(): its order is sqrt(n t) whatever the losses do and log t where they are stochastic
-    (Zimmert, Seldin 2021); on rare clicks `LBInf(n)` loses half as much. As soon as one of the three is given, the
-    others are Tsallis(0.5), Anytime() and ImportanceWeighted(), with which arms may sleep. Which bound is the least
-    depends on n and t: in long games that of the default, in short ones with few arms that of Exponential(), with many
-    that of Tsallis(0.5) (docs/defaults.md).
+    (Zimmert, Seldin 2021); on rare clicks `LBInf(n)` loses half as much. If the number of rounds is known,
+    `Bandit(n, tuning=Horizon(rounds))` is Tsallis(0.5), ReducedVariance() at the constant scale with the smallest
+    proved bound, sqrt(2 n T) in order. In all other cases an omitted part is Tsallis(0.5), Anytime() or
+    ImportanceWeighted(), with which arms may sleep. Which anytime bound is the smallest depends on n and t: in long
+    games that of the default, in short ones with few arms that of Exponential(), with many that of Tsallis(0.5)
+    (docs/defaults.md).
 
     `n`: how many arms there are, or their names, which `arms` then has. `smoothing`: a law or a regularizer. `tuning`:
     how its scale is set. `estimator`: how one loss becomes a vector. `loss_range` and `gains` say the units: losses (or
@@ -64,6 +67,10 @@ class Bandit(Learner):
     >>> move = Bandit(["red", "blue"], gains=True).start(seed=1).act()
     >>> move.action, move.arm
     (1, 'blue')
+    >>> Bandit(8, tuning=Horizon(10_000))
+    Bandit(8, smoothing=Tsallis(alpha=0.5), tuning=Horizon(rounds=10000), estimator=ReducedVariance())
+    >>> round(Bandit(8, tuning=Horizon(10_000)).bound().value, 1)
+    350.8
     >>> Bandit(10, Tsallis(0.5))
     Bandit(10, smoothing=Tsallis(alpha=0.5), tuning=Anytime(factor=None))
     >>> print(Bandit(10, Tsallis(0.5)).bound(rounds=10_000))
@@ -89,6 +96,10 @@ class Bandit(Learner):
     arms: tuple[str, ...] | None = field(default=None, repr=False)
 
     _unsaid: ClassVar[dict[str, Any]] = {"estimator": ImportanceWeighted()}
+    #: Whether smoothing and estimator were omitted beside a `Horizon`; no part of the description.
+    _horizon_alone: ClassVar[bool] = False
+    #: Keys of a stored description beside the fields.
+    _stored_keys: ClassVar[tuple[str, ...]] = ("tuned_scale",)
     # E Lhat_i <= L_i for an arm that is fixed, not for the best one where the losses follow the moves.
     _sense: ClassVar[Sense | None] = "arm"
 
@@ -104,12 +115,53 @@ class Bandit(Learner):
         return list(self.arms) if name == "n" and self.arms else super()._said(name)
 
     def _resolve(self) -> None:
-        """All three left out, or each in its own place."""
+        """Replace omitted parts by their defaults."""
         given = (self.smoothing, self.tuning, self.estimator)
-        silent = all(part is _LEFT_OUT for part in given)
-        parts = _BEST_KNOWN if silent else _LEAST_BOUND
+        omitted = self.smoothing is _LEFT_OUT and self.estimator is _LEFT_OUT
+        known = isinstance(self.tuning, Horizon)
+        object.__setattr__(self, "_horizon_alone", omitted and known)
+        parts = _BEST_KNOWN if omitted and (known or self.tuning is _LEFT_OUT) else _LEAST_BOUND
         for name, said, otherwise in zip(("smoothing", "tuning", "estimator"), given, parts, strict=True):
             object.__setattr__(self, name, otherwise if said is _LEFT_OUT else said)
+
+    @property
+    def _reduced(self) -> bool:
+        """Whether the play is Tsallis(1/2) with reduced variance."""
+        return self.smoothing == Tsallis(0.5) and isinstance(self.estimator, ReducedVariance)
+
+    @property
+    def _tuned_reduced(self) -> bool:
+        """Whether the scale minimizes the bound of reduced variance for a known number of rounds."""
+        return self._reduced and isinstance(self.tuning, Horizon) and not self._trivial
+
+    @property
+    def _formerly(self) -> Bandit | None:
+        """The learner that version 0.2 built from the same arguments; None if it built this one."""
+        if self._horizon_alone:
+            return dataclasses.replace(self, estimator=ImportanceWeighted())
+        return dataclasses.replace(self, tuning=Fixed(self._common_scale())) if self._tuned_reduced else None
+
+    def _common_scale(self) -> float:
+        """Return the first scale of a zero-order tuning, by range and variance of the smoothing."""
+        k = self._tuned_constants(self.n, self.tuning.told_rounds)
+        return self.tuning.schedule(k.range, self._variance(k)).scale(1, 0.0)
+
+    def _pinned(self) -> dict[str, Any]:
+        """The tuned scale, which the stored description states: version 0.2 played another one and stated none."""
+        return {"tuned_scale": self.schedule().scale(1, 0.0)} if self._tuned_reduced else {}
+
+    @classmethod
+    def _from_stored(cls, fields: dict[str, Any]) -> Bandit:
+        """Build a learner from its stored description, at the scale that its writer played."""
+        scale = fields.pop("tuned_scale", None)
+        learner = cls(**fields)
+        if learner._horizon_alone or not learner._tuned_reduced:
+            if scale is None:
+                return learner
+            raise ValueError(f"tuned_scale is for Tsallis(0.5), Horizon and ReducedVariance() only; got {scale!r}")
+        if scale == learner.schedule().scale(1, 0.0):
+            return learner
+        return dataclasses.replace(learner, tuning=Fixed(learner._common_scale() if scale is None else scale))
 
     @property
     def _trivial(self) -> bool:
@@ -150,6 +202,9 @@ class Bandit(Learner):
             return tuning.schedule(0.0, 0.0)
         if self._trivial:
             return Schedule.constant(1.0)
+        if self._tuned_reduced:
+            rounds = needed(tuning.told_rounds, "the scale is tuned to them")
+            return Schedule.constant(bounds.reduced_variance_scale(self.n, rounds))
         if tuning.order == "zero" and not barrier:
             k = self._tuned_constants(self.n, tuning.told_rounds)
             return tuning.schedule(k.range, self._variance(k))
@@ -201,6 +256,9 @@ class Bandit(Learner):
         if isinstance(self.smoothing, LogBarrier):
             return self._barrier(played, best)
         kind = "Tsallis" if isinstance(self.smoothing, Tsallis) else "FTPL"
+        schedule = self.schedule()
+        if self._reduced and schedule.is_constant and schedule.scale(1, 0.0) > 1.0:
+            return Proof(bounds.reduced_variance(self.n, schedule.scale(1, 0.0), played), _CONSTANT, covers=("prior",))
         k = self._constants(self.n, None)
         proved = not self._resamples or (kind == "FTPL" and not self._grows)
         if not proved or type(self.estimator) not in _WITH_PROOF:

@@ -184,8 +184,8 @@ class ReducedVariance(Estimator):
     lhat_i = 1{i = action} (loss - B_i)/p_i + B_i, B_i = 1/2 if p_i >= 4/scale^2, else 0 (Zimmert, Seldin 2021).
 
     Unbiased. Where an arm is likely enough for its estimate not to jump, only the distance to 1/2 is weighted,
-    a quarter of the variance of the worst loss. A proved bound exists with Tsallis(1/2) and Anytime(1/2);
-    elsewhere, with a law for example, it is an experiment.
+    a quarter of the variance of the worst loss. With Tsallis(1/2) a bound is proved for Horizon, for Fixed(scale) with
+    scale > 1 and for Anytime(1/2). With other smoothings it is an experiment.
 
     >>> import numpy as np
     >>> ReducedVariance().baselines(Drawn(0, np.array([0.75, 0.25]), np.zeros(2), 3.0)).tolist()

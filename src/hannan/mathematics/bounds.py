@@ -189,6 +189,49 @@ def anytime_factor(range_constant: float, variance: float) -> float:
     return math.sqrt(variance / range_constant) if range_constant > 0.0 else 1.0
 
 
+# Tsallis(1/2) with reduced variance, constant scale s: E D_t <= sqrt(n)/(4 s) + n (5/6 + 2/(s^2 - 1))/s^2.
+
+
+def reduced_variance(n: int, scale: float, rounds: float) -> Terms:
+    """R <= 2 s (sqrt n - 1) + T sqrt n/(4 s) + n T (5/6 + 2/(s^2 - 1))/s^2, every constant scale s > 1.
+
+    >>> round(sum(reduced_variance(8, 51.42, 10_000).values()), 1)
+    350.8
+    """
+    square, root = scale * scale, math.sqrt(n)
+    return {
+        "range": 2.0 * scale * (root - 1.0),
+        "drift": rounds * root / (4.0 * scale),
+        "unlikely arms": n * rounds * (5.0 / 6.0 + 2.0 / (square - 1.0)) / square,
+    }
+
+
+def reduced_variance_scale(n: int, rounds: float) -> float:
+    """Return the scale s >= 2 at which `reduced_variance` is smallest.
+
+    Each term is convex in s, so the derivative is bisected. Only operations that IEEE 754 rounds correctly are used:
+    the scale is the same float on every machine.
+
+    >>> round(reduced_variance_scale(8, 10_000), 2)
+    51.42
+    """
+    root = math.sqrt(n)
+
+    def slope(s: float) -> float:
+        square = s * s
+        less = square - 1.0
+        cube = square * s
+        rare = 5.0 / 6.0 + (2.0 * square - 1.0) * 2.0 / (less * less)
+        return 2.0 * (root - 1.0) - rounds * root / (4.0 * square) - 2.0 * n * rounds * rare / cube
+
+    low = high = 2.0
+    while slope(high) < 0.0:
+        low, high = high, 2.0 * high
+    while low < (middle := 0.5 * (low + high)) < high:
+        low, high = (middle, high) if slope(middle) < 0.0 else (low, middle)
+    return high
+
+
 def resampling_bias(harmonic_or_arms: float, cap: int, rounds: float) -> Terms:
     """N T/(e M): max_p p e^-pM = 1/(e M) an arm; conditional resampling has sum_i 1/sigma_i <= H_N for N."""
     return {"resampling bias": harmonic_or_arms * rounds / (math.e * cap)}

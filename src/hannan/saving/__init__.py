@@ -56,7 +56,9 @@ def describe(thing: Any) -> Any:
         if _public(name) not in (None, type(thing)):
             raise ValueError(f"a class of your own must not take the name of one of the package; got {name}")
         fields = {field.name: describe(getattr(thing, field.name)) for field in dataclasses.fields(thing)}
-        return {"class": type(thing).__name__, **fields}
+        # A class may state more than its constructor takes; it then has `_from_stored`, which reads it back.
+        pinned = thing._pinned() if hasattr(thing, "_pinned") else {}
+        return {"class": type(thing).__name__, **fields, **pinned}
     if isinstance(thing, (tuple, list)):
         return [describe(item) for item in thing]
     if thing is None or isinstance(thing, (bool, int, str)) or (isinstance(thing, float) and math.isfinite(thing)):
@@ -76,11 +78,12 @@ def build(data: Any, depth: int = 0) -> Any:
     if isinstance(data, dict):
         fields = {key: build(value, depth + 1) for key, value in data.items() if key != "class"}
         cls = _class(data.get("class"))
-        known = {field.name for field in dataclasses.fields(cls)}
+        known = {field.name for field in dataclasses.fields(cls)}.union(getattr(cls, "_stored_keys", ()))
+        stored = getattr(cls, "_from_stored", None)
         if not fields.keys() <= known:
             raise ValueError(f"{cls.__name__} must have fields of {sorted(known)}; got {sorted(fields)}")
         try:
-            return cls(**fields)
+            return cls(**fields) if stored is None else stored(fields)
         except (TypeError, AttributeError, IndexError, KeyError, ArithmeticError, RecursionError) as error:
             raise ValueError(f"{cls.__name__} must be given its fields: {error}") from None
     if isinstance(data, list):

@@ -73,8 +73,12 @@ class Desk:
     def add(self, name: str, learner: Any, arms: Any, wait: Any, default: Any) -> tuple[bool, int]:
         """(whether it is new, sequence)"""
         with self.lock:
-            resident = Resident(len(self.contents.residents), name, learner, arms, wait, default)
             there = self.contents.by_name.get(name)
+            former = getattr(learner, "_formerly", None)
+            # Code that added its learner under an earlier version, with a default of that version, adds it again.
+            if there is not None and former is not None and former == there.learner:
+                learner = former
+            resident = Resident(len(self.contents.residents), name, learner, arms, wait, default)
             if there is not None and not there.same(resident):
                 raise Refused(CONFLICT, f"{name!r} must be added as before, {there.words}; got {resident.words}")
             if there is not None:
