@@ -303,9 +303,7 @@ def test_bounds_of_exp3_ix():
 def test_second_order_forms():
     n, T, V = 7, 900, 40.0
     log = math.log(T + 1)
-    squint = math.sqrt(2 * V) * (1 + math.sqrt(2 * math.log(n * (0.5 + log)))) + 5 * math.log(1 + n * (1 + 2 * log))
     forms = {
-        hn.Squint(n): squint,
         hn.AdaNormalHedge(n): math.sqrt(3 * V * math.log(n * (2.5 + 1.5 * log))),
         hn.MLPoly(n): math.sqrt(n * (1 + log) * (1 + V)),
     }

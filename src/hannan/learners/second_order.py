@@ -20,6 +20,8 @@ from hannan.mathematics.against import Against, Proved, Sense
 from hannan.mathematics.bounds import Bound, Terms
 from hannan.saving.words import figure
 
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+
 
 @dataclass(frozen=True, repr=False)
 class SecondOrder(Remembered):
@@ -80,9 +82,12 @@ class Squint(SecondOrder):
 
     p_i ~ int_0^(1/2) e^(eta R_i - eta^2 V_i) d eta (Koolen, van Erven 2015, the improper prior 1/eta).
 
-    Every learning rate at once, weighed by what it would have earned. With V_i = sum_t r_{t,i}^2,
+    Every learning rate at once, weighed by what it would have earned. With V_i = sum_t r_{t,i}^2, R_i is at most the
+    root R of
 
-        R_i <= sqrt(2 V_i) (1 + sqrt(2 ln(n (1/2 + ln(T+1))))) + 5 ln(1 + n (1 + 2 ln(T+1))).
+        Phi(R, V_i) = n (1/2 + ln(T+1)), Phi(R, V) = int_0^(1/2) (e^(eta R - eta^2 V) - 1)/eta d eta,
+
+    which is below sqrt(2 V_i) (1 + sqrt(2 ln(n (1/2 + ln(T+1))))) + 5 ln(1 + n (1 + 2 ln(T+1))), the published form.
 
     `n`: how many experts. `loss_range` and `gains` say the units: losses (or gains) outside the range are refused.
 
@@ -91,19 +96,52 @@ class Squint(SecondOrder):
     ...     player.observe(player.act(), [0.0, 0.5, 1.0])
     >>> player.distribution().round(4).tolist()
     [0.8811, 0.087, 0.0319]
+    >>> round(Squint(8).bound(rounds=10_000).value, 1)
+    421.0
     """
 
-    _proved: ClassVar[Proved] = "numerical"  # its last step
+    _proved: ClassVar[Proved] = "whole"
     kernel: ClassVar[str] = "squint"
-    source: ClassVar[str] = "Squint, Koolen and van Erven 2015, Theorem 4"
+    source: ClassVar[str] = "Squint, after Koolen and van Erven 2015, Theorem 4"
 
     def terms(self, rounds: int, seen: float) -> Terms:
-        grows = math.log(rounds + 1.0)
-        return {
-            "sqrt(2 V) (1 + sqrt(2 ln(n (1/2 + ln(T+1)))))": math.sqrt(2.0 * seen)
-            * (1.0 + math.sqrt(2.0 * math.log(self.n * (0.5 + grows)))),
-            "5 ln(1 + n (1 + 2 ln(T+1)))": 5.0 * math.log1p(self.n * (1.0 + 2.0 * grows)),
-        }
+        return {"R: Phi(R, V) = n (1/2 + ln(T+1))": squint_root(self.n * (0.5 + math.log(rounds + 1.0)), seen)}
+
+
+def squint_potential(regret: float, seen: float) -> float:
+    """Return Phi(R, V) = int_0^(1/2) (e^(eta R - eta^2 V) - 1)/eta d eta, R >= 0, or slightly less.
+
+    Where the exponent is below -40 the exponential is left out, which only lowers the integral. Up to there panels
+    are so short that the exponent moves by at most 4 on each: sixteen Gauss-Legendre nodes are exact to 1e-10.
+
+    >>> round(squint_potential(0.0, 4.0), 6)  # -Ein(1)/2
+    -0.3983
+    """
+    end = 0.5
+    if seen > 0.0:
+        end = min(end, (regret + math.sqrt(regret * regret + 160.0 * seen)) / (2.0 * seen))
+    panels = max(1, math.ceil(0.25 * end * max(regret, abs(regret - 2.0 * end * seen))))
+    half = 0.5 * end / panels
+    eta = half * (np.arange(1, 2 * panels, 2)[:, None] + _NODES)
+    return half * float((np.expm1(eta * (regret - eta * seen)) / eta @ _WEIGHTS).sum()) + math.log(2.0 * end)
+
+
+def squint_root(level: float, seen: float) -> float:
+    """Return R with Phi(R, V) = level, from above.
+
+    Phi rises with R. The potential is computed to 1e-10, and the R returned has one above the level by 1e-9 of it.
+
+    >>> 2.38 < squint_potential(squint_root(2.38, 1.0), 1.0) < 2.3801
+    True
+    """
+    level *= 1.0 + 1e-9
+    low, high = 0.0, 1.0
+    while squint_potential(high, seen) < level:
+        low, high = high, 2.0 * high
+    while high - low > 1e-10 * high:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if squint_potential(middle, seen) >= level else (middle, high)
+    return high
 
 
 @dataclass(frozen=True, repr=False)
