@@ -84,7 +84,7 @@ def test_what_a_proof_lacks_and_supposes_is_said():
         assert "numerically" not in flat(cls(8).bound(10**6))
     late = hn.TsallisShannon(2).bound(rounds=10_000, missing=40_000)
     assert late.condition == "if delays do not depend on your moves"
-    assert hn.TsallisShannon(2).bound(rounds=10_000).condition == ""
+    assert hn.TsallisShannon(2).bound(rounds=10_000).condition == "if no loss is late"
 
 
 @pytest.mark.parametrize(

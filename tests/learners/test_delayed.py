@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 
 import hannan as hn
 
@@ -40,3 +41,32 @@ def test_delayed_minimises_what_it_says():
         player.observe(move, float(row[move.action]))
     assert player.missing == missing
     assert f"D = {missing}" in player.certificate().bound.source or "rounds times" in player.certificate().bound.source
+
+
+def test_prompt_bound_is_that_of_tsallis_inf():
+    """4 sqrt(n T) - 2 sqrt T while no loss was late; one late loss is enough for the larger bound."""
+    n, T = 8, 10_000
+    bound = hn.TsallisShannon(n).bound(T)
+    assert bound.value == pytest.approx(4 * math.sqrt(n * T) - 2 * math.sqrt(T), rel=1e-12)
+    assert bound.value == pytest.approx(hn.tsallis_inf(n, False).bound(T).value, rel=1e-12)
+    assert (bound.proof, bound.condition, bound.against) == ("whole", "if no loss is late", "oblivious")
+    late = hn.TsallisShannon(n).bound(T, missing=1)
+    assert late.value > 4 * math.sqrt(n * T)
+    assert late.proof == "published"
+    assert hn.TsallisShannon(n, (0.0, 2.0)).bound(T).value == pytest.approx(2 * bound.value, rel=1e-12)
+    assert hn.TsallisShannon(n).bound(5).condition == ""  # no regret exceeds the rounds
+
+
+def test_certificate_after_one_late_loss_has_the_larger_bound():
+    player = hn.TsallisShannon(2).start(seed=0)
+    for _ in range(100):
+        player.observe(player.act(), 0.5)
+    prompt = player.certificate().bound
+    assert prompt.value == pytest.approx(4 * math.sqrt(200) - 20, rel=1e-12)
+    assert prompt.condition == ""  # the player saw that none was late
+    first, second = player.act(), player.act()
+    player.observe(first, 0.5)
+    player.observe(second, 0.5)
+    late = player.certificate().bound
+    assert late.value == pytest.approx(4 * math.sqrt(204) + math.sqrt(8 * math.log(2)), rel=1e-12)
+    assert late.condition == "if delays do not depend on your moves"

@@ -1,4 +1,4 @@
-"""LB-INF without rounds: its definition, and every step of the proof of its bound (docs/mathematics.md) on paths."""
+"""LB-INF: its definition, and every step of the proof of its bound (docs/mathematics.md) on paths."""
 
 from __future__ import annotations
 
@@ -95,8 +95,23 @@ def test_the_bound_in_numbers():
     assert (told.against, told.sense, told.proof) == ("oblivious", "arm", "whole")
     assert hn.LBInf(n, gains=True, loss_range=(0.0, 5.0)).bound(T).value == pytest.approx(5 * right)
     assert hn.LBInf(n).bound(20).sense == "run"
-    with pytest.raises(hn.Withheld, match="order only"):
-        hn.LBInf(n, T).bound(T)
+
+
+def test_bound_with_rounds_in_numbers():
+    """lambda = ln(rounds) in every round: 1 + 1/(16 lambda) takes the place of 17/16, which needs lambda >= 1."""
+    n, T = 8, 10_000
+    for known in (T, 400):
+        s = math.log(known)
+        grown = math.sqrt(n * (4 * n + (1 + 1 / (16 * s)) * (1 - 1 / n) * T / s))
+        b = grown / (n - 1)
+        right = grown * (math.log(T / b) + 1) - 2 * n * math.log(n) + 2 * CURVE * s * (grown - 2 * n)
+        bound = hn.LBInf(n, known).bound(T)
+        assert right <= bound.value <= right * (1 + 1e-12)
+        assert (bound.against, bound.sense, bound.proof) == ("oblivious", "arm", "whole")
+    assert math.ceil(hn.LBInf(n, T).bound().value) == 1687 < math.ceil(hn.LBInf(n).bound(T).value)
+    assert hn.LBInf(n, T, (0.0, 5.0), gains=True).bound().value == pytest.approx(5 * hn.LBInf(n, T).bound().value)
+    with pytest.raises(ValueError, match="rounds"):
+        hn.LBInf(n).bound()
 
 
 @pytest.mark.parametrize("adversary", hn.adversaries.all_adversaries())
@@ -140,25 +155,45 @@ def test_names_and_files(tmp_path):
 
 
 def lb_inf_by_hand(learner, losses, seed):
-    """The definition, solved by bisection."""
+    """The definition, solved by bisection: p, lhat of each round, g, v of each round."""
     n, log_t = learner.n, math.log(learner.rounds)
     g, m, S = np.full(n, 2.0), np.full(n, 0.5), np.zeros(n)
     player = learner.start(seed)
+    plays, estimates, grown = [], [], []
     for row in losses:
         p, move, away = drawn(player, S + m, g)
         i, loss = move.action, row[move.action]
-        g += (loss - m[i]) ** 2 * away**2 / (2 * g * log_t)
-        S += m
-        S[i] += (loss - m[i]) / p[i]
+        v = (loss - m[i]) ** 2 * away**2
+        g = g + v / (2 * g * log_t)
+        estimate = m.copy()
+        estimate[i] += (loss - m[i]) / p[i]
+        S = S + estimate
         m[i] = 0.75 * m[i] + 0.25 * loss
         player.observe(move, float(loss))
+        plays.append(p)
+        estimates.append(estimate)
+        grown.append(v)
+    return np.array(plays), np.array(estimates), g, np.array(grown)
 
 
-def test_lb_inf_is_its_definition():
-    lb_inf_by_hand(hn.LBInf(4, 500), np.random.default_rng(1).random((300, 4)) * [0.3, 1, 1, 1], 3)
+@pytest.mark.parametrize("known", [2, 3, 500])
+def test_every_step_of_the_proof_with_rounds(known):
+    """On paths of 300 rounds, also past the rounds that were given; at two rounds lambda is below 1."""
+    n, s = 4, math.log(known)
+    losses = np.random.default_rng(1).random((300, n)) * [0.3, 1, 1, 1]
+    p, estimates, g, v = lb_inf_by_hand(hn.LBInf(n, known), losses, 3)
+    for u in (np.full(n, 1 / n), *(0.97 * np.eye(n) + 0.03 / n)):
+        own = ((p - u) * estimates).sum()
+        most = (g * np.log(1 / u)).sum() - 2 * n * math.log(n) + 2 * CURVE * s * (g - 2).sum()
+        assert own <= most + 1e-9
+    squares = (g**2).sum() - 4 * n
+    assert squares <= (1 + 1 / (16 * s)) * v.sum() / s
+    assert squares > v.sum() / s  # the control: without 1/(16 lambda) it is exceeded
 
 
-def test_lb_inf_withholds_what_has_no_constants():
-    record = hn.play(hn.lb_inf(3, 100), np.zeros((100, 3)))
-    assert record.bound is None
-    assert "order" in record.bound_withheld
+@pytest.mark.parametrize("adversary", hn.adversaries.all_adversaries())
+def test_the_bound_with_rounds_is_kept(adversary):
+    """Means of 24 runs: none comes near its bound, so chance has no part in it."""
+    losses = hn.adversaries.all_adversaries()[adversary](3000, 6, seed=1)
+    record = hn.play(hn.LBInf(6, 3000), losses, runs=24, seed=2)
+    assert record.interval(0.9999)[1][-1] < record.bound.value

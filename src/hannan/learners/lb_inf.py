@@ -10,7 +10,7 @@ from hannan.frozen import frozen
 from hannan.learners.memory import Weigher
 from hannan.learners.named_arms import NamedArms
 from hannan.mathematics.against import Proved, Sense
-from hannan.mathematics.bounds import Terms, Withheld
+from hannan.mathematics.bounds import Terms
 
 if TYPE_CHECKING:
     from hannan.learners.arms import Arms
@@ -33,19 +33,19 @@ class LBInf(NamedArms):
         R <= G (ln(T/b) + 1.55 ln(T+e-1)) + (n-1) b - 2n (1.55 ln(T+e-1) + ln n),
         G^2 = n (4n + 17/16 (1 - 1/n) sum_t 1/ln(t+e-1)), b = G/(n-1):
 
-    of order sqrt(n T ln T), proved in docs/mathematics.md. With `rounds` it is as published, s = ln T and m_I a quarter
-    of the way to the last loss; its regret is O(sqrt(n log T min(L*, Q, V)) + n log T), Q and V the squared deviations
-    and the path length of the losses: an order without constants, so no number is printed.
+    of order sqrt(n T ln T), proved in docs/mathematics.md. With `rounds` it is as published, s = ln(rounds) and m_I a
+    quarter of the way to the last loss. The same proof then gives, for every T,
+
+        R <= G (ln(T/b) + 1.55 s) + (n-1) b - 2n (1.55 s + ln n), G^2 = n (4n + (1 + 1/(16 s)) (1 - 1/n) T/s).
+
+    The published order, O(sqrt(n log T min(L*, Q, V)) + n log T), is smaller on easy losses (Q and V are the squared
+    deviations and the path length of the losses); it has no constants, so no number is printed for it.
 
     `n`: how many arms there are, or their names, which `arms` then has. `loss_range` and `gains` say the units: losses
     (or gains) outside the range are refused.
 
-    >>> round(LBInf(8).bound(10_000).value, 1)
-    1866.5
-    >>> LBInf(8, rounds=10_000).bound(10_000)
-    Traceback (most recent call last):
-    ...
-    hannan.Withheld: LB-INF with rounds has a bound of an order only, sqrt(n log T min(L*, ...
+    >>> round(LBInf(8).bound(10_000).value, 1), round(LBInf(8, rounds=10_000).bound().value, 1)
+    (1866.5, 1686.5)
     """
 
     n: Arms
@@ -64,13 +64,14 @@ class LBInf(NamedArms):
     def _weigher(self) -> Weigher:
         return Weigher("lb_inf", (0.0 if self.rounds is None else log(self.rounds),))
 
+    def _asked(self, rounds: int | None, best_loss: float | None) -> tuple[int, float]:
+        return super()._asked(self.rounds if rounds is None else rounds, best_loss)
+
     def _published(self, rounds: int, best: float) -> tuple[Terms, str]:
-        if self.rounds is not None:
-            raise Withheld(
-                "LB-INF with rounds has a bound of an order only, sqrt(n log T min(L*, Q, V)) + n log T (Ito 2021)"
-            )
-        n, s = self.n, log(rounds + e - 1.0)
-        grown = sqrt(n * (4.0 * n + 17.0 / 16.0 * (1.0 - 1.0 / n) * self.inverse_logs(rounds)))
+        n, s = self.n, log(rounds + e - 1.0 if self.rounds is None else self.rounds)
+        # g^2 grows by v/s + v^2/(4 g^2 s^2) <= v/s (1 + 1/(16 s)) in a round, where s >= 1 without rounds.
+        spent = 17.0 / 16.0 * self.inverse_logs(rounds) if self.rounds is None else (1.0 + 0.0625 / s) * rounds / s
+        grown = sqrt(n * (4.0 * n + (1.0 - 1.0 / n) * spent))
         # Any b for which some of every arm is left will do.
         b = min(grown / (n - 1), 0.5 * rounds / n)
         terms = {
@@ -78,7 +79,8 @@ class LBInf(NamedArms):
             "drift": 2.0 * _CURVE * s * (grown - 2.0 * n),
             "bias": (n - 1) * b,
         }
-        return terms, "LB-INF without rounds, after Ito 2021, proved in docs/mathematics.md"
+        kind = "without rounds" if self.rounds is None else "with rounds"
+        return terms, f"LB-INF {kind}, after Ito 2021, proved in docs/mathematics.md"
 
     @staticmethod
     def inverse_logs(rounds: int) -> float:
