@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import mpmath as mp
@@ -127,3 +128,26 @@ def test_the_terms_are_those():
     assert sum(hn.AdaNormalHedge(n).terms(T, V).values()) == pytest.approx(hedge, rel=1e-12)
     poly = math.sqrt((1 + V) * n * (1 + math.log1p(T)))
     assert sum(hn.MLPoly(n).terms(T, V).values()) == pytest.approx(poly, rel=1e-12)
+
+
+@pytest.mark.parametrize(("d", "m"), [(2, 1), (5, 2), (6, 3), (7, 5)])
+def test_hedge_over_sets_moves_by_half_the_trace(d, m):
+    """D <= m (1 - m/d)/(4 s) at random L and the worst losses, over all sets (docs/proofs/others.md)."""
+    sets = np.array([[i in chosen for i in range(d)] for chosen in itertools.combinations(range(d), m)], dtype=float)
+    rng, worst = np.random.default_rng(0), 0.0
+    for scale in (0.5, 2.0, 30.0):
+        for spread in (0.0, 0.0, 1.0, 4.0):
+            L = spread * scale * rng.random(d)
+            p = np.exp(-(sets @ L - (sets @ L).min()) / scale)
+            p /= p.sum()
+            for losses in itertools.product((0.0, 1.0), repeat=d):
+                cost = sets @ np.array(losses)
+                gap = float(p @ cost + scale * math.log(p @ np.exp(-cost / scale)))
+                worst = max(worst, gap * 4 * scale / (m * (1 - m / d)))
+    assert worst <= 1.0 + 1e-9
+    if d == 2:
+        assert worst > 0.9  # the control: nine tenths are exceeded
+    best = math.sqrt(m * (1 - m / d) * 10_000 * math.log(math.comb(d, m)))
+    listed = hn.Experts(len(sets), hn.Entropy(), hn.Horizon(10_000), loss_range=(0.0, float(m))).bound().value
+    assert m * math.sqrt(10_000 * math.log(len(sets)) / 2) == pytest.approx(listed)
+    assert m == 1 or best < listed

@@ -12,7 +12,7 @@ import click
 from hannan.learners.names import ALIASES, KINDS, OWN, SMOOTHINGS, TUNINGS, Numbers, number, parse
 from hannan.learners.names import learner as named
 
-DEFAULT = "A bandit without smoothing and tuning is Tsallis-INF with reduced variance."
+DEFAULT = "A bandit without smoothing, anytime or with --tuning horizon, is Tsallis-INF with reduced variance."
 
 
 @dataclass(frozen=True)

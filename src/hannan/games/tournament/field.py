@@ -44,6 +44,7 @@ _BANDITS = (
         lambda n, t: Bandit(n),
         "2 sqrt(nT) - sqrt T + 10/3 n ln T + ...; log T if stochastic",
     ),
+    ("Tsallis 1/2, RV, Horizon", lambda n, t: Bandit(n, tuning=Horizon(t)), "sqrt(2 (n - sqrt n) T) + O(n)"),
     ("Tsallis 1/2, least bound", lambda n, t: Bandit(n, Tsallis(0.5)), "4 sqrt((n - sqrt n) T)"),
     ("Tsallis-INF, IW", lambda n, t: rivals.tsallis_inf(n, False), "4 sqrt(nT) + 1; log T if stochastic"),
     ("Frechet FTPL", lambda n, t: rivals.frechet_ftpl(n), "O(sqrt(nT)); log T if stochastic"),
@@ -64,7 +65,7 @@ _BANDITS = (
     ("Exp3-IX", lambda n, t: rivals.exp3_ix(n, t), "small with high probability"),
     ("Exp3.S", lambda n, t: rivals.exp3_s(n, t, SWITCHES), f"follows {SWITCHES} changes of the best arm"),
     ("Log-barrier", lambda n, t: Bandit(n, LogBarrier(), SelfConfident(t)), "2A + 2 sqrt(A^2 + A(L*+1)), first order"),
-    ("LB-INF", lambda n, t: rivals.lb_inf(n, t), "O(sqrt(n log T min(L*, Q, V)) + n log T)"),
+    ("LB-INF", lambda n, t: rivals.lb_inf(n, t), "O(sqrt(n T ln T)); O(sqrt(n log T min(L*, Q, V)) + n log T)"),
     ("LB-INF, no rounds", lambda n, t: rivals.lb_inf(n), "O(sqrt(n T ln T)); n (ln T)^2/gap if stochastic"),
     ("Thompson", lambda n, t: Thompson(n), "O(sqrt(n T ln T)), i.i.d. losses only"),
     ("Thompson, Gaussian", lambda n, t: Thompson(n, "gaussian"), "O(sqrt(n T ln n)), i.i.d. losses only"),
@@ -75,7 +76,11 @@ _BANDITS = (
     ("Epsilon-greedy", lambda n, t: EpsilonGreedy(n), "O(T^(2/3) (n ln T)^(1/3)), i.i.d. losses only"),
     ("Epsilon-greedy, 0.1", lambda n, t: EpsilonGreedy(n, 0.1), "nothing"),
     ("Explore then commit", lambda n, t: ExploreThenCommit(n, t), "O(T^(2/3) (n ln n)^(1/3)), i.i.d. losses only"),
-    ("Tsallis-Shannon", lambda n, t: rivals.delayed_ftrl(n), "4 sqrt(nT) + sqrt(8 D ln n), D late losses"),
+    (
+        "Tsallis-Shannon",
+        lambda n, t: rivals.delayed_ftrl(n),
+        "4 sqrt(nT) - 2 sqrt T, no loss late; 4 sqrt(nT) + sqrt(8 D ln n), D late losses",
+    ),
 )
 _EXPERT_BANDITS = (
     ("ExpertBandit (the default)", lambda k, n, t: ExpertBandit(k, n), "2 sqrt(c' min(K, N) T)"),
