@@ -21,9 +21,17 @@ HN_INLINE constexpr bool has_regrets(Mixing m) { return m >= Mixing::ml_poly && 
 /// Rule B: learners/rule_b.hpp. Beyond n, in places of four, everything is 0.
 struct RuleBState {
     i64 n = 0, places = 0;
-    double forget = 1.0, grown = 1.0;  // P, at least the mean of e^(eta S)
+    double forget = 1.0;
+    double grown = 0.0;                      // P, at least the sum of pi_i e^(eta_i S_i) over the updated columns
+    double spread = 0.0, spread_rows = 0.0;  // Q and n: sum of the weighted squared distances, and number of its rows
+    bool capped = false;                     // whether a cap is finite
+    i64 waiting = 0;                         // number of columns without an update
+    /// Number of settled rows per column; null in the upper layer, whose columns are available in every row.
+    const double* settled = nullptr;
     double *prior = nullptr, *gain = nullptr, *squares = nullptr, *largest = nullptr, *rate = nullptr, *level = nullptr,
            *weight = nullptr, *sizes = nullptr, *spent = nullptr, *drift = nullptr, *still = nullptr, *lead = nullptr;
+    /// c_i, the cap of prior times rate: 0 before the first update of the column, infinity if there is no cap.
+    double* cap = nullptr;
 };
 
 /// Every array of a rule by its name: one list, for layout, files and questions. `level` is e^(eta S), `weight` its part of
@@ -33,8 +41,9 @@ HN_INLINE void each_array(State& b, Visit visit) {
     visit("prior", b.prior), visit("gain", b.gain), visit("squares", b.squares), visit("largest", b.largest);
     visit("rate", b.rate), visit("level", b.level), visit("weight", b.weight), visit("sizes", b.sizes);
     visit("spent", b.spent), visit("drift", b.drift), visit("still", b.still), visit("lead", b.lead);
+    visit("cap", b.cap);
 }
-inline constexpr i64 rule_b_arrays = 12;
+inline constexpr i64 rule_b_arrays = 13;
 
 /// Rules that keep regrets: learners/regrets.hpp.
 struct RegretState {
@@ -80,6 +89,7 @@ struct Combination {
     double *slept_b = nullptr, *slept_own = nullptr;
     double *losses = nullptr, *row = nullptr, *shares = nullptr;
     double *line = nullptr, *slope = nullptr;  // of quantiles: what the slopes make of each column, and the slopes
+    double *distance = nullptr, *center = nullptr;  // scratch for quantiles: distances d_i, and z of each level
     bool* awake = nullptr;
 
     HN_INLINE i64 depth() const { return OpenRow::depth(levels); }
@@ -87,7 +97,7 @@ struct Combination {
     HN_INLINE i64 cells() const { return n * depth(); }
 
     HN_INLINE i64 room() const {
-        return rule_b_arrays * (2 * places + 4) + 4 * places + setup.room() + 5 * n + 8 + 4 * places + levels;
+        return rule_b_arrays * (2 * places + 4) + 4 * places + setup.room() + 5 * n + 8 + 5 * places + 2 * levels;
     }
 };
 

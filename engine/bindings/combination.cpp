@@ -173,7 +173,7 @@ struct Mixer {
     nb::dict rule(const RuleBState& b) {
         nb::dict out;
         each_array(b, [&](const char* name, const double* array) { out[name] = array_of(array, b.n); });
-        out["grown"] = b.grown;
+        out["grown"] = b.grown, out["spread"] = b.spread, out["spread_rows"] = b.spread_rows;
         Fresh<double> bound{std::size_t(b.n)};
         combinations().bounds(b, bound.data);
         out["bound"] = bound.give();

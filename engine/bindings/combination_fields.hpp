@@ -18,12 +18,20 @@ template <class Visit> void each_total(Combination& state, Visit visit) {
     visit("member_adahedge", state.member_loss[2]), visit("member_mean", state.member_loss[3]);
     visit("grown", state.b.grown), visit("top_grown", state.top.grown);
 }
+/// Sums of the distances of the columns; files of version 0.2 have none of them, and no caps.
+template <class Visit> void each_spread(Combination& state, Visit visit) {
+    visit("spread", state.b.spread), visit("spread_rows", state.b.spread_rows);
+    visit("quick_spread", state.quick.spread), visit("quick_spread_rows", state.quick.spread_rows);
+}
+template <class Visit> void each_cap(Combination& state, Visit visit) {
+    visit("b_cap", state.b), visit("quick_cap", state.quick);
+}
 /// Every array with how many numbers it has, and its least.
 template <class Visit> void each_array_of_state(Combination& state, Visit visit) {
     const auto rule_arrays = [&](RuleBState& b, const char* prefix) {
         each_array(b, [&](const char* name, double* array) {
             const std::string text = name;
-            if (text == "level" || text == "weight") return;
+            if (text == "level" || text == "weight" || text == "cap") return;
             const bool free_sign = text == "gain" || text == "drift" || text == "still" || text == "lead";
             visit((prefix + text).c_str(), array, b.n, free_sign ? -1.7e308 : 0.0);
         });
@@ -43,9 +51,55 @@ inline nb::dict fields_of(Combination& state) {
     nb::dict out, numbers;
     each_own(state, [&](const char* name, double& x) { numbers[name] = x; });
     each_total(state, [&](const char* name, double& x) { numbers[name] = x; });
+    each_spread(state, [&](const char* name, double& x) { numbers[name] = x; });
     out["numbers"] = numbers;
     each_array_of_state(state, [&](const char* name, double* array, i64 count, double) { out[name] = array_of(array, count); });
+    // An infinite cap is stored as 0.
+    each_cap(state, [&](const char* name, RuleBState& b) {
+        Fresh<double> caps{std::size_t(b.n)};
+        for (i64 i = 0; i < b.n; ++i) caps.data[i] = std::isfinite(b.cap[i]) ? b.cap[i] : 0.0;
+        out[name] = caps.give();
+    });
     return out;
+}
+
+/// Read caps, sums of distances and P. In a file of version 0.2 no column has a cap, and P includes the prior masses of the
+/// columns without an update.
+inline void read_caps(Combination& state, const nb::dict& from, const nb::dict& numbers) {
+    bool stored = false;
+    each_spread(state, [&](const char* name, double&) { stored |= numbers.contains(name); });
+    each_cap(state, [&](const char* name, RuleBState&) { stored |= from.contains(name); });
+    const auto none = [](RuleBState& b) {
+        for (i64 i = 0; i < b.n; ++i) b.cap[i] = b.rate[i] > 0.0 ? __builtin_inf() : 0.0;
+    };
+    none(state.top);
+    if (!stored) {
+        none(state.b), none(state.quick);
+        for (RuleBState* b : {&state.b, &state.quick, &state.top}) {
+            double sum = 0.0, updated = 0.0;
+            for (i64 i = 0; i < b->n; ++i) sum += b->prior[i], updated += b->rate[i] > 0.0 ? b->prior[i] : 0.0;
+            must(std::fabs(sum - 1.0) < 1e-9, "prior", "sum to 1");
+            if (b == &state.quick) continue;
+            must(b->grown >= 1.0, "grown", "be at least 1");
+            b->grown = b->grown - 1.0 + updated;
+        }
+        return;
+    }
+    each_spread(state, [&](const char* name, double& x) {
+        must(nb::try_cast(nb::object(nb::borrow(entry(numbers, name))), x), name, "be a number");
+    });
+    for (const RuleBState* b : {&state.b, &state.quick}) {
+        must(b->spread >= 0.0 && b->spread <= 1e300, "spread", "be in [0, 1e300]");
+        must(b->spread_rows >= 0.0 && b->spread_rows <= state.tally.settled && b->spread_rows == std::floor(b->spread_rows),
+             "spread_rows", "be a whole number of at most settled");
+    }
+    each_cap(state, [&](const char* name, RuleBState& b) {
+        read_array(from, name, b.n, b.cap, 0.0, 1.7e308);
+        for (i64 i = 0; i < b.n; ++i) {
+            must(b.cap[i] == 0.0 || (b.cap[i] >= 1e-300 && b.rate[i] > 0.0), name, "be 0, or at least 1e-300 and of an updated column");
+            if (b.cap[i] == 0.0 && b.rate[i] > 0.0) b.cap[i] = __builtin_inf();
+        }
+    });
 }
 
 /// The same read back; levels and weights are yet to be made.
@@ -59,20 +113,18 @@ inline void read_fields(Combination& state, const nb::dict& from) {
     for (const double* count : {&state.answered, &state.tally.settled, &state.regrets.settled})
         must(*count >= 0.0 && *count <= 0x1p53 && *count == std::floor(*count), "answered and settled", "be whole numbers");
     must(state.tally.settled <= state.answered, "settled", "be at most answered");
-    must(state.b.grown >= 1.0 && state.top.grown >= 1.0, "grown", "be at least 1");
+    must(state.b.grown >= 0.0 && state.top.grown >= 0.0, "grown", "be at least 0");
     each_array_of_state(state, [&](const char* name, double* array, i64 count, double low) {
         read_array(from, name, count, array, low, 1.7e308);
     });
     for (RuleBState* b : {&state.b, &state.quick, &state.top}) {
-        double sum = 0.0;
         for (i64 i = 0; i < b->n; ++i) {
-            sum += b->prior[i];
-            must(b->prior[i] > 0.0, "prior", "be positive");
+            must(b->prior[i] > 0.0 && b->prior[i] <= 1.0 + 1e-9, "prior", "be in (0, 1]");
             must(b->rate[i] == 0.0 || (b->rate[i] >= 1e-200 && b->rate[i] <= 1e200), "rate", "be in its range");
             must(b->rate[i] * b->gain[i] <= 700.0, "gain", "be one that the rule can have");
         }
-        must(std::fabs(sum - 1.0) < 1e-9, "prior", "sum to 1");
     }
+    read_caps(state, from, numbers);
     AdaHedgeSums& sums = *reinterpret_cast<AdaHedgeSums*>(state.own.memory);
     must(sums.gap >= 0.0 && sums.variance >= 0.0 && sums.span >= 0.0, "adahedge_sums", "be at least 0");
 }

@@ -37,15 +37,15 @@ inline Happened settle_row(Combination& c, double* numbers, double y) {
     if (c.kind == Mixing::two_layers) {
         const f64x4 four = load4(told);
         const double least_told = fold_least(four), most_told = fold_most(four);
-        settle_b(c.top, told, x, g, least_told, most_told, most(size(least_told), size(most_told)),
-                 prompt ? nullptr : numbers + OpenRow::top_sizes);
-        settle_b(c.b, f, told[0], slopes[0], low, high, scale, prompt ? nullptr : ticket.sizes());
-        settle_b(c.quick, f, told[1], slopes[1], low, high, scale, prompt ? nullptr : ticket.quick_sizes());
+        const double top_scale = most(size(least_told), size(most_told));
+        settle_b<false>(c.top, {told, x, g, least_told, most_told, top_scale, prompt ? nullptr : numbers + OpenRow::top_sizes});
+        settle_b(c.b, {f, told[0], slopes[0], low, high, scale, prompt ? nullptr : ticket.sizes()});
+        settle_b(c.quick, {f, told[1], slopes[1], low, high, scale, prompt ? nullptr : ticket.quick_sizes()});
         double costs[members];
         for (i64 k = 0; k < members; ++k) costs[k] = price_of(c.price, told[k], y);
         count_members(c, costs, whole);
     } else if (c.kind == Mixing::rule_b) {
-        settle_b(c.b, f, x, g, low, high, scale, prompt ? nullptr : ticket.sizes());
+        settle_b(c.b, {f, x, g, low, high, scale, prompt ? nullptr : ticket.sizes()});
     } else if (has_regrets(c.kind)) {
         settle_regrets(c.regrets, c.kind, f, x, g);
     }
@@ -84,7 +84,8 @@ inline void refresh_all(Combination& c) {
 inline void begin_combination(Combination& c, double* numbers, const double* prior) {
     for (i64 k = 0; k < c.room(); ++k) numbers[k] = 0.0;
     const auto lay = [&](RuleBState& b, i64 n, double forget) {
-        b.n = n, b.places = in_fours(n), b.forget = forget, b.grown = 1.0;
+        b.n = n, b.places = in_fours(n), b.forget = forget;
+        b.grown = b.spread = b.spread_rows = 0.0, b.settled = nullptr;
         each_array(b, [&](const char*, double*& array) { array = numbers, numbers += b.places; });
         for (i64 i = 0; i < n; ++i) b.prior[i] = prior && n == c.n ? prior[i] : 1.0 / double(n);
     };
@@ -95,13 +96,15 @@ inline void begin_combination(Combination& c, double* numbers, const double* pri
     if (c.kind == Mixing::fixed_share)
         for (i64 i = 0; i < c.n; ++i) s.weight[i] = 1.0 / double(c.n);
     c.losses = numbers, c.row = numbers + c.places, c.shares = numbers + 2 * c.places;
-    c.line = numbers + 3 * c.places, numbers += 4 * c.places;
+    c.line = numbers + 3 * c.places, c.distance = numbers + 4 * c.places, numbers += 5 * c.places;
     static_cast<RunNumbers&>(c.own) = RunNumbers{};
     c.own.lay_out(c.setup, numbers);
     numbers += c.setup.room();
     c.tally = Tally{};
     c.tally.losses = numbers, c.tally.beside = numbers + c.n, c.tally.awake = numbers + 2 * c.n;
     c.slept_b = numbers + 3 * c.n, c.slept_own = numbers + 4 * c.n, c.slope = numbers + 5 * c.n;
+    c.center = c.slope + c.levels;
+    c.b.settled = c.quick.settled = c.tally.awake;
     c.answered = c.mean_loss = 0.0;
     for (double& x : c.member_loss) x = 0.0;
     refresh_all(c);

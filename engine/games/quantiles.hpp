@@ -24,8 +24,10 @@ struct Line {
     double at, low, high, scale;
 };
 
-/// Columns of `places` a level, from f on; x is the answer whose slopes are taken, its levels `stride` apart.
-HN_INLINE Line line_of(Combination& c, const double* f, i64 places, const double* x, i64 stride, double y, double* line) {
+/// Columns of `places` a level, from f on; x is the answer whose slopes are taken, its levels `stride` apart. If z is not
+/// null, the distances of the columns from it, the mean of |z_q - f_q|, are written too; its levels are `apart` apart.
+HN_INLINE Line line_of(Combination& c, const double* f, i64 places, const double* x, i64 stride, double y, double* line,
+                       const double* z = nullptr, i64 apart = 1) {
     const double share = 1.0 / double(c.levels);
     double at = 0.0;
     for (i64 q = 0; q < c.levels; ++q) {
@@ -35,22 +37,43 @@ HN_INLINE Line line_of(Combination& c, const double* f, i64 places, const double
     }
     f64x4 low = splat(infinity), high = splat(-infinity), scale{};
     for (i64 i = 0; i < places; i += 4) {
-        f64x4 sum{}, sizes{};
+        f64x4 sum{}, sizes{}, far{};
         for (i64 q = 0; q < c.levels; ++q) {
-            const f64x4 part = c.slope[q] * load4(f + q * places + i);
+            const f64x4 column = load4(f + q * places + i), part = c.slope[q] * column;
             sum += part, sizes += size(part);
+            if (z) far += size(z[q * apart] - column);
         }
         store4(line + i, sum);
+        if (z) store4(c.distance + i, share * far);
         low = least(sum, low), high = most(sum, high), scale = most(sizes, scale);
     }
     return {at, fold_least(low), fold_most(high), fold_most(scale)};
 }
 
-/// One layer hears of a row, of which its own answer was x.
+/// Write z, level by level.
+HN_INLINE void mix_levels(const Combination& c, const RuleBState& b, const double* f, double* z) {
+    const auto [first, mass] = mix_with_mass(b, f, -infinity, infinity, nullptr);
+    z[0] = first;
+    for (i64 q = 1; q < c.levels; ++q) {
+        const double* columns = f + q * c.places;
+        f64x4 sum{};
+        for (i64 i = 0; i < c.places; i += 4) {
+            const f64x4 here = load4(columns + i);
+            sum += only(here == here, load4(b.weight + i) * here);
+        }
+        const double mixed = fold(sum) / mass;
+        z[q] = mass > 0.0 && size(mixed) < infinity ? mixed : mix_b(b, columns, -infinity, infinity, nullptr);
+    }
+}
+
+/// Settle a row in one layer, whose own answer was x. If no row was settled since (`before` is null), x is z. The
+/// forecasts are numbers of size `scale`.
+template <bool spreads = true>
 HN_INLINE void settle_layer(Combination& c, RuleBState& b, const double* f, const double* x, i64 stride, double y,
-                            double* line, const double* before) {
-    const Line of = line_of(c, f, b.places, x, stride, y, line);
-    settle_b(b, line, of.at, 1.0, of.low, of.high, of.scale, before);
+                            double* line, const double* before, double scale) {
+    if (spreads && before) mix_levels(c, b, f, c.center);
+    const Line of = line_of(c, f, b.places, x, stride, y, line, !spreads ? nullptr : before ? c.center : x, before ? 1 : stride);
+    settle_b<spreads>(b, {line, of.at, 1.0, of.low, of.high, of.scale, before, spreads ? c.distance : nullptr, scale});
 }
 
 inline Happened settle_levels(Combination& c, double* numbers, double y) {
@@ -69,16 +92,17 @@ inline Happened settle_levels(Combination& c, double* numbers, double y) {
     if (learns_slopes(c.kind) && !(numbers[OpenRow::high] - numbers[OpenRow::low] <= largest_slope)) return {Trouble::extreme, -1};
 
     double expected = 0.0;
+    const double scale = most(size(numbers[OpenRow::low]), size(numbers[OpenRow::high]));
     if (c.kind == Mixing::two_layers) {
         expected = settle_own(c, ticket.p(), f, 1.0, 0.0, whole, prompt);
         double four[members], costs[members];
-        settle_layer(c, c.top, told, x, 1, y, four, prompt ? nullptr : numbers + OpenRow::top_sizes);
-        settle_layer(c, c.b, f, told, members, y, c.line, prompt ? nullptr : ticket.sizes());
-        settle_layer(c, c.quick, f, told + 1, members, y, c.line, prompt ? nullptr : ticket.quick_sizes());
+        settle_layer<false>(c, c.top, told, x, 1, y, four, prompt ? nullptr : numbers + OpenRow::top_sizes, scale);
+        settle_layer(c, c.b, f, told, members, y, c.line, prompt ? nullptr : ticket.sizes(), scale);
+        settle_layer(c, c.quick, f, told + 1, members, y, c.line, prompt ? nullptr : ticket.quick_sizes(), scale);
         for (i64 k = 0; k < members; ++k) costs[k] = price_levels(c, told + k, members, y);
         count_members(c, costs, whole);
     } else if (c.kind == Mixing::rule_b) {
-        settle_layer(c, c.b, f, x, 1, y, c.line, prompt ? nullptr : ticket.sizes());
+        settle_layer(c, c.b, f, x, 1, y, c.line, prompt ? nullptr : ticket.sizes(), scale);
     } else {
         const Line own = line_of(c, f, c.places, x, 1, y, c.line);
         if (has_adahedge(c.kind)) expected = settle_own(c, ticket.p(), c.line, 1.0, own.low, whole, prompt);

@@ -205,6 +205,25 @@ def combinations() -> dict[str, Any]:
     return found
 
 
+def rule_b_games(missing: bool) -> dict[str, str]:
+    """Digests of forty combinations by rule B and two layers; `missing`: the first column begins in row 10."""
+    found = {}
+    for seed in range(40):
+        rng = np.random.default_rng([seed, 20])
+        rule, loss = ("b", "two-layers")[seed % 2], ("absolute", "squared", "pinball:0.8")[seed % 3]
+        n, rows, horizon = int(rng.integers(3, 9)), 60, int(rng.choice([1, 6]))
+        y = rng.normal(size=rows).cumsum()
+        forecasts = y[:, None] + rng.normal(rng.normal(size=n), rng.uniform(0.2, 1.5, n), (rows, n))
+        if missing:
+            forecasts[:10, 0] = np.nan
+        table = {str(i): column for i, column in enumerate(forecasts.T)} | {"y": y}
+        prior = rng.dirichlet(np.ones(n)) * 0.9 + 0.1 / n if seed % 5 == 0 else None
+        result = hn.combine(table, "y", loss, learner=rule, horizon=horizon, prior=prior)
+        digest = hashlib.sha256(result.forecast.tobytes() + result.weights.tobytes())
+        found[f"{seed} {rule} {loss}"] = digest.hexdigest()
+    return found
+
+
 # Recording
 
 
@@ -249,6 +268,12 @@ def record_combiners(folder: Path) -> dict[str, Any]:
             path = folder / f"{name}{'-missing' if missing else ''}.json"
             combiner.save(path)
             found[path.stem] = combiner_digests(hn.Combiner.load(path))
+    for name in ("b", "two-layers"):  # the last column has no update yet
+        combiner = hn.Combiner(["anna", "ben", "naive", "new"], learner=name)
+        for t, (forecasts, y) in enumerate(forecast_rows(50, 3)):
+            combiner.answer(t, [*forecasts, None])
+            combiner.settle(t, y)
+        combiner.save(folder / f"{name}-unseen.json")
     quantiles = hn.Combiner([f"{model}-q-{q}" for model in ("m", "n") for q in ("0.1", "0.5", "0.9")])
     for t, (forecasts, y) in enumerate(forecast_rows(30, 4)):
         quantiles.answer(t, sorted(forecasts) + sorted(f + 0.1 for f in forecasts))
@@ -374,6 +399,7 @@ def record_postgres(folder: Path) -> dict[str, Any]:
 
 def main(folder: Path) -> None:
     facts: dict[str, Any] = {"version": hn.__version__, "games": games(), "combinations": combinations()}
+    facts["rule_b"] = {"full": rule_b_games(False), "missing": rule_b_games(True)}
     for part, recorder in (
         ("players", record_players), ("fleets", record_fleets), ("combiners", record_combiners),
         ("stores", record_stores),

@@ -17,28 +17,56 @@ COINCIDE, SMALLEST = 1e-12, 1e-140
 
 
 class RuleB:
-    """Weights ~ pi_i eta_i exp(eta_i S_i) over the awake columns that were seen before."""
+    """Weights ~ min(prior_i eta_i, c_i) exp(eta_i S_i) over the available columns that were updated before.
 
-    def __init__(self, n: int, forget: float = 1.0, prior: Any = None, still: bool = True, start: float = 0.1) -> None:
-        self.n, self.forget, self.still, self.start = n, forget, still, start
+    `without` names parts of the rule or of its bound that are left out, for negative controls:
+    "caps" (c_i is always infinite), "settled" (the prior covers all available columns while none is old), "distance" (h
+    has no factor d_i/tau), "second" (W has no second argument), "refill" (P ignores that the capped prior grows),
+    "births" (P ignores first updates). With "fade" a newcomer starts with a share of 1/(n rows) of the weight, and its
+    prior mass is not refilled.
+    """
+
+    def __init__(
+        self, n: int, forget: float = 1.0, prior: Any = None, still: bool = True, start: float = 0.1,
+        without: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
+        self.n, self.forget, self.still, self.start, self.without = n, forget, still, start, without
         self.prior = np.full(n, 1.0 / n) if prior is None else np.asarray(prior, dtype=float)
         self.S, self.V, self.M, self.eta, self.sizes, self.C, self.drift, self.rest, self.G = np.zeros((9, n))
-        self.seen = np.zeros(n, dtype=bool)
-        self.P = 1.0
+        self.c, self.fixed = np.full(n, np.inf), np.full(n, np.inf)
+        self.old, self.told = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
+        self.P = self.Q = 0.0
+        self.spread_rows = self.moved = 0
 
-    def weights(self, awake: Any) -> Any:
-        among = awake & self.seen
+    @property
+    def mass(self) -> Any:
+        """pi_i, the capped prior, with the current rates; the prior before the first update."""
+        limit = np.minimum(self.c / np.where(self.old, self.eta, 1.0), self.fixed)
+        return np.where(self.old, np.minimum(self.prior, limit), self.prior)
+
+    @property
+    def factors(self) -> Any:
+        """Logarithms of min(prior_i eta_i, c_i) of the old columns."""
+        with np.errstate(divide="ignore"):
+            return np.log(np.minimum(self.prior, self.fixed) * self.eta).clip(max=np.log(self.c))
+
+    def potential(self) -> float:
+        """Sum of pi_i exp(eta_i S_i) over the updated columns, which P bounds."""
+        return float(self.mass[self.old] @ np.exp(self.eta * self.S)[self.old])
+
+    def weights(self, available: Any) -> Any:
+        among = available & self.old
         if not among.any():
-            p = np.where(awake, self.prior, 0.0)
+            known = available & self.told if "settled" not in self.without else available
+            p = np.where(known if known.any() else available, self.prior, 0.0)
             return p / p.sum()
-        logs = np.full(self.n, -np.inf)
-        logs[among] = np.log(self.prior[among]) + np.log(self.eta[among]) + self.eta[among] * self.S[among]
+        logs = np.where(among, self.factors + self.eta * self.S, -np.inf)
         p = np.exp(logs - logs.max())
         return p / p.sum()
 
     def forecast(self, f: Any) -> float:
-        awake = ~np.isnan(f)
-        return float(self.weights(awake)[awake] @ f[awake])
+        available = ~np.isnan(f)
+        return float(self.weights(available)[available] @ f[available])
 
     def answer(self, f: Any) -> dict[str, Any]:
         return {"f": f.copy(), "x": self.forecast(f), "sizes": self.sizes.copy()}
@@ -46,46 +74,94 @@ class RuleB:
     def settle(self, row: dict[str, Any], slope: Callable[[float], float]) -> None:
         f, x = row["f"], row["x"]
         g, z = slope(x), self.forecast(f)
-        awake = ~np.isnan(f)
-        r = np.where(awake, g * (z - np.where(awake, f, z)), 0.0)
-        self.G[awake] += g * (x - f[awake])
-        self.drift[awake] += g * (x - z)
-        alike = abs(np.where(awake, f - z, 0.0)).max() <= COINCIDE * abs(f[awake]).max()
-        self.learn(r, awake, g == 0.0, alike, self.sizes - row["sizes"])
+        available = ~np.isnan(f)
+        distance = np.where(available, abs(z - np.where(available, f, z)), 0.0)
+        r = np.where(available, g * (z - np.where(available, f, z)), 0.0)
+        self.G[available] += g * (x - f[available])
+        self.drift[available] += g * (x - z)
+        alike = distance.max() <= COINCIDE * abs(f[available]).max()
+        distance /= (unit := abs(f[available]).max() or 1.0)
+        self.learn(r, available, g == 0.0, alike, self.sizes - row["sizes"], distance, unit)
 
-    def learn(self, r: Any, awake: Any, flat: bool, alike: bool, between: Any) -> None:
-        """From r_i of a row, with the sums of |r_i| that were settled since it was answered."""
-        largest = abs(r).max()
+    def learn(self, r: Any, available: Any, flat: bool, alike: bool, between: Any, distance: Any, unit: float) -> None:
+        """Learn from r_i of a row; `between` are the sums of |r_i| settled since it was answered. The distances of the
+        columns from z are in units of the largest forecast."""
+        weights, old, largest = self.weights(available), self.old.copy(), abs(r).max()
+        self.told |= available
         if flat or (self.still and (alike or largest < SMALLEST)):
             self.rest += r
             return
-        for i in np.flatnonzero(awake):
-            if self.seen[i]:
-                V, M = self.V[i] * self.forget, self.M[i]
-            else:
-                V, M = self.start * largest**2, math.sqrt(self.start) * largest
-            V += r[i] ** 2 + 2.0 * abs(r[i]) * between[i]
-            M = max(M, abs(r[i]))
-            eta = min(1.0 / (2.0 * M), 1.0 / math.sqrt(V)) if M > 0.0 else 1e300
-            if self.seen[i]:
-                a, E = eta / self.eta[i], math.exp(min(self.eta[i] * self.S[i], 700.0))
-                more = (1.0 - a) * (1.0 + eta * r[i])
-                if r[i] < 0.0:
-                    more += E * max((1.0 - a * a) * self.eta[i] * abs(r[i]) - (1.0 - a), 0.0)
-            else:
-                u = eta * r[i]
-                more = max(math.exp(u - u * u) - 1.0, 0.0)
-            self.P += self.prior[i] * more
-            self.V[i], self.M[i], self.eta[i], self.seen[i] = V, M, eta, True
-            self.S[i] = self.S[i] * self.forget + r[i] - eta * r[i] ** 2
-            self.C[i] += eta * r[i] ** 2
-            self.sizes[i] += abs(r[i])
+        among = available & old
+        self.moved += 1
+        for i in np.flatnonzero(available):
+            self._update(i, float(r[i]), float(largest), float(between[i]), bool(old[i]))
+        if among.any() or not old.any():
+            spread = math.sqrt(float(weights[among] @ distance[among] ** 2))
+            self.Q += (unit * spread) ** 2 if spread > COINCIDE else 0.0
+            self.spread_rows += 1
+        newcomers = np.flatnonzero(available & ~old)
+        self._first_updates(newcomers, among if among.any() else old, unit * distance, bool(among.any()))
+
+    def _update(self, i: Any, r: float, largest: float, between: float, old: bool) -> None:
+        """V, M, eta, S and C of one column, and the part of P of an old one."""
+        mass = self.mass[i]
+        V, M = self.start * largest**2, math.sqrt(self.start) * largest
+        if old:
+            V, M = self.V[i] * self.forget, self.M[i]
+        V += r**2 + 2.0 * abs(r) * between
+        M = max(M, abs(r))
+        eta = min(1.0 / (2.0 * M), 1.0 / math.sqrt(V)) if M > 0.0 else 1e300
+        before, E = self.eta[i], math.exp(min(self.eta[i] * self.S[i], 700.0))
+        self.V[i], self.M[i], self.eta[i], self.old[i] = V, M, eta, True
+        self.S[i] = self.S[i] * self.forget + r - eta * r**2
+        self.C[i] += eta * r**2
+        self.sizes[i] += abs(r)
+        if old:
+            a, rho = eta / before, 1.0 if "refill" in self.without else self.mass[i] / mass
+            more = rho * (1.0 - a) * (1.0 + eta * r)
+            self.P += mass * (more + E * max((rho * a - 1.0) - (1.0 - rho * a * a) * before * r, 0.0))
+
+    def _first_updates(self, newcomers: Any, reference: Any, distance: Any, among: bool) -> None:
+        """The caps of columns at their first update, and their part of P; `reference` is the set D."""
+        tau = math.sqrt(self.Q / self.spread_rows) if self.spread_rows else 0.0
+        caps = {i: self._cap(i, reference, float(distance[i]), tau if among else 0.0) for i in newcomers}
+        for i, cap in caps.items():
+            if "fade" in self.without:
+                self.fixed[i] = cap / (self.eta[i] * self.moved)
+            elif "caps" not in self.without:
+                self.c[i] = cap
+            if "births" not in self.without:
+                self.P += self.mass[i] * math.exp(self.eta[i] * self.S[i])
+
+    def _cap(self, i: Any, reference: Any, distance: float, tau: float) -> float:
+        if not reference.any():
+            return math.inf
+        factors = self.factors[reference]
+        logs = factors + (self.eta * self.S)[reference]
+        log_w = logs.max() + math.log(np.exp(logs - logs.max()).sum())
+        if "second" not in self.without:
+            second = factors.max() + math.log(np.exp(factors - factors.max()).sum()) - math.log(self.n)
+            log_w = max(log_w, second)
+        log_h = max(self.eta[i] * self.S[i], 0.0)
+        if tau > 0.0 and distance > tau and "distance" not in self.without:
+            log_h += math.log(distance) - math.log(tau)
+        log_c = math.log(self.prior[i]) - math.log(self.prior[reference].sum()) + log_w - log_h
+        full = math.log(self.prior[i]) + math.log(self.eta[i])
+        log_c = max(log_c, full - 200.0 * math.log(10.0))
+        return math.inf if log_c >= full else math.exp(log_c)
 
     def bounds(self) -> Any:
-        """b_i: sum over the rows with i awake of g (x - f_i) is at most this."""
+        """b_i: sum over the rows with i available of g (x - f_i) is at most this."""
         lead = np.zeros(self.n)
-        lead[self.seen] = np.log(self.P / self.prior[self.seen]) / self.eta[self.seen]
+        lead[self.old] = np.log(self.P / self.mass[self.old]) / self.eta[self.old]
         return lead + self.C + self.drift + self.rest
+
+
+def potential(layer: dict[str, Any]) -> float:
+    """Sum of pi_i e^(eta_i S_i) over the updated columns of a layer of the engine, which P bounds."""
+    old = layer["rate"] > 0.0
+    rate, gain = layer["rate"][old], layer["gain"][old]
+    return float(np.minimum(layer["prior"][old], layer["cap"][old] / rate) @ np.exp(rate * gain))
 
 
 class OwnLosses:

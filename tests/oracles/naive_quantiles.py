@@ -38,7 +38,9 @@ class VectorB(RuleB):
         self.G[awake] += g @ (x[:, None] - f[:, awake])
         self.drift[awake] += g @ (x - z)
         alike = abs(r).max() <= COINCIDE * (abs(g)[:, None] * abs(f[:, awake])).sum(axis=0).max()
-        self.learn(r, awake, not g.any(), alike, self.sizes - row["sizes"])
+        distance = np.where(awake, abs(z[:, None] - np.where(awake, f, z[:, None])).mean(axis=0), 0.0)
+        unit = abs(f[:, awake]).max() or 1.0
+        self.learn(r, awake, not g.any(), alike, self.sizes - row["sizes"], distance / unit, unit)
 
 
 class VectorTwoLayers:

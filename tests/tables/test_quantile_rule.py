@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from late_rows import schedule
+from naive_combine import potential
 from naive_quantiles import VectorB, VectorTwoLayers, pinball, slope
 
 from hannan import _engine
@@ -136,8 +137,7 @@ def holds(mixer, two):
         layer = mixer.layer(name)
         size = layer["sizes"] + abs(layer["drift"]) + abs(layer["lead"]) + layer["spent"]
         assert (layer["lead"] <= layer["bound"] + 1e-9 * size).all()
-        level = np.where(layer["rate"] > 0.0, np.exp(layer["rate"] * layer["gain"]), 1.0)
-        assert layer["prior"] @ level <= layer["grown"] * (1 + 1e-9)
+        assert potential(layer) <= layer["grown"] * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("delay", [0, 1, 12])
