@@ -1,8 +1,8 @@
 """Loss of combinations after a new model appears: python benchmarks/newcomers.py FOLDER [RULE ...]
 
 The folder holds files `NAME_hH.npz` with `F` (rolling forecasts, one column per model), `y` (targets), `good` (the
-columns to use) and `h` (horizon). Names that begin with P use all columns. Each file is a game with squared loss and one
-with absolute loss. The newcomer is the median column moved by a share of mean |y|, or the best column.
+columns to use) and `h` (horizon). Names that begin with P use all columns. Each file is a game with squared loss and a
+game with absolute loss. The newcomer is the median column moved by a share of mean |y|, or the best column.
 
 Printed per rule, for the rows from the first row of the newcomer on: the loss divided by that of the mean of the old
 columns and divided by that of the same rule without the newcomer, as geometric means over the series, and the largest
