@@ -2,7 +2,8 @@
 
 The folder holds files `NAME_hH.npz` with `F` (rolling forecasts, one column per model), `y` (targets), `good` (the
 columns to use) and `h` (horizon). Names that begin with P use all columns. Each file is a game with squared loss and a
-game with absolute loss. The newcomer is the median column moved by a share of mean |y|, or the best column.
+game with absolute loss. The newcomer is the median column moved by a share of mean |y|, or the best column. In two more
+cases half of the columns appear in the middle, and all columns but one are missing in random stretches.
 
 Printed per rule, for the rows from the first row of the newcomer on: the loss divided by that of the mean of the old
 columns and divided by that of the same rule without the newcomer, as geometric means over the series, and the largest
@@ -22,8 +23,9 @@ import hannan as hn
 
 RULES = ("two-layers", "b", "boa", "ml-poly", "adahedge:slopes", "mean")
 LOSSES = {"squared": np.square, "absolute": np.abs}
-#: Newcomer: distance from the median column in shares of mean |y|, or None for the best column; and its first row.
-CASES = [(off, first) for off in (0.001, 0.05, 0.3, None) for first in (0.1, 0.5, 0.9)]
+#: Newcomer, and its first row as a share of the rows.
+CASES = [(kind, first) for kind in ("0.1% off", "5% off", "30% off", "best column") for first in (0.1, 0.5, 0.9)]
+CASES += [("half of the columns", 0.5), ("on and off", 0.0)]
 
 
 def games(folder: Path) -> Iterator[tuple[str, str, Any, Any, int]]:
@@ -38,13 +40,23 @@ def games(folder: Path) -> Iterator[tuple[str, str, Any, Any, int]]:
                 yield path.stem.rsplit("_h", 1)[0], loss, forecasts, data["y"].astype(float), int(data["h"])
 
 
-def with_newcomer(forecasts: Any, targets: Any, loss: str, off: float | None, first: int) -> tuple[Any, Any]:
-    """(all columns with the newcomer last, the old columns)."""
-    order = np.argsort(LOSSES[loss](forecasts - targets[:, None]).mean(axis=0))
-    if off is None:
+def with_newcomer(forecasts: Any, targets: Any, loss: str, kind: str, first: int) -> tuple[Any, Any]:
+    """(columns with the newcomers, columns without them)."""
+    order, rows = np.argsort(LOSSES[loss](forecasts - targets[:, None]).mean(axis=0)), len(targets)
+    median = order[len(order) // 2]
+    if kind == "half of the columns":
+        late = np.arange(forecasts.shape[1]) % 2 == 1
+        return np.where(late & (np.arange(rows) < first)[:, None], np.nan, forecasts), forecasts[:, ~late]
+    if kind == "on and off":
+        block = np.arange(rows) // max(1, rows // 20)
+        missing = (np.random.default_rng(1).random((block[-1] + 1, forecasts.shape[1])) < 0.3)[block]
+        missing[:, median] = False
+        return np.where(missing, np.nan, forecasts), forecasts
+    if kind == "best column":
         old, column = np.delete(forecasts, order[0], axis=1), forecasts[:, order[0]].copy()
     else:
-        old, column = forecasts, forecasts[:, order[len(order) // 2]] + off * np.abs(targets).mean()
+        off = float(kind.split("%")[0]) / 100.0
+        old, column = forecasts, forecasts[:, median] + off * np.abs(targets).mean()
     column[:first] = np.nan
     return np.column_stack([old, column]), old
 
@@ -64,25 +76,19 @@ def main() -> None:
     folder, rules = Path(sys.argv[1]), sys.argv[2:] or RULES
     field = list(games(folder))
     print(f"{len(field)} games; loss / loss of the mean of the old columns, with / without the newcomer, worst game")
-    without: dict[tuple[int, str, bool], Any] = {}
-    for off, share in CASES:
+    for kind, share in CASES:
         for rule in rules:
             to_mean, to_own = [], []
-            for k, (series, loss, forecasts, targets, horizon) in enumerate(field):
+            for series, loss, forecasts, targets, horizon in field:
                 first = int(share * len(targets))
-                everything, old = with_newcomer(forecasts, targets, loss, off, first)
-                for name in (rule, "mean"):
-                    if (k, name, off is None) not in without:
-                        without[k, name, off is None] = combined(old, targets, loss, horizon, name)
-                with_it = combined(everything, targets, loss, horizon, rule)
-                answers = (with_it, without[k, rule, off is None], without[k, "mean", off is None])
+                everything, old = with_newcomer(forecasts, targets, loss, kind, first)
+                played = (everything, rule), (old, rule), (old, "mean")
+                answers = [combined(columns, targets, loss, horizon, name) for columns, name in played]
                 own, alone, mean = (LOSSES[loss](x - targets)[first:].mean() for x in answers)
                 to_mean.append((series, own / mean))
                 to_own.append((series, own / alone))
-            what = "best column" if off is None else f"{100 * off:g}% off"
-            worst = max(ratio for _, ratio in to_own)
-            ratios = f"{geometric(to_mean):.3f}  {geometric(to_own):.3f}  {worst:.2f}"
-            print(f"{what} at {share:.0%}  {rule:16} {ratios}", flush=True)
+            ratios = f"{geometric(to_mean):.3f}  {geometric(to_own):.3f}  {max(ratio for _, ratio in to_own):.2f}"
+            print(f"{kind} at {share:.0%}  {rule:16} {ratios}", flush=True)
 
 
 if __name__ == "__main__":

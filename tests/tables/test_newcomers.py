@@ -375,7 +375,7 @@ def test_file_of_version_0_2_with_an_unseen_column_loads(learner):
         fresh.settle(t, y)
     layer, now = combiner.mixer.layer("b"), fresh.mixer.layer("b")
     assert layer["cap"].tolist() == now["cap"].tolist() == [np.inf] * 3 + [0.0]
-    assert now["grown"] <= layer["grown"] <= now["grown"] + 0.1
+    assert now["grown"] <= layer["grown"] <= now["grown"] + 0.2  # 0.25 more with the prior of the unseen column
     assert (now["bound"] <= layer["bound"] + 1e-9).all()
     for each in (combiner, fresh):
         each.answer("next", [5.0, 5.1, 4.9, 5.0])
