@@ -56,7 +56,7 @@ def test_chances_are_rounded_up_and_what_is_sure_down():
 )
 def test_no_audit_is_certain(confidence, words):
     witness = (np.zeros((0, 2)), np.eye(2)[0], (0,))
-    found = SampledFinding(None, 0.5, 0.6, confidence, 400, 0.0, witness, "measured")
+    found = SampledFinding(None, 0.5, 0.6, confidence, 400, 0.0, witness, "measured", 1, "one trial")
     assert f"at least 0.5, with probability {words}" in str(found)
 
 
