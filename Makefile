@@ -47,22 +47,22 @@ $(VENV)/.tools: $(VENV)/.made
 # What has changed in the engine is compiled again, and nothing else. The demo does not wait for what the tests need.
 BUILT := pyproject.toml $(ENGINE) $(COMPILER) $(VENV)/.tools
 $(VENV)/.demo: $(BUILT)
-	$(WITH) $(PIP) --no-build-isolation -Cbuild-dir=build/editable --editable '.[report,data]'
+	$(WITH) $(PIP) --no-build-isolation --config-settings build-dir=build/editable --editable '.[report,data]'
 	@touch $@
 
 $(STAMP): $(BUILT)
-	$(WITH) $(PIP) --no-build-isolation -Cbuild-dir=build/editable --editable '.[report,data,test]'
+	$(WITH) $(PIP) --no-build-isolation --config-settings build-dir=build/editable --editable '.[report,data,test]'
 	@touch $(VENV)/.demo $@
 
 # Nothing but the engine and what a game needs.
 .PHONY: engine-only
 engine-only: $(COMPILER) $(VENV)/.tools
-	$(WITH) $(PIP) --no-build-isolation -Cbuild-dir=build/editable --editable .
+	$(WITH) $(PIP) --no-build-isolation --config-settings build-dir=build/editable --editable .
 	$(PIP) pytest mpmath
 
 # To develop: edit C++, import again, and it is rebuilt.
 editable: $(COMPILER) $(VENV)/.tools
-	$(WITH) $(PIP) --no-build-isolation -Ceditable.rebuild=true -Cbuild-dir=build/editable --editable .
+	$(WITH) $(PIP) --no-build-isolation --config-settings editable.rebuild=true --config-settings build-dir=build/editable --editable .
 
 stubs: setup
 	$(BIN)/python engine/tools/stubs.py
@@ -88,7 +88,7 @@ test: check
 # The site, build/docs/html/index.html: nothing is fetched, a warning is an error, and every link within it leads somewhere.
 SITE := build/docs/html
 $(VENV)/.docs: $(STAMP)
-	$(WITH) $(PIP) --no-build-isolation -Cbuild-dir=build/editable --editable '.[report,data,sklearn,interop,docs]'
+	$(WITH) $(PIP) --no-build-isolation --config-settings build-dir=build/editable --editable '.[report,data,sklearn,interop,docs]'
 	@touch $@
 
 docs: $(VENV)/.docs
@@ -103,7 +103,7 @@ sanitize: setup
 	@test -n "$(FOUND)" || { echo "make sanitize needs g++ or clang++ with its sanitizers; there is none on PATH"; exit 1; }
 	test -x $(SANITIZING)/bin/python || $(BIN)/python -m venv --without-pip $(SANITIZING)
 	site() { $$1/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'; }; own=$$(site $(SANITIZING)); \
-	HANNAN_SANITIZE=ON $(WITH) $(PIP) --no-build-isolation -Cbuild-dir=build/sanitize --no-deps --upgrade --target $$own . && \
+	HANNAN_SANITIZE=ON $(WITH) $(PIP) --no-build-isolation --config-settings build-dir=build/sanitize --no-deps --upgrade --target $$own . && \
 	site $(VENV) > $$own/others.pth
 	export LD_PRELOAD="$$($(FOUND) -print-file-name=libasan.so) $$($(FOUND) -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1; \
