@@ -14,14 +14,18 @@ from pathlib import Path
 
 import pytest
 
-#: The command, but that it says on a file descriptor when it can be stopped: Python's own start cannot.
-READY = """
+#: Start a program as `nohup PROGRAM &` in a script does: SIGINT is ignored.
+BACKGROUND = ("sh", "-c", "trap '' INT; exec \"$@\"", "sh")
+#: Run the command, and write to a file descriptor when it can be stopped: Python's own start cannot.
+IN_BACKGROUND = """
 import os, sys
 from hannan.cli import commands, main
 handle, run = int(sys.argv.pop(1)), commands.run
 commands.run = lambda arguments: (os.write(handle, b"."), os.close(handle), run(arguments))[-1]
 main()
 """
+#: The same in the foreground, also if these tests are a background job themselves.
+READY = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)" + IN_BACKGROUND
 DEAF = """
 import os, signal, sys, time
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -62,10 +66,12 @@ COMMANDS = {
 }
 
 
-def stopped(program: str, arguments: tuple[str, ...], folder: Path, after: float) -> tuple[float, int | None, str]:
-    """(seconds from Ctrl-C to the end, exit code, standard error); code None if it was over before."""
+def stopped(
+    program: str, arguments: tuple[str, ...], folder: Path, after: float, number: int = signal.SIGINT
+) -> tuple[float, int | None, str]:
+    """(seconds from the signal to the end, exit code, standard error); code None if it was over before."""
     read, write = os.pipe()
-    command = [sys.executable, "-c", program, str(write), *arguments]
+    command = [*BACKGROUND, sys.executable, "-c", program, str(write), *arguments]
     process = subprocess.Popen(
         command, cwd=folder, pass_fds=(write,), start_new_session=True, text=True,
         stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -78,7 +84,7 @@ def stopped(program: str, arguments: tuple[str, ...], folder: Path, after: float
         begun = time.monotonic()
         if not over:
             # As a terminal does it: to everybody at once.
-            os.killpg(process.pid, signal.SIGINT)
+            os.killpg(process.pid, number)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(3.0)
         taken = time.monotonic() - begun
@@ -109,7 +115,6 @@ def test_the_check_notices_who_does_not_stop(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_ctrl_c_stops(name: str, folder: Path) -> None:
-    assert signal.getsignal(signal.SIGINT) is not signal.SIG_IGN  # which every process started here would inherit
     moments = [random.Random(name).uniform(0.0, 0.3), *(random.Random(f"{name} {k}").uniform(0.3, 2.0) for k in "ab")]
     before = sorted(path.name for path in folder.iterdir())
     with ThreadPoolExecutor(len(moments)) as pool:
@@ -124,3 +129,13 @@ def test_ctrl_c_stops(name: str, folder: Path) -> None:
         assert taken < 1.0
     left = {path.name for path in folder.iterdir()} - {"out", "__pycache__"}
     assert left <= set(before)
+
+
+@pytest.mark.parametrize("name", ["reproduce", "play", "sweep"])
+def test_background_job_ignores_sigint_and_stops_on_sigterm(name: str, folder: Path) -> None:
+    """`stopped` kills the processes that are still running after 3 seconds."""
+    _, code, error = stopped(IN_BACKGROUND, COMMANDS[name], folder, 0.3)
+    assert (code, error) == (-signal.SIGKILL, "")
+    taken, code, error = stopped(IN_BACKGROUND, COMMANDS[name], folder, 0.3, signal.SIGTERM)
+    assert (code, error) == (143, "hannan: stopped\n")
+    assert taken < 1.0

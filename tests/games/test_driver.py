@@ -299,6 +299,7 @@ class Own:
     def observe(self, move, loss): pass
 
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job may ignore it
 games = {
     "bandit": (hn.Bandit(20), even, dict(runs=64)),
     "slow law": (hn.Bandit(20, hn.Gamma(1.5), hn.Fixed(9.0)), even, dict(runs=2000)),

@@ -448,6 +448,7 @@ def test_ctrl_c_is_prompt_and_leaves_no_worker():
         from hannan.learners.bandits import Bandit
         from hannan.mathematics.regularizers import Entropy
         from hannan.learners.tuning import Fixed
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job may ignore it
         learner = Bandit(10, Entropy(), Fixed(30.0))
         play(learner, np.zeros((5, 10)))
         seen = []

@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+#: The locale of the tests may be C, in which initdb would make databases without an encoding.
+LOCALE = ("--locale=C", "--encoding=UTF8")
+
 
 def programs() -> Path | None:
     """Where initdb and pg_ctl are, or None."""
@@ -37,7 +40,7 @@ class Database:
         self._user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"] if os.getuid() == 0 else []
         if self._user:
             shutil.chown(folder, "postgres")
-        self._run("initdb", "-D", str(folder / "data"), "-A", "trust", "-U", "hannan", "--no-sync")
+        self._run("initdb", "-D", str(folder / "data"), "-A", "trust", "-U", "hannan", "--no-sync", *LOCALE)
         self.address = f"postgresql://hannan@/postgres?host={folder}"
 
     def _run(self, program: str, *words: str) -> None:

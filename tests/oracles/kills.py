@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import select
@@ -37,14 +38,18 @@ def compiler() -> list[str] | None:
     return [sys.executable, "-m", "ziglang", "cc"]
 
 
-def built(folder: Path) -> Path:
-    """The library that keeps apart what is synced."""
-    target = folder / "power.so"
+def preloading(folder: Path) -> dict[str, str]:
+    """Build the library that records synced bytes in `folder`, and return an environment that preloads it.
+
+    LD_PRELOAD separates names at spaces, so it has the name only, and the path is in LD_LIBRARY_PATH.
+    """
+    name = "power.so"
     command = compiler()
     assert command is not None
-    flags = ["-O1", "-shared", "-fPIC", "-o", str(target), str(POWER / "power.c"), "-ldl", "-lpthread"]
+    flags = ["-O1", "-shared", "-fPIC", "-o", str(folder / name), str(POWER / "power.c"), "-ldl", "-lpthread"]
     subprocess.run([*command, *flags], check=True)
-    return target
+    paths = [str(folder), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
+    return {**os.environ, "LD_PRELOAD": name, "LD_LIBRARY_PATH": os.pathsep.join(paths)}
 
 
 @dataclass
@@ -84,7 +89,7 @@ class Campaign:
     ) -> None:
         self.folder, self.mode, self.power, self.rng = folder, mode, power, random.Random(seed)
         self.path, self.retry = address or str(folder / "decisions.db"), folder / "retry"
-        environment = {**os.environ, "LD_PRELOAD": str(built(folder))} if power else dict(os.environ)
+        environment = preloading(folder) if power else dict(os.environ)
         self.process = subprocess.Popen(
             [sys.executable, str(POWER / "served.py")],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment,
@@ -128,7 +133,8 @@ class Campaign:
         self._new_acts, self._new_counted = set(), set()
         self.retry.write_text("\n".join(asked_acts | asked_counted))
         assert self.process.stdin is not None
-        self.process.stdin.write(f"go {self.path} {self.mode} {self.retry} {self.rng.randrange(1 << 30)}\n".encode())
+        request = [self.path, self.mode, str(self.retry), self.rng.randrange(1 << 30)]
+        self.process.stdin.write(json.dumps(request).encode() + b"\n")
         self.process.stdin.flush()
         pid, end, gone, checked = 0, float("inf"), False, False
         while not gone:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from kills import Campaign, built, compiler
+from kills import Campaign, compiler, preloading
 
 from hannan.serving.store import Store
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux") or compiler() is None, reason="needs Linux and a C compiler, for LD_PRELOAD"
 )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a space in its name, as TMPDIR may have one."""
+    made = tmp_path / "two words"
+    made.mkdir()
+    return made
 
 
 def campaign(folder: Path, kills: int, mode: str = "sound", seed: int = 0) -> Campaign:
@@ -25,8 +32,8 @@ def campaign(folder: Path, kills: int, mode: str = "sound", seed: int = 0) -> Ca
     return told
 
 
-def test_nothing_is_lost(tmp_path: Path) -> None:
-    tally = campaign(tmp_path, 8).tally
+def test_nothing_is_lost(folder: Path) -> None:
+    tally = campaign(folder, 8).tally
     assert tally.faults == 0, f"{tally} {tally.failures}"
     assert tally.kills == 8
     assert len(tally.counted) > 50
@@ -34,9 +41,9 @@ def test_nothing_is_lost(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["early", "unsynced"])
-def test_the_controls_are_caught(tmp_path: Path, mode: str) -> None:
+def test_the_controls_are_caught(folder: Path, mode: str) -> None:
     # Replies before the sync, or no sync at all: a kill or a cut loses something in nearly every round.
-    assert campaign(tmp_path, 4, mode).tally.faults > 0
+    assert campaign(folder, 4, mode).tally.faults > 0
 
 
 EIO = """
@@ -57,13 +64,12 @@ store.close()
 """
 
 
-def test_a_failed_sync_ends_the_store(tmp_path: Path) -> None:
+def test_a_failed_sync_ends_the_store(folder: Path) -> None:
     """EIO: whoever waits is told, nothing is drawn or tried again, and what was acknowledged is there."""
-    environment = {**os.environ, "LD_PRELOAD": str(built(tmp_path))}
     done = subprocess.run(
         [sys.executable, "-c", EIO],
-        cwd=tmp_path,
-        env=environment,
+        cwd=folder,
+        env=preloading(folder),
         capture_output=True,
         text=True,
         check=True,
@@ -73,7 +79,7 @@ def test_a_failed_sync_ends_the_store(tmp_path: Path) -> None:
     tickets, ended = lines[:20], lines[20:]
     assert len(ended) == 3
     assert all(line.startswith("ended Ended decisions.db has ended: disk I/O error") for line in ended), ended
-    with Store(tmp_path / "decisions.db") as store:
+    with Store(folder / "decisions.db") as store:
         assert all(store.observe(ticket, loss=0.5) for ticket in tickets)
 
 
@@ -119,7 +125,7 @@ def test_a_failed_sync_of_a_secret_ends_the_store(tmp_path: Path, use: str) -> N
 
 
 @pytest.mark.slow
-def test_a_thousand_kills(tmp_path: Path) -> None:
-    tally = campaign(tmp_path, 1000, seed=1).tally
+def test_a_thousand_kills(folder: Path) -> None:
+    tally = campaign(folder, 1000, seed=1).tally
     assert tally.faults == 0, f"{tally} {tally.failures}"
     assert tally.kills == 1000

@@ -84,6 +84,23 @@ def test_ids_that_text_of_postgresql_cannot_hold_are_rejected(address: str, bad:
         assert store.act("a", id="ab") == move
 
 
+def test_database_without_an_encoding_holds_a_store(server: Database) -> None:
+    """PostgreSQL makes such databases if it is installed in the locale C."""
+    name = "ascii"
+    with psycopg.connect(server.address, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} ENCODING 'SQL_ASCII' TEMPLATE template0")
+    address, arms = server.address.replace("/postgres?", f"/{name}?"), ["r\u00f6d", "bl\u00e5"]
+    with psycopg.connect(address) as connection:
+        assert connection.execute("SHOW server_encoding").fetchone() == (b"SQL_ASCII",)  # the control: bytes
+    with Store(address) as store:
+        store.add("a", hn.Bandit(arms, gains=True))
+        moves = [store.act("a", id=f"\u00e9{k}") for k in range(3)]
+    with Store(address) as store:
+        assert [store.act("a", id=f"\u00e9{k}") for k in range(3)] == moves
+        assert {move.arm for move in moves} <= set(arms)
+        assert all(store.observe(move.ticket, reward=1) for move in moves)
+
+
 #: What tables of format 1 were: a snapshot was one row.
 FORMAT_1 = """
 ALTER TABLE hannan_snapshots DROP CONSTRAINT hannan_snapshots_pkey;

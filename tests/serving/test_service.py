@@ -448,10 +448,13 @@ def test_weights_over_time(app: App) -> None:
 # The command
 
 
-def started(folder: Path, *words: str, env: dict[str, str] | None = None) -> tuple[subprocess.Popen[str], str]:
-    """`hannan serve` on any free port, and its address."""
+def started(
+    folder: Path, *words: str, env: dict[str, str] | None = None, sigint: str = "default_int_handler"
+) -> tuple[subprocess.Popen[str], str]:
+    """Start `hannan serve` on any free port, and return the process and its address."""
+    program = f"import signal; signal.signal(signal.SIGINT, signal.{sigint}); from hannan.cli import main; main()"
     process = subprocess.Popen(
-        [sys.executable, "-c", "from hannan.cli import main; main()", "serve", "decisions.db", "--port", "0", *words],
+        [sys.executable, "-c", program, "serve", "decisions.db", "--port", "0", *words],
         cwd=folder, stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})},
     )  # fmt: skip
     assert process.stderr is not None
@@ -520,6 +523,25 @@ def test_options_of_the_command_reach_the_service(tmp_path: Path) -> None:
             line.sendall(raw.encode())
             assert line.recv(1000).split()[1] == status
     assert stopped(process)[0] == 0
+
+
+def test_ctrl_c_stops_the_service(tmp_path: Path) -> None:
+    process, address = started(tmp_path)
+    assert Client(address).learners() == []  # its handlers of signals are set once it answers
+    code, said = stopped(process, signal.SIGINT)
+    assert (code, json.loads(said.splitlines()[-1])["event"]) == (0, "closed")
+
+
+def test_service_in_the_background_ignores_sigint(tmp_path: Path) -> None:
+    """Started as `nohup hannan serve &` in a script: a Ctrl-C that is meant for another program does not stop it."""
+    process, address = started(tmp_path, "--add", "banner=red,blue", sigint="SIG_IGN")
+    client = Client(address)
+    assert client.learners() == ["banner"]
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    assert client.observe(client.act("banner").ticket, reward=1)
+    code, said = stopped(process)
+    assert (code, [json.loads(line)["event"] for line in said.splitlines()]) == (0, ["closed"])
 
 
 def test_a_learner_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:

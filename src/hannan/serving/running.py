@@ -7,9 +7,12 @@ import contextlib
 import gc
 import json
 import math
+import signal
 import socket
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import uvicorn
@@ -25,6 +28,8 @@ from hannan.serving.store import Store
 
 #: Seconds that requests may take to end once the service is told to stop.
 GRACE = 10
+#: Signals that stop a service, unless they are ignored.
+STOPPING = (signal.SIGINT, signal.SIGTERM)
 #: Seconds between two looks for events that are old enough to go.
 PRUNE = 3600.0
 
@@ -135,6 +140,16 @@ class _Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: Any) -> None:
         self.force_exit = self.should_exit  # asked twice
         self.should_exit = True
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave alone the signals that were ignored at the start, such as SIGINT in a background job of a script."""
+        ignored = [number for number in STOPPING if signal.getsignal(number) is signal.SIG_IGN]
+        with super().capture_signals():
+            for number in ignored:
+                if signal.getsignal(number) is not signal.SIG_IGN:  # uvicorn sets none outside the main thread
+                    signal.signal(number, signal.SIG_IGN)
+            yield
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -1,12 +1,13 @@
 """A store under load, to be killed: forked off a process that has imported everything already.
 
-Standard input has lines `go PATH MODE RETRY SEED`; a child is forked for each, which opens the store, hands the
-tickets of the file RETRY back, and draws and settles from several threads. What it was acknowledged it writes to
+Standard input has lines of JSON, `[path, mode, retry, seed]`; a child is forked for each, which opens the store, hands
+the tickets of the file `retry` back, and draws and settles from several threads. What it was acknowledged it writes to
 standard output: `pid N`, `opened`, `act TICKET`, `counted TICKET`, `before TICKET`, `refused TICKET why`.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import sys
@@ -66,11 +67,11 @@ def rng_of(seed: int) -> random.Random:
 
 def main() -> None:
     while line := sys.stdin.readline():
-        _, path, mode, retry, seed = line.split()
+        path, mode, retry, seed = json.loads(line)
         pid = os.fork()
         if pid == 0:
             try:
-                child(path, mode, retry, int(seed))
+                child(path, mode, retry, seed)
             except BaseException as error:
                 say("failed", type(error).__name__, " ".join(str(error).split()))
             finally:
