@@ -36,7 +36,7 @@ class NotInstalled(ImportError):
     """A data set whose package is not there; the message says which line installs it."""
 
 
-def _needs(package: str, line: str = "pip install 'hannan[data]'") -> None:
+def _needs(package: str, line: str = "pip install '.[data]' in the checkout") -> None:
     if find_spec(package) is None:
         raise NotInstalled(f"this data set needs {package}: {line}", name=package)
 

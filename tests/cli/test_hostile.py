@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hannan import extras
 from hannan.cli import commands
 
 MODULE = """
@@ -182,7 +183,7 @@ def test_without_pictures_the_numbers_are_kept(
     else:
         monkeypatch.setitem(sys.modules, "altair", None)
     assert commands.run([*arguments, "--out", str(tmp_path / "out")]) == 0, capsys.readouterr().err
-    assert "no page: pip install 'hannan[report]'" in capsys.readouterr().out
+    assert f"no page: {extras.command('report')}" in capsys.readouterr().out
     kept = {path.name for path in (tmp_path / "out").iterdir()}
     assert kept & {"summary.json", "record.json"}
     assert not kept & {"index.html"}
@@ -195,4 +196,4 @@ def test_what_is_not_installed_is_said_in_a_sentence(
     plan.write_text('rounds = 5\nn = 2\nruns = 1\nlearners.a = "bandit"\nenvironments.e = "drifting"\n')
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert commands.run(["sweep", str(plan), "--out", str(tmp_path / "grid")]) == 2
-    assert capsys.readouterr().err == "hannan: error: a sweep needs pyarrow and loky: pip install 'hannan[sweep]'\n"
+    assert capsys.readouterr().err == f"hannan: error: a sweep needs pyarrow and loky: {extras.command('sweep')}\n"

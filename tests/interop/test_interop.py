@@ -7,7 +7,7 @@ import pytest
 
 import hannan as hn
 
-river = pytest.importorskip("river", reason="pip install 'hannan[interop]'")
+river = pytest.importorskip("river", reason="pip install '.[interop]'")
 
 
 def test_policy_is_the_player():

@@ -10,7 +10,7 @@ import pytest
 
 import hannan as hn
 
-pytest.importorskip("sktime", reason="pip install 'hannan[interop]'")
+pytest.importorskip("sktime", reason="pip install '.[interop]'")
 
 import pandas
 from sktime.forecasting.base import ForecastingHorizon

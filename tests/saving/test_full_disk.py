@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from hannan import extras
 from hannan.cli import commands
 from hannan.saving import output
 
@@ -127,7 +128,7 @@ def test_numbers_are_kept_where_a_page_cannot_be_drawn(
     monkeypatch.chdir(folder)
     monkeypatch.setitem(sys.modules, "altair", None)
     assert commands.run([*arguments, "--out", "out"]) == 0
-    assert "pip install 'hannan[report]'" in capsys.readouterr().out
+    assert extras.command("report") in capsys.readouterr().out
     assert {path.name for path in (folder / "out").iterdir()} == {file for file in files if not file.endswith("html")}
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hannan import extras
 from hannan.cli.combine_stream import Stream
 from hannan.cli.options import shared, to_text
 from hannan.cli.tables import listed, opened
@@ -163,5 +164,5 @@ def _tell(summary: Summary, out: Path | None, drawn: bool, live: bool, as_json: 
         if not live:
             click.echo("\nadd --out DIR for the forecasts, the weights and the page")
         return
-    page = "index.html" if drawn else "no page: pip install 'hannan[report]'"
+    page = "index.html" if drawn else f"no page: {extras.command('report')}"
     click.echo(f"\n{out}: combined.csv, weights.csv, summary.json, {page}", err=live)

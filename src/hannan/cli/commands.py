@@ -10,7 +10,7 @@ from importlib import import_module
 
 import click
 
-from hannan import __version__
+from hannan import __version__, extras
 
 #: In the order of `hannan --help`; the file of `x-y` is `x_y.py`.
 COMMANDS = (
@@ -112,7 +112,7 @@ def run(arguments: list[str] | None = None) -> int:
         if missing.name is None:  # a sentence of ours, which says what to install
             code = _refuse(str(missing))
         elif missing.name in ("altair", "vl_convert"):
-            code = _refuse(f"the report needs {missing.name}: pip install 'hannan[report]'")
+            code = _refuse(f"the report needs {missing.name}: {extras.command('report')}")
         else:
             raise
     return _flushed(code if isinstance(code, int) else 0)

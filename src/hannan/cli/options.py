@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
+from hannan import extras
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -74,7 +76,7 @@ def paged(out: Path, page: Callable[[], Any], files: Callable[[Any, str | None],
         files(outbox, report)
     if report is not None:
         return report, f"report: {report}"
-    return None, f"{out}: the numbers, and no page: pip install 'hannan[report]'"
+    return None, f"{out}: the numbers, and no page: {extras.command('report')}"
 
 
 def rows(pairs: list[tuple[str, str]]) -> str:

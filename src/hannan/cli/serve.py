@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from hannan import extras
+
 EPILOG = """\b
 Examples:
   hannan serve decisions.db
@@ -99,7 +101,7 @@ def command(
         from hannan.serving.running import Settings, run
         from hannan.serving.service import Limits
     except ModuleNotFoundError as missing:
-        raise click.ClickException(f"a service needs {missing.name}: pip install 'hannan[serve]'") from None
+        raise click.ClickException(f"a service needs {missing.name}: {extras.command('serve')}") from None
     from hannan.cli.stopping import let_be
     from hannan.serving.access import Access
     from hannan.serving.hosts import is_loopback

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hannan import extras
 from hannan.cli.options import to_text
 
 if TYPE_CHECKING:
@@ -73,5 +74,5 @@ def told_and_kept(told: Any, out: Path | None, as_json: bool) -> None:
         return
     click.echo(str(told))
     if out is not None:
-        page = ", index.html" if drawable() else ", no page: pip install 'hannan[report]'"
+        page = ", index.html" if drawable() else f", no page: {extras.command('report')}"
         click.echo(f"\n{out}: summary.json{page}")

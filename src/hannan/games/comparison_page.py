@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from hannan import extras
 from hannan.games.cells import bands
 from hannan.games.compared import Compared
 from hannan.games.comparison_chart import chart
@@ -23,7 +24,7 @@ def save(comparison: Compared, folder: Path) -> Path:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        raise ModuleNotFoundError("save needs pyarrow: pip install 'hannan[sweep]'") from None
+        raise ModuleNotFoundError(f"save needs pyarrow: {extras.command('sweep', 'pyarrow')}") from None
     with Outbox(folder) as outbox:
         parquet.write_table(pyarrow.table(comparison.columns()), outbox.path("comparison.parquet"))
         outbox.path("summary.json").write_text(to_text(comparison.to_dict()) + "\n", "utf-8")

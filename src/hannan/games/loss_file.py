@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from hannan import extras
+
 
 def losses_of(path: str | Path, columns: Sequence[str] | None = None) -> Any:
     """The table (rounds, n); of CSV and Parquet the columns that are named, all by default."""
@@ -46,7 +48,7 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> Any:
     try:
         from pyarrow import parquet
     except ImportError:
-        raise ValueError(f"{path} is Parquet, which needs pyarrow: pip install 'hannan[sweep]'") from None
+        raise ValueError(f"{path} is Parquet, which needs pyarrow: {extras.command('data', 'pyarrow')}") from None
     file = parquet.ParquetFile(path)
     names = list(file.schema_arrow.names)
     table = file.read([names[i] for i in _chosen(names, columns, path)])

@@ -18,7 +18,9 @@ try:
     from sklearn.utils.multiclass import check_classification_targets, type_of_target
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError:
-    raise ModuleNotFoundError("hannan.sklearn needs scikit-learn: pip install 'hannan[sklearn]'") from None
+    from hannan import extras
+
+    raise ModuleNotFoundError(f"hannan.sklearn needs scikit-learn: {extras.command('sklearn')}") from None
 
 from hannan.learners.convex.learner import Convex
 from hannan.mathematics.convex.domains import Ball

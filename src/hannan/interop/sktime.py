@@ -10,7 +10,9 @@ try:
     from sktime.forecasting.base import ForecastingHorizon
     from sktime.forecasting.base._meta import _HeterogenousEnsembleForecaster
 except ImportError:
-    raise ModuleNotFoundError("hannan.sktime needs sktime: pip install 'hannan[interop]'") from None
+    from hannan import extras
+
+    raise ModuleNotFoundError(f"hannan.sktime needs sktime: {extras.command('interop', 'sktime')}") from None
 
 from hannan import refusals
 from hannan.refusals import Array

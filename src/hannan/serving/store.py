@@ -7,7 +7,7 @@ import os
 import weakref
 from typing import Any, Self
 
-from hannan import refusals
+from hannan import extras, refusals
 from hannan.players.certificate import Certificate
 from hannan.players.fleet_certificate import FleetCertificate
 from hannan.serving.desk import Desk
@@ -192,7 +192,7 @@ def _shelf(path: str | os.PathLike[str], shard: int, shards: int, patience: floa
         try:
             from hannan.serving.postgres import PostgresShelf
         except ModuleNotFoundError:
-            raise ValueError("a store in PostgreSQL needs psycopg: pip install 'hannan[serve]'") from None
+            raise ValueError(f"a store in PostgreSQL needs psycopg: {extras.command('serve', 'psycopg')}") from None
         return PostgresShelf(str(given), shard, shards, patience)
     from hannan.serving.sqlite import SQLiteShelf
 

@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from hannan import extras
 from hannan.games.grid.local import Results
 from hannan.games.grid.plan import Place
 from hannan.games.grid.worker import Failed, Orders, Worker, begun, done, pack
@@ -20,7 +21,7 @@ def on_cluster(orders: Orders, places: Mapping[str, Place], on: Any) -> Iterator
     try:
         import distributed
     except ImportError:
-        raise ModuleNotFoundError("a sweep on a cluster needs dask: pip install 'hannan[sweep]'") from None
+        raise ModuleNotFoundError(f"a sweep on a cluster needs dask: {extras.command('sweep')}") from None
     ours = isinstance(on, str)
     dask: Any = distributed  # its functions have no types
     client = dask.Client(on) if ours else on

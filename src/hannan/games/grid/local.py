@@ -13,6 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from typing import Any
 
+from hannan import extras
 from hannan.games.cells import Cell
 from hannan.games.deaf import deaf
 from hannan.games.grid.plan import Place
@@ -62,7 +63,7 @@ def _round(packed: bytes, places: dict[str, Place], workers: int, left: dict[str
         from loky import ProcessPoolExecutor
         from loky.process_executor import BrokenProcessPool
     except ImportError:
-        raise ModuleNotFoundError("a sweep needs loky: pip install 'hannan[sweep]'") from None
+        raise ModuleNotFoundError(f"a sweep needs loky: {extras.command('sweep')}") from None
     with _starting:
         _quiet_tracker()
         pool = ProcessPoolExecutor(max_workers=workers, initializer=_begin, initargs=(packed,))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from hannan import extras
 from hannan.games.cells import Cell
 
 _TEXTS = ("key", "learner", "environment", "against", "source", "withheld", "note")
@@ -23,7 +24,7 @@ def arrow() -> Any:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        raise ModuleNotFoundError("a sweep needs pyarrow and loky: pip install 'hannan[sweep]'") from None
+        raise ModuleNotFoundError(f"a sweep needs pyarrow and loky: {extras.command('sweep')}") from None
     return pyarrow, parquet
 
 

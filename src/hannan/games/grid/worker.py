@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hannan import __version__
+from hannan import __version__, extras
 from hannan.games.cells import Cell, play_cell
 from hannan.games.entrants import entrant
 from hannan.games.environments import environment
@@ -110,7 +110,7 @@ def _packed(what: Any, things: list[Any]) -> bytes:
     try:
         import cloudpickle
     except ImportError:
-        raise ModuleNotFoundError("a sweep needs cloudpickle: pip install 'hannan[sweep]'") from None
+        raise ModuleNotFoundError(f"a sweep needs cloudpickle: {extras.command('sweep')}") from None
     own = dict.fromkeys(module for thing in things for part in _parts(thing) if (module := _own(part)))
     for module in own:
         cloudpickle.register_pickle_by_value(module)

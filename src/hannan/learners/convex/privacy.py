@@ -18,7 +18,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from hannan import refusals
+from hannan import extras, refusals
 from hannan.learners.convex.majorant import composed_epsilon
 from hannan.mathematics.bounds import Withheld
 from hannan.mathematics.convex.noise import GaussianNoise, Shape
@@ -181,5 +181,5 @@ def _accounting() -> Any:
     try:
         from dp_accounting import pld
     except ImportError:
-        raise Withheld("composition over rounds needs dp-accounting: pip install 'hannan[privacy]'") from None
+        raise Withheld(f"composition over rounds needs dp-accounting: {extras.command('privacy')}") from None
     return pld

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan import refusals
+from hannan import extras, refusals
 from hannan.refusals import Array
 
 
@@ -137,7 +137,7 @@ class ShortestPaths(Decisions):
             import networkx
         except ImportError:
             raise ModuleNotFoundError(
-                "shortest paths need networkx: pip install 'hannan[graphs]'", name="networkx"
+                f"shortest paths need networkx: {extras.command('graphs')}", name="networkx"
             ) from None
         graph = networkx.DiGraph()
         graph.add_edges_from((a, b, {"place": k}) for k, (a, b) in enumerate(self.edges))

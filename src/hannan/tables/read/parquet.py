@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hannan import extras
 from hannan.tables.read.table import CHUNK_CELLS, BadTable, Chunk, Columns, Table, checked
 
 
@@ -20,7 +21,7 @@ class ParquetTable(Table):
             from pyarrow import types as kinds
             from pyarrow.parquet import ParquetFile
         except ImportError:
-            raise BadTable(f"{path} is Parquet, which needs pyarrow: pip install 'hannan[data]'") from None
+            raise BadTable(f"{path} is Parquet, which needs pyarrow: {extras.command('data', 'pyarrow')}") from None
         self.source = str(path)
         try:
             self._file: Any = ParquetFile(path)
