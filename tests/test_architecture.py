@@ -89,7 +89,6 @@ def test_nothing_is_called_by_a_word_that_says_nothing():
 
 #: What tests may know of the inside, and why: attribute -> the reason.
 INSIDE = {
-    "_open_count": "the number of open moves of a fleet, as version 0.2 recorded it",
     "_put": "no public way leads to losses of 1e7 rounds at once",
     "_player": "a row of a fleet, as the player that it would be: compared with one, field by field",
     "_fields": "a row of a fleet, field by field",

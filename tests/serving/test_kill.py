@@ -106,20 +106,20 @@ store.close()
 
 
 @pytest.mark.parametrize("use", ["rotate", "retire"])
-def test_a_failed_sync_of_a_secret_ends_the_store(tmp_path: Path, use: str) -> None:
+def test_a_failed_sync_of_a_secret_ends_the_store(folder: Path, use: str) -> None:
     """The store does not go on with secrets of which the disk may have lost some. The control: a later sync fails."""
-    environment = {**os.environ, "LD_PRELOAD": str(built(tmp_path))}
+    environment = preloading(folder)
 
     def told(failing: str) -> list[str]:
         command = [sys.executable, "-c", SECRETS, use, failing]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()
 
     ticket, *ended = told("1")
     assert len(ended) == 2
     assert all(line.startswith("Ended decisions.db has ended: disk I/O error") for line in ended), ended
-    with Store(tmp_path / "decisions.db") as store:
+    with Store(folder / "decisions.db") as store:
         assert store.observe(ticket, loss=0.5)
     assert told("1000")[1:] == ["done", "goes on"]
 
