@@ -107,12 +107,17 @@ PyObject* act(PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject
 PyObject* observe_row(PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* words) noexcept {
     return guarded([=]() -> PyObject* {
         Player* player = ready(self);
-        PyObject* found[2]{};
-        if (!player || !Given{given, count, words}.sorted("observe", {"move", "loss"}, 2, found)) return nullptr;
-        if (!found[0] || !found[1]) {
+        PyObject* found[3]{};
+        if (!player || !Given{given, count, words}.sorted("observe", {"move", "loss", "reward"}, 2, found)) return nullptr;
+        if (!found[0] || (!found[1] && missing(found[2]))) {
             PyErr_SetString(PyExc_TypeError, "observe() takes a move and its losses");
             return nullptr;
         }
+        if (!missing(found[2])) {
+            nb::handle(self).attr("_observe_reward")(nb::handle(found[0]), nb::handle(found[1] ? found[1] : Py_None), nb::handle(found[2]));
+            return nothing();
+        }
+        if (count < 2) nb::handle(self).attr("_check_loss_keyword")(nb::handle(found[1]));
         Ticket* ticket = player->find(nb::handle(found[0]));
         if (ticket && ticket->plain) {
             const Row row(found[1], player->n());
@@ -141,6 +146,7 @@ PyObject* observe_one(PyObject* self, PyObject* const* given, Py_ssize_t count, 
             player_of.attr("_observe_reward")(move, loss, nb::handle(found[2]));
             return nothing();
         }
+        if (count < 2 && !missing(found[1])) player_of.attr("_check_loss_keyword")(loss);
         Ticket* ticket = player->find(move);
         if (ticket && (ticket->plain || !plainly) && PyFloat_CheckExact(loss.ptr()) &&
             (player->*settle)(*ticket, PyFloat_AsDouble(loss.ptr())))
@@ -161,7 +167,7 @@ PyMethodDef methods[] = {
     method("_act_arm", act<&Player::act_arm>,
            "_act_arm($self, awake=None)\n--\n\nDraw an arm; with `awake`, a mask of booleans, one of those awake."),
     method("_observe_row", observe_row,
-           "_observe_row($self, move, loss)\n--\n\nSettle a move with the losses of all experts."),
+           "_observe_row($self, move, loss=None, *, reward=None)\n--\n\nSettle a move with the losses of all experts."),
     method("_observe_arm", observe_one<&Player::settle_arm, true>,
            "_observe_arm($self, move, loss=None, *, reward=None)\n--\n\nSettle a move with the loss of its arm."),
     method("_observe_on_advice", observe_one<&Player::settle_on_advice, false>,

@@ -38,7 +38,7 @@ def test_a_convex_bound_that_supposes_a_best_loss_says_so():
     """Regret is far above it where the best point loses more. The control: one that supposes nothing has none."""
     learner = hn.Convex(hn.Simplex(2), 1.0, tuning=hn.BestLoss(1.0), loss_bound=1.0)
     bound = learner.bound(2000)
-    assert (bound.condition, bound.at_most) == ("if the best loss L* <= 1", 1.0)
+    assert (bound.condition, bound.at_most) == ("if the best loss L* <= 1 on every run", 1.0)
     record = hn.play(learner, hn.Linear(np.eye(2)[np.arange(2000) % 2]), runs=20, seed=0)
     assert record.best_loss > 1.0
     assert record.mean_regret[-1] > bound.value

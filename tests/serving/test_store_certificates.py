@@ -48,7 +48,7 @@ def test_all_keys_say_what_each_of_them_says(path: Path) -> None:
             assert whole[row] == one[row]
             assert row not in dict(store.certificate("plain").rows())
         assert "1 decisions of all keys had no feedback within 1 s and count as 0.25" in whole["by default"]
-        came = "green came after 4 decisions of all keys, red left after 4 decisions of all keys; regret against an arm"
+        came = "green came after 4 decisions of all keys, red left after 4 decisions of all keys; the regret against"
         assert whole["arms"].startswith(came)
     with Store(path) as store:  # from the journal again
         assert dict(store.certificate("a").rows()) == whole
@@ -118,3 +118,35 @@ def test_a_certificate_without_a_key_says_whom_it_leaves_out(path: Path) -> None
         assert told.rounds == 1
         assert "2 learners with a key" in dict(told.rows())["keys"]
         assert "keys" not in dict(store.certificate("plain", key="x").rows())
+
+
+def test_a_retired_arm_is_a_set_of_arms_that_may_depend_on_the_moves(path: Path) -> None:
+    """The control: before an arm was retired the bound supposes nothing of the available arms."""
+    assumption = "neither losses nor the set of available arms depends on your moves"
+    with Store(path) as store:
+        store.add("a", hn.Bandit(3, hn.Tsallis(0.5), gains=True), wait=600.0, default=0.0)
+        play(store, "a", [None] * 200)
+        play(store, "a", ["anna"] * 200)
+        before = [dict(store.certificate("a", key=key).rows()) for key in (None, "anna")]
+        store.retire_arm("a", 2)
+        play(store, "a", [None, "anna"])
+        after = [dict(store.certificate("a", key=key).rows()) for key in (None, "anna")]
+    for row in ("  against", "estimated regret"):
+        assert [assumption in rows[row] for rows in (*before, *after)] == [False, False, True, True]
+    assert "retired because of earlier results" in after[0]["arms"]
+    assert "by default" not in after[0]  # no decision has expired
+    assert after[0]["arms slept"].startswith("in some rounds: ")
+
+
+def test_all_keys_state_the_assumption_on_available_arms(path: Path) -> None:
+    """The row counts keys, of which a bit is stored, and no rounds. The control: no arm was retired."""
+    with Store(path) as store:
+        store.add("a", hn.Bandit(3, hn.Tsallis(0.5), gains=True))
+        play(store, "a", ["anna", "ben"] * 200)
+        before = dict(store.certificate("a").rows())
+        store.retire_arm("a", 2)
+        play(store, "a", ["anna"] * 50)
+        after = dict(store.certificate("a").rows())
+    assert [("set of available arms" in rows["  against"]) for rows in (before, after)] == [False, True]
+    assert "arms slept" not in before
+    assert after["arms slept"].startswith("in some rounds of 1 key: ")

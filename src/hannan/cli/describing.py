@@ -29,7 +29,10 @@ class Options:
 
 
 def learner(said: Options, rounds: int | None = None, best_loss: float | None = None) -> Any:
-    """The learner of the options; what is not given is the learner's own default."""
+    """Return the learner of the options; what is not given is the learner's own default.
+
+    hedge, exp3 and exp4 are the functions of these names, so a number of rounds tunes them.
+    """
     name, n, actions, smooth, tuned, scale, clip = (getattr(said, field.name) for field in fields(said))
     if best_loss is not None and not math.isfinite(best_loss):
         raise ValueError(f"--best-loss must be a finite number; got {best_loss:g}")
@@ -39,6 +42,8 @@ def learner(said: Options, rounds: int | None = None, best_loss: float | None = 
             raise ValueError(f"{option} must not say again what the learner's name says; got {given!r} and {name!r}")
     if scale is not None and (tuned or parts.tuning or "fixed").partition(":")[0].lower() != "fixed":
         raise ValueError(f"--scale is for a fixed tuning; got {scale!r} beside {tuned or name!r}")
+    if name.strip().lower() in ALIASES and rounds is not None and (tuned, scale, best_loss, clip) == (None,) * 4:
+        tuned = "horizon"  # as hn.exp3(n, rounds)
     parts = replace(parts, smoothing=smooth or parts.smoothing, tuning=tuned or parts.tuning)
     settings: dict[str, Any] = {}
     if clip is not None:

@@ -18,6 +18,7 @@ from hannan.games.record_file import arrays_of
 from hannan.mathematics.against import covers
 from hannan.mathematics.bounds import Bound, Withheld
 from hannan.mathematics.student import T_INTERVAL, t_interval
+from hannan.players.conditions import at_observed
 from hannan.refusals import Array
 from hannan.saving import fields, files
 from hannan.saving.result import Result, Shown
@@ -123,7 +124,9 @@ class Record(Result):
             bound = self._holding(rounds=rounds, best_loss=best)
         except ValueError as reason:
             return None, str(reason)
-        return bound, ""
+        if self.adaptive or np.ndim(self.best_loss):
+            return bound, ""  # the best loss of other runs may be larger
+        return at_observed(self.source, bound, best), ""
 
     def bound_at(self, rounds: int, best_loss: float) -> tuple[Bound | None, str]:
         """(the learner's bound on a game of so many rounds with this best loss, ""), or (None, why it is withheld)."""

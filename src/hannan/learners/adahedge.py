@@ -119,8 +119,8 @@ class AdaHedge(Learner):
     ) -> Bound:
         """A bound on the regret of the rounds, if no round's losses span more than `spread`.
 
-        `spread` is the width of `loss_range` where that was given. Then the best loss counts too:
-        (L* - L-)(L+ - L*)/(L+ - L-) is at most L*(T - L*)/T in losses of [0, 1].
+        `spread` is the width of `loss_range` if a range was given. Then an upper bound on the best loss counts too:
+        (L* - L-)(L+ - L*)/(L+ - L-) is at most L*(T - L*)/T in losses of [0, 1], and the bound states the condition.
 
         >>> print(AdaHedge(9).bound(rounds=17184, spread=2.0))
         expected regret <= 416.1
@@ -147,6 +147,7 @@ class AdaHedge(Learner):
         if rounds is None and not (self._ranged and best_loss is not None):
             raise ValueError("rounds must be given: the bound grows with them")
         most = math.inf if rounds is None else spread * rounds / 4.0
+        smaller = math.inf
         if best_loss is not None and self._ranged:
             total, units = refusals.real(best_loss, "best_loss"), self.units
             if rounds is None and units.zero != 0.0:
@@ -156,10 +157,14 @@ class AdaHedge(Learner):
             slack = 1e-9 * (spread + abs(total))
             if not -slack <= best <= top + slack:
                 raise ValueError(f"best_loss must be possible in {rounds} rounds of {self.loss_range}; got {total!r}")
-            best = min(max(best, 0.0), top)
-            most = min(most, best * (1.0 - best / top) if math.isfinite(top) else best)
-        terms = best_loss_terms(self.n, spread, most)
-        return settled(terms, f"{_SOURCE}, spans of at most {figure(spread)}", rounds, spread).asked(against)
+            best = min(max(best, 0.0), 0.5 * top)  # L*(T - L*)/T is largest at T/2, and the best loss may be smaller
+            smaller = best * (1.0 - best / top) if math.isfinite(top) else best
+        used = best_loss is not None and smaller < most
+        terms = best_loss_terms(self.n, spread, min(most, smaller))
+        bound = settled(terms, f"{_SOURCE}, spans of at most {figure(spread)}", rounds, spread)
+        if used and bound.sense != "run":
+            bound = bound.supposing(float(best_loss or 0.0), self.gains)
+        return bound.asked(against)
 
     def observed_bound(self, seen: Seen) -> Bound:
         """The smaller of the two forms, in what was observed."""
@@ -227,6 +232,7 @@ class AdaHedgePlayer(SleepingPlayer):
     """Plays `AdaHedge`: a move is one expert, a loss is the vector of all of them."""
 
     learner: AdaHedge
+    _made_of_losses = True
 
     def certificate(self, delta: float | None = None) -> Certificate:
         """What the player may say of itself now; its first moves follow the leader and claim no stability."""
@@ -247,6 +253,7 @@ class AdaHedgePlayer(SleepingPlayer):
             claimed_rate=None,
             delta=delta,
             on_this_run_says="" if delta is None else "the regret below is that of the mean play, exactly",
+            notes=(*self._of_moves(bound, seen.best), *self._notes()),
         )
 
     def _identity(self, least: float) -> dict[str, float]:

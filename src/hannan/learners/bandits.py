@@ -278,13 +278,13 @@ class Bandit(Learner):
         bias = self._barrier_bias(k, horizon)
         if tuning.order != "given" and self.schedule().is_constant:
             tuned = bounds.resampled_barrier_best_loss if self._resamples else bounds.barrier_best_loss
-            return Proof(tuned(k.range, self.tuned_best(), bias), source)
+            return Proof(tuned(k.range, self.tuned_best(), bias), source, supposes=self.tuned_best())
         best = float(rounds) if best is None else best
         if not self.schedule().is_constant:
-            return Proof(bounds.barrier_self_confident(k.range, best, bias), source)
+            return Proof(bounds.barrier_self_confident(k.range, best, bias), source, supposes=best)
         scale = self.schedule().scale(1, 0.0)
         kept = bounds.kept_resampled(scale) if self._resamples else bounds.kept_barrier(scale)
-        return Proof(bounds.first_order(scale * k.range, kept, best, bias), source)
+        return Proof(bounds.first_order(scale * k.range, kept, best, bias), source, supposes=best)
 
     def _as_printed(self, rounds: int | None, best: float | None) -> Bound:
         if not isinstance(self.estimator, _WITH_PROOF):

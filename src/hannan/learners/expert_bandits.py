@@ -117,10 +117,11 @@ class ExpertBandit(Learner):
             if best is None:
                 raise ValueError("best_loss or rounds must be given: the bound grows with the best loss")
             if not schedule.is_constant:
-                return Proof(bounds.clipped_self_confident(k.c, self.actions, best, k.bias), source)
+                terms = bounds.clipped_self_confident(k.c, self.actions, best, k.bias)
+                return Proof(terms, source, supposes=best)
             scale = schedule.scale(1, 0.0)
             kept = bounds.kept_clipped(k.rate / scale, self.rho, self.actions)
-            return Proof(bounds.first_order(scale * k.range, kept, best, k.bias), source)
+            return Proof(bounds.first_order(scale * k.range, kept, best, k.bias), source, supposes=best)
         played, variance = needed(rounds, "the bound grows with them"), k.rate * min(self.actions, self.experts)
         assert isinstance(schedule, Schedule)
         return Proof(bounds.root(k.range, variance, *schedule[:3], played, k.bias), source)

@@ -47,7 +47,7 @@ class Experts(Learner):
       c'             1.929
       source         thm:analysis_experts, corrected form: BestLoss
       scale          5.576
-      condition      if the best loss L* <= 100
+      condition      if the best loss L* <= 100 on every run
       against        any losses: of the mean play on every sequence; of moves drawn in expectation, also if losses
                      depend on past moves
     """
@@ -153,22 +153,24 @@ class Experts(Learner):
             late = math.exp(min(k.rate / scale * delay, 700.0))
             kept = bounds.kept_experts(k.rate / scale)
             terms = bounds.first_order(scale * k.range, kept, _known(best), k.bias, late)
-            return Proof(terms, f"{source}, {delay} late")
+            return Proof(terms, f"{source}, {delay} late", supposes=best)
         if tuning.order == "first" and schedule.is_constant:
-            return Proof(bounds.experts_best_loss(k.c, self.tuned_best(), k.bias), source)
+            tuned = self.tuned_best()
+            return Proof(bounds.experts_best_loss(k.c, tuned, k.bias), source, supposes=tuned)
         if tuning.order == "first":
-            return Proof(bounds.experts_self_confident(k.c, _known(best), k.bias), source)
+            return Proof(bounds.experts_self_confident(k.c, _known(best), k.bias), source, supposes=best)
         proofs = []
         if not schedule.is_constant:
             needed(rounds, "the bound grows with them")
         if rounds is not None:
-            proofs.append(bounds.root(k.range, self._variance, *schedule[:3], rounds, k.bias))
+            proofs.append(Proof(bounds.root(k.range, self._variance, *schedule[:3], rounds, k.bias), source))
         if tuning.order == "given" and math.isfinite(k.rate):
             kept = bounds.kept_experts(k.rate / scale)
-            proofs.append(bounds.first_order(scale * k.range, kept, _known(best), k.bias))
+            terms = bounds.first_order(scale * k.range, kept, _known(best), k.bias)
+            proofs.append(Proof(terms, source, supposes=best))
         if not proofs:
             needed(rounds, f"{self.smoothing!r} has a bound that grows with them alone")
-        return Proof(min(proofs, key=lambda terms: sum(terms.values())), source)
+        return min(proofs, key=lambda proof: proof.value)
 
     def _as_printed(self, rounds: int | None, best: float | None) -> Bound:
         return paper.experts(self.smoothing, self.n, best)

@@ -41,7 +41,10 @@ class Constants(NamedTuple):
 
 class Proof(NamedTuple):
     """The terms of a bound, losses in [0, 1], the theorem they come from, how much of it is proved here, against
-    whom it holds, in which sense (None: as the learner's bounds do), and what else it covers."""
+    whom it holds, in which sense (None: as the learner's bounds do), and what else it covers.
+
+    `supposes` is the best loss, of losses in [0, 1], at which the terms were evaluated; None if they hold for all.
+    """
 
     terms: Terms
     source: str
@@ -49,6 +52,7 @@ class Proof(NamedTuple):
     against: Against | None = None
     sense: Sense | None = None
     covers: tuple[Cover, ...] = ()
+    supposes: float | None = None
 
     @property
     def value(self) -> float:
@@ -173,8 +177,9 @@ class Learner(NotPrivate, saving.Described):
     ) -> Bound:
         """A bound on the expected regret of the rounds, in the units of the losses.
 
-        `best_loss` is the cumulative loss of the best choice in hindsight; without it the rounds stand
-        for it. What the bound does not need it ignores. `printed=True` puts the paper's own beside it.
+        `best_loss` is the cumulative loss of the best choice in hindsight, or an upper bound on it (for gains, a lower
+        bound); without it the rounds stand for it. A bound that uses it states the condition, "if the best loss L* <=
+        best_loss on every run"; a bound that does not need it ignores it. `printed=True` adds the paper's own form.
         `against`: the least bound that holds against "any", "oblivious" or "iid" losses (`Bound.against`);
         left out, the least that is proved, which says of whom it holds. No bound is above the rounds times the range,
         which holds on every run; it is given where a proved bound is not below it, and not in place of one that is
@@ -211,7 +216,7 @@ class Learner(NotPrivate, saving.Described):
             proof = Proof(none.terms, none.source, none.proof, none.against, none.sense)
         else:
             proof = self._least(self._proofs(rounds, best, best_loss is not None, delay), against)
-        bound = self._conditioned(self._in_units(proof, rounds), rounds).asked(against)
+        bound = self._conditioned(self._in_units(proof, rounds), rounds, proof.supposes, best_loss).asked(against)
         if printed:
             bound = dataclasses.replace(bound, printed=self._as_printed(rounds, best).times(self.width))
         return bound
@@ -256,25 +261,32 @@ class Learner(NotPrivate, saving.Described):
         scale = schedule.scale(1, 0.0) if schedule.is_constant else None
         return dataclasses.replace(bound, scale=scale, schedule=str(schedule))
 
-    def _conditioned(self, bound: Bound, rounds: int | None) -> Bound:
-        """With what the tuning supposes of the losses, which no one checked."""
+    def _conditioned(self, bound: Bound, rounds: int | None, supposes: float | None, best_loss: float | None) -> Bound:
+        """Return the bound with what its proof supposes of the losses and cannot check.
+
+        `supposes` is the best loss that the terms suppose, `best_loss` the one that the caller gave in the user's
+        units.
+        """
         if bound.sense == "run":
             return bound
-        said, at_most = [on_your_word(self.smoothing)], self._supposed(rounds)
-        if at_most is not None:
-            best = f"the best gain G* >= {at_most:.15g}" if self.gains else f"the best loss L* <= {at_most:.15g}"
-            said.insert(0, f"if {best}")
-        return dataclasses.replace(bound, condition="; ".join(filter(None, said)), at_most=at_most)
+        bound = dataclasses.replace(bound, condition=on_your_word(self.smoothing))
+        if supposes is None or (rounds is not None and supposes >= rounds):
+            return bound  # no best loss is above the number of rounds
+        told = self.tuning.told_best is not None and supposes == self.tuned_best()
+        if told or best_loss is None:
+            at_most = self._supposed(supposes, rounds)
+        else:
+            at_most = float(best_loss)
+        return bound.supposing(at_most, self.gains)
 
-    def _supposed(self, rounds: int | None) -> float | None:
-        """The best loss (or gain) that the tuning supposes, after so many rounds.
+    def _supposed(self, best: float, rounds: int | None) -> float:
+        """Return the best loss of losses in [0, 1] in the user's units, after so many rounds.
 
-        The proofs suppose one of losses in [0, 1]: where 0 is not the best there is, what that is in the user's units
-        grows with the rounds.
+        If 0 is not the best loss of a round, the number in the user's units grows with the rounds.
         """
-        if self.tuning.told_best is None or self.units.zero == 0.0:
+        if self.units.zero == 0.0 and self.tuning.told_best is not None:
             return self.tuning.told_best
-        return self.in_units(self.tuned_best(), needed(rounds, "what BestLoss supposes depends on them"))
+        return self.in_units(best, needed(rounds, "what BestLoss supposes depends on them"))
 
     def _constants(self, n: int, rounds: int | None) -> Constants:
         """Rate and range of the smoothing, or the reason why there are none."""

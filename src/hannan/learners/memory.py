@@ -12,6 +12,7 @@ from hannan.learners.tuning import Schedule
 from hannan.mathematics import bounds
 from hannan.mathematics.against import Proved, Whom
 from hannan.mathematics.bounds import Bound, Terms, Withheld
+from hannan.players.conditions import at_observed
 from hannan.players.settings import BanditPlayer
 from hannan.players.sleeping_experts import SleepingPlayer
 
@@ -75,8 +76,9 @@ class Remembered(Learner):
     ) -> Bound:
         """A bound on the expected regret of the rounds, in the units of the losses, as published.
 
-        `best_loss` sharpens it where the published bound says how; without it the rounds stand for it. `against`:
-        "any", "oblivious" or "iid" losses; where the bound does not hold against them it is `Withheld`.
+        `best_loss` is an upper bound on the best loss in hindsight. A published bound that uses it is smaller and
+        states the condition; without it the rounds stand for it. `against`: "any", "oblivious" or "iid" losses; if
+        the bound does not hold against them it is `Withheld`.
         """
         if printed:
             raise Withheld(f"{type(self).__name__} is not in the paper: there is no printed form")
@@ -84,7 +86,10 @@ class Remembered(Learner):
         if self._trivial or rounds == 0:
             return bounds.nothing()
         terms, source = self._published(rounds, best)
-        return self._settled(terms, source, rounds).asked(against)
+        bound = self._settled(terms, source, rounds)
+        if best_loss is not None and bound.sense != "run" and terms != self._published(rounds, float(rounds))[0]:
+            bound = bound.supposing(float(best_loss), self.gains)
+        return bound.asked(against)
 
     def _asked(self, rounds: int | None, best_loss: float | None) -> tuple[int, float]:
         """(rounds, L*) of losses in [0, 1]."""
@@ -127,7 +132,7 @@ class RememberedPlayer(SleepingPlayer):
 
     def _observed(self, best: float | None) -> Bound:
         """The bound in what was seen."""
-        return self.learner.bound(self._settled, best)
+        return at_observed(self.learner, self.learner.bound(self._settled, best), best)
 
 
 class NoisyPlayer(RememberedPlayer):

@@ -161,8 +161,16 @@ class MYGAPlayer(ExpertBanditPlayer):
         move: Move = self._issue(action, probability, (rows, q, majority))
         return move
 
-    def observe(self, move: Any, loss: Any = None, *, reward: Any = None) -> None:
-        """Settle a move with the loss of its action, on the advice that it was drawn with."""
+    def observe(  # type: ignore[override]
+        self, move: Any, value: Any = None, *, loss: Any = None, reward: Any = None
+    ) -> None:
+        """Settle a move with the loss of its action, on the advice that it was drawn with.
+
+        `value` is in the units of the learner. `loss=` is for learners of losses, `reward=` for learners of gains.
+        """
+        if loss is not None:
+            self._check_loss_keyword(loss)
+        loss = value if loss is None else loss
         if reward is not None:
             self._observe_reward(move, loss, reward)
             return

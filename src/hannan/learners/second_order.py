@@ -70,6 +70,7 @@ class SecondOrderPlayer(RememberedPlayer):
     """Plays them; its certificate has the bound in the V that was seen."""
 
     learner: SecondOrder
+    _made_of_losses = True
 
     def _observed(self, best: float | None) -> Bound:
         leader = int(np.argmin(self._losses))

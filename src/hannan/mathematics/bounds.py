@@ -17,7 +17,7 @@ from dataclasses import KW_ONLY, field, replace
 from typing import get_args
 
 from hannan.frozen import frozen
-from hannan.mathematics.against import Against, Cover, Proved, Sense, checked, covers, sentence
+from hannan.mathematics.against import Against, Cover, Proved, Sense, best_loss_condition, checked, covers, sentence
 from hannan.saving.result import Result, Shown
 from hannan.saving.words import ceiling, figure
 
@@ -53,8 +53,9 @@ class Bound(Result):
     paper's own form, when it was asked for.
 
     `against` says of whom it holds and `sense` of whose regret (`hannan.mathematics.against`; `holds` is the sentence);
-    `condition` what must hold besides, and `at_most` the number in it; `covers` what it allows beyond; `proof` whether
-    the whole proof is in docs/mathematics.md, or a published theorem is cited, or a step was checked numerically only.
+    `condition` states what else must hold, and `at_most` is the best loss that the condition supposes; `covers` what it
+    allows beyond; `proof` whether the whole proof is in docs/mathematics.md, or a published theorem is cited, or a step
+    was checked numerically only.
 
     >>> print(Bound(21.5, {"range": 20.0, "bias": 1.5}, "thm:analysis_experts", 3.0, sense="mean", against="any"))
     expected regret <= 21.5
@@ -102,6 +103,20 @@ class Bound(Result):
 
     def __float__(self) -> float:
         return self.value
+
+    def supposing(self, at_most: float, gains: bool = False) -> Bound:
+        """Return the same number under the condition that the best loss is at most `at_most` (gains: at least)."""
+        said = best_loss_condition(at_most, gains, self.against, self.sense or "")
+        return replace(self, condition="; ".join(filter(None, (said, self.condition))), at_most=at_most)
+
+    def observed(self) -> Bound:
+        """Return the bound for a best loss that was observed, not supposed: without the condition on the best loss."""
+        if self.at_most is None:
+            return self
+        rest = self.condition
+        for gains in (False, True):
+            rest = rest.removeprefix(best_loss_condition(self.at_most, gains, self.against, self.sense or ""))
+        return replace(self, condition=rest.removeprefix("; "), at_most=None)
 
     def times(self, width: float) -> Bound:
         """The same bound for losses whose range has this width."""

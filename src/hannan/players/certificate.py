@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, field
+from typing import Literal
 
 from hannan.frozen import frozen
+from hannan.mathematics.against import FIXED_LOSSES, FIXED_SETS
 from hannan.mathematics.bounds import Bound
 from hannan.mathematics.stability import divergence_name
 from hannan.saving.result import Result, Shown
-from hannan.saving.words import ceiling, figure, short
+from hannan.saving.words import ceiling, counted, figure, short
 
+#: Meaning of the estimated regret, to be formatted with its assumption and its comparator.
 ESTIMATED = (
-    "own loss - min Lhat: its expectation is at least the expected regret if losses do not depend on your moves, else "
-    "at least the regret against any one arm named in advance; it is no bound on this run"
+    "own loss - min Lhat: its expectation is at least the expected regret {assumption}, else at least the regret "
+    "against any one {comparator} named in advance; it is no bound on this run"
 )
+#: Kinds of a regret that was observed.
+KINDS = {"mean": "of the mean play", "realized": "realized, of the moves of this run"}
+#: Difference between a realized regret and a bound that holds in expectation.
+IN_EXPECTATION = "; the bound is on its expectation"
 #: What it supposes besides where some rounds are not in it: losses that are told of some moves only would bias it.
 UNTOLD = "; it is of the settled rounds, and that holds if which those are does not depend on the moves or their losses"
 
@@ -21,6 +28,9 @@ UNTOLD = "; it is of the settled rounds, and that holds if which those are does 
 OF_THE_SETTLED = "those settled; of moves drawn it holds if which those are does not depend on the moves"
 #: What a bound says of moves that are drawn where the losses seen are in it, or decide whether it is printed.
 MADE_OF_LOSSES = "in expectation over all runs, of this number too, which the losses seen have made"
+
+#: Meaning of a regret if some arms or experts were unavailable in some rounds, to be formatted with `who`.
+AVAILABLE = "the regret against each {who} covers only the rounds in which that {who} was available"
 
 SEEDED = "of a seed that was given, for experiments: the bound does not hold against losses of one who knows it"
 RESUMED = (
@@ -84,6 +94,12 @@ class Certificate(Result):
     resumed: bool = False
     #: What else has to be known to read it, (name, text): rounds settled by default, arms that came and went.
     notes: tuple[tuple[str, str], ...] = ()
+    #: Kind of `regret`: of the mean play, or realized.
+    kind: Literal["mean", "realized"] = "mean"
+    #: Noun for what `estimated_regret` compares with.
+    comparator: str = "arm"
+    #: Whether some arms were unavailable in some rounds.
+    restricted: bool = False
 
     def rows(self) -> list[tuple[str, str]]:
         """The certificate as (name, value) rows."""
@@ -102,11 +118,15 @@ class Certificate(Result):
         elif self.delta is not None:
             rows.append(("on this run", f"withheld: {self.on_this_run_says}"))
         if self.regret is not None:
-            rows.append(("regret", figure(self.regret)))
+            drawn = self.kind == "realized" and self.bound is not None and self.bound.sense in ("draws", "kept")
+            kind = KINDS[self.kind] + (IN_EXPECTATION if drawn else "")
+            rows.append(("regret", f"{figure(self.regret)}  ({kind})"))
             rows += [(f"  {name}", _signed(value)) for name, value in self.identity.items()]
         if self.estimated_regret is not None:
             more = UNTOLD if self.open_moves or self.forgotten else ""
-            rows.append(("estimated regret", f"{figure(self.estimated_regret)}  ({ESTIMATED}{more})"))
+            assumption = FIXED_SETS if self.restricted else FIXED_LOSSES
+            says = ESTIMATED.format(assumption=assumption, comparator=self.comparator)
+            rows.append(("estimated regret", f"{figure(self.estimated_regret)}  ({says}{more})"))
         claim = "no claim" if self.claimed_rate is None else f"claimed at most {ceiling(self.claimed_rate)}"
         name = divergence_name(self.gamma)
         realised = "not kept" if self.realised_level is None else f"{figure(self.realised_level)} in {name} realised"
@@ -126,6 +146,24 @@ def of_rounds(bound: Bound, open_moves: int) -> list[tuple[str, str]]:
     if not open_moves or bound.sense in ("run", "moves"):
         return []
     return [("  of rounds", OF_THE_SETTLED)]
+
+
+def unavailable(who: str, where: str) -> tuple[tuple[str, str], ...]:
+    """Return the row of a certificate about arms (or experts) that were unavailable; no row if `where` is empty.
+
+    >>> unavailable("arm", "")
+    ()
+    """
+    return ((f"{who}s slept", f"{where}: {AVAILABLE.format(who=who)}"),) if where else ()
+
+
+def in_rounds(count: int) -> str:
+    """Return "in n rounds"; an empty string for 0.
+
+    >>> in_rounds(1), in_rounds(0)
+    ('in 1 round', '')
+    """
+    return f"in {counted(count, 'round')}" if count else ""
 
 
 def randomness(seeded: bool, resumed: bool) -> list[tuple[str, str]]:

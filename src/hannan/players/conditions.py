@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hannan.mathematics.bounds import Bound
 from hannan.saving.words import ceiling
 
@@ -9,6 +11,13 @@ from hannan.saving.words import ceiling
 ERROR_RATE = 0.05
 #: Levels and regrets are sums of floats; beyond so much, relative and absolute, it is no rounding.
 ROUNDING = 1e-6
+
+
+def at_observed(learner: Any, bound: Bound, best: float | None) -> Bound:
+    """Return a bound at an observed best loss: the condition remains only if the tuning supposes a best loss."""
+    described = getattr(learner, "learner", learner)  # a game's bound may be asked of a learner and what was observed
+    told = getattr(getattr(described, "tuning", None), "told_best", None)
+    return bound if best is None or told is not None else bound.observed()
 
 
 def contradicted(
@@ -40,6 +49,6 @@ def untenable(bound: Bound, own: float, supposed: float, width: float) -> str:
     if bound.at_most is None or own <= most:
         return ""
     return (
-        f"the own loss, {own:.6g} in losses of [0, 1], is above {most:.6g}: that has probability at most {ERROR_RATE} "
-        f"{bound.condition}, which is therefore not believed"
+        f"the own loss, {own:.6g} in losses of [0, 1], is above {most:.6g}, which has probability at most {ERROR_RATE} "
+        f"under the condition of the bound: {bound.condition}"
     )

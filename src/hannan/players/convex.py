@@ -20,6 +20,7 @@ from hannan.mathematics.convex.own_phi import ON_YOUR_WORD, refuse_at, steepest_
 from hannan.mathematics.convex.system_noise import standard
 from hannan.players import seeds
 from hannan.players.certificate import Certificate
+from hannan.players.conditions import at_observed
 from hannan.players.descriptions import Perturbed
 from hannan.players.load import resumed
 from hannan.players.points import Point, PointPlayer
@@ -164,6 +165,7 @@ class ConvexPlayer(PointPlayer):
             privacy=self._private(),
             spent=self._spent(),
             word=ON_YOUR_WORD if self._seen else "",
+            kind="realized",
             delta=delta,
             on_this_run_says=""
             if delta is None
@@ -180,7 +182,8 @@ class ConvexPlayer(PointPlayer):
             return None, withheld
         shape = wider(self._shape, "linear")
         try:
-            return self.learner.bounded(self._settled, max(best, 0.0), bias=cost, shape=shape), ""
+            bound = self.learner.bounded(self._settled, max(best, 0.0), bias=cost, shape=shape)
+            return at_observed(self.learner, bound, best), ""
         except ValueError as reason:
             return None, str(reason)
 

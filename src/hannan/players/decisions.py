@@ -10,6 +10,7 @@ from hannan import _engine, refusals
 from hannan.mathematics.bounds import Bound
 from hannan.players import seeds
 from hannan.players.certificate import Certificate
+from hannan.players.conditions import at_observed
 from hannan.players.descriptions import Deciding
 from hannan.players.tickets import Book, Written
 from hannan.refusals import Array
@@ -95,6 +96,8 @@ class DecisionsPlayer(_engine.Book, Book):
             gamma=1.0,
             realised_level=None,
             claimed_rate=None,
+            kind="realized",
+            comparator="decision",
             delta=delta,
             on_this_run_says="" if delta is None else says,
         )
@@ -104,7 +107,7 @@ class DecisionsPlayer(_engine.Book, Book):
         if withheld := self._lost() or self._late():
             return None, withheld
         try:
-            return self.learner.bound(self._settled, best, against="any"), ""
+            return at_observed(self.learner, self.learner.bound(self._settled, best, against="any"), best), ""
         except ValueError as reason:
             return None, str(reason)
 

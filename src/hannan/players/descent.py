@@ -90,6 +90,7 @@ class DescentPlayer(PointPlayer):
             gamma=1.0,
             realised_level=None,
             claimed_rate=None,
+            kind="realized",
             delta=delta,
             on_this_run_says="" if delta is None else "nothing is drawn: the regret below is that of every run",
         )

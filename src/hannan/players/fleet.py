@@ -186,13 +186,14 @@ class Fleet(_engine.Fleet, Incarnate):
         arms = getattr(self.learner, "arms", None) or ()
         return Moves(self.id, plain, rounds, actions, probabilities, tickets, arms)
 
-    def observe(self, moves: Any, losses: Any = None, *, reward: Any = None) -> None:
-        """Settle decisions, each with its loss (`reward=` where gains are played): all of them, or nothing.
+    def observe(self, moves: Any, values: Any = None, *, losses: Any = None, reward: Any = None) -> None:
+        """Settle decisions atomically, each with its loss, or its reward if gains are played.
 
+        `values` are in the units of the learner. `losses=` is for learners of losses, `reward=` for learners of gains.
         `moves` are those of `act`, or some of them, or their tickets alone. Tickets are good for this very fleet; moves
         also after `load` and `join`, where the decisions that were open came along.
         """
-        values = fleet_refusals.losses(self.learner, losses, reward)
+        values = fleet_refusals.losses(self.learner, values, losses, reward)
         tickets, sealed, actions, probabilities, origin = self._handed(moves)
         if len(values) != len(tickets):
             raise ValueError(f"losses must be {len(tickets)}, one for each decision; got {len(values)}")

@@ -9,22 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from hannan.mathematics.against import covers
+from hannan.mathematics.against import covers, restricted
 from hannan.mathematics.bounds import Bound, trivial
-from hannan.players.certificate import Certificate, certified, of_rounds, randomness
+from hannan.players.certificate import Certificate, certified, of_rounds, randomness, unavailable
 from hannan.players.conditions import untenable
 from hannan.players.settings import BanditPlayer
-from hannan.players.sleeping_experts import sleepers_note
 from hannan.players.tickets import LOST, move_of
 from hannan.refusals import Array
 from hannan.saving.result import Result, Shown
-from hannan.saving.words import figure
+from hannan.saving.words import counted, figure
 
-_APART = (
+#: Assumption of a sum of bounds in expectation: keys that are kept because of their results are no fair sample.
+CHOICE_OF_KEYS = (
+    "which keys are in the fleet must not depend on their moves or losses: the sum does not hold for the keys that are "
+    "left if keys were retired or split off because of their results"
+)
+APART = (
     "losses of a key may depend on the moves of other keys, as long as those do not depend on its own: keys that react "
     "to each other make losses that depend on moves"
 )
-_TRAFFIC = "how often a key comes must not depend on its moves"
+TRAFFIC = "how often a key comes must not depend on its moves"
 
 
 @dataclass(frozen=True)
@@ -76,14 +80,17 @@ class FleetCertificate(Result):
             ("  source", self.bound.source),
         ]
         if self.vacuous:
-            all_of = "vacuous: " if self.says_nothing else ""
-            rows.append(("  vacuous", f"{all_of}{self.vacuous} keys count with their rounds times the loss range"))
-        rows += [("  withheld", f"of {count} keys: {why}") for why, count in self.withheld.items()]
+            all_of = "all " if self.says_nothing else ""
+            some = counted(self.vacuous, "key")
+            rows.append(("  vacuous", f"{all_of}{some} counted with the number of rounds times the loss range"))
+        rows += [("  withheld", f"of {counted(count, 'key')}: {why}") for why, count in self.withheld.items()]
         if self.bound.condition:
             rows.append(("  condition", self.bound.condition))
         rows.append(("  against", self.bound.holds))
+        if self.bound.sense != "run":
+            rows.append(("  choice of keys", CHOICE_OF_KEYS))
         if not covers(self.bound.against, "any"):
-            rows += [("  of keys", _APART), ("  of rounds", _TRAFFIC)]
+            rows += [("  of keys", APART), ("  of rounds", TRAFFIC)]
         rows += of_rounds(self.bound, self.open_moves)
         rows.append(("own loss", figure(self.own_loss)))
         rows += randomness(self.seeded, self.resumed)
@@ -140,7 +147,7 @@ def player(fleet: Any, number: int) -> BanditPlayer:
     state["open"] = _open_moves(fleet, number)
     made._restore(state)
     if hasattr(made, "_slept"):
-        made._slept = int(fleet._counts(np.array([number]))["slept"][0])
+        made._slept, made._slept_is_counted = int(fleet._counts(np.array([number]))["slept"][0]), False
     made.seed, made.resumed = fleet.seed, fleet.resumed
     return made  # type: ignore[no-any-return]
 
@@ -175,7 +182,7 @@ def whole(fleet: Any) -> FleetCertificate:
     told = fleet._counts(fleet._numbers())
     settled = told["drawn"] - told["open"] - told["forgotten"]
     width = float(learner.width)
-    value, vacuous, withheld, seen = 0.0, 0, dict[str, int](), list[Bound]()
+    vacuous, withheld, seen = 0, dict[str, int](), list[Bound]()
     values = []
     for rounds in np.unique(settled).tolist():
         here = settled == rounds
@@ -188,9 +195,9 @@ def whole(fleet: Any) -> FleetCertificate:
         bound, why = _standing(learner, rounds, fleet.prior, width)
         good = sound.copy()
         if bound is not None and bound.proof != "whole" and bound.sense != "run":
-            slept = sound & (told["slept"] > 0)
-            _count(withheld, f"arms slept, which {bound.source} does not cover", int(slept.sum()))
-            good &= ~slept
+            unavailable_arms = sound & (told["slept"] > 0)
+            _count(withheld, f"arms slept, which {bound.source} does not cover", int(unavailable_arms.sum()))
+            good &= ~unavailable_arms
         if bound is not None and bound.at_most is not None:
             refuted = good & _refuted(bound, told["own"], learner, width)
             _count(withheld, "their own loss refutes what the tuning supposes", int(refuted.sum()))
@@ -204,20 +211,23 @@ def whole(fleet: Any) -> FleetCertificate:
         values += [kept * (0.0 if bound is None else bound.value), (int(here.sum()) - kept) * rounds * width]
         if bound is not None and kept and not says_less:
             seen.append(bound)
-    value = math.fsum(values)
+    slept = int(told["slept"].sum())
     return FleetCertificate(
         learner=repr(learner),
         keys=len(settled),
         rounds=int(settled.sum()),
         open_moves=int(told["open"].sum()),
         forgotten=int(told["forgotten"].sum()),
-        bound=_summed(seen, value),
+        bound=_summed(seen, math.fsum(values), slept > 0),
         vacuous=vacuous,
         withheld=withheld,
         own_loss=learner.in_units(math.fsum(told["own"].tolist()), int(settled.sum())),
         seeded=fleet.seed is not None,
         resumed=fleet.resumed,
-        notes=(*learner.start(0, fleet.id)._own_law(), *sleepers_note("arm", int(told["slept"].sum()))),
+        notes=(
+            *learner.start(0, fleet.id)._own_law(),
+            *unavailable("arm", f"in some rounds of {counted(slept, 'key')}" if slept else ""),
+        ),
     )
 
 
@@ -243,18 +253,20 @@ def _refuted(bound: Bound, own: Array, learner: Any, width: float) -> Any:
     return np.array([bool(untenable(bound, x, supposed, width)) for x in own.tolist()])
 
 
-def _summed(seen: list[Bound], value: float) -> Bound:
+def _summed(seen: list[Bound], value: float, slept: bool) -> Bound:
     """One bound for all: against the fewest that any of them holds against."""
     if not seen:
         return trivial(value)
     worst = max(seen, key=lambda bound: ("any", "oblivious", "iid").index(bound.against))
     sources = ", ".join(dict.fromkeys(bound.source for bound in seen))
+    sense = "map" if worst.sense == "arm" else worst.sense
     return Bound(
         value,
         {"sum of the keys' bounds": value},
         f"the sum of the keys' bounds: {sources}",
         proof="whole" if all(bound.proof == "whole" for bound in seen) else worst.proof,
-        sense="map" if worst.sense == "arm" else worst.sense,
+        sense=restricted(sense) if slept else sense,
         condition=worst.condition,
+        at_most=worst.at_most,
         against=worst.against,
     )

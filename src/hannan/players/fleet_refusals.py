@@ -30,14 +30,18 @@ def one_number(learner: Any) -> type[BanditPlayer]:
     return found
 
 
-def losses(learner: Any, given: Any, reward: Any) -> Array:
+def losses(learner: Any, values: Any, named: Any, reward: Any) -> Array:
     """The losses (or rewards) of a batch, as numbers; their range is the engine's to check."""
-    if reward is not None:
-        if given is not None:
-            raise ValueError("decisions must be settled with losses or with reward=, not with both; got both")
-        if not learner.gains:
-            raise ValueError("reward= is for learners of gains (gains=True), and this one takes losses; got reward=")
-        given = reward
+    if sum(one is not None for one in (values, named, reward)) > 1:
+        raise ValueError("decisions must be settled with losses or with reward=, not with both; got both")
+    if reward is not None and not learner.gains:
+        raise ValueError("reward= is for learners of gains (gains=True), and this one takes losses; got reward=")
+    if named is not None and learner.gains:
+        raise ValueError(
+            f"losses= is for learners of losses, and this one plays gains (gains=True); got "
+            f"losses={refusals.brief(named)}. Pass reward="
+        )
+    given = next((one for one in (values, named, reward) if one is not None), None)
     if given is None:
         raise ValueError("decisions must be settled with their losses; got none")
     array = np.asarray(refusals.unmasked(given, "losses"))

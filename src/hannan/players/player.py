@@ -14,7 +14,7 @@ from hannan.mathematics.stability import stability
 from hannan.mathematics.streams import NO_WORDS, words
 from hannan.players import incarnations, seeds
 from hannan.players.certificate import MADE_OF_LOSSES, Certificate
-from hannan.players.conditions import contradicted, untenable
+from hannan.players.conditions import at_observed, contradicted, untenable
 from hannan.players.descriptions import Chooser
 from hannan.players.tickets import Book, Move, move_of
 from hannan.refusals import Array
@@ -42,6 +42,10 @@ class Player(_engine.Player, Book):
 
     #: Whether every loss is seen, so that the regret itself is known.
     sees_all = False
+    #: Whether every bound of its certificates is a function of the losses that were seen.
+    _made_of_losses = False
+    #: Noun for what the regret compares with.
+    comparator = "arm"
 
     learner: Chooser
 
@@ -83,6 +87,14 @@ class Player(_engine.Player, Book):
                 f"reward= is for learners of gains (gains=True), and this one takes losses; got {reward!r}"
             )
         self.observe(move, reward)
+
+    def _check_loss_keyword(self, loss: Any) -> None:
+        """Raise if `loss=` was given by name to a learner of gains; a positional value is in the learner's units."""
+        if self.learner.gains:
+            raise ValueError(
+                "loss= is for learners of losses, and this one plays gains (gains=True); got "
+                f"loss={refusals.brief(loss)}. Pass reward="
+            )
 
     def _failed(self) -> ArithmeticError:
         return ArithmeticError(f"the smoothing of {self.learner!r} failed at these losses")
@@ -127,13 +139,20 @@ class Player(_engine.Player, Book):
             on_this_run=line,
             on_this_run_says=says,
             notes=(*self._of_moves(bound, best), *self._notes()),
+            comparator=self.comparator,
+            restricted=self._restricted,
         )
+
+    @property
+    def _restricted(self) -> bool:
+        """Return whether the estimates cover only the rounds in which an arm was available."""
+        return False
 
     def _of_moves(self, bound: Bound | None, best: float | None) -> tuple[tuple[str, str], ...]:
         """What a bound that the losses seen have made says of moves that are drawn; nothing of others."""
         if bound is None or best is None or bound.sense != "mean":
             return ()
-        unseen = self._bound(None)[0]
+        unseen = None if self._made_of_losses else self._bound(None)[0]
         if bound.at_most is None and unseen is not None and unseen.value == bound.value:
             return ()
         return (("of moves drawn", MADE_OF_LOSSES),)
@@ -202,11 +221,11 @@ class Player(_engine.Player, Book):
         if withheld := self._lost() or self._late():
             return None, withheld
         try:
-            return self.learner.bound(self._settled, best, against="any"), ""
+            return at_observed(self.learner, self.learner.bound(self._settled, best, against="any"), best), ""
         except ValueError:
             pass  # whoever sets the losses of a live player may look at its moves; what is left is said to be less
         try:
-            return self.learner.bound(self._settled, best), ""
+            return at_observed(self.learner, self.learner.bound(self._settled, best), best), ""
         except ValueError as reason:
             return None, str(reason)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from hannan import _engine, refusals
 from hannan.mathematics.bounds import Bound, rounded_up
+from hannan.players.conditions import at_observed
 from hannan.players.player import Player
 from hannan.players.tickets import Move
 from hannan.refusals import Array
@@ -31,7 +32,7 @@ class ExpertsPlayer(Player):
     if TYPE_CHECKING:  # what the engine does, with its types
 
         def act(self, awake: Any = None) -> Move: ...
-        def observe(self, move: Move, loss: Any) -> None: ...
+        def observe(self, move: Move, loss: Any = None, *, reward: Any = None) -> None: ...
     else:
         act = _engine.Player._act_expert
         observe = _engine.Player._observe_row
@@ -68,7 +69,8 @@ class ExpertsPlayer(Player):
             return super()._bound(best)
         try:
             learner: Any = self.learner
-            return learner.bound(self._settled, best, delay=self._largest_delay), ""
+            bound: Bound = learner.bound(self._settled, best, delay=self._largest_delay)
+            return at_observed(learner, bound, best), ""
         except ValueError as reason:
             return None, f"a move was open while another was drawn: {reason}"
 
@@ -128,6 +130,7 @@ class BanditPlayer(Player):
 class ExpertBanditPlayer(Player):
     """Plays `ExpertBandit`: a move is one action, drawn on advice; a loss is the number that it cost."""
 
+    comparator = "expert"
     observe = _engine.Player._observe_on_advice
 
     def act(self, advice: Any, awake: Any = None) -> Move:

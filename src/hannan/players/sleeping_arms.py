@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
+from hannan.mathematics.against import restricted
 from hannan.mathematics.bounds import Bound
 from hannan.players.settings import BanditPlayer
 from hannan.players.sleeping_experts import Sleepers, mask_of, waking
@@ -18,6 +20,9 @@ class SleepingArmsPlayer(Sleepers, BanditPlayer):
     It plays p restricted to the awake and renormalised, and charges sleepers the loss that it saw, whose mean is
     its own: a sleeper's regret stands still. The second moment that the bounds use only shrinks. Exact weights
     and a zero-order bound of the package's own are needed; others refuse to sleep, or withhold their bound.
+
+    The estimates are unbiased for an arm that is fixed in advance. So the bound is on the expected regret if neither
+    losses nor masks depend on the moves, and on the pseudo-regret otherwise.
     """
 
     who = "arm"
@@ -38,9 +43,15 @@ class SleepingArmsPlayer(Sleepers, BanditPlayer):
 
     def _bound(self, best: float | None) -> tuple[Bound | None, str]:
         bound, withheld = super()._bound(best)
-        if self._slept and bound is not None and bound.proof != "whole":
-            return None, f"arms slept in {self._slept} rounds, which {bound.source} does not cover"
-        return bound, withheld
+        if not self._slept or bound is None:
+            return bound, withheld
+        if bound.proof != "whole":
+            return None, f"arms slept {self._slept_where}, which {bound.source} does not cover"
+        return dataclasses.replace(bound, sense=restricted(bound.sense)), withheld
+
+    @property
+    def _restricted(self) -> bool:
+        return self._slept > 0
 
     def _told(self, move: Move, plain: Any, kept: Any) -> Any:
         if plain is True:

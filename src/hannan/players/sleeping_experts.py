@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hannan import _engine, refusals
+from hannan.players.certificate import in_rounds, unavailable
 from hannan.players.player import Player
 from hannan.players.settings import ExpertsPlayer
 from hannan.players.tickets import Move
 from hannan.refusals import Array
 from hannan.saving import fields
-from hannan.saving.words import counted
 
 Mask = NDArray[np.bool_]
 
@@ -38,16 +38,6 @@ def waking(mask: Any, n: int, action: int) -> Mask:
     return mask
 
 
-def sleepers_note(who: str, rounds: int) -> tuple[tuple[str, str], ...]:
-    """What sleepers mean for a bound, as a row of a certificate; none where nobody slept.
-
-    >>> sleepers_note("arm", 0)
-    ()
-    """
-    says = f"in {counted(rounds, 'round')}: regret is beside each {who} where it was awake, and only there"
-    return ((f"{who}s slept", says),) if rounds else ()
-
-
 if TYPE_CHECKING:
     _Player = Player
 else:
@@ -59,9 +49,16 @@ class Sleepers(_Player):
 
     who: ClassVar[str]
     _slept = 0
+    #: Whether `_slept` is a number of rounds; a row of a fleet has one bit for it.
+    _slept_is_counted = True
+
+    @property
+    def _slept_where(self) -> str:
+        """Return the rounds in which something was unavailable, in words; empty if there are none."""
+        return in_rounds(self._slept) if self._slept_is_counted or not self._slept else "in some rounds"
 
     def _notes(self) -> tuple[tuple[str, str], ...]:
-        return (*super()._notes(), *sleepers_note(self.who, self._slept))
+        return (*super()._notes(), *unavailable(self.who, self._slept_where))
 
     def content(self) -> dict[str, Any]:
         return {**super().content(), "slept": self._slept}

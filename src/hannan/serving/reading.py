@@ -32,5 +32,5 @@ def certificate(fleet: Fleet, number: int, delta: float | None) -> Any:
         counts = fleet._counts(np.array([number]))
         made.told_open = int(counts["open"][0])
         if hasattr(made, "_slept"):
-            made._slept = int(counts["slept"][0])
+            made._slept, made._slept_is_counted = int(counts["slept"][0]), False
     return fleet_certificate.of_one(made.certificate(delta), fleet.prior, fleet.learner.width, fleet._diagnosed)

@@ -27,6 +27,11 @@ MOST_ARMS = 1 << 16
 LONGEST_NAME = 100
 #: The one learner of those without a key.
 ALONE = np.zeros(1, dtype=np.int64)
+#: Meaning of a bound if arms were added or retired.
+CHANGED_ARMS = (
+    "the regret against an arm covers only the rounds in which that arm was available; an arm that was added or "
+    "retired because of earlier results makes the set of available arms depend on your moves"
+)
 NO_ARMS, NO_ODDS = np.empty(0, dtype=np.int64), np.empty(0)
 
 
@@ -207,10 +212,10 @@ class Resident:
         notes = list(told.notes)
         if key is None and self.keys and self.drawn:
             notes.append(("keys", f"not in it: {self.keys} learners with a key, each certified by its own"))
-        if self.expiry is not None:
+        if self.expiry is not None and self.expiry.count:
             notes.append(("by default", self.expiry.says(self.learner.gains, self._whose)))
         if self.arms.changes:
-            notes.append(("arms", f"{self.arms.says}; regret against an arm is over the rounds in which it was awake"))
+            notes.append(("arms", f"{self.arms.says}; {CHANGED_ARMS}"))
         return dataclasses.replace(told, notes=tuple(notes))
 
     # Snapshots

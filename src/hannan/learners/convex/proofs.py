@@ -15,7 +15,7 @@ from hannan.mathematics.bounds import Bound, Terms, Withheld
 from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise, Shape
 from hannan.saving.words import figure
 
-#: The terms, the theorem, and the best loss that its tuning supposes, if it does.
+#: The terms, the theorem, and the best loss that the terms suppose; None if they hold for every best loss.
 Proof = tuple[Terms, str, float | None]
 
 _THEOREM, _COROLLARY = "thm:oco, corrected form", "cor:olo, corrected form"
@@ -47,11 +47,16 @@ def bounded(
     text = str(schedule) if schedule.d == 0.0 else f"scale_t = {figure(schedule.c)} sqrt({schedule.a:g} + own loss)"
     beside = _as_printed(learner, rounds, best) if printed else None
     scale = schedule.scale(1, 0.0) if schedule.is_constant else None
-    condition = "" if told is None else f"if the best loss L* <= {told:.15g}"
-    return Bound(
+    bound = Bound(
         value, terms, source, scale, text, beside, sense="draws" if learner.fresh else "kept",
-        against="any" if learner.fresh else "oblivious", condition=condition, at_most=told,
+        against="any" if learner.fresh else "oblivious",
     )  # fmt: skip
+    return bound if told is None or _trivially(learner, rounds, told) else bound.supposing(told)
+
+
+def _trivially(learner: Any, rounds: int | None, best: float) -> bool:
+    """Return whether no best loss of these rounds can be larger."""
+    return rounds is not None and learner.loss_bound is not None and best >= rounds * learner.loss_bound
 
 
 def _most(learner: Any) -> tuple[float, str]:
@@ -86,17 +91,19 @@ def _gamma_terms(learner: Any, rounds: int | None, best: float | None, shape: Sh
     source = f"{_THEOREM}: {type(tuning).__name__}, Gamma noise"
     if tuning.order == "first" and not schedule.is_constant:
         B, best = _need(learner), _best(learner, rounds, best)
-        return _plus(forms.self_confident(learner.c, B, best + bias), bias), source, tuning.told_best
+        return _plus(forms.self_confident(learner.c, B, best + bias), bias), source, best
     proofs = _zero_order(learner, rounds, shape, bias, "Gamma")
     if schedule.is_constant and (learner.loss_bound is not None or not proofs):
         B, scale = _need(learner), schedule.scale(1, 0.0)
         kept = bounds.kept_experts(learner.lipschitz / scale)
         if tuning.told_best is not None and learner.noise.calibration != "paper":
             _ = _best(learner, rounds, best)
-            first = _plus(bounds.experts_best_loss(learner.c, tuning.told_best), bias / kept)
+            supposed = tuning.told_best
+            first = _plus(bounds.experts_best_loss(learner.c, supposed), bias / kept)
         else:
-            first = bounds.first_order(scale * learner.range_constant, kept, _best(learner, rounds, best), bias)
-        proofs.append((first, source, tuning.told_best))
+            supposed = _best(learner, rounds, best)
+            first = bounds.first_order(scale * learner.range_constant, kept, supposed, bias)
+        proofs.append((first, source, supposed))
     return _least(learner, proofs)
 
 
@@ -113,17 +120,12 @@ def _gaussian_terms(
         raise Withheld("Gaussian noise with a changing scale has a bound for linear losses only: say smooth=0")
     if schedule.is_constant and (learner.loss_bound is not None or not proofs):
         scale, stake = schedule.scale(1, 0.0), _need(learner) * rounds
+        supposed = _best(learner, rounds, best)
         terms, epsilon = forms.gaussian(
-            noise, shape, d, learner.lipschitz, scale, scale * learner.range_constant + bias,
-            _best(learner, rounds, best), stake,
+            noise, shape, d, learner.lipschitz, scale, scale * learner.range_constant + bias, supposed, stake,
         )  # fmt: skip
-        proofs.append(
-            (
-                terms,
-                f"{_THEOREM}: Gaussian noise, {shape} losses, epsilon = {figure(epsilon)}",
-                learner.tuning.told_best,
-            )
-        )
+        source = f"{_THEOREM}: Gaussian noise, {shape} losses, epsilon = {figure(epsilon)}"
+        proofs.append((terms, source, supposed))
     return _least(learner, proofs)
 
 

@@ -80,6 +80,8 @@ class FPL(Combinatorial):
         if value >= most:
             return bounds.trivial(most, "rounds x m", "largest loss")
         bound = Bound(value, terms, source, self.scale, sense="draws", against="any")
+        if self.noise != "uniform" and best < most:
+            bound = bound.supposing(best)
         return bound.asked(against)
 
     def noise_of(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
