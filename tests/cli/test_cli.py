@@ -158,6 +158,33 @@ def test_bound(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert "as printed in the paper" in out
 
 
+@pytest.mark.parametrize(
+    ("arguments", "value"), [(("exp3",), 105.3), (("hedge",), 26.3), (("exp4", "--actions", "3"), 91.2)], ids=str
+)
+def test_the_rounds_tune_the_named_algorithms(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], value: float
+) -> None:
+    """As hn.exp3(4, 1000) and the others. The controls: no rounds are given, or a tuning is."""
+    asked = ("bound", "--n", "4", "--rounds", "1000", "--learner", *arguments)
+    data = told(capsys, *asked)
+    assert "tuning=Horizon(rounds=1000)" in data["learner"]
+    assert round(data["bound"]["value"], 1) == value
+    assert "Fixed(scale=9.0)" in told(capsys, *asked, "--scale", "9")["learner"]
+    named = (f"{arguments[0]}@anytime", *arguments[1:])
+    if arguments[0] != "hedge":
+        assert "Anytime" in told(capsys, "bound", "--n", "4", "--rounds", "1000", "--learner", *named)["learner"]
+
+
+def test_bound_at_a_given_best_loss_states_the_condition(capsys: pytest.CaptureFixture[str]) -> None:
+    """The control: without a best loss nothing is supposed."""
+    asked = ("bound", "--n", "10", "--rounds", "20000", "--tuning", "self-confident")
+    data = told(capsys, *asked, "--best-loss", "100")
+    assert data["bound"]["condition"] == "if the best loss L* <= 100 on every run"
+    assert data["bound"]["at_most"] == 100.0
+    free = told(capsys, *asked)["bound"]
+    assert (free["condition"], free["at_most"]) == ("", None)
+
+
 def test_bound_without_a_printed_form(capsys: pytest.CaptureFixture[str]) -> None:
     data = told(capsys, "bound", "--n", "4", "--smoothing", "tsallis", "--best-loss", "10")
     assert data["bound"]["printed"] is None

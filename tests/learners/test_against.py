@@ -79,8 +79,8 @@ def test_the_words():
 
 
 def test_what_a_proof_lacks_and_supposes_is_said():
-    assert "checked numerically only" in flat(hn.AdaNormalHedge(8).bound(10**6))
-    for cls in (hn.Squint, hn.MLPoly):
+    assert "checked numerically only" in flat(Bound(1.0, {}, "", proof="numerical"))
+    for cls in (hn.Squint, hn.MLPoly, hn.AdaNormalHedge):
         assert "numerically" not in flat(cls(8).bound(10**6))
     late = hn.TsallisShannon(2).bound(rounds=10_000, missing=40_000)
     assert late.condition == "if delays do not depend on your moves"

@@ -12,7 +12,7 @@ ROWS = [
     (hn.Experts(8, hn.Laplace(), hn.Fixed(300.0)), "any", "mean", "whole"),
     (hn.AdaHedge(8, loss_range=(0, 1)), "any", "mean", "whole"),
     (hn.Squint(8), "any", "mean", "whole"),
-    (hn.AdaNormalHedge(8), "any", "mean", "numerical"),
+    (hn.AdaNormalHedge(8), "any", "mean", "published"),
     (hn.MLPoly(8), "any", "mean", "whole"),
     (hn.FixedShare(8, scale=100.0, share=1e-6), "any", "mean", "whole"),
     (hn.Dropout(8), "oblivious", "kept", "published"),

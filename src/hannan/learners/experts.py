@@ -163,7 +163,8 @@ class Experts(Learner):
         if not schedule.is_constant:
             needed(rounds, "the bound grows with them")
         if rounds is not None:
-            proofs.append(Proof(bounds.root(k.range, self._variance, *schedule[:3], rounds, k.bias), source))
+            variance = stability.proved_variance_constant(self.smoothing, self.n)
+            proofs.append(Proof(bounds.root(k.range, variance, *schedule[:3], rounds, k.bias), source))
         if tuning.order == "given" and math.isfinite(k.rate):
             kept = bounds.kept_experts(k.rate / scale)
             terms = bounds.first_order(scale * k.range, kept, _known(best), k.bias)

@@ -158,13 +158,13 @@ class AdaNormalHedge(SecondOrder):
     >>> print(AdaNormalHedge(10).bound(rounds=10_000, best_loss=100))
     expected regret <= 63.46
       sqrt(3 C ln(n B))  63.46
-      source             AdaNormalHedge, Luo and Schapire 2015, Theorem 1; a step of its proof is checked
-                         numerically only
+      source             AdaNormalHedge, Luo and Schapire 2015, Theorem 1
+      condition          if the best loss L* <= 100 on every run
       against            any losses: of the mean play on every sequence; of moves drawn in expectation, also if
                          losses depend on past moves
     """
 
-    _proved: ClassVar[Proved] = "numerical"  # its lemma of one step
+    _proved: ClassVar[Proved] = "published"  # its lemma of one step is Lemma 2 of the paper
     kernel: ClassVar[str] = "ada_normal_hedge"
     source: ClassVar[str] = "AdaNormalHedge, Luo and Schapire 2015, Theorem 1"
 
