@@ -60,7 +60,8 @@ CONSTANTS = {
     certificate.IN_EXPECTATION: "; the bound is on its expectation",
     certificate.UNTOLD: "; it is of the settled rounds, and that holds if which those are does not depend on "
     "the moves or their losses",
-    certificate.OF_THE_SETTLED: "those settled; of moves drawn it holds if which those are does not depend on the moves",
+    certificate.OF_THE_SETTLED: "those settled; of moves drawn it holds if which those are does not depend on the "
+    "moves",
     certificate.MADE_OF_LOSSES: "in expectation over all runs, of this number too, which the losses seen have made",
     certificate.AVAILABLE: "the regret against each {who} covers only the rounds in which that {who} was available",
     certificate.SEEDED: "of a seed that was given, for experiments: the bound does not hold against losses of one who "
