@@ -23,6 +23,7 @@ from hannan.client import Refused as ClientRefused
 from hannan.serving.errors import BODY, CONFLICT, ELSEWHERE, TICKET, Ended, Refused
 from hannan.serving.service import Request, Service, act, ready
 from hannan.serving.store import Store
+from hannan.serving.tickets import MOST_SECRETS
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
 GAINS = hn.Bandit(["red", "blue", "green"], gains=True)
@@ -99,6 +100,23 @@ def test_database_without_an_encoding_holds_a_store(server: Database) -> None:
         assert [store.act("a", id=f"\u00e9{k}") for k in range(3)] == moves
         assert {move.arm for move in moves} <= set(arms)
         assert all(store.observe(move.ticket, reward=1) for move in moves)
+
+
+def test_three_hundred_secrets(address: str) -> None:
+    """The number of a secret has 31 bits; the limit is checked before a secret is stored."""
+    with Store(address) as store:
+        store.add("a", GAINS)
+        first = store.act("a")
+        assert [store.rotate_secret() for _ in range(300)] == list(range(2, 302))
+        last = store.act("a")
+    with Store(address) as store:
+        assert [store.observe(move.ticket, reward=1) for move in (first, last, store.act("a"))] == [True] * 3
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("UPDATE hannan_secrets SET number = %s WHERE number = 301", (MOST_SECRETS,))
+    with Store(address) as store:
+        with pytest.raises(Refused, match=f"{MOST_SECRETS} secrets"):
+            store.rotate_secret()
+        assert store.observe(store.act("a").ticket, reward=1) is True
 
 
 #: What tables of format 1 were: a snapshot was one row.

@@ -25,7 +25,7 @@ class ActBody(Struct, forbid_unknown_fields=True):
 class Feedback(Struct, forbid_unknown_fields=True):
     """The reward of a decision, or its loss."""
 
-    ticket: Annotated[str, Meta(max_length=1000)]
+    ticket: Annotated[str, Meta(max_length=4096)]
     reward: float | bool | UnsetType = UNSET
     loss: float | bool | UnsetType = UNSET
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from hannan.serving import records
-from hannan.serving.errors import CONFLICT, UNKNOWN, Refused
+from hannan.serving.errors import CONFLICT, TICKET, UNKNOWN, Refused
 from hannan.serving.expiry import Expiry
 from hannan.serving.records import Damaged
 from hannan.serving.resident import Resident
-from hannan.serving.tickets import Ticket
+from hannan.serving.tickets import ARM, Ticket
 
 #: Groups of the journal that are played at once.
 TOGETHER = 500
@@ -56,6 +56,8 @@ class Contents:
                 "a ticket must be of a decision in this journal; this one was drawn by another copy of the store, "
                 "after the backup that this one was restored from",
             )
+        if ticket.kind != ARM:
+            raise Refused(TICKET, f"a ticket must be of one arm; got a slate of {len(ticket.arms)} arms")
         return self.residents[ticket.learner]
 
     def span(self, epoch: bytes) -> tuple[int, int]:

@@ -176,7 +176,7 @@ class Desk:
                 number = int(numbers[0])
             ticket, arm, p = _engine.draw_one(resident.fleets[keyed], number, resident.arms.mask)
             sequence = self.contents.sequence + len(body) // records.SLOT
-            text = self.seal.ticket(resident.number, arm, sequence, ticket, p, key_bytes(key))
+            text = self.seal.ticket(resident.stage, arm, sequence, ticket, p, key_bytes(key))
         except BaseException as error:  # drawn and not written: what is in memory is no longer what is on the disk
             self.journal.fail(error)
             raise

@@ -22,6 +22,7 @@ import psycopg
 
 from hannan.serving.errors import BODY, CONFLICT, Ended, Refused
 from hannan.serving.shelf import FORMAT, PAGE, Group, Part, paged
+from hannan.serving.tickets import checked_secret
 
 #: The first half of the lock's number ("hnnn"); the second is the shard, or -1 while tables are made.
 LOCK = 0x686E6E6E
@@ -208,14 +209,11 @@ class PostgresShelf:
 
     @_owning
     def add_secret(self) -> tuple[int, bytes]:
-        secret = secrets.token_bytes(32)
-        (number,) = _one(
-            self._connection,
-            "INSERT INTO hannan_secrets SELECT %s, max(number) + 1, %s FROM hannan_secrets WHERE shard = %s "
-            "RETURNING number",
-            (self.shard, secret, self.shard),
-        )
-        return int(number), secret
+        # The secret that signs is never retired, so that the largest number is that of the last one.
+        (last,) = _one(self._connection, "SELECT max(number) FROM hannan_secrets WHERE shard = %s", (self.shard,))
+        number, secret = checked_secret(int(last) + 1), secrets.token_bytes(32)
+        self._connection.execute("INSERT INTO hannan_secrets VALUES (%s, %s, %s)", (self.shard, number, secret))
+        return number, secret
 
     @_owning
     def drop_secret(self, number: int) -> None:

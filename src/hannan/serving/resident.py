@@ -20,7 +20,7 @@ from hannan.serving.errors import REWARD, Refused
 from hannan.serving.expiry import Expiry
 from hannan.serving.expiry import checked as checked_expiry
 from hannan.serving.records import ACT, BORN, EXPIRE
-from hannan.serving.tickets import Key
+from hannan.serving.tickets import Key, Stage
 
 #: The record of an event has 16 bits for the arm.
 MOST_ARMS = 1 << 16
@@ -46,6 +46,7 @@ class Resident:
         self, number: int, name: str, learner: Any, arms: Any = None, wait: Any = None, default: Any = None
     ) -> None:
         self.number, self.name, self.learner = number, checked_name(name), learner
+        self.stage = Stage(number, 1)
         # One learner, so that there is room for what it tells of its stability.
         alone = _fleet(learner, name, diagnosed=True)
         alone.number([0], touch=True)

@@ -10,9 +10,10 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from hannan.serving.errors import CONFLICT, Ended, Refused
+from hannan.serving.errors import Ended
 from hannan.serving.lock import Lock
 from hannan.serving.shelf import FORMAT, PAGE, Group, Part, paged
+from hannan.serving.tickets import checked_secret
 
 #: "HNdb": so that file(1) and we tell a store from any other SQLite file.
 APPLICATION = 0x484E6462
@@ -149,11 +150,11 @@ class SQLiteShelf:
         return dict(self._connection.execute("SELECT number, secret FROM secrets"))
 
     def add_secret(self) -> tuple[int, bytes]:
-        secret = secrets.token_bytes(32)
+        # AUTOINCREMENT never gives a number twice, retired ones included: SQLite keeps the last one in sqlite_sequence.
+        (last,) = self._connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'secrets'").fetchone()
+        number, secret = checked_secret(last + 1), secrets.token_bytes(32)
         with self._writing():
-            number = self._connection.execute("INSERT INTO secrets (secret) VALUES (?)", (secret,)).lastrowid
-        if number is None or number > 255:
-            raise Refused(CONFLICT, "a store may have 255 secrets in its life; start a new one")
+            self._connection.execute("INSERT INTO secrets VALUES (?, ?)", (number, secret))
         return number, secret
 
     def drop_secret(self, number: int) -> None:

@@ -48,7 +48,7 @@ Telling = Callable[[Seal, Resident, Drawn], Told]
 def listed(seal: Seal, resident: Resident, drawn: Drawn) -> Decisions:
     """Columns of objects."""
     first, arms, tickets, p, keys = drawn
-    texts = seal.tickets(resident.number, arms, first, tickets, p, keys or _NO_KEY)
+    texts = seal.tickets(resident.stage, arms, first, tickets, p, keys or _NO_KEY)
     actions, names = arms.tolist(), resident.arms.names
     labels = actions if names is None else [names[a] for a in actions]
     return Decisions(texts, labels, actions, p.tolist())
@@ -57,5 +57,5 @@ def listed(seal: Seal, resident: Resident, drawn: Drawn) -> Decisions:
 def as_json(seal: Seal, resident: Resident, drawn: Drawn) -> tuple[bytes, list[float]]:
     """The same columns as JSON, up to the probabilities, and those: no ticket becomes an object."""
     first, arms, tickets, p, keys = drawn
-    head = seal.answer(resident.number, resident.arms.json, arms, first, tickets, p, keys or _NO_KEY)
+    head = seal.answer(resident.stage, resident.arms.json, arms, first, tickets, p, keys or _NO_KEY)
     return head, p.tolist()

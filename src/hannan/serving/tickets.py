@@ -1,11 +1,19 @@
-"""Tickets as text: who drew what, when and with which probability, signed.
+"""Tickets as text: the learner, the decision, its round and its probabilities, signed.
 
-    u8 format, u8 key id, 8s journal, 8s epoch, u32 learner, u16 shard, u16 arm, u64 sequence, u64 round, f64 p, key,
-    16s MAC, in base64url.            MAC = BLAKE2b of all before it, under a secret of the store's
+Format 2, in base64url, little-endian; a varint has 7 bits per byte:
 
-The key of a keyed learner is a byte that says what it is (none, a number, a text) and the thing itself. The *epoch* is
-a name drawn at each opening of the store: together with the sequence it tells a decision of this journal from one that
-another copy of the file drew (a restored backup).
+    u8 2, u8 kind, 8s journal, 8s epoch, u32 learner, u16 shard,
+    varints: number of the secret, stage, sequence, number of the key, round,
+    decision, key, 16s MAC                          MAC = BLAKE2b of all bytes before it, under a secret of the store
+
+    decision of one arm (kind 0)   varint arm, f64 probability
+    decision of a slate (kind 1)   varint items, f64 probability of the slate (NaN: not known),
+                                   per item: varint arm, f64 probability that the slate contains the arm
+
+The key of a keyed learner is a byte that states its type (none, integer, string) and the value. The *epoch* is a
+random name of each opening of the store. Epoch and sequence distinguish a decision of this journal from a decision that
+another copy of the file made (a restored backup). Format 1, written by version 0.2, has an 8-bit number of the secret
+and one arm; its tickets still settle. engine/bindings/signing.cpp writes and parses both.
 """
 
 from __future__ import annotations
@@ -14,11 +22,18 @@ import re
 import struct
 from typing import Any, NamedTuple
 
-from hannan import _engine, refusals
-from hannan.serving.errors import BODY, TICKET, Refused
+import numpy as np
 
-_FORMAT, _MAC = 1, 16
-_HEAD, _FIELDS = struct.Struct("<BB8s8sIH"), struct.Struct("<BB8s8sIHHQQd")
+from hannan import _engine, refusals
+from hannan.serving.errors import BODY, CONFLICT, TICKET, Refused
+
+#: Format of the tickets that are written; formats 1 and 2 are read.
+FORMAT = 2
+#: Kinds of decisions.
+ARM, SLATE = 0, 1
+#: Largest number of a secret: a number of 31 bits, as an integer of PostgreSQL.
+MOST_SECRETS = (1 << 31) - 1
+_HEAD = struct.Struct("<BB8s8sIH")
 #: Longer keys of learners are refused, so that tickets stay short.
 LONGEST_KEY = 200
 LONGEST_ID = 200
@@ -29,17 +44,44 @@ Key = int | str | None
 
 
 class Ticket(NamedTuple):
-    """What a signed ticket says."""
+    """Fields of a ticket. `learner` is the number of one stage of a learner, and `stage` counts the stages from 1.
 
+    `arms` and `probabilities` have one entry per chosen arm: one arm, or the items of a slate with their inclusion
+    probabilities. `probability` is that of the whole decision; NaN if the probability of a slate is not known.
+    """
+
+    kind: int
     journal: bytes
     epoch: bytes
     learner: int
     shard: int
-    arm: int
+    secret: int
+    stage: int
     sequence: int
     round: int
+    arms: tuple[int, ...]
+    probabilities: tuple[float, ...]
     probability: float
     key: Key
+
+    @property
+    def arm(self) -> int:
+        """The arm, or the first item of a slate."""
+        return self.arms[0]
+
+
+def varint(value: int) -> bytes:
+    """Encode a number >= 0 with 7 bits per byte, the lowest first.
+
+    >>> varint(5), varint(300)
+    (b'\\x05', b'\\xac\\x02')
+    """
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
 
 
 def checked_key(key: Any) -> Key:
@@ -77,6 +119,13 @@ def checked_id(id: Any) -> str | None:
     )
 
 
+def checked_secret(number: int) -> int:
+    """Return the number of a new secret; raise Refused if the store has had as many as it can."""
+    if number > MOST_SECRETS:
+        raise Refused(CONFLICT, f"a store can have at most {MOST_SECRETS} secrets; got one more. Start a new store")
+    return number
+
+
 def key_bytes(key: Key) -> bytes:
     """A key as bytes, each kind apart."""
     if key is None:
@@ -86,24 +135,39 @@ def key_bytes(key: Key) -> bytes:
     return b"\2" + key.encode()
 
 
-def _key(data: bytes) -> Key:
-    if data[:1] == b"\1":
-        return int.from_bytes(data[1:], "little", signed=True)
-    return data[1:].decode() if data[:1] == b"\2" else None
+class Slate(NamedTuple):
+    """Several arms shown together: their inclusion probabilities, and the probability of the slate.
+
+    The inclusion probability of an arm is the probability that the slate contains the arm. The probability of the slate
+    is NaN if it is not known.
+    """
+
+    arms: tuple[int, ...]
+    inclusion: tuple[float, ...]
+    probability: float
+
+
+class Stage(NamedTuple):
+    """A stage of a learner: a number that is unique in the store, and its ordinal among the stages, from 1."""
+
+    number: int
+    ordinal: int
 
 
 class Seal:
     """Signs tickets with the newest secret, and knows those of all that were not retired.
 
-    >>> import numpy as np
     >>> seal = Seal({1: b"s" * 32}, b"journal1", b"epoch--1", 0)
-    >>> (text,) = seal.tickets(0, np.array([2]), 10, np.array([3], dtype=np.uint64), np.array([0.25]))
-    >>> seal.opened(text).arm, seal.opened(text).probability
-    (2, 0.25)
+    >>> text = seal.ticket(Stage(0, 1), 2, 10, 3, 0.25, key_bytes("anna"))
+    >>> seal.opened(text).arm, seal.opened(text).probability, seal.opened(text).key
+    (2, 0.25, 'anna')
     >>> seal.opened(text[:-10] + "AAAAAAAA" + text[-2:])
     Traceback (most recent call last):
     ...
     hannan.serving.errors.Refused: a ticket must be as act() returned it; this one was edited...
+    >>> text = seal.slate(Stage(0, 1), Slate((4, 2), (0.5, 0.25), 0.125), 10, 3, key_bytes(None))
+    >>> seal.opened(text).arms, seal.opened(text).probabilities, seal.opened(text).probability
+    ((4, 2), (0.5, 0.25), 0.125)
     """
 
     def __init__(self, secrets: dict[int, bytes], journal: bytes, epoch: bytes, shard: int) -> None:
@@ -113,8 +177,8 @@ class Seal:
 
     def _use(self, number: int) -> None:
         self._number, self._signer = number, self._signers[number]
-        #: What the tickets of a learner begin with.
-        self._heads: dict[int, bytes] = {}
+        #: First bytes of the tickets of each stage: of one arm, and of slates.
+        self._heads: tuple[dict[int, bytes], dict[int, bytes]] = ({}, {})
 
     def add(self, number: int, secret: bytes) -> None:
         """Sign with this secret from now on; the others still open what they signed."""
@@ -133,49 +197,59 @@ class Seal:
         """The secrets that open tickets, oldest first; the last one signs."""
         return sorted(self._signers)
 
-    def _head(self, learner: int) -> bytes:
-        head = self._heads.get(learner)
+    def _head(self, stage: Stage, kind: int = ARM) -> bytes:
+        head = self._heads[kind].get(stage.number)
         if head is None:
-            head = _HEAD.pack(_FORMAT, self._number, self.journal, self.epoch, learner, self.shard)
-            self._heads[learner] = head
+            head = _HEAD.pack(FORMAT, kind, self.journal, self.epoch, stage.number, self.shard)
+            head += varint(self._number) + varint(stage.ordinal)
+            self._heads[kind][stage.number] = head
         return head
 
-    def ticket(self, learner: int, arm: int, sequence: int, number: int, p: float, key: bytes) -> str:
-        """One signed ticket."""
-        text: str = self._signer.ticket(self._head(learner), arm, sequence, number, p, key)
+    def ticket(self, stage: Stage, arm: int, sequence: int, number: int, p: float, key: bytes) -> str:
+        """Return one signed ticket."""
+        text: str = self._signer.ticket(self._head(stage), arm, sequence, number, p, key)
         return text
 
-    def tickets(self, learner: int, arms: Any, first: int, rounds: Any, p: Any, keys: Any = b"\0") -> list[str]:
-        """Signed tickets of decisions in a row; `keys` is the bytes of the key, or a list of them."""
-        signed: list[str] = self._signer.tickets(self._head(learner), arms, first, rounds, p, keys)
+    def slate(self, stage: Stage, slate: Slate, sequence: int, number: int, key: bytes) -> str:
+        """Return the signed ticket of a slate."""
+        arms, inclusion = np.array(slate.arms, dtype=np.int64), np.array(slate.inclusion, dtype=np.float64)
+        head = self._head(stage, SLATE)
+        text: str = self._signer.slate(head, arms, inclusion, slate.probability, sequence, number, key)
+        return text
+
+    def tickets(self, stage: Stage, arms: Any, first: int, rounds: Any, p: Any, keys: Any = b"\0") -> list[str]:
+        """Return signed tickets of consecutive decisions; `keys` is the bytes of one key, or a list of them."""
+        signed: list[str] = self._signer.tickets(self._head(stage), arms, first, rounds, p, keys)
         return signed
 
-    def answer(self, learner: int, labels: list[bytes], arms: Any, first: int, rounds: Any, p: Any, keys: Any) -> bytes:
-        """The same as the JSON of an answer, up to its probabilities; `labels` are the arms, as JSON each."""
-        text: bytes = self._signer.answer(self._head(learner), arms, first, rounds, p, keys, labels)
+    def answer(self, stage: Stage, labels: list[bytes], arms: Any, first: int, rounds: Any, p: Any, keys: Any) -> bytes:
+        """Return the same as the JSON of an answer, up to its probabilities; `labels` are the arms as JSON."""
+        text: bytes = self._signer.answer(self._head(stage), arms, first, rounds, p, keys, labels)
         return text
 
     def opened(self, text: Any) -> Ticket:
-        """What a ticket says, if this store signed it."""
-        raw = _engine.ticket_bytes(text)
-        if raw is None or len(raw) < _FIELDS.size + 1 + _MAC:
+        """Return the fields of a ticket; raise Refused if this store did not sign it."""
+        told: Any = _engine.ticket_fields(text)
+        if told is None:
             raise Refused(TICKET, f"a ticket must be the text that act() returned; got {refusals.brief(text)}")
-        form, number, journal, epoch, learner, shard, arm, sequence, round_, p = _FIELDS.unpack_from(raw)
-        if form != _FORMAT:
-            raise Refused(TICKET, f"a ticket must be of format {_FORMAT}; got format {form}")
-        if journal != self.journal and shard == self.shard:
-            raise Refused(TICKET, f"a ticket must be of this store; got one of another store, {journal.hex()}")
-        if shard != self.shard:
+        if len(told) == 1:
+            raise Refused(TICKET, f"a ticket must be of format 1 or {FORMAT}; got format {told[0]}")
+        raw, _, *fields = told
+        ticket = Ticket(*fields)
+        if ticket.journal != self.journal and ticket.shard == self.shard:
+            raise Refused(TICKET, f"a ticket must be of this store; got one of another store, {ticket.journal.hex()}")
+        if ticket.shard != self.shard:
             raise Refused(
-                TICKET, f"a ticket must be of shard {self.shard}, which this store is; got one of shard {shard}"
+                TICKET, f"a ticket must be of shard {self.shard}, which this store is; got one of shard {ticket.shard}"
             )
-        signer = self._signers.get(number)
+        signer = self._signers.get(ticket.secret)
         if signer is None:
             raise Refused(
-                TICKET, f"a ticket must be signed with a secret that this store has; {number} is retired or another's"
+                TICKET,
+                f"a ticket must be signed with a secret that this store has; {ticket.secret} is retired or another's",
             )
         if not signer.signs(raw):
             raise Refused(
                 TICKET, "a ticket must be as act() returned it; this one was edited, or signed by another store"
             )
-        return Ticket(journal, epoch, learner, shard, arm, sequence, round_, p, _key(raw[_FIELDS.size : -_MAC]))
+        return ticket
