@@ -18,8 +18,8 @@ struct Event {
     double value;
 };
 static_assert(sizeof(Event) == 24);
-/// What a record says. A note is a text, which Python reads.
-enum class EventKind : u8 { act = 1, observe, expire, note, born };
+/// Kind of a record. Notes and slates continue in the slots after their record; Python reads them.
+enum class EventKind : u8 { act = 1, observe, expire, note, born, slate, slate_observe, slate_expire };
 /// What is left of the decision that feedback names: nothing; the same; or another arm or probability than is said.
 enum class Standing : u8 { closed, open, altered };
 
@@ -180,7 +180,10 @@ void bind_journal(nb::module_& m) {
         .value("observe", EventKind::observe)
         .value("expire", EventKind::expire)
         .value("note", EventKind::note)
-        .value("born", EventKind::born);
+        .value("born", EventKind::born)
+        .value("slate", EventKind::slate)
+        .value("slate_observe", EventKind::slate_observe)
+        .value("slate_expire", EventKind::slate_expire);
     nb::enum_<Standing>(m, "Standing")
         .value("closed", Standing::closed).value("open", Standing::open).value("altered", Standing::altered);
     m.def("replay_journal", &replay_journal, "fleet"_a, "events"_a, "awake"_a.none());

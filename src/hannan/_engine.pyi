@@ -161,7 +161,7 @@ class Fleet:
     _bytes: Read[dict[Any, Any]]
 
 EventKind = enum.Enum("EventKind", {
-    "act": 1, "observe": 2, "expire": 3, "note": 4, "born": 5,
+    "act": 1, "observe": 2, "expire": 3, "note": 4, "born": 5, "slate": 6, "slate_observe": 7, "slate_expire": 8,
 })
 Standing = enum.Enum("Standing", {
     "closed": 0, "open": 1, "altered": 2,

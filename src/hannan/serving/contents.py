@@ -117,7 +117,7 @@ class Contents:
                 raise Damaged(f"the journal has a gap: sequence {end} must follow; got {first}")
             end, self.time = first + len(body) // records.SLOT, max(self.time, time)
             # Groups of events alone are played together, unless it matters when each was drawn.
-            together = not self.expiring and not records.noted(body)
+            together = not self.expiring and not records.has_tails(body)
             if together:
                 plain.append(body)
             if not together or len(plain) == TOGETHER:
@@ -139,8 +139,12 @@ class Contents:
             self.sequence = first + at
             if isinstance(part, dict):
                 self.noted(part)
-            else:
+            elif isinstance(part, np.ndarray):
                 self._play(part, time)
+            else:
+                raise Damaged(
+                    f"the journal has a slate at sequence {self.sequence}; no learner of this version shows slates"
+                )
         self.sequence = first + len(body) // records.SLOT
 
     def _play(self, events: Any, time: float) -> None:

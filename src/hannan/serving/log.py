@@ -24,7 +24,7 @@ def rows_of(shelf: Shelf, resident: Resident, end: int) -> dict[str, Any]:
             break
         body, time = records.opened(blob, first)
         for _, part in records.parts(body):
-            if isinstance(part, dict):
+            if not isinstance(part, np.ndarray):
                 continue
             own = part[part["learner"] == resident.number]
             drawn, told = own[own["kind"] == ACT], own[(own["kind"] == OBSERVE) | (own["kind"] == EXPIRE)]

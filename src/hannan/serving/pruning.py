@@ -45,7 +45,7 @@ def _end(desk: Desk, youngest: float) -> tuple[int, int]:
 def _needed(desk: Desk, body: bytes) -> bool:
     """Whether a decision that was drawn here is open."""
     for _, part in records.parts(body):
-        if isinstance(part, dict):
+        if not isinstance(part, np.ndarray):
             continue
         acts = part[part["kind"] == ACT]
         whose = acts["learner"].astype(np.int64) << 1 | acts["keyed"]
