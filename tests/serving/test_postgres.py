@@ -148,9 +148,9 @@ def test_a_store_of_format_1_goes_on_as_it_was(address: str) -> None:
                 assert store.observe(settled.ticket, reward=1) is False
                 assert [store.observe(move.ticket, reward=1) for move in still_open] == [rounds == 1] * 4
     with psycopg.connect(address, autocommit=True) as connection:
-        assert connection.execute("SELECT DISTINCT format FROM hannan_shards").fetchall() == [(2,)]
-        connection.execute("UPDATE hannan_shards SET format = 3")
-    with pytest.raises(ValueError, match="must be of format 2; got format 3"):
+        assert connection.execute("SELECT DISTINCT format FROM hannan_shards").fetchall() == [(3,)]
+        connection.execute("UPDATE hannan_shards SET format = 4")
+    with pytest.raises(ValueError, match="of format 1 to 3; got format 4"):
         Store(address, shard=0, shards=2)
 
 

@@ -500,8 +500,7 @@ def test_the_command_serves_and_stops_well(tmp_path: Path) -> None:
     with Store(tmp_path / "decisions.db") as store:
         assert store.desk.journal.replayed < 1.0
         assert all(store.observe(move.ticket, reward=1) for move in moves)  # what was answered is there
-        found = store.desk.shelf.snapshot()
-        assert found is not None
+        assert store.desk.shelf.snapshots()[0][1]
 
 
 def test_options_of_the_command_reach_the_service(tmp_path: Path) -> None:

@@ -600,7 +600,7 @@ def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
     base = sqlite3.connect(tmp_path / "old.db")
     base.execute("PRAGMA user_version=99")
     base.close()
-    with pytest.raises(ValueError, match="must be of format 2; got format 99"):
+    with pytest.raises(ValueError, match="of format 1 to 3; got format 99"):
         Store(tmp_path / "old.db")
     assert (tmp_path / "old.db").stat().st_mode & 0o077 == 0
 

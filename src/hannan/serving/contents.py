@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import struct
 from collections.abc import Callable, Iterator
@@ -10,16 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from hannan.serving import records
+from hannan.serving import records, sections
 from hannan.serving.errors import CONFLICT, TICKET, UNKNOWN, Refused
 from hannan.serving.expiry import Expiry
 from hannan.serving.records import Damaged
-from hannan.serving.resident import Resident
+from hannan.serving.resident import PARTS, STATE, Resident
+from hannan.serving.sections import Newer
 from hannan.serving.tickets import ARM, Ticket
 
 #: Groups of the journal that are played at once.
 TOGETHER = 500
+#: Head of a snapshot of version 0.2: magic, and length of the JSON text, which has no checksum.
 _HEAD = struct.Struct("<4sI")
+#: Errors that damaged bytes can lead to.
+_FAULTS = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError, struct.error)
+_FIELDS = {"sequence", "time", "entropy", "epochs", "learners"}
 
 
 class Contents:
@@ -167,33 +171,70 @@ class Contents:
         states = [resident.state() for resident in self.residents]
         content: dict[str, Any] = {
             "sequence": sequence, "time": time, "entropy": str(self.entropy),
-            "epochs": [[epoch.hex(), first] for epoch, first in self.epochs.items()],
+            "epochs": [[epoch.hex(), first] for epoch, first in self.epochs.items()], "learners": len(states),
         }  # fmt: skip
 
         def developed() -> list[bytes]:
-            blobs = [[blob() for blob in parts] for _, parts in states]
-            sizes = [[sum(map(len, blob)) for blob in parts] for parts in blobs]
-            learners = [{**told, "sizes": size} for (told, _), size in zip(states, sizes, strict=True)]
-            head = json.dumps({**content, "learners": learners}, separators=(",", ":")).encode()
-            pieces = itertools.chain.from_iterable(itertools.chain.from_iterable(blobs))
-            return [_HEAD.pack(b"HNS1", len(head)) + head, *pieces]
+            parts: list[tuple[str, list[bytes]]] = [("head", [_json(content)])]
+            for number, (told, blobs) in enumerate(states):
+                parts.append((f"learner {number}", [_json(told)]))
+                parts += [(f"learner {number} {name}", blob()) for name, blob in blobs.items()]
+            return sections.written(parts)
 
         return developed
 
     @classmethod
     def restored(cls, blob: bytes) -> Contents:
-        """From a snapshot."""
-        magic, size = _HEAD.unpack_from(blob)
-        if magic != b"HNS1":
-            raise ValueError("a snapshot must begin with HNS1")
-        at = _HEAD.size + size
-        found, told = cls(), json.loads(blob[_HEAD.size : at])
-        found.restored_from = len(blob)
+        """Return the contents of a snapshot; raise Damaged if it is not as it was written, Newer if it is unknown."""
+        old = blob[:4] == b"HNS1"
+        try:
+            contents = cls._of_sections(_of_version_0_2(blob) if old else sections.read(blob))
+        except _FAULTS as error:
+            if isinstance(error, Newer) and not old:
+                raise
+            raise Damaged(str(error)) from error
+        contents.restored_from = len(blob)
+        return contents
+
+    @classmethod
+    def _of_sections(cls, given: dict[str, bytes]) -> Contents:
+        found, told = cls(), json.loads(given.pop("head"))
+        _known(told, _FIELDS, "field")
         found.sequence, found.time, found.entropy = told["sequence"], told["time"], int(told["entropy"])
         found.epochs = {bytes.fromhex(epoch): first for epoch, first in told["epochs"]}
         found.epoch = next(reversed(found.epochs), b"")
-        for number, state in enumerate(told["learners"]):
-            ends = np.cumsum([at, *state["sizes"]]).tolist()
-            found._keep(Resident.restored(number, state, [blob[a:b] for a, b in itertools.pairwise(ends)]))
-            found.residents[-1]._entropy, at = found.entropy, ends[-1]
+        for number in range(told["learners"]):
+            name = f"learner {number}"
+            state = json.loads(given.pop(name))
+            blobs = {part: given.pop(f"{name} {part}") for part in PARTS if f"{name} {part}" in given}
+            _known(state, STATE, "field")
+            found._keep(Resident.restored(number, state, blobs))
+            found.residents[-1]._entropy = found.entropy
+        _known(given, set(), "section")
         return found
+
+
+def _json(content: Any) -> bytes:
+    return json.dumps(content, separators=(",", ":")).encode()
+
+
+def _known(given: dict[str, Any], names: set[str], kind: str) -> None:
+    """Raise Newer if there are other names than these."""
+    unknown = sorted(given.keys() - names)
+    if unknown:
+        raise Newer(f"it has an unknown {kind}, {unknown[0]!r}. Open the store with the version that wrote it")
+
+
+def _of_version_0_2(blob: bytes) -> dict[str, bytes]:
+    """Return the sections of a snapshot of version 0.2: one JSON text, then the blobs of each learner."""
+    _, size = _HEAD.unpack_from(blob)
+    at = _HEAD.size + size
+    told = json.loads(blob[_HEAD.size : at])
+    found = dict[str, bytes]()
+    for number, state in enumerate(told["learners"]):
+        names = ["alone", *(["keyed"] if state.pop("keyed") else []), *(["expiry"] if state["expiry"] else [])]
+        for name, length in zip(names, state.pop("sizes"), strict=True):
+            found[f"learner {number} {name}"] = blob[at : at + length]
+            at += length
+        found[f"learner {number}"] = _json(state)
+    return {**found, "head": _json({**told, "learners": len(told["learners"])})}

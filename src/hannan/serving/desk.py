@@ -9,6 +9,7 @@ import math
 import secrets
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -22,8 +23,9 @@ from hannan.serving.contents import Contents
 from hannan.serving.counts import Counts
 from hannan.serving.errors import BODY, CONFLICT, ELSEWHERE, TICKET, Refused
 from hannan.serving.journal import Journal
-from hannan.serving.records import ACT, EXPIRE, OBSERVE
+from hannan.serving.records import ACT, EXPIRE, OBSERVE, Damaged
 from hannan.serving.resident import Resident
+from hannan.serving.sections import Newer
 from hannan.serving.shelf import Asked, Shelf
 from hannan.serving.telling import Decision, Drawn, Telling, listed
 from hannan.serving.tickets import Key, Seal, checked_id, checked_key, key_bytes
@@ -335,11 +337,38 @@ class Desk:
 
 
 def _recovered(shelf: Shelf) -> Contents:
-    """Snapshot and journal, played."""
-    found = shelf.snapshot()
+    """Return the contents of the newest snapshot, after replay of the journal from there.
+
+    If that snapshot is damaged, the next older one is used, and in the end the whole journal. Each gives the same
+    contents, or (if the journal does not reach back so far) an error.
+    """
+    contents, damages, last = Contents(), dict[int, Damaged](), 0
+    for sequence, whole in shelf.snapshots():
+        last = max(last, sequence)
+        if not whole:
+            continue
+        try:
+            contents = Contents.restored(shelf.snapshot(sequence))
+            if contents.sequence != sequence:
+                raise Damaged(f"it must be of sequence {sequence}; got {contents.sequence}")
+            break
+        except Newer as error:
+            raise Newer(
+                f"the snapshot of {shelf.name} at sequence {sequence} was written by a newer version: {error}"
+            ) from error
+        except Damaged as error:
+            contents, damages[sequence] = Contents(), error
+    since = contents.sequence
+    told = "".join(f" The snapshot at sequence {at} is damaged: {error}." for at, error in damages.items())
     try:
-        contents = Contents() if found is None else Contents.restored(found[1])
-    except (LookupError, TypeError, ValueError) as error:
-        raise ValueError(f"{shelf.name} has a snapshot that cannot be read: {error}") from error
-    contents.replay(shelf.groups(contents.sequence))
+        contents.replay(shelf.groups(since))
+        if contents.sequence < last:
+            raise Damaged(f"the journal must reach sequence {last}, that of a snapshot; it ends at {contents.sequence}")
+    except Damaged as error:
+        raise Damaged(f"{shelf.name} cannot be recovered: {error}.{told} Restore a backup (docs/serving.md)") from error
+    if damages:
+        used = f"the snapshot at sequence {since}" if since else "the whole journal"
+        warnings.warn(f"{shelf.name} was recovered from {used}.{told} It is deleted.", RuntimeWarning, stacklevel=4)
+        for sequence in damages:
+            shelf.drop_snapshot(sequence)
     return contents

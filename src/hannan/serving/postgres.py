@@ -21,7 +21,7 @@ from typing import Any, TypeVar, cast
 import psycopg
 
 from hannan.serving.errors import BODY, CONFLICT, Ended, Refused
-from hannan.serving.shelf import FORMAT, PAGE, Group, Part, paged
+from hannan.serving.shelf import FORMAT, NEWEST, PAGE, Group, Part, checked_format, paged
 from hannan.serving.tickets import checked_secret
 
 #: The first half of the lock's number ("hnnn"); the second is the shard, or -1 while tables are made.
@@ -50,11 +50,13 @@ ALTER TABLE hannan_snapshots ADD COLUMN part integer NOT NULL DEFAULT 0;
 ALTER TABLE hannan_snapshots ADD COLUMN parts integer NOT NULL DEFAULT 1;
 ALTER TABLE hannan_snapshots DROP CONSTRAINT hannan_snapshots_pkey;
 ALTER TABLE hannan_snapshots ADD PRIMARY KEY (shard, sequence, part);
-UPDATE hannan_shards SET format = 2;
 """
-#: The newest snapshot of which all parts are there.
-WHOLE = """SELECT sequence FROM hannan_snapshots WHERE shard = %s
-GROUP BY sequence HAVING count(*) = max(parts) ORDER BY sequence DESC LIMIT 1"""
+#: Snapshots, and whether all of their parts are stored.
+SNAPSHOTS = """SELECT sequence, count(*) = max(parts) FROM hannan_snapshots WHERE shard = %s
+GROUP BY sequence ORDER BY sequence DESC"""
+#: The oldest snapshot that is kept.
+OLDEST = f"""SELECT sequence FROM hannan_snapshots WHERE shard = %s
+GROUP BY sequence HAVING count(*) = max(parts) ORDER BY sequence DESC LIMIT 1 OFFSET {NEWEST - 1}"""
 
 
 #: Time limits of the server or the role that would end a session that waits, or a statement that reads much.
@@ -175,11 +177,11 @@ class PostgresShelf:
             self._run_all(TABLES)
             query = "SELECT shards, format FROM hannan_shards ORDER BY shard LIMIT 1"
             told = run(query).fetchone()
-            if told is not None and told[1] == 1:
-                self._run_all(MIGRATION)
-                told = run(query).fetchone()
-            if told is not None and told[1] != FORMAT:
-                raise ValueError(f"{self.name} must be of format {FORMAT}; got format {told[1]}: see docs/serving.md")
+            if told is not None and checked_format(self.name, told[1]) < FORMAT:
+                if told[1] == 1:
+                    self._run_all(MIGRATION)
+                # Of all shards: version 0.2 reads the format of the first one only.
+                run("UPDATE hannan_shards SET format = %s", (FORMAT,))
             if told is not None and told[0] != shards:
                 raise ValueError(
                     f"{self.name} must be one of as many shards as it was made with, {told[0]}; got {shards}"
@@ -219,19 +221,21 @@ class PostgresShelf:
     def drop_secret(self, number: int) -> None:
         self._connection.execute("DELETE FROM hannan_secrets WHERE shard = %s AND number = %s", (self.shard, number))
 
-    @_owning
-    def snapshot(self) -> tuple[int, bytes] | None:
-        found = self._connection.execute(WHOLE, (self.shard,)).fetchone()
-        if found is None:
-            return None
-        blobs = self._connection.execute(
-            "SELECT blob FROM hannan_snapshots WHERE shard = %s AND sequence = %s ORDER BY part", (self.shard, found[0])
-        )
-        return found[0], b"".join(blob for (blob,) in blobs)
+    def snapshots(self) -> list[tuple[int, bool]]:
+        return self._read(SNAPSHOTS, (self.shard,))
 
-    def whole(self) -> int | None:
-        found = self._read(WHOLE, (self.shard,))
-        return int(found[0][0]) if found else None
+    @_owning
+    def snapshot(self, sequence: int) -> bytes:
+        blobs = self._connection.execute(
+            "SELECT blob FROM hannan_snapshots WHERE shard = %s AND sequence = %s ORDER BY part", (self.shard, sequence)
+        )
+        return b"".join(blob for (blob,) in blobs)
+
+    @_owning
+    def drop_snapshot(self, sequence: int) -> None:
+        self._connection.execute(
+            "DELETE FROM hannan_snapshots WHERE shard = %s AND sequence = %s", (self.shard, sequence)
+        )
 
     @_owning
     def drop(self, end: int, most: int) -> int:
@@ -298,7 +302,7 @@ class PostgresShelf:
         )
         run(
             "DELETE FROM hannan_snapshots WHERE (shard, sequence, part) IN (SELECT shard, sequence, part "
-            f"FROM hannan_snapshots WHERE shard = %s AND sequence < ({WHOLE}) LIMIT 2)",
+            f"FROM hannan_snapshots WHERE shard = %s AND sequence < ({OLDEST}) LIMIT 2)",
             (shard, shard),
         )
         if part.last:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hannan import _engine
-from hannan.serving import records
+from hannan.serving import records, shelf
 from hannan.serving.desk import Desk
 from hannan.serving.records import ACT
 
@@ -30,7 +30,8 @@ def prune(desk: Desk, age: float) -> int:
 
 def _end(desk: Desk, youngest: float) -> tuple[int, int]:
     """(up to which sequence events may go, the first that is there)"""
-    whole, begin, end = desk.shelf.whole() or 0, -1, 0
+    # The oldest snapshot that is kept is used if newer ones are damaged: the journal must reach back to it.
+    whole, begin, end = min(shelf.whole(desk.shelf), default=0), -1, 0
     for first, blob in desk.shelf.groups(0):
         body, time = records.opened(blob, first)
         begin = first if begin < 0 else begin

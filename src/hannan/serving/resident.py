@@ -25,6 +25,9 @@ from hannan.serving.tickets import Key, Stage
 #: The record of an event has 16 bits for the arm.
 MOST_ARMS = 1 << 16
 LONGEST_NAME = 100
+#: Binary parts of the state in a snapshot, and fields of its JSON text.
+PARTS = ("alone", "keyed", "expiry")
+STATE = {"name", "learner", "arms", "wait", "default", "names", "expiry"}
 #: The one learner of those without a key.
 ALONE = np.zeros(1, dtype=np.int64)
 #: Meaning of a bound if arms were added or retired.
@@ -221,29 +224,24 @@ class Resident:
 
     # Snapshots
 
-    def state(self) -> tuple[dict[str, Any], list[Callable[[], list[bytes]]]]:
-        """All that a snapshot needs, and blobs to be made later, in pieces."""
-        blobs = [fleet_file.gathered(fleet) for fleet in self.fleets if fleet is not None]
+    def state(self) -> tuple[dict[str, Any], dict[str, Callable[[], list[bytes]]]]:
+        """Return the state for a snapshot as JSON, and functions that make its binary parts in pieces, by name."""
+        fleets = dict(zip(PARTS, self.fleets, strict=False))
+        blobs = {name: fleet_file.gathered(fleet) for name, fleet in fleets.items() if fleet is not None}
         expiry = None
         if self.expiry is not None:
             expiry, more = self.expiry.state()
-            blobs.append(lambda: [more])
-        told = {
-            **self.description(),
-            "names": copy.deepcopy(self.arms.state()),
-            "keyed": self.fleets[1] is not None,
-            "expiry": expiry,
-        }
-        return told, blobs
+            blobs["expiry"] = lambda: [more]
+        return {**self.description(), "names": copy.deepcopy(self.arms.state()), "expiry": expiry}, blobs
 
     @classmethod
-    def restored(cls, number: int, told: dict[str, Any], blobs: list[bytes]) -> Resident:
-        """As a snapshot has it."""
+    def restored(cls, number: int, told: dict[str, Any], blobs: dict[str, bytes]) -> Resident:
+        """Return the learner of a snapshot."""
         found = cls.described(number, told)
         found.arms.restore(told["names"])
-        found.fleets = [_recovered(blobs[0]), _recovered(blobs[1]) if told["keyed"] else None]
+        found.fleets = [_recovered(blobs["alone"]), _recovered(blobs["keyed"]) if "keyed" in blobs else None]
         if found.expiry is not None:
-            found.expiry.restore(told["expiry"], blobs[-1])
+            found.expiry.restore(told["expiry"], blobs["expiry"])
         return found
 
     @classmethod

@@ -1,6 +1,6 @@
 """Where a journal lies: what a store asks of SQLite or PostgreSQL.
 
-A shelf keeps groups in order, the newest snapshots, the secrets that sign tickets, and the ids that decisions were
+A shelf keeps groups in order, the two newest snapshots, the secrets that sign tickets, and the ids that decisions were
 asked for with. `commit` returns when all of it is on the disk, or raises; it is never called again after it raised.
 """
 
@@ -9,10 +9,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
-#: The number of the format of a store; docs/serving.md says what changed when.
-FORMAT = 2
+#: Number of the format of a store; docs/versions.md states which version opens which format.
+FORMAT = 3
 #: Groups that are read at once.
 PAGE = 1000
+#: Snapshots that are kept: if the newest is damaged, the one before it is used.
+NEWEST = 2
+
+
+def checked_format(name: str, found: int) -> int:
+    """Return the format of a store that this version opens; raise ValueError for a newer one.
+
+    >>> checked_format("decisions.db", 2)
+    2
+    """
+    if not 1 <= found <= FORMAT:
+        raise ValueError(
+            f"{name} must be a store of format 1 to {FORMAT}; got format {found}. "
+            "Use the version of hannan that wrote it: docs/versions.md"
+        )
+    return found
+
+
+def whole(shelf: Shelf) -> list[int]:
+    """Return the sequences of the snapshots of which all parts are stored, the newest first."""
+    return [sequence for sequence, complete in shelf.snapshots() if complete]
 
 
 def paged(start: int, fetch: Callable[[int], list[tuple[int, bytes]]]) -> Iterator[tuple[int, bytes]]:
@@ -77,11 +98,14 @@ class Shelf(Protocol):
     def drop_secret(self, number: int) -> None:
         """Forget a secret."""
 
-    def snapshot(self) -> tuple[int, bytes] | None:
-        """The newest one that is whole, and its sequence."""
+    def snapshots(self) -> list[tuple[int, bool]]:
+        """Return (sequence, whether all of its parts are stored) of each snapshot, the newest first."""
 
-    def whole(self) -> int | None:
-        """The sequence of the newest snapshot that is whole."""
+    def snapshot(self, sequence: int) -> bytes:
+        """Return the bytes of a snapshot."""
+
+    def drop_snapshot(self, sequence: int) -> None:
+        """Delete a snapshot."""
 
     def drop(self, end: int, most: int) -> int:
         """Let go of the oldest groups that begin before sequence `end`, at most so many; how many those were."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hannan.serving.errors import Ended
 from hannan.serving.lock import Lock
-from hannan.serving.shelf import FORMAT, PAGE, Group, Part, paged
+from hannan.serving.shelf import FORMAT, NEWEST, PAGE, Group, Part, checked_format, paged
 from hannan.serving.tickets import checked_secret
 
 #: "HNdb": so that file(1) and we tell a store from any other SQLite file.
@@ -29,8 +29,13 @@ CREATE TABLE asked (learner INTEGER, key BLOB, id TEXT, ticket TEXT NOT NULL, ti
                     PRIMARY KEY (learner, key, id)) WITHOUT ROWID;
 CREATE INDEX asked_time ON asked (time);
 """
-#: The newest snapshot of which all parts are there.
-_WHOLE = "SELECT sequence FROM snapshots GROUP BY sequence HAVING count(*) = max(parts) ORDER BY sequence DESC LIMIT 1"
+#: Snapshots, and whether all of their parts are stored.
+_SNAPSHOTS = "SELECT sequence, count(*) = max(parts) FROM snapshots GROUP BY sequence ORDER BY sequence DESC"
+#: The oldest snapshot that is kept.
+_OLDEST = (
+    "SELECT sequence FROM snapshots GROUP BY sequence HAVING count(*) = max(parts) "
+    f"ORDER BY sequence DESC LIMIT 1 OFFSET {NEWEST - 1}"
+)
 _JOURNAL = "INSERT INTO journal VALUES (?, ?)"
 
 
@@ -110,13 +115,13 @@ class SQLiteShelf:
         empty = run("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
         if not empty and kind != APPLICATION:
             raise ValueError(f"{self.name} must be a store of decisions, or a new file; it is another SQLite file")
-        if not empty and form not in (1, FORMAT):
-            raise ValueError(f"{self.name} must be of format {FORMAT}; got format {form}: see docs/serving.md")
+        if not empty:
+            checked_format(self.name, form)
         if run("PRAGMA journal_mode=WAL").fetchone()[0] != "wal":
             raise ValueError(f"{self.name} must be on a disk where SQLite can keep a write-ahead log; here it cannot")
         run("PRAGMA synchronous=FULL")
-        if not empty and form == 1:
-            self._migrate()
+        if not empty and form < FORMAT:
+            self._migrate(form)
         place = f"{self.shard} of {self._shards}"
         if empty:
             run("BEGIN IMMEDIATE")
@@ -135,14 +140,18 @@ class SQLiteShelf:
                 f"{self.name} must be opened as the shard that it was made as, {facts['shard']}; got {place}"
             )
 
-    def _migrate(self) -> None:
-        """From format 1, whose snapshots were of one part."""
+    def _migrate(self, form: int) -> None:
+        """Upgrade a store of an older format, in one transaction.
+
+        Snapshots of format 1 had one part. Format 3 has the tables of format 2, and other snapshots, tickets and notes.
+        """
         run = self._connection.execute
         run("BEGIN IMMEDIATE")
-        run("ALTER TABLE snapshots RENAME TO whole")
-        run(next(one for one in TABLES.split(";\n") if one.startswith("CREATE TABLE snapshots")))
-        run("INSERT INTO snapshots SELECT sequence, 0, 1, blob FROM whole")
-        run("DROP TABLE whole")
+        if form == 1:
+            run("ALTER TABLE snapshots RENAME TO whole")
+            run(next(one for one in TABLES.split(";\n") if one.startswith("CREATE TABLE snapshots")))
+            run("INSERT INTO snapshots SELECT sequence, 0, 1, blob FROM whole")
+            run("DROP TABLE whole")
         run(f"PRAGMA user_version={FORMAT}")
         run("COMMIT")
 
@@ -161,18 +170,16 @@ class SQLiteShelf:
         with self._writing():
             self._connection.execute("DELETE FROM secrets WHERE number = ?", (number,))
 
-    def snapshot(self) -> tuple[int, bytes] | None:
-        run = self._connection.execute
-        found = run(_WHOLE).fetchone()
-        if found is None:
-            return None
-        blobs = run("SELECT blob FROM snapshots WHERE sequence = ? ORDER BY part", found)
-        return found[0], b"".join(blob for (blob,) in blobs)
-
-    def whole(self) -> int | None:
+    def snapshots(self) -> list[tuple[int, bool]]:
         with self._reading:
-            found = self._reader.execute(_WHOLE).fetchone()
-        return None if found is None else int(found[0])
+            return [(sequence, bool(complete)) for sequence, complete in self._reader.execute(_SNAPSHOTS)]
+
+    def snapshot(self, sequence: int) -> bytes:
+        blobs = self._connection.execute("SELECT blob FROM snapshots WHERE sequence = ? ORDER BY part", (sequence,))
+        return b"".join(blob for (blob,) in blobs)
+
+    def drop_snapshot(self, sequence: int) -> None:
+        self._connection.execute("DELETE FROM snapshots WHERE sequence = ?", (sequence,))
 
     def drop(self, end: int, most: int) -> int:
         with self._writing():
@@ -222,7 +229,7 @@ class SQLiteShelf:
         if part.number == 0:
             run("DELETE FROM snapshots WHERE sequence = ?", (part.sequence,))
         run("INSERT INTO snapshots VALUES (?, ?, ?, ?)", part)
-        run(f"DELETE FROM snapshots WHERE rowid IN (SELECT rowid FROM snapshots WHERE sequence < ({_WHOLE}) LIMIT 2)")
+        run(f"DELETE FROM snapshots WHERE rowid IN (SELECT rowid FROM snapshots WHERE sequence < ({_OLDEST}) LIMIT 2)")
         if part.last:
             run("DELETE FROM asked WHERE time < ?", (forget,))
 
