@@ -17,7 +17,8 @@ from hannan.games.grid.keys import content, keys_of
 from hannan.games.grid.plan import BadPlan, Place, plan_of
 from hannan.games.sweep import SweepFailed, Swept
 
-pytest.importorskip("pyarrow")
+pyarrow = pytest.importorskip("pyarrow")
+pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("loky")
 
 PLAN = {
@@ -110,6 +111,38 @@ def test_what_is_damaged_is_made_again(
     else:
         (out / f".{part.name}.123").write_bytes(b"PAR1 and no more")
     assert exported(swept(out), tmp_path / "table.parquet") == whole
+
+
+def flips(path: Path, to: Path, count: int) -> dict[str, int]:
+    """Flip one bit of a part, again and again; count exports that are the same, different, or rejected."""
+    part = sorted(path.glob("part-*"))[0]
+    sound, rng, found = part.read_bytes(), np.random.default_rng(0), {"same": 0, "different": 0, "rejected": 0}
+    Folder(path).export(to)
+    expected = to.read_bytes()
+    for place in rng.integers(0, 8 * len(sound), count).tolist():
+        changed = bytearray(sound)
+        changed[place >> 3] ^= 1 << (place & 7)
+        part.write_bytes(changed)
+        try:
+            Folder(path).export(to)
+        except ValueError:
+            found["rejected"] += 1
+        else:
+            found["same" if to.read_bytes() == expected else "different"] += 1
+    part.write_bytes(sound)
+    return found
+
+
+def test_flipped_bits_of_a_part_are_never_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "TOGETHER", 1e9)  # one part
+    swept(tmp_path / "out").folder.close()
+    found = flips(tmp_path / "out", tmp_path / "t.csv", 200)
+    assert found["different"] == 0
+    assert found["rejected"] > 100
+    # Negative control: without verification other numbers are exported.
+    real = pyarrow.parquet.ParquetFile
+    monkeypatch.setattr(pyarrow.parquet, "ParquetFile", lambda path, **_: real(path))
+    assert flips(tmp_path / "out", tmp_path / "t.csv", 200)["different"] > 0
 
 
 def test_csv_is_the_same_table(tmp_path: Path) -> None:

@@ -133,6 +133,10 @@ class Folder:
             if len(self._recent) > KEPT:
                 self._recent.popitem(last=False)
         self._recent.move_to_end(part)
+        if key not in self._recent[part]:
+            raise ValueError(
+                f"{self.path / part} is damaged; no rows of cell {key} in it. Delete it and run the sweep again"
+            )
         return self._recent[part][key]
 
     def groups(self, columns: tuple[str, ...] = EXPORTED) -> Iterator[Any]:

@@ -16,6 +16,9 @@ from hannan.games.cells import Cell
 
 _TEXTS = ("key", "learner", "environment", "against", "source", "withheld", "note")
 _HEAD = b"hannan.cells"
+_COLUMNS = {
+    *_TEXTS, "n", "rounds", "run", "round", "regret", "loss", "bound", "seed", "paired", "seconds",
+}  # fmt: skip
 
 
 def arrow() -> Any:
@@ -78,7 +81,7 @@ def write_part(folder: Path, cells: Mapping[str, Cell]) -> tuple[str, int, dict[
     name = f"part-{hashlib.sha256(''.join(sorted(cells)).encode()).hexdigest()[:24]}.parquet"
     beside = folder / f".{name}.{os.getpid()}"
     try:
-        parquet.write_table(table, beside, compression="zstd", write_statistics=False)
+        parquet.write_table(table, beside, compression="zstd", write_statistics=False, write_page_checksum=True)
         size = beside.stat().st_size
         os.replace(beside, folder / name)
     except BaseException:
@@ -98,10 +101,20 @@ def head_of(path: Path) -> dict[str, list[Any]]:
 
 
 def read_part(path: Path) -> dict[str, Any]:
-    """Key -> its rows."""
+    """Return the rows of each cell, by key; raise ValueError if a checksum does not match.
+
+    Parts of version 0.2 have no checksums.
+    """
     pyarrow, parquet = arrow()
-    table = parquet.ParquetFile(path).read()
-    table = table.unify_dictionaries()
+    try:
+        table = parquet.ParquetFile(path, page_checksum_verification=True).read()
+        table = table.unify_dictionaries()
+        if missing := sorted(_COLUMNS - set(table.column_names)):
+            raise ValueError(f"no column {missing[0]!r} in it")
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise ValueError(
+            f"{path} is damaged; {str(error).splitlines()[0]}. Delete the file and run the sweep again"
+        ) from None
     keys = table.column("key").cast(pyarrow.string()).to_numpy(zero_copy_only=False)
     edges = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1], True])
     return {str(keys[a]): table.slice(a, b - a) for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)}
