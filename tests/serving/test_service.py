@@ -135,7 +135,7 @@ def test_an_id_is_asked_again(app: App) -> None:
         ("POST", "/v1/observe", {"ticket": "TICKET", "reward": "1"}, 400, "reward"),
         ("POST", "/v1/observe", [], 200, None),
         ("POST", "/v1/learners", {"name": "a b", "arms": ["x"]}, 400, "name of a learner"),
-        ("POST", "/v1/learners", {"name": "banner", "arms": ["x"]}, 409, "as before"),
+        ("POST", "/v1/learners", {"name": "banner", "arms": ["x"], "gains": False}, 409, "as before"),
         ("POST", "/v1/learners", {"name": "c"}, 400, "arms"),
         ("POST", "/v1/learners", {"name": "c", "learner": "experts", "n": 3}, 400, "one number"),
         (
@@ -150,8 +150,8 @@ def test_an_id_is_asked_again(app: App) -> None:
         ("POST", "/v1/learners", {"name": "c", "learner": {"class": "Bandit", "n": 10**9}}, 400, "at most"),
         ("POST", "/v1/learners", {"name": "c", "learner": {"class": "Bandit", "n": 3}}, 201, None),
         ("POST", "/v1/learners", {"name": "c", "learner": "bandit:tsallis:0.5@anytime", "n": 3}, 201, None),
-        ("POST", "/v1/learners/banner/arms", {"arm": "green"}, 409, "all 2 are taken"),
-        ("DELETE", "/v1/learners/banner/arms/green", None, 400, "sleep"),
+        ("POST", "/v1/learners/banner/arms", {"arm": "red"}, 409, "was one before"),
+        ("DELETE", "/v1/learners/banner/arms/green", None, 400, "awake"),
         ("GET", "/v1/learners/nobody", None, 404, "got 'nobody'"),
         ("GET", "/v1/learners/nobody/weights", None, 404, "got 'nobody'"),
         ("GET", "/v1/learners/nobody/log", None, 404, "got 'nobody'"),
@@ -553,6 +553,12 @@ def test_a_learner_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
         told = dict(Client(address).about("banner")["certificate"]).get("by default", "")
     assert "0.25 s" in told
     assert stopped(process)[0] == 0
+    process, address = started(tmp_path, "--add", "banner=red,blue,green")  # a new stage, with the same wait
+    told = Client(address).about("banner")
+    assert told["arms"] == ["red", "blue", "green"]
+    assert "60 s" in dict(told["certificate"])["by default"]
+    assert dict(told["certificate"])["stage"].startswith("2 of 2, with 3 arms")
+    assert stopped(process)[0] == 0
 
 
 def test_the_command_refuses(tmp_path: Path) -> None:
@@ -575,8 +581,8 @@ def test_the_command_refuses(tmp_path: Path) -> None:
     assert "must be a store" in run("one.csv", "--port", "0")
     assert [one.name for one in tmp_path.iterdir()] == ["one.csv"]  # nothing was made for what was refused
     with Store(tmp_path / "there.db") as store:
-        store.add("banner", hn.Bandit(["red", "blue"], gains=True), wait=60, default=0)
-    assert "wait=60, default=0; got" in run("there.db", "--port", "0", "--add", "banner=red,green")
+        store.add("banner", hn.Bandit(["red", "blue"]), wait=60, default=0)
+    assert "wait=60, default=0, except for its arms; got" in run("there.db", "--port", "0", "--add", "banner=red,green")
     (tmp_path / "text.db").write_text("hello" * 999)
     assert "must be a store" in run("text.db", "--port", "0")
     with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -40,7 +40,11 @@ Examples:
     help="Host name to answer for without keys, besides those of this machine.",
 )
 @click.option(
-    "--add", "added", multiple=True, metavar="NAME=ARM,ARM,...", help="Add a bandit for rewards, if it is new."
+    "--add",
+    "added",
+    multiple=True,
+    metavar="NAME=ARM,ARM,...",
+    help="Add a bandit for rewards; other arms than before begin a new stage of it.",
 )
 @click.option(
     "--max-body", type=click.IntRange(min=100), default=1 << 20, show_default=True, help="Bytes of a request."

@@ -22,7 +22,9 @@ class Arms:
     """
 
     def __init__(self, owner: str, n: int, own: Any, given: Any, sleeps: bool) -> None:
-        self.owner, self.n, self._sleeps = owner, n, sleeps
+        self.owner, self.n, self.sleeps = owner, n, sleeps
+        #: Whether the learner itself has names: arms then come in new stages if no place is left.
+        self._named = own is not None
         self.names: list[str | None] | None = _names(n, own, given)
         #: None where all are awake.
         self.mask: NDArray[np.bool_] | None = None
@@ -68,25 +70,38 @@ class Arms:
 
     def may_sleep(self) -> None:
         """Refuse arms that come and go where no proof covers it."""
-        if not self._sleeps:
+        if not self.sleeps:
             raise ValueError(
-                f"arms may be added and retired where a proof covers arms that sleep, as of Bandit({self.n}, "
-                f"Tsallis(0.5)); {self.owner!r} is not of that kind"
+                f"arms without names can be added and retired only if a proof covers arms that sleep, as of "
+                f"Bandit({self.n}, Tsallis(0.5)); {self.owner!r} is not of that kind. Name the arms, or add the "
+                "learner again with another number of arms"
             )
 
-    def free(self, arm: Any) -> int:
-        """Where a new arm goes: the first place that nobody had."""
+    @property
+    def awake_names(self) -> list[str]:
+        """Names of the arms that can be drawn."""
+        return [str(self.label(i)) for i in self.awake]
+
+    def free(self, arm: Any) -> int | None:
+        """Return the first place that no arm has had, or None if the arm needs a new stage of the learner."""
         if self.names is None or not isinstance(arm, str) or not arm:
             raise ValueError(f"an arm to add must be a name, where arms have names; got {refusals.brief(arm)}")
-        if arm in self.names:
+        if None in self.names and arm not in self.names:
+            return self.names.index(None)
+        if arm in (self.awake_names if self._named else self.names):
             raise Refused(CONFLICT, f"the arms of {self.owner!r} must have names of their own; {arm!r} was one before")
-        if None not in self.names:
-            raise Refused(CONFLICT, f"{self.owner!r} must have a place left for an arm; all {self.n} are taken")
-        return self.names.index(None)
+        if not self._named:
+            raise Refused(
+                CONFLICT,
+                f"{self.owner!r} must have a place left for an arm; all {self.n} are taken. Add the learner again with "
+                "more arms, which begins a new stage",
+            )
+        return None
 
     def leaving(self, arm: Any) -> int:
-        """The place of an arm that may retire."""
-        self.may_sleep()
+        """Return the place of an arm that may retire."""
+        if self.names is None:
+            self.may_sleep()
         found: int | None = None
         if self.names is not None:
             found = self.names.index(arm) if isinstance(arm, str) and arm in self.names else None

@@ -93,9 +93,17 @@ class Contents:
         resident.renew(self.entropy)
         self._keep(resident)
 
+    def begin(self, resident: Resident, declared: dict[str, Any], began: float) -> None:
+        """Begin the next stage of a learner."""
+        resident.follow(self.by_name[resident.name], declared, began)
+        self.add(resident)
+
     def noted(self, note: dict[str, Any]) -> None:
         """Do what a note says."""
-        if "key" in note:
+        if "stage" in note:
+            stage = Resident.described(len(self.residents), note["stage"])
+            self.begin(stage, note["declared"], note["began"])
+        elif "key" in note:
             self.residents[note["learner"]].keyed.number([note["key"]], touch=True)
         elif "epoch" in note:
             self.open(bytes.fromhex(note["entropy"]), bytes.fromhex(note["epoch"]))
@@ -208,8 +216,12 @@ class Contents:
             state = json.loads(given.pop(name))
             blobs = {part: given.pop(f"{name} {part}") for part in PARTS if f"{name} {part}" in given}
             _known(state, STATE, "field")
-            found._keep(Resident.restored(number, state, blobs))
-            found.residents[-1]._entropy = found.entropy
+            resident = Resident.restored(number, state, blobs)
+            if "stage" in state:
+                stage = state["stage"]
+                resident.follow(found.residents[stage["of"]], stage["declared"], stage["began"])
+            resident._entropy = found.entropy
+            found._keep(resident)
         _known(given, set(), "section")
         return found
 

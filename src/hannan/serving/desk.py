@@ -73,36 +73,51 @@ class Desk:
     # Learners
 
     def add(self, name: str, learner: Any, arms: Any, wait: Any, default: Any) -> tuple[bool, int]:
-        """(whether it is new, sequence)"""
+        """Return (whether a learner or a stage is new, sequence)."""
         with self.lock:
             there = self.contents.by_name.get(name)
+            resident = Resident(len(self.contents.residents), name, learner, arms, wait, default)
             former = getattr(learner, "_formerly", None)
             # Code that added its learner under an earlier version, with a default of that version, adds it again.
-            if there is not None and former is not None and former == there.learner:
-                learner = former
-            resident = Resident(len(self.contents.residents), name, learner, arms, wait, default)
-            if there is not None and not there.same(resident):
-                raise Refused(CONFLICT, f"{name!r} must be added as before, {there.words}; got {resident.words}")
-            if there is not None:
+            if there is not None and former is not None:
+                older = Resident(resident.number, name, former, arms, wait, default)
+                resident = older if older.differs_in_arms_only(there) else resident
+            if there is not None and not there.changes(resident):
                 return False, self.contents.sequence
+            if there is not None:
+                return True, self._begin(resident, resident.description())
             sequence = self._append(records.note({"add": resident.description()}))
             self.contents.add(resident)
             return True, sequence
 
+    def _begin(self, resident: Resident, declared: dict[str, Any]) -> int:
+        """Begin the next stage of a learner, whose arms have changed."""
+        began = self.journal.clock.now()
+        note = {"stage": resident.description(), "declared": declared, "began": began}
+        sequence = self._append(records.note(note))
+        self.contents.begin(resident, declared, began)
+        return sequence
+
     def add_arm(self, name: str, arm: str) -> int:
-        """A new arm in the first free place."""
+        """Add an arm: in a place that sleeps, or in a new stage of the learner."""
         with self.lock:
             resident = self.contents.find(name)
             place = resident.arms.free(arm)
+            if place is None:
+                names = [*resident.arms.awake_names, arm]
+                return self._begin(resident.with_arms(len(self.contents.residents), names), resident.declared)
             sequence = self._append(records.note({"arm": arm, "learner": resident.number, "place": place}))
             resident.arms.add(place, arm, resident.so_far)
             return sequence
 
     def retire_arm(self, name: str, arm: Any) -> int:
-        """An arm that is never drawn again."""
+        """Retire an arm: it sleeps from now on, or a new stage of the learner begins without it."""
         with self.lock:
             resident = self.contents.find(name)
             place = resident.arms.leaving(arm)
+            if not resident.arms.sleeps:
+                names = [one for one in resident.arms.awake_names if one != arm]
+                return self._begin(resident.with_arms(len(self.contents.residents), names), resident.declared)
             sequence = self._append(records.note({"retire": place, "learner": resident.number}))
             resident.arms.retire(place, resident.so_far)
             return sequence
@@ -129,12 +144,12 @@ class Desk:
         with self.lock:
             resident, place = self.contents.find(name), None
             if id is not None:
-                place = (resident.number, key_bytes(key), id)
+                place = (resident.root, key_bytes(key), id)
                 before = self._fresh.get(place) or self.journal.read(partial(self.shelf.asked, *place))
                 if before is not None:
                     said = self.seal.opened(before)
-                    again = Decision(before, resident.arms.label(said.arm), said.arm, said.probability)
-                    return again, self.contents.sequence
+                    label = self.contents.residents[said.learner].arms.label(said.arm)
+                    return Decision(before, label, said.arm, said.probability), self.contents.sequence
             return self._draw_one(resident, key, place)
 
     def draws(self, name: str, count: int, told: Telling[Any] = listed) -> tuple[Any, int]:

@@ -16,12 +16,13 @@ class Histories:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._kept: dict[str, list[tuple[float, int, list[float]]]] = {}
+        #: By the number of the current stage: another stage may have other arms.
+        self._kept: dict[int, list[tuple[float, int, list[float]]]] = {}
 
     def sample(self) -> None:
         """Look at every learner; one that was not played since is left."""
         for name in list(self._desk.contents.by_name):
-            seen = self._kept.setdefault(name, [])
+            seen = self._kept.setdefault(self._desk.contents.by_name[name].number, [])
             now, rounds, weights = self._now(name)
             if not seen or seen[-1][1] != rounds:
                 seen.append((now, rounds, weights))
@@ -35,7 +36,9 @@ class Histories:
 
     def of(self, name: str) -> History:
         """The samples of a learner, and now."""
-        arms: list[Any] = self._desk.contents.find(name).arms.labels
-        seen = [*self._kept.get(name, []), self._now(name)]
+        with self._desk.lock:
+            resident = self._desk.contents.find(name)
+            seen = [*self._kept.get(resident.number, []), self._now(name)]
+        arms: list[Any] = resident.arms.labels
         times, rounds, weights = (list(column) for column in zip(*seen, strict=True))
         return History(arms, times, rounds, weights)

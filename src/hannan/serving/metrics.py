@@ -28,7 +28,7 @@ class Metrics:
         return ("\n".join(lines) + "\n").encode("utf-8", "replace")
 
     def _families(self, desk: Desk) -> list[Family]:
-        journal, residents, counts = desk.journal, desk.contents.residents, desk.counts
+        journal, residents, counts = desk.journal, list(desk.contents.by_name.values()), desk.counts
         return [
             ("decisions_total", "counter", "Decisions drawn since the store was opened.", [("", counts.decisions)]),
             ("feedback_total", "counter", "Feedback that counted.", [("", counts.counted)]),
@@ -45,17 +45,18 @@ class Metrics:
             ("replay_seconds", "gauge", "Seconds that recovery took at the opening.", [("", journal.replayed)]),
             ("snapshot_age_seconds", "gauge", "Seconds since the last snapshot.", [("", journal.age)]),
             ("open_decisions", "gauge", "Decisions without feedback.", [
-                (_labels(learner=one.name), one.open) for one in residents]),
+                (_labels(learner=one.name), sum(stage.open for stage in one.stages)) for one in residents]),
             ("keys", "gauge", "Keys of learners.", [
                 (_labels(learner=one.name), one.keys) for one in residents]),
             ("by_default_total", "counter", "Decisions settled by default.", [
-                (_labels(learner=one.name), one.expiry.count) for one in residents if one.expiry is not None]),
+                (_labels(learner=one.name), sum(stage.expiry.count for stage in one.stages if stage.expiry))
+                for one in residents if one.expiry is not None]),
         ]  # fmt: skip
 
 
 def _per_arm(desk: Desk) -> list[Family]:
     """Return the metrics of every arm; the number of samples grows with learners and arms, and not with keys."""
-    residents = {one.name: one for one in desk.contents.residents}
+    residents = desk.contents.by_name
     for resident in residents.values():
         for action in resident.arms.awake:  # The counts of an arm that was never drawn are 0.
             desk.counts.tally(resident.name, resident.arms.label(action))

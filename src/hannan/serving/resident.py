@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import hashlib
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from hannan.players import fleet_file
 from hannan.players.fleet import Fleet
 from hannan.serving import reading, records
 from hannan.serving.arms import Arms
-from hannan.serving.errors import REWARD, Refused
+from hannan.serving.errors import CONFLICT, REWARD, Refused
 from hannan.serving.expiry import Expiry
 from hannan.serving.expiry import checked as checked_expiry
 from hannan.serving.records import ACT, BORN, EXPIRE
@@ -27,7 +28,7 @@ MOST_ARMS = 1 << 16
 LONGEST_NAME = 100
 #: Binary parts of the state in a snapshot, and fields of its JSON text.
 PARTS = ("alone", "keyed", "expiry")
-STATE = {"name", "learner", "arms", "wait", "default", "names", "expiry"}
+STATE = {"name", "learner", "arms", "wait", "default", "names", "expiry", "stage"}
 #: The one learner of those without a key.
 ALONE = np.zeros(1, dtype=np.int64)
 #: Meaning of a bound if arms were added or retired.
@@ -39,7 +40,11 @@ NO_ARMS, NO_ODDS = np.empty(0, dtype=np.int64), np.empty(0)
 
 
 class Resident:
-    """One learner of a store. What changes it is in the journal, so that the journal makes it again.
+    """One stage of a learner of a store. What changes it is in the journal, so that the journal makes it again.
+
+    A learner has one stage until its arms change; then the next stage begins, and this one only settles what is open.
+    `earlier` and `later` are the stages before and after it. `declared` is the description that `add` was last given.
+    `began` is the time of the change, in seconds since 1970, and 0 for the first stage.
 
     `fleets[0]` has the learner without a key, `fleets[1]` (None before the first) those with one. A *ticket* here is a
     fleet's own: the number of the learner, and its round in the lower 32 bits.
@@ -49,7 +54,11 @@ class Resident:
         self, number: int, name: str, learner: Any, arms: Any = None, wait: Any = None, default: Any = None
     ) -> None:
         self.number, self.name, self.learner = number, checked_name(name), learner
-        self.stage = Stage(number, 1)
+        self.stage, self.began = Stage(number, 1), 0.0
+        #: Number of the first stage.
+        self.root = number
+        self.earlier: Resident | None = None
+        self.later: Resident | None = None
         # One learner, so that there is room for what it tells of its stability.
         alone = _fleet(learner, name, diagnosed=True)
         alone.number([0], touch=True)
@@ -59,6 +68,7 @@ class Resident:
         low, high = learner.loss_range
         self.expiry: Expiry | None = checked_expiry(wait, default, low, high)
         self._told = {"learner": saving.describe(learner), "arms": arms, "wait": wait, "default": default}
+        self.declared = self.description()
 
     # Description
 
@@ -72,9 +82,49 @@ class Resident:
         more = [f"{name}={self._told[name]!r}" for name in ("arms", "wait", "default") if self._told[name] is not None]
         return ", ".join([repr(self.learner), *more])
 
-    def same(self, other: Resident) -> bool:
-        """Whether both were added with the same words."""
-        return self.description() == other.description()
+    # Stages
+
+    @property
+    def stages(self) -> list[Resident]:
+        """All stages of this learner, the first one first."""
+        first = self
+        while first.earlier is not None:
+            first = first.earlier
+        found = [first]
+        while found[-1].later is not None:
+            found.append(found[-1].later)
+        return found
+
+    def follow(self, earlier: Resident, declared: dict[str, Any], began: float) -> None:
+        """Make this the stage after another one."""
+        self.earlier, earlier.later, self.root = earlier, self, earlier.root
+        self.stage, self.began = Stage(self.number, earlier.stage.ordinal + 1), began
+        # Built and described again, because another version may have described it in other words.
+        self.declared = self.described(0, declared).description()
+
+    def changes(self, new: Resident) -> bool:
+        """Return whether a description has other arms than the declared one; raise Refused if more differs."""
+        if not new.differs_in_arms_only(self):
+            raise Refused(
+                CONFLICT,
+                f"{self.name!r} must be added as before, {self.words}, except for its arms; got {new.words}",
+            )
+        if self.declared == new.description():
+            return False
+        old, given = self.described(0, self.declared).arms.labels, new.arms.labels
+        if old != given and set(old) == set(given):
+            raise Refused(CONFLICT, f"the arms of {self.name!r} must be in the same order, {old}; got {given}")
+        return old != given
+
+    def differs_in_arms_only(self, there: Resident) -> bool:
+        """Return whether this description equals the declared one of another stage, except for its arms."""
+        return _without_arms(self.description()) == _without_arms(there.declared)
+
+    def with_arms(self, number: int, names: list[str]) -> Resident:
+        """Return a stage of the same learner with these arms."""
+        # Not from the stored description, which may state a scale that was tuned for the number of arms.
+        learner = dataclasses.replace(self.learner, n=len(names), arms=tuple(names))
+        return Resident(number, self.name, learner, None, self._told["wait"], self._told["default"])
 
     @property
     def alone(self) -> Fleet:
@@ -110,9 +160,13 @@ class Resident:
     @property
     def so_far(self) -> str:
         """All its decisions, with and without a key, in words: arms come and go for all of them at once."""
+        return f"{self.decisions} decisions{self._whose}"
+
+    @property
+    def decisions(self) -> int:
+        """Number of decisions, with and without a key."""
         keyed = self.fleets[1]
-        drawn = 0 if keyed is None else int(keyed._counts(keyed._numbers())["drawn"].sum())
-        return f"{self.drawn + drawn} decisions{self._whose}"
+        return self.drawn + (0 if keyed is None else int(keyed._counts(keyed._numbers())["drawn"].sum()))
 
     @property
     def _whose(self) -> str:
@@ -218,9 +272,25 @@ class Resident:
             notes.append(("keys", f"not in it: {self.keys} learners with a key, each certified by its own"))
         if self.expiry is not None and self.expiry.count:
             notes.append(("by default", self.expiry.says(self.learner.gains, self._whose)))
+        if self.earlier is not None or self.later is not None:
+            notes.append(("stage", self._stage_words()))
         if self.arms.changes:
             notes.append(("arms", f"{self.arms.says}; {CHANGED_ARMS}"))
         return dataclasses.replace(told, notes=tuple(notes))
+
+    def _stage_words(self) -> str:
+        """State which rounds a certificate counts; docs/proofs/bandits.md has the proof."""
+        stages, here = self.stages, f"{self.stage.ordinal} of "
+        here += f"{len(stages)}, with {len(self.arms.awake)} arms"
+        if self.earlier is not None:
+            drawn = sum(one.decisions for one in stages[: self.stage.ordinal - 1])
+            here += f", since {_date(self.began)}, after {drawn} decisions of earlier stages"
+        if self.later is None:
+            return f"{here}. Bound and regret count its own rounds only; the bound holds given all that came before it"
+        return (
+            f"{here}, ended {_date(self.later.began)}, after {self.decisions} decisions. Its bound holds if the time "
+            "of its end depends on neither moves nor losses; otherwise no bound is proved"
+        )
 
     # Snapshots
 
@@ -232,7 +302,10 @@ class Resident:
         if self.expiry is not None:
             expiry, more = self.expiry.state()
             blobs["expiry"] = lambda: [more]
-        return {**self.description(), "names": copy.deepcopy(self.arms.state()), "expiry": expiry}, blobs
+        told = {**self.description(), "names": copy.deepcopy(self.arms.state()), "expiry": expiry}
+        if self.earlier is not None:
+            told["stage"] = {"of": self.earlier.number, "declared": self.declared, "began": self.began}
+        return told, blobs
 
     @classmethod
     def restored(cls, number: int, told: dict[str, Any], blobs: dict[str, bytes]) -> Resident:
@@ -249,6 +322,19 @@ class Resident:
         """As a note of the journal has it."""
         learner = saving.build(told["learner"])
         return cls(number, told["name"], learner, told["arms"], told["wait"], told["default"])
+
+
+#: Fields of the stored description of a learner that depend on its arms.
+_OF_ARMS = ("n", "arms", "tuned_scale")
+
+
+def _without_arms(description: dict[str, Any]) -> dict[str, Any]:
+    learner = {name: value for name, value in description["learner"].items() if name not in _OF_ARMS}
+    return {**description, "learner": learner, "arms": None}
+
+
+def _date(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, tz=UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def checked_name(name: Any) -> str:

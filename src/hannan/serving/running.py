@@ -128,10 +128,10 @@ def _check(learners: list[tuple[str, list[str]]]) -> None:
 
 
 def _add(store: Store, name: str, arms: list[str]) -> None:
-    """A bandit for rewards. The same one is left as it is, also where it has a wait, of which nothing is said here."""
-    learner, there = Bandit(arms, gains=True), store.desk.contents.by_name.get(name)
-    if there is None or there.learner != learner:
-        store.add(name, learner)
+    """Add a bandit for rewards, with the wait and the default that it has; other arms begin a new stage of it."""
+    there = store.desk.contents.by_name.get(name)
+    told = {} if there is None else {part: there.declared[part] for part in ("wait", "default")}
+    store.add(name, Bandit(arms, gains=True), **told)
 
 
 class _Server(uvicorn.Server):

@@ -96,7 +96,11 @@ class Store:
     # Learners
 
     def add(self, name: str, learner: Any, *, arms: Any = None, wait: Any = None, default: Any = None) -> None:
-        """Add a learner that sees one number. The same again does nothing; another one of this name is refused.
+        """Add a learner that sees one number. The same again does nothing.
+
+        If the arms differ from those of the last `add`, and nothing else does, a new *stage* of the learner begins: a
+        fresh learner with the new arms. Tickets of earlier stages still settle, and count in their own stage. Any
+        other difference raises `Refused`.
 
         `arms` names the first arms of a learner whose arms have no names; the places left sleep until `add_arm`.
         With `wait` and `default`, a decision without feedback for `wait` seconds is settled with `default`.
@@ -104,11 +108,18 @@ class Store:
         self.desk.journal.wait(self.desk.add(name, learner, arms, wait, default)[1])
 
     def add_arm(self, name: str, arm: str) -> None:
-        """Let a new arm take a place that is free; until now it slept, and regret against it counts from here."""
+        """Add an arm. It takes a place that has slept until now, or begins a new stage of the learner.
+
+        Learners whose proof covers arms that sleep, as `Bandit(8, Tsallis(0.5))` with `arms=` of fewer names, keep what
+        they have learned. Any other learner whose arms have names begins a fresh stage.
+        """
         self.desk.journal.wait(self.desk.add_arm(name, arm))
 
     def retire_arm(self, name: str, arm: Any) -> None:
-        """Never draw this arm again; what is open can still be settled."""
+        """Never draw this arm again: it sleeps, or a new stage of the learner begins without it.
+
+        Open decisions can still be settled.
+        """
         self.desk.journal.wait(self.desk.retire_arm(name, arm))
 
     @property
@@ -116,11 +127,21 @@ class Store:
         """The names of its learners."""
         return tuple(self.desk.contents.by_name)
 
-    def certificate(self, name: str, key: Any = None, delta: float | None = None) -> Certificate | FleetCertificate:
-        """What the learner may say of itself now, or that of a key; of all keys where only keys were played."""
+    def certificate(
+        self, name: str, key: Any = None, delta: float | None = None, *, stage: int | None = None
+    ) -> Certificate | FleetCertificate:
+        """Return the certificate of a learner, or of a key; of all keys if only keys were played.
+
+        It covers one stage of the learner: the current one, or number `stage`, counted from 1.
+        """
         key = checked_key(key)
         with self.desk.lock:
             resident, sequence = self.desk.look(name)
+            if stage is not None:
+                stages = resident.stages
+                if refusals.count(stage, "stage") > len(stages):
+                    raise ValueError(f"stage must be at most {len(stages)}, the stages of {name!r}; got {stage}")
+                resident = stages[stage - 1]
             told: Certificate | FleetCertificate = resident.certificate(key, delta)
         self.desk.journal.wait(sequence)
         return told
@@ -128,8 +149,8 @@ class Store:
     def log(self, name: str) -> Any:
         """The decisions that have their feedback, as a table for `hn.replay` and `hannan replay`.
 
-        Columns: key (where there are any), round, time, arm, probability, reward (or loss), settled, expired. A pandas
-        frame where pandas is installed, else a mapping of columns. Decisions that are still open are left out.
+        Columns: key (if there are any), round, time, arm, probability, reward (or loss), settled, expired and stage. A
+        pandas frame if pandas is installed, else a mapping of columns. Decisions that are still open are left out.
         """
         columns = self._columns(name)
         try:

@@ -41,6 +41,12 @@ def load(store: Store, seed: int) -> None:
             hand_back(store, move.ticket)
 
 
+def add_banner(store: Store, rng: random.Random) -> None:
+    """Add the learner; with other arms than before, a new stage of it begins."""
+    names = ["red", "blue", "green"]
+    store.add("banner", hn.Bandit(names if rng.random() < 0.9 else [*names, "white"], gains=True))
+
+
 def child(path: str, mode: str, retry: str, seed: int) -> None:
     rng = rng_of(seed)
     store = Store(path, snapshot_events=rng.choice((50, 1_000_000)), patience=20.0)
@@ -49,12 +55,14 @@ def child(path: str, mode: str, retry: str, seed: int) -> None:
         store.desk.journal.wait = lambda sequence: None  # type: ignore[method-assign]
     if mode == "unsynced":  # the other control: SQLite does not wait for the disk
         store.desk.shelf._connection.execute("PRAGMA synchronous=OFF")  # type: ignore[attr-defined]
-    store.add("banner", hn.Bandit(["red", "blue", "green"], gains=True))
+    add_banner(store, rng)
     store.add("price", hn.Bandit(5, hn.Tsallis(0.5), gains=True), wait=0.02, default=0.0)
     say("opened")
     for ticket in Path(retry).read_text().split():
         hand_back(store, ticket)
     say("checked")
+    if rng.random() < 0.1:  # a change of arms among the decisions
+        threading.Timer(rng.uniform(0.0, 0.05), add_banner, (store, rng)).start()
     threads = [threading.Thread(target=load, args=(store, 100 * seed + k), daemon=True) for k in range(6)]
     for thread in threads:
         thread.start()
