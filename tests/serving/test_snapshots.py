@@ -277,6 +277,17 @@ def test_a_damaged_snapshot_is_replaced_by_the_one_before_it(path: Path) -> None
         assert store.observe(move.ticket, reward=1) is True
 
 
+def test_prune_keeps_the_journal_of_the_older_snapshot(path: Path) -> None:
+    for _ in range(3):  # two snapshots are kept
+        with Store(path) as store:
+            store.add("a", LEARNER)
+            played(store, 5)
+    with Store(path) as store:
+        older, newest = sequences(path)
+        assert store.prune(0.0) == older < newest
+        assert next(iter(store.desk.shelf.groups(0)))[0] == older
+
+
 def test_damaged_snapshots_are_replaced_by_the_whole_journal(path: Path) -> None:
     kept = filled(path)
     damage(path, sequences(path)[0])
@@ -299,7 +310,7 @@ def test_a_damaged_snapshot_without_its_journal_is_an_error(path: Path, left: st
     older, newest = sequences(path)
     damage(path, newest), damage(path, older)
     for _ in range(2):
-        with pytest.raises(Damaged, match=rf"decisions.db cannot be recovered.*{older} is damaged.*Restore a backup"):
+        with pytest.raises(Damaged, match=rf"decisions.db is damaged.*{older} is damaged.*Restore a backup"):
             Store(path)
 
 

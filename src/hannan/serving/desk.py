@@ -26,7 +26,7 @@ from hannan.serving.journal import Journal
 from hannan.serving.records import ACT, EXPIRE, OBSERVE, Damaged
 from hannan.serving.resident import Resident
 from hannan.serving.sections import Newer
-from hannan.serving.shelf import Asked, Shelf
+from hannan.serving.shelf import Asked, Shelf, damaged
 from hannan.serving.telling import Decision, Drawn, Telling, listed
 from hannan.serving.tickets import Key, Seal, checked_id, checked_key, key_bytes
 
@@ -380,7 +380,7 @@ def _recovered(shelf: Shelf) -> Contents:
         if contents.sequence < last:
             raise Damaged(f"the journal must reach sequence {last}, that of a snapshot; it ends at {contents.sequence}")
     except Damaged as error:
-        raise Damaged(f"{shelf.name} cannot be recovered: {error}.{told} Restore a backup (docs/serving.md)") from error
+        raise Damaged(damaged(shelf.name, f"{error}.{told.rstrip('.')}".rstrip("."))) from error
     if damages:
         used = f"the snapshot at sequence {since}" if since else "the whole journal"
         warnings.warn(f"{shelf.name} was recovered from {used}.{told} It is deleted.", RuntimeWarning, stacklevel=4)

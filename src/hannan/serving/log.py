@@ -9,7 +9,15 @@ import numpy as np
 from hannan.serving import records
 from hannan.serving.records import ACT, EXPIRE, OBSERVE
 from hannan.serving.resident import Resident
-from hannan.serving.shelf import Shelf
+from hannan.serving.shelf import Shelf, damaged
+
+
+def opened(shelf: Shelf, first: int, blob: bytes) -> tuple[bytes, float]:
+    """Return (records, time) of a group; raise Damaged with the name of the store."""
+    try:
+        return records.opened(blob, first)
+    except records.Damaged as error:
+        raise records.Damaged(damaged(shelf.name, str(error))) from None
 
 
 def rows_of(shelf: Shelf, resident: Resident, end: int) -> dict[str, Any]:
@@ -25,7 +33,7 @@ def rows_of(shelf: Shelf, resident: Resident, end: int) -> dict[str, Any]:
     for first, blob in shelf.groups(0):
         if first >= end:
             break
-        body, time = records.opened(blob, first)
+        body, time = opened(shelf, first, blob)
         for _, part in records.parts(body):
             if not isinstance(part, np.ndarray):
                 continue

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hannan import _engine
-from hannan.serving import records, shelf
+from hannan.serving import log, records, shelf
 from hannan.serving.desk import Desk
 from hannan.serving.records import ACT
 
@@ -33,7 +33,7 @@ def _end(desk: Desk, youngest: float) -> tuple[int, int]:
     # The oldest snapshot that is kept is used if newer ones are damaged: the journal must reach back to it.
     whole, begin, end = min(shelf.whole(desk.shelf), default=0), -1, 0
     for first, blob in desk.shelf.groups(0):
-        body, time = records.opened(blob, first)
+        body, time = log.opened(desk.shelf, first, blob)
         begin = first if begin < 0 else begin
         end = first
         after = first + len(body) // records.SLOT

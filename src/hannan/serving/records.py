@@ -50,7 +50,9 @@ _TIME = struct.Struct("<d")
 
 
 class Damaged(ValueError):
-    """Bytes that no journal wrote."""
+    """Stored bytes that differ from what was written. `status` is the answer of a service."""
+
+    status = 500
 
 
 def record(kind: int, arm: int, learner: int, number: int, value: float, keyed: int = 0) -> bytes:

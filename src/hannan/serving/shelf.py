@@ -17,6 +17,15 @@ PAGE = 1000
 NEWEST = 2
 
 
+def damaged(name: str, fault: str) -> str:
+    """Return the message for damaged data of a store.
+
+    >>> damaged("decisions.db", "a checksum does not match")
+    'decisions.db is damaged: a checksum does not match. Restore a backup: see docs/serving.md'
+    """
+    return f"{name} is damaged: {fault}. Restore a backup: see docs/serving.md"
+
+
 def checked_format(name: str, found: int) -> int:
     """Return the format of a store that this version opens; raise ValueError for a newer one.
 

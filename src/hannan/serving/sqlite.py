@@ -7,12 +7,14 @@ import os
 import secrets
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, TypeVar
 
 from hannan.serving.errors import Ended
 from hannan.serving.lock import Lock
-from hannan.serving.shelf import FORMAT, NEWEST, PAGE, Group, Part, checked_format, paged
+from hannan.serving.records import Damaged
+from hannan.serving.shelf import FORMAT, NEWEST, PAGE, Group, Part, checked_format, damaged, paged
 from hannan.serving.tickets import checked_secret
 
 #: "HNdb": so that file(1) and we tell a store from any other SQLite file.
@@ -37,6 +39,10 @@ _OLDEST = (
     f"ORDER BY sequence DESC LIMIT 1 OFFSET {NEWEST - 1}"
 )
 _JOURNAL = "INSERT INTO journal VALUES (?, ?)"
+#: Error codes of SQLite for faults other than damaged data: no permission, locked, out of memory, read-only,
+#: interrupted, I/O error, disk full, cannot open.
+_NO_DAMAGE = {3, 5, 6, 7, 8, 9, 10, 13, 14}
+T = TypeVar("T")
 
 
 class SQLiteShelf:
@@ -134,11 +140,12 @@ class SQLiteShelf:
             run(f"PRAGMA user_version={FORMAT}")
             run("COMMIT")
         facts = dict(run("SELECT name, value FROM facts"))
-        self.journal = facts["journal"]
-        if facts["shard"] != place:
-            raise ValueError(
-                f"{self.name} must be opened as the shard that it was made as, {facts['shard']}; got {place}"
-            )
+        journal, shard = facts.get("journal"), facts.get("shard")
+        if not (isinstance(journal, bytes) and len(journal) == 8 and isinstance(shard, str)):
+            raise Damaged(damaged(self.name, "the table 'facts' must have a journal of 8 bytes and a shard"))
+        self.journal = journal
+        if shard != place:
+            raise ValueError(f"{self.name} must be opened as the shard that it was made as, {shard}; got {place}")
 
     def _migrate(self, form: int) -> None:
         """Upgrade a store of an older format, in one transaction.
@@ -155,13 +162,36 @@ class SQLiteShelf:
         run(f"PRAGMA user_version={FORMAT}")
         run("COMMIT")
 
+    def _guarded(self, run: Callable[[], T]) -> T:
+        """Return the result of a query; raise Damaged if SQLite reports damage."""
+        try:
+            return run()
+        except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _NO_DAMAGE:
+                raise
+            raise Damaged(damaged(self.name, f"SQLite reports: {error}")) from error
+
+    def _fetch(self, table: str, query: str, values: tuple[Any, ...], *types: type) -> list[Any]:
+        """Return the rows of a query with the reader's connection, whose columns have these types."""
+
+        def run() -> list[Any]:
+            with self._reading:
+                return self._reader.execute(query, values).fetchall()
+
+        return _checked(self._guarded(run), types, damaged(self.name, f"a row of the table {table!r} has other types"))
+
     def secrets(self) -> dict[int, bytes]:
-        return dict(self._connection.execute("SELECT number, secret FROM secrets"))
+        found = self._fetch("secrets", "SELECT number, secret FROM secrets", (), int, bytes)
+        if not found or any(len(secret) != 32 for _, secret in found):
+            raise Damaged(damaged(self.name, f"it must have secrets of 32 bytes; got {len(found)} rows"))
+        return dict(found)
 
     def add_secret(self) -> tuple[int, bytes]:
         # AUTOINCREMENT never gives a number twice, retired ones included: SQLite keeps the last one in sqlite_sequence.
-        (last,) = self._connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'secrets'").fetchone()
-        number, secret = checked_secret(last + 1), secrets.token_bytes(32)
+        found = self._fetch("sqlite_sequence", "SELECT seq FROM sqlite_sequence WHERE name = 'secrets'", (), int)
+        if not found:
+            raise Damaged(damaged(self.name, "the number of the last secret is missing"))
+        number, secret = checked_secret(found[0][0] + 1), secrets.token_bytes(32)
         with self._writing():
             self._connection.execute("INSERT INTO secrets VALUES (?, ?)", (number, secret))
         return number, secret
@@ -171,12 +201,13 @@ class SQLiteShelf:
             self._connection.execute("DELETE FROM secrets WHERE number = ?", (number,))
 
     def snapshots(self) -> list[tuple[int, bool]]:
-        with self._reading:
-            return [(sequence, bool(complete)) for sequence, complete in self._reader.execute(_SNAPSHOTS)]
+        rows = self._fetch("snapshots", _SNAPSHOTS, (), object, object)
+        # A sequence that is no integer: of a snapshot that is of no use, but shows that the store is not new.
+        return [(at, bool(complete)) if isinstance(at, int) else (1, False) for at, complete in rows]
 
     def snapshot(self, sequence: int) -> bytes:
-        blobs = self._connection.execute("SELECT blob FROM snapshots WHERE sequence = ? ORDER BY part", (sequence,))
-        return b"".join(blob for (blob,) in blobs)
+        query = "SELECT blob FROM snapshots WHERE sequence = ? ORDER BY part"
+        return b"".join(blob for (blob,) in self._fetch("snapshots", query, (sequence,), bytes))
 
     def drop_snapshot(self, sequence: int) -> None:
         self._connection.execute("DELETE FROM snapshots WHERE sequence = ?", (sequence,))
@@ -190,20 +221,16 @@ class SQLiteShelf:
 
     def groups(self, start: int) -> Iterator[tuple[int, bytes]]:
         def fetch(first: int) -> list[tuple[int, bytes]]:
-            with self._reading:
-                return self._reader.execute(
-                    "SELECT first, blob FROM journal WHERE first >= ? ORDER BY first LIMIT ?", (first, PAGE)
-                ).fetchall()
+            query = "SELECT first, blob FROM journal WHERE first >= ? ORDER BY first LIMIT ?"
+            return self._fetch("journal", query, (first, PAGE), int, bytes)
 
         # Some at a time: a reader that stays keeps the database from tidying up.
         return paged(start, fetch)
 
     def asked(self, learner: int, key: bytes, id: str) -> str | None:
-        with self._reading:
-            found = self._reader.execute(
-                "SELECT ticket FROM asked WHERE learner = ? AND key = ? AND id = ?", (learner, key, id)
-            ).fetchone()
-        return None if found is None else str(found[0])
+        query = "SELECT ticket FROM asked WHERE learner = ? AND key = ? AND id = ?"
+        found = self._fetch("asked", query, (learner, key, id), str)
+        return found[0][0] if found else None
 
     def commit(self, group: Group) -> None:
         with self._writing():
@@ -256,6 +283,14 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
+
+
+def _checked(rows: list[Any], types: tuple[type, ...], message: str) -> list[Any]:
+    """Return rows whose values have these types; a flipped bit can change the type of a value in SQLite."""
+    for row in rows:
+        if not all(map(isinstance, row, types)):
+            raise Damaged(message)
+    return rows
 
 
 def _connected(path: Path) -> sqlite3.Connection:
