@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import shutil
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 import hannan as hn
+from hannan.serving.app import App
 from hannan.serving.errors import Ended
 from hannan.serving.records import Damaged
 from hannan.serving.sqlite import SQLiteShelf
@@ -145,12 +147,13 @@ def test_rows_of_other_types_are_reported_as_damage(
     assert found or damage.startswith(("snapshots", "sequence", "parts"))
 
 
-def test_control_unchecked_rows_raise_undocumented_exceptions(stored: tuple[Path, list[str]], tmp_path: Path) -> None:
+def test_control_unchecked_rows_are_not_reported_as_damage(stored: tuple[Path, list[str]], tmp_path: Path) -> None:
+    """Without the check a damaged row of the log ends the store."""
     path = tmp_path / "decisions.db"
     shutil.copy(stored[0], path)
     DAMAGES["journal of an integer"](path)
     with unchecked():
-        assert outcome(path, stored[1]).startswith("undocumented: TypeError")
+        assert outcome(path, stored[1]) == "Ended"
 
 
 def test_errors_name_the_file_and_what_to_do(stored: tuple[Path, list[str]], tmp_path: Path) -> None:
@@ -163,6 +166,31 @@ def test_errors_name_the_file_and_what_to_do(stored: tuple[Path, list[str]], tmp
     with pytest.raises(Damaged, match=r"decisions\.db is damaged.*secret.*Restore a backup"):
         Store(path)
     SQLiteShelf(stored[0], 0, 1).close()  # the lock of the sound file is free
+
+
+def test_a_service_answers_with_a_code(stored: tuple[Path, list[str]], tmp_path: Path) -> None:
+    path = tmp_path / "decisions.db"
+    shutil.copy(stored[0], path)
+    DAMAGES["journal of an integer"](path)
+    sent: list[dict[str, Any]] = []
+
+    async def ask(app: App) -> None:
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": b""}
+
+        async def send(message: dict[str, Any]) -> None:
+            sent.append(message)
+
+        headers = [(b"host", b"localhost")]
+        scope = {"type": "http", "method": "GET", "path": "/v1/learners/a/log", "headers": headers, "query_string": b""}
+        await app(scope, receive, send)
+        await app.stop()
+
+    with Store(path) as store:
+        asyncio.run(ask(App(store)))
+    assert sent[0]["status"] == 500
+    assert b"store_damaged" in sent[1]["body"]
+    assert b"decisions.db is damaged" in sent[1]["body"]
 
 
 def test_a_flipped_bit_in_the_log_of_sqlite_drops_what_follows(tmp_path: Path) -> None:

@@ -119,6 +119,27 @@ def test_three_hundred_secrets(address: str) -> None:
         assert store.observe(store.act("a").ticket, reward=1) is True
 
 
+def test_stages_and_a_damaged_snapshot(address: str) -> None:
+    with Store(address) as store:
+        store.add("a", GAINS)
+        old = store.act("a")
+    with Store(address) as store:
+        store.add("a", hn.Bandit(["blue", "white"], gains=True))
+        new = store.act("a")
+        assert new.probability == 0.5
+    with psycopg.connect(address, autocommit=True) as connection:
+        assert connection.execute("SELECT count(DISTINCT sequence) FROM hannan_snapshots").fetchone() == (2,)
+        connection.execute(
+            "UPDATE hannan_snapshots SET blob = set_byte(blob, 40, get_byte(blob, 40) # 1) "
+            "WHERE sequence = (SELECT max(sequence) FROM hannan_snapshots)"
+        )
+    with pytest.warns(RuntimeWarning, match="recovered from the snapshot at sequence"):
+        store = Store(address)
+    with store:
+        assert [store.observe(move.ticket, reward=1) for move in (old, new)] == [True, True]
+        assert store.log("a")["stage"].tolist() == [1, 2]
+
+
 #: What tables of format 1 were: a snapshot was one row.
 FORMAT_1 = """
 ALTER TABLE hannan_snapshots DROP CONSTRAINT hannan_snapshots_pkey;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import time
 from contextlib import closing
@@ -180,6 +181,50 @@ def test_a_stored_learner_tells_its_stability(path: Path) -> None:
         assert store.certificate("a").realised_level == told.realised_level
 
 
+# Upgrades
+
+CORPUS = Path(__file__).parent.parent / "corpus" / "0.2" / "stores"
+
+
+def version(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as base:
+        return int(base.execute("PRAGMA user_version").fetchone()[0])
+
+
+@pytest.mark.parametrize("name", ["closed", "killed"])
+def test_a_store_of_version_0_2_is_upgraded(path: Path, name: str) -> None:
+    shutil.copy(CORPUS / f"{name}.db", path)
+    assert version(path) == 2
+    Store(path).close()
+    assert version(path) == 3
+    with closing(sqlite3.connect(path)) as base:
+        (blob,) = base.execute("SELECT blob FROM snapshots WHERE part = 0 ORDER BY sequence DESC").fetchone()
+    assert blob[:4] == sections.MAGIC
+
+
+def test_an_upgrade_that_fails_changes_nothing(path: Path) -> None:
+    """A table in the way makes the upgrade from format 1 fail in its middle."""
+    test_a_store_of_format_1(path)
+    with closing(sqlite3.connect(path)) as base, base:
+        for statement in (
+            "CREATE TABLE one (sequence INTEGER PRIMARY KEY, blob BLOB NOT NULL)",
+            "INSERT INTO one SELECT sequence, blob FROM snapshots WHERE part = 0 ORDER BY sequence DESC LIMIT 1",
+            "DROP TABLE snapshots", "ALTER TABLE one RENAME TO snapshots", "PRAGMA user_version=1",
+            "CREATE INDEX whole ON snapshots (blob)",
+        ):  # fmt: skip
+            base.execute(statement)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"decisions\.db must be a store.*whole"):
+            Store(path)
+        assert version(path) == 1
+    with closing(sqlite3.connect(path)) as base, base:
+        assert base.execute("SELECT count(*) FROM snapshots").fetchone() == (1,)
+        base.execute("DROP INDEX whole")
+    with Store(path) as store:
+        assert store.certificate("a").rounds == 21
+    assert version(path) == 3
+
+
 # Damage
 
 
@@ -234,8 +279,7 @@ def test_every_flipped_bit_of_a_snapshot_is_detected(path: Path) -> None:
 
 def test_control_flipped_bits_of_version_0_2_are_not_all_detected() -> None:
     """Negative control: the snapshots of version 0.2 have no checksum on their JSON text."""
-    stored = Path(__file__).parent.parent / "corpus" / "0.2" / "stores" / "closed.db"
-    with closing(sqlite3.connect(f"file:{stored}?mode=ro&immutable=1", uri=True)) as base:
+    with closing(sqlite3.connect(f"file:{CORPUS / 'closed.db'}?mode=ro&immutable=1", uri=True)) as base:
         blob = b"".join(part for (part,) in base.execute("SELECT blob FROM snapshots ORDER BY sequence, part"))
     assert len(Contents.restored(blob).residents) == 5
     silent = 0

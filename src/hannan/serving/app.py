@@ -9,6 +9,7 @@ from typing import Any
 from hannan.serving.access import Access
 from hannan.serving.errors import Ended, Refused
 from hannan.serving.hosts import check_json
+from hannan.serving.records import Damaged
 from hannan.serving.route import Route
 from hannan.serving.routes import routed
 from hannan.serving.service import Answer, Limits, Request, Service
@@ -89,7 +90,7 @@ class App:
             if answer.later is not None:
                 answer = await asyncio.to_thread(answer.later)
             await self.waiting.on_disk(answer.sequence)
-        except (Refused, Ended) as error:
+        except (Refused, Ended, Damaged) as error:
             answer = self.refused(error)
         return answer, self.more(answer)
 

@@ -76,12 +76,11 @@ class Desk:
         """Return (whether a learner or a stage is new, sequence)."""
         with self.lock:
             there = self.contents.by_name.get(name)
-            resident = Resident(len(self.contents.residents), name, learner, arms, wait, default)
-            former = getattr(learner, "_formerly", None)
+            number, former = len(self.contents.residents), getattr(learner, "_formerly", None)
             # Code that added its learner under an earlier version, with a default of that version, adds it again.
-            if there is not None and former is not None:
-                older = Resident(resident.number, name, former, arms, wait, default)
-                resident = older if older.differs_in_arms_only(there) else resident
+            resident = None if there is None or former is None else Resident(number, name, former, arms, wait, default)
+            if resident is None or there is None or not resident.differs_in_arms_only(there):
+                resident = Resident(number, name, learner, arms, wait, default)
             if there is not None and not there.changes(resident):
                 return False, self.contents.sequence
             if there is not None:

@@ -50,9 +50,9 @@ _TIME = struct.Struct("<d")
 
 
 class Damaged(ValueError):
-    """Stored bytes that differ from what was written. `status` is the answer of a service."""
+    """Stored bytes that differ from what was written, with the HTTP status and error code of a service."""
 
-    status = 500
+    status, code = 500, "store_damaged"
 
 
 def record(kind: int, arm: int, learner: int, number: int, value: float, keyed: int = 0) -> bytes:

@@ -107,7 +107,8 @@ class Resident:
         if not new.differs_in_arms_only(self):
             raise Refused(
                 CONFLICT,
-                f"{self.name!r} must be added as before, {self.words}, except for its arms; got {new.words}",
+                f"{self.name!r} must be added as before, {self.described(0, self.declared).words}, except for its "
+                f"arms; got {new.words}",
             )
         if self.declared == new.description():
             return False

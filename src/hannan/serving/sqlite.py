@@ -59,6 +59,10 @@ class SQLiteShelf:
         try:
             self._open()
         except BaseException:
+            # A connection that is left in a transaction would keep the file locked.
+            for name in ("_connection", "_reader"):
+                if hasattr(self, name):
+                    getattr(self, name).close()
             self._lock.release()
             raise
 
