@@ -70,3 +70,30 @@ def test_certificate_after_one_late_loss_has_the_larger_bound():
     late = player.certificate().bound
     assert late.value == pytest.approx(4 * math.sqrt(204) + math.sqrt(8 * math.log(2)), rel=1e-12)
     assert late.condition == "if delays do not depend on your moves"
+
+
+@pytest.mark.parametrize("gains", [False, True])
+def test_certificate_counts_each_missing_loss_in_other_units(gains):
+    """R <= width (4 sqrt(n T) + sqrt(8 D ln n)), D the number of losses missing at each move, summed over the moves.
+
+    D is checked after every call: a move counts when it is drawn, and the loss of a move arrives only after.
+    """
+    n, rounds, rng = 2, 600, np.random.default_rng(3)
+    player = hn.TsallisShannon(n, loss_range=(-2.0, 3.0), gains=gains).start(1)
+    waiting, missing = [], 0
+    for _ in range(rounds):
+        missing += len(waiting)
+        waiting.append(player.act())
+        assert player.missing == missing
+        while len(waiting) > rng.integers(1, 8):
+            player.observe(waiting.pop(int(rng.integers(len(waiting)))), float(rng.uniform(-2.0, 3.0)))
+            assert player.missing == missing
+    assert player.certificate().bound is None
+    for move in waiting:
+        player.observe(move, 0.5)
+    bound, prompt = player.certificate().bound, 4.0 * math.sqrt(n * rounds)
+    late = math.sqrt(8.0 * missing * math.log(n))
+    assert late > 60.0
+    assert bound.value == pytest.approx(5.0 * (prompt + late), rel=1e-12)
+    assert bound.value < 5.0 * rounds
+    assert bound.terms["sqrt(8 D ln n)"] == pytest.approx(5.0 * late, rel=1e-12)

@@ -50,3 +50,24 @@ def test_a_convex_bound_that_supposes_a_best_loss_says_so():
 
 def test_a_scale_of_nearly_nothing_has_the_trivial_bound():
     assert hn.ExpertBandit(5, 2, tuning=hn.Fixed(1e-300), clip=1e-9).bound(1).value == 1.0
+
+
+@pytest.mark.parametrize("gains", [False, True])
+@pytest.mark.parametrize("setting", [hn.Experts, hn.Bandit])
+def test_best_loss_in_a_range_of_another_width(setting, gains):
+    """A best loss of 30 of losses in [0, 1] over 4000 rounds, stated in the units of [-1, 4]: five times the bound."""
+    rounds, smoothing = 4000, hn.LogBarrier()
+    zero, sign = (4.0, -1.0) if gains else (-1.0, 1.0)
+    told = zero * rounds + sign * 5.0 * 30.0
+    plain = setting(2, smoothing, hn.BestLoss(30.0, rounds=rounds))
+    learner = setting(2, smoothing, hn.BestLoss(told, rounds=rounds), loss_range=(-1.0, 4.0), gains=gains)
+    assert learner.tuned_best() == pytest.approx(30.0, rel=1e-12)
+    assert learner.schedule().scale(1, 0.0) == pytest.approx(plain.schedule().scale(1, 0.0), rel=1e-12)
+    for played in (rounds, 1000):
+        bound = learner.bound(played)
+        assert bound.value == pytest.approx(5.0 * plain.bound(played).value, rel=1e-12)
+        assert bound.at_most == pytest.approx(zero * played + sign * 150.0, rel=1e-12)
+    worse = told + sign * 1.0  # a fifth of a loss of [0, 1] more than supposed
+    with pytest.raises(ValueError, match="holds up to its best loss"):
+        learner.bound(rounds, worse)
+    assert learner.bound(rounds, told).value <= learner.bound(rounds).value * (1.0 + 1e-12)

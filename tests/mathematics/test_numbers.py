@@ -15,6 +15,7 @@ from hannan.learners import published
 from hannan.learners.adahedge import Seen
 from hannan.learners.fixed_share import path_cost
 from hannan.learners.tuning import ClippedSchedule, Schedule
+from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Withheld
 from hannan.mathematics.stability import range_constant, rate_constant
 from hannan.saving.words import ceiling
@@ -363,3 +364,81 @@ def test_a_late_log_barrier_pays_its_bias_late_as_well():
     C, c = scale * range_constant(hn.LogBarrier(), n, rounds), (n - 1) / n
     late = hn.Experts(n, hn.LogBarrier(), hn.Fixed(scale)).bound(rounds, best, delay=d)
     assert near(late, math.exp(eps * d) * eps / (1 - math.exp(-eps)) * (best + C + c) - best)
+
+
+# The log-barrier before its horizon, and clipped bounds: the range is that of the tuned rounds, and the bias counts
+
+
+def barrier_range(n, rounds):
+    """Range of the log-barrier at scale 1, to the point that keeps 1/(n T) on each arm but one."""
+    tau = 1 / (n * rounds)
+    return (n - 1) * math.log(1 / tau) - math.log(1 - (n - 1) * tau) - n * math.log(n)
+
+
+def largest_root(f, low, high):
+    """Root of f by bisection, f < 0 above it and f > 0 below it."""
+    assert f(low) > 0 > f(high)
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if f(middle) > 0 else (low, middle)
+    return high
+
+
+def clipped_root(c, actions, best, bias):
+    kappa, constant = (c * (actions - 1) / 3) ** (1 / 3), 2 * c * (actions - 1)
+    return largest_root(lambda R: 4.5 * kappa * (1 + best + bias + R) ** (2 / 3) + constant - R, 0.0, 1e12)
+
+
+@pytest.mark.parametrize(
+    ("c", "actions", "best", "bias"),
+    [(1.5, 4, 1000.0, 0.0), (0.01, 2, 0.0, 0.0), (30.0, 50, 1.0, 0.0), (200.0, 3000, 0.0, 0.9), (2.0, 5, 1e7, 0.5)],
+)
+def test_clipped_bound_solves_its_equation(c, actions, best, bias):
+    """Also if the constants are large and the losses small, where an iteration could start below the root."""
+    terms = bounds.clipped_self_confident(c, actions, best, bias)
+    assert sum(terms.values()) - bias == pytest.approx(clipped_root(c, actions, best, bias), rel=1e-9)
+    assert terms.get("bias", 0.0) == bias
+
+
+def test_log_barrier_bandit_before_its_horizon_has_the_range_of_the_horizon():
+    """The scale is tuned to the horizon, so a bound with the smaller range of fewer rounds is not proved."""
+    n, horizon, played, best = 2, 10_000, 2_000, 100.0
+    A, c = barrier_range(n, horizon), (n - 1) / n
+    assert barrier_range(n, played) < 0.85 * A
+    tuned = hn.Bandit(n, hn.LogBarrier(), hn.BestLoss(best, rounds=horizon)).bound(played)
+    assert near(tuned, math.sqrt(2 * A * (best + c)) + A / 2 + c)
+    rounds = hn.Bandit(n, hn.LogBarrier(), hn.Horizon(horizon)).bound(played)
+    assert near(rounds, math.sqrt(2 * A * (horizon + c)) + A / 2 + c)
+    confident = hn.Bandit(n, hn.LogBarrier(), hn.SelfConfident(horizon)).bound(played, best)
+    assert near(confident, 2 * A + 2 * math.sqrt(A * (A + best + 1 + c)) + c)
+    # Control: a scale that was not tuned to any horizon has the range of the rounds played.
+    scale, A = 3.0, barrier_range(n, played)
+    kept = scale * math.log(1 + 1 / scale)
+    assert near(hn.Bandit(n, hn.LogBarrier(), hn.Fixed(scale)).bound(played, best), (best + scale * A + c) / kept - best)
+
+
+def test_clipped_log_barrier_before_its_horizon():
+    actions, experts, horizon, played, best = 3, 4, 10**7, 10**5, 1000.0
+    c, bias = rate_constant(hn.LogBarrier()) * barrier_range(experts, horizon), (experts - 1) / experts
+    confident = hn.ExpertBandit(actions, experts, hn.LogBarrier(), hn.SelfConfident(horizon), clip="tuned")
+    assert near(confident.bound(played, best), clipped_root(c, actions, best, bias) + bias)
+    tuned = hn.ExpertBandit(actions, experts, hn.LogBarrier(), hn.BestLoss(best, rounds=horizon), clip="tuned")
+    a = (c * (actions - 1) / (2 * (best + bias))) ** (1 / 3)
+    epsilon, rho = 2 * a * a / (actions - 1), a / (actions - 1)
+    assert (rate_constant(hn.LogBarrier()) / tuned.schedule().scale(1, 0.0), tuned.rho) == pytest.approx((epsilon, rho))
+    kept = (1 - (actions - 1) * rho) * (1 - math.exp(-epsilon / rho)) / (epsilon / rho)
+    assert near(tuned.bound(played), (best + c / epsilon + bias) / kept - best)
+
+
+def test_clipped_bound_at_a_fixed_scale_counts_the_bias_of_the_log_barrier():
+    actions, experts, scale, rho, rounds, best = 3, 5, 6.0, 0.1, 5000, 40.0
+    x, A = rate_constant(hn.LogBarrier()) / scale / rho, barrier_range(experts, rounds)
+    kept = (1 - (actions - 1) * rho) * (1 - math.exp(-x)) / x
+    learner = hn.ExpertBandit(actions, experts, hn.LogBarrier(), hn.Fixed(scale), clip=rho)
+    bias = (experts - 1) / experts
+    assert near(learner.bound(rounds, best), (best + scale * A + bias) / kept - best)
+    # Control: the entropy has no comparator to pay for.
+    entropy = hn.ExpertBandit(actions, experts, hn.Entropy(), hn.Fixed(scale), clip=rho).bound(rounds, best)
+    x = 1 / scale / rho
+    kept = (1 - (actions - 1) * rho) * (1 - math.exp(-x)) / x
+    assert near(entropy, (best + scale * math.log(experts)) / kept - best)

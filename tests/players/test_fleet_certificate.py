@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -211,3 +212,102 @@ def test_what_was_realised_is_withheld_in_words() -> None:
     assert said in plain.certificate(1).rows()
     assert said not in diagnosed.certificate(1).rows()
     assert diagnosed.certificate(1).realised_level is not None
+
+
+@pytest.mark.parametrize("gains", [False, True])
+def test_sum_of_bounds_in_other_units(gains: bool) -> None:
+    """Every term is in the user's units: proved bounds, rounds of late, forgotten and short keys, and the prior."""
+    plain, units = hn.Bandit(2, hn.Tsallis(0.5)), {"loss_range": (-1.0, 7.0), "gains": gains}
+    learner = hn.Bandit(2, hn.Tsallis(0.5), **units)
+    fleet = played(hn.Fleet(learner, seed=0), {"good": 300, "late": 300, "lost": 300, "short": 3})
+    fleet.observe(fleet.act(["late", "late"]), [0.5, 0.5])
+    fleet.forget(fleet.act(["lost"]))
+    whole = fleet.certificate()
+    proved = 8.0 * plain.bound(300).value
+    assert whole.bound.value == pytest.approx(proved + 8.0 * (302 + 300 + 3), rel=1e-12)
+    assert (whole.vacuous, whole.says_nothing) == (3, False)
+    assert plain.bound(300).source in whole.bound.source
+    # A bound that is above the rounds, and below the rounds times the range, says something.
+    assert 300.0 < proved < 8.0 * 300
+    parent = learner.start(0)
+    for _ in range(100):
+        move = parent.act()
+        parent.observe(move, [-1.0, 7.0][move.action])
+    spread = 0.5 * float(np.ptp(parent.losses))
+    young = played(hn.Fleet(learner, seed=1, parent=parent, trust=0.5), {1: 400}).certificate()
+    assert young.bound.value == pytest.approx(8.0 * (plain.bound(400).value + spread), rel=1e-12)
+
+
+def test_supposed_best_loss_is_refuted_in_other_units() -> None:
+    """L* <= 1 of losses in [0, 1] is refuted by an own loss above (1 + bound)/0.05, both in losses of [0, 1].
+
+    Control: an own loss below that refutes nothing.
+    """
+    units = {"loss_range": (-1.0, 4.0)}
+    plain = hn.Bandit(2, hn.LogBarrier(), hn.BestLoss(1.0, rounds=10_000))
+    learner = hn.Bandit(2, hn.LogBarrier(), hn.BestLoss(-10_000 + 5.0, rounds=10_000), **units)
+    bound = plain.bound(600).value
+    assert learner.bound(600).value == pytest.approx(5.0 * bound, rel=1e-12)
+    assert learner.bound(600).at_most == pytest.approx(-600 + 5.0)
+    most = (1.0 + bound) / 0.05
+    assert 150 < most < 300
+    fleet, player = hn.Fleet(learner, seed=0), learner.start(0)
+    for t in range(600):
+        fleet.observe(fleet.act([1, 2]), [4.0, 4.0 if t < 150 else -1.0])
+        player.observe(player.act(), 4.0)
+    assert fleet.certificate(1).bound is None
+    assert player.certificate().bound is None
+    held = fleet.certificate(2).bound
+    assert held.value == pytest.approx(5.0 * bound, rel=1e-12)
+    whole = fleet.certificate()
+    assert whole.bound.value == pytest.approx(5.0 * 600 + held.value, rel=1e-12)
+    assert sum(whole.withheld.values()) == 1
+
+
+@pytest.mark.parametrize("adaptive", [slice(0, 400), slice(400, None)], ids=["short keys", "long keys"])
+def test_sum_of_bounds_holds_against_the_fewest(adaptive: slice, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the bound of some keys holds against any losses and that of others does not, neither does the sum.
+
+    The proofs of the package's learners hold against the same adversary after any number of rounds, so a stronger one
+    is stated here for some numbers of rounds. Control: stated for all of them, it is that of the sum.
+    """
+    original = hn.Bandit.bound
+    strong = set(range(1000)[adaptive])
+
+    def bound(learner: Any, rounds: Any = None, best_loss: Any = None, **options: Any) -> Any:
+        if rounds not in strong:
+            return original(learner, rounds, best_loss, **options)
+        return dataclasses.replace(original(learner, rounds, best_loss), against="any", sense="draws")
+
+    monkeypatch.setattr(hn.Bandit, "bound", bound)
+    fleet = played(hn.Fleet(hn.Bandit(2, hn.Tsallis(0.5)), seed=0), {"short": 300, "long": 500})
+    assert sorted(fleet.certificate(key).bound.against for key in ("short", "long")) == ["any", "oblivious"]
+    assert fleet.certificate().bound.against == "oblivious"
+    strong.update(range(1000))
+    assert fleet.certificate().bound.against == "any"
+
+
+def test_published_bound_is_withheld_if_arms_slept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Published proofs say nothing of arms that sleep. Controls: a proof of the package's own, and keys without sleep.
+
+    In games that are short enough for a test the own proof gives the smaller bound, so the published one is made small.
+    """
+    learner = hn.Bandit(3, hn.Tsallis(0.5), hn.Anytime(1.0))
+    for published in (False, True):
+        if published:
+            monkeypatch.setattr("hannan.learners.published.tsallis_inf", lambda n, rounds: {"small": 2.0})
+        assert learner.bound(300).proof == ("published" if published else "whole")
+        fleet, player = hn.Fleet(learner, seed=0), learner.start(0)
+        for t in range(300):
+            mask = np.array([[True, True, t > 0], [True, True, True]])
+            fleet.observe(fleet.act(["slept", "awake"], mask), [0.5, 0.5])
+            player.observe(player.act(awake=mask[0]), 0.5)
+        own = learner.bound(300).value
+        assert fleet.certificate("awake").bound.value == own
+        whole, one, alone = fleet.certificate(), fleet.certificate("slept"), player.certificate()
+        assert whole.bound.value == pytest.approx(own + (300.0 if published else own))
+        assert (one.bound is None, alone.bound is None) == (published, published)
+        assert (whole.vacuous, sum(whole.withheld.values())) == ((1, 1) if published else (0, 0))
+        if published:
+            assert "Zimmert, Seldin 2021 does not cover" in one.withheld
+            assert "Zimmert, Seldin 2021 does not cover" in alone.withheld

@@ -380,3 +380,31 @@ def test_live_refusals_change_nothing():
     assert combiner.answer("r", {"a-lo-80": 1.0, "a-hi-80": 3.0}).tolist() == [1.0, 3.0]
     with pytest.raises(ValueError, match="must name a model and a level each; got 'a'"):
         hn.Combiner(["a-lo-80", "a-hi-80", "a"])
+
+
+@pytest.mark.parametrize("per_quantile", [False, True])
+def test_targets_at_an_end_of_an_interval_are_covered(per_quantile):
+    """Count data: most targets equal a quantile. A target at either end is inside, and at or below that level.
+
+    Control: without the ends fewer targets are covered.
+    """
+    rng = np.random.default_rng(6)
+    y = rng.poisson(2.0, size=200).astype(float)
+    frame = {"y": y}
+    for k in range(2):
+        low = rng.poisson(0.8 + k, size=200).astype(float)
+        frame |= {f"m{k}-lo-80": low, f"m{k}-median": low + 1.0, f"m{k}-hi-80": low + 2.0}
+    told = hn.combine(pandas.DataFrame(frame), "y", per_quantile=per_quantile)
+    calibration, names = told.summary.quantiles.calibration, ("lo-80", "median", "hi-80")
+    mean = np.mean([[frame[f"m{k}-{name}"] for name in names] for k in range(2)], axis=0).T
+    who = [told.forecast, mean, *(np.array([frame[f"m{k}-{name}"] for name in names]).T for k in range(2))]
+    printed = calibration.as_dict()["who"]
+    for k, quantiles in enumerate(who):
+        (interval,) = calibration.intervals(k)
+        assert (interval.low, interval.high) == (0.1, 0.9)
+        assert interval.coverage == covered(quantiles[:, 0], quantiles[:, 2], y)
+        below = [one["targets_at_or_below"] for one in printed[k]["levels"]]
+        assert below == [float((y <= quantiles[:, q]).mean()) for q in range(3)]
+        if k > 1:
+            inside = ((quantiles[:, 0] < y) & (y < quantiles[:, 2])).mean()
+            assert inside < interval.coverage - 0.2
