@@ -206,3 +206,22 @@ def test_the_history_is_not_ours_to_change() -> None:
 
     found = audit_by_sampling(vandal, 3, samples=400, rounds=2)
     assert set(np.unique(found.witness[0])) <= {0.0, 1.0}
+
+
+def test_a_large_delta_is_subtracted_from_sets_of_arms() -> None:
+    """D_inf^delta of two laws at delta = 0.3 is log((0.6 - 0.3)/0.2), of a set of two arms: one arm proves nothing.
+
+    The lower bound exceeds the truth with probability 1e-6. Control: without delta the ratio is 3, far above.
+    """
+    before, after = np.array([0.3, 0.2, 0.3, 0.2]), np.array([0.1, 0.4, 0.1, 0.4])
+    truth = math.log(1.5)
+    assert float(max_divergence(before, after, 0.3)) == pytest.approx(truth, rel=1e-12)
+    options: dict[str, Any] = {"samples": 24_000, "confidence": SURE, "rounds": 0}
+    found = audit(_two(before, after), 4, delta=0.3, level=truth, **options)
+    assert 0.15 < found.lower <= truth
+    # 6000 fresh draws for each of two shares: six standard deviations of the logarithm are below 0.21.
+    assert found.estimate == pytest.approx(truth, abs=0.21)
+    assert found.verdict == f"not refuted in {found.trials} trials"
+    assert sorted(found.witness[2]) == [0, 2]
+    pure = audit(_two(before, after), 4, level=truth, **options)
+    assert (pure.verdict, pure.lower > 0.7) == ("not stable at the level claimed", True)

@@ -414,7 +414,9 @@ def test_log_barrier_bandit_before_its_horizon_has_the_range_of_the_horizon():
     # Control: a scale that was not tuned to any horizon has the range of the rounds played.
     scale, A = 3.0, barrier_range(n, played)
     kept = scale * math.log(1 + 1 / scale)
-    assert near(hn.Bandit(n, hn.LogBarrier(), hn.Fixed(scale)).bound(played, best), (best + scale * A + c) / kept - best)
+    assert near(
+        hn.Bandit(n, hn.LogBarrier(), hn.Fixed(scale)).bound(played, best), (best + scale * A + c) / kept - best
+    )
 
 
 def test_clipped_log_barrier_before_its_horizon():

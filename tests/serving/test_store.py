@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import gc
 import os
@@ -23,6 +24,7 @@ import hannan as hn
 from hannan.cli import commands
 from hannan.serving.desk import _recovered
 from hannan.serving.errors import CONFLICT, REWARD, TICKET, UNKNOWN, Ended, Refused
+from hannan.serving.expiry import Expiry
 from hannan.serving.journal import Clock
 from hannan.serving.records import Damaged
 from hannan.serving.sqlite import SQLiteShelf
@@ -822,3 +824,179 @@ def test_an_id_asked_of_a_closed_store_is_answered_with_ended(path: Path) -> Non
     store.close()
     with pytest.raises(Ended, match="is closed"):
         store.act("a", id="one")
+
+
+# Expiry, ids and syncs: nothing is early
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_decision_expires_before_its_own_wait(seed: int) -> None:
+    """Draws in one bundle expire together: none before its wait, and with an odd seed, which expires whatever is due as
+    soon as it is, none later than a hundredth of the wait after it."""
+    rng, wait = np.random.default_rng(seed), 10.0
+    expiry, drawn, found = Expiry(wait, 0.0), dict[int, float](), dict[int, float]()
+    now = 100.0
+    for ticket in range(1, 200):
+        now += float(rng.exponential(0.04))
+        keyed = ticket % 2
+        if ticket % 3:
+            expiry.drawn_one(keyed, ticket, now)
+        else:
+            expiry.drawn(keyed, np.array([ticket], dtype=np.uint64), now)
+        drawn[ticket] = now
+        if ticket % 50 == 0:
+            saved, expiry = expiry.state(), Expiry(wait, 0.0)
+            expiry.restore(*saved)
+    while len(found) < len(drawn):
+        now += max(expiry.pause(now), 1e-9) if seed % 2 else float(rng.uniform(0.0, 0.05))
+        for keyed, tickets in enumerate(expiry.due(now, 500 if seed % 2 else int(rng.integers(1, 9)))):
+            assert all(ticket % 2 == keyed for ticket in tickets.tolist())
+            found |= dict.fromkeys(tickets.tolist(), now)
+    late = [found[ticket] - drawn[ticket] - wait for ticket in drawn]
+    assert min(late) >= -1e-9
+    if seed % 2:
+        assert max(late) <= wait / 100.0 + 1e-6
+        # Control: bundles hold several draws, so that expiry by the first draw of a bundle would be early.
+        assert len(set(found.values())) < 0.7 * len(drawn)
+
+
+def test_the_last_draw_of_a_bundle_decides_when_it_expires() -> None:
+    expiry = Expiry(10.0, 0.0)
+    for ticket, now in ((1, 100.0), (2, 100.03), (3, 100.09)):
+        expiry.drawn_one(0, ticket, now)
+    for now in (110.0, 110.03, 110.08):
+        assert [len(tickets) for tickets in expiry.due(now, 9)] == [0, 0]
+        assert expiry.pause(now) == pytest.approx(110.09 - now, abs=1e-9)
+    assert expiry.due(110.09, 9)[0].tolist() == [1, 2, 3]
+
+
+class Gate:
+    """The commits of a store, each of which waits until it is let through."""
+
+    def __init__(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.begun, self._through = threading.Semaphore(0), threading.Semaphore(0)
+        commit = store.desk.shelf.commit
+
+        def gated(group: Any) -> None:
+            self.begun.release()
+            assert self._through.acquire(timeout=30)
+            commit(group)
+
+        monkeypatch.setattr(store.desk.shelf, "commit", gated)
+
+    def wait(self) -> None:
+        assert self.begun.acquire(timeout=30)
+
+    def open(self, groups: int = 1) -> None:
+        self._through.release(groups)
+
+
+def test_an_id_is_kept_until_its_group_is_on_the_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A commit of earlier groups does not make the store forget ids that wait for a later one."""
+    with Store(path) as store:
+        store.add("a", GAINS)
+        desk, journal, done = store.desk, store.desk.journal, threading.Semaphore(0)
+        gate = Gate(store, monkeypatch)
+        journal.listeners.append(done.release)
+        try:
+            first, earlier = desk.draw("a", id="first")
+            gate.wait()
+            second, later = desk.draw("a", id="second")
+            assert later > earlier > journal.committed
+            gate.open()
+            assert done.acquire(timeout=30)
+            gate.wait()
+            assert earlier <= journal.committed < later
+            again, repeat = desk.draw("a", id="second")
+            assert again == second
+            assert repeat >= later  # its answer waits for the group of the original
+            assert desk.draw("a", id="first")[0] == first
+        finally:
+            gate.open(100)
+        journal.wait(later)
+        assert [store.act("a", id=id) for id in ("first", "second")] == [first, second]
+
+
+def test_no_answer_comes_before_its_group_is_on_the_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first answer to an id, and a repeated one: at that time the id is in the file."""
+    with Store(path) as store:
+        store.add("a", GAINS)
+        gate, seen = Gate(store, monkeypatch), list[tuple[Any, int]]()
+
+        def ask() -> None:
+            move = store.act("a", id="x")
+            with contextlib.closing(sqlite3.connect(path)) as other:
+                seen.append((move, other.execute("SELECT count(*) FROM asked WHERE id = 'x'").fetchone()[0]))
+
+        threads = [threading.Thread(target=ask) for _ in range(2)]
+        try:
+            for thread in threads:
+                thread.start()
+            gate.wait()
+            for thread in threads:
+                thread.join(0.25)  # time enough for an answer that does not wait
+            assert seen == []
+        finally:
+            gate.open(100)
+        for thread in threads:
+            thread.join()
+        assert [count for _, count in seen] == [1, 1]
+        assert seen[0][0] == seen[1][0]
+
+
+def _can_trace() -> bool:
+    tool = shutil.which("strace")
+    return tool is not None and subprocess.run([tool, "-o", os.devnull, "true"], capture_output=True).returncode == 0
+
+
+SYNCED = """
+import os, sys
+import hannan as hn
+
+store = hn.Store("decisions.db")
+store.add("a", hn.Bandit(3))
+if sys.argv[1] != "FULL":
+    store.desk.shelf._connection.execute(f"PRAGMA synchronous={sys.argv[1]}")
+for k in range(12):
+    os.write(1, b"ask\\n")
+    store.observe(store.act("a").ticket, loss=0.5) if k % 2 else store.act("a", id=str(k))
+    os.write(1, b"acknowledged\\n")
+store.close()
+"""
+
+
+def _syncs(folder: Path, mode: str) -> list[int]:
+    """Number of completed syncs of the write-ahead log between each request and its acknowledgement."""
+    trace = folder / f"{mode}.txt"
+    command = ["strace", "-f", "-y", "-e", "trace=fsync,fdatasync,write", "-o", str(trace)]
+    (folder / mode).mkdir()
+    subprocess.run(
+        [*command, sys.executable, "-c", SYNCED, mode],
+        cwd=folder / mode, check=True, capture_output=True, timeout=120,
+    )  # fmt: skip
+    counts, begun, open_ = list[int](), dict[str, bool](), False
+    for line in trace.read_text().splitlines():
+        thread, _, call = line.partition(" ")
+        call = call.strip()
+        if "write(1<" in call and '"ask' in call:
+            counts.append(0)
+            open_ = True
+        elif "write(1<" in call and '"acknowledged' in call:
+            open_ = False
+        elif call.startswith(("fsync(", "fdatasync(")):
+            begun[thread] = "-wal>" in call
+            if call.endswith("= 0") and open_:
+                counts[-1] += begun[thread]
+        elif "sync resumed" in call and call.endswith("= 0") and open_:
+            counts[-1] += begun[thread]
+    return counts
+
+
+@pytest.mark.skipif(not _can_trace(), reason="needs strace and the permission to trace")
+def test_every_acknowledged_group_is_synced(tmp_path: Path) -> None:
+    """The system calls themselves: a decision and its feedback are two groups, and each has a sync of its own.
+
+    Control: in the mode that is the default of many builds of SQLite, acknowledgements come without a sync.
+    """
+    assert [count >= 1 + k % 2 for k, count in enumerate(_syncs(tmp_path, "FULL"))] == [True] * 12
+    assert _syncs(tmp_path, "NORMAL") == [0] * 12

@@ -228,8 +228,8 @@ def test_sums_of_a_policy_do_not_depend_on_blocks():
 def test_context_expert_advises_from_the_rows_before():
     """Fair coins as losses: the rows in which the advised action was drawn lose half of the time.
 
-    Advice that had seen the loss of its own row would avoid an action that lost. The mean over 200 rows or more deviates
-    from 0.5 by more than 6 standard deviations, 0.21, with probability 2e-9.
+    Advice that had seen the loss of its own row would avoid an action that lost. The mean over 200 rows deviates from
+    0.5 by more than 6 standard deviations, 0.21, with probability 2e-9.
     """
     rng = np.random.default_rng(8)
     expert, a, losses = ContextExpert(gains=False), rng.integers(2, size=600), rng.integers(2, size=600).astype(float)
