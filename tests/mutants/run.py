@@ -30,16 +30,22 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PLACE = ROOT / "build" / "mutants"
 
+#: Read by every interpreter at its start, also by those that tests start. An editable install may have put a finder
+#: before the path; without it the copy is imported.
+SITE = """
+import sys
+
+sys.meta_path[:] = [finder for finder in sys.meta_path if "hannan" not in type(finder).__module__]
+"""
+
 #: Runs pytest for each line of arguments, and answers with its exit code: in a child of its own, which imports the
-#: package anew, while what takes long to import and is never changed is there already. An editable install may have
-#: put a finder before the path: the copy is what is to be imported.
+#: package anew, while what takes long to import and is never changed is there already.
 SERVER = """
 import contextlib, importlib, json, os, sys
 import pytest
 for name in ("hypothesis", "mpmath", "pandas", "scipy.optimize", "scipy.special", "scipy.stats"):
     with contextlib.suppress(ImportError):
         importlib.import_module(name)
-sys.meta_path[:] = [finder for finder in sys.meta_path if "hannan" not in type(finder).__module__]
 for line in sys.stdin:
     child = os.fork()
     if child == 0:
@@ -137,9 +143,12 @@ class Suite:
 
     def __init__(self, copy: Path, engine: Engine | None = None) -> None:
         self.copy, self.engine, self._said = copy, engine, PLACE / "pytest.txt"
+        site = PLACE / "site"
+        site.mkdir(parents=True, exist_ok=True)
+        (site / "sitecustomize.py").write_text(SITE, encoding="utf-8")
         environment = {
             **os.environ,
-            "PYTHONPATH": str(copy / "src"),
+            "PYTHONPATH": os.pathsep.join((str(site), str(copy / "src"))),
             "OPENBLAS_NUM_THREADS": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
         }
