@@ -556,9 +556,10 @@ def test_a_learner_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
     process, address = started(tmp_path, "--add", "banner=red,blue,green")  # a new stage, with the same wait
     told = Client(address).about("banner")
     assert told["arms"] == ["red", "blue", "green"]
-    assert "60 s" in dict(told["certificate"])["by default"]
     assert dict(told["certificate"])["stage"].startswith("2 of 2, with 3 arms")
     assert stopped(process)[0] == 0
+    with Store(tmp_path / "decisions.db") as store:
+        assert [one.expiry.wait for one in store.desk.contents.find("banner").stages] == [0.25, 0.25]
 
 
 def test_the_command_refuses(tmp_path: Path) -> None:
