@@ -149,7 +149,7 @@ def test_every_line_of_a_certificate_is_explained() -> None:
     seen: set[str] = set()
     for learner, loss in (
         (hn.Experts(3), [0.1, 0.5, 0.9]),
-        (hn.Experts(3, tuning=hn.BestLoss(50)), [0.1, 0.5, 0.9]),
+        (hn.Bandit(3, hn.LogBarrier(), hn.BestLoss(5, rounds=100)), 0.3),
         (hn.AdaHedge(3), [0.1, 0.5, 0.9]),
         (hn.Bandit(3), 0.3),
         (hn.exp3_ix(3, 100), 0.3),

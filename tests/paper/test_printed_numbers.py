@@ -66,10 +66,10 @@ def test_the_seed_of_replay_and_route(told):
 def test_the_seed_of_play_is_the_games_and_the_adversarys(told):
     data = told("play", "--learner", "exp3", "--n", "3", "--rounds", "50", "--runs", "3", "--seed", "7")
     losses = hn.adversaries.all_adversaries()["switching"](50, 3, seed=7)
-    record = hn.play(hn.Bandit(3, hn.Entropy()), losses, runs=3, seed=7)
+    record = hn.play(hn.exp3(3, 50), losses, runs=3, seed=7)
     assert data["mean_regret"] == record.mean_regret.tolist()
     # The control: another seed, in either place, gives another record.
-    assert data["mean_regret"] != hn.play(hn.Bandit(3, hn.Entropy()), losses, runs=3, seed=8).mean_regret.tolist()
+    assert data["mean_regret"] != hn.play(hn.exp3(3, 50), losses, runs=3, seed=8).mean_regret.tolist()
 
 
 def test_cap_and_best_loss(told):
