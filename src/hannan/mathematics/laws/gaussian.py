@@ -12,7 +12,7 @@ from hannan.mathematics.laws.law import Law
 from hannan.refusals import Array
 
 #: Up to this number of quantiles the standard library is quicker than importing SciPy.
-_FEW = 1 << 17
+_FEW = 1 << 18
 
 
 @frozen
