@@ -129,7 +129,7 @@ def test_gains_are_gains():
         ({"p": np.full(3000, 1.5)}, r"a propensity must be in \[1e-100, 1\]; got 1.5"),
         ({"p": np.full(3000, np.nan)}, "row 1, column 'p': a value must be given"),
         ({"l": np.full(3000, 2.0)}, "a loss must be in the stated range 0:1; got 2"),
-        ({"l": np.full(3000, np.nan)}, "row 1, column 'l': a value must be given"),
+        ({"l": np.full(3000, np.nan)}, "loss in every row; got 3000 empty rows of 3000, the first at row 1"),
         ({"actions": ["0", "1", "2", "3"]}, "every action must be in the log; '3' never is"),
         ({"actions": ["0", "1"]}, "must be one of the stated actions; got '2'"),
         ({"learner": "hedge"}, "a log without advice needs bandit"),

@@ -12,6 +12,7 @@ EPILOG = """\b
 Examples:
   hannan replay log.csv --action arm --loss cost
   hannan replay log.csv --action item --loss click --gains --propensity p --learner bandit --learner exp3
+  hannan replay log.csv --action arm --loss reward --gains --propensity p --smallest smallest_probability --missing 0
   hannan replay log.csv --action arm --loss cost --context-advice rule1,rule2 --out replayed
   hannan replay log.csv --action item --loss click --gains --propensity p --contexts device --policy mine=a:p_a,b:p_b
 """
@@ -22,6 +23,8 @@ Examples:
 @click.option("--action", required=True, metavar="COLUMN", help="What the logged policy did.")
 @click.option("--loss", required=True, metavar="COLUMN", help="What it cost (with --gains: what it earned).")
 @click.option("--propensity", metavar="COLUMN", help="The probability it was done with. Without: a uniform log.")
+@click.option("--smallest", metavar="COLUMN", help="Smallest probability of any action: verifies the intervals.")
+@click.option("--missing", metavar="NUMBER|drop", help="Meaning of an empty loss: a number, or drop the row.")
 @click.option("--context-advice", "advice", metavar="A,B,...", help="Columns with the action each expert advised.")
 @click.option(
     "--contexts", metavar="A,B,...", help="Columns such as the device; each is an expert: what did best in it."
@@ -41,9 +44,9 @@ Examples:
 @click.option("--delimiter", default=",", show_default=True, help="What separates the cells.")
 @shared("Where summary.json and index.html go.")
 def command(
-    file: Path, action: str, loss: str, propensity: str | None, advice: str | None, contexts: str | None,
-    policies: tuple[str, ...], learners: tuple[str, ...], actions: str | None, span: str, gains: bool, runs: int,
-    delimiter: str, as_json: bool, seed: int, out: Path | None,
+    file: Path, action: str, loss: str, propensity: str | None, smallest: str | None, missing: str | None,
+    advice: str | None, contexts: str | None, policies: tuple[str, ...], learners: tuple[str, ...], actions: str | None,
+    span: str, gains: bool, runs: int, delimiter: str, as_json: bool, seed: int, out: Path | None,
 ) -> None:  # fmt: skip
     """Evaluate learners on a log of decisions, CSV or Parquet FILE (- for standard input).
 
@@ -56,20 +59,24 @@ def command(
     from hannan.tables.read.table import Columns
     from hannan.tables.replay.function import evaluate
     from hannan.tables.replay.log import Log, read_log
+    from hannan.tables.replay.missing import meaning_of
     from hannan.tables.replay.policies import parse
     from hannan.tables.replay.policies import policies as own_policies
 
     experts, seen_in = listed(advice), listed(contexts)
-    log_roles(action, loss, propensity, experts, seen_in)
+    log_roles(action, loss, propensity, experts, seen_in, smallest)
+    meaning = meaning_of(missing)
     said = [parse(text) for text in policies]
     refusals.once((name for name, _ in said), "policies")
     wanted = own_policies(dict(said))
     fits(1000.0 * runs, f"{runs} runs")  # the sums and estimates that are kept of each
-    numbers = (loss, *(() if propensity is None else (propensity,)), *(c for one in wanted for c in one.columns))
-    numbers = tuple(dict.fromkeys(numbers))
-    columns = Columns(texts=(action, *experts, *seen_in), numeric=numbers, complete=frozenset(numbers))
+    complete = (*(() if propensity is None else (propensity,)), *(c for one in wanted for c in one.columns))
+    numbers = tuple(dict.fromkeys((loss, *(() if smallest is None else (smallest,)), *complete)))
+    columns = Columns(
+        texts=(action, *experts, *seen_in), numeric=numbers, complete=frozenset(complete) - {loss, smallest}
+    )
     with opened(file, columns, delimiter) as table:
-        log = Log(experts, listed(actions), table.source, seen_in, wanted, gains)
+        log = Log(experts, listed(actions), table.source, seen_in, wanted, gains, meaning, smallest)
         read_log(watched(table), table.names, action, loss, propensity, experts, log, seen_in)
     try:
         range_ = parse_range(span)

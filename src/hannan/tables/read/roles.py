@@ -32,9 +32,13 @@ def forecast_roles(target: str | None, time: str | None, experts: Iterable[str],
 
 
 def log_roles(
-    action: str, loss: str, propensity: str | None, advice: Iterable[str], contexts: Iterable[str] = ()
-) -> None:
-    """Action, loss, propensity, advice and contexts of a log must be different columns."""
+    action: str, loss: str, propensity: str | None, advice: Iterable[str], contexts: Iterable[str] = (),
+    smallest: str | None = None,
+) -> None:  # fmt: skip
+    """Raise BadTable unless action, loss, propensity, advice, contexts and smallest are different columns."""
+    if smallest is not None and propensity is None:
+        raise BadTable(f"smallest needs propensity too, the probability of the action; got {smallest!r} alone")
     named = [("the action", action), ("the loss", loss), ("the propensity", propensity)]
+    named.append(("the smallest probability", smallest))
     named += [*(("advice", name) for name in advice), *(("a context", name) for name in contexts)]
     one_role((role, name) for role, name in named if name is not None)

@@ -33,7 +33,8 @@ def beside(log: Log, scope: Scope) -> tuple[Estimate, tuple[Estimate, ...]]:
         if outside.any():
             t = int(np.argmax(outside))
             raise BadTable(
-                f"{log.source}, row {first + t}: a loss must be in the stated range {low:g}:{high:g}; got {losses[t]:g}"
+                f"{log.source}, row {log.missing.row(first + t - 1)}: a loss must be in the stated range "
+                f"{low:g}:{high:g}; got {losses[t]:g}"
             )
         first += len(actions)
         for sums, term in ((w, 1 / odds), (w2, odds**-2), (wl, losses / odds), (w2l, losses / odds**2),

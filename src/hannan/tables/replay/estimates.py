@@ -24,7 +24,12 @@ UNIFORM_AT = 1e-6
 #: Method of an interval.
 BERNSTEIN = (
     "empirical Bernstein: holds for any losses in their range, if no action ever had a smaller probability than the "
-    "smallest propensity in the log"
+    "smallest propensity in the log (assumed, not verified)"
+)
+#: The same, if a column of the log has the smallest probability of any action in each row.
+VERIFIED = (
+    "empirical Bernstein: holds for any losses in their range; no action had a probability below {floor} in any row "
+    "(verified by column {column})"
 )
 #: The rows of a log are identically distributed only if the propensities never change; its learner never meets that.
 EXACT = "Clopper and Pearson: exact for independent rows, if propensities never change"
@@ -64,14 +69,23 @@ class Scope:
     span: tuple[float, float]
     most: float
     level: float
+    #: Method of the intervals that depend on `most`.
+    method: str = BERNSTEIN
+    #: Share of the probability of a miss that intervals depending on `most` may use.
+    share: float = 1.0
+
+    @property
+    def strict(self) -> float:
+        """Level at which intervals that depend on `most` are computed."""
+        return 1.0 - (1.0 - self.level) * self.share
 
     def estimate(
-        self, name: str, value: float, error: float, interval: tuple[float, float], method: str = BERNSTEIN
+        self, name: str, value: float, error: float, interval: tuple[float, float], method: str = ""
     ) -> Estimate:
         """An estimate whose interval is cut to the range of the losses, where every mean is."""
         low, high = self.span
         cut = min(max(interval[0], low), high), max(min(interval[1], high), low)
-        return Estimate(name, value, error, cut, self.level, method)
+        return Estimate(name, value, error, cut, self.level, method or self.method)
 
 
 def estimates(sums: Array, scope: Scope) -> dict[str, Estimate]:
@@ -86,12 +100,12 @@ def estimates(sums: Array, scope: Scope) -> dict[str, Estimate]:
     width, reach = high - low, scope.most * max(high - low, abs(low), abs(high))
     found = {}
     if m >= LEAST:
-        interval = of_mean(own, beside[2], n, max(width, abs(low), abs(high)), scope.level, m)
+        interval = of_mean(own, beside[2], n, max(width, abs(low), abs(high)), scope.strict, m)
         found["replay"] = scope.estimate("replay", own / m, standard_error(own, own2, m), interval)
-    interval = of_mean(wl, beside[0], n, reach, scope.level)
+    interval = of_mean(wl, beside[0], n, reach, scope.strict)
     found["ips"] = scope.estimate("ips", wl / n, standard_error(wl, wl2, n), interval)
     found["snips"] = normalised("snips", (w, w2, wl, w2l, w2l2), scope)
-    interval = of_mean(robust, beside[1], n, reach + max(width, abs(low), abs(high)), scope.level)
+    interval = of_mean(robust, beside[1], n, reach + max(width, abs(low), abs(high)), scope.strict)
     found["dr"] = scope.estimate("dr", robust / n, standard_error(robust, robust2, n), interval)
     return found
 
@@ -104,7 +118,7 @@ def normalised(name: str, sums: tuple[float, float, float, float, float], scope:
     def surplus(value: float) -> tuple[float, float]:
         return wl - value * w, max(w2l2 - 2.0 * value * w2l + value * value * w2, 0.0)
 
-    interval = of_ratio(surplus, scope.most, scope.rows, scope.span, theta, scope.level)
+    interval = of_ratio(surplus, scope.most, scope.rows, scope.span, theta, scope.strict)
     return scope.estimate(name, theta, math.sqrt(surplus(theta)[1]) / w, interval)
 
 

@@ -42,6 +42,10 @@ class Evaluated:
     seed: int
     #: What must be true of columns of advice and of probabilities, or how contexts were learnt from; "" without either.
     condition: str = ""
+    #: Meaning of rows without a loss, for JSON; None if none was stated.
+    missing: dict[str, Any] | None = field(default=None, hash=False)
+    #: Column of the smallest probabilities, and its minimum; None if no column was named.
+    smallest: dict[str, Any] | None = field(default=None, hash=False)
 
     @property
     def best_action(self) -> Estimate:
@@ -54,6 +58,7 @@ class Evaluated:
         return dict(plain({
             "rows": self.rows, "actions": list(self.actions), "propensities": self.propensities,
             "runs": self.runs, "seed": self.seed, "condition": self.condition or None,
+            "missing": self.missing, "smallest": self.smallest,
             "logged": self.logged.to_dict(),
             "best_action": {"action": self.best_action.name, **self.best_action.to_dict()},
             "learners": [

@@ -23,7 +23,7 @@ from hannan.tables.learner import called, for_decisions
 from hannan.tables.read.roles import log_roles, one_role
 from hannan.tables.read.table import BadTable, clipped
 from hannan.tables.replay.beside import beside
-from hannan.tables.replay.estimates import LEAST, LOGGED, Estimate, Scope, estimates, refuse_weights
+from hannan.tables.replay.estimates import BERNSTEIN, LEAST, LOGGED, Estimate, Scope, estimates, refuse_weights
 from hannan.tables.replay.evaluated import Evaluated, Replayed
 from hannan.tables.replay.log import Log
 from hannan.tables.replay.page import replay_page, spans
@@ -97,7 +97,7 @@ def evaluate(
     """Replay learners (of `for_decisions`) and the log's policies; `names` are what to call the learners."""
     runs = refusals.count(runs, "runs")
     level = refusals.between(level, 0.0, 1.0, "level", "()")
-    log.check()
+    log.check(span)
     with np.errstate(over="ignore", invalid="ignore"):
         return _evaluated(log, learners, runs, seed, level, names, span, gains)
 
@@ -107,7 +107,8 @@ def _evaluated(
     span: tuple[float, float], gains: bool,
 ) -> Replay:  # fmt: skip
     known = list(names) if len(names) == len(learners) else apart([repr(one) for one in learners])
-    scope = Scope(len(log), span, 1.0 / log.floor, level)
+    method, share = (BERNSTEIN, 1.0) if log.smallest is None else (log.smallest.method, log.smallest.share)
+    scope = Scope(len(log), span, 1.0 / log.floor, level, method, share)
     logged, single = beside(log, scope)
     played = [_replayed(log, name, one, runs, seed, scope) for name, one in zip(known, learners, strict=True)]
     played += [_policy(log, policy, scope) for policy in log.policies]
@@ -125,6 +126,8 @@ def _evaluated(
         runs,
         seed,
         _condition(log),
+        log.missing.to_dict(),
+        None if log.smallest is None else {"column": log.smallest.column, "value": log.smallest.minimum},
     )
 
 
@@ -134,6 +137,8 @@ def _condition(log: Log) -> str:
     if log.told:
         names = ", ".join(log.told[:4]) + (f" and {len(log.told) - 4} more" if len(log.told) > 4 else "")
         said.append(f"if {names} saw nothing of the losses of this log: a rule that was fitted to them looks too good")
+    if log.missing.condition:
+        said.append(log.missing.condition)
     return "; ".join(said)
 
 
@@ -197,7 +202,8 @@ def _walk(log: Log, learner: Bandit | ExpertBandit, seed: int, run: int, trace: 
 def _bad(log: Log, learner: Any, bad: int, first: int, losses: Array) -> Exception:
     low, high = learner.loss_range
     return BadTable(
-        f"{log.source}, row {first + bad + 1}: a loss must be in the stated range {low:g}:{high:g}; got {losses[bad]:g}"
+        f"{log.source}, row {log.missing.row(first + bad)}: a loss must be in the stated range {low:g}:{high:g}; "
+        f"got {losses[bad]:g}"
     )
 
 
@@ -217,6 +223,8 @@ def replay(
     runs: int = 5,
     seed: int = 0,
     level: float = 0.95,
+    missing: float | str | None = None,
+    smallest: str | None = None,
 ) -> Replay:
     """What would a learner have cost on the decisions in my log: off-policy estimates with intervals.
 
@@ -231,13 +239,18 @@ def replay(
 
     Intervals hold at `level` for rare events too. If no propensity changes and losses are 0 or 1, those of the logged
     policy and of single actions are exact for independent rows. All others are empirical Bernstein intervals, and hold
-    if no action ever had a smaller probability than the smallest propensity in the log, which a log cannot show. The
-    logged policy's estimate is of the mean, over the rows of this log, of the expected loss given the rows before.
-    Those of the single actions hold all at once, so the best of many is not a lucky one.
+    if no action ever had a smaller probability than the smallest propensity in the log, which is assumed. `smallest`
+    names a column with the smallest probability of any action in each row, such as `smallest_probability` in the log of
+    a store: the intervals then use its minimum, and the condition is verified. `NoSupport` is raised if an action had
+    probability 0 in some rows. The logged policy's estimate is of the mean, over the rows of this log, of the expected
+    loss given the rows before. Those of the single actions hold all at once, so the best of many is not a lucky one.
 
     `log`: a row a decision. `action`, `loss` and `propensity`: the columns of what was done, what it cost and with
     which probability it was drawn. `actions`: what there is to choose from, where the log does not show all.
-    `loss_range` and `gains`: the units. `runs` and `seed`: of learners that draw. `level`: of the intervals.
+    `missing`: what an empty loss means, a number that it counts as, such as 0 for "no click", or "drop" to leave these
+    rows out, which is sound if whether a row has its loss depends neither on that loss nor on the action. Empty losses
+    without a stated meaning are an error. `loss_range` and `gains`: the units. `runs` and `seed`: of learners that
+    draw. `level`: of the intervals.
 
     >>> rng = np.random.default_rng(0)
     >>> a = rng.integers(3, size=3000)
@@ -248,21 +261,25 @@ def replay(
     """
     from hannan.tables.read.frames import columns_of, numbers_of, text_of
 
-    log_roles(action, loss, propensity, advice, contexts)
+    log_roles(action, loss, propensity, advice, contexts, smallest)
     stated = [str(label) for label in actions]
     wanted = own_policies(policies, stated)
     numbers = dict.fromkeys(column for policy in wanted for column in policy.columns)
     one_role([("the action", action), ("the loss", loss), *(("a probability", name) for name in numbers)])
-    asked = (action, loss, *(() if propensity is None else (propensity,)), *advice, *contexts, *numbers)
+    optional = [name for name in (propensity, smallest) if name is not None]
+    asked = (action, loss, *optional, *advice, *contexts, *numbers)
     columns = columns_of(log, tuple(dict.fromkeys(asked)))
-    read = Log(list(advice), stated, contexts=contexts, policies=wanted, gains=gains)
+    read = Log(
+        list(advice), stated, contexts=contexts, policies=wanted, gains=gains, missing=missing, smallest=smallest
+    )
     try:
-        losses = numbers_of(columns[loss], loss, complete=True)
+        losses = numbers_of(columns[loss], loss)
         odds = None if propensity is None else numbers_of(columns[propensity], propensity, complete=True)
         read.add(
             text_of(columns[action]), losses, odds, [text_of(columns[name]) for name in advice], 1,
             [text_of(columns[name]) for name in contexts],
             [np.column_stack([numbers_of(columns[c], c, complete=True) for c in policy.columns]) for policy in wanted],
+            None if smallest is None else numbers_of(columns[smallest], smallest),
         )  # fmt: skip
         chosen = for_decisions(learner, len(read.labels), len(read.experts), loss_range, gains, len(read))
         span, earned = (chosen[0].loss_range, chosen[0].gains) if chosen else (loss_range, gains)

@@ -12,7 +12,9 @@ from hannan.refusals import Array
 from hannan.tables.read.table import BadTable, Chunk, clipped
 from hannan.tables.replay.contexts import ContextExpert
 from hannan.tables.replay.estimates import NoSupport, refuse_overlap, refuse_uniform
+from hannan.tables.replay.missing import Missing
 from hannan.tables.replay.policies import Policy, refuse_improbable
+from hannan.tables.replay.smallest import Smallest
 from hannan.tables.write import Spool, release
 
 BLOCK = 1 << 15
@@ -24,8 +26,8 @@ class Log:
     """A log on disk: for each row the action's number, its loss, its propensity, and the actions advised."""
 
     def __init__(self, experts: Sequence[str] = (), actions: Sequence[str] = (), source: str = "the log",
-                 contexts: Sequence[str] = (), policies: Sequence[Policy] = (), gains: bool = False
-                 ) -> None:  # fmt: skip
+                 contexts: Sequence[str] = (), policies: Sequence[Policy] = (), gains: bool = False,
+                 missing: float | str | None = None, smallest: str | None = None) -> None:  # fmt: skip
         #: Who advises: columns of advice, then one expert a column of contexts.
         self.experts, self.source = [*experts, *(f"best so far by {name}" for name in contexts)], source
         self.policies = tuple(policies)
@@ -45,6 +47,8 @@ class Log:
         self.losses: Array = np.zeros(len(self._number))
         self.floor = 1.0
         self.has_propensities = True
+        self.missing = Missing(missing, "reward" if gains else "loss")
+        self.smallest = None if smallest is None else Smallest(smallest)
 
     @property
     def labels(self) -> list[str]:
@@ -55,12 +59,16 @@ class Log:
         return len(self._rows)
 
     def add(self, actions: Sequence[str], losses: Array, propensities: Array | None, advice: Sequence[Sequence[str]],
-            first: int, contexts: Sequence[Sequence[str]] = (), probabilities: Sequence[Array] = ()
-            ) -> None:  # fmt: skip
-        """Rows of the log; what cannot be one is refused by row. `probabilities`: (rows, actions) for each policy."""
+            first: int, contexts: Sequence[Sequence[str]] = (), probabilities: Sequence[Array] = (),
+            smallest: Array | None = None) -> None:  # fmt: skip
+        """Add rows to the log; raise BadTable with the row of an invalid one.
+
+        `probabilities` has one array (rows, actions) per policy, `smallest` the smallest probability of any action.
+        """
         T = len(actions)
         rows = np.empty((T, self._rows.width))
         rows[:, 0] = [self._code(label, first + t, "the action") for t, label in enumerate(actions)]
+        losses, kept = self.missing.filled(losses, first)
         rows[:, 1] = losses
         self.has_propensities = propensities is not None
         rows[:, 2] = np.nan if propensities is None else propensities
@@ -74,19 +82,28 @@ class Log:
                 raise BadTable(
                     f"{self.source}, row {first + t}: a propensity must be in [{LEAST:g}, 1]; got {propensities[t]:g}"
                 )
-            self.floor = min(self.floor, float(propensities.min(initial=1.0)))
-            np.add.at(self.inverse, rows[:, 0].astype(int), 1.0 / propensities)
-            np.add.at(self.inverse2, rows[:, 0].astype(int), 1.0 / propensities**2)
-        at = 3 + len(advice)
-        for adviser, values in zip(self._advisers, contexts, strict=True):
-            rows[:, at] = adviser.advise(values, rows[:, 0].astype(np.int64), losses, propensities)
-            at += 1
+        at = 3 + len(self.experts)
         for policy, q in zip(self.policies, probabilities, strict=True):
             refuse_improbable(policy, q, self.source, first)
             rows[:, at : at + q.shape[1]] = q
             at += q.shape[1]
-        np.add.at(self.counts, rows[:, 0].astype(int), 1.0)
-        np.add.at(self.losses, rows[:, 0].astype(int), losses)
+        # Every row is validated; rows that are left out count nowhere from here on.
+        here = np.flatnonzero(kept)
+        rows, losses = rows[here], losses[here]
+        codes = rows[:, 0].astype(np.int64)
+        if propensities is not None:
+            propensities = propensities[here]
+            self.floor = min(self.floor, float(propensities.min(initial=1.0)))
+            np.add.at(self.inverse, codes, 1.0 / propensities)
+            np.add.at(self.inverse2, codes, 1.0 / propensities**2)
+            if self.smallest is not None and smallest is not None:
+                self.smallest.add(smallest[here], propensities, codes, first + here, self.source)
+        at = 3 + len(advice)
+        for adviser, values in zip(self._advisers, contexts, strict=True):
+            rows[:, at] = adviser.advise([values[t] for t in here.tolist()], codes, losses, propensities)
+            at += 1
+        np.add.at(self.counts, codes, 1.0)
+        np.add.at(self.losses, codes, losses)
         self._rows.add(rows)
 
     def _code(self, label: str, row: int, column: str) -> int:
@@ -106,10 +123,14 @@ class Log:
         for name in ("counts", "inverse", "inverse2", "losses"):
             setattr(self, name, np.concatenate([getattr(self, name), np.zeros(more)]))
 
-    def check(self) -> None:
-        """Refuse a log that cannot support an estimate."""
+    def check(self, span: tuple[float, float] = (-np.inf, np.inf)) -> None:
+        """Raise an error if the log cannot support an estimate of losses in the range `span`."""
+        self.missing.check(self.source, span)
         if len(self) == 0:
             raise BadTable(f"{self.source} must have rows; it has none")
+        if self.smallest is not None:
+            self.smallest.check(self.labels, LEAST)
+            self.floor = self.smallest.floor
         if self.has_propensities:
             refuse_overlap(self.counts, self.inverse, self.inverse2, self.labels)
         else:
@@ -151,7 +172,7 @@ class Log:
 
 def read_log(chunks: Iterable[Chunk], names: Sequence[str], action: str, loss: str, propensity: str | None,
              advice: Sequence[str], log: Log, contexts: Sequence[str] = ()) -> Log:  # fmt: skip
-    """The chunks of a file into a log."""
+    """Read the chunks of a file into a log."""
     at = {name: i for i, name in enumerate(names)}
     for chunk in chunks:
         odds = None if propensity is None else chunk.numbers[:, at[propensity]]
@@ -159,5 +180,6 @@ def read_log(chunks: Iterable[Chunk], names: Sequence[str], action: str, loss: s
             chunk.texts[action], chunk.numbers[:, at[loss]], odds, [chunk.texts[name] for name in advice], chunk.first,
             [chunk.texts[name] for name in contexts],
             [chunk.numbers[:, [at[column] for column in policy.columns]] for policy in log.policies],
+            None if log.smallest is None else chunk.numbers[:, at[log.smallest.column]],
         )  # fmt: skip
     return log

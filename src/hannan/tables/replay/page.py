@@ -84,7 +84,8 @@ _MEANINGS = (
     f"*The logged policy*: {LOGGED}.",
     "If propensities never change and losses are 0 or 1, the intervals of the logged policy and of single actions are "
     "Clopper and Pearson's, exact for independent rows. All others are empirical Bernstein intervals, which hold for "
-    "any losses in their range, if no action ever had a smaller probability than the smallest propensity in the log.",
+    "any losses in their range, if no action ever had a smaller probability than the smallest propensity in the log. A "
+    "column with the smallest probability of any action in each row verifies this condition.",
 )
 
 
