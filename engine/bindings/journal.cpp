@@ -1,5 +1,6 @@
 // What a journal asks of a fleet: its events played again, bit for bit; which decisions are open.
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "../players.hpp"
@@ -51,12 +52,10 @@ bool plays(Fleet& fleet, const Event& event, const bool* awake) {
     return fleet.number_of(event.round) == before;
 }
 
-/// -1, or the place of the first event that comes out otherwise than it is written.
-i64 replay_journal(nb::object held, Table2<u8> rows, nb::object awake) {
-    Fleet& fleet = nb::cast<Fleet&>(held);
+/// -1, or the place of the first event that comes out otherwise than it is written. `before(k, event)` runs before each.
+template <class Before>
+i64 replay_events(Fleet& fleet, const Table2<u8>& rows, const bool* mask, Before before) {
     require(rows.shape(1) == sizeof(Event), "an event has 24 bytes");
-    Mask kept;
-    const bool* mask = one_mask(fleet, awake, kept);
     const auto event_at = [&](std::size_t k) {
         Event event;
         std::memcpy(&event, rows.data() + k * sizeof(Event), sizeof(Event));
@@ -65,9 +64,57 @@ i64 replay_journal(nb::object held, Table2<u8> rows, nb::object awake) {
     for (std::size_t k = 0; k < rows.shape(0); ++k) {
         if (k + 8 < rows.shape(0)) fleet.fetch(event_at(k + 8).round);
         const Event event = event_at(k);
+        before(k, event);
         if (!plays(fleet, event, mask)) return i64(k);
     }
     return -1;
+}
+
+i64 replay_journal(nb::object held, Table2<u8> rows, nb::object awake) {
+    Fleet& fleet = nb::cast<Fleet&>(held);
+    Mask kept;
+    return replay_events(fleet, rows, one_mask(fleet, awake, kept), [](std::size_t, const Event&) {});
+}
+
+/// Write the probabilities of a learner's next draw, with or without open decisions; the state is unchanged.
+void next_weights_of(Fleet& fleet, u64 number, const bool* mask, double* p) {
+    const Setup& s = fleet.setup;
+    const Busy here = fleet.alone();
+    const double* row = fleet.rows.row(number);
+    Run& run = fleet.run;
+    static_cast<RunNumbers&>(run) = RunNumbers{};
+    for (i64 k = 0; k < s.scratch_places(); ++k) run.scratch[k] = 0.0;
+    fleets().unpack(s, fleet.plan, row, run);
+    // Open moves may have left the weights a scale behind, and the next draw brings them up.
+    if (counts_at(fleet.plan, row).open > 0 && !players().make_ready(s, run, false)) fleet.failed();
+    if (mask == nullptr)
+        for (i64 i = 0; i < s.n; ++i) p[i] = run.w[i] / run.total;
+    else
+        players().share_awake(s, run, mask, p);
+}
+
+/// Replay events as `replay_journal` does: (place, smallest), where `smallest` has for each act the smallest probability
+/// of the arms that count, and NaN for other events and from `place` on.
+nb::tuple replay_smallest(nb::object held, Table2<u8> rows, nb::object awake, Mask counted) {
+    Fleet& fleet = nb::cast<Fleet&>(held);
+    const i64 n = fleet.setup.n;
+    require(i64(counted.size()) == n, "counted has one entry per arm");
+    Mask kept;
+    const bool* mask = one_mask(fleet, awake, kept);
+    std::vector<double> p(std::size_t(n), 0.0);
+    Fresh<double> smallest{rows.shape(0)};
+    for (std::size_t k = 0; k < rows.shape(0); ++k) smallest.data[k] = std::numeric_limits<double>::quiet_NaN();
+    const i64 wrong = replay_events(fleet, rows, mask, [&](std::size_t k, const Event& event) {
+        const u64 number = event.round >> 32;
+        if (EventKind(event.kind) != EventKind::act || !fleet.rows.has(number)) return;
+        next_weights_of(fleet, number, mask, p.data());
+        double least = std::numeric_limits<double>::infinity();
+        for (i64 i = 0; i < n; ++i)
+            if (counted.data()[i] && p[std::size_t(i)] < least) least = p[std::size_t(i)];
+        smallest.data[k] = least;
+    });
+    if (wrong >= 0) smallest.data[wrong] = std::numeric_limits<double>::quiet_NaN();
+    return nb::make_tuple(wrong, smallest.give());
 }
 
 Standing standing(const OpenDecision& one, i64 arm, double p) {
@@ -151,24 +198,16 @@ int settle_one(nb::object held, u64 ticket, i64 arm, double p, double value) {
 /// The probabilities of a learner's next draw, whatever is open; nothing changes.
 nb::object next_weights(nb::object held, i64 number, nb::object awake) {
     Fleet& fleet = nb::cast<Fleet&>(held);
-    const Setup& s = fleet.setup;
     require(number >= 0 && fleet.rows.has(u64(number)), "a number must be of a learner");
-    const Busy here = fleet.alone();
-    const double* row = fleet.rows.row(u64(number));
-    Run& run = fleet.run;
-    static_cast<RunNumbers&>(run) = RunNumbers{};
-    for (i64 k = 0; k < s.scratch_places(); ++k) run.scratch[k] = 0.0;
-    fleets().unpack(s, fleet.plan, row, run);
-    // Open moves may have left the weights a scale behind, and the next draw brings them up.
-    if (counts_at(fleet.plan, row).open > 0 && !players().make_ready(s, run, false)) fleet.failed();
-    Fresh<double> p{std::size_t(s.n)};
-    if (awake.is_none()) {
-        for (i64 i = 0; i < s.n; ++i) p.data[i] = run.w[i] / run.total;
-    } else {
-        const auto mask = nb::cast<Mask>(awake);
-        require(i64(mask.size()) == s.n, "a mask has one entry per arm");
-        players().share_awake(s, run, mask.data(), p.data);
+    Mask kept;
+    const bool* mask = nullptr;
+    if (!awake.is_none()) {
+        kept = nb::cast<Mask>(awake);
+        require(i64(kept.size()) == fleet.setup.n, "a mask has one entry per arm");
+        mask = kept.data();
     }
+    Fresh<double> p{std::size_t(fleet.setup.n)};
+    next_weights_of(fleet, u64(number), mask, p.data);
     return p.give();
 }
 
@@ -187,6 +226,7 @@ void bind_journal(nb::module_& m) {
     nb::enum_<Standing>(m, "Standing")
         .value("closed", Standing::closed).value("open", Standing::open).value("altered", Standing::altered);
     m.def("replay_journal", &replay_journal, "fleet"_a, "events"_a, "awake"_a.none());
+    m.def("replay_smallest", &replay_smallest, "fleet"_a, "events"_a, "awake"_a.none(), "counted"_a);
     m.def("open_decisions", &open_decisions, "fleet"_a, "tickets"_a, "arms"_a, "probabilities"_a);
     m.def("still_open", &still_open, "fleet"_a, "tickets"_a);
     m.def("draw_one", &draw_one, "fleet"_a, "number"_a, "awake"_a.none());

@@ -295,6 +295,15 @@ def test_the_log_is_for_replay(app: App, tmp_path: Path) -> None:
     rows = list(csv.reader(io.StringIO((tmp_path / "log.csv").read_text())))
     assert {row[2] for row in rows[1:]} == {"'=red", "blue"}
     assert ask(app, "GET", "/v1/learners/u/log", query="format=xml")[0] == 400
+    # Pending decisions have empty cells; a stage and a time select rows.
+    ask(app, "POST", "/v1/learners/u/act")
+    raw = ask(app, "GET", "/v1/learners/u/log", query="stage=1")[1]
+    told = list(csv.DictReader(io.StringIO(raw.decode())))
+    assert len(told) == 301
+    assert (told[-1]["reward"], told[-1]["settled"], told[-1]["expired"]) == ("", "", "False")
+    assert len(ask(app, "GET", "/v1/learners/u/log", query="since=4000000000")[1].splitlines()) == 1
+    for query in ("stage=2", "stage=0", "stage=x", "since=x", "since=-1", "since=nan"):
+        assert ask(app, "GET", "/v1/learners/u/log", query=query)[0] == 400
 
 
 def test_metrics(app: App) -> None:

@@ -121,9 +121,9 @@ def test_old_events_go(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         at[0] += 1000.0
         played(store, 5)
         rows = len(store.log("a"))
-        assert (rows, store.prune(2000.0)) == (25, 0)  # all are young
+        assert (rows, store.prune(2000.0)) == (26, 0)  # all are young
         assert store.prune(500.0) > 0
-        assert len(store.log("a")) == 15  # not from the draw that is open on
+        assert len(store.log("a")) == 16  # not from the draw that is open on
         assert store.prune(500.0) == 0
         assert store.observe(open_one.ticket, reward=1) is True
         assert store.prune(500.0) > 0

@@ -106,7 +106,7 @@ def test_the_guide(tmp_path: Path) -> None:
             got(address + edited)
         assert "Decisions" in got(address + "/decisions/")
         assert json.loads(got(address + "/decisions/v1/learners/banner"))["rounds"] == 2
-        assert got(address + "/decisions/v1/learners/banner/log").count("\n") == 3
+        assert got(address + "/decisions/v1/learners/banner/log").count("\n") == 5
 
 
 def test_the_example(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -192,7 +192,7 @@ class Contents:
         return developed
 
     @classmethod
-    def restored(cls, blob: bytes) -> Contents:
+    def restored(cls, blob: bytes) -> Self:
         """Return the contents of a snapshot; raise Damaged if it is not as it was written, Newer if it is unknown."""
         old = blob[:4] == b"HNS1"
         try:
@@ -205,7 +205,7 @@ class Contents:
         return contents
 
     @classmethod
-    def _of_sections(cls, given: dict[str, bytes]) -> Contents:
+    def _of_sections(cls, given: dict[str, bytes]) -> Self:
         found, told = cls(), json.loads(given.pop("head"))
         _known(told, _FIELDS, "field")
         found.sequence, found.time, found.entropy = told["sequence"], told["time"], int(told["entropy"])

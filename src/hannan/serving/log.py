@@ -1,4 +1,4 @@
-"""The journal as a table: one row a settled decision, as `hannan replay` takes it."""
+"""The journal as a table: one row per decision, as `hannan replay` takes it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from hannan.serving import records
+from hannan.serving.probabilities import code_of, smallest_of
 from hannan.serving.records import ACT, EXPIRE, OBSERVE
 from hannan.serving.resident import Resident
 from hannan.serving.shelf import Shelf, damaged
@@ -20,14 +21,19 @@ def opened(shelf: Shelf, first: int, blob: bytes) -> tuple[bytes, float]:
         raise records.Damaged(damaged(shelf.name, str(error))) from None
 
 
-def rows_of(shelf: Shelf, resident: Resident, end: int) -> dict[str, Any]:
-    """Columns of the decisions before sequence `end` that have their feedback.
+def rows_of(
+    shelf: Shelf, resident: Resident, end: int, stage: int | None = None, since: float | None = None
+) -> dict[str, Any]:
+    """Return the columns of the decisions before sequence `end`, in the order of their draws.
 
-    key (where there are any), round, time (of the draw, seconds since 1970), arm, probability, reward (or loss),
-    settled (when the feedback came), expired (whether it was the default) and stage (of the learner, from 1). The round
-    counts from the beginning of the stage. Decisions that were pruned are not there.
+    key (if there are any), round, time (of the draw, seconds since 1970), arm, probability, reward (or loss), settled
+    (time of the feedback), expired (whether the feedback was the default), stage (of the learner, from 1) and
+    smallest_probability. Reward and settled are NaN while a decision is pending. The round counts from the beginning of
+    the stage. The smallest probability is that of the arms in these rows, 0 if one of the arms could not be drawn, and
+    NaN if the state at the draw cannot be rebuilt. Pruned decisions are left out, as are those of other stages than
+    `stage` and those drawn before the time `since`.
     """
-    stages = resident.stages
+    stages = [one for one in resident.stages if stage is None or one.stage.ordinal == stage]
     numbers = [one.number for one in stages]
     acts, ends, times, settled = [], [], [], []
     for first, blob in shelf.groups(0):
@@ -39,44 +45,48 @@ def rows_of(shelf: Shelf, resident: Resident, end: int) -> dict[str, Any]:
                 continue
             own = part[np.isin(part["learner"], numbers)]
             drawn, told = own[own["kind"] == ACT], own[(own["kind"] == OBSERVE) | (own["kind"] == EXPIRE)]
-            acts.append(drawn)
+            if since is None or time >= since:
+                acts.append(drawn)
+                times.append(np.full(len(drawn), time))
             ends.append(told)
-            times.append(np.full(len(drawn), time))
             settled.append(np.full(len(told), time))
     act, told = _joined(acts), _joined(ends)
     when, done = np.concatenate([*times, np.empty(0)]), np.concatenate([*settled, np.empty(0)])
+    mine = {one.number: act["learner"] == one.number for one in stages}
+    known = {str(one.arms.label(arm)) for one in stages for arm in np.unique(act["arm"][mine[one.number]]).tolist()}
+    draws = smallest_of(shelf, numbers, known, end)
     keyed, found = any(one.keys for one in stages), []
     for one in stages:
-        drawn, ended = act["learner"] == one.number, told["learner"] == one.number
-        found.append(_of_stage(one, keyed, act[drawn], when[drawn], told[ended], done[ended]))
+        drawn, ended = mine[one.number], told["learner"] == one.number
+        smallest = draws[draws["learner"] == one.number]
+        found.append(_of_stage(one, keyed, act[drawn], when[drawn], told[ended], done[ended], smallest))
     return {name: np.concatenate([columns[name] for columns in found]) for name in found[0]}
 
 
-def _of_stage(resident: Resident, keyed: bool, act: Any, when: Any, told: Any, done: Any) -> dict[str, Any]:
-    # Every act has a ticket of its own; by it feedback finds its act. Rows are in the order of the acts.
-    code, other = _code(act), _code(told)
-    order = np.argsort(code)
-    place = np.append(order, -1)[np.searchsorted(code, other, sorter=order)]
-    # Feedback whose act is not there: it was pruned.
-    known = np.flatnonzero((place >= 0) & (np.append(code, np.uint64(0))[place] == other))
-    rows = known[np.argsort(place[known])]
-    place, told, done = place[rows], told[rows], done[rows]
+def _of_stage(resident: Resident, keyed: bool, act: Any, when: Any, told: Any, done: Any, draws: Any) -> dict[str, Any]:
+    # Each act has its own ticket, by which its feedback is found. Feedback of pruned acts finds none.
+    code = code_of(act)
+    feedback, rebuilt = _places(code, code_of(told)), _places(code, draws["code"])
     labels = np.array([str(label) for label in resident.arms.labels], dtype=object)
     return {
-        **(_keys(resident, act[place]) if keyed else {}),
-        "round": (told["round"] & np.uint64(0xFFFFFFFF)).astype(np.int64),
-        "time": when[place],
-        "arm": labels[act["arm"][place]],
-        "probability": act["value"][place].astype(float),
-        "reward" if resident.learner.gains else "loss": told["value"].astype(float),
-        "settled": done,
-        "expired": told["kind"] == EXPIRE,
-        "stage": np.full(len(place), resident.stage.ordinal),
+        **(_keys(resident, act) if keyed else {}),
+        "round": (act["round"] & np.uint64(0xFFFFFFFF)).astype(np.int64),
+        "time": when,
+        "arm": labels[act["arm"]],
+        "probability": act["value"].astype(float),
+        "reward" if resident.learner.gains else "loss": np.append(told["value"].astype(float), np.nan)[feedback],
+        "settled": np.append(done, np.nan)[feedback],
+        "expired": np.append(told["kind"] == EXPIRE, False)[feedback],
+        "stage": np.full(len(act), resident.stage.ordinal),
+        "smallest_probability": np.append(draws["smallest"], np.nan)[rebuilt],
     }
 
 
-def _code(events: Any) -> Any:
-    return events["round"] | events["keyed"].astype(np.uint64) << np.uint64(63)
+def _places(codes: Any, among: Any) -> Any:
+    """Return the place of each code among others, -1 for a code that is not among them."""
+    order = np.argsort(among, kind="stable")
+    place = np.append(order, -1)[np.searchsorted(among, codes, sorter=order)]
+    return np.where(np.append(among, np.uint64(0))[place] == codes, place, -1)
 
 
 def _keys(resident: Resident, acts: Any) -> dict[str, Any]:

@@ -86,7 +86,11 @@ def _operation(route: Route, of: dict[int, Any]) -> dict[str, Any]:
 
 def _queries(route: Route) -> list[dict[str, Any]]:
     if route.path.endswith("/log"):
-        return [{"name": "format", "in": "query", "schema": {"enum": ["csv", "parquet"]}}]
+        return [
+            {"name": "format", "in": "query", "schema": {"enum": ["csv", "parquet"]}},
+            {"name": "stage", "in": "query", "schema": {"type": "integer", "minimum": 1}},
+            {"name": "since", "in": "query", "schema": {"type": "number", "minimum": 0}},
+        ]
     if route.path == "/v1/learners/{name}":
         inside = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
         kind = {"enum": ["text", "number"], "default": "text"}

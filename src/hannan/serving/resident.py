@@ -249,17 +249,34 @@ class Resident:
 
     def replay(self, events: NDArray[Any], keyed: int, time: float) -> int:
         """Play its events again; the place of the first that comes out otherwise, or -1."""
-        fleet = self.keyed if keyed else self.alone
-        if keyed and (events["kind"] == BORN).any():
-            fleet._of_one_kind(NO_ARMS + 0, touch=True)
-            fleet._text = False
-        wrong = _engine.replay_journal(fleet, events.view(np.uint8).reshape(len(events), records.SLOT), self.arms.mask)
+        fleet, slots = self._replaying(events, keyed)
+        wrong = _engine.replay_journal(fleet, slots, self.arms.mask)
         if wrong < 0 and self.expiry is not None:
             acts = events["round"][events["kind"] == ACT]
             if len(acts):
                 self.expiry.drawn(keyed, acts, time)
             self.expiry.count += int((events["kind"] == EXPIRE).sum())
         return int(wrong)
+
+    def replay_smallest(self, events: NDArray[Any], keyed: int, known: set[str]) -> tuple[int, NDArray[np.float64]]:
+        """Replay events, and compute the smallest probability of any arm of `known` at each draw, NaN elsewhere.
+
+        Return (place of the first event that comes out differently or -1, smallest probabilities). An arm that cannot
+        be drawn has probability 0.
+        """
+        names = self.arms.names or [str(i) for i in range(self.n)]
+        fleet, slots = self._replaying(events, keyed)
+        counted = np.array([name in known for name in names])
+        wrong, smallest = _engine.replay_smallest(fleet, slots, self.arms.mask, counted)
+        return int(wrong), smallest if known <= set(names) else np.where(np.isnan(smallest), np.nan, 0.0)
+
+    def _replaying(self, events: NDArray[Any], keyed: int) -> tuple[Fleet, NDArray[np.uint8]]:
+        """Return the fleet that events belong to, ready for keys that are integers, and the bytes of the events."""
+        fleet = self.keyed if keyed else self.alone
+        if keyed and (events["kind"] == BORN).any():
+            fleet._of_one_kind(NO_ARMS + 0, touch=True)
+            fleet._text = False
+        return fleet, np.ascontiguousarray(events).view(np.uint8).reshape(len(events), records.SLOT)
 
     def certificate(self, key: Key, delta: float | None) -> Any:
         """Its own, of a key, or of all keys where nobody played without one (else who is not in it is said); with what

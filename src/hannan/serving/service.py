@@ -225,15 +225,26 @@ def retire_arm(service: Service, request: Request) -> Answer:
 
 
 def log(service: Service, request: Request) -> Answer:
-    """The settled decisions as CSV, or Parquet with ?format=parquet: `hannan replay` takes both as they are."""
-    form = parse_qs(request.query.decode("latin-1")).get("format", ["csv"])[-1]
+    """Return all decisions as CSV, or Parquet with ?format=parquet; ?stage= and ?since= select some of them."""
+    query = parse_qs(request.query.decode("latin-1"))
+    form = query.get("format", ["csv"])[-1]
     if form not in ("csv", "parquet"):
         raise Refused(BODY, f"format must be csv or parquet; got {form[:20]!r}")
-    service.desk.contents.find(request.name)
+    columns = service.store._exporting(request.name, _number(query, "stage", int), _number(query, "since", float))
     from hannan.serving.export import exported
 
     kind = CSV if form == "csv" else PARQUET
-    return Answer(200, b"", kind, later=lambda: Answer(200, exported(service.store._columns(request.name), form), kind))
+    return Answer(200, b"", kind, later=lambda: Answer(200, exported(columns(), form), kind))
+
+
+def _number(query: dict[str, list[str]], name: str, kind: Callable[[str], Any]) -> Any:
+    """Return a number of a query, None if it is omitted."""
+    if name not in query:
+        return None
+    try:
+        return kind(query[name][-1])
+    except ValueError:
+        raise Refused(BODY, f"{name} must be a number; got {query[name][-1][:20]!r}") from None
 
 
 def health(service: Service, request: Request) -> Answer:

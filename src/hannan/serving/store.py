@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import os
 import weakref
+from collections.abc import Callable
 from typing import Any, Self
 
 from hannan import extras, refusals
@@ -14,6 +15,7 @@ from hannan.serving.desk import Desk
 from hannan.serving.errors import Ended
 from hannan.serving.log import rows_of
 from hannan.serving.pruning import prune
+from hannan.serving.resident import Resident
 from hannan.serving.shelf import Shelf
 from hannan.serving.telling import Decision
 from hannan.serving.tickets import checked_key
@@ -138,32 +140,45 @@ class Store:
         with self.desk.lock:
             resident, sequence = self.desk.look(name)
             if stage is not None:
-                stages = resident.stages
-                if refusals.count(stage, "stage") > len(stages):
-                    raise ValueError(f"stage must be at most {len(stages)}, the stages of {name!r}; got {stage}")
-                resident = stages[stage - 1]
+                resident = _stage(resident, stage)
             told: Certificate | FleetCertificate = resident.certificate(key, delta)
         self.desk.journal.wait(sequence)
         return told
 
-    def log(self, name: str) -> Any:
-        """The decisions that have their feedback, as a table for `hn.replay` and `hannan replay`.
+    def log(self, name: str, *, stage: int | None = None, since: float | None = None) -> Any:
+        """Return the decisions of a learner as a table for `hn.replay` and `hannan replay`.
 
-        Columns: key (if there are any), round, time, arm, probability, reward (or loss), settled, expired and stage. A
-        pandas frame if pandas is installed, else a mapping of columns. Decisions that are still open are left out.
+        Columns: key (if there are any), round, time, arm, probability, reward (or loss), settled, expired, stage and
+        smallest_probability. Reward (or loss) and settled are NaN for pending decisions; `hn.replay(missing=...)`
+        states what that means. A pandas frame if pandas is installed, else a mapping of columns.
+
+        The smallest probability of any arm of the table at the time of each draw is computed by replaying the journal,
+        for `hn.replay(smallest=...)`. It is 0 if one of the arms could not be drawn, and NaN if the state at the draw
+        cannot be rebuilt because events were pruned. `stage` selects one stage of the learner, and `since` the
+        decisions drawn at or after a time (seconds since 1970); arms that have no decision there do not count.
         """
-        columns = self._columns(name)
+        columns = self._columns(name, stage, since)
         try:
             import pandas
         except ImportError:
             return columns
         return pandas.DataFrame(columns)
 
-    def _columns(self, name: str) -> dict[str, Any]:
+    def _columns(self, name: str, stage: Any = None, since: Any = None) -> dict[str, Any]:
+        return self._exporting(name, stage, since)()
+
+    def _exporting(self, name: str, stage: Any = None, since: Any = None) -> Callable[[], dict[str, Any]]:
+        """Validate the arguments of `log`; return the function that waits for the disk and reads the columns."""
+        since = None if since is None else refusals.between(since, 0.0, 1e12, "since")
         with self.desk.lock:
             resident, sequence = self.desk.look(name)
-        self.desk.journal.wait(sequence)
-        return self.desk.journal.read(lambda: rows_of(self.desk.shelf, resident, sequence))
+            stage = None if stage is None else _stage(resident, stage).stage.ordinal
+
+        def columns() -> dict[str, Any]:
+            self.desk.journal.wait(sequence)
+            return self.desk.journal.read(lambda: rows_of(self.desk.shelf, resident, sequence, stage, since))
+
+        return columns
 
     # Decisions
 
@@ -203,6 +218,14 @@ class Store:
     def secrets(self) -> list[int]:
         """The numbers of the secrets that open tickets; the last one signs."""
         return self.desk.seal.numbers
+
+
+def _stage(resident: Resident, stage: Any) -> Resident:
+    """Return stage number `stage` of a learner."""
+    stages, number = resident.stages, refusals.count(stage, "stage")
+    if number > len(stages):
+        raise ValueError(f"stage must be at most {len(stages)}, the stages of {resident.name!r}; got {stage}")
+    return stages[number - 1]
 
 
 def _shelf(path: str | os.PathLike[str], shard: int, shards: int, patience: float) -> Shelf:

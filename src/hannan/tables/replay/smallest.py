@@ -70,7 +70,7 @@ class Smallest:
                 f"every action must have a positive probability in every row; column {name} is 0 in {self._zeros} of "
                 f"{counted(self._rows, 'row')}, between row {self._first} and row {self._last}{which}. "
                 f"Evaluate the rows in which {name} is above 0, or the decisions since the last change of the arms "
-                "(store.log(name, since=...))"
+                "(stage= or since= of store.log)"
             )
         if self.maximum > (1.0 + ROUNDING) / len(labels):
             raise NoSupport(
