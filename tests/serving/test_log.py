@@ -121,9 +121,9 @@ def test_smallest_probabilities_are_exact(path: Path, learner: Any, keys: tuple[
 def test_arms_that_sleep_have_probability_zero(path: Path) -> None:
     """An arm is added after 40 draws, another one retires after 80: only the rows in between have all of them.
 
-    Draws are nearly uniform; some arm is missing in 40 draws of three arms with probability 3 (2/3)^40 = 3e-7.
+    Draws are nearly uniform; some arm is missing in 40 draws of three arms with probability 3e-7, about 3 (2/3)^40.
     """
-    learner = hn.Bandit(4, hn.Tsallis(0.5), hn.Fixed(100.0), gains=True)
+    learner = hn.Bandit(4, hn.Tsallis(0.5), hn.Fixed(1e4), gains=True)
     with Store(path) as store:
         store.add("a", learner, arms=["red", "blue", "2"])
         seen = followed(store, "a", (None,), 40)
