@@ -29,8 +29,8 @@ SENTENCES = {
         "arm",
     ): "oblivious losses: if losses do not depend on your moves, at a time fixed in advance; if they "
     f"do, it bounds {ARM}",
-    ("oblivious", "expert"): "oblivious losses: if losses do not depend on your moves, at a time fixed in advance; if "
-    "they do, it bounds E[own loss - loss of any one expert named in advance]",
+    ("oblivious", "expert"): "oblivious losses: if neither losses nor advice depends on your moves, at a time fixed in "
+    "advance; otherwise it bounds E[own loss - loss of any one expert named in advance]",
     (
         "oblivious",
         "path",
@@ -53,6 +53,7 @@ SENTENCES = {
 CONSTANTS = {
     against.FIXED_LOSSES: "if losses do not depend on your moves",
     against.FIXED_SETS: "if neither losses nor the set of available arms depends on your moves",
+    against.FIXED_ADVICE: "if neither losses nor advice depends on your moves",
     certificate.ESTIMATED: "own loss - min Lhat: its expectation is at least the expected regret {assumption}, else at "
     "least the regret against any one {comparator} named in advance; it is no bound on this run",
     certificate.KINDS["mean"]: "of the mean play",
@@ -100,9 +101,10 @@ def test_conditions_on_the_best_loss() -> None:
     for sense in ("mean", "draws", "likely"):
         assert against.best_loss_condition(100.0, False, "any", sense) == EVERY_RUN
     assert against.best_loss_condition(100.0, False, "oblivious", "arm") == f"{EVERY_RUN} {named}"
-    assert against.best_loss_condition(100.0, False, "oblivious", "expert") == f"{EVERY_RUN} {named}".replace(
-        "one arm", "one expert"
+    advised = (
+        "(if losses or advice depend on your moves: if the expected loss of one expert named in advance is <= 100)"
     )
+    assert against.best_loss_condition(100.0, False, "oblivious", "expert") == f"{EVERY_RUN} {advised}"
     assert against.best_loss_condition(90.0, True, "any", "mean") == "if the best gain G* >= 90 on every run"
 
 

@@ -1,7 +1,7 @@
 """Against whom a bound holds: the words for it, and the sentence that is printed.
 
     any        losses may depend on past moves, realised losses; so also fixed in advance
-    oblivious  losses (and the sets of available arms) fixed before the game; so also drawn from one law
+    oblivious  losses (and sets of available arms, and advice) fixed before the game; so also drawn from one law
     iid        losses drawn independently from one law
 
 A bound against any losses is one against oblivious losses, and that one against i.i.d. losses.
@@ -40,6 +40,8 @@ Cover = Literal["prior"]
 FIXED_LOSSES = "if losses do not depend on your moves"
 #: The same assumption if some arms were unavailable in some rounds.
 FIXED_SETS = "if neither losses nor the set of available arms depends on your moves"
+#: The same assumption if experts give advice: advice that follows the moves chooses the best expert by the draws.
+FIXED_ADVICE = "if neither losses nor advice depends on your moves"
 
 _ANY: dict[str, str] = {
     "run": "on every run",
@@ -102,7 +104,8 @@ def best_loss_condition(at_most: float, gains: bool, against: str, sense: str) -
     if against == "any" or sense not in _NAMED:
         return said
     expected = f"the expected {'gain' if gains else 'loss'} of one {_NAMED[sense]} named in advance"
-    return f"{said} (if losses depend on your moves: if {expected} is {sign} {at_most:.15g})"
+    what = "losses or advice depend" if sense == "expert" else "losses depend"
+    return f"{said} (if {what} on your moves: if {expected} is {sign} {at_most:.15g})"
 
 
 def checked(against: object) -> str:
@@ -126,7 +129,8 @@ def sentence(against: str, sense: str) -> str:
         return "i.i.d. losses: if they are drawn independently from one law; if not, nothing is promised"
     if sense not in _LEFT:
         return f"oblivious losses: {FIXED_LOSSES}"
-    if sense in _RESTRICTED.values():
-        return f"oblivious losses: {FIXED_SETS}, at a time fixed in advance; otherwise {_LEFT[sense]}"
+    if sense == "expert" or sense in _RESTRICTED.values():
+        fixed = FIXED_ADVICE if sense == "expert" else FIXED_SETS
+        return f"oblivious losses: {fixed}, at a time fixed in advance; otherwise {_LEFT[sense]}"
     when = "" if sense == "kept" else ", at a time fixed in advance"
     return f"oblivious losses: {FIXED_LOSSES}{when}; if they do, {_LEFT[sense]}"

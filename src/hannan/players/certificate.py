@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, field
 from typing import Literal
 
 from hannan.frozen import frozen
-from hannan.mathematics.against import FIXED_LOSSES, FIXED_SETS
+from hannan.mathematics.against import FIXED_ADVICE, FIXED_LOSSES, FIXED_SETS
 from hannan.mathematics.bounds import Bound
 from hannan.mathematics.stability import divergence_name
 from hannan.saving.result import Result, Shown
@@ -124,7 +124,8 @@ class Certificate(Result):
             rows += [(f"  {name}", _signed(value)) for name, value in self.identity.items()]
         if self.estimated_regret is not None:
             more = UNTOLD if self.open_moves or self.forgotten else ""
-            assumption = FIXED_SETS if self.restricted else FIXED_LOSSES
+            fixed = FIXED_ADVICE if self.comparator == "expert" else FIXED_LOSSES
+            assumption = FIXED_SETS if self.restricted else fixed
             says = ESTIMATED.format(assumption=assumption, comparator=self.comparator)
             rows.append(("estimated regret", f"{figure(self.estimated_regret)}  ({says}{more})"))
         claim = "no claim" if self.claimed_rate is None else f"claimed at most {ceiling(self.claimed_rate)}"
