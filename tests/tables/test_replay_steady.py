@@ -12,7 +12,7 @@ import hannan as hn
 from hannan.mathematics.intervals import clopper_pearson
 from hannan.tables.replay.beside import steady
 from hannan.tables.replay.contexts import ContextExpert
-from hannan.tables.replay.estimates import EXACT, LOGGED, NoSupport
+from hannan.tables.replay.estimates import BERNSTEIN, EXACT, LOGGED, VERIFIED, NoSupport
 from hannan.tables.replay.function import _walk
 from hannan.tables.replay.log import Log
 from hannan.tables.replay.policies import sums as policy_sums
@@ -112,7 +112,7 @@ def test_logged_policy_of_an_adaptive_log_has_a_martingale_interval():
         assert "Bernstein" in told.logged.method
         low, high = told.logged.interval
         missed += not low <= estimand <= high
-        assert LOGGED in " ".join(str(told).split())
+        assert LOGGED.format(word="loss") in " ".join(str(told).split())
         low, high = clopper_pearson(int(np.sum(log["l"])), 600, 0.975)
         control += not (low <= 0.511 and high >= 0.591)
     assert missed <= 14
@@ -263,3 +263,32 @@ def test_weights_below_1_on_average_are_refused():
     assert always[-1].name == "always 0"
     with pytest.raises(NoSupport, match=r"'in the hole'.*average 1; got 0\.9[45]"):
         hn.replay(log, "a", "l", "p", policies={"in the hole": names[1]}, runs=1)
+
+
+def test_intervals_state_that_the_number_of_rows_is_fixed_in_advance():
+    """A log of coins that ends when Clopper and Pearson's interval excludes 1/2 misses far more often than 5%.
+
+    160 of 400 logs of at most 3,000 rows do so; 80 or more would have a probability below 1e-20 at 5%. Control: at the
+    last row, fixed in advance, at most 45 do, which fails with a probability below 1e-6.
+    """
+    rows = np.unique(np.geomspace(30, 3000, 150).astype(int))
+    hits = (np.random.default_rng(0).random((400, 3000)) < 0.5).cumsum(axis=1)[:, rows - 1]
+    misses = []
+    for log in hits:
+        limits = [clopper_pearson(int(k), int(n), 0.975) for k, n in zip(log, rows, strict=True)]
+        misses.append([not low <= 0.5 <= high for low, high in limits])
+    assert np.any(misses, axis=1).sum() >= 80
+    assert np.array(misses)[:, -1].sum() <= 45
+    assert EXACT.endswith("the number of rows was fixed in advance")
+    assert BERNSTEIN.endswith("the number of rows was fixed in advance")
+    assert "if the number of rows was fixed in advance" in VERIFIED
+
+
+def test_a_log_of_gains_has_an_expected_gain(tmp_path):
+    rng = np.random.default_rng(0)
+    log = {"a": rng.choice(["x", "y"], 100), "l": rng.random(100), "p": np.full(100, 0.5)}
+    for gains, word in ((True, "gain"), (False, "loss")):
+        told = hn.replay(log, "a", "l", "p", gains=gains, runs=1)
+        assert LOGGED.format(word=word) in " ".join(str(told).split())
+        page = (told.save(tmp_path / word) / "index.html").read_text("utf-8")
+        assert f"of the expected {word} given the rows before" in page

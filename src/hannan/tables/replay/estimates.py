@@ -24,17 +24,20 @@ UNIFORM_AT = 1e-6
 #: Method of an interval.
 BERNSTEIN = (
     "empirical Bernstein: holds for any losses in their range, if no action ever had a smaller probability than the "
-    "smallest propensity in the log (assumed, not verified)"
+    "smallest propensity in the log (assumed, not verified), and the number of rows was fixed in advance"
 )
 #: The same, if a column of the log has the smallest probability of any action in each row.
 VERIFIED = (
-    "empirical Bernstein: holds for any losses in their range; no action had a probability below {floor} in any row "
-    "(verified by column {column})"
+    "empirical Bernstein: holds for any losses in their range, if the number of rows was fixed in advance; no action "
+    "had a probability below {floor} in any row (verified by column {column})"
 )
 #: The rows of a log are identically distributed only if the propensities never change; its learner never meets that.
-EXACT = "Clopper and Pearson: exact for independent rows, if propensities never change"
-#: Estimand of the logged policy's mean: its next game may cost something else.
-LOGGED = "mean over the rows of this log of the expected loss given the rows before; not its mean over other logs"
+EXACT = (
+    "Clopper and Pearson: exact for independent rows of one distribution, if propensities never change, and the number "
+    "of rows was fixed in advance"
+)
+#: Estimand of the logged policy's mean: its next game may cost something else. Format with "loss" or "gain".
+LOGGED = "mean over the rows of this log of the expected {word} given the rows before; not its mean over other logs"
 
 
 class NoSupport(ValueError):
@@ -123,7 +126,7 @@ def normalised(name: str, sums: tuple[float, float, float, float, float], scope:
 
 
 def rate(name: str, hits: float, trials: float, scope: Scope) -> Estimate:
-    """Return the mean of losses that all equal one end of their range; its interval is exact for independent rows."""
+    """Return the mean of losses that all equal one end of their range; its interval is exact for rows of one law."""
     low, high = scope.span
     share = hits / trials
     limits = clopper_pearson(round(hits), round(trials), 0.5 + scope.level / 2.0)

@@ -63,10 +63,10 @@ class Replay(Evaluated, Result):
                 why = f"fewer than {LEAST:g} rows were accepted, so it learnt from fewer than {LEAST:g}"
                 rows.append((one.name, f"replay withheld: {why}"))
         told = [self.logged, best, *(e for one in self.learners for e in one.estimates.values())]
-        rows.append(("logged policy", LOGGED))
+        word, level = "gain" if self.gains else "loss", f"{self.logged.level:.0%}"
+        rows.append(("logged policy", LOGGED.format(word=word)))
         rows.append(("intervals", "; ".join(dict.fromkeys(e.method for e in told))))
         rows += [("condition", self.condition)] if self.condition else []
-        word, level = "gain" if self.gains else "loss", f"{self.logged.level:.0%}"
         heads = ("who", "estimate", f"mean {word}", f"{level} from", "to", "effective rows")
         size = f"{counted(self.rows, 'row')}, {counted(len(self.actions), 'action')}"
         return Shown(f"{size}, {kind}", rows, heads, table)
@@ -238,12 +238,13 @@ def replay(
     they look better than they are. `learner` is a learner, a name, or a list of them.
 
     Intervals hold at `level` for rare events too. If no propensity changes and losses are 0 or 1, those of the logged
-    policy and of single actions are exact for independent rows. All others are empirical Bernstein intervals, and hold
-    if no action ever had a smaller probability than the smallest propensity in the log, which is assumed. `smallest`
-    names a column with the smallest probability of any action in each row, such as `smallest_probability` in the log of
-    a store: the intervals then use its minimum, and the condition is verified. `NoSupport` is raised if an action had
-    probability 0 in some rows. The logged policy's estimate is of the mean, over the rows of this log, of the expected
-    loss given the rows before. Those of the single actions hold all at once, so the best of many is not a lucky one.
+    policy and of single actions are exact for independent rows of one distribution. All others are empirical Bernstein
+    intervals, and hold if no action ever had a smaller probability than the smallest propensity in the log, which is
+    assumed. `smallest` names a column with the smallest probability of any action in each row, such as
+    `smallest_probability` in the log of a store: the intervals then use its minimum, and the condition is verified.
+    `NoSupport` is raised if an action had probability 0 in some rows. All intervals need a number of rows that was
+    fixed in advance. The logged policy's estimate is of the mean, over the rows of this log, of the expected loss given
+    the rows before. Those of the single actions hold all at once, so the best of many is not a lucky one.
 
     `log`: a row a decision. `action`, `loss` and `propensity`: the columns of what was done, what it cost and with
     which probability it was drawn. `actions`: what there is to choose from, where the log does not show all.

@@ -50,7 +50,7 @@ def replay_page(told: Evaluated) -> Page:
         Section("Single actions", (Table(("action", f"mean {word}", f"{level} from", "to"), single),)),
         Section(
             "What the words mean",
-            (Fold("The four estimates, and where their intervals come from", tuple(Text(text) for text in _MEANINGS)),),
+            (Fold("The four estimates, and where their intervals come from", _meanings(told)),),
         ),
     )
     held = f" Condition: {told.condition}." if told.condition else ""
@@ -76,6 +76,12 @@ def _together(told: Evaluated) -> str:
     return f"{says}: {len(as_good)} of {len(ranked)} actions may be the best, as far as this log can tell."
 
 
+def _meanings(told: Evaluated) -> tuple[Text, ...]:
+    """Return the explanations, in the units of the log."""
+    word = "gain" if told.gains else "loss"
+    return tuple(Text(text.replace("{word}", word)) for text in _MEANINGS)
+
+
 _MEANINGS = (
     "*replay*: rows are accepted so that their actions have the learner's own distribution; the mean of those rows.",
     "*ips*: every row, weighted by q/p, the learner's probability of the logged action over the log's.",
@@ -83,9 +89,10 @@ _MEANINGS = (
     "*dr*: doubly robust: the mean losses of the rows before, corrected by the weighted error. The one to read.",
     f"*The logged policy*: {LOGGED}.",
     "If propensities never change and losses are 0 or 1, the intervals of the logged policy and of single actions are "
-    "Clopper and Pearson's, exact for independent rows. All others are empirical Bernstein intervals, which hold for "
-    "any losses in their range, if no action ever had a smaller probability than the smallest propensity in the log. A "
-    "column with the smallest probability of any action in each row verifies this condition.",
+    "Clopper and Pearson's, exact for independent rows of one distribution. All others are empirical Bernstein "
+    "intervals, which hold for any losses in their range, if no action ever had a smaller probability than the "
+    "smallest propensity in the log. A column with the smallest probability of any action in each row verifies this "
+    "condition. All intervals need a number of rows that was fixed in advance.",
 )
 
 
