@@ -334,3 +334,21 @@ def test_losses_by_name_are_rejected_by_a_fleet_of_gains_and_on_advice() -> None
             player.observe(move, loss=0.5)
         player.observe(move, reward=0.5)
         player.observe(player.act([0, 1, 1]), 0.5)
+
+
+# Gains
+
+
+def test_results_of_learners_of_gains_name_gains(tmp_path: Any) -> None:
+    """A fleet and a record print the sum of the rewards as a gain. The control: learners of losses."""
+    for gains, word, other in ((True, "own gain", "own loss"), (False, "own loss", "own gain")):
+        learner = hn.Bandit(2, gains=gains)
+        fleet = hn.Fleet(learner, seed=0)
+        fleet.observe(fleet.act(["a", "b"]), [0.75, 0.5])
+        rows = dict(fleet.certificate().rows())
+        assert rows[word] == "1.25"
+        assert other not in rows
+        record = hn.play(learner, [[0.75, 0.5]] * 4, seed=0)
+        path = record.save(tmp_path / f"{word}.npz")
+        for told in (record, hn.Record.load(path)):
+            assert f"best {word.split()[1]}  {3 if gains else 2}\n" in str(told)

@@ -174,7 +174,8 @@ class Record(Result):
             rows.append(("expected", figure(float(self.expected_regret[..., -1].mean()))))
         if self.estimated_regret is not None:
             rows.append(("estimated", f"{figure(float(self.estimated_regret.mean()))}  (own loss - min Lhat)"))
-        rows.append(("best loss", figure(float(np.mean(self.best_loss)))))
+        gains = getattr(self.source, "gains", False) or "gains=True" in self.learner  # a loaded record has its repr
+        rows.append(("best gain" if gains else "best loss", figure(float(np.mean(self.best_loss)))))
         if self.bound is not None:
             rows.append(("bound", f"{ceiling(self.bound.value)}  ({self.bound.source})"))
             if self.bound.condition:

@@ -64,6 +64,8 @@ class FleetCertificate(Result):
     resumed: bool = False
     #: What else has to be known to read it, (name, text), as of a player's.
     notes: tuple[tuple[str, str], ...] = ()
+    #: Whether `own_loss` is a gain.
+    gains: bool = False
 
     @property
     def says_nothing(self) -> bool:
@@ -92,7 +94,7 @@ class FleetCertificate(Result):
         if not covers(self.bound.against, "any"):
             rows += [("  of keys", APART), ("  of rounds", TRAFFIC)]
         rows += of_rounds(self.bound, self.open_moves)
-        rows.append(("own loss", figure(self.own_loss)))
+        rows.append(("own gain" if self.gains else "own loss", figure(self.own_loss)))
         rows += randomness(self.seeded, self.resumed)
         rows += self.notes
         return rows
@@ -224,6 +226,7 @@ def whole(fleet: Any) -> FleetCertificate:
         own_loss=learner.in_units(math.fsum(told["own"].tolist()), int(settled.sum())),
         seeded=fleet.seed is not None,
         resumed=fleet.resumed,
+        gains=learner.gains,
         notes=(
             *learner.start(0, fleet.id)._own_law(),
             *unavailable("arm", f"in some rounds of {counted(slept, 'key')}" if slept else ""),
