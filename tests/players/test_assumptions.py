@@ -133,6 +133,37 @@ def test_advice_that_depends_on_the_moves_breaks_the_bound() -> None:
     assert fixed.mean() < bound.value
 
 
+# Stopping times
+
+
+def stopped_excess(seed: int, looks: bool) -> float:
+    """Return regret - bound of explore-then-commit when its certificate is read, for i.i.d. losses.
+
+    If the reader looks at the moves, the certificate is read immediately unless the player commits to the worse arm.
+    """
+    learner = hn.ExploreThenCommit(2, rounds=8000, explore=3)
+    losses = (np.random.default_rng(seed).random((8000, 2)) < [0.2, 0.8]) * [1.0, 0.99]  # 0.99: few ties
+    player, own = learner.start(seed=seed), 0.0
+    for t, loss in enumerate(losses, start=1):
+        move = player.act()
+        player.observe(move, float(loss[move.action]))
+        own += loss[move.action]
+        if looks and t == 6 and player.distribution()[1] < 1.0:
+            break
+    bound = player.certificate().bound
+    assert bound is not None
+    return float(own - losses[:t].sum(axis=0).min() - bound.value)
+
+
+def test_a_bound_for_iid_losses_needs_a_time_fixed_in_advance() -> None:
+    """At a time chosen by the moves the mean regret is above the mean bound, by 78. The control: the last round."""
+    assert exceeded(np.array([stopped_excess(seed, looks=True) for seed in range(800)]), 0.0)
+    fixed = np.array([stopped_excess(seed, looks=False) for seed in range(40)])
+    assert not exceeded(fixed, 0.0)
+    assert fixed.mean() < 0.0
+    assert "from one law, at a time fixed in advance" in hn.UCB1(2).bound(100_000).holds
+
+
 # A best loss that is supposed
 
 

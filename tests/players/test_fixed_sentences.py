@@ -23,7 +23,8 @@ SENTENCES = {
     "depend on past moves",
     ("any", "draws"): "any losses: in expectation, also if losses depend on past moves",
     ("any", "likely"): "any losses: on a run, with the probability said, also if losses depend on past moves",
-    ("oblivious", "kept"): "oblivious losses: if losses do not depend on your moves; if they do, nothing is promised",
+    ("oblivious", "kept"): "oblivious losses: if losses do not depend on your moves, at a time fixed in advance; if "
+    "they do, nothing is promised",
     (
         "oblivious",
         "arm",
@@ -48,7 +49,8 @@ SENTENCES = {
     f"moves, at a time fixed in advance; otherwise it bounds the pseudo-regret {MAP}, both over the rounds in "
     "which the arm of the key was available",
     ("oblivious", ""): "oblivious losses: if losses do not depend on your moves",
-    ("iid", ""): "i.i.d. losses: if they are drawn independently from one law; if not, nothing is promised",
+    ("iid", ""): "i.i.d. losses: if they are drawn independently from one law, at a time fixed in advance; if not, "
+    "nothing is promised",
 }
 CONSTANTS = {
     against.FIXED_LOSSES: "if losses do not depend on your moves",

@@ -37,7 +37,8 @@ class UCB1(Stochastic):
       first plays        30.03
       best in hindsight  322.5
       source             UCB1, Auer, Cesa-Bianchi and Fischer 2002, Theorem 1, over all gaps
-      against            i.i.d. losses: if they are drawn independently from one law; if not, nothing is promised
+      against            i.i.d. losses: if they are drawn independently from one law, at a time fixed in advance; if
+                         not, nothing is promised
     >>> player = UCB1(["red", "blue"]).start(seed=1)
     >>> for _ in range(2):
     ...     player.observe(player.act(), 0.5)

@@ -42,6 +42,8 @@ FIXED_LOSSES = "if losses do not depend on your moves"
 FIXED_SETS = "if neither losses nor the set of available arms depends on your moves"
 #: The same assumption if experts give advice: advice that follows the moves chooses the best expert by the draws.
 FIXED_ADVICE = "if neither losses nor advice depends on your moves"
+#: Restriction of bounds on an expectation whose proofs do not cover stopping times.
+_WHEN = ", at a time fixed in advance"
 
 _ANY: dict[str, str] = {
     "run": "on every run",
@@ -121,16 +123,15 @@ def sentence(against: str, sense: str) -> str:
     >>> print(sentence("any", "draws"))
     any losses: in expectation, also if losses depend on past moves
     >>> print(sentence("oblivious", "kept"))
-    oblivious losses: if losses do not depend on your moves; if they do, nothing is promised
+    oblivious losses: if losses do not depend on your moves, at a time fixed in advance; if they do, nothing is promised
     """
     if against == "any":
         return f"any losses: {_ANY.get(sense, _ANY['draws'])}"
     if against == "iid":
-        return "i.i.d. losses: if they are drawn independently from one law; if not, nothing is promised"
+        return f"i.i.d. losses: if they are drawn independently from one law{_WHEN}; if not, nothing is promised"
     if sense not in _LEFT:
         return f"oblivious losses: {FIXED_LOSSES}"
     if sense == "expert" or sense in _RESTRICTED.values():
         fixed = FIXED_ADVICE if sense == "expert" else FIXED_SETS
-        return f"oblivious losses: {fixed}, at a time fixed in advance; otherwise {_LEFT[sense]}"
-    when = "" if sense == "kept" else ", at a time fixed in advance"
-    return f"oblivious losses: {FIXED_LOSSES}{when}; if they do, {_LEFT[sense]}"
+        return f"oblivious losses: {fixed}{_WHEN}; otherwise {_LEFT[sense]}"
+    return f"oblivious losses: {FIXED_LOSSES}{_WHEN}; if they do, {_LEFT[sense]}"
