@@ -326,6 +326,32 @@ def test_the_choice_of_keys_is_stated_for_every_bound_in_expectation() -> None:
         assert ("  choice of keys" in dict(fleet.certificate().rows())) is says
 
 
+def test_a_fleet_states_the_condition_of_every_key() -> None:
+    """A key of few rounds needs no condition; the sum with the bound of a longer one does. Control: few rounds only."""
+    learner = hn.Bandit(2, hn.LogBarrier(), hn.BestLoss(50, rounds=2000))
+    fleet = hn.Fleet(learner, seed=0)
+    for _ in range(45):
+        fleet.observe(fleet.act(["a", "b"]), [0.02, 0.02])
+    assert fleet.certificate().bound.condition == ""
+    for _ in range(100):
+        fleet.observe(fleet.act(["b"]), [0.02])
+    bound = fleet.certificate().bound
+    assert bound.condition == f"for each key: {learner.bound(145).condition}"
+    assert bound.at_most == 50.0
+    assert bound.value == pytest.approx(learner.bound(45).value + learner.bound(145).value)
+
+
+def test_a_fleet_whose_keys_have_different_conditions_says_so() -> None:
+    learner = hn.Bandit(2, hn.LogBarrier(), hn.BestLoss(50, rounds=2000), loss_range=(-0.01, 0.99))
+    fleet = hn.Fleet(learner, seed=0)
+    for t in range(200):
+        keys = ["a", "b"] if t < 100 else ["b"]
+        fleet.observe(fleet.act(keys), [0.02] * len(keys))
+    bound = fleet.certificate().bound
+    assert bound.condition.startswith("for each key, the condition in the certificate of the key, such as: if the best")
+    assert bound.at_most is None
+
+
 # Losses by name
 
 

@@ -263,13 +263,25 @@ def _summed(seen: list[Bound], value: float, slept: bool) -> Bound:
     worst = max(seen, key=lambda bound: ("any", "oblivious", "iid").index(bound.against))
     sources = ", ".join(dict.fromkeys(bound.source for bound in seen))
     sense = "map" if worst.sense == "arm" else worst.sense
+    supposed = {bound.at_most for bound in seen if bound.at_most is not None}
     return Bound(
         value,
         {"sum of the keys' bounds": value},
         f"the sum of the keys' bounds: {sources}",
         proof="whole" if all(bound.proof == "whole" for bound in seen) else worst.proof,
         sense=restricted(sense) if slept else sense,
-        condition=worst.condition,
-        at_most=worst.at_most,
+        condition=_each(list(dict.fromkeys(bound.condition for bound in seen if bound.condition))),
+        at_most=supposed.pop() if len(supposed) == 1 else None,
         against=worst.against,
     )
+
+
+def _each(conditions: list[str]) -> str:
+    """Return one condition for all keys; in other units the number in it depends on the rounds of a key.
+
+    >>> _each(["if the best loss L* <= 5 on every run"]), _each([])
+    ('for each key: if the best loss L* <= 5 on every run', '')
+    """
+    if len(conditions) <= 1:
+        return "".join(f"for each key: {condition}" for condition in conditions)
+    return f"for each key, the condition in the certificate of the key, such as: {conditions[0]}"
