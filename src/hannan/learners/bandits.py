@@ -126,12 +126,12 @@ class Bandit(Learner):
 
     @property
     def _reduced(self) -> bool:
-        """Whether the play is Tsallis(1/2) with reduced variance."""
+        """True if the play is Tsallis(1/2) with reduced variance."""
         return self.smoothing == Tsallis(0.5) and isinstance(self.estimator, ReducedVariance)
 
     @property
     def _tuned_reduced(self) -> bool:
-        """Whether the scale minimizes the bound of reduced variance for a known number of rounds."""
+        """True if the scale minimizes the bound of reduced variance for a known number of rounds."""
         return self._reduced and isinstance(self.tuning, Horizon) and not self._trivial
 
     @property

@@ -173,7 +173,7 @@ class Quick(HttpToolsProtocol):
 
     @property
     def _busy(self) -> bool:
-        """Whether an answer is still to be written."""
+        """True if an answer has not been written yet."""
         return self.cycle is not None and not self.cycle.response_complete
 
     def _late(self) -> None:
