@@ -39,7 +39,7 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]
     running = [begin("scheduler", file, "--host", "127.0.0.1", "--port", "0", "--no-dashboard")]
     try:
         deadline = time.monotonic() + 60.0
-        while not file.is_file():
+        while not (file.is_file() and file.read_text().rstrip().endswith("}")):  # it is not written atomically
             assert time.monotonic() < deadline, "the scheduler did not start"
             time.sleep(0.05)
         running += [begin("worker", file, "--no-nanny", "--nthreads", "1", "--no-dashboard") for _ in range(2)]
