@@ -169,3 +169,22 @@ def _swept(making: Any, folder: Path) -> None:
         assert list(folder.iterdir())
         output.sweep()
         assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_ctrl_c_right_after_creation_leaves_nothing(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interrupt comes when the system call has returned: what was created is known, and is removed."""
+    sound = {"folder": os.mkdir, "file": os.open}[kind]
+
+    def interrupted(path: Any, *rest: Any, **options: Any) -> Any:
+        made = sound(path, *rest, **options)
+        if ".out." in str(path):
+            raise KeyboardInterrupt
+        return made
+
+    monkeypatch.setattr(os, sound.__name__, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        output.Outbox(tmp_path / "out").__enter__() if kind == "folder" else output.write(tmp_path / "out", b"x")
+    monkeypatch.undo()
+    output.sweep()
+    assert list(tmp_path.iterdir()) == []

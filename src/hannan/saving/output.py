@@ -7,9 +7,9 @@ a command that is stopped from outside can take it away.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,10 +32,9 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             yield file
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
-    beside = Path(name)
-    UNFINISHED.add(beside)
+    beside = _registered(target.parent, target.name)
     try:
+        handle = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
@@ -73,10 +72,12 @@ class Outbox:
         parent = self._folder.absolute().parent
         try:
             parent.mkdir(parents=True, exist_ok=True)
-            self._beside = Path(tempfile.mkdtemp(prefix=f".{self._folder.name[:100]}.", dir=parent))
+            self._beside = _registered(parent, self._folder.name)
+            self._beside.mkdir(mode=0o700)
         except OSError as error:
+            if self._beside is not None:
+                UNFINISHED.discard(self._beside)
             raise ValueError(f"the output folder must be writable; {parent}: {error.strerror}") from None
-        UNFINISHED.add(self._beside)
         return self
 
     def path(self, name: str) -> Path:
@@ -105,6 +106,13 @@ class Outbox:
             _settle(beside)
             os.replace(beside, self._folder)
         _settle(self._folder.absolute().parent)
+
+
+def _registered(parent: Path, name: str) -> Path:
+    """Return a new hidden path beside the output, in `UNFINISHED` before it exists: Ctrl-C may come in between."""
+    beside = parent / f".{name[:100]}.{secrets.token_hex(8)}"
+    UNFINISHED.add(beside)
+    return beside
 
 
 def sweep() -> None:
