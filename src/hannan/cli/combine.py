@@ -28,7 +28,7 @@ Examples:
 
 @click.command(epilog=EPILOG)
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--target", required=True, metavar="COLUMN", help="What is forecast. A row may leave it empty.")
+@click.option("--target", required=True, metavar="COLUMN", help="Column of the targets; a cell may be empty.")
 @click.option(
     "--loss",
     default="absolute",

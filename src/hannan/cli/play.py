@@ -28,7 +28,7 @@ Examples:
     "--rounds", type=click.IntRange(min=1), default=10_000, show_default=True, help="How many rounds to play."
 )
 @click.option("--adversary", default="switching", show_default=True, help="A loss sequence of hannan.adversaries.")
-@click.option("--runs", type=click.IntRange(min=1), default=20, show_default=True, help="How often to play it.")
+@click.option("--runs", type=click.IntRange(min=1), default=20, show_default=True, help="Number of runs.")
 @click.option("--best-loss", type=float, help="A bound on the best loss, for --tuning best-loss.")
 @click.option("--threads", type=click.IntRange(min=1), help="The cores by default; the record does not depend on it.")
 @shared("Write the record, its numbers and a page with the picture here.")

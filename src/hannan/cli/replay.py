@@ -41,7 +41,7 @@ Examples:
 @click.option("--range", "span", metavar="LOW:HIGH", default="0:1", show_default=True, help="Range of the losses.")
 @click.option("--gains", is_flag=True, help="Larger is better.")
 @click.option("--runs", type=click.IntRange(min=1), default=5, show_default=True, help="How often to replay it.")
-@click.option("--delimiter", default=",", show_default=True, help="What separates the cells.")
+@click.option("--delimiter", default=",", show_default=True, help="Character between the cells.")
 @shared("Where summary.json and index.html go.")
 def command(
     file: Path, action: str, loss: str, propensity: str | None, smallest: str | None, missing: str | None,

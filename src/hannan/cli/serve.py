@@ -25,7 +25,13 @@ Examples:
 @click.command(epilog=EPILOG)
 @click.argument("store", metavar="STORE")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8414, show_default=True, help="0: any that is free.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8414,
+    show_default=True,
+    help="Port to listen on; 0 chooses a free one.",
+)
 @click.option(
     "--keys",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),

@@ -28,7 +28,7 @@ class Log:
     def __init__(self, experts: Sequence[str] = (), actions: Sequence[str] = (), source: str = "the log",
                  contexts: Sequence[str] = (), policies: Sequence[Policy] = (), gains: bool = False,
                  missing: float | str | None = None, smallest: str | None = None) -> None:  # fmt: skip
-        #: Who advises: columns of advice, then one expert a column of contexts.
+        #: Experts: the columns of advice, then one expert per column of contexts.
         self.experts, self.source = [*experts, *(f"best so far by {name}" for name in contexts)], source
         self.policies = tuple(policies)
         #: Columns that say what another rule would have done.
