@@ -70,7 +70,11 @@ for line in sys.stdin:
         sys.stdin = open(os.devnull)
         said = os.open(sys.argv[1], os.O_CREAT | os.O_TRUNC | os.O_WRONLY)
         os.dup2(said, 1), os.dup2(said, 2)
-        import hannan
+        try:
+            import hannan
+        except BaseException as error:
+            print(f"the copy cannot be imported: {error!r}", flush=True)
+            os._exit(3)
         if not hannan.__file__.startswith(os.getcwd()):
             print(f"hannan must be imported from the copy; got {hannan.__file__}", flush=True)
             os._exit(3)
@@ -270,7 +274,15 @@ class Sources:
                 f"{mutant.name}: `before` must occur exactly once in {mutant.function!r} of {scopes[0].file}; "
                 f"found {len(places)} times: {mutant.before!r}"
             )
-        return Change(mutant, scopes[0].file, scopes[0].text, *places.pop())
+        change = Change(mutant, scopes[0].file, scopes[0].text, *places.pop())
+        if not change.compiled:
+            try:
+                ast.parse(change.mutated)
+            except SyntaxError as error:  # Every test would fail, whatever the test checks.
+                raise UnresolvedError(
+                    f"{mutant.name}: {change.file} with `after` is not valid Python: {error}"
+                ) from None
+        return change
 
 
 @dataclass(frozen=True)
@@ -387,7 +399,7 @@ class Suite:
         arguments = ["-x", "-q", "-p", "no:cacheprovider", "-m", "", *tests]
         print(json.dumps(arguments), file=self._server.stdin, flush=True)
         code = self._server.stdout.readline().strip()
-        # Exit code 2: the package cannot be imported. Exit codes 4 and 5: no such test.
+        # Exit code 2: a test file cannot be imported. 3: the package cannot be imported. 4 and 5: no such test.
         if code not in ("0", "1"):
             raise ValueError(f"{' '.join(tests)}: ended with {code}\n{self.output()}")
         return code != "0"

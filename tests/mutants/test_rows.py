@@ -151,6 +151,7 @@ def test_cpp_row_changes_one_range(sources, row, old):
         (mutant("Box.width", "self.half"), "found 2 times"),
         (mutant("Box.width", "LIMIT"), "found 0 times"),
         (mutant("<module-level>", "return 2", file="src/hannan/other.py"), "no function"),
+        (mutant("Box.area", "width * height", "width *"), "not valid Python"),
         (mutant("volume", "return"), "found 2 times"),
         (mutant("area", "return w;"), "no function 'area'"),  # Inside a comment.
         (mutant("fill", "n"), "no function 'fill'"),  # Declaration and calls only.
@@ -175,3 +176,20 @@ def test_rows_with_one_name_are_an_error(tmp_path):
     (tmp_path / "rows.toml").write_text(row * 2, encoding="utf-8")
     with pytest.raises(ValueError, match=r"unique.*same"):
         run.rows(tmp_path / "rows.toml")
+
+
+def test_copy_that_cannot_be_imported_is_an_error(tmp_path, monkeypatch):
+    """A test that fails for this reason detects nothing."""
+    monkeypatch.setattr(run, "PLACE", tmp_path)
+    package = tmp_path / "copy" / "src" / "hannan"
+    package.mkdir(parents=True)
+    (tmp_path / "copy" / "test_passes.py").write_text("def test_passes():\n    pass\n", encoding="utf-8")
+    suite = run.Suite(tmp_path / "copy")
+    try:
+        (package / "__init__.py").write_text("", encoding="utf-8")
+        assert not suite.fails(["test_passes.py"])
+        (package / "__init__.py").write_text("raise KeyError('broken')\n", encoding="utf-8")
+        with pytest.raises(ValueError, match=r"ended with 3\n.*broken"):
+            suite.fails(["test_passes.py"])
+    finally:
+        suite.close()
