@@ -86,7 +86,7 @@ def million(rows: int = 1_000_000, experts: int = 10) -> dict[str, float]:
     forecasts = rng.random((rows, experts))
     targets = 0.5 * forecasts[:, 3] + 0.5 * rng.random(rows)
     from hannan.tables.combine.losses import Absolute
-    from hannan.tables.combine.rows import Rows
+    from hannan.tables.combine.run import Rows
 
     names = [str(i) for i in range(experts)]
     out = {}
@@ -127,10 +127,10 @@ def panel(series: int = 10_000, rows: int = 100, experts: int = 10) -> dict[str,
 
 def quantiles(rows: int = 20_000, models: int = 10) -> dict[str, float]:
     """CPU time of a row of quantiles beside one of points with as many models, by the engine alone."""
-    from hannan.learners.forecasts import Rule
-    from hannan.tables.combine.by_rule import ByRule
+    from hannan.learners.adahedge import Rule
     from hannan.tables.combine.losses import Absolute
-    from hannan.tables.combine.quantile_loss import QuantileLoss
+    from hannan.tables.combine.quantiles import QuantileLoss
+    from hannan.tables.combine.rules import ByRule
 
     rng, out = np.random.default_rng(0), {}
     targets = rng.normal(size=rows)

@@ -15,7 +15,7 @@ from timing import Contestant, interleave, ratio, shown, table
 
 import hannan as hn
 from hannan import _engine
-from hannan.serving.records import ACT, OBSERVE, RECORD, SLOT
+from hannan.serving.journal import ACT, OBSERVE, RECORD, SLOT
 
 
 def run(quick: bool = False) -> str:

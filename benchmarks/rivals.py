@@ -14,7 +14,7 @@ import numpy as np
 from timing import Contestant, interleave, ratio, seconds_a_call, shown, table
 
 import hannan as hn
-from hannan.games.tournament.arenas import advised, grid
+from benchmarks.tournament.arenas import advised, grid
 
 N, ACTIONS, EXPERTS, GOAL = 8, 4, 16, 3.0
 

@@ -1,6 +1,8 @@
 """Real data for examples, from packages of the extra [data]; nothing is downloaded and nothing is vendored.
 
-    python examples/real_data.py folder      # writes losses in [0, 1] as folder/*.npy, for hannan tournament --table
+    python examples/real_data.py folder      # writes losses in [0, 1] as folder/*.npy
+
+The files suit `python -m benchmarks.tournament --table`.
 
 | set | package | source | licence |
 |---|---|---|---|
@@ -22,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from hannan.refusals import Array
+from hannan.validation import Array
 
 #: The naive experts of electricity demand: so many half-hours ago. 48 is a day, 336 a week.
 LAGS = (1, 2, 3, 24, 47, 48, 49, 96, 336)
@@ -105,7 +107,7 @@ def open_bandit(policy: str = "random", campaign: str = "all") -> Path:
 
 
 def errors(table: dict[str, Any]) -> Array:
-    """|forecast - y| of every expert, the largest of all being 1: losses for `hannan tournament --table`."""
+    """Absolute errors of all experts, divided by the largest one, as losses in [0, 1]."""
     y = np.asarray(table["y"], dtype=np.float64)
     names = [name for name in table if name not in ("y", "day", "half_hour")]
     wrong = np.abs(np.column_stack([table[name] for name in names]) - y[:, None])

@@ -17,8 +17,8 @@ import pytest
 import hannan as hn
 from hannan.cli import main
 from hannan.report import Table
+from hannan.saving.formatting import AtMost, ceiling, figure
 from hannan.saving.result import Shown, as_text
-from hannan.saving.words import AtMost, ceiling, figure
 
 #: Not what follows a `=`: an argument in the description of a learner, which is code and exact.
 NUMBER = re.compile(r"(?<![\w.:/=-])[-−+]?\d+(?:\.\d+)?(?:e[-+−]?\d+)?")

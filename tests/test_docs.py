@@ -11,7 +11,7 @@ import pytest
 from hannan import saving
 from hannan.paper import claims
 from hannan.paper.statements import STATEMENTS
-from hannan.serving.shelf import FORMAT
+from hannan.serving.backend import FORMAT
 
 PAGE = Path(__file__).parents[1] / "docs" / "paper.md"
 LABELS = sorted({claim.label for claim in claims()})

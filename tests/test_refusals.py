@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan import refusals
+from hannan import validation
 
 nan, inf = math.nan, math.inf
 ftpl, ftrl = hn.FTPL(hn.Exponential(), 1.0), hn.FTRL(hn.Tsallis(0.5), 1.0)
@@ -172,12 +172,12 @@ def test_a_refusal_leaves_its_argument_alone() -> None:
 
 
 def test_the_checks_themselves() -> None:
-    assert refusals.real(2, "x") == 2.0
-    refused(lambda: refusals.real(nan, "x"), "x must be a finite number; got nan")
-    assert refusals.between(0.0, 0.0, 1.0, "x", "[)") == 0.0
-    refused(lambda: refusals.between(0.0, 0.0, 1.0, "x", "(]"), "x must be in (0, 1]; got 0.0")
-    assert refusals.count(3.0, "k", least=2) == 3
-    refused(lambda: refusals.count(1, "k", least=2), "k must be a whole number >= 2; got 1")
+    assert validation.real(2, "x") == 2.0
+    refused(lambda: validation.real(nan, "x"), "x must be a finite number; got nan")
+    assert validation.between(0.0, 0.0, 1.0, "x", "[)") == 0.0
+    refused(lambda: validation.between(0.0, 0.0, 1.0, "x", "(]"), "x must be in (0, 1]; got 0.0")
+    assert validation.count(3.0, "k", least=2) == 3
+    refused(lambda: validation.count(1, "k", least=2), "k must be a whole number >= 2; got 1")
 
 
 def test_a_class_is_no_learner_and_a_huge_number_no_loss() -> None:
@@ -201,7 +201,7 @@ def test_masked_entries_are_refused() -> None:
         lambda: ftpl.gradient(HIDDEN),
         lambda: ftpl.gradient([HIDDEN, HIDDEN]),
         lambda: ftpl.gradient([0.25, np.ma.masked]),
-        lambda: refusals.losses(HIDDEN),
+        lambda: validation.losses(HIDDEN),
         lambda: hn.play(experts, TABLE),
         lambda: hn.play(hn.AdaHedge(2), TABLE),
         lambda: hn.play(bandit, iter([TABLE])),
@@ -224,7 +224,7 @@ def test_masked_entries_are_refused() -> None:
     player = experts.start(0)
     refused(lambda: player.observe(player.act(), HIDDEN), "losses " + rule + " at index 1")
     refused(lambda: hn.play(experts, TABLE), "losses " + rule + at)
-    refused(lambda: refusals.real(np.ma.masked, "scale"), "scale " + rule)
+    refused(lambda: validation.real(np.ma.masked, "scale"), "scale " + rule)
     arm = bandit.start(0)
     refused(lambda: arm.observe(arm.act(), np.ma.array(0.5, mask=True)), "loss " + rule)
     # A mask that hides nothing is no reason to refuse; nor is one over a sleeper, whose loss is not read.
@@ -311,9 +311,9 @@ def test_unknown_names_get_a_suggestion(call: Callable[[], Any], got: str, close
 
 
 def test_suggestions_are_names_that_are_known_and_close() -> None:
-    assert refusals.meant("squred", ["absolute", "squared"]) == ". Did you mean 'squared'?"
+    assert validation.meant("squred", ["absolute", "squared"]) == ". Did you mean 'squared'?"
     for word in ("crps", "", 7, None, "s" * 1000, "squared"):
-        assert refusals.meant(word, ["absolute", "squared"]) == ""
+        assert validation.meant(word, ["absolute", "squared"]) == ""
     with pytest.raises(ValueError, match=r"got 'crps'$"):
         hn.combine(FORECASTS, "demand", "crps")
     with pytest.raises(ValueError, match=r"got 'pinball'\. Give its number, as in 'pinball:0\.5'"):

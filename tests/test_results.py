@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import hannan as hn
+from hannan.saving.formatting import apart, short
 from hannan.saving.result import Result, Shown, as_html, as_page, as_text
-from hannan.saving.words import apart, short
 
 NASTY = '<script>alert("x")</script>'
 PLAIN = "red"

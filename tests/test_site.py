@@ -18,8 +18,8 @@ import small_letters
 import written
 
 import hannan as hn
-from hannan.games.tournament.field import contestants
-from hannan.games.tournament.rules import SETTINGS
+from benchmarks.tournament.field import contestants
+from benchmarks.tournament.rules import SETTINGS
 from hannan.learners.learner import Learner
 from hannan.paper import claims
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hannan.paper import Claim, chapters
-from hannan.paper.corrections import CORRECTIONS
+from hannan.paper.claim import CORRECTIONS
 from hannan.paper.page import MARKS, METHODS
-from hannan.report.markup import to_html
+from hannan.report.blocks import to_html
 
 
 def page() -> str:

@@ -1,6 +1,6 @@
 """Which learner? A map made of the package's own tables: who plays in each setting, what is proved, against whom.
 
-`games.tournament.field` has the learners and their promises in words; the number and the adversary are asked of the
+`benchmarks.tournament.field` has the learners and their promises in words; the number and the adversary are asked of the
 learner itself, so the map cannot say what the code does not.
 """
 
@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import hannan as hn
-from hannan.games.tournament.field import contestants
-from hannan.games.tournament.rules import SETTINGS
-from hannan.saving.words import ceiling
+from benchmarks.tournament.field import contestants
+from benchmarks.tournament.rules import SETTINGS
+from hannan.saving.formatting import ceiling
 
 #: The size for which bounds are shown.
 N, EXPERTS, ROUNDS = 8, 16, 10_000

@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import fill
 
 import hannan
-from hannan.learners.rivals import RENAMED
+from hannan.learners.algorithms import RENAMED
 
 HEAD = '''"""The public names, for type checkers and editors. Written by engine/tools/public_names.py."""
 

@@ -7,22 +7,32 @@ from hannan import checks as checks
 from hannan.audits.audit import audit as audit
 from hannan.audits.convex import audit_convex as audit_convex
 from hannan.audits.finding import Finding as Finding
-from hannan.games.compare import compare as compare
-from hannan.games.comparison import Comparison as Comparison
+from hannan.games.compare.compare import Comparison as Comparison
+from hannan.games.compare.compare import compare as compare
 from hannan.games.play import play as play
 from hannan.games.record import Record as Record
-from hannan.games.sweep import sweep as sweep
+from hannan.games.sweep.sweep import sweep as sweep
 from hannan.interop import sklearn as sklearn
 from hannan.interop import sktime as sktime
 from hannan.learners.adahedge import AdaHedge as AdaHedge
+from hannan.learners.algorithms import exp3 as exp3
+from hannan.learners.algorithms import exp3_ix as exp3_ix
+from hannan.learners.algorithms import exp3_s as exp3_s
+from hannan.learners.algorithms import exp4 as exp4
+from hannan.learners.algorithms import exp4_clipped as exp4_clipped
+from hannan.learners.algorithms import fixed_share as fixed_share
+from hannan.learners.algorithms import frechet_ftpl as frechet_ftpl
+from hannan.learners.algorithms import gaussian_ftpl as gaussian_ftpl
+from hannan.learners.algorithms import hedge as hedge
+from hannan.learners.algorithms import tsallis_inf as tsallis_inf
 from hannan.learners.bandits import Bandit as Bandit
-from hannan.learners.convex.budget import PrivacyCurve as PrivacyCurve
 from hannan.learners.convex.gradient import ExponentiatedGradient as ExponentiatedGradient
 from hannan.learners.convex.gradient import OnlineGradientDescent as OnlineGradientDescent
 from hannan.learners.convex.learner import Convex as Convex
 from hannan.learners.convex.privacy import Privacy as Privacy
+from hannan.learners.convex.privacy import PrivacyCurve as PrivacyCurve
 from hannan.learners.decisions.fpl import FPL as FPL
-from hannan.learners.decisions.fpl_trix import FPLTrix as FPLTrix
+from hannan.learners.decisions.fpl import FPLTrix as FPLTrix
 from hannan.learners.decisions.sets import Assignments as Assignments
 from hannan.learners.decisions.sets import MSets as MSets
 from hannan.learners.decisions.sets import ShortestPaths as ShortestPaths
@@ -37,11 +47,6 @@ from hannan.learners.expert_bandits import ExpertBandit as ExpertBandit
 from hannan.learners.experts import Experts as Experts
 from hannan.learners.fixed_share import Exp3S as Exp3S
 from hannan.learners.fixed_share import FixedShare as FixedShare
-from hannan.learners.greedy import EpsilonGreedy as EpsilonGreedy
-from hannan.learners.greedy import ExploreThenCommit as ExploreThenCommit
-from hannan.learners.index_rules import KLUCB as KLUCB
-from hannan.learners.index_rules import MOSS as MOSS
-from hannan.learners.index_rules import UCB1 as UCB1
 from hannan.learners.lb_inf import LBInf as LBInf
 from hannan.learners.lb_inf import LBInf as lb_inf
 from hannan.learners.myga import MYGA as MYGA
@@ -50,22 +55,17 @@ from hannan.learners.noisy import Dropout as Dropout
 from hannan.learners.noisy import Dropout as dropout
 from hannan.learners.noisy import RandomWalk as RandomWalk
 from hannan.learners.noisy import RandomWalk as random_walk
-from hannan.learners.rivals import exp3 as exp3
-from hannan.learners.rivals import exp3_ix as exp3_ix
-from hannan.learners.rivals import exp3_s as exp3_s
-from hannan.learners.rivals import exp4 as exp4
-from hannan.learners.rivals import exp4_clipped as exp4_clipped
-from hannan.learners.rivals import fixed_share as fixed_share
-from hannan.learners.rivals import frechet_ftpl as frechet_ftpl
-from hannan.learners.rivals import gaussian_ftpl as gaussian_ftpl
-from hannan.learners.rivals import hedge as hedge
-from hannan.learners.rivals import tsallis_inf as tsallis_inf
 from hannan.learners.second_order import AdaNormalHedge as AdaNormalHedge
 from hannan.learners.second_order import AdaNormalHedge as adanormalhedge
 from hannan.learners.second_order import MLPoly as MLPoly
 from hannan.learners.second_order import MLPoly as ml_poly
 from hannan.learners.second_order import Squint as Squint
 from hannan.learners.second_order import Squint as squint
+from hannan.learners.stochastic import EpsilonGreedy as EpsilonGreedy
+from hannan.learners.stochastic import ExploreThenCommit as ExploreThenCommit
+from hannan.learners.stochastic import KLUCB as KLUCB
+from hannan.learners.stochastic import MOSS as MOSS
+from hannan.learners.stochastic import UCB1 as UCB1
 from hannan.learners.thompson import Thompson as Thompson
 from hannan.learners.tuning import Anytime as Anytime
 from hannan.learners.tuning import BestLoss as BestLoss
@@ -74,35 +74,35 @@ from hannan.learners.tuning import Horizon as Horizon
 from hannan.learners.tuning import SelfConfident as SelfConfident
 from hannan.mathematics.bounds import Bound as Bound
 from hannan.mathematics.bounds import Withheld as Withheld
-from hannan.mathematics.clipping import clip as clip
-from hannan.mathematics.convex.domain import Domain as Domain
 from hannan.mathematics.convex.domains import Ball as Ball
 from hannan.mathematics.convex.domains import Box as Box
+from hannan.mathematics.convex.domains import Domain as Domain
 from hannan.mathematics.convex.domains import Simplex as Simplex
-from hannan.mathematics.convex.loss import Loss as Loss
-from hannan.mathematics.convex.loss import RankOne as RankOne
 from hannan.mathematics.convex.losses import Huber as Huber
 from hannan.mathematics.convex.losses import Linear as Linear
 from hannan.mathematics.convex.losses import Logistic as Logistic
+from hannan.mathematics.convex.losses import Loss as Loss
+from hannan.mathematics.convex.losses import RankOne as RankOne
 from hannan.mathematics.convex.losses import SmoothedHinge as SmoothedHinge
 from hannan.mathematics.convex.losses import Squared as Squared
 from hannan.mathematics.convex.noise import GammaNoise as GammaNoise
 from hannan.mathematics.convex.noise import GaussianNoise as GaussianNoise
 from hannan.mathematics.convex.noise import Noise as Noise
 from hannan.mathematics.convex.polytope import Polytope as Polytope
+from hannan.mathematics.divergences import clip as clip
 from hannan.mathematics.divergences import hockey_stick as hockey_stick
 from hannan.mathematics.divergences import max_divergence as max_divergence
 from hannan.mathematics.divergences import tsallis_divergence as tsallis_divergence
 from hannan.mathematics.divergences import tsallis_log as tsallis_log
+from hannan.mathematics.laws.gaussian import Gaussian as Gaussian
+from hannan.mathematics.laws.heavy import Frechet as Frechet
+from hannan.mathematics.laws.heavy import Pareto as Pareto
 from hannan.mathematics.laws.law import Law as Law
-from hannan.mathematics.laws.table import Exponential as Exponential
-from hannan.mathematics.laws.table import Frechet as Frechet
-from hannan.mathematics.laws.table import Gamma as Gamma
-from hannan.mathematics.laws.table import Gaussian as Gaussian
-from hannan.mathematics.laws.table import Gumbel as Gumbel
-from hannan.mathematics.laws.table import Laplace as Laplace
-from hannan.mathematics.laws.table import Pareto as Pareto
-from hannan.mathematics.laws.table import Weibull as Weibull
+from hannan.mathematics.laws.light import Exponential as Exponential
+from hannan.mathematics.laws.light import Gamma as Gamma
+from hannan.mathematics.laws.light import Gumbel as Gumbel
+from hannan.mathematics.laws.light import Laplace as Laplace
+from hannan.mathematics.laws.light import Weibull as Weibull
 from hannan.mathematics.potentials import FTPL as FTPL
 from hannan.mathematics.potentials import FTRL as FTRL
 from hannan.mathematics.potentials import Potential as Potential
@@ -113,8 +113,8 @@ from hannan.mathematics.regularizers import Tsallis as Tsallis
 from hannan.mathematics.stability import Stability as Stability
 from hannan.players.certificate import Certificate as Certificate
 from hannan.players.fleet import Fleet as Fleet
+from hannan.players.fleet import Moves as Moves
 from hannan.players.fleet_certificate import FleetCertificate as FleetCertificate
-from hannan.players.fleet_moves import Moves as Moves
 from hannan.players.load import load as load
 from hannan.players.player import Player as Player
 from hannan.players.tickets import Move as Move
@@ -129,20 +129,20 @@ from hannan.tables.route.function import Routes as Routes
 from hannan.tables.route.function import route as route
 
 __all__ = [
-    "__version__", "tsallis_log", "max_divergence", "tsallis_divergence", "hockey_stick", "Law",
-    "Exponential", "Gamma", "Gumbel", "Weibull", "Frechet", "Pareto", "Laplace", "Gaussian", "Regularizer",
+    "__version__", "tsallis_log", "max_divergence", "tsallis_divergence", "hockey_stick", "clip", "Law",
+    "Exponential", "Gamma", "Gumbel", "Weibull", "Laplace", "Frechet", "Pareto", "Gaussian", "Regularizer",
     "Entropy", "Tsallis", "LogBarrier", "Stability", "Potential", "FTPL", "FTRL", "audit", "Finding", "Bound",
     "Withheld", "Fixed", "Horizon", "BestLoss", "Anytime", "SelfConfident", "ImportanceWeighted",
-    "GeometricResampling", "ConditionalResampling", "ReducedVariance", "ImplicitExploration", "clip",
-    "register", "Move", "Certificate", "Player", "load", "Fleet", "Moves", "FleetCertificate", "Experts",
-    "AdaHedge", "Bandit", "ExpertBandit", "Convex", "OnlineGradientDescent", "ExponentiatedGradient",
-    "Domain", "Ball", "Box", "Simplex", "Polytope", "Loss", "RankOne", "Linear", "Squared", "Logistic",
-    "Huber", "SmoothedHinge", "Noise", "GammaNoise", "GaussianNoise", "Privacy", "PrivacyCurve",
-    "audit_convex", "Squint", "AdaNormalHedge", "MLPoly", "FixedShare", "Exp3S", "LBInf", "UCB1", "MOSS",
-    "KLUCB", "EpsilonGreedy", "ExploreThenCommit", "Thompson", "TsallisShannon", "Dropout", "RandomWalk",
-    "MYGA", "FPL", "FPLTrix", "MSets", "ShortestPaths", "Assignments", "hedge", "exp3", "exp4",
-    "exp4_clipped", "tsallis_inf", "frechet_ftpl", "exp3_ix", "lb_inf", "squint", "adanormalhedge", "ml_poly",
-    "fixed_share", "exp3_s", "delayed_ftrl", "dropout", "random_walk", "myga", "gaussian_ftpl", "play",
-    "Record", "compare", "Comparison", "sweep", "combine", "Combined", "Combiner", "replay", "Replay",
-    "route", "Routes", "Store", "adversaries", "checks"
+    "GeometricResampling", "ConditionalResampling", "ReducedVariance", "ImplicitExploration", "register",
+    "Move", "Certificate", "Player", "load", "Fleet", "Moves", "FleetCertificate", "Experts", "AdaHedge",
+    "Bandit", "ExpertBandit", "Convex", "OnlineGradientDescent", "ExponentiatedGradient", "Domain", "Ball",
+    "Box", "Simplex", "Polytope", "Loss", "RankOne", "Linear", "Squared", "Logistic", "Huber",
+    "SmoothedHinge", "Noise", "GammaNoise", "GaussianNoise", "Privacy", "PrivacyCurve", "audit_convex",
+    "Squint", "AdaNormalHedge", "MLPoly", "FixedShare", "Exp3S", "LBInf", "UCB1", "MOSS", "KLUCB",
+    "EpsilonGreedy", "ExploreThenCommit", "Thompson", "TsallisShannon", "Dropout", "RandomWalk", "MYGA",
+    "FPL", "FPLTrix", "MSets", "ShortestPaths", "Assignments", "hedge", "exp3", "exp4", "exp4_clipped",
+    "tsallis_inf", "frechet_ftpl", "exp3_ix", "lb_inf", "squint", "adanormalhedge", "ml_poly", "fixed_share",
+    "exp3_s", "delayed_ftrl", "dropout", "random_walk", "myga", "gaussian_ftpl", "play", "Record", "compare",
+    "Comparison", "sweep", "combine", "Combined", "Combiner", "replay", "Replay", "route", "Routes", "Store",
+    "adversaries", "checks"
 ]

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from hannan.audits.anew import _regular, refuse_repeats, renewed
-from hannan.audits.sampling import audit_by_sampling
-from hannan.refusals import Array
+from hannan.audits.sampling import _regular, audit_by_sampling, refuse_repeats, renewed
+from hannan.validation import Array
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from hannan.audits.sampling import audit_by_sampling, clopper_pearson
 from hannan.learners.experts import Experts
 from hannan.learners.tuning import Fixed
 from hannan.mathematics.divergences import max_divergence
-from hannan.mathematics.laws.table import Exponential, Gumbel, Laplace
+from hannan.mathematics.laws.light import Exponential, Gumbel, Laplace
 from hannan.mathematics.potentials import FTPL, FTRL, Potential
 from hannan.mathematics.regularizers import Tsallis
-from hannan.refusals import Array
+from hannan.validation import Array
 
 #: A lower bound is above the truth with probability at most 1e-6 a test: that is the false-alarm rate.
 SURE = 1.0 - 1e-6

@@ -16,7 +16,7 @@ import pytest
 
 import hannan as hn
 from hannan.checks import laws, learners
-from hannan.players.sleeping_experts import SleepingPlayer
+from hannan.players.sleeping import SleepingPlayer
 
 
 class Spoiled:

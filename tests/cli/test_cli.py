@@ -114,8 +114,6 @@ def test_shell_completion() -> None:
         (PRIVACY, "one of --epsilon and --scale must be given; got neither"),
         ((*PRIVACY, "--epsilon", "1", "--scale", "2"), "must be given; got --epsilon 1 and --scale 2"),
         ((*PRIVACY, "--epsilon", "1", "--smooth", "1"), "curved losses must have an --accuracy"),
-        (("tournament", "--quick", "--table", "foo"), "--table must be NAME=FILE, or FILE alone, of a file that is"),
-        (("tournament", "--quick", "--table", "a=foo"), "--table must be NAME=FILE, or FILE alone"),
         (("audit", "--n", "3"), "audit takes either"),
         (("audit", "--n", "3", "--smoothing", "exponential"), "needs --scale"),
         (("audit", "--n", "3", "--smoothing", "exponential", "--scale", "-1"), "scale must be"),

@@ -76,7 +76,6 @@ REFUSED = [
     (*REPLAY, "--runs", "100000000000"),
     (*REPLAY, "--policy", "m=0:l", "--policy", "m=1:l"),
     (*REPLAY, "--policy", "m=0:l,0:a"),
-    ("tournament", "--quick", "--table", "x=t.csv", "--table", "x=t.csv"),
     (*ROUTE, "--runs", "100000000000"),
     (*ROUTE, "--range", "0:1e-320"),
     (*ROUTE, "--learner", "exp4"),

@@ -61,7 +61,6 @@ COMMANDS = {
     "combine -": ("combine", "-", "--target", "y", "--out", "out"),
     "replay": ("replay", "log.csv", "--action", "a", "--loss", "l", "--runs", "5000", "--out", "out"),
     "route": ("route", "table.csv", "--runs", "5000", "--out", "out"),
-    "tournament": ("tournament", "--out", "out"),
     "sweep": ("sweep", "plan.toml", "--workers", "2", "--out", "out"),
 }
 

@@ -13,10 +13,10 @@ import pytest
 
 import hannan as hn
 from hannan import _engine
-from hannan.learners.program import Program
+from hannan.learners.setup import Program
 from hannan.learners.tuning import Schedule
 from hannan.mathematics import streams
-from hannan.mathematics.laws.table import Exponential
+from hannan.mathematics.laws.light import Exponential
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
 
 F = _engine.Function

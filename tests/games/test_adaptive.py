@@ -9,13 +9,7 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan.adversaries import (
-    ChargeTheLast,
-    Past,
-    SpareTheUnlikely,
-    adaptive_adversaries,
-    all_adversaries,
-)
+from hannan.adversaries import ChargeTheLast, Past, SpareTheUnlikely, adaptive_adversaries, all_adversaries
 from hannan.games.record import _PLAIN
 
 EXPERTS = [

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan.games import environments
-from hannan.games.cells import interval
-from hannan.games.seeds import derived
-from hannan.games.tosses import Tosses
-from hannan.mathematics.student import T_INTERVAL, t_interval
+from hannan.games.compare import environments
+from hannan.games.compare.numbers import interval
+from hannan.games.driver import derived
+from hannan.games.feeds import Tosses
+from hannan.mathematics.intervals import T_INTERVAL, t_interval
 
 CLICKS = {"means": [0.2, 0.4, 0.5]}
 
@@ -237,7 +237,7 @@ def test_gains_have_regret_of_the_right_sign() -> None:
     ],
 )  # fmt: skip
 def test_refusals_come_before_anything_is_played(learners, given, more, words, monkeypatch) -> None:
-    from hannan.games import compare as room
+    from hannan.games.compare import compare as room
 
     monkeypatch.setattr(room, "play_cell", lambda *a, **k: pytest.fail("it was played"))
     with pytest.raises(ValueError, match=words.replace("(", r"\(")):

@@ -200,7 +200,7 @@ def test_a_closed_stream_shows_nothing_and_a_terminal_that_fails_ends_in_its_err
 
     closed = io.StringIO()
     closed.close()
-    monkeypatch.setattr("hannan.games.progress.DELAY", 0.0)
+    monkeypatch.setattr("hannan.games.driver.DELAY", 0.0)
     for stream in (closed, None):
         monkeypatch.setattr("sys.stderr", stream)
         assert hn.play(hn.Bandit(3), ROWS).rounds == 60

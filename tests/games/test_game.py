@@ -18,8 +18,9 @@ from hannan.learners.estimators import ConditionalResampling, GeometricResamplin
 from hannan.learners.expert_bandits import ExpertBandit
 from hannan.learners.experts import Experts
 from hannan.learners.tuning import Anytime, BestLoss, Fixed, Horizon, SelfConfident
+from hannan.mathematics.laws.heavy import Frechet
 from hannan.mathematics.laws.law import Law
-from hannan.mathematics.laws.table import Exponential, Frechet, Gumbel, Laplace
+from hannan.mathematics.laws.light import Exponential, Gumbel, Laplace
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
 
 ROUNDS = 1000

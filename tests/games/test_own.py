@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan.games.grid.keys import content
-from hannan.games.own import label
+from hannan.games.play import label
+from hannan.games.sweep.plan import content
 
 LOSSES = np.tile([0.5, 0.25, 1.0], (60, 1))
 

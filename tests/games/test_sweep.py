@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan.games.grid import local, worker
-from hannan.games.grid.estimate import Estimate
-from hannan.games.grid.folder import Folder
-from hannan.games.grid.keys import content, keys_of
-from hannan.games.grid.plan import BadPlan, Place, plan_of
-from hannan.games.sweep import SweepFailed, Swept
+from hannan.games.sweep import local
+from hannan.games.sweep.folder import Estimate, Folder
+from hannan.games.sweep.plan import BadPlan, Place, content, keys_of, plan_of
+from hannan.games.sweep.sweep import SweepFailed, Swept
 
 pyarrow = pytest.importorskip("pyarrow")
 pytest.importorskip("pyarrow.parquet")
@@ -73,7 +71,7 @@ def test_processes_shards_and_one_process_give_the_same_bytes(tmp_path: Path, wh
 
 def test_a_folder_that_is_whole_computes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     swept(tmp_path / "out")
-    monkeypatch.setattr(worker, "play_cell", lambda *a, **k: pytest.fail("it was played again"))
+    monkeypatch.setattr(local, "play_cell", lambda *a, **k: pytest.fail("it was played again"))
     assert swept(tmp_path / "out").status["left"] == 0
 
 
@@ -176,7 +174,7 @@ def test_the_key_says_what_is_computed() -> None:
 
 
 def test_version_and_engine_are_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    from hannan.games.grid import keys
+    from hannan.games.sweep import plan as keys
 
     plan = plan_of(PLAN)
     before = set(keys_of(plan))
@@ -310,15 +308,15 @@ def test_a_process_that_dies_is_replaced_and_its_cell_given_up(tmp_path: Path, m
 
 
 def test_workers_of_another_version_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
-    orders = worker.orders_of(plan_of(PLAN))
-    monkeypatch.setattr(worker, "__version__", "0.0.1")
+    orders = local.orders_of(plan_of(PLAN))
+    monkeypatch.setattr(local, "__version__", "0.0.1")
     with pytest.raises(ValueError, match=r"a worker must have hannan .* this one has 0\.0\.1"):
-        worker.Worker(orders)
+        local.Worker(orders)
 
 
 def test_the_estimate_is_honest(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr("hannan.games.grid.estimate.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("hannan.games.sweep.folder.time.monotonic", lambda: now[0])
     places = {str(k): Place("quick" if k < 4 else "slow", "c", 2, 100) for k in range(8)}
     estimate = Estimate(places, runs=1, workers=1)
     assert estimate.seconds() == (None, ["quick", "slow"])

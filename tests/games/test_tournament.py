@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import hannan as hn
+from benchmarks.tournament import contest
+from benchmarks.tournament.arenas import COMBINED, advised, arenas
+from benchmarks.tournament.field import contestants
+from benchmarks.tournament.page import _map, page, standings
 from hannan.cli import main
-from hannan.games.cells import interval
-from hannan.games.tournament import contest
-from hannan.games.tournament.arenas import COMBINED, advised, arenas
-from hannan.games.tournament.field import contestants
-from hannan.games.tournament.page import _map, page, standings
+from hannan.games.compare.numbers import interval
 
 TINY = contest.Size(n=4, rounds=60, runs=3, most_rows=60, greedy=12)
 

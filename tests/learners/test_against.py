@@ -247,7 +247,7 @@ def test_exp3_ix_is_bounded_with_high_probability():
 
 
 def test_pictures_say_it():
-    from hannan.games.regret_picture import regret_picture
+    from hannan.games.record import regret_picture
 
     record = hn.play(hn.Bandit(3, hn.Entropy(), hn.Horizon(2000)), np.random.default_rng(0).random((2000, 3)))
     assert "against oblivious losses" in regret_picture(record, "regret").alt

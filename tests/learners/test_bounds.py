@@ -19,7 +19,9 @@ from hannan.learners.experts import Experts
 from hannan.learners.tuning import Anytime, BestLoss, Fixed, Horizon, SelfConfident
 from hannan.mathematics import bounds, printed
 from hannan.mathematics.bounds import Withheld
-from hannan.mathematics.laws.table import Exponential, Frechet, Gamma, Gaussian, Gumbel, Laplace, Pareto, Weibull
+from hannan.mathematics.laws.gaussian import Gaussian
+from hannan.mathematics.laws.heavy import Frechet, Pareto
+from hannan.mathematics.laws.light import Exponential, Gamma, Gumbel, Laplace, Weibull
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
 from hannan.mathematics.stability import range_constant, rate_constant
 

@@ -10,18 +10,15 @@ from scipy import stats
 
 from hannan.games.play import play
 from hannan.learners.convex.learner import Convex
-from hannan.learners.convex.majorant import composed_epsilon
-from hannan.learners.convex.privacy import levels, output_scale
+from hannan.learners.convex.privacy import composed_epsilon, levels, output_scale
 from hannan.learners.tuning import Fixed, Horizon, SelfConfident
 from hannan.mathematics.bounds import Withheld
-from hannan.mathematics.convex import system_noise
+from hannan.mathematics.convex import noise as system_noise
 from hannan.mathematics.convex.domains import Ball, Box, Simplex
-from hannan.mathematics.convex.gradient_steps import NotConverged, descend
 from hannan.mathematics.convex.leader import Leader
-from hannan.mathematics.convex.loss import Loss
-from hannan.mathematics.convex.losses import Huber, Linear, Logistic, SmoothedHinge, Squared
+from hannan.mathematics.convex.losses import Huber, Linear, Logistic, Loss, SmoothedHinge, Squared
 from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise
-from hannan.mathematics.convex.polytope import Polytope
+from hannan.mathematics.convex.polytope import NotConverged, Polytope, descend
 from hannan.players.load import load
 
 
@@ -304,7 +301,7 @@ def test_gradient_steps_arrive_where_newton_does(domain, monkeypatch):
         )  # fmt: skip
         assert left <= 1e-8
         assert np.linalg.norm(x - y) <= 1e-8 / ridge + 1e-9
-    monkeypatch.setattr("hannan.mathematics.convex.gradient_steps.LIMIT", 20)
+    monkeypatch.setattr("hannan.mathematics.convex.polytope.LIMIT", 20)
     with pytest.raises(NotConverged, match="must converge"):
         descend(lambda x: x - 3.0, domain.project, 1.0, -1.0, domain.center)
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import hannan as hn
 from hannan.cli.privacy import command
 from hannan.learners.learner import Learner
-from hannan.saving.words import figure
+from hannan.saving.formatting import figure
 
 
 def learner(noise=None, rounds=100, **more):

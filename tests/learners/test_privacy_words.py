@@ -7,7 +7,7 @@ import pytest
 
 import hannan as hn
 from hannan.audits.sampling import SampledFinding
-from hannan.saving.words import chance, sure
+from hannan.saving.formatting import chance, sure
 
 
 def learner(noise=None, smooth=0.25, **options):

@@ -13,7 +13,7 @@ import hannan as hn
 from hannan import saving
 from hannan.cli import main
 from hannan.mathematics import bounds
-from hannan.saving.words import ceiling
+from hannan.saving.formatting import ceiling
 
 TUNED = hn.Bandit(8, tuning=hn.Horizon(10_000))
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan.learners import published
+from hannan.learners import bandits
 from hannan.mathematics.convex.domains import Ball
 
 # Compositions
@@ -62,7 +62,7 @@ def test_player_and_run_0_make_the_same_moves(learner):
 
 
 def test_published_bounds():
-    assert published.tsallis_inf_reduced(8, 10**6)["2 sqrt(n T)"] == pytest.approx(5656.854, rel=1e-6)
+    assert bandits.tsallis_inf_reduced(8, 10**6)["2 sqrt(n T)"] == pytest.approx(5656.854, rel=1e-6)
     # Our own proof for Tsallis at the same scale, 4 sqrt(nT) - 2 sqrt T, is the smaller one and is printed.
     assert hn.tsallis_inf(4, False).bound(10**4).value == pytest.approx(4 * 200 - 200, rel=1e-12)
     frechet = hn.frechet_ftpl(10**4).bound(10**9)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan.learners import published
+from hannan.learners import bandits
 from hannan.mathematics import bounds
 from hannan.mathematics import printed as paper
 from hannan.mathematics.bounds import Withheld
@@ -224,7 +224,7 @@ def test_reduced_variance():
     assert round(hn.Bandit(8).bound(10_000).value, 1) == 653.9
     for T in (1, 16):
         assert hn.Bandit(8).bound(T).value == T
-        assert sum(published.tsallis_inf_reduced(8, T).values()) == T
+        assert sum(bandits.tsallis_inf_reduced(8, T).values()) == T
 
 
 def expected_step(p, losses, t):

@@ -8,11 +8,9 @@ from scipy.optimize import minimize
 
 from hannan.learners.convex.learner import Convex
 from hannan.learners.tuning import Fixed
-from hannan.mathematics.convex.domain import Domain
-from hannan.mathematics.convex.domains import Ball, Box, Simplex
+from hannan.mathematics.convex.domains import Ball, Box, Domain, Simplex
 from hannan.mathematics.convex.leader import Leader, NotConverged
-from hannan.mathematics.convex.loss import Loss, RankOne
-from hannan.mathematics.convex.losses import Huber, Linear, Logistic, SmoothedHinge, Squared
+from hannan.mathematics.convex.losses import Huber, Linear, Logistic, Loss, RankOne, SmoothedHinge, Squared
 from hannan.mathematics.convex.polytope import Polytope
 
 

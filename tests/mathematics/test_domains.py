@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from hannan.mathematics.convex.domain import Domain
-from hannan.mathematics.convex.domains import Ball, Box, Simplex
+from hannan.mathematics.convex.domains import Ball, Box, Domain, Simplex
 from hannan.mathematics.convex.polytope import Polytope
 
 #: The simplex of R^3 (an equality as two inequalities) and a box, both as polytopes.

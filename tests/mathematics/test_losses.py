@@ -7,8 +7,7 @@ import pytest
 
 from hannan.mathematics.convex.domains import Ball, Box, Simplex
 from hannan.mathematics.convex.leader import Leader
-from hannan.mathematics.convex.loss import Loss, RankOne
-from hannan.mathematics.convex.losses import Huber, Linear, Logistic, SmoothedHinge, Squared
+from hannan.mathematics.convex.losses import Huber, Linear, Logistic, Loss, RankOne, SmoothedHinge, Squared
 
 rng = np.random.default_rng(0)
 Z, TARGETS, LABELS = rng.standard_normal((30, 3)), rng.standard_normal(30), rng.integers(0, 2, 30)

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan.learners import published
+from hannan.learners import bandits
 from hannan.learners.adahedge import Seen
 from hannan.learners.fixed_share import path_cost
 from hannan.learners.tuning import ClippedSchedule, Schedule
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Withheld
 from hannan.mathematics.stability import range_constant, rate_constant
-from hannan.saving.words import ceiling
+from hannan.saving.formatting import ceiling
 
 
 def near(bound, value):
@@ -121,10 +121,10 @@ def test_gradient_descent():
 
 def test_published_numbers():
     n, T = 9, 5000
-    assert sum(published.tsallis_inf(n, T).values()) == pytest.approx(4 * math.sqrt(n * T) + 1, rel=1e-12)
+    assert sum(bandits.tsallis_inf(n, T).values()) == pytest.approx(4 * math.sqrt(n * T) + 1, rel=1e-12)
     c = 2.0
     right = (12 * c * math.sqrt(math.pi) + 3.7 / c) * math.sqrt(n * T) + 10 * c + math.sqrt(math.pi * n) / c
-    assert sum(published.frechet(n, T, c).values()) == pytest.approx(right, rel=1e-12)
+    assert sum(bandits.frechet(n, T, c).values()) == pytest.approx(right, rel=1e-12)
     # Which bound a learner may claim, and that it is the smaller one: 4 sqrt(nT) - 2 sqrt(T) is our own.
     assert near(hn.tsallis_inf(n, False).bound(T), 4 * math.sqrt(n * T) - 2 * math.sqrt(T))
     frechet = hn.frechet_ftpl(n, 0.2).bound(10**6)

@@ -10,7 +10,7 @@ import hannan as hn
 from hannan.learners.tuning import Schedule
 from hannan.mathematics.laws.tabulated import ENOUGH, tabulated
 from hannan.mathematics.quadrature import GeneralRule
-from hannan.saving.words import figure
+from hannan.saving.formatting import figure
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def test_a_law_that_fails_once_leaves_the_player_as_it_was(build, monkeypatch):
         w = np.exp((losses.min() - losses) / scale)
         return w / w.sum(), 0.0
 
-    monkeypatch.setattr("hannan.learners.program.by_gradient", lambda smoothing: weigh)
+    monkeypatch.setattr("hannan.learners.setup.by_gradient", lambda smoothing: weigh)
     schedule = Schedule(2.0, a=1.0, b=1.0)
     monkeypatch.setattr(hn.Fixed, "schedule", lambda *given: schedule)
     learner = build(3, Even(), hn.Fixed(2.0))

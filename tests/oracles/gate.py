@@ -114,7 +114,10 @@ def advised() -> dict[str, Any]:
     for clip in (0.0, 0.1):
         learner = hn.ExpertBandit(3, 5, clip=clip)
         record = hn.play(learner, losses, advice=advice, runs=3, seed=2, threads=1)
-        out[f"clip {clip}"] = digest(record.regret, record.counts), repr(attempt(lambda: learner.bound(ROUNDS).value))
+        out[f"clip {clip}"] = (
+            digest(record.regret, record.counts),
+            repr(attempt(lambda learner=learner: learner.bound(ROUNDS).value)),
+        )
     return out
 
 

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 from power.cut import cut
 
-from hannan.serving import records
-from hannan.serving.shelf import Shelf
+from hannan.serving import journal
+from hannan.serving.backend import Shelf
 from hannan.serving.store import Store
 
 HERE = Path(__file__).parent
@@ -198,8 +198,8 @@ def counted_twice(shelf: Shelf) -> int:
     """Rounds of a learner that were settled more than once in the journal."""
     seen = Counter[tuple[int, int, int]]()
     for first, blob in shelf.groups(0):
-        for _, part in records.parts(records.opened(blob, first)[0]):
+        for _, part in journal.decode_group(journal.opened(blob, first)[0]):
             if not isinstance(part, dict):
-                ends = part[np.isin(part["kind"], (records.OBSERVE, records.EXPIRE))]
+                ends = part[np.isin(part["kind"], (journal.OBSERVE, journal.EXPIRE))]
                 seen.update(zip(*(ends[name].tolist() for name in ("learner", "keyed", "round")), strict=True))
     return sum(count > 1 for count in seen.values())

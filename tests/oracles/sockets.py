@@ -13,7 +13,7 @@ import uvicorn
 
 from hannan.serving.access import Access
 from hannan.serving.app import App
-from hannan.serving.quick import Quick, quick
+from hannan.serving.fast_path import Quick, quick
 from hannan.serving.service import Limits
 from hannan.serving.store import Store
 
@@ -22,7 +22,7 @@ ACT = "/v1/learners/banner/act"
 
 
 class Served:
-    """A service in a thread. `ways` lists the requests that took the short way of `hannan.serving.quick`.
+    """A service in a thread. `ways` lists the requests that took the short way of `hannan.serving.fast_path`.
 
     `http` is the HTTP implementation: "quick", or one of uvicorn's own. `asgi` wraps the application, if given.
     """

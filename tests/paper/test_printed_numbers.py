@@ -9,20 +9,19 @@ import numpy as np
 import pytest
 
 import hannan as hn
+from benchmarks.tournament.contest import Outcome
+from benchmarks.tournament.page import standings
 from hannan.audits.sampling import audit_by_sampling
 from hannan.cli import commands
 from hannan.cli.play import _page
-from hannan.games.tournament.contest import Outcome
-from hannan.games.tournament.page import standings
-from hannan.report.markup import number
-from hannan.saving.words import ceiling, figure
+from hannan.saving.formatting import ceiling, figure, number
 from hannan.tables.combine.hindsight import best_combination
 from hannan.tables.combine.losses import Absolute
 from hannan.tables.combine.page import combined_page
-from hannan.tables.combine.rows import Rows
-from hannan.tables.replay.estimates import Scope, estimates
+from hannan.tables.combine.run import Rows
+from hannan.tables.replay.log import Scope, estimates
 from hannan.tables.replay.page import replay_page
-from hannan.tables.route.page import route_page
+from hannan.tables.route.function import route_page
 
 
 @pytest.fixture

@@ -19,17 +19,15 @@ from hannan.learners.bandits import Bandit
 from hannan.learners.estimators import GeometricResampling
 from hannan.learners.experts import Experts
 from hannan.learners.tuning import Fixed, Horizon
-from hannan.mathematics.laws.table import Exponential
+from hannan.mathematics.laws.light import Exponential
 from hannan.mathematics.potentials import FTRL
 from hannan.mathematics.regularizers import Entropy
-from hannan.paper import Claim, Effort, chapters, claims, worst_case
-from hannan.paper.claim import at_most, broken, holds
-from hannan.paper.corrections import CORRECTIONS, as_printed, form
-from hannan.paper.growth import upper
+from hannan.paper import Claim, Effort, chapters, claims, expert_cases
+from hannan.paper.bandit_lemmas import walked
+from hannan.paper.claim import CORRECTIONS, as_printed, at_most, broken, form, holds, upper
 from hannan.paper.page import page
 from hannan.paper.running import Result, run
 from hannan.paper.statements import STATEMENTS
-from hannan.paper.trees import walked
 
 ALL = claims()
 
@@ -202,16 +200,16 @@ def test_the_worst_sequences_are_the_worst() -> None:
     learner = Experts(2, Exponential(), Horizon(5))
     scale = learner.schedule().scale(1, 0.0)
     every = [
-        worst_case.regret(learner, np.array(losses, dtype=float).reshape(5, 2))
+        expert_cases.regret(learner, np.array(losses, dtype=float).reshape(5, 2))
         for losses in itertools.product((0, 1), repeat=10)
     ]
-    value, losses = worst_case.zero_order(Exponential(), [scale] * 5)
+    value, losses = expert_cases.zero_order(Exponential(), [scale] * 5)
     assert value == pytest.approx(max(every), abs=1e-9)
-    assert worst_case.regret(learner, losses) == pytest.approx(value, abs=1e-9)
+    assert expert_cases.regret(learner, losses) == pytest.approx(value, abs=1e-9)
     # With a best loss of at most 1, six rounds cannot do more than any number of rounds.
-    most, _ = worst_case.first_order(Exponential(), scale, 1)
+    most, _ = expert_cases.first_order(Exponential(), scale, 1)
     kept = [
-        worst_case.regret(learner, np.array(losses, dtype=float).reshape(5, 2))
+        expert_cases.regret(learner, np.array(losses, dtype=float).reshape(5, 2))
         for losses in itertools.product((0, 1), repeat=10)
         if min(sum(losses[::2]), sum(losses[1::2])) <= 1
     ]

@@ -20,7 +20,7 @@ from hannan.learners.tuning import Fixed
 from hannan.mathematics.convex.noise import GaussianNoise
 from hannan.mathematics.laws.law import Law
 from hannan.mathematics.potentials import Potential
-from hannan.paper import claims, clipped, expert_bandits, key_lemma, stability, table_notes, worst_case
+from hannan.paper import claims, expert_bandits, expert_cases, key_lemma, stability, table
 
 
 def scaled(monkeypatch, owner, name, change):
@@ -46,7 +46,7 @@ def clipping_off(monkeypatch):
             object.__setattr__(off, "bound", sound.bound)
             return off
 
-    monkeypatch.setattr(clipped, "ExpertBandit", Both)
+    monkeypatch.setattr(expert_bandits, "ExpertBandit", Both)
 
 
 def barrier_range_too_small(monkeypatch):
@@ -74,7 +74,7 @@ def games_at_half_the_scale(monkeypatch):
     def wrong(learner, losses, **options):
         return play(Experts(2, learner.smoothing, Fixed(0.5 * learner.schedule().scale(1, 0.0))), losses, **options)
 
-    monkeypatch.setattr(worst_case, "play", wrong)
+    monkeypatch.setattr(expert_cases, "play", wrong)
 
 
 def advised_at_a_tenth_of_the_scale(monkeypatch):
@@ -109,7 +109,7 @@ def consistency_too_small(monkeypatch):
 
 
 def clip_is_identity(monkeypatch):
-    monkeypatch.setattr(clipped, "clip", lambda q, rho: np.asarray(q))
+    monkeypatch.setattr(expert_bandits, "clip", lambda q, rho: np.asarray(q))
 
 
 SABOTAGE = [
@@ -124,7 +124,7 @@ SABOTAGE = [
     ("clipped-sum", clipping_off),
     ("advice-lemma", advised_at_a_tenth_of_the_scale),
     ("range", experts_bound_too_small),
-    ("range", experts_at(table_notes, 2.0)),
+    ("range", experts_at(table, 2.0)),
     ("table-gamma", expected_max_too_small),
     ("rate-form", experts_bound_too_small),
     ("rate-form", experts_at(key_lemma, 2.0)),

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan.mathematics.laws.stated import checked_hazard, on_your_word
-from hannan.players import conditions
+from hannan.mathematics.laws.law import checked_hazard, on_your_word
+from hannan.players import certificate
 
 
 @dataclass(frozen=True)
@@ -113,10 +113,10 @@ def test_a_certificate_that_contradicts_itself_is_withheld(monkeypatch):
 
 def test_a_regret_above_a_bound_of_every_sequence_is_said():
     bound = hn.Experts(2, hn.Entropy(), hn.Horizon(1000)).bound()
-    assert conditions.contradicted(bound, bound.value, 0.1, 0.1, 1000, 1.0) == ""
-    assert "contradicts the bound" in conditions.contradicted(bound, bound.value + 0.1, 0.1, 0.1, 1000, 1.0)
+    assert certificate.contradicted(bound, bound.value, 0.1, 0.1, 1000, 1.0) == ""
+    assert "contradicts the bound" in certificate.contradicted(bound, bound.value + 0.1, 0.1, 0.1, 1000, 1.0)
     drawn = hn.Bandit(2, hn.Entropy(), hn.Horizon(1000)).bound()  # in expectation: one run may have more
-    assert conditions.contradicted(drawn, drawn.value + 0.1, 0.1, None, 1000, 1.0) == ""
+    assert certificate.contradicted(drawn, drawn.value + 0.1, 0.1, None, 1000, 1.0) == ""
     # Losses that differ by little, or by much: rounding is no contradiction.
     player = hn.Experts(3, hn.Exponential(), hn.Anytime()).start(seed=0)
     for t in range(200):

@@ -13,8 +13,7 @@ from hannan.learners.convex.learner import Convex
 from hannan.learners.tuning import Anytime, BestLoss, Fixed, Horizon, SelfConfident
 from hannan.mathematics.bounds import Withheld
 from hannan.mathematics.convex.domains import Ball, Box, Simplex
-from hannan.mathematics.convex.loss import Loss, RankOne
-from hannan.mathematics.convex.losses import Huber, Linear, Logistic, Squared
+from hannan.mathematics.convex.losses import Huber, Linear, Logistic, Loss, RankOne, Squared
 from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise
 from hannan.mathematics.convex.polytope import Polytope
 from hannan.players.load import load

@@ -9,13 +9,11 @@ from hannan.games.play import play
 from hannan.learners.convex.gradient import OnlineGradientDescent
 from hannan.learners.convex.learner import Convex
 from hannan.learners.tuning import Anytime, Fixed, Horizon
-from hannan.mathematics.convex.active_set import cone_residual, model_step
 from hannan.mathematics.convex.domains import Ball, Box, Simplex
 from hannan.mathematics.convex.leader import Leader
-from hannan.mathematics.convex.loss import RankOne
-from hannan.mathematics.convex.losses import Linear, SmoothedHinge
-from hannan.mathematics.convex.polytope import Polytope
-from hannan.players.descent import refuted
+from hannan.mathematics.convex.losses import Linear, RankOne, SmoothedHinge
+from hannan.mathematics.convex.polytope import Polytope, cone_residual, model_step
+from hannan.players.convex import refuted
 
 # A phi of your own
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan.mathematics import against
+from hannan.mathematics import bounds
 from hannan.players import certificate, fleet_certificate
-from hannan.serving import resident
+from hannan.serving import stored_learner
 
 ARM = "E[own loss - loss of any one arm named in advance]"
 MAP = "E[own loss - loss of any one map key -> arm named in advance]"
@@ -53,9 +53,9 @@ SENTENCES = {
     "nothing is promised",
 }
 CONSTANTS = {
-    against.FIXED_LOSSES: "if losses do not depend on your moves",
-    against.FIXED_SETS: "if neither losses nor the set of available arms depends on your moves",
-    against.FIXED_ADVICE: "if neither losses nor advice depends on your moves",
+    bounds.FIXED_LOSSES: "if losses do not depend on your moves",
+    bounds.FIXED_SETS: "if neither losses nor the set of available arms depends on your moves",
+    bounds.FIXED_ADVICE: "if neither losses nor advice depends on your moves",
     certificate.ESTIMATED: "own loss - min Lhat: its expectation is at least the expected regret {assumption}, else at "
     "least the regret against any one {comparator} named in advance; it is no bound on this run",
     certificate.KINDS["mean"]: "of the mean play",
@@ -76,7 +76,7 @@ CONSTANTS = {
     fleet_certificate.APART: "losses of a key may depend on the moves of other keys, as long as those do not "
     "depend on its own: keys that react to each other make losses that depend on moves",
     fleet_certificate.TRAFFIC: "how often a key comes must not depend on its moves",
-    resident.CHANGED_ARMS: "the regret against an arm covers only the rounds in which that arm was available; "
+    stored_learner.CHANGED_ARMS: "the regret against an arm covers only the rounds in which that arm was available; "
     "an arm that was added or retired because of earlier results makes the set of available arms depend on your moves",
 }
 EVERY_RUN = "if the best loss L* <= 100 on every run"
@@ -84,13 +84,13 @@ EVERY_RUN = "if the best loss L* <= 100 on every run"
 
 @pytest.mark.parametrize(("whom", "sentence"), SENTENCES.items(), ids=str)
 def test_sentence_about_the_adversary(whom: tuple[str, str], sentence: str) -> None:
-    assert against.sentence(*whom) == sentence
+    assert bounds.sentence(*whom) == sentence
 
 
 def test_every_sense_has_a_golden_sentence() -> None:
     from typing import get_args
 
-    assert {sense for _, sense in SENTENCES if sense} == set(get_args(against.Sense))
+    assert {sense for _, sense in SENTENCES if sense} == set(get_args(bounds.Sense))
 
 
 def test_constants() -> None:
@@ -101,13 +101,13 @@ def test_constants() -> None:
 def test_conditions_on_the_best_loss() -> None:
     named = "(if losses depend on your moves: if the expected loss of one arm named in advance is <= 100)"
     for sense in ("mean", "draws", "likely"):
-        assert against.best_loss_condition(100.0, False, "any", sense) == EVERY_RUN
-    assert against.best_loss_condition(100.0, False, "oblivious", "arm") == f"{EVERY_RUN} {named}"
+        assert bounds.best_loss_condition(100.0, False, "any", sense) == EVERY_RUN
+    assert bounds.best_loss_condition(100.0, False, "oblivious", "arm") == f"{EVERY_RUN} {named}"
     advised = (
         "(if losses or advice depend on your moves: if the expected loss of one expert named in advance is <= 100)"
     )
-    assert against.best_loss_condition(100.0, False, "oblivious", "expert") == f"{EVERY_RUN} {advised}"
-    assert against.best_loss_condition(90.0, True, "any", "mean") == "if the best gain G* >= 90 on every run"
+    assert bounds.best_loss_condition(100.0, False, "oblivious", "expert") == f"{EVERY_RUN} {advised}"
+    assert bounds.best_loss_condition(90.0, True, "any", "mean") == "if the best gain G* >= 90 on every run"
 
 
 def test_observed_removes_the_condition_and_nothing_else() -> None:

@@ -295,7 +295,7 @@ def test_published_bound_is_withheld_if_arms_slept(monkeypatch: pytest.MonkeyPat
     learner = hn.Bandit(3, hn.Tsallis(0.5), hn.Anytime(1.0))
     for published in (False, True):
         if published:
-            monkeypatch.setattr("hannan.learners.published.tsallis_inf", lambda n, rounds: {"small": 2.0})
+            monkeypatch.setattr("hannan.learners.bandits.tsallis_inf", lambda n, rounds: {"small": 2.0})
         assert learner.bound(300).proof == ("published" if published else "whole")
         fleet, player = hn.Fleet(learner, seed=0), learner.start(0)
         for t in range(300):

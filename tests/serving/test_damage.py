@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 import hannan as hn
+from hannan.serving import Ended
 from hannan.serving.app import App
-from hannan.serving.errors import Ended
-from hannan.serving.records import Damaged
+from hannan.serving.journal import Damaged
 from hannan.serving.sqlite import SQLiteShelf
 from hannan.serving.store import Store
 

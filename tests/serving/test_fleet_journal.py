@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import hannan as hn
 from hannan import _engine
-from hannan.serving.records import ACT, EXPIRE, OBSERVE, RECORD, SLOT
+from hannan.serving.journal import ACT, EXPIRE, OBSERVE, RECORD, SLOT
 
 LEARNERS = {
     "default": hn.Bandit(4),

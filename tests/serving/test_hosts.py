@@ -16,9 +16,8 @@ from sockets import Served
 
 import hannan as hn
 from hannan.client import Client
-from hannan.serving.access import Access
+from hannan.serving.access import Access, Hosts
 from hannan.serving.app import App
-from hannan.serving.hosts import Hosts
 from hannan.serving.store import Store
 
 ACT = "/v1/learners/banner/act"

@@ -13,11 +13,11 @@ import pytest
 
 import hannan as hn
 from hannan.cli import commands
-from hannan.serving import records
-from hannan.serving.export import exported
+from hannan.serving import journal
+from hannan.serving.log import exported
 from hannan.serving.store import Store
 from hannan.tables.read.table import BadTable
-from hannan.tables.replay.estimates import NoSupport
+from hannan.tables.replay.log import NoSupport
 
 #: Nearly uniform draws, so that a log supports an estimate.
 STEADY = hn.Bandit(["red", "blue"], hn.Tsallis(0.5), hn.Fixed(100.0), gains=True)
@@ -219,13 +219,13 @@ def test_a_journal_that_comes_out_differently_has_no_smallest_probabilities(path
         def altered(start: int) -> Any:
             nonlocal acts
             for first, blob in groups(start):
-                body, when = records.opened(blob, first)
-                slots = np.frombuffer(body, records.RECORD).copy()
-                for k in np.flatnonzero(slots["kind"] == records.ACT):
+                body, when = journal.opened(blob, first)
+                slots = np.frombuffer(body, journal.RECORD).copy()
+                for k in np.flatnonzero(slots["kind"] == journal.ACT):
                     acts += 1
                     if acts % 30 == 20:
                         slots["value"][k] = math.nextafter(slots["value"][k], 1.0)
-                yield first, records.group(slots.tobytes(), when)
+                yield first, journal.group(slots.tobytes(), when)
 
         shelf.groups = altered  # type: ignore[method-assign]
         log = store.log("a")

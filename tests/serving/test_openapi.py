@@ -15,10 +15,9 @@ from asking import ask
 from hypothesis import HealthCheck, Phase, settings
 
 import hannan as hn
+from hannan.serving import CODES
 from hannan.serving.app import App
-from hannan.serving.errors import CODES
-from hannan.serving.openapi import REWARD, description
-from hannan.serving.routes import ROUTES
+from hannan.serving.service import REWARD, ROUTES, description
 from hannan.serving.store import Store
 
 SCHEMA = schemathesis.openapi.from_dict(json.loads(json.dumps(description(ROUTES))))

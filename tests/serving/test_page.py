@@ -86,7 +86,7 @@ def test_a_narrow_page_does_not_scroll_sideways(browser: Any, address: str) -> N
 
 
 def test_nothing_is_kept_of_the_page(tmp_path: Path) -> None:
-    from hannan.serving.page import PAGE
+    from hannan.serving.schemas import PAGE
 
     assert b"http://" not in PAGE.replace(b"http://www.w3.org/2000/svg", b"")
     assert b"https://" not in PAGE

@@ -20,7 +20,7 @@ from kills import Campaign
 import hannan as hn
 from hannan.client import Client, shard_of, shard_of_ticket
 from hannan.client import Refused as ClientRefused
-from hannan.serving.errors import BODY, CONFLICT, ELSEWHERE, TICKET, Ended, Refused
+from hannan.serving import BODY, CONFLICT, ELSEWHERE, TICKET, Ended, Refused
 from hannan.serving.service import Request, Service, act, ready
 from hannan.serving.store import Store
 from hannan.serving.tickets import MOST_SECRETS

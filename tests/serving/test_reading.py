@@ -9,7 +9,7 @@ import pytest
 
 import hannan as hn
 from hannan import _engine
-from hannan.serving import reading
+from hannan.serving import stored_learner
 
 LEARNERS = (hn.Bandit(4), hn.Bandit(4, hn.Tsallis(0.5)), hn.delayed_ftrl(4), hn.exp3_ix(4, 1000), hn.lb_inf(4, 1000))
 
@@ -25,11 +25,11 @@ def test_certificates_and_weights(learner: Any, left: int) -> None:
         open_ones = fleet.act(np.array([0] * 20 + [1] * 20))
         fleet.observe(open_ones[rng.permutation(40)[left:]], rng.random(40 - left))
     for key in (0, 1):
-        told = reading.certificate(fleet, key, 0.05)
+        told = stored_learner.certificate(fleet, key, 0.05)
         assert told == fleet.certificate(key, 0.05)
         assert told.rounds + told.open_moves == (10, 20)[key] + (20 if left else 0)
         assert np.array_equal(_engine.next_weights(fleet, key, None), fleet.distribution(key))
-    assert reading.certificate(fleet, -1, None) == fleet.certificate(7)
+    assert stored_learner.certificate(fleet, -1, None) == fleet.certificate(7)
 
 
 def test_singles_are_batches_of_one() -> None:
@@ -77,7 +77,7 @@ def test_a_diagnosed_fleet_tells_what_its_player_would(learner: Any, late: bool)
     assert level is not None
     assert level > 0.0
     assert plain.certificate(0).realised_level is None
-    assert reading.certificate(fleet, 0, None) == told
+    assert stored_learner.certificate(fleet, 0, None) == told
     again = hn.Fleet.from_bytes(fleet.to_bytes(), "exact")
     assert again.certificate(0).realised_level == level
     assert again.to_bytes() == fleet.to_bytes()

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hannan.serving import records
+from hannan.serving import journal
 from hannan.serving.contents import Contents
-from hannan.serving.records import (
+from hannan.serving.journal import (  # fmt: skip
     ACT,
     NOTE,
     SLATE,
@@ -23,14 +23,14 @@ from hannan.serving.records import (
     Damaged,
     SlateAct,
     SlateFeedback,
-)  # fmt: skip
+)
 from hannan.serving.tickets import Slate
 
-PLAIN = records.record(ACT, 3, 0, 17, 0.25)
+PLAIN = journal.record(ACT, 3, 0, 17, 0.25)
 
 
 def contents(body: bytes) -> list[Any]:
-    return [part.tolist() if isinstance(part, np.ndarray) else part for _, part in records.parts(body)]
+    return [part.tolist() if isinstance(part, np.ndarray) else part for _, part in journal.decode_group(body)]
 
 
 @st.composite
@@ -57,11 +57,11 @@ def test_groups_of_records_are_read_as_they_were_written(written: list[Any]) -> 
     body, expected = b"", []
     for one in written:
         if isinstance(one, SlateAct):
-            body += records.slate(one)
+            body += journal.slate(one)
         elif isinstance(one, SlateFeedback):
-            body += records.slate_feedback(one)
+            body += journal.slate_feedback(one)
         else:
-            body += PLAIN if one == "plain" else records.note(one)
+            body += PLAIN if one == "plain" else journal.note(one)
         plain = one == "plain"
         if plain and expected and isinstance(expected[-1], list):
             expected[-1].append((ACT, 0, 3, 0, 17, 0.25))
@@ -69,17 +69,17 @@ def test_groups_of_records_are_read_as_they_were_written(written: list[Any]) -> 
             expected.append([(ACT, 0, 3, 0, 17, 0.25)] if plain else one)
     assert len(body) % SLOT == 0
     assert repr(contents(body)) == repr(expected)  # repr: NaN equals NaN
-    assert records.has_tails(body) == any(one != "plain" for one in written)
+    assert journal.has_tails(body) == any(one != "plain" for one in written)
 
 
 def test_layout_of_a_slate() -> None:
     shown = SlateAct(7, 1, 5 << 32 | 9, Slate((3, 1, 2), (0.5, 0.25, 0.75), 0.125))
     head = struct.pack("<BBHIQd", SLATE, 1, 3, 7, 5 << 32 | 9, 0.125)
     items = b"".join(struct.pack("<Id", arm, p) for arm, p in ((3, 0.5), (1, 0.25), (2, 0.75)))
-    assert records.slate(shown) == head + items + bytes(12)
+    assert journal.slate(shown) == head + items + bytes(12)
     told = SlateFeedback(SLATE_OBSERVE, 7, 1, 5 << 32 | 9, (0.0, 1.0))
     head = struct.pack("<BBHIQd", SLATE_OBSERVE, 1, 2, 7, 5 << 32 | 9, 0.0)
-    assert records.slate_feedback(told) == head + struct.pack("<ddd", 0.0, 1.0, 0.0)
+    assert journal.slate_feedback(told) == head + struct.pack("<ddd", 0.0, 1.0, 0.0)
 
 
 SOUND = SlateAct(0, 0, 1, Slate((3, 1), (0.5, 0.25), 0.125))
@@ -101,11 +101,11 @@ FAULTS = [
 @pytest.mark.parametrize(("shown", "message"), FAULTS)
 def test_invalid_slates_are_rejected(shown: SlateAct, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        records.slate(shown)
+        journal.slate(shown)
 
 
 def test_control_the_valid_slate_is_written() -> None:
-    assert contents(records.slate(SOUND)) == [SOUND]
+    assert contents(journal.slate(SOUND)) == [SOUND]
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_control_the_valid_slate_is_written() -> None:
 )
 def test_invalid_feedback_is_rejected(told: SlateFeedback, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        records.slate_feedback(told)
+        journal.slate_feedback(told)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_invalid_feedback_is_rejected(told: SlateFeedback, message: str) -> None
     ],
 )
 def test_damaged_slates_are_rejected_on_reading(change: tuple[int, int], message: str) -> None:
-    body = bytearray(records.slate(SOUND._replace(slate=Slate((3, 1, 2), (0.5, 0.25, 0.5), 0.125))))
+    body = bytearray(journal.slate(SOUND._replace(slate=Slate((3, 1, 2), (0.5, 0.25, 0.5), 0.125))))
     body[change[0]] = change[1]
     with pytest.raises(Damaged, match=message):
         contents(bytes(body))
@@ -151,6 +151,6 @@ def test_damaged_notes_are_rejected(text: bytes) -> None:
 
 
 def test_a_store_without_slate_learners_rejects_a_journal_with_slates() -> None:
-    body = records.note({"epoch": "00" * 8, "entropy": "00" * 32}) + records.slate(SOUND)
+    body = journal.note({"epoch": "00" * 8, "entropy": "00" * 32}) + journal.slate(SOUND)
     with pytest.raises(Damaged, match="has a slate at sequence"):
-        Contents().replay(iter([(0, records.group(body, 1.0))]))
+        Contents().replay(iter([(0, journal.group(body, 1.0))]))

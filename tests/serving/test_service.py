@@ -27,7 +27,7 @@ from hannan.client import Client
 from hannan.client import Refused as ClientRefused
 from hannan.serving.access import Access
 from hannan.serving.app import App
-from hannan.serving.bodies import DecidedMany
+from hannan.serving.schemas import DecidedMany
 from hannan.serving.service import Limits
 from hannan.serving.store import Store
 

@@ -15,13 +15,12 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan.serving import sections, snapshots
-from hannan.serving.contents import Contents, _json
-from hannan.serving.desk import _recovered
-from hannan.serving.journal import Clock
-from hannan.serving.records import Damaged
-from hannan.serving.sections import Newer
-from hannan.serving.shelf import whole as shelf_whole
+from hannan.serving import contents as sections
+from hannan.serving import snapshots
+from hannan.serving.backend import whole as shelf_whole
+from hannan.serving.contents import Contents, Newer, _json
+from hannan.serving.decisions import _recovered
+from hannan.serving.journal import Clock, Damaged
 from hannan.serving.sqlite import SQLiteShelf
 from hannan.serving.store import Store
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import hannan as hn
+from hannan.serving import CONFLICT, Refused
 from hannan.serving.app import App
-from hannan.serving.desk import _recovered
-from hannan.serving.errors import CONFLICT, Refused
+from hannan.serving.decisions import _recovered
 from hannan.serving.service import Request, add, add_arm, history, learners, metrics, retire_arm
 from hannan.serving.sqlite import SQLiteShelf
 from hannan.serving.store import Store

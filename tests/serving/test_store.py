@@ -22,11 +22,10 @@ import pytest
 
 import hannan as hn
 from hannan.cli import commands
-from hannan.serving.desk import _recovered
-from hannan.serving.errors import CONFLICT, REWARD, TICKET, UNKNOWN, Ended, Refused
+from hannan.serving import CONFLICT, REWARD, TICKET, UNKNOWN, Ended, Refused
+from hannan.serving.decisions import _recovered
 from hannan.serving.expiry import Expiry
-from hannan.serving.journal import Clock
-from hannan.serving.records import Damaged
+from hannan.serving.journal import Clock, Damaged
 from hannan.serving.sqlite import SQLiteShelf
 from hannan.serving.store import Store
 
@@ -569,7 +568,7 @@ def test_a_damaged_journal_is_refused(path: Path) -> None:
 
 def test_a_journal_that_comes_out_otherwise_is_refused(path: Path) -> None:
     """As another version of the engine would make it: a bit of a probability differs."""
-    from hannan.serving import records
+    from hannan.serving import journal as records
 
     store = Store(path)
     store.add("a", GAINS)

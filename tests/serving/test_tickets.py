@@ -14,7 +14,7 @@ import pytest
 
 import hannan as hn
 from hannan.client import shard_of_ticket
-from hannan.serving.errors import TICKET, Refused
+from hannan.serving import TICKET, Refused
 from hannan.serving.sqlite import SQLiteShelf
 from hannan.serving.store import Store
 from hannan.serving.tickets import ARM, MOST_SECRETS, SLATE, Seal, Slate, Stage, key_bytes, varint

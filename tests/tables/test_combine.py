@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 
 import hannan as hn
 from hannan.cli.combine import command
-from hannan.tables.combine import rows as rows_module
-from hannan.tables.combine.books import summarise
+from hannan.tables.combine import run as rows_module
 from hannan.tables.combine.hindsight import best_combination
 from hannan.tables.combine.losses import Absolute, Huber, Log, Pinball, Squared, losses_of, point_loss
-from hannan.tables.combine.rows import Rows
+from hannan.tables.combine.run import Rows
+from hannan.tables.combine.summary import summarise
 from hannan.tables.read import csv_table
 from hannan.tables.read.table import BadTable
 

@@ -12,10 +12,10 @@ from naive_combine import RuleB, potential
 
 import hannan as hn
 from hannan import _engine
-from hannan.learners.forecasts import Rule
-from hannan.tables.combine.by_rule import ByRule
+from hannan.learners.adahedge import Rule
 from hannan.tables.combine.losses import point_loss
-from hannan.tables.combine.quantile_loss import QuantileLoss
+from hannan.tables.combine.quantiles import QuantileLoss
+from hannan.tables.combine.rules import ByRule
 
 FOLDER = Path(__file__).parent.parent / "corpus" / "0.2"
 LOSSES = ["absolute", "squared"]

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import hannan as hn
 from hannan.cli.combine import command
-from hannan.saving.words import figure
+from hannan.saving.formatting import figure
 from hannan.tables.read.table import BadTable
 
 pandas = pytest.importorskip("pandas")
@@ -529,7 +529,7 @@ def test_one_expert_is_nothing_to_combine(tmp_path):
 
 
 #: Without the delay of a second, so that a small panel has a bar.
-EAGER = "import hannan.games.progress as p; p.DELAY = 0.0; from hannan.cli import main; main()"
+EAGER = "import hannan.games.driver as p; p.DELAY = 0.0; from hannan.cli import main; main()"
 
 
 @pytest.mark.parametrize(
@@ -573,7 +573,7 @@ def test_bar_counts_every_row_of_every_pass(monkeypatch):
             seen[-1][1] = played
 
     monkeypatch.setattr(passes, "Progress", Counted)
-    monkeypatch.setattr("hannan.tables.combine.panel_pool.STRETCH", 7)
+    monkeypatch.setattr("hannan.tables.combine.panel.STRETCH", 7)
     frame, quantiled = panel(), nixtla(quantiles=True)
     whole = hn.combine(frame, "y", by="unique_id", pooled=True).forecast
     hn.combine(frame, "y", by="unique_id")

@@ -11,11 +11,10 @@ from naive_combine import potential
 from naive_quantiles import VectorB, VectorTwoLayers, pinball, slope
 
 from hannan import _engine
-from hannan.learners.forecasts import Rule
-from hannan.tables.combine.by_rule import ByRule
+from hannan.learners.adahedge import Rule
 from hannan.tables.combine.losses import Pinball
-from hannan.tables.combine.mixers import mixer_of
-from hannan.tables.combine.quantile_loss import QuantileLoss
+from hannan.tables.combine.quantiles import QuantileLoss
+from hannan.tables.combine.rules import ByRule, mixer_of
 
 LEVELS = (0.05, 0.1, 0.5, 0.7, 0.95)
 

@@ -11,8 +11,8 @@ from naive_quantiles import VectorTwoLayers, pinball
 
 import hannan as hn
 from hannan.cli.combine import command
-from hannan.saving.words import figure
-from hannan.tables.combine.levels import grid_of
+from hannan.saving.formatting import figure
+from hannan.tables.combine.quantiles import grid_of
 from hannan.tables.read.table import BadTable
 
 pandas = pytest.importorskip("pandas")

@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from hannan.saving.output import Outbox
-from hannan.tables.curves import Trace
+from hannan.games.checkpoints import Trace
+from hannan.saving.files import Outbox
 from hannan.tables.read import csv_table
 from hannan.tables.read.csv_table import CsvTable, from_text
 from hannan.tables.read.source import open_table

@@ -13,9 +13,8 @@ import hannan as hn
 from hannan.cli.replay import command
 from hannan.mathematics.intervals import clopper_pearson
 from hannan.tables.read.table import BadTable
-from hannan.tables.replay.beside import beside
-from hannan.tables.replay.estimates import NoSupport, Scope, estimates, refuse_uniform
-from hannan.tables.replay.log import Log
+from hannan.tables.replay.evaluated import beside
+from hannan.tables.replay.log import Log, NoSupport, Scope, estimates, refuse_uniform
 from hannan.tables.replay.page import replay_page
 
 MEANS = np.array([0.2, 0.5, 0.8])

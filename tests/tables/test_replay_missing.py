@@ -14,8 +14,7 @@ import hannan as hn
 from hannan.cli.replay import command
 from hannan.mathematics.intervals import of_mean
 from hannan.tables.read.table import BadTable
-from hannan.tables.replay.estimates import NoSupport
-from hannan.tables.replay.missing import Missing
+from hannan.tables.replay.log import Missing, NoSupport
 
 #: Fewer of 120 intervals at 95% than this contain the truth with probability 5.5e-7: binomial(120, 0.95).
 FEWEST_OF_120 = 100

@@ -10,11 +10,10 @@ import pytest
 
 import hannan as hn
 from hannan.mathematics.intervals import clopper_pearson
-from hannan.tables.replay.beside import steady
-from hannan.tables.replay.contexts import ContextExpert
-from hannan.tables.replay.estimates import BERNSTEIN, EXACT, LOGGED, VERIFIED, NoSupport
+from hannan.tables.replay.evaluated import steady
 from hannan.tables.replay.function import _walk
-from hannan.tables.replay.log import Log
+from hannan.tables.replay.log import BERNSTEIN, EXACT, LOGGED, VERIFIED, Log, NoSupport
+from hannan.tables.replay.policies import ContextExpert
 from hannan.tables.replay.policies import sums as policy_sums
 
 #: In one context of twenty action 1 is hardly ever drawn, and loses; elsewhere it is drawn often, and does not.

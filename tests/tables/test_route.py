@@ -88,8 +88,8 @@ def test_names():
 @pytest.mark.parametrize("shape", [*SMOOTHINGS, "weibull:0.5", "tsallis:0.25"])
 def test_every_command_knows_every_smoothing(shape):
     """One grammar: what `play` takes, `route`, `replay` and `combine` take, and the other way round."""
-    from hannan.cli.describing import Options
-    from hannan.cli.describing import learner as described
+    from hannan.cli.options import Options
+    from hannan.cli.options import learner as described
     from hannan.tables.combine.losses import Absolute
     from hannan.tables.learner import for_decisions, for_forecasts
     from hannan.tables.route.function import _learner

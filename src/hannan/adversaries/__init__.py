@@ -15,14 +15,23 @@ from hannan.adversaries.adaptive import (
     ChargeTheLast,
     ChargeTheLastPoint,
     ChargeTheLikely,
+    Past,
     SpareTheUnlikely,
     Twin,
     adaptive_adversaries,
 )
-from hannan.adversaries.bernoulli import Bernoulli
-from hannan.adversaries.drawn import (
+from hannan.adversaries.greedy import greedy
+from hannan.adversaries.sequences import (
+    Bernoulli,
+    all_ones,
+    alternating_leader,
+    bandits_lower_bound,
+    bandits_lower_bound_means,
+    cyclic,
     drifting,
     drifting_means,
+    experts_lower_bound,
+    small_best_loss,
     stochastic,
     stochastic_means,
     stochastically_constrained,
@@ -30,15 +39,7 @@ from hannan.adversaries.drawn import (
     switching,
     switching_means,
 )
-from hannan.adversaries.greedy import greedy
-from hannan.adversaries.lower_bounds import (
-    bandits_lower_bound,
-    bandits_lower_bound_means,
-    experts_lower_bound,
-)
-from hannan.adversaries.past import Past
-from hannan.adversaries.scripted import all_ones, alternating_leader, cyclic, small_best_loss
-from hannan.refusals import Array
+from hannan.validation import Array
 
 __all__ = [
     "Bernoulli",

@@ -18,14 +18,49 @@ runs and keep nothing. Losses are in the learner's own units.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hannan import refusals
-from hannan.adversaries.past import Past
-from hannan.frozen import frozen
-from hannan.refusals import Array
+from hannan import validation
+from hannan.saving import frozen
+from hannan.validation import Array
+
+
+class Past(NamedTuple):
+    """What an adversary may see before round t = 1, 2, ...: t - 1 moves, t - 1 losses, and p of the coming move.
+
+    `moves` has an entry a round: the arm, or a row: the point, or the decision in 0s and 1s. `losses` has shape
+    (t - 1, n) (for convex games it is a sequence of loss functions). `distribution` is None where past moves do not
+    determine it: where a learner keeps noise, resamples, or moves in a continuum. All are read-only.
+    """
+
+    moves: NDArray[Any]
+    losses: Any
+    distribution: Array | None
+
+
+Answer = Callable[[int, Past], Any]
+
+
+def name_of(adversary: Any) -> str:
+    """A function or class by its name, anything else by its description."""
+    return str(getattr(adversary, "__qualname__", None) or repr(adversary))
+
+
+def fresh(adversary: Any, n: int, rounds: int) -> Answer:
+    """The adversary of one run: a class is built, a description with `start(n, rounds)` is started."""
+    if isinstance(adversary, type):
+        adversary = adversary()
+    if hasattr(adversary, "start"):
+        adversary = adversary.start(n, rounds)
+    answer = getattr(adversary, "loss", adversary)
+    if not callable(answer):
+        raise ValueError(f"an adversary must have loss(t, past), or be a function of them; got {adversary!r}")
+    return answer  # type: ignore[no-any-return]
+
 
 if TYPE_CHECKING:
     from hannan.mathematics.convex.losses import Linear
@@ -40,7 +75,7 @@ class _OfArms:
 
     def __post_init__(self) -> None:
         for name in ("charge", "spare"):
-            object.__setattr__(self, name, refusals.real(getattr(self, name), name))
+            object.__setattr__(self, name, validation.real(getattr(self, name), name))
 
     def _charged(self, who: Any) -> Array:
         """`charge` where `who` is true, `spare` elsewhere."""
@@ -66,7 +101,7 @@ class SpareTheUnlikely(_OfArms):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "share", refusals.between(self.share, 0.0, 1.0, "share", "()"))
+        object.__setattr__(self, "share", validation.between(self.share, 0.0, 1.0, "share", "()"))
 
     def start(self, n: int, rounds: int) -> _Sparing:
         """The adversary of one run."""
@@ -127,7 +162,7 @@ class ChargeTheLastPoint:
     lipschitz: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lipschitz", refusals.positive(self.lipschitz, "lipschitz"))
+        object.__setattr__(self, "lipschitz", validation.positive(self.lipschitz, "lipschitz"))
 
     def loss(self, t: int, past: Past) -> Linear:
         """A linear loss along the last move."""

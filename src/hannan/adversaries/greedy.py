@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from hannan import refusals
-from hannan.refusals import Array
+from hannan import validation
+from hannan.validation import Array
 
 _ALL_SUBSETS_UP_TO = 5  # 2^5 - 2 candidates; beyond, those ordered by probability
 _SIZES = 16  # of the sets of likeliest arms
@@ -43,7 +43,7 @@ def greedy(learner: Any, rounds: int) -> Array:
     >>> losses.shape, sorted(set(losses.ravel().tolist()))
     ((100, 2), [0.0, 1.0])
     """
-    rounds = refusals.count(rounds, "rounds")
+    rounds = validation.count(rounds, "rounds")
     if not hasattr(learner, "start"):
         raise ValueError(f"learner must have start(seed), as hn.Experts has; got {type(learner).__name__}")
     if hasattr(learner, "estimator") or hasattr(learner, "actions"):

@@ -13,7 +13,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from hannan import refusals
+from hannan import validation
 from hannan.audits.convex import audit_convex
 from hannan.audits.finding import TOLERANCE, Finding
 from hannan.audits.sampling import SampledFinding, audit_by_sampling
@@ -21,7 +21,7 @@ from hannan.learners.convex.learner import Convex
 from hannan.learners.learner import Learner
 from hannan.mathematics.divergences import max_supremum, tsallis_supremum
 from hannan.mathematics.potentials import Potential, potential
-from hannan.refusals import Array
+from hannan.validation import Array
 
 #: The least probability that carries digits.
 LEAST = 1e-300
@@ -61,7 +61,7 @@ def audit(
     `n`: how many arms. `gamma` and `delta`: which divergence; left out, the smoothing's own. `seed`: of the search.
     Further `options` are for a `Convex` learner or a stranger's.
 
-    >>> from hannan.mathematics.laws.table import Exponential
+    >>> from hannan.mathematics.laws.light import Exponential
     >>> from hannan.mathematics.potentials import FTPL
     >>> finding = audit(FTPL(Exponential(), 2.0), 3)
     >>> finding.verdict, round(finding.measured, 9), finding.claim.level
@@ -88,7 +88,7 @@ def _search(phi: Potential, n: int | None, gamma: float | None, delta: float | N
     """The exact audit of a potential."""
     if n is None:
         raise ValueError("audit of a potential needs the number of arms; got n=None")
-    n = refusals.count(n, "n")
+    n = validation.count(n, "n")
     claim = phi.stability(n, gamma, delta)
     relative, absolute = phi.accuracy
     play = phi.many_gradients()

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hannan.audits.finding import TOLERANCE, Finding
-from hannan.mathematics.convex.loss import Loss
+from hannan.mathematics.convex.losses import Loss
 from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise, Noise
 from hannan.mathematics.divergences import max_divergence
 from hannan.mathematics.stability import Stability
-from hannan.refusals import Array
+from hannan.validation import Array
 
 if TYPE_CHECKING:
     from hannan.learners.convex.learner import Convex

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hannan.mathematics.stability import Stability
-from hannan.refusals import Array
+from hannan.saving.formatting import clipped, figure
 from hannan.saving.result import Result, Shown
-from hannan.saving.words import clipped, figure
+from hannan.validation import Array
 
 #: Rounding of the claim itself.
 TOLERANCE = 1e-12

@@ -9,7 +9,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command; a user's mistake is one line on standard error and exit code 2, never a traceback."""
     if arguments is None:
         # Before anything that takes time is imported. Whoever passes arguments is a program with signals of its own.
-        from hannan.cli.stopping import done, stoppable
+        from hannan.cli.commands import done, stoppable
 
         stoppable()
     from hannan.cli.commands import run

@@ -97,7 +97,7 @@ def _exactly(
 ) -> tuple[dict[str, Any], str, bool]:
     from hannan.audits.audit import audit
     from hannan.mathematics.potentials import potential
-    from hannan.saving.words import figure
+    from hannan.saving.formatting import figure
 
     if scale is None:
         raise ValueError("audit of a smoothing needs --scale")

@@ -8,9 +8,8 @@ from typing import Any
 
 import click
 
-from hannan.cli.describing import Options, learner_options
-from hannan.cli.describing import learner as described
-from hannan.cli.options import emit, shared, written
+from hannan.cli.options import Options, emit, learner_options, shared, written
+from hannan.cli.options import learner as described
 
 EPILOG = """\b
 Examples:

@@ -2,16 +2,113 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hannan import extras
-from hannan.cli.combine_stream import Stream
-from hannan.cli.options import shared, to_text
-from hannan.cli.tables import listed, opened
+from hannan.cli.options import listed, opened, separator, shared, to_text, watched
+
+if TYPE_CHECKING:
+    from hannan.tables.combine.quantiles import Grid
+    from hannan.tables.combine.run import Answers, Rows
+    from hannan.tables.combine.summary import Summary
+
+
+class Stream:
+    """Rows of a table, through rows at play, to sheets and standard output."""
+
+    def __init__(
+        self, rows: Rows, grid: Grid | None, time: str | None, issued: str | None, live: bool, as_json: bool
+    ) -> None:
+        self.rows, self.grid, self.time, self.issued, self.live, self.as_json = rows, grid, time, issued, live, as_json
+        self.written = ("forecast",) if grid is None else grid.written
+        self.crossed = 0
+
+    def run(self, table: Any, goal: int, columns: list[int], sheets: Any) -> Summary:
+        """Read, answer, keep and print; then look at all of it a second time."""
+        from hannan.tables.combine.function import close_books
+        from hannan.tables.write import Spool
+
+        rows, head = self.rows, self.live and not self.as_json
+        # The second look needs the rows: they wait on disk, not in memory. Of quantiles, the answers too.
+        width = len(rows.names) * rows.loss.depth
+        kept, goals, told = Spool(width), Spool(1), Spool(1 + len(rows.levels))
+        try:
+            for forecasts, targets, times, issued, first in self._parts(table, goal, columns):
+                answers = rows.answer(forecasts, targets, times, first, issued)
+                kept.add(forecasts)
+                goals.add(targets[:, None])
+                if self.grid is not None:
+                    told.add(_numbered(answers))
+                if sheets is not None:
+                    sheets.write(answers.rows, answers.times, answers.forecast, answers.played, answers.weights)
+                if self.live:
+                    self._print(answers, head)
+                    head = False
+            targets, answered = rows.rejoin(goals.array()[:, 0]), told.array()
+            return close_books(rows, kept.array(), targets, self.grid, self.crossed, (answered[:, 0], answered[:, 1:]))
+        finally:
+            for spool in (kept, goals, told):
+                spool.close()
+
+    def _parts(self, table: Any, goal: int, columns: list[int]) -> Any:
+        """(forecasts, targets, times, issue times, first row) of each chunk."""
+        import numpy as np
+
+        for chunk in watched(table, 1 if self.live else None, not self.as_json):
+            times, issued = (chunk.texts.get(name, []) if name else [] for name in (self.time, self.issued))
+            forecasts, first = np.take(chunk.numbers, columns, axis=1), chunk.first
+            if self.grid is not None:
+                forecasts, crossed = self.grid.take(forecasts, partial(_place, table.source, first))
+                self.crossed += crossed
+            yield forecasts, chunk.numbers[:, goal], times, issued, first
+
+    def _print(self, answers: Answers, head: bool) -> None:
+        """One line for each answer, at once."""
+        from hannan.tables.combine.function import key_of
+        from hannan.tables.write import line
+
+        rows, time = self.rows, self.time
+        # The names of the JSON are ours, whatever the table calls its times.
+        key = "row" if time is None else "time"
+        if head:
+            drawn = ["played"] if rows.mixer.draws else []
+            first = key_of(time, [*rows.names, *self.written])
+            click.echo(line([first, *self.written, *drawn, *rows.names]), nl=False)
+        for t in range(len(answers)):
+            at = answers.times[t] if answers.times else int(answers.rows[t])
+            played = [] if answers.played is None else [rows.names[answers.played[t]]]
+            weights, mixed = answers.weights[t].tolist(), answers.forecast[t].tolist()
+            if self.as_json:
+                named = dict(zip(rows.names, weights, strict=True))
+                also = {"played": played[0]} if played else {}
+                forecast = (
+                    mixed if self.grid is None else {f"{q:g}": x for q, x in zip(rows.levels, mixed, strict=True)}
+                )
+                told = {key: at, "forecast": forecast, **also, "weights": named}
+                click.echo(json.dumps(told, ensure_ascii=False))
+            else:
+                click.echo(line([at, *(mixed if self.grid is not None else [mixed]), *played, *weights]), nl=False)
+        sys.stdout.flush()
+
+
+def _place(source: str, first: int, t: int) -> str:
+    return f"{source}, row {first + t}"
+
+
+def _numbered(answers: Answers) -> Any:
+    """Answers behind the numbers of their rows."""
+    import numpy as np
+
+    return np.column_stack([answers.rows, answers.forecast])
+
 
 if TYPE_CHECKING:
     from hannan.tables.combine.summary import Summary
@@ -79,15 +176,14 @@ def command(
     printed at once, a line of CSV, and the summary goes to standard error; with --json the lines are JSON (JSON
     Lines), and the summary is the last line of standard output.
     """
-    from hannan.saving.output import Outbox
+    from hannan.saving.files import Outbox
     from hannan.tables.combine.function import Sheets, finish, one_time
     from hannan.tables.combine.long_table import horizon_of
     from hannan.tables.combine.losses import point_loss
-    from hannan.tables.combine.quantile_loss import columns_for, loss_of
-    from hannan.tables.combine.rows import Rows
+    from hannan.tables.combine.quantiles import columns_for, loss_of
+    from hannan.tables.combine.run import Rows
     from hannan.tables.learner import for_forecasts, parse_range
-    from hannan.tables.read.roles import forecast_roles
-    from hannan.tables.read.table import Columns
+    from hannan.tables.read.table import Columns, forecast_roles
 
     point_loss(loss, cap)
     loss_range = None if span is None else parse_range(span)
@@ -106,8 +202,6 @@ def command(
         raise ValueError("--prior pool is of tables with many series: name their column with --by")
     start = None if prior is None else str(prior) if by is not None and str(prior) == "pool" else _prior(prior)
     if by is not None:
-        from hannan.cli.panel import combine_file
-
         asked = priced, learner, loss_range, chosen, time, issued, horizon, pooled, start
         return combine_file(file, target, listed(by), delimiter, asked, out, as_json)
     if pooled:
@@ -166,3 +260,39 @@ def _tell(summary: Summary, out: Path | None, drawn: bool, live: bool, as_json: 
         return
     page = "index.html" if drawn else f"no page: {extras.command('report')}"
     click.echo(f"\n{out}: combined.csv, weights.csv, summary.json, {page}", err=live)
+
+
+def combine_file(
+    file: Path, target: str, by: Sequence[str], delimiter: str, asked: tuple[Any, ...], out: Path | None, as_json: bool
+) -> None:
+    """Read the whole file, combine every series, tell and keep what came of it."""
+    from hannan.tables.combine.panels import panel_of, read_columns
+    from hannan.tables.read.table import BadTable, named
+
+    if str(file) == "-":
+        raise BadTable("many series are read from a file; got standard input")
+    cost, learner, loss_range, experts, time, issued, horizon, pooled, prior = asked
+    texts = [*by, *(name for name in (time, issued) if name is not None)]
+    needs = (target, *texts, *(experts or ()))
+    # A column that is text and an expert too is read as text, and refused for its two roles.
+    numeric = None if experts is None else [name for name in (*experts, target) if name not in texts]
+    columns = read_columns(file, texts, separator(delimiter), needs, numeric, not as_json)
+    with named(str(file)):
+        panel = panel_of(
+            columns, target, by, cost, learner, loss_range, experts, time, issued, horizon, pooled, prior, not as_json
+        )
+    parquet = _is_parquet(file)
+    if out is not None:
+        panel.save(out, parquet)
+    if as_json:
+        click.echo(to_text({**panel.summary.as_dict(), "out": None if out is None else str(out)}))
+        return
+    click.echo(str(panel.summary))
+    kind = "parquet" if parquet else "csv"
+    hint = "add --out DIR for the forecasts, the weights and the page"
+    click.echo(f"\n{hint}" if out is None else f"\n{out}: combined.{kind}, weights.{kind}, summary.json, index.html")
+
+
+def _is_parquet(file: Path) -> bool:
+    with file.open("rb") as opened:
+        return opened.read(4) == b"PAR1"

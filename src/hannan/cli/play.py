@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hannan.cli.describing import Options, learner_options
-from hannan.cli.describing import learner as described
-from hannan.cli.options import emit, fits, paged, shared, written
+from hannan.cli.options import Options, emit, fits, learner_options, paged, shared, written
+from hannan.cli.options import learner as described
 
 if TYPE_CHECKING:
     from hannan.games.record import Record
-    from hannan.saving.output import Outbox
+    from hannan.saving.files import Outbox
 
 EPILOG = """\b
 Examples:
@@ -95,11 +94,11 @@ def _data(record: Record, adversary: str) -> dict[str, Any]:
 
 
 def _page(record: Record, adversary: str) -> Any:
-    from hannan.games.regret_picture import regret_picture
-    from hannan.mathematics.student import T_INTERVAL
+    from hannan.games.record import regret_picture
+    from hannan.mathematics.intervals import T_INTERVAL
     from hannan.paper.running import versions
     from hannan.report import Facts, Figure, Page, Section, Tile, Tiles
-    from hannan.saving.words import ceiling, figure, short
+    from hannan.saving.formatting import ceiling, figure, short
 
     regret = figure(float(record.mean_regret[-1]))
     tiles = [Tile(regret, f"regret after {record.rounds} rounds", "good")]

@@ -57,9 +57,8 @@ def command(
     told = delta or None
     if scale is None and epsilon is not None:
         scale = learner.scale_for(epsilon, told, rounds)
-    from hannan.learners.convex.budget import private
-    from hannan.learners.convex.privacy import BETWEEN
-    from hannan.saving.words import ceiling
+    from hannan.learners.convex.privacy import BETWEEN, private
+    from hannan.saving.formatting import ceiling
 
     fixed: Any = private(learner, scale or 1.0)
     statement = fixed.privacy(rounds, told)
@@ -116,7 +115,7 @@ def _page(statement: Any, curve: Any, scale: str, bound: Any) -> Any:
     """The answer, the curve, its table, and what it rests on."""
     from hannan.learners.convex.privacy import BETWEEN
     from hannan.report import Facts, Figure, Page, Section, Table, Text, Tile, Tiles
-    from hannan.saving.words import ceiling, chance
+    from hannan.saving.formatting import ceiling, chance
 
     shown = curve.shown()
     tiles = (

@@ -52,14 +52,12 @@ def command(
 
     A log that cannot support the estimate is refused, with the reason.
     """
-    from hannan import refusals
-    from hannan.cli.tables import listed, opened, told_and_kept, watched
+    from hannan import validation
+    from hannan.cli.options import listed, opened, told_and_kept, watched
     from hannan.tables.learner import for_decisions, parse_range
-    from hannan.tables.read.roles import log_roles
-    from hannan.tables.read.table import Columns
+    from hannan.tables.read.table import Columns, log_roles
     from hannan.tables.replay.function import evaluate
-    from hannan.tables.replay.log import Log, read_log
-    from hannan.tables.replay.missing import meaning_of
+    from hannan.tables.replay.log import Log, meaning_of, read_log
     from hannan.tables.replay.policies import parse
     from hannan.tables.replay.policies import policies as own_policies
 
@@ -67,7 +65,7 @@ def command(
     log_roles(action, loss, propensity, experts, seen_in, smallest)
     meaning = meaning_of(missing)
     said = [parse(text) for text in policies]
-    refusals.once((name for name, _ in said), "policies")
+    validation.once((name for name, _ in said), "policies")
     wanted = own_policies(dict(said))
     fits(1000.0 * runs, f"{runs} runs")  # the sums and estimates that are kept of each
     complete = (*(() if propensity is None else (propensity,)), *(c for one in wanted for c in one.columns))

@@ -15,7 +15,7 @@ from hannan.cli.options import paged, shared, to_text, written
 
 if TYPE_CHECKING:
     from hannan.paper.running import Result
-    from hannan.saving.output import Outbox
+    from hannan.saving.files import Outbox
 
 COLOURS = {
     "holds": "green",
@@ -52,13 +52,11 @@ def command(
 ) -> None:
     """Check every claim of the paper and write a page with the verdicts and the pictures.
 
-    Each claim has one verdict expected of it, and beside it runs its control: the same check with one thing turned, a
-    broken learner or a constant, that must fail. The last chapter is a real data set (with the extra [data]), unless
-    --only is given. Exit code 1 if any verdict is not the one expected, or if any control does not fail.
+    Each claim has an expected verdict and a control: the same check with a broken learner or a wrong constant, which
+    must fail. The exit code is 1 if a verdict is not the expected one, or if a control does not fail.
     """
     from hannan.paper import Effort, claims
-    from hannan.paper.corrections import as_printed
-    from hannan.paper.electricity import section
+    from hannan.paper.claim import as_printed
     from hannan.paper.page import page
     from hannan.paper.running import run, versions
 
@@ -70,7 +68,6 @@ def command(
     with _watched(len(chosen), as_json) as watch:
         results = sorted(watch(run(chosen, Effort(quick, seed), jobs, printed)), key=lambda r: order[r.claim.name])
     out = out or Path("reproduction")
-    more = () if only else (section(out),)
     data: dict[str, Any] = {
         "claims": [result.as_json() for result in results],
         "summary": _summary(results),
@@ -88,7 +85,7 @@ def command(
         data["report"] = report
         written(data, outbox.path("claims.json"))
 
-    _, where = paged(out, lambda: page(results, quick=quick, seed=seed, printed=printed, more=more), files)
+    _, where = paged(out, lambda: page(results, quick=quick, seed=seed, printed=printed), files)
     failed = [result.claim.name for result in results if result.verdict.outcome != result.claim.expected]
     idle = [result.claim.name for result in results if result.control_failed is False]
     if as_json:
@@ -169,6 +166,6 @@ def _control(result: Result) -> str:
 
 
 def _number(value: float) -> str:
-    from hannan.report.markup import number
+    from hannan.saving.formatting import number
 
     return number(value)

@@ -33,7 +33,7 @@ def command(
 
     Each is played as a bandit, which sees what it played, or as experts, who see the whole row.
     """
-    from hannan.cli.tables import listed, opened, told_and_kept, watched
+    from hannan.cli.options import listed, opened, told_and_kept, watched
     from hannan.tables.learner import parse_range
     from hannan.tables.read.table import Columns
     from hannan.tables.route.function import LEARNERS, compare

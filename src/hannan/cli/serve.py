@@ -108,13 +108,12 @@ def command(
     try:
         import uvicorn  # noqa: F401
 
-        from hannan.serving.running import Settings, run
+        from hannan.serving.server import Settings, run
         from hannan.serving.service import Limits
     except ModuleNotFoundError as missing:
         raise click.ClickException(f"a service needs {missing.name}: {extras.command('serve')}") from None
-    from hannan.cli.stopping import let_be
-    from hannan.serving.access import Access
-    from hannan.serving.hosts import is_loopback
+    from hannan.cli.commands import let_be
+    from hannan.serving.access import Access, is_loopback
 
     access = Access.of(keys, host_names)
     if not access.guarded and not is_loopback(host):

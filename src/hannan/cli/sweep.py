@@ -11,7 +11,7 @@ import click
 from hannan.cli.options import emit, rows, shared
 
 if TYPE_CHECKING:
-    from hannan.games.sweep import Swept
+    from hannan.games.sweep.sweep import Swept
 
 EPILOG = """\b
 Examples:
@@ -82,7 +82,7 @@ def run(
     out: Path | None,
 ) -> None:  # fmt: skip
     """Run a plan, or go on with it."""
-    from hannan.games.sweep import SweepFailed, sweep
+    from hannan.games.sweep.sweep import SweepFailed, sweep
 
     if out is None:
         raise click.UsageError("--out must say where the results go; got none")
@@ -97,7 +97,7 @@ def run(
 
 
 def _tell(swept: Swept, as_json: bool) -> None:
-    from hannan.saving.words import figure
+    from hannan.saving.formatting import figure
 
     told = swept.status
     pairs = [
@@ -118,7 +118,7 @@ def _folder(function: Any) -> Any:
 @_folder
 def status(folder: Path, as_json: bool) -> None:
     """How many cells are done, of how many."""
-    from hannan.games.sweep import Swept
+    from hannan.games.sweep.sweep import Swept
 
     _tell(Swept(folder), as_json)
 
@@ -127,7 +127,7 @@ def status(folder: Path, as_json: bool) -> None:
 @_folder
 def show(folder: Path, as_json: bool) -> None:
     """Regret, intervals, bounds and differences of what is done."""
-    from hannan.games.sweep import Swept
+    from hannan.games.sweep.sweep import Swept
 
     swept = Swept(folder)
     if not swept.status["done"]:
@@ -147,7 +147,7 @@ def show(folder: Path, as_json: bool) -> None:
 )  # fmt: skip
 def export(folder: Path, to: Path, as_json: bool) -> None:
     """The table, sorted by key and without times: the same bytes however it came about."""
-    from hannan.games.sweep import Swept
+    from hannan.games.sweep.sweep import Swept
 
     count = Swept(folder).export(to)
     emit({"file": str(to), "rows": count}, f"{to}: {count} rows", as_json)

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hannan import _engine
-from hannan.games.asked import Asked
 from hannan.games.checkpoints import Positions, spread
-from hannan.games.runners import QUICK, Job, Outcome, Runner, split
+from hannan.games.runners import QUICK, Asked, Job, Outcome, Runner, split
+from hannan.games.stepped import Table
+from hannan.learners.convex.gradient import Descent
 from hannan.learners.convex.learner import Convex
 from hannan.mathematics import streams
-from hannan.mathematics.bounds import Bound
-from hannan.mathematics.convex.domain import Domain
-from hannan.mathematics.convex.hindsight import best_in_hindsight
-from hannan.mathematics.convex.leader import Leader, columns, judge, region_of
-from hannan.mathematics.convex.loss import Loss, RankOne
-from hannan.mathematics.convex.own_phi import on_your_word, refuse_at
-from hannan.refusals import Array
+from hannan.mathematics.bounds import Bound, Withheld
+from hannan.mathematics.convex.domains import Domain
+from hannan.mathematics.convex.leader import Leader, best_in_hindsight, columns, judge, region_of
+from hannan.mathematics.convex.losses import Loss, RankOne, on_your_word, refuse_at
+from hannan.players.convex import Walk, refuted
+from hannan.validation import Array
 
 #: A round of curved losses is solved for: it takes as long as so many rounds of linear ones.
 SOLVED = 20.0
@@ -189,3 +190,140 @@ def hindsight(domain: Domain, losses: Loss, marks: Any) -> Array:
         done = int(t)
         best[k] = best_in_hindsight(leader, losses[:done] if isinstance(losses, RankOne) else (), start)
     return best
+
+
+@dataclass(frozen=True)
+class Walked:
+    """A descent with the game that it played: its bound is one of every sequence, so a regret above it refutes."""
+
+    learner: Descent
+    losses: Loss
+    regret: float
+
+    def bound(self, rounds: int | None = None, best_loss: float | None = None, *, against: str | None = None) -> Bound:
+        """The learner's bound, unless the game contradicts it."""
+        bound = self.learner.bound(rounds, best_loss, against=against)
+        if rounds == len(self.losses) and (wrong := refuted(self.regret, bound)):
+            raise Withheld(wrong)
+        return on_your_word(bound, isinstance(self.losses, RankOne))
+
+
+class DescentRunner(PointRunner):
+    """One game, played once; its runs are copies of it."""
+
+    stepped = True
+
+    def __init__(self, learner: Descent, losses: Any, asked: Asked) -> None:
+        super().__init__(learner, losses, asked)
+        asked.one_thread(learner)
+        self.total, self.walk = self.rounds, Walk(learner)
+        self.own, self.moves = np.zeros(self.rounds), np.zeros((self.rounds, learner.domain.d))
+
+    def advance(self, limit: int, parts: int) -> list[Job] | None:
+        first, last = self.done, min(self.rounds, self.done + limit)
+        self.done = last
+        return [lambda: self._step(first, last)] if first < last else None
+
+    def _step(self, first: int, last: int) -> None:
+        for t, loss in enumerate(self.losses[first:last], first):
+            x = self.walk.x
+            refuse_at(loss, x, self.learner.lipschitz, None)
+            self.moves[t], self.own[t] = x, loss.value(x)
+            self.walk.step(np.asarray(loss.gradient(x)))
+
+    def played(self, best: Array) -> tuple[Array, Array]:
+        regret = np.cumsum(self.own)[self.marks - 1] - best
+        moves = np.tile(self.moves, (self.runs, 1, 1)) if self.everything else self.moves
+        return np.tile(regret, (self.runs, 1)), moves
+
+    def source(self, regret: Array) -> Walked:
+        return Walked(self.learner, self.losses, float(regret[0, -1]))
+
+
+class Seen(Sequence[Loss]):
+    """The first so many losses of a run, read-only."""
+
+    def __init__(self, losses: list[Loss], count: int) -> None:
+        self._losses, self._count = losses, count
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, item: int) -> Loss: ...
+    @overload
+    def __getitem__(self, item: slice) -> Sequence[Loss]: ...
+    def __getitem__(self, item: int | slice) -> Loss | Sequence[Loss]:
+        at = range(self._count)[item]
+        return self._losses[at] if isinstance(at, int) else [self._losses[k] for k in at]
+
+
+class PointTable(Table):
+    """A move is a point, a loss is a loss function; all losses of a game are of one kind, as those of a sequence."""
+
+    setting = "convex"
+    kind = np.float64
+
+    def __init__(self, learner: Any) -> None:
+        super().__init__(learner)
+        self.domain: Domain = learner.domain
+        self.n, self.shape = self.domain.d, (self.domain.d,)
+        self._first: Loss | None = None
+
+    def shown(self, move: Any) -> Any:
+        return getattr(move, "action", move)
+
+    def admit(self, loss: Any) -> Loss:
+        loss = self.learner.admit(loss)
+        if loss.is_sequence:
+            raise ValueError(f"the loss of a round must be one loss; got a sequence of {len(loss)}")
+        if self._first is None:
+            self._first = loss
+        elif _kind(loss) != _kind(self._first):
+            raise ValueError(f"losses of one game must be of one kind, as the first, {self._first!r}; got {loss!r}")
+        return loss  # type: ignore[no-any-return]
+
+    def settle(self, player: Any, move: Any, loss: Loss) -> float:
+        player.observe(move, loss)
+        return float(loss.value(self.shown(move)))
+
+    def seen(self, rounds: int) -> tuple[Any, Callable[[int], Any]]:
+        kept: list[Any] = [None] * rounds
+        return kept, lambda t: Seen(kept, t)
+
+    def best(self, losses: Any, marks: NDArray[np.int64]) -> Array:
+        return hindsight(self.domain, stacked(losses), marks)
+
+    def counted(self, moves: NDArray[Any]) -> NDArray[np.int64]:
+        return np.zeros(0, dtype=np.int64)
+
+
+class DescentTable(PointTable):
+    """The table of a descent."""
+
+    def source(self, players: Sequence[Any], losses: Sequence[Any]) -> Any:
+        regrets = [player.certificate().regret for player in players]
+        return Walked(self.learner, stacked(losses[0]), max(regrets))
+
+
+class ConvexTable(PointTable):
+    """The table of `Convex`, whose bound knows what solving for the moves cost."""
+
+    def source(self, players: Sequence[Any], losses: Sequence[Any]) -> Any:
+        costs = [player.solver_cost() for player in players]
+        return Played(self.learner, max(costs), stacked(losses[0]))
+
+
+def stacked(losses: Sequence[Loss]) -> Loss:
+    """Losses of one kind as a sequence.
+
+    >>> from hannan.mathematics.convex.losses import Linear
+    >>> stacked([Linear([1.0, 0.0]), Linear([0.0, 1.0])]).z.shape
+    (2, 2)
+    """
+    names = [field.name for field in fields(losses[0]) if field.name in ("z", "y")]
+    return replace(losses[0], **{name: np.array([getattr(loss, name) for loss in losses]) for name in names})
+
+
+def _kind(loss: Loss) -> tuple[Any, ...]:
+    return type(loss), *(getattr(loss, field.name) for field in fields(loss) if field.name not in ("z", "y"))

@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hannan import validation
 from hannan.games import feeds
-from hannan.games.asked import Asked
 from hannan.games.checkpoints import Checkpoints, Positions
-from hannan.games.runners import Job, Outcome, Runner, make_room, split
-from hannan.learners.decisions.fpl import FPL
-from hannan.learners.decisions.fpl_trix import FPLTrix
-from hannan.learners.decisions.learner import Combinatorial
+from hannan.games.runners import Asked, Job, Outcome, Runner, make_room, split
+from hannan.games.stepped import Table
+from hannan.learners.decisions.fpl import FPL, Combinatorial, FPLTrix
 from hannan.players.decisions import stream
-from hannan.players.seeds import run_seed
-from hannan.refusals import Array
+from hannan.players.identity import run_seed
+from hannan.validation import Array
 
 #: A block of rounds is at most so many numbers, all runs together.
 BLOCK_NUMBERS = 1 << 18
@@ -185,3 +184,34 @@ class DecisionsRunner(Runner):
             actions=np.concatenate(self.moves, axis=1) if self.moves else None,
             estimated_regret=None if least[0] is None else self.paid[:, 0] - np.concatenate(least),  # type: ignore[arg-type]
         )
+
+
+class DecisionTable(Table):
+    """A move is a row of 0s and 1s, a loss is a row, a number for each component."""
+
+    setting = "decisions"
+    kind = np.int8
+
+    def __init__(self, learner: Combinatorial) -> None:
+        super().__init__(learner)
+        self.decisions, self.n, self.shape = learner.decisions, learner.n, (learner.n,)
+
+    def shown(self, move: Any) -> Any:
+        row = np.zeros(self.n, dtype=np.int8)
+        row[list(move.action)] = 1
+        return row
+
+    def admit(self, loss: Any) -> Array:
+        return validation.row(loss, self.n, 0.0, 1.0)
+
+    def settle(self, player: Any, move: Any, loss: Array) -> float:
+        picked = list(move.action)
+        player.observe(move, loss if player.sees_all else loss[picked])
+        return float(loss[picked].sum())
+
+    def best(self, losses: Any, marks: NDArray[np.int64]) -> Array:
+        sums = np.cumsum(losses, axis=0)[marks - 1]
+        return np.asarray((self.decisions.best_each(sums) * sums).sum(axis=1))
+
+    def counted(self, moves: NDArray[Any]) -> NDArray[np.int64]:
+        return np.asarray(moves.sum(axis=0, dtype=np.int64))

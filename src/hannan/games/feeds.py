@@ -5,16 +5,19 @@ A source is an array (T, n), one per run (runs, T, n), a memory map, Bernoulli m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import csv
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan import refusals
-from hannan.frozen import frozen
-from hannan.refusals import Array
+from hannan import extras, validation
+from hannan.mathematics import streams
+from hannan.saving import frozen
+from hannan.validation import Array
 
 
 @frozen
@@ -162,7 +165,7 @@ class Advice:
     def rows(self, first: int, rounds: int, given: Any) -> tuple[NDArray[Any], bool]:
         """The advice of some rounds, checked, flat; `given` came with the losses, or None."""
         values = given if given is not None else self.values[first : first + rounds]
-        values = np.asarray(refusals.unmasked(values, "advice"))
+        values = np.asarray(validation.unmasked(values, "advice"))
         mixed = values.ndim == 3
         shape = (rounds, self.experts, self.actions) if mixed else (rounds, self.experts)
         if values.shape != shape:
@@ -190,7 +193,7 @@ class Advice:
 
     def _distributions(self, values: NDArray[Any], first: int) -> NDArray[Any]:
         clean = np.ascontiguousarray(values, dtype=np.float64)
-        wrong = ~(np.abs(clean.sum(axis=2) - 1.0) <= refusals.SUM_TOLERANCE) | (clean < 0.0).any(axis=2)
+        wrong = ~(np.abs(clean.sum(axis=2) - 1.0) <= validation.SUM_TOLERANCE) | (clean < 0.0).any(axis=2)
         if wrong.any():
             t, i = (int(k) for k in np.argwhere(wrong)[0])
             raise ValueError(
@@ -254,8 +257,8 @@ def _made(losses: Any, n: int, runs: int, rounds: int | None, heard: Advice | No
 
 
 def _drawn(losses: Any, n: int, rounds: int | None, heard: Advice | None) -> Feed:
-    means = np.asarray(refusals.unmasked(losses.means, "means"), dtype=np.float64)
-    length = refusals.count(losses.rounds, "rounds")
+    means = np.asarray(validation.unmasked(losses.means, "means"), dtype=np.float64)
+    length = validation.count(losses.rounds, "rounds")
     if means.shape not in ((n,), (length, n)):
         raise ValueError(f"means must have shape ({n},) or ({length}, {n}); got {means.shape}")
     if not ((means >= 0.0) & (means <= 1.0)).all():
@@ -280,7 +283,7 @@ def _sliceable(values: Any) -> Any:
     if values is None:
         return None
     if not hasattr(values, "shape"):
-        refusals.unmasked(values, "advice")
+        validation.unmasked(values, "advice")
         try:
             values = np.asarray(values)
         except ValueError:
@@ -292,7 +295,7 @@ def _sliceable(values: Any) -> Any:
 
 def _numbers(values: Any, name: str) -> Any:
     """An array of real numbers; nothing is read yet of a memory map."""
-    refusals.unmasked(values, name)
+    validation.unmasked(values, name)
     try:
         array = np.asarray(values)
     except ValueError:
@@ -307,3 +310,115 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def losses_of(path: str | Path, columns: Sequence[str] | None = None) -> Any:
+    """The table (rounds, n); of CSV and Parquet the columns that are named, all by default."""
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"a file of losses must be there; got {str(path)!r}")
+    kind = path.suffix.lower()
+    if kind == ".npy":
+        if columns is not None:
+            raise ValueError(f"columns are for .csv and .parquet; got {list(columns)} for {str(path)!r}")
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    if kind == ".csv":
+        return _csv(path, columns)
+    if kind == ".parquet":
+        return _parquet(path, columns)
+    raise ValueError(f"a file of losses must be .npy, .csv or .parquet; got {str(path)!r}")
+
+
+def _csv(path: Path, columns: Sequence[str] | None) -> Any:
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        rows = csv.reader(file)
+        chosen = _chosen(next(rows, []), columns, path)
+        table = []
+        for row in rows:
+            try:
+                table.append([float(row[i]) for i in chosen])
+            except (ValueError, IndexError):
+                raise ValueError(f"{path}, line {rows.line_num}: a row must be numbers; got {row[:8]}") from None
+    if not table:
+        raise ValueError(f"{path} must have rows of losses; it has none")
+    return np.array(table)
+
+
+def _parquet(path: Path, columns: Sequence[str] | None) -> Any:
+    try:
+        from pyarrow import parquet
+    except ImportError:
+        raise ValueError(f"{path} is Parquet, which needs pyarrow: {extras.command('data', 'pyarrow')}") from None
+    file = parquet.ParquetFile(path)
+    names = list(file.schema_arrow.names)
+    table = file.read([names[i] for i in _chosen(names, columns, path)])
+    try:
+        return np.column_stack([column.to_numpy().astype(np.float64) for column in table.columns])
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path} must have columns of numbers; {error}") from None
+
+
+def _chosen(names: Sequence[str], columns: Sequence[str] | None, path: Path) -> list[int]:
+    if columns is None:
+        return list(range(len(names)))
+    for column in columns:
+        if column not in names:
+            raise ValueError(f"{path} must have a column {column!r}; got {', '.join(names[:20])}")
+    return [list(names).index(column) for column in columns]
+
+
+class Tosses:
+    """l_{t,i} of runs 0, 1, ..., in {0, 1}: an array (runs, rounds, n) that is made block by block, once, in order.
+
+    >>> import hannan as hn
+    >>> table = Tosses(hn.adversaries.Bernoulli([0.2, 0.5], rounds=1000), runs=3, seed=0)
+    >>> table.shape, table[..., 0:600, :].shape
+    ((3, 1000, 2), (3, 600, 2))
+    """
+
+    #: A game takes its rounds in order, block by block.
+    made_in_order = True
+    ndim = 3
+
+    def __init__(self, bernoulli: Any, runs: int, seed: int) -> None:
+        self._means: Array = bernoulli.means
+        self.rounds, self.n = int(bernoulli.rounds), int(self._means.shape[-1])
+        self.shape = (runs, self.rounds, self.n)
+        self._coins = streams.words_of_runs(seed, runs, 1)
+        self._tossed = 0
+
+    def whole(self) -> NDArray[np.uint8]:
+        """All of it, a byte a coin."""
+        out = np.empty(self.shape, dtype=np.uint8)
+        step = max(2, (1 << 20) // (self.shape[0] * self.n))
+        for first in range(0, self.rounds, step):
+            out[:, first : first + step] = self[..., first : first + step, :]
+        return out
+
+    def __getitem__(self, where: tuple[Any, slice, slice]) -> NDArray[np.float64]:
+        from hannan._engine import toss
+
+        first, last = where[1].start, min(where[1].stop, self.rounds)
+        if first != self._tossed:
+            raise ValueError(f"coins are tossed in order, from round {self._tossed} on; got round {first}")
+        self._tossed = last
+        steady = self._means.ndim == 1
+        means = np.ascontiguousarray(self._means if steady else self._means[first:last]).reshape(-1)
+        out = np.empty((self.shape[0], last - first, self.n))
+        for run, coins in enumerate(self._coins):
+            out[run] = toss(coins, means, 0 if steady else self.n, last - first, self.n).reshape(-1, self.n)
+        return out
+
+
+def best_means(bernoulli: Any, at: NDArray[np.int64], gains: bool) -> Array:
+    """The best arm's sum of means over the first t rounds, for each t of `at`.
+
+    >>> import hannan as hn
+    >>> best_means(hn.adversaries.Bernoulli([0.25, 0.5], rounds=8), np.array([4, 8]), gains=False).tolist()
+    [1.0, 2.0]
+    """
+    means = bernoulli.means
+    best = np.max if gains else np.min
+    if means.ndim == 1:
+        return np.asarray(at * best(means))
+    return np.asarray(best(np.cumsum(means, axis=0)[at - 1], axis=1))

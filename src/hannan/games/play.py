@@ -5,14 +5,308 @@ Every setting goes this way: its runner begins (`settings`), the driver advances
 
 from __future__ import annotations
 
+import functools
+import inspect
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from hannan.frozen import once
-from hannan.games import driver, settings
-from hannan.games.asked import Asked, asked
-from hannan.games.own import own_learner
+import numpy as np
+
+from hannan.games import driver, feeds
+from hannan.games.compiled import BanditRunner, ExpertBanditRunner, ExpertsRunner, NoisyRunner
 from hannan.games.record import Record
+from hannan.games.runners import Asked, Runner, TableRunner, asked
+from hannan.saving import once
+from hannan.validation import brief
+
+
+@dataclass(frozen=True)
+class OwnLearner:
+    """A class or factory of players as a learner: builds one player per run.
+
+    >>> class Stays:
+    ...     def __init__(self, n): self.arm = n - 1
+    ...     def act(self): return self.arm
+    ...     def observe(self, move, loss): pass
+    >>> built(Stays, 3, 100).start(seed=0).act()
+    2
+    """
+
+    make: Callable[..., Any]
+    n: int
+    rounds: int | None = None
+    gains: bool = False
+    loss_range: Any = (0.0, 1.0)
+
+    def start(self, seed: int | None = None) -> Any:
+        """Return a new player for one run."""
+        return called(self.make, self.n, self.rounds, seed)
+
+    def __repr__(self) -> str:
+        return label(self.make)
+
+
+def own_learner(learner: Any, losses: Any, rounds: int | None) -> Any:
+    """Return the learner that a class or factory stands for in a game with these losses; other objects unchanged."""
+    if not (is_class(learner) or is_factory(learner)):
+        return learner
+    n = stated_n(learner)
+    if n is None:
+        shape = np.shape(losses.means if hasattr(losses, "means") else losses)
+        if len(shape) >= 2 or hasattr(losses, "means"):
+            n = int(shape[-1])
+            rounds = int(getattr(losses, "rounds", None) or shape[-2]) if rounds is None else rounds
+    return built(learner, n, rounds)
+
+
+def stated_n(learner: Any) -> int | None:
+    """Return the number of actions or choices that a learner states, or that a partial has bound; None if neither."""
+    bound = learner.keywords if isinstance(learner, functools.partial) else {}
+    said = [bound.get("actions"), bound.get("n"), getattr(learner, "actions", None), getattr(learner, "n", None)]
+    return next((int(n) for n in said if isinstance(n, (int, np.integer)) and n), None)
+
+
+def built(make: Any, n: int | None, rounds: int | None) -> Any:
+    """Return the learner of a class of players, or of a factory, for n choices.
+
+    A factory is called once here. It may return a learner, the name of one, a class of players, or a player.
+    """
+    made = make if isinstance(make, type) else called(make, n, rounds, 0)
+    if is_class(made) and made is not make:
+        return built(made, n, rounds)
+    if isinstance(made, str):
+        return made
+    if hasattr(made, "start") and not isinstance(made, type):
+        if "seed" in _open(make):
+            raise ValueError(
+                f"{label(make)} must not take seed, because it returns a learner, which gets a seed per run by start; "
+                f"got {made!r}"
+            )
+        return made
+    if not is_player(made) and not is_class(made):
+        raise ValueError(
+            f"{label(make)} must return a learner with start(seed), a player with act() and observe(move, loss), or a "
+            f"class of players; got {brief(made)}"
+        )
+    n = n if n is not None else getattr(made, "n", None)
+    if n is None:
+        raise ValueError(f"{label(make)} must have n, the number of its choices, to meet these losses; got none")
+    return OwnLearner(
+        make, n, rounds, bool(getattr(made, "gains", False)), getattr(made, "loss_range", (0.0, 1.0))
+    )  # fmt: skip
+
+
+def called(make: Callable[..., Any], n: int | None, rounds: int | None, seed: int | None) -> Any:
+    """Call a class or factory with those of n, rounds and seed that it takes.
+
+    Parameters named n, rounds or seed are passed by name. Other required parameters of a function get n, then rounds.
+
+    >>> called(lambda k, seed: (k, seed), 3, 100, 7), called(lambda n, width=5: (n, width), 3, 100, 7)
+    ((3, 7), (3, 5))
+    """
+    known = {"n": n, "rounds": rounds, "seed": seed}
+    named = _open(make)
+    rest = [known[name] for name in ("n", "rounds") if name not in named]
+    args: list[Any] = []
+    keywords: dict[str, Any] = {}
+    for name, parameter in named.items():
+        spread = parameter.kind is parameter.VAR_POSITIONAL
+        if name in known and not spread:
+            value = known[name]
+        elif spread and not isinstance(make, type) and not keywords:
+            args += rest
+            continue
+        elif parameter.default is not parameter.empty or spread or parameter.kind is parameter.VAR_KEYWORD:
+            continue
+        elif rest and parameter.kind is not parameter.KEYWORD_ONLY:
+            value = rest.pop(0)
+        else:
+            raise ValueError(
+                f"{label(make)} must take no required parameters besides n, rounds and seed; got {name!r}. "
+                "Bind it with functools.partial"
+            )
+        if value is None and n is None and (name == "n" or name not in known):
+            raise ValueError(
+                f"{label(make)} must have n, the number of its choices, to meet these losses; got none. Bind it with "
+                "functools.partial"
+            )
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            args.append(value)
+        else:
+            keywords[name] = value
+    return make(*args, **keywords)
+
+
+def _open(make: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """Return the parameters that a call can pass, without those that a partial has bound."""
+    try:
+        taken = dict(inspect.signature(make).parameters)
+    except (TypeError, ValueError):  # compiled callables may have no signature
+        taken = {"args": inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)}
+    bound = make.keywords if isinstance(make, functools.partial) else {}
+    return {name: parameter for name, parameter in taken.items() if name not in bound}
+
+
+def is_class(learner: Any) -> bool:
+    """Return True for a class of players.
+
+    >>> is_class(OwnLearner)
+    False
+    """
+    return isinstance(learner, type) and is_player(learner)
+
+
+def is_player(thing: Any) -> bool:
+    """Return True if a thing has act and observe."""
+    return hasattr(thing, "act") and hasattr(thing, "observe")
+
+
+def is_factory(thing: Any) -> bool:
+    """Return True for a callable that is neither a class nor a learner nor a player.
+
+    >>> is_factory(lambda n: None), is_factory(OwnLearner), is_factory("bandit")
+    (True, False, False)
+    """
+    return callable(thing) and not isinstance(thing, type) and not hasattr(thing, "start") and not hasattr(thing, "act")
+
+
+def label(thing: Any) -> str:
+    """Return a short name of a class, callable or object that is the same in every process.
+
+    >>> label(functools.partial(OwnLearner, n=3)), label(lambda: None)
+    ('OwnLearner(n=3)', '<lambda>')
+    """
+    if isinstance(thing, functools.partial):
+        values = [("", value) for value in thing.args] + [(f"{name}=", value) for name, value in thing.keywords.items()]
+        parts = [f"{name}{_clipped(label(value))}" for name, value in values]
+        return f"{label(thing.func)}({', '.join(parts)})"
+    if isinstance(thing, type) or callable(thing):
+        name = getattr(thing, "__name__", None)
+        if isinstance(name, str):
+            return name
+    # The default repr has an address, which differs from process to process.
+    return type(thing).__name__ if getattr(type(thing), "__repr__", None) is object.__repr__ else repr(thing)
+
+
+def _clipped(text: str, most: int = 60) -> str:
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
+def begin(learner: Any, losses: Any, asked: Asked) -> Runner:
+    """The game of a learner, begun."""
+    if isinstance(learner, type):
+        raise ValueError(f"learner must be a learner, built, not its class; got {learner.__name__}")
+    if not hasattr(learner, "start"):
+        hint = ". Pass its class or a function that makes it, so that each run has a new one" * is_player(learner)
+        raise ValueError(f"learner must be a learner, with a method start; got {learner!r}{hint}")
+    if is_adversary(losses):
+        return _against_an_adversary(learner, losses, asked)
+    setting = getattr(learner, "setting", None)
+    if setting == "convex":
+        from hannan.games.convex import ConvexRunner
+
+        return ConvexRunner(learner, losses, asked)
+    if setting == "descent":
+        from hannan.games.convex import DescentRunner
+
+        return DescentRunner(learner, losses, asked)
+    if setting == "decisions":
+        from hannan.games.decisions import DecisionsRunner
+
+        return DecisionsRunner(learner, losses, asked)
+    return _of_a_table(learner, losses, asked)
+
+
+def is_adversary(losses: Any) -> bool:
+    """Whether these losses are an adversary's: a function of (t, past), or what has `loss(t, past)` or makes it.
+
+    >>> is_adversary(lambda t, past: [0.0, 1.0]), is_adversary([[0.0, 1.0]])
+    (True, False)
+    """
+    return callable(losses) or callable(getattr(losses, "loss", None)) or _begins(losses)
+
+
+def _begins(losses: Any) -> bool:
+    return hasattr(losses, "start") and not hasattr(losses, "act") and not hasattr(losses, "bound")
+
+
+_program = once(lambda learner: learner.program())
+
+
+def program_of(learner: Any, losses: Any) -> Any:
+    """The learner as the engine takes it, or as a stranger says it."""
+    if hasattr(learner, "program"):
+        return _program(learner)
+    from hannan.games.stepped import stranger
+
+    return stranger(learner, losses)
+
+
+def _of_a_table(learner: Any, losses: Any, asked: Asked) -> TableRunner:
+    """Losses are a number for each choice."""
+    program = program_of(learner, losses)
+    advised = program.setting == "expert_bandit"
+    if not advised:
+        asked.no_advice(learner)
+    if program.setting != "experts" or program.stepped or program.as_they_are:
+        asked.not_fictitious(learner)
+    runner, columns = _runner(learner, program), program.actions if advised else program.n
+    experts, unread = program.n if advised else 0, runner.reads_advice
+    feed = feeds.feed(losses, columns, asked.runs, asked.rounds, asked.advice, experts, unread=unread)
+    return runner(learner, program, feed, asked)
+
+
+def _runner(learner: Any, program: Any) -> type[TableRunner]:
+    if program.stepped:
+        from hannan.games.stepped import SteppedRunner
+
+        return SteppedRunner
+    if program.as_they_are:
+        from hannan.games.stepped import AdaHedgeRunner
+
+        return AdaHedgeRunner
+    if getattr(learner, "own_noise", False) and program.setting == "experts":
+        return NoisyRunner
+    if program.setting == "experts":
+        return ExpertsRunner
+    return ExpertBanditRunner if program.setting == "expert_bandit" else BanditRunner
+
+
+def _against_an_adversary(learner: Any, adversary: Any, asked: Asked) -> Runner:
+    """A game of losses that answer past moves, stepped."""
+    from hannan.games.stepped import AdaptiveRunner, AdvisedTable, Table, VectorTable
+
+    name, setting = type(learner).__name__, getattr(learner, "setting", None)
+    if asked.fictitious:
+        raise ValueError(
+            f"the fictitious player sees the losses before it moves, which {name} cannot; got an adversary"
+        )
+    table: Table
+    if setting in ("convex", "descent"):
+        from hannan.games.convex import ConvexTable, DescentTable
+
+        table = ConvexTable(learner) if setting == "convex" else DescentTable(learner)
+    elif setting == "decisions":
+        from hannan.games.decisions import DecisionTable
+
+        table = DecisionTable(learner)
+    else:
+        if not (hasattr(learner, "program") or hasattr(learner, "n")):
+            raise ValueError(f"{name} must have n, the number of its choices, to meet an adversary; got {learner!r}")
+        program = program_of(learner, None)
+        if program.setting == "expert_bandit":
+            return AdaptiveRunner(AdvisedTable(learner, program, asked), adversary, asked)
+        if program.as_they_are:
+            from hannan.games.stepped import AdaHedgeTable
+
+            table = AdaHedgeTable(learner, program)
+        else:
+            table = VectorTable(learner, program)
+    asked.no_advice(learner)
+    return AdaptiveRunner(table, adversary, asked)
+
 
 _said = once(repr)
 
@@ -61,7 +355,7 @@ def driven(learner: Any, losses: Any, given: Asked) -> Record:
     """The game that was asked for: begun, advanced to its end, and its record."""
     began = time.perf_counter()
     learner = own_learner(learner, losses, given.rounds)
-    runner = settings.begin(learner, losses, given)
+    runner = begin(learner, losses, given)
     used = runner.threads(given)
     driver.run(runner, used)
     if runner.taken == 0:

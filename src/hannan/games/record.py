@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import io
 import json
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,16 +15,49 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan import refusals, saving
-from hannan.games.record_file import arrays_of
-from hannan.mathematics.against import covers
-from hannan.mathematics.bounds import Bound, Withheld
-from hannan.mathematics.student import T_INTERVAL, t_interval
-from hannan.players.conditions import at_observed
-from hannan.refusals import Array
+from hannan import saving, validation
+from hannan.mathematics.bounds import Bound, Withheld, covers
+from hannan.mathematics.intervals import T_INTERVAL, t_interval
+from hannan.players.certificate import at_observed
+from hannan.report.pictures import Layer, Picture
 from hannan.saving import fields, files
+from hannan.saving.formatting import apart, ceiling, counted, figure, short
 from hannan.saving.result import Result, Shown
-from hannan.saving.words import ceiling, counted, figure, short
+from hannan.validation import Array
+
+if TYPE_CHECKING:
+    import zipfile
+
+
+def arrays_of(path: str | os.PathLike[str], known: tuple[str, ...]) -> dict[str, Any]:
+    """The arrays of an .npz file by name; each has the size that its header says, or is refused before it is made."""
+    import zipfile  # not for a game
+
+    found: dict[str, Any] = {}
+    with zipfile.ZipFile(io.BytesIO(files.read_ordinary(path, "a record"))) as archive:
+        for member in archive.infolist():
+            name = member.filename.removesuffix(".npy")
+            if name not in known or name in found:
+                raise ValueError(f"its arrays must be some of {', '.join(known)}, once each; got {name[:80]!r}")
+            found[name] = _array(archive, member, name)
+    return found
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> Any:
+    with archive.open(member) as file:
+        if np.lib.format.read_magic(file) != (1, 0):
+            raise ValueError(f"its {name} must be an array of NumPy's format 1.0")
+        shape, columns_first, dtype = np.lib.format.read_array_header_1_0(file)
+        if dtype.hasobject or dtype.kind not in "iufb":
+            raise ValueError(f"its {name} must be numbers; got {dtype}")
+        size = math.prod(shape) * dtype.itemsize
+        if min((0, *shape)) < 0 or file.tell() + size != member.file_size or size > files.LARGEST:
+            raise ValueError(f"its {name} must have the size that it says, {shape}; it has not")
+        data = file.read(size)
+    if len(data) != size:
+        raise ValueError(f"its {name} must have the size that it says, {shape}; it is shorter")
+    return np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if columns_first else "C").copy()
+
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,7 +126,7 @@ class Record(Result):
         resampled means, drawn with the record's seed. Both are approximate: if large regrets are rare, few runs may
         show none of them, and the interval is too narrow. Needs two runs.
         """
-        level = refusals.between(level, 0.0, 1.0, "level", "()")
+        level = validation.between(level, 0.0, 1.0, "level", "()")
         if self.runs < 2:
             raise ValueError(f"an interval needs at least 2 runs; got {self.runs}")
         if method == "t":
@@ -198,7 +233,7 @@ class Record(Result):
             "round": np.tile(self.checkpoints, self.runs),
             "regret": self.regret.reshape(-1),
         }
-        from hannan.report.frames import frame_of
+        from hannan.saving.result import frame_of
 
         return frame_of(columns)
 
@@ -208,7 +243,6 @@ class Record(Result):
         A bound that would press the curve to the floor stands as a number under the title; on logarithmic axes it is
         drawn. `others` are laid over it, each in its colour, with a legend.
         """
-        from hannan.games.regret_chart import regret_chart
 
         for other in others:
             if not isinstance(other, Record):
@@ -287,3 +321,119 @@ def _agree(about: dict[str, Any], arrays: dict[str, Any]) -> None:
         raise ValueError(f"its loss must have the shape of its regret, {runs, len(at)}; got {arrays['loss'].shape}")
     if arrays["counts"].shape[:1] != (runs,) or arrays["counts"].ndim != 2:
         raise ValueError(f"its counts must have a row for each of {runs} runs; got shape {arrays['counts'].shape}")
+
+
+#: A bound that is more than so many times the largest regret would press the curves to the floor.
+ROOM = 2.5
+
+
+def regret_chart(records: Sequence[Any], log: bool = False, level: float = 0.95) -> Any:
+    """An Altair chart of records, a colour each; the band is the t interval at `level`, the dashes are the bound."""
+    from hannan.report.pictures import PALETTE, altair, offline
+
+    alt = altair()
+    if len(records) > len(PALETTE):
+        raise ValueError(
+            f"a chart takes at most {len(PALETTE)} records, so that their colours differ; got {len(records)}"
+        )
+    names = apart([record.learner for record in records])
+    top = max(float(np.max(record.mean_regret)) for record in records)
+    scale = alt.Scale(type="log") if log else alt.Scale()
+    layers: list[Any] = []
+    for record, name, colour in zip(records, names, PALETTE, strict=False):
+        shade: dict[str, Any] = {}
+        if len(records) > 1:
+            known = alt.Scale(domain=names, range=list(PALETTE[: len(names)]))
+            shade = {
+                "color": alt.Color(
+                    "record:N", scale=known, title="learner", legend=alt.Legend(labelLimit=500, symbolOpacity=1.0)
+                )
+            }
+        layers += _curve(alt, record, name, scale, shade, log, level)
+        if _drawn(record, log, top):
+            layers += _bound(alt, record, scale, colour if len(records) > 1 else "gray")
+    runs = {record.runs for record in records}
+    told = f"mean of {min(runs)} runs, {level:.0%} t interval" if runs != {1} else "one run"
+    if len(runs) > 1:
+        told = f"means of {min(runs)} to {max(runs)} runs, {level:.0%} t intervals"
+    lines = [told, *_told(records, names, [_drawn(record, log, top) for record in records])]
+    title = names[0] if len(records) == 1 else "regret"
+    return offline(alt.layer(*layers).properties(title=alt.Title(title, subtitle=lines), width=460, height=300))
+
+
+def _drawn(record: Any, log: bool, top: float) -> bool:
+    """Whether the bound is drawn, and not only told."""
+    return record.bound is not None and (log or float(max(record.bound_curve()[1])) <= ROOM * top)
+
+
+def _told(records: Sequence[Any], names: list[str], drawn: list[bool]) -> list[str]:
+    """What is to be said of the bounds, a line each."""
+    lines = []
+    whom = sorted({r.bound.against for r, seen in zip(records, drawn, strict=True) if seen})
+    if whom:
+        lines.append(f"dashed: bound against {' or '.join(whom)} losses, before the best loss is known")
+    for record, name, seen in zip(records, names, drawn, strict=True):
+        whose = f"{name}: " if len(records) > 1 else ""
+        if record.bound is None:
+            lines.append(f"{whose}no bound")
+        elif not seen:
+            lines.append(f"{whose}bound {ceiling(record.bound.value)}, against {record.bound.against} losses")
+    return lines
+
+
+def _curve(alt: Any, record: Any, name: str, scale: Any, shade: Any, log: bool, level: float) -> list[Any]:
+    mean = record.mean_regret
+    low, high = record.interval(level) if record.runs > 1 else (mean, mean)
+    kept = (low > 0.0) & (mean > 0.0) if log else np.ones(len(mean), dtype=bool)
+    rows = [
+        {"round": int(t), "regret": float(m), "low": float(a), "high": float(b), "record": name}
+        for t, m, a, b in zip(record.checkpoints[kept], mean[kept], low[kept], high[kept], strict=True)
+    ]
+    base = alt.Chart(alt.Data(values=rows)).encode(x=alt.X("round:Q", scale=scale, title="round"), **shade)
+    line = base.mark_line().encode(y=alt.Y("regret:Q", scale=scale, title="regret"))
+    if record.runs == 1:
+        return [line]
+    return [base.mark_area(opacity=0.25).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"), line]
+
+
+def _bound(alt: Any, record: Any, scale: Any, colour: str) -> list[Any]:
+    rounds, values = record.bound_curve()
+    if len(rounds) > 1:
+        told = [{"round": int(t), "bound": float(v)} for t, v in zip(rounds, values, strict=True)]
+        line = alt.Chart(alt.Data(values=told)).mark_line(strokeDash=[6, 3], color=colour)
+        return [line.encode(x=alt.X("round:Q", scale=scale), y=alt.Y("bound:Q", scale=scale))]
+    if len(rounds) == 1:
+        rule = alt.Chart(alt.Data(values=[{"bound": float(values[0])}])).mark_rule(strokeDash=[6, 3], color=colour)
+        return [rule.encode(y=alt.Y("bound:Q", scale=scale))]
+    return []
+
+
+def regret_picture(record: Record, title: str, points: int = 60) -> Picture:
+    """Return the picture of the mean regret with its 95% t interval (approximate), and the bound as a dashed line."""
+    mean = record.mean_regret
+    low, high = record.interval(0.95) if record.runs > 1 else (mean, mean)
+    at = record.checkpoints
+    chosen = np.unique(np.linspace(0, len(at) - 1, points).astype(int))
+    rows = tuple(
+        {"round": int(at[i]), "regret": float(mean[i]), "low": float(low[i]), "high": float(high[i])} for i in chosen
+    )
+    layers = [Layer("band", rows, x="round")] if record.runs > 1 else []
+    layers.append(Layer("line", rows, x="round", y="regret"))
+    rounds, values = record.bound_curve(30)
+    if len(values) and float(max(values)) > ROOM * float(np.max(mean)):
+        rounds, values = rounds[:0], values[:0]  # told in words: drawn it would press the curve to the floor
+    bound = tuple({"round": int(t), "bound": float(v)} for t, v in zip(rounds, values, strict=True))
+    if len(bound) > 1:
+        layers.append(Layer("bound", bound, x="round", y="bound"))
+    elif bound:
+        layers.append(Layer("rule", ({"y": bound[0]["bound"], "label": f"bound {ceiling(bound[0]['bound'])}"},)))
+    runs = f"mean of {record.runs} runs" if record.runs > 1 else "one run"
+    end = f"The regret after {record.rounds} rounds is {figure(mean[-1])} ({runs})"
+    alt = f"{end}; no bound is proved."
+    if record.bound is not None:
+        of_whom = f", against {record.bound.against} losses"
+        alt = f"{end}; the bound is {ceiling(record.bound.value)}{of_whom}."
+        if len(values) > 1 and values[-1] > 1.001 * record.bound.value:
+            # The curve cannot know the best loss of each t.
+            alt = f"{end}; the bound is {ceiling(record.bound.value)}{of_whom}, dashed before the best loss is known."
+    return Picture(title, "round", "regret", tuple(layers), alt=alt, height=320)

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hannan import refusals
-from hannan.games.asked import Asked
-from hannan.games.bandits import BanditRunner, ExpertBanditRunner
-from hannan.games.checkpoints import Positions
-from hannan.games.feeds import Block
-from hannan.games.runners import Job
-from hannan.mathematics.units import Units
-from hannan.players.seeds import run_seed
+from hannan import validation
+from hannan.adversaries.adaptive import Past, fresh, name_of
+from hannan.games.checkpoints import Positions, spread
+from hannan.games.compiled import BanditRunner, ExpertBanditRunner, ExpertsRunner
+from hannan.games.feeds import Advice, Block
+from hannan.games.runners import Asked, Job, Outcome, Runner
+from hannan.learners.adahedge import AdaHedge
+from hannan.mathematics.bounds import Bound, Units
+from hannan.mathematics.divergences import clip
+from hannan.players.identity import run_seed
+from hannan.validation import Array
 
 
 def started(learner: Any, seed: int, run: int) -> Any:
@@ -48,7 +54,7 @@ def stranger(learner: Any, losses: Any) -> Any:
     if n is None:
         shape = np.shape(losses.means if hasattr(losses, "means") else losses)
         n = shape[-1] if shape else 0
-    given = refusals.loss_range(getattr(learner, "loss_range", (0.0, 1.0)))
+    given = validation.loss_range(getattr(learner, "loss_range", (0.0, 1.0)))
     gains = bool(getattr(learner, "gains", False))
     return SimpleNamespace(
         setting=getattr(learner, "setting", "stranger"), n=n, actions=getattr(learner, "actions", n), stepped=True,
@@ -128,3 +134,302 @@ class SteppedRunner(BanditRunner):
 
     def least_estimate(self) -> Any:
         return None
+
+
+class Table:
+    """What the loop of a game asks of a setting; one for all runs of a game."""
+
+    #: The setting, as the record names it, and what a move is written down as.
+    setting: str
+    n: int
+    gains = False
+    kind: Any = np.int64
+    shape: tuple[int, ...] = ()
+    #: Whether <p, l> is kept beside the loss of the draw.
+    expects = False
+
+    def __init__(self, learner: Any) -> None:
+        self.learner = learner
+
+    def start(self, seed: int, run: int) -> Any:
+        """The player of a run."""
+        return started(self.learner, seed, run)
+
+    def distribution(self, player: Any, t: int) -> Array | None:
+        """p of the move of round t + 1, where past moves determine it."""
+        return None
+
+    def act(self, player: Any, t: int) -> Any:
+        """The ticket of round t + 1."""
+        return player.act()
+
+    def shown(self, move: Any) -> Any:
+        """The move as the adversary sees it."""
+        return int(getattr(move, "action", move))
+
+    def admit(self, loss: Any) -> Any:
+        """The loss as it is played; a bad one is refused."""
+        raise NotImplementedError
+
+    def settle(self, player: Any, move: Any, loss: Any) -> float:
+        """Tell the player, and return what the move cost."""
+        raise NotImplementedError
+
+    def seen(self, rounds: int) -> tuple[Any, Callable[[int], Any]]:
+        """A place for the losses of a run, and what the adversary sees of it before round t + 1."""
+        kept = np.zeros((rounds, self.n))
+        shown = read_only(kept)
+        return kept, lambda t: shown[:t]
+
+    def best(self, losses: Any, marks: NDArray[np.int64]) -> Array:
+        """The best cumulative loss (or gain) in hindsight at each mark."""
+        sums = np.cumsum(losses, axis=0)[marks - 1]
+        return np.asarray(sums.max(axis=1) if self.gains else sums.min(axis=1))
+
+    def counted(self, moves: NDArray[Any]) -> NDArray[np.int64]:
+        """How often each choice was made."""
+        return np.bincount(moves, minlength=self.n)
+
+    def source(self, players: Sequence[Any], losses: Sequence[Any]) -> Any:
+        """What the record asks for its bound."""
+        return self.learner
+
+
+class AdaptiveRunner(Runner):
+    """The game: each round the adversary answers the past, then the player moves, then it is told.
+
+    Each run has its own player and its own adversary, and one comes after another: an adversary that is one object for
+    all runs sees round 1 come again. The regret is against the best choice for the losses that were realised in that
+    run: had it been played throughout, the adversary might have set others.
+    """
+
+    stepped = True
+
+    def __init__(self, table: Table, adversary: Any, asked: Asked) -> None:
+        if asked.rounds is None:
+            name = name_of(adversary)
+            raise ValueError(f"rounds must be given for {name}, which has losses for any number; got None")
+        asked.one_thread(table.learner)
+        self.table, self.adversary, self.setting = table, adversary, table.setting
+        self.runs, self.seed, self.rounds, self.everything = asked.runs, asked.seed, asked.rounds, asked.everything
+        self.total, self.numbers = self.runs * self.rounds, float(table.n)
+        self.marks = spread(self.rounds, self.everything)
+        shape = (self.runs if self.everything else 1, self.rounds, *table.shape)
+        self.moves: NDArray[Any] = np.zeros(shape, dtype=table.kind)
+        self.own, self.mean, self.best = (np.zeros((self.runs, len(self.marks))) for _ in range(3))
+        self.counts: list[NDArray[np.int64]] = []
+        self.players: list[Any] = []
+        self.played: list[Any] = []
+        self._apart = Apart(table.learner), Apart(adversary)
+        self.done = 0
+
+    @property
+    def taken(self) -> int:
+        return self.done
+
+    def advance(self, limit: int, parts: int) -> list[Job] | None:
+        run, t = divmod(self.done, self.rounds)
+        if run == self.runs:
+            return None
+        if t == 0:
+            self._start(run)
+        count = min(limit, self.rounds - t)
+        self.done += count
+
+        def job() -> None:
+            self._play(run, t, t + count)
+            if t + count == self.rounds:
+                self._close(run)
+
+        return [job]
+
+    def _start(self, run: int) -> None:
+        self.player, self.answer = self.table.start(self.seed, run), fresh(self.adversary, self.table.n, self.rounds)
+        self._apart[0].check(run, self.player)
+        if hasattr(self.adversary, "start"):
+            self._apart[1].check(run, getattr(self.answer, "__self__", self.answer))
+        self.losses, self.seen = self.table.seen(self.rounds)
+        self.room = self.moves[run if self.everything else 0]
+        self.shown, self.paid, self.expected = read_only(self.room), np.zeros(self.rounds), np.zeros(self.rounds)
+
+    def _play(self, run: int, first: int, last: int) -> None:
+        table, player, answer, shown, seen = self.table, self.player, self.answer, self.shown, self.seen
+        losses, room, paid = self.losses, self.room, self.paid
+        for t in range(first, last):
+            p = table.distribution(player, t)
+            try:
+                loss = answer(t + 1, Past(shown[:t], seen(t), p))
+            except Exception as error:
+                error.add_note(f"in round {t + 1} of run {run}, asked of {name_of(self.adversary)}")
+                raise
+            try:
+                loss = table.admit(loss)
+            except ValueError as reason:
+                raise ValueError(f"{name_of(self.adversary)}, round {t + 1} of run {run}: {reason}") from None
+            if table.expects:
+                self.expected[t] = (player.distribution() if p is None else p) @ loss
+            move = table.act(player, t)
+            losses[t], room[t] = loss, table.shown(move)
+            paid[t] = table.settle(player, move, loss)
+
+    def _close(self, run: int) -> None:
+        at = self.marks - 1
+        self.own[run], self.mean[run] = np.cumsum(self.paid)[at], np.cumsum(self.expected)[at]
+        self.best[run] = self.table.best(self.losses, self.marks)
+        self.counts.append(self.table.counted(self.room))
+        self.players.append(self.player)
+        self.played.append(self.losses)
+
+    def outcome(self) -> Outcome:
+        table, sign = self.table, -1.0 if self.table.gains else 1.0
+        return Outcome(
+            rounds=self.rounds,
+            checkpoints=self.marks,
+            regret=sign * (self.own - self.best),
+            loss=self.own,
+            best_loss=self.best[:, -1].copy(),
+            counts=np.array(self.counts, dtype=np.int64),
+            source=table.source(self.players, self.played),
+            actions=self.moves if self.everything else None,
+            expected_regret=sign * (self.mean - self.best) if table.expects else None,
+            estimated_regret=_estimated(self.players),
+            note=f"stepped against {name_of(self.adversary)}, which sees past moves",
+            adaptive=True,
+        )
+
+
+def _estimated(players: Sequence[Any]) -> Array | None:
+    """own loss - min Lhat of each run, where players say it."""
+    if getattr(players[0], "sees_all", True) or not hasattr(players[0], "certificate"):
+        return None
+    told = [getattr(player.certificate(), "estimated_regret", None) for player in players]
+    return None if None in told else np.array(told, dtype=np.float64)
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """A view that cannot be written."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+class VectorTable(Table):
+    """Experts and bandits: a loss is a row, a number for each of n."""
+
+    def __init__(self, learner: Any, program: Any) -> None:
+        super().__init__(learner)
+        self.setting, self.n = program.setting, int(program.n)
+        self.low, self.high, self.gains = program.low, program.high, program.gains
+        self.compiled = hasattr(learner, "program")
+        # The noise that a learner keeps shows in its distribution, and not in its moves. Of a stranger's nothing is
+        # known, unless it says that it has none.
+        draws = getattr(getattr(learner, "estimator", None), "draws", False)
+        self.hidden = bool(getattr(learner, "own_noise", not self.compiled)) or draws
+
+    def start(self, seed: int, run: int) -> Any:
+        player = super().start(seed, run)
+        self.sees_all = bool(getattr(player, "sees_all", False))
+        self.expects = self.sees_all and hasattr(player, "distribution")
+        return player
+
+    def distribution(self, player: Any, t: int) -> Array | None:
+        return None if self.hidden else read_only(player.distribution())
+
+    def admit(self, loss: Any) -> Array:
+        return validation.row(loss, self.n, self.low, self.high)
+
+    def settle(self, player: Any, move: Any, loss: Array) -> float:
+        paid = float(loss[self.shown(move)])
+        player.observe(move, loss if self.sees_all else paid)
+        return paid
+
+
+class AdvisedTable(VectorTable):
+    """Bandits with experts: a loss is a row, a number for each action; the best expert is the comparator."""
+
+    def __init__(self, learner: Any, program: Any, asked: Asked) -> None:
+        super().__init__(learner, program)
+        advice, rounds = asked.advice, asked.rounds
+        self.n = int(program.actions)
+        if advice is None:
+            raise ValueError("advice must be given: (rounds, experts) actions or (rounds, experts, actions)")
+        values = np.asarray(validation.unmasked(advice, "advice"))
+        if values.ndim == 0 or rounds is None or len(values) < rounds:
+            raise ValueError(f"advice must have {rounds} rounds; got shape {values.shape}")
+        heard = Advice(int(program.n), self.n, values)
+        flat, mixed = heard.rows(0, rounds, None)
+        shape = (rounds, int(program.n)) + ((self.n,) if mixed else ())
+        self.advice, self.mixed = flat.reshape(shape), mixed
+
+    def act(self, player: Any, t: int) -> Any:
+        return player.act(self.advice[t])
+
+    def start(self, seed: int, run: int) -> Any:
+        self._own = 0.0
+        return super().start(seed, run)
+
+    def settle(self, player: Any, move: Any, loss: Array) -> float:
+        paid = super().settle(player, move, loss)
+        self._own += (self.high - paid if self.gains else paid - self.low) / (self.high - self.low)
+        return paid
+
+    def distribution(self, player: Any, t: int) -> Array | None:
+        """Over the actions, C_rho(sum_i p_i E_i), of a learner that has this rule."""
+        clipped = getattr(self.learner, "clip", None)
+        if clipped is None or self.hidden:
+            return None
+        p, heard = player.distribution(), self.advice[t]
+        q = p @ heard if self.mixed else np.bincount(heard, weights=p, minlength=self.n)
+        if clipped != 0.0:
+            schedule = self.learner.schedule()
+            q = clip(q, schedule.rho(self._own) if hasattr(schedule, "rho") else self.learner.rho)
+        return read_only(np.asarray(q))
+
+    def best(self, losses: Any, marks: NDArray[np.int64]) -> Array:
+        if self.mixed:
+            charged = np.einsum("tea,ta->te", self.advice, losses)
+        else:
+            charged = np.take_along_axis(losses, self.advice.astype(np.intp), axis=1)
+        return super().best(charged, marks)
+
+
+@dataclass(frozen=True)
+class Played:
+    """A learner with the largest span that a game showed: what its bound needs to know."""
+
+    learner: AdaHedge
+    spread: float
+
+    @property
+    def gains(self) -> bool:
+        return self.learner.gains
+
+    def bound(self, rounds: int | None = None, best_loss: float | None = None, *, against: str | None = None) -> Bound:
+        """The learner's bound for the rounds, in the span observed."""
+        return self.learner.bound(rounds, best_loss, spread=self.spread, against=against)
+
+
+def played(learner: AdaHedge, span: float) -> Played | AdaHedge:
+    """What a record asks for its bound, after losses that span so much."""
+    return Played(learner, span) if span > 0.0 else learner
+
+
+class AdaHedgeRunner(ExpertsRunner):
+    """Experts whose losses are played as they are."""
+
+    def source(self) -> Any:
+        return played(self.learner, self.states.largest_span())
+
+
+class AdaHedgeTable(VectorTable):
+    """Losses in whatever units; the bound is in the largest span that was seen."""
+
+    _span = 0.0
+
+    def admit(self, loss: Any) -> Array:
+        row = super().admit(loss)
+        self._span = max(self._span, float(np.ptp(row)))
+        return row
+
+    def source(self, players: Any, losses: Any) -> Any:
+        return played(self.learner, self._span)

@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from hannan import refusals
+from hannan import validation
 from hannan.adversaries import all_adversaries
 
 
@@ -36,7 +36,7 @@ class Adversary(gymnasium.Env[Any, Any]):  # type: ignore[misc]
         if feedback not in ("bandit", "full"):
             raise ValueError(f'feedback must be "bandit" or "full"; got {feedback!r}')
         self._make, self._full = known[adversary], feedback == "full"
-        self.n, self.rounds = refusals.count(n, "n"), refusals.count(rounds, "rounds")
+        self.n, self.rounds = validation.count(n, "n"), validation.count(rounds, "rounds")
         self.render_mode = render_mode
         self.action_space = gymnasium.spaces.Discrete(self.n)
         self.observation_space = gymnasium.spaces.Box(0.0, 1.0, (self.n if self._full else 1,), np.float64)

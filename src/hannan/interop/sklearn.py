@@ -24,9 +24,8 @@ except ImportError:
 
 from hannan.learners.convex.learner import Convex
 from hannan.mathematics.convex.domains import Ball
-from hannan.mathematics.convex.loss import Loss
-from hannan.mathematics.convex.losses import Logistic, Squared
-from hannan.refusals import Array, unmasked
+from hannan.mathematics.convex.losses import Logistic, Loss, Squared
+from hannan.validation import Array, unmasked
 
 
 def _clean(estimator: Any, *given: Any, **options: Any) -> Any:

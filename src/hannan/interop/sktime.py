@@ -14,9 +14,9 @@ except ImportError:
 
     raise ModuleNotFoundError(f"hannan.sktime needs sktime: {extras.command('interop', 'sktime')}") from None
 
-from hannan import refusals
-from hannan.refusals import Array
+from hannan import validation
 from hannan.tables.combine.combiner import Combiner
+from hannan.validation import Array
 
 #: The share of the training rows that may teach weights, at the most; the forecasters need the others.
 SHARE = 3
@@ -77,7 +77,7 @@ class CombinedForecaster(_HeterogenousEnsembleForecaster):  # type: ignore[misc]
 
     def _fit(self, y: Any, X: Any, fh: Any) -> Self:
         self._name = y.name
-        rows = min(refusals.count(self.warm_up, "warm_up", least=0), len(y) // SHARE)
+        rows = min(validation.count(self.warm_up, "warm_up", least=0), len(y) // SHARE)
         self.combiner_ = Combiner(self._get_forecaster_names(), self.loss, self.learner)
         if rows:
             early = None if X is None else X.loc[X.index < y.index[-rows]]

@@ -6,20 +6,20 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from hannan import refusals
+from hannan import validation
 from hannan.learners.learner import Learner
 from hannan.learners.memory import Weigher
+from hannan.learners.names import FORECASTS
 from hannan.learners.tuning import Order, Schedule, Tuning
 from hannan.mathematics import bounds
-from hannan.mathematics.against import Against, Sense
-from hannan.mathematics.bounds import Bound, Terms, Withheld
+from hannan.mathematics.bounds import Against, Bound, Sense, Terms, Withheld
 from hannan.mathematics.regularizers import Entropy
 from hannan.players.certificate import Certificate
-from hannan.players.sleeping_experts import SleepingPlayer
-from hannan.saving.words import figure
+from hannan.players.sleeping import SleepingPlayer
+from hannan.saving.formatting import figure
 
 if TYPE_CHECKING:
-    from hannan.learners.program import Program
+    from hannan.learners.setup import Program
 
 #: Squares of smaller spans could underflow, and with them the sum of variances.
 _LEAST_SPAN = 1e-140
@@ -71,7 +71,7 @@ class AdaHedge(Learner):
     _sense: ClassVar[Sense | None] = "mean"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n", refusals.count(self.n, "n"))
+        object.__setattr__(self, "n", validation.count(self.n, "n"))
         self._check()
 
     @property
@@ -90,7 +90,7 @@ class AdaHedge(Learner):
         raise ValueError("the scale of AdaHedge is Delta/ln n, which the losses set: it has no schedule")
 
     def program(self) -> Program:
-        from hannan.learners.program import Program
+        from hannan.learners.setup import Program
 
         per_log_n = 1.0 / math.log(self.n) if self.n > 1 else 0.0
         weigher = Weigher("adahedge", (per_log_n,))
@@ -131,7 +131,7 @@ class AdaHedge(Learner):
           against                                any losses: of the mean play on every sequence; of moves drawn in
                                                  expectation, also if losses depend on past moves
         """
-        rounds = None if rounds is None else refusals.count(rounds, "rounds", least=0)
+        rounds = None if rounds is None else validation.count(rounds, "rounds", least=0)
         if printed:
             raise Withheld("AdaHedge is not in the paper: there is no printed form")
         if spread is None and self._ranged:
@@ -143,13 +143,13 @@ class AdaHedge(Learner):
                 "AdaHedge needs no range, and its bound is in the range of the losses: give spread or loss_range, "
                 "or ask for the certificate after play"
             )
-        spread = refusals.positive(spread, "spread")
+        spread = validation.positive(spread, "spread")
         if rounds is None and not (self._ranged and best_loss is not None):
             raise ValueError("rounds must be given: the bound grows with them")
         most = math.inf if rounds is None else spread * rounds / 4.0
         smaller = math.inf
         if best_loss is not None and self._ranged:
-            total, units = refusals.real(best_loss, "best_loss"), self.units
+            total, units = validation.real(best_loss, "best_loss"), self.units
             if rounds is None and units.zero != 0.0:
                 raise ValueError(f"best_loss needs rounds as well for loss_range {self.loss_range}; got it alone")
             best = float(units.lost(total, rounds or 0))
@@ -236,7 +236,7 @@ class AdaHedgePlayer(SleepingPlayer):
 
     def certificate(self, delta: float | None = None) -> Certificate:
         """What the player may say of itself now; its first moves follow the leader and claim no stability."""
-        delta = None if delta is None else refusals.between(delta, 0.0, 1.0, "delta", "()")
+        delta = None if delta is None else validation.between(delta, 0.0, 1.0, "delta", "()")
         seen, own = Seen.of(self), self._own
         bound, withheld = self._observed(seen)
         return Certificate(
@@ -273,3 +273,24 @@ class AdaHedgePlayer(SleepingPlayer):
             terms = {"2 Delta": 2.0 * seen.gap}
             return settled(terms, "AdaHedge with late losses, docs/proofs/combine.md", seen.rounds, seen.span), ""
         return self.learner.observed_bound(seen), ""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule of `hannan.learners.names.FORECASTS` by its name; losses outside `loss_range` are refused.
+
+    >>> Rule(), Rule("boa").name
+    (two-layers, 'boa')
+    """
+
+    name: str = "two-layers"
+    loss_range: tuple[float, float] = ANY
+
+    def __post_init__(self) -> None:
+        if self.name not in FORECASTS:
+            raise ValueError(f"a rule must be one of {', '.join(FORECASTS)}; got {self.name!r}")
+        object.__setattr__(self, "loss_range", validation.loss_range(self.loss_range, ANY[1]))
+
+    def __repr__(self) -> str:
+        low, high = self.loss_range
+        return self.name if self.loss_range == ANY else f"{self.name}, losses in {low:g}:{high:g}"

@@ -6,16 +6,14 @@ import dataclasses
 import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hannan import refusals
-from hannan.frozen import frozen
-from hannan.learners.memory import RememberedBanditPlayer, Weigher
-from hannan.learners.named_arms import NamedArms
+from hannan import validation
+from hannan.learners.memory import NamedArms, RememberedBanditPlayer, Weigher
 from hannan.learners.tuning import Schedule
-from hannan.mathematics.against import Sense
-from hannan.mathematics.bounds import Bound, Terms
+from hannan.mathematics.bounds import Bound, Sense, Terms
+from hannan.saving import frozen
 
 if TYPE_CHECKING:
-    from hannan.learners.arms import Arms
+    from hannan.learners.learner import Arms
 
 
 @frozen(repr=False)
@@ -70,7 +68,7 @@ class TsallisShannon(NamedArms):
         against: str | None = None,
     ) -> Bound:
         """As `Remembered.bound`; `missing` is D, the losses missing at each move, summed over the moves."""
-        missing = refusals.count(missing, "missing", least=0)
+        missing = validation.count(missing, "missing", least=0)
         prompt = super().bound(rounds, best_loss, printed=printed, against=against)
         if rounds is None or self._trivial or rounds == 0:
             return prompt

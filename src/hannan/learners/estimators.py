@@ -14,9 +14,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from hannan import refusals
-from hannan.frozen import frozen
-from hannan.refusals import Array
+from hannan import validation
+from hannan.saving import frozen
+from hannan.validation import Array
 
 
 class Drawn(NamedTuple):
@@ -57,7 +57,7 @@ class Estimator:
 
     def __new__(cls, *args: Any, **fields: Any) -> Self:
         """Reject an incomplete subclass."""
-        refusals.complete(cls, Estimator, MEMBERS[:1], POSSIBLE)
+        validation.complete(cls, Estimator, MEMBERS[:1], POSSIBLE)
         return super().__new__(cls)
 
     @property
@@ -99,7 +99,7 @@ class Resampling(Estimator):
     draws: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "cap", refusals.count(self.cap, "cap"))
+        object.__setattr__(self, "cap", validation.count(self.cap, "cap"))
 
 
 @frozen
@@ -171,7 +171,7 @@ class ImplicitExploration(Estimator):
     kernel: ClassVar[str] = "implicit"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "gamma", refusals.positive(self.gamma, "gamma"))
+        object.__setattr__(self, "gamma", validation.positive(self.gamma, "gamma"))
 
     def weight(self, drawn: Drawn, uniform: Callable[[], float]) -> float:
         return 1.0 / (drawn.probability + self.gamma)
@@ -205,7 +205,7 @@ def check_playable(estimator: Any) -> None:
     """Raise ValueError if an object is not an estimator of the engine."""
     if not isinstance(estimator, Estimator):
         raise ValueError(f"estimator must be an estimator such as ImportanceWeighted(); got {estimator!r}")
-    own = refusals.user_defined(estimator, MEMBERS)
+    own = validation.user_defined(estimator, MEMBERS)
     if own:
         raise ValueError(
             f"estimator must be one that the engine has; got {estimator!r}, with user-defined {', '.join(own)}. "

@@ -5,20 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from hannan import refusals
+from hannan import validation
 from hannan.learners.learner import Learner, Proof, Smoothing, needed
 from hannan.learners.tuning import Anytime, ClippedSchedule, Schedule, SelfConfident, Tuning
 from hannan.mathematics import bounds
 from hannan.mathematics import printed as paper
-from hannan.mathematics.against import Sense
-from hannan.mathematics.bounds import Bound, Withheld
-from hannan.mathematics.clipping import threshold
-from hannan.mathematics.laws.table import Exponential
+from hannan.mathematics.bounds import Bound, Sense, Withheld
+from hannan.mathematics.divergences import threshold
+from hannan.mathematics.laws.light import Exponential
 from hannan.mathematics.regularizers import LogBarrier
-from hannan.players.settings import ExpertBanditPlayer
+from hannan.players.player import ExpertBanditPlayer
 
 if TYPE_CHECKING:
-    from hannan.learners.program import Program
+    from hannan.learners.setup import Program
 
 _THEOREM = "thm:gbpa_bwe, corrected form"
 _EXPONENTIAL = Exponential()
@@ -54,8 +53,8 @@ class ExpertBandit(Learner):
     _sense: ClassVar[Sense | None] = "expert"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "actions", refusals.count(self.actions, "actions"))
-        object.__setattr__(self, "experts", refusals.count(self.experts, "experts"))
+        object.__setattr__(self, "actions", validation.count(self.actions, "actions"))
+        object.__setattr__(self, "experts", validation.count(self.experts, "experts"))
         if not isinstance(self.clip, str):
             object.__setattr__(self, "clip", threshold(self.clip, self.actions))
         elif self.clip != "tuned":
@@ -131,7 +130,7 @@ class ExpertBandit(Learner):
         return paper.expert_bandit(self.smoothing, self.actions, self.experts, clipped, rounds, best)
 
     def program(self) -> Program:
-        from hannan.learners.program import Program
+        from hannan.learners.setup import Program
 
         schedule = self.schedule()
         kappa, rate, clip = 0.0, 1.0, self.rho

@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from hannan import refusals
+from hannan import validation
 from hannan.learners.learner import Constants, Learner, Proof, Smoothing, needed
 from hannan.learners.tuning import Schedule, SelfConfident, Tuning
 from hannan.mathematics import bounds, stability
 from hannan.mathematics import printed as paper
-from hannan.mathematics.against import Against, Sense
-from hannan.mathematics.bounds import Bound, Withheld
-from hannan.mathematics.laws.table import Exponential
+from hannan.mathematics.bounds import Against, Bound, Sense, Withheld
+from hannan.mathematics.laws.light import Exponential
 from hannan.mathematics.regularizers import LogBarrier
 
-if TYPE_CHECKING:  # a game needs no player
-    from hannan.learners.program import Program
-    from hannan.players.sleeping_experts import SleepingPlayer
+if TYPE_CHECKING:
+    from hannan.learners.setup import Program
+    from hannan.players.sleeping import SleepingPlayer
 
 _THEOREM = "thm:analysis_experts, corrected form"
 _LOG_CONCAVE = "not in the paper, docs/proofs/experts.md: log-concave law without a rate"
@@ -64,7 +63,7 @@ class Experts(Learner):
     _sense: ClassVar[Sense | None] = "mean"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n", refusals.count(self.n, "n"))
+        object.__setattr__(self, "n", validation.count(self.n, "n"))
         self._check()
         if self.prior is not None:
             object.__setattr__(self, "prior", self._clean_prior())
@@ -76,7 +75,7 @@ class Experts(Learner):
                 "prior weights need Entropy or Gumbel: for those the proof carries over, max log 1/prior in "
                 f"place of log n; got {self.smoothing!r}"
             )
-        prior = refusals.distribution(self.prior, "prior")
+        prior = validation.distribution(self.prior, "prior")
         if prior.shape != (self.n,) or not (prior > 0.0).all():
             raise ValueError(f"prior must be {self.n} weights > 0; got {self.prior!r}")
         return tuple(float(x) for x in prior)
@@ -136,7 +135,7 @@ class Experts(Learner):
         >>> Experts(2, tuning=Fixed(10.0)).bound(100, best_loss=20, delay=1).source
         'thm:analysis_experts, corrected form: Fixed, 1 late'
         """
-        return self._bounded(rounds, best_loss, printed, refusals.count(delay, "delay", least=0), against)
+        return self._bounded(rounds, best_loss, printed, validation.count(delay, "delay", least=0), against)
 
     def _proof(self, rounds: int | None, best: float | None, known: bool, delay: int) -> Proof:
         tuning, schedule = self.tuning, self.schedule()
@@ -177,14 +176,14 @@ class Experts(Learner):
         return paper.experts(self.smoothing, self.n, best)
 
     def program(self) -> Program:
-        from hannan.learners.program import Program
+        from hannan.learners.setup import Program
 
         prior = None if self.prior is None else np.log(np.array(self.prior))
         schedule = self.schedule()
         return Program("experts", self.n, self.smoothing, schedule, self.loss_range, self.gains, log_prior=prior)
 
     def start(self, seed: int | None = None, name: str | None = None) -> SleepingPlayer:
-        from hannan.players.sleeping_experts import SleepingPlayer
+        from hannan.players.sleeping import SleepingPlayer
 
         return SleepingPlayer(self, seed, name)
 

@@ -6,16 +6,14 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from hannan import refusals
-from hannan.frozen import frozen
-from hannan.learners.memory import Remembered, Weigher
-from hannan.learners.named_arms import NamedArms
+from hannan import validation
+from hannan.learners.memory import NamedArms, Remembered, Weigher
 from hannan.learners.tuning import Schedule
-from hannan.mathematics.against import Against, Proved, Sense
-from hannan.mathematics.bounds import Bound, Terms, Withheld
+from hannan.mathematics.bounds import Against, Bound, Proved, Sense, Terms, Withheld
+from hannan.saving import frozen
 
 if TYPE_CHECKING:
-    from hannan.learners.arms import Arms
+    from hannan.learners.learner import Arms
 
 
 def path_cost(n: int, rounds: int, switches: int, share: float) -> float:
@@ -65,8 +63,8 @@ class FixedShare(Remembered):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "scale", refusals.positive(self.scale, "scale"))
-        object.__setattr__(self, "share", refusals.between(self.share, 0.0, 1.0, "share", "()"))
+        object.__setattr__(self, "scale", validation.positive(self.scale, "scale"))
+        object.__setattr__(self, "share", validation.between(self.share, 0.0, 1.0, "share", "()"))
 
     def schedule(self) -> Schedule:
         return Schedule.constant(self.scale)
@@ -88,7 +86,7 @@ class FixedShare(Remembered):
         against: str | None = None,
     ) -> Bound:
         """As `Remembered.bound`; with `switches`, against the best path of so many switches."""
-        switches = refusals.count(switches, "switches", least=0)
+        switches = validation.count(switches, "switches", least=0)
         if switches == 0 or rounds is None or self._trivial:
             return super().bound(rounds, best_loss, printed=printed, against=against)
         rounds, _ = self._asked(rounds, best_loss)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from math import e, log, sqrt
 from typing import TYPE_CHECKING, ClassVar
 
-from hannan import refusals
-from hannan.frozen import frozen
-from hannan.learners.memory import Weigher
-from hannan.learners.named_arms import NamedArms
-from hannan.mathematics.against import Proved, Sense
-from hannan.mathematics.bounds import Terms
+from hannan import validation
+from hannan.learners.memory import NamedArms, Weigher
+from hannan.mathematics.bounds import Proved, Sense, Terms
+from hannan.saving import frozen
 
 if TYPE_CHECKING:
-    from hannan.learners.arms import Arms
+    from hannan.learners.learner import Arms
 
 #: (x - log(1 + x))/x^2 at x = -1/2, which is the largest where x >= -1/2.
 _CURVE = 4.0 * (log(2.0) - 0.5)
@@ -59,7 +57,7 @@ class LBInf(NamedArms):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.rounds is not None:
-            object.__setattr__(self, "rounds", refusals.count(self.rounds, "rounds", least=2))
+            object.__setattr__(self, "rounds", validation.count(self.rounds, "rounds", least=2))
 
     def _weigher(self) -> Weigher:
         return Weigher("lb_inf", (0.0 if self.rounds is None else log(self.rounds),))

@@ -4,22 +4,103 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 
-from hannan import refusals, saving
-from hannan.learners.not_private import NotPrivate
+from hannan import saving, validation
 from hannan.learners.tuning import ClippedSchedule, Schedule, Tuning, check_tuning
 from hannan.mathematics import bounds, stability
-from hannan.mathematics.against import Against, Cover, Proved, Sense, Whom, checked, covers
-from hannan.mathematics.bounds import Bound, Terms, Withheld
-from hannan.mathematics.laws.law import Law
-from hannan.mathematics.laws.stated import on_your_word
-from hannan.mathematics.laws.table import Gumbel
+from hannan.mathematics.bounds import (
+    Against,
+    Bound,
+    Cover,
+    Proved,
+    Sense,
+    Terms,
+    Units,
+    Whom,
+    Withheld,
+    checked,
+    covers,
+)
+from hannan.mathematics.laws.law import Law, on_your_word
+from hannan.mathematics.laws.light import Gumbel
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Regularizer, check_playable
-from hannan.mathematics.units import Units
 
 if TYPE_CHECKING:
-    from hannan.learners.program import Program
+    #: A count of arms, or their names.
+    Count = int | Sequence[str]
+
+    class Arms:
+        """To type checkers, the field `n` of a bandit: a count or names go in, a count comes out."""
+
+        def __get__(self, learner: object, owner: type | None = None) -> int: ...
+        def __set__(self, learner: object, value: Count) -> None: ...
+
+
+def how_many(n: Any) -> Any:
+    """The count of a count or of names.
+
+    >>> how_many(3), how_many(["red", "blue"])
+    (3, 2)
+    """
+    return len(n) if isinstance(n, (list, tuple)) else n
+
+
+def name_arms(learner: Any) -> None:
+    """Turn a list in the place of n into n and `arms`; names are text, each once, one for each arm."""
+    if isinstance(learner.n, (list, tuple)):
+        if learner.arms is not None:
+            raise ValueError(f"arms must be named once; got {list(learner.n)!r} and arms={learner.arms!r}")
+        object.__setattr__(learner, "arms", tuple(learner.n))
+        object.__setattr__(learner, "n", len(learner.n))
+    if learner.arms is None:
+        return
+    names = tuple(learner.arms)
+    if not (names and all(isinstance(name, str) and name for name in names)):
+        raise ValueError(f"names of arms must be text, one for each arm; got {list(names)!r}")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"names of arms must differ; got {twice!r} twice")
+    if len(names) != learner.n:
+        raise ValueError(f"names of arms must be {learner.n}, one for each; got {len(names)}")
+    object.__setattr__(learner, "arms", names)
+
+
+#: What stands in the way of one that sees every loss, and of one that sees its own.
+EVERY = (
+    "its stability is of one step and one side, and its tuning may follow what it saw, so that one loss may show in "
+    "every later move"
+)
+OWN = (
+    "it divides a loss by the probability of its move, so that one loss can change the play by more than any level "
+    "fixed in advance"
+)
+
+
+class NotPrivate:
+    """`privacy` and `scale_for` of learners for which nothing is proved: a sentence."""
+
+    def privacy(self, *_: Any, **__: Any) -> NoReturn:
+        """Withheld: no two-sided statement over rounds is proved; the sentence says what there is."""
+        program: Any = getattr(self, "program")()  # noqa: B009, of the learner that this is part of
+        exposed = EVERY if program.setting == "experts" else OWN
+        n: int = getattr(self, "n", 0) or getattr(self, "experts", 2)
+        steepest = math.ceil(1000.0 * math.sqrt(n)) / 1000.0
+        raise Withheld(
+            f"{type(self).__name__} states no privacy: {exposed}. What there is: hn.Convex(hn.Simplex({n}), "
+            f"lipschitz={steepest:g}, smooth=0, guarantee='privacy', ...) moves in the mixtures of {n} and sees all "
+            "losses; it has privacy(rounds, delta), scale_for(epsilon, delta, rounds) and privacy_curve(rounds). "
+            "hn.audit measures the stability of one step"
+        )
+
+    def scale_for(self, *_: Any, **__: Any) -> NoReturn:
+        """Withheld, as `privacy` is."""
+        self.privacy()
+
+
+if TYPE_CHECKING:
+    from hannan.learners.setup import Program
     from hannan.players.player import Player
 
 Smoothing = Law | Regularizer
@@ -71,7 +152,7 @@ class Learner(NotPrivate, saving.Described):
     #: Values that `repr` leaves out besides the defaults of the fields: what a field becomes when others are given.
     _unsaid: ClassVar[dict[str, Any]] = {}
     #: The largest loss that may be stated.
-    _largest: ClassVar[float] = refusals.LARGEST_LOSS
+    _largest: ClassVar[float] = validation.LARGEST_LOSS
     #: Against whom its bounds hold, and in which sense, where a proof does not say otherwise.
     _against: ClassVar[Against] = "oblivious"
     _sense: ClassVar[Sense | None] = None
@@ -125,7 +206,7 @@ class Learner(NotPrivate, saving.Described):
 
     def _check_units(self) -> None:
         """loss_range and gains."""
-        object.__setattr__(self, "loss_range", refusals.loss_range(self.loss_range, self._largest))
+        object.__setattr__(self, "loss_range", validation.loss_range(self.loss_range, self._largest))
         if not isinstance(self.gains, bool):
             raise ValueError(f"gains must be True or False; got {self.gains!r}")
 
@@ -193,7 +274,7 @@ class Learner(NotPrivate, saving.Described):
     ) -> Bound:
         if against is not None:
             checked(against)
-        rounds = None if rounds is None else refusals.count(rounds, "rounds", least=0)
+        rounds = None if rounds is None else validation.count(rounds, "rounds", least=0)
         horizon = self._horizon
         if horizon is not None:
             if rounds is not None and rounds > horizon:
@@ -205,7 +286,7 @@ class Learner(NotPrivate, saving.Described):
             rounds = self.tuning.told_rounds  # what it supposes of the best loss is of so many
         best = None if rounds is None else float(rounds)
         if best_loss is not None:
-            best = self._normalised(refusals.real(best_loss, "best_loss"), rounds, "best_loss")
+            best = self._normalised(validation.real(best_loss, "best_loss"), rounds, "best_loss")
         if self.tuning.told_best is not None:
             tuned = self.tuned_best()
             if best_loss is not None and best is not None and best > tuned * (1.0 + 1e-12):

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from hannan import refusals
-from hannan.learners.learner import Learner
+from hannan import validation
+from hannan.learners.learner import Learner, name_arms
 from hannan.learners.tuning import Schedule
 from hannan.mathematics import bounds
-from hannan.mathematics.against import Proved, Whom
-from hannan.mathematics.bounds import Bound, Terms, Withheld
-from hannan.players.conditions import at_observed
-from hannan.players.settings import BanditPlayer
-from hannan.players.sleeping_experts import SleepingPlayer
+from hannan.mathematics.bounds import Bound, Proved, Terms, Whom, Withheld
+from hannan.players.certificate import at_observed
+from hannan.players.player import BanditPlayer
+from hannan.players.sleeping import SleepingPlayer
+from hannan.saving import frozen
 
 if TYPE_CHECKING:
-    from hannan.learners.program import Program
+    from hannan.learners.setup import Program
 
 
 class Weigher(NamedTuple):
@@ -40,7 +40,7 @@ class Remembered(Learner):
     _proved: ClassVar[Proved] = "published"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n", refusals.count(self.n, "n"))
+        object.__setattr__(self, "n", validation.count(self.n, "n"))
         self._check_units()
 
     def _weigher(self) -> Weigher:
@@ -50,7 +50,7 @@ class Remembered(Learner):
         return Schedule.constant(1.0)
 
     def program(self) -> Program:
-        from hannan.learners.program import Program
+        from hannan.learners.setup import Program
 
         return Program(
             self.setting,
@@ -95,10 +95,10 @@ class Remembered(Learner):
         """(rounds, L*) of losses in [0, 1]."""
         if rounds is None:
             raise ValueError("rounds must be given: the bound grows with them")
-        rounds = refusals.count(rounds, "rounds", least=0)
+        rounds = validation.count(rounds, "rounds", least=0)
         best = float(rounds)
         if best_loss is not None:
-            best = self._normalised(refusals.real(best_loss, "best_loss"), rounds, "best_loss")
+            best = self._normalised(validation.real(best_loss, "best_loss"), rounds, "best_loss")
         return rounds, best
 
     def _published(self, rounds: int, best: float) -> tuple[Terms, str]:
@@ -157,3 +157,27 @@ class RememberedBanditPlayer(BanditPlayer):
 
     def _claim(self, gamma: float) -> float | None:
         return None
+
+
+if TYPE_CHECKING:
+    from hannan.learners.learner import Arms
+
+
+@frozen(repr=False)
+class NamedArms(Remembered):
+    """A bandit with a memory: `n` is a count or the names of its arms, which `arms` then has.
+
+    A subclass says `n: Arms` again: of an inherited frozen field mypy knows what goes in and not what comes out.
+    """
+
+    n: Arms
+    arms: tuple[str, ...] | None = field(default=None, repr=False, kw_only=True)
+
+    setting: ClassVar[str] = "bandit"
+
+    def __post_init__(self) -> None:
+        name_arms(self)
+        super().__post_init__()
+
+    def _said(self, name: str) -> Any:
+        return list(self.arms) if name == "n" and self.arms else super()._said(name)

@@ -8,18 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from hannan import _engine, refusals
+from hannan import _engine, validation
 from hannan.learners.learner import Learner
-from hannan.learners.program import SteppedProgram
+from hannan.learners.setup import SteppedProgram
 from hannan.learners.tuning import Schedule
 from hannan.mathematics import bounds
-from hannan.mathematics.against import Whom
-from hannan.mathematics.bounds import Bound, Withheld
+from hannan.mathematics.bounds import Bound, Whom, Withheld
 from hannan.mathematics.regularizers import Entropy
-from hannan.players.settings import ExpertBanditPlayer
+from hannan.players.player import ExpertBanditPlayer
 from hannan.players.tickets import Book, Move
-from hannan.refusals import Array
 from hannan.saving import fields
+from hannan.validation import Array
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,10 +53,10 @@ class MYGA(Learner):
 
     def __post_init__(self) -> None:
         for name in ("actions", "experts", "rounds"):
-            object.__setattr__(self, name, refusals.count(getattr(self, name), name))
+            object.__setattr__(self, name, validation.count(getattr(self, name), name))
         self._check_units()
         if self.best_loss is not None:
-            object.__setattr__(self, "best_loss", refusals.real(self.best_loss, "best_loss"))
+            object.__setattr__(self, "best_loss", validation.real(self.best_loss, "best_loss"))
             if self._normal_best <= 0.0:
                 most = self.in_units(0.0, self.rounds)
                 raise ValueError(

@@ -38,11 +38,11 @@ TUNINGS = ("fixed", "horizon", "best-loss", "anytime", "self-confident")
 #: Rounds that are not said are asked of the caller.
 _OWN: dict[str, tuple[str, str, str]] = {
     "adahedge": ("adahedge", "AdaHedge", ""),
-    "ucb1": ("index_rules", "UCB1", ""),
-    "moss": ("index_rules", "MOSS", "rounds"),
-    "kl-ucb": ("index_rules", "KLUCB", "c"),
-    "epsilon-greedy": ("greedy", "EpsilonGreedy", "epsilon"),
-    "explore-then-commit": ("greedy", "ExploreThenCommit", "rounds"),
+    "ucb1": ("stochastic", "UCB1", ""),
+    "moss": ("stochastic", "MOSS", "rounds"),
+    "kl-ucb": ("stochastic", "KLUCB", "c"),
+    "epsilon-greedy": ("stochastic", "EpsilonGreedy", "epsilon"),
+    "explore-then-commit": ("stochastic", "ExploreThenCommit", "rounds"),
     "thompson": ("thompson", "Thompson", "belief"),
     "lb-inf": ("lb_inf", "LBInf", "rounds?"),
 }
@@ -252,7 +252,7 @@ def _public(word: str, what: str) -> Any:
 
 
 def _meant(word: str, known: Sequence[str]) -> str:
-    from hannan.refusals import meant  # needs NumPy, which `hannan --help` does not
+    from hannan.validation import meant  # needs NumPy, which `hannan --help` does not
 
     return meant(word, known)
 

@@ -6,10 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hannan import refusals
+from hannan import validation
 from hannan.learners.memory import Remembered, Weigher
-from hannan.mathematics.against import Sense
-from hannan.mathematics.bounds import Terms, Withheld
+from hannan.mathematics.bounds import Sense, Terms, Withheld
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,7 +37,7 @@ class Dropout(Remembered):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "drop", refusals.between(self.drop, 0.0, 1.0, "drop", "()"))
+        object.__setattr__(self, "drop", validation.between(self.drop, 0.0, 1.0, "drop", "()"))
 
     def _weigher(self) -> Weigher:
         return Weigher("dropout", (self.drop,))

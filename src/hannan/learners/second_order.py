@@ -16,9 +16,8 @@ import numpy as np
 
 from hannan.learners.memory import Remembered, RememberedPlayer, Weigher
 from hannan.mathematics import bounds
-from hannan.mathematics.against import Against, Proved, Sense
-from hannan.mathematics.bounds import Bound, Terms
-from hannan.saving.words import figure
+from hannan.mathematics.bounds import Against, Bound, Proved, Sense, Terms
+from hannan.saving.formatting import figure
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 

@@ -6,15 +6,15 @@ import dataclasses
 import math
 from typing import TYPE_CHECKING
 
-from hannan import refusals
-from hannan.frozen import frozen
+from hannan import validation
 from hannan.learners.memory import Weigher
 from hannan.learners.stochastic import Stochastic, StochasticPlayer
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Bound, Terms, Withheld
+from hannan.saving import frozen
 
 if TYPE_CHECKING:
-    from hannan.learners.arms import Arms
+    from hannan.learners.learner import Arms
 
 BELIEFS = ("beta", "gaussian")
 
@@ -84,7 +84,7 @@ class Thompson(Stochastic):
         >>> round(Thompson(8).over_the_prior(100_000).value, 1)
         1234.5
         """
-        rounds = refusals.count(rounds, "rounds", least=0)
+        rounds = validation.count(rounds, "rounds", least=0)
         if self.belief != "beta":
             raise Withheld('the belief of "gaussian" is of losses that are normal, and losses here have a range')
         if self._trivial or rounds == 0:

@@ -12,10 +12,10 @@ from __future__ import annotations
 import math
 from typing import ClassVar, Literal, NamedTuple
 
-from hannan import refusals
-from hannan.frozen import frozen
+from hannan import validation
 from hannan.mathematics import bounds
-from hannan.saving.words import figure
+from hannan.saving import frozen
+from hannan.saving.formatting import figure
 
 Order = Literal["given", "zero", "first"]
 
@@ -115,7 +115,7 @@ class Fixed(Tuning):
     order: ClassVar[Order] = "given"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", refusals.positive(self.scale, "scale"))
+        object.__setattr__(self, "scale", validation.positive(self.scale, "scale"))
 
     def schedule(self, spread: float = 0.0, variance: float = 0.0) -> Schedule:
         return Schedule.constant(self.scale)
@@ -140,7 +140,7 @@ class Horizon(Tuning):
     by_best_loss: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rounds", refusals.count(self.rounds, "rounds"))
+        object.__setattr__(self, "rounds", validation.count(self.rounds, "rounds"))
 
     @property
     def last_round(self) -> int | None:
@@ -176,12 +176,12 @@ class BestLoss(Tuning):
         return self.bound
 
     def __post_init__(self) -> None:
-        bound = refusals.real(self.bound, "bound")
+        bound = validation.real(self.bound, "bound")
         if bound <= 0.0 and self.rounds is None:
             raise ValueError(f"BestLoss needs a bound > 0 (0 would tune to an infinite rate); got {self.bound!r}")
         object.__setattr__(self, "bound", bound)
         if self.rounds is not None:
-            object.__setattr__(self, "rounds", refusals.count(self.rounds, "rounds"))
+            object.__setattr__(self, "rounds", validation.count(self.rounds, "rounds"))
 
 
 @frozen
@@ -201,7 +201,7 @@ class Anytime(Tuning):
 
     def __post_init__(self) -> None:
         if self.factor is not None:
-            object.__setattr__(self, "factor", refusals.positive(self.factor, "factor"))
+            object.__setattr__(self, "factor", validation.positive(self.factor, "factor"))
 
     @property
     def told_factor(self) -> float | None:
@@ -230,7 +230,7 @@ class SelfConfident(Tuning):
 
     def __post_init__(self) -> None:
         if self.rounds is not None:
-            object.__setattr__(self, "rounds", refusals.count(self.rounds, "rounds"))
+            object.__setattr__(self, "rounds", validation.count(self.rounds, "rounds"))
 
 
 class ClippedSchedule(NamedTuple):

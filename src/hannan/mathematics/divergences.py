@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from hannan import refusals
-from hannan.refusals import Array
+from hannan import validation
+from hannan.validation import Array
 
 
 def tsallis_log(x: Any, gamma: float) -> Any:
@@ -25,8 +25,8 @@ def tsallis_log(x: Any, gamma: float) -> Any:
     >>> float(tsallis_log(0.25, 2.0)), float(tsallis_log(0.0, 0.5))
     (-3.0, -2.0)
     """
-    gamma = refusals.positive(gamma, "gamma")
-    values = np.asarray(refusals.unmasked(x, "x"), dtype=np.float64)
+    gamma = validation.positive(gamma, "gamma")
+    values = np.asarray(validation.unmasked(x, "x"), dtype=np.float64)
     if not (values >= 0.0).all():
         raise ValueError(f"x must be >= 0; got {float(values[~(values >= 0.0)].flat[0])!r}")
     with np.errstate(divide="ignore", over="ignore"):
@@ -54,7 +54,7 @@ def max_divergence(p: Any, q: Any, delta: float = 0.0) -> Any:
     >>> round(float(max_divergence([0.5, 0.5], [0.5, 0.5], delta=0.1)), 6)
     -0.105361
     """
-    delta = refusals.between(delta, 0.0, 1.0, "delta", "[)")
+    delta = validation.between(delta, 0.0, 1.0, "delta", "[)")
     return max_supremum(*_pair(p, q), delta)
 
 
@@ -82,7 +82,7 @@ def tsallis_divergence(p: Any, q: Any, gamma: float) -> Any:
     >>> float(tsallis_divergence([0.5, 0.5], [0.25, 0.75], gamma=2.0))
     2.0
     """
-    gamma = refusals.positive(gamma, "gamma")
+    gamma = validation.positive(gamma, "gamma")
     return tsallis_supremum(*_pair(p, q), gamma)
 
 
@@ -113,7 +113,7 @@ def hockey_stick(p: Any, q: Any, epsilon: float) -> Any:
     >>> float(hockey_stick([0.5, 0.5], [0.25, 0.75], epsilon=0.0))
     0.25
     """
-    epsilon = refusals.between(epsilon, 0.0, np.inf, "epsilon", "[)")
+    epsilon = validation.between(epsilon, 0.0, np.inf, "epsilon", "[)")
     p, q = _pair(p, q)
     with np.errstate(over="ignore", invalid="ignore"):
         excess = p - np.where(q == 0.0, 0.0, np.exp(epsilon) * q)
@@ -121,7 +121,7 @@ def hockey_stick(p: Any, q: Any, epsilon: float) -> Any:
 
 
 def _pair(p: Any, q: Any) -> tuple[Array, Array]:
-    p, q = refusals.distribution(p, "p"), refusals.distribution(q, "q")
+    p, q = validation.distribution(p, "p"), validation.distribution(q, "q")
     if p.shape[-1] != q.shape[-1]:
         raise ValueError(f"p and q must have the same length; got {p.shape[-1]} and {q.shape[-1]}")
     return tuple(np.broadcast_arrays(p, q))  # type: ignore[return-value]
@@ -145,3 +145,34 @@ def _prefixes(p: Array, q: Array) -> tuple[Array, Array]:
 
 def _largest(values: Array) -> Any:
     return values.max(axis=-1)[()]
+
+
+def clip(q: Any, rho: float) -> Array:
+    """A distribution without its small probabilities: those below rho become 0, the others grow in proportion.
+
+    [C_rho(q)]_j = q_j / (1 - sum of the q_i < rho) if q_j >= rho, else 0.
+
+    rho is at most 1/K, so that one action survives; in floats the largest q_j always does.
+
+    `q`: a distribution, on the last axis of an array. `rho`: the threshold, in [0, 1/K], K the number of actions.
+
+    >>> clip([0.05, 0.35, 0.6], 0.1).round(6).tolist()
+    [0.0, 0.368421, 0.631579]
+    """
+    clean = validation.distribution(q, "q")
+    if clean.ndim != 1:
+        raise ValueError(f"q must be one distribution; got shape {clean.shape}")
+    rho = threshold(rho, clean.size)
+    kept = clean >= rho
+    kept[np.argmax(clean)] = True
+    clipped: Array = np.where(kept, clean, 0.0)
+    clipped /= clipped.sum()
+    return clipped
+
+
+def threshold(rho: Any, actions: int) -> float:
+    """rho in [0, 1/K]: above 1/K everything could be clipped."""
+    number = validation.real(rho, "rho")
+    if not 0.0 <= number <= 1.0 / actions:
+        raise ValueError(f"rho must be in [0, 1/K] = [0, {1.0 / actions:.6g}]; got {rho!r}")
+    return number

@@ -2,7 +2,7 @@
 
     FTPL  Phi(L) = E min_i (L_i - scale Z_i)         FTRL  Phi(L) = min_p <L, p> + scale F(p)
 
->>> from hannan.mathematics.laws.table import Exponential
+>>> from hannan.mathematics.laws.light import Exponential
 >>> phi = FTPL(Exponential(), scale=1.0)
 >>> [round(p, 12) for p in phi.gradient([0.0, 0.5]).tolist()]
 [0.696734670144, 0.303265329856]
@@ -17,16 +17,33 @@ from typing import Any
 
 import numpy as np
 
-from hannan import refusals
-from hannan.frozen import frozen
-from hannan.mathematics.laws.law import Law
-from hannan.mathematics.laws.stated import checked_hazard
-from hannan.mathematics.laws.table import Gamma, Gumbel, Weibull
+from hannan import validation
+from hannan.mathematics.laws.law import Law, checked_hazard
+from hannan.mathematics.laws.light import Gamma, Gumbel, Weibull
 from hannan.mathematics.quadrature import ACCURACY, GeneralRule
 from hannan.mathematics.regularizers import Entropy, Regularizer, check_playable
-from hannan.mathematics.softmax import soft_minimum, softmax
 from hannan.mathematics.stability import Smoothing, Stability, natural_gamma, stability
-from hannan.refusals import Array
+from hannan.saving import frozen
+from hannan.validation import Array
+
+
+def softmax(L: Array, scale: float) -> Array:
+    """p_i = e^(-L_i/scale) / sum_j e^(-L_j/scale), with the leader taken out of the exponents.
+
+    >>> softmax(np.array([1000.0, 1000.0, 5000.0]), 1.0).tolist()
+    [0.5, 0.5, 0.0]
+    """
+    with np.errstate(under="ignore", over="ignore"):
+        w = np.exp((L.min() - L) / scale)
+    return np.asarray(w / w.sum(), dtype=np.float64)
+
+
+def soft_minimum(L: Array, scale: float) -> float:
+    """-scale log sum_i exp(-L_i/scale), with the leader taken out of the logarithm."""
+    leader = int(np.argmin(L))
+    with np.errstate(under="ignore", over="ignore"):
+        others = np.exp((L[leader] - np.delete(L, leader)) / scale).sum()
+    return float(L[leader] - scale * np.log1p(others))
 
 
 class Potential:
@@ -56,12 +73,12 @@ class Potential:
 
     def value(self, L: Any) -> Any:
         """Phi(L), along the last axis."""
-        L = refusals.losses(L)
+        L = validation.losses(L)
         return np.array([self._value(row) for row in _rows(L)]).reshape(L.shape[:-1])[()]
 
     def gradient(self, L: Any) -> Array:
         """p(L) = grad Phi(L), the distribution played, along the last axis."""
-        L = refusals.losses(L)
+        L = validation.losses(L)
         out = np.empty(L.shape)
         for row, p in zip(_rows(L), out.reshape(-1, L.shape[-1]), strict=True):
             p[:] = self._gradient(row)
@@ -73,7 +90,7 @@ class Potential:
 
     def hessian(self, L: Any) -> Array:
         """Hess Phi(L): off-diagonals d p_i/d L_j >= 0, rows sum to zero (n x n for each row of L)."""
-        L = refusals.losses(L)
+        L = validation.losses(L)
         n = L.shape[-1]
         matrices = np.array([self._off_diagonal(row) for row in _rows(L)]).reshape(*L.shape, n)
         # The diagonal is minus the sum of the others: p_i (1 - p_i) would cancel.
@@ -96,8 +113,8 @@ class Potential:
         gamma: the divergence D_inf,gamma; None is the one that the smoothing is made for (1 for laws and
         entropy, 2 - alpha for Tsallis, 2 for the log-barrier). delta: D_inf^delta.
         """
-        n = refusals.count(n, "n")
-        delta = 0.0 if delta is None else refusals.between(delta, 0.0, 1.0, "delta", "[)")
+        n = validation.count(n, "n")
+        delta = 0.0 if delta is None else validation.between(delta, 0.0, 1.0, "delta", "[)")
         if delta > 0.0 and gamma not in (None, 1.0):
             raise ValueError(
                 f"gamma and delta do not go together (D_inf,gamma or D_inf^delta); got gamma={gamma!r}, delta={delta!r}"
@@ -105,13 +122,13 @@ class Potential:
         if gamma is None:
             gamma = 1.0 if delta > 0.0 else natural_gamma(self.smoothing)
         said = checked_hazard(self.smoothing)  # what a law of your own states is no proof of ours
-        claim = stability(self.smoothing, self.scale, n, refusals.positive(gamma, "gamma"), delta)
+        claim = stability(self.smoothing, self.scale, n, validation.positive(gamma, "gamma"), delta)
         return replace(claim, source=f"{claim.source}; {said}") if said else claim
 
     def consistency(self, L: Any, gamma: float | None = None) -> float:
         """max_i -Hess_ii Phi(L) / p_i(L)^gamma: (gamma, epsilon)-differential consistency, measured at L."""
         L = _one(L)
-        gamma = natural_gamma(self.smoothing) if gamma is None else refusals.positive(gamma, "gamma")
+        gamma = natural_gamma(self.smoothing) if gamma is None else validation.positive(gamma, "gamma")
         p, curvature = self.gradient(L), -np.diagonal(self.hessian(L))
         seen = p > 0.0
         # In logarithms: p^gamma may underflow where the ratio does not.
@@ -142,7 +159,7 @@ class FTPL(Potential):
 
     `law`: of one perturbation, such as `Exponential()`. `scale`: what multiplies it, above 0; larger is steadier.
 
-    >>> from hannan.mathematics.laws.table import Gumbel
+    >>> from hannan.mathematics.laws.light import Gumbel
     >>> phi = FTPL(Gumbel(), 2.0)
     >>> round(float(phi.gradient([0.0, 1.0])[1]), 12) == round(1 / (1 + math.exp(0.5)), 12)
     True
@@ -155,7 +172,7 @@ class FTPL(Potential):
         if not isinstance(law, Law):
             raise ValueError(f"law must be a hannan Law such as Exponential(); got {law!r}")
         object.__setattr__(self, "law", law)
-        object.__setattr__(self, "scale", refusals.positive(scale, "scale"))
+        object.__setattr__(self, "scale", validation.positive(scale, "scale"))
 
     @property
     def smoothing(self) -> Law:
@@ -280,7 +297,7 @@ class FTRL(Potential):
             raise ValueError(f"regularizer must be a hannan Regularizer such as Entropy(); got {regularizer!r}")
         check_playable(regularizer, "regularizer")
         object.__setattr__(self, "regularizer", regularizer)
-        object.__setattr__(self, "scale", refusals.positive(scale, "scale"))
+        object.__setattr__(self, "scale", validation.positive(scale, "scale"))
 
     @property
     def smoothing(self) -> Regularizer:
@@ -323,7 +340,7 @@ def _rows(L: Array) -> Array:
 
 
 def _one(L: Any) -> Array:
-    array = refusals.losses(L)
+    array = validation.losses(L)
     if array.ndim != 1:
         raise ValueError(f"losses must be one vector here; got shape {array.shape}")
     return array

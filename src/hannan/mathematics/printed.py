@@ -14,14 +14,14 @@ import numpy as np
 
 from hannan.mathematics.bounds import Bound
 from hannan.mathematics.laws.law import Law
-from hannan.mathematics.laws.table import Gumbel
+from hannan.mathematics.laws.light import Gumbel
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Regularizer, Tsallis
 
 
 def expected_norm(law: Law, n: int) -> float:
     """E max_i |Z_i| of n standard draws: E max Z_i where Z >= 0, else int_0^inf 1 - (F(z)-F(-z))^n dz.
 
-    >>> from hannan.mathematics.laws.table import Exponential, Laplace
+    >>> from hannan.mathematics.laws.light import Exponential, Laplace
     >>> round(expected_norm(Exponential(), 10), 6), round(expected_norm(Laplace(), 10), 6)
     (2.928968, 2.928968)
     """
@@ -36,7 +36,7 @@ def expected_norm(law: Law, n: int) -> float:
 def experts(smoothing: Law | Regularizer, n: int, best_loss: float | None) -> Bound:
     """2 (2 eps) L* + 3 * 2E||Z||_inf (thm:analysis_experts by lemma:regret_lstar), Z = h Z_0/eps, eps <= 1/2.
 
-    >>> from hannan.mathematics.laws.table import Exponential
+    >>> from hannan.mathematics.laws.light import Exponential
     >>> round(experts(Exponential(), 10, 100.0).value, 1)
     167.7
     """

@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from hannan import refusals
-from hannan.frozen import frozen
-from hannan.refusals import Array
+from hannan import validation
+from hannan.saving import frozen
+from hannan.validation import Array
 
 #: Members that every regularizer defines.
 NEEDED = ("gamma", "value", "curvature")
@@ -40,7 +40,7 @@ class Regularizer:
 
     def __new__(cls, *args: Any, **fields: Any) -> Self:
         """Reject an incomplete subclass."""
-        refusals.complete(cls, Regularizer, NEEDED, POSSIBLE)
+        validation.complete(cls, Regularizer, NEEDED, POSSIBLE)
         return super().__new__(cls)
 
     @property
@@ -99,7 +99,7 @@ class Tsallis(Regularizer):
     kernel: ClassVar[str] = "tsallis"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", refusals.between(self.alpha, 0.0, 1.0, "Tsallis alpha", "()"))
+        object.__setattr__(self, "alpha", validation.between(self.alpha, 0.0, 1.0, "Tsallis alpha", "()"))
 
     @property
     def kernel_parameters(self) -> tuple[float, ...]:
@@ -142,7 +142,7 @@ class LogBarrier(Regularizer):
 
 def check_playable(regularizer: Regularizer, name: str) -> None:
     """Raise ValueError if the engine has no solver for a regularizer; `name` is the parameter that it was passed as."""
-    own = refusals.user_defined(regularizer, ("kernel", "kernel_parameters", *NEEDED))
+    own = validation.user_defined(regularizer, ("kernel", "kernel_parameters", *NEEDED))
     if own:
         raise ValueError(
             f"{name} must have a solver in the engine; got {regularizer!r}, with user-defined {', '.join(own)}. "

@@ -16,14 +16,16 @@ from functools import lru_cache
 
 import numpy as np
 
-from hannan.frozen import frozen
-from hannan.mathematics.golden import least_between
+from hannan.mathematics.laws.gaussian import Gaussian
+from hannan.mathematics.laws.heavy import Frechet, Pareto
 from hannan.mathematics.laws.law import Law
-from hannan.mathematics.laws.table import Exponential, Frechet, Gamma, Gaussian, Gumbel, Laplace, Pareto, Weibull
+from hannan.mathematics.laws.light import Exponential, Gamma, Gumbel, Laplace, Weibull
+from hannan.mathematics.quadrature import least_between
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Regularizer, Tsallis
-from hannan.refusals import Array
+from hannan.saving import frozen
+from hannan.saving.formatting import figure
 from hannan.saving.result import Result, Shown
-from hannan.saving.words import figure
+from hannan.validation import Array
 
 Smoothing = Law | Regularizer
 

@@ -11,39 +11,39 @@ from importlib import import_module
 
 from hannan.paper.claim import OUTCOMES, Chapter, Claim, Effort, Verdict
 
-#: One file a section, in the order of the paper.
-_FILES = (
-    "divergences",
-    "divergence_lemmas",
-    "key_lemma",
-    "noise",
-    "gaussian",
-    "convex",
-    "linear",
-    "leader",
-    "stability",
-    "consistency",
-    "levels",
-    "table",
-    "table_notes",
-    "experts",
-    "expert_cases",
-    "expert_growth",
-    "bandit_lemmas",
-    "observable",
-    "bandits",
-    "bandit_growth",
-    "resampling",
-    "expert_bandits",
-    "clipped",
+#: Sections in the order of the paper: the module, and the name of its chapter there.
+_CHAPTERS = (
+    ("divergences", "CHAPTER"),
+    ("divergences", "LEMMAS"),
+    ("key_lemma", "CHAPTER"),
+    ("noise", "CHAPTER"),
+    ("noise", "GAUSSIAN"),
+    ("convex", "CHAPTER"),
+    ("convex", "LINEAR"),
+    ("convex", "LEADER"),
+    ("stability", "CHAPTER"),
+    ("consistency", "CHAPTER"),
+    ("stability", "LEVELS_CHAPTER"),
+    ("table", "CHAPTER"),
+    ("table", "NOTES"),
+    ("experts", "CHAPTER"),
+    ("expert_cases", "CHAPTER"),
+    ("experts", "GROWTH"),
+    ("bandit_lemmas", "CHAPTER"),
+    ("resampling", "OBSERVABLE"),
+    ("bandits", "CHAPTER"),
+    ("bandits", "GROWTH"),
+    ("resampling", "CHAPTER"),
+    ("expert_bandits", "CHAPTER"),
+    ("expert_bandits", "CLIPPED"),
 )
 
 __all__ = ["OUTCOMES", "Chapter", "Claim", "Effort", "Verdict", "chapters", "claims"]
 
 
 def chapters() -> tuple[Chapter, ...]:
-    """Every section, in the order of the paper."""
-    return tuple(import_module(f"hannan.paper.{name}").CHAPTER for name in _FILES)
+    """Return every section in the order of the paper."""
+    return tuple(getattr(import_module(f"hannan.paper.{module}"), name) for module, name in _CHAPTERS)
 
 
 def claims(only: str | None = None) -> tuple[Claim, ...]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import tomllib
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
@@ -13,9 +15,54 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hannan.paper.corrections import as_printed
+from hannan.games.record import Record
+from hannan.mathematics.laws.heavy import Frechet, Pareto
+from hannan.mathematics.laws.light import Gamma, Gumbel, Weibull
 from hannan.paper.statements import STATEMENTS
-from hannan.report import Picture
+from hannan.report import Layer, Picture
+
+_PRINTED: ContextVar[frozenset[str]] = ContextVar("printed", default=frozenset())
+
+
+@dataclass(frozen=True)
+class Correction:
+    """`corrected` stands where `printed` stood in the paper, at `label`."""
+
+    name: str
+    label: str
+    says: str
+    corrected: Callable[..., Any] = field(hash=False, repr=False)
+    printed: Callable[..., Any] = field(hash=False, repr=False)
+
+
+CORRECTIONS: dict[str, Correction] = {}
+
+
+def correct(name: str, label: str, says: str, *, corrected: Callable[..., Any], printed: Callable[..., Any]) -> None:
+    """Enter a correction."""
+    if name in CORRECTIONS:
+        raise ValueError(f"a correction must have a name of its own; got {name!r} twice")
+    CORRECTIONS[name] = Correction(name, label, says, corrected, printed)
+
+
+def form(name: str) -> Callable[..., Any]:
+    """The corrected form, unless it is turned back."""
+    correction = CORRECTIONS[name]
+    return correction.printed if name in _PRINTED.get() else correction.corrected
+
+
+@contextmanager
+def as_printed(*names: str) -> Iterator[None]:
+    """Turn corrections back into the printed form, here only."""
+    unknown = [name for name in names if name not in CORRECTIONS]
+    if unknown:
+        raise ValueError(f"a correction must be one of {', '.join(sorted(CORRECTIONS))}; got {unknown[0]!r}")
+    token = _PRINTED.set(_PRINTED.get() | frozenset(names))
+    try:
+        yield
+    finally:
+        _PRINTED.reset(token)
+
 
 Outcome = Literal["holds", "improved", "holds as corrected", "fails as printed", "fails"]
 OUTCOMES: tuple[Outcome, ...] = ("holds", "improved", "holds as corrected", "fails as printed", "fails")
@@ -73,7 +120,7 @@ class Claim:
 
     `name` is ours and unique, `label` the paper's own. `expected` is the outcome it must have. `control` says what is
     turned in the second run, which must fail. `corrects` names the correction that the claim relies on
-    (`hannan.paper.corrections`): its control is the printed form. `ours`: the paper does not say this. `says` is what
+    (`hannan.paper.claim`): its control is the printed form. `ours`: the paper does not say this. `says` is what
     the paper prints, where the statement of the label is not the sentence at issue.
     """
 
@@ -171,3 +218,38 @@ def holds(condition: bool, value: float, bound: float, **more: Any) -> Verdict:
 def broken(witness: bool, value: float, bound: float, **more: Any) -> Verdict:
     """`fails as printed` if the witness breaks it; that it does not would be unexpected: `fails`."""
     return Verdict("fails as printed" if witness else "fails", float(value), float(bound), **more)
+
+
+#: With parameters that have a finite mean for every N.
+LAWS: tuple[tuple[str, Any], ...] = (
+    ("Gamma(2)", Gamma(2.0)),
+    ("Gumbel", Gumbel()),
+    ("Fréchet(7)", Frechet(7.0)),
+    ("Weibull(1)", Weibull(1.0)),
+    ("Pareto(7)", Pareto(7.0)),
+)
+
+
+def exponent(x: Any, y: Any) -> float:
+    """The slope b of the least-squares line log y = a + b log x.
+
+    >>> round(exponent([1, 10, 100], [2, 20, 200]), 9)
+    1.0
+    """
+    slope, _ = np.polyfit(np.log(np.asarray(x, dtype=float)), np.log(np.asarray(y, dtype=float)), 1)
+    return float(slope)
+
+
+def upper(record: Record) -> float:
+    """The upper end of the 99.9 % t interval of the mean regret at the end: what a bound must be above of."""
+    return float(record.interval(0.999)[1][-1])
+
+
+def bars(
+    title: str, rows: list[dict[str, Any]], alt: str, *, x: str = "", y: str = "regret", series: str = "what",
+    rules: dict[str, float] | None = None, order: tuple[str, ...] = (),
+) -> Picture:  # fmt: skip
+    """Bars `y` beside each other for each name `x`, coloured by the column `series`; `rules` are lines across."""
+    lines = tuple({"y": height, "label": label} for label, height in (rules or {}).items())
+    layers = (Layer("bars", tuple(rows), series=series), *((Layer("rule", lines),) if lines else ()))
+    return Picture(title, x, y, layers, alt=alt, x_kind="nominal", order=order)

@@ -8,13 +8,12 @@ import numpy as np
 
 from hannan.mathematics.convex.domains import Simplex
 from hannan.mathematics.divergences import tsallis_divergence
-from hannan.mathematics.laws.table import Exponential, Frechet
+from hannan.mathematics.laws.heavy import Frechet
+from hannan.mathematics.laws.light import Exponential
 from hannan.mathematics.potentials import FTPL, FTRL, potential
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
 from hannan.mathematics.stability import Smoothing, natural_gamma
-from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
-from hannan.paper.corrections import correct, form
-from hannan.paper.pictures import bars
+from hannan.paper.claim import Chapter, Effort, Verdict, at_most, bars, broken, correct, form, holds
 from hannan.paper.stability import SMOOTHINGS, points
 from hannan.report import Layer, Picture
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,79 @@ from hannan.games.play import play
 from hannan.learners.convex.learner import Convex
 from hannan.learners.tuning import BestLoss, Fixed, Horizon, SelfConfident
 from hannan.mathematics.bounds import Withheld
-from hannan.mathematics.convex.domain import Domain
-from hannan.mathematics.convex.domains import Ball, Box, Simplex
-from hannan.mathematics.convex.losses import Logistic
+from hannan.mathematics.convex.domains import Ball, Box, Domain, Simplex
+from hannan.mathematics.convex.losses import Linear, Logistic, SmoothedHinge
 from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise
-from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
-from hannan.paper.convex_games import corner, hinges, logistic, measured, one_hinge
-from hannan.paper.corrections import correct, form
-from hannan.paper.pictures import bars
-from hannan.refusals import Array
+from hannan.paper.claim import (
+    CORRECTIONS,
+    Chapter,
+    Effort,
+    Verdict,
+    at_most,
+    bars,
+    broken,
+    correct,
+    exponent,
+    form,
+    holds,
+    upper,
+)
+from hannan.report import Layer, Picture
+from hannan.validation import Array
+
+
+def corner(rounds: int) -> Linear:
+    """l(x) = x on [0, 1]: the point 0 never loses, and what is lost is the whole range of the noise."""
+    return Linear(np.ones((rounds, 1)))
+
+
+def by_turns(rounds: int) -> Linear:
+    """The two corners of a simplex lose by turns, the first by half: the leader without noise is always wrong."""
+    losses = np.eye(2)[np.arange(rounds) % 2]
+    losses[0] *= 0.5
+    return Linear(losses)
+
+
+def hinges(rounds: int) -> SmoothedHinge:
+    """Hinges that pull to both sides by turns."""
+    return SmoothedHinge(np.ones((rounds, 1)), np.where(np.arange(rounds) % 2 == 0, 1.0, -1.0), width=0.1)
+
+
+def one_hinge(rounds: int) -> SmoothedHinge:
+    """1 - x on [0, 1], curved at its end: the corner again, by the solver."""
+    return SmoothedHinge(np.ones((rounds, 1)), np.ones(rounds), width=0.01)
+
+
+def logistic(d: int, rounds: int, effort: Effort) -> Logistic:
+    rng = effort.rng(f"logistic-{d}-{rounds}")
+    z = rng.standard_normal((rounds, d))
+    z /= np.linalg.norm(z, axis=1, keepdims=True)
+    truth = rng.standard_normal(d)
+    return Logistic(z, np.where(z @ truth + 0.3 * rng.standard_normal(rounds) > 0.0, 1.0, -1.0))
+
+
+QUIET = "the noise made a thousandth: follow the leader"
+
+
+def measured(
+    cases: list[tuple[str, Convex, Any]], effort: Effort, runs: int
+) -> tuple[float, float, list[dict[str, Any]]]:
+    """Largest upper end/bound over games, the same of the means, a row for each; the control takes the noise away."""
+    worst, sharp, rows = -math.inf, -math.inf, []
+    for name, learner, losses in cases:
+        played = replace(learner, tuning=Fixed(1e-3)) if effort.broken else learner
+        record = play(played, losses, runs=runs, seed=effort.seed, threads=1)
+        rounds = int(record.checkpoints[-1])
+        best = None if learner.loss_bound is None else float(record.best_loss)
+        bound = learner.bound(rounds=rounds, best_loss=best).value
+        worst = max(worst, upper(record) / bound)
+        sharp = max(sharp, float(record.mean_regret[-1]) / bound)
+        rows += [
+            {"x": name, "y": float(record.mean_regret[-1]), "what": "regret"},
+            {"x": name, "y": bound, "what": "bound"},
+        ]
+    return worst, sharp, rows
+
 
 CHAPTER = Chapter(
     "Convex optimisation",
@@ -183,3 +248,217 @@ def _minimise(losses: Logistic, b: Array, ridge: float) -> Array:
         "maxiter": 500},
     )  # fmt: skip
     return np.asarray(found.x)
+
+
+LEADER = Chapter(
+    "Be the leader",
+    "The fictitious learner plays x_{t+1} at t: its regret is what the noise and the ridge cost, whatever the losses.",
+)
+
+
+def _head(losses: Linear | Logistic, count: int) -> Linear | Logistic:
+    """The first losses of a sequence."""
+    if isinstance(losses, Linear):
+        return Linear(losses.z[:count])
+    return Logistic(losses.z[:count], losses.y[:count])
+
+
+def _games(effort: Effort) -> list[tuple[Convex, Linear | Logistic, float]]:
+    """Learners, losses, and how far the argmin found may be off."""
+    rng, T = effort.rng("be-the-leader"), effort.pick(12, 40)
+    z = rng.standard_normal((T, 2))
+    z /= np.linalg.norm(z, axis=1, keepdims=True)
+    turns = np.eye(2)[np.arange(T) % 2]
+    turns[0] *= 0.5
+    labels, box, bound = np.where(rng.random(T) < 0.5, 1.0, -1.0), Box([0.0] * 2, [1.0] * 2), math.log1p(math.e)
+    simplex, tuning = Simplex(2), Fixed(0.3)
+    return [
+        (Convex(simplex, 1.0, tuning=tuning, loss_bound=1.0, smooth=0), Linear(turns), 1e-9),
+        (Convex(box, 1.0, tuning=tuning, loss_bound=1.5, smooth=0), Linear(np.abs(z)), 1e-9),
+        (Convex(Ball(2), 1.0, tuning=tuning, loss_bound=bound, smooth=0.25), Logistic(z, labels), 1e-4),
+    ]
+
+
+@LEADER.claim("be-the-leader")
+def _leader(effort: Effort) -> Verdict:
+    """⟨b, x_{2}⟩ + Σ ℓ_{s}(x_{s+1}) ≤ min over X of ⟨b, x⟩ + Σ ℓ_{s}(x): path by path, for linear and for curved
+    losses."""
+    worst, runs, rng = -math.inf, 0, effort.rng("leader-noise")
+    for learner, losses, slack in _games(effort):
+        T = len(losses.z)
+        for _ in range(effort.pick(4, 20)):
+            b: Array = 0.3 * learner.noise.sample(rng, learner.domain.d)
+            leaders = [learner.leader(_head(losses, t), b)[0] for t in range(1, T + 1)]
+            first = np.asarray(learner.domain.center)
+            played = effort.turn(leaders, [first, *leaders[:-1]])
+            ahead = math.fsum(float(losses.value(x)[t]) for t, x in enumerate(played))
+            left = float(b @ leaders[0]) + ahead
+            right = float(b @ leaders[-1]) + float(np.sum(losses.value(leaders[-1])))
+            worst, runs = max(worst, left - right - slack), runs + 1
+    return holds(worst <= 0.0, worst, 0.0, runs=runs, what="largest left − right")
+
+
+correct(
+    "oco-bound", "eq:oco1", "(ε'/(1 − e^{−ε'}))(L* + C) − L* with ε' = ε/2 and C half the mean width times E‖b‖",
+    corrected=lambda learner, best: learner.bound(best_loss=best).value, printed=lambda learner,
+    best: learner.bound(best_loss=best, printed=True).printed.value,
+)  # fmt: skip
+
+
+@LEADER.claim("oco-bound")
+def _bound(effort: Effort) -> Verdict:
+    """At ε = 1 the printed bound 2εL* + 6D E‖b‖ is 12, and is kept; the bound from the rate is 1.27, and attained."""
+    T, runs = 60, effort.pick(4000, 40_000)
+    learner = Convex(Box([0.0], [1.0]), 1.0, GammaNoise("paper"), Fixed(2.0), loss_bound=1.0, smooth=0)
+    record = play(learner, Linear(np.ones((T, 1))), runs=runs, seed=effort.seed, threads=1)
+    mean, spread = float(record.mean_regret[-1]), upper(record) - float(record.mean_regret[-1])
+    bound = form("oco-bound")(learner, 0.0)
+    # Attained: the mean is within its own error of the bound, on either side.
+    return holds(
+        abs(mean - bound) <= 1.5 * spread, mean, bound, runs=runs,
+        numbers={"printed": CORRECTIONS["oco-bound"].printed(learner, 0.0),
+        "exactly": sum(0.5 * math.exp(-0.5 * t) for t in range(T)), }, what="mean regret",
+    )  # fmt: skip
+
+
+@LEADER.claim("drawn-once")
+def _once(effort: Effort) -> Verdict:
+    """Noise drawn once has the expected regret of fresh noise, if the losses do not follow the moves."""
+    T, runs, scale = 60, effort.pick(2000, 20_000), 6.0
+    fresh = Convex(Simplex(2), 1.0, GammaNoise(), Fixed(scale), loss_bound=1.0, smooth=0)
+    kept = Convex(Simplex(2), 1.0, GammaNoise(), Fixed(scale), loss_bound=1.0, smooth=0, fresh=False)
+    if effort.broken:
+        first, second = (np.array([_chased(one, T, k) for k in range(40)]) for one in (fresh, kept))
+    else:
+        losses = np.eye(2)[np.arange(T) % 3 % 2]
+        first, second = (
+            play(one, Linear(losses), runs=runs, seed=effort.seed + k, threads=1).regret[:, -1]
+            for k, one in enumerate((fresh, kept))
+        )
+    error = math.sqrt(first.var(ddof=1) / first.size + second.var(ddof=1) / second.size)
+    # 4.9 standard errors: a false alarm in a million.
+    gap = abs(float(first.mean() - second.mean()))
+    return holds(
+        at_most(gap, 4.9 * error), gap, 4.9 * error, runs=first.size + second.size,
+        numbers={"fresh": float(first.mean()), "kept": float(second.mean())}, what="difference of the mean regrets",
+    )  # fmt: skip
+
+
+def _chased(learner: Convex, rounds: int, seed: int) -> float:
+    """The regret where losses follow the moves: one draw of b is narrowed down, until the next move is known."""
+    player, low, high = learner.start(seed), -math.inf, math.inf
+    total, own = np.zeros(2), 0.0
+    for _ in range(rounds):
+        move = player.act()
+        gap = float(total[1] - total[0])
+        # The first corner is played where b_0 - b_1 <= L_1 - L_0.
+        x = np.asarray(move.action)
+        corner = int(x[1] > x[0])
+        guess = 0 if gap >= high else 1 if gap <= low else int(gap < 0.5 * (max(low, -20.0) + min(high, 20.0)))
+        if corner == 0:
+            high = min(high, gap)
+        else:
+            low = max(low, gap)
+        loss = np.eye(2)[guess]
+        own += float(loss @ x)
+        player.observe(move, Linear(loss))
+        total += loss
+    return own - float(total.min())
+
+
+LINEAR = Chapter(
+    "Linear optimisation",
+    "The argmin is exact where losses are linear, and so are the levels. The games below are lost without noise.",
+)
+
+
+@LINEAR.claim("olo-gamma")
+def _olo_gamma(effort: Effort) -> Verdict:
+    """Linear losses, Gamma noise: expected regret at most √(2c'L̃) + c', c' = β E‖b‖ · half the mean width of X, and
+    2c' + 2√(c'² + c'(L* + B)) with SelfConfident; where one corner never loses it comes near."""
+    T, runs = effort.pick(600, 6000), effort.pick(400, 2000)
+    unit, pair, noise = Box([0.0], [1.0]), Simplex(2), GammaNoise()
+    cases: list[tuple[str, Convex, Any]] = [
+        ("one corner, L̃ = ¼", Convex(unit, 1.0, noise, BestLoss(0.25), loss_bound=1.0, smooth=0), corner(40)),
+        ("by turns, BestLoss", Convex(pair, 1.0, noise, BestLoss(T / 2), loss_bound=1.0, smooth=0), by_turns(T)),
+        ("by turns, own loss", Convex(pair, 1.0, noise, SelfConfident(), loss_bound=1.0, smooth=0), by_turns(T)),
+    ]
+    worst, sharp, rows = measured(cases, effort, runs)
+    picture = bars("Linear losses, Gamma noise", rows, "The regret is below its bound on both sets.")
+    return holds(
+        at_most(worst, 1.0) and sharp > 0.6, worst, 1.0, runs=runs * len(cases), numbers={"largest mean/bound": sharp},
+        pictures=(picture, ), what="largest upper end/bound",
+    )  # fmt: skip
+
+
+@LINEAR.claim("olo-gaussian")
+def _olo_gaussian(effort: Effort) -> Verdict:
+    """Linear losses, Gaussian noise: zero-order, at most 1.264 d^{1/4} rβ√T, and first-order by the exact (ε, δ)."""
+    T, runs, cases = effort.pick(400, 4000), effort.pick(300, 1000), []
+    for d in (2, 8):
+        # Away from the leader and back, and then one way: the drift is paid, then the range.
+        z = np.zeros((T, d))
+        z[:, 0] = np.where(np.arange(T) % 2 == 0, 1.0, -1.0)
+        z[T // 2 :, 0] = 1.0
+        learner = Convex(Ball(d), 1.0, GaussianNoise(), Horizon(T), smooth=0)
+        cases.append((f"ball, d = {d}, any sign", learner, Linear(z)))
+    unit, tuned = Box([0.0], [1.0]), BestLoss(1.0, rounds=40)
+    cases.append(
+        ("[0, 1], first order", Convex(unit, 1.0, GaussianNoise(), tuned, loss_bound=1.0, smooth=0), corner(40))
+    )
+    worst, sharp, rows = measured(cases, effort, runs)
+    constant = max(
+        Convex(Ball(d), 1.0, GaussianNoise(), Horizon(T), smooth=0).bound().value / (d**0.25 * math.sqrt(T))
+        for d in (1, 2, 8, 50)
+    )
+    picture = bars(
+        f"Linear losses, Gaussian noise, T = {T}", rows, "The regret is below the zero-order and first-order bounds."
+    )
+    return holds(
+        at_most(worst, 1.0) and constant <= 1.264, worst, 1.0, runs=runs * len(cases),
+        numbers={"zero-order constant": constant, "largest mean/bound": sharp}, pictures=(picture, ),
+        what="largest upper end/bound",
+    )  # fmt: skip
+
+
+@LINEAR.claim("olo-growth")
+def _growth(effort: Effort) -> Verdict:
+    """The regret of linear optimisation is first-order: it grows like L*^{1/2} while T stays, below its bound."""
+    T, runs, rows, bests, means, bounds = effort.pick(20_000, 60_000), effort.pick(40, 200), [], [], [], []
+    learner = Convex(Simplex(2), 1.0, GammaNoise(), SelfConfident(), loss_bound=1.0 / math.sqrt(2.0), smooth=0)
+    played = effort.turn(learner, replace(learner, tuning=Fixed(1e5)))
+    for best in (30, 120, 480, 1920):
+        # Both bets lose 1/√2 a round, and then only the second.
+        z = np.ones((T, 2)) / math.sqrt(2.0)
+        z[int(best * math.sqrt(2.0)) :, 0] = 0.0
+        record = play(played, Linear(z), runs=runs, seed=effort.seed, threads=1)
+        bests.append(float(record.best_loss))
+        means.append(float(record.mean_regret[-1]))
+        bounds.append(learner.bound(rounds=T, best_loss=bests[-1]).value)
+        rows.append({"x": bests[-1], "y": means[-1]})
+    slope = exponent(bests, means)
+    picture = Picture(
+        f"Regret and bound against L*, two bets, T = {T}", "L*", "regret", (Layer("line", tuple(rows)), Layer("bound",
+        tuple({"x": b, "y": v} for b, v in zip(bests, bounds, strict=True))), ),
+        alt=f"The regret grows with slope {slope:.2f} on logarithmic axes, below the bound.", x_log=True, y_log=True,
+    )  # fmt: skip
+    return holds(
+        all(at_most(m, b) for m, b in zip(means, bounds, strict=True)) and abs(slope - 0.5) < 0.1, slope, 0.6,
+        runs=4 * runs, numbers={"slope of the bound": exponent(bests, bounds)}, pictures=(picture, ),
+        what="fitted exponent",
+    )  # fmt: skip
+
+
+@LINEAR.claim("loss-only")
+def _loss_only(effort: Effort) -> Verdict:
+    """⟨ℓ, x⟩ ≥ 0 on X allows only ℓ = 0 if X contains a neighbourhood of 0: the condition is checked, and refused."""
+    domain: Domain = effort.turn(Ball(3), Box([0.0] * 3, [1.0] * 3))
+    learner, refused = Convex(domain, 1.0, tuning=Fixed(1.0), loss_bound=2.0, smooth=0), 0
+    trials = np.abs(effort.rng("loss-only").standard_normal((50, 3)))
+    for z in trials / np.linalg.norm(trials, axis=1, keepdims=True):
+        try:
+            learner.admit(Linear(z))
+        except ValueError:
+            refused += 1
+    learner.admit(Linear([0.0, 0.0, 0.0]))
+    return holds(refused == 50, refused, 50, runs=50, what="losses refused")

@@ -12,14 +12,15 @@ from hannan.learners.experts import Experts
 from hannan.learners.tuning import Fixed
 from hannan.mathematics.convex.domains import Box
 from hannan.mathematics.divergences import max_divergence
-from hannan.mathematics.laws.table import Exponential, Frechet, Gaussian
+from hannan.mathematics.laws.gaussian import Gaussian
+from hannan.mathematics.laws.heavy import Frechet
+from hannan.mathematics.laws.light import Exponential
 from hannan.mathematics.potentials import FTPL, Potential, potential
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
 from hannan.mathematics.stability import rate_constant
-from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, holds
-from hannan.paper.corrections import correct, form
-from hannan.refusals import Array
+from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, correct, form, holds
 from hannan.report import Layer, Picture
+from hannan.validation import Array
 
 CHAPTER = Chapter(
     "Key lemma",

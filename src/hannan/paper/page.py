@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from hannan.paper.claim import OUTCOMES, Outcome, Verdict
-from hannan.paper.corrections import CORRECTIONS
+from hannan.paper.claim import CORRECTIONS, OUTCOMES, Outcome, Verdict
 from hannan.paper.running import Result, versions
 from hannan.report import Badge, Block, Card, Facts, Figure, Fold, Link, Page, Section, Table, Text, Tile, Tiles
 from hannan.report.blocks import Tone
-from hannan.report.markup import number
+from hannan.saving.formatting import number
 
 TONES: dict[Outcome, Tone] = {
     "holds": "good",

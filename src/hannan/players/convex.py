@@ -10,23 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from hannan import refusals
+from hannan import validation
 from hannan.mathematics.bounds import Bound
-from hannan.mathematics.convex.hindsight import best_in_hindsight
-from hannan.mathematics.convex.leader import Leader, NotConverged
-from hannan.mathematics.convex.loss import Loss, RankOne
-from hannan.mathematics.convex.noise import SHAPES, GammaNoise, Shape
-from hannan.mathematics.convex.own_phi import ON_YOUR_WORD, refuse_at, steepest_at
-from hannan.mathematics.convex.system_noise import standard
-from hannan.players import seeds
-from hannan.players.certificate import Certificate
-from hannan.players.conditions import at_observed
-from hannan.players.descriptions import Perturbed
+from hannan.mathematics.convex.leader import Leader, NotConverged, best_in_hindsight
+from hannan.mathematics.convex.losses import ON_YOUR_WORD, Loss, RankOne, on_your_word, refuse_at, steepest_at
+from hannan.mathematics.convex.noise import SHAPES, GammaNoise, Shape, standard
+from hannan.players import identity
+from hannan.players.certificate import Certificate, at_observed
 from hannan.players.load import resumed
-from hannan.players.points import Point, PointPlayer
-from hannan.refusals import Array
+from hannan.players.tickets import Descending, Perturbed, Point, PointPlayer
 from hannan.saving import fields
-from hannan.saving.words import figure
+from hannan.saving.formatting import figure
+from hannan.validation import Array
 
 
 @dataclass(frozen=True)
@@ -141,7 +136,7 @@ class ConvexPlayer(PointPlayer):
 
     def certificate(self, delta: float | None = None) -> ConvexCertificate:
         """What the player may say of itself now; of one run with probability 1 - `delta` nothing is proved."""
-        delta = None if delta is None else refusals.between(delta, 0.0, 1.0, "delta", "()")
+        delta = None if delta is None else validation.between(delta, 0.0, 1.0, "delta", "()")
         learner, run = self.learner, self._leader.run
         own, best = run.own, best_in_hindsight(self._leader, self._seen)
         cost = self.solver_cost()
@@ -259,14 +254,14 @@ class ConvexPlayer(PointPlayer):
 
     def _renew(self) -> None:
         run = self._leader.run
-        run.words = seeds.renewed(run.words)
+        run.words = identity.renewed(run.words)
 
     def _restore(self, state: dict[str, Any]) -> None:
         level = fields.number(state["level"], "level", 0.0, fields.LARGE)
         if state["shape"] not in SHAPES:
-            raise ValueError(f"its shape must be one of {SHAPES}; got {refusals.brief(state['shape'])}")
+            raise ValueError(f"its shape must be one of {SHAPES}; got {validation.brief(state['shape'])}")
         if not isinstance(state["refused"], bool):
-            raise ValueError(f"its refused must be true or false; got {refusals.brief(state['refused'])}")
+            raise ValueError(f"its refused must be true or false; got {validation.brief(state['refused'])}")
         super()._restore(state)
         self._leader.resume(state["leader"])
         self._level, self._shape, self._refused = level, state["shape"], state["refused"]
@@ -280,3 +275,131 @@ def wider(first: Shape, second: Shape) -> Shape:
     'one-signed'
     """
     return max(first, second, key=SHAPES.index)
+
+
+class Walk:
+    """Where a descent is, and the gradients so far; the learner has the step."""
+
+    def __init__(self, learner: Descending) -> None:
+        self.learner, self.rounds = learner, 0
+        self.x, self.total = np.array(learner.domain.center), np.zeros(learner.domain.d)
+
+    def step(self, gradient: Array) -> None:
+        """Move along a gradient."""
+        self.total, self.rounds = self.total + gradient, self.rounds + 1
+        self.x = self.learner.next(self.x, self.total, gradient, self.rounds)
+
+
+class DescentPlayer(PointPlayer):
+    """`act()` says where it is; `observe(move, loss)` steps along the gradient at that move, whenever the loss comes.
+
+    Nothing is drawn, so a seed changes nothing and nobody has to be kept from knowing it. Not thread-safe.
+
+    >>> from hannan.learners.convex.gradient import OnlineGradientDescent
+    >>> from hannan.mathematics.convex.domains import Ball
+    >>> from hannan.mathematics.convex.losses import Linear
+    >>> player = OnlineGradientDescent(Ball(2), lipschitz=1.0).start()
+    >>> player.observe(player.act(), Linear([0.5, 0.0]))
+    >>> player.act().action
+    (-1.0, 0.0)
+    """
+
+    learner: Descending
+
+    def __init__(self, learner: Descending, seed: int | None, name: str | None = None) -> None:
+        super().__init__()
+        self.learner = learner
+        self._take_name(seed, name)
+        self._walk, self._leader = Walk(learner), Leader(learner.domain)
+        self._own = 0.0
+
+    def act(self) -> Point:
+        """The move: the point where it is."""
+        move: Point = self._issue(tuple(self._walk.x.tolist()), 0.0, None)
+        return move
+
+    def observe(self, move: Point, loss: Loss) -> None:
+        """Settle a move with its loss function. A bad loss or ticket is refused and changes nothing."""
+        number, loss, x = self._admitted(move, loss)
+        refuse_at(loss, x, self.learner.lipschitz, None)
+        gradient, paid = np.asarray(loss.gradient(x)), float(loss.value(x))
+        self._leader.absorb(loss)
+        self._remember(loss)
+        self._walk.step(gradient)
+        self._own += paid
+        self._close(number)
+
+    # Certificates
+
+    def certificate(self, delta: float | None = None) -> Certificate:
+        """What the player may say of itself now: its moves are not random, so that its regret is its regret."""
+        delta = None if delta is None else validation.between(delta, 0.0, 1.0, "delta", "()")
+        best = best_in_hindsight(self._leader, self._seen)
+        bound, withheld = self._bound(self._own - best)
+        return Certificate(
+            **self._standing() | {"seeded": False, "resumed": False},
+            bound=bound,
+            withheld=withheld,
+            own_loss=self._own,
+            best_loss=best,
+            regret=self._own - best,
+            identity={},
+            estimated_regret=None,
+            gamma=1.0,
+            realised_level=None,
+            claimed_rate=None,
+            kind="realized",
+            delta=delta,
+            on_this_run_says="" if delta is None else "nothing is drawn: the regret below is that of every run",
+        )
+
+    def _bound(self, regret: float) -> tuple[Bound | None, str]:
+        if withheld := self._lost() or self._late():
+            return None, withheld
+        try:
+            bound: Bound = self.learner.bound(self._settled, against="any")
+        except ValueError as reason:
+            return None, str(reason)
+        if wrong := refuted(regret, bound):
+            return None, wrong
+        return on_your_word(bound, bool(self._seen)), ""
+
+    # Saving
+
+    def content(self) -> dict[str, Any]:
+        self._refuse_own_losses()
+        return super().content()
+
+    def _saved(self) -> dict[str, Any]:
+        walk = self._walk
+        return {
+            **super()._saved(),
+            "own": self._own, "x": walk.x, "total": walk.total, "leader": self._leader.content(),
+        }  # fmt: skip
+
+    def _renew(self) -> None:
+        """Nothing is random."""
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        d = self.learner.domain.d
+        own = fields.number(state["own"], "own loss", -fields.LARGE, fields.LARGE)
+        for name in ("x", "total"):
+            if np.shape(state[name]) != (d,):
+                raise ValueError(f"its {name} must be {d} numbers; got {validation.brief(state[name])}")
+            fields.within(state[name], name)
+        if not self.learner.domain.contains(state["x"]):
+            raise ValueError("its x must be in the domain; it is not")
+        super()._restore(state)
+        self._leader.resume(state["leader"])
+        walk = self._walk
+        walk.x, walk.total, walk.rounds, self._own = state["x"].copy(), state["total"].copy(), self._settled, own
+
+
+def refuted(regret: float, bound: Bound) -> str:
+    """Why a regret contradicts a bound that is one of every sequence; empty where it does not."""
+    if regret <= bound.value * (1.0 + 1e-9):
+        return ""
+    return (
+        f"the regret {regret:.6g} is above {bound.value:.6g}, which no convex losses allow: "
+        "a loss is not convex, or its derivative not its own"
+    )

@@ -6,15 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hannan import _engine, refusals
+from hannan import _engine, validation
 from hannan.mathematics.bounds import Bound
-from hannan.players import seeds
-from hannan.players.certificate import Certificate
-from hannan.players.conditions import at_observed
-from hannan.players.descriptions import Deciding
-from hannan.players.tickets import Book, Written
-from hannan.refusals import Array
+from hannan.players import identity
+from hannan.players.certificate import Certificate, at_observed
+from hannan.players.tickets import Book, Deciding, Written
 from hannan.saving import fields
+from hannan.validation import Array
 
 
 class PlanTicket(NamedTuple):
@@ -60,12 +58,12 @@ class DecisionsPlayer(_engine.Book, Book):
     def observe(self, plan: Plan, loss: Any) -> None:
         """Settle a plan. Bad losses or plans are refused and change nothing."""
         number = self._ticket(plan)
-        row = refusals.losses(loss)
+        row = validation.losses(loss)
         picked = list(plan.action)
         size = self.learner.n if self.sees_all else len(picked)
         if row.shape != (size,):
             raise ValueError(f"losses must be {size} numbers, one per component; got shape {row.shape}")
-        refusals.row(row, size, 0.0, 1.0)
+        validation.row(row, size, 0.0, 1.0)
         self.losses = self.learner.met(self.losses, picked, row, self._kept(number))
         self.own += float(row[picked].sum() if self.sees_all else row.sum())
         self._close(number)
@@ -78,7 +76,7 @@ class DecisionsPlayer(_engine.Book, Book):
 
     def certificate(self, delta: float | None = None) -> Certificate:
         """What the player may say of itself now. Its stability is not measured; of one run nothing is proved."""
-        delta = None if delta is None else refusals.between(delta, 0.0, 1.0, "delta", "()")
+        delta = None if delta is None else validation.between(delta, 0.0, 1.0, "delta", "()")
         least = self.least_estimate()
         bound, withheld = self._bound(least if self.sees_all else None)
         says = "the regret below is that of this run; of others nothing is proved"
@@ -123,7 +121,7 @@ class DecisionsPlayer(_engine.Book, Book):
     def _renew(self) -> None:
         state: Any = self._rng.bit_generator.state["state"]
         words = [state[key] >> shift & (1 << 64) - 1 for key in ("state", "inc") for shift in (0, 64)]
-        fresh = seeds.renewed(np.array(words, dtype=np.uint64))
+        fresh = identity.renewed(np.array(words, dtype=np.uint64))
         self._rng = stream(int.from_bytes(fresh.astype("<u8").tobytes(), "little"))
 
     def _restore(self, state: dict[str, Any]) -> None:
@@ -132,12 +130,12 @@ class DecisionsPlayer(_engine.Book, Book):
         most = 100.0 * self.learner.n * (rounds + 10.0) ** 2
         losses = np.asarray(state["losses"])
         if losses.dtype != np.float64 or losses.shape != (self.learner.n,):
-            raise ValueError(f"its losses must be {self.learner.n} numbers; got {refusals.brief(losses)}")
+            raise ValueError(f"its losses must be {self.learner.n} numbers; got {validation.brief(losses)}")
         fields.within(losses, "losses", 0.0, most)
         own = fields.number(state["own"], "own loss", 0.0, most)
         words = [fields.text(word, "stream") for word in fields.items(state["stream"], "stream", 2)]
         if not all(word.isascii() and word.isdigit() and len(word) < 40 for word in words):
-            raise ValueError(f"its stream must be two whole numbers below 2^128; got {refusals.brief(words)}")
+            raise ValueError(f"its stream must be two whole numbers below 2^128; got {validation.brief(words)}")
         value, inc = map(int, words)
         if not (value < 1 << 128 and inc < 1 << 128 and inc & 1):
             raise ValueError("its stream must be two whole numbers below 2^128, the second odd; it is not")
@@ -152,7 +150,7 @@ class DecisionsPlayer(_engine.Book, Book):
             fields.whole(i, "component", 0, self.learner.n - 1) for i in fields.items(action, "plan")
         )  # fmt: skip
         if chosen != tuple(sorted(set(chosen))) or not 0 < len(chosen) <= self.learner.decisions.most:
-            raise ValueError(f"its open plans must be decisions, in order; got {refusals.brief(chosen)}")
+            raise ValueError(f"its open plans must be decisions, in order; got {validation.brief(chosen)}")
         return (chosen,)
 
     def _told(self, move: Plan, plain: Any, kept: Any) -> Any:

@@ -5,22 +5,198 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan import _engine, refusals
+from hannan import _engine, validation
 from hannan.mathematics.streams import spawning
-from hannan.players import fleet_certificate, fleet_file, fleet_keys, fleet_refusals, incarnations, seeds
+from hannan.players import fleet_certificate, fleet_file, identity
 from hannan.players.certificate import Certificate
-from hannan.players.fleet_moves import Moves
-from hannan.players.incarnations import Incarnate
-from hannan.players.player import Player
-from hannan.players.settings import BanditPlayer
-from hannan.players.sleeping_arms import SleepingArmsPlayer
-from hannan.refusals import Array
+from hannan.players.identity import Incarnate
+from hannan.players.player import BanditPlayer, Player
+from hannan.players.sleeping import SleepingArmsPlayer
+from hannan.players.tickets import Move, move_of
 from hannan.saving import files
+from hannan.validation import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """A batch of decisions of a fleet, as arrays.
+
+    A batch of decisions of a fleet, as arrays: whose, which round of its learner, the action, its probability, the
+    ticket to settle it with.
+
+    `moves[mask]`, `moves[2:5]` and `moves[[3, 1]]` are some of them, which may be settled apart; `list(moves)` are
+    single `Move`s. `arm` has the names of the actions where the learner has any.
+
+    >>> import hannan as hn
+    >>> moves = hn.Fleet(hn.Bandit(3), seed=0).act([7, 8, 7])
+    >>> moves.key.tolist(), moves.round.tolist(), len(moves[:2])
+    ([7, 8, 7], [1, 1, 2], 2)
+    """
+
+    #: The id of the fleet that drew them.
+    fleet: str
+    key: Any
+    round: NDArray[np.int64]
+    action: NDArray[np.int64]
+    probability: Array
+    ticket: NDArray[np.int64]
+    arms: tuple[str, ...] = ()
+
+    @property
+    def arm(self) -> Any:
+        """The actions by their names."""
+        return np.array(self.arms, dtype=object)[self.action] if self.arms else self.action
+
+    def __len__(self) -> int:
+        return len(self.ticket)
+
+    def __getitem__(self, chosen: Any) -> Moves:
+        places = np.arange(len(self))[chosen]
+        if places.ndim != 1:
+            raise IndexError(f"moves must be chosen by a slice, a mask or a list of places; got {chosen!r}")
+        key = [self.key[k] for k in places.tolist()] if isinstance(self.key, list) else self.key[places]
+        return Moves(
+            self.fleet,
+            key,
+            self.round[places],
+            self.action[places],
+            self.probability[places],
+            self.ticket[places],
+            self.arms,
+        )
+
+    def __iter__(self) -> Iterator[Move]:
+        made = move_of(self.arms)
+        keys = self.key if isinstance(self.key, list) else self.key.tolist()
+        columns = (keys, self.round.tolist(), self.action.tolist(), self.probability.tolist())
+        for key, number, action, probability in zip(*columns, strict=True):
+            yield made(f"{self.fleet}/{key}", number, action, probability)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} moves of fleet {self.fleet}>"
+
+
+def one_number(learner: Any) -> type[BanditPlayer]:
+    """The class of the learner's players, if a round of theirs sees one number."""
+    program: Any = learner.program() if hasattr(learner, "program") else None
+    if getattr(program, "setting", None) != "bandit" or program.stepped:
+        raise ValueError(
+            "a fleet must be of learners whose round sees one number, such as Bandit(9); "
+            f"got {validation.brief(learner)}"
+        )
+    if program.own_noise:
+        raise ValueError(
+            f"a fleet must be of learners that draw moves and nothing else; got {validation.brief(learner)}, "
+            "which tosses coins too"
+        )
+    found = type(learner.start(0))
+    if not issubclass(found, BanditPlayer):
+        raise ValueError(f"a fleet must be of learners that a bandit's player plays; got {validation.brief(learner)}")
+    return found
+
+
+def checked_losses(learner: Any, values: Any, named: Any, reward: Any) -> Array:
+    """The losses (or rewards) of a batch, as numbers; their range is the engine's to check."""
+    if sum(one is not None for one in (values, named, reward)) > 1:
+        raise ValueError("decisions must be settled with losses or with reward=, not with both; got both")
+    if reward is not None and not learner.gains:
+        raise ValueError("reward= is for learners of gains (gains=True), and this one takes losses; got reward=")
+    if named is not None and learner.gains:
+        raise ValueError(
+            f"losses= is for learners of losses, and this one plays gains (gains=True); got "
+            f"losses={validation.brief(named)}. Pass reward="
+        )
+    given = next((one for one in (values, named, reward) if one is not None), None)
+    if given is None:
+        raise ValueError("decisions must be settled with their losses; got none")
+    array = np.asarray(validation.unmasked(given, "losses"))
+    if array.dtype.kind == "b":  # a click that came or did not
+        array = array.astype(np.float64)
+    if array.ndim != 1:
+        raise ValueError(f"losses must be a list or an array, one for each decision; got shape {array.shape}")
+    if array.dtype.kind == "O" and all(isinstance(x, (bool, int, float, np.number, np.bool_)) for x in array):
+        array = array.astype(np.float64)
+    if array.dtype.kind not in "fiu" and array.size:
+        raise ValueError(f"losses must be real numbers; got {array.dtype.name} values such as {array[0]!r}")
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def bad_loss(learner: Any, values: Array, place: int) -> ValueError:
+    """A loss out of its range."""
+    low, high = learner.loss_range
+    return ValueError(
+        f"losses must be finite and in [{low:g}, {high:g}]; got {float(values[place])!r} at index {place}"
+    )
+
+
+def tickets(given: Any) -> NDArray[np.int64]:
+    """Tickets without their moves."""
+    rule = "moves must be those of act(), or their tickets, whole numbers of 63 bits"
+    array = np.asarray(validation.unmasked(given, "tickets"))
+    if array.ndim != 1:
+        raise ValueError(f"{rule}; got {validation.brief(given)}")
+    if array.size and array.dtype.kind not in "iu":
+        raise ValueError(f"{rule}; got {array.dtype.name} values such as {validation.brief(array[0])}")
+    bad = (array < 0) | (array > np.iinfo(np.int64).max)
+    if bad.any():
+        raise ValueError(f"{rule}; got {array[np.argmax(bad)]} at index {np.argmax(bad)}")
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def masks(learner: Any, sleeps: bool, awake: Any, count: int) -> NDArray[np.bool_]:
+    """Who is awake: n booleans for all, or n for each decision."""
+    if not sleeps:
+        raise ValueError(
+            f"arms may sleep where a proof covers it, as of Bandit({learner.n}, Tsallis(0.5)), which is to be played "
+            f"instead; got awake= for {learner!r}"
+        )
+    mask = np.asarray(validation.unmasked(awake, "awake"))
+    if mask.dtype.kind != "b" or mask.shape not in ((learner.n,), (count, learner.n)):
+        raise ValueError(
+            f"awake must be {learner.n} booleans, one for each arm, or {count} rows of them; "
+            f"got {mask.dtype.name} values of shape {mask.shape}"
+        )
+    if mask.size and not mask.any(axis=-1).all():
+        place = "" if mask.ndim == 1 else f" at index {int(np.argmin(mask.any(axis=-1)))}"
+        raise ValueError(f"at least one arm must be awake; got none{place}")
+    return np.ascontiguousarray(mask)
+
+
+def refusal(why: _engine.Refusal, place: int, whose: str, fleet: str) -> ValueError:
+    """A decision that cannot be settled."""
+    at = f"at index {place}, {whose}"
+    kinds = _engine.Refusal
+    if why == kinds.twice:
+        return ValueError(f"a decision must come once in a batch; that {at}, comes again")
+    if why == kinds.closed:
+        return ValueError(f"a decision must be open; that {at}, is settled or forgotten already")
+    if why == kinds.other_move:
+        return ValueError(f"moves must be as act() returned them; that {at}, has another action or probability")
+    return ValueError(f"a decision must be one that this fleet, {fleet!r}, drew; that {at}, is not")
+
+
+def prior_of(learner: Any, parent: Any, trust: float) -> Array:
+    """trust (L - min L) of the parent's losses, estimated: what new learners begin with."""
+    trust = validation.between(trust, 0.0, 1.0, "trust", "(]")
+    if not isinstance(parent, BanditPlayer):
+        raise ValueError(f"parent must be a player of a bandit; got {parent!r}")
+    if not hasattr(learner, "smoothing") or not hasattr(parent.learner, "smoothing"):
+        raise ValueError(f"a parent must play, and bring up, learners without a memory; got {parent.learner!r}")
+    described: tuple[Any, ...] = (learner, parent.learner)
+    mine, theirs = ((x.n, x.loss_range, x.gains) for x in described)
+    if mine != theirs:
+        raise ValueError(f"a parent must have the arms, the range and the gains of the learner, {mine}; got {theirs}")
+    losses: Array = parent._losses
+    begun: Array = trust * (losses - losses.min())
+    return begun
+
 
 _NO_PRIOR: Array = np.empty(0)
 _UNTOLD: tuple[NDArray[np.int64], Array] = (np.empty(0, dtype=np.int64), np.empty(0))
@@ -62,7 +238,7 @@ class Fleet(_engine.Fleet, Incarnate):
         self, learner: Any, seed: int | None = None, name: str | None = None, *, parent: Player | None = None,
         trust: float = 1.0,
     ) -> None:  # fmt: skip
-        prior = _NO_PRIOR if parent is None else fleet_refusals.prior(learner, parent, trust)
+        prior = _NO_PRIOR if parent is None else prior_of(learner, parent, trust)
         self._begin(learner, prior)
         self._start(seed, name)
 
@@ -75,14 +251,14 @@ class Fleet(_engine.Fleet, Incarnate):
         return made
 
     def _start(self, seed: int | None, name: str | None) -> None:
-        self.seed, entropy = seeds.origin(seed)
+        self.seed, entropy = identity.origin(seed)
         self._spawn(spawning(entropy))
         #: The ids under which it drew what is open, and its own.
         self._ids: list[str] = []
-        self._named(incarnations.named(name), "")
+        self._named(identity.named(name), "")
 
     def _begin(self, learner: Any, prior: Array, diagnosed: bool = False) -> None:
-        self._player_class = fleet_refusals.one_number(learner)
+        self._player_class = one_number(learner)
         self._sleeps = issubclass(self._player_class, SleepingArmsPlayer)
         super().__init__(learner.program().setup(), self._sleeps, prior, diagnosed)
         self.learner, self.prior = learner, prior
@@ -108,10 +284,10 @@ class Fleet(_engine.Fleet, Incarnate):
 
     def restart(self, seed: int) -> None:
         """Let every stream begin again from (seed, key), as an epoch of a journal does."""
-        self._spawn(spawning(refusals.count(seed, "seed", least=0)))
+        self._spawn(spawning(validation.count(seed, "seed", least=0)))
         if self._text:
             names = list(self._number)
-            self._reseed_words(self._numbers_of(names), fleet_keys.stream_words(names))
+            self._reseed_words(self._numbers_of(names), fleet_file.stream_words(names))
         else:
             self._reseed()
 
@@ -136,13 +312,13 @@ class Fleet(_engine.Fleet, Incarnate):
 
         `touch`: a new key gets its learner, and its number, at once.
         """
-        plain = self._of_one_kind(fleet_keys.plain(keys), touch)
+        plain = self._of_one_kind(fleet_file.plain(keys), touch)
         if isinstance(plain, list):
             return self._numbers_of(self._touched(plain) if touch else plain)
         found: NDArray[np.int64] = self._touch(plain) if touch else self._find(plain)
         return found
 
-    def _of_one_kind(self, keys: fleet_keys.Keys, touch: bool) -> fleet_keys.Keys:
+    def _of_one_kind(self, keys: fleet_file.Keys, touch: bool) -> fleet_file.Keys:
         text = isinstance(keys, list)
         if self._text is not None and text != self._text and len(keys):
             kinds = ("text", "whole numbers") if self._text else ("whole numbers", "text")
@@ -154,7 +330,7 @@ class Fleet(_engine.Fleet, Incarnate):
     def _touched(self, names: list[str]) -> list[str]:
         new = [name for name in dict.fromkeys(names) if name not in self._number]
         if new:
-            for name, number in zip(new, self._touch_words(fleet_keys.stream_words(new)).tolist(), strict=True):
+            for name, number in zip(new, self._touch_words(fleet_file.stream_words(new)).tolist(), strict=True):
                 self._number[name], self._name[number] = number, name
         return names
 
@@ -168,15 +344,15 @@ class Fleet(_engine.Fleet, Incarnate):
         """The number of a key that there is."""
         number = int(self.number([key])[0])
         if number < 0:
-            raise ValueError(f"key must be one that act() was asked for; got {refusals.brief(key)}")
+            raise ValueError(f"key must be one that act() was asked for; got {validation.brief(key)}")
         return number
 
     # Rounds
 
     def act(self, keys: Any, awake: Any = None) -> Moves:
         """Draw for each key. `awake`: booleans, one per arm for all, or one row per key, where arms may sleep."""
-        plain = fleet_keys.plain(keys)
-        mask = None if awake is None else fleet_refusals.masks(self.learner, self._sleeps, awake, len(plain))
+        plain = fleet_file.plain(keys)
+        mask = None if awake is None else masks(self.learner, self._sleeps, awake, len(plain))
         self._of_one_kind(plain, touch=True)
         if isinstance(plain, list):
             drawn = self._act_on_numbers(self._numbers_of(self._touched(plain)), mask)
@@ -193,7 +369,7 @@ class Fleet(_engine.Fleet, Incarnate):
         `moves` are those of `act`, or some of them, or their tickets alone. Tickets are good for this very fleet; moves
         also after `load` and `join`, where the decisions that were open came along.
         """
-        values = fleet_refusals.losses(self.learner, values, losses, reward)
+        values = checked_losses(self.learner, values, losses, reward)
         tickets, sealed, actions, probabilities, origin = self._handed(moves)
         if len(values) != len(tickets):
             raise ValueError(f"losses must be {len(tickets)}, one for each decision; got {len(values)}")
@@ -208,7 +384,7 @@ class Fleet(_engine.Fleet, Incarnate):
     def _handed(self, moves: Any) -> tuple[NDArray[np.int64], bool, NDArray[np.int64], Array, int]:
         """(tickets, whether they are sealed, actions, probabilities, which of its ids drew them)."""
         if not isinstance(moves, Moves):
-            return fleet_refusals.tickets(moves), True, *_UNTOLD, -1
+            return tickets(moves), True, *_UNTOLD, -1
         if moves.fleet not in self._ids:
             raise ValueError(f"moves must be of this fleet, {self.id!r}; got some of {moves.fleet!r}")
         told = moves.action, moves.probability
@@ -225,7 +401,7 @@ class Fleet(_engine.Fleet, Incarnate):
             return
         if why == _engine.Refusal.bad_loss:
             assert values is not None
-            raise fleet_refusals.bad_loss(self.learner, values, place)
+            raise bad_loss(self.learner, values, place)
         if isinstance(moves, Moves):
             key = moves.key[place]
             whose = (
@@ -235,7 +411,7 @@ class Fleet(_engine.Fleet, Incarnate):
             )
         else:
             whose = f"ticket {tickets[place]}"
-        raise fleet_refusals.refused(why, place, whose, self.id)
+        raise refusal(why, place, whose, self.id)
 
     # What it says of itself
 
@@ -331,7 +507,7 @@ class Fleet(_engine.Fleet, Incarnate):
     def _renew(self) -> None:
         """Streams from where they all are and from fresh entropy, and from the key."""
         streams = np.ascontiguousarray(self._photo(self._numbers()).columns()["stream"])
-        self.restart(int.from_bytes(seeds.renewed(streams).tobytes(), "little"))
+        self.restart(int.from_bytes(identity.renewed(streams).tobytes(), "little"))
 
     def _reincarnate(self) -> None:
         self._renew()

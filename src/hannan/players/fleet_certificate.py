@@ -9,15 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from hannan.mathematics.against import covers, restricted
-from hannan.mathematics.bounds import Bound, trivial
-from hannan.players.certificate import Certificate, certified, of_rounds, randomness, unavailable
-from hannan.players.conditions import untenable
-from hannan.players.settings import BanditPlayer
+from hannan.mathematics.bounds import Bound, covers, restricted, trivial
+from hannan.players.certificate import Certificate, certified, of_rounds, randomness, unavailable, untenable
+from hannan.players.player import BanditPlayer
 from hannan.players.tickets import LOST, move_of
-from hannan.refusals import Array
+from hannan.saving.formatting import counted, figure
 from hannan.saving.result import Result, Shown
-from hannan.saving.words import counted, figure
+from hannan.validation import Array
 
 #: Assumption of a sum of bounds in expectation: keys that are kept because of their results are no fair sample.
 CHOICE_OF_KEYS = (

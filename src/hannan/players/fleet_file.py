@@ -16,9 +16,75 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan import refusals, saving
-from hannan.players import fleet_keys, incarnations
+from hannan import saving, validation
+from hannan.players import identity
 from hannan.saving import fields
+
+Keys = NDArray[np.int64] | list[str]
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+
+
+def plain(keys: Any) -> Keys:
+    """Keys as an array of whole numbers, or as a list of text.
+
+    >>> plain([3, -1]), plain(["anna", "ben"])
+    (array([ 3, -1]), ['anna', 'ben'])
+    >>> plain("anna")
+    Traceback (most recent call last):
+    ...
+    ValueError: keys must be a list or an array of keys, also where there is one; got 'anna'
+    """
+    validation.unmasked(keys, "keys")
+    if isinstance(keys, (str, bytes, int, np.generic)) or (isinstance(keys, np.ndarray) and keys.ndim != 1):
+        shape = f" of shape {keys.shape}" if isinstance(keys, np.ndarray) else ""
+        raise ValueError(
+            f"keys must be a list or an array of keys, also where there is one; got {validation.brief(keys)}{shape}"
+        )
+    if isinstance(keys, np.ndarray) or hasattr(keys, "__array__"):
+        array = np.asarray(keys)
+        if array.dtype.kind == "i":
+            return np.ascontiguousarray(array, dtype=np.int64)
+        if array.dtype.kind == "u":
+            if array.size and int(array.max()) > _MOST:
+                raise _out_of_range(int(array.max()))
+            return np.ascontiguousarray(array, dtype=np.int64)
+        if array.dtype.kind not in "UO" and array.size:
+            raise ValueError(f"keys must be whole numbers or text; got {array.dtype.name} values")
+        keys = array.tolist()
+    found = list(keys)
+    if all(isinstance(key, str) for key in found) and found:
+        return [_text(key) for key in found]
+    for k, key in enumerate(found):
+        if not isinstance(key, (int, np.integer)) or isinstance(key, bool):
+            what = "all whole numbers or all text" if isinstance(key, str) else "whole numbers or text"
+            raise ValueError(f"keys must be {what}; got {validation.brief(key)} at index {k}")
+        if not _LEAST <= key <= _MOST:
+            raise _out_of_range(int(key))
+    return np.array(found, dtype=np.int64)
+
+
+def one_key(key: Any) -> Keys:
+    """One key, as `plain` makes a list of it."""
+    return plain([key])
+
+
+def stream_words(names: list[str]) -> NDArray[np.uint32]:
+    """What the stream of a text begins with besides the seed: the four words of its BLAKE2b-128."""
+    digests = b"".join(hashlib.blake2b(name.encode(), digest_size=16).digest() for name in names)
+    return np.frombuffer(digests, dtype="<u4").astype(np.uint32).reshape(len(names), 4)
+
+
+def _text(key: str) -> str:
+    try:
+        key.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"keys of text must be what UTF-8 can say; got {validation.brief(key)}") from None
+    return str(key)
+
+
+def _out_of_range(key: int) -> ValueError:
+    return ValueError(f"keys must be whole numbers of 64 bits, -2^63 to 2^63 - 1; got {validation.brief(key)}")
+
 
 FORMAT = b"hannan-fleet/1\n"
 _NONE = np.empty(0, dtype=np.int64)
@@ -37,9 +103,9 @@ _MOST_ARMS = 1 << 20
 def between(fleet: Any, low: Any, high: Any) -> NDArray[np.int64]:
     """The numbers of the learners with low <= key < high."""
     for name, edge in (("low", low), ("high", high)):
-        if edge is not None and len(fleet) and isinstance(fleet_keys.one(edge), list) != bool(fleet._text):
+        if edge is not None and len(fleet) and isinstance(one_key(edge), list) != bool(fleet._text):
             kind = "text" if fleet._text else "a whole number"
-            raise ValueError(f"{name} must be {kind}, as the keys of this fleet are; got {refusals.brief(edge)}")
+            raise ValueError(f"{name} must be {kind}, as the keys of this fleet are; got {validation.brief(edge)}")
     if fleet._text:
         return np.array(
             [k for key, k in fleet._number.items() if (low is None or key >= low) and (high is None or key < high)],
@@ -60,7 +126,7 @@ def split(fleet: Any, apart: Any, numbers: NDArray[np.int64]) -> Any:
     apart._begin(fleet.learner, fleet.prior, fleet._diagnosed)
     apart.seed, apart.resumed, apart._ids = fleet.seed, fleet.resumed, list(fleet._ids)
     apart._spawn(fleet._spawning)  # new keys of two parts draw from streams that differ, because keys do
-    apart._named(incarnations.named(None), "")
+    apart._named(identity.named(None), "")
     _move(fleet, apart, numbers)
     return apart
 
@@ -78,7 +144,7 @@ def join(fleet: Any, other: Any) -> None:
     twice = np.flatnonzero(fleet.number(other.keys) >= 0) if len(fleet) and len(other) else _NONE
     if len(twice):
         key = other._key_of(int(other._numbers()[twice[0]]))
-        raise ValueError(f"fleets that join must have no key in both; got {refusals.brief(key)}")
+        raise ValueError(f"fleets that join must have no key in both; got {validation.brief(key)}")
     fleet._ids += [name for name in other._ids if name not in fleet._ids]
     fleet._named(fleet.name, fleet.incarnation)
     _move(other, fleet, other._numbers())
@@ -177,7 +243,7 @@ def loaded(fleet: Any, data: bytes, resume: str | None, where: str) -> Any:
 
 def _parts(data: bytes) -> tuple[dict[str, Any], bytes]:
     if not data.startswith(FORMAT):
-        raise ValueError(f"it must begin with {FORMAT.decode().strip()}; got {refusals.brief(data[:20])}")
+        raise ValueError(f"it must begin with {FORMAT.decode().strip()}; got {validation.brief(data[:20])}")
     line, _, body = data[len(FORMAT) :].partition(b"\n")
     header = saving.plain_json(line.decode())
     if not isinstance(header, dict) or header.keys() != _FIELDS:
@@ -189,7 +255,7 @@ def _parts(data: bytes) -> tuple[dict[str, Any], bytes]:
 
 def _read(fleet: Any, header: dict[str, Any], body: bytes, exact: bool) -> None:
     learner = saving.build(header["learner"])
-    seed, name, incarnation = incarnations.told(header)
+    seed, name, incarnation = identity.told(header)
     n = fields.whole(getattr(learner, "n", None), "number of arms", 1)
     digits = fields.text(header["prior"], "prior")
     m, k = (
@@ -212,13 +278,13 @@ def _read(fleet: Any, header: dict[str, Any], body: bytes, exact: bool) -> None:
     fleet._spawn([fields.whole(word, "spawning", 0, (1 << 32) - 1) for word in spawning])
     plan = fleet._columns()
     if header["columns"] != [list(column) for column in plan[0] + plan[1]]:
-        raise ValueError(f"its columns must be those of its learner; got {refusals.brief(header['columns'])}")
+        raise ValueError(f"its columns must be those of its learner; got {validation.brief(header['columns'])}")
     columns = _columns(plan, m, k, body)
     numbers, keys = columns.pop("number"), columns.pop("key").view(np.int64)
     born = fields.whole(header["born"], "learners born", 0, 1 << 31)
     text, names = header["text"], fields.items(header["names"], "names", m if header["text"] is True else 0)
     if text not in (None, True, False) or (m and text is None):
-        raise ValueError(f"its text must say whether keys are text; got {refusals.brief(text)}")
+        raise ValueError(f"its text must say whether keys are text; got {validation.brief(text)}")
     kept = numbers.astype(np.int64) if exact else _NONE
     if exact and m and (int(numbers.max()) >= born or born > _SPARSEST * (m + 64)):
         raise ValueError(
@@ -230,9 +296,9 @@ def _read(fleet: Any, header: dict[str, Any], body: bytes, exact: bool) -> None:
     if exact:
         fleet._born_up_to(born)
     for number, one in zip(given.tolist(), names, strict=False):
-        (key,) = fleet_keys.one(fields.text(one, "key"))
+        (key,) = one_key(fields.text(one, "key"))
         if key in fleet._number:
-            raise ValueError(f"its keys must be there once; got {refusals.brief(key)} again")
+            raise ValueError(f"its keys must be there once; got {validation.brief(key)} again")
         fleet._number[key], fleet._name[number] = number, key
 
 

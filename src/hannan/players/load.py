@@ -6,8 +6,10 @@ import importlib
 import os
 from typing import Any
 
-from hannan import refusals, saving
-from hannan.players import incarnations
+import numpy as np
+
+from hannan import saving, validation
+from hannan.players import identity
 from hannan.saving import fields
 
 
@@ -58,7 +60,7 @@ def resumed(content: dict[str, Any]) -> Any:
     if content.get("kind") != "player":
         raise ValueError(f"it must hold a player; got {content.get('kind')!r}")
     learner = saving.build(content["learner"])
-    seed, name, _ = incarnations.told(content)
+    seed, name, _ = identity.told(content)
     _fits(learner, content)
     player = learner.start(seed, name)
     player._is(content)
@@ -70,7 +72,7 @@ def resumed(content: dict[str, Any]) -> Any:
 def _fits(learner: Any, content: dict[str, Any]) -> None:
     """Refuse a small file of a large learner before anything is made for it: every expert takes 16 digits at least."""
     if not hasattr(learner, "start"):
-        raise ValueError(f"it must describe a learner; got {refusals.brief(learner)}")
+        raise ValueError(f"it must describe a learner; got {validation.brief(learner)}")
     state = content["state"]
     leader = state.get("leader")
     kept = fields.text(state["losses"]["hex"] if leader is None else leader["move"], "state")
@@ -79,3 +81,39 @@ def _fits(learner: Any, content: dict[str, Any]) -> None:
     largest = max([*sizes, domain.d if domain is not None else 0])
     if len(kept) < 16 * largest:
         raise ValueError(f"its state must have a number for each of {largest}; got {len(kept) // 16}")
+
+
+def packed(item: Any) -> Any:
+    """As JSON takes it: arrays and numbers to the last bit, by name."""
+    if isinstance(item, np.ndarray):
+        if item.dtype == bool:
+            return {"mask": "".join("1" if x else "0" for x in item)}
+        return {"hex": saving.to_hex(item), "kind": item.dtype.kind}
+    if isinstance(item, dict):
+        return {key: packed(value) for key, value in item.items()}
+    if isinstance(item, float):
+        return {"number": item.hex()}
+    if isinstance(item, (tuple, list)):
+        return [packed(value) for value in item]
+    return item
+
+
+def unpacked(item: Any) -> Any:
+    """What `packed` packed."""
+    if isinstance(item, dict):
+        if item.keys() == {"mask"}:
+            letters = fields.text(item["mask"], "mask of the awake")
+            if not set(letters) <= {"0", "1"}:
+                raise ValueError(f"its mask of the awake must be 0s and 1s; got {validation.brief(letters)}")
+            return np.array([letter == "1" for letter in letters], dtype=bool)
+        if item.keys() == {"hex", "kind"}:
+            if item["kind"] not in ("f", "i"):
+                raise ValueError(f"its arrays must be of kind f or i; got {validation.brief(item['kind'])}")
+            digits = fields.text(item["hex"], "array")
+            return fields.bits(digits, len(digits) // 16, "array", item["kind"])
+        if item.keys() == {"number"}:
+            return float.fromhex(fields.text(item["number"], "number"))
+        return {key: unpacked(value) for key, value in item.items()}
+    if isinstance(item, list):
+        return [unpacked(value) for value in item]
+    return item

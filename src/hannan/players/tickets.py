@@ -8,12 +8,20 @@ from __future__ import annotations
 import functools
 import json
 import os
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
-from hannan import refusals, saving
-from hannan.players.incarnations import Incarnate
-from hannan.players.packed import packed, unpacked
+import numpy as np
+
+from hannan import _engine, saving, validation
+from hannan._engine import PointRules
+from hannan.mathematics.bounds import Bound
+from hannan.mathematics.convex.domains import Domain
+from hannan.mathematics.convex.losses import Loss, RankOne
+from hannan.mathematics.convex.noise import Noise, Shape
+from hannan.players.identity import Incarnate
+from hannan.players.load import packed, unpacked
 from hannan.saving import fields
+from hannan.validation import Array
 
 #: Why there is no bound after a move was forgotten.
 LOST = "what was lost there is not known, and a bound counts every move"
@@ -216,7 +224,7 @@ class Book(Incarnate):
         """Take in a file, every field of it checked."""
         state = unpacked(content["state"])
         if not isinstance(state, dict):
-            raise ValueError(f"its state must be fields by name; got {refusals.brief(state)}")
+            raise ValueError(f"its state must be fields by name; got {validation.brief(state)}")
         for ticket in fields.items(state["open"], "open moves"):
             player, number, *rest = fields.items(ticket["move"], "open move", len(self._move._fields))
             fields.text(player, "player")
@@ -233,7 +241,7 @@ class Book(Incarnate):
     def _told(self, move: Any, plain: Any, kept: Any) -> Any:
         """What else a file tells of an open move, checked."""
         if plain is not True or kept is not None:
-            raise ValueError(f"its open moves must be plain ones; got {refusals.brief(kept)}")
+            raise ValueError(f"its open moves must be plain ones; got {validation.brief(kept)}")
         return None
 
     def _saved(self) -> dict[str, Any]:
@@ -249,3 +257,129 @@ class Book(Incarnate):
         forgotten = fields.whole(state["forgotten"], "forgotten moves", 0, drawn)
         delay = fields.whole(state["largest_delay"], "largest delay", 0, drawn)
         self._resume_book(drawn, forgotten, delay, [(one["move"], one["kept"]) for one in state["open"]])
+
+
+class Bounded(Protocol):
+    """A learner with a bound on its regret."""
+
+    def bound(
+        self, rounds: int | None = None, best_loss: float | None = None, *, against: str | None = None
+    ) -> Bound: ...
+
+
+class Chooser(Bounded, Protocol):
+    """Of experts or arms: the engine plays its program."""
+
+    @property
+    def smoothing(self) -> Any: ...
+    @property
+    def loss_range(self) -> tuple[float, float]: ...
+    @property
+    def gains(self) -> bool: ...
+    @property
+    def width(self) -> float: ...
+    def program(self) -> Any: ...
+    def schedule(self) -> Any: ...
+    def in_units(self, total: float, rounds: int) -> float: ...
+    def tuned_best(self) -> float: ...
+    def start(self, seed: int | None = None, name: str | None = None) -> Any: ...
+
+
+class OfPoints(Protocol):
+    """Of points of a convex set, whose losses are functions."""
+
+    @property
+    def domain(self) -> Domain: ...
+    @property
+    def lipschitz(self) -> float: ...
+    def admit(self, loss: Any, /) -> Loss: ...
+
+
+class Perturbed(OfPoints, Protocol):
+    """The perturbed leader."""
+
+    @property
+    def noise(self) -> Noise: ...
+    @property
+    def loss_bound(self) -> float | None: ...
+    @property
+    def guarantee(self) -> str: ...
+    @property
+    def fresh(self) -> bool: ...
+    def rules(self) -> PointRules: ...
+    def schedule(self) -> Any: ...
+    def output_scale(self) -> float: ...
+    def solver_cost(self, ridge: float, distance: float) -> float: ...
+    def privacy(self, rounds: int = 1) -> Any: ...
+    def bounded(
+        self, rounds: int | None, best_loss: float | None, *, bias: float = 0.0, shape: Shape | None = None
+    ) -> Bound: ...
+
+
+class Descending(OfPoints, Bounded, Protocol):
+    """A step along the gradient."""
+
+    def next(self, x: Array, total: Array, gradient: Array, t: int) -> Array: ...
+
+
+class Deciding(Bounded, Protocol):
+    """Of decisions that are made of components."""
+
+    @property
+    def n(self) -> int: ...
+    @property
+    def decisions(self) -> Any: ...
+    @property
+    def sees_all(self) -> bool: ...
+    def drawn(self, losses: Array, rng: np.random.Generator) -> tuple[Array, tuple[float, ...]]: ...
+    def met(self, losses: Array, picked: list[int], row: Array, kept: tuple[float, ...]) -> Array: ...
+
+
+class PointTicket(NamedTuple):
+    """What a point says."""
+
+    player: str
+    round: int
+    action: tuple[float, ...]
+    distance: float
+
+
+class Point(Written, PointTicket):
+    """The ticket of one move in a convex set, and `distance`: how far at most it is from the exact argmin."""
+
+    __slots__ = ()
+
+
+class PointPlayer(_engine.Book, Book):
+    """Points out, loss functions in."""
+
+    learner: OfPoints
+    _move = Point
+
+    def __init__(self) -> None:
+        super().__init__("", Point)
+        #: Losses of the user's own, whose functions no file holds.
+        self._seen: list[Loss] = []
+
+    def _admitted(self, move: Point, loss: Any) -> tuple[int, Loss, Array]:
+        """(the round of an open move, its loss, the point played); anything else is refused."""
+        number, loss = self._ticket(move), self.learner.admit(loss)
+        if loss.is_sequence:
+            raise ValueError(f"the loss of a move must be one loss; got a sequence of {len(loss)}")
+        return number, loss, np.array(move.action)
+
+    def _remember(self, loss: Loss) -> None:
+        """Keep a loss of the user's own."""
+        if isinstance(loss, RankOne):
+            self._seen.append(loss)
+
+    def _refuse_own_losses(self) -> None:
+        """No file can hold a player that met them."""
+        if self._seen:
+            raise ValueError("a saved player must have losses of the package; a file cannot hold functions of your own")
+
+    def _chosen(self, *rest: Any) -> tuple[Any, ...]:
+        action, distance = rest
+        numbers = fields.items(action, "move", self.learner.domain.d)
+        place = tuple(fields.number(x, "open move", -fields.LARGE, fields.LARGE) for x in numbers)
+        return place, fields.number(distance, "distance", 0.0, fields.LARGE)

@@ -7,15 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from html import escape
-from importlib import import_module
-from importlib.resources import files
+from importlib import import_module, resources
 from pathlib import Path
 
-from hannan.report.blocks import Block
-from hannan.report.bundle import javascript
-from hannan.report.markup import to_html
-from hannan.report.pictures import Picture
-from hannan.saving import output
+from hannan.report.blocks import Block, to_html
+from hannan.report.pictures import Picture, javascript
+from hannan.saving import files
 
 #: What a page is called, wherever it is one file of a folder.
 PAGE = "index.html"
@@ -92,7 +89,7 @@ class Page:
 
     def write(self, path: str | Path) -> Path:
         """Write the page, whole or not at all; gives the path back."""
-        return output.write(path, self.html())
+        return files.write(path, self.html())
 
 
 def drawable() -> bool:
@@ -106,7 +103,7 @@ def drawable() -> bool:
 
 
 def _own(name: str) -> str:
-    return files("hannan.report").joinpath(name).read_text(encoding="utf-8")
+    return resources.files("hannan.report").joinpath(name).read_text(encoding="utf-8")
 
 
 @lru_cache(maxsize=1)

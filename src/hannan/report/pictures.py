@@ -2,10 +2,109 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from itertools import pairwise
+from pathlib import Path
 from typing import Any, Literal
 
-from hannan.report.offline import altair, offline
+from hannan import extras
+
+
+@lru_cache(maxsize=1)
+def javascript() -> str:
+    """Vega, Vega-Lite and vega-embed as vl-convert carries them; kept in the user's cache folder where it can be."""
+    try:
+        kept = _folder() / f"vega-{version('vl-convert-python')}.js"
+    except (PackageNotFoundError, RuntimeError):
+        return _made()
+    try:
+        text = kept.read_text(encoding="utf-8")
+        if text.endswith(_END):
+            return text
+    except (OSError, UnicodeDecodeError):
+        pass
+    text = _made()
+    _keep(kept, text)
+    return text
+
+
+#: The last line of a file that is whole.
+_END = "\n// end of bundle\n"
+
+
+def _made() -> str:
+    return str(import_module("vl_convert").javascript_bundle()) + _END
+
+
+def _folder() -> Path:
+    root = os.environ.get("XDG_CACHE_HOME")
+    return (Path(root) if root else Path.home() / ".cache") / "hannan"
+
+
+def _keep(path: Path, text: str) -> None:
+    """Write beside the place and rename; a folder that cannot be written to is no reason to fail."""
+    beside = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with open(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(beside, path)
+    except OSError:
+        if beside is not None:
+            Path(beside).unlink(missing_ok=True)
+
+
+def altair() -> Any:
+    """The chart library, or what to install for it."""
+    try:
+        import altair
+    except ImportError:
+        raise ModuleNotFoundError(f"plot needs altair: {extras.command('report')}") from None
+    return altair
+
+
+def offline(chart: Any) -> Any:
+    """The same Altair chart, which a notebook shows as SVG, drawn by vl-convert in the kernel.
+
+    Altair's own way is a script that the reader's browser fetches. Whoever has said how charts are to be shown, such as
+    `altair.renderers.enable("mimetype")`, gets that.
+
+    >>> import altair as alt
+    >>> chart = offline(alt.layer(alt.Chart(alt.Data(values=[{"x": 1}])).mark_bar().encode(x="x:Q")))
+    >>> isinstance(chart, alt.LayerChart), list(chart.properties(width=99)._repr_mimebundle_())
+    (True, ['image/svg+xml'])
+    """
+    kind: Any = type(chart)
+    object.__setattr__(chart, "__class__", _shown_offline(kind))  # its own setter takes every name for a keyword
+    return chart
+
+
+#: Texts are measured here and drawn by the reader: in fonts of the same widths, or with room for wider ones.
+_FONT = "Arial, Liberation Sans, Helvetica, sans-serif"
+_ROOM = {"left": 24, "right": 24, "top": 5, "bottom": 5}
+
+
+@lru_cache
+def _shown_offline(kind: type[Any]) -> type[Any]:
+    """A class of charts that is `kind`, but for how it is shown."""
+
+    def bundle(self: Any, *args: Any, **given: Any) -> Any:
+        chosen = altair().renderers
+        if chosen.active != "default":
+            return kind._repr_mimebundle_(self, *args, **given)
+        own = {} if self.config is altair().Undefined else self.config.to_dict()
+        with chosen.enable("svg"):
+            return kind._repr_mimebundle_(self.configure(**own | {"font": _FONT, "padding": _ROOM}), *args, **given)
+
+    return type(kind.__name__, (kind,), {"_repr_mimebundle_": bundle, "__module__": kind.__module__})
+
 
 Row = dict[str, Any]
 Mark = Literal["line", "points", "bound", "band", "bars", "across", "stack", "heat", "rule", "spans"]
@@ -202,3 +301,35 @@ def _numeric(layer: Layer, name: str) -> bool:
 
 def _format(layer: Layer, name: str) -> dict[str, str]:
     return {"format": ".4~g"} if _numeric(layer, name) else {}
+
+
+#: Lines whose ends differ by less than this share of the largest look like one: some five points of a picture's height.
+NEAR = 0.02
+
+
+def coincide(ends: Sequence[float]) -> bool:
+    """Whether two of the lines, drawn from 0, end so near to each other that they look like one.
+
+    >>> coincide([10.0, 10.5, 40.0]), coincide([10.0, 12.0, 40.0]), coincide([7.0])
+    (True, False, False)
+    """
+    ordered = sorted(ends)
+    height = max([0.0, *ordered]) - min([0.0, *ordered])
+    return any(b - a <= NEAR * height for a, b in pairwise(ordered))
+
+
+def ends(rows: Sequence[Row], name: str, series: str | None = None) -> tuple[Layer, ...]:
+    """The ends as layers over `name`, from rows that have `regret`, `low` and `high`.
+
+    Dots keep apart what differs, on an axis of their own; but where lines coincide their ends are to be compared with
+    each other from 0 on, and bars do that.
+    """
+    whiskers = Layer("spans", tuple(rows), x="regret", y=name, series=series)
+    if not coincide([float(row["regret"]) for row in rows]):
+        return (whiskers,)
+    return Layer("across", tuple(rows), x="regret", y=name, series=series), whiskers
+
+
+def how(rows: Sequence[Row]) -> str:
+    """What is said of the choice, after a title."""
+    return " (bars, since lines coincide)" if coincide([float(row["regret"]) for row in rows]) else ""

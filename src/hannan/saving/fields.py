@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hannan import refusals
-from hannan.refusals import Array
+from hannan import validation
+from hannan.validation import Array
 
 #: No count of a game reaches it, and floats below it are exact.
 MOST = 1 << 53
@@ -19,21 +19,21 @@ LARGE = 1e150
 def whole(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
     """A whole number of least..most; no text, no float, no boolean."""
     if type(value) is not int or not least <= value <= most:
-        raise ValueError(f"its {name} must be a whole number of {least}..{most}; got {refusals.brief(value)}")
+        raise ValueError(f"its {name} must be a whole number of {least}..{most}; got {validation.brief(value)}")
     return value
 
 
 def number(value: Any, name: str, low: float, high: float) -> float:
     """A finite number of [low, high]."""
     if type(value) not in (int, float) or not low <= value <= high or not math.isfinite(value):
-        raise ValueError(f"its {name} must be a number of [{low:g}, {high:g}]; got {refusals.brief(value)}")
+        raise ValueError(f"its {name} must be a number of [{low:g}, {high:g}]; got {validation.brief(value)}")
     return float(value)
 
 
 def text(value: Any, name: str) -> str:
     """Text."""
     if not isinstance(value, str):
-        raise ValueError(f"its {name} must be text; got {refusals.brief(value)}")
+        raise ValueError(f"its {name} must be text; got {validation.brief(value)}")
     return value
 
 
@@ -41,21 +41,21 @@ def items(value: Any, name: str, size: int | None = None) -> list[Any]:
     """A list, of so many items."""
     if not isinstance(value, list) or (size is not None and len(value) != size):
         many = "" if size is None else f" of {size}"
-        raise ValueError(f"its {name} must be a list{many}; got {refusals.brief(value)}")
+        raise ValueError(f"its {name} must be a list{many}; got {validation.brief(value)}")
     return value
 
 
 def bits(value: Any, size: int, name: str, kind: str = "f") -> Any:
     """So many 8-byte numbers from their hexadecimal digits, whatever they are."""
     if not isinstance(value, str) or len(value) != 16 * size:
-        found = f"{len(value) / 16:g}" if isinstance(value, str) else refusals.brief(value)
+        found = f"{len(value) / 16:g}" if isinstance(value, str) else validation.brief(value)
         raise ValueError(f"its {name} must have {size} numbers; got {found}")
     try:
         raw = bytes.fromhex(value)
     except ValueError:
         raw = b""
     if len(raw) != 8 * size:
-        raise ValueError(f"its {name} must be hexadecimal digits; got {refusals.brief(value)}")
+        raise ValueError(f"its {name} must be hexadecimal digits; got {validation.brief(value)}")
     return np.frombuffer(raw, dtype=f"<{kind}8").astype(f"{kind}8")
 
 
@@ -75,13 +75,13 @@ def within(array: Array, name: str, low: float = -LARGE, high: float = LARGE) ->
 
 def distribution(value: Any, size: int, name: str) -> Array:
     """So many probabilities."""
-    return refusals.distribution(numbers(value, size, name, 0.0, 1.0 + 1e-9), f"its {name}")
+    return validation.distribution(numbers(value, size, name, 0.0, 1.0 + 1e-9), f"its {name}")
 
 
 def array(value: Any, kind: str, size: int, name: str, low: float, high: float) -> Any:
     """An array of an open move, {"hex": digits, "kind": kind}, of numbers of [low, high]."""
     if not isinstance(value, dict) or value.keys() != {"hex", "kind"} or value["kind"] != kind:
-        raise ValueError(f"its {name} must be numbers of kind {kind!r}; got {refusals.brief(value)}")
+        raise ValueError(f"its {name} must be numbers of kind {kind!r}; got {validation.brief(value)}")
     return within(bits(value["hex"], size, name, kind), name, low, high)
 
 

@@ -2,20 +2,67 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import struct
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
 import numpy as np
 
-from hannan.serving import records, sections
-from hannan.serving.errors import CONFLICT, TICKET, UNKNOWN, Refused
+from hannan.serving import CONFLICT, TICKET, UNKNOWN, Refused, journal
 from hannan.serving.expiry import Expiry
-from hannan.serving.records import Damaged
-from hannan.serving.resident import PARTS, STATE, Resident
-from hannan.serving.sections import Newer
+from hannan.serving.journal import Damaged
+from hannan.serving.stored_learner import PARTS, STATE, Resident
 from hannan.serving.tickets import ARM, Ticket
+
+MAGIC = b"HNS2"
+_SECTION_HEAD = struct.Struct("<4sII")
+
+
+class Newer(ValueError):
+    """A snapshot that a newer version of the package has written."""
+
+
+def written(sections: Iterable[tuple[str, list[bytes]]]) -> list[bytes]:
+    """Return the bytes of a snapshot, in pieces; the content of each section is a list of pieces, too.
+
+    >>> read(b"".join(written([("head", [b"x", b"yz"]), ("empty", [])])))
+    {'head': b'xyz', 'empty': b''}
+    """
+    table, pieces = [], list[bytes]()
+    for name, content in sections:
+        check = 0
+        for piece in content:
+            check = zlib.crc32(piece, check)
+        table.append([name, sum(map(len, content)), check])
+        pieces += content
+    text = json.dumps(table, separators=(",", ":")).encode()
+    return [_SECTION_HEAD.pack(MAGIC, len(text), zlib.crc32(text)) + text, *pieces]
+
+
+def read(blob: bytes) -> dict[str, bytes]:
+    """Return the sections of a snapshot by name; raise Damaged if one bit differs from what was written."""
+    if len(blob) < _SECTION_HEAD.size or blob[:4] != MAGIC:
+        raise Damaged(f"a snapshot must begin with {MAGIC!r}; got {bytes(blob[:4])!r}")
+    _, size, check = _SECTION_HEAD.unpack_from(blob)
+    at = _SECTION_HEAD.size + size
+    text = blob[_SECTION_HEAD.size : at]
+    if len(text) != size or zlib.crc32(text) != check:
+        raise Damaged("the checksum of the table of sections does not match")
+    table = json.loads(text)
+    ends = list(itertools.accumulate((length for _, length, _ in table), initial=at))
+    if ends[-1] != len(blob):
+        raise Damaged(f"the sections must have {ends[-1] - at} bytes; got {len(blob) - at}")
+    found = dict[str, bytes]()
+    for (name, _, expected), (begin, end) in zip(table, itertools.pairwise(ends), strict=True):
+        content = blob[begin:end]
+        if zlib.crc32(content) != expected:
+            raise Damaged(f"the checksum of section {name!r} does not match")
+        found[name] = content
+    return found
+
 
 #: Groups of the journal that are played at once.
 TOGETHER = 500
@@ -124,12 +171,12 @@ class Contents:
         """Play the journal on from where this is; it must come out as it is written, bit for bit."""
         plain, end = list[bytes](), self.sequence
         for first, blob in groups:
-            body, time = records.opened(blob, first)
+            body, time = journal.opened(blob, first)
             if first != end:
                 raise Damaged(f"the journal has a gap: sequence {end} must follow; got {first}")
-            end, self.time = first + len(body) // records.SLOT, max(self.time, time)
+            end, self.time = first + len(body) // journal.SLOT, max(self.time, time)
             # Groups of events alone are played together, unless it matters when each was drawn.
-            together = not self.expiring and not records.has_tails(body)
+            together = not self.expiring and not journal.has_tails(body)
             if together:
                 plain.append(body)
             if not together or len(plain) == TOGETHER:
@@ -142,12 +189,12 @@ class Contents:
 
     def _plain(self, bodies: list[bytes]) -> None:
         if bodies:
-            events = np.frombuffer(b"".join(bodies), records.RECORD)
+            events = np.frombuffer(b"".join(bodies), journal.RECORD)
             self._play(events, self.time)
             self.sequence += len(events)
 
     def _group(self, first: int, body: bytes, time: float) -> None:
-        for at, part in records.parts(body):
+        for at, part in journal.decode_group(body):
             self.sequence = first + at
             if isinstance(part, dict):
                 self.noted(part)
@@ -157,7 +204,7 @@ class Contents:
                 raise Damaged(
                     f"the journal has a slate at sequence {self.sequence}; no learner of this version shows slates"
                 )
-        self.sequence = first + len(body) // records.SLOT
+        self.sequence = first + len(body) // journal.SLOT
 
     def _play(self, events: Any, time: float) -> None:
         """Learners do not know of each other, so each plays its own events at once."""
@@ -187,7 +234,7 @@ class Contents:
             for number, (told, blobs) in enumerate(states):
                 parts.append((f"learner {number}", [_json(told)]))
                 parts += [(f"learner {number} {name}", blob()) for name, blob in blobs.items()]
-            return sections.written(parts)
+            return written(parts)
 
         return developed
 
@@ -196,7 +243,7 @@ class Contents:
         """Return the contents of a snapshot; raise Damaged if it is not as it was written, Newer if it is unknown."""
         old = blob[:4] == b"HNS1"
         try:
-            contents = cls._of_sections(_of_version_0_2(blob) if old else sections.read(blob))
+            contents = cls._of_sections(_of_version_0_2(blob) if old else read(blob))
         except _FAULTS as error:
             if isinstance(error, Newer) and not old:
                 raise

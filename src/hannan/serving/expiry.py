@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan import refusals
+from hannan import validation
 
 #: The highest bit of a ticket here says that its learner has a key.
 KEYED = np.uint64(1 << 63)
@@ -115,5 +115,5 @@ def checked(wait: Any, default: Any, low: float, high: float) -> Expiry | None:
     if isinstance(default, bool):
         default = float(default)
     return Expiry(
-        refusals.between(wait, 0.0, 1e10, "the wait", "(]"), refusals.between(default, low, high, "the default")
+        validation.between(wait, 0.0, 1e10, "the wait", "(]"), validation.between(default, low, high, "the default")
     )

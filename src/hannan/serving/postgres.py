@@ -20,8 +20,8 @@ from typing import Any, TypeVar, cast
 
 import psycopg
 
-from hannan.serving.errors import BODY, CONFLICT, Ended, Refused
-from hannan.serving.shelf import FORMAT, NEWEST, PAGE, Group, Part, checked_format, paged
+from hannan.serving import BODY, CONFLICT, Ended, Refused
+from hannan.serving.backend import FORMAT, NEWEST, PAGE, Group, Part, checked_format, paged
 from hannan.serving.tickets import checked_secret
 
 #: The first half of the lock's number ("hnnn"); the second is the shard, or -1 while tables are made.

@@ -5,7 +5,9 @@ Nothing here waits and nothing here knows of sockets, so an application of your 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
@@ -13,15 +15,131 @@ from urllib.parse import parse_qs
 import msgspec
 from msgspec import UNSET
 
-from hannan import refusals, saving
+from hannan import __version__, saving, validation
 from hannan.learners import names
-from hannan.serving import bodies
-from hannan.serving.errors import BODY, BUSY, CODES, Ended, Refused
-from hannan.serving.history import Histories
-from hannan.serving.metrics import Metrics
+from hannan.serving import BODY, BUSY, CODES, Ended, Refused, schemas
+from hannan.serving import schemas as bodies
+from hannan.serving.decisions import Desk, as_json
+from hannan.serving.schemas import PAGE, History
 from hannan.serving.store import Store
-from hannan.serving.telling import as_json
 from hannan.serving.tickets import checked_key
+
+#: Samples of a learner that are kept; at twice as many every second one goes.
+KEPT = 256
+
+
+class Histories:
+    """The weights of every learner since this process began."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        #: By the number of the current stage: another stage may have other arms.
+        self._kept: dict[int, list[tuple[float, int, list[float]]]] = {}
+
+    def sample(self) -> None:
+        """Look at every learner; one that was not played since is left."""
+        for name in list(self._desk.contents.by_name):
+            seen = self._kept.setdefault(self._desk.contents.by_name[name].number, [])
+            now, rounds, weights = self._now(name)
+            if not seen or seen[-1][1] != rounds:
+                seen.append((now, rounds, weights))
+            if len(seen) >= 2 * KEPT:
+                del seen[1:-1:2]
+
+    def _now(self, name: str) -> tuple[float, int, list[float]]:
+        with self._desk.lock:
+            resident = self._desk.contents.find(name)
+            return self._desk.journal.clock.now(), resident.drawn, resident.weights()
+
+    def of(self, name: str) -> History:
+        """The samples of a learner, and now."""
+        with self._desk.lock:
+            resident = self._desk.contents.find(name)
+            seen = [*self._kept.get(resident.number, []), self._now(name)]
+        arms: list[Any] = resident.arms.labels
+        times, rounds, weights = (list(column) for column in zip(*seen, strict=True))
+        return History(arms, times, rounds, weights)
+
+
+#: Name, type, help text, and samples (suffix with labels, value) of a family of metrics.
+Family = tuple[str, str, str, list[tuple[str, Any]]]
+
+
+class Metrics:
+    """Answers of a service by status; all other numbers are read from the store."""
+
+    def __init__(self) -> None:
+        self.answers: Counter[int] = Counter()
+
+    def text(self, desk: Desk) -> bytes:
+        """Return all metrics as text."""
+        with desk.lock:
+            families = [*self._families(desk), *_per_arm(desk)]
+        lines = []
+        for name, kind, says, samples in families:
+            lines += [f"# HELP hannan_{name} {says}", f"# TYPE hannan_{name} {kind}"]
+            lines += [f"hannan_{name}{labels} {value}" for labels, value in samples]
+        return ("\n".join(lines) + "\n").encode("utf-8", "replace")
+
+    def _families(self, desk: Desk) -> list[Family]:
+        journal, residents, counts = desk.journal, list(desk.contents.by_name.values()), desk.counts
+        return [
+            ("decisions_total", "counter", "Decisions drawn since the store was opened.", [("", counts.decisions)]),
+            ("feedback_total", "counter", "Feedback that counted.", [("", counts.counted)]),
+            ("repeats_total", "counter", "Feedback that was counted before.", [("", counts.repeats)]),
+            ("answers_total", "counter", "Answers by status.", [
+                (_labels(status=status), count) for status, count in sorted(self.answers.items())]),
+            ("events_total", "counter", "Events of the journal in this process.", [
+                ("", journal.committed - journal.opened_at)]),
+            ("groups_total", "counter", "Groups written to the disk.", [("", journal.groups)]),
+            ("commit_seconds_total", "counter", "Seconds spent writing them.", [("", journal.busy)]),
+            ("commit_seconds_last", "gauge", "Seconds that the last group took.", [("", journal.last)]),
+            ("commit_seconds_most", "gauge", "Seconds that the slowest group took.", [("", journal.most)]),
+            ("queue", "gauge", "Events that wait for the disk.", [("", journal.waiting)]),
+            ("replay_seconds", "gauge", "Seconds that recovery took at the opening.", [("", journal.replayed)]),
+            ("snapshot_age_seconds", "gauge", "Seconds since the last snapshot.", [("", journal.age)]),
+            ("open_decisions", "gauge", "Decisions without feedback.", [
+                (_labels(learner=one.name), sum(stage.open for stage in one.stages)) for one in residents]),
+            ("keys", "gauge", "Keys of learners.", [
+                (_labels(learner=one.name), one.keys) for one in residents]),
+            ("by_default_total", "counter", "Decisions settled by default.", [
+                (_labels(learner=one.name), sum(stage.expiry.count for stage in one.stages if stage.expiry))
+                for one in residents if one.expiry is not None]),
+        ]  # fmt: skip
+
+
+def _per_arm(desk: Desk) -> list[Family]:
+    """Return the metrics of every arm; the number of samples grows with learners and arms, and not with keys."""
+    residents = desk.contents.by_name
+    for resident in residents.values():
+        for action in resident.arms.awake:  # The counts of an arm that was never drawn are 0.
+            desk.counts.tally(resident.name, resident.arms.label(action))
+    draws: list[tuple[str, Any]] = []
+    settled: dict[bool, list[tuple[str, Any]]] = {True: [], False: []}
+    for (name, label), tally in desk.counts.arms.items():
+        labels = _labels(learner=name, arm=label)
+        draws.append((labels, tally.draws))
+        settled[residents[name].learner.gains] += [(f"_sum{labels}", tally.sum), (f"_count{labels}", tally.settled)]
+    kinds = [(name, settled[gains]) for name, gains in (("reward", True), ("loss", False)) if settled[gains]]
+    return [
+        ("draws_total", "counter", "Decisions drawn, by arm.", draws),
+        *((name, "summary", f"Settled decisions and the sum of their {name}, defaults included, by arm.", samples)
+          for name, samples in kinds),
+    ]  # fmt: skip
+
+
+def _labels(**values: Any) -> str:
+    r"""Return labels, with backslash, quote and newline escaped.
+
+    >>> print(_labels(learner="banner", arm='say "hi"'))
+    {learner="banner",arm="say \"hi\""}
+    """
+    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in values.items()) + "}"
+
+
+def _escaped(value: Any) -> str:
+    return str(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
 
 JSON, TEXT, CSV, PARQUET, HTML = (
     b"application/json",
@@ -78,7 +196,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name in ("head_timeout", "body_timeout"):
-            refusals.between(getattr(self, name), 0.0, 1e9, name, "(]")
+            validation.between(getattr(self, name), 0.0, 1e9, name, "(]")
 
 
 class Service:
@@ -91,7 +209,7 @@ class Service:
     def refused(self, error: Exception) -> Answer:
         """Return the answer to a rejected request, whose state is unchanged."""
         status, code = getattr(error, "status", BODY), getattr(error, "code", CODES[BODY])
-        return Answer(status, bodies.encode(bodies.Wrong(str(error), code)))
+        return Answer(status, schemas.encode(schemas.Wrong(str(error), code)))
 
     def handle(self, action: Callable[[Service, Request], Answer], request: Request) -> Answer:
         """Do it; what cannot be done is answered with the reason."""
@@ -117,7 +235,7 @@ class Service:
 
 def act(service: Service, request: Request) -> Answer:
     """Draw a decision, or `count` of them."""
-    asked = bodies.decode_act(request.body or b"{}")
+    asked = schemas.decode_act(request.body or b"{}")
     service.room()
     if asked.keys is not None:
         if asked.id is not None or asked.count is not None or asked.key is not None:
@@ -126,7 +244,7 @@ def act(service: Service, request: Request) -> Answer:
         return _many(service, *service.desk.draws_for(request.name, list(asked.keys), as_json))
     if asked.count is None:
         decision, sequence = service.desk.draw(request.name, asked.key, asked.id)
-        return Answer(200, bodies.encode(bodies.Decided(*decision)), JSON, sequence)
+        return Answer(200, schemas.encode(schemas.Decided(*decision)), JSON, sequence)
     if asked.id is not None or asked.key is not None:
         raise Refused(BODY, "id and key ask for one decision; got count too")
     return _many(service, *service.desk.draws(request.name, service.within(asked.count), as_json))
@@ -135,39 +253,39 @@ def act(service: Service, request: Request) -> Answer:
 def _many(service: Service, told: tuple[bytes, list[float]], sequence: int) -> Answer:
     """As `bodies.DecidedMany`, of which all but the probabilities is JSON already."""
     head, probabilities = told
-    return Answer(200, head + bodies.encode(probabilities) + b"}", JSON, sequence)
+    return Answer(200, head + schemas.encode(probabilities) + b"}", JSON, sequence)
 
 
 def observe(service: Service, request: Request) -> Answer:
     """Settle a decision, or a list of them: all or none."""
-    asked = bodies.decode_feedback(request.body)
+    asked = schemas.decode_feedback(request.body)
     service.room()
     many = isinstance(asked, list)
-    items: list[bodies.Feedback] = asked if isinstance(asked, list) else [asked]
+    items: list[schemas.Feedback] = asked if isinstance(asked, list) else [asked]
     service.within(len(items))
     feedback = [
         (one.ticket, None if one.reward is UNSET else one.reward, None if one.loss is UNSET else one.loss)
         for one in items
     ]
     counted, sequence = service.desk.settle(feedback)
-    return Answer(200, bodies.encode({"counted": counted if many else counted[0]}), JSON, sequence)
+    return Answer(200, schemas.encode({"counted": counted if many else counted[0]}), JSON, sequence)
 
 
 def learners(service: Service, request: Request) -> Answer:
     """The names of the learners."""
-    return Answer(200, bodies.encode(bodies.Learners(list(service.store.learners))))
+    return Answer(200, schemas.encode(schemas.Learners(list(service.store.learners))))
 
 
 def add(service: Service, request: Request) -> Answer:
     """Add a learner; the same again is no mistake."""
-    asked = bodies.decode_learner(request.body)
+    asked = schemas.decode_learner(request.body)
     service.room()
     learner, arms = _built(asked)
     fresh, sequence = service.desk.add(asked.name, learner, arms, asked.wait, asked.default)
-    return Answer(201 if fresh else 200, bodies.encode(bodies.Added(fresh)), JSON, sequence)
+    return Answer(201 if fresh else 200, schemas.encode(schemas.Added(fresh)), JSON, sequence)
 
 
-def _built(asked: bodies.LearnerBody) -> tuple[Any, list[str] | None]:
+def _built(asked: schemas.LearnerBody) -> tuple[Any, list[str] | None]:
     """(a learner, the names of its first arms) of a body: by the grammar of names, or by its description."""
     if isinstance(asked.learner, dict):
         if asked.n is not None:
@@ -192,11 +310,11 @@ def about(service: Service, request: Request) -> Answer:
         resident, sequence = service.desk.look(request.name)
         told, weights = resident.certificate(key, delta), resident.weights(key)
     bound = None if told.bound is None else told.bound.value
-    about = bodies.About(
+    about = schemas.About(
         resident.name, told.learner, resident.arms.labels, resident.keys, told.rounds, told.open_moves, bound,
         str(told.withheld or ""), weights, [(name, str(value)) for name, value in told.rows()],
     )  # fmt: skip
-    return Answer(200, bodies.encode(about), JSON, sequence)
+    return Answer(200, schemas.encode(about), JSON, sequence)
 
 
 def _key(query: dict[str, list[str]]) -> int | str | None:
@@ -209,19 +327,19 @@ def _key(query: dict[str, list[str]]) -> int | str | None:
 
 def history(service: Service, request: Request) -> Answer:
     """The weights of a learner over time, since this process began."""
-    return Answer(200, bodies.encode(service.histories.of(request.name)))
+    return Answer(200, schemas.encode(service.histories.of(request.name)))
 
 
 def add_arm(service: Service, request: Request) -> Answer:
     """Let a new arm take a free place."""
-    sequence = service.desk.add_arm(request.name, bodies.decode_arm(request.body).arm)
-    return Answer(201, bodies.encode(bodies.Added(True)), JSON, sequence)
+    sequence = service.desk.add_arm(request.name, schemas.decode_arm(request.body).arm)
+    return Answer(201, schemas.encode(schemas.Added(True)), JSON, sequence)
 
 
 def retire_arm(service: Service, request: Request) -> Answer:
     """Never draw an arm again."""
     sequence = service.desk.retire_arm(request.name, request.arm)
-    return Answer(200, bodies.encode(bodies.Added(False)), JSON, sequence)
+    return Answer(200, schemas.encode(schemas.Added(False)), JSON, sequence)
 
 
 def log(service: Service, request: Request) -> Answer:
@@ -231,7 +349,7 @@ def log(service: Service, request: Request) -> Answer:
     if form not in ("csv", "parquet"):
         raise Refused(BODY, f"format must be csv or parquet; got {form[:20]!r}")
     columns = service.store._exporting(request.name, _number(query, "stage", int), _number(query, "since", float))
-    from hannan.serving.export import exported
+    from hannan.serving.log import exported
 
     kind = CSV if form == "csv" else PARQUET
     return Answer(200, b"", kind, later=lambda: Answer(200, exported(columns(), form), kind))
@@ -262,3 +380,158 @@ def ready(service: Service, request: Request) -> Answer:
 def metrics(service: Service, request: Request) -> Answer:
     """For Prometheus."""
     return Answer(200, service.metrics.text(service.desk), TEXT)
+
+
+class Route(NamedTuple):
+    """A method and path, who may use it (None: everybody, "": whoever has a key), and what they give and get."""
+
+    method: str
+    path: str
+    role: str | None
+    action: Callable[[Service, Request], Answer]
+    body: Any = None
+    answers: tuple[Any, ...] = ()
+
+
+#: Errors of every path, and of those with access tokens, feedback, a learner.
+_ALWAYS = {
+    "400": "the request is malformed",
+    "408": "the head or body of the request did not arrive in time",
+    "413": "the body is too large",
+    "431": "the head of the request is too large",
+    "503": "too much waits for the disk, or the store has ended; try again after Retry-After",
+}
+_KEYED = {
+    "401": "no access token, or an unknown one",
+    "403": "the token has another role; the ticket is not this store's; or, without tokens, the request names another "
+    "host or comes from another site",
+    "415": "without access tokens, the body is not application/json",
+}
+#: As docs/serving.md has it.
+REWARD = "the reward is missing, out of range or a loss (or the reverse), and the decision still open"
+_FEEDBACK = {"422": REWARD}
+_NAMED = {
+    "404": "no such learner",
+    "421": "the learner or key is in another shard",
+    "409": "a conflict with the present state: a learner of this name with another description, a ticket that another "
+    "copy of the store drew, or the limit of keys per learner",
+}
+_PLAIN = {"/metrics": "text/plain", "/": "text/html", "/v1/learners/{name}/log": "text/csv"}
+
+
+def description(routes: Sequence[Route]) -> dict[str, Any]:
+    """The document."""
+    types = [kind for route in routes for kind in (route.body, *route.answers) if kind is not None]
+    schemas, parts = msgspec.json.schema_components([*types, bodies.Wrong], ref_template="#/components/schemas/{name}")
+    of = dict(zip(map(id, [*types, bodies.Wrong]), schemas, strict=True))
+    paths: dict[str, Any] = {}
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, of)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "hannan", "version": __version__, "description": "Decisions that survive."},
+        "paths": paths,
+        "components": {"schemas": parts, "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}}},
+    }
+
+
+def _operation(route: Route, of: dict[int, Any]) -> dict[str, Any]:
+    says = {
+        **_ALWAYS,
+        **(_KEYED if route.role is not None else {}),
+        **(_FEEDBACK if route.path == "/v1/observe" else {}),
+        **(_NAMED if "/v1/" in route.path else {}),
+    }
+    wrong = {"application/json": {"schema": of[id(bodies.Wrong)]}}
+    answers: dict[str, Any] = {status: {"description": text, "content": wrong} for status, text in says.items()}
+    kind = _PLAIN.get(route.path, "application/json")
+    given = [of[id(answer)] for answer in route.answers]
+    content: dict[str, Any] = {kind: {"schema": given[0] if len(given) == 1 else {"anyOf": given}} if given else {}}
+    if route.path.endswith("/log"):
+        content["application/vnd.apache.parquet"] = {}
+    for status in ("200", "201") if route.method == "POST" and route.role == "admin" else ("200",):
+        answers[status] = {"description": route.action.__doc__, "content": content}
+    told: dict[str, Any] = {
+        "operationId": route.action.__name__, "summary": route.action.__doc__, "responses": answers,
+        "parameters": [
+            {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+            for name in ("name", "arm") if f"{{{name}}}" in route.path
+        ] + _queries(route),
+    }  # fmt: skip
+    if route.body is not None:
+        needed = route.path != "/v1/learners/{name}/act"
+        told["requestBody"] = {"required": needed, "content": {"application/json": {"schema": of[id(route.body)]}}}
+    if route.role is not None:
+        told["security"] = [{"bearer": []}]
+    return told
+
+
+def _queries(route: Route) -> list[dict[str, Any]]:
+    if route.path.endswith("/log"):
+        return [
+            {"name": "format", "in": "query", "schema": {"enum": ["csv", "parquet"]}},
+            {"name": "stage", "in": "query", "schema": {"type": "integer", "minimum": 1}},
+            {"name": "since", "in": "query", "schema": {"type": "number", "minimum": 0}},
+        ]
+    if route.path == "/v1/learners/{name}":
+        inside = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
+        kind = {"enum": ["text", "number"], "default": "text"}
+        return [
+            {"name": "delta", "in": "query", "schema": inside},
+            {"name": "key", "in": "query", "schema": {"type": "string"}},
+            {"name": "kind", "in": "query", "schema": kind, "description": "whether the key is a text or a number"},
+        ]
+    return []
+
+
+def openapi(service: Service, request: Request) -> Answer:
+    """What is here, for machines."""
+    return Answer(200, msgspec.json.encode(description(ROUTES)))
+
+
+def page(service: Service, request: Request) -> Answer:
+    """What is here, for people."""
+    return Answer(200, PAGE, HTML)
+
+
+ROUTES = (
+    Route("POST", "/v1/learners/{name}/act", "act", act, schemas.ActBody, (schemas.Decided, schemas.DecidedMany)),
+    Route("POST", "/v1/observe", "observe", observe, schemas.Feedback | list[schemas.Feedback],
+          (schemas.Counted, schemas.CountedMany)),
+    Route("GET", "/v1/learners", "", learners, None, (schemas.Learners,)),
+    Route("POST", "/v1/learners", "admin", add, schemas.LearnerBody, (schemas.Added,)),
+    Route("GET", "/v1/learners/{name}", "", about, None, (schemas.About,)),
+    Route("GET", "/v1/learners/{name}/weights", "", history, None, (schemas.History,)),
+    Route("GET", "/v1/learners/{name}/log", "admin", log),
+    Route("POST", "/v1/learners/{name}/arms", "admin", add_arm, schemas.ArmBody, (schemas.Added,)),
+    Route("DELETE", "/v1/learners/{name}/arms/{arm}", "admin", retire_arm, None, (schemas.Added,)),
+    Route("GET", "/healthz", None, health),
+    Route("GET", "/readyz", None, ready),
+    Route("GET", "/metrics", "", metrics),
+    Route("GET", "/openapi.json", None, openapi),
+    Route("GET", "/", None, page),
+)  # fmt: skip
+_PATTERNS = [(route, re.compile("^" + re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", route.path) + "$")) for route in ROUTES]
+_EXACT = {(route.method, route.path): route for route in ROUTES if "{" not in route.path}
+_ACT = ROUTES[0]
+
+
+def routed(method: str, path: str) -> tuple[Route, str, str]:
+    """Return (route, learner, arm) of a path whose percent-encoding is decoded; raise Refused if there is none."""
+    if method == "POST" and path.endswith("/act") and path.startswith("/v1/learners/") and path.count("/") == 4:
+        return _ACT, path[13:-4], ""
+    found = _EXACT.get((method, path))
+    if found is not None:
+        return found, "", ""
+    methods = []
+    for route, pattern in _PATTERNS:
+        match = pattern.match(path)
+        if match is None:
+            continue
+        if route.method == method:
+            parts = match.groupdict()
+            return route, parts.get("name", ""), parts.get("arm", "")
+        methods.append(route.method)
+    if methods:
+        raise Refused(405, f"{path[:100]} takes {', '.join(methods)}; got {method[:20]}")
+    raise Refused(404, f"no such path; got {path[:100]}", "unknown_path")

@@ -9,7 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from hannan.serving.shelf import Part
+from hannan.serving.backend import Part
 
 #: Name of the thread that makes the bytes of a snapshot.
 NAME = "hannan-snapshot"

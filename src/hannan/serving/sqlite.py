@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hannan.serving.errors import Ended
-from hannan.serving.lock import Lock
-from hannan.serving.records import Damaged
-from hannan.serving.shelf import FORMAT, NEWEST, PAGE, Group, Part, checked_format, damaged, paged
+from hannan.serving import Ended
+from hannan.serving.backend import FORMAT, NEWEST, PAGE, Group, Lock, Part, checked_format, damaged, paged
+from hannan.serving.journal import Damaged
 from hannan.serving.tickets import checked_secret
 
 #: "HNdb": so that file(1) and we tell a store from any other SQLite file.

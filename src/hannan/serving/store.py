@@ -8,17 +8,62 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Self
 
-from hannan import extras, refusals
+import numpy as np
+
+from hannan import _engine, extras, validation
 from hannan.players.certificate import Certificate
 from hannan.players.fleet_certificate import FleetCertificate
-from hannan.serving.desk import Desk
-from hannan.serving.errors import Ended
+from hannan.serving import Ended, backend, journal, log
+from hannan.serving.backend import Shelf
+from hannan.serving.decisions import Decision, Desk
+from hannan.serving.journal import ACT
 from hannan.serving.log import rows_of
-from hannan.serving.pruning import prune
-from hannan.serving.resident import Resident
-from hannan.serving.shelf import Shelf
-from hannan.serving.telling import Decision
+from hannan.serving.stored_learner import Resident
 from hannan.serving.tickets import checked_key
+
+#: Groups that go at once: others wait for so long.
+PIECE = 200
+
+
+def prune(desk: Desk, age: float) -> int:
+    """Let events go that are older than `age` seconds; how many slots."""
+    end, before = desk.journal.read(lambda: _end(desk, desk.journal.clock.now() - age))
+    gone = PIECE
+    while gone == PIECE:
+        gone = desk.journal.between(lambda: desk.shelf.drop(end, PIECE))
+    return end - before
+
+
+def _end(desk: Desk, youngest: float) -> tuple[int, int]:
+    """(up to which sequence events may go, the first that is there)"""
+    # The oldest snapshot that is kept is used if newer ones are damaged: the journal must reach back to it.
+    whole, begin, end = min(backend.whole(desk.shelf), default=0), -1, 0
+    for first, blob in desk.shelf.groups(0):
+        body, time = log.opened(desk.shelf, first, blob)
+        begin = first if begin < 0 else begin
+        end = first
+        after = first + len(body) // journal.SLOT
+        if after > whole or time > youngest or _needed(desk, body):
+            break
+        end = after
+    return end, max(begin, 0)
+
+
+def _needed(desk: Desk, body: bytes) -> bool:
+    """Whether a decision that was drawn here is open."""
+    for _, part in journal.decode_group(body):
+        if not isinstance(part, np.ndarray):
+            continue
+        acts = part[part["kind"] == ACT]
+        whose = acts["learner"].astype(np.int64) << 1 | acts["keyed"]
+        for code in np.unique(whose).tolist():
+            tickets: Any = np.ascontiguousarray(acts["round"][whose == code])
+            with desk.lock:
+                fleet = desk.contents.residents[code >> 1].fleets[code & 1]
+                if fleet is not None and len(_engine.still_open(fleet, tickets)[0]):
+                    return True
+    return False
+
 
 #: A ticket has 16 bits for its shard.
 MOST_SHARDS = 1 << 16
@@ -60,18 +105,18 @@ class Store:
         max_keys: int | None = None,
     ) -> None:  # fmt: skip
         often = (
-            refusals.count(snapshot_events, "snapshot_events"),
-            refusals.between(snapshot_seconds, 0.0, 1e9, "snapshot_seconds", "(]"),
+            validation.count(snapshot_events, "snapshot_events"),
+            validation.between(snapshot_seconds, 0.0, 1e9, "snapshot_seconds", "(]"),
         )
-        remember = refusals.between(remember, 0.0, 1e12, "remember")
-        max_keys = None if max_keys is None else refusals.count(max_keys, "max_keys", least=0)
-        shards = refusals.count(shards, "shards")
-        shard = refusals.count(shard, "shard", least=0)
+        remember = validation.between(remember, 0.0, 1e12, "remember")
+        max_keys = None if max_keys is None else validation.count(max_keys, "max_keys", least=0)
+        shards = validation.count(shards, "shards")
+        shard = validation.count(shard, "shard", least=0)
         if shard >= shards or shards > MOST_SHARDS:
             raise ValueError(
                 f"shard must be one of 0..shards - 1, at most {MOST_SHARDS} shards; got {shard} of {shards}"
             )
-        shelf = _shelf(path, shard, shards, refusals.between(patience, 0.0, 1e9, "patience"))
+        shelf = _shelf(path, shard, shards, validation.between(patience, 0.0, 1e9, "patience"))
         try:
             #: What a service works at: the same, without waiting for the disk.
             self.desk = Desk(shelf, shards, often, remember, max_keys)
@@ -169,7 +214,7 @@ class Store:
 
     def _exporting(self, name: str, stage: Any = None, since: Any = None) -> Callable[[], dict[str, Any]]:
         """Validate the arguments of `log`; return the function that waits for the disk and reads the columns."""
-        since = None if since is None else refusals.between(since, 0.0, 1e12, "since")
+        since = None if since is None else validation.between(since, 0.0, 1e12, "since")
         with self.desk.lock:
             resident, sequence = self.desk.look(name)
             stage = None if stage is None else _stage(resident, stage).stage.ordinal
@@ -202,7 +247,7 @@ class Store:
 
         Nothing goes that recovery needs, and nothing from the draw of a decision that is still open on.
         """
-        return prune(self.desk, refusals.between(age, 0.0, 1e12, "age"))
+        return prune(self.desk, validation.between(age, 0.0, 1e12, "age"))
 
     # Secrets
 
@@ -222,7 +267,7 @@ class Store:
 
 def _stage(resident: Resident, stage: Any) -> Resident:
     """Return stage number `stage` of a learner."""
-    stages, number = resident.stages, refusals.count(stage, "stage")
+    stages, number = resident.stages, validation.count(stage, "stage")
     if number > len(stages):
         raise ValueError(f"stage must be at most {len(stages)}, the stages of {resident.name!r}; got {stage}")
     return stages[number - 1]

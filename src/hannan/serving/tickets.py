@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hannan import _engine, refusals
-from hannan.serving.errors import BODY, CONFLICT, TICKET, Refused
+from hannan import _engine, validation
+from hannan.serving import BODY, CONFLICT, TICKET, Refused
 
 #: Format of the tickets that are written; formats 1 and 2 are read.
 FORMAT = 2
@@ -98,7 +98,7 @@ def checked_key(key: Any) -> Key:
         return key
     raise ValueError(
         f"key must be a whole number of 64 bits, or printable text of 1 to {LONGEST_KEY} bytes; "
-        f"got {refusals.brief(key)}"
+        f"got {validation.brief(key)}"
     )
 
 
@@ -115,7 +115,7 @@ def checked_id(id: Any) -> str | None:
     raise Refused(
         BODY,
         f"id must be a string of 1 to {LONGEST_ID} characters without NUL and lone surrogates; "
-        f"got {refusals.brief(id)}",
+        f"got {validation.brief(id)}",
     )
 
 
@@ -164,7 +164,7 @@ class Seal:
     >>> seal.opened(text[:-10] + "AAAAAAAA" + text[-2:])
     Traceback (most recent call last):
     ...
-    hannan.serving.errors.Refused: a ticket must be as act() returned it; this one was edited...
+    hannan.serving.Refused: a ticket must be as act() returned it; this one was edited...
     >>> text = seal.slate(Stage(0, 1), Slate((4, 2), (0.5, 0.25), 0.125), 10, 3, key_bytes(None))
     >>> seal.opened(text).arms, seal.opened(text).probabilities, seal.opened(text).probability
     ((4, 2), (0.5, 0.25), 0.125)
@@ -231,7 +231,7 @@ class Seal:
         """Return the fields of a ticket; raise Refused if this store did not sign it."""
         told: Any = _engine.ticket_fields(text)
         if told is None:
-            raise Refused(TICKET, f"a ticket must be the text that act() returned; got {refusals.brief(text)}")
+            raise Refused(TICKET, f"a ticket must be the text that act() returned; got {validation.brief(text)}")
         if len(told) == 1:
             raise Refused(TICKET, f"a ticket must be of format 1 or {FORMAT}; got format {told[0]}")
         raw, _, *fields = told

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from hannan import refusals
+from hannan import validation
 from hannan.learners import names
-from hannan.learners.adahedge import AdaHedge
+from hannan.learners.adahedge import AdaHedge, Rule
 from hannan.learners.bandits import Bandit
 from hannan.learners.expert_bandits import ExpertBandit
 from hannan.learners.experts import Experts
-from hannan.learners.forecasts import Rule
 
 
 def for_forecasts(learner: Any, n: int, loss: Any, loss_range: tuple[float, float] | None, rounds: int | None) -> Any:
@@ -65,7 +64,7 @@ def for_decisions(
 ) -> list[Bandit | ExpertBandit]:
     """The learners of `replay`, one or several: bandits, or with advice bandits with experts."""
     asked = learner if isinstance(learner, (list, tuple)) else [learner]
-    refusals.once((one for one in asked if isinstance(one, str)), "learners")
+    validation.once((one for one in asked if isinstance(one, str)), "learners")
     return [_decider(one, actions, experts, _range(loss_range), gains, rounds) for one in (asked or [None])]
 
 

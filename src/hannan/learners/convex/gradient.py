@@ -11,17 +11,15 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from hannan import refusals, saving
-from hannan.learners.convex.admission import refuse_steeper
+from hannan import saving, validation
+from hannan.learners.convex.learner import refuse_steeper
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Bound
-from hannan.mathematics.convex.domain import Domain
-from hannan.mathematics.convex.domains import Simplex
-from hannan.mathematics.convex.loss import Loss
-from hannan.mathematics.convex.own_phi import refuse_unlike
-from hannan.mathematics.softmax import softmax
-from hannan.players.descent import DescentPlayer
-from hannan.refusals import Array
+from hannan.mathematics.convex.domains import Domain, Simplex
+from hannan.mathematics.convex.losses import Loss, refuse_unlike
+from hannan.mathematics.potentials import softmax
+from hannan.players.convex import DescentPlayer
+from hannan.validation import Array
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,7 @@ class Descent(saving.Described):
     draws: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lipschitz", refusals.positive(self.lipschitz, "lipschitz"))
+        object.__setattr__(self, "lipschitz", validation.positive(self.lipschitz, "lipschitz"))
 
     def next(self, x: Array, total: Array, gradient: Array, t: int) -> Array:
         """The move after round t, at x with this gradient; `total` is the sum of the gradients so far."""

@@ -5,26 +5,96 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from hannan import refusals, saving
+from hannan import saving, validation
+from hannan.learners.convex import bounds as proofs
 from hannan.learners.convex import bounds as tuned
-from hannan.learners.convex import privacy, proofs
-from hannan.learners.convex.admission import refuse_more_curved, refuse_outside, refuse_steeper
-from hannan.learners.convex.private import Private
+from hannan.learners.convex import privacy
+from hannan.learners.convex.privacy import Privacy, PrivacyCurve, curve, scale_for, statement
 from hannan.learners.learner import needed
 from hannan.learners.tuning import Schedule, SelfConfident, Tuning, check_tuning
 from hannan.mathematics import bounds
-from hannan.mathematics.against import Whom
-from hannan.mathematics.bounds import Bound
-from hannan.mathematics.convex.domain import Domain
-from hannan.mathematics.convex.domains import Ball
-from hannan.mathematics.convex.loss import Loss
+from hannan.mathematics.bounds import Bound, Whom
+from hannan.mathematics.convex.domains import Ball, Domain
+from hannan.mathematics.convex.losses import Loss, refuse_unlike
 from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise, Noise, Shape
-from hannan.mathematics.convex.own_phi import refuse_unlike
+
+#: By how much a loss may exceed what was stated of it: rounding, not licence.
+SLACK = 1e-9
+
+
+def refuse_steeper(losses: Loss, domain: Domain, lipschitz: float) -> None:
+    """Refuse losses whose gradients are beyond `lipschitz` on the domain."""
+    _at_most("gradients of the losses", losses.lipschitz(domain), lipschitz, "lipschitz")
+
+
+def refuse_more_curved(losses: Loss, smooth: float) -> None:
+    """Refuse losses whose curvature is beyond `smooth`."""
+    _at_most("curvatures of the losses", losses.smooth, smooth, "smooth")
+
+
+def refuse_outside(losses: Loss, domain: Domain, loss_bound: float) -> None:
+    """Refuse losses that leave [0, loss_bound] on the domain."""
+    low, high = losses.interval(domain)
+    if (low < -SLACK * loss_bound).any():
+        worst = int(np.argmin(low))
+        raise ValueError(
+            "losses must be non-negative on the domain, since a loss-only bound is claimed (shift the domain or the "
+            f"losses); got {float(np.min(low)):g} at index {worst}"
+        )
+    _at_most("losses", high, loss_bound, "loss_bound")
+
+
+def _at_most(what: str, values: Any, most: float, name: str) -> None:
+    values = np.asarray(values)
+    if (values > most * (1.0 + SLACK)).any() or np.isnan(values).any():
+        worst = int(np.argmax(values))
+        found = float(values.max())
+        raise ValueError(f"{what} must be at most {name} = {most:g} on the domain; got {found:g} at index {worst}")
+
+
+class Private:
+    """`privacy`, `scale_for` and `privacy_curve`."""
+
+    def privacy(self, rounds: int = 1, delta: float | None = None, shape: Shape | None = None) -> Privacy:
+        """(epsilon, delta) for adding or removing one observation, of one move or of `rounds` moves in a row.
+
+        Over more rounds than one it is composed, at `delta` (for Gaussian noise by default that of the noise).
+        "one-signed" says, on your word, that phi' of every loss has one sign. Refused where a condition fails.
+        It is a statement about real-valued noise that nobody can compute; `condition` says so.
+
+        >>> from hannan import Ball, Convex, Fixed
+        >>> Convex(Ball(3), 1.0, tuning=Fixed(2.0), smooth=0, guarantee="privacy").privacy().epsilon
+        0.5
+        >>> curved = Convex(Ball(3), 1.0, tuning=Fixed(2.0), smooth=0.25, guarantee="privacy", accuracy=1e-6, ridge=2.0)
+        >>> round(curved.privacy().epsilon, 4)  # (1/2 + log(1 + 1/8))/(1 - 0.1)
+        0.6864
+        """
+        return statement(self, rounds, delta, shape)
+
+    def scale_for(
+        self, epsilon: float, delta: float | None = None, rounds: int = 1, shape: Shape | None = None
+    ) -> float:
+        """The least scale at which `privacy(rounds, delta, shape)` is at most `epsilon`: `tuning=hn.Fixed(it)`.
+
+        >>> from hannan import Ball, Convex, GaussianNoise, Horizon
+        >>> learner = Convex(Ball(3), 1.0, GaussianNoise(1e-6), Horizon(100), smooth=0)
+        >>> round(learner.scale_for(epsilon=1.0, rounds=100), 2)
+        42.25
+        """
+        return scale_for(self, epsilon, delta, rounds, shape)
+
+    def privacy_curve(
+        self, rounds: int, delta: float | None = None, epsilons: Sequence[float] | None = None
+    ) -> PrivacyCurve:
+        """What privacy costs: for each epsilon over all rounds the least scale, and the bound on the regret at it."""
+        return curve(self, rounds, delta, epsilons)
+
 
 if TYPE_CHECKING:
     from hannan._engine import PointRules
@@ -92,11 +162,11 @@ class Convex(Private, saving.Described):
             raise ValueError(f"guarantee must be 'regret' or 'privacy'; got {self.guarantee!r}")
         if not isinstance(self.fresh, bool):
             raise ValueError(f"fresh must be True or False; got {self.fresh!r}")
-        object.__setattr__(self, "lipschitz", refusals.positive(self.lipschitz, "lipschitz"))
+        object.__setattr__(self, "lipschitz", validation.positive(self.lipschitz, "lipschitz"))
         if self.loss_bound is not None:
-            object.__setattr__(self, "loss_bound", refusals.positive(self.loss_bound, "loss_bound"))
+            object.__setattr__(self, "loss_bound", validation.positive(self.loss_bound, "loss_bound"))
         if self.smooth is not None:
-            object.__setattr__(self, "smooth", refusals.between(self.smooth, 0.0, math.inf, "smooth", "[)"))
+            object.__setattr__(self, "smooth", validation.between(self.smooth, 0.0, math.inf, "smooth", "[)"))
         schedule = self.schedule()
         first = schedule.scale(1, 0.0)
         if not (first > 0.0 and math.isfinite(first)):
@@ -116,13 +186,13 @@ class Convex(Private, saving.Described):
                         f"{name} must go with the privacy of curved losses, guarantee='privacy' and smooth > 0; "
                         f"got {name}={value!r}"
                     )
-                object.__setattr__(self, name, refusals.positive(value, name))
+                object.__setattr__(self, name, validation.positive(value, name))
         if self.accuracy is not None and self.accuracy < LEAST_ACCURACY * self.domain.radius:
             raise ValueError(
                 f"accuracy must be at least {LEAST_ACCURACY:g} of the domain's radius, so that it covers rounding; "
                 f"got {self.accuracy!r}"
             )
-        object.__setattr__(self, "output_share", refusals.between(self.output_share, 0.0, 1.0, "output_share", "()"))
+        object.__setattr__(self, "output_share", validation.between(self.output_share, 0.0, 1.0, "output_share", "()"))
 
     def __repr__(self) -> str:
         shown = []

@@ -15,15 +15,111 @@ Proofs in docs/proofs/convex.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from hannan import extras, refusals
-from hannan.learners.convex.majorant import composed_epsilon
+import numpy as np
+
+from hannan import extras, validation
+from hannan.learners.tuning import Fixed, Horizon
 from hannan.mathematics.bounds import Withheld
-from hannan.mathematics.convex.noise import GaussianNoise, Shape
+from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise, Shape
+from hannan.saving.formatting import AtMost, ceiling, chance, figure, short
 from hannan.saving.result import Result, Shown
-from hannan.saving.words import ceiling, chance, figure
+from hannan.validation import Array
+
+#: Points of the grid, and how far into the normal tail it reaches in one round: beyond is 1e-23.
+POINTS, REACH = 6000, 10.0
+#: More than the relative rounding of all sums.
+ROUNDING = 1e-9
+
+
+def composed_epsilon(mu: float, shape: Shape, rounds: int, delta: float) -> float:
+    """The least epsilon on the safe side with E(1 - e^(epsilon - sum V))_+ <= delta.
+
+    >>> from hannan.mathematics.convex.noise import GaussianNoise
+    >>> one = composed_epsilon(0.5, "one-signed", 1, 1e-6)
+    >>> exact = GaussianNoise(1e-6).epsilon_of(0.5, 1.0)
+    >>> bool(exact <= one <= 1.001 * exact)
+    True
+    """
+    grid, masses, beyond = _composed(mu, shape, rounds)
+
+    def enough(epsilon: float) -> bool:
+        lost = -np.expm1(np.minimum(epsilon - grid, 0.0))
+        return (float(masses @ lost) + beyond) * (1.0 + ROUNDING) <= delta
+
+    if not enough(float(grid[-1])):
+        raise Withheld(f"delta must be above what lies beyond the grid of {rounds} rounds, {beyond:.3g}; got {delta!r}")
+    low, high = 0.0, float(grid[-1])
+    if enough(low):
+        return low
+    while high - low > 1e-12 * high:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _composed(mu: float, shape: Shape, rounds: int) -> tuple[Array, Array, float]:
+    """(grid, masses of V_1 + ... + V_T on it, mass beyond it)."""
+    once = 0.5 * mu * mu + REACH * mu
+    step = mu / 50.0
+    for _ in range(3):
+        # Then again with the moments of what is on the grid, which spreads more than V where it is coarse.
+        grid = _grid(step, math.ceil(once / step) + 2)
+        power, lost = _one(mu, shape, grid)
+        mean = float(power @ grid)
+        spread = math.sqrt(float(power @ (grid - mean) ** 2))
+        end = rounds * mean + 14.0 * spread * math.sqrt(rounds) + once + step
+        step = max(step, end / POINTS)
+    size = math.ceil(end / step) + 1
+    grid = _grid(step, max(size, len(grid)))
+    power, lost = _one(mu, shape, grid)
+    total, beyond = np.ones(1), 0.0
+    left = rounds
+    while left:
+        if left & 1:
+            total, beyond = _sum(total, beyond, power, lost, len(grid))
+        left >>= 1
+        if left:
+            power, lost = _sum(power, lost, power, lost, len(grid))
+    masses = np.zeros(len(grid))
+    masses[: len(total)] = total
+    return grid, masses, beyond
+
+
+def _grid(step: float, size: int) -> Array:
+    return np.arange(size, dtype=np.float64) * step
+
+
+def _sum(p: Array, p_lost: float, q: Array, q_lost: float, size: int) -> tuple[Array, float]:
+    """The law of a sum, cut at the end of the grid."""
+    both = np.convolve(p, q)
+    return both[:size], p_lost + q_lost + float(both[size:].sum())
+
+
+def _one(mu: float, shape: Shape, grid: Array) -> tuple[Array, float]:
+    """One round's V on the grid: each cell's mass at its ends, the mean of e^-V kept."""
+    from scipy.special import ndtr
+
+    # V = mu^2/2 + mu y at y; e^-V phi(y) = phi(y + mu).
+    y = (grid - 0.5 * mu * mu) / mu
+    sides = 1.0
+    if shape == "rank-one":
+        y, sides = np.maximum(y, 0.0), 2.0
+    cell = sides * (ndtr(-y[:-1]) - ndtr(-y[1:]))
+    kept = sides * (ndtr(-y[:-1] - mu) - ndtr(-y[1:] - mu))
+    left, right = np.exp(-grid[:-1]), np.exp(-grid[1:])
+    # A share at the left end; rounding may take it out of [0, 1] where a cell is empty.
+    share = np.clip((kept - cell * right) / np.maximum(cell * (left - right), 1e-300), 0.0, 1.0)
+    masses = np.zeros(len(grid))
+    masses[:-1] += cell * share
+    masses[1:] += cell * (1.0 - share)
+    if shape != "rank-one":
+        masses[0] += float(ndtr(y[0]))
+    return masses, sides * float(ndtr(-y[-1]))
+
 
 CONDITION = (
     "for real-valued noise that nobody can compute (a player started without a seed), of the moves alone: own loss, "
@@ -125,7 +221,7 @@ def statement(learner: Any, rounds: int, delta: float | None, shape: Shape | Non
 
 
 def _said(learner: Any, rounds: int, delta: float | None, shape: Shape | None) -> Privacy:
-    rounds = refusals.count(rounds, "rounds")
+    rounds = validation.count(rounds, "rounds")
     if learner.guarantee != "privacy":
         raise Withheld("a privacy statement must be asked for, by guarantee='privacy': the other is one-sided")
     gaussian = learner.noise if isinstance(learner.noise, GaussianNoise) else None
@@ -146,7 +242,7 @@ def _said(learner: Any, rounds: int, delta: float | None, shape: Shape | None) -
         return Privacy(parts.epsilon, own, 1, source)
     if gaussian is None and delta is None:
         return Privacy(rounds * parts.epsilon, 0.0, rounds, "basic composition of pure levels")
-    target = refusals.between(own if delta is None else delta, 0.0, 1.0, "delta", "()")
+    target = validation.between(own if delta is None else delta, 0.0, 1.0, "delta", "()")
     if gaussian is None:
         accounting = _accounting()
         pure = accounting.common.DifferentialPrivacyParameters(parts.epsilon, 0.0)
@@ -183,3 +279,157 @@ def _accounting() -> Any:
     except ImportError:
         raise Withheld(f"composition over rounds needs dp-accounting: {extras.command('privacy')}") from None
     return pld
+
+
+#: The first step above the root, relative.
+NEAR = 1e-12
+#: The epsilons of a curve where none are given.
+USUAL = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+
+
+def scale_for(learner: Any, epsilon: float, delta: float | None, rounds: int, shape: Shape | None) -> float:
+    """`Convex.scale_for`."""
+    epsilon, rounds = validation.positive(epsilon, "epsilon"), validation.count(rounds, "rounds")
+    if delta == 0.0 and isinstance(learner.noise, GammaNoise):
+        delta = None
+
+    def spent(scale: float) -> float:
+        return statement(private(learner, scale), rounds, delta, shape).epsilon
+
+    # Basic composition is enough for Gamma noise, and a little more than Gaussian noise needs.
+    scale = learner.lipschitz * rounds / epsilon
+    if not isinstance(learner.noise, GammaNoise) or delta is not None:
+        told = delta or getattr(learner.noise, "delta", None) or 1e-6
+        scale = 2.0 * learner.lipschitz * math.sqrt(2.0 * rounds * (math.log(2.0 / told) + epsilon)) / epsilon
+    return _least(spent, scale, epsilon)
+
+
+def private(learner: Any, scale: float) -> Any:
+    """The learner at a fixed scale, with its privacy asked for."""
+    return replace(learner, tuning=Fixed(scale), guarantee="privacy")
+
+
+def _least(spent: Callable[[float], float], scale: float, epsilon: float) -> float:
+    """The least scale, nearly, with spent(scale) <= epsilon."""
+    low, high = scale, scale
+    at_low = at_high = spent(scale)
+    while at_high > epsilon:
+        low, at_low = high, at_high
+        high *= 2.0
+        at_high = spent(high)
+        if at_high > epsilon and at_high > 0.999 * at_low:
+            raise Withheld(
+                f"epsilon must be above what the ridge alone spends, whatever the scale, {at_high:.6g}: give a larger "
+                f"ridge, or leave it out; got {epsilon!r}"
+            )
+    while at_low <= epsilon:
+        high, at_high = low, at_low
+        low /= 1.5
+        at_low = spent(low)
+    if at_high == epsilon:
+        return high
+    from scipy.optimize import brentq
+
+    def off(x: float) -> float:
+        return math.log(max(spent(math.exp(x)), 1e-300) / epsilon)
+
+    # A little wider: the ends go through a logarithm and back.
+    root = brentq(off, math.log(low) - 1e-9, math.log(high) + 1e-9, rtol=1e-14)
+    more = NEAR
+    while spent(math.exp(root) * (1.0 + more)) > epsilon:
+        more *= 4.0
+    return float(math.exp(root) * (1.0 + more))
+
+
+@dataclass(frozen=True)
+class PrivacyCurve(Result):
+    """What privacy costs: for each epsilon over all rounds the least scale, and the bound on the regret at it.
+
+    `free` is the bound of the same noise tuned for the rounds with no privacy asked of it; None where none is proved.
+
+    >>> import hannan as hn
+    >>> learner = hn.Convex(hn.Ball(2), 1.0, tuning=hn.Fixed(2.0), smooth=0, guarantee="privacy")
+    >>> curve = learner.privacy_curve(rounds=100)
+    >>> len(curve.epsilons) == len(curve.bounds)
+    True
+    """
+
+    learner: str
+    rounds: int
+    delta: float
+    epsilons: tuple[float, ...]
+    scales: tuple[float, ...]
+    bounds: tuple[float | None, ...]
+    free: float | None
+    withheld: str = ""
+
+    def shown(self) -> Shown:
+        """A row an epsilon."""
+        name = short(self.learner)
+        rows = [] if name == self.learner else [("learner", self.learner)]
+        rows.append(
+            ("without privacy", "no bound" if self.free is None else f"expected regret <= {ceiling(self.free)}")
+        )
+        if self.withheld:
+            rows.append(("bounds", f"withheld: {self.withheld}"))
+        heads = ("epsilon", "scale", "bound on the regret", "bound a round")
+        # A larger scale is within the budget too, so that it is rounded up as bounds are.
+        scales, bounds = map(AtMost, self.scales), [None if bound is None else AtMost(bound) for bound in self.bounds]
+        each = [None if bound is None else AtMost(bound / self.rounds) for bound in bounds]
+        title = f"{name}: regret by epsilon, {self.rounds} moves in a row, delta = {chance(self.delta)}"
+        return Shown(title, rows, heads, list(zip(self.epsilons, scales, bounds, each, strict=True)))
+
+    def to_frame(self) -> Any:
+        """A pandas (else polars) frame with columns epsilon, scale, bound."""
+        from hannan.saving.result import frame_of
+
+        return frame_of({"epsilon": self.epsilons, "scale": self.scales, "bound": self.bounds})
+
+    def picture(self) -> Any:
+        """The bound over epsilon, on logarithmic axes, with the bound without privacy dashed."""
+        from hannan.report.pictures import Layer, Picture
+
+        pairs = [(e, b) for e, b in zip(self.epsilons, self.bounds, strict=True) if b is not None]
+        if not pairs:
+            raise ValueError(f"a picture needs a bound, and there is none: {self.withheld}")
+        layers = [Layer("line", tuple({"epsilon": e, "bound": b} for e, b in pairs), x="epsilon", y="bound")]
+        if self.free is not None:
+            free = tuple({"epsilon": e, "bound": self.free} for e in (pairs[0][0], pairs[-1][0]))
+            layers.append(Layer("bound", free, x="epsilon", y="bound"))
+        first, last = pairs[0], pairs[-1]
+        alt = (
+            f"The bound on the regret of {self.rounds} rounds falls from {ceiling(first[1])} at epsilon "
+            f"{figure(first[0])} to {ceiling(last[1])} at {figure(last[0])}; dashed: without privacy."
+        )
+        title = "What privacy costs: the bound on the regret by epsilon"
+        return Picture(title, "epsilon over all rounds", "bound on the regret", tuple(layers), alt, True, True)
+
+    def plot(self) -> Any:
+        """An Altair chart: the bound over epsilon, on logarithmic axes."""
+        return self.picture().chart(460)
+
+
+def curve(learner: Any, rounds: int, delta: float | None, epsilons: Sequence[float] | None) -> PrivacyCurve:
+    """`Convex.privacy_curve`."""
+    rounds = validation.count(rounds, "rounds")
+    asked = sorted(validation.positive(x, "epsilon") for x in (USUAL if epsilons is None else epsilons))
+    if not asked:
+        raise ValueError("epsilons must have at least one number; got none")
+    scales = [scale_for(learner, epsilon, delta, rounds, None) for epsilon in asked]
+    withheld, bounds = "", []
+    for scale in scales:
+        bound, why = _bound(private(learner, scale), rounds)
+        bounds.append(bound)
+        withheld = withheld or why
+    free = replace(learner, tuning=Horizon(rounds), guarantee="regret", accuracy=None, ridge=None)
+    said = statement(private(learner, scales[0]), rounds, delta or None, None)
+    return PrivacyCurve(
+        repr(learner), rounds, said.delta, tuple(asked), tuple(scales), tuple(bounds), _bound(free, rounds)[0], withheld
+    )
+
+
+def _bound(learner: Any, rounds: int) -> tuple[float | None, str]:
+    try:
+        return learner.bound(rounds).value, ""
+    except ValueError as reason:
+        return None, str(reason)

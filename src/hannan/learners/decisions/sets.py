@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan import extras, refusals
-from hannan.refusals import Array
+from hannan import extras, validation
+from hannan.validation import Array
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class MSets(Decisions):
     m: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "components", refusals.count(self.components, "components"))
-        object.__setattr__(self, "m", refusals.count(self.m, "m"))
+        object.__setattr__(self, "components", validation.count(self.components, "components"))
+        object.__setattr__(self, "m", validation.count(self.m, "m"))
         if self.m > self.components:
             raise ValueError(f"m must be at most components = {self.components}; got {self.m}")
 
@@ -216,7 +216,7 @@ class Assignments(Decisions):
     k: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", refusals.count(self.k, "k"))
+        object.__setattr__(self, "k", validation.count(self.k, "k"))
 
     @property
     def d(self) -> int:

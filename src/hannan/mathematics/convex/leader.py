@@ -6,23 +6,19 @@ for linear losses and by Newton steps within the polytope (`active_set`) for the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from hannan import _engine, refusals, saving
+from hannan import _engine, saving, validation
 from hannan.mathematics import streams
-from hannan.mathematics.convex.active_set import newton
-from hannan.mathematics.convex.domain import Domain
-from hannan.mathematics.convex.domains import Box, Simplex
-from hannan.mathematics.convex.gradient_steps import NotConverged, descend
-from hannan.mathematics.convex.loss import Loss, RankOne
-from hannan.mathematics.convex.losses import Logistic, SmoothedHinge
+from hannan.mathematics.convex.domains import Box, Domain, Simplex
+from hannan.mathematics.convex.losses import Logistic, Loss, RankOne, SmoothedHinge
 from hannan.mathematics.convex.noise import GammaNoise
-from hannan.mathematics.convex.polytope import Polytope
-from hannan.refusals import Array
+from hannan.mathematics.convex.polytope import NotConverged, Polytope, descend, newton
 from hannan.saving import fields
+from hannan.validation import Array
 
 __all__ = ["Leader", "NotConverged", "columns", "judge", "region_of"]
 
@@ -243,7 +239,7 @@ class Leader:
     def resume(self, content: dict[str, Any]) -> None:
         """Go on from `content`; every field is checked by its own rule before one is taken."""
         if not isinstance(content, dict):
-            raise ValueError(f"its leader must be fields by name; got {refusals.brief(content)}")
+            raise ValueError(f"its leader must be fields by name; got {validation.brief(content)}")
         named = {name: _read(value, name) for name, value in content.items()}
         targets = named.pop("targets_sum", None)
         targets = fields.number(targets, "targets_sum", 0.0, fields.LARGE)
@@ -331,3 +327,20 @@ def _read(value: Any, name: str) -> Any:
     if isinstance(value, float):
         return fields.number(value, name, -fields.LARGE, fields.LARGE)
     return fields.whole(value, name)
+
+
+def best_in_hindsight(leader: Leader, own: Iterable[Loss] = (), start: Array | None = None) -> float:
+    """A lower bound on L* that is within rounding of it: G(x) - max_y <grad G(x), x - y>, x the argmin found.
+
+    `own` are the user's own losses, whose values only they can give. For linear losses it is exact.
+    """
+    domain = leader.domain
+    if leader.curved == 0:
+        return float(-domain.support(-leader.linear))
+    x = leader.minimise(np.zeros(domain.d), *leader.hindsight_ridge(), start)[0]
+    if start is not None:
+        start[:] = x
+    value = leader.value(x) + sum(float(loss.value(x)) for loss in own)
+    slope = leader.slope(x)
+    gap = float(slope @ x + domain.support(-slope))
+    return value - max(gap, 0.0)

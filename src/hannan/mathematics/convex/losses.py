@@ -2,16 +2,179 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from hannan import refusals
-from hannan.mathematics.convex.domain import Domain, norms
-from hannan.mathematics.convex.loss import Loss
+from hannan import validation
+from hannan.mathematics.bounds import Bound
+from hannan.mathematics.convex.domains import Domain, norms
 from hannan.mathematics.convex.noise import Shape
-from hannan.refusals import Array
+from hannan.validation import Array
+
+Phi = Callable[[Array], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Loss:
+    """A convex loss of a point, or a sequence of them: what a convex learner is told after it moved.
+
+    l_t(x) = phi_t(<z_t, x>): one loss if z is a vector, a sequence if z is a matrix.
+
+    `z`: the features, (d,) for one loss and (T, d) for a sequence.
+
+    >>> import hannan as hn
+    >>> losses = hn.Squared([[1.0, 0.0], [0.0, 1.0]], [1.0, 2.0])
+    >>> len(losses), losses[1].value([1.0, 1.0]).item()
+    (2, 0.5)
+    """
+
+    z: Any
+    #: The name of the compiled phi that serves it.
+    kernel: ClassVar[str]
+    shape: ClassVar[Shape] = "rank-one"
+
+    def __post_init__(self) -> None:
+        z = validation.losses(self.z, "z")
+        if z.ndim > 2:
+            raise ValueError(f"z must be a vector, or a matrix with a loss a row; got shape {z.shape}")
+        object.__setattr__(self, "z", z)
+
+    @property
+    def d(self) -> int:
+        """The dimension of the points it is a loss of."""
+        return int(self.z.shape[-1])
+
+    @property
+    def is_sequence(self) -> bool:
+        """Whether it is a sequence of losses, or one."""
+        return bool(self.z.ndim == 2)
+
+    def __len__(self) -> int:
+        if not self.is_sequence:
+            raise TypeError("one loss has no length; a sequence of losses has")
+        return len(self.z)
+
+    def __getitem__(self, item: int | slice) -> Self:
+        if not self.is_sequence:
+            raise TypeError("one loss has no items; a sequence of losses has")
+        rows = {f.name: getattr(self, f.name)[item] for f in fields(self) if f.name in ("z", "y")}
+        return replace(self, **rows)
+
+    def __iter__(self) -> Iterator[Self]:
+        return (self[t] for t in range(len(self)))
+
+    def value(self, x: Any) -> Any:
+        """phi(<z, x>), of each loss of a sequence."""
+        return self.phi(self._margin(x))
+
+    def gradient(self, x: Any) -> Array:
+        """phi'(<z, x>) z, of each loss of a sequence."""
+        return np.asarray(self.slope(self._margin(x))[..., None] * self.z)
+
+    def _margin(self, x: Any) -> Array:
+        x = validation.losses(x, "x")
+        if x.shape != (self.d,):
+            raise ValueError(f"x must be a vector of {self.d} numbers, as z is; got shape {x.shape}")
+        return np.asarray(self.z @ x)
+
+    def phi(self, u: Array) -> Array:
+        """phi at margins, one per loss."""
+        raise NotImplementedError
+
+    def slope(self, u: Array) -> Array:
+        """phi' at margins, one per loss."""
+        raise NotImplementedError
+
+    def bend(self, u: Array) -> Array:
+        """phi'' at margins, one per loss."""
+        raise NotImplementedError
+
+    @property
+    def steepest_curvature(self) -> float:
+        """sup phi''."""
+        raise NotImplementedError
+
+    @property
+    def smooth(self) -> Any:
+        """lambda_max of the Hessian, sup phi'' ||z||^2, of each loss."""
+        return self.steepest_curvature * (self.z**2).sum(axis=-1)
+
+    def margins(self, domain: Domain) -> tuple[Array, Array]:
+        """The least and the largest <z, x> over the domain."""
+        self._match(domain)
+        return domain.extent(self.z)
+
+    def _match(self, domain: Domain) -> None:
+        if domain.d != self.d:
+            raise ValueError(f"z must have the domain's {domain.d} coordinates; got {self.d}")
+
+    def lipschitz(self, domain: Domain) -> Any:
+        """sup_X |phi'(<z, x>)| ||z||, of each loss.
+
+        >>> from hannan import Ball, Logistic
+        >>> round(float(Logistic([3.0, 4.0], 1).lipschitz(Ball(2, 10.0))), 6)
+        5.0
+        """
+        low, high = self.margins(domain)
+        steepest = np.maximum(np.abs(self.slope(low)), np.abs(self.slope(high)))
+        return steepest * norms(self.z)
+
+    def lowest(self, low: Array, high: Array) -> Array:
+        """Where phi is least between two margins; phi is convex, so a bisection on phi' finds it."""
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            falling = self.slope(middle) < 0.0
+            low, high = np.where(falling, middle, low), np.where(falling, high, middle)
+        return np.asarray(0.5 * (low + high))
+
+    def interval(self, domain: Domain) -> tuple[Array, Array]:
+        """(min_X l, max_X l) of each loss."""
+        low, high = self.margins(domain)
+        ends = self.phi(low), self.phi(high)
+        return np.minimum(np.minimum(*ends), self.phi(self.lowest(low, high))), np.maximum(*ends)
+
+
+@dataclass(frozen=True, eq=False)
+class RankOne(Loss):
+    """A convex loss of your own, given as a function of one number and its derivative.
+
+    l(x) = phi(<z, x>) for your own convex phi and its derivative, both of arrays of margins.
+
+    `second` is phi'' where you have it; else it is taken by differences of phi', which sets the solver's
+    speed and nothing else. `curvature` bounds phi'', where a privacy statement needs it.
+
+    `z`: the features. `function` and `derivative`: phi and its derivative, of an array of margins <z, x>.
+
+    >>> import numpy as np
+    >>> loss = RankOne([1.0, 1.0], lambda u: np.cosh(u) - 1.0, np.sinh)
+    >>> round(float(loss.value([0.5, 0.5])), 6), loss.gradient([0.5, 0.5]).round(6)
+    (0.543081, array([1.175201, 1.175201]))
+    """
+
+    function: Phi = field(kw_only=False)
+    derivative: Phi = field(kw_only=False)
+    second: Phi | None = None
+    curvature: float | None = None
+    kernel: ClassVar[str] = "own"
+
+    def phi(self, u: Array) -> Array:
+        return np.asarray(self.function(u), dtype=np.float64)
+
+    def slope(self, u: Array) -> Array:
+        return np.asarray(self.derivative(u), dtype=np.float64)
+
+    def bend(self, u: Array) -> Array:
+        if self.second is not None:
+            return np.asarray(self.second(u), dtype=np.float64)
+        step = 1e-6 * (1.0 + np.abs(u))
+        return np.maximum((self.slope(u + step) - self.slope(u - step)) / (2.0 * step), 0.0)
+
+    @property
+    def steepest_curvature(self) -> float:
+        return np.inf if self.curvature is None else self.curvature
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +222,7 @@ class _Supervised(Loss):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        y = np.asarray(refusals.unmasked(self.y, "y"))
+        y = np.asarray(validation.unmasked(self.y, "y"))
         if y.shape != self.z.shape[:-1]:
             raise ValueError(f"y must have one number a row of z, shape {self.z.shape[:-1]}; got shape {y.shape}")
         object.__setattr__(self, "y", self._targets(y))
@@ -68,7 +231,7 @@ class _Supervised(Loss):
         return np.asarray(np.clip(self.y, low, high))
 
     def _targets(self, y: Any) -> Array:
-        return np.asarray(refusals.losses(np.atleast_1d(y), "y").reshape(y.shape))
+        return np.asarray(validation.losses(np.atleast_1d(y), "y").reshape(y.shape))
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +326,7 @@ class Huber(_Supervised):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "threshold", refusals.positive(self.threshold, "threshold"))
+        object.__setattr__(self, "threshold", validation.positive(self.threshold, "threshold"))
 
     @property
     def parameter(self) -> float:
@@ -201,7 +364,7 @@ class SmoothedHinge(_Labelled):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "width", refusals.positive(self.width, "width"))
+        object.__setattr__(self, "width", validation.positive(self.width, "width"))
 
     @property
     def parameter(self) -> float:
@@ -222,3 +385,86 @@ class SmoothedHinge(_Labelled):
     @property
     def steepest_curvature(self) -> float:
         return 1.0 / self.width
+
+
+POINTS = 513
+ON_YOUR_WORD = f"phi is convex and phi' its derivative between the {POINTS} margins that were tried: on your word"
+
+
+def on_your_word(bound: Bound, own: bool) -> Bound:
+    """A bound with the condition that losses of the user's `own` bring."""
+    return replace(bound, condition=ON_YOUR_WORD) if own else bound
+
+
+#: What the slopes may be out of order, as a share of the largest: rounding, not licence.
+SLACK = 1e-9
+
+
+def refuse_unlike(loss: Loss, domain: Domain) -> None:
+    """Refuse a phi that is not convex on the domain's margins, or a derivative that is not its own.
+
+    >>> from hannan.mathematics.convex.domains import Ball
+    >>> refuse_unlike(RankOne([1.0], lambda u: -(u**2), lambda u: -2.0 * u), Ball(1))
+    Traceback (most recent call last):
+    ValueError: phi must be convex: phi' must not fall; got phi'(-1) = 2 and phi'(-0.996094) = 1.99219
+    """
+    if not isinstance(loss, RankOne):
+        return
+    low, high = loss.margins(domain)
+    first, last = float(np.min(low)), float(np.max(high))
+    if not first < last:
+        return
+    u = np.linspace(first, last, POINTS)
+    phi, slope = _values(loss.phi(u), "phi", u), _values(loss.slope(u), "phi'", u)
+    gap = np.diff(u)
+    rounding = 64 * np.finfo(float).eps * (np.abs(phi).max() / gap.min() + np.abs(slope).max())
+    slack = SLACK * np.abs(slope).max() + rounding
+    falls = slope[:-1] - slope[1:]
+    if (falls > slack).any():
+        before, after = _slopes(u, slope, int(np.argmax(falls > slack)))
+        raise ValueError(f"phi must be convex: phi' must not fall; got {before} and {after}")
+    chord = np.diff(phi) / gap
+    off = np.maximum(slope[:-1] - chord, chord - slope[1:])
+    if (off > slack).any():
+        k = int(np.argmax(off > slack))
+        before, after = _slopes(u, slope, k)
+        raise ValueError(
+            "derivative must be phi': the slope of phi's chord between two margins must lie between the derivatives "
+            f"at its ends; got {chord[k]:g}, {before} and {after}"
+        )
+    if loss.curvature is not None and (-falls > loss.curvature * gap * (1.0 + SLACK) + rounding).any():
+        found = float(np.max(-falls / gap))
+        raise ValueError(f"phi'' must be at most curvature = {loss.curvature:g}; got {found:g} by differences of phi'")
+
+
+def _values(values: Array, name: str, u: Array) -> Array:
+    if values.shape != u.shape:
+        raise ValueError(f"{name} must take an array of margins to one of its shape, {u.shape}; got {values.shape}")
+    if not np.isfinite(values).all():
+        k = int(np.argmin(np.isfinite(values)))
+        raise ValueError(f"{name} must be finite on the domain; got {values[k]} at margin {u[k]:g}")
+    return values
+
+
+def _slopes(u: Array, slope: Array, k: int) -> tuple[str, str]:
+    """phi' at two neighbours, in words."""
+    before, after = (f"phi'({u[i]:g}) = {slope[i]:g}" for i in (k, k + 1))
+    return before, after
+
+
+def steepest_at(loss: Loss, x: Array) -> float:
+    """||grad l(x)|| of a phi of your own; 0 for a loss of the package, whose slope is known everywhere."""
+    return float(np.linalg.norm(loss.gradient(x))) if isinstance(loss, RankOne) else 0.0
+
+
+def refuse_at(loss: Loss, x: Array, lipschitz: float | None, loss_bound: float | None) -> None:
+    """Refuse a phi of your own that is too steep or out of range where it is played: the door tries a grid only."""
+    if not isinstance(loss, RankOne):
+        return
+    steepest, value = steepest_at(loss, x), float(loss.value(x))
+    if lipschitz is not None and steepest > lipschitz * (1.0 + SLACK):
+        raise ValueError(
+            f"gradients of the losses must be at most lipschitz = {lipschitz:g}; got {steepest:g} at a move"
+        )
+    if loss_bound is not None and not -SLACK * loss_bound <= value <= loss_bound * (1.0 + SLACK):
+        raise ValueError(f"the loss of a move must be in [0, loss_bound = {loss_bound:g}]; got {value:g} at a move")

@@ -12,14 +12,15 @@ a regret bound; it needs no ridge, no smoothness and no rank condition (thm:oco,
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from hannan import refusals
-from hannan.refusals import Array
+from hannan import validation
+from hannan.validation import Array
 
 #: What is known of the losses, from most to least: <z, x>; phi(<z, x>) with phi' of one sign; phi(<z, x>).
 Shape = Literal["linear", "one-signed", "rank-one", "convex"]
@@ -72,7 +73,7 @@ class GammaNoise(Noise):
 
     def scale(self, epsilon: float, lipschitz: float) -> float:
         """The scale at which the level is epsilon."""
-        epsilon, beta = refusals.positive(epsilon, "epsilon"), refusals.positive(lipschitz, "lipschitz")
+        epsilon, beta = validation.positive(epsilon, "epsilon"), validation.positive(lipschitz, "lipschitz")
         return (2.0 if self.calibration == "paper" else 1.0) * beta / epsilon
 
     def mean_norm(self, d: int) -> float:
@@ -115,13 +116,13 @@ class GaussianNoise(Noise):
     def __post_init__(self) -> None:
         _known(self.calibration, ("analytic", "kifer", "paper"))
         if self.delta is not None:
-            object.__setattr__(self, "delta", refusals.between(self.delta, 0.0, 1.0, "delta", "()"))
+            object.__setattr__(self, "delta", validation.between(self.delta, 0.0, 1.0, "delta", "()"))
 
     def sigma(self, epsilon: float, lipschitz: float, shape: Shape = "linear", d: int = 1) -> float:
         """The standard deviation of the calibration for (epsilon, delta); `d` matters to "convex" only."""
         if self.delta is None:
             raise ValueError("sigma needs a delta; got GaussianNoise(delta=None)")
-        epsilon, beta = refusals.positive(epsilon, "epsilon"), refusals.positive(lipschitz, "lipschitz")
+        epsilon, beta = validation.positive(epsilon, "epsilon"), validation.positive(lipschitz, "lipschitz")
         if self.calibration == "kifer":
             return beta * math.sqrt(8.0 * math.log(2.0 / self.delta) + 4.0 * epsilon) / epsilon
         if self.calibration == "paper":
@@ -130,8 +131,8 @@ class GaussianNoise(Noise):
 
     def delta_of(self, epsilon: float, lipschitz: float, sigma: float, shape: Shape = "linear", d: int = 1) -> float:
         """delta(epsilon) at this sigma: exact for linear losses, an upper bound for the other shapes."""
-        epsilon = refusals.between(epsilon, 0.0, math.inf, "epsilon", "[)")
-        beta, sigma = refusals.positive(lipschitz, "lipschitz"), refusals.positive(sigma, "sigma")
+        epsilon = validation.between(epsilon, 0.0, math.inf, "epsilon", "[)")
+        beta, sigma = validation.positive(lipschitz, "lipschitz"), validation.positive(sigma, "sigma")
         _known(shape, SHAPES, "shape")
         return _delta(epsilon, sigma / beta, shape, d)
 
@@ -143,7 +144,7 @@ class GaussianNoise(Noise):
         """
         if self.delta is None:
             raise ValueError("epsilon_of needs a delta; got GaussianNoise(delta=None)")
-        beta, sigma = refusals.positive(lipschitz, "lipschitz"), refusals.positive(sigma, "sigma")
+        beta, sigma = validation.positive(lipschitz, "lipschitz"), validation.positive(sigma, "sigma")
         ratio, target = sigma / beta, self.delta
         _known(shape, SHAPES, "shape")
         return _least(lambda epsilon: _safe_delta(epsilon, ratio, shape, d) <= target)
@@ -157,7 +158,7 @@ class GaussianNoise(Noise):
         """
         if self.calibration == "analytic" or self.delta is None:
             return self.epsilon_of(lipschitz, sigma)
-        beta, sigma = refusals.positive(lipschitz, "lipschitz"), refusals.positive(sigma, "sigma")
+        beta, sigma = validation.positive(lipschitz, "lipschitz"), validation.positive(sigma, "sigma")
         log = math.log(2.0 / self.delta)
         if self.calibration == "kifer":
             return beta * (2.0 * beta + math.sqrt(4.0 * beta**2 + 8.0 * sigma**2 * log)) / sigma**2
@@ -232,3 +233,52 @@ def _least(holds: Callable[[float], bool]) -> float:
 def _known(value: str, allowed: tuple[str, ...], name: str = "calibration") -> None:
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")
+
+
+def standard(kernel: str, d: int) -> Array:
+    """A standard draw in d dimensions of the noise with this `kernel`.
+
+    >>> standard(GammaNoise.kernel, 3).shape
+    (3,)
+    """
+    if kernel == GammaNoise.kernel:
+        drawn = normals(2 * d + 1)
+        return np.asarray(drawn[:d] * np.linalg.norm(drawn[d:]))
+    return normals(d)
+
+
+def normals(n: int) -> Array:
+    """n standard normals."""
+    pairs = (n + 1) // 2
+    radius = np.sqrt(2.0 * exponentials(pairs))
+    angle = 0.25 * np.pi * uniforms(pairs)
+    coins = _words(pairs)
+    across, along = np.cos(angle), np.sin(angle)
+    turned = (coins & np.uint64(1)).astype(bool)
+    x, y = np.where(turned, along, across), np.where(turned, across, along)
+    signs = [np.where((coins >> np.uint64(k)) & np.uint64(1), 1.0, -1.0) for k in (1, 2)]
+    return np.concatenate([radius * x * signs[0], radius * y * signs[1]])[:n]
+
+
+def exponentials(n: int) -> Array:
+    """n standard exponentials, with full resolution at both ends."""
+    half = 0.5 * uniforms(n)
+    coins = (_words(n) & np.uint64(1)).astype(bool)
+    return np.where(coins, -np.log(half), -np.log1p(-half))
+
+
+def uniforms(n: int) -> Array:
+    """n uniforms in (0, 1): 53 significant bits wherever they fall."""
+    mantissa = 1.0 + (_words(n) >> np.uint64(12)).astype(np.float64) * 2.0**-52
+    exponent = np.ones(n, dtype=np.int64)
+    left = np.arange(n)
+    while left.size:
+        # The zeros that 52 bits begin with are geometric; zeros alone ask for 52 more.
+        bits = (_words(left.size) >> np.uint64(12)).astype(np.float64)
+        exponent[left] += 52 - np.frexp(bits)[1]
+        left = left[bits == 0.0]
+    return np.asarray(np.ldexp(mantissa, -exponent))
+
+
+def _words(n: int) -> Any:
+    return np.frombuffer(os.urandom(8 * n), dtype=np.uint64)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import functools
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from hannan import refusals
-from hannan.mathematics.convex.domain import Domain, mean_coordinate, numbers
-from hannan.refusals import Array
+from hannan import validation
+from hannan.mathematics.convex.domains import Domain, mean_coordinate, numbers
+from hannan.validation import Array
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Polytope(Domain):
     b: Any
 
     def __post_init__(self) -> None:
-        rows = refusals.losses(self.A, "A")
+        rows = validation.losses(self.A, "A")
         if rows.ndim != 2:
             raise ValueError(f"A must be a matrix; got shape {rows.shape}")
         object.__setattr__(self, "A", tuple(tuple(map(float, row)) for row in rows))
@@ -108,3 +110,136 @@ def least_distance(G: Array, h: Array) -> Array:
     weights, _ = nnls(stacked, target)
     residual = stacked @ weights - target
     return np.asarray(-size * residual[:-1] / residual[-1])
+
+
+LIMIT = 200_000
+
+
+class NotConverged(ArithmeticError):
+    """The solver did not reach the argmin; no move was made."""
+
+
+def descend(
+    slope: Callable[[Array], Array],
+    project: Callable[[Array], Array],
+    ridge: float,
+    tolerance: float,
+    start: Array,
+) -> tuple[Array, float]:
+    """(x, residual at most `tolerance`): Nesterov's steps x+ = P(y - grad F(y)/L) for a ridge-convex F.
+
+    The residual of x+ is ||grad F(x+) - grad F(y) + L(y - x+)||: y - grad F(y)/L - x+ is normal to the set at x+.
+    So x+ is within residual/ridge of the argmin.
+    """
+    x, L, left = project(start), ridge, np.inf
+    y = x
+    for _ in range(LIMIT):
+        g = slope(y)
+        while True:
+            after = project(y - g / L)
+            bent = slope(after) - g
+            # L is large enough once the gradient turns by no more than L times the step.
+            if np.linalg.norm(bent) <= L * np.linalg.norm(after - y) or L > 1e300:
+                break
+            L *= 2.0
+        left = float(np.linalg.norm(bent + L * (y - after)))
+        if left <= tolerance:
+            return after, left
+        ratio = math.sqrt(ridge / L)
+        onward = after + (1.0 - ratio) / (1.0 + ratio) * (after - x)
+        # Momentum that points uphill is dropped. It may lead out of the set, where F is defined as well.
+        x, y = after, after if float((y - after) @ (after - x)) > 0.0 else onward
+    raise NotConverged(f"the solver must converge to make a move; its residual is {left:.3g}")
+
+
+#: How near a constraint must be to count as met, as a share of 1 + |b|: rounding, and no more.
+MET = 1e-13
+
+
+def newton(
+    A: Array,
+    b: Array,
+    slope: Callable[[Array], Array],
+    hessian: Callable[[Array], Array],
+    tolerance: float,
+    x: Array,
+) -> tuple[Array, float]:
+    """(argmin of a strongly convex function over the polytope, its residual): steps as long as it falls."""
+    left = np.inf
+    for _ in range(200):
+        g = slope(x)
+        left = cone_residual(A, b, x, g)
+        if left <= tolerance:
+            return x, left
+        step = model_step(A, b, x, g, hessian(x))
+        fall = -float(g @ step)
+        rounding = 1e-14 * float(np.linalg.norm(g) * (np.linalg.norm(x) + np.linalg.norm(step)))
+        share, end = 1.0, float(slope(x + step) @ step)
+        while share > 1e-12 and end > 0.0:
+            # The slope along the step grows, so the function falls by at least -share (half + end)/2.
+            half = float(slope(x + 0.5 * share * step) @ step)
+            if half + end <= rounding - 0.1 * fall:
+                break
+            share, end = 0.5 * share, half
+        x = x + share * step
+    raise NotConverged(f"the solver must converge to make a move; its residual is {left:.3g}")
+
+
+def model_step(A: Array, b: Array, x: Array, g: Array, H: Array) -> Array:
+    """The step to the minimum of the quadratic model over the polytope.
+
+    >>> A, b = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]), np.ones(4)
+    >>> model_step(A, b, np.zeros(2), np.array([-9.0, 0.5]), np.eye(2)) + 0.0
+    array([ 1. , -0.5])
+    """
+    held: list[int] = []
+    p, limit = np.zeros(len(x)), 10 * (len(A) + len(x))
+    for k in range(3 * limit):
+        slope = g + H @ p
+        walk = _walk(A[held], slope, H)
+        away = A @ walk
+        away[held] = 0.0
+        # What is below rounding is along the constraint; to hold it would make the held rows dependent.
+        ahead = away > 1e-14 * np.abs(A) @ np.abs(walk)
+        room = np.maximum(b - A @ (x + p), 0.0)
+        reach = np.full(len(A), np.inf)
+        reach[ahead] = room[ahead] / away[ahead]
+        first = int(np.argmin(reach))
+        if reach[first] < 1.0:
+            p = p + reach[first] * walk
+            held.append(first)
+            continue
+        p = p + walk
+        if not held:
+            return p
+        multipliers = np.linalg.lstsq(A[held].T, -(g + H @ p), rcond=None)[0]
+        negative = multipliers < -1e-13 * (1.0 + float(np.abs(g).max()))
+        if not negative.any():
+            return p
+        # The most negative first; where that turns in circles, the first by number never does (Bland).
+        held.pop(int(np.argmin(multipliers)) if k < limit else min(np.flatnonzero(negative), key=lambda i: held[i]))
+    return p
+
+
+def _walk(rows: Array, slope: Array, H: Array) -> Array:
+    """argmin_s <slope, s> + s'Hs/2 on the constraints that are held, rows s = 0."""
+    m, d = rows.shape
+    if m == 0:
+        return np.asarray(-np.linalg.solve(H, slope))
+    free = np.linalg.qr(rows.T, mode="complete")[0][:, m:]
+    if m >= d or not free.size:
+        return np.zeros(d)
+    return np.asarray(-free @ np.linalg.solve(free.T @ H @ free, free.T @ slope))
+
+
+def cone_residual(A: Array, b: Array, x: Array, g: Array) -> float:
+    """min ||g + A'w|| over w >= 0 on the constraints that are met at x: 0 at the minimum."""
+    from scipy.optimize import nnls
+
+    met = A @ x >= b - MET * (1.0 + np.abs(b))
+    if not met.any():
+        return float(np.linalg.norm(g))
+    rows = A[met][nnls(A[met].T, -g)[0] > 0.0]
+    # The weights once more, by orthogonal factors: the last digits of the residual are at stake.
+    weights = np.maximum(np.linalg.lstsq(rows.T, -g, rcond=None)[0], 0.0) if len(rows) else np.zeros(0)
+    return float(np.linalg.norm(g + rows.T @ weights))

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hannan.frozen import frozen
 from hannan.mathematics.laws.law import Law
-from hannan.refusals import Array
+from hannan.saving import frozen
+from hannan.validation import Array
 
 #: Up to this number of quantiles the standard library is quicker than importing SciPy.
 _FEW = 1 << 18

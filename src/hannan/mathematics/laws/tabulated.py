@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hannan.refusals import Array
+from hannan.validation import Array
 
 #: A table is used where its play is right to so much.
 ENOUGH = 1e-8

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from hannan.refusals import Array
-from hannan.saving.words import counted, figure
-from hannan.tables.combine.quantile_loss import QuantileLoss
-from hannan.tables.write import release
+from hannan.report import Figure, Fold, Layer, Picture, Table
+from hannan.saving.formatting import counted, figure
+from hannan.tables.combine.quantiles import Grid, QuantileLoss
+from hannan.tables.read.times import instant
+from hannan.tables.write import Name, release
+from hannan.validation import Array
 
 BLOCK = 1 << 12
 #: Who is told of, before the models.
@@ -149,3 +151,152 @@ class Calibration:
             "levels": [{"level": q, "targets_at_or_below": float(most[k]) / rows,
                         "mean_pinball": float(pinball[k]) / rows} for k, q in enumerate(self.levels)],
         }  # fmt: skip
+
+
+#: Rows of a fan, the last ones; bands of it.
+FAN, BANDS = 120, 4
+
+
+@dataclass(frozen=True)
+class Fan:
+    """Rows in order: where they stand, their quantiles (rows, levels) and targets, NaN unknown."""
+
+    at: tuple[str, ...]
+    quantiles: Array = field(hash=False)
+    targets: Array = field(hash=False)
+
+
+def where(texts: Sequence[str]) -> tuple[list[Any], dict[str, Any]]:
+    """Where points stand: real dates, or numbers of the user's; and what the axis is."""
+    kinds = [instant(text) for text in texts]
+    if kinds and kinds[0][0] == "number":
+        return [value for _, value in kinds], {"x_title": "time"}
+    return [value.isoformat() for _, value in kinds], {"x_title": "time", "x_kind": "temporal"}
+
+
+def fan_figure(fan: Fan, calibration: Calibration, what: str = "", title: str = "row") -> Figure:
+    """Bands from the widest to the narrowest pair of levels, the middle as a line, targets as points."""
+    at, axis = where(fan.at) if title != "row" else ([float(text) for text in fan.at], {"x_title": "row"})
+    pairs = calibration.pairs()
+    kept = [pairs[k] for k in calibration.picked(BANDS)]
+    layers = [
+        Layer("band", tuple({"row": x, "low": float(lo), "high": float(hi)} for x, lo, hi in
+                            zip(at, fan.quantiles[:, a], fan.quantiles[:, b], strict=True)), x="row")
+        for a, b in kept
+    ]  # fmt: skip
+    levels = np.array(calibration.levels)
+    middle = int(np.argmin(abs(levels - 0.5)))
+    named = "median" if abs(levels[middle] - 0.5) < 1e-9 else f"quantile {levels[middle]:g}"
+    edge = any(middle in pair for pair in kept)  # no level is in the middle
+    if not edge:
+        line = [{"row": x, "y": float(y), "series": named} for x, y in zip(at, fan.quantiles[:, middle], strict=True)]
+        layers.append(Layer("line", tuple(line), x="row", series="series"))
+    points = [{"row": x, "y": float(y), "series": "target"} for x, y in zip(at, fan.targets, strict=True) if y == y]
+    if points:
+        layers.append(Layer("points", tuple(points), x="row", series="series"))
+    bands = ", ".join(f"{100.0 * (levels[b] - levels[a]):.4g}%" for a, b in kept) or "none"
+    known = ~np.isnan(fan.targets)
+    line_of = "" if edge else f" {named},"
+    alt = f"The last {len(at)} rows{what}: the combination's intervals ({bands}) as bands,{line_of} and the targets."
+    if kept and known.any():
+        a, b = kept[0]
+        inside = (fan.quantiles[known, a] <= fan.targets[known]) & (fan.targets[known] <= fan.quantiles[known, b])
+        alt += f" {int(inside.sum())} of {int(known.sum())} targets are in the widest band."
+    heading = f"The last {len(at)} rows{what}: intervals of {bands}"
+    return Figure(
+        Picture(heading, axis.pop("x_title"), "forecast", tuple(layers), alt, height=300, y_zero=False, **axis)
+    )
+
+
+def calibration_blocks(calibration: Calibration, most: int) -> list[Any]:
+    """Who by who on a few pairs of levels; and where there are more, every pair of them."""
+    blocks: list[Any] = [_who_by_who(calibration, most)]
+    if len(calibration.pairs()) > BANDS:
+        who = [0, 1, calibration.best()]
+        told = [calibration.intervals(k) for k in who]
+        heads = ["interval %", *(f"{calibration.names[k]}: {what}" for k in who for what in ("% covered", "width"))]
+        rows = tuple(
+            (
+                round(100.0 * one.nominal, 4),
+                *(x for each in told for x in (round(100.0 * each[k].coverage, 1), each[k].width)),
+            )
+            for k, one in enumerate(told[0])
+        )
+        blocks.append(Fold("Every pair of levels", (Table(tuple(heads), rows, "Coverage and mean width."),)))
+    return blocks
+
+
+def _who_by_who(calibration: Calibration, most: int) -> Table:
+    """Who by who: the CRPS, and of some pairs of levels coverage and width."""
+    kept = calibration.picked(BANDS)
+    order = sorted(range(2, len(calibration.names)), key=lambda k: (np.nan_to_num(calibration.crps(k), nan=np.inf), k))
+    rows = []
+    for who in [0, 1, *order[:most]]:
+        cells: list[Any] = [Name(calibration.names[who]), calibration.crps(who)]
+        told = calibration.intervals(who)
+        for k in kept:
+            cells += [round(100.0 * told[k].coverage, 1), told[k].width]
+        rows.append(tuple(cells) if calibration.rows[who] else (cells[0], *[None] * (len(cells) - 1)))
+    heads = ["who", "CRPS"]
+    for one in (calibration.intervals()[k] for k in kept):
+        heads += [f"% in the {100.0 * one.nominal:.4g}% interval", f"its width ({100.0 * one.nominal:.4g}%)"]
+    caption = (
+        f"CRPS: twice the mean pinball loss a row over {len(calibration.levels)} levels, an approximation on "
+        "those levels. An interval should cover its share of the targets, and of two that do the narrower is sharper."
+    )
+    return Table(tuple(heads), tuple(rows), caption)
+
+
+@dataclass(frozen=True)
+class Quantiled:
+    """`by_level` are the weights at the end of each level, where levels have weights of their own."""
+
+    calibration: Calibration = field(hash=False)
+    fan: Fan | None
+    timed: bool
+    by_level: Array | None = field(hash=False)
+    grid: Grid
+    #: In how many places quantiles of a model were sorted.
+    crossed: int = 0
+
+    def lines(self) -> list[tuple[str, str]]:
+        """(name, value) for a terminal."""
+        rows = self.calibration.lines()
+        rows.append(("weights", "common to all levels" if self.by_level is None else "per quantile, answers sorted"))
+        if self.crossed:
+            rows.append(("crossing", f"quantiles of a model were sorted in {self.crossed} places"))
+        if self.grid.left:
+            rows.append(("left out", f"{', '.join(self.grid.left)}: point forecasts of the same models"))
+        return rows
+
+    def as_dict(self, models: Sequence[str]) -> dict[str, Any]:
+        """For JSON."""
+        by_level = None
+        if self.by_level is not None:
+            shares = [dict(zip(models, one.tolist(), strict=True)) for one in self.by_level]
+            by_level = [{"level": q, "weights": one} for q, one in zip(self.calibration.levels, shares, strict=True)]
+        return {
+            **self.calibration.as_dict(), "weights": "common" if by_level is None else "per quantile",
+            "weights_by_level": by_level, "sorted_where_crossed": self.crossed, "left_out": list(self.grid.left),
+        }  # fmt: skip
+
+
+def quantiled(
+    loss: QuantileLoss, grid: Grid, crossed: int, by_level: Array | None, answers: tuple[Any, Array], table: Array,
+    targets: Array, recent: Sequence[tuple[int, str]],
+) -> Quantiled:  # fmt: skip
+    """From all rows of a table, level by level, their targets, and the answers: (numbers of rows from 1, quantiles)."""
+    calibration = Calibration.of(loss, grid.models)
+    at, told = answers[0].astype(np.int64) - 1, answers[1]
+    known = ~np.isnan(targets[at])
+    step = 1 << 14
+    for first in range(0, len(at), step):
+        part = slice(first, first + step)
+        some = at[part][known[part]]
+        calibration.add(loss, told[part][known[part]], np.asarray(table[some]), np.asarray(targets[some]))
+    fan, timed = None, bool(recent) and all(text for _, text in recent)
+    if len(at):
+        times, last = dict(recent), slice(-min(FAN, len(recent)), None)
+        names = tuple(times.get(int(row) + 1, "") if timed else str(int(row) + 1) for row in at[last])
+        fan = Fan(names, np.array(told[last]), np.array(targets[at[last]]))
+    return Quantiled(calibration, fan, timed, by_level, grid, crossed)

@@ -9,20 +9,98 @@ from typing import Any
 
 import numpy as np
 
-from hannan import refusals, saving
-from hannan.refusals import Array
+from hannan import saving, validation
+from hannan.learners.adahedge import Rule
+from hannan.players.load import packed, unpacked
+from hannan.saving import fields
+from hannan.saving.formatting import ceiling, figure
 from hannan.saving.result import Result, Shown
-from hannan.saving.words import ceiling, figure
 from hannan.tables.combine.calibration import Calibration
-from hannan.tables.combine.combiner_file import content_of, made_of
-from hannan.tables.combine.losses import PointLoss
-from hannan.tables.combine.mixers import mixer_of
-from hannan.tables.combine.per_level import PerLevel
-from hannan.tables.combine.promises import Promises
-from hannan.tables.combine.quantile_loss import QuantileLoss, loss_of
-from hannan.tables.combine.trouble import refusal
+from hannan.tables.combine.guarantees import Promises
+from hannan.tables.combine.losses import PointLoss, refusal
+from hannan.tables.combine.quantiles import QuantileLoss, loss_of
+from hannan.tables.combine.rules import PerLevel, mixer_of
 from hannan.tables.learner import for_forecasts
-from hannan.tables.read.roles import one_role
+from hannan.tables.read.table import one_role
+from hannan.validation import Array
+
+
+def content_of(combiner: Any) -> dict[str, Any]:
+    """What a file has of it, and a copy."""
+    learner, loss, calibration = combiner.learner, combiner.loss, combiner.calibration
+    if not isinstance(learner, Rule):
+        raise ValueError(f"a combiner that is saved must play a rule of the package, by its name; got {learner!r}")
+    bad = next((row for row in combiner.open if type(row) not in (str, int)), None)
+    if bad is not None:
+        raise ValueError(f"rows that are saved must be named by text or whole numbers; got {bad!r}")
+    state = combiner.mixer.fields()
+    state["open"] = {str(row): ticket for row, ticket in state["open"].items()}
+    content: dict[str, Any] = {
+        "kind": "combiner", "columns": list(combiner.columns), "rule": learner.name,
+        "loss": "absolute" if combiner.levels else loss.name.split(",")[0],
+        "cap": None if loss.convex else loss.cap, "range": packed(list(learner.loss_range)), "next": combiner._next,
+        "open": [[row, number] for row, number in combiner._numbers.items()], "state": packed(state),
+    }  # fmt: skip
+    if calibration is not None:
+        content["quantiles"] = {
+            "names": combiner._quantiles, "apart": loss.apart, "sorts": combiner.grid.sorts,
+            "sums": packed({"rows": calibration.rows, "sums": calibration.sums.ravel()}),
+        }  # fmt: skip
+    elif combiner._quantiles is not None:
+        content["quantiles"] = False
+    return content
+
+
+def made_of(cls: Any, content: dict[str, Any]) -> Any:
+    """The combiner of a file's content; every field is checked."""
+    if content.get("kind") != "combiner":
+        raise ValueError(f"it must be a saved combiner; got a saved {validation.brief(content.get('kind'))}")
+    names = [fields.text(name, "columns") for name in fields.items(content.get("columns"), "columns")]
+    low, high = unpacked(fields.items(content.get("range"), "range", 2))
+    rule = Rule(fields.text(content.get("rule"), "rule"), (low, high))
+    loss = fields.text(content.get("loss"), "loss")
+    made = cls(names, loss, rule, cap=content.get("cap"), **_quantiles(content.get("quantiles")))
+    made._next = fields.whole(content.get("next"), "next row")
+    for pair in fields.items(content.get("open"), "open rows"):
+        row, number = fields.items(pair, "open row", 2)
+        if type(row) not in (str, int) or row in made._numbers:
+            raise ValueError(f"its open rows must be named by text or whole numbers, once; got {row!r}")
+        made._numbers[row] = fields.whole(number, "open row", 0, made._next)
+    state = unpacked(content.get("state"))
+    if not isinstance(state, dict) or not isinstance(state.get("open"), dict):
+        raise ValueError("its state must be fields by name")
+    if sorted(state["open"]) != sorted(str(number) for number in made._numbers.values()):
+        raise ValueError("its open rows must be those of its state")
+    state["open"] = {int(row): ticket for row, ticket in state["open"].items()}
+    made.mixer.restore(state)
+    if made.calibration is not None:
+        _calibrate(made, unpacked(content["quantiles"]["sums"]))
+    return made
+
+
+def _quantiles(told: Any) -> dict[str, Any]:
+    """How the columns were named, as the combiner takes it."""
+    if not isinstance(told, dict):
+        return {"quantiles": told if told is False else None}
+    names, apart, sorts = told["names"], told["apart"], told["sorts"]
+    if (
+        not (names is None or names is True or isinstance(names, str))
+        or type(apart) is not bool
+        or type(sorts) is not bool
+    ):
+        raise ValueError(f"its quantiles must be named by a pattern; got {validation.brief(told)}")
+    return {"quantiles": names, "per_quantile": apart, "crossing": "sort" if sorts else "refuse"}
+
+
+def _calibrate(made: Any, told: Any) -> None:
+    """The sums of the calibration: finite numbers in their places."""
+    rows, sums = np.asarray(told["rows"], dtype=np.float64), np.asarray(told["sums"], dtype=np.float64)
+    kept = made.calibration
+    if rows.shape != kept.rows.shape or sums.size != kept.sums.size or not np.isfinite([rows.sum(), sums.sum()]).all():
+        raise ValueError("its sums of quantiles must be finite, a number for each model and level")
+    if rows[0] != made.mixer.settled:
+        raise ValueError("its sums of quantiles must be of the rows that are settled")
+    kept.rows, kept.sums = rows.copy(), sums.reshape(kept.sums.shape).copy()
 
 
 @dataclass(frozen=True)
@@ -117,7 +195,7 @@ class Combiner:
         seed: int = 0,
     ) -> None:
         if isinstance(columns, int) and not isinstance(columns, bool):
-            columns = [str(i) for i in range(refusals.count(columns, "columns"))]
+            columns = [str(i) for i in range(validation.count(columns, "columns"))]
         names = [str(name) for name in columns] if not isinstance(columns, (str, bool)) else []
         if not names:
             raise ValueError(f"columns must be names, or how many there are; got {columns!r}")
@@ -132,7 +210,7 @@ class Combiner:
         self.learner = for_forecasts(learner, len(self.models), self.loss, loss_range, None)
         self._prior = None if prior is None else shares(prior, self.models)
         self.mixer: Any = mixer_of(
-            self.learner, len(self.models), self.loss, self._prior, refusals.count(seed, "seed", least=0)
+            self.learner, len(self.models), self.loss, self._prior, validation.count(seed, "seed", least=0)
         )
         #: CRPS, coverage and sharpness of quantiles so far.
         self.calibration = Calibration.of(self.loss, self.models) if isinstance(self.loss, QuantileLoss) else None
@@ -171,7 +249,7 @@ class Combiner:
     def settle(self, row_id: Hashable, y: float) -> None:
         """The target of a row that waits."""
         number = self._open(row_id)
-        target = refusals.real(y, "a target")
+        target = validation.real(y, "a target")
         reason = self.loss.refuse_target(target)
         if reason:
             raise ValueError(f"row {row_id!r}: {reason}; got {target:g}")
@@ -250,10 +328,10 @@ class Combiner:
             if unknown is not None:
                 raise ValueError(f"forecasts must be of the columns {list(self.columns)}; got {unknown!r}")
             forecasts = [forecasts.get(name) for name in self.columns]
-        values = [np.nan if value is None else value for value in refusals.unmasked(forecasts, "forecasts")]
+        values = [np.nan if value is None else value for value in validation.unmasked(forecasts, "forecasts")]
         row: Array = np.array(values, dtype=np.float64)
         if row.shape != (n,) or np.isinf(row).any():
-            raise ValueError(f"forecasts must be {n} numbers, finite or missing; got {refusals.brief(forecasts)}")
+            raise ValueError(f"forecasts must be {n} numbers, finite or missing; got {validation.brief(forecasts)}")
         return row if self.grid is None else self.grid.take(row[None, :], lambda t: f"row {row_id!r}")[0][0]
 
 
@@ -263,13 +341,13 @@ def shares(prior: Any, columns: tuple[str, ...]) -> Array:
         strange = next((name for name in columns if name not in prior), None)
         if strange is not None:
             raise ValueError(
-                f"prior must have a share for every column; got none for {strange!r}{refusals.meant(strange, prior)}"
+                f"prior must have a share for every column; got none for {strange!r}{validation.meant(strange, prior)}"
             )
         prior = [prior.get(name, 0.0) for name in columns]
-    p = refusals.distribution(prior, "prior")
+    p = validation.distribution(prior, "prior")
     if p.shape != (len(columns),) or not (p > 0.0).all():
         raise ValueError(
-            f"prior must be {len(columns)} positive shares, one for each column; got {refusals.brief(prior)}"
+            f"prior must be {len(columns)} positive shares, one for each column; got {validation.brief(prior)}"
         )
     told: Array = p / p.sum()
     return told

@@ -12,29 +12,25 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan import refusals
-from hannan.refusals import Array
-from hannan.report.frames import frame_of as made_frame
-from hannan.report.frames import library_of
-from hannan.saving.output import Outbox, write
-from hannan.saving.result import Result, Shown
-from hannan.tables.combine.answers import joined
-from hannan.tables.combine.books import summarise
+from hannan import validation
+from hannan.saving.files import Outbox, write
+from hannan.saving.result import Result, Shown, library_of
+from hannan.saving.result import frame_of as made_frame
+from hannan.tables.combine.calibration import quantiled
 from hannan.tables.combine.hindsight import hindsight
-from hannan.tables.combine.levels import Grid
 from hannan.tables.combine.long_table import horizon_of
 from hannan.tables.combine.losses import PointLoss
-from hannan.tables.combine.quantile_loss import QuantileLoss, columns_for, loss_of
-from hannan.tables.combine.quantiled import quantiled
-from hannan.tables.combine.rows import Rows
-from hannan.tables.combine.summary import Summary
+from hannan.tables.combine.quantiles import Grid, QuantileLoss, columns_for, loss_of
+from hannan.tables.combine.run import Rows, joined
+from hannan.tables.combine.summary import Summary, summarise
 from hannan.tables.learner import for_forecasts
 from hannan.tables.read.frames import frame_of
 from hannan.tables.write import RowWriter
+from hannan.validation import Array
 
 if TYPE_CHECKING:
-    from hannan.tables.combine.options import Options
     from hannan.tables.combine.panels import Panel
+    from hannan.tables.combine.run import Options
 
 _CHUNK = 1 << 16
 
@@ -92,7 +88,7 @@ class Combined(Result):
 
         titles = {"losses": "Mean loss", "weights": "Weights over time", "fan": "The last "}
         if what not in titles:
-            raise ValueError(f"what must be one of {', '.join(titles)}; got {what!r}{refusals.meant(what, titles)}")
+            raise ValueError(f"what must be one of {', '.join(titles)}; got {what!r}{validation.meant(what, titles)}")
         found = [one for one in combined_page(self.summary).pictures() if one.title.startswith(titles[what])]
         if not found:
             needs = "quantiles; these are points" if what == "fan" else "rows whose targets are known; no row has one"
@@ -254,7 +250,7 @@ def combine(
     >>> combined.summary.best.name, combined.summary.own_regret < combined.summary.bound.value
     ('down', True)
     """
-    refusals.count(seed, "seed", least=0)
+    validation.count(seed, "seed", least=0)
     time = one_time(time, target_time, issued, by is not None)
     if by is not None:
         from hannan.tables.combine.panels import panel_of

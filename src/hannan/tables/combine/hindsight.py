@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hannan.refusals import Array
-from hannan.tables.combine.by_rule import grid_levels
 from hannan.tables.combine.losses import PointLoss
+from hannan.tables.combine.rules import grid_levels
 from hannan.tables.write import release
+from hannan.validation import Array
 
 #: Passes over the rows, and cells visited, at the most.
 PASSES = 400

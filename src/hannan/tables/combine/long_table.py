@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan import refusals
-from hannan.refusals import Array
+from hannan import validation
 from hannan.tables.read.frames import numbers_of
 from hannan.tables.read.table import BadTable, clipped
 from hannan.tables.read.times import instant
+from hannan.validation import Array
 
 Whole = NDArray[np.int64]
 
@@ -65,7 +65,7 @@ def horizon_of(horizon: int, issued: str | None) -> int:
     """How many rows later a target is known; issue times say it themselves."""
     if issued is not None and horizon != 1:
         raise BadTable(f"a horizon is for tables without issue times; got horizon {horizon} and the column {issued!r}")
-    return refusals.count(horizon, "horizon")
+    return validation.count(horizon, "horizon")
 
 
 def long_table(

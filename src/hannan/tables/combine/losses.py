@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
 
-from hannan import refusals
-from hannan.refusals import Array
+from hannan import validation
+from hannan.learners.adahedge import ANY
+from hannan.validation import Array
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ class Pinball(PointLoss):
     kernel: ClassVar[str] = "pinball"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "quantile", refusals.between(self.quantile, 0.0, 1.0, "the quantile", "()"))
+        object.__setattr__(self, "quantile", validation.between(self.quantile, 0.0, 1.0, "the quantile", "()"))
 
     def value(self, f: Any, y: Any) -> Any:
         return np.maximum(self.quantile * (y - f), (self.quantile - 1.0) * (y - f))
@@ -133,7 +135,7 @@ class Huber(PointLoss):
     kernel: ClassVar[str] = "huber"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "width", refusals.positive(self.width, "the width of the Huber loss"))
+        object.__setattr__(self, "width", validation.positive(self.width, "the width of the Huber loss"))
 
     def value(self, f: Any, y: Any) -> Any:
         away = np.abs(f - y)
@@ -176,7 +178,7 @@ class Capped(PointLoss):
     most: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "most", refusals.positive(self.most, "cap"))
+        object.__setattr__(self, "most", validation.positive(self.most, "cap"))
 
     @property
     def parameter(self) -> float:
@@ -258,7 +260,7 @@ def _named(spec: Any) -> PointLoss:
         head = spec.partition(":")[0].strip()
         needs = {"pinball": "pinball:0.5", "huber": "huber:1"}.get(canonical(head))
         known = [*plain, "pinball", "huber", *SYNONYMS]
-        hint = f". Give its number, as in {needs!r}" if needs else refusals.meant(head, known)
+        hint = f". Give its number, as in {needs!r}" if needs else validation.meant(head, known)
     raise ValueError(f"loss must be {LOSSES}; got {spec!r}{hint}")
 
 
@@ -266,3 +268,58 @@ def losses_of(loss: PointLoss, forecasts: Array, targets: Array) -> Array:
     """loss(f_ti, y_t) for a table of forecasts: the slow twin of the engine's."""
     table: Array = np.asarray(loss.value(loss.columns(forecasts), targets[:, None]), dtype=np.float64)
     return table
+
+
+#: A row in which nobody speaks.
+ASLEEP = "at least one expert must have a forecast; all are asleep. Remove the row"
+
+
+def trouble_of(
+    loss_range: tuple[float, float], loss: PointLoss, row: Array, target: float, losses: Array
+) -> tuple[Any, int]:
+    """(None, -1), or what is wrong with a row and with which expert; writes the losses, NaN for sleepers."""
+    from hannan._engine import Trouble
+
+    awake = ~np.isnan(row)
+    losses[:] = np.nan
+    if not awake.any():
+        return Trouble.asleep, -1
+    if np.isnan(target):
+        return None, -1
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below, by its column
+        losses[awake] = loss.value(row[awake], target)
+    bad = awake & ~np.isfinite(losses)
+    if bad.any():
+        return Trouble.infinite, int(np.argmax(bad))
+    low, high = loss_range
+    bad = awake & ~((losses >= low) & (losses <= high))
+    return (Trouble.outside, int(np.argmax(bad))) if bad.any() else (None, -1)
+
+
+def refusal(
+    trouble: Any, column: int, names: Sequence[str], loss: PointLoss, mixer: Any, row: Array | None, target: float
+) -> str:
+    """What to say of a trouble, after the place where it is; empty where there is none."""
+    from hannan._engine import Trouble
+
+    if trouble == Trouble.none:
+        return ""
+    assert row is not None
+    if trouble == Trouble.extreme:
+        return (
+            ": the slope of the loss times the spread of the forecasts must be at most 1e140, or squares overflow; got "
+            f"forecasts of {np.nanmin(row):g} to {np.nanmax(row):g} at target {target:g}"
+        )
+    where, f = f", column {names[column]!r}", loss.columns(row[None, :])[0, column]
+    with np.errstate(over="ignore", invalid="ignore"):  # it is for the message alone
+        cost = float(loss.value(f, target))
+    told = f"forecast {f:g}" if np.ndim(f) == 0 else f"quantiles of {f.min():g} to {f.max():g}"
+    low, high = getattr(mixer.rule, "loss_range", ANY)
+    if trouble == Trouble.outside or kernel_of(loss) != "log":
+        stated = (low, high) != ANY
+        rule = f"in the stated range {low:g}:{high:g}" if stated else f"at most {high:g}, or squares overflow"
+        return f"{where}: a loss must be {rule}; got {cost:g} ({loss.name}, {told}, target {target:g})"
+    return (
+        f"{where}: the {loss.name} loss of {told} at "
+        f"target {target:g} must be finite; a probability must be in [0, 1], and not 0 or 1 when it is wrong"
+    )

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from hannan.refusals import Array
 from hannan.report import Facts, Figure, Fold, Layer, Page, Picture, Section, Table, Text, Tile, Tiles
-from hannan.report.markup import number
-from hannan.saving.words import AtMost, ceiling, counted, figure, percent
-from hannan.tables.combine.fan import calibration_blocks, fan_figure, where
+from hannan.saving.formatting import AtMost, ceiling, counted, figure, number, percent
+from hannan.tables.combine.calibration import calibration_blocks, fan_figure, where
 from hannan.tables.combine.summary import Summary, ahead_of
-from hannan.tables.figures import LINES, ROWS, Name, curve, lines, made_by
+from hannan.tables.write import LINES, ROWS, Name, curve, lines, made_by
+from hannan.validation import Array
 
 #: Bars of single experts, the best ones.
 BARS = 12

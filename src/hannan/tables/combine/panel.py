@@ -2,25 +2,315 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import itertools
+import os
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hannan.games.progress import Progress
+from hannan import _engine
+from hannan.games.driver import Progress
 from hannan.learners import names
-from hannan.learners.forecasts import Rule
-from hannan.refusals import Array
-from hannan.tables.combine.calibration import Calibration
-from hannan.tables.combine.levels import Grid
+from hannan.learners.adahedge import Rule
+from hannan.tables.combine.calibration import Calibration, Quantiled
 from hannan.tables.combine.long_table import LongTable, Whole
-from hannan.tables.combine.losses import PointLoss
-from hannan.tables.combine.mixers import no_prior
-from hannan.tables.combine.panel_pool import beginnings, pooled
-from hannan.tables.combine.panel_series import Played, Work, each_series
-from hannan.tables.combine.quantile_loss import QuantileLoss
-from hannan.tables.combine.quantiled import Quantiled
+from hannan.tables.combine.losses import ASLEEP, PointLoss, refusal
+from hannan.tables.combine.quantiles import Grid, QuantileLoss
+from hannan.tables.combine.rules import grid_levels, mixer_of, no_prior
 from hannan.tables.read.table import BadTable
+from hannan.validation import Array
+
+#: The engine's totals: settled rows, losses of the combination and of the mean, the bounds of the layer above to B, to
+#: B that forgets, to AdaHedge and to the mean, Delta, P.
+TOTALS = 9
+#: Parts of a table that are combined at a time, at least, and seconds between two looks at what is done.
+PARTS, REFRESH = 64, 0.2
+
+
+@dataclass(frozen=True)
+class Played:
+    """Answers in the order of `LongTable`, and of each series weights at the end, sums and what is promised."""
+
+    mixed: Array = field(hash=False)
+    weights: Array = field(hash=False)
+    settled: Whole = field(hash=False)
+    mixture: Array = field(hash=False)
+    mean: Array = field(hash=False)
+    losses: Array = field(hash=False)
+    beside: Array = field(hash=False)
+    bounds: Array | None = field(hash=False)
+    to_mean: Array | None = field(hash=False)
+    withheld: str = ""
+    #: (series, levels, models): the weights of each level, where levels have their own.
+    by_level: Array | None = field(default=None, hash=False)
+
+
+class Work:
+    """Rows combined so far, over all passes through a table, and the bar that shows them."""
+
+    def __init__(self, progress: Progress | None = None) -> None:
+        self._progress, self._done = progress, 0
+
+    def add(self, rows: int) -> None:
+        """Count rows that have been combined; 0 only refreshes the bar."""
+        self._done += rows
+        if self._progress is not None:
+            self._progress.update(self._done)
+
+
+def each_series(
+    table: LongTable, loss: PointLoss, rule: Rule, prior: Array | None, threads: int | None, work: Work | None = None
+) -> Played:
+    """Every series on its own; `prior` (1 or series, models)."""
+    work = work or Work()
+    if isinstance(loss, QuantileLoss) and loss.apart:
+        return _per_level(table, loss, rule, prior, threads, work)
+    n, series, rows = len(table.experts), table.series, len(table.order)
+    out: dict[str, Array] = {name: np.zeros((series, n)) for name in ("weights", "losses", "beside", "awake", "bounds")}
+    totals, levels = np.zeros((series, TOTALS)), grid_levels(loss)
+    mixed = np.empty(rows if levels is None else (rows, len(levels)))
+    kind = getattr(_engine.Mixing, names.FORECASTS[rule.name])
+    cores = threads or os.cpu_count() or 1
+    cuts = np.unique(np.linspace(0, series, min(series, max(4 * cores, PARTS)) + 1).astype(int)).tolist()
+
+    def part(first: int, last: int) -> tuple[int, Any, int]:
+        told = _engine.panel(
+            kind, loss.price(), *rule.loss_range, prior, levels, table.forecasts, table.targets, table.known,
+            table.starts, mixed.reshape(-1), None, out["weights"], out["losses"], out["beside"], out["awake"],
+            out["bounds"], totals, first, last,
+        )  # fmt: skip
+        return int(told[0]), told[1], int(told[2])
+
+    sizes = np.diff(table.starts[cuts]).tolist()
+    with ThreadPoolExecutor(cores) as pool:
+        parts = [pool.submit(part, *ends) for ends in itertools.pairwise(cuts)]
+        rows_of, waiting = dict(zip(parts, sizes, strict=True)), set(parts)
+        try:
+            while waiting:
+                done, waiting = wait(waiting, REFRESH, FIRST_COMPLETED)
+                work.add(sum(rows_of[one] for one in done))
+        finally:  # interrupted: parts that have not begun are not computed
+            pool.shutdown(wait=False, cancel_futures=True)
+    found = [one.result() for one in parts]
+    for row, trouble, column in found:
+        if row >= 0:
+            raise refused(table, loss, rule, row, trouble, column)
+    bounds, to_mean, withheld = _promised(out["bounds"], totals, rule.name, loss.convex)
+    return Played(
+        mixed, out["weights"], totals[:, 0].astype(np.int64), totals[:, 1], totals[:, 2], out["losses"], out["beside"],
+        bounds, to_mean, withheld,
+    )  # fmt: skip
+
+
+def _promised(parts: Array, totals: Array, name: str, convex: bool) -> tuple[Array | None, Array | None, str]:
+    if not convex:
+        return None, None, "a capped loss is not convex"
+    if name == "two-layers":
+        own = totals[:, 5] + 2.0 * totals[:, 7]
+        return np.minimum(totals[:, 3:4] + parts, own[:, None]), totals[:, 6], ""
+    if name == "b":
+        return parts, None, "rule B alone has a bound to columns and their combinations"
+    return None, None, f"no bound is proved here for {name} in whatever units the losses are"
+
+
+def _per_level(
+    table: LongTable, loss: QuantileLoss, rule: Rule, prior: Array | None, threads: int | None, work: Work
+) -> Played:
+    """A rule a level, answers sorted: sums and bounds are means over the levels, but losses are of sorted answers."""
+    n, parts = len(table.experts), []
+    for q, part in enumerate(loss.parts()):
+        columns = np.ascontiguousarray(table.forecasts[:, q * n : (q + 1) * n])
+        parts.append(each_series(replace(table, forecasts=columns), part, rule, prior, threads, work))
+    mixed: Array = np.sort(np.column_stack([part.mixed for part in parts]), axis=1)
+    cost, awake = costs_of(table, loss, mixed)
+
+    def mean(name: str) -> Any:
+        each = [getattr(part, name) for part in parts]
+        return None if each[0] is None else np.mean(each, axis=0)
+
+    by_level: Array = np.stack([part.weights for part in parts], axis=1)
+    return Played(
+        mixed, mean("weights"), parts[0].settled, by_series(table, cost), mean("mean"), mean("losses"),
+        by_series(table, np.where(awake, cost[:, None], 0.0)), mean("bounds"), mean("to_mean"), parts[0].withheld,
+        by_level,
+    )  # fmt: skip
+
+
+def costs_of(table: LongTable, loss: PointLoss, mixed: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """What each answer lost, 0 where there is no target; and who was awake in the rows that have one."""
+    known = ~np.isnan(table.targets)
+    with np.errstate(over="ignore", invalid="ignore"):  # a row without a target may be as large as it likes
+        cost = np.where(known, loss.value(mixed, np.where(known, table.targets, 0.5)), 0.0)
+    return cost, ~np.isnan(table.forecasts[:, : len(table.experts)]) & known[:, None]
+
+
+def by_series(table: LongTable, values: Array) -> Array:
+    """Sums over the rows of each series."""
+    told: Array = np.add.reduceat(values, table.starts[:-1], axis=0)
+    return told
+
+
+def refused(table: LongTable, loss: PointLoss, rule: Rule, row: int, trouble: Any, column: int) -> BadTable:
+    """What to say of a row in trouble."""
+    place, f = table.place(row), table.forecasts[row]
+    if trouble == _engine.Trouble.asleep:
+        return BadTable(f"the table, {place}: {ASLEEP}")
+    holder: Any = type("Holder", (), {"rule": rule})
+    return BadTable(
+        f"the table, {place}{refusal(trouble, column, table.experts, loss, holder, f, float(table.targets[row]))}"
+    )
+
+
+#: Events between two looks at a bar.
+STRETCH = 1 << 14
+#: The share of the pool's weights in where a new series starts; the rest is even, so that nothing is lost for good.
+SHARE = 0.9
+
+
+@dataclass(frozen=True)
+class Order:
+    """Rows in the order in which they were issued, and what happens: e >= 0 answers the e-th of them, e < 0 settles the
+    ~e-th. What is known at a time comes before the rows that are issued at it, which do not see each other."""
+
+    rows: Whole = field(hash=False)
+    events: Whole = field(hash=False)
+    told: Array = field(hash=False)
+    #: When each thing happens, and whether it answers.
+    when: Array = field(hash=False)
+    answers: NDArray[np.bool_] = field(hash=False)
+
+    @classmethod
+    def of(cls, table: LongTable) -> Order:
+        """Of a long table."""
+        rows = len(table.order)
+        issued, due = _times(table)
+        every: Whole = np.arange(rows, dtype=np.int64)
+        settles = np.flatnonzero(~np.isnan(table.targets))
+        when, kind = np.concatenate([issued, due[settles]]), np.concatenate([np.ones(rows), np.zeros(len(settles))])
+        place = np.lexsort((np.concatenate([table.order, table.order[settles]]), kind, when))
+        row, answers = np.concatenate([every, settles])[place], kind[place] > 0.0
+        rank: Whole = np.empty(rows, dtype=np.int64)
+        rank[row[answers]] = every
+        events = np.where(answers, rank[row], ~rank[row])
+        told = np.where(answers, np.nan, table.targets[row])
+        return cls(row[answers], events, told, when[place], answers)
+
+    def before(self, when: Array) -> Whole:
+        """How many things have happened before rows that are issued at these times are answered."""
+        keys = np.unique(when)
+        first = {}
+        for key in keys.tolist():
+            low, high = np.searchsorted(self.when, [key, np.nextafter(key, np.inf)], side="left")
+            first[key] = int(low + np.argmax(self.answers[low:high])) if self.answers[low:high].any() else int(high)
+        return np.array([first[key] for key in when.tolist()], dtype=np.int64)
+
+
+def _times(table: LongTable) -> tuple[Array, Array]:
+    """When each row is issued and its target known, as ranks of time: with a horizon h, h times later."""
+    apart = table.known - np.arange(len(table.known))
+    if np.array_equal(table.issued, table.due):
+        ranks = np.unique(table.issued, return_inverse=True)[1].astype(np.float64)
+        return ranks, ranks + apart
+    return table.issued, table.due
+
+
+class _Play:
+    """A rule over the rows of a pool, a stretch at a time."""
+
+    def __init__(self, table: LongTable, loss: PointLoss, rule: Rule, prior: Array | None) -> None:
+        self.table, self.loss, self.rule, self.order = table, loss, rule, Order.of(table)
+        self.mixer: Any = mixer_of(rule, len(table.experts), loss, prior)
+        self._sorted = np.ascontiguousarray(table.forecasts[self.order.rows])
+        levels = getattr(loss, "levels", ())
+        rows = len(table.order)
+        self.mixed: Array = np.empty((rows, len(levels)) if levels else rows)
+        self._done = self.answered = 0
+
+    def run(self, until: int) -> None:
+        """Everything that happens before event `until`."""
+        part = slice(self._done, until)
+        events = self.order.events[part]
+        first = self.answered
+        last = first + int((events >= 0).sum())
+        local = np.where(events >= 0, events - first, events)
+        done, trouble, column = self.mixer.events(
+            self._sorted[first:last], local, self.order.told[part], first, self.mixed[first:last], None
+        )
+        if done < len(events):
+            event = int(events[done])
+            row = int(self.order.rows[event if event >= 0 else ~event])
+            raise refused(self.table, self.loss, self.rule, row, trouble, column)
+        self._done, self.answered = until, last
+
+    def finish(self, work: Work) -> None:
+        """Everything that happens, in stretches that a bar can show."""
+        rows, events = len(self.table.order), len(self.order.events)
+        for until in [*range(STRETCH, events, STRETCH), events]:
+            before = self.answered
+            self.run(until)
+            work.add(self.answered - before)
+        work.add(rows - self.answered)
+
+    def weights(self) -> Array:
+        """Of a row in which all are awake."""
+        told: Array = self.mixer.weights(np.full(len(self.table.experts) * self.loss.depth, 0.5))
+        return told
+
+
+def pooled(table: LongTable, loss: PointLoss, rule: Rule, prior: Array | None, work: Work) -> Played:
+    """One rule over all rows; what is promised is promised of the whole pool."""
+    play = _Play(table, loss, rule, prior)
+    play.finish(work)
+    mixed: Array = np.empty_like(play.mixed)
+    mixed[play.order.rows] = play.mixed
+    cost, awake = costs_of(table, loss, mixed)
+    n, known = len(table.experts), ~np.isnan(table.targets)
+    columns, goals = loss.columns(table.forecasts), np.where(known, table.targets, 0.5)
+    there = ~np.isnan(columns)
+    filled = np.where(there, columns, 0.5)
+    with np.errstate(over="ignore", invalid="ignore"):  # a row without a target may be as large as it likes
+        losses = np.where(awake, loss.value(filled, goals[:, None]), 0.0)
+        means = np.where(there, columns, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
+        mean = np.where(known, loss.value(means, goals), 0.0)
+    told = play.mixer.promises()
+    bounds, to_mean = None, None
+    # One promise for the whole pool: it stands in the first series, so that sums over the series are right.
+    if told.columns is not None:
+        bounds = np.zeros((table.series, n))
+        bounds[0] = told.columns
+    if told.mean is not None:
+        to_mean = np.zeros(table.series)
+        to_mean[0] = told.mean
+    by_level = None
+    if getattr(loss, "apart", False):
+        by_level = np.tile(play.mixer.by_level(), (table.series, 1, 1))
+    return Played(
+        mixed, np.tile(play.weights(), (table.series, 1)), by_series(table, known.astype(np.float64)).astype(np.int64),
+        by_series(table, cost), by_series(table, mean), by_series(table, losses),
+        by_series(table, np.where(awake, cost[:, None], 0.0)), bounds, to_mean, told.withheld or told.mean_withheld,
+        by_level,
+    )  # fmt: skip
+
+
+def beginnings(table: LongTable, loss: PointLoss, rule: Rule, work: Work) -> Array:
+    """(series, models): the weights that the pool of all series had when the first row of each was answered, from
+    targets known by then, with 1 - SHARE of it even."""
+    play = _Play(table, loss, rule, None)
+    first = table.starts[:-1]
+    stops = play.order.before(_times(table)[0][first])
+    n, told = len(table.experts), np.empty((table.series, len(table.experts)))
+    for stop in np.unique(stops).tolist():
+        before = play.answered
+        play.run(stop)
+        work.add(play.answered - before)
+        told[stops == stop] = play.weights()
+    prior: Array = SHARE * told + (1.0 - SHARE) / n
+    prior /= prior.sum(axis=1, keepdims=True)
+    return prior
+
 
 #: The prior that each series takes from the pool of all, as it was when the series began.
 POOL = "pool"

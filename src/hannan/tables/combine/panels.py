@@ -10,23 +10,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from hannan import refusals
-from hannan.games.progress import Progress
-from hannan.learners.forecasts import Rule
+from hannan import validation
+from hannan.games.driver import Progress
+from hannan.learners.adahedge import Rule
 from hannan.learners.names import FORECASTS
-from hannan.report.frames import frame_of, library_of
-from hannan.saving.result import Result, Shown
+from hannan.saving.result import Result, Shown, frame_of, library_of
 from hannan.tables.combine.combiner import shares
 from hannan.tables.combine.long_table import horizon_of, long_table
-from hannan.tables.combine.panel import POOL, PanelSums, combine_long
-from hannan.tables.combine.panel_files import save, weights_long
-from hannan.tables.combine.panel_pool import SHARE
-from hannan.tables.combine.panel_summary import PanelSummary
-from hannan.tables.combine.quantile_loss import columns_for, loss_of
+from hannan.tables.combine.panel import POOL, SHARE, PanelSums, combine_long
+from hannan.tables.combine.panel_summary import PanelSummary, save, weights_long
+from hannan.tables.combine.quantiles import columns_for, loss_of
 from hannan.tables.learner import for_forecasts
 from hannan.tables.read.frames import columns_of
-from hannan.tables.read.roles import one_role
-from hannan.tables.read.table import BadTable, shown
+from hannan.tables.read.table import BadTable, one_role, shown
 
 #: Names that frames of statsforecast and mlforecast have: of the times, and of when a row was issued.
 TIME, ISSUED = "ds", "cutoff"
@@ -56,7 +52,7 @@ class Panel(PanelSums, Result):
 
     def prior(self, share: float = SHARE) -> dict[str, float]:
         """The mean of the weights at the end, with 1 - share of it even: where new series may start (`prior=`)."""
-        even = (1.0 - refusals.between(share, 0.0, 1.0, "share", "[)")) / len(self.experts)
+        even = (1.0 - validation.between(share, 0.0, 1.0, "share", "[)")) / len(self.experts)
         mean = self.weights.mean(axis=0).tolist()
         return {name: share * w + even for name, w in zip(self.experts, mean, strict=True)}
 
@@ -88,14 +84,14 @@ def panel_of(
     `loss`: what `loss_of` takes after the names of the columns. `progress`: show a bar on a terminal.
     """
     if not isinstance(target, str):
-        raise BadTable(f"the target of a long table must be one of its columns; got {refusals.brief(target)}")
+        raise BadTable(f"the target of a long table must be one of its columns; got {validation.brief(target)}")
     if hasattr(frame, "reset_index") and any(n in frame.index.names and n not in frame.columns for n in by):
         frame = frame.reset_index()  # as earlier releases of statsforecast give them: the series in the index
     needed = [*by, target, *(name for name in (time, issued) if name), *(experts or ())]
     columns = frame if isinstance(frame, Mapping) else columns_of(frame, needed)
     for name in needed:
         if name not in columns:
-            hint = refusals.meant(name, columns)
+            hint = validation.meant(name, columns)
             raise BadTable(f"the table must have a column {name!r}; got {shown(list(columns))}{hint}")
     taken = {*by, target, *(experts or ())}
     time = TIME if time is None and TIME in columns and TIME not in taken else time

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hannan import _engine
+from hannan.learners.adahedge import AdaHedgePlayer
+from hannan.mathematics.bounds import Bound
 from hannan.players.certificate import Certificate
-from hannan.refusals import Array
-from hannan.tables.combine import promises
-from hannan.tables.combine.losses import PointLoss
-from hannan.tables.combine.moments import Moment, PlayerSums
-from hannan.tables.combine.promises import Promises
-from hannan.tables.combine.trouble import trouble_of
+from hannan.tables.combine import guarantees
+from hannan.tables.combine.guarantees import AdaHedgeMoment, AdaHedgeSums, Moment, PlayerSums, Promises
+from hannan.tables.combine.losses import PointLoss, trouble_of
+from hannan.validation import Array
 
 
 @dataclass
@@ -131,7 +131,7 @@ class Stepped:
 
     def promises(self) -> Promises:
         """What may be said now."""
-        return promises.withheld("no bound is known for a rule of your own", self)
+        return guarantees.withheld("no bound is known for a rule of your own", self)
 
     def moment(self, weights: Array) -> Moment:
         """What may be said of now later."""
@@ -144,3 +144,162 @@ class Stepped:
     def certificate(self) -> Certificate | None:
         """None, but of a player."""
         return None
+
+
+_NOWHERE: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+
+
+class PlayedBy(Stepped):
+    """A learner at play: experts, of whom one is drawn too, and whose certificate is about <p, l>."""
+
+    draws = True
+
+    def __init__(self, learner: Any, n: int, loss: PointLoss, seed: int) -> None:
+        super().__init__(learner, n, loss, learner.loss_range)
+        self.player = learner.start(seed)
+
+    def _weights(self, awake: NDArray[np.bool_]) -> Array:
+        p: Array = self.player.distribution(awake)
+        return p
+
+    def _learn(self, row: OpenRow, awake: NDArray[np.bool_], losses: Array, target: float, delay: int) -> None:
+        charged = losses.copy()
+        if not awake.all():
+            _engine.charge_sleepers(row.weights, awake, charged)
+        self.player._settle_untold(charged, row.weights if delay else None, delay)
+        self.largest_delay = max(self.largest_delay, delay)
+
+    def answer(self, row: int, forecasts: Array, weights: Array | None = None) -> float | None:
+        """Open a row; `played` has the expert drawn."""
+        told, p, self.played = np.empty(1), np.empty((1, self.n)), np.empty(1, dtype=np.int64)
+        nothing, table = np.full(1, np.nan), np.ascontiguousarray(forecasts[None, :])
+        cost = self.loss.price()
+        done, *_ = _engine.combine_rows(
+            self.player, self._sums, cost, table, nothing, p, told, self.played, 0.0, _NOWHERE
+        )
+        if not done:
+            return None
+        self._open[row] = OpenRow(forecasts.copy(), p[0], float(told[0]), self.settled)
+        self.answered += 1
+        if weights is not None:
+            weights[:] = p[0]
+        return float(told[0])
+
+    def rows(self, forecasts: Array, targets: Array, mixed: Array, weights: Array) -> tuple[int, Any, int]:
+        """Prompt rows, compiled; `played` has the experts drawn."""
+        return self._rows(forecasts, targets, mixed, weights, _NOWHERE)[:3]
+
+    @property
+    def notes(self) -> bool:
+        """Whether `noted` is there: AdaHedge's bound is a function of a few sums, which the engine notes on its way."""
+        return isinstance(self.player, AdaHedgePlayer)
+
+    def noted(
+        self, forecasts: Array, targets: Array, mixed: Array, weights: Array, points: NDArray[np.int64]
+    ) -> tuple[int, Any, int, list[AdaHedgeMoment]]:
+        """The same, and the moments after so many of the rows, as far as they were done."""
+        done, trouble, expert, notes = self._rows(forecasts, targets, mixed, weights, points)
+        reached = points[: int(np.searchsorted(points, done, side="right"))]
+        return done, trouble, expert, self._moments(notes[: len(reached)], weights[reached - 1])
+
+    def _rows(
+        self, forecasts: Array, targets: Array, mixed: Array, weights: Array, points: NDArray[np.int64]
+    ) -> tuple[int, Any, int, Array]:
+        self.played = np.empty(len(targets), dtype=np.int64)
+        done, trouble, expert, self.mean_loss, notes = _engine.combine_rows(
+            self.player, self._sums, self.loss.price(), forecasts, targets, weights, mixed, self.played,
+            self.mean_loss, points,
+        )  # fmt: skip
+        self.answered += done
+        return done, trouble, expert, notes
+
+    def events(
+        self, forecasts: Array, order: NDArray[np.int64], told: Array, first: int, mixed: Array, weights: Array
+    ) -> tuple[int, Any, int]:
+        """The same, compiled; rows that were open before go along."""
+        return self._events(forecasts, order, told, first, mixed, weights, _NOWHERE)[:3]
+
+    def noted_events(
+        self, forecasts: Array, order: NDArray[np.int64], told: Array, first: int, mixed: Array, weights: Array,
+        points: NDArray[np.int64], answered: NDArray[np.int64],
+    ) -> tuple[int, Any, int, list[AdaHedgeMoment]]:  # fmt: skip
+        """The same, and the moments after so many events; `answered`: the row that was answered last by then."""
+        done, trouble, expert, notes = self._events(forecasts, order, told, first, mixed, weights, points)
+        reached = int(np.searchsorted(points, done, side="right"))
+        return done, trouble, expert, self._moments(notes[:reached], weights[answered[:reached]])
+
+    def _events(
+        self, forecasts: Array, order: NDArray[np.int64], told: Array, first: int, mixed: Array, weights: Array,
+        points: NDArray[np.int64],
+    ) -> tuple[int, Any, int, Array]:  # fmt: skip
+        rows, late = len(forecasts), order < 0
+        numbers = ~order[late]
+        near = (numbers >= first) & (numbers < first + rows)
+        far = numbers[~near].tolist()
+        before = [self._open[number] for number in far]
+        places = numbers - first
+        places[~near] = rows + np.arange(len(before))
+        events, seen = order.copy(), np.zeros(rows)
+        events[late] = ~places
+        self.played = np.full(rows, -1, dtype=np.int64)
+        old: Array = np.array([row.forecasts for row in before]).reshape(-1, self.n)
+        done, trouble, expert, delay, self.mean_loss, notes = _engine.combine_events(
+            self.player, self._sums, self.loss.price(), forecasts, events, told, weights, mixed, self.played, seen,
+            old, np.array([row.weights for row in before]).reshape(-1, self.n),
+            np.array([row.forecast for row in before]), np.array([float(row.settled_before) for row in before]),
+            self.mean_loss, points,
+        )  # fmt: skip
+        self.largest_delay = max(self.largest_delay, delay)
+        answered, settled = events[:done][events[:done] >= 0], ~events[:done][events[:done] < 0]
+        self.answered += len(answered)
+        open_ = np.zeros(rows, dtype=bool)
+        open_[answered] = True
+        open_[settled[settled < rows]] = False
+        for slot in settled[settled >= rows].tolist():
+            del self._open[far[slot - rows]]
+        for e in np.flatnonzero(open_).tolist():
+            self._open[first + e] = OpenRow(forecasts[e].copy(), weights[e].copy(), float(mixed[e]), int(seen[e]))
+        return done, trouble, expert, notes
+
+    def certificate(self) -> Certificate:
+        """What the player may say of itself; the answer is the mixture, and a seed or a file gives nothing away."""
+        told: Certificate = replace(self.player.certificate(), seeded=False, resumed=False)
+        return told
+
+    def promises(self) -> Promises:
+        told = self.certificate()
+        realised = self._realised(self.player._own, self.player._losses)
+        return self._promises(self, realised, told.bound, told.withheld)
+
+    def moment(self, weights: Array) -> Moment:
+        if self.notes:
+            note: Array = _engine.combine_note(self.player, self._sums, self.mean_loss)
+            return self._moments(note[None, :], weights[None, :])[0].made()
+        told, sums = self.certificate(), self._now()
+        realised = self._realised(self.player._own, self.player._losses)
+        return Moment(
+            sums, lambda: self._promises(sums, realised, told.bound, told.withheld), told.regret or 0.0, weights
+        )
+
+    def _moments(self, notes: Array, weights: Array) -> list[AdaHedgeMoment]:
+        """Of AdaHedge, from notes of the engine: a certificate for each would take longer than the rows."""
+        return [AdaHedgeMoment(k, notes, weights, self) for k in range(len(notes))]
+
+    def promised(self, sums: AdaHedgeSums) -> Promises:
+        """What could be said when these sums were noted."""
+        bound, withheld = self.player.bound_of(sums.seen(), sums.late)
+        return self._promises(sums, self._realised(sums.own, sums.charged), bound, withheld)
+
+    def _realised(self, own: float, losses: Array) -> Array:
+        """Of <p, l>, which the mixture never costs more than; a sleeper was charged it."""
+        regret: Array = (own - losses) * self.rule.width
+        return regret
+
+    def _promises(self, sums: Any, realised: Array, bound: Bound | None, withheld: str) -> Promises:
+        why = "it competes with single columns"
+        nothing = guarantees.withheld(why, sums)
+        if not self.loss.convex or bound is None:
+            reason = withheld or "the loss is not convex: the bound is on playing an expert drawn from the weights"
+            return replace(nothing, withheld=reason)
+        columns = np.full(self.n, bound.value)
+        return replace(nothing, source=bound.source, columns=columns, realised=realised, withheld="")

@@ -7,7 +7,7 @@ import csv
 import io
 import math
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, TextIO
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from hannan.tables.read.table import CHUNK_CELLS, MISSING, BadTable, Chunk, Columns, Table, checked, clipped
 from hannan.tables.write import unguarded
+from hannan.validation import Array
 
 #: Files from so many bytes on are read in blocks of so many characters, where pyarrow is at hand.
 QUICK_FROM = 1 << 20
@@ -128,8 +129,6 @@ class CsvTable(Table):
     def _quick_chunks(self) -> Iterator[Chunk]:
         """Large files, by pyarrow where it is at hand, up to the first quote; the same numbers and refusals."""
         try:
-            from hannan.tables.read.quick_csv import Quick
-
             quick = Quick(self._width, self._numeric, self._texts, self._delimiter)
         except ImportError:
             return
@@ -222,3 +221,40 @@ def from_text(text: str, columns: Columns | None = None, source: str = "the text
     [[1.0, 2.0], [3.0, nan]]
     """
     return CsvTable(io.StringIO(text, newline=""), columns or Columns(), source)
+
+
+_NULLS = ["", *(form(word) for word in ("na", "n/a", "nan", "null", "none") for form in (str, str.upper, str.title))]
+_NULLS.append("NaN")
+
+
+class Quick:
+    """Reads a block of whole rows without quotes; None where anything at all is odd."""
+
+    def __init__(self, width: int, numeric: Sequence[int], texts: Sequence[int], delimiter: str) -> None:
+        import pyarrow
+        from pyarrow import csv as arrow
+
+        names = [f"c{i}" for i in range(width)]
+        self._numeric, self._texts = [names[i] for i in numeric], [names[i] for i in texts]
+        kinds: dict[str, Any] = dict.fromkeys(self._numeric, pyarrow.float64())
+        kinds |= dict.fromkeys(self._texts, pyarrow.string())
+        self._read = arrow.ReadOptions(column_names=names, use_threads=False, block_size=1 << 24)
+        self._parse = arrow.ParseOptions(delimiter=delimiter, quote_char=False)
+        self._convert = arrow.ConvertOptions(
+            column_types=kinds, null_values=_NULLS, include_columns=[*self._numeric, *self._texts],
+            strings_can_be_null=False,
+        )  # fmt: skip
+
+    def read(self, text: str) -> tuple[Array, list[list[str]]] | None:
+        """(numbers, texts by column)."""
+        import pyarrow
+        from pyarrow import csv as arrow
+
+        try:
+            table = arrow.read_csv(io.BytesIO(text.encode()), self._read, self._parse, self._convert)
+        except pyarrow.ArrowInvalid:
+            return None
+        numbers = np.empty((table.num_rows, len(self._numeric)))
+        for i, name in enumerate(self._numeric):
+            numbers[:, i] = table.column(name).to_numpy()
+        return numbers, [[unguarded(cell.strip()) for cell in table.column(name).to_pylist()] for name in self._texts]

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from hannan import _engine
-from hannan.refusals import Array, meant, unmasked
-from hannan.tables.read.roles import forecast_roles
-from hannan.tables.read.table import CHUNK_CELLS, MISSING, BadTable, checked, clipped, shown
+from hannan.tables.read.table import CHUNK_CELLS, MISSING, BadTable, checked, clipped, forecast_roles, shown
+from hannan.validation import Array, meant, unmasked
 
 
 @dataclass(frozen=True)

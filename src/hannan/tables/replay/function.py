@@ -10,26 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from hannan import refusals
+from hannan import validation
+from hannan.games.checkpoints import Trace
 from hannan.learners.bandits import Bandit
 from hannan.learners.expert_bandits import ExpertBandit
-from hannan.refusals import Array
-from hannan.report.frames import frame_of
-from hannan.saving.result import Result, Shown
-from hannan.saving.words import apart, counted
-from hannan.tables.curves import Trace
-from hannan.tables.figures import kept
+from hannan.saving.formatting import apart, counted
+from hannan.saving.result import Result, Shown, frame_of
 from hannan.tables.learner import called, for_decisions
-from hannan.tables.read.roles import log_roles, one_role
-from hannan.tables.read.table import BadTable, clipped
-from hannan.tables.replay.beside import beside
-from hannan.tables.replay.estimates import BERNSTEIN, LEAST, LOGGED, Estimate, Scope, estimates, refuse_weights
-from hannan.tables.replay.evaluated import Evaluated, Replayed
-from hannan.tables.replay.log import Log
+from hannan.tables.read.table import BadTable, clipped, log_roles, one_role
+from hannan.tables.replay.evaluated import Evaluated, Replayed, beside
+from hannan.tables.replay.log import BERNSTEIN, LOGGED, MIN_ROWS, Estimate, Log, Scope, estimates, refuse_weights
 from hannan.tables.replay.page import replay_page, spans
 from hannan.tables.replay.policies import Policy
 from hannan.tables.replay.policies import policies as own_policies
 from hannan.tables.replay.policies import sums as policy_sums
+from hannan.tables.write import kept
+from hannan.validation import Array
 
 
 @dataclass(frozen=True)
@@ -60,7 +56,7 @@ class Replay(Evaluated, Result):
             if one.fixed:
                 rows.append((one.name, "a fixed policy: it learns nothing, so there is nothing to replay"))
             elif "replay" not in one.estimates:
-                why = f"fewer than {LEAST:g} rows were accepted, so it learnt from fewer than {LEAST:g}"
+                why = f"fewer than {MIN_ROWS:g} rows were accepted, so it learnt from fewer than {MIN_ROWS:g}"
                 rows.append((one.name, f"replay withheld: {why}"))
         told = [self.logged, best, *(e for one in self.learners for e in one.estimates.values())]
         word, level = "gain" if self.gains else "loss", f"{self.logged.level:.0%}"
@@ -95,8 +91,8 @@ def evaluate(
     span: tuple[float, float] = (0.0, 1.0), gains: bool = False,
 ) -> Replay:  # fmt: skip
     """Replay learners (of `for_decisions`) and the log's policies; `names` are what to call the learners."""
-    runs = refusals.count(runs, "runs")
-    level = refusals.between(level, 0.0, 1.0, "level", "()")
+    runs = validation.count(runs, "runs")
+    level = validation.between(level, 0.0, 1.0, "level", "()")
     log.check(span)
     with np.errstate(over="ignore", invalid="ignore"):
         return _evaluated(log, learners, runs, seed, level, names, span, gains)

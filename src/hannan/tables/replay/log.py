@@ -2,24 +2,391 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hannan import refusals
-from hannan.refusals import Array
+from hannan import validation
+from hannan.mathematics.intervals import clopper_pearson, of_mean, of_ratio
+from hannan.saving.formatting import counted, figure
 from hannan.tables.read.table import BadTable, Chunk, clipped
-from hannan.tables.replay.contexts import ContextExpert
-from hannan.tables.replay.estimates import NoSupport, refuse_overlap, refuse_uniform
-from hannan.tables.replay.missing import Missing
-from hannan.tables.replay.policies import Policy, refuse_improbable
-from hannan.tables.replay.smallest import Smallest
+from hannan.tables.replay.policies import ContextExpert, Policy, refuse_improbable
 from hannan.tables.write import Spool, release
+from hannan.validation import Array
+
+#: A test that would refuse a sound log has this chance: 6 standard errors, two-sided 2e-9.
+ERRORS = 6.0
+#: Fewer rows than this carry no interval.
+MIN_ROWS = 30.0
+UNIFORM_AT = 1e-6
+#: Method of an interval.
+BERNSTEIN = (
+    "empirical Bernstein: holds for any losses in their range, if no action ever had a smaller probability than the "
+    "smallest propensity in the log (assumed, not verified), and the number of rows was fixed in advance"
+)
+#: The same, if a column of the log has the smallest probability of any action in each row.
+VERIFIED = (
+    "empirical Bernstein: holds for any losses in their range, if the number of rows was fixed in advance; no action "
+    "had a probability below {floor} in any row (verified by column {column})"
+)
+#: The rows of a log are identically distributed only if the propensities never change; its learner never meets that.
+EXACT = (
+    "Clopper and Pearson: exact for independent rows of one distribution, if propensities never change, and the number "
+    "of rows was fixed in advance"
+)
+#: Estimand of the logged policy's mean: its next game may cost something else. Format with "loss" or "gain".
+LOGGED = "mean over the rows of this log of the expected {word} given the rows before; not its mean over other logs"
+
+
+class NoSupport(ValueError):
+    """A log that cannot support the estimate, with the reason."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean loss a row, its interval at `level`, and its standard error; `method` says where the interval is from."""
+
+    name: str
+    value: float
+    error: float
+    interval: tuple[float, float]
+    level: float = 0.95
+    method: str = BERNSTEIN
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return f"{figure(self.value)}  ({100 * self.level:g}%: {figure(low)} .. {figure(high)})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"value": self.value, "interval": list(self.interval), "level": self.level, "method": self.method}
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What is known of a log before it is read: rows, the range of its losses, and the largest weight 1/propensity."""
+
+    rows: float
+    span: tuple[float, float]
+    most: float
+    level: float
+    #: Method of the intervals that depend on `most`.
+    method: str = BERNSTEIN
+    #: Share of the probability of a miss that intervals depending on `most` may use.
+    share: float = 1.0
+
+    @property
+    def strict(self) -> float:
+        """Level at which intervals that depend on `most` are computed."""
+        return 1.0 - (1.0 - self.level) * self.share
+
+    def estimate(
+        self, name: str, value: float, error: float, interval: tuple[float, float], method: str = ""
+    ) -> Estimate:
+        """An estimate whose interval is cut to the range of the losses, where every mean is."""
+        low, high = self.span
+        cut = min(max(interval[0], low), high), max(min(interval[1], high), low)
+        return Estimate(name, value, error, cut, self.level, method or self.method)
+
+
+def estimates(sums: Array, scope: Scope) -> dict[str, Estimate]:
+    """The four estimates from the sums of the engine's replay, or their means over runs on the same log.
+
+    replay: the mean loss of the accepted rows, a game of the learner's own. ips: mean of w l. snips:
+    sum w l / sum w. dr: mean of sum_a q(a) r(a) + w (l - r(a)), r the mean losses of the rows before.
+    Each row's term has, given the rows before, the learner's expected loss as its mean (of w (l - v) that is 0).
+    """
+    n, w, w2, wl, wl2, w2l, w2l2, robust, robust2, m, own, own2, *beside = (float(x) for x in sums)
+    low, high = scope.span
+    width, reach = high - low, scope.most * max(high - low, abs(low), abs(high))
+    found = {}
+    if m >= MIN_ROWS:
+        interval = of_mean(own, beside[2], n, max(width, abs(low), abs(high)), scope.strict, m)
+        found["replay"] = scope.estimate("replay", own / m, standard_error(own, own2, m), interval)
+    interval = of_mean(wl, beside[0], n, reach, scope.strict)
+    found["ips"] = scope.estimate("ips", wl / n, standard_error(wl, wl2, n), interval)
+    found["snips"] = normalised("snips", (w, w2, wl, w2l, w2l2), scope)
+    interval = of_mean(robust, beside[1], n, reach + max(width, abs(low), abs(high)), scope.strict)
+    found["dr"] = scope.estimate("dr", robust / n, standard_error(robust, robust2, n), interval)
+    return found
+
+
+def normalised(name: str, sums: tuple[float, float, float, float, float], scope: Scope) -> Estimate:
+    """sum w l / sum w, from the sums of w, w^2, w l, w^2 l and w^2 l^2."""
+    w, w2, wl, w2l, w2l2 = sums
+    theta = wl / w
+
+    def surplus(value: float) -> tuple[float, float]:
+        return wl - value * w, max(w2l2 - 2.0 * value * w2l + value * value * w2, 0.0)
+
+    interval = of_ratio(surplus, scope.most, scope.rows, scope.span, theta, scope.strict)
+    return scope.estimate(name, theta, math.sqrt(surplus(theta)[1]) / w, interval)
+
+
+def rate(name: str, hits: float, trials: float, scope: Scope) -> Estimate:
+    """Return the mean of losses that all equal one end of their range; its interval is exact for rows of one law."""
+    low, high = scope.span
+    share = hits / trials
+    limits = clopper_pearson(round(hits), round(trials), 0.5 + scope.level / 2.0)
+    error = (high - low) * math.sqrt(share * (1.0 - share) / trials)
+    interval = low + (high - low) * limits[0], low + (high - low) * limits[1]
+    return scope.estimate(name, low + (high - low) * share, error, interval, EXACT)
+
+
+def standard_error(total: float, squares: float, n: float) -> float:
+    """Standard error of a mean."""
+    return math.sqrt(max(squares - total * total / n, 0.0) / max(n - 1.0, 1.0) / n)
+
+
+def refuse_uniform(counts: Array, labels: list[str]) -> None:
+    """A log without propensities must be uniform: chi-square, refused below one in a million."""
+    from scipy.special import gammaincc
+
+    n, k = float(counts.sum()), len(counts)
+    if k < 2:
+        return
+    expected = n / k
+    if expected < 5.0:
+        raise NoSupport(
+            f"a log must have some 5 rows for each action to be seen to be uniform; got {n:g} rows for {k} actions"
+        )
+    statistic = float(((counts - expected) ** 2).sum() / expected)
+    if gammaincc((k - 1) / 2.0, statistic / 2.0) < UNIFORM_AT:
+        least, most = int(np.argmin(counts)), int(np.argmax(counts))
+        raise NoSupport(
+            f"a log without propensities must have drawn its actions uniformly; got {counts[most]:g} times "
+            f"{labels[most]!r} and {counts[least]:g} times {labels[least]!r} in {n:g} rows. Give --propensity"
+        )
+
+
+def refuse_overlap(counts: Array, inverse: Array, inverse2: Array, labels: list[str]) -> None:
+    """Propensities must fit the log: for each action, the mean of 1{a_t = a}/p_t is 1 where it always had a chance.
+
+    An action without a chance in part of the log, or propensities that are not those of the log, show here.
+    """
+    n = float(counts.sum())
+    for a, label in enumerate(labels):
+        if counts[a] == 0:
+            raise NoSupport(f"every action must be in the log; {label!r} never is: nothing is known of its loss")
+    for a, label in enumerate(labels):
+        mean = float(inverse[a]) / n
+        error = math.sqrt(max(float(inverse2[a]) / n - mean * mean, 0.0) / n)
+        if counts[a] >= 20 and abs(mean - 1.0) > ERRORS * error + 1e-9:
+            reason = "it had no chance in part of the log" if mean < 1.0 else "its propensities are too small"
+            raise NoSupport(
+                f"propensities must fit the log: 1/propensity, summed over the rows with action {label!r}, should be "
+                f"the {n:g} rows; got {mean * n:.6g}: {reason}, or they are not those of this log"
+            )
+    mean = float(inverse.sum()) / n
+    error = math.sqrt(max(float(inverse2.sum()) / n - mean * mean, 0.0) / n)
+    if abs(mean - len(labels)) > ERRORS * error + 1e-9:
+        raise NoSupport(
+            f"propensities must fit the log: the mean of 1/propensity should be the {len(labels)} actions; got "
+            f"{mean:.6g}: some actions had no chance in part of the log, or the propensities are not those of this log"
+        )
+
+
+def refuse_weights(sums: Array, learner: Any) -> float:
+    """The effective number of rows, (sum w)^2 / sum w^2; refused where the estimate would rest on a few."""
+    n, w, w2 = float(sums[0]), float(sums[1]), float(sums[2])
+    effective = w * w / w2 if w2 > 0.0 else 0.0
+    if effective < MIN_ROWS:
+        if n < MIN_ROWS:
+            raise NoSupport(f"a log must have at least {MIN_ROWS:g} rows for an estimate to rest on; got {n:g}")
+        raise NoSupport(
+            f"the log must overlap with what {learner} plays, in at least {MIN_ROWS:g} rows; "
+            f"its estimate would rest on {effective:.3g} of {n:g}"
+        )
+    error = math.sqrt(max(w2 / n - (w / n) ** 2, 0.0) / n)
+    if abs(w / n - 1.0) > ERRORS * error + 1e-9:
+        raise NoSupport(
+            f"the log must overlap with what {learner} plays: its weights should average 1; got {w / n:.4g}"
+        )
+    return effective
+
+
+#: Value of `missing` that leaves the rows out.
+DROP = "drop"
+
+
+class Missing:
+    """Meaning of empty losses: None (not stated), a number that each of them counts as, or "drop" to leave them out.
+
+    >>> losses, kept = Missing(0.0).filled(np.array([1.0, np.nan]), 1)
+    >>> losses.tolist(), kept.tolist()
+    ([1.0, 0.0], [True, True])
+    """
+
+    def __init__(self, meaning: Any = None, word: str = "loss") -> None:
+        self.meaning: float | str | None = meaning_of(meaning)
+        #: "loss" or "reward".
+        self.word = word
+        #: Number of rows that were read.
+        self.of = 0
+        self._empty: list[NDArray[np.int64]] = []
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Numbers of the rows without a loss, counted from 1."""
+        return np.concatenate([*self._empty, np.empty(0, dtype=np.int64)])
+
+    def filled(self, losses: Array, first: int) -> tuple[Array, NDArray[np.bool_]]:
+        """Return (losses, rows to keep) for rows from number `first` on."""
+        empty = np.isnan(losses)
+        self.of += len(losses)
+        self._empty.append(first + np.flatnonzero(empty))
+        if isinstance(self.meaning, float):
+            return np.where(empty, self.meaning, losses), np.ones(len(losses), dtype=bool)
+        return losses, ~empty
+
+    def check(self, source: str, span: tuple[float, float]) -> None:
+        """Raise BadTable for empty losses without a stated meaning, ValueError for a meaning outside their range."""
+        if isinstance(self.meaning, float):
+            validation.between(self.meaning, *span, "missing")
+        empty = self.rows
+        if self.meaning is None and len(empty):
+            raise BadTable(
+                f"{source} must have a {self.word} in every row; got {counted(len(empty), 'empty row')} of {self.of}, "
+                f"the first at row {empty[0]}. State what an empty {self.word} means: missing=0 (--missing 0) counts "
+                f"it as 0, as for 'no click'; missing='drop' (--missing drop) leaves these rows out"
+            )
+
+    def row(self, kept: int) -> int:
+        """Return the number of a row of the table, from 1, given its index among the rows that are kept."""
+        if self.meaning != DROP:
+            return kept + 1
+        empty = self.rows
+        return kept + 1 + int(np.searchsorted(empty - 1 - np.arange(len(empty)), kept, side="right"))
+
+    @property
+    def condition(self) -> str:
+        """The stated meaning in words; empty if no loss is missing."""
+        count = len(self.rows)
+        if not count or self.meaning is None:
+            return ""
+        some = f"{count} of {counted(self.of, 'row')} without a {self.word}"
+        if self.meaning == DROP:
+            return (
+                f"{some} are left out; the estimates hold for the other rows, if whether a row has its {self.word} "
+                f"depends neither on that {self.word} nor on the action of the row (assumed, not verified)"
+            )
+        return f"{some} count as {self.word} {figure(float(self.meaning))} (assumed, not verified)"
+
+    def to_dict(self) -> dict[str, Any] | None:
+        """Return the meaning, the rows without a loss and all rows for JSON; None if no meaning was stated."""
+        if self.meaning is None:
+            return None
+        return {"meaning": self.meaning, "rows": len(self.rows), "of": self.of, "condition": self.condition or None}
+
+
+def meaning_of(given: Any) -> float | str | None:
+    """Return a valid meaning of empty losses; text may hold a number.
+
+    >>> meaning_of("0"), meaning_of("drop"), meaning_of(None)
+    (0.0, 'drop', None)
+    """
+    if given is None or (isinstance(given, str) and given == DROP):
+        return given
+    try:
+        if isinstance(given, bool):
+            raise TypeError
+        number = float(given)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not np.isfinite(number):
+        raise ValueError(f"missing must be a number or {DROP!r}; got {given!r}")
+    return number
+
+
+#: Tolerance for rounding errors of probabilities.
+ROUNDING = 1e-9
+
+
+class Smallest:
+    """The column of smallest probabilities: its minimum, and the rows in which an action had no chance."""
+
+    def __init__(self, column: str) -> None:
+        #: The smallest and the largest number of the column.
+        self.column, self.minimum, self.maximum = column, 1.0, 0.0
+        self._rows = self._empty = self._zeros = 0
+        #: The first and the last row with a zero.
+        self._first = self._last = 0
+        #: Actions that were drawn in a row with a zero.
+        self._drawn: set[int] = set()
+
+    def add(self, smallest: Array, propensities: Array, actions: NDArray[np.int64], rows: NDArray[np.int64],
+            source: str) -> None:  # fmt: skip
+        """Read some rows, whose numbers are `rows`; raise BadTable with the row of an invalid value."""
+        known = ~np.isnan(smallest)
+        bad = known & ~((smallest >= 0.0) & (smallest <= propensities * (1.0 + ROUNDING)))
+        if bad.any():
+            t = int(np.argmax(bad))
+            raise BadTable(
+                f"{source}, row {rows[t]}, column {self.column!r}: the smallest probability must be in [0, "
+                f"{propensities[t]:g}], at most the propensity of the row; got {smallest[t]:g}"
+            )
+        self._rows, self._empty = self._rows + len(rows), self._empty + int((~known).sum())
+        zeros = np.flatnonzero(smallest == 0.0)
+        if len(zeros):
+            self._first, self._last = self._first or int(rows[zeros[0]]), int(rows[zeros[-1]])
+            self._zeros += len(zeros)
+            self._drawn |= set(actions[zeros].tolist())
+        self.minimum = min(self.minimum, float(smallest[known].min(initial=1.0)))
+        self.maximum = max(self.maximum, float(smallest[known].max(initial=0.0)))
+
+    def check(self, labels: list[str], least: float) -> None:
+        """Raise NoSupport if the column does not show that every action could be drawn in every row."""
+        name = repr(self.column)
+        if self._empty:
+            raise NoSupport(
+                f"column {name} must have a number in every row; got {counted(self._empty, 'empty row')} of "
+                f"{self._rows}: events of these decisions were deleted. Leave these rows out, or omit smallest="
+            )
+        if self._zeros:
+            never = [clipped(label) for i, label in enumerate(labels) if i not in self._drawn]
+            which = f", never drawn there: {', '.join(never[:8])}" if never else ""
+            raise NoSupport(
+                f"every action must have a positive probability in every row; column {name} is 0 in {self._zeros} of "
+                f"{counted(self._rows, 'row')}, between row {self._first} and row {self._last}{which}. "
+                f"Evaluate the rows in which {name} is above 0, or the decisions since the last change of the arms "
+                "(stage= or since= of store.log)"
+            )
+        if self.maximum > (1.0 + ROUNDING) / len(labels):
+            raise NoSupport(
+                f"column {name} must be at most 1/{len(labels)}, because the log has {len(labels)} actions; got "
+                f"{self.maximum:g}. The column is of a log with fewer actions"
+            )
+        if self.minimum < least:
+            raise NoSupport(f"column {name} must be at least {least:g}; got {self.minimum:g}, whose weights overflow")
+
+    @property
+    def _exponent(self) -> int:
+        """The smallest j >= 1 with 2^-j <= minimum."""
+        return max(1, 1 - math.frexp(self.minimum)[1])
+
+    @property
+    def floor(self) -> float:
+        """Power of two below the minimum, which bounds the weights."""
+        return 0.5**self._exponent
+
+    @property
+    def share(self) -> float:
+        """Share of the probability of a miss for this power of two; the shares of all powers sum to 1."""
+        return 1.0 / (self._exponent * (self._exponent + 1))
+
+    @property
+    def method(self) -> str:
+        """Method of the intervals, with the verified condition."""
+        return VERIFIED.format(floor=f"2^-{self._exponent}", column=repr(self.column))
+
 
 BLOCK = 1 << 15
 #: Squares of 1/propensity, times the squares of losses, are summed: with smaller ones they would overflow.
-LEAST = 1e-100
+MIN_PROPENSITY = 1e-100
 
 
 class Log:
@@ -37,7 +404,7 @@ class Log:
         self._advisers = [ContextExpert(gains) for _ in contexts]
         self._fixed = bool(actions)
         self._number: dict[str, int] = {}
-        refusals.once(map(str, actions), "actions")
+        validation.once(map(str, actions), "actions")
         for label in actions:
             self._number[str(label)] = len(self._number)
         self._rows = Spool(3 + len(self.experts) + sum(len(policy.actions) for policy in self.policies))
@@ -76,11 +443,12 @@ class Log:
             rows[:, 3 + i] = [self._code(label, first + t, self.experts[i]) for t, label in enumerate(column)]
         self._grow()
         if propensities is not None:
-            bad = ~((propensities >= LEAST) & (propensities <= 1.0))
+            bad = ~((propensities >= MIN_PROPENSITY) & (propensities <= 1.0))
             if bad.any():
                 t = int(np.argmax(bad))
                 raise BadTable(
-                    f"{self.source}, row {first + t}: a propensity must be in [{LEAST:g}, 1]; got {propensities[t]:g}"
+                    f"{self.source}, row {first + t}: a propensity must be in [{MIN_PROPENSITY:g}, 1]; "
+                    f"got {propensities[t]:g}"
                 )
         at = 3 + len(self.experts)
         for policy, q in zip(self.policies, probabilities, strict=True):
@@ -129,7 +497,7 @@ class Log:
         if len(self) == 0:
             raise BadTable(f"{self.source} must have rows; it has none")
         if self.smallest is not None:
-            self.smallest.check(self.labels, LEAST)
+            self.smallest.check(self.labels, MIN_PROPENSITY)
             self.floor = self.smallest.floor
         if self.has_propensities:
             refuse_overlap(self.counts, self.inverse, self.inverse2, self.labels)

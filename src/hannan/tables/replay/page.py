@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from hannan.report import Figure, Fold, Layer, Page, Picture, Section, Table, Text, Tile, Tiles
-from hannan.report.markup import number
-from hannan.saving.words import clipped, counted
-from hannan.tables.figures import ROWS, Name, curve, lines, made_by
-from hannan.tables.replay.estimates import LOGGED
+from hannan.saving.formatting import clipped, counted, number
 from hannan.tables.replay.evaluated import Evaluated
+from hannan.tables.replay.log import LOGGED
+from hannan.tables.write import ROWS, Name, curve, lines, made_by
 
 
 def replay_page(told: Evaluated) -> Page:

@@ -4,26 +4,159 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hannan import refusals
+from hannan import validation
 from hannan.games.play import play
+from hannan.games.record import Record
 from hannan.learners import names
 from hannan.learners.learner import Learner
-from hannan.mathematics.student import T_INTERVAL
-from hannan.refusals import Array
-from hannan.report.frames import frame_of
-from hannan.saving.result import Result, Shown
-from hannan.saving.words import ceiling, figure
-from hannan.tables.figures import kept
+from hannan.mathematics.intervals import T_INTERVAL
+from hannan.report import Figure, Fold, Page, Picture, Section, Table, Tile, Tiles
+from hannan.report.pictures import ends, how
+from hannan.saving.formatting import AtMost, ceiling, counted, figure, number
+from hannan.saving.result import Result, Shown, frame_of, plain
 from hannan.tables.read.table import BadTable
-from hannan.tables.route.page import route_page, spans
-from hannan.tables.route.routed import Route, Routed
-from hannan.tables.write import release
+from hannan.tables.write import ROWS, Name, curve, kept, lines, made_by, release
+from hannan.validation import Array
+
+
+@dataclass(frozen=True)
+class Route:
+    """One learner on the table: what it sees, its name, its record."""
+
+    name: str
+    sees: str
+    learner: Learner
+    record: Record = field(hash=False, repr=False)
+
+    @property
+    def regret(self) -> float:
+        """Mean regret over the runs; for experts that of <p, l>."""
+        expected = self.record.expected_regret
+        return float(self.record.mean_regret[-1] if expected is None else np.mean(np.asarray(expected)[..., -1]))
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """95% t interval over the runs, approximate; None if the number is exact or there is one run."""
+        if self.record.expected_regret is not None or self.record.runs < 2:
+            return None
+        low, high = self.record.interval()
+        return float(low[-1]), float(high[-1])
+
+
+@dataclass(frozen=True)
+class Routed:
+    """Learners on one table, the least regret of each kind first."""
+
+    arms: tuple[str, ...]
+    rounds: int
+    losses: Array = field(hash=False, repr=False)
+    routes: tuple[Route, ...]
+    runs: int
+    seed: int
+    gains: bool
+
+    @property
+    def best(self) -> int:
+        """The best arm in hindsight."""
+        return int(np.argmax(self.losses) if self.gains else np.argmin(self.losses))
+
+    @property
+    def size(self) -> str:
+        """Of the table, and how often it was played."""
+        return f"{counted(self.rounds, 'round')}, {counted(len(self.arms), 'arm')}, {counted(self.runs, 'run')}"
+
+    def advice(self) -> str:
+        """Which learner, in a sentence."""
+        parts = []
+        for sees, text in (("one loss", "that see only what they played"), ("every loss", "that see every loss")):
+            found = [route for route in self.routes if route.sees == sees]
+            if found:
+                one = found[0]
+                parts.append(f"of the learners {text}, {one.name} has the least regret, {figure(one.regret)}")
+        return "; ".join(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return dict(plain({
+            "arms": list(self.arms), "rounds": self.rounds, "runs": self.runs, "seed": self.seed,
+            "best_arm": self.arms[self.best], "best_loss": float(self.losses[self.best]),
+            "learners": [
+                {"name": r.name, "learner": r.record.learner, "sees": r.sees, "regret": r.regret,
+                 "interval": r.interval, "mean_regret_of_the_runs": float(r.record.mean_regret[-1]),
+                 "bound": None if r.record.bound is None else r.record.bound.value,
+                 "source": None if r.record.bound is None else r.record.bound.source,
+                 "against": None if r.record.bound is None else r.record.bound.against,
+                 "bound_withheld": r.record.bound_withheld, "seconds": r.record.seconds}
+                for r in self.routes
+            ],
+            "advice": self.advice(),
+        }))  # fmt: skip
+
+
+def route_page(told: Routed) -> Page:
+    """The page of learners side by side."""
+    word = "gain" if told.gains else "loss"
+    tiles = [
+        Tile(
+            number(float(told.losses[told.best]) / told.rounds), f"mean {word} of {told.arms[told.best]}, the best arm"
+        )
+    ]
+    for sees in ("one loss", "every loss"):
+        found = [one for one in told.routes if one.sees == sees]
+        if found:
+            tiles.append(Tile(number(found[0].regret), f"least regret, {found[0].name}, sees {sees}", "good"))
+    rows = []
+    for one in told.routes:
+        interval = one.interval or (None, None)
+        bound = one.record.bound
+        rows.append((
+            one.name, one.sees, one.regret, *interval, None if bound is None else AtMost(bound.value),
+            "" if bound is None else bound.against, one.record.bound_withheld if bound is None else bound.source,
+        ))  # fmt: skip
+    heads = ("learner", "sees", "regret", "95% t from", "to (approx.)", "bound", "against", "source")
+    played = tuple((one.name, Name(one.record.learner)) for one in told.routes)
+    who = Fold("Who they are", (Table(("name", "description"), played, sortable=False),))
+    table = Table(heads, tuple(rows), "Regret against the best arm in hindsight.")
+    sections = [Section("Side by side", (Figure(spans(told)), table, who))]
+    for sees in ("one loss", "every loss"):
+        drawn: list[dict[str, Any]] = []
+        for one in told.routes:
+            if one.sees == sees:
+                record = one.record
+                regret = record.mean_regret if record.expected_regret is None else np.asarray(record.expected_regret)
+                regret = regret if regret.ndim == 1 else regret.mean(axis=0)
+                drawn += curve(record.checkpoints, regret, one.name)
+        if drawn:
+            alt = f"Mean regret of each learner that sees {sees}, over the rounds."
+            title = "Bandits: they see only what they played" if sees == "one loss" else "Experts: they see every loss"
+            sections.append(Section(title, (lines("Regret", "regret", drawn, alt, x_title="round"),)))
+    arms = tuple(
+        (Name(name), total, total / told.rounds) for name, total in zip(told.arms, told.losses.tolist(), strict=True)
+    )
+    sections.append(Section("Arms", (Table(("arm", word, f"mean {word}"), arms[:ROWS]),)))
+    lead = f"{told.size}. {told.advice().capitalize()}."
+    return Page("Which learner", lead, (Tiles(tuple(tiles)),), tuple(sections), made_by(seed=str(told.seed)))
+
+
+def spans(told: Routed) -> Picture:
+    """The regret of each learner, the least first, with its interval over the runs as whiskers."""
+    order = sorted(told.routes, key=lambda one: one.regret)
+    rows = []
+    for one in order:
+        low, high = one.interval or (one.regret, one.regret)
+        rows.append({"learner": one.name, "regret": one.regret, "low": low, "high": high, "sees": one.sees})
+    alt = "Regret, smaller is better: " + ", ".join(f"{one.name} {number(one.regret)}" for one in order) + "."
+    names = tuple(one.name for one in order)
+    return Picture(
+        f"Regret{how(rows)}", "regret", "", ends(rows, "learner", "sees"), alt, order=names, height=30 * len(rows)
+    )
+
 
 #: Who plays unless others are asked for.
 LEARNERS = ("experts", "hedge", "adahedge", "bandit", "exp3", "bandit:exponential", "bandit:log-barrier")
@@ -87,12 +220,12 @@ def compare(
     source: str = "the table",
 ) -> Routes:
     """Play learners, by name, on a table of losses (rounds, arms); `told` hears who plays next."""
-    runs = refusals.count(runs, "runs")
+    runs = validation.count(runs, "runs")
     rounds, n = losses.shape
     if rounds == 0:
         raise BadTable(f"{source} must have rows; it has none")
     sums = _checked(losses, arms, loss_range, source)
-    refusals.once(learners, "learners")
+    validation.once(learners, "learners")
     routes = []
     for name in learners:
         learner = _learner(name, n, loss_range, gains, rounds)

@@ -1,0 +1,1 @@
+"""`hn.compare`: several learners on several environments."""

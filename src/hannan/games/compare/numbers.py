@@ -1,0 +1,450 @@
+"""Results of a comparison: one cell per learner and environment, statistics over runs, and tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hannan import validation
+from hannan.games.compare.environments import Asked, Environment
+from hannan.games.driver import derived
+from hannan.games.feeds import best_means
+from hannan.games.play import built, driven, is_class, is_factory, is_player, stated_n
+from hannan.games.record import Record
+from hannan.games.runners import asked as asked_of_a_game
+from hannan.learners.names import Numbers, parse
+from hannan.learners.names import learner as named
+from hannan.mathematics.intervals import T_INTERVAL, t_interval
+from hannan.saving.formatting import ceiling, counted, figure
+from hannan.saving.result import plain
+from hannan.validation import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Entrant:
+    """A learner by name: `given` is a learner, a text of `hannan.learners.names`, a class with act and observe, or a
+    factory that returns one of these or a player. `most_runs` is for those that take milliseconds per round."""
+
+    name: str
+    given: Any
+    most_runs: int | None = None
+
+    def built(self, where: Environment, n: int, rounds: int) -> Any:
+        """The learner for n arms (or actions) and so many rounds."""
+        try:
+            return self._built(where, n, rounds)
+        except (ValueError, TypeError) as reason:
+            raise ValueError(f"learner {self.name!r} in environment {where.name!r}: {reason}") from None
+
+    def _built(self, where: Environment, n: int, rounds: int) -> Any:
+        given = self.given
+        if isinstance(given, type) or is_factory(given):
+            given = built(given, n, rounds)
+        if isinstance(given, str):
+            numbers = Numbers(rounds=rounds)
+            if parse(given).kind == "expert-bandit":
+                if where.experts is None:
+                    raise ValueError(f"an expert-bandit needs advice, which the environment has not; got {given!r}")
+                return named(given, where.experts, actions=n, numbers=numbers)
+            return named(given, n, numbers=numbers)
+        return given
+
+    @property
+    def n(self) -> int | None:
+        """The number of arms that it brings with it."""
+        if isinstance(self.given, (str, type)):
+            return None
+        return stated_n(self.given)
+
+
+def entrant(name: str, given: Any) -> Entrant:
+    """The entrant that was meant; a name that the grammar does not know is refused here.
+
+    >>> entrant("ours", "bandit:tsallis").given
+    'bandit:tsallis'
+    """
+    if isinstance(given, Entrant):
+        return given
+    if isinstance(given, str):
+        try:
+            parse(given)
+        except ValueError as reason:
+            raise ValueError(f"learner {name!r}: {reason}") from None
+    elif isinstance(given, type):
+        if not is_class(given):
+            raise ValueError(f"learner {name!r}: a class must have act and observe; got {given.__name__}")
+    elif not (hasattr(given, "start") or is_factory(given)):
+        hint = ". Pass its class or a function that makes it, so that each run has a new one" * is_player(given)
+        raise ValueError(
+            f"learner {name!r} must be a learner, its text such as 'bandit:tsallis', a class with act and observe, or "
+            f"a function of (n, rounds); got {given!r}{hint}"
+        )
+    return Entrant(name, given)
+
+
+#: Rounds at which a cell keeps its curves: so many evenly, so many evenly on a log axis.
+EVEN, EARLY = 24, 12
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """`regret` and `loss` (cumulative) have shape (runs, len(at)); `bound` (len(at),) is NaN where it is withheld.
+
+    `exact` is the expected regret at the end where it is known exactly, one number or one per run. `seed` is that of
+    the learner's streams: `hn.play(learner, losses, runs, seed=seed)` makes the same moves on the same losses.
+    """
+
+    learner: str
+    environment: str
+    n: int
+    rounds: int
+    runs: int
+    seed: int
+    at: NDArray[np.int64]
+    regret: Array
+    loss: Array
+    bound: Array
+    against: str
+    source: str
+    withheld: str
+    seconds: float
+    exact: Array | None = None
+    note: str = ""
+    #: Whether others meet the same losses in the same run.
+    paired: bool = True
+
+    @property
+    def final(self) -> Array:
+        """The regret of every run at the end."""
+        return np.asarray(self.regret[:, -1])
+
+    @property
+    def last_bound(self) -> float | None:
+        """The bound at the end; None where it is withheld."""
+        value = float(self.bound[-1])
+        return None if np.isnan(value) else value
+
+
+def interval(values: Array, level: float = 0.95) -> tuple[float, float]:
+    """mean -+ t sd/sqrt(runs), the runs being independent; a point for one run.
+
+    >>> [round(x, 3) for x in interval(np.array([1.0, 2.0, 3.0]))]
+    [-0.484, 4.484]
+    """
+    low, high = bands(np.asarray(values)[:, None], level)
+    return float(low[0]), float(high[0])
+
+
+def bands(values: Array, level: float = 0.95) -> tuple[Array, Array]:
+    """`interval` of every column."""
+    if len(values) < 2:
+        return values.mean(axis=0), values.mean(axis=0)
+    return t_interval(values, level)
+
+
+def play_cell(
+    who: Entrant, where: Environment, n: int, rounds: int, runs: int, seed: int, *, shared: bool = False,
+    threads: int | None = None,
+) -> Cell:  # fmt: skip
+    """Play it. The losses come from (seed, environment, n, rounds), the learner's streams from these and its name."""
+    learner = who.built(where, n, rounds)
+    runs = min(runs, who.most_runs or runs)
+    place = (where.name, n, rounds)
+    asked = Asked(n, rounds, runs, derived(seed, "losses", *place))
+    own = derived(seed, "moves", *place) if shared else derived(seed, "moves", *place, who.name)
+    losses = where.losses(asked) if where.answers is None else where.answers(learner)
+    if isinstance(losses, np.ndarray) and losses.ndim == 3:
+        losses = losses[:runs]
+    length = rounds if where.kind == "adaptive" else None
+    game = asked_of_a_game(runs, own, where.advice, threads, "checkpoints", length, False)._replace(at_most=True)
+    record = driven(learner, losses, game)
+    # Losses that were drawn beforehand, so that everyone meets the same, are still those of one law.
+    record = replace(record, iid=where.kind == "iid")
+    return _cell(who, where, record, asked, bool(getattr(learner, "gains", False)))
+
+
+def _cell(who: Entrant, where: Environment, record: Record, asked: Asked, gains: bool) -> Cell:
+    kept = _chosen(record.checkpoints)
+    at, regret = record.checkpoints[kept], record.regret[:, kept]
+    sign = -1.0 if gains else 1.0
+    loss = np.full_like(regret, np.nan) if record.loss is None else record.loss[:, kept]
+    best = loss - sign * regret
+    exact = None if record.expected_regret is None else np.atleast_1d(record.expected_regret[..., -1])
+    if where.bernoulli is not None:
+        best = np.broadcast_to(best_means(where.bernoulli(asked), at, gains), regret.shape)
+        pseudo = sign * (loss - best)
+        exact = None if exact is None else exact + (pseudo - regret)[:, -1]
+        regret = pseudo
+    bound, against, source, withheld = _bounds(record, at, best, gains)
+    return Cell(
+        who.name, where.name, asked.n, record.rounds, record.runs, record.seed, at, regret, loss, bound, against,
+        source, withheld, record.seconds, exact, record.note,
+        where.kind != "adaptive" and where.answers is None,
+    )  # fmt: skip
+
+
+def _bounds(record: Record, at: Any, best: Array, gains: bool) -> tuple[Array, str, str, str]:
+    """The bound of a game of t rounds for each t of `at`, its `against` and source; or why there is none."""
+    values = np.full(len(at), np.nan)
+    worst = best.min(axis=0) if gains else best.max(axis=0)
+    against, source, withheld = "", "", record.bound_withheld
+    for k, t in enumerate(at):
+        bound, reason = record.bound_at(int(t), float(worst[k]))
+        if k + 1 == len(at):
+            withheld = reason
+        if bound is None:
+            continue
+        values[k], against, source = bound.value, bound.against, bound.source
+    if np.isnan(values[-1]):
+        against, source = "", ""
+        values[:] = np.nan
+    return values, against, source, withheld
+
+
+def _chosen(checkpoints: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Which of a game's checkpoints are kept, the last among them."""
+    rounds = int(checkpoints[-1])
+    wanted = np.concatenate([np.linspace(rounds / EVEN, rounds, EVEN), np.geomspace(1, rounds, EARLY)])
+    return np.unique(np.searchsorted(checkpoints, np.rint(wanted).astype(np.int64)).clip(0, len(checkpoints) - 1))
+
+
+#: The columns of the tidy frame.
+COLUMNS = ("learner", "environment", "run", "round", "regret", "loss", "bound", "against", "seconds")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Compared:
+    """Learners x environments x runs; `cells` has one entry a pair, in the order they were given.
+
+    `baseline` names the learner that differences are taken against; the first one by default.
+    """
+
+    cells: tuple[Cell, ...]
+    seed: int = 0
+    baseline: str | None = None
+    title: str = "Comparison"
+
+    @property
+    def learners(self) -> list[str]:
+        """Their names, in order."""
+        return list(dict.fromkeys(cell.learner for cell in self.cells))
+
+    @property
+    def environments(self) -> list[str]:
+        """Their names, in order."""
+        return list(dict.fromkeys(cell.environment for cell in self.cells))
+
+    def cell(self, learner: str, environment: str) -> Cell:
+        """One learner in one environment."""
+        for cell in self.cells:
+            if (cell.learner, cell.environment) == (learner, environment):
+                return cell
+        raise ValueError(
+            f"a pair must be a learner of {', '.join(self.learners)} and an environment of "
+            f"{', '.join(self.environments)}; got {learner!r}, {environment!r}"
+        )
+
+    def among(self, environment: str) -> list[Cell]:
+        """The cells of one environment."""
+        return [cell for cell in self.cells if cell.environment == environment]
+
+    # Numbers
+
+    def columns(self) -> dict[str, Any]:
+        """The columns of `to_frame`, as arrays."""
+        parts = [tidy(cell) for cell in self.cells]
+        return {name: np.concatenate([part[name] for part in parts]) for name in COLUMNS}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every pair at the end, and the differences to the baseline, as JSON knows them."""
+        return dict(plain({"seed": self.seed, "pairs": self.rows(), "differences": self.difference_rows()}))
+
+    def rows(self, level: float = 0.95) -> list[dict[str, Any]]:
+        """Return one row per pair: mean regret at the end, its t interval, median, 95% quantile, largest run, bound.
+
+        The t interval over the runs is approximate: if large regrets are rare, the true mean lies outside it far more
+        often than `level` suggests, so look at the largest run too.
+        """
+        level = validation.between(level, 0.0, 1.0, "level", "()")
+        found = []
+        for cell in self.cells:
+            low, high = interval(cell.final, level)
+            found.append(
+                {
+                    "environment": cell.environment,
+                    "learner": cell.learner,
+                    "n": cell.n,
+                    "rounds": cell.rounds,
+                    "runs": cell.runs,
+                    "regret": float(cell.final.mean()),
+                    "low": low,
+                    "high": high,
+                    "median": float(np.median(cell.final)),
+                    "q95": float(np.quantile(cell.final, 0.95)),
+                    "largest": float(cell.final.max()),
+                    "bound": cell.last_bound,
+                    "against": cell.against,
+                    "withheld": cell.withheld,
+                    "source": cell.source,
+                    "seconds": cell.seconds,
+                }
+            )
+        return found
+
+    def difference_rows(
+        self, baseline: str | None = None, level: float = 0.95, together: bool = False
+    ) -> list[dict[str, Any]]:
+        """Loss of a learner less that of the baseline, run by run on the same losses, and its t interval (approximate).
+
+        Negative is better than the baseline (for gains the sign is turned, so that it still is). Each interval holds
+        at `level` by itself; `together=True` widens them so that all hold at once (Bonferroni). Against an adversary
+        that looks at moves every learner meets losses of its own, and nothing is paired: such pairs are left out.
+        """
+        baseline = baseline or self.baseline or self.learners[0]
+        level = validation.between(level, 0.0, 1.0, "level", "()")
+        if baseline not in self.learners:
+            raise ValueError(f"baseline must be one of {', '.join(self.learners)}; got {baseline!r}")
+        pairs = [
+            (cell, self.cell(baseline, cell.environment))
+            for cell in self.cells
+            if cell.learner != baseline and cell.paired
+        ]
+        pairs = [(cell, mate) for cell, mate in pairs if min(cell.runs, mate.runs) > 1]
+        if together and pairs:
+            level = 1.0 - (1.0 - level) / len(pairs)
+        found = []
+        for cell, mate in pairs:
+            runs = min(cell.runs, mate.runs)
+            gap = cell.final[:runs] - mate.final[:runs]
+            low, high = interval(gap, level)
+            found.append(
+                {
+                    "environment": cell.environment,
+                    "learner": cell.learner,
+                    "baseline": baseline,
+                    "difference": float(gap.mean()),
+                    "low": low,
+                    "high": high,
+                    "runs": runs,
+                    "better": _verdict(low, high),
+                }
+            )
+        return found
+
+
+def tidy(cell: Cell) -> dict[str, Any]:
+    """The columns of one cell, run by run, round by round."""
+    runs, marks = cell.regret.shape
+    many = runs * marks
+    return {
+        "learner": np.full(many, cell.learner, dtype=object),
+        "environment": np.full(many, cell.environment, dtype=object),
+        "run": np.repeat(np.arange(runs), marks),
+        "round": np.tile(cell.at, runs),
+        "regret": cell.regret.reshape(-1),
+        "loss": cell.loss.reshape(-1),
+        "bound": np.tile(cell.bound, runs),
+        "against": np.full(many, cell.against, dtype=object),
+        "seconds": np.full(many, cell.seconds / runs),
+    }
+
+
+def _verdict(low: float, high: float) -> str:
+    """Who is better, as far as the runs can tell."""
+    if high < 0.0:
+        return "learner"
+    return "baseline" if low > 0.0 else "open"
+
+
+def text(comparison: Compared) -> str:
+    """Return one block per environment: regret with its interval, largest run, bound, difference to the baseline."""
+    rows = comparison.rows()
+    gaps = {(row["learner"], row["environment"]): row for row in comparison.difference_rows()}
+    baseline = comparison.baseline or comparison.learners[0]
+    width = max(len(name) for name in comparison.learners)
+    lines = [_head(comparison, rows)]
+    for environment in comparison.environments:
+        here = sorted((row for row in rows if row["environment"] == environment), key=lambda row: float(row["regret"]))
+        size = ", ".join(
+            counted(here[0][of], what) for of, what in (("n", "arm"), ("rounds", "round"), ("runs", "run"))
+        )
+        lines.append(f"\n{environment}: {size}")
+        less = f"less {baseline}" if gaps else ""
+        heads = f"{'regret':>9}  {T_INTERVAL:>19}  {'largest':>9}  {'bound':>9}  {'against':<9}  {less}"
+        lines.append(f"  {'':<{width}}  {heads}".rstrip())
+        for row in here:
+            gap = gaps.get((row["learner"], environment))
+            lines.append(_line(row, gap, width))
+    return "\n".join(lines)
+
+
+def _head(comparison: Compared, rows: list[dict[str, Any]]) -> str:
+    seconds = sum(row["seconds"] for row in rows)
+    where, who = counted(len(comparison.environments), "environment"), counted(len(comparison.learners), "learner")
+    return f"{comparison.title}: {who}, {where}, seed {comparison.seed}, {figure(seconds, 3)} s"
+
+
+def _signed(value: float) -> str:
+    return f"{'+' if value > 0.0 else ''}{figure(value)}"
+
+
+def _line(row: dict[str, Any], gap: dict[str, Any] | None, width: int) -> str:
+    between = f"{figure(row['low'])} .. {figure(row['high'])}" if row["runs"] > 1 else "one run"
+    bound = "–" if row["bound"] is None else ceiling(row["bound"])
+    told = "" if gap is None else f"{_signed(gap['difference'])} ({_signed(gap['low'])} .. {_signed(gap['high'])})"
+    mean, largest = figure(row["regret"]), figure(row["largest"])
+    line = (
+        f"  {row['learner']:<{width}}  {mean:>9}  {between:>19}  {largest:>9}  {bound:>9}  {row['against']:<9}  {told}"
+    )
+    return line.rstrip()
+
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "√": r"$\surd$",
+}  # fmt: skip
+
+
+def escaped(text: str) -> str:
+    r"""Text that LaTeX prints as it is.
+
+    >>> escaped("a_b & 95%")
+    'a\\_b \\& 95\\%'
+    """
+    return "".join(_SPECIAL.get(letter, letter) for letter in text)
+
+
+def table(comparison: Compared, level: float = 0.95, caption: str = "", label: str = "") -> str:
+    """Mean regret -+ half its interval over the runs; the least mean of each environment is bold."""
+    environments = comparison.environments
+    lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{l{'r' * len(environments)}}}", r"\toprule"]
+    lines.append(" & ".join(["", *map(escaped, environments)]) + r" \\")
+    lines.append(r"\midrule")
+    least = {name: min(float(cell.final.mean()) for cell in comparison.among(name)) for name in environments}
+    for learner in comparison.learners:
+        cells = [c for name in environments for c in comparison.among(name) if c.learner == learner]
+        found = {cell.environment: _entry(cell, level, least[cell.environment]) for cell in cells}
+        lines.append(" & ".join([escaped(learner), *(found.get(name, "--") for name in environments)]) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    runs = sorted({cell.runs for cell in comparison.cells})
+    told = f"{runs[0]}" if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
+    said = (
+        caption
+        or f"Regret, mean of {told} runs $\\pm$ half the {level * 100:g}\\% $t$ interval "
+        "(approximate); bold: the smallest mean."
+    )
+    lines.append(rf"\caption{{{said}}}")
+    if label:
+        lines.append(rf"\label{{{label}}}")
+    return "\n".join([*lines, r"\end{table}"]) + "\n"
+
+
+def _entry(cell: Cell, level: float, least: float) -> str:
+    mean = float(cell.final.mean())
+    low, high = interval(cell.final, level)
+    half = (high - low) / 2
+    body = f"{mean:.4g}" if half == 0.0 else rf"{mean:.4g} \pm {half:.2g}"
+    return rf"$\mathbf{{{body}}}$" if mean <= least else f"${body}$"

@@ -1,0 +1,138 @@
+"""Heavy-tailed perturbation distributions: Frechet and Pareto."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hannan import validation
+from hannan.mathematics.laws.law import ExtremeLaw, Law, TailLaw
+from hannan.saving import frozen
+from hannan.validation import Array
+
+
+@frozen
+class PowerTail(Law):
+    """S(z) ~ z^-alpha: no mean for alpha <= 1."""
+
+    alpha: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", validation.positive(self.alpha, f"{type(self).__name__} alpha"))
+
+    @property
+    def kernel_parameters(self) -> tuple[float, ...]:
+        return (self.alpha, 0.0, math.gamma(1.0 - 1.0 / self.alpha) if self.alpha > 1.0 else math.inf)
+
+
+@frozen
+class Frechet(PowerTail, ExtremeLaw):
+    """Frechet perturbations: heavy tails, with which a bandit can be good in both worlds.
+
+    F(z) = exp(-z^-alpha) on z > 0; E max_n = n^(1/alpha) Gamma(1 - 1/alpha), infinite for alpha <= 1.
+
+    `alpha`: the exponent of the tail, above 0.
+
+    >>> round(Frechet(2.0).hazard, 5)
+    1.17021
+    """
+
+    kernel: ClassVar[str] = "frechet"
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (0.0, math.inf)
+
+    def log_exponent(self, z: Array) -> Array:
+        return np.asarray(-self.alpha * np.log(z))
+
+    def log_slope(self, z: Array) -> Array:
+        return math.log(self.alpha) - (self.alpha + 1.0) * np.log(z)
+
+    def survival_quantile(self, s: Any) -> Array:
+        return (-np.log1p(-np.asarray(s, dtype=np.float64))) ** (-1.0 / self.alpha)
+
+    @property
+    def hazard(self) -> float:
+        # f/S at u = z^-alpha is alpha u^(1+1/alpha)/(e^u - 1); it peaks where (1+1/alpha)(1-e^-u) = u.
+        slope = 1.0 + 1.0 / self.alpha
+        u = slope
+        for _ in range(100):
+            step = (u - slope * -math.expm1(-u)) / (1.0 - slope * math.exp(-u))
+            u -= step
+            if abs(step) <= 1e-15 * u:
+                break
+        logs = slope * math.log(u) - u - math.log(-math.expm1(-u))
+        # Finite for every alpha, but beyond the largest float below alpha = 0.006.
+        return self.alpha * math.exp(logs) if logs < 709.0 else math.inf
+
+    @property
+    def mean(self) -> float:
+        return self.expected_max(1)
+
+    def expected_max(self, n: int) -> float:
+        n = validation.count(n, "n")
+        if self.alpha <= 1.0:
+            return math.inf
+        return float(n ** (1.0 / self.alpha) * math.gamma(1.0 - 1.0 / self.alpha))
+
+    def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
+        return rng.standard_exponential(size) ** (-1.0 / self.alpha)
+
+
+@frozen
+class Pareto(PowerTail, TailLaw):
+    """Pareto perturbations: the plainest heavy tail.
+
+    S(z) = z^-alpha on z >= 1: hazard alpha; E max_n = Gamma(1-1/alpha) n!/Gamma(n+1-1/alpha).
+
+    `alpha`: the exponent of the tail, above 0.
+
+    >>> Pareto(2.0).hazard, Pareto(2.0).mean, Pareto(1.0).mean
+    (2.0, 2.0, inf)
+    """
+
+    kernel: ClassVar[str] = "pareto"
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (1.0, math.inf)
+
+    def exponent(self, z: Array) -> Array:
+        return np.asarray(self.alpha * np.log(z))
+
+    def log_slope(self, z: Array) -> Array:
+        return math.log(self.alpha) - np.log(z)
+
+    def survival_quantile(self, s: Any) -> Array:
+        return np.asarray(s, dtype=np.float64) ** (-1.0 / self.alpha)
+
+    @property
+    def hazard(self) -> float:
+        return self.alpha
+
+    @property
+    def mean(self) -> float:
+        return self.alpha / (self.alpha - 1.0) if self.alpha > 1.0 else math.inf
+
+    def expected_max(self, n: int) -> float:
+        n = validation.count(n, "n")
+        if self.alpha <= 1.0:
+            return math.inf
+        a = 1.0 / self.alpha
+        return math.gamma(1.0 - a) * _gamma_ratio(n, a)
+
+    def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
+        return np.exp(rng.standard_exponential(size) / self.alpha)
+
+
+def _gamma_ratio(n: int, a: float) -> float:
+    """n! / Gamma(n + 1 - a) for 0 < a < 1, without the digits that a difference of lgammas loses."""
+    if n < 64:
+        return math.exp(math.fsum(math.log1p(a / (k - a)) for k in range(1, n + 1))) / math.gamma(1.0 - a)
+    # Stirling's series of both, the difference taken term by term; x = n + 1.
+    x, y = n + 1.0, n + 1.0 - a
+    series = sum(c * (x**-k - y**-k) for k, c in ((1, 1 / 12), (3, -1 / 360), (5, 1 / 1260), (7, -1 / 1680)))
+    return math.exp((x - 0.5) * math.log1p(a / y) + a * math.log(y) - a + series)

@@ -1,0 +1,321 @@
+"""Light-tailed perturbation distributions: exponential, Gamma, Gumbel, Laplace and Weibull."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hannan import validation
+from hannan.mathematics.laws.law import EULER, ExtremeLaw, Law, TailLaw, harmonic
+from hannan.saving import frozen
+from hannan.validation import Array
+
+
+@frozen
+class Exponential(TailLaw):
+    """Exponential perturbations: the default of `Experts`, with the least proved bound of the laws here.
+
+    S(z) = e^-z on z > 0: hazard 1, E max_n = H_n. It is Gamma(1) and Weibull(1).
+
+    >>> Exponential().expected_max(2), Exponential().hazard
+    (1.5, 1.0)
+    """
+
+    kernel: ClassVar[str] = "exponential"
+    hazard: ClassVar[float] = 1.0
+    mean: ClassVar[float] = 1.0
+    log_concave: ClassVar[bool] = True
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (0.0, math.inf)
+
+    def exponent(self, z: Array) -> Array:
+        return z
+
+    def log_slope(self, z: Array) -> Array:
+        return np.zeros_like(z)
+
+    def survival_quantile(self, s: Any) -> Array:
+        return np.asarray(-np.log(s))
+
+    def expected_max(self, n: int) -> float:
+        return harmonic(validation.count(n, "n"))
+
+    def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
+        return rng.standard_exponential(size)
+
+
+@frozen
+class Gamma(Law):
+    """Gamma perturbations: sums of exponential ones where the shape is a whole number.
+
+    f(z) = z^(shape-1) e^-z / Gamma(shape) on z > 0: hazard 1 from shape 1 on, unbounded below.
+
+    `shape`: above 0; at 1 it is the exponential law.
+
+    >>> Gamma(1.0).hazard, Gamma(0.5).hazard
+    (1.0, inf)
+    """
+
+    shape: float
+    kernel: ClassVar[str] = "gamma"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", validation.positive(self.shape, "Gamma shape"))
+
+    @property
+    def kernel_parameters(self) -> tuple[float, ...]:
+        return (self.shape, 0.0, math.lgamma(self.shape))
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (0.0, math.inf)
+
+    def density(self, z: Any) -> Any:
+        return np.exp(self.log_density(z))
+
+    def cdf(self, z: Any) -> Any:
+        from scipy.special import gammainc
+
+        z, inside = _positive(z)
+        return np.where(inside, gammainc(self.shape, z), 0.0)[()]
+
+    def survival(self, z: Any) -> Any:
+        from scipy.special import gammaincc
+
+        z, inside = _positive(z)
+        return np.where(inside, gammaincc(self.shape, z), 1.0)[()]
+
+    def log_density(self, z: Any) -> Any:
+        from scipy.special import xlogy
+
+        z, inside = _positive(z)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = xlogy(self.shape - 1.0, z) - z - math.lgamma(self.shape)
+        return np.where(inside & ~np.isposinf(z), value, -np.inf)[()]
+
+    def log_cdf(self, z: Any) -> Any:
+        z, inside = _positive(z)
+        return np.where(inside, _log_of(self.cdf(z), self.survival(z), lambda: self._small(z)), -np.inf)[()]
+
+    def log_survival(self, z: Any) -> Any:
+        z, inside = _positive(z)
+        return np.where(inside, _log_of(self.survival(z), self.cdf(z), lambda: self._large(z)), 0.0)[()]
+
+    def _small(self, z: Array) -> Array:
+        """log F far below the mean: z^a e^-z / Gamma(a+1) * (1 + z/(a+1) + z^2/((a+1)(a+2)) + ...)."""
+        z = np.minimum(z, self.shape)
+        term, series, k = np.ones_like(z), np.ones_like(z), 0
+        while (term > 1e-17 * series).any() and k < 10_000:
+            k += 1
+            term = term * z / (self.shape + k)
+            series = series + term
+        with np.errstate(divide="ignore"):
+            return self.shape * np.log(z) - z - math.lgamma(self.shape + 1.0) + np.log(series)
+
+    def _large(self, z: Array) -> Array:
+        """log S far above the mean: z^a e^-z / Gamma(a) / (z + (1-a)/(1 + 1/(z + (2-a)/(1 + 2/(z + ...)))))."""
+        far = np.clip(z, self.shape + 1.0, 1e300)
+        fraction = far.copy()
+        for k in range(120 + int(4.0 * math.sqrt(self.shape)), 0, -1):
+            fraction = far + (k - self.shape) / (1.0 + k / fraction)
+        value = self.shape * np.log(far) - far - math.lgamma(self.shape) - np.log(fraction)
+        return np.where(np.isposinf(z), -np.inf, value)
+
+    def survival_quantile(self, s: Any) -> Array:
+        from scipy.special import gammainccinv
+
+        return np.asarray(gammainccinv(self.shape, s))
+
+    @property
+    def hazard(self) -> float:
+        return 1.0 if self.shape >= 1.0 else math.inf
+
+    @property
+    def log_concave(self) -> bool:
+        return self.shape >= 1.0
+
+    @property
+    def mean(self) -> float:
+        return self.shape
+
+    def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
+        return rng.standard_gamma(self.shape, size)
+
+
+def _positive(z: Any) -> tuple[Array, Any]:
+    """z with what is below zero moved to 1, and where it was inside; NaN stays NaN."""
+    z = np.asarray(z, dtype=np.float64)
+    return np.where(z < 0.0, 1.0, z), ~(z < 0.0)
+
+
+def _log_of(part: Any, rest: Any, tail: Callable[[], Array]) -> Array:
+    """log part: log1p(-rest) above 1/2, and tail() where part is too small for a float."""
+    part, rest = np.asarray(part), np.asarray(rest)
+    near = np.where(part > 0.5, np.log1p(-np.minimum(rest, 0.5)), np.log(np.maximum(part, 1e-290)))
+    return np.where(part < 1e-290, tail(), near) if (part < 1e-290).any() else near
+
+
+@frozen
+class Gumbel(ExtremeLaw):
+    """Gumbel perturbations: the perturbed leader that plays exactly as Hedge does.
+
+    F(z) = exp(-e^-z): the play is Hedge's, p_i proportional to exp(-L_i/scale), exactly.
+
+    >>> round(Gumbel().expected_max(10) - Gumbel().mean, 12) == round(math.log(10), 12)
+    True
+    """
+
+    kernel: ClassVar[str] = "entropy"
+    hazard: ClassVar[float] = 1.0
+    mean: ClassVar[float] = EULER
+    log_concave: ClassVar[bool] = True
+
+    def log_exponent(self, z: Array) -> Array:
+        return -z
+
+    def log_slope(self, z: Array) -> Array:
+        return -z
+
+    def survival_quantile(self, s: Any) -> Array:
+        return np.asarray(-np.log(-np.log1p(-np.asarray(s))))
+
+    def expected_max(self, n: int) -> float:
+        return math.log(validation.count(n, "n")) + EULER
+
+    def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
+        return rng.gumbel(size=size)
+
+
+@frozen
+class Laplace(Law):
+    """Laplace perturbations: exponential ones on both sides of 0, as differential privacy adds them.
+
+    f(z) = e^-|z| / 2: hazard 1; E max_n = sum_(k<=n) (1 - 2^-k)/k - 2^-n/n.
+
+    >>> Laplace().expected_max(2)
+    0.75
+    """
+
+    kernel: ClassVar[str] = "laplace"
+    hazard: ClassVar[float] = 1.0
+    mean: ClassVar[float] = 0.0
+    log_concave: ClassVar[bool] = True
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        return (0.0,)
+
+    def density(self, z: Any) -> Any:
+        return 0.5 * np.exp(-np.abs(np.asarray(z, dtype=np.float64)))
+
+    def cdf(self, z: Any) -> Any:
+        return self.survival(-np.asarray(z, dtype=np.float64))
+
+    def survival(self, z: Any) -> Any:
+        z = np.asarray(z, dtype=np.float64)
+        tail = 0.5 * np.exp(-np.abs(z))
+        return np.where(z >= 0.0, tail, 1.0 - tail)[()]
+
+    def log_density(self, z: Any) -> Any:
+        return -math.log(2.0) - np.abs(np.asarray(z, dtype=np.float64))
+
+    def log_cdf(self, z: Any) -> Any:
+        return self.log_survival(-np.asarray(z, dtype=np.float64))
+
+    def log_survival(self, z: Any) -> Any:
+        z = np.asarray(z, dtype=np.float64)
+        return np.where(z >= 0.0, -math.log(2.0) - z, np.log1p(-0.5 * np.exp(-np.abs(z))))[()]
+
+    def survival_quantile(self, s: Any) -> Array:
+        s = np.asarray(s, dtype=np.float64)
+        return np.asarray(
+            np.where(s <= 0.5, -np.log(2.0 * np.minimum(s, 0.5)), np.log(2.0 * (1.0 - np.maximum(s, 0.5))))
+        )
+
+    def expected_max(self, n: int) -> float:
+        n = validation.count(n, "n")
+        halves = sum(0.5**k / k for k in range(1, min(n, 1074) + 1))
+        return harmonic(n) - halves - 0.5**n / n if n < 1074 else harmonic(n) - halves
+
+    def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
+        return rng.laplace(size=size)
+
+
+@frozen
+class Weibull(TailLaw):
+    """Weibull perturbations, plain or conditioned: tails between the exponential law and heavy ones.
+
+    S(z) = exp(-z^k); conditioned: S(z) = exp(1 - (1+z)^k), the draw above 1 less 1.
+
+    The plain hazard k z^(k-1) is bounded at k = 1 only; conditioning bounds it by k for k <= 1
+    (the paper's '*').
+
+    `k`: the exponent, above 0. `conditioned`: draws above 1, less 1.
+
+    >>> Weibull(0.5).hazard, Weibull(0.5, conditioned=True).hazard
+    (inf, 0.5)
+    """
+
+    k: float
+    conditioned: bool = False
+    kernel: ClassVar[str] = "weibull"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", validation.positive(self.k, "Weibull k"))
+
+    @property
+    def kernel_parameters(self) -> tuple[float, ...]:
+        return (self.k, float(self.conditioned))
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (0.0, math.inf)
+
+    def exponent(self, z: Array) -> Array:
+        return np.asarray(np.expm1(self.k * np.log1p(z)) if self.conditioned else z**self.k)
+
+    def log_slope(self, z: Array) -> Array:
+        if self.k == 1.0:
+            return np.zeros_like(z)
+        return math.log(self.k) + (self.k - 1.0) * (np.log1p(z) if self.conditioned else np.log(z))
+
+    def log_cdf(self, z: Any) -> Any:
+        value = np.asarray(super().log_cdf(z))
+        if self.conditioned:
+            return value[()]
+        # Where z^k < 1e-17, log F is k log z to every digit, and z^k itself may underflow.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            small = self.k * np.log(np.asarray(z, dtype=np.float64))
+        return np.where(small < -40.0, small, value)[()]
+
+    def survival_quantile(self, s: Any) -> Array:
+        exponent = -np.log(np.asarray(s, dtype=np.float64))
+        with np.errstate(over="ignore"):
+            power = np.expm1(np.log1p(exponent) / self.k) if self.conditioned else exponent ** (1.0 / self.k)
+        return np.asarray(power)
+
+    @property
+    def hazard(self) -> float:
+        if self.k == 1.0:
+            return 1.0
+        return self.k if self.conditioned and self.k < 1.0 else math.inf
+
+    @property
+    def log_concave(self) -> bool:
+        return self.k >= 1.0
+
+    @property
+    def mean(self) -> float:
+        if self.conditioned:
+            return self.expected_max(1)
+        # Finite for every k, but beyond the largest float below k = 0.00587.
+        return math.gamma(1.0 + 1.0 / self.k) if self.k > 0.00587 else math.inf
+
+    def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
+        e = rng.standard_exponential(size)
+        return np.expm1(np.log1p(e) / self.k) if self.conditioned else e ** (1.0 / self.k)

@@ -1,0 +1,143 @@
+"""Identity of a player: name, source of randomness, copies and forked processes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hannan import validation
+from hannan.saving import fields
+
+_living: WeakValueDictionary[int, Any] = WeakValueDictionary()
+
+
+def watch(player: Any) -> None:
+    """From now on it is renewed in every child."""
+    _living[id(player)] = player
+
+
+def _renew() -> None:
+    for player in list(_living.values()):
+        if getattr(player, "seed", None) is None:
+            # Refused by a player that another thread was at work with: it refuses everyone in this process.
+            with contextlib.suppress(Exception):
+                player._reincarnate()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)
+
+
+#: A fresh start has so many bits; NumPy's SeedSequence keeps 128 of them.
+BITS = 256
+
+
+def origin(seed: Any) -> tuple[int | None, int]:
+    """(the seed as it was given, what the streams start from): without a seed, bits of the operating system.
+
+    >>> origin(7)
+    (7, 7)
+    >>> origin(None)[0] is None, origin(None)[1] != origin(None)[1]
+    (True, True)
+    """
+    if seed is None:
+        return None, int.from_bytes(os.urandom(BITS // 8), "little")
+    given = validation.count(seed, "seed", least=0)
+    return given, given
+
+
+def renewed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Four words for a stream that goes on elsewhere: a hash of where it was *and* of fresh entropy."""
+    import hashlib  # not for a game
+
+    digest = hashlib.sha256(words.astype("<u8").tobytes() + os.urandom(BITS // 8)).digest()
+    return np.frombuffer(digest, dtype="<u8").astype(np.uint64)
+
+
+def run_seed(seed: int, run: int) -> int:
+    """The seed of a run for a player that takes one number; run 0 has the seed itself."""
+    if run == 0:
+        return seed
+    return int(np.random.SeedSequence(seed, spawn_key=(run,)).generate_state(1, np.uint64)[0])
+
+
+#: A player that is loaded again and again keeps so many of the ids that it had.
+MOST_EARLIER = 256
+
+
+class Incarnate:
+    """What all live players share: `id`, `name`, `incarnation` and `seed` (None: of the operating system)."""
+
+    id: str
+    name: str
+    incarnation: str
+    seed: int | None
+    round: Any
+    #: The ids that it had before it was loaded, each with the last round that it drew under it.
+    earlier: tuple[tuple[str, int], ...] = ()
+    #: Whether its streams are in a file, from which others may go on alike: it was saved, or loaded exactly. Not in the
+    #: file: every load says anew whether they are.
+    resumed: bool = False
+
+    def _take_name(self, seed: Any, name: Any) -> int:
+        """Take a name, fresh where none is given; what the streams start from is returned, and not kept."""
+        self.seed, entropy = origin(seed)
+        self._called(named(name), "")
+        return entropy
+
+    def _called(self, name: str, incarnation: str) -> None:
+        watch(self)
+        self.name, self.incarnation = name, incarnation
+        self.id = f"{name}.{incarnation}" if incarnation else name
+
+    def _renew(self) -> None:
+        """Let every random stream go on from where it is and from fresh entropy."""
+        raise NotImplementedError
+
+    def _reincarnate(self) -> None:
+        self._renew()
+        if self.round > (self.earlier[-1][1] if self.earlier else 0):
+            self.earlier = (*self.earlier, (self.id, self.round))[-MOST_EARLIER:]
+        self._called(self.name, os.urandom(6).hex())
+        self.resumed = False
+
+    def _who(self) -> dict[str, Any]:
+        """What a file says of it."""
+        seed = None if self.seed is None else str(self.seed)
+        earlier = [list(pair) for pair in self.earlier]
+        return {"seed": seed, "name": self.name, "incarnation": self.incarnation, "earlier": earlier}
+
+    def _is(self, content: dict[str, Any]) -> None:
+        """Be who a file says."""
+        _, name, incarnation = told(content)
+        earlier, last = [], 0
+        for pair in fields.items(content["earlier"], "earlier ids")[-MOST_EARLIER:]:
+            before, drawn = fields.items(pair, "earlier id", 2)
+            last = fields.whole(drawn, "rounds under an earlier id", last + 1)
+            earlier.append((fields.text(before, "earlier id"), last))
+        self.earlier = tuple(earlier)
+        self._called(name, incarnation)
+
+
+def named(name: Any) -> str:
+    """A name: the one given, or a fresh one."""
+    return os.urandom(8).hex() if name is None else str(name)
+
+
+def told(content: dict[str, Any]) -> tuple[int | None, str, str]:
+    """(seed, name, incarnation) of a file."""
+    seed, name, incarnation = content["seed"], content["name"], content["incarnation"]
+    if seed is not None:
+        # A numeral of many digits takes quadratic time to read.
+        if not (isinstance(seed, str) and seed.isascii() and seed.isdigit() and len(seed) <= 4000):
+            raise ValueError(f"its seed must be a whole number >= 0, as text; got {validation.brief(seed)}")
+        seed = int(seed)
+    for what, text in (("name", name), ("incarnation", incarnation)):
+        if not isinstance(text, str):
+            raise ValueError(f"its {what} must be text; got {validation.brief(text)}")
+    return seed, name, incarnation

@@ -1,0 +1,305 @@
+"""The short way of a decision through uvicorn: from its parser to the desk, and out again when the disk has it.
+
+For every request uvicorn makes a task, a scope and two writes. A decision or a feedback needs none of them: its body is
+read, its answer is made at once, and is written, in one piece, by whoever is told that the group is on the disk.
+Everything unusual goes the long way, through ASGI, and is answered alike: other paths and methods, HTTP/1.0, bodies in
+chunks or long ones, `Expect`, requests before the last one is answered, readers that do not read, and, without access
+tokens, whatever a browser may have sent.
+
+The protocol also limits the size of a head and the time in which heads and bodies must arrive, and ignores `Upgrade`,
+so that a client that offers HTTP/2 is answered in HTTP/1.1 (RFC 9110, section 7.8).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import Any, ClassVar, cast
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from hannan.serving import Refused
+from hannan.serving.app import App
+from hannan.serving.service import JSON, Answer, Route, routed
+
+#: Bytes of a body; addresses that are kept.
+LONGEST, MOST_ROADS = 1 << 16, 10_000
+#: Bytes of a request before its body.
+LONGEST_HEAD = 1 << 16
+#: Bytes that the parser is fed at a time. The slice in which a head begins is not counted, because bytes of the request
+#: before it may be in it: so heads of LONGEST_HEAD bytes pass, and none of LONGEST_HEAD + SLICE bytes.
+SLICE = 1 << 14
+#: Part of a request that is being received.
+IDLE, HEAD, BODY = range(3)
+_STATUS = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\n".encode() for s in HTTPStatus}
+_GOOD = _STATUS[200] + b"content-type: application/json\r\ncache-control: no-store\r\ncontent-length: %d\r\n\r\n%b"
+_INTERNAL = b'{"error":"internal error of the service, described in its log","code":"internal_error"}'
+#: Headers of requests that go the long way.
+_LONG_WAY = frozenset((b"transfer-encoding", b"expect", b"origin", b"sec-fetch-site"))
+
+Road = tuple[Route, str]
+
+
+class Trip:
+    """A request on the short way, as far as uvicorn asks for one."""
+
+    __slots__ = ("answer", "authorization", "body", "disconnected", "keep_alive", "response_complete", "road")
+
+    def __init__(self) -> None:
+        self.response_complete, self.disconnected, self.keep_alive = True, False, True
+        self.body, self.authorization = b"", cast(bytes | None, None)
+        self.road: Road
+        self.answer: Answer
+
+    @property
+    def message_event(self) -> Trip:
+        """Whom uvicorn tells that the connection is gone."""
+        return self
+
+    def set(self) -> None:
+        """Nobody waits for that here."""
+
+
+class Quick(HttpToolsProtocol):
+    """uvicorn's own protocol, with a short way for POST .../act and /v1/observe."""
+
+    app_: ClassVar[App]
+    roads: ClassVar[dict[bytes, Road]]
+    #: Of the request that came last; None before the first.
+    cycle: Any
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self._trip = Trip()
+        #: Part of a request that is being received, number of parts begun, and bytes of the head.
+        self._part, self._parts, self._head = IDLE, 0, 0
+        #: Head of a request with `Upgrade`, without that header.
+        self._plain_head: bytes | None = None
+        #: Last answer of the connection, sent after those to the requests before it.
+        self._last: Answer | None = None
+        #: Time limit of a part, and the number of that part.
+        self._timer: asyncio.TimerHandle | None = None
+        self._timed = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._limit_time()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self._unset_keepalive_if_required()
+        if len(data) <= SLICE:
+            self._feed(data)
+        else:
+            for at in range(0, len(data), SLICE):
+                self._feed(data[at : at + SLICE])
+        self._limit_time()
+
+    def _feed(self, data: bytes) -> None:
+        """Parse a slice, unless the connection is about to close."""
+        if self._last is not None or self.transport.is_closing():
+            return
+        parts = self._parts
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            head, self._plain_head = self._plain_head, None
+            if head is not None:
+                self.parser = httptools.HttpRequestParser(self)
+                self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+                self._feed(head + data[upgrade.args[0] :])
+                return
+        except httptools.HttpParserError:
+            self._reject(Refused(400, "a request must be HTTP/1.1; this one is malformed"))
+            return
+        if self._part == HEAD and self._parts == parts:
+            self._head += len(data)
+            if self._head > LONGEST_HEAD:
+                self._reject(Refused(431, f"a request must have at most {LONGEST_HEAD} bytes before its body"))
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._part, self._parts, self._head = HEAD, self._parts + 1, 0
+
+    def on_headers_complete(self) -> None:
+        parser = self.parser
+        if parser.should_upgrade() and parser.get_method() != b"CONNECT":
+            # The parser would skip the body: parse the request again without `Upgrade`.
+            self._plain_head = self._without_upgrade()
+            return
+        self._part, self._parts = BODY, self._parts + 1
+        road = self.roads.get(self.url) or self._road()
+        before = self.cycle
+        free = (before is None or before.response_complete) and not self.pipeline
+        if road is None or not free or not self._short():
+            super().on_headers_complete()
+            return
+        trip = self._trip
+        trip.response_complete, trip.body, trip.road = False, b"", road
+        self.cycle = trip
+
+    def _without_upgrade(self) -> bytes:
+        """Return the head of the request without `Upgrade`, and without what goes with it."""
+        lines = [b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, self.parser.get_http_version().encode())]
+        for name, value in self.headers:
+            if name == b"connection":
+                words = (word.strip() for word in value.split(b","))
+                value = b", ".join(word for word in words if word.lower() not in (b"upgrade", b"http2-settings"))
+            if name not in (b"upgrade", b"http2-settings"):
+                lines.append(name + b": " + value)
+        return b"\r\n".join([*lines, b"", b""])
+
+    # Limits
+
+    def _limit_time(self) -> None:
+        """Start the time limit of the part that is being received, unless it runs already."""
+        if self._timer is not None:
+            if self._timed == self._parts:
+                return
+            self._timer.cancel()
+            self._timer = None
+        if self._part == IDLE and (self.timeout_keep_alive_task is not None or self._busy):
+            return
+        limits, self._timed = self.app_.service.limits, self._parts
+        seconds = limits.body_timeout if self._part == BODY else limits.head_timeout
+        self._timer = self.loop.call_later(seconds, self._late)
+
+    @property
+    def _busy(self) -> bool:
+        """True if an answer has not been written yet."""
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _late(self) -> None:
+        """Close the connection: the part of a request did not arrive in time."""
+        self._timer = None
+        if self.transport.is_closing() or self._last is not None:
+            return
+        limits, asgi = self.app_.service.limits, self._part == BODY and self.cycle is not self._trip
+        if self.flow.read_paused or (asgi and self._busy):
+            self._limit_time()  # The service itself does not read, or `App` limits the time.
+        elif self._part == HEAD:
+            self._reject(Refused(408, f"a head must arrive within head_timeout={limits.head_timeout:g} seconds"))
+        elif self._part == BODY and not asgi:
+            self._reject(Refused(408, f"a body must arrive within body_timeout={limits.body_timeout:g} seconds"))
+        elif not self._busy:
+            self.transport.close()
+
+    def _reject(self, error: Refused) -> None:
+        """Answer the request that is being received with an error, after the answers before it, and close."""
+        answer, waits = self.app_.refused(error), self._part != BODY and self._busy
+        if self._part == BODY and self.pipeline and self.pipeline[0][0] is self.cycle:
+            self.pipeline.popleft()
+            waits = True
+        if waits:
+            self._last = answer
+            self.flow.pause_reading()
+        else:
+            self._trip.response_complete = True
+            self._write(answer, keep_alive=False)
+
+    def on_response_complete(self) -> None:
+        waiting = bool(self.pipeline)
+        super().on_response_complete()
+        if self._part != IDLE:  # The next request has its own time limit.
+            self._unset_keepalive_if_required()
+        if self._last is not None and not waiting and not self.transport.is_closing():
+            self._write(self._last, keep_alive=False)
+
+    # The short way
+
+    def _road(self) -> Road | None:
+        """The route of an address that is not known yet."""
+        url = self.url
+        if b"?" in url or b"%" in url or not url.isascii() or len(self.roads) >= MOST_ROADS:
+            return None
+        try:
+            route, name, _ = routed("POST", url.decode())
+        except Refused:
+            return None
+        if route.role not in ("act", "observe") or (name and name not in self.app_.service.desk.contents.by_name):
+            return None
+        self.roads[url] = route, name
+        return route, name
+
+    def _short(self) -> bool:
+        """Return whether nothing about the request is unusual."""
+        parser, length, self._trip.authorization = self.parser, 0, None
+        access, hosts, json = self.app_.access, 0, False
+        guarded = access.guarded
+        for name, value in self.headers:
+            if name == b"authorization":
+                self._trip.authorization = value
+            elif name == b"content-length":
+                length = int(value) if len(value) < 8 and value.isdigit() else LONGEST + 1
+            elif name == b"content-type":
+                json = value == b"application/json"
+            elif name == b"host" and not guarded:
+                hosts += 1 if access.hosts.known(value) else 2
+            elif name in _LONG_WAY:
+                return False
+        return (
+            (guarded or (hosts == 1 and (json or not length)))
+            and length <= LONGEST
+            and length <= self.app_.service.limits.body
+            and parser.get_method() == b"POST"
+            and parser.get_http_version() == "1.1"
+            and parser.should_keep_alive()
+            and not self.flow.write_paused
+        )
+
+    def on_body(self, body: bytes) -> None:
+        if self.cycle is self._trip:
+            self._trip.body += body
+        else:
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        if self._plain_head is not None:
+            return
+        self._part, self._parts = IDLE, self._parts + 1
+        trip = self._trip
+        if self.cycle is not trip:
+            super().on_message_complete()
+            return
+        app, (route, name) = self.app_, trip.road
+        try:
+            trip.answer = answer = app.asked(route, name, trip.authorization, trip.body)
+        except Exception as error:
+            self.logger.error("Exception in ASGI application\n", exc_info=error)
+            trip.answer = answer = Answer(500, _INTERNAL)
+        if app.on_disk(answer):
+            self._told()
+        else:
+            app.waiting.add(answer.sequence, self._told)
+
+    def _told(self) -> None:
+        """Write the answer."""
+        trip = self._trip
+        answer = self.app_.settled(trip.answer)
+        trip.response_complete = True
+        if trip.disconnected or self.transport.is_closing():
+            return
+        if answer.status == 200 and answer.kind is JSON and trip.keep_alive:
+            self.transport.write(_GOOD % (len(answer.body), answer.body))
+        else:
+            self._write(answer, trip.keep_alive)
+        self.on_response_complete()
+
+    def _write(self, answer: Answer, keep_alive: bool) -> None:
+        lines = [(b"content-type", answer.kind), (b"content-length", b"%d" % len(answer.body)), *self.app_.more(answer)]
+        if not keep_alive:
+            lines.append((b"connection", b"close"))
+        head = b"".join(b"%b: %b\r\n" % line for line in lines)
+        self.transport.write(_STATUS[answer.status] + head + b"\r\n" + answer.body)
+        if not keep_alive:
+            self.transport.close()
+
+
+def quick(app: App) -> type[Quick]:
+    """The protocol of an application."""
+    return type("Quick", (Quick,), {"app_": app, "roads": {}})

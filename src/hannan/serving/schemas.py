@@ -1,0 +1,216 @@
+"""What a service is asked and answers, as JSON: the types are the schema, and what does not fit them is refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.json import Decoder, Encoder
+
+#: A decision's id, a key of a learner: short, so that a journal cannot be filled by one request.
+Text = Annotated[str, Meta(min_length=1, max_length=200)]
+Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+Key = Text | Whole
+
+
+class ActBody(Struct, forbid_unknown_fields=True):
+    """One decision; with `count`, so many; with `keys`, one for each. `id`: asked again, the same decision is given."""
+
+    key: Key | None = None
+    keys: Annotated[list[Key], Meta(min_length=1, max_length=10_000)] | None = None
+    id: Text | None = None
+    count: Annotated[int, Meta(ge=1, le=10_000)] | None = None
+
+
+class Feedback(Struct, forbid_unknown_fields=True):
+    """The reward of a decision, or its loss."""
+
+    ticket: Annotated[str, Meta(max_length=4096)]
+    reward: float | bool | UnsetType = UNSET
+    loss: float | bool | UnsetType = UNSET
+
+
+class LearnerBody(Struct, forbid_unknown_fields=True):
+    """A learner: a name of the grammar with `arms` or `n`, such as "bandit:tsallis", or a whole description.
+
+    `gains`: a learner by name is told rewards, unless this is false; then losses. A description says for itself.
+    """
+
+    name: str
+    learner: str | dict[str, Any] = "bandit"
+    arms: list[str] | None = None
+    n: Annotated[int, Meta(ge=1, le=65_536)] | None = None
+    gains: bool = True
+    loss_range: tuple[float, float] = (0.0, 1.0)
+    wait: float | None = None
+    default: float | None = None
+
+
+class ArmBody(Struct, forbid_unknown_fields=True):
+    """An arm, by its name."""
+
+    arm: Text
+
+
+class Decided(Struct):
+    """A decision."""
+
+    ticket: str
+    arm: str | int
+    action: int
+    probability: float
+
+
+class DecidedMany(Struct):
+    """Decisions, place by place."""
+
+    ticket: list[str]
+    arm: list[str | int]
+    action: list[int]
+    probability: list[float]
+
+
+class Counted(Struct):
+    """Whether feedback counts now; false where it was counted before."""
+
+    counted: bool
+
+
+class CountedMany(Struct):
+    """The same, place by place."""
+
+    counted: list[bool]
+
+
+class About(Struct):
+    """A learner and its certificate."""
+
+    name: str
+    learner: str
+    arms: list[str | int]
+    keys: int
+    rounds: int
+    open: int
+    bound: float | None
+    withheld: str
+    weights: list[float]
+    certificate: list[tuple[str, str]]
+
+
+class Learners(Struct):
+    """All of them."""
+
+    learners: list[str]
+
+
+class Added(Struct):
+    """Whether something is there now that was not."""
+
+    added: bool
+
+
+class Wrong(Struct):
+    """Reason for an error: a sentence, and a machine-readable code."""
+
+    error: str
+    code: str
+
+
+class History(Struct):
+    """Weights over time, oldest first: seconds since 1970, the round, a weight for each arm."""
+
+    arms: list[str | int]
+    time: list[float]
+    round: list[int]
+    weights: list[list[float]]
+
+
+encode = Encoder().encode
+decode_act = Decoder(ActBody).decode
+decode_feedback = Decoder(Feedback | list[Feedback]).decode
+decode_learner = Decoder(LearnerBody).decode
+decode_arm = Decoder(ArmBody).decode
+
+
+PAGE = b"""<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>hannan: decisions</title>
+<style>
+:root{color-scheme:light dark}
+body{font:15px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem}
+h1{font-size:1.3rem}h2{font-size:1.05rem;margin:2rem 0 .3rem}
+table{border-collapse:collapse}
+th{text-align:left;font-weight:500;padding:.1rem 1rem .1rem 0;vertical-align:top;white-space:pre}
+td{padding:.1rem 0}svg{display:block;width:100%;height:12rem;border-bottom:1px solid #8886;border-left:1px solid #8886}
+figure{display:grid;grid-template-columns:auto 1fr;gap:0 .5rem;margin:.5rem 0;font-size:.85rem}
+figcaption{grid-column:1/3;margin-bottom:.4rem}
+.up,.along{display:flex;justify-content:space-between;opacity:.75}.up{flex-direction:column;text-align:right}
+.along{grid-column:2}.up span{line-height:1}
+.key{display:inline-block;margin-right:1rem}.key i{display:inline-block;width:.8em;height:.8em;margin-right:.3em}
+#said{color:#b00020}input{font:inherit}
+</style>
+<h1>Decisions</h1><p id="said" role="alert"></p>
+<form id="door" hidden><label>Key <input id="key" type="password" autocomplete="off"></label>
+<button>Open</button></form>
+<main id="learners"></main>
+<script>
+"use strict";
+const colours=["#2a6fdb","#d9822b","#2e9e6b","#b0388f","#7a6ff0","#8a6d3b","#00838f","#c0392b"];
+const at=location.pathname.replace(/\\/$/,"");
+const el=(name,text,attributes={})=>{const e=document.createElement(name);if(text!==undefined)e.textContent=text;
+  for(const k in attributes)e.setAttribute(k,attributes[k]);return e;};
+const svg=(name,attributes)=>{const e=document.createElementNS("http://www.w3.org/2000/svg",name);
+  for(const k in attributes)e.setAttribute(k,attributes[k]);return e;};
+let key=sessionStorage.getItem("hannan-key")||"";
+async function ask(path){
+  const answer=await fetch(at+path,{headers:key?{authorization:"Bearer "+key}:{}});
+  if(answer.status===401){document.getElementById("door").hidden=false;throw new Error("This service asks for a key.");}
+  const told=await answer.json();if(!answer.ok)throw new Error(told.error);return told;
+}
+function chart(history){
+  const picture=svg("svg",{viewBox:"0 0 1000 200",preserveAspectRatio:"none",role:"img"});
+  picture.append(svg("title",{}));picture.firstChild.textContent="weights over time, 0 to 1";
+  const t0=history.time[0],t1=Math.max(history.time.at(-1),t0+1);
+  history.arms.slice(0,8).forEach((arm,i)=>{
+    const points=history.time.map((t,k)=>(1000*(t-t0)/(t1-t0)).toFixed(1)+","
+      +(200-200*history.weights[k][i]).toFixed(1));
+    picture.append(svg("polyline",{points:points.join(" "),fill:"none",stroke:colours[i],"stroke-width":2,
+      "vector-effect":"non-scaling-stroke"}));
+  });
+  const keys=el("p");
+  history.arms.slice(0,8).forEach((arm,i)=>{const one=el("span",undefined,{class:"key"});
+    one.append(el("i",undefined,{style:"background:"+colours[i]}),arm+" "+history.weights.at(-1)[i].toFixed(3));
+    keys.append(one);});
+  if(history.arms.length>8)keys.append("and "+(history.arms.length-8)+" more");
+  const when=t=>new Date(1000*t).toLocaleString(),clock=t=>new Date(1000*t).toLocaleTimeString();
+  const span=" from "+when(t0)+" to "+when(history.time.at(-1));
+  const axis=(name,labels)=>{const one=el("div",undefined,{class:name});
+    one.append(...labels.map(label=>el("span",label)));return one;};
+  const figure=el("figure");
+  figure.append(el("figcaption","Probability of each arm, 0 to 1,"+span),axis("up",["1","0.5","0"]),picture,
+    axis("along",[clock(t0),"time of day, in round "+history.round.at(-1)+" now",clock(t1)]));
+  return [figure,keys];
+}
+async function shown(name){
+  const path="/v1/learners/"+encodeURIComponent(name);
+  const [about,history]=await Promise.all([ask(path),ask(path+"/weights")]);
+  const part=el("section");part.append(el("h2",about.name),el("p",about.learner),...chart(history));
+  const table=el("table");
+  for(const [name,value] of about.certificate){
+    const row=el("tr");row.append(el("th",name),el("td",value));table.append(row);}
+  part.append(table);return part;
+}
+async function look(){
+  try{
+    const {learners}=await ask("/v1/learners");
+    const parts=await Promise.all(learners.map(shown));
+    if(!parts.length)parts.push(el("p","No learners yet. POST one to /v1/learners."));
+    document.getElementById("learners").replaceChildren(...parts);document.getElementById("said").textContent="";
+  }catch(error){document.getElementById("said").textContent=error.message;}
+}
+document.getElementById("door").addEventListener("submit",event=>{event.preventDefault();
+  key=document.getElementById("key").value;sessionStorage.setItem("hannan-key",key);event.target.hidden=true;look();});
+look();setInterval(()=>{if(!document.hidden)look();},5000);
+</script>
+</html>
+"""

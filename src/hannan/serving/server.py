@@ -1,0 +1,202 @@
+"""A service from its beginning to its end: open, listen, tell a little, stop well."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import json
+import math
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import uvicorn
+
+from hannan.learners.bandits import Bandit
+from hannan.serving import Ended
+from hannan.serving.access import Access
+from hannan.serving.app import App
+from hannan.serving.fast_path import quick
+from hannan.serving.service import Limits
+from hannan.serving.store import Store
+from hannan.serving.stored_learner import Resident
+
+#: Seconds that requests may take to end once the service is told to stop.
+GRACE = 10
+#: Signals that stop a service, unless they are ignored.
+STOPPING = (signal.SIGINT, signal.SIGTERM)
+#: Seconds between two looks for events that are old enough to go.
+PRUNE = 3600.0
+
+
+class Settings(NamedTuple):
+    """What the command was told."""
+
+    store: str
+    host: str
+    port: int
+    access: Access
+    limits: Limits
+    learners: list[tuple[str, list[str]]]
+    as_json: bool = False
+    shard: int = 0
+    shards: int = 1
+    patience: float = 0.0
+    #: Seconds after which events are let go.
+    keep: float = math.inf
+    #: Number of keys per learner.
+    max_keys: int | None = None
+
+
+class Teller:
+    """Says what happens on standard error: one quiet line that lives on a terminal, JSON lines elsewhere.
+
+    Neither has keys, tickets or bodies in it.
+    """
+
+    def __init__(self, as_json: bool) -> None:
+        self.live = sys.stderr.isatty() and not as_json
+
+    def event(self, what: str, **more: Any) -> None:
+        """Something that happens once."""
+        if self.live:
+            told = ", ".join(f"{name} {value}" for name, value in more.items())
+            sys.stderr.write(f"\r\033[K{what}{': ' if told else ''}{told}\n")
+        else:
+            now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            sys.stderr.write(json.dumps({"time": now, "event": what, **more}) + "\n")
+        sys.stderr.flush()
+
+    def line(self, text: str) -> None:
+        """What goes on; the next one takes its place."""
+        if self.live:
+            sys.stderr.write(f"\r\033[K{text}")
+            sys.stderr.flush()
+
+
+def run(settings: Settings) -> None:
+    """Serve until told to stop."""
+    # Replies wait for the writer's thread, which waits for the interpreter: let it have it soon; but not so soon that a
+    # batch, a third of a millisecond, is often interrupted: at 0.5 ms batches cost a seventh more.
+    sys.setswitchinterval(0.002)
+    _check(settings.learners)
+    teller = Teller(settings.as_json)
+    bound = _listening(settings.host, settings.port)
+    store = Store(
+        settings.store, shard=settings.shard, shards=settings.shards, patience=settings.patience,
+        max_keys=settings.max_keys,
+    )  # fmt: skip
+    try:
+        for name, arms in settings.learners:
+            _add(store, name, arms)
+    except BaseException:  # it never was open for anybody, and no event says so
+        store.close()
+        raise
+    try:
+        replayed = store.desk.journal.replayed
+        teller.event("opened", store=store.desk.shelf.name, learners=len(store.learners), replay=round(replayed, 3))
+        app = App(store, settings.access, settings.limits)
+        gc.collect()
+        gc.freeze()  # what is there now stays: no collection walks it again
+        config = uvicorn.Config(
+            app, log_config=None, access_log=False, lifespan="on",
+            http=quick(app), ws="none", proxy_headers=False, server_header=False, date_header=False,
+            timeout_graceful_shutdown=GRACE,
+        )  # fmt: skip
+        asyncio.run(_serve(_Server(config), bound, app, teller, settings))
+    finally:
+        gc.unfreeze()
+        store.close()
+        failure = store.desk.journal.failure
+        teller.event("closed", sequence=store.desk.contents.sequence, **({"failure": str(failure)} if failure else {}))
+    if failure is not None:
+        raise ValueError(str(failure))
+
+
+def _check(learners: list[tuple[str, list[str]]]) -> None:
+    """Refuse what cannot be added before anything is opened, and a new store made for it."""
+    told: dict[str, list[str]] = {}
+    for name, arms in learners:
+        Resident(0, name, Bandit(arms, gains=True))
+        if told.setdefault(name, arms) != arms:
+            raise ValueError(f"a learner must be added with the same arms each time; got {told[name]} and {arms}")
+
+
+def _add(store: Store, name: str, arms: list[str]) -> None:
+    """Add a bandit for rewards, with the wait and the default that it has; other arms begin a new stage of it."""
+    there = store.desk.contents.by_name.get(name)
+    told = {} if there is None else {part: there.declared[part] for part in ("wait", "default")}
+    store.add(name, Bandit(arms, gains=True), **told)
+
+
+class _Server(uvicorn.Server):
+    """Ends without the signal that ended it: to stop is what was asked for."""
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        self.force_exit = self.should_exit  # asked twice
+        self.should_exit = True
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave alone the signals that were ignored at the start, such as SIGINT in a background job of a script."""
+        ignored = [number for number in STOPPING if signal.getsignal(number) is signal.SIG_IGN]
+        with super().capture_signals():
+            for number in ignored:
+                if signal.getsignal(number) is not signal.SIG_IGN:  # uvicorn sets none outside the main thread
+                    signal.signal(number, signal.SIG_IGN)
+            yield
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise ValueError(f"{host} port {port} must be free to listen on; {error.strerror or error}") from None
+
+
+async def _serve(server: _Server, bound: socket.socket, app: App, teller: Teller, settings: Settings) -> None:
+    watch = asyncio.gather(_watch(server, app, teller), _prune(app, teller, settings.keep))
+    host, port = bound.getsockname()[:2]
+    where = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    teller.event("listening", address=where, keys=settings.access.guarded)
+    try:
+        await server.serve([bound])
+    finally:
+        watch.cancel()
+        [ended] = await asyncio.gather(watch, return_exceptions=True)  # else its end is complained of
+        if isinstance(ended, Exception):
+            teller.event("failed", reason=str(ended))
+
+
+async def _prune(app: App, teller: Teller, keep: float) -> None:
+    """Let old events go, now and then."""
+    while keep < math.inf:
+        gone = await asyncio.to_thread(app.service.store.prune, keep)
+        if gone:
+            teller.event("pruned", events=gone)
+        await asyncio.sleep(PRUNE)
+
+
+async def _watch(server: _Server, app: App, teller: Teller) -> None:
+    """The live line, and an end where the store has ended."""
+    journal, counts = app.service.desk.journal, app.service.desk.counts
+    before, at = counts.decisions + counts.counted, time.monotonic()
+    while True:
+        await asyncio.sleep(1.0)
+        now, count = time.monotonic(), counts.decisions + counts.counted
+        teller.line(
+            f"{len(app.service.store.learners)} learners, {counts.decisions} decisions, {counts.counted} feedbacks, "
+            f"{(count - before) / (now - at):.0f}/s, {1000 * journal.last:.1f} ms to the disk, {journal.waiting} wait"
+        )
+        before, at = count, now
+        with contextlib.suppress(Ended):
+            journal.check()  # also if nothing is written
+        if journal.failure is not None:
+            teller.event("failed", reason=str(journal.failure))
+            server.should_exit = True

@@ -1,0 +1,561 @@
+"""The arms of a learner of a store: their names, and which of them are awake."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import functools
+import hashlib
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hannan import _engine, saving, validation
+from hannan.players import fleet_certificate, fleet_file
+from hannan.players.fleet import Fleet
+from hannan.serving import CONFLICT, REWARD, Refused, journal
+from hannan.serving.expiry import Expiry
+from hannan.serving.expiry import checked as checked_expiry
+from hannan.serving.journal import ACT, BORN, EXPIRE
+from hannan.serving.tickets import Key, Stage
+
+
+class Arms:
+    """Names and places. A place without a name sleeps until an arm takes it; an arm that retires sleeps from then on.
+
+    >>> arms = Arms("banner", 3, None, ["red", "blue"], sleeps=True)
+    >>> arms.add(arms.free("green"), "green", "7 decisions"); arms.retire(0, "9 decisions")
+    >>> arms.labels, arms.awake, arms.says
+    (['red', 'blue', 'green'], [1, 2], 'green came after 7 decisions, red left after 9 decisions')
+    """
+
+    def __init__(self, owner: str, n: int, own: Any, given: Any, sleeps: bool) -> None:
+        self.owner, self.n, self.sleeps = owner, n, sleeps
+        #: Whether the learner itself has names: arms then come in new stages if no place is left.
+        self._named = own is not None
+        self.names: list[str | None] | None = _names(n, own, given)
+        #: None where all are awake.
+        self.mask: NDArray[np.bool_] | None = None
+        self._json: list[bytes] = []
+        #: What came and went, and when.
+        self.changes: list[str] = []
+        if self.names is not None and None in self.names:
+            self.wake([i for i, name in enumerate(self.names) if name is not None])
+
+    @property
+    def labels(self) -> list[Any]:
+        """The arms as their user calls them; those that have no name yet, by their number."""
+        names = self.names
+        return list(range(self.n)) if names is None else [i if name is None else name for i, name in enumerate(names)]
+
+    @property
+    def json(self) -> list[bytes]:
+        """The same as JSON, one by one."""
+        if not self._json:
+            self._json = [json.dumps(label).encode() for label in self.labels]
+        return self._json
+
+    def label(self, action: int) -> Any:
+        """One of them."""
+        return action if self.names is None else self.names[action]
+
+    @property
+    def awake(self) -> list[int]:
+        """Those that can be drawn."""
+        return list(range(self.n)) if self.mask is None else np.flatnonzero(self.mask).tolist()
+
+    @property
+    def says(self) -> str:
+        """The changes in words."""
+        return ", ".join(self.changes)
+
+    def wake(self, awake: list[int]) -> None:
+        """Let these be awake, and no other."""
+        self.may_sleep()
+        mask = np.zeros(self.n, dtype=bool)
+        mask[awake] = True
+        self.mask = None if mask.all() else mask
+
+    def may_sleep(self) -> None:
+        """Refuse arms that come and go where no proof covers it."""
+        if not self.sleeps:
+            raise ValueError(
+                f"arms without names can be added and retired only if a proof covers arms that sleep, as of "
+                f"Bandit({self.n}, Tsallis(0.5)); {self.owner!r} is not of that kind. Name the arms, or add the "
+                "learner again with another number of arms"
+            )
+
+    @property
+    def awake_names(self) -> list[str]:
+        """Names of the arms that can be drawn."""
+        return [str(self.label(i)) for i in self.awake]
+
+    def free(self, arm: Any) -> int | None:
+        """Return the first place that no arm has had, or None if the arm needs a new stage of the learner."""
+        if self.names is None or not isinstance(arm, str) or not arm:
+            raise ValueError(f"an arm to add must be a name, where arms have names; got {validation.brief(arm)}")
+        if None in self.names and arm not in self.names:
+            return self.names.index(None)
+        if arm in (self.awake_names if self._named else self.names):
+            raise Refused(CONFLICT, f"the arms of {self.owner!r} must have names of their own; {arm!r} was one before")
+        if not self._named:
+            raise Refused(
+                CONFLICT,
+                f"{self.owner!r} must have a place left for an arm; all {self.n} are taken. Add the learner again with "
+                "more arms, which begins a new stage",
+            )
+        return None
+
+    def leaving(self, arm: Any) -> int:
+        """Return the place of an arm that may retire."""
+        if self.names is None:
+            self.may_sleep()
+        found: int | None = None
+        if self.names is not None:
+            found = self.names.index(arm) if isinstance(arm, str) and arm in self.names else None
+        elif isinstance(arm, int) and not isinstance(arm, bool) and 0 <= arm < self.n:
+            found = arm
+        if found is None or found not in self.awake:
+            raise ValueError(f"an arm of {self.owner!r} must be one that is awake; got {validation.brief(arm)}")
+        if len(self.awake) == 1:
+            raise Refused(CONFLICT, f"{self.owner!r} must keep an arm that is awake; {arm!r} is the last")
+        return found
+
+    def add(self, place: int, arm: str, after: str) -> None:
+        """From now on it can be drawn."""
+        assert self.names is not None
+        self.wake([*self.awake, place])
+        self.names[place], self._json = arm, []
+        self.changes.append(f"{arm} came after {after}")
+
+    def retire(self, place: int, after: str) -> None:
+        """From now on it is not drawn."""
+        self.wake([i for i in self.awake if i != place])
+        self.changes.append(f"{self.label(place)} left after {after}")
+
+    def state(self) -> dict[str, Any]:
+        """For a snapshot."""
+        return {"names": self.names, "awake": self.awake, "changes": self.changes}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """From a snapshot."""
+        self.names, self.changes, self._json = state["names"], state["changes"], []
+        if len(state["awake"]) < self.n:
+            self.wake(state["awake"])
+        else:
+            self.mask = None
+
+
+def _names(n: int, own: Any, given: Any) -> list[str | None] | None:
+    """The names of the arms; None for a place that is still free."""
+    if given is None:
+        return None if own is None else list(own)
+    if own is not None:
+        raise ValueError(f"arms must be named once; got {list(own)!r} and arms={validation.brief(given)}")
+    names = list(given) if isinstance(given, (list, tuple)) else []
+    if not (names and all(isinstance(name, str) and name for name in names) and len(set(names)) == len(names)):
+        raise ValueError(f"arms must be a list of different names; got {validation.brief(given)}")
+    if len(names) > n:
+        raise ValueError(f"arms must be at most {n}, as many as the learner has; got {len(names)}")
+    return [*names, *(None for _ in range(n - len(names)))]
+
+
+@functools.lru_cache(maxsize=64)
+def _reader(kind: Any) -> Any:
+    """A player that is told how many of its moves are open, and has none of them."""
+
+    def settled(self: Any) -> int:
+        return int(self.round - self.told_open - self._forgotten)
+
+    parts = {"_open_count": property(lambda self: self.told_open), "_settled": property(settled), "told_open": 0}
+    return type("Reader", (kind,), parts)
+
+
+def certificate(fleet: Fleet, number: int, delta: float | None) -> Any:
+    """As `fleet.certificate(key, delta)` says it."""
+    kind: Any = fleet._player_class
+    made = _reader(kind)(fleet.learner, 0, fleet.id)
+    made.seed, made.resumed = fleet.seed, fleet.resumed
+    if number >= 0:
+        made._restore({**fleet._fields(number), "open": []})
+        counts = fleet._counts(np.array([number]))
+        made.told_open = int(counts["open"][0])
+        if hasattr(made, "_slept"):
+            made._slept, made._slept_is_counted = int(counts["slept"][0]), False
+    return fleet_certificate.of_one(made.certificate(delta), fleet.prior, fleet.learner.width, fleet._diagnosed)
+
+
+#: The record of an event has 16 bits for the arm.
+MOST_ARMS = 1 << 16
+LONGEST_NAME = 100
+#: Binary parts of the state in a snapshot, and fields of its JSON text.
+PARTS = ("alone", "keyed", "expiry")
+STATE = {"name", "learner", "arms", "wait", "default", "names", "expiry", "stage"}
+#: The one learner of those without a key.
+ALONE = np.zeros(1, dtype=np.int64)
+#: Meaning of a bound if arms were added or retired.
+CHANGED_ARMS = (
+    "the regret against an arm covers only the rounds in which that arm was available; an arm that was added or "
+    "retired because of earlier results makes the set of available arms depend on your moves"
+)
+NO_ARMS, NO_ODDS = np.empty(0, dtype=np.int64), np.empty(0)
+
+
+class Resident:
+    """One stage of a learner of a store. What changes it is in the journal, so that the journal makes it again.
+
+    A learner has one stage until its arms change; then the next stage begins, and this one only settles what is open.
+    `earlier` and `later` are the stages before and after it. `declared` is the description that `add` was last given.
+    `began` is the time of the change, in seconds since 1970, and 0 for the first stage.
+
+    `fleets[0]` has the learner without a key, `fleets[1]` (None before the first) those with one. A *ticket* here is a
+    fleet's own: the number of the learner, and its round in the lower 32 bits.
+    """
+
+    def __init__(
+        self, number: int, name: str, learner: Any, arms: Any = None, wait: Any = None, default: Any = None
+    ) -> None:
+        self.number, self.name, self.learner = number, checked_name(name), learner
+        self.stage, self.began = Stage(number, 1), 0.0
+        #: Number of the first stage.
+        self.root = number
+        self.earlier: Resident | None = None
+        self.later: Resident | None = None
+        # One learner, so that there is room for what it tells of its stability.
+        alone = _fleet(learner, name, diagnosed=True)
+        alone.number([0], touch=True)
+        self.fleets: list[Fleet | None] = [alone, None]
+        self.n, self._entropy = int(learner.n), 0
+        self.arms = Arms(name, self.n, getattr(learner, "arms", None), arms, alone._sleeps)
+        low, high = learner.loss_range
+        self.expiry: Expiry | None = checked_expiry(wait, default, low, high)
+        self._told = {"learner": saving.describe(learner), "arms": arms, "wait": wait, "default": default}
+        self.declared = self.description()
+
+    # Description
+
+    def description(self) -> dict[str, Any]:
+        """What `add` was given, as JSON."""
+        return {"name": self.name, **self._told}
+
+    @property
+    def words(self) -> str:
+        """The same, to be read."""
+        more = [f"{name}={self._told[name]!r}" for name in ("arms", "wait", "default") if self._told[name] is not None]
+        return ", ".join([repr(self.learner), *more])
+
+    # Stages
+
+    @property
+    def stages(self) -> list[Resident]:
+        """All stages of this learner, the first one first."""
+        first = self
+        while first.earlier is not None:
+            first = first.earlier
+        found = [first]
+        while found[-1].later is not None:
+            found.append(found[-1].later)
+        return found
+
+    def follow(self, earlier: Resident, declared: dict[str, Any], began: float) -> None:
+        """Make this the stage after another one."""
+        self.earlier, earlier.later, self.root = earlier, self, earlier.root
+        self.stage, self.began = Stage(self.number, earlier.stage.ordinal + 1), began
+        # Built and described again, because another version may have described it in other words.
+        self.declared = self.described(0, declared).description()
+
+    def changes(self, new: Resident) -> bool:
+        """Return whether a description has other arms than the declared one; raise Refused if more differs."""
+        if not new.differs_in_arms_only(self):
+            raise Refused(
+                CONFLICT,
+                f"{self.name!r} must be added as before, {self.described(0, self.declared).words}, except for its "
+                f"arms; got {new.words}",
+            )
+        if self.declared == new.description():
+            return False
+        old, given = self.described(0, self.declared).arms.labels, new.arms.labels
+        if old != given and set(old) == set(given):
+            raise Refused(CONFLICT, f"the arms of {self.name!r} must be in the same order, {old}; got {given}")
+        return old != given
+
+    def differs_in_arms_only(self, there: Resident) -> bool:
+        """Return whether this description equals the declared one of another stage, except for its arms."""
+        return _without_arms(self.description()) == _without_arms(there.declared)
+
+    def with_arms(self, number: int, names: list[str]) -> Resident:
+        """Return a stage of the same learner with these arms."""
+        # Not from the stored description, which may state a scale that was tuned for the number of arms.
+        learner = dataclasses.replace(self.learner, n=len(names), arms=tuple(names))
+        return Resident(number, self.name, learner, None, self._told["wait"], self._told["default"])
+
+    @property
+    def alone(self) -> Fleet:
+        """The learner without a key."""
+        found = self.fleets[0]
+        assert found is not None
+        return found
+
+    @property
+    def keyed(self) -> Fleet:
+        """Those with one; there is a fleet for them from the first on."""
+        found = self.fleets[1]
+        if found is None:
+            found = self.fleets[1] = _fleet(self.learner, self.name)
+            found.restart(self._seed(1))
+        return found
+
+    @property
+    def open(self) -> int:
+        """Decisions without feedback."""
+        return sum(int(fleet._open_count) for fleet in self.fleets if fleet is not None)
+
+    @property
+    def keys(self) -> int:
+        """How many keys it has."""
+        return 0 if self.fleets[1] is None else len(self.fleets[1])
+
+    @property
+    def drawn(self) -> int:
+        """Decisions of the learner without a key."""
+        return int(self.alone._counts(ALONE)["drawn"][0])
+
+    @property
+    def so_far(self) -> str:
+        """All its decisions, with and without a key, in words: arms come and go for all of them at once."""
+        return f"{self.decisions} decisions{self._whose}"
+
+    @property
+    def decisions(self) -> int:
+        """Number of decisions, with and without a key."""
+        keyed = self.fleets[1]
+        return self.drawn + (0 if keyed is None else int(keyed._counts(keyed._numbers())["drawn"].sum()))
+
+    @property
+    def _whose(self) -> str:
+        """Of whom a count of the store's is, where that is not the one learner without a key."""
+        return "" if not self.keys else " with and without a key" if self.drawn else " of all keys"
+
+    def weights(self, key: Key = None) -> list[float]:
+        """The probabilities of the next draw."""
+        fleet, number = self._seat(key)
+        if number < 0:  # a key that has not come yet plays as the learner that has played nothing
+            return [float(x) for x in _fleet(self.learner, self.name).distribution(0, self.arms.mask)]
+        p: NDArray[np.float64] = _engine.next_weights(fleet, number, self.arms.mask)
+        return [float(x) for x in p]
+
+    def _seat(self, key: Key) -> tuple[Fleet, int]:
+        """The fleet of a key, or of none, and the number in it; -1 where the key has not come yet."""
+        if key is None:
+            return self.alone, 0
+        return self.keyed, int(self.keyed.number([key])[0])
+
+    # Play
+
+    def renew(self, entropy: int) -> None:
+        """Let its streams start from this epoch's entropy."""
+        self._entropy = entropy
+        for keyed, fleet in enumerate(self.fleets):
+            if fleet is not None:
+                fleet.restart(self._seed(keyed))
+
+    def _seed(self, keyed: int) -> int:
+        text = f"{self._entropy}/{self.number}/{keyed}".encode()
+        return int.from_bytes(hashlib.blake2b(text, digest_size=32).digest(), "little")
+
+    def touch(self, keys: list[Any]) -> tuple[NDArray[np.int64], bytes]:
+        """(the numbers of keys, what the journal must know of those that are new)."""
+        fleet = self.keyed
+        numbers = fleet.number(keys)
+        if (numbers >= 0).all():
+            return numbers, b""
+        new = list(dict.fromkeys(key for key, number in zip(keys, numbers.tolist(), strict=True) if number < 0))
+        body = b"".join(
+            journal.note({"key": key, "learner": self.number})
+            if isinstance(key, str)
+            else journal.record(BORN, 0, self.number, key & (1 << 64) - 1, 0.0, 1)
+            for key in new
+        )
+        fleet.number(new, touch=True)
+        return fleet.number(keys), body
+
+    def draw(self, keyed: int, numbers: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.int64], Any, bytes]:
+        """(tickets, arms, probabilities, what the journal must know) of the next rounds of these learners."""
+        drawn: Any = _engine.draw_many(self.fleets[keyed], numbers, self.arms.mask, self.number, bool(keyed))
+        tickets, arms, p, body = drawn
+        return tickets, arms, p, body
+
+    def settle(self, keyed: int, tickets: NDArray[np.uint64], values: NDArray[np.float64]) -> None:
+        """Settle decisions that are open, with values in their range."""
+        fleet = self.fleets[keyed]
+        assert fleet is not None
+        why, place = fleet._settle(tickets.view(np.int64), False, values, NO_ARMS, NO_ODDS, -1)
+        if why != _engine.Refusal.none:
+            raise RuntimeError(f"a decision that was open was not settled: {why} at {place}")
+
+    def value(self, reward: Any, loss: Any) -> float:
+        """The feedback as a number of the learner's range."""
+        if (reward is None) == (loss is None):
+            raise Refused(REWARD, f"feedback must be a reward or a loss; got reward={reward!r}, loss={loss!r}")
+        given, gains = ("reward", True) if loss is None else ("loss", False)
+        if gains != self.learner.gains:
+            other = "a reward, because it plays for gains" if self.learner.gains else "a loss, because it plays losses"
+            raise Refused(REWARD, f"feedback for {self.name!r} must be {other}; got a {given}")
+        told, (low, high) = reward if gains else loss, self.learner.loss_range
+        if type(told) is float and low <= told <= high:
+            return told
+        try:
+            return validation.between(float(told) if isinstance(told, (bool, np.bool_)) else told, low, high, given)
+        except ValueError as error:
+            raise Refused(REWARD, str(error)) from None
+
+    def replay(self, events: NDArray[Any], keyed: int, time: float) -> int:
+        """Play its events again; the place of the first that comes out otherwise, or -1."""
+        fleet, slots = self._replaying(events, keyed)
+        wrong = _engine.replay_journal(fleet, slots, self.arms.mask)
+        if wrong < 0 and self.expiry is not None:
+            acts = events["round"][events["kind"] == ACT]
+            if len(acts):
+                self.expiry.drawn(keyed, acts, time)
+            self.expiry.count += int((events["kind"] == EXPIRE).sum())
+        return int(wrong)
+
+    def replay_smallest(self, events: NDArray[Any], keyed: int, known: set[str]) -> tuple[int, NDArray[np.float64]]:
+        """Replay events, and compute the smallest probability of any arm of `known` at each draw, NaN elsewhere.
+
+        Return (place of the first event that comes out differently or -1, smallest probabilities). An arm that cannot
+        be drawn has probability 0.
+        """
+        names = self.arms.names or [str(i) for i in range(self.n)]
+        fleet, slots = self._replaying(events, keyed)
+        counted = np.array([name in known for name in names])
+        wrong, smallest = _engine.replay_smallest(fleet, slots, self.arms.mask, counted)
+        return int(wrong), smallest if known <= set(names) else np.where(np.isnan(smallest), np.nan, 0.0)
+
+    def _replaying(self, events: NDArray[Any], keyed: int) -> tuple[Fleet, NDArray[np.uint8]]:
+        """Return the fleet that events belong to, ready for keys that are integers, and the bytes of the events."""
+        fleet = self.keyed if keyed else self.alone
+        if keyed and (events["kind"] == BORN).any():
+            fleet._of_one_kind(NO_ARMS + 0, touch=True)
+            fleet._text = False
+        return fleet, np.ascontiguousarray(events).view(np.uint8).reshape(len(events), journal.SLOT)
+
+    def certificate(self, key: Key, delta: float | None) -> Any:
+        """Its own, of a key, or of all keys where nobody played without one (else who is not in it is said); with what
+        the store did to it."""
+        if key is None and self.keys and not self.drawn:
+            told: Any = self.keyed.certificate()
+        else:
+            told = certificate(*self._seat(key), delta)
+        notes = list(told.notes)
+        if key is None and self.keys and self.drawn:
+            notes.append(("keys", f"not in it: {self.keys} learners with a key, each certified by its own"))
+        if self.expiry is not None and self.expiry.count:
+            notes.append(("by default", self.expiry.says(self.learner.gains, self._whose)))
+        if self.earlier is not None or self.later is not None:
+            notes.append(("stage", self._stage_words()))
+        if self.arms.changes:
+            notes.append(("arms", f"{self.arms.says}; {CHANGED_ARMS}"))
+        return dataclasses.replace(told, notes=tuple(notes))
+
+    def _stage_words(self) -> str:
+        """State which rounds a certificate counts; docs/proofs/bandits.md has the proof."""
+        stages, here = self.stages, f"{self.stage.ordinal} of "
+        here += f"{len(stages)}, with {len(self.arms.awake)} arms"
+        if self.earlier is not None:
+            drawn = sum(one.decisions for one in stages[: self.stage.ordinal - 1])
+            here += f", since {_date(self.began)}, after {drawn} decisions of earlier stages"
+        if self.later is None:
+            return f"{here}. Bound and regret count its own rounds only; the bound holds given all that came before it"
+        return (
+            f"{here}, ended {_date(self.later.began)}, after {self.decisions} decisions. Its bound holds if the time "
+            "of its end depends on neither moves nor losses; otherwise no bound is proved"
+        )
+
+    # Snapshots
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Callable[[], list[bytes]]]]:
+        """Return the state for a snapshot as JSON, and functions that make its binary parts in pieces, by name."""
+        fleets = dict(zip(PARTS, self.fleets, strict=False))
+        blobs = {name: fleet_file.gathered(fleet) for name, fleet in fleets.items() if fleet is not None}
+        expiry = None
+        if self.expiry is not None:
+            expiry, more = self.expiry.state()
+            blobs["expiry"] = lambda: [more]
+        told = {**self.description(), "names": copy.deepcopy(self.arms.state()), "expiry": expiry}
+        if self.earlier is not None:
+            told["stage"] = {"of": self.earlier.number, "declared": self.declared, "began": self.began}
+        return told, blobs
+
+    @classmethod
+    def restored(cls, number: int, told: dict[str, Any], blobs: dict[str, bytes]) -> Resident:
+        """Return the learner of a snapshot."""
+        found = cls.described(number, told)
+        found.arms.restore(told["names"])
+        found.fleets = [_recovered(blobs["alone"]), _recovered(blobs["keyed"]) if "keyed" in blobs else None]
+        if found.expiry is not None:
+            found.expiry.restore(told["expiry"], blobs["expiry"])
+        return found
+
+    @classmethod
+    def described(cls, number: int, told: dict[str, Any]) -> Resident:
+        """As a note of the journal has it."""
+        learner = saving.build(told["learner"])
+        return cls(number, told["name"], learner, told["arms"], told["wait"], told["default"])
+
+
+#: Fields of the stored description of a learner that depend on its arms.
+_OF_ARMS = ("n", "arms", "tuned_scale")
+
+
+def _without_arms(description: dict[str, Any]) -> dict[str, Any]:
+    learner = {name: value for name, value in description["learner"].items() if name not in _OF_ARMS}
+    return {**description, "learner": learner, "arms": None}
+
+
+def _date(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, tz=UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def checked_name(name: Any) -> str:
+    """A name of a learner: it is part of a path.
+
+    >>> checked_name("banner")
+    'banner'
+    """
+    good = isinstance(name, str) and 0 < len(name) <= LONGEST_NAME and name.isascii()
+    if not (good and all(c.isalnum() or c in "-_." for c in name) and name[0].isalnum()):
+        raise ValueError(
+            f"the name of a learner must be 1 to {LONGEST_NAME} letters, digits, '-', '_' or '.', a letter or digit "
+            f"first; got {validation.brief(name)}"
+        )
+    return str(name)
+
+
+def _recovered(blob: bytes) -> Fleet:
+    """A fleet of a snapshot, to play the journal on from there; it is nobody's twin.
+
+    A store has one writer, which a lock sees to, and its opening begins an epoch: streams of fresh entropy.
+    """
+    fleet = Fleet.from_bytes(blob, "exact")
+    fleet.resumed = False
+    return fleet
+
+
+def _fleet(learner: Any, name: str, diagnosed: bool = False) -> Fleet:
+    """A fleet of learners that see one number; the others are refused by name."""
+    if not hasattr(learner, "start") or isinstance(learner, type):
+        raise ValueError(f"a store must be given a learner, such as Bandit(3); got {validation.brief(learner)}")
+    if getattr(learner, "n", 0) > MOST_ARMS:  # before any room is made for them
+        raise ValueError(f"a learner of a store must have at most {MOST_ARMS} arms; got {learner.n}")
+    try:
+        return Fleet.diagnosed(learner, None, name) if diagnosed else Fleet(learner, None, name)
+    except ValueError as error:
+        raise ValueError(
+            f"a store takes learners that draw an arm and see one number, its loss, as Bandit does; got "
+            f"{type(learner).__name__}: {error}"
+        ) from None

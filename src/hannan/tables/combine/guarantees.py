@@ -1,0 +1,202 @@
+"""What a combination may say of itself: how much more than the mean, each column, and a combination it can have lost.
+
+Everything in it was observed: docs/proofs/combine.md has the theorem. The bounds hold for convex losses, whatever the
+delays of the targets, their order, and who sleeps when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hannan import validation
+from hannan.learners.adahedge import Seen
+from hannan.mathematics.bounds import Bound, rounded_up
+from hannan.validation import Array
+
+TWO_LAYERS = "two layers of rule B, docs/proofs/combine.md"
+RULE_B = "rule B, docs/proofs/combine.md"
+SLOPES = "AdaHedge on slopes, 2 Delta, docs/proofs/combine.md"
+NOT_CONVEX = (
+    "a capped loss is not convex: what its slopes teach bounds nothing. Play adahedge, whose drawn expert has a bound"
+)
+
+
+@dataclass(frozen=True)
+class Promises:
+    """`columns[i]` bounds loss - loss of column i; `realised[i]` is what it was. Where column i sleeps, it is replaced
+    by a member of the combination (`filled` says so). `base + q @ parts` bounds loss - loss of the combination q of
+    columns that never sleep. None: withheld, and `withheld` says why."""
+
+    source: str
+    columns: Array | None = field(hash=False)
+    realised: Array = field(hash=False)
+    mean: float | None
+    mean_realised: float
+    base: float | None
+    parts: Array | None = field(hash=False)
+    withheld: str = ""
+    mean_withheld: str = ""
+    combination_withheld: str = ""
+    filled: str = ""
+
+    def combination(self, q: Any) -> float | None:
+        """The bound against the fixed combination with weights q >= 0 that sum to 1, of columns that never slept."""
+        weights = validation.distribution(q, "the weights of a combination")
+        if weights.shape != self.realised.shape:
+            raise ValueError(
+                f"the weights of a combination must be {len(self.realised)} numbers, one for each column; "
+                f"got shape {weights.shape}"
+            )
+        if self.base is None or self.parts is None:
+            return None
+        return rounded_up(self.base + float(weights @ np.where(weights > 0.0, self.parts, 0.0)))
+
+    def column(self, i: int) -> float | None:
+        """The bound against column i."""
+        return None if self.columns is None else rounded_up(float(self.columns[i]))
+
+    def bound(self, i: int) -> Bound | None:
+        """The bound against column i, with its source."""
+        value = self.column(i)
+        if value is None:
+            return None
+        terms = {"observed": value}
+        return Bound(value, terms, self.source, sense="mean", against="any")
+
+
+def withheld(why: str, sums: Any) -> Promises:
+    """Nothing is promised."""
+    realised = sums.beside - sums.losses
+    return Promises("", None, realised, None, sums.mixture - sums.mean_loss, None, None, why, why, why)
+
+
+def of_rule(name: str, sums: Any, convex: bool) -> Promises:
+    """The promises of a rule at play in the engine, of its `RuleSums`."""
+    if not convex:
+        return withheld(NOT_CONVEX, sums)
+    ahead, losses = sums.mixture - sums.mean_loss, sums.losses
+    beside = sums.beside - losses
+    sleepers = bool((sums.awake < sums.settled).any())
+    if name == "two-layers":
+        top, parts = sums.above, sums.bounds
+        through, own = top[0] + parts, top[2] + 2.0 * sums.gap
+        by_b = through <= own
+        realised = sums.mixture - losses - np.where(by_b, sums.slept_b, sums.slept_adahedge)
+        filled = "while it sleeps, B or AdaHedge in its place" if sleepers else ""
+        bounds = np.where(by_b, through, own)
+        return Promises(
+            TWO_LAYERS, bounds, realised, rounded_up(float(top[3])), ahead, float(top[0]), parts, filled=filled
+        )
+    alone = "over its waking rows" if sleepers else ""
+    if name in ("b", "adahedge:slopes"):
+        parts = sums.bounds if name == "b" else np.full(len(losses), 2.0 * sums.gap)
+        asleep = "the mean of the awake is no fixed combination where columns sleep" if sleepers else ""
+        mean = None if sleepers else rounded_up(float(parts.mean()))
+        source = RULE_B if name == "b" else SLOPES
+        return Promises(source, parts, beside, mean, ahead, 0.0, parts, mean_withheld=asleep, filled=alone)
+    return withheld(f"no bound is proved here for {name} in whatever units the losses are", sums)
+
+
+#: Numbers of a rule before those of the columns, and where the bounds of the layer above begin among them.
+HEAD, ABOVE = 8, 4
+
+
+class RuleSums:
+    """What the promises of a rule are made of, read from the one array that the engine gives."""
+
+    def __init__(self, numbers: Array) -> None:
+        self.mixture, self.mean_loss, self.settled, self.gap = numbers[:ABOVE].tolist()
+        self.above = numbers[ABOVE:HEAD]
+        columns = numbers[HEAD:].reshape(6, -1)
+        self.losses, self.beside, self.awake, self.slept_b, self.slept_adahedge, self.bounds = columns
+
+
+class PlayerSums:
+    """The same of a learner at play: losses of the mixture, of the columns and of their mean; read when asked for."""
+
+    def __init__(self, numbers: Array, n: int) -> None:
+        self._numbers, self._n = numbers, n
+
+    mixture = property(lambda self: float(self._numbers[0]))
+    settled = property(lambda self: float(self._numbers[1]))
+    losses = property(lambda self: self._column(0))
+    beside = property(lambda self: self._column(1))
+    awake = property(lambda self: self._column(2))
+    mean_loss = property(lambda self: self._after(0))
+
+    def _column(self, k: int) -> Array:
+        return self._numbers[2 + k * self._n : 2 + (k + 1) * self._n]
+
+    def _after(self, k: int) -> float:
+        return float(self._numbers[2 + 3 * self._n + k])
+
+
+class AdaHedgeSums(PlayerSums):
+    """The same of AdaHedge, as the engine notes them: its own loss, and what its bound is made of, too."""
+
+    own = property(lambda self: self._after(1))
+    #: The largest delay so far.
+    late = property(lambda self: int(self._after(2)))
+    #: L: a sleeper was charged the learner's own loss.
+    charged = property(lambda self: self._numbers[-self._n :])
+
+    def seen(self) -> Seen:
+        """As the player had it then."""
+        gap, variance, span, least, most = map(self._after, range(3, 8))
+        return Seen(int(self.settled), float(self.charged.min()), least, most, span, variance, gap)
+
+
+class Moment(NamedTuple):
+    """`sums` then; `promises()` of then; `regret` of <p, l>, where that is what the bound is about."""
+
+    sums: Any
+    promises: Callable[[], Promises]
+    regret: float | None
+    weights: Array
+
+    def marks(self) -> list[float]:
+        """A point of the curves: settled rows, loss of the combination, regret to the column most ahead, what is
+        promised about and its bound, loss of the mean, and the bound to it."""
+        sums, told = self.sums, self.promises()
+        awake = sums.awake > 0
+        ahead = np.where(awake, sums.beside - sums.losses, -np.inf)
+        best = int(np.argmax(ahead)) if awake.any() else 0
+        bound, to_mean = told.column(best), told.mean
+        return [
+            sums.settled, sums.mixture, float(ahead[best]) if awake.any() else 0.0,
+            float(told.realised[best]) if self.regret is None else self.regret,
+            np.nan if bound is None else bound, sums.mean_loss, np.nan if to_mean is None else to_mean,
+        ]  # fmt: skip
+
+
+class AdaHedgeMoment(NamedTuple):
+    """A moment of AdaHedge, of which nothing is worked out before it is asked for: row `k` of notes of the engine, and
+    of the weights then."""
+
+    k: int
+    notes: Array
+    shares: Array
+    mixer: Any
+
+    @property
+    def sums(self) -> AdaHedgeSums:
+        return AdaHedgeSums(self.notes[self.k], self.mixer.n)
+
+    @property
+    def weights(self) -> Array:
+        told: Array = self.shares[self.k]
+        return told
+
+    def made(self) -> Moment:
+        """As any other."""
+        sums = self.sums
+        regret = sums.own - float(sums.charged.min())
+        return Moment(sums, lambda: self.mixer.promised(sums), regret, self.weights)
+
+    def marks(self) -> list[float]:
+        """As `Moment.marks`."""
+        return self.made().marks()

@@ -1,0 +1,290 @@
+"""Quantiles by the names of their columns: of which model, at which level; and rows of them, level by level."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hannan.tables.combine.losses import Pinball, PointLoss, canonical, point_loss
+from hannan.tables.read.table import BadTable, clipped, shown
+from hannan.validation import Array, meant
+
+#: As statsforecast, mlforecast and neuralforecast name them: lo-90 is the quantile .05, hi-90 is .95.
+STANDARD = "{model}-lo-{lo}, {model}-hi-{hi}, {model}-q-{quantile}, {model}-median"
+#: The level of a column, by the field of its pattern: a quantile, percents of it, or the end of a central interval.
+FIELDS: dict[str, Callable[[float], float]] = {
+    "quantile": lambda x: x,
+    "percent": lambda x: x / 100.0,
+    "lo": lambda x: (100.0 - x) / 200.0,
+    "hi": lambda x: (100.0 + x) / 200.0,
+}
+#: What a column of the combination is called in the place of the model.
+COMBINED = "forecast"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Models and ascending levels that all of them have; rows are taken level by level.
+
+    >>> grid = grid_of(["a-lo-80", "b-lo-80", "a-hi-80", "b-hi-80"], None)
+    >>> grid.models, grid.levels, grid.written
+    (('a', 'b'), (0.1, 0.9), ('forecast-lo-80', 'forecast-hi-80'))
+    """
+
+    models: tuple[str, ...]
+    levels: tuple[float, ...]
+    #: The columns, level by level, and where each stands among those given.
+    columns: tuple[str, ...]
+    places: NDArray[np.int64] = field(hash=False, compare=False, repr=False)
+    #: What the columns of the combination are called.
+    written: tuple[str, ...]
+    #: Columns of point forecasts of the same models, which are no quantiles.
+    left: tuple[str, ...] = ()
+    #: Whether quantiles of a model that cross in a row are sorted there, rather than refused.
+    sorts: bool = False
+
+    def take(self, forecasts: Array, place: Callable[[int], str]) -> tuple[Array, int]:
+        """(rows, levels x models) of a table in the order of its columns, and in how many places quantiles were sorted.
+
+        A model with some of its quantiles in a row, or whose quantiles cross there, is refused by its `place`.
+        """
+        table: Array = np.ascontiguousarray(np.asarray(forecasts, dtype=np.float64)[:, self.places])
+        cube = table.reshape(len(table), len(self.levels), len(self.models))
+        missing = np.isnan(cube)
+        torn = missing.any(axis=1) & ~missing.all(axis=1)
+        if torn.any():
+            row, i = (int(k) for k in np.argwhere(torn)[0])
+            name = self.columns[int(np.argmax(missing[row, :, i])) * len(self.models) + i]
+            raise BadTable(
+                f"{place(row)}: a model must have all of its quantiles in a row, or none; {clipped(self.models[i])} "
+                f"has no number in {clipped(name)}"
+            )
+        crossed = (cube[:, 1:] < cube[:, :-1]).any(axis=1)
+        if crossed.any() and not self.sorts:
+            row, i = (int(k) for k in np.argwhere(crossed)[0])
+            q = int(np.argmax(np.diff(cube[row, :, i]) < 0.0))
+            low, high = (self.columns[k * len(self.models) + i] for k in (q, q + 1))
+            raise BadTable(
+                f"{place(row)}: quantiles of a model must not fall from level to level; got {cube[row, q, i]:g} in "
+                f"{clipped(low)} and {cube[row, q + 1, i]:g} in {clipped(high)} (crossing 'sort' sorts them)"
+            )
+        if crossed.any():
+            cube.sort(axis=1)
+        return table, int(crossed.sum())
+
+
+def grid_of(names: Sequence[str], quantiles: Any, plain: bool = True, crossing: str = "refuse") -> Grid | None:
+    """The quantiles among columns, or None where they are point forecasts.
+
+    `quantiles`: a pattern, or several between commas, such as "{model}_p{percent}"; True for the usual names; False for
+    none; None looks for the usual names where the loss was left as it is (`plain`).
+    """
+    if crossing not in ("refuse", "sort"):
+        raise ValueError(f"crossing must be 'refuse' or 'sort'; got {crossing!r}{meant(crossing, ('refuse', 'sort'))}")
+    if are_points(quantiles, plain):
+        return None
+    usual = quantiles is None or quantiles is True
+    patterns = [_pattern(text) for text in (STANDARD if usual else _text(quantiles)).split(",")]
+    found: dict[str, dict[float, str]] = {}
+    left: list[str] = []
+    ways: dict[float, str] = {}
+    for name in names:
+        model, level, way = next((told for told in (pattern(name) for pattern in patterns) if told), ("", 0.0, ""))
+        if not model:
+            left.append(name)
+            continue
+        if not 0.0 < level < 1.0:
+            raise BadTable(f"the level of a quantile must be in (0, 1); got {level:g} of column {clipped(name)}")
+        if level in found.setdefault(model, {}):
+            raise BadTable(
+                f"a quantile of a model must be in one column; got {level:g} of {clipped(model)} in "
+                f"{clipped(found[model][level])} and {clipped(name)}"
+            )
+        found[model][level] = name
+        ways.setdefault(level, way)
+    if not found:
+        if usual and quantiles is None:
+            return None
+        raise BadTable(f"columns of quantiles must be named {STANDARD if usual else quantiles}; got {shown(names)}")
+    strange = next((name for name in left if name not in found), None) if usual else next(iter(left), None)
+    if strange is not None:
+        raise BadTable(
+            f"a column among quantiles must name its model and level; got {clipped(strange)}. Say a pattern "
+            "(quantiles=, --quantiles), or name the columns (experts=, --experts)"
+        )
+    levels = sorted({level for each in found.values() for level in each})
+    for model, each in found.items():
+        lacks = next((level for level in levels if level not in each), None)
+        if lacks is not None:
+            raise BadTable(f"every model must have the same levels; {clipped(model)} has none of {lacks:g}")
+    columns = [found[model][level] for level in levels for model in found]
+    places = {name: k for k, name in enumerate(names)}
+    return Grid(
+        tuple(found), tuple(levels), tuple(columns), np.array([places[name] for name in columns], dtype=np.int64),
+        tuple(ways[level] for level in levels), tuple(left), crossing == "sort",
+    )  # fmt: skip
+
+
+def are_points(quantiles: Any, plain: bool) -> bool:
+    """Return True if columns are combined as point forecasts, whatever their names are; `plain`: the default loss."""
+    return quantiles is False or quantiles == "none" or (quantiles is None and not plain)
+
+
+def point_columns(names: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Return (point forecasts, columns named as quantiles).
+
+    A median is a point forecast. So are columns of one quantile level, if there are no other columns.
+
+    >>> point_columns(["a", "a-lo-90", "a-hi-90", "b-median", "b-q-0.1"])
+    (['a', 'b-median'], ('a-lo-90', 'a-hi-90', 'b-q-0.1'))
+    >>> point_columns(["a-lo-90", "b-lo-90"])
+    (['a-lo-90', 'b-lo-90'], ())
+    """
+    patterns = [_pattern(text) for text in STANDARD.split(",") if "median" not in text]
+    levels = {name: told[1] for name in names for told in [pattern(name) for pattern in patterns] if told}
+    kept, left = [name for name in names if name not in levels], tuple(levels)
+    if kept or not left:
+        return kept, left
+    if len(set(levels.values())) == 1:
+        return list(names), ()
+    raise BadTable(
+        f"the table must have columns of point forecasts for this loss; got quantiles only, {shown(left)}. Name "
+        "columns to combine them as point forecasts (experts=, --experts)"
+    )
+
+
+def left_out(columns: Sequence[str]) -> str:
+    """Return the sentence about columns of quantiles that point forecasts were combined without."""
+    count = f"{len(columns)} column{'s' if len(columns) > 1 else ''} of quantiles"
+    return f"{count}: {shown(columns, 4)}; experts (--experts) names columns to combine as point forecasts"
+
+
+def _text(quantiles: Any) -> str:
+    if not isinstance(quantiles, str):
+        raise ValueError(
+            f"quantiles must be a pattern such as {{model}}-q-{{quantile}}, True or False; got {quantiles!r}"
+        )
+    return quantiles
+
+
+@lru_cache(maxsize=16)
+def _pattern(text: str) -> Callable[[str], tuple[str, float, str] | None]:
+    """A name -> (model, level, what the combination's column is called); a pattern without a level is of the median."""
+    parts = re.split(r"(\{[^{}]*\})", text.strip())
+    fields = [part[1:-1] for part in parts[1::2]]
+    known = [name for name in fields if name in FIELDS]
+    if fields.count("model") != 1 or len(known) > 1 or len(fields) != len(known) + 1:
+        raise ValueError(
+            f"a pattern of quantiles must have {{model}} once and at most one of {{quantile}}, {{percent}}, {{lo}} and "
+            f"{{hi}}; got {text.strip()!r}"
+        )
+    number = r"(?P<level>\d+(?:\.\d+)?|\.\d+)"
+    made = "".join(
+        re.escape(part) if k % 2 == 0 else "(?P<model>.+)" if part == "{model}" else number
+        for k, part in enumerate(parts)
+    )
+    matcher = re.compile(made, re.DOTALL)
+
+    def told(name: str) -> tuple[str, float, str] | None:
+        match = matcher.fullmatch(name)
+        if match is None:
+            return None
+        level = round(FIELDS[known[0]](float(match["level"])), 12) if known else 0.5
+        start, end = match.span("model")
+        return match["model"], level, f"{name[:start]}{COMBINED}{name[end:]}"
+
+    return told
+
+
+@dataclass(frozen=True)
+class QuantileLoss(PointLoss):
+    """L(f, y) = mean over the levels q of pinball_q(f_q, y), f on the last axis; twice it is near the CRPS.
+
+    `apart`: weights for each level on its own, answers sorted; else weights common to all levels.
+
+    >>> round(float(QuantileLoss((0.1, 0.9)).value(np.array([0.0, 2.0]), 1.0)), 6)
+    0.1
+    """
+
+    levels: tuple[float, ...]
+    apart: bool = False
+    kernel: ClassVar[str] = "pinball"
+
+    @property
+    def parameter(self) -> float:
+        return 0.5
+
+    @property
+    def depth(self) -> int:
+        return len(self.levels)
+
+    @property
+    def name(self) -> str:
+        few = ", ".join(f"{q:g}" for q in self.levels)
+        return f"pinball at {few}" if self.depth <= 3 else f"pinball, the mean over {self.depth} levels"
+
+    def value(self, f: Any, y: Any) -> Any:
+        return self.by_level(f, y).mean(axis=-1)
+
+    def by_level(self, f: Any, y: Any) -> Array:
+        """The pinball loss of each level."""
+        q, over = np.array(self.levels), np.asarray(f) - np.asarray(y)[..., None]
+        told: Array = np.maximum(-q * over, (1.0 - q) * over)
+        return told
+
+    def slope(self, f: Any, y: Any) -> Any:
+        q, f, y = np.array(self.levels), np.asarray(f), np.asarray(y)[..., None]
+        return np.where(f > y, 1.0 - q, np.where(f < y, -q, 0.0)) / self.depth
+
+    def columns(self, table: Array) -> Array:
+        rows, width = table.shape
+        return table.reshape(rows, self.depth, width // self.depth).transpose(0, 2, 1)
+
+    def parts(self) -> tuple[Pinball, ...]:
+        return tuple(Pinball(q) for q in self.levels)
+
+
+def columns_for(
+    names: Sequence[str], named: bool, loss: str | PointLoss, cap: float | None = None, quantiles: Any = None
+) -> tuple[list[str], tuple[str, ...]]:
+    """Return (columns to combine, columns left out).
+
+    If point forecasts are combined, columns named as quantiles are left out, unless the user `named` the columns.
+
+    >>> columns_for(["a", "a-lo-90"], False, "squared"), columns_for(["a", "a-lo-90"], True, "squared")
+    ((['a'], ('a-lo-90',)), (['a', 'a-lo-90'], ()))
+    """
+    if named or not are_points(quantiles, _plain(loss, cap)):
+        return list(names), ()
+    return point_columns(names)
+
+
+def _plain(loss: str | PointLoss, cap: float | None) -> bool:
+    return isinstance(loss, str) and canonical(loss) == "absolute" and cap is None
+
+
+def loss_of(
+    names: Sequence[str], loss: str | PointLoss, cap: float | None = None, quantiles: Any = None,
+    per_quantile: bool = False, crossing: str = "refuse",
+) -> tuple[PointLoss, Grid | None]:  # fmt: skip
+    """The loss of columns of these names, and how their quantiles stand, where they are quantiles.
+
+    >>> loss_of(["a-q-0.5", "b-q-0.5"], "absolute")[0], loss_of(["a-q-0.5"], "pinball:0.5")[1]
+    (QuantileLoss(levels=(0.5,), apart=False), None)
+    """
+    plain = _plain(loss, cap)
+    grid = grid_of(names, quantiles, plain, crossing)
+    if grid is None:
+        if per_quantile:
+            raise ValueError(f"weights per quantile are for columns of quantiles, {STANDARD}; got {shown(names)}")
+        return point_loss(loss, cap), None
+    if not plain:
+        what = f"loss {loss!r}" if cap is None else f"cap {cap!r}"
+        raise ValueError(f"quantiles have the pinball losses of their levels, uncapped; got {what}")
+    return QuantileLoss(grid.levels, per_quantile), grid
