@@ -226,7 +226,10 @@ def frozen(cls: type[T], /) -> type[T]: ...
 def frozen(*, eq: bool = True, repr: bool = True) -> Callable[[type[T]], type[T]]: ...
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
 def frozen(cls: type[Any] | None = None, /, *, eq: bool = True, repr: bool = True) -> Any:
-    """`dataclasses.dataclass(frozen=True)`.
+    """Apply `dataclasses.dataclass(frozen=True)`.
+
+    Type checkers treat a class marked with `dataclass_transform` differently in one respect, which `Learner` needs: a
+    field may be annotated with a descriptor that converts its value.
 
     >>> @frozen
     ... class Point:
@@ -236,51 +239,8 @@ def frozen(cls: type[Any] | None = None, /, *, eq: bool = True, repr: bool = Tru
     (Point(x=1.0, y=2.0), True, True, False)
     """
 
-    def made(cls: type[Any]) -> type[Any]:
-        own = cls.__dict__
-        # A class that says what is equal and not how to hash has None here, put there by Python.
-        hashes = "__hash__" in own and not (own["__hash__"] is None and "__eq__" in own)
-        dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
-        fields = dataclasses.fields(cls)
-        if repr and "__repr__" not in own:
-            cls.__repr__ = _text(tuple(f.name for f in fields if f.repr))  # type: ignore[assignment]
-        if eq and "__eq__" not in own:
-            cls.__eq__ = _equal(_values(tuple(f.name for f in fields if f.compare)))  # type: ignore[assignment]
-        if eq and not hashes:
-            hashed = tuple(f.name for f in fields if (f.compare if f.hash is None else f.hash))
-            cls.__hash__ = _hash(_values(hashed))  # type: ignore[assignment]
-        return cls
-
+    made = dataclasses.dataclass(frozen=True, eq=eq, repr=repr)
     return made if cls is None else made(cls)
-
-
-def _values(names: tuple[str, ...]) -> Callable[[Any], Any]:
-    """The fields of an object, as a tuple."""
-    if len(names) > 1:
-        return attrgetter(*names)
-    return lambda self: tuple(getattr(self, name) for name in names)
-
-
-def _equal(values: Callable[[Any], Any]) -> Callable[[Any, object], bool]:
-    def equal(self: Any, other: object) -> bool:
-        return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
-
-    return equal
-
-
-def _hash(values: Callable[[Any], Any]) -> Callable[[Any], int]:
-    def hashed(self: Any) -> int:
-        return hash(values(self))
-
-    return hashed
-
-
-def _text(names: tuple[str, ...]) -> Callable[[Any], str]:
-    @recursive_repr()
-    def text(self: Any) -> str:
-        return f"{self.__class__.__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
-
-    return text
 
 
 def unchanging(value: Any) -> bool:
