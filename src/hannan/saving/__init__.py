@@ -12,8 +12,6 @@ import json
 import math
 import os
 from collections.abc import Callable
-from operator import attrgetter
-from reprlib import recursive_repr
 from typing import Any, Self, TypeVar, dataclass_transform, overload
 from weakref import ref
 
