@@ -1,6 +1,7 @@
 #include "dispatch.hpp"
 
 #include <cstdlib>
+#include <new>
 
 #if defined(HN_HAS_V3)
 #include <cpuid.h>
@@ -44,6 +45,28 @@ bool use_instruction_set(const std::string& name) {
     if (name != "" && name != "v3" && name != "base") return false;
     v3_in_use = name != "base" && machine_has_v3();
     return true;
+}
+
+namespace {
+
+struct Kept {
+    double* numbers = nullptr;
+    i64 count = 0;
+    ~Kept() { ::operator delete(numbers, std::align_val_t(64), std::nothrow); }
+};
+thread_local Kept kept;
+
+}  // namespace
+
+double* workspace(i64 count) {
+    if (count > kept.count) {
+        ::operator delete(kept.numbers, std::align_val_t(64), std::nothrow);
+        kept.count = 0;
+        kept.numbers = static_cast<double*>(
+            ::operator new(std::size_t(count) * sizeof(double), std::align_val_t(64), std::nothrow));
+        if (kept.numbers) kept.count = count;
+    }
+    return kept.numbers;
 }
 
 }  // namespace hn

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "types.hpp"
+
 namespace hn {
 
 /// "base" or "v3" (x86-64 with AVX2, FMA and BMI): what is in use.
@@ -28,3 +30,11 @@ bool in_v3();
     inline const Table& name() { return base::name; }                                    \
     }
 #endif
+
+// Room to work in: kept by the thread, made larger when it must be, never smaller.
+namespace hn {
+
+/// `count` doubles, aligned to 64 bytes, not cleared, good until the next call on this thread; null when there is no memory.
+double* workspace(i64 count);
+
+}  // namespace hn

@@ -1,10 +1,24 @@
-// The potentials themselves, at one L: what hannan.mathematics.potentials asks for.
+// A law of the user's own, as Python tabulated it: see hannan/mathematics/laws/tabulated.py and smoothings/table.hpp.
 #pragma once
 
 #include "dispatch.hpp"
 #include "setup.hpp"
+#include "types.hpp"
 
 namespace hn {
+
+/// log F and log(f/F) on an even grid of s: s = arsinh((z - centre)/spread), or log of it for a law on [centre, inf).
+/// Cells are cubic pieces, (value, slope times step) of both at each point. Nodes are those of the integral over w.
+struct LawTable {
+    bool one_sided = false, has_mean = true;
+    double centre = 0.0, spread = 1.0, first = 0.0, step = 1.0;
+    i64 size = 0;                    // points
+    const double* points = nullptr;  // (size, 4)
+    i64 nodes = 0;                   // in fours
+    const double *w = nullptr, *dw = nullptr;
+};
+
+// The potentials themselves, at one L: what hannan.mathematics.potentials asks for.
 
 struct Potentials {
     /// p for FTPL; the mean of the leader (E max_j (Z_j - d_j)); false if the quadrature did not converge.
@@ -24,5 +38,18 @@ struct Potentials {
     double (*powers_value)(const double* L, const double* p, i64 n, double scale, double alpha);
 };
 
+// The engine's own functions of one number, as tests see them.
+
+enum class Function : int { exp, exp_soon, exp_small, expm1, log, log1p, erfc, erfcx };
+
+struct Mathematics {
+    void (*each)(Function which, const double* x, double* out, i64 count, bool by_fours);
+    void (*pow_each)(const double* x, double a, double* out, i64 count);
+    void (*uniforms)(u64* words, double* out, i64 count);
+    double (*log_evidence)(double R, double V);  // of Squint
+    double (*least_mean)(double m, double room);  // of KL-UCB
+};
+
 }  // namespace hn
 HN_FAMILY(Potentials, potentials)
+HN_FAMILY(Mathematics, mathematics)

@@ -597,3 +597,27 @@ inline constexpr double gauss_w[24][24] = {
 };
 
 }  // namespace hn::tables
+
+namespace hn::panels {
+
+/// Gauss-Legendre rule on [0, 1], nodes in ascending order.
+inline constexpr int count = 12;
+inline constexpr double nodes[12] = {0x1.2e1c4e37a2fdep-7, 0x1.88bc58023ba64p-5, 0x1.d73d4449dc328p-4, 0x1.a6961f47f100fp-3, 0x1.43ab96faba731p-2, 0x1.bfe1681c273c7p-2, 0x1.200f4bf1ec61dp-1, 0x1.5e2a3482a2c67p-1, 0x1.965a782e03bfcp-1, 0x1.c5185776c479bp-1, 0x1.e7743a7fdc45ap-1, 0x1.fb478ec721741p-1};
+inline constexpr double weights[12] = {0x1.8275d9dea6d8fp-6, 0x1.b60602bce6181p-5, 0x1.47d7258f22d8fp-4, 0x1.a0163e6b1ab72p-4, 0x1.de3155c256ab5p-4, 0x1.fe40ce6d4f025p-4, 0x1.fe40ce6d4f025p-4, 0x1.de3155c256ab5p-4, 0x1.a0163e6b1ab72p-4, 0x1.47d7258f22d8fp-4, 0x1.b60602bce6181p-5, 0x1.8275d9dea6d8fp-6};
+/// above[k][l]: weight of the value at node l in the integral from node k to 1.
+inline constexpr double above[12][12] = {
+    {0x1.8275d9dea6d8fp-7, 0x1.d9e754cdc28fbp-5, 0x1.3ab09ed55d4efp-4, 0x1.aa71c1fdf6db5p-4, 0x1.d5e7cf02f54b6p-4, 0x1.026b1f4a134f1p-3, 0x1.f924737edb2c4p-4, 0x1.e20108e836f66p-4, 0x1.9d6c03a81177fp-4, 0x1.49833714cf307p-4, 0x1.b4529c39aa0f7p-5, 0x1.836e73ac765b7p-6},
+    {-0x1.fa80bad1ce8ebp-10, 0x1.b60602bce6181p-6, 0x1.645f3765eccd3p-4, 0x1.8d4c07b8b79d3p-4, 0x1.ec2e182d24885p-4, 0x1.f389f0a5807aap-4, 0x1.033312d8b8ed7p-3, 0x1.d831f2a0f3c5cp-4, 0x1.a43f1a931fdb1p-4, 0x1.453e797f1494ap-4, 0x1.b8a7e98dff7cbp-5, 0x1.80f5b47832948p-6},
+    {0x1.f00f7039f36bfp-11, -0x1.30f7024bfaf5cp-8, 0x1.47d7258f22d8fp-5, 0x1.c4d01ec6ab744p-4, 0x1.c7dfd954e6698p-4, 0x1.06f7962180f9dp-3, 0x1.f2dc1ea3be088p-4, 0x1.e65c91eacec9bp-4, 0x1.9a8386171e54fp-4, 0x1.4b48880330342p-4, 0x1.b28df359f20f3p-5, 0x1.846e75f9d7d53p-6},
+    {-0x1.33d700d617b3ep-11, 0x1.3c7d0534d2524p-9, -0x1.cefdd2caa10fep-8, 0x1.a0163e6b1ab72p-5, 0x1.044f1c26eaad8p-3, 0x1.e6221401ebb5ep-4, 0x1.071e32a78007ep-3, 0x1.d3480c0a4101ep-4, 0x1.a751f5a039d8ep-4, 0x1.437303d3cce1ep-4, 0x1.ba6702e7c79d8p-5, 0x1.7ffc32b94e91bp-6},
+    {0x1.aca344ba53e56p-12, -0x1.99fef8429dcfdp-10, 0x1.e9a20f57da361p-9, -0x1.27528556c7b03p-7, 0x1.de3155c256ab5p-5, 0x1.15cf1ceb8b354p-3, 0x1.e6047a4ea3cb7p-4, 0x1.ed3fdfc7d0cc5p-4, 0x1.9697bcc10f053p-4, 0x1.4d70dc372fcc8p-4, 0x1.b087996f793bap-5, 0x1.858a618b3acfap-6},
+    {-0x1.3f221d55e8dd3p-12, 0x1.26530fa9ae3dep-10, -0x1.426812af876d0p-9, 0x1.3ab3197580aa1p-8, -0x1.541dc3788c973p-7, 0x1.fe40ce6d4f025p-5, 0x1.15d28508714e4p-3, 0x1.c77ad6ddaf4d5p-4, 0x1.ad1ebcf248816p-4, 0x1.408528e295465p-4, 0x1.bd04286e988cap-5, 0x1.7e96eaa792231p-6},
+    {0x1.ef779b8a5aed7p-13, -0x1.bf896c6c9d22cp-11, 0x1.d47f2b2364a6dp-10, -0x1.a10fd0e5b9481p-9, 0x1.6b67ee4a75dfep-8, -0x1.6b21dd1c9cd19p-7, 0x1.fe40ce6d4f025p-5, 0x1.045a8718b41f2p-3, 0x1.8c6b0cd3c2ac8p-4, 0x1.51ea66249f146p-4, 0x1.acd36a3f98a62p-5, 0x1.87726253fe7c6p-6},
+    {-0x1.8a43d649fb5b3p-13, 0x1.5f9a535b371edp-11, -0x1.666daa033ce27p-10, 0x1.2fd03541763e8p-9, -0x1.e1d140af441f9p-9, 0x1.83c541eab36dfp-8, -0x1.6aeb5b4e3b419p-7, 0x1.de3155c256ab5p-5, 0x1.c5008f15f3ad2p-4, 0x1.388a151464074p-4, 0x1.c2d5fa7efb069p-5, 0x1.7bc34ccbbd896p-6},
+    {0x1.3cd392ac23a27p-13, -0x1.18400ab8615c4p-11, 0x1.19086ed57dc50p-10, -0x1.ceedcd47c871fp-10, 0x1.5d293702b52ddp-9, -0x1.ff72dc3621ae0p-9, 0x1.81eba6b634c78p-8, -0x1.5367145bf57d2p-7, 0x1.a0163e6b1ab72p-5, 0x1.64c702bbcce9fp-4, 0x1.a23e326998f2fp-5, 0x1.8c1491e557969p-6},
+    {-0x1.f89c1b30fc413p-14, 0x1.bc07b17a0475ep-12, -0x1.b8b13a06ad96dp-11, 0x1.64ae14ff188acp-10, -0x1.0567850f03cc6p-9, 0x1.6c95f9321f3b6p-9, -0x1.f5cbbab65e28ep-9, 0x1.6517c6d7041d5p-8, -0x1.25cf02dc85e95p-7, 0x1.47d7258f22d8fp-5, 0x1.dc24e3066576dp-5, 0x1.72f55e5cd73d9p-6},
+    {0x1.80256674446d8p-14, -0x1.50f3688cb24c0p-12, 0x1.4c56080722299p-11, -0x1.0a370a0148faap-10, 0x1.7fd8c858b9645p-10, -0x1.04aae8845b12ep-9, 0x1.56dbb8f9d0f73p-9, -0x1.bf984d59bb9ffp-9, 0x1.2ca36b26319ecp-8, -0x1.c8811d6c9f436p-8, 0x1.b60602bce6181p-6, 0x1.a21de58bc3c1ep-6},
+    {-0x1.f1339b9f05041p-15, 0x1.b366833c089dbp-13, -0x1.ac1185ac577c8p-12, 0x1.551d61849f98ap-11, -0x1.e7d992f025879p-11, 0x1.4716bb9cf5870p-10, -0x1.a55c09b5e6f02p-10, 0x1.0930d7ec2bfd6p-9, -0x1.4b70725b8485ap-9, 0x1.a4d0d738b13fcp-9, -0x1.1f0a9086e3bcdp-8, 0x1.8275d9dea6d8fp-7},
+};
+
+}  // namespace hn::panels

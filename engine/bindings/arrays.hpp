@@ -54,4 +54,19 @@ inline void require(bool holds, const char* rule) {
     if (!holds) refuse(rule);
 }
 
+// One caller at a time: a player, a leader or a fleet is not guarded by a lock. While it is at work the interpreter's may be
+// let go, or a law of Python's own may be asked, which may call back: whoever comes then is refused.
+
+class Busy {
+    bool& busy_;
+
+public:
+    Busy(bool& busy, const char* rule) : busy_(busy) {
+        require(!busy, rule);
+        busy = true;
+    }
+    Busy(const Busy&) = delete;
+    ~Busy() { busy_ = false; }
+};
+
 }  // namespace hn

@@ -8,8 +8,7 @@
 
 #include "../combination.hpp"
 #include "combination.hpp"
-#include "combination_fields.hpp"
-#include "rooms.hpp"
+#include "registration.hpp"
 #include "setup.hpp"
 
 namespace hn {

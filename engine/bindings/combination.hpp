@@ -8,6 +8,7 @@
 
 #include "../combination.hpp"
 #include "arrays.hpp"
+#include "fields.hpp"
 
 namespace hn {
 
@@ -38,6 +39,164 @@ inline void check_prior(const double* prior, i64 n) {
     double sum = 0.0;
     for (i64 i = 0; i < n; ++i) require(prior[i] > 0.0, "a prior must be positive"), sum += prior[i];
     require(std::fabs(sum - 1.0) < 1e-9, "a prior must sum to 1");
+}
+
+// A combination, field by field: written by name, and read back with every field's own rule.
+
+/// What AdaHedge keeps in its run.
+template <class Visit> void each_own(Combination& state, Visit visit) {
+    visit("own", state.own.own), visit("drift", state.own.drift), visit("level", state.own.level);
+}
+template <class Visit> void each_total(Combination& state, Visit visit) {
+    visit("answered", state.answered), visit("mean_loss", state.mean_loss), visit("mixture", state.tally.mixture);
+    visit("expected", state.tally.expected), visit("settled", state.tally.settled);
+    visit("range", state.regrets.range), visit("regret_rows", state.regrets.settled);
+    visit("member_b", state.member_loss[0]), visit("member_quick", state.member_loss[1]);
+    visit("member_adahedge", state.member_loss[2]), visit("member_mean", state.member_loss[3]);
+    visit("grown", state.b.grown), visit("top_grown", state.top.grown);
+}
+/// Sums of the distances of the columns; files of version 0.2 have none of them, and no caps.
+template <class Visit> void each_spread(Combination& state, Visit visit) {
+    visit("spread", state.b.spread), visit("spread_rows", state.b.spread_rows);
+    visit("quick_spread", state.quick.spread), visit("quick_spread_rows", state.quick.spread_rows);
+}
+template <class Visit> void each_cap(Combination& state, Visit visit) {
+    visit("b_cap", state.b), visit("quick_cap", state.quick);
+}
+/// Every array with how many numbers it has, and its least.
+template <class Visit> void each_array_of_state(Combination& state, Visit visit) {
+    const auto rule_arrays = [&](RuleBState& b, const char* prefix) {
+        each_array(b, [&](const char* name, double* array) {
+            const std::string text = name;
+            if (text == "level" || text == "weight" || text == "cap") return;
+            const bool free_sign = text == "gain" || text == "drift" || text == "still" || text == "lead";
+            visit((prefix + text).c_str(), array, b.n, free_sign ? -1.7e308 : 0.0);
+        });
+    };
+    rule_arrays(state.b, "b_"), rule_arrays(state.quick, "quick_"), rule_arrays(state.top, "top_");
+    visit("losses", state.tally.losses, state.n, -1.7e308), visit("beside", state.tally.beside, state.n, -1.7e308);
+    visit("awake", state.tally.awake, state.n, 0.0);
+    visit("slept_b", state.slept_b, state.n, -1.7e308), visit("slept_adahedge", state.slept_own, state.n, -1.7e308);
+    visit("adahedge_losses", state.own.L, state.n, -1.7e308);
+    visit("adahedge_sums", state.own.memory, adahedge_sums, -1.7e308);
+    visit("regrets", state.regrets.regret, state.n, -1.7e308), visit("seconds", state.regrets.second, state.n, 0.0);
+    visit("regret_sizes", state.regrets.largest, state.n, 0.0), visit("regret_weights", state.regrets.weight, state.n, 0.0);
+}
+
+/// All but the rows that wait.
+inline nb::dict fields_of(Combination& state) {
+    nb::dict out, numbers;
+    each_own(state, [&](const char* name, double& x) { numbers[name] = x; });
+    each_total(state, [&](const char* name, double& x) { numbers[name] = x; });
+    each_spread(state, [&](const char* name, double& x) { numbers[name] = x; });
+    out["numbers"] = numbers;
+    each_array_of_state(state, [&](const char* name, double* array, i64 count, double) { out[name] = array_of(array, count); });
+    // An infinite cap is stored as 0.
+    each_cap(state, [&](const char* name, RuleBState& b) {
+        Fresh<double> caps{std::size_t(b.n)};
+        for (i64 i = 0; i < b.n; ++i) caps.data[i] = std::isfinite(b.cap[i]) ? b.cap[i] : 0.0;
+        out[name] = caps.give();
+    });
+    return out;
+}
+
+/// Read caps, sums of distances and P. In a file of version 0.2 no column has a cap, and P includes the prior masses of the
+/// columns without an update.
+inline void read_caps(Combination& state, const nb::dict& from, const nb::dict& numbers) {
+    bool stored = false;
+    each_spread(state, [&](const char* name, double&) { stored |= numbers.contains(name); });
+    each_cap(state, [&](const char* name, RuleBState&) { stored |= from.contains(name); });
+    const auto none = [](RuleBState& b) {
+        for (i64 i = 0; i < b.n; ++i) b.cap[i] = b.rate[i] > 0.0 ? __builtin_inf() : 0.0;
+    };
+    none(state.top);
+    if (!stored) {
+        none(state.b), none(state.quick);
+        for (RuleBState* b : {&state.b, &state.quick, &state.top}) {
+            double sum = 0.0, updated = 0.0;
+            for (i64 i = 0; i < b->n; ++i) sum += b->prior[i], updated += b->rate[i] > 0.0 ? b->prior[i] : 0.0;
+            must(std::fabs(sum - 1.0) < 1e-9, "prior", "sum to 1");
+            if (b == &state.quick) continue;
+            must(b->grown >= 1.0, "grown", "be at least 1");
+            b->grown = b->grown - 1.0 + updated;
+        }
+        return;
+    }
+    each_spread(state, [&](const char* name, double& x) {
+        must(nb::try_cast(nb::object(nb::borrow(entry(numbers, name))), x), name, "be a number");
+    });
+    for (const RuleBState* b : {&state.b, &state.quick}) {
+        must(b->spread >= 0.0 && b->spread <= 1e300, "spread", "be in [0, 1e300]");
+        must(b->spread_rows >= 0.0 && b->spread_rows <= state.tally.settled && b->spread_rows == std::floor(b->spread_rows),
+             "spread_rows", "be a whole number of at most settled");
+    }
+    each_cap(state, [&](const char* name, RuleBState& b) {
+        read_array(from, name, b.n, b.cap, 0.0, 1.7e308);
+        for (i64 i = 0; i < b.n; ++i) {
+            must(b.cap[i] == 0.0 || (b.cap[i] >= 1e-300 && b.rate[i] > 0.0), name, "be 0, or at least 1e-300 and of an updated column");
+            if (b.cap[i] == 0.0 && b.rate[i] > 0.0) b.cap[i] = __builtin_inf();
+        }
+    });
+}
+
+/// The same read back; levels and weights are yet to be made.
+inline void read_fields(Combination& state, const nb::dict& from) {
+    const nb::dict numbers = nb::cast<nb::dict>(entry(from, "numbers"));
+    const auto number = [&](const char* name, double& x) {
+        must(nb::try_cast(nb::object(nb::borrow(entry(numbers, name))), x), name, "be a number");
+        must(std::isfinite(x) || std::string(name) == "level", name, "be finite");
+    };
+    each_own(state, number), each_total(state, number);
+    for (const double* count : {&state.answered, &state.tally.settled, &state.regrets.settled})
+        must(*count >= 0.0 && *count <= 0x1p53 && *count == std::floor(*count), "answered and settled", "be whole numbers");
+    must(state.tally.settled <= state.answered, "settled", "be at most answered");
+    must(state.b.grown >= 0.0 && state.top.grown >= 0.0, "grown", "be at least 0");
+    each_array_of_state(state, [&](const char* name, double* array, i64 count, double low) {
+        read_array(from, name, count, array, low, 1.7e308);
+    });
+    for (RuleBState* b : {&state.b, &state.quick, &state.top}) {
+        for (i64 i = 0; i < b->n; ++i) {
+            must(b->prior[i] > 0.0 && b->prior[i] <= 1.0 + 1e-9, "prior", "be in (0, 1]");
+            must(b->rate[i] == 0.0 || (b->rate[i] >= 1e-200 && b->rate[i] <= 1e200), "rate", "be in its range");
+            must(b->rate[i] * b->gain[i] <= 700.0, "gain", "be one that the rule can have");
+        }
+    }
+    read_caps(state, from, numbers);
+    AdaHedgeSums& sums = *reinterpret_cast<AdaHedgeSums*>(state.own.memory);
+    must(sums.gap >= 0.0 && sums.variance >= 0.0 && sums.span >= 0.0, "adahedge_sums", "be at least 0");
+}
+
+/// The forecasts and what was answered fit each other; sums are not above those of now.
+inline void check_ticket(const Combination& state, double* at) {
+    const OpenRow ticket{at, state.places, state.levels};
+    const double low = at[OpenRow::low], high = at[OpenRow::high];
+    must(std::isfinite(low) && std::isfinite(high), "open", "have answers within their forecasts");
+    must(at[OpenRow::settled] >= 0.0 && at[OpenRow::settled] <= state.tally.settled, "open", "be of rounds that were");
+    for (i64 q = 0; q < state.depth(); ++q) {
+        const double x = ticket.answers()[q], *f = ticket.f(q), *told = ticket.told(q);
+        must(low <= x && x <= high, "open", "have answers within their forecasts");
+        i64 awake = 0;
+        for (i64 i = 0; i < state.places; ++i) {
+            must(std::isnan(f[i]) || (i < state.n && low <= f[i] && f[i] <= high), "open", "have forecasts in their range");
+            must(std::isnan(f[i]) == std::isnan(ticket.f()[i]), "open", "have every level of a column or none");
+            awake += !std::isnan(f[i]);
+        }
+        must(awake > 0, "open", "have somebody awake");
+        for (i64 k = state.kind == Mixing::two_layers ? 0 : 3; k < members; ++k)
+            must(low <= told[k] && told[k] <= high, "open", "have members in their range");
+    }
+    const double *p = ticket.p(), *sizes = ticket.sizes(), *quick = ticket.quick_sizes();
+    if (has_adahedge(state.kind))
+        for (i64 i = 0; i < state.n; ++i) must(p[i] >= 0.0 && p[i] <= 1.0 + 1e-9, "open", "have shares");
+    if (state.kind == Mixing::two_layers)
+        for (i64 k = 0; k < members; ++k)
+            must(at[OpenRow::top_sizes + k] >= 0.0 && at[OpenRow::top_sizes + k] <= state.top.sizes[k], "open", "have sums of then");
+    if (has_rule_b(state.kind))
+        for (i64 i = 0; i < state.n; ++i) {
+            must(sizes[i] >= 0.0 && sizes[i] <= state.b.sizes[i], "open", "have sums of then");
+            if (state.kind == Mixing::two_layers)
+                must(quick[i] >= 0.0 && quick[i] <= state.quick.sizes[i], "open", "have sums of then");
+        }
 }
 
 }  // namespace hn

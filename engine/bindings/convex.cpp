@@ -6,7 +6,7 @@
 
 #include "../convex.hpp"
 #include "leader.hpp"
-#include "rooms.hpp"
+#include "registration.hpp"
 #include "setup.hpp"
 
 namespace hn {

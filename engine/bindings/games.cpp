@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "../players.hpp"
-#include "rooms.hpp"
+#include "registration.hpp"
 #include "setup.hpp"
 
 namespace hn {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "../players.hpp"
-#include "fleet.hpp"
-#include "rooms.hpp"
+#include "../players/fleet_state.hpp"
+#include "registration.hpp"
 
 namespace hn {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "../convex.hpp"
 #include "arrays.hpp"
-#include "busy.hpp"
 
 namespace hn {
 

@@ -2,9 +2,8 @@
 //
 // What is usual is done here; whatever is not (another kind of number, a stranger's ticket, a loss out of range) is handed
 // to the slow methods of the Python class, which have the words.
-#include "live.hpp"
-
 #include "player.hpp"
+
 
 namespace hn {
 namespace {

@@ -1,5 +1,5 @@
 // The module hannan._engine: what is in it is bound room by room.
-#include "rooms.hpp"
+#include "registration.hpp"
 
 NB_MODULE(_engine, m) {
     m.doc() = "The compiled engine of hannan: smoothings, rounds, players, games.";

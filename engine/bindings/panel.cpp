@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "combination.hpp"
-#include "rooms.hpp"
+#include "registration.hpp"
 #include "setup.hpp"
 
 namespace hn {

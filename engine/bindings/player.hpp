@@ -1,15 +1,26 @@
-// A player of the engine: a run at play, with its book of tickets.
+// Player of the engine: a run with its pending moves, and the functions that other bindings call on a player object.
 #pragma once
 
-#include "../players.hpp"
+#include <nanobind/nanobind.h>
 
 #include <cmath>
 
-#include "book.hpp"
-#include "busy.hpp"
+#include "../players.hpp"
+#include "../players/pending_moves.hpp"
+#include "arrays.hpp"
 #include "setup.hpp"
 
 namespace hn {
+
+/// Refused where the object is no player of the engine's; good as long as the object lives.
+AtPlay& at_play(nb::handle player);
+/// As long as it lives, the player is used by nobody else.
+Busy alone(nb::handle player);
+/// Raises what a smoothing of Python's own raised, if that is why a step failed.
+void raise_if_foreign(nb::handle player);
+/// Rounds that were drawn and settled without a ticket, the latest after so many others.
+void count_rounds(nb::handle player, i64 more, i64 delay = 0);
+i64 largest_delay(nb::handle player);
 
 class Player : public Book {
 public:
@@ -206,5 +217,9 @@ public:
 private:
     bool busy_ = false;
 };
+
+// The methods of a live player that Python calls without nanobind between.
+
+extern PyType_Slot live_methods[];
 
 }  // namespace hn

@@ -1,14 +1,12 @@
 // hannan._engine.Book and .Player: tickets out, losses in. act and observe are in live.cpp.
-#include "players.hpp"
+#include "player.hpp"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "fields.hpp"
-#include "live.hpp"
-#include "player.hpp"
-#include "rooms.hpp"
+#include "registration.hpp"
 
 namespace hn {
 namespace {

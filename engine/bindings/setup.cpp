@@ -1,7 +1,6 @@
 // hannan._engine.Setup: a learner as the engine takes it.
 #include "setup.hpp"
 
-#include "law_table.hpp"
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -14,7 +13,7 @@
 #include <tuple>
 
 #include "../potentials.hpp"
-#include "rooms.hpp"
+#include "registration.hpp"
 
 namespace hn {
 namespace {

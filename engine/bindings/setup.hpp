@@ -4,6 +4,7 @@
 #include <new>
 #include <vector>
 
+#include "../potentials.hpp"
 #include "../setup.hpp"
 #include "arrays.hpp"
 
@@ -48,5 +49,12 @@ int visit_setup_of(PyObject* self, visitproc visit, void* arg) {
 void raise_if_foreign(Description& d);
 
 Words words_at(const u64* w);
+
+// A tabulated law as Python holds it: its numbers, and the struct that points to them.
+
+struct HeldTable {
+    LawTable table;
+    std::vector<double> points, w, dw;
+};
 
 }  // namespace hn

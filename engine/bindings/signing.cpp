@@ -17,7 +17,7 @@
 
 #include "../blake2b.hpp"
 #include "arrays.hpp"
-#include "rooms.hpp"
+#include "registration.hpp"
 
 namespace hn {
 namespace {

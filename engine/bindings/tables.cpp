@@ -3,12 +3,11 @@
 #include <limits>
 #include <vector>
 
-#include "../combine.hpp"
+#include "../combination.hpp"
 #include "../myga.hpp"
-#include "../replay.hpp"
 #include "arrays.hpp"
-#include "players.hpp"
-#include "rooms.hpp"
+#include "player.hpp"
+#include "registration.hpp"
 #include "setup.hpp"
 
 namespace hn {

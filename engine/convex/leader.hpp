@@ -5,8 +5,7 @@
 // residual/ridge of the exact argmin.
 #pragma once
 
-#include "ball.hpp"
-#include "box.hpp"
+#include "sets.hpp"
 #include "sums.hpp"
 
 namespace hn::HN_ISA {

@@ -5,7 +5,7 @@
 
 #include "../convex.hpp"
 #include "../log.hpp"
-#include "vectors.hpp"
+#include "sets.hpp"
 
 namespace hn::HN_ISA {
 

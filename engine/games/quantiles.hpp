@@ -5,7 +5,7 @@
 // <g, f_i> to <g, z>: so a row is settled as one of point forecasts <g, f_i> that was answered with <g, x>, at slope 1.
 #pragma once
 
-#include "row_answers.hpp"
+#include "combine.hpp"
 
 namespace hn::HN_ISA {
 

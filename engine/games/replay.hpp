@@ -6,7 +6,7 @@
 // used up.
 #pragma once
 
-#include "../replay.hpp"
+#include "../combination.hpp"
 #include "../rounds/advice.hpp"
 
 namespace hn::HN_ISA {

@@ -1,6 +1,6 @@
 #include "../games/bandits.hpp"
 #if defined(__AVX2__)  // lanes make the same bits: where vectors are short they are not worth their text
-#include "../games/barrier_few.hpp"
+#include "../games/lanes.hpp"
 #endif
 
 namespace hn::HN_ISA {

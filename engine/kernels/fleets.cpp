@@ -1,6 +1,6 @@
-#include "../fleets.hpp"
+#include "../players.hpp"
 
-#include "../players/fours.hpp"
+#include "../players/four_learners.hpp"
 #include "../players/seeding.hpp"
 
 namespace hn::HN_ISA {

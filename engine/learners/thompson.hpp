@@ -14,9 +14,9 @@
 #pragma once
 
 #include "../convex/noise.hpp"
-#include "../workspace.hpp"
-#include "arm_sums.hpp"
-#include "panels.hpp"
+#include "../dispatch.hpp"
+#include "stochastic.hpp"
+#include "../tables.hpp"
 
 namespace hn::HN_ISA {
 

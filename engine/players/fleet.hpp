@@ -3,7 +3,7 @@
 // No round is written here. Rows of a batch lie anywhere in memory, so they are asked for some decisions ahead.
 #pragma once
 
-#include "../fleets.hpp"
+#include "../players.hpp"
 #include "../rounds/bandit.hpp"
 #include "../rounds/sleeping.hpp"
 

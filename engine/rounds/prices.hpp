@@ -1,7 +1,7 @@
 // loss(f, y) of a forecast, and its slope in f.
 #pragma once
 
-#include "../combine.hpp"
+#include "../combination.hpp"
 #include "../log.hpp"
 #include "rows.hpp"
 

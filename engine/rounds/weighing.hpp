@@ -3,7 +3,7 @@
 
 #include "../smoothings/barrier.hpp"
 #include "../smoothings/entropy.hpp"
-#include "../smoothings/power_series.hpp"
+#include "../smoothings/powers.hpp"
 
 namespace hn::HN_ISA {
 

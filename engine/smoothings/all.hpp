@@ -3,7 +3,7 @@
 
 #include "found_learners.hpp"  // written by the build: every header of learners/ that has a row
 #include "../rounds/weighing.hpp"
-#include "heavy_run.hpp"
+#include "heavy.hpp"
 #include "table.hpp"
 
 namespace hn::HN_ISA {

@@ -4,7 +4,7 @@
 // With r = f/F,  p_i = int G(w) r(w + d_i) dw,  d p_i/d d_j = int G(w) r(w + d_i) r(w + d_j) dw  (i != j).
 #pragma once
 
-#include "../workspace.hpp"
+#include "../dispatch.hpp"
 #include "trapezoid.hpp"
 
 namespace hn::HN_ISA {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "../log.hpp"
+#include "../rounds/schedule.hpp"
 #include "../setup.hpp"
 
 namespace hn::HN_ISA {
@@ -79,5 +80,93 @@ inline double regularizer_value(const double* L, const double* w, i64 n, double 
     }
     return low + inner + scale * shape;
 }
+
+// Tsallis of any alpha, not too near 0 or 1: w_i = u_i^-s, u_i = (L_i - base)/m0 + y, s = 1/(1-alpha), m0 = scale alpha s.
+//
+// The series of barrier.hpp with a real power s in the place of K: one pass of logarithms and exponentials a round.
+
+struct PowerSeries {
+    static constexpr double small = 2e-4;
+
+    struct Sums { double s0, s1, s2, s3; };
+    static HN_INLINE double power_of(const Setup& s) { return 1.0 / (1.0 - s.parameter[0]); }
+    static HN_INLINE double rate_of(const Setup& s, const Run& run) { return run.inverse / (s.parameter[0] * power_of(s)); }
+
+    /// w_j = u_j^-s, with value in the place of L_i; returns sum w r^k, k = 0 .. 3, r = 1/u.
+    static HN_INLINE Sums pass(const Setup& s, Run& run, double rate, double y, i64 i, double value) {
+        const f64x4 from = splat(run.base), times = splat(rate), place = splat(y), here = splat(value);
+        const f64x4 power = splat(-power_of(s));
+        f64x4 s0{}, s1{}, s2{}, s3{};
+        for (i64 j = 0; j < s.n; j += 4) {
+            const f64x4 L = select(i64x4(lanes(j) == splat(i)), here, load4(run.L + j));
+            const f64x4 u = (L - from) * times + place, r = 1.0 / u;
+            const f64x4 p = only(i64x4(lanes(j) < splat(s.n)), exp(power * log4(u)));
+            store4(run.w + j, p);
+            const f64x4 q = p * r, r2 = r * r;
+            s0 += p, s1 += q, s2 += p * r2, s3 += q * r2;
+        }
+        return {fold(s0), fold(s1), fold(s2), fold(s3)};
+    }
+
+    /// L_i = value at the scale in place, `before` that of the weights there; false if it failed.
+    static inline bool after_one(const Setup& s, Run& run, i64 i, double value, double before) {
+        const double K = power_of(s), rate = rate_of(s, run);
+        const double ratio = before * run.inverse, shrink = 1.0 / ratio;
+        double y = run.warm * ratio;
+        const double old = run.w[i];
+        const double old_r = 1.0 / ((run.L[i] - run.base) * (rate * shrink) + run.warm);
+        const double u = (value - run.base) * rate + y;
+        if (!(u > 0.1)) {
+            run.L[i] = value;
+            return from_anywhere(s, run);
+        }
+        const double r = 1.0 / u, p = exp(-K * log(u)), unit = ratio == 1.0 ? 1.0 : exp(K * log(shrink));
+        const double e = ((run.total - old) * unit - 1.0) + p;
+        const double slope = (run.slope_sum - old * old_r) * (unit * shrink) + p * r;
+        // Newton on S^(-1/K), concave: ((1 + e)^(1/K) - 1)(1 + e)/slope, as a series: a guess.
+        const double k = 1.0 / K;
+        y += e * (k + e * k * (0.5 * (k - 1.0) + 1.0)) / slope;
+        double low = run.L[0];
+        for (i64 j = 1; j < s.n; ++j) low = least(j == i ? value : run.L[j], low);
+        if (i == 0) low = least(value, low);
+        if (!((low - run.base) * rate + y > 0.5)) {
+            run.L[i] = value;
+            return from_anywhere(s, run);
+        }
+        const Sums sums = pass(s, run, rate, y, i, value);
+        run.L[i] = value;
+        const double error = sums.s0 - 1.0;
+        if (!(size(error) < small && y > -3.0)) return from_anywhere(s, run);
+        const double third = 1.0 / sums.s1, x = (error / K) * third;
+        const double b = (0.5 * (K + 1.0)) * sums.s2 * third, c = ((K + 1.0) * (K + 2.0) / 6.0) * sums.s3 * third;
+        const double delta = x + (x * x) * (b + x * (2.0 * (b * b) - c));
+        const f64x4 from = splat(run.base), times = splat(rate), place = splat(y), one = splat(1.0);
+        for (i64 j = 0; j < s.n; j += 4) {
+            // (1 + t)^-K, t = delta/u.
+            const f64x4 t = splat(delta) / ((load4(run.L + j) - from) * times + place);
+            const f64x4 series = one - K * t * (one - (0.5 * (K + 1.0)) * t * (one - ((K + 2.0) / 3.0) * t));
+            store4(run.w + j, least(load4(run.w + j) * series, one));
+        }
+        run.warm = y + delta;
+        run.slope_sum = sums.s1 - (K + 1.0) * sums.s2 * delta;
+        run.total = 1.0;
+        return true;
+    }
+
+    static HN_COLD bool from_anywhere(const Setup& s, Run& run) {
+        const double low = lowest(run.L, s.n), rate = rate_of(s, run);
+        const double beyond = run.warm + (low - run.base) * rate - 1.0;
+        const PowerLeaders solved = power_leaders(run.L, s.n, run.scale, s.parameter[0], beyond, run.w);
+        run.total = solved.total, run.base = low, run.warm = 1.0 + solved.beyond;
+        double slope = 0.0;
+        for (i64 j = 0; j < s.n; ++j) slope += run.w[j] / ((run.L[j] - low) * rate + run.warm);
+        run.slope_sum = slope;
+        return solved.fine;
+    }
+
+    static inline double value(const Setup& s, const Run& run) {
+        return regularizer_value(run.L, run.w, s.n, run.total, run.scale, s.parameter[0]);
+    }
+};
 
 }  // namespace hn::HN_ISA

@@ -1,8 +1,8 @@
 // The perturbed leader with a tabulated law: p_i = int G(w) r(w + d_i) dw, four nodes at a time.
 #pragma once
 
-#include "../law_table.hpp"
-#include "../log4.hpp"
+#include "../potentials.hpp"
+#include "../log.hpp"
 #include "leaders.hpp"
 
 namespace hn::HN_ISA {

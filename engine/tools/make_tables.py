@@ -1,4 +1,4 @@
-"""Writes engine/tables.hpp: 2^(j/128); 1/c and log c of the logarithm; pieces of erfcx; Gauss's rules.
+"""Write engine/tables.hpp: 2^(j/128), 1/c and log c of the logarithm, pieces of erfcx, Gauss's rules, panels.
 
 python engine/tools/make_tables.py > engine/tables.hpp
 """
@@ -7,6 +7,8 @@ import mpmath as mp
 import numpy as np
 
 mp.mp.prec = 200
+#: Number of nodes of a panel of Thompson sampling.
+PANEL_NODES = 12
 
 
 def text(x) -> str:
@@ -79,6 +81,51 @@ def gauss(most: int):
     return xs, ws
 
 
+def panel_rule() -> tuple[list[mp.mpf], list[mp.mpf], list[list[mp.mpf]]]:
+    """Return nodes, weights and above[k][l], the integral of the l-th cardinal polynomial from node k to 1."""
+    x = sorted(
+        (mp.mpf(1) - r) / 2
+        for r in mp.polyroots(
+            mp.taylor(lambda z: mp.legendre(PANEL_NODES, z), 0, PANEL_NODES)[::-1], 500, extraprec=500
+        )
+    )
+    cardinal = []
+    for one in range(PANEL_NODES):
+        p = [mp.mpf(1)]
+        for j in range(PANEL_NODES):
+            if j != one:
+                scale = 1 / (x[one] - x[j])
+                p = [a - x[j] * b for a, b in zip([0, *p], [*p, 0], strict=True)]
+                p = [scale * c for c in p]
+        cardinal.append(p)
+
+    def between(p: list[mp.mpf], low: mp.mpf, high: mp.mpf) -> mp.mpf:
+        return mp.fsum(c * (high ** (k + 1) - low ** (k + 1)) / (k + 1) for k, c in enumerate(p))
+
+    weights = [between(p, mp.mpf(0), mp.mpf(1)) for p in cardinal]
+    return x, weights, [[between(p, at, mp.mpf(1)) for p in cardinal] for at in x]
+
+
+def row(values: list[mp.mpf]) -> str:
+    return ", ".join(float(v).hex() for v in values)
+
+
+def panels() -> None:
+    """Print the namespace of the panels."""
+    mp.mp.dps = 60
+    x, weights, above = panel_rule()
+    print("\nnamespace hn::panels {\n")
+    print("/// Gauss-Legendre rule on [0, 1], nodes in ascending order.")
+    print(f"inline constexpr int count = {PANEL_NODES};")
+    print(f"inline constexpr double nodes[{PANEL_NODES}] = {{{row(x)}}};")
+    print(f"inline constexpr double weights[{PANEL_NODES}] = {{{row(weights)}}};")
+    print("/// above[k][l]: weight of the value at node l in the integral from node k to 1.")
+    print(f"inline constexpr double above[{PANEL_NODES}][{PANEL_NODES}] = {{")
+    for line in above:
+        print(f"    {{{row(line)}}},")
+    print("};\n\n}  // namespace hn::panels")
+
+
 def main() -> None:
     print("// Written by tools/make_tables.py.\n#pragma once\n\nnamespace hn::tables {\n")
     array("power", [mp.mpf(2) ** (mp.mpf(j) / 128) for j in range(128)])
@@ -90,6 +137,7 @@ def main() -> None:
     array("gauss_x", xs)
     array("gauss_w", ws)
     print("}  // namespace hn::tables")
+    panels()
 
 
 main()

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "arrays.hpp"
+#include "../bindings/arrays.hpp"
 
 namespace hn {
 

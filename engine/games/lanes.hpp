@@ -187,4 +187,179 @@ inline i64 play_softmax_few(const BanditJob& job) {
     return softmax_games<16>(job);
 }
 
+// Tsallis 1/2 and log-barrier bandits of up to sixteen arms, many runs: four to a vector, a lane each.
+//
+// The arithmetic of draw_arm and settle_arm with Barrier<K>, bit for bit. A lane whose series does not converge goes back
+// to it, alone.
+
+/// m places for arms, an even number, and a weight of 0 beyond them.
+template <int K, bool Reduced, i64 m>
+struct BarrierFour {
+    using Solver = Barrier<K>;
+    f64x4 L[m], w[m + 1];
+    f64x4 base, y, slope, total, scale, inverse, own;
+    FourStreams stream, coins;
+    double round;
+    // From the draw to the weights of the next round: the arms, L of them, the bar of baselines, where the pass is.
+    i64x4 k;
+    f64x4 value, bar, place, warm;
+
+    void load(const BanditJob& job, i64 first) {
+        const Setup& s = *job.setup;
+        const Run* run = job.runs + first;
+        for (i64 j = 0; j < m; ++j)
+            for (int g = 0; g < 4; ++g) w[j][g] = j < s.n ? run[g].w[j] : 0.0, L[j][g] = j < s.n ? run[g].L[j] : infinity;
+        w[m] = f64x4{};
+        for (int g = 0; g < 4; ++g) {
+            base[g] = run[g].base, y[g] = run[g].warm, slope[g] = run[g].slope_sum;
+            total[g] = run[g].total, scale[g] = run[g].scale, inverse[g] = run[g].inverse, own[g] = run[g].own;
+        }
+        round = run[0].round;
+        stream = FourStreams::gather(&run[0].stream, &run[1].stream, &run[2].stream, &run[3].stream);
+        if (job.coins) {
+            const Words* c = job.coins + first;
+            coins = FourStreams::gather(c, c + 1, c + 2, c + 3);
+        }
+    }
+    void store_lane(const Setup& s, Run& run, int g) const {
+        for (i64 j = 0; j < s.n; ++j) run.w[j] = w[j][g], run.L[j] = L[j][g];
+        run.base = base[g], run.warm = y[g], run.slope_sum = slope[g], run.total = total[g], run.own = own[g];
+        at_scale(run, scale[g]);
+        run.round = round;
+    }
+    void store(const BanditJob& job, i64 first) const {
+        for (int g = 0; g < 4; ++g) {
+            store_lane(*job.setup, job.runs[first + g], g);
+            job.runs[first + g].stream = stream.lane(g);
+            if (job.coins) job.coins[first + g] = coins.lane(g);
+        }
+    }
+    HN_INLINE f64x4 next_scales(const Schedule& q) const {
+        if (q.d != 0.0) return q.c * hn::HN_ISA::root(q.a + q.b * (round + 1.0) + q.d * own);
+        return q.b == 0.0 ? scale : splat(q.c * hn::HN_ISA::root(q.a + q.b * (round + 1.0)));
+    }
+    /// A round in two parts, each done for all vectors before the other: what one waits for, others hide.
+    HN_INLINE void draw(const BanditJob& job, const Setup& s, i64 first, i64 t) {
+        k = pick_lanes(w, m, stream.next() * total);
+        const f64x4 one = splat(1.0), half = splat(0.5), old = weights_drawn(w, k);
+        const i64 i0 = k[0], i1 = k[1], i2 = k[2], i3 = k[3];
+        const f64x4 low{lane_of(L, i0, 0), lane_of(L, i1, 1), lane_of(L, i2, 2), lane_of(L, i3, 3)};
+        const f64x4 weight = total * (one / old);
+        round += 1.0;
+        const auto [x, per_run, per_round] = job.losses;
+        const double* row = x + per_run * first + per_round * t;
+        f64x4 loss{row[i0], row[per_run + i1], row[2 * per_run + i2], row[3 * per_run + i3]};
+        if (job.coins) loss = only(i64x4(coins.next() < loss), one);
+        const f64x4 l = (loss - splat(s.origin)) * splat(s.slope);
+        own += l;
+        if constexpr (Reduced) {
+            bar = 4.0 * total / (scale * scale);
+            i64x4 any{};
+#pragma GCC unroll 16
+            for (i64 j = 0; j < m; ++j) any |= i64x4(w[j] >= bar);
+            const f64x4 mine = only(i64x4(old >= bar), half);
+            value = low + mine + (l - mine) * weight;
+            base += only(any, half);
+        } else {
+            value = fma(l, weight, low);
+        }
+        const f64x4 before = scale, was = inverse;
+        warm = y;
+        scale = next_scales(s.schedule);
+        inverse = one / scale;
+        place = Solver::first_place(value, base, old, total, slope, y, {before, was}, scale, inverse);
+        i64* counts = job.counts + first * s.n;
+        ++counts[i0], ++counts[s.n + i1], ++counts[2 * s.n + i2], ++counts[3 * s.n + i3];
+        if (job.moves)
+            for (int g = 0; g < 4; ++g) job.moves[(first + g) * job.length + t] = i32(k[g]);
+    }
+    HN_INLINE bool settle(const BanditJob& job, const Setup& s, i64 first) {
+        const f64x4 one = splat(1.0), half = splat(0.5);
+        f64x4 r[m], s0[4]{}, s1[4]{}, s2[4]{}, s3[4]{}, s4[4]{};
+#pragma GCC unroll 16
+        for (i64 j = 0; j < m; ++j) {
+            f64x4 here = L[j];
+            if constexpr (Reduced) here += only(i64x4(w[j] >= bar), half);
+            L[j] = here = select(i64x4(k == splat(j)), value, here);
+            r[j] = one / ((here - base) * inverse + place);
+            const f64x4 r2 = r[j] * r[j], q = Solver::power(r[j]);
+            s0[j & 3] += q, s1[j & 3] += q * r[j], s2[j & 3] += q * r2, s3[j & 3] += (q * r[j]) * r2;
+            if constexpr (Solver::longer) s4[j & 3] += (q * r2) * r2;
+        }
+        const auto folded = [](const f64x4* x) { return (x[0] + x[2]) + (x[1] + x[3]); };
+        const typename Solver::template SumsOf<f64x4> sums{folded(s0), folded(s1), folded(s2), folded(s3), folded(s4)};
+        const i64x4 good = i64x4(size(sums.s0 - 1.0) < Solver::small) & i64x4(place > Solver::least_y);
+        const f64x4 delta = Solver::to_root(sums);
+#pragma GCC unroll 16
+        for (i64 j = 0; j < m; ++j) w[j] = Solver::at_root(r[j], delta * r[j]);
+        y = place + delta;
+        slope = sums.s1 - (K + 1) * sums.s2 * delta;
+        total = one;
+        return __builtin_expect(bits(good) == 15, 1) || alone(job, s, first, good);
+    }
+    /// The lanes that did not converge: as a run alone does it.
+    __attribute__((noinline, cold)) bool alone(const BanditJob& job, const Setup& s, i64 first, i64x4 good) {
+        for (int g = 0; g < 4; ++g) {
+            if (good[g]) continue;
+            Run& run = job.runs[first + g];
+            store_lane(s, run, g);
+            run.warm = warm[g];
+            if (!Solver::once_more(s, run, y[g])) return false;
+            for (i64 j = 0; j < s.n; ++j) w[j][g] = run.w[j];
+            base[g] = run.base, y[g] = run.warm, slope[g] = run.slope_sum, total[g] = run.total;
+        }
+        return true;
+    }
+};
+
+/// Up to sixteen runs in turns, four to a vector.
+template <int K, bool Reduced, i64 m>
+i64 barriers_together(const BanditJob& given, i64 first, i64 groups) {
+    const BanditJob job = given;  // a copy: nothing that is written can be an alias of it
+    const Setup s = *job.setup;
+    BarrierFour<K, Reduced, m> four[4];
+    for (i64 g = 0; g < groups; ++g) four[g].load(job, first + 4 * g);
+    Clock at{job.marks, job.rounds};
+    while (at.t < job.rounds) {
+        for (const i64 end = at.until(); at.t < end; ++at.t) {
+            for (i64 g = 0; g < groups; ++g) four[g].draw(job, s, first + 4 * g, at.t);
+            for (i64 g = 0; g < groups; ++g)
+                if (!four[g].settle(job, s, first + 4 * g)) return at.t;
+        }
+        if (at.marked()) {
+            for (i64 g = 0; g < 4 * groups; ++g)
+                job.own[(first + g) * job.width + job.marks.columns[at.k]] = four[g / 4].own[g % 4];
+            ++at.k;
+        }
+    }
+    for (i64 g = 0; g < groups; ++g) four[g].store(job, first + 4 * g);
+    return -1;
+}
+
+template <int K, bool Reduced, i64 m>
+i64 barrier_games(const BanditJob& job) {
+    i64 failed = -1, r = job.first;
+    for (i64 groups; failed < 0 && (groups = four_at_most(job.last - r)) > 0; r += 4 * groups)
+        failed = barriers_together<K, Reduced, m>(job, r, groups);
+    BanditJob rest = job;
+    rest.first = r;
+    return failed >= 0 ? failed : bandit_games<int(K == 2 ? Path::half : Path::barrier)>(rest);
+}
+
+HN_INLINE bool barrier_few(const Setup& s) {
+    return (s.path == Path::half || s.path == Path::barrier) && s.n <= 16 &&
+           (s.estimator == Estimator::importance_weighted || s.estimator == Estimator::reduced_variance);
+}
+template <int K, bool Reduced>
+i64 play_barrier_few(const BanditJob& job) {
+    const i64 n = job.setup->n;
+    if (n <= 10) return barrier_games<K, Reduced, 10>(job);
+    return n <= 12 ? barrier_games<K, Reduced, 12>(job) : barrier_games<K, Reduced, 16>(job);
+}
+inline i64 play_barrier_few(const BanditJob& job) {
+    const bool reduced = job.setup->estimator == Estimator::reduced_variance;
+    if (job.setup->path == Path::half) return reduced ? play_barrier_few<2, true>(job) : play_barrier_few<2, false>(job);
+    return reduced ? play_barrier_few<1, true>(job) : play_barrier_few<1, false>(job);
+}
+
 }  // namespace hn::HN_ISA

@@ -1,9 +1,9 @@
-#include "fleet_photo.hpp"
+#include "fleet_snapshot.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "fields.hpp"
+#include "../bindings/fields.hpp"
 
 namespace hn {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "fleet.hpp"
+#include "fleet_state.hpp"
 
 namespace hn {
 

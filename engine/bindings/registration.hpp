@@ -1,4 +1,4 @@
-// One function a room: bindings/<room>.cpp defines it, bindings/module.cpp calls it.
+// Registration functions: bindings/<name>.cpp defines bind_<name>, bindings/module.cpp calls it.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,5 +1,8 @@
 #include "../games/combine.hpp"
 
+#include "../games/combination.hpp"
+#include "../games/replay.hpp"
+
 namespace hn::HN_ISA {
 
 extern const Players players;
@@ -35,5 +38,17 @@ double oracle(const Price& price, const double* forecasts, const double* targets
 }  // namespace
 
 const Combine combine = {rows, events, count_row, prices, oracle};
+
+extern const Combinations combinations;
+const Combinations combinations = {begin_combination, answer_row, settle_row, prompt_rows, refresh_all, bounds_b};
+
+extern const Players players;
+extern const Replay replay;
+
+namespace {
+i64 rows(ReplayJob& job) { return replay_rows(job, players); }
+}  // namespace
+
+const Replay replay = {rows};
 
 }  // namespace hn::HN_ISA

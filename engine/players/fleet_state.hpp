@@ -1,12 +1,10 @@
 // A fleet as Python holds it: rows of learners, their keys, their open decisions.
 #pragma once
 
-#include "../fleets.hpp"
+#include "../bindings/arrays.hpp"
 #include "../players.hpp"
-#include "busy.hpp"
-#include "key_table.hpp"
-#include "open_table.hpp"
-#include "rows_copy.hpp"
+#include "fleet_rows.hpp"
+#include "open_decisions.hpp"
 
 namespace hn {
 

@@ -1,0 +1,134 @@
+// Learners for i.i.d. losses: what they know of an arm is how often it was played and what that cost.
+//
+// The memory: N_i, the losses of arm i that have come, then their sum. Where the rule leaves several arms the play is even
+// among them, and the probability of a move says so; where it leaves one, it is 1.
+#pragma once
+
+#include "memory.hpp"
+
+namespace hn::HN_ISA {
+
+/// Take in the loss just settled.
+HN_INLINE void take_in_arm(const Setup& s, Run& run) {
+    if (!takes_in(run)) return;
+    const i64 arm = i64(run.arm);
+    run.memory[arm] += 1.0, run.memory[s.n + arm] += run.paid;
+}
+
+/// run.w holds scores: even among those of the least. Returns how many they are.
+inline double even_among_least(const Setup& s, Run& run) {
+    double low = run.w[0], leaders = 0.0;
+    for (i64 i = 1; i < s.n; ++i) low = least(run.w[i], low);
+    for (i64 i = 0; i < s.n; ++i) {
+        run.w[i] = run.w[i] == low ? 1.0 : 0.0;
+        leaders += run.w[i];
+    }
+    run.total = leaders;
+    run.value = __builtin_nan("");
+    return leaders;
+}
+
+/// Arms that were never played come first; the others by score(mean, N).
+template <class Score>
+inline double least_of(const Setup& s, Run& run, Score score) {
+    const double *count = run.memory, *sum = run.memory + s.n;
+    for (i64 i = 0; i < s.n; ++i) run.w[i] = count[i] > 0.0 ? score(sum[i] / count[i], count[i]) : -infinity;
+    return even_among_least(s, run);
+}
+
+// The arm whose mean loss may be the least: a lower confidence bound of each mean m after N plays, t rounds settled.
+//
+//     UCB1    m - sqrt(2 ln t/N)                                  (Auer, Cesa-Bianchi, Fischer 2002)
+//     MOSS    m - sqrt(max(0, ln(T/(n N)))/N)                     (Audibert, Bubeck 2009)
+//     KL-UCB  min{q : N kl(m, q) <= ln t + c ln ln t}             (Garivier, Cappe 2011)
+//
+// parameter[0] is T of MOSS, c of KL-UCB.
+
+HN_COUNTER(ucb1, 2 * n)
+inline bool ucb1(const Setup& s, Run& run) {
+    take_in_arm(s, run);
+    const double twice = 2.0 * log(most(run.settled, 1.0));
+    least_of(s, run, [=](double mean, double count) { return mean - root(twice / count); });
+    return true;
+}
+
+HN_COUNTER(moss, 2 * n)
+inline bool moss(const Setup& s, Run& run) {
+    take_in_arm(s, run);
+    const double share = s.parameter[0] / double(s.n);
+    least_of(s, run, [=](double mean, double count) { return mean - root(most(log(share / count), 0.0) / count); });
+    return true;
+}
+
+/// x log(x/y), 0 at x = 0.
+HN_INLINE double relative(double x, double y) { return x > 0.0 ? x * log(x / y) : 0.0; }
+
+/// The least q <= m with kl(m, q) <= room: kl falls and is convex in q below m, so Newton from the left never overshoots.
+inline double least_mean(double m, double room) {
+    if (!(m > 0.0)) return 0.0;
+    // From the left: kl(m, q) >= 2 (m - q)^2, and >= m log(m/q) + (1 - m) log(1 - m).
+    const double rest = m < 1.0 ? (1.0 - m) * log1p(-m) : 0.0;
+    double q = most(m - root(0.5 * room), m * exp((rest - room) / m));
+    if (!(q > 0.0)) return 0.0;
+    for (int step = 0; step < 100; ++step) {
+        const double over = relative(m, q) + relative(1.0 - m, 1.0 - q) - room;
+        const double move = over * q * (1.0 - q) / (m - q);  // d kl/dq = (q - m)/(q (1 - q))
+        if (!(move > 1e-15 * q) || !(m - q > 0.0)) break;
+        q = least(q + move, m);
+    }
+    return q;
+}
+
+HN_COUNTER(kl_ucb, 2 * n)
+inline bool kl_ucb(const Setup& s, Run& run) {
+    take_in_arm(s, run);
+    const double once = log(most(run.settled, 1.0)), twice = once > 1.0 ? log(once) : 0.0;
+    const double room = once + s.parameter[0] * twice;
+    least_of(s, run, [=](double mean, double count) { return least_mean(mean, room / count); });
+    return true;
+}
+
+// The arm of least mean so far, and some exploring.
+//
+//     epsilon-greedy       p = e/n + (1 - e) among the leaders, e constant or min(1, (n ln t/t)^(1/3))
+//     explore then commit  every arm m times, then the leader of those n m losses for ever
+//
+// parameter[0] is e, or -1 for the falling one; or m.
+
+HN_COUNTER(epsilon_greedy, 2 * n)
+inline bool epsilon_greedy(const Setup& s, Run& run) {
+    take_in_arm(s, run);
+    const double n = double(s.n), t = run.settled + 1.0;
+    const double explored = s.parameter[0] >= 0.0 ? s.parameter[0] : least(pow(n * log(t) / t, 1.0 / 3.0), 1.0);
+    const double leaders = least_of(s, run, [](double mean, double) { return mean; });
+    double total = 0.0;
+    for (i64 i = 0; i < s.n; ++i) {
+        run.w[i] = explored / n + (run.w[i] > 0.0 ? (1.0 - explored) / leaders : 0.0);
+        total += run.w[i];
+    }
+    run.total = total;
+    return true;
+}
+
+/// How often the arm that was played least was played.
+HN_INLINE double fewest(const Setup& s, const Run& run) {
+    double few = run.memory[0];
+    for (i64 i = 1; i < s.n; ++i) few = least(run.memory[i], few);
+    return few;
+}
+
+HN_COUNTER(explore_then_commit, 2 * n)
+inline bool explore_then_commit(const Setup& s, Run& run) {
+    // What comes after the last exploring round does not count: it is for ever.
+    if (fewest(s, run) < s.parameter[0]) take_in_arm(s, run);
+    else takes_in(run);
+    if (fewest(s, run) >= s.parameter[0]) {
+        least_of(s, run, [](double mean, double) { return mean; });
+        return true;
+    }
+    for (i64 i = 0; i < s.n; ++i) run.w[i] = run.memory[i];
+    even_among_least(s, run);
+    return true;
+}
+
+}  // namespace hn::HN_ISA
