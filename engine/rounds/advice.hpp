@@ -5,7 +5,7 @@
 // actions many advise the one that is played: one pass over all. From few_follow on few do: they are listed once.
 #pragma once
 
-#include "bandit.hpp"
+#include "estimating.hpp"
 #include "followers.hpp"
 
 namespace hn::HN_ISA {

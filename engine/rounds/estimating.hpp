@@ -1,0 +1,58 @@
+// The weight that stands for 1/p_i in the estimate lhat_i = weight * loss of a bandit.
+//
+// importance weighting: 1/p_i exactly. Geometric resampling, capped: min(cap, G), G geometric with success probability p_i:
+// redrawing until i comes up again has just this law, so G is drawn by inversion. Conditional resampling: sigma min(cap, G'),
+// sigma = #{j : L_j <= L_i}: arm i can only win when its draw is the largest of those sigma exchangeable ones, so G' is
+// geometric with sigma p_i. Implicit exploration: 1/(p_i + gamma). Reduced variance: 1/p_i, on the loss less a baseline
+// B_i = 1/2 where p_i >= 4/scale^2, which every arm is then charged; the baselines of the round are left in scratch.
+#pragma once
+
+#include "weighing.hpp"
+
+namespace hn::HN_ISA {
+
+/// min(cap, G), P(G > k) = (1 - p)^k.
+HN_INLINE double capped_geometric(double u, double p, double cap) {
+    if (p >= 1.0) return 1.0;
+    return least(1.0 + __builtin_floor(log1p(-u) / log1p(-p)), cap);
+}
+
+HN_INLINE double rank(const Setup& s, const Run& run, i64 i) {
+    i64 sigma = 0;
+    for (i64 j = 0; j < s.n; ++j) sigma += run.L[j] <= run.L[i];
+    return double(sigma);
+}
+
+/// The weight of action i, drawn with probability mass/total; may move the stream.
+HN_INLINE double weight_of(const Setup& s, Run& run, i64 i, double mass, double total) {
+    // Not total / mass: a whole game has 1 / mass long before it has the total.
+    if (s.estimator == Estimator::importance_weighted) return total * (1.0 / mass);
+    const double p = mass / total;
+    switch (s.estimator) {
+        case Estimator::geometric: return capped_geometric(uniform(run.stream), p, s.estimator_parameter);
+        case Estimator::conditional: {
+            const double sigma = rank(s, run, i);
+            return sigma * capped_geometric(uniform(run.stream), sigma * p, s.estimator_parameter);
+        }
+        case Estimator::implicit: return 1.0 / (p + s.estimator_parameter);
+        default: break;
+    }
+    const f64x4 bar = splat(4.0 * total / (run.scale * run.scale)), half = splat(0.5);
+    for (i64 j = 0; j < s.n; j += 4) store4(run.scratch + j, only(i64x4(load4(run.w + j) >= bar), half));
+    return total * (1.0 / mass);
+}
+
+/// L_j += B_j for j != i, B in scratch; returns the new L_i. `shift`: the largest B_j, which the likely arms have.
+HN_INLINE double add_baselines(const Setup& s, Run& run, i64 i, double weight, double loss, double& shift) {
+    const double own = run.scratch[i], value = run.L[i] + own + (loss - own) * weight;
+    f64x4 top{};
+    for (i64 j = 0; j < s.n; j += 4) {
+        const f64x4 b = load4(run.scratch + j);
+        store4(run.L + j, load4(run.L + j) + b);
+        top = most(top, b);
+    }
+    shift = fold_most(top);
+    return value;
+}
+
+}  // namespace hn::HN_ISA
