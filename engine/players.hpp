@@ -125,7 +125,7 @@ struct Fleets {
     /// The run of a row, all of it, and back: for certificates and for files.
     void (*unpack)(const Setup&, const RowPlan&, const double* row, Run&);
     void (*pack)(const Setup&, const RowPlan&, const Run&, double* row);
-    /// The first four words of each key's stream: see players/seeding.hpp.
+    /// First four words of the stream of a key: see random.hpp.
     void (*seed)(const u32* pool, u32 constant, const u32* parts, i64 count, u64* words);
 };
 

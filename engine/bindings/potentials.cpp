@@ -162,7 +162,7 @@ void bind_mathematics(nb::module_& m) {
                 fleets().seed(begun.data(), begun.data()[4], keys.data() + k * parts, parts, out.data + 4 * k);
             return out.give();
         },
-        "begun"_a, "keys"_a, "The first four words of the stream of each key, a row of 32-bit parts: see players/seeding.hpp.");
+        "begun"_a, "keys"_a, "The first four words of the stream of each key, a row of 32-bit parts: see random.hpp.");
     m.def("log_evidence", [](double R, double V) { return mathematics().log_evidence(R, V); }, "R"_a, "V"_a,
           "log of the integral of e^(eta R - eta^2 V) over [0, 1/2]: the weight of Squint.");
     m.def("least_mean", [](double m, double room) { return mathematics().least_mean(m, room); }, "m"_a, "room"_a,

@@ -4,20 +4,10 @@
 // (softmax_alone.hpp). Both do the arithmetic of draw_arm and settle_arm, bit for bit.
 #pragma once
 
+#include "../smoothings/barrier_lanes.hpp"
 #include "softmax_alone.hpp"
 
 namespace hn::HN_ISA {
-
-/// Four streams side by side.
-struct FourStreams {
-    u64x4 a, b, c, d;
-    static FourStreams gather(const Words* s0, const Words* s1, const Words* s2, const Words* s3) {
-        return {u64x4{s0->a, s1->a, s2->a, s3->a}, u64x4{s0->b, s1->b, s2->b, s3->b},
-                u64x4{s0->c, s1->c, s2->c, s3->c}, u64x4{s0->d, s1->d, s2->d, s3->d}};
-    }
-    HN_INLINE f64x4 next() { return as_uniform(next_word(a, b, c, d)); }
-    Words lane(int g) const { return {a[g], b[g], c[g], d[g]}; }
-};
 
 /// Four runs, one to a lane: m places for arms, an even number, and a weight of 0 beyond them. The newest weight of each is in
 /// `fresh`, and 0 in w.
@@ -25,6 +15,7 @@ template <i64 m>
 struct SoftmaxFour {
     f64x4 w[m + 1], L[m];
     f64x4 fresh, mass, own, base;
+    double rate;
     i64x4 last;
     FourStreams stream, coins;
 
@@ -34,6 +25,7 @@ struct SoftmaxFour {
         for (i64 j = 0; j < m; ++j)
             for (int g = 0; g < 4; ++g) w[j][g] = j < s.n ? run[g].w[j] : 0.0, L[j][g] = j < s.n ? run[g].L[j] : infinity;
         w[m] = f64x4{};
+        rate = run[0].inverse;
         for (int g = 0; g < 4; ++g) {
             own[g] = run[g].own, base[g] = run[g].base, last[g] = i64(run[g].arm);
             fresh[g] = run[g].w[last[g]], lane_of(w, last[g], g) = 0.0;
@@ -92,7 +84,7 @@ struct SoftmaxFour {
         return before + fresh;
     }
     /// A round in two parts, each done for all vectors before the other: what one waits for, others hide.
-    HN_INLINE void draw(const BanditJob& job, const Setup& s, i64 first) {
+    HN_INLINE void draw(const BanditJob& job, const Setup& s, i64 first, i64) {
         f64x4 sums[m];
         mass = scan(sums);
         const i64x4 good = i64x4(mass > 1e-6) & i64x4(mass < 1e6 * double(s.n));
@@ -104,7 +96,7 @@ struct SoftmaxFour {
         put_back();
         last = (k[0] + k[1]) + (k[2] + k[3]);
     }
-    HN_INLINE void settle(const BanditJob& job, const Setup& s, double rate, i64 first, i64 t) {
+    HN_INLINE bool settle(const BanditJob& job, const Setup& s, i64 first, i64 t) {
         const auto [x, per_run, per_round] = job.losses;
         const double* row = x + per_run * first + per_round * t;
         const f64x4 here = weights_drawn(w, last);
@@ -123,6 +115,7 @@ struct SoftmaxFour {
         ++counts[i0], ++counts[s.n + i1], ++counts[2 * s.n + i2], ++counts[3 * s.n + i3];
         if (job.moves)
             for (int g = 0; g < 4; ++g) job.moves[(first + g) * job.length + t] = i32(last[g]);
+        return true;
     }
     /// Lanes whose total has left the range: as a run alone does it.
     __attribute__((noinline, cold)) f64x4 anew(const BanditJob& job, i64 first, i64x4 good, f64x4* sums) {
@@ -143,19 +136,19 @@ struct SoftmaxFour {
 /// How many vectors go in turns, of so many runs that are left.
 HN_INLINE i64 four_at_most(i64 runs) { return runs < 16 ? runs / 4 : 4; }
 
-/// Up to sixteen runs in turns, four to a vector.
-template <i64 m>
-void softmax_together(const BanditJob& given, i64 first, i64 groups) {
-    const BanditJob job = given;  // a copy: nothing that is written can be an alias of it
+/// Up to sixteen runs in turns, four per vector. Returns the round in which a smoothing failed, or -1.
+template <class Four>
+i64 play_together(const BanditJob& given, i64 first, i64 groups) {
+    const BanditJob job = given;  // a copy, so that no write can alias it
     const Setup s = *job.setup;
-    const double rate = job.runs[first].inverse;
-    SoftmaxFour<m> four[4];
+    Four four[4];
     for (i64 g = 0; g < groups; ++g) four[g].load(job, first + 4 * g);
     Clock at{job.marks, job.rounds};
     while (at.t < job.rounds) {
         for (const i64 end = at.until(); at.t < end; ++at.t) {
-            for (i64 g = 0; g < groups; ++g) four[g].draw(job, s, first + 4 * g);
-            for (i64 g = 0; g < groups; ++g) four[g].settle(job, s, rate, first + 4 * g, at.t);
+            for (i64 g = 0; g < groups; ++g) four[g].draw(job, s, first + 4 * g, at.t);
+            for (i64 g = 0; g < groups; ++g)
+                if (!four[g].settle(job, s, first + 4 * g, at.t)) return at.t;
         }
         if (at.marked()) {
             for (i64 g = 0; g < 4 * groups; ++g)
@@ -164,12 +157,13 @@ void softmax_together(const BanditJob& given, i64 first, i64 groups) {
         }
     }
     for (i64 g = 0; g < groups; ++g) four[g].store(job, first + 4 * g);
+    return -1;
 }
 
 template <int V, i64 m = 4 * V>
 i64 softmax_games(const BanditJob& job) {
     i64 r = job.first;
-    for (i64 groups; (groups = four_at_most(job.last - r)) > 0; r += 4 * groups) softmax_together<m>(job, r, groups);
+    for (i64 groups; (groups = four_at_most(job.last - r)) > 0; r += 4 * groups) play_together<SoftmaxFour<m>>(job, r, groups);
     for (; r < job.last; ++r) SoftmaxAlone<V>::play(job, r);
     return -1;
 }
@@ -196,6 +190,7 @@ inline i64 play_softmax_few(const BanditJob& job) {
 template <int K, bool Reduced, i64 m>
 struct BarrierFour {
     using Solver = Barrier<K>;
+    using Lanes = BarrierLanes<K>;
     f64x4 L[m], w[m + 1];
     f64x4 base, y, slope, total, scale, inverse, own;
     FourStreams stream, coins;
@@ -234,10 +229,6 @@ struct BarrierFour {
             if (job.coins) job.coins[first + g] = coins.lane(g);
         }
     }
-    HN_INLINE f64x4 next_scales(const Schedule& q) const {
-        if (q.d != 0.0) return q.c * hn::HN_ISA::root(q.a + q.b * (round + 1.0) + q.d * own);
-        return q.b == 0.0 ? scale : splat(q.c * hn::HN_ISA::root(q.a + q.b * (round + 1.0)));
-    }
     /// A round in two parts, each done for all vectors before the other: what one waits for, others hide.
     HN_INLINE void draw(const BanditJob& job, const Setup& s, i64 first, i64 t) {
         k = pick_lanes(w, m, stream.next() * total);
@@ -253,19 +244,19 @@ struct BarrierFour {
         const f64x4 l = (loss - splat(s.origin)) * splat(s.slope);
         own += l;
         if constexpr (Reduced) {
-            bar = 4.0 * total / (scale * scale);
+            bar = Lanes::baseline_bar(total, scale);
             i64x4 any{};
 #pragma GCC unroll 16
             for (i64 j = 0; j < m; ++j) any |= i64x4(w[j] >= bar);
             const f64x4 mine = only(i64x4(old >= bar), half);
-            value = low + mine + (l - mine) * weight;
+            value = Lanes::charged(low, l, weight, mine);
             base += only(any, half);
         } else {
-            value = fma(l, weight, low);
+            value = Lanes::charged(low, l, weight);
         }
         const f64x4 before = scale, was = inverse;
         warm = y;
-        scale = next_scales(s.schedule);
+        scale = scales_of_lanes(s.schedule, round, own, scale);
         inverse = one / scale;
         place = Solver::first_place(value, base, old, total, slope, y, {before, was}, scale, inverse);
         i64* counts = job.counts + first * s.n;
@@ -273,27 +264,25 @@ struct BarrierFour {
         if (job.moves)
             for (int g = 0; g < 4; ++g) job.moves[(first + g) * job.length + t] = i32(k[g]);
     }
-    HN_INLINE bool settle(const BanditJob& job, const Setup& s, i64 first) {
+    HN_INLINE bool settle(const BanditJob& job, const Setup& s, i64 first, i64) {
         const f64x4 one = splat(1.0), half = splat(0.5);
-        f64x4 r[m], s0[4]{}, s1[4]{}, s2[4]{}, s3[4]{}, s4[4]{};
+        f64x4 r[m];
+        typename Lanes::Accumulators accumulators;
 #pragma GCC unroll 16
         for (i64 j = 0; j < m; ++j) {
             f64x4 here = L[j];
             if constexpr (Reduced) here += only(i64x4(w[j] >= bar), half);
             L[j] = here = select(i64x4(k == splat(j)), value, here);
-            r[j] = one / ((here - base) * inverse + place);
-            const f64x4 r2 = r[j] * r[j], q = Solver::power(r[j]);
-            s0[j & 3] += q, s1[j & 3] += q * r[j], s2[j & 3] += q * r2, s3[j & 3] += (q * r[j]) * r2;
-            if constexpr (Solver::longer) s4[j & 3] += (q * r2) * r2;
+            r[j] = Lanes::reciprocal(here, base, inverse, place);
+            accumulators.add(j & 3, r[j]);
         }
-        const auto folded = [](const f64x4* x) { return (x[0] + x[2]) + (x[1] + x[3]); };
-        const typename Solver::template SumsOf<f64x4> sums{folded(s0), folded(s1), folded(s2), folded(s3), folded(s4)};
-        const i64x4 good = i64x4(size(sums.s0 - 1.0) < Solver::small) & i64x4(place > Solver::least_y);
+        const typename Lanes::Sums sums = accumulators.sums();
+        const i64x4 good = Lanes::converges(sums.s0, place);
         const f64x4 delta = Solver::to_root(sums);
 #pragma GCC unroll 16
         for (i64 j = 0; j < m; ++j) w[j] = Solver::at_root(r[j], delta * r[j]);
         y = place + delta;
-        slope = sums.s1 - (K + 1) * sums.s2 * delta;
+        slope = Lanes::slope_at_root(sums, delta);
         total = one;
         return __builtin_expect(bits(good) == 15, 1) || alone(job, s, first, good);
     }
@@ -312,35 +301,11 @@ struct BarrierFour {
     }
 };
 
-/// Up to sixteen runs in turns, four to a vector.
-template <int K, bool Reduced, i64 m>
-i64 barriers_together(const BanditJob& given, i64 first, i64 groups) {
-    const BanditJob job = given;  // a copy: nothing that is written can be an alias of it
-    const Setup s = *job.setup;
-    BarrierFour<K, Reduced, m> four[4];
-    for (i64 g = 0; g < groups; ++g) four[g].load(job, first + 4 * g);
-    Clock at{job.marks, job.rounds};
-    while (at.t < job.rounds) {
-        for (const i64 end = at.until(); at.t < end; ++at.t) {
-            for (i64 g = 0; g < groups; ++g) four[g].draw(job, s, first + 4 * g, at.t);
-            for (i64 g = 0; g < groups; ++g)
-                if (!four[g].settle(job, s, first + 4 * g)) return at.t;
-        }
-        if (at.marked()) {
-            for (i64 g = 0; g < 4 * groups; ++g)
-                job.own[(first + g) * job.width + job.marks.columns[at.k]] = four[g / 4].own[g % 4];
-            ++at.k;
-        }
-    }
-    for (i64 g = 0; g < groups; ++g) four[g].store(job, first + 4 * g);
-    return -1;
-}
-
 template <int K, bool Reduced, i64 m>
 i64 barrier_games(const BanditJob& job) {
     i64 failed = -1, r = job.first;
     for (i64 groups; failed < 0 && (groups = four_at_most(job.last - r)) > 0; r += 4 * groups)
-        failed = barriers_together<K, Reduced, m>(job, r, groups);
+        failed = play_together<BarrierFour<K, Reduced, m>>(job, r, groups);
     BanditJob rest = job;
     rest.first = r;
     return failed >= 0 ? failed : bandit_games<int(K == 2 ? Path::half : Path::barrier)>(rest);

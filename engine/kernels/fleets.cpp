@@ -1,7 +1,7 @@
 #include "../players.hpp"
 
 #include "../players/four_learners.hpp"
-#include "../players/seeding.hpp"
+#include "../random.hpp"
 
 namespace hn::HN_ISA {
 namespace {

@@ -4,6 +4,7 @@
 // with Barrier<K>, bit for bit. No weight is kept in a row, so none is made when a loss is settled.
 #pragma once
 
+#include "../smoothings/barrier_lanes.hpp"
 #include "fleet.hpp"
 
 namespace hn::HN_ISA {
@@ -21,6 +22,8 @@ HN_INLINE void turn(f64x4& a, f64x4& b, f64x4& c, f64x4& d) {
 template <int K, bool Reduced>
 struct Fours {
     using Solver = Barrier<K>;
+    using Lanes = BarrierLanes<K>;
+    using Sums = typename Lanes::Sums;
     static constexpr i64 most_arms = 16, most_numbers = most_arms + 12;
 
     const FleetBatch b;  // a copy: nothing that is written can be an alias of it
@@ -55,9 +58,7 @@ struct Fours {
         store4(rows[0] + at, p), store4(rows[1] + at, q), store4(rows[2] + at, r), store4(rows[3] + at, t);
     }
     HN_INLINE f64x4 scales(f64x4 round, f64x4 own) const {
-        const Schedule& q = schedule;
-        if (q.d != 0.0) return q.c * root(q.a + q.b * (round + 1.0) + q.d * own);
-        return q.b == 0.0 ? splat(first_scale) : q.c * root(q.a + q.b * (round + 1.0));
+        return scales_of_lanes(schedule, round, own, splat(first_scale));
     }
     /// `visit(j, lane of the sums)` of every arm.
     template <class Visit> HN_INLINE void arms(Visit visit) const {
@@ -86,7 +87,7 @@ struct Fours {
         const f64x4 cap = select(i64x4(moved != zero), one, splat(infinity));  // weights at the root itself are not cut
         f64x4 w[most_arms + 1];
         arms([&](i64 j, int) {
-            const f64x4 r = one / ((x[j] - base) * inverse + placed), t = moved * r;
+            const f64x4 r = Lanes::reciprocal(x[j], base, inverse, placed), t = moved * r;
             w[j] = least(Solver::turned(r, t), cap);
         });
         for (i64 j = n; j <= in_fours(n); ++j) w[j] = zero;
@@ -98,7 +99,7 @@ struct Fours {
         const f64x4 mass = weights_drawn(w, drawn);
         store4(b.probabilities + k, mass / total), store4(b.weights + k, total * (one / mass));
         if constexpr (Reduced) {
-            const f64x4 bar = 4.0 * total / (scale * scale);
+            const f64x4 bar = Lanes::baseline_bar(total, scale);
             i64x4 marks{};
             arms([&](i64 j, int) { marks |= i64x4(w[j] >= bar) & splat(i64(1) << j); });
             for (int g = 0; g < 4; ++g) b.marks[(k + g) * plan.mark_words] = u64(marks[g]);
@@ -113,16 +114,10 @@ struct Fours {
         return true;
     }
 
-    using Sums = typename Solver::template SumsOf<f64x4>;
     HN_INLINE Sums pass(f64x4 base, f64x4 inverse, f64x4 y) const {
-        f64x4 s0[4]{}, s1[4]{}, s2[4]{}, s3[4]{}, s4[4]{};
-        arms([&](i64 j, int v) {
-            const f64x4 r = 1.0 / ((x[j] - base) * inverse + y), r2 = r * r, p = Solver::power(r);
-            s0[v] += p, s1[v] += p * r, s2[v] += p * r2, s3[v] += (p * r) * r2;
-            if constexpr (Solver::longer) s4[v] += (p * r2) * r2;
-        });
-        const auto folded = [](const f64x4* a) { return (a[0] + a[2]) + (a[1] + a[3]); };
-        return {folded(s0), folded(s1), folded(s2), folded(s3), folded(s4)};
+        typename Lanes::Accumulators accumulators;
+        arms([&](i64 j, int v) { accumulators.add(v, Lanes::reciprocal(x[j], base, inverse, y)); });
+        return accumulators.sums();
     }
 
     enum class Settled { yes, failed, not_here };
@@ -150,19 +145,19 @@ struct Fours {
         const f64x4 own = x[plan.own] + l, scale = scales(round, own);
         f64x4 base = x[n], inverse = one / before;
         // The weight that was drawn, once more.
-        const f64x4 r = one / ((low - base) * inverse + placed), t = moved * r;
+        const f64x4 r = Lanes::reciprocal(low, base, inverse, placed), t = moved * r;
         const f64x4 cap = select(i64x4(moved != zero), one, splat(infinity));
         const f64x4 old = least(Solver::turned(r, t), cap);
         f64x4 value;
         if constexpr (Reduced) {
             const i64x4 bit{i64(1) << arm[0], i64(1) << arm[1], i64(1) << arm[2], i64(1) << arm[3]};
             const f64x4 mine = only(i64x4((marks & bit) != 0), half);
-            value = low + mine + (l - mine) * weight;
+            value = Lanes::charged(low, l, weight, mine);
             base += only(i64x4(marks != 0), half);
         } else {
-            value = fma(l, weight, low);
+            value = Lanes::charged(low, l, weight);
         }
-        const typename Solver::template Before<f64x4> was{before, inverse};
+        const typename Lanes::Before was{before, inverse};
         inverse = one / scale;
         const f64x4 y = Solver::first_place(value, base, old, total, x[n + 3], warm, was, scale, inverse);
         arms([&](i64 j, int) {
@@ -171,9 +166,9 @@ struct Fours {
             x[j] = select(i64x4(arm == splat(j)), value, here);
         });
         const Sums sums = pass(base, inverse, y);
-        i64x4 near = converge(sums.s0, y);
+        i64x4 near = Lanes::converges(sums.s0, y);
         const f64x4 delta = Solver::to_root(sums);
-        Root root{base, y, delta, sums.s1 - (K + 1) * sums.s2 * delta, one};
+        Root root{base, y, delta, Lanes::slope_at_root(sums, delta), one};
         if (bits(near) != 15) {
             if constexpr (Solver::longer) near |= once_more(~near, inverse, root);
             if (bits(near) != 15 && !from_anywhere(~near, inverse, warm, root)) return Settled::failed;
@@ -194,15 +189,12 @@ struct Fours {
     /// What a row keeps of the root of its sums.
     struct Root { f64x4 base, placed, moved, slope, total; };
 
-    static HN_INLINE i64x4 converge(f64x4 s0, f64x4 y) {
-        return i64x4(size(s0 - 1.0) < Solver::small) & i64x4(y > Solver::least_y);
-    }
     /// `Barrier<K>::once_more` of the lanes in `some`: those that converge.
     HN_APART i64x4 once_more(i64x4 some, f64x4 inverse, Root& root) const {
         const f64x4 y = root.placed + root.moved;
         const Sums sums = pass(root.base, inverse, y);
-        const i64x4 done = some & converge(sums.s0, y);
-        const f64x4 delta = Solver::to_root(sums), slope = sums.s1 - (K + 1) * sums.s2 * delta;
+        const i64x4 done = some & Lanes::converges(sums.s0, y);
+        const f64x4 delta = Solver::to_root(sums), slope = Lanes::slope_at_root(sums, delta);
         root.placed = select(done, y, root.placed), root.moved = select(done, delta, root.moved);
         root.slope = select(done, slope, root.slope);
         return done;
