@@ -112,6 +112,34 @@ struct AdaHedgeSums {
 };
 inline constexpr i64 adahedge_sums = in_fours(sizeof(AdaHedgeSums) / sizeof(double));
 
+// Views of the memory of a run, one per layout. The headers of learners/ and the checks of files read the same fields.
+
+/// Squint, AdaNormalHedge, ML-Poly and dropout: L at the last step, and one sum per arm.
+struct SeenAndSums {
+    double *seen, *sums;
+    HN_INLINE SeenAndSums(double* memory, i64 n) : seen(memory), sums(memory + n) {}
+};
+/// Fixed share: L at the last step, and the sum of the mix losses.
+struct FixedShareMemory {
+    double *seen, *mixed;
+    HN_INLINE FixedShareMemory(double* memory, i64 n) : seen(memory), mixed(memory + n) {}
+};
+/// LB-INF: scales g, predictions m, sums S and counts N, one per arm.
+struct LbInfMemory {
+    double *g, *m, *S, *N;
+    HN_INLINE LbInfMemory(double* memory, i64 n) : g(memory), m(memory + n), S(memory + 2 * n), N(memory + 3 * n) {}
+};
+/// Tsallis and Shannon together: moves at the last call, D before the next move, D with the next move.
+struct DelayedMemory {
+    double *moves, *before, *with;
+    HN_INLINE explicit DelayedMemory(double* memory) : moves(memory), before(memory + 1), with(memory + 2) {}
+};
+/// Learners for i.i.d. losses: number of losses and sum of losses per arm. Thompson sampling also counts its coins.
+struct ArmCounts {
+    double *count, *sum, *coins;
+    HN_INLINE ArmCounts(double* memory, i64 n) : count(memory), sum(memory + n), coins(memory + 2 * n) {}
+};
+
 /// What a learner with a memory keeps beside L and w: so many numbers as its header says.
 HN_INLINE i64 Setup::memory_places() const {
     switch (smoothing) {

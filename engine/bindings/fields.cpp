@@ -1,5 +1,7 @@
 #include "fields.hpp"
 
+#include <span>
+
 #include "../players.hpp"
 
 namespace hn {
@@ -41,21 +43,28 @@ void check_weights(const Setup& s, const Run& run) {
 namespace {
 
 /// Where a memory begins with the losses as last seen: they are those in place, for every step that was settled is taken in.
-i64 check_seen(const Setup& s, const Run& run) {
+void check_seen(const Setup& s, const Run& run) {
     for (i64 i = 0; i < s.n; ++i) must(run.memory[i] == run.L[i], "memory", "have seen the losses in place");
-    return s.n;
+}
+
+void check_delayed(const DelayedMemory& delayed, const Run& run) {
+    const double limit = run.round * run.round;
+    counts("memory", *delayed.moves, 0.0, run.round);
+    counts("memory", *delayed.before, 0.0, limit);
+    counts("memory", *delayed.with, *delayed.before, limit);
 }
 
 void check_counts(const Setup& s, const Run& run) {
+    const ArmCounts arms(run.memory, s.n);
     double plays = 0.0;
     for (i64 i = 0; i < s.n; ++i) {
-        const double count = run.memory[i], sum = run.memory[s.n + i];
+        const double count = arms.count[i], sum = arms.sum[i];
         counts("memory", count, 0.0, run.settled);
         must(sum >= 0.0 && sum <= count * (1.0 + 1e-9), "memory", "have sums of losses in [0, 1]");
         if (s.smoothing == Smoothing::thompson_beta) counts("memory", sum, 0.0, count);
         plays += count;
     }
-    if (samples(s.smoothing)) counts("memory", run.memory[2 * s.n], 0.0, run.settled);
+    if (samples(s.smoothing)) counts("memory", *arms.coins, 0.0, run.settled);
     must(s.smoothing == Smoothing::explore_then_commit ? plays <= run.settled : plays == run.settled, "memory",
          "count every step that was settled");
 }
@@ -63,26 +72,27 @@ void check_counts(const Setup& s, const Run& run) {
 }  // namespace
 
 void check_memory(const Setup& s, const Run& run) {
-    const double* memory = run.memory;
+    double* memory = run.memory;
     const i64 n = s.n;
     if (counts_arms(s.smoothing)) return check_counts(s, run);
     switch (s.smoothing) {
         case Smoothing::squint:
         case Smoothing::ada_normal_hedge:
         case Smoothing::ml_poly:
-            for (i64 i = check_seen(s, run); i < 2 * n; ++i)
-                must(memory[i] >= 0.0 && memory[i] <= run.settled * (1.0 + 1e-9), "memory", "have sums of regrets in [-1, 1]");
+            check_seen(s, run);
+            for (const double sum : std::span(SeenAndSums(memory, n).sums, std::size_t(n)))
+                must(sum >= 0.0 && sum <= run.settled * (1.0 + 1e-9), "memory", "have sums of regrets in [-1, 1]");
             return;
         case Smoothing::fixed_share: check_seen(s, run); return;
         case Smoothing::dropout:
-            for (i64 i = check_seen(s, run); i < 2 * n; ++i) counts("memory", memory[i], 0.0, run.settled);
+            check_seen(s, run);
+            for (const double sum : std::span(SeenAndSums(memory, n).sums, std::size_t(n))) counts("memory", sum, 0.0, run.settled);
             return;
         case Smoothing::random_walk:  // a step of 1/2 before every round
             for (i64 i = 0; i < n; ++i) counts("memory", 2.0 * memory[i], -1.0 - run.settled, 1.0 + run.settled);
             return;
         case Smoothing::tsallis_shannon:
-            counts("memory", memory[0], 0.0, run.round);
-            for (i64 i = 1; i < 3; ++i) counts("memory", memory[i], i == 1 ? 0.0 : memory[1], run.round * run.round);
+            check_delayed(DelayedMemory(memory), run);
             return;
         case Smoothing::adahedge: {
             const auto& sums = *reinterpret_cast<const AdaHedgeSums*>(memory);
@@ -90,13 +100,15 @@ void check_memory(const Setup& s, const Run& run) {
             must(sums.least <= sums.most, "memory", "have a least that is at most the greatest");
             return;
         }
-        case Smoothing::lb_inf:
+        case Smoothing::lb_inf: {
+            const LbInfMemory lb(memory, n);
             for (i64 i = 0; i < n; ++i) {
-                must(memory[i] >= 2.0, "memory", "have scales of 2 or more");
-                must(memory[n + i] >= 0.0 && memory[n + i] <= 1.0, "memory", "have predictions in [0, 1]");
-                counts("memory", memory[3 * n + i], 0.0, run.settled);
+                must(lb.g[i] >= 2.0, "memory", "have scales of 2 or more");
+                must(lb.m[i] >= 0.0 && lb.m[i] <= 1.0, "memory", "have predictions in [0, 1]");
+                counts("memory", lb.N[i], 0.0, run.settled);
             }
             return;
+        }
         default: return;
     }
 }

@@ -13,10 +13,13 @@ namespace hn::HN_ISA {
 
 /// D_t of the move to be drawn.
 inline double missing_so_far(Run& run) {
-    double &moves = run.memory[0], &before = run.memory[1], &with = run.memory[2];
+    const auto [moves, before, with] = DelayedMemory(run.memory);
     takes_in(run);
-    if (run.round != moves) moves = run.round, before = with;  // the move whose D was last foreseen has been drawn since
-    return with = before + (run.round - run.settled);
+    if (run.round != *moves) {  // the move whose D was predicted last has been drawn since
+        *moves = run.round;
+        *before = *with;
+    }
+    return *with = *before + (run.round - run.settled);
 }
 
 /// y in (0, 1] with s/y - 2 theta log y = c >= s: Newton on log y, concave, from the left.

@@ -9,7 +9,7 @@ namespace hn::HN_ISA {
 
 HN_MEMORY(fixed_share, n + 1)  // L seen, the mix losses summed
 inline bool fixed_share(const Setup& s, Run& run) {
-    double *seen = run.memory, &mixed = run.memory[s.n];
+    const auto [seen, mixed] = FixedShareMemory(run.memory, s.n);
     if (is_new(run)) {
         for (i64 i = 0; i < s.n; ++i) run.w[i] = 1.0 / double(s.n);
         run.total = 1.0;
@@ -24,12 +24,12 @@ inline bool fixed_share(const Setup& s, Run& run) {
             seen[i] = run.L[i];
             after += run.w[i];
         }
-        mixed += low - run.scale * log(after / run.total);
+        *mixed += low - run.scale * log(after / run.total);
         const double kept = (1.0 - share) / after, even = share / double(s.n);
         for (i64 i = 0; i < s.n; ++i) run.w[i] = kept * run.w[i] + even, total += run.w[i];
         run.total = total;
     }
-    run.value = mixed;
+    run.value = *mixed;
     return true;
 }
 

@@ -16,7 +16,7 @@ namespace hn::HN_ISA {
 HN_MEMORY(lb_inf, 4 * n)  // g, m, S, N
 inline bool lb_inf(const Setup& s, Run& run) {
     const i64 n = s.n;
-    double *g = run.memory, *m = g + n, *S = m + n;
+    const auto [g, m, S, N] = LbInfMemory(run.memory, n);
     if (is_new(run))
         for (i64 i = 0; i < n; ++i) g[i] = 2.0, m[i] = 0.5;
     if (takes_in(run)) {
@@ -29,8 +29,8 @@ inline bool lb_inf(const Setup& s, Run& run) {
             S[i] += m[i];
         }
         S[arm] += off * run.weight;
-        S[n + arm] += 1.0;
-        m[arm] += told ? 0.25 * off : off / (S[n + arm] + 1.0);
+        N[arm] += 1.0;
+        m[arm] += told ? 0.25 * off : off / (N[arm] + 1.0);
     }
     run.value = __builtin_nan("");
     double low = infinity, start = 0.0;

@@ -29,7 +29,8 @@ inline bool lead(const Setup& s, Run& run, bool loyal, Score score) {
 
 HN_MEMORY(dropout, 2 * n)  // L seen, the sums heard
 inline bool dropout(const Setup& s, Run& run) {
-    double *seen = run.memory, *heard = run.memory + s.n;
+    const SeenAndSums memory(run.memory, s.n);
+    double *seen = memory.seen, *heard = memory.sums;
     if (takes_in(run)) {
         const double kept = 1.0 - s.parameter[0];
         for (i64 i = 0; i < s.n; ++i) {

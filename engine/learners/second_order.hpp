@@ -14,7 +14,7 @@ namespace hn::HN_ISA {
 
 /// Add the squares (or sizes) of the regrets of the step just settled; returns the sums.
 inline double* take_in_regrets(const Setup& s, Run& run, bool squared) {
-    double *seen = run.memory, *sums = run.memory + s.n;
+    const auto [seen, sums] = SeenAndSums(run.memory, s.n);
     if (takes_in(run))
         for (i64 i = 0; i < s.n; ++i) {
             const double r = run.paid - (run.L[i] - seen[i]);

@@ -12,7 +12,9 @@ namespace hn::HN_ISA {
 HN_INLINE void take_in_arm(const Setup& s, Run& run) {
     if (!takes_in(run)) return;
     const i64 arm = i64(run.arm);
-    run.memory[arm] += 1.0, run.memory[s.n + arm] += run.paid;
+    const ArmCounts arms(run.memory, s.n);
+    arms.count[arm] += 1.0;
+    arms.sum[arm] += run.paid;
 }
 
 /// run.w holds scores: even among those of the least. Returns how many they are.
@@ -31,7 +33,8 @@ inline double even_among_least(const Setup& s, Run& run) {
 /// Arms that were never played come first; the others by score(mean, N).
 template <class Score>
 inline double least_of(const Setup& s, Run& run, Score score) {
-    const double *count = run.memory, *sum = run.memory + s.n;
+    const ArmCounts arms(run.memory, s.n);
+    const double *count = arms.count, *sum = arms.sum;
     for (i64 i = 0; i < s.n; ++i) run.w[i] = count[i] > 0.0 ? score(sum[i] / count[i], count[i]) : -infinity;
     return even_among_least(s, run);
 }
@@ -112,8 +115,9 @@ inline bool epsilon_greedy(const Setup& s, Run& run) {
 
 /// How often the arm that was played least was played.
 HN_INLINE double fewest(const Setup& s, const Run& run) {
-    double few = run.memory[0];
-    for (i64 i = 1; i < s.n; ++i) few = least(run.memory[i], few);
+    const double* count = ArmCounts(run.memory, s.n).count;
+    double few = count[0];
+    for (i64 i = 1; i < s.n; ++i) few = least(count[i], few);
     return few;
 }
 
@@ -126,7 +130,8 @@ inline bool explore_then_commit(const Setup& s, Run& run) {
         least_of(s, run, [](double mean, double) { return mean; });
         return true;
     }
-    for (i64 i = 0; i < s.n; ++i) run.w[i] = run.memory[i];
+    const double* count = ArmCounts(run.memory, s.n).count;
+    for (i64 i = 0; i < s.n; ++i) run.w[i] = count[i];
     even_among_least(s, run);
     return true;
 }

@@ -34,7 +34,8 @@ inline double draw_gamma(Words& stream, double shape) {
 
 /// The arm of the largest draw.
 inline i64 draw_belief(const Setup& s, Run& run) {
-    const double *count = run.memory, *sum = run.memory + s.n;
+    const ArmCounts arms(run.memory, s.n);
+    const double *count = arms.count, *sum = arms.sum;
     const bool beta = s.smoothing == Smoothing::thompson_beta;
     double top = -infinity;
     i64 best = 0;
@@ -123,10 +124,11 @@ inline bool weigh_beliefs(const Setup& s, Run& run) {
     double* room = workspace(n * (each + 1 + 2 * m) + 2 * (n + 1));
     if (!room) return false;
     Belief* belief = reinterpret_cast<Belief*>(room);
+    const ArmCounts arms(run.memory, n);
     double *beyond = room + n * each, *f = beyond + n, *F = f + n * m, *before = F + n * m;
     double left = -infinity, right = -infinity;
     for (i64 i = 0; i < n; ++i) {
-        belief[i] = Belief(s.smoothing == Smoothing::thompson_beta, run.memory[i], run.memory[n + i]);
+        belief[i] = Belief(s.smoothing == Smoothing::thompson_beta, arms.count[i], arms.sum[i]);
         beyond[i] = 0.0, run.w[i] = 1e-30;
         left = most(belief[i].low, left), right = most(belief[i].high, right);
     }
@@ -176,12 +178,14 @@ HN_COUNTER(thompson_gaussian, 2 * n + 1)
 inline bool thompson(const Setup& s, Run& run, bool valued) {
     if (takes_in(run)) {
         const i64 arm = i64(run.arm);
+        const ArmCounts arms(run.memory, s.n);
         double loss = run.paid;
         if (s.smoothing == Smoothing::thompson_beta && loss > 0.0 && loss < 1.0) {
             loss = uniform(run.noise) < loss ? 1.0 : 0.0;
-            run.memory[2 * s.n] += 1.0;
+            *arms.coins += 1.0;
         }
-        run.memory[arm] += 1.0, run.memory[s.n + arm] += loss;
+        arms.count[arm] += 1.0;
+        arms.sum[arm] += loss;
     }
     run.value = __builtin_nan("");
     return !valued || weigh_beliefs(s, run);
