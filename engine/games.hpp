@@ -72,9 +72,9 @@ struct Games {
     i64 (*experts)(const ExpertsJob&);
     /// Adds rows to sums (n); least and most of them at the marks. -1, or the place of the first bad entry.
     i64 (*survey)(const double* x, i64 rounds, i64 n, double low, double high, double* sums, const Marks& marks,
-                  double* least, double* most);
+                  double* lows, double* highs);
     void (*expert_losses)(const double* x, i64 stride, const BanditJob& heard, i64 n, i64 actions, i64 rounds, double* sums,
-                          const Marks& marks, double* least, double* most, double* room);
+                          const Marks& marks, double* lows, double* highs, double* room);
     i64 (*largest_byte)(const u8* x, i64 count);
     /// out[t n + i] = 1 with probability means[stride t + i], else 0.
     void (*toss)(Words& coins, const double* means, i64 stride, i64 rounds, i64 n, double* out);

@@ -48,7 +48,7 @@ HN_INLINE double log1p(double x) {
     const double u = 1.0 + x;
     if (!(u > 0.0 && u < infinity)) return log(u);
     if (u == 1.0) return x;
-    const double lost = size(x) < 1.0 ? x - (u - 1.0) : 1.0 - (u - x);
+    const double lost = abs(x) < 1.0 ? x - (u - 1.0) : 1.0 - (u - x);
     const Parts y = log_parts(u);
     return y.high + (y.low + lost / u);
 }
@@ -85,7 +85,7 @@ HN_INLINE double erfcx(double x) {
 
 /// 1 - erf(x).
 HN_INLINE double erfc(double x) {
-    const double a = size(x), square = a * a, rest = fma(a, a, -square);
+    const double a = abs(x), square = a * a, rest = fma(a, a, -square);
     if (a > 27.3) return x > 0.0 ? 0.0 : 2.0;
     const double y = exp(Parts{-square, -rest}) * erfcx(a);
     return x >= 0.0 ? y : 2.0 - y;

@@ -107,8 +107,8 @@ struct AdaHedgeSums {
     double gap;       // Delta, the mixability gaps; never falls, also where a late loss makes run.drift do so
     double variance;  // V, the sum of the variances of the losses under p
     double span;      // the largest span of one round
-    double least;     // the sum of the least losses of the rounds
-    double most;      // the sum of the greatest
+    double min_losses;  // sum over rounds of the smallest loss
+    double max_losses;  // sum over rounds of the largest loss
 };
 inline constexpr i64 adahedge_sums = in_fours(sizeof(AdaHedgeSums) / sizeof(double));
 

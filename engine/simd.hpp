@@ -35,16 +35,16 @@ HN_APART f64x4 fma(f64x4 x, f64x4 y, f64x4 z) {  // four calls: written out ever
     return f64x4{fma(x[0], y[0], z[0]), fma(x[1], y[1], z[1]), fma(x[2], y[2], z[2]), fma(x[3], y[3], z[3])};
 }
 #endif
-HN_INLINE double root(double x) { return __builtin_sqrt(x); }
-HN_INLINE f64x4 root(f64x4 x) {
+HN_INLINE double sqrt(double x) { return __builtin_sqrt(x); }
+HN_INLINE f64x4 sqrt(f64x4 x) {
 #if defined(__AVX2__)
     return (f64x4)_mm256_sqrt_pd((__m256d)x);
 #else
-    return f64x4{root(x[0]), root(x[1]), root(x[2]), root(x[3])};
+    return f64x4{sqrt(x[0]), sqrt(x[1]), sqrt(x[2]), sqrt(x[3])};
 #endif
 }
-HN_INLINE double size(double x) { return __builtin_fabs(x); }
-HN_INLINE f64x4 size(f64x4 x) { return (f64x4)((i64x4)x & 0x7fffffffffffffff); }
+HN_INLINE double abs(double x) { return __builtin_fabs(x); }
+HN_INLINE f64x4 abs(f64x4 x) { return (f64x4)((i64x4)x & 0x7fffffffffffffff); }
 
 HN_INLINE f64x4 load4(const double* p) { return *reinterpret_cast<const loose_f64x4*>(p); }
 HN_INLINE void store4(double* p, f64x4 x) { *reinterpret_cast<loose_f64x4*>(p) = x; }
@@ -58,8 +58,8 @@ HN_INLINE f64x4 except(i64x4 mask, f64x4 x) { return (f64x4)(~mask & (i64x4)x); 
 HN_INLINE f64x4 select(i64x4 mask, f64x4 x, f64x4 y) { return mask ? x : y; }
 HN_INLINE double select(bool mask, double x, double y) { return mask ? x : y; }
 /// The smaller (the larger); the second where one is not a number.
-template <class V> HN_INLINE V least(V x, V y) { return x < y ? x : y; }
-template <class V> HN_INLINE V most(V x, V y) { return x > y ? x : y; }
+template <class V> HN_INLINE V min(V x, V y) { return x < y ? x : y; }
+template <class V> HN_INLINE V max(V x, V y) { return x > y ? x : y; }
 
 /// x is worked out here, before what is written below: compilers would put off what a later round waits for.
 HN_INLINE void soon(double& x) {
@@ -84,16 +84,16 @@ HN_INLINE int bits(i64x4 mask) {
 /// (x0 + x2) + (x1 + x3): the order of every sum of four lanes.
 HN_INLINE double fold(f64x4 x) { return (x[0] + x[2]) + (x[1] + x[3]); }
 HN_INLINE double fold_product(f64x4 x) { return (x[0] * x[2]) * (x[1] * x[3]); }
-HN_INLINE double fold_least(f64x4 x) { return least(least(x[0], x[2]), least(x[1], x[3])); }
-HN_INLINE double fold_most(f64x4 x) { return most(most(x[0], x[2]), most(x[1], x[3])); }
+HN_INLINE double fold_min(f64x4 x) { return min(min(x[0], x[2]), min(x[1], x[3])); }
+HN_INLINE double fold_max(f64x4 x) { return max(max(x[0], x[2]), max(x[1], x[3])); }
 /// The least and the greatest of n numbers.
-struct Extent { double least, most; };
+struct Extent { double min, max; };
 inline Extent extent_of(const double* x, i64 n) {
     f64x4 low = splat(x[0]), high = low;
     i64 j = 0;
-    for (; j + 4 <= n; j += 4) low = least(load4(x + j), low), high = most(load4(x + j), high);
-    Extent found{fold_least(low), fold_most(high)};
-    for (; j < n; ++j) found = {least(x[j], found.least), most(x[j], found.most)};
+    for (; j + 4 <= n; j += 4) low = min(load4(x + j), low), high = max(load4(x + j), high);
+    Extent found{fold_min(low), fold_max(high)};
+    for (; j < n; ++j) found = {min(x[j], found.min), max(x[j], found.max)};
     return found;
 }
 /// Four of them folded at once: the same bits.

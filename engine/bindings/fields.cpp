@@ -97,7 +97,7 @@ void check_memory(const Setup& s, const Run& run) {
         case Smoothing::adahedge: {
             const auto& sums = *reinterpret_cast<const AdaHedgeSums*>(memory);
             must(sums.gap >= 0.0 && sums.variance >= 0.0 && sums.span >= 0.0, "memory", "have a gap, a variance and a span of at least 0");
-            must(sums.least <= sums.most, "memory", "have a least that is at most the greatest");
+            must(sums.min_losses <= sums.max_losses, "memory", "have a least that is at most the greatest");
             return;
         }
         case Smoothing::lb_inf: {

@@ -233,7 +233,7 @@ void bind_players(nb::module_& m) {
                 const auto& sums = *reinterpret_cast<const AdaHedgeSums*>(p.at.run.memory);
                 nb::dict out;
                 out["gap"] = sums.gap, out["variance"] = sums.variance, out["span"] = sums.span;
-                out["least"] = sums.least, out["most"] = sums.most;
+                out["least"] = sums.min_losses, out["most"] = sums.max_losses;
                 return out;
             })
         .def_prop_ro("_memory", [](Player& p) { return array_of(p.at.run.memory, p.at.setup.memory_places()); });

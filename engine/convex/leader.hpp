@@ -61,7 +61,7 @@ inline Solved find_leader(const Region& region, const Sums& sums, double ridge, 
             if (current && now > 0.5 * before) {
                 // G is convex: its slope along the step grows, and the minimum on the way is where it is 0. Too far: look
                 // nearer; back on the falling side of a kink: look farther.
-                const double little = 1e-3 * size(slope);
+                const double little = 1e-3 * abs(slope);
                 const bool beyond = along > little && share > 1e-12;
                 if (beyond) far = share;
                 if (beyond || (along < -little && far - near > 1e-12 * far && far <= 1.0)) {

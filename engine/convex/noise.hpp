@@ -62,7 +62,7 @@ HN_INLINE double draw_noise(NoiseKind kind, Words& s, double* out, i64 d) {
         return 1.0;
     }
     fill_normals(s, out, d + 1);
-    const double base = 0.5 * double(d + 1) - 1.0 / 3.0, slope = 1.0 / root(9.0 * base);
+    const double base = 0.5 * double(d + 1) - 1.0 / 3.0, slope = 1.0 / sqrt(9.0 * base);
     double v;
     for (;;) {
         const double x = out[d];
@@ -73,7 +73,7 @@ HN_INLINE double draw_noise(NoiseKind kind, Words& s, double* out, i64 d) {
         fill_normals(s, out + d, 1);
     }
     out[d] = 0.0;
-    return root(2.0 * base * v);
+    return sqrt(2.0 * base * v);
 }
 
 }  // namespace hn::HN_ISA

@@ -9,7 +9,7 @@ namespace hn::HN_ISA {
 /// Draw the round's noise: what its normals are to be multiplied by.
 HN_INLINE double perturb(const PointRules& rules, PointRun& run, i64 d) {
     run.round += 1.0;
-    run.scale = rules.c * root(rules.a + rules.b * run.round + rules.d * run.own);
+    run.scale = rules.c * sqrt(rules.a + rules.b * run.round + rules.d * run.own);
     if (rules.fresh || run.round == 1.0) run.spread = draw_noise(rules.noise, run.stream, run.normals, d);
     return run.scale * run.spread;
 }

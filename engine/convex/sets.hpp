@@ -61,7 +61,7 @@ HN_INLINE double padded_inner(const double* a, const double* b, i64 d) {
 }
 
 /// How much of v leads from the center to the sphere.
-HN_INLINE double shrink_to(double radius, double square) { return square > 0.0 ? radius / root(square) : 0.0; }
+HN_INLINE double shrink_to(double radius, double square) { return square > 0.0 ? radius / sqrt(square) : 0.0; }
 
 /// x = argmin <v, x> over the set: O(d).
 HN_INLINE void linear_argmin(const Region& region, const double* v, double* x) {
@@ -99,7 +99,7 @@ inline double residual(const Region& region, const double* x, const double* g) {
             const double left = g[j] + push * (x[j] - region.center[j]);
             total += left * left;
         }
-        return root(total);
+        return sqrt(total);
     }
     double level = 0.0;
     if (region.kind == SetKind::simplex) {
@@ -114,7 +114,7 @@ inline double residual(const Region& region, const double* x, const double* g) {
         if (region.kind == SetKind::box && x[j] >= region.high[j]) slope = larger(slope, 0.0);
         total += slope * slope;
     }
-    return root(total);
+    return sqrt(total);
 }
 
 // argmin over a ball of <g, y - x> + (y - x)'H(y - x)/2.
@@ -132,9 +132,9 @@ inline void tridiagonal(i64 d, PointModel& model) {
         double* m = model.mirrors + k * d;
         const i64 first = k + 1, count = d - first;
         for (i64 i = first; i < d; ++i) m[i] = H[i * d + k];
-        const double length = root(inner(m + first, m + first, count));
+        const double length = sqrt(inner(m + first, m + first, count));
         m[first] -= m[first] > 0.0 ? -length : length;
-        const double norm = root(inner(m + first, m + first, count));
+        const double norm = sqrt(inner(m + first, m + first, count));
         if (norm == 0.0) continue;
         for (i64 i = first; i < d; ++i) m[i] /= norm;
         // H <- (I - 2mm') H (I - 2mm') = H - m w' - w m', w = 2(Hm - (m'Hm) m), on what is left.
@@ -192,21 +192,21 @@ inline void ball_argmin(const Region& region, PointModel& model, double ridge, c
     double top = 0.0, square = 0.0;
     for (i64 j = 0; j < d; ++j) {
         double turned = diagonal[j] * second[j] + beside[j] * (j + 1 < d ? second[j + 1] : 0.0);
-        double around = size(diagonal[j]) + size(beside[j]);
+        double around = abs(diagonal[j]) + abs(beside[j]);
         if (j > 0) {
             turned += beside[j - 1] * second[j - 1];
-            around += size(beside[j - 1]);
+            around += abs(beside[j - 1]);
         }
         top = larger(top, around);
         a[j] = y[j] - turned;
         square += a[j] * a[j];
     }
-    double push = larger(0.0, root(square) / region.radius - top), norm = 0.0;
+    double push = larger(0.0, sqrt(square) / region.radius - top), norm = 0.0;
     for (int tries = 0; tries < 200; ++tries) {
         for (i64 j = 0; j < d; ++j) y[j] = -a[j];
         solve_tridiagonal(model, push, ridge, y, pivots, d);
         square = inner(y, y, d);
-        norm = root(square);
+        norm = sqrt(square);
         if (norm <= region.radius * (1.0 + 1e-15)) break;
         for (i64 j = 0; j < d; ++j) second[j] = y[j];
         solve_tridiagonal(model, push, ridge, second, pivots, d);
@@ -229,7 +229,7 @@ inline void cholesky(const double* H, const i64* rows, i64 m, i64 d, double* fac
     for (i64 i = 0; i < m; ++i)
         for (i64 j = 0; j <= i; ++j) {
             const double left = H[rows[i] * d + rows[j]] - inner(factor + i * d, factor + j * d, j);
-            factor[i * d + j] = i == j ? root(larger(left, 1e-300)) : left / factor[j * d + j];
+            factor[i * d + j] = i == j ? sqrt(larger(left, 1e-300)) : left / factor[j * d + j];
         }
 }
 
@@ -308,7 +308,7 @@ inline bool box_argmin(const Region& region, PointModel& model, const double* x)
         for (i64 j = 0; j < d; ++j)
             if (fixed[j] && low[j] < high[j]) {
                 const double multiplier = slope[j] - level, wrong = y[j] <= low[j] ? -multiplier : multiplier;
-                if (wrong > worst + 1e-13 * (size(slope[j]) + size(level))) worst = wrong, freed = j;
+                if (wrong > worst + 1e-13 * (abs(slope[j]) + abs(level))) worst = wrong, freed = j;
             }
         if (freed < 0) return true;
         fixed[freed] = 0;

@@ -16,7 +16,7 @@ inline double phi_at(Phi phi, double parameter, double u, double y) {
         case Phi::squared: return 0.5 * (u - y) * (u - y);
         case Phi::logistic: return u > 0.0 ? log1p(exp(-u)) : log1p(exp(u)) - u;
         case Phi::huber: {
-            const double e = size(u - y);
+            const double e = abs(u - y);
             return e <= parameter ? 0.5 * e * e : parameter * (e - 0.5 * parameter);
         }
         default: {
@@ -34,7 +34,7 @@ inline bool slopes(const Sums& sums, double* work, i64 start, i64 m, bool curved
     switch (sums.phi) {
         case Phi::logistic:
             for (i64 k = 0; k < m; k += 4) {
-                const f64x4 u = load4(work + k), tail = exp(-size(u)), small = tail / (one + tail);
+                const f64x4 u = load4(work + k), tail = exp(-abs(u)), small = tail / (one + tail);
                 store4(slope + k, select(u > zero, -small, small - one));
                 store4(bent + k, small / (one + tail));
             }
@@ -42,14 +42,14 @@ inline bool slopes(const Sums& sums, double* work, i64 start, i64 m, bool curved
         case Phi::huber:
             for (i64 k = 0; k < m; k += 4) {
                 const f64x4 e = load4(work + k) - load4(y + k);
-                store4(slope + k, least(most(e, -most_), most_));
-                store4(bent + k, select(size(e) <= most_, one, zero));
+                store4(slope + k, min(max(e, -most_), most_));
+                store4(bent + k, select(abs(e) <= most_, one, zero));
             }
             return true;
         case Phi::hinge:
             for (i64 k = 0; k < m; k += 4) {
                 const f64x4 fall = (one - load4(work + k)) / most_;
-                store4(slope + k, -least(most(fall, zero), one));
+                store4(slope + k, -min(max(fall, zero), one));
                 store4(bent + k, select(fall >= zero, select(fall <= one, one / most_, zero), zero));
             }
             return true;
@@ -84,7 +84,7 @@ inline bool gradient(const Sums& sums, const double* center, double ridge, const
         if (sums.Q) g[j] += inner(sums.Q + j * d, x, d);
     }
     for (i64 start = 0; start < sums.rows; start += sweep) {
-        const i64 m = least(sweep, sums.rows - start);
+        const i64 m = min(sweep, sums.rows - start);
         margins(sums, x, work, start, m);
         if (!slopes(sums, work, start, m, false)) return false;
         for (i64 j = 0; j < d; ++j) g[j] += long_inner(work + sweep, sums.Z + j * sums.room + start, m);
@@ -99,7 +99,7 @@ inline bool hessian(const Sums& sums, double ridge, const double* x, double* H, 
     for (i64 j = 0; j < d; ++j) H[j * d + j] += ridge;
     double *weighted = work + sweep, *bent = work + 2 * sweep;
     for (i64 start = 0; start < sums.rows; start += sweep) {
-        const i64 m = least(sweep, sums.rows - start);
+        const i64 m = min(sweep, sums.rows - start);
         margins(sums, x, work, start, m);
         if (!slopes(sums, work, start, m, true)) return false;
         for (i64 j = 0; j < d; ++j) {

@@ -22,22 +22,22 @@ inline Happened settle_row(Combination& c, double* numbers, double y) {
         c.losses[i] = cost;
         // NaN and infinity are outside of every range.
         if (awake && !(c.setup.low <= cost && cost <= c.setup.high))
-            return {size(cost) < infinity ? Trouble::outside : Trouble::infinite, i};
+            return {abs(cost) < infinity ? Trouble::outside : Trouble::infinite, i};
     }
     const auto slope = [&](double at) { return price_of(c.price, at, y) < c.price.cap ? slope_of(c.price, at, y) : 0.0; };
     const double g = slope(x);
-    double steepest = size(g), slopes[2] = {0.0, 0.0};
+    double steepest = abs(g), slopes[2] = {0.0, 0.0};
     if (c.kind == Mixing::two_layers)
-        for (int k = 0; k < 2; ++k) slopes[k] = slope(told[k]), steepest = most(size(slopes[k]), steepest);
+        for (int k = 0; k < 2; ++k) slopes[k] = slope(told[k]), steepest = max(abs(slopes[k]), steepest);
     if (learns_slopes(c.kind) && steepest > 0.0 && !(steepest * (high - low) <= largest_slope)) return {Trouble::extreme, -1};
 
     double expected = 0.0;
-    const double scale = most(size(low), size(high));
+    const double scale = max(abs(low), abs(high));
     if (has_adahedge(c.kind)) expected = settle_own(c, ticket.p(), f, g, low, whole, prompt);
     if (c.kind == Mixing::two_layers) {
         const f64x4 four = load4(told);
-        const double least_told = fold_least(four), most_told = fold_most(four);
-        const double top_scale = most(size(least_told), size(most_told));
+        const double least_told = fold_min(four), most_told = fold_max(four);
+        const double top_scale = max(abs(least_told), abs(most_told));
         settle_b<false>(c.top, {told, x, g, least_told, most_told, top_scale, prompt ? nullptr : numbers + OpenRow::top_sizes});
         settle_b(c.b, {f, told[0], slopes[0], low, high, scale, prompt ? nullptr : ticket.sizes()});
         settle_b(c.quick, {f, told[1], slopes[1], low, high, scale, prompt ? nullptr : ticket.quick_sizes()});

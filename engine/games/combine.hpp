@@ -65,11 +65,11 @@ HN_APART i64 whole_rows(CombineJob& job, i64 first, i64 stop) {
     for (; t < stop; ++t) {
         const double *f = job.forecasts + t * n, y = job.targets[t];
         const Span seen = price_row(job.price, f, y, x, n);
-        const Met met = rounds.meet(seen.least);
+        const Met met = rounds.meet(seen.min);
         // What is not a number makes `above` one of its kind.
-        if (!(s.low <= seen.least && seen.most <= s.high && met.above == met.above && y == y)) break;
+        if (!(s.low <= seen.min && seen.max <= s.high && met.above == met.above && y == y)) break;
         const double mean = met.above / met.mass;
-        rounds.move_on(seen.least, seen.most, met, mean);
+        rounds.move_on(seen.min, seen.max, met, mean);
         // From here on nothing waits for anything: it is done while the next row's weights are on their way.
         const i64 i = pick(run.w, n, uniform(run.stream) * met.mass);
         job.played[t] = i;
@@ -77,7 +77,7 @@ HN_APART i64 whole_rows(CombineJob& job, i64 first, i64 stop) {
         job.mixed[t] = told;
         mixture += cost;
         job.mean_loss += price_of(job.price, sum_of_row(f, n) / double(n), y);
-        variance += squares(run.w, x, seen.least + mean, rounds.places) / met.mass;
+        variance += squares(run.w, x, seen.min + mean, rounds.places) / met.mass;
         add_row(losses, x, n);
     }
     const double done = double(t - first);
@@ -103,7 +103,7 @@ inline i64 look_at(CombineJob& job, const double* f, double y) {
         job.losses[i] = x;
         // NaN and infinity are outside of every range.
         if (known && job.awake[i] && !(s.low <= x && x <= s.high) && job.expert < 0) {
-            job.trouble = size(x) < infinity ? Trouble::outside : Trouble::infinite;
+            job.trouble = abs(x) < infinity ? Trouble::outside : Trouble::infinite;
             job.expert = i;
         }
     }
@@ -171,7 +171,7 @@ inline bool late_target(CombineEvents& events, i64 slot, double y, const Players
     if (job.trouble != Trouble::none) return false;
     job.at->run.round += 1.0;
     if (!learn(job, f, p, delay > 0.0 ? p : nullptr, up, mixed, y, steps)) return false;
-    events.largest_delay = most(delay, events.largest_delay);
+    events.largest_delay = max(delay, events.largest_delay);
     return true;
 }
 
@@ -238,9 +238,9 @@ HN_INLINE double mix_row(Combination& c, const double* f, double low, double hig
             for (i64 i = 0; i < c.n; ++i) c.row[i] = shares[i];
         told[1] = mix_b(c.quick, f, low, high, shares);
         if (first) share_adahedge(c, up == c.n, c.awake, p);
-        told[2] = most(least(weighed(p, f, c.n), high), low);
+        told[2] = max(min(weighed(p, f, c.n), high), low);
         double part[members], least_told = told[0], most_told = told[0];
-        for (int k = 1; k < 4; ++k) least_told = least(told[k], least_told), most_told = most(told[k], most_told);
+        for (int k = 1; k < 4; ++k) least_told = min(told[k], least_told), most_told = max(told[k], most_told);
         const double x = mix_b(c.top, told, least_told, most_told, weights ? part : nullptr);
         if (weights)
             for (i64 i = 0; i < c.n; ++i)
@@ -263,7 +263,7 @@ HN_INLINE double mix_row(Combination& c, const double* f, double low, double hig
     }
     if (weights)
         for (i64 i = 0; i < c.n; ++i) weights[i] = p[i];
-    return most(least(weighed(p, f, c.n), high), low);
+    return max(min(weighed(p, f, c.n), high), low);
 }
 
 inline bool answer_row(Combination& c, const double* forecasts, double* numbers, double* weights) {
@@ -277,14 +277,14 @@ inline bool answer_row(Combination& c, const double* forecasts, double* numbers,
             const double here = forecasts[i];
             const bool awake = here == here;
             f[i] = here, c.awake[i] = awake, up += awake;
-            low = least(here, low), high = most(here, high);
+            low = min(here, low), high = max(here, high);
             sum += awake ? here : 0.0;
         }
         if (up == 0) return false;
         for (i64 i = c.n; i < c.places; ++i) f[i] = __builtin_nan("");
         double* told = ticket.told(q);
-        told[3] = most(least(sum / double(up), high), low);
-        bottom = least(low, bottom), top = most(high, top);
+        told[3] = max(min(sum / double(up), high), low);
+        bottom = min(low, bottom), top = max(high, top);
         // Weights are common to the levels; the median's are told of the middle one.
         const bool asked = q == (c.kind == Mixing::median ? median : 0);
         ticket.answers()[q] = mix_row(c, f, low, high, up, told, ticket.p(), asked ? weights : nullptr, q == 0);

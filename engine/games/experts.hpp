@@ -53,7 +53,7 @@ inline i64 experts_game(const ExpertsJob& job) {
             for (i64 r = 0; r < job.runs; ++r) job.own[r * job.width + column] = job.totals[r];
             job.mean[column] = job.totals[job.runs];
             double low = run.L[0];
-            for (i64 i = 1; i < n; ++i) low = least(run.L[i], low);
+            for (i64 i = 1; i < n; ++i) low = min(run.L[i], low);
             job.best[column] = low;
         }
     }

@@ -40,14 +40,14 @@ HN_INLINE Line line_of(Combination& c, const double* f, i64 places, const double
         f64x4 sum{}, sizes{}, far{};
         for (i64 q = 0; q < c.levels; ++q) {
             const f64x4 column = load4(f + q * places + i), part = c.slope[q] * column;
-            sum += part, sizes += size(part);
-            if (z) far += size(z[q * apart] - column);
+            sum += part, sizes += abs(part);
+            if (z) far += abs(z[q * apart] - column);
         }
         store4(line + i, sum);
         if (z) store4(c.distance + i, share * far);
-        low = least(sum, low), high = most(sum, high), scale = most(sizes, scale);
+        low = min(sum, low), high = max(sum, high), scale = max(sizes, scale);
     }
-    return {at, fold_least(low), fold_most(high), fold_most(scale)};
+    return {at, fold_min(low), fold_max(high), fold_max(scale)};
 }
 
 /// Write z, level by level.
@@ -62,7 +62,7 @@ HN_INLINE void mix_levels(const Combination& c, const RuleBState& b, const doubl
             sum += only(here == here, load4(b.weight + i) * here);
         }
         const double mixed = fold(sum) / mass;
-        z[q] = mass > 0.0 && size(mixed) < infinity ? mixed : mix_b(b, columns, -infinity, infinity, nullptr);
+        z[q] = mass > 0.0 && abs(mixed) < infinity ? mixed : mix_b(b, columns, -infinity, infinity, nullptr);
     }
 }
 
@@ -86,13 +86,13 @@ inline Happened settle_levels(Combination& c, double* numbers, double y) {
         const bool awake = f[i] == f[i];
         c.awake[i] = awake, whole &= awake, c.losses[i] = cost;
         if (awake && !(c.setup.low <= cost && cost <= c.setup.high))
-            return {size(cost) < infinity ? Trouble::outside : Trouble::infinite, i};
+            return {abs(cost) < infinity ? Trouble::outside : Trouble::infinite, i};
     }
     // Slopes are below 1: the spread itself is what must have a square.
     if (learns_slopes(c.kind) && !(numbers[OpenRow::high] - numbers[OpenRow::low] <= largest_slope)) return {Trouble::extreme, -1};
 
     double expected = 0.0;
-    const double scale = most(size(numbers[OpenRow::low]), size(numbers[OpenRow::high]));
+    const double scale = max(abs(numbers[OpenRow::low]), abs(numbers[OpenRow::high]));
     if (c.kind == Mixing::two_layers) {
         expected = settle_own(c, ticket.p(), f, 1.0, 0.0, whole, prompt);
         double four[members], costs[members];

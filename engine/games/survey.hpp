@@ -37,7 +37,7 @@ bool add_few(const double* x, i64 rows, i64 n, double low, double high, double* 
 #pragma GCC unroll 4
         for (int v = 0; v < V; ++v) {
             const f64x4 here = load4(x + (v + 1 < V ? 4 * v : last));
-            lowest[v] = least(here, lowest[v]), highest[v] = most(here, highest[v]);
+            lowest[v] = min(here, lowest[v]), highest[v] = max(here, highest[v]);
             total[v] += here;
         }
     bool good = true;
@@ -92,7 +92,7 @@ inline i64 survey(const double* x, i64 rounds, i64 n, double low, double high, d
         t = end;
         if (k < marks.count) {
             const Extent now = extent_of(sums, n);
-            lows[marks.columns[k]] = now.least, highs[marks.columns[k]] = now.most;
+            lows[marks.columns[k]] = now.min, highs[marks.columns[k]] = now.max;
         }
     }
     return -1;

@@ -45,7 +45,7 @@ i64 act_fours(const FleetBatch& b) {
     const i64 from = b.plan->n;
     i64 k = 0, failed = -1;
     for (; k + 4 <= b.count && failed < 0; k += 4) {
-        for (i64 j = k + ahead_of_fours; j < least(k + ahead_of_fours + 4, b.count); ++j) fetch(*b.plan, b.rows[j]);
+        for (i64 j = k + ahead_of_fours; j < min(k + ahead_of_fours + 4, b.count); ++j) fetch(*b.plan, b.rows[j]);
         for (i64 j = k; j < k + 4; ++j) keep(b, j, from);
         if (!four.apart(k) || !four.draw(k)) failed = act_rows(b, k, k + 4);
     }
@@ -57,7 +57,7 @@ i64 settle_fours(const FleetBatch& b) {
     const double origin = b.setup->origin, slope = b.setup->slope;
     i64 k = 0, failed = -1;
     for (; k + 4 <= b.count && failed < 0; k += 4) {
-        for (i64 j = k + ahead_of_fours; j < least(k + ahead_of_fours + 4, b.count); ++j) fetch(*b.plan, b.rows[j]);
+        for (i64 j = k + ahead_of_fours; j < min(k + ahead_of_fours + 4, b.count); ++j) fetch(*b.plan, b.rows[j]);
         for (i64 j = k; j < k + 4; ++j) keep(b, j, 0);
         const auto settled = four.apart(k) ? four.settle(k, origin, slope) : Four::Settled::not_here;
         if (settled == Four::Settled::failed) failed = undone(b, k + 3, 0);

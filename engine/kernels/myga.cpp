@@ -49,8 +49,8 @@ double hear(const MygaState& m, const double* advice, double base, double* w, do
 
 void mix(const MygaState& m, const double* advice, double* q, double* majority, double* p, double* w, double* tails) {
     double base = m.L[0];
-    for (i64 i = 1; i < m.experts; ++i) base = least(m.L[i], base);
-    for (i64 k = 0; k < m.thresholds; ++k) base = least(m.mistrust[k], base);
+    for (i64 i = 1; i < m.experts; ++i) base = min(m.L[i], base);
+    for (i64 k = 0; k < m.thresholds; ++k) base = min(m.mistrust[k], base);
     const double real = hear(m, advice, base, w, p);  // p holds what is heard until q is known
     tails[m.thresholds] = 0.0;
     for (i64 k = m.thresholds - 1; k >= 0; --k) tails[k] = tails[k + 1] + exp(m.eta * (base - m.mistrust[k]));

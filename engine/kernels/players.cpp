@@ -73,9 +73,9 @@ i64 observe_row(AtPlay& at, const double* losses, const double* ticket) {
     at.before.copy(s, run);
     if (!settle_row(s, run, losses, own, true)) return undone(at), -2;
     double low = losses[0], high = losses[0];
-    for (i64 i = 1; i < s.n; ++i) low = least(losses[i], low), high = most(losses[i], high);
+    for (i64 i = 1; i < s.n; ++i) low = min(losses[i], low), high = max(losses[i], high);
     const Run* then = at_old_scale(s, run, at.before, at.twin);
-    return diagnose(s, run, as_before(at.before), then, -1, own, (high - low) * size(s.slope)) || undone(at) ? -1 : -2;
+    return diagnose(s, run, as_before(at.before), then, -1, own, (high - low) * abs(s.slope)) || undone(at) ? -1 : -2;
 }
 
 /// lhat of a bandit's round: <p, lhat>, its span, and its largest.
@@ -91,10 +91,10 @@ HN_INLINE Estimated with_baselines(const Setup& s, const Run& run, const double*
         const f64x4 estimate = baseline + only(i64x4(lanes(j) == splat(arm)), splat(lead));
         const i64x4 inside = i64x4(lanes(j) < splat(s.n));
         mean += load4(w + j) * baseline;
-        low = least(select(inside, estimate, low), low), high = most(select(inside, estimate, high), high);
+        low = min(select(inside, estimate, low), low), high = max(select(inside, estimate, high), high);
     }
-    const double highest = fold_most(high);
-    return {probability * lead + fold(mean) / total, highest - fold_least(low), highest};
+    const double highest = fold_max(high);
+    return {probability * lead + fold(mean) / total, highest - fold_min(low), highest};
 }
 
 /// One arm has changed, and with baselines the likely ones alike: a pass at each of two scales, on the same losses.
@@ -133,7 +133,7 @@ Status observe_by_series(AtPlay& at, i64 arm, double probability, double weight,
     if (lhat.span < least_span) return Status::fine;
     const Before before{w, nullptr, was.total, was.value, was.scale};
     const double gap = quick ? series_gap(s.path, was, *then, lhat.highest) : divergence(s, run, before, *then, reduced ? -1 : arm);
-    run.level = most(gap / lhat.span, run.level);
+    run.level = max(gap / lhat.span, run.level);
     return Status::fine;
 }
 
@@ -147,7 +147,7 @@ Status observe_exponential(AtPlay& at, i64 arm, double probability, double weigh
     OneArm then{run.w[arm] / run.total, run.value};
     if (run.scale != scale) then = exponential_one(s, run.L, scale, arm, at.twin.w), run.change += then.value - run.value;
     run.drift += probability * estimate - (then.value - value);
-    if (estimate >= least_span && then.p > 0.0) run.level = most(log_gap(p, then.p, s.gamma) / estimate, run.level);
+    if (estimate >= least_span && then.p > 0.0) run.level = max(log_gap(p, then.p, s.gamma) / estimate, run.level);
     return Status::fine;
 }
 
@@ -188,7 +188,7 @@ Status observe_on_advice(AtPlay& at, const Heard& heard, i64 action, double weig
     for (i64 i = 0; i < s.n; ++i) {
         const double share = heard.shares ? heard.shares[i * s.actions + action] : double(heard.actions[i] == action);
         paid += at.before.w[i] * share;
-        low = least(share, low), high = most(share, high);
+        low = min(share, low), high = max(share, high);
     }
     paid *= x * weight / at.before.total;
     const Run* then = at_old_scale(s, run, at.before, at.twin);

@@ -31,18 +31,18 @@ struct gamma_law : Rules {
         }
         // modified Lentz on the continued fraction of the upper tail
         double b = z + 1.0 - a, c = 1e300, d = 1.0 / b, fraction = d;
-        const int most_terms = 500 + int(10.0 * root(a));
+        const int most_terms = 500 + int(10.0 * sqrt(a));
         for (int k = 1; k < most_terms; ++k) {
             const double step = -double(k) * (double(k) - a);
             b += 2.0;
             d = step * d + b;
-            if (size(d) < 1e-300) d = 1e-300;
+            if (abs(d) < 1e-300) d = 1e-300;
             c = b + step / c;
-            if (size(c) < 1e-300) c = 1e-300;
+            if (abs(c) < 1e-300) c = 1e-300;
             d = 1.0 / d;
             const double change = d * c;
             fraction *= change;
-            if (size(change - 1.0) < 1e-16) break;
+            if (abs(change - 1.0) < 1e-16) break;
         }
         cdf = 1.0 - front * fraction;
         ratio = front / z / cdf;

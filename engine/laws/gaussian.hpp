@@ -7,7 +7,7 @@ namespace hn::HN_ISA {
 
 HN_LAW(gaussian)
 struct gaussian_law : Rules {
-    static double reach(const LawOf&) { return 2.0 * root(far); }
+    static double reach(const LawOf&) { return 2.0 * sqrt(far); }
     static Place place(const LawOf&, double t) { return {t, 1.0}; }
     static void at(const LawOf&, double z, double& cdf, double& ratio) {
         const double x = -z * 0.7071067811865476;  // sqrt(1/2)

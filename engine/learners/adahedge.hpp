@@ -32,7 +32,7 @@ struct AdaHedgeRounds {
 
     HN_INLINE AdaHedgeRounds(const Setup& setup, Run& at)
         : s(setup), run(at), x(adahedge_losses(at)), places(setup.places()), inverse(at.inverse), scale(at.scale),
-          base(span_of(at.L, setup.n).least), own(at.own), drift(at.drift), level(at.level), sums(adahedge_sums_of(at)) {}
+          base(span_of(at.L, setup.n).min), own(at.own), drift(at.drift), level(at.level), sums(adahedge_sums_of(at)) {}
 
     /// Make the weights and face them with the losses of the round.
     HN_INLINE Met meet(double low) {
@@ -49,7 +49,7 @@ struct AdaHedgeRounds {
         // log p_i/p_i' = (l_i - m)/s at one scale, at most 1/s; a leader that changes at scale 0 has no bound.
         if (high > low) {
             if (scale > 0.0) {
-                if (level * scale < 1.0) level = most((high - low - mixed) / scale / (high - low), level);
+                if (level * scale < 1.0) level = max((high - low - mixed) / scale / (high - low), level);
             } else if (gap > 0.0) {
                 level = infinity;
             }
@@ -57,8 +57,9 @@ struct AdaHedgeRounds {
         scale = sums.gap > smallest_gap ? sums.gap * s.parameter[0] : 0.0;
         inverse = scale > 0.0 ? 1.0 / scale : 0.0;
         base = add_up(run.L, x, places);
-        sums.span = most(high - low, sums.span);
-        sums.least += low, sums.most += high;
+        sums.span = max(high - low, sums.span);
+        sums.min_losses += low;
+        sums.max_losses += high;
         own += low + mean, drift += gap;
     }
 
@@ -71,9 +72,9 @@ struct AdaHedgeRounds {
 
     /// m less the least for a step that moves most of the mass, or at scale 0: from L itself, nothing underflows.
     HN_COLD double far(double low, double mass) const {
-        const double from = span_of(run.L, s.n).least;
+        const double from = span_of(run.L, s.n).min;
         double lead = infinity, after = 0.0;
-        for (i64 i = 0; i < s.n; ++i) lead = least((run.L[i] - from) + (x[i] - low), lead);
+        for (i64 i = 0; i < s.n; ++i) lead = min((run.L[i] - from) + (x[i] - low), lead);
         if (!(scale > 0.0)) return lead;
         for (i64 i = 0; i < s.n; ++i) after += exp((lead - ((run.L[i] - from) + (x[i] - low))) / scale);
         return lead - scale * log(after / mass);
@@ -127,20 +128,20 @@ inline void settle_adahedge(const Setup& s, Run& run, const double* losses, cons
     double* x = rounds.x;
     for (i64 i = 0; i < s.n; ++i) x[i] = losses[i] * s.slope;
     const Span seen = span_of(x, s.n);
-    const Met met = rounds.meet(seen.least);
+    const Met met = rounds.meet(seen.min);
     double mean = met.above / met.mass;
     if (ticket) {
         // What met the losses is not in place.
         mean = 0.0;
-        for (i64 i = 0; i < s.n; ++i) mean += ticket[i] * (x[i] - seen.least);
+        for (i64 i = 0; i < s.n; ++i) mean += ticket[i] * (x[i] - seen.min);
         for (i64 i = 0; i < s.n; ++i) {
-            const double away = x[i] - (seen.least + mean);
+            const double away = x[i] - (seen.min + mean);
             rounds.sums.variance += ticket[i] * (away * away);
         }
     } else {
-        rounds.sums.variance += squares(run.w, x, seen.least + mean, rounds.places) / met.mass;
+        rounds.sums.variance += squares(run.w, x, seen.min + mean, rounds.places) / met.mass;
     }
-    rounds.move_on(seen.least, seen.most, met, mean);
+    rounds.move_on(seen.min, seen.max, met, mean);
     rounds.finish();
 }
 

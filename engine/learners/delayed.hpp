@@ -29,19 +29,19 @@ inline double tsallis_shannon_root(double c, double s, double theta) {
     for (int step = 0; step < 60; ++step) {
         const double lead = s * exp(-u), move = (lead - 2.0 * theta * u - c) / (lead + 2.0 * theta);
         u += move;
-        if (size(move) <= 1e-15 * (1.0 + size(u))) break;
+        if (abs(move) <= 1e-15 * (1.0 + abs(u))) break;
     }
-    return exp(least(u, 0.0));
+    return exp(min(u, 0.0));
 }
 
 HN_MEMORY(tsallis_shannon, 3)  // moves at the last call, D before the next move, D with it
 inline bool tsallis_shannon(const Setup& s, Run& run) {
     const double waiting = missing_so_far(run), scale = run.scale;
-    const double theta = s.n > 1 ? root(2.0 * waiting / log(double(s.n))) : 0.0;
+    const double theta = s.n > 1 ? sqrt(2.0 * waiting / log(double(s.n))) : 0.0;
     double low = run.L[0];
-    for (i64 i = 1; i < s.n; ++i) low = least(run.L[i], low);
+    for (i64 i = 1; i < s.n; ++i) low = min(run.L[i], low);
     // From the last c, which was measured from the least loss then. It may be on the right: one step, then the left.
-    double c = most(scale, run.warm + low);
+    double c = max(scale, run.warm + low);
     run.value = __builtin_nan("");
     for (int step = 0; step < 200; ++step) {
         double total = 0.0, slope = 0.0;
@@ -53,11 +53,11 @@ inline bool tsallis_shannon(const Setup& s, Run& run) {
         }
         run.total = total;
         const double move = (total - 1.0) / slope;
-        if (size(total - 1.0) <= 1e-14 * double(s.n) || size(move) <= 1e-15 * c) {
+        if (abs(total - 1.0) <= 1e-14 * double(s.n) || abs(move) <= 1e-15 * c) {
             run.warm = c - low;
             return true;
         }
-        c = most(scale, c + move);
+        c = max(scale, c + move);
     }
     return false;
 }

@@ -34,9 +34,9 @@ inline bool lb_inf(const Setup& s, Run& run) {
     }
     run.value = __builtin_nan("");
     double low = infinity, start = 0.0;
-    for (i64 i = 0; i < n; ++i) low = least(S[i] + m[i], low);
-    for (i64 i = 0; i < n; ++i) start = most(g[i] - (S[i] + m[i] - low), start);
-    double x = most(start, run.warm);
+    for (i64 i = 0; i < n; ++i) low = min(S[i] + m[i], low);
+    for (i64 i = 0; i < n; ++i) start = max(g[i] - (S[i] + m[i] - low), start);
+    double x = max(start, run.warm);
     for (int step = 0; step < 200; ++step) {
         double total = 0.0, slope = 0.0;
         for (i64 i = 0; i < n; ++i) {
@@ -47,11 +47,11 @@ inline bool lb_inf(const Setup& s, Run& run) {
         }
         run.total = total;
         const double move = (total - 1.0) * total / slope;
-        if (size(total - 1.0) <= 1e-14 * double(n) || size(move) <= 1e-15 * x) {
+        if (abs(total - 1.0) <= 1e-14 * double(n) || abs(move) <= 1e-15 * x) {
             run.warm = x;
             return true;
         }
-        x = most(start, x + move);
+        x = max(start, x + move);
     }
     return false;
 }

@@ -16,7 +16,7 @@ template <class Score>
 inline bool lead(const Setup& s, Run& run, bool loyal, Score score) {
     double low = score(0), total = 0.0;
     bool left = false;
-    for (i64 i = 1; i < s.n; ++i) low = least(score(i), low);
+    for (i64 i = 1; i < s.n; ++i) low = min(score(i), low);
     for (i64 i = 0; i < s.n; ++i) left |= score(i) == low && run.w[i] > 0.0;
     for (i64 i = 0; i < s.n; ++i) {
         run.w[i] = score(i) == low && (run.w[i] > 0.0 || !(loyal && left)) ? 1.0 : 0.0;

@@ -37,11 +37,11 @@ inline constexpr double relative_mass_floor = 1e-200, mass_floor = 1e-280, cap_f
 inline constexpr double largest_spread = 1e300;
 
 /// min(pi0_i eta_i, c_i), as a logarithm: log(pi0 eta) would be rounded differently.
-HN_INLINE double log_factor(const RuleBState& b, i64 i) { return least(log(b.prior[i]) + log(b.rate[i]), log(b.cap[i])); }
+HN_INLINE double log_factor(const RuleBState& b, i64 i) { return min(log(b.prior[i]) + log(b.rate[i]), log(b.cap[i])); }
 HN_INLINE double log_weight(const RuleBState& b, i64 i) { return log_factor(b, i) + b.rate[i] * b.gain[i]; }
 
 /// pi_i = min(pi0_i, c_i/eta_i) of an updated column.
-HN_INLINE double capped_prior(const RuleBState& b, i64 i) { return least(b.prior[i], b.cap[i] / b.rate[i]); }
+HN_INLINE double capped_prior(const RuleBState& b, i64 i) { return min(b.prior[i], b.cap[i] / b.rate[i]); }
 
 /// Weights of the available columns by their logarithms.
 struct LogShares {
@@ -53,7 +53,7 @@ struct LogShares {
     LogShares(const RuleBState& state, const double* forecasts) : b(state), f(forecasts) {
         for (i64 i = 0; i < b.n; ++i) {
             if (f[i] != f[i]) continue;
-            if (b.rate[i] > 0.0) old = true, top = most(log_weight(b, i), top);
+            if (b.rate[i] > 0.0) old = true, top = max(log_weight(b, i), top);
             told |= b.settled && b.settled[i] > 0.0;
         }
         for (i64 i = 0; i < b.n; ++i) total += part(i);
@@ -94,7 +94,7 @@ HN_INLINE Mixed mix_with_mass(const RuleBState& b, const double* f, double low, 
     }
     double mass = fold(total), x;
     const double weighed = fold(sum);
-    if (mass > weight_floor && mass < 1.0 / weight_floor && size(weighed) < infinity) {
+    if (mass > weight_floor && mass < 1.0 / weight_floor && abs(weighed) < infinity) {
         x = weighed / mass;
         if (p)
             for (i64 i = 0; i < b.n; ++i) p[i] = f[i] == f[i] ? b.weight[i] / mass : 0.0;
@@ -102,7 +102,7 @@ HN_INLINE Mixed mix_with_mass(const RuleBState& b, const double* f, double low, 
         x = mix_by_logs(b, f, p), mass = 0.0;
     }
     // Rounding must not lead out of the columns: a probability stays one.
-    return {most(least(x, high), low), mass};
+    return {max(min(x, high), low), mass};
 }
 HN_INLINE double mix_b(const RuleBState& b, const double* f, double low, double high, double* p) {
     return mix_with_mass(b, f, low, high, p).z;
@@ -119,7 +119,7 @@ struct SettledRow {
 };
 
 HN_INLINE double distance_of(const SettledRow& row, double z, i64 i) {
-    return row.distance ? row.distance[i] : size(z - row.f[i]);
+    return row.distance ? row.distance[i] : abs(z - row.f[i]);
 }
 
 /// Sum of the squared distances under the weights before the row, if these need logarithms; 0 if no old column is available.
@@ -146,27 +146,27 @@ HN_COLD void first_updates(RuleBState& b, SettledRow row, double z, bool among) 
     for (i64 i = 0; i < b.n; ++i)
         if (chosen(i)) {
             prior += b.prior[i];
-            top = most(log_weight(b, i), top), top_factor = most(log_factor(b, i), top_factor);
+            top = max(log_weight(b, i), top), top_factor = max(log_factor(b, i), top_factor);
         }
     for (i64 i = 0; i < b.n; ++i)
         if (chosen(i)) sum += exp(log_weight(b, i) - top), factors += exp(log_factor(b, i) - top_factor);
     const bool start = !(prior > 0.0);
     if (start && b.settled) b.spread_rows += 1.0;
-    const double tau = among && b.spread_rows > 0.0 ? root(b.spread / b.spread_rows) : 0.0;
-    const double log_w = start ? 0.0 : most(top + log(sum), top_factor + log(factors) - log(double(b.n))) - log(prior);
+    const double tau = among && b.spread_rows > 0.0 ? sqrt(b.spread / b.spread_rows) : 0.0;
+    const double log_w = start ? 0.0 : max(top + log(sum), top_factor + log(factors) - log(double(b.n))) - log(prior);
     for (i64 i = 0; i < b.n; ++i) {
         if (row.f[i] != row.f[i] || b.cap[i] > 0.0) continue;
         double cap = infinity;
         if (!start) {
-            const double far = tau > 0.0 ? most(log(distance_of(row, z, i)) - log(tau), 0.0) : 0.0;
-            const double least_mass = most(relative_mass_floor * b.prior[i], mass_floor);
-            const double wanted = log(b.prior[i]) + log_w - most(b.rate[i] * b.gain[i], 0.0) - far;
-            cap = most(exp(most(wanted, log(least_mass) + log(b.rate[i]))), cap_floor);
+            const double far = tau > 0.0 ? max(log(distance_of(row, z, i)) - log(tau), 0.0) : 0.0;
+            const double least_mass = max(relative_mass_floor * b.prior[i], mass_floor);
+            const double wanted = log(b.prior[i]) + log_w - max(b.rate[i] * b.gain[i], 0.0) - far;
+            cap = max(exp(max(wanted, log(least_mass) + log(b.rate[i]))), cap_floor);
             if (cap >= b.prior[i] * b.rate[i]) cap = infinity;
             else b.capped = true;
         }
         b.cap[i] = cap, --b.waiting;
-        b.weight[i] = least(b.prior[i] * b.rate[i], cap) * b.level[i];
+        b.weight[i] = min(b.prior[i] * b.rate[i], cap) * b.level[i];
         if (b.forget == 1.0) b.grown += capped_prior(b, i) * b.level[i];
     }
 }
@@ -177,18 +177,18 @@ template <bool capped>
 HN_INLINE double update_b(RuleBState& b, const double* f, double g, double z, double largest, const double* before) {
     const bool bounded = b.forget == 1.0;
     const f64x4 slope = splat(g), here = splat(z), nothing{};
-    const f64x4 first = splat(first_share * (largest * largest)), most_first = splat(root(first_share) * largest);
+    const f64x4 first = splat(first_share * (largest * largest)), most_first = splat(sqrt(first_share) * largest);
     f64x4 more{};
     for (i64 i = 0; i < b.places; i += 4) {
         const f64x4 column = load4(f + i);
         const i64x4 awake = column == column;
         const f64x4 rate = load4(b.rate + i), gain = load4(b.gain + i), sizes = load4(b.sizes + i);
         const i64x4 seen = rate > nothing;
-        const f64x4 r = only(awake, slope * (here - column)), r2 = r * r, far = size(r);
+        const f64x4 r = only(awake, slope * (here - column)), r2 = r * r, far = abs(r);
         const f64x4 between = before ? sizes - load4(before + i) : nothing;
         const f64x4 V = select(seen, load4(b.squares + i) * b.forget, first) + (r2 + 2.0 * far * between);
-        const f64x4 M = most(select(seen, load4(b.largest + i), most_first), far);
-        const f64x4 next = 1.0 / most(2.0 * M, root(V));
+        const f64x4 M = max(select(seen, load4(b.largest + i), most_first), far);
+        const f64x4 next = 1.0 / max(2.0 * M, sqrt(V));
         const f64x4 after = gain * b.forget + (r - next * r2), level = exp(next * after);
         if (bounded) {
             const f64x4 a = next / select(seen, rate, splat(1.0)), u = next * r;
@@ -196,12 +196,12 @@ HN_INLINE double update_b(RuleBState& b, const double* f, double g, double z, do
             f64x4 mass = load4(b.prior + i), kept = (1.0 - a) * (1.0 + u), fell = a;
             if constexpr (capped) {
                 const f64x4 prior = mass, cap = load4(b.cap + i);
-                mass = least(prior, cap / rate);
-                const f64x4 rho = least(prior, cap / next) / mass;
+                mass = min(prior, cap / rate);
+                const f64x4 rho = min(prior, cap / next) / mass;
                 kept *= rho, fell *= rho;
             }
             const f64x4 fall = (1.0 - fell * a) * (rate * far) - (1.0 - fell);
-            kept += only(r < nothing, load4(b.level + i) * most(fall, nothing));
+            kept += only(r < nothing, load4(b.level + i) * max(fall, nothing));
             more += only(awake & seen, mass * kept);
             store4(b.spent + i, load4(b.spent + i) + only(awake, next * r2));
         }
@@ -212,7 +212,7 @@ HN_INLINE double update_b(RuleBState& b, const double* f, double g, double z, do
         store4(b.sizes + i, sizes + only(awake, far));
         store4(b.level + i, select(awake, level, load4(b.level + i)));
         f64x4 factor = load4(b.prior + i) * next;
-        if constexpr (capped) factor = least(factor, load4(b.cap + i));
+        if constexpr (capped) factor = min(factor, load4(b.cap + i));
         store4(b.weight + i, select(awake, factor * level, load4(b.weight + i)));
     }
     return fold(more);
@@ -237,7 +237,7 @@ template <bool spreads = true>
 HN_INLINE void settle_b(RuleBState& b, const SettledRow& row) {
     const double *f = row.f, x = row.x, g = row.g, *distance = row.distance;
     const auto [z, mass] = mix_with_mass(b, f, row.low, row.high, nullptr);
-    const double spread = most(row.high - z, z - row.low), drifted = g * (x - z), largest = size(g) * spread;
+    const double spread = max(row.high - z, z - row.low), drifted = g * (x - z), largest = abs(g) * spread;
     const bool still = spread <= coincide * row.scale || !(largest >= smallest_slope);
     const f64x4 slope = splat(g), here = splat(z), given = splat(x), inverse = splat(mass > 0.0 ? 1.0 / mass : 0.0);
     const bool drifts = row.distance || drifted != 0.0;  // the first condition predicts the branch for quantiles
@@ -258,7 +258,7 @@ HN_INLINE void settle_b(RuleBState& b, const SettledRow& row) {
     if (spreads && ages.old) {
         const double squares = mass > 0.0 ? fold(apart) : spread_by_logs(b, row, z);
         // Old columns that agree to rounding, such as a single one, have the distance 0.
-        if (root(squares) > coincide * row.distance_scale) b.spread = least(b.spread + squares, largest_spread);
+        if (sqrt(squares) > coincide * row.distance_scale) b.spread = min(b.spread + squares, largest_spread);
         b.spread_rows += 1.0;
     }
     b.grown += spreads && b.capped ? update_capped(b, f, g, z, largest, row.before)
@@ -274,7 +274,7 @@ inline void refresh_b(RuleBState& b) {
     for (i64 i = 0; i < b.places; ++i) {
         const bool old = b.rate[i] > 0.0;
         b.level[i] = old ? exp(b.rate[i] * b.gain[i]) : 1.0;
-        b.weight[i] = least(b.prior[i] * b.rate[i], b.cap[i]) * b.level[i];
+        b.weight[i] = min(b.prior[i] * b.rate[i], b.cap[i]) * b.level[i];
         if (old) sum += capped_prior(b, i) * b.level[i], b.capped |= b.cap[i] < infinity, --b.waiting;
     }
     if (b.forget == 1.0 && sum > b.grown * (1.0 + 1e-9)) b.grown = sum;

@@ -19,7 +19,7 @@ inline double* take_in_regrets(const Setup& s, Run& run, bool squared) {
         for (i64 i = 0; i < s.n; ++i) {
             const double r = run.paid - (run.L[i] - seen[i]);
             seen[i] = run.L[i];
-            sums[i] += squared ? r * r : size(r);
+            sums[i] += squared ? r * r : abs(r);
         }
     return sums;
 }
@@ -27,7 +27,7 @@ inline double* take_in_regrets(const Setup& s, Run& run, bool squared) {
 /// w holds logarithms: make weights of them, the largest 1; all alike where no arm has any.
 inline bool from_logs(const Setup& s, Run& run) {
     double top = -infinity, total = 0.0;
-    for (i64 i = 0; i < s.n; ++i) top = most(run.w[i], top);
+    for (i64 i = 0; i < s.n; ++i) top = max(run.w[i], top);
     for (i64 i = 0; i < s.n; ++i) {
         run.w[i] = top > -infinity ? exp(run.w[i] - top) : 1.0;
         total += run.w[i];
@@ -45,7 +45,7 @@ inline constexpr double evidence_masses[6] = {0.06228676145335067, 0.05837313413
 ///
 /// With a = R/(2 sqrt V), b = (R-V)/(2 sqrt V): sqrt(pi) e^(a^2) (erf a - erf b)/(2 sqrt V), a^2 - b^2 = R/2 - V/4.
 inline double log_evidence(double R, double V) {
-    if (size(R) <= 2.0 && V <= 1.0) {
+    if (abs(R) <= 2.0 && V <= 1.0) {
         // The difference of two close erfs would lose digits; the integrand is a polynomial to rounding.
         double whole = 0.0;
         for (int k = -6; k < 6; ++k) {
@@ -55,7 +55,7 @@ inline double log_evidence(double R, double V) {
         }
         return log(whole);
     }
-    const double deviation = root(V), a = R / (2.0 * deviation), b = (R - V) / (2.0 * deviation);
+    const double deviation = sqrt(V), a = R / (2.0 * deviation), b = (R - V) / (2.0 * deviation);
     const double lead = log(1.7724538509055160273 / (2.0 * deviation)), apart = R / 2.0 - V / 4.0;
     if (b >= 0.0) return lead + apart + log(erfcx(b) - exp(-apart) * erfcx(a));
     if (a <= 0.0) return lead + log(erfcx(-a) - exp(apart) * erfcx(-b));
@@ -74,7 +74,7 @@ inline bool ada_normal_hedge(const Setup& s, Run& run) {
     const double* C = take_in_regrets(s, run, false);
     for (i64 i = 0; i < s.n; ++i) {
         const double R = run.own - run.L[i], c = 3.0 * (C[i] + 1.0);
-        const double up = most(R + 1.0, 0.0), down = most(R - 1.0, 0.0), high = up * up / c, low = down * down / c;
+        const double up = max(R + 1.0, 0.0), down = max(R - 1.0, 0.0), high = up * up / c, low = down * down / c;
         run.w[i] = high > low ? high + log(-expm1(low - high)) : -infinity;
     }
     return from_logs(s, run);
@@ -85,7 +85,7 @@ inline bool ml_poly(const Setup& s, Run& run) {
     const double* V = take_in_regrets(s, run, true);
     double total = 0.0;
     for (i64 i = 0; i < s.n; ++i) {
-        run.w[i] = most(run.own - run.L[i], 0.0) / (1.0 + V[i]);
+        run.w[i] = max(run.own - run.L[i], 0.0) / (1.0 + V[i]);
         total += run.w[i];
     }
     if (!(total > 0.0)) {
@@ -118,7 +118,7 @@ inline void share_regrets(const RegretState& s, Mixing kind, const double* f, do
         if (f[i] != f[i]) continue;
         switch (kind) {
             case Mixing::ml_poly: {
-                const double up = most(s.regret[i], 0.0);
+                const double up = max(s.regret[i], 0.0);
                 p[i] = up > 0.0 ? log(up) - log(B * B + s.second[i]) : -infinity;
                 break;
             }
@@ -126,13 +126,13 @@ inline void share_regrets(const RegretState& s, Mixing kind, const double* f, do
             case Mixing::squint: p[i] = log_evidence(s.regret[i] / B, s.second[i] / (B * B)); break;
             case Mixing::ada_normal_hedge: {
                 const double R = s.regret[i] / B, c = 3.0 * (s.second[i] / B + 1.0);
-                const double up = most(R + 1.0, 0.0), down = most(R - 1.0, 0.0), high = up * up / c, low = down * down / c;
+                const double up = max(R + 1.0, 0.0), down = max(R - 1.0, 0.0), high = up * up / c, low = down * down / c;
                 p[i] = high > low ? high + log(-expm1(low - high)) : -infinity;
                 break;
             }
             default: p[i] = log(s.weight[i]);
         }
-        top = most(p[i], top);
+        top = max(p[i], top);
     }
     for (i64 i = 0; i < s.n; ++i) {
         p[i] = f[i] == f[i] ? (top > -infinity ? exp(p[i] - top) : 1.0) : 0.0;
@@ -145,13 +145,13 @@ inline void share_regrets(const RegretState& s, Mixing kind, const double* f, do
 inline void settle_regrets(RegretState& s, Mixing kind, const double* f, double x, double g) {
     double seen = s.range, span = 0.0;
     for (i64 i = 0; i < s.n; ++i)
-        if (f[i] == f[i]) span = most(size(g * (x - f[i])), span);
+        if (f[i] == f[i]) span = max(abs(g * (x - f[i])), span);
     if (!(span >= 1e-140)) return;
-    s.range = most(span, seen), s.settled += 1.0;
+    s.range = max(span, seen), s.settled += 1.0;
     const double log_n = log(double(s.n > 1 ? s.n : 2));
     if (kind == Mixing::fixed_share) {
         s.second[0] += span * span;
-        const double eta = least(1.0 / s.range, root(log_n / s.second[0])), share = 1.0 / (s.settled + 1.0);
+        const double eta = min(1.0 / s.range, sqrt(log_n / s.second[0])), share = 1.0 / (s.settled + 1.0);
         double total = 0.0, awake = 0.0;
         for (i64 i = 0; i < s.n; ++i)
             if (f[i] == f[i]) {
@@ -169,11 +169,11 @@ inline void settle_regrets(RegretState& s, Mixing kind, const double* f, double 
     for (i64 i = 0; i < s.n; ++i) {
         if (f[i] != f[i]) continue;
         const double r = g * (x - f[i]);
-        s.second[i] += kind == Mixing::ada_normal_hedge ? size(r) : r * r;
-        s.largest[i] = most(size(r), s.largest[i]);
+        s.second[i] += kind == Mixing::ada_normal_hedge ? abs(r) : r * r;
+        s.largest[i] = max(abs(r), s.largest[i]);
         if (kind == Mixing::boa) {
-            const double M = most(s.largest[i], 0.1 * s.range), V = most(s.second[i], 0.1 * s.range * s.range);
-            s.weight[i] = least(0.5 / M, root(log_n / V));
+            const double M = max(s.largest[i], 0.1 * s.range), V = max(s.second[i], 0.1 * s.range * s.range);
+            s.weight[i] = min(0.5 / M, sqrt(log_n / V));
             s.regret[i] += r - s.weight[i] * r * r;
         } else {
             s.regret[i] += r;

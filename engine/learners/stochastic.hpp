@@ -20,7 +20,7 @@ HN_INLINE void take_in_arm(const Setup& s, Run& run) {
 /// run.w holds scores: even among those of the least. Returns how many they are.
 inline double even_among_least(const Setup& s, Run& run) {
     double low = run.w[0], leaders = 0.0;
-    for (i64 i = 1; i < s.n; ++i) low = least(run.w[i], low);
+    for (i64 i = 1; i < s.n; ++i) low = min(run.w[i], low);
     for (i64 i = 0; i < s.n; ++i) {
         run.w[i] = run.w[i] == low ? 1.0 : 0.0;
         leaders += run.w[i];
@@ -50,8 +50,8 @@ inline double least_of(const Setup& s, Run& run, Score score) {
 HN_COUNTER(ucb1, 2 * n)
 inline bool ucb1(const Setup& s, Run& run) {
     take_in_arm(s, run);
-    const double twice = 2.0 * log(most(run.settled, 1.0));
-    least_of(s, run, [=](double mean, double count) { return mean - root(twice / count); });
+    const double twice = 2.0 * log(max(run.settled, 1.0));
+    least_of(s, run, [=](double mean, double count) { return mean - sqrt(twice / count); });
     return true;
 }
 
@@ -59,7 +59,7 @@ HN_COUNTER(moss, 2 * n)
 inline bool moss(const Setup& s, Run& run) {
     take_in_arm(s, run);
     const double share = s.parameter[0] / double(s.n);
-    least_of(s, run, [=](double mean, double count) { return mean - root(most(log(share / count), 0.0) / count); });
+    least_of(s, run, [=](double mean, double count) { return mean - sqrt(max(log(share / count), 0.0) / count); });
     return true;
 }
 
@@ -71,13 +71,13 @@ inline double least_mean(double m, double room) {
     if (!(m > 0.0)) return 0.0;
     // From the left: kl(m, q) >= 2 (m - q)^2, and >= m log(m/q) + (1 - m) log(1 - m).
     const double rest = m < 1.0 ? (1.0 - m) * log1p(-m) : 0.0;
-    double q = most(m - root(0.5 * room), m * exp((rest - room) / m));
+    double q = max(m - sqrt(0.5 * room), m * exp((rest - room) / m));
     if (!(q > 0.0)) return 0.0;
     for (int step = 0; step < 100; ++step) {
         const double over = relative(m, q) + relative(1.0 - m, 1.0 - q) - room;
         const double move = over * q * (1.0 - q) / (m - q);  // d kl/dq = (q - m)/(q (1 - q))
         if (!(move > 1e-15 * q) || !(m - q > 0.0)) break;
-        q = least(q + move, m);
+        q = min(q + move, m);
     }
     return q;
 }
@@ -85,7 +85,7 @@ inline double least_mean(double m, double room) {
 HN_COUNTER(kl_ucb, 2 * n)
 inline bool kl_ucb(const Setup& s, Run& run) {
     take_in_arm(s, run);
-    const double once = log(most(run.settled, 1.0)), twice = once > 1.0 ? log(once) : 0.0;
+    const double once = log(max(run.settled, 1.0)), twice = once > 1.0 ? log(once) : 0.0;
     const double room = once + s.parameter[0] * twice;
     least_of(s, run, [=](double mean, double count) { return least_mean(mean, room / count); });
     return true;
@@ -102,7 +102,7 @@ HN_COUNTER(epsilon_greedy, 2 * n)
 inline bool epsilon_greedy(const Setup& s, Run& run) {
     take_in_arm(s, run);
     const double n = double(s.n), t = run.settled + 1.0;
-    const double explored = s.parameter[0] >= 0.0 ? s.parameter[0] : least(pow(n * log(t) / t, 1.0 / 3.0), 1.0);
+    const double explored = s.parameter[0] >= 0.0 ? s.parameter[0] : min(pow(n * log(t) / t, 1.0 / 3.0), 1.0);
     const double leaders = least_of(s, run, [](double mean, double) { return mean; });
     double total = 0.0;
     for (i64 i = 0; i < s.n; ++i) {
@@ -117,7 +117,7 @@ inline bool epsilon_greedy(const Setup& s, Run& run) {
 HN_INLINE double fewest(const Setup& s, const Run& run) {
     const double* count = ArmCounts(run.memory, s.n).count;
     double few = count[0];
-    for (i64 i = 1; i < s.n; ++i) few = least(count[i], few);
+    for (i64 i = 1; i < s.n; ++i) few = min(count[i], few);
     return few;
 }
 

@@ -22,7 +22,7 @@ namespace hn::HN_ISA {
 
 /// Gamma(shape), shape >= 1, at scale 1: Marsaglia and Tsang's cubed normal.
 inline double draw_gamma(Words& stream, double shape) {
-    const double base = shape - 1.0 / 3.0, slope = 1.0 / root(9.0 * base);
+    const double base = shape - 1.0 / 3.0, slope = 1.0 / sqrt(9.0 * base);
     for (;;) {
         double x;
         fill_normals(stream, &x, 1);
@@ -47,7 +47,7 @@ inline i64 draw_belief(const Setup& s, Run& run) {
             y = won / (won + lost);
         } else {
             fill_normals(run.stream, &y, 1);
-            y = (gains + y * root(count[i] + 1.0)) / (count[i] + 1.0);
+            y = (gains + y * sqrt(count[i] + 1.0)) / (count[i] + 1.0);
         }
         if (y > top) top = y, best = i;
     }
@@ -76,13 +76,13 @@ struct Belief {
             const double ends = won > 0.0 && lost > 0.0 ? stirling_error(count) - stirling_error(won) - stirling_error(lost) : 0.0;
             peak = count > 0.0 ? won / count : 0.5;
             height = count + 1.0;
-            if (won > 0.0 && lost > 0.0) height *= exp(ends) * root(count / (6.28318530717958647693 * won * lost));
+            if (won > 0.0 && lost > 0.0) height *= exp(ends) * sqrt(count / (6.28318530717958647693 * won * lost));
             const double mean = (won + 1.0) / (count + 2.0);
-            deviation = root(mean * (1.0 - mean) / (count + 3.0));
+            deviation = sqrt(mean * (1.0 - mean) / (count + 3.0));
         } else {
             const double many = count + 1.0;
-            won = many, peak = (count - sum) / many, deviation = 1.0 / root(many);
-            height = 0.39894228040143267794 * root(many);
+            won = many, peak = (count - sum) / many, deviation = 1.0 / sqrt(many);
+            height = 0.39894228040143267794 * sqrt(many);
         }
         low = reach(-1.0), high = reach(1.0);
     }
@@ -112,7 +112,7 @@ inline double panel_width(const Belief* belief, i64 n, double right, double left
     double width = right - left;
     for (i64 i = 0; i < n; ++i) {
         if (belief[i].low >= right) continue;  // all of it is above
-        width = least(width, most(belief[i].deviation, right - belief[i].high));
+        width = min(width, max(belief[i].deviation, right - belief[i].high));
     }
     return width;
 }
@@ -130,7 +130,7 @@ inline bool weigh_beliefs(const Setup& s, Run& run) {
     for (i64 i = 0; i < n; ++i) {
         belief[i] = Belief(s.smoothing == Smoothing::thompson_beta, arms.count[i], arms.sum[i]);
         beyond[i] = 0.0, run.w[i] = 1e-30;
-        left = most(belief[i].low, left), right = most(belief[i].high, right);
+        left = max(belief[i].low, left), right = max(belief[i].high, right);
     }
     // Below `left` some arm is not, so that no other is the largest there.
     while (right > left) {

@@ -35,7 +35,7 @@ struct Fours {
 
     explicit Fours(const FleetBatch& batch)
         : b(batch), plan(*batch.plan), n(plan.n), schedule(batch.setup->schedule), first_scale(batch.setup->first_scale()),
-          widest(K == 2 ? root(double(n)) : double(n)) {}
+          widest(K == 2 ? sqrt(double(n)) : double(n)) {}
 
     static bool good(const FleetBatch& b) {
         const Setup& s = *b.setup;
@@ -88,7 +88,7 @@ struct Fours {
         f64x4 w[most_arms + 1];
         arms([&](i64 j, int) {
             const f64x4 r = Lanes::reciprocal(x[j], base, inverse, placed), t = moved * r;
-            w[j] = least(Solver::turned(r, t), cap);
+            w[j] = min(Solver::turned(r, t), cap);
         });
         for (i64 j = n; j <= in_fours(n); ++j) w[j] = zero;
         u64x4 words[4];
@@ -147,7 +147,7 @@ struct Fours {
         // The weight that was drawn, once more.
         const f64x4 r = Lanes::reciprocal(low, base, inverse, placed), t = moved * r;
         const f64x4 cap = select(i64x4(moved != zero), one, splat(infinity));
-        const f64x4 old = least(Solver::turned(r, t), cap);
+        const f64x4 old = min(Solver::turned(r, t), cap);
         f64x4 value;
         if constexpr (Reduced) {
             const i64x4 bit{i64(1) << arm[0], i64(1) << arm[1], i64(1) << arm[2], i64(1) << arm[3]};
@@ -204,13 +204,13 @@ struct Fours {
     HN_APART bool from_anywhere(i64x4 some, f64x4 inverse, f64x4 warm, Root& root) const {
         const f64x4 one = splat(1.0);
         f64x4 low = x[0];
-        for (i64 j = 1; j < n; ++j) low = least(x[j], low);
+        for (i64 j = 1; j < n; ++j) low = min(x[j], low);
         f64x4 y = warm + (low - root.base) * inverse;
-        y = least(most(y, one), splat(widest));
+        y = min(max(y, one), splat(widest));
         i64x4 last{};
         for (int turn = 0; turn < 100; ++turn) {
             const Sums sums = pass(low, inverse, y);
-            const f64x4 error = size(sums.s0 - 1.0);
+            const f64x4 error = abs(sums.s0 - 1.0);
             const i64x4 done = some & (last | i64x4(error < 1e-14));
             if (bits(done)) {
                 if (bits(done & ~i64x4(error < 1e-9))) return false;
@@ -219,8 +219,8 @@ struct Fours {
                 some &= ~done;
                 if (!bits(some)) return true;
             }
-            const f64x4 by = (K == 2 ? hn::HN_ISA::root(sums.s0) - 1.0 : sums.s0 - 1.0) * sums.s0 / sums.s1;
-            y = most(y + by, one);
+            const f64x4 by = (K == 2 ? hn::HN_ISA::sqrt(sums.s0) - 1.0 : sums.s0 - 1.0) * sums.s0 / sums.s1;
+            y = max(y + by, one);
             last = i64x4(error < 1e-7);
         }
         return false;

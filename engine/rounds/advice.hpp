@@ -105,7 +105,7 @@ HN_INLINE i64 draw_action(const Setup& s, Run& run, const Advised<E>& heard, i64
         mass = q[j];
     }
     // The two sums are made in different orders: a lone action has probability 1, not 1 + 1e-16.
-    mass = least(mass, whole);
+    mass = min(mass, whole);
     run.probability = mass / whole;
     run.weight = weight_of(s, run, j, mass, whole);
     run.round += 1.0;

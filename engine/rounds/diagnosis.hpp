@@ -16,7 +16,7 @@ HN_INLINE double log_gap(double p, double q, double gamma) {
     if (!(p > 1e-290)) return 0.0;
     if (gamma == 1.0) return log(p / q);
     if (gamma == 2.0) return 1.0 / q - 1.0 / p;
-    if (gamma == 1.5) return 2.0 * (1.0 / root(q) - 1.0 / root(p));
+    if (gamma == 1.5) return 2.0 * (1.0 / sqrt(q) - 1.0 / sqrt(p));
     return (pow(p, 1.0 - gamma) - pow(q, 1.0 - gamma)) / (1.0 - gamma);
 }
 
@@ -39,11 +39,11 @@ HN_INLINE double widest_log(const double* w, double total, const Run& then, i64 
     for (i64 i = 0; i < n; i += 4) {
         const f64x4 p = load4(w + i), q = load4(then.w + i);
         const i64x4 inside = i64x4(lanes(i) < splat(n));
-        top = most(only(inside, p / q), top);
+        top = max(only(inside, p / q), top);
         lost |= inside & (~i64x4(p > splat(1e-290 * total)) | ~i64x4(q > 0.0));
     }
     if (bits(lost)) return -1.0;
-    return most(log(fold_most(top) * (then.total / total)), 0.0);
+    return max(log(fold_max(top) * (then.total / total)), 0.0);
 }
 
 /// The same of 2 (1/sqrt q_i - 1/sqrt p_i), where no weight is 0.
@@ -51,9 +51,9 @@ HN_INLINE double widest_root(const double* w, double total, const Run& then, i64
     f64x4 top{};
     for (i64 i = 0; i < n; i += 4) {
         const f64x4 p = splat(total) / load4(w + i), q = splat(then.total) / load4(then.w + i);
-        top = most(only(i64x4(lanes(i) < splat(n)), 2.0 * (root(q) - root(p))), top);
+        top = max(only(i64x4(lanes(i) < splat(n)), 2.0 * (sqrt(q) - sqrt(p))), top);
     }
-    return fold_most(top);
+    return fold_max(top);
 }
 
 /// What was in place before a step: the weights, their total, the losses, the value and the scale.
@@ -73,10 +73,10 @@ inline double divergence(const Setup& s, const Run& run, const Before& was, cons
     for (i64 i = first; i < last; ++i) {
         const double p = was.w[i] / was.total, q = then.w[i] / then.total;
         if (q > 0.0) {
-            worst = most(log_gap(p, q, s.gamma), worst);
+            worst = max(log_gap(p, q, s.gamma), worst);
         } else if (entropic && s.gamma == 1.0) {
             // log p_i = (Phi - L_i)/scale, also where p_i is too small for a float.
-            worst = most(((run.L[i] - was.L[i]) - (then.value - was.value)) / was.scale, worst);
+            worst = max(((run.L[i] - was.L[i]) - (then.value - was.value)) / was.scale, worst);
         } else if (remembers(s.smoothing) && p > 1e-290) {
             worst = infinity;  // a learner with a memory may drop an arm altogether
         }
@@ -93,7 +93,7 @@ HN_INLINE void add_terms(Run& run, double value, const Run& then, double paid) {
 /// After a step: `span` is that of l, `arm` the one hit or -1 for all.
 inline bool diagnose(const Setup& s, Run& run, const Before& was, const Run* then, i64 arm, double paid, double span) {
     if (!then) return false;
-    if (span >= least_span) run.level = most(divergence(s, run, was, *then, arm) / span, run.level);
+    if (span >= least_span) run.level = max(divergence(s, run, was, *then, arm) / span, run.level);
     add_terms(run, was.value, *then, paid);
     return true;
 }
@@ -103,7 +103,7 @@ inline bool diagnose(const Setup& s, Run& run, const Before& was, const Run* the
 /// the loss is `highest`.
 HN_INLINE double series_gap(Path path, const RunNumbers& was, const Run& then, double highest) {
     const double moved = (highest - (then.base - was.base)) * was.inverse + (then.warm - was.warm);
-    return most(path == Path::half ? 2.0 * moved : moved, 0.0);
+    return max(path == Path::half ? 2.0 * moved : moved, 0.0);
 }
 
 }  // namespace hn::HN_ISA

@@ -138,13 +138,13 @@ HN_INLINE i64 pick_of_fan(const double* w, double& u) {
         const f64x4 sums = partial_sums(base, load4(w + j));
         const i64x4 below = i64x4(sums <= target);
         k += __builtin_popcount(unsigned(bits(below)));
-        before = most(before, only(below, sums));  // sums ascend: the greatest at most u is the one before k
+        before = max(before, only(below, sums));  // sums ascend: the greatest at most u is the one before k
     }
     if (!is_drawn(w, fan, k)) {
         u = infinity;
         return drawn_instead(w, fan, k);
     }
-    u -= fold_most(before);
+    u -= fold_max(before);
     return k;
 }
 /// Among the m sums of the top level, by their partial sums; as `pick_of_fan`.
@@ -158,7 +158,7 @@ HN_INLINE i64 pick_of_crown(const double* top, i64 m, double& u) {
         u = infinity;
         return drawn_instead(top, m, k);
     }
-    if (k > 0) u = most(u - sums[k - 1], 0.0);  // the sums ascend but for an ulp
+    if (k > 0) u = max(u - sums[k - 1], 0.0);  // the sums ascend but for an ulp
     return k;
 }
 HN_INLINE i64 descend(const double* w, i64 n, const double* tree, double u) {

@@ -14,7 +14,7 @@ namespace hn::HN_ISA {
 /// min(cap, G), P(G > k) = (1 - p)^k.
 HN_INLINE double capped_geometric(double u, double p, double cap) {
     if (p >= 1.0) return 1.0;
-    return least(1.0 + __builtin_floor(log1p(-u) / log1p(-p)), cap);
+    return min(1.0 + __builtin_floor(log1p(-u) / log1p(-p)), cap);
 }
 
 HN_INLINE double rank(const Setup& s, const Run& run, i64 i) {
@@ -49,9 +49,9 @@ HN_INLINE double add_baselines(const Setup& s, Run& run, i64 i, double weight, d
     for (i64 j = 0; j < s.n; j += 4) {
         const f64x4 b = load4(run.scratch + j);
         store4(run.L + j, load4(run.L + j) + b);
-        top = most(top, b);
+        top = max(top, b);
     }
-    shift = fold_most(top);
+    shift = fold_max(top);
     return value;
 }
 

@@ -76,7 +76,7 @@ HN_INLINE bool meet_row(const Setup& s, Run& run, const double* row, double& mea
     const auto four = [&](i64 at, int odd) {
         const f64x4 x = load4(row + at), before = load4(w + at);
         // What is not a number is passed over here, and found in the dot product.
-        lowest = least(x, lowest), highest = most(x, highest);
+        lowest = min(x, lowest), highest = max(x, highest);
         dot[odd] += before * x;
         const f64x4 l = Plain ? x : (x - origin) * slope, after = before * exp_small(l * rates);
         store4(L + at, load4(L + at) + l);
@@ -91,7 +91,7 @@ HN_INLINE bool meet_row(const Setup& s, Run& run, const double* row, double& mea
     }
     if (i + 8 <= n) four(i, 0), four(i + 4, 1), i += 8;
     double t = fold(dot[0] + dot[1]);
-    bool good = t == t && fold_least(lowest) >= s.low && fold_most(highest) <= s.high;
+    bool good = t == t && fold_min(lowest) >= s.low && fold_max(highest) <= s.high;
     for (; i < n; ++i) {
         good &= s.low <= row[i] && row[i] <= s.high;
         t += w[i] * row[i];

@@ -10,11 +10,11 @@ namespace hn::HN_ISA {
 HN_INLINE double price_of(const Price& price, double f, double y) {
     double x;
     switch (price.kind) {
-        case PointLoss::absolute: x = size(f - y); break;
+        case PointLoss::absolute: x = abs(f - y); break;
         case PointLoss::squared: x = (f - y) * (f - y); break;
         case PointLoss::pinball: x = y > f ? price.parameter * (y - f) : (1.0 - price.parameter) * (f - y); break;
         case PointLoss::huber: {
-            const double away = size(f - y), near = least(away, price.parameter);
+            const double away = abs(f - y), near = min(away, price.parameter);
             x = near * (away - 0.5 * near);
             break;
         }
@@ -30,8 +30,8 @@ HN_INLINE double slope_of(const Price& price, double f, double y) {
         case PointLoss::absolute: return over - under;
         case PointLoss::squared: return 2.0 * (f - y);
         case PointLoss::pinball: return over * (1.0 - price.parameter) - under * price.parameter;
-        case PointLoss::huber: return most(least(f - y, price.parameter), -price.parameter);
-        default: return y == 1.0 ? -1.0 / most(f, 1e-300) : 1.0 / most(1.0 - f, 1e-300);
+        case PointLoss::huber: return max(min(f - y, price.parameter), -price.parameter);
+        default: return y == 1.0 ? -1.0 / max(f, 1e-300) : 1.0 / max(1.0 - f, 1e-300);
     }
 }
 
@@ -42,13 +42,13 @@ HN_INLINE Span price_row(const Price& price, const double* f, double y, double* 
         const f64x4 target = splat(y), cap = splat(price.cap);
         const bool squared = price.kind == PointLoss::squared;
         for (; i + 4 <= n; i += 4) {
-            const f64x4 gap = load4(f + i) - target, cost = squared ? gap * gap : size(gap);
+            const f64x4 gap = load4(f + i) - target, cost = squared ? gap * gap : abs(gap);
             store4(x + i, select(i64x4(cost > cap), cap, cost));
         }
         if (i < n) {
             // In one piece: whoever reads four at once would wait for a single number to be stored.
             const auto one = [&](i64 k) HN_WITHIN {
-                const double gap = f[k] - y, cost = squared ? gap * gap : size(gap);
+                const double gap = f[k] - y, cost = squared ? gap * gap : abs(gap);
                 return cost > price.cap ? price.cap : cost;
             };
             store4(x + i, f64x4{one(i), i + 1 < n ? one(i + 1) : 0.0, i + 2 < n ? one(i + 2) : 0.0, 0.0});

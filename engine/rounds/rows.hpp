@@ -6,9 +6,9 @@
 
 namespace hn::HN_ISA {
 
-/// What the weights make of a row of losses: sum w, sum w e^(-(l - least)/s), sum w (l - least).
+/// What the weights make of a row of losses: sum w, sum w e^(-(l - low)/s), sum w (l - low), low the smallest loss.
 struct Met { double mass, kept, above; };
-struct Span { double least, most; };
+struct Span { double min, max; };
 
 /// The fours of a block joined in pairs: ((a + b) + (c + d)).
 template <class Each>
@@ -50,7 +50,7 @@ inline double weigh_row(double* w, const double* sums, i64 padded, double base, 
 }
 
 /// `weigh_row`, and what the weights make of the losses x: no exponential waits for another.
-inline Met meet_row(double* w, const double* sums, i64 padded, double base, const double* x, double least,
+inline Met meet_row(double* w, const double* sums, i64 padded, double base, const double* x, double low,
                     double inverse) {
     Met met{0.0, 0.0, 0.0};
     f64x4 kept[4], above[4];
@@ -58,8 +58,8 @@ inline Met meet_row(double* w, const double* sums, i64 padded, double base, cons
         met.mass += fold(joined(width, [&](i64 j) HN_WITHIN {
             const f64x4 loss = load4(x + first + j), weight = exp((base - load4(sums + first + j)) * inverse);
             store4(w + first + j, weight);
-            kept[j / 4] = weight * exp((least - loss) * inverse);
-            above[j / 4] = weight * (loss - least);
+            kept[j / 4] = weight * exp((low - loss) * inverse);
+            above[j / 4] = weight * (loss - low);
             return weight;
         }));
         met.kept += fold(joined(width, [&](i64 j) HN_WITHIN { return kept[j / 4]; }));
@@ -74,9 +74,9 @@ inline double add_up(double* sums, const double* x, i64 padded) {
     for (i64 i = 0; i < padded; i += 4) {
         const f64x4 after = load4(sums + i) + load4(x + i);
         store4(sums + i, after);
-        best = least(after, best);
+        best = min(after, best);
     }
-    return fold_least(best);
+    return fold_min(best);
 }
 
 /// sum_i p_i (x_i - base)^2.
@@ -99,11 +99,11 @@ inline Span span_of(const double* x, i64 n) {
         f64x4 low = load4(x), high = low;
         for (i = 4; i + 4 <= n; i += 4) {
             const f64x4 here = load4(x + i);
-            low = least(here, low), high = most(here, high);
+            low = min(here, low), high = max(here, high);
         }
-        seen = {fold_least(low), fold_most(high)};
+        seen = {fold_min(low), fold_max(high)};
     }
-    for (; i < n; ++i) seen = {least(x[i], seen.least), most(x[i], seen.most)};
+    for (; i < n; ++i) seen = {min(x[i], seen.min), max(x[i], seen.max)};
     return seen;
 }
 

@@ -8,7 +8,7 @@ namespace hn::HN_ISA {
 
 /// a = min(1/2, kappa (1 + own)^(-1/3)) of the tuned clipping.
 HN_INLINE double clip_level(const Setup& s, const Run& run) {
-    return least(s.kappa * pow(1.0 + run.own, -1.0 / 3.0), 0.5);
+    return min(s.kappa * pow(1.0 + run.own, -1.0 / 3.0), 0.5);
 }
 HN_INLINE double other_actions(const Setup& s) { return s.actions > 2 ? double(s.actions - 1) : 1.0; }
 
@@ -19,8 +19,8 @@ HN_INLINE double next_scale(const Setup& s, const Run& run) {
     }
     const Schedule& q = s.schedule;
     // A branch, so that nothing waits for the own loss where it does not count.
-    if (q.d == 0.0) return q.b == 0.0 ? run.scale : q.c * root(q.a + q.b * (run.round + 1.0));
-    return q.c * root(q.a + q.b * (run.round + 1.0) + q.d * run.own);
+    if (q.d == 0.0) return q.b == 0.0 ? run.scale : q.c * sqrt(q.a + q.b * (run.round + 1.0));
+    return q.c * sqrt(q.a + q.b * (run.round + 1.0) + q.d * run.own);
 }
 
 /// rho of the round to be played: fixed, or a/(K - 1).

@@ -23,7 +23,7 @@ inline void restrict_to(const Setup& s, const Run& run, const bool* awake, doubl
     if (!(mass > least_mass * run.total)) {
         double base = infinity;
         for (i64 i = 0; i < s.n; ++i)
-            if (awake[i]) base = least(run.L[i], base);
+            if (awake[i]) base = min(run.L[i], base);
         mass = 0.0;
         for (i64 i = 0; i < s.n; ++i) {
             const double gap = base - run.L[i];
@@ -57,7 +57,7 @@ inline void charge_sleepers(const double* p, const bool* awake, double* losses, 
     for (i64 i = 0; i < n; ++i)
         if (awake[i]) {
             own += p[i] * losses[i];
-            low = least(losses[i], low), high = most(losses[i], high);
+            low = min(losses[i], low), high = max(losses[i], high);
         }
     own = own > low ? (own < high ? own : high) : low;
     for (i64 i = 0; i < n; ++i)
@@ -74,7 +74,7 @@ inline bool settle_among(const Setup& s, Run& run, const bool* awake, i64 arm, d
         const double estimate = !awake[j] ? x : j == arm ? x * weight : 0.0;
         run.L[j] += estimate;
         paid += run.w[j] / run.total * estimate;
-        low = least(estimate, low), high = most(estimate, high);
+        low = min(estimate, low), high = max(estimate, high);
     }
     span = high - low;
     run.own += x;

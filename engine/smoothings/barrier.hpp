@@ -64,7 +64,7 @@ struct Barrier {
     }
     /// The same for any e.
     static HN_INLINE double newton(double s, double slope) {
-        return (K == 2 ? root(s) - 1.0 : s - 1.0) * s / slope;
+        return (K == 2 ? sqrt(s) - 1.0 : s - 1.0) * s / slope;
     }
 
     /// From the sums at y: how far the root is.
@@ -83,7 +83,7 @@ struct Barrier {
         const V t2 = t * t, close = r * ((1.0 - t) * (1.0 + t2));
         return power(longer ? close * (1.0 + t2 * t2) : close);
     }
-    template <class V> static HN_INLINE V at_root(V r, V t) { return least(turned(r, t), V{} + 1.0); }
+    template <class V> static HN_INLINE V at_root(V r, V t) { return min(turned(r, t), V{} + 1.0); }
 
     /// r_j, with value in the place of L_i, to whoever takes them, four at a time; returns the sums.
     template <class Take>
@@ -124,7 +124,7 @@ struct Barrier {
             const V ratio = before.scale * inverse;  // lengths in units of the scale grow by it
             const V shrink = 1.0 / ratio, unit = shrink * shrink, y = warm * ratio;
             const V r = 1.0 / ((value - base) * inverse + y), p = power(r);
-            const V e = ((total - old) * unit - 1.0) + p, rest = slope_sum - old * hn::HN_ISA::root(old);
+            const V e = ((total - old) * unit - 1.0) + p, rest = slope_sum - old * hn::HN_ISA::sqrt(old);
             return y + guess(e) / (rest * (unit * shrink) + p * r);
         }
     }
@@ -167,7 +167,7 @@ struct Barrier {
         const double sum = K == 2 ? roots_at(sums, delta) : logs_at(-product.log(), sums, delta);
         return {y + delta, dual(s, run.base, run.scale, y + delta, sum), converges(sums.s0, y)};
     }
-    static HN_INLINE bool converges(double s0, double y) { return size(s0 - 1.0) < small && y > least_y; }
+    static HN_INLINE bool converges(double s0, double y) { return abs(s0 - 1.0) < small && y > least_y; }
     /// Where the series of the first pass is not exact, it is a good guess: another pass there, or from anywhere.
     static HN_APART bool once_more(const Setup& s, Run& run, double y) {
         if (longer && y > least_y) {
@@ -231,24 +231,24 @@ struct Barrier {
     /// w and total for L at the scale in place, whatever has changed; false if it failed.
     static HN_APART bool from_anywhere(const Setup& s, Run& run) {
         double low = run.L[0];
-        for (i64 j = 1; j < s.n; ++j) low = least(run.L[j], low);
+        for (i64 j = 1; j < s.n; ++j) low = min(run.L[j], low);
         // In units of the scale y is in [1, n^(1/K)] when base is min L.
-        const double widest = K == 2 ? root(double(s.n)) : double(s.n);
+        const double widest = K == 2 ? sqrt(double(s.n)) : double(s.n);
         double y = run.warm + (low - run.base) * run.inverse;
-        y = least(y > 1.0 ? y : 1.0, widest);
+        y = min(y > 1.0 ? y : 1.0, widest);
         run.base = low;
         bool last = false;
         double error = 1.0;
         for (int turn = 0; turn < 100; ++turn) {
             const Sums sums = pass(s, run, y, -1, 0.0);
             error = sums.s0 - 1.0;
-            if (last || size(error) < 1e-14) {
+            if (last || abs(error) < 1e-14) {
                 stay_at(s, run, sums, y);
-                return size(error) < 1e-9;
+                return abs(error) < 1e-9;
             }
             y += newton(sums.s0, sums.s1);
             y = y > 1.0 ? y : 1.0;
-            last = size(error) < 1e-7;
+            last = abs(error) < 1e-7;
         }
         return false;
     }
@@ -259,7 +259,7 @@ struct Barrier {
         LogOfProduct product;
         for (i64 j = 0; j < s.n; j += 4) {
             const i64x4 inside = i64x4(lanes(j) < splat(s.n));
-            if constexpr (K == 2) roots += only(inside, root(load4(run.w + j)));
+            if constexpr (K == 2) roots += only(inside, sqrt(load4(run.w + j)));
             else product.take(select(inside, load4(run.w + j), splat(1.0)));
         }
         return dual(s, run.base, run.scale, run.warm, K == 2 ? fold(roots) : -product.log());

@@ -14,8 +14,8 @@ HN_INLINE f64x4 all_lanes(f64x4 x) { return x; }
 /// Scale of the next round; `constant` if the schedule is. `round` is common to the lanes (double) or one per lane.
 template <class Round>
 HN_INLINE f64x4 scales_of_lanes(const Schedule& q, Round round, f64x4 own, f64x4 constant) {
-    if (q.d != 0.0) return q.c * root(q.a + q.b * (round + 1.0) + q.d * own);
-    return q.b == 0.0 ? constant : all_lanes(q.c * root(q.a + q.b * (round + 1.0)));
+    if (q.d != 0.0) return q.c * sqrt(q.a + q.b * (round + 1.0) + q.d * own);
+    return q.b == 0.0 ? constant : all_lanes(q.c * sqrt(q.a + q.b * (round + 1.0)));
 }
 
 template <int K>
@@ -46,7 +46,7 @@ struct BarrierLanes {
     };
 
     static HN_INLINE i64x4 converges(f64x4 s0, f64x4 y) {
-        return i64x4(size(s0 - 1.0) < Solver::small) & i64x4(y > Solver::least_y);
+        return i64x4(abs(s0 - 1.0) < Solver::small) & i64x4(y > Solver::least_y);
     }
     /// S_K+1 at the root y + delta, from the sums at y.
     static HN_INLINE f64x4 slope_at_root(const Sums& sums, f64x4 delta) { return sums.s1 - (K + 1) * sums.s2 * delta; }

@@ -35,11 +35,11 @@ HN_INLINE void entropy_fill(const Setup& s, Run& run) {
 /// base moved to min L and, with a prior, top so that the largest weight is 1; then all weights.
 HN_COLD void entropy_anew(const Setup& s, Run& run) {
     double base = run.L[0];
-    for (i64 j = 1; j < s.n; ++j) base = least(run.L[j], base);
+    for (i64 j = 1; j < s.n; ++j) base = min(run.L[j], base);
     run.base = base;
     if (s.log_prior) {
         double top = -infinity;
-        for (i64 j = 0; j < s.n; ++j) top = most((base - run.L[j]) * run.inverse + s.log_prior[j], top);
+        for (i64 j = 0; j < s.n; ++j) top = max((base - run.L[j]) * run.inverse + s.log_prior[j], top);
         run.top = top;
     }
     entropy_fill(s, run);

@@ -28,7 +28,7 @@ inline double upper_part(const double* y, i64 n, double* p, Nodes& nodes) {
     double total = 0.0;
     for (i64 j = 0; j < n; ++j) p[j] = 0.0, total += y[j];
     // prod (1 - y_j x) <= exp(-total x): beyond `top` G is negligible and 1 - G is 1.
-    const double top = least(depth / total, 1.0);
+    const double top = min(depth / total, 1.0);
     double mean = -log(top);
     const i64 count = n >= 2 * most_nodes - 1 ? most_nodes : (n + 1) / 2;
     for (i64 q = 0; q < count; ++q) {
@@ -69,8 +69,8 @@ HN_INLINE bool exponential_in_fours(const Setup& s, Run& run, i64 i, double valu
     const f64x4 here = splat(value);
     const auto loss = [&](i64 j) { return select(i64x4(lanes(j) == splat(i)), here, load4(run.L + j)); };
     f64x4 low4 = loss(0);
-    for (i64 j = 4; j < m; j += 4) low4 = least(low4, loss(j));
-    const f64x4 low = splat(fold_least(low4)), rate = splat(run.inverse);
+    for (i64 j = 4; j < m; j += 4) low4 = min(low4, loss(j));
+    const f64x4 low = splat(fold_min(low4)), rate = splat(run.inverse);
     f64x4 mass{};
     for (i64 j = 0; j < m; j += 4) {
         const f64x4 y = exp((low - loss(j)) * rate);
@@ -130,8 +130,8 @@ inline bool exponential_run(const Setup& s, Run& run, i64 i, double value, bool 
 struct OneArm { double p, value; };
 inline OneArm exponential_one(const Setup& s, const double* L, double scale, i64 arm, double* y) {
     f64x4 low4 = load4(L);
-    for (i64 j = 4; j < s.n; j += 4) low4 = least(low4, load4(L + j));
-    const double low = fold_least(low4), inverse = 1.0 / scale;
+    for (i64 j = 4; j < s.n; j += 4) low4 = min(low4, load4(L + j));
+    const double low = fold_min(low4), inverse = 1.0 / scale;
     f64x4 mass{};
     for (i64 j = 0; j < s.n; j += 4) {
         const f64x4 far = exp((splat(low) - load4(L + j)) * splat(inverse));
@@ -209,7 +209,7 @@ inline double laplace_leaders(const double* d, i64 n, double* p, double* room, N
             const double x = half[j] * grow;
             steep += x / (1.0 - x);
         }
-        double length = least(5.0 / steep, 1.0), end = s + length;
+        double length = min(5.0 / steep, 1.0), end = s + length;
         if (k < n && gap[k] < end) end = gap[k], length = end - s;
         if (length > 0.0)
             for (i64 q = 0; q < panel; ++q) {

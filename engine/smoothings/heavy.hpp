@@ -68,7 +68,7 @@ inline void make_heavy_grid(const LawOf& law, i64 n, double* grid) {
         }
         for (i64 k = 0; k < g.count + g.shifts; ++k) {
             const double t = g.h * (double(k - g.shifts) + offset) - g.from;
-            const double e = power * exp(0.5 * least(t, HeavyGrid::ends));
+            const double e = power * exp(0.5 * min(t, HeavyGrid::ends));
             d[k] = exp(e), steep[k] = 0.5 * e;
         }
     }
@@ -95,7 +95,7 @@ HN_INLINE double heavy_scale(const LawOf& law, const double* d, i64 n) {
         }
         const double whole = fold(sum);
         if (whole < 1.25) break;
-        reach *= law.a == 2.0 ? root(whole) : pow(whole, 1.0 / law.a);
+        reach *= law.a == 2.0 ? sqrt(whole) : pow(whole, 1.0 / law.a);
     }
     return reach;
 }
@@ -113,7 +113,7 @@ struct Heavy {
         if constexpr (Frechet) {
             w = splat(scale) * q, dw = w * rate;
         } else if constexpr (Square) {
-            const f64x4 z = root(1.0 + q);
+            const f64x4 z = sqrt(1.0 + q);
             w = q / (1.0 + z), dw = 0.5 * q * rate / z;
         } else {
             w = expm1(log1p4(q) * splat(1.0 / law.a)), dw = (1.0 + w) * q * rate / ((1.0 + q) * splat(law.a));
@@ -198,18 +198,18 @@ bool heavy_run(const Setup& s, Run& run, const LawOf& law) {
     if (!room) return false;
     double *d = room, *r = d + m, *sums = r + 4 * n, *more = sums + 4 * n;
     f64x4 low4 = load4(run.L), far4{};
-    for (i64 j = 4; j < m; j += 4) low4 = least(low4, load4(run.L + j));
-    const f64x4 low = splat(fold_least(low4)), rate = splat(run.inverse);
+    for (i64 j = 4; j < m; j += 4) low4 = min(low4, load4(run.L + j));
+    const f64x4 low = splat(fold_min(low4)), rate = splat(run.inverse);
     for (i64 j = 0; j < m; j += 4) {
         const f64x4 gap = (load4(run.L + j) - low) * rate;
         store4(d + j, gap);
-        far4 = most(far4, select(i64x4(lanes(j) < splat(n)), gap, far4));
+        far4 = max(far4, select(i64x4(lanes(j) < splat(n)), gap, far4));
     }
     for (i64 k = 0; k < 4 * n; ++k) sums[k] = 0.0;
-    const double scale = Frechet ? heavy_scale(law, d, n) : 1.0, gap = 1.0 + fold_most(far4) / scale;
+    const double scale = Frechet ? heavy_scale(law, d, n) : 1.0, gap = 1.0 + fold_max(far4) / scale;
     // log gap, rounded up: its exponent is enough.
     const double last = double(i64(__builtin_bit_cast(u64, gap) >> 52) - 1022) * 0.6931471805599453;
-    const double b = least(grid.reach(law, last) + HeavyGrid::margin, HeavyGrid::widest);
+    const double b = min(grid.reach(law, last) + HeavyGrid::margin, HeavyGrid::widest);
     const i64 moved = i64(b / grid.h), shift = grid.shifts - moved, end = grid.count - grid.shifts + moved - 3;
     const Heavy<Frechet, Square> rule{law, d, n, r, scale};
     const auto visit = [&](i64 level, i64 k, double* into) {
@@ -227,7 +227,7 @@ bool heavy_run(const Setup& s, Run& run, const LawOf& law) {
     bool fine = true;
     for (i64 j = 0; j < n; ++j) {
         const double even = sums[4 * j] + sums[4 * j + 2], odd = sums[4 * j + 1] + sums[4 * j + 3], whole = even + odd;
-        fine = fine && !(size(even - odd) >= enough * whole && whole * h > 1e-290);
+        fine = fine && !(abs(even - odd) >= enough * whole && whole * h > 1e-290);
         run.w[j] = whole;
     }
     if (!fine) {
@@ -236,7 +236,7 @@ bool heavy_run(const Setup& s, Run& run, const LawOf& law) {
         h *= 0.5;
         for (i64 j = 0; j < n; ++j) {
             const double even = run.w[j], odd = fold(load4(more + 4 * j)), whole = even + odd;
-            if (!(size(even - odd) < enough * whole) && whole * h > 1e-290) return false;
+            if (!(abs(even - odd) < enough * whole) && whole * h > 1e-290) return false;
             run.w[j] = whole;
         }
     }

@@ -18,7 +18,7 @@ namespace hn::HN_ISA {
 
 inline double lowest(const double* L, i64 n) {
     double low = L[0];
-    for (i64 i = 1; i < n; ++i) low = least(L[i], low);
+    for (i64 i = 1; i < n; ++i) low = min(L[i], low);
     return low;
 }
 
@@ -57,11 +57,11 @@ inline PowerLeaders power_leaders(const double* L, i64 n, double scale, double a
             total = grown;
         }
         // Newton on h(m)/m0 = total^(-1/s): its derivative in beyond is total^(-1/s - 1) slope.
-        if (size(total - 1.0) <= 4e-16 * (double(n) + 1.0)) return {total, beyond, true};
+        if (abs(total - 1.0) <= 4e-16 * (double(n) + 1.0)) return {total, beyond, true};
         const double move = expm1(log(total) / s) * total / slope;
-        if (!(size(move) < infinity)) return {total, beyond, false};
+        if (!(abs(move) < infinity)) return {total, beyond, false};
         const double moved = beyond + move;
-        if (moved == beyond || size(move) <= 1e-16 * (1.0 + beyond) || (move < 0.0 && step > 0))
+        if (moved == beyond || abs(move) <= 1e-16 * (1.0 + beyond) || (move < 0.0 && step > 0))
             return {total, beyond, true};
         beyond = moved > 0.0 ? moved : 0.0;
     }
@@ -127,8 +127,8 @@ struct PowerSeries {
         const double k = 1.0 / K;
         y += e * (k + e * k * (0.5 * (k - 1.0) + 1.0)) / slope;
         double low = run.L[0];
-        for (i64 j = 1; j < s.n; ++j) low = least(j == i ? value : run.L[j], low);
-        if (i == 0) low = least(value, low);
+        for (i64 j = 1; j < s.n; ++j) low = min(j == i ? value : run.L[j], low);
+        if (i == 0) low = min(value, low);
         if (!((low - run.base) * rate + y > 0.5)) {
             run.L[i] = value;
             return from_anywhere(s, run);
@@ -136,7 +136,7 @@ struct PowerSeries {
         const Sums sums = pass(s, run, rate, y, i, value);
         run.L[i] = value;
         const double error = sums.s0 - 1.0;
-        if (!(size(error) < small && y > -3.0)) return from_anywhere(s, run);
+        if (!(abs(error) < small && y > -3.0)) return from_anywhere(s, run);
         const double third = 1.0 / sums.s1, x = (error / K) * third;
         const double b = (0.5 * (K + 1.0)) * sums.s2 * third, c = ((K + 1.0) * (K + 2.0) / 6.0) * sums.s3 * third;
         const double delta = x + (x * x) * (b + x * (2.0 * (b * b) - c));
@@ -145,7 +145,7 @@ struct PowerSeries {
             // (1 + t)^-K, t = delta/u.
             const f64x4 t = splat(delta) / ((load4(run.L + j) - from) * times + place);
             const f64x4 series = one - K * t * (one - (0.5 * (K + 1.0)) * t * (one - ((K + 2.0) / 3.0) * t));
-            store4(run.w + j, least(load4(run.w + j) * series, one));
+            store4(run.w + j, min(load4(run.w + j) * series, one));
         }
         run.warm = y + delta;
         run.slope_sum = sums.s1 - (K + 1.0) * sums.s2 * delta;

@@ -14,9 +14,9 @@ struct TableLook {
 
     /// log F and log r at z; beyond the table's ends F is 0, or 1 and r is 0.
     HN_INLINE void at(f64x4 z, f64x4& log_cdf, f64x4& log_ratio) const {
-        const f64x4 x = (z - splat(t.centre)) * splat(per_spread), a = size(x);
+        const f64x4 x = (z - splat(t.centre)) * splat(per_spread), a = abs(x);
         // log x, or arsinh x: what counts is its distance from a point of the grid, so near 0 it need not be exact to a part.
-        const f64x4 up = log4(t.one_sided ? most(x, splat(1e-300)) : a + root(1.0 + a * a));
+        const f64x4 up = log4(t.one_sided ? max(x, splat(1e-300)) : a + sqrt(1.0 + a * a));
         const f64x4 s = t.one_sided ? up : select(i64x4(x < 0.0), -up, up);
         const f64x4 place = (s - splat(t.first)) * splat(per_step);
         const f64x4 last = splat(double(t.size - 1));

@@ -55,9 +55,9 @@ inline constexpr double deepest = -640.0;    // below w = e^deep the integrand i
 /// A step that is fine enough for n tied arms; the refinement checks it.
 inline double first_step(const LawOf& law, i64 n) {
     const double spread = log(double(n)) + 1.0;
-    if (law.kind == Smoothing::gaussian) return 0.45 / root(spread);
-    if (law.kind == Smoothing::frechet) return 0.35 / root(spread);
-    const double wide = law.kind == Smoothing::gamma && law.a > 1.0 ? spread + root(law.a) : spread;
+    if (law.kind == Smoothing::gaussian) return 0.45 / sqrt(spread);
+    if (law.kind == Smoothing::frechet) return 0.35 / sqrt(spread);
+    const double wide = law.kind == Smoothing::gamma && law.a > 1.0 ? spread + sqrt(law.a) : spread;
     return 0.36 / (wide > 2.6 ? wide : 2.6);
 }
 
@@ -65,7 +65,7 @@ inline double first_step(const LawOf& law, i64 n) {
 inline double centre(const LawOf& law, i64 n) {
     const double spread = log(double(n)) + 1.0;
     if (law.kind == Smoothing::gaussian) return 0.0;
-    if (law.kind == Smoothing::gamma) return log(law.a + root(2.0 * law.a * spread) + 2.0 * spread);
+    if (law.kind == Smoothing::gamma) return log(law.a + sqrt(2.0 * law.a * spread) + 2.0 * spread);
     return log(spread > 1.0 ? spread : 1.0);
 }
 
@@ -163,7 +163,7 @@ struct Quadrature {
         if (line) {
             // phi(w + g) Phi(w) peaks at -g/2; the leaders' mass ends before 11.
             double gap = 0.0;
-            for (i64 i = 0; i < n; ++i) gap = most(d[i], gap);
+            for (i64 i = 0; i < n; ++i) gap = max(d[i], gap);
             first = i64(__builtin_floor((-0.5 * gap - 9.5) / h));
             last = i64(__builtin_ceil(11.0 / h));
         }
@@ -193,7 +193,7 @@ struct Quadrature {
             for (i64 i = 0; i < n; ++i)
                 // Infinite rows of the Hessian have no sum to agree on.
                 if (sums[i] * h > 1e-290 && !(zero.infinite && d[i] == 0.0))
-                    worst = most(size(sums[i] - 2.0 * odd[i]) / sums[i], worst);
+                    worst = max(abs(sums[i] - 2.0 * odd[i]) / sums[i], worst);
             if (worst < enough) {
                 for (i64 i = 0; i < n; ++i) p[i] = h * sums[i];
                 for (i64 q = 0; q < nodes.used && q < nodes.room; ++q) nodes.mass[q] *= h;
@@ -252,7 +252,7 @@ inline double excess(const LawOf& law, const double* d, i64 n) {
     }
     for (int halving = 0; halving < 14; ++halving) {
         const double whole = even + odd;
-        if (whole == 0.0 || size(even - odd) < close_by * whole) return h * whole;
+        if (whole == 0.0 || abs(even - odd) < close_by * whole) return h * whole;
         even += odd;
         odd = 0.0;
         for (i64 index = first; index < last; ++index) {
