@@ -25,21 +25,34 @@ class Blake2b {
     static u64 turned(u64 x, int by) { return x >> by | x << (64 - by); }
     void mix(bool last) {
         u64 v[16], m[16];
-        for (int k = 0; k < 8; ++k) v[k] = h_[k], v[k + 8] = iv[k];
+        for (int k = 0; k < 8; ++k) {
+v[k] = h_[k];
+v[k + 8] = iv[k];
+}
         std::memcpy(m, block_, 128);  // little-endian, as the machines that the engine is built for are
         v[12] ^= length_;
         if (last) v[14] = ~v[14];
         const auto g = [&](int a, int b, int c, int d, u64 x, u64 y) {
-            v[a] += v[b] + x, v[d] = turned(v[d] ^ v[a], 32), v[c] += v[d], v[b] = turned(v[b] ^ v[c], 24);
-            v[a] += v[b] + y, v[d] = turned(v[d] ^ v[a], 16), v[c] += v[d], v[b] = turned(v[b] ^ v[c], 63);
+            v[a] += v[b] + x;
+v[d] = turned(v[d] ^ v[a], 32);
+v[c] += v[d];
+v[b] = turned(v[b] ^ v[c], 24);
+            v[a] += v[b] + y;
+v[d] = turned(v[d] ^ v[a], 16);
+v[c] += v[d];
+v[b] = turned(v[b] ^ v[c], 63);
         };
 #pragma GCC unroll 12
         for (int round = 0; round < 12; ++round) {  // unrolled, so that sigma is known
             const u8* s = sigma[round % 10];
-            g(0, 4, 8, 12, m[s[0]], m[s[1]]), g(1, 5, 9, 13, m[s[2]], m[s[3]]);
-            g(2, 6, 10, 14, m[s[4]], m[s[5]]), g(3, 7, 11, 15, m[s[6]], m[s[7]]);
-            g(0, 5, 10, 15, m[s[8]], m[s[9]]), g(1, 6, 11, 12, m[s[10]], m[s[11]]);
-            g(2, 7, 8, 13, m[s[12]], m[s[13]]), g(3, 4, 9, 14, m[s[14]], m[s[15]]);
+            g(0, 4, 8, 12, m[s[0]], m[s[1]]);
+g(1, 5, 9, 13, m[s[2]], m[s[3]]);
+            g(2, 6, 10, 14, m[s[4]], m[s[5]]);
+g(3, 7, 11, 15, m[s[6]], m[s[7]]);
+            g(0, 5, 10, 15, m[s[8]], m[s[9]]);
+g(1, 6, 11, 12, m[s[10]], m[s[11]]);
+            g(2, 7, 8, 13, m[s[12]], m[s[13]]);
+g(3, 4, 9, 14, m[s[14]], m[s[15]]);
         }
         for (int k = 0; k < 8; ++k) h_[k] ^= v[k] ^ v[k + 8];
     }
@@ -56,14 +69,24 @@ public:
     }
     /// The key's block mixed at once, for messages that are not empty: copies then begin behind it.
     void take_key() {
-        if (held_ == 128) length_ += 128, mix(false), held_ = 0;
+        if (held_ == 128) {
+length_ += 128;
+mix(false);
+held_ = 0;
+}
     }
     void add(const u8* data, std::size_t count) {
         while (count > 0) {
-            if (held_ == 128) length_ += 128, mix(false), held_ = 0;  // a full block that is not the last
+            if (held_ == 128) {
+length_ += 128;
+mix(false);
+held_ = 0;
+}  // a full block that is not the last
             const std::size_t part = count < 128 - held_ ? count : 128 - held_;
             std::memcpy(block_ + held_, data, part);
-            held_ += part, data += part, count -= part;
+            held_ += part;
+data += part;
+count -= part;
         }
     }
     void end(u8* digest) {

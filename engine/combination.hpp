@@ -101,9 +101,18 @@ struct RuleBState {
 /// the weights: both follow from the others.
 template <class State, class Visit>
 HN_INLINE void each_array(State& b, Visit visit) {
-    visit("prior", b.prior), visit("gain", b.gain), visit("squares", b.squares), visit("largest", b.largest);
-    visit("rate", b.rate), visit("level", b.level), visit("weight", b.weight), visit("sizes", b.sizes);
-    visit("spent", b.spent), visit("drift", b.drift), visit("still", b.still), visit("lead", b.lead);
+    visit("prior", b.prior);
+visit("gain", b.gain);
+visit("squares", b.squares);
+visit("largest", b.largest);
+    visit("rate", b.rate);
+visit("level", b.level);
+visit("weight", b.weight);
+visit("sizes", b.sizes);
+    visit("spent", b.spent);
+visit("drift", b.drift);
+visit("still", b.still);
+visit("lead", b.lead);
     visit("cap", b.cap);
 }
 inline constexpr i64 rule_b_arrays = 13;

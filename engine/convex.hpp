@@ -82,11 +82,22 @@ struct PointModel {
 
     HN_INLINE static constexpr i64 places(i64 d) { return 3 * d * d + 2 * d + 8 * d + 3 * sweep; }
     HN_INLINE void lay_out(i64 d, double* room, i64* marks) {
-        const auto take = [&](double*& field, i64 count) { field = room, room += count; };
+        const auto take = [&](double*& field, i64 count) { field = room;
+room += count; };
         take(work, 3 * sweep);
-        take(H, d * d), take(diagonal, d), take(beside, d), take(mirrors, (d + 2) * d), take(g, d), take(trial, d);
-        take(old, d), take(slope, d), take(step, d), take(ones, d), take(factor, d * d);
-        free = marks, fixed = marks + d;
+        take(H, d * d);
+take(diagonal, d);
+take(beside, d);
+take(mirrors, (d + 2) * d);
+take(g, d);
+take(trial, d);
+        take(old, d);
+take(slope, d);
+take(step, d);
+take(ones, d);
+take(factor, d * d);
+        free = marks;
+fixed = marks + d;
     }
 };
 

@@ -88,7 +88,10 @@ struct Setup {
     HN_INLINE i64 tree_places() const {
         if (!tree()) return 0;
         i64 m = in_fans(n) / fan, size = in_fans(m);
-        while (m > crown) m = in_fans(m) / fan, size += in_fans(m);
+        while (m > crown) {
+m = in_fans(m) / fan;
+size += in_fans(m);
+}
         return size + in_fans(m);  // the partial sums
     }
     /// Baselines of the last move; or who follows the action (as whole numbers), then the K action masses.
@@ -199,7 +202,10 @@ struct Run : RunNumbers {
 
     /// Arrays laid out in `numbers` (setup.room() of them, aligned), L = 0 and nothing else begun.
     HN_INLINE void lay_out(const Setup& s, double* numbers) {
-        L = numbers, w = L + s.places(), tree = w + s.places(), scratch = tree + s.tree_places();
+        L = numbers;
+w = L + s.places();
+tree = w + s.places();
+scratch = tree + s.tree_places();
         memory = scratch + s.scratch_places();
         for (i64 k = 0; k < s.room(); ++k) numbers[k] = 0.0;
         for (i64 k = s.n; k < s.places(); ++k) L[k] = __builtin_inf();

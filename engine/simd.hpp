@@ -91,7 +91,10 @@ struct Extent { double min, max; };
 inline Extent extent_of(const double* x, i64 n) {
     f64x4 low = splat(x[0]), high = low;
     i64 j = 0;
-    for (; j + 4 <= n; j += 4) low = min(load4(x + j), low), high = max(load4(x + j), high);
+    for (; j + 4 <= n; j += 4) {
+low = min(load4(x + j), low);
+high = max(load4(x + j), high);
+}
     Extent found{fold_min(low), fold_max(high)};
     for (; j < n; ++j) found = {min(x[j], found.min), max(x[j], found.max)};
     return found;

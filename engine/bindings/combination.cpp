@@ -30,7 +30,10 @@ struct Mixer {
         : levels(levels_of(of)), state(combination_of(kind, n, price, low, high, levels)), room(state.room()),
           awake(new bool[std::size_t(state.places)]()), width(OpenRow::width(state.places, state.levels)) {
         state.awake = awake.get();
-        if (prior) require(i64(prior->size()) == n, "a prior has a number a column"), check_prior(prior->data(), n);
+        if (prior) {
+require(i64(prior->size()) == n, "a prior has a number a column");
+check_prior(prior->data(), n);
+}
         combinations().begin(state, room.at(0), prior ? prior->data() : nullptr);
     }
     Mixer(const Mixer&) = delete;
@@ -70,13 +73,17 @@ struct Mixer {
         const auto found = open.find(row);
         require(found != open.end(), "a row must be open");
         const Happened happened = combinations().settle(state, ticket(found->second), target);
-        if (happened.trouble == Trouble::none) free.push_back(found->second), open.erase(found);
+        if (happened.trouble == Trouble::none) {
+free.push_back(found->second);
+open.erase(found);
+}
         return nb::make_tuple(happened.trouble, happened.expert);
     }
     bool forget(i64 row) {
         const auto found = open.find(row);
         if (found == open.end()) return false;
-        free.push_back(found->second), open.erase(found);
+        free.push_back(found->second);
+open.erase(found);
         return true;
     }
     nb::object waiting(i64 row) {
@@ -172,7 +179,9 @@ struct Mixer {
     nb::dict rule(const RuleBState& b) {
         nb::dict out;
         each_array(b, [&](const char* name, const double* array) { out[name] = array_of(array, b.n); });
-        out["grown"] = b.grown, out["spread"] = b.spread, out["spread_rows"] = b.spread_rows;
+        out["grown"] = b.grown;
+out["spread"] = b.spread;
+out["spread_rows"] = b.spread_rows;
         Fresh<double> bound{std::size_t(b.n)};
         combinations().bounds(b, bound.data);
         out["bound"] = bound.give();
@@ -190,7 +199,10 @@ struct Mixer {
         const i64 n = state.n;
         Fresh<double> out{std::size_t(4 + members + 6 * n)};
         double* to = out.data;
-        to[0] = state.tally.mixture, to[1] = state.mean_loss, to[2] = state.tally.settled, to[3] = gap();
+        to[0] = state.tally.mixture;
+to[1] = state.mean_loss;
+to[2] = state.tally.settled;
+to[3] = gap();
         if (state.kind == Mixing::two_layers) combinations().bounds(state.top, to + 4);
         to += 4 + members;
         for (const double* from : {state.tally.losses, state.tally.beside, state.tally.awake, state.slept_b, state.slept_own}) {

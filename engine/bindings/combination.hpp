@@ -17,12 +17,20 @@ inline Combination combination_of(Mixing kind, i64 n, const Price& price, double
                                   const std::vector<double>& levels) {
     require(n >= 1 && n <= (i64(1) << 24), "there must be columns");
     Combination c;
-    c.kind = kind, c.n = n, c.places = in_fours(n), c.price = price;
-    c.levels = i64(levels.size()), c.level = levels.data();
+    c.kind = kind;
+c.n = n;
+c.places = in_fours(n);
+c.price = price;
+    c.levels = i64(levels.size());
+c.level = levels.data();
     require(c.levels <= 10000 && n * c.depth() <= (i64(1) << 24), "there must not be too many columns");
     Setup& s = c.setup;
-    s.setting = Setting::experts, s.smoothing = Smoothing::adahedge, s.path = Path::called;
-    s.n = n, s.low = low, s.high = high;
+    s.setting = Setting::experts;
+s.smoothing = Smoothing::adahedge;
+s.path = Path::called;
+    s.n = n;
+s.low = low;
+s.high = high;
     s.parameter[0] = n > 1 ? 1.0 / std::log(double(n)) : 0.0;
     return c;
 }
@@ -31,13 +39,19 @@ inline std::vector<double> levels_of(const std::optional<In<double>>& levels) {
     if (!levels) return {};
     std::vector<double> out(levels->data(), levels->data() + levels->size());
     double before = 0.0;
-    for (const double level : out) require(before < level && level < 1.0, "levels must ascend in (0, 1)"), before = level;
+    for (const double level : out) {
+require(before < level && level < 1.0, "levels must ascend in (0, 1)");
+before = level;
+}
     return out;
 }
 
 inline void check_prior(const double* prior, i64 n) {
     double sum = 0.0;
-    for (i64 i = 0; i < n; ++i) require(prior[i] > 0.0, "a prior must be positive"), sum += prior[i];
+    for (i64 i = 0; i < n; ++i) {
+require(prior[i] > 0.0, "a prior must be positive");
+sum += prior[i];
+}
     require(std::fabs(sum - 1.0) < 1e-9, "a prior must sum to 1");
 }
 
@@ -45,23 +59,35 @@ inline void check_prior(const double* prior, i64 n) {
 
 /// What AdaHedge keeps in its run.
 template <class Visit> void each_own(Combination& state, Visit visit) {
-    visit("own", state.own.own), visit("drift", state.own.drift), visit("level", state.own.level);
+    visit("own", state.own.own);
+visit("drift", state.own.drift);
+visit("level", state.own.level);
 }
 template <class Visit> void each_total(Combination& state, Visit visit) {
-    visit("answered", state.answered), visit("mean_loss", state.mean_loss), visit("mixture", state.tally.mixture);
-    visit("expected", state.tally.expected), visit("settled", state.tally.settled);
-    visit("range", state.regrets.range), visit("regret_rows", state.regrets.settled);
-    visit("member_b", state.member_loss[0]), visit("member_quick", state.member_loss[1]);
-    visit("member_adahedge", state.member_loss[2]), visit("member_mean", state.member_loss[3]);
-    visit("grown", state.b.grown), visit("top_grown", state.top.grown);
+    visit("answered", state.answered);
+visit("mean_loss", state.mean_loss);
+visit("mixture", state.tally.mixture);
+    visit("expected", state.tally.expected);
+visit("settled", state.tally.settled);
+    visit("range", state.regrets.range);
+visit("regret_rows", state.regrets.settled);
+    visit("member_b", state.member_loss[0]);
+visit("member_quick", state.member_loss[1]);
+    visit("member_adahedge", state.member_loss[2]);
+visit("member_mean", state.member_loss[3]);
+    visit("grown", state.b.grown);
+visit("top_grown", state.top.grown);
 }
 /// Sums of the distances of the columns; files of version 0.2 have none of them, and no caps.
 template <class Visit> void each_spread(Combination& state, Visit visit) {
-    visit("spread", state.b.spread), visit("spread_rows", state.b.spread_rows);
-    visit("quick_spread", state.quick.spread), visit("quick_spread_rows", state.quick.spread_rows);
+    visit("spread", state.b.spread);
+visit("spread_rows", state.b.spread_rows);
+    visit("quick_spread", state.quick.spread);
+visit("quick_spread_rows", state.quick.spread_rows);
 }
 template <class Visit> void each_cap(Combination& state, Visit visit) {
-    visit("b_cap", state.b), visit("quick_cap", state.quick);
+    visit("b_cap", state.b);
+visit("quick_cap", state.quick);
 }
 /// Every array with how many numbers it has, and its least.
 template <class Visit> void each_array_of_state(Combination& state, Visit visit) {
@@ -73,14 +99,20 @@ template <class Visit> void each_array_of_state(Combination& state, Visit visit)
             visit((prefix + text).c_str(), array, b.n, free_sign ? -1.7e308 : 0.0);
         });
     };
-    rule_arrays(state.b, "b_"), rule_arrays(state.quick, "quick_"), rule_arrays(state.top, "top_");
-    visit("losses", state.tally.losses, state.n, -1.7e308), visit("beside", state.tally.beside, state.n, -1.7e308);
+    rule_arrays(state.b, "b_");
+rule_arrays(state.quick, "quick_");
+rule_arrays(state.top, "top_");
+    visit("losses", state.tally.losses, state.n, -1.7e308);
+visit("beside", state.tally.beside, state.n, -1.7e308);
     visit("awake", state.tally.awake, state.n, 0.0);
-    visit("slept_b", state.slept_b, state.n, -1.7e308), visit("slept_adahedge", state.slept_own, state.n, -1.7e308);
+    visit("slept_b", state.slept_b, state.n, -1.7e308);
+visit("slept_adahedge", state.slept_own, state.n, -1.7e308);
     visit("adahedge_losses", state.own.L, state.n, -1.7e308);
     visit("adahedge_sums", state.own.memory, adahedge_sums, -1.7e308);
-    visit("regrets", state.regrets.regret, state.n, -1.7e308), visit("seconds", state.regrets.second, state.n, 0.0);
-    visit("regret_sizes", state.regrets.largest, state.n, 0.0), visit("regret_weights", state.regrets.weight, state.n, 0.0);
+    visit("regrets", state.regrets.regret, state.n, -1.7e308);
+visit("seconds", state.regrets.second, state.n, 0.0);
+    visit("regret_sizes", state.regrets.largest, state.n, 0.0);
+visit("regret_weights", state.regrets.weight, state.n, 0.0);
 }
 
 /// All but the rows that wait.
@@ -111,10 +143,14 @@ inline void read_caps(Combination& state, const nb::dict& from, const nb::dict& 
     };
     none(state.top);
     if (!stored) {
-        none(state.b), none(state.quick);
+        none(state.b);
+none(state.quick);
         for (RuleBState* b : {&state.b, &state.quick, &state.top}) {
             double sum = 0.0, updated = 0.0;
-            for (i64 i = 0; i < b->n; ++i) sum += b->prior[i], updated += b->rate[i] > 0.0 ? b->prior[i] : 0.0;
+            for (i64 i = 0; i < b->n; ++i) {
+sum += b->prior[i];
+updated += b->rate[i] > 0.0 ? b->prior[i] : 0.0;
+}
             must(std::fabs(sum - 1.0) < 1e-9, "prior", "sum to 1");
             if (b == &state.quick) continue;
             must(b->grown >= 1.0, "grown", "be at least 1");
@@ -146,7 +182,8 @@ inline void read_fields(Combination& state, const nb::dict& from) {
         must(nb::try_cast(nb::object(nb::borrow(entry(numbers, name))), x), name, "be a number");
         must(std::isfinite(x) || std::string(name) == "level", name, "be finite");
     };
-    each_own(state, number), each_total(state, number);
+    each_own(state, number);
+each_total(state, number);
     for (const double* count : {&state.answered, &state.tally.settled, &state.regrets.settled})
         must(*count >= 0.0 && *count <= 0x1p53 && *count == std::floor(*count), "answered and settled", "be whole numbers");
     must(state.tally.settled <= state.answered, "settled", "be at most answered");

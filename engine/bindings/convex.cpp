@@ -77,7 +77,8 @@ void play_linear(nb::list runs, Table2<double> rows, In<i64> marks, OutTable2<do
 }
 
 nb::object minimise(LeaderOwner& leader, In<double> noise, double ridge, double tolerance, In<double> start, bool warm) {
-    take_point(leader, noise), take_point(leader, start);
+    take_point(leader, noise);
+take_point(leader, start);
     require(leader.region.kind != SetKind::other, "the argmin of this set is found elsewhere");
     const Busy here = leader.alone();
     Fresh<double> x{std::size_t(leader.d())};
@@ -117,7 +118,8 @@ nb::object curvature(LeaderOwner& leader, In<double> x, double ridge) {
 }
 
 double observe(LeaderOwner& leader, In<double> x, Phi phi, In<double> z, double y) {
-    take_point(leader, x), take_point(leader, z);
+    take_point(leader, x);
+take_point(leader, z);
     const Busy here = leader.alone();
     take_loss(leader, phi, 1);
     const double loss = phi == Phi::own ? y : convex().loss(phi, leader.sums.parameter, x.data(), z.data(), y, leader.d());
@@ -166,7 +168,10 @@ nb::object draw(NoiseKind kind, Words& stream, i64 rows, i64 d) {
 }
 
 void keep(Out<u64> words, const Words& s) {
-    words.data()[0] = s.a, words.data()[1] = s.b, words.data()[2] = s.c, words.data()[3] = s.d;
+    words.data()[0] = s.a;
+words.data()[1] = s.b;
+words.data()[2] = s.c;
+words.data()[3] = s.d;
 }
 
 // A user's own phi may know its player: the garbage collector must see through the leader.
@@ -215,8 +220,15 @@ void bind_convex(nb::module_& m) {
              "scale_ridge"_a, "accuracy"_a)
         .def("fields", [](const PointRules& r) {
             nb::dict out;
-            out["noise"] = r.noise, out["fresh"] = r.fresh, out["c"] = r.c, out["a"] = r.a, out["b"] = r.b, out["d"] = r.d;
-            out["ridge"] = r.ridge, out["loss_ridge"] = r.loss_ridge, out["scale_ridge"] = r.scale_ridge;
+            out["noise"] = r.noise;
+out["fresh"] = r.fresh;
+out["c"] = r.c;
+out["a"] = r.a;
+out["b"] = r.b;
+out["d"] = r.d;
+            out["ridge"] = r.ridge;
+out["loss_ridge"] = r.loss_ridge;
+out["scale_ridge"] = r.scale_ridge;
             out["accuracy"] = r.accuracy;
             return out;
         }, "What it was made of, by name.")

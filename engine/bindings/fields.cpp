@@ -15,8 +15,10 @@ void counts(const char* name, double x, double low, double high) {
 void check_numbers(const Setup& s, RunNumbers& run) {
     const auto finite = [&](const char* name, double x) { must(std::isfinite(x), name, "be finite"); };
     counts("round", run.round, 0.0, 0x1p53);
-    counts("settled", run.settled, 0.0, run.round), counts("taken", run.taken, -1.0, run.round);
-    counts("fresh", run.fresh, 0.0, refresh), counts("arm", run.arm, 0.0, double(s.n - 1));
+    counts("settled", run.settled, 0.0, run.round);
+counts("taken", run.taken, -1.0, run.round);
+    counts("fresh", run.fresh, 0.0, refresh);
+counts("arm", run.arm, 0.0, double(s.n - 1));
     // AdaHedge takes losses in whatever units, and begins at a scale of 0.
     const bool any_units = s.smoothing == Smoothing::adahedge;
     finite("own", run.own);
@@ -24,7 +26,10 @@ void check_numbers(const Setup& s, RunNumbers& run) {
     must((any_units ? run.scale >= 0.0 : run.scale > 0.0) && std::isfinite(run.scale), "scale", "be finite and > 0");
     run.inverse = run.scale > 0.0 ? 1.0 / run.scale : 0.0;
     must(run.total > 0.0 && std::isfinite(run.total), "total", "be finite and > 0");
-    finite("base", run.base), finite("top", run.top), finite("warm", run.warm), finite("slope_sum", run.slope_sum);
+    finite("base", run.base);
+finite("top", run.top);
+finite("warm", run.warm);
+finite("slope_sum", run.slope_sum);
     finite("paid", run.paid);
     must(run.weight >= 0.0 && std::isfinite(run.weight), "weight", "be finite and at least 0");
     must(run.probability >= 0.0 && run.probability <= 1.0 + 1e-9, "probability", "be in [0, 1]");
@@ -139,7 +144,8 @@ void read_fields(const Setup& s, Run& run, const nb::dict& from, bool sees_all) 
         must(nb::try_cast(nb::object(nb::borrow(entry(numbers, name))), x), name, "be a number");
     });
     check_numbers(s, run);
-    run.stream = read_words(from, "stream", true), run.noise = read_words(from, "noise", false);
+    run.stream = read_words(from, "stream", true);
+run.noise = read_words(from, "noise", false);
     const bool bounded = sees_all && s.smoothing != Smoothing::adahedge;
     const double most = bounded ? run.round * (1.0 + 1e-9) + 1e-9 : 1.7e308;
     read_array(from, "losses", s.n, run.L, bounded ? -1e-9 * (1.0 + run.round) : -1.7e308, most);

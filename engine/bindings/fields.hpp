@@ -30,11 +30,25 @@ inline i64 whole(const nb::dict& from, const char* name, i64 low, i64 high) {
 /// Every number of a run by its name: one list, for both ways.
 template <class Visit>
 void each_number(RunNumbers& run, Visit visit) {
-    visit("round", run.round), visit("own", run.own), visit("scale", run.scale), visit("total", run.total);
-    visit("base", run.base), visit("top", run.top), visit("warm", run.warm), visit("slope_sum", run.slope_sum);
-    visit("fresh", run.fresh), visit("weight", run.weight), visit("probability", run.probability);
-    visit("settled", run.settled), visit("paid", run.paid), visit("taken", run.taken), visit("arm", run.arm);
-    visit("value", run.value), visit("start", run.start), visit("drift", run.drift), visit("change", run.change);
+    visit("round", run.round);
+visit("own", run.own);
+visit("scale", run.scale);
+visit("total", run.total);
+    visit("base", run.base);
+visit("top", run.top);
+visit("warm", run.warm);
+visit("slope_sum", run.slope_sum);
+    visit("fresh", run.fresh);
+visit("weight", run.weight);
+visit("probability", run.probability);
+    visit("settled", run.settled);
+visit("paid", run.paid);
+visit("taken", run.taken);
+visit("arm", run.arm);
+    visit("value", run.value);
+visit("start", run.start);
+visit("drift", run.drift);
+visit("change", run.change);
     visit("level", run.level);
 }
 
@@ -53,8 +67,10 @@ inline nb::dict fields_of(const Setup& s, Run& run) {
     nb::dict out, numbers;
     each_number(run, [&](const char* name, double& x) { numbers[name] = x; });
     out["numbers"] = numbers;
-    out["stream"] = words_list(run.stream), out["noise"] = words_list(run.noise);
-    out["losses"] = array_of(run.L, s.n), out["weights"] = array_of(run.w, s.n);
+    out["stream"] = words_list(run.stream);
+out["noise"] = words_list(run.noise);
+    out["losses"] = array_of(run.L, s.n);
+out["weights"] = array_of(run.w, s.n);
     out["memory"] = array_of(run.memory, s.memory_places());
     const bool reduced = s.estimator == Estimator::reduced_variance;
     out["baselines"] = array_of(run.scratch, reduced ? s.n : 0);

@@ -46,7 +46,8 @@ OpenRead read_open(Fleet& fleet, const nb::dict& from, const In<u64>& drawn, int
     const auto marks = column<u64>(from, "marks", count * std::size_t(words));
     const auto p = column<double>(from, "probability_open", count), weight = column<double>(from, "weight_open", count);
     OpenRead out;
-    out.open_of.assign(m, 0), out.decisions.resize(count);
+    out.open_of.assign(m, 0);
+out.decisions.resize(count);
     out.marks.assign(marks.data(), marks.data() + marks.size());
     std::vector<u64> seen(count);
     const bool reduced = fleet.setup.estimator == Estimator::reduced_variance;
@@ -59,7 +60,8 @@ OpenRead read_open(Fleet& fleet, const nb::dict& from, const In<u64>& drawn, int
         one.arm = u32(within(arms.data()[k], 0, u64(fleet.setup.n - 1), "arm"));
         one.origin = std::uint16_t(within(origin.data()[k], 0, u64(origins - 1), "origin"));
         one.slept = u8(within(slept.data()[k], 0, reduced || !words ? 0 : 1, "slept_open"));
-        one.probability = p.data()[k], one.weight = weight.data()[k];
+        one.probability = p.data()[k];
+one.weight = weight.data()[k];
         must(one.probability > 0.0 && one.probability <= 1.0, "the probability of an open move", "be in (0, 1]");
         must(one.weight > 0.0 && std::isfinite(one.weight), "the weight of an open move", "be > 0");
         const u64* bits = out.marks.data() + k * std::size_t(words);
@@ -106,7 +108,8 @@ nb::object put(Fleet& fleet, nb::dict from, In<i64> keys, bool keyed, In<i64> nu
         const Words words = stream_at(plan, row);
         must(words.a | words.b | words.c | words.d, "stream", "not be all zero");
         RowCounts counts;
-        counts.drawn = u32(drawn.data()[k]), counts.open = open.open_of[k];
+        counts.drawn = u32(drawn.data()[k]);
+counts.open = open.open_of[k];
         counts.forgotten = u32(within(forgotten.data()[k], 0, drawn.data()[k], "forgotten"));
         must(u64(counts.open) + counts.forgotten <= counts.drawn, "open moves", "be no more than were drawn");
         counts.delay = u32(within(delay.data()[k], 0, std::min<u64>(drawn.data()[k], (1u << 29) - 1), "delay"));
@@ -272,7 +275,9 @@ nb::dict fields(Fleet& fleet, i64 number) {
     for (i64 k = 0; k < fleet.setup.scratch_places(); ++k) run.scratch[k] = 0.0;
     fleets().unpack(fleet.setup, fleet.plan, row, run);
     nb::dict out = fields_of(fleet.setup, run);
-    out["drawn"] = counts.drawn, out["forgotten"] = counts.forgotten, out["largest_delay"] = i64(counts.delay);
+    out["drawn"] = counts.drawn;
+out["forgotten"] = counts.forgotten;
+out["largest_delay"] = i64(counts.delay);
     return out;
 }
 
@@ -448,7 +453,8 @@ void bind_fleets(nb::module_& m) {
         .def("__len__", [](Fleet& fleet) { return fleet.rows.size(); })
         .def_prop_ro("_bytes", [](Fleet& fleet) {
             nb::dict out;
-            out["learners"] = fleet.rows.bytes(), out["keys"] = fleet.rows.key_bytes() + fleet.keys.bytes();
+            out["learners"] = fleet.rows.bytes();
+out["keys"] = fleet.rows.key_bytes() + fleet.keys.bytes();
             out["open"] = fleet.open.bytes();
             return out;
         });

@@ -256,7 +256,10 @@ nb::object toss(Out<u64> coins, In<double> means, i64 stride, i64 rounds, i64 n)
         nb::gil_scoped_release gil;
         Words words = words_at(coins.data());
         games().toss(words, means.data(), stride, rounds, n, out.data);
-        coins.data()[0] = words.a, coins.data()[1] = words.b, coins.data()[2] = words.c, coins.data()[3] = words.d;
+        coins.data()[0] = words.a;
+coins.data()[1] = words.b;
+coins.data()[2] = words.c;
+coins.data()[3] = words.d;
     }
     return out.give();
 }

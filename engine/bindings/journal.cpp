@@ -141,7 +141,10 @@ nb::object still_open(nb::object held, In<u64> tickets) {
     std::vector<i64> arms;
     for (std::size_t k = 0; k < tickets.size(); ++k) {
         const i64 place = fleet.open.find(tickets.data()[k]);
-        if (place >= 0) found.push_back(tickets.data()[k]), arms.push_back(i64(fleet.open.at(place).arm));
+        if (place >= 0) {
+found.push_back(tickets.data()[k]);
+arms.push_back(i64(fleet.open.at(place).arm));
+}
     }
     return nb::make_tuple(array_of(found.data(), i64(found.size())), array_of(arms.data(), i64(arms.size())));
 }

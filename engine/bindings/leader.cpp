@@ -35,8 +35,14 @@ bool own_slopes(void* whose, double* work, i64 m, bool curved) {
 
 template <class Visit>
 void each_point_number(PointNumbers& run, Visit visit) {
-    visit("round", run.round), visit("own", run.own), visit("scale", run.scale), visit("spread", run.spread);
-    visit("ridge", run.ridge), visit("distance", run.distance), visit("farthest", run.farthest), visit("last", run.last);
+    visit("round", run.round);
+visit("own", run.own);
+visit("scale", run.scale);
+visit("spread", run.spread);
+    visit("ridge", run.ridge);
+visit("distance", run.distance);
+visit("farthest", run.farthest);
+visit("last", run.last);
     visit("modelled", run.modelled);
 }
 
@@ -55,13 +61,20 @@ LeaderOwner::LeaderOwner(nb::object set, nb::object given, In<u64> words)
     : region_object(set), region(nb::cast<RegionOwner&>(set).region),
       vectors_(std::size_t(6 * padded(region.d)), 0.0) {
     require(words.size() == 4, "a stream has four words");
-    if (!given.is_none()) rules = nb::cast<PointRules>(given), plays = true;
+    if (!given.is_none()) {
+rules = nb::cast<PointRules>(given);
+plays = true;
+}
     double* place = vectors_.data();
     for (double** field : {&run.x, &run.normals, &run.noise, &sums.q, &marked.x, &marked.normals})
-        *field = place, place += width();
+        {
+*field = place;
+place += width();
+}
     run.stream = words_at(words.data());
     sums.d = region.d;
-    sums.own = own_slopes, sums.whose = this;
+    sums.own = own_slopes;
+sums.whose = this;
     mark();
 }
 
@@ -85,10 +98,14 @@ void LeaderOwner::prepare(Phi phi, double parameter, i64 more, nb::object own) {
             targets[std::size_t(i)] = sums.y[i];
             for (i64 j = 0; j < d(); ++j) rows[std::size_t(j * room + i)] = sums.Z[j * sums.room + i];
         }
-        rows_.swap(rows), targets_.swap(targets);
-        sums.Z = rows_.data(), sums.y = targets_.data(), sums.room = room;
+        rows_.swap(rows);
+targets_.swap(targets);
+        sums.Z = rows_.data();
+sums.y = targets_.data();
+sums.room = room;
     }
-    sums.phi = phi, sums.parameter = parameter;
+    sums.phi = phi;
+sums.parameter = parameter;
     if (phi == Phi::own) slopes = own;
 }
 
@@ -102,30 +119,43 @@ void LeaderOwner::raise() {
 void LeaderOwner::mark() {
     static_cast<PointNumbers&>(marked) = run;
     marked.stream = run.stream;
-    for (i64 j = 0; j < width(); ++j) marked.x[j] = run.x[j], marked.normals[j] = run.normals[j];
+    for (i64 j = 0; j < width(); ++j) {
+marked.x[j] = run.x[j];
+marked.normals[j] = run.normals[j];
+}
 }
 
 void LeaderOwner::back() {
     static_cast<PointNumbers&>(run) = marked;
     run.stream = marked.stream;
-    for (i64 j = 0; j < width(); ++j) run.x[j] = marked.x[j], run.normals[j] = marked.normals[j];
+    for (i64 j = 0; j < width(); ++j) {
+run.x[j] = marked.x[j];
+run.normals[j] = marked.normals[j];
+}
 }
 
 nb::dict LeaderOwner::fields() {
     nb::dict out, numbers, kept;
     each_point_number(run, [&](const char* name, double& x) { numbers[name] = x; });
-    out["numbers"] = numbers, out["stream"] = words_list(run.stream);
-    out["phi"] = int(sums.phi), out["parameter"] = sums.parameter, out["squares"] = sums.squares;
-    out["move"] = array_of(run.x, d()), out["normals"] = array_of(run.normals, d());
-    out["linear"] = array_of(sums.q, d()), out["quadratic"] = array_of(sums.Q, sums.Q ? d() * d() : 0);
+    out["numbers"] = numbers;
+out["stream"] = words_list(run.stream);
+    out["phi"] = int(sums.phi);
+out["parameter"] = sums.parameter;
+out["squares"] = sums.squares;
+    out["move"] = array_of(run.x, d());
+out["normals"] = array_of(run.normals, d());
+    out["linear"] = array_of(sums.q, d());
+out["quadratic"] = array_of(sums.Q, sums.Q ? d() * d() : 0);
     Fresh<double> rows{std::size_t(d() * sums.rows)};
     for (i64 j = 0; j < d(); ++j)
         for (i64 i = 0; i < sums.rows; ++i) rows.data[j * sums.rows + i] = sums.Z[j * sums.room + i];
-    out["rows"] = rows.give(), out["targets"] = array_of(sums.y, sums.rows);
+    out["rows"] = rows.give();
+out["targets"] = array_of(sums.y, sums.rows);
     if (run.modelled > 0.0) {
         const PointModel& m = model();
         if (region.kind == SetKind::ball) {
-            kept["diagonal"] = array_of(m.diagonal, d()), kept["beside"] = array_of(m.beside, d());
+            kept["diagonal"] = array_of(m.diagonal, d());
+kept["beside"] = array_of(m.beside, d());
             kept["mirrors"] = array_of(m.mirrors, d() * d());
         } else {
             kept["hessian"] = array_of(m.H, d() * d());
@@ -185,7 +215,8 @@ void LeaderOwner::restore(const nb::dict& from) {
     std::vector<double> diagonal, beside, mirrors, hessian;
     if (read.modelled > 0.0) {
         if (region.kind == SetKind::ball) {
-            diagonal = numbers_of(kept, "diagonal", d()), beside = numbers_of(kept, "beside", d());
+            diagonal = numbers_of(kept, "diagonal", d());
+beside = numbers_of(kept, "beside", d());
             mirrors = numbers_of(kept, "mirrors", d() * d());
         } else {
             hessian = numbers_of(kept, "hessian", d() * d());
@@ -195,18 +226,26 @@ void LeaderOwner::restore(const nb::dict& from) {
     const auto put = [](const std::vector<double>& from_, double* to) {
         for (std::size_t k = 0; k < from_.size(); ++k) to[k] = from_[k];
     };
-    sums.phi = Phi::linear, sums.rows = 0;
+    sums.phi = Phi::linear;
+sums.rows = 0;
     if (squared) prepare(Phi::squared, 0.0, 0, nb::none());
     if (rows > 0 || phi != Phi::linear) prepare(phi, parameter, rows, nb::none());
     for (i64 i = 0; i < rows; ++i) {
         sums.y[i] = targets[std::size_t(i)];
         for (i64 j = 0; j < d(); ++j) sums.Z[j * sums.room + i] = Z[std::size_t(j * rows + i)];
     }
-    sums.rows = rows, sums.squares = squares;
-    put(quadratic, sums.Q), put(linear, sums.q), put(move, run.x), put(normals, run.normals);
+    sums.rows = rows;
+sums.squares = squares;
+    put(quadratic, sums.Q);
+put(linear, sums.q);
+put(move, run.x);
+put(normals, run.normals);
     if (read.modelled > 0.0) {
         PointModel& m = model();
-        put(diagonal, m.diagonal), put(beside, m.beside), put(mirrors, m.mirrors), put(hessian, m.H);
+        put(diagonal, m.diagonal);
+put(beside, m.beside);
+put(mirrors, m.mirrors);
+put(hessian, m.H);
     }
     static_cast<PointNumbers&>(run) = read;
     run.stream = stream;

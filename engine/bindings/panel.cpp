@@ -40,7 +40,8 @@ struct Worker {
         const i64 begin = job.starts[which], end = job.starts[which + 1], rows = end - begin, n = c.n, depth = c.depth();
         const i64 width = OpenRow::width(c.places, c.levels);
         combinations().begin(c, room.at(0), job.prior ? job.prior + (job.priors > 1 ? which * n : 0) : nullptr);
-        counts.assign(std::size_t(rows) + 2, 0), order.assign(std::size_t(rows), 0);
+        counts.assign(std::size_t(rows) + 2, 0);
+order.assign(std::size_t(rows), 0);
         const auto due = [&](i64 t) { return std::min(job.known[begin + t] - begin, rows); };
         for (i64 t = 0; t < rows; ++t) ++counts[std::size_t(due(t)) + 1];
         for (i64 t = 0; t <= rows; ++t) counts[std::size_t(t) + 1] += counts[std::size_t(t)];

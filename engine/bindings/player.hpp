@@ -42,7 +42,8 @@ public:
         at.setup = d->setup;
         sees_all = at.setup.setting == Setting::experts;
         const i64 size = aligned_room(at.setup);
-        at.run.lay_out(at.setup, room.at(0)), at.before.lay_out(at.setup, room.at(size));
+        at.run.lay_out(at.setup, room.at(0));
+at.before.lay_out(at.setup, room.at(size));
         at.twin.lay_out(at.setup, room.at(2 * size));
         at.run.stream = words_at(words.data());
         if (noise.size() == 4) at.run.noise = words_at(noise.data());

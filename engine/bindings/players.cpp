@@ -19,11 +19,15 @@ nb::object open_moves(Book& book) {
 
 nb::dict saved(Player& player) {
     nb::dict out = fields_of(player.at.setup, player.at.run);
-    out["drawn"] = player.drawn, out["forgotten"] = player.forgotten, out["largest_delay"] = player.largest_delay;
+    out["drawn"] = player.drawn;
+out["forgotten"] = player.forgotten;
+out["largest_delay"] = player.largest_delay;
     nb::list tickets;
     player.each([&](Ticket& ticket) {
         nb::dict one;
-        one["move"] = ticket.move, one["weight"] = ticket.weight, one["plain"] = ticket.plain;
+        one["move"] = ticket.move;
+one["weight"] = ticket.weight;
+one["plain"] = ticket.plain;
         one["numbers"] = ticket.numbers ? array_of(ticket.numbers->data(), player.n()) : nb::none();
         one["kept"] = ticket.kept.is_valid() ? ticket.kept : nb::none();
         tickets.append(one);
@@ -60,7 +64,9 @@ void resume(Player& player, nb::dict from) {
             must(s.setting == Setting::experts || weight > 0.0, "the weight of an open move", "be > 0");
             must(s.smoothing != Smoothing::lb_inf || weight >= 1.0 - 1e-9, "the weight of an open move", "be 1/p, at least 1");
             Ticket& ticket = player.restore(move, round);
-            ticket.action = action, ticket.probability = p, ticket.weight = weight;
+            ticket.action = action;
+ticket.probability = p;
+ticket.weight = weight;
             ticket.plain = nb::cast<bool>(one["plain"]);
             if (!one["numbers"].is_none()) {
                 const auto numbers = nb::cast<In<double>>(one["numbers"]);
@@ -79,7 +85,8 @@ void resume(Player& player, nb::dict from) {
         static_cast<Book&>(player) = before;
         throw;
     }
-    player.forgotten = forgotten, player.largest_delay = delay;
+    player.forgotten = forgotten;
+player.largest_delay = delay;
     player.numbered_up_to = numbered_up_to;
     player.at.run.copy(s, run);
 }
@@ -91,7 +98,8 @@ Busy alone(nb::handle player) { return nb::cast<Player&>(player).alone(); }
 void raise_if_foreign(nb::handle player) { raise_if_foreign(*nb::cast<Player&>(player).d); }
 void count_rounds(nb::handle player, i64 more, i64 delay) {
     Player& counted = nb::cast<Player&>(player);
-    counted.drawn += more, counted.largest_delay = std::max(counted.largest_delay, delay);
+    counted.drawn += more;
+counted.largest_delay = std::max(counted.largest_delay, delay);
 }
 
 i64 largest_delay(nb::handle player) { return nb::cast<Player&>(player).largest_delay; }
@@ -140,7 +148,9 @@ void bind_players(nb::module_& m) {
                 const Book before = book;  // what there was, should a ticket be refused
                 try {
                     book.clear();
-                    book.drawn = drawn, book.forgotten = forgotten, book.largest_delay = delay;
+                    book.drawn = drawn;
+book.forgotten = forgotten;
+book.largest_delay = delay;
                     for (nb::handle item : open) {
                         auto [move, kept] = nb::cast<std::tuple<nb::object, nb::object>>(item);
                         book.restore(move, nb::cast<i64>(move[1])).kept = kept;
@@ -152,7 +162,8 @@ void bind_players(nb::module_& m) {
             },
             "drawn"_a, "forgotten"_a, "largest_delay"_a, "open"_a, "The book of a file; open moves are (move, kept).")
         .def(
-            "_count_settled", [](Book& book, i64 more) { require(more >= 0, "rounds must be counted up"), book.drawn += more; },
+            "_count_settled", [](Book& book, i64 more) { require(more >= 0, "rounds must be counted up");
+book.drawn += more; },
             "more"_a, "So many rounds were drawn and settled without a ticket.");
     nb::class_<Player, Book> player(m, "Player", nb::type_slots(live_methods), "A run at play, with its tickets.");
     player
@@ -204,7 +215,8 @@ void bind_players(nb::module_& m) {
              [](Player& p, In<u64> stream, In<u64> noise) {
                  require(stream.size() == 4 && noise.size() == 4, "a stream has four words");
                  const Busy here = p.alone();
-                 p.at.run.stream = words_at(stream.data()), p.at.run.noise = words_at(noise.data());
+                 p.at.run.stream = words_at(stream.data());
+p.at.run.noise = words_at(noise.data());
              })
         .def_ro("_visited", &Player::visited, "Number of open tickets that late settlement has visited.")
         .def_prop_ro("_losses", [](Player& p) { return array_of(p.at.run.L, p.n()); })
@@ -232,16 +244,26 @@ void bind_players(nb::module_& m) {
                 require(p.at.setup.smoothing == Smoothing::adahedge, "only AdaHedge has these sums");
                 const auto& sums = *reinterpret_cast<const AdaHedgeSums*>(p.at.run.memory);
                 nb::dict out;
-                out["gap"] = sums.gap, out["variance"] = sums.variance, out["span"] = sums.span;
-                out["least"] = sums.min_losses, out["most"] = sums.max_losses;
+                out["gap"] = sums.gap;
+out["variance"] = sums.variance;
+out["span"] = sums.span;
+                out["least"] = sums.min_losses;
+out["most"] = sums.max_losses;
                 return out;
             })
         .def_prop_ro("_memory", [](Player& p) { return array_of(p.at.run.memory, p.at.setup.memory_places()); });
     player.def("_close", [](Player& p, i64 round) { const Busy here = p.alone(); p.close(round); }, "round"_a)
         .def("_forget", [](Player& p, i64 round) { const Busy here = p.alone(); p.forget(round); }, "round"_a);
 #define HN_NUMBER(name) player.def_prop_ro("_" #name, [](Player& p) { return p.at.run.name; })
-    HN_NUMBER(own), HN_NUMBER(scale), HN_NUMBER(total), HN_NUMBER(value), HN_NUMBER(start), HN_NUMBER(drift);
-    HN_NUMBER(change), HN_NUMBER(level), HN_NUMBER(probability);
+    HN_NUMBER(own);
+HN_NUMBER(scale);
+HN_NUMBER(total);
+HN_NUMBER(value);
+HN_NUMBER(start);
+HN_NUMBER(drift);
+    HN_NUMBER(change);
+HN_NUMBER(level);
+HN_NUMBER(probability);
 #undef HN_NUMBER
     m.def(
         "charge_sleepers",

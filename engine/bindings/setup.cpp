@@ -63,13 +63,27 @@ Description* described(
     require((smoothing == Smoothing::foreign) == !law.is_none(), "a law of Python's own is a foreign smoothing");
     auto d = std::make_unique<Description>();
     Setup& s = d->setup;
-    s.setting = setting, s.n = n, s.actions = setting == Setting::expert_bandit ? actions : n;
-    s.smoothing = smoothing, s.estimator = estimator, s.estimator_parameter = estimator_parameter;
+    s.setting = setting;
+s.n = n;
+s.actions = setting == Setting::expert_bandit ? actions : n;
+    s.smoothing = smoothing;
+s.estimator = estimator;
+s.estimator_parameter = estimator_parameter;
     for (std::size_t k = 0; k < parameters.size(); ++k) s.parameter[k] = parameters[k];
     std::tie(s.schedule.c, s.schedule.a, s.schedule.b, s.schedule.d) = schedule;
-    s.low = low, s.high = high, s.gains = gains, s.clip = clip, s.kappa = kappa, s.rate = rate, s.gamma = gamma;
-    s.origin = gains ? high : low, s.slope = (gains ? -1.0 : 1.0) / (high - low);
-    if (smoothing == Smoothing::adahedge) s.origin = 0.0, s.slope = gains ? -1.0 : 1.0;  // losses as they are
+    s.low = low;
+s.high = high;
+s.gains = gains;
+s.clip = clip;
+s.kappa = kappa;
+s.rate = rate;
+s.gamma = gamma;
+    s.origin = gains ? high : low;
+s.slope = (gains ? -1.0 : 1.0) / (high - low);
+    if (smoothing == Smoothing::adahedge) {
+s.origin = 0.0;
+s.slope = gains ? -1.0 : 1.0;
+}  // losses as they are
     s.path = path_of(s);
     d->prior = log_prior;
     if (!log_prior.empty()) s.log_prior = d->prior.data();
@@ -101,7 +115,8 @@ int visit_setup(PyObject* self, visitproc visit, void* arg) {
 }
 int clear_setup(PyObject* self) {
     Description* d = nb::inst_ptr<Description>(self);
-    d->law.reset(), d->raised.reset();
+    d->law.reset();
+d->raised.reset();
     return 0;
 }
 PyType_Slot setup_slots[] = {

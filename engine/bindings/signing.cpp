@@ -35,7 +35,10 @@ struct Letters {
     char pairs[4096][2];
     u8 back[256];
     constexpr Letters() : pairs(), back() {
-        for (int x = 0; x < 4096; ++x) pairs[x][0] = letters[x >> 6], pairs[x][1] = letters[x & 63];
+        for (int x = 0; x < 4096; ++x) {
+pairs[x][0] = letters[x >> 6];
+pairs[x][1] = letters[x & 63];
+}
         for (int c = 0; c < 256; ++c) back[c] = 64;
         for (u8 k = 0; k < 64; ++k) back[u8(letters[k])] = k;
     }
@@ -48,12 +51,18 @@ std::size_t write_text(const u8* raw, std::size_t size, char* out) {
     std::size_t k = 0;
     for (; k + 3 <= size; k += 3, at += 4) {
         const u32 x = u32(raw[k]) << 16 | u32(raw[k + 1]) << 8 | raw[k + 2];
-        std::memcpy(at, table.pairs[x >> 12], 2), std::memcpy(at + 2, table.pairs[x & 4095], 2);
+        std::memcpy(at, table.pairs[x >> 12], 2);
+std::memcpy(at + 2, table.pairs[x & 4095], 2);
     }
-    if (size - k == 1) std::memcpy(at, table.pairs[u32(raw[k]) << 4], 2), at += 2;
+    if (size - k == 1) {
+std::memcpy(at, table.pairs[u32(raw[k]) << 4], 2);
+at += 2;
+}
     if (size - k == 2) {
         const u32 x = u32(raw[k]) << 16 | u32(raw[k + 1]) << 8;
-        std::memcpy(at, table.pairs[x >> 12], 2), at[2] = letters[x >> 6 & 63], at += 3;
+        std::memcpy(at, table.pairs[x >> 12], 2);
+at[2] = letters[x >> 6 & 63];
+at += 3;
     }
     return std::size_t(at - out);
 }
@@ -82,8 +91,12 @@ i64 decode(nb::handle text, u8* raw) {
     for (Py_ssize_t k = 0; k < size; ++k) {
         const u8 letter = table.back[u8(given[k])];
         if (letter == 64) return -1;
-        held = held << 6 | letter, bits += 6;
-        if (bits >= 8) bits -= 8, raw[made++] = u8(held >> bits);
+        held = held << 6 | letter;
+bits += 6;
+        if (bits >= 8) {
+bits -= 8;
+raw[made++] = u8(held >> bits);
+}
     }
     return held & ((1u << bits) - 1) ? -1 : made;  // -1: another text of the same bytes
 }
@@ -154,27 +167,39 @@ nb::object ticket_fields(nb::handle text) {
     Choice kind = Choice::arm;
     nb::tuple arms, probabilities;
     if (format == 1) {
-        secret = second, stage = 1;
+        secret = second;
+stage = 1;
         const u64 arm = in.get<std::uint16_t>();
-        sequence = in.get<u64>(), round = in.get<u64>(), probability = in.get<double>();
-        arms = nb::make_tuple(arm), probabilities = nb::make_tuple(probability);
+        sequence = in.get<u64>();
+round = in.get<u64>();
+probability = in.get<double>();
+        arms = nb::make_tuple(arm);
+probabilities = nb::make_tuple(probability);
     } else {
         if (second > u64(Choice::slate)) return nb::none();
         kind = Choice(second);
-        secret = in.varint(), stage = in.varint(), sequence = in.varint();
+        secret = in.varint();
+stage = in.varint();
+sequence = in.varint();
         const u64 number = in.varint(), drawn = in.varint();
         if (number >> 32 || drawn >> 32) return nb::none();
         round = number << 32 | drawn;
         if (kind == Choice::arm) {
             const u64 arm = in.varint();
             probability = in.get<double>();
-            arms = nb::make_tuple(arm), probabilities = nb::make_tuple(probability);
+            arms = nb::make_tuple(arm);
+probabilities = nb::make_tuple(probability);
         } else {
-            items = in.varint(), probability = in.get<double>();
+            items = in.varint();
+probability = in.get<double>();
             if (!in.good || items < 1 || items > most_items) return nb::none();
             nb::list which, p;
-            for (u64 k = 0; k < items && in.good; ++k) which.append(in.varint()), p.append(in.get<double>());
-            arms = nb::tuple(which), probabilities = nb::tuple(p);
+            for (u64 k = 0; k < items && in.good; ++k) {
+which.append(in.varint());
+p.append(in.get<double>());
+}
+            arms = nb::tuple(which);
+probabilities = nb::tuple(p);
         }
     }
     const nb::object key = in.key();
@@ -229,11 +254,20 @@ public:
         each(head, arms, first, rounds, p, keys, [&](const Said& said) {
             require(said.arm >= 0 && std::size_t(said.arm) < labels.size(), "an arm must have a label");
             const nb::bytes label = nb::cast<nb::bytes>(labels[std::size_t(said.arm)]);
-            if (said.sequence != first) out += ',', named += ',', numbered += ',';
-            out += '"', out.append(text, write(said, text)), out += '"';
-            named.append(label.c_str(), label.size()), numbered += std::to_string(said.arm);
+            if (said.sequence != first) {
+out += ',';
+named += ',';
+numbered += ',';
+}
+            out += '"';
+out.append(text, write(said, text));
+out += '"';
+            named.append(label.c_str(), label.size());
+numbered += std::to_string(said.arm);
         });
-        out += named, out += numbered, out += "],\"probability\":";
+        out += named;
+out += numbered;
+out += "],\"probability\":";
         return nb::bytes(out.data(), out.size());
     }
     bool signs(nb::bytes raw) const {

@@ -20,14 +20,17 @@ struct Tallied {
     i64 n;
 
     explicit Tallied(i64 n) : arrays(std::size_t(3 * n), 0.0), n(n) {
-        sums.losses = arrays.data(), sums.beside = sums.losses + n, sums.awake = sums.beside + n;
+        sums.losses = arrays.data();
+sums.beside = sums.losses + n;
+sums.awake = sums.beside + n;
     }
     Tallied(const Tallied&) = delete;
 
     i64 places() const { return 2 + 3 * n; }
     /// mixture, settled, then losses, beside and awake.
     double* write(double* out) const {
-        *out++ = sums.mixture, *out++ = sums.settled;
+        *out++ = sums.mixture;
+*out++ = sums.settled;
         for (i64 i = 0; i < n; ++i) *out++ = sums.losses[i];
         for (i64 i = 0; i < n; ++i) *out++ = sums.beside[i] + sums.whole_mixture;
         for (i64 i = 0; i < n; ++i) *out++ = sums.awake[i] + sums.whole_rows;
@@ -40,7 +43,9 @@ struct Tallied {
 i64 note_places(const Tallied& tally) { return tally.places() + 8 + tally.n; }
 void note(const AtPlay& at, const Tallied& tally, double mean_loss, double delay, double* out) {
     out = tally.write(out);
-    *out++ = mean_loss, *out++ = at.run.own, *out++ = delay;
+    *out++ = mean_loss;
+*out++ = at.run.own;
+*out++ = delay;
     AdaHedgeSums sums{};
     if (at.setup.smoothing == Smoothing::adahedge) sums = *reinterpret_cast<const AdaHedgeSums*>(at.run.memory);
     for (const double x : {sums.gap, sums.variance, sums.span, sums.min_losses, sums.max_losses}) *out++ = x;
@@ -102,8 +107,12 @@ nb::object combine_rows(nb::handle player, Tallied& tally, const Price& price, T
     Fresh<double> notes(points.size(), std::size_t(note_places(tally)));
     const double before = tally.sums.settled, delay = double(largest_delay(player));
     const i64 done = stretches(rows, tally, points, count, mean_loss, notes.data, [&](i64 from, i64 to) {
-        job.forecasts = forecasts.data() + from * n, job.targets = targets.data() + from, job.rows = to - from;
-        job.weights = weights.data() + from * n, job.mixed = mixed.data() + from, job.played = played.data() + from;
+        job.forecasts = forecasts.data() + from * n;
+job.targets = targets.data() + from;
+job.rows = to - from;
+        job.weights = weights.data() + from * n;
+job.mixed = mixed.data() + from;
+job.played = played.data() + from;
         return combine().rows(job);
     }, [&] { return delay; });
     count_rounds(player, i64(tally.sums.settled - before));
@@ -136,7 +145,9 @@ nb::object combine_events(nb::handle player, Tallied& tally, const Price& price,
     Fresh<double> notes(points.size(), std::size_t(note_places(tally)));
     const double before = tally.sums.settled, delay = double(largest_delay(player));
     const i64 done = stretches(rows, tally, points, i64(order.size()), mean_loss, notes.data, [&](i64 from, i64 to) {
-        events.order = order.data() + from, events.told = told.data() + from, events.count = to - from;
+        events.order = order.data() + from;
+events.told = told.data() + from;
+events.count = to - from;
         return combine().events(events);
     }, [&] { return std::max(delay, events.largest_delay); });
     count_rounds(player, i64(tally.sums.settled - before), i64(events.largest_delay));
@@ -190,7 +201,10 @@ nb::object replay_rows(nb::handle player, In<i64> actions, In<double> losses, In
         nb::gil_scoped_release free;
         bad = replay().rows(job);
     }
-    coins.data()[0] = words.a, coins.data()[1] = words.b, coins.data()[2] = words.c, coins.data()[3] = words.d;
+    coins.data()[0] = words.a;
+coins.data()[1] = words.b;
+coins.data()[2] = words.c;
+coins.data()[3] = words.d;
     if (job.failed) raise_if_foreign(player);
     return nb::make_tuple(bad, job.failed);
 }

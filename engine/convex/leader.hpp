@@ -26,7 +26,8 @@ inline void grow_model(const Region& region, const Sums& sums, PointNumbers& run
     const double now = 1.0 + double(sums.curved()), ratio = now / run.modelled;
     if (!(ratio > 1.0)) return;
     if (region.kind == SetKind::ball) {
-        multiply(model.diagonal, ratio, region.d), multiply(model.beside, ratio, region.d);
+        multiply(model.diagonal, ratio, region.d);
+multiply(model.beside, ratio, region.d);
     } else {
         multiply(model.H, ratio, region.d * region.d);
     }
@@ -53,7 +54,8 @@ inline Solved find_leader(const Region& region, const Sums& sums, double ridge, 
             if (!current && now > before) {
                 // A stale model led away: go back and look again.
                 for (i64 j = 0; j < d; ++j) x[j] = old[j];
-                renew = true, stepped = false;
+                renew = true;
+stepped = false;
                 continue;
             }
             double along = 0.0;
@@ -76,7 +78,11 @@ inline Solved find_leader(const Region& region, const Sums& sums, double ridge, 
             renew = gain < 2.0 || log(now / tolerance) > (2.0 + 0.25 * double(d)) * log(gain);
         }
         before = left = now;
-        current = renew, stepped = true, share = 1.0, near = 0.0, far = 2.0;
+        current = renew;
+stepped = true;
+share = 1.0;
+near = 0.0;
+far = 2.0;
         if (renew && !renew_model(region, sums, ridge, x, run, model)) {
             left = infinity;
             return Solved::failed;
@@ -89,7 +95,8 @@ inline Solved find_leader(const Region& region, const Sums& sums, double ridge, 
         slope = 0.0;
         for (i64 j = 0; j < d; ++j) {
             slope += g[j] * (trial[j] - x[j]);
-            old[j] = x[j], x[j] = trial[j];
+            old[j] = x[j];
+x[j] = trial[j];
         }
     }
     return Solved::stuck;

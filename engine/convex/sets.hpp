@@ -105,7 +105,10 @@ inline double residual(const Region& region, const double* x, const double* g) {
     if (region.kind == SetKind::simplex) {
         i64 support = 0;
         for (i64 j = 0; j < d; ++j)
-            if (x[j] > 0.0) level += g[j], ++support;
+            if (x[j] > 0.0) {
+level += g[j];
+++support;
+}
         level /= double(support);
     }
     for (i64 j = 0; j < d; ++j) {
@@ -186,7 +189,10 @@ inline void ball_argmin(const Region& region, PointModel& model, double ridge, c
     const i64 d = region.d;
     const double *diagonal = model.diagonal, *beside = model.beside, *center = region.center, *g = model.g;
     double *a = model.mirrors + d * d, *pivots = a + d, *second = model.step, *y = model.trial;
-    for (i64 j = 0; j < d; ++j) second[j] = x[j] - center[j], y[j] = g[j];
+    for (i64 j = 0; j < d; ++j) {
+second[j] = x[j] - center[j];
+y[j] = g[j];
+}
     reflect(model.mirrors, second, d, false);
     reflect(model.mirrors, y, d, false);
     double top = 0.0, square = 0.0;
@@ -269,18 +275,27 @@ inline bool box_argmin(const Region& region, PointModel& model, const double* x)
             // The multiplier of the sum, nearly: without it the two solves would cancel all their digits.
             if (simplex)
                 for (i64 i = 0; i < m; ++i) level += slope[rows[i]] / double(m);
-            for (i64 i = 0; i < m; ++i) step[i] = level - slope[rows[i]], ones[i] = 1.0;
+            for (i64 i = 0; i < m; ++i) {
+step[i] = level - slope[rows[i]];
+ones[i] = 1.0;
+}
             cholesky(model.H, rows, m, d, model.factor);
             solve_factored(model.factor, m, d, step);
             if (simplex) {
                 solve_factored(model.factor, m, d, ones);
                 double total = 0.0, more = 0.0;
-                for (i64 i = 0; i < m; ++i) total += ones[i], more -= step[i];
+                for (i64 i = 0; i < m; ++i) {
+total += ones[i];
+more -= step[i];
+}
                 more /= total;
                 level += more;
                 // What H, nearly singular, has lost of the sum is given back: else x would drift off the simplex.
                 double drift = 0.0;
-                for (i64 i = 0; i < m; ++i) step[i] += more * ones[i], drift += step[i];
+                for (i64 i = 0; i < m; ++i) {
+step[i] += more * ones[i];
+drift += step[i];
+}
                 for (i64 i = 0; i < m; ++i) step[i] -= drift / double(m);
             }
             double share = 1.0;
@@ -288,9 +303,15 @@ inline bool box_argmin(const Region& region, PointModel& model, const double* x)
             for (i64 i = 0; i < m; ++i) {
                 const i64 j = rows[i];
                 if (step[i] < 0.0 && y[j] + share * step[i] < low[j])
-                    share = (low[j] - y[j]) / step[i], wall = j;
+                    {
+share = (low[j] - y[j]) / step[i];
+wall = j;
+}
                 else if (step[i] > 0.0 && y[j] + share * step[i] > high[j])
-                    share = (high[j] - y[j]) / step[i], wall = j;
+                    {
+share = (high[j] - y[j]) / step[i];
+wall = j;
+}
             }
             for (i64 i = 0; i < m; ++i) {
                 const i64 j = rows[i];
@@ -308,7 +329,10 @@ inline bool box_argmin(const Region& region, PointModel& model, const double* x)
         for (i64 j = 0; j < d; ++j)
             if (fixed[j] && low[j] < high[j]) {
                 const double multiplier = slope[j] - level, wrong = y[j] <= low[j] ? -multiplier : multiplier;
-                if (wrong > worst + 1e-13 * (abs(slope[j]) + abs(level))) worst = wrong, freed = j;
+                if (wrong > worst + 1e-13 * (abs(slope[j]) + abs(level))) {
+worst = wrong;
+freed = j;
+}
             }
         if (freed < 0) return true;
         fixed[freed] = 0;

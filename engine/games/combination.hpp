@@ -17,7 +17,8 @@ inline Happened settle_row(Combination& c, double* numbers, double y) {
     bool whole = true;
     for (i64 i = 0; i < c.n; ++i) {
         const bool awake = f[i] == f[i];
-        c.awake[i] = awake, whole &= awake;
+        c.awake[i] = awake;
+whole &= awake;
         const double cost = awake ? price_of(c.price, f[i], y) : __builtin_nan("");
         c.losses[i] = cost;
         // NaN and infinity are outside of every range.
@@ -28,7 +29,10 @@ inline Happened settle_row(Combination& c, double* numbers, double y) {
     const double g = slope(x);
     double steepest = abs(g), slopes[2] = {0.0, 0.0};
     if (c.kind == Mixing::two_layers)
-        for (int k = 0; k < 2; ++k) slopes[k] = slope(told[k]), steepest = max(abs(slopes[k]), steepest);
+        for (int k = 0; k < 2; ++k) {
+slopes[k] = slope(told[k]);
+steepest = max(abs(slopes[k]), steepest);
+}
     if (learns_slopes(c.kind) && steepest > 0.0 && !(steepest * (high - low) <= largest_slope)) return {Trouble::extreme, -1};
 
     double expected = 0.0;
@@ -84,25 +88,39 @@ inline void refresh_all(Combination& c) {
 inline void begin_combination(Combination& c, double* numbers, const double* prior) {
     for (i64 k = 0; k < c.room(); ++k) numbers[k] = 0.0;
     const auto lay = [&](RuleBState& b, i64 n, double forget) {
-        b.n = n, b.places = in_fours(n), b.forget = forget;
-        b.grown = b.spread = b.spread_rows = 0.0, b.settled = nullptr;
-        each_array(b, [&](const char*, double*& array) { array = numbers, numbers += b.places; });
+        b.n = n;
+b.places = in_fours(n);
+b.forget = forget;
+        b.grown = b.spread = b.spread_rows = 0.0;
+b.settled = nullptr;
+        each_array(b, [&](const char*, double*& array) { array = numbers;
+numbers += b.places; });
         for (i64 i = 0; i < n; ++i) b.prior[i] = prior && n == c.n ? prior[i] : 1.0 / double(n);
     };
-    lay(c.b, c.n, 1.0), lay(c.quick, c.n, 0.99), lay(c.top, members, 1.0);
+    lay(c.b, c.n, 1.0);
+lay(c.quick, c.n, 0.99);
+lay(c.top, members, 1.0);
     RegretState& s = c.regrets;
     s = {c.n, c.places, 0.0, 0.0, numbers, numbers + c.places, numbers + 2 * c.places, numbers + 3 * c.places};
     numbers += 4 * c.places;
     if (c.kind == Mixing::fixed_share)
         for (i64 i = 0; i < c.n; ++i) s.weight[i] = 1.0 / double(c.n);
-    c.losses = numbers, c.row = numbers + c.places, c.shares = numbers + 2 * c.places;
-    c.line = numbers + 3 * c.places, c.distance = numbers + 4 * c.places, numbers += 5 * c.places;
+    c.losses = numbers;
+c.row = numbers + c.places;
+c.shares = numbers + 2 * c.places;
+    c.line = numbers + 3 * c.places;
+c.distance = numbers + 4 * c.places;
+numbers += 5 * c.places;
     static_cast<RunNumbers&>(c.own) = RunNumbers{};
     c.own.lay_out(c.setup, numbers);
     numbers += c.setup.room();
     c.tally = Tally{};
-    c.tally.losses = numbers, c.tally.beside = numbers + c.n, c.tally.awake = numbers + 2 * c.n;
-    c.slept_b = numbers + 3 * c.n, c.slept_own = numbers + 4 * c.n, c.slope = numbers + 5 * c.n;
+    c.tally.losses = numbers;
+c.tally.beside = numbers + c.n;
+c.tally.awake = numbers + 2 * c.n;
+    c.slept_b = numbers + 3 * c.n;
+c.slept_own = numbers + 4 * c.n;
+c.slope = numbers + 5 * c.n;
     c.center = c.slope + c.levels;
     c.b.settled = c.quick.settled = c.tally.awake;
     c.answered = c.mean_loss = 0.0;

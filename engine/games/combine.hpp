@@ -24,7 +24,10 @@ HN_INLINE double shares(double* p, const double* w, double mass, const double* f
         sum += share * load4(f + i);
     }
     double mixed = fold(sum);
-    for (; i < n; ++i) p[i] = w[i] / mass, mixed += p[i] * f[i];
+    for (; i < n; ++i) {
+p[i] = w[i] / mass;
+mixed += p[i] * f[i];
+}
     return mixed;
 }
 
@@ -47,9 +50,15 @@ HN_INLINE void add_row(double* sums, const double* x, i64 n) {
 
 /// Count a row: losses (NaN asleep), the mixture's, and <p, l>.
 inline void count_row(Tally& tally, i64 n, const double* losses, double cost, double own) {
-    tally.mixture += cost, tally.expected += own, tally.settled += 1.0;
+    tally.mixture += cost;
+tally.expected += own;
+tally.settled += 1.0;
     for (i64 i = 0; i < n; ++i)
-        if (losses[i] == losses[i]) tally.losses[i] += losses[i], tally.beside[i] += cost, tally.awake[i] += 1.0;
+        if (losses[i] == losses[i]) {
+tally.losses[i] += losses[i];
+tally.beside[i] += cost;
+tally.awake[i] += 1.0;
+}
 }
 
 /// Rows by AdaHedge as long as nobody sleeps and every target is known; returns the first that is not so.
@@ -86,8 +95,11 @@ HN_APART i64 whole_rows(CombineJob& job, i64 first, i64 stop) {
     rounds.sums.variance = variance;
     rounds.finish();
     Tally& tally = *job.tally;
-    tally.mixture += mixture, tally.whole_mixture += mixture, tally.expected += rounds.own - before;
-    tally.settled += done, tally.whole_rows += done;
+    tally.mixture += mixture;
+tally.whole_mixture += mixture;
+tally.expected += rounds.own - before;
+    tally.settled += done;
+tally.whole_rows += done;
     return t;
 }
 
@@ -119,7 +131,10 @@ inline bool learn(CombineJob& job, const double* f, const double* p, const doubl
     double expected = 0.0, sum = 0.0;
     for (i64 i = 0; i < n; ++i) {
         job.row[i] = job.losses[i];
-        if (job.awake[i]) expected += p[i] * job.losses[i], sum += f[i];
+        if (job.awake[i]) {
+expected += p[i] * job.losses[i];
+sum += f[i];
+}
     }
     if (up < n) steps.charge_sleepers(p, job.awake, job.row, n);
     if (steps.observe_row(at, job.row, ticket) != -1) {
@@ -151,7 +166,8 @@ inline bool one_row(CombineJob& job, i64 t, const Players& steps) {
         for (i64 i = 0; i < n; ++i)
             if (job.awake[i]) mixed += p[i] * f[i];
     }
-    job.played[t] = drawn, job.mixed[t] = mixed;
+    job.played[t] = drawn;
+job.mixed[t] = mixed;
     if (y == y) return learn(job, f, p, nullptr, up, mixed, y, steps);
     // No loss will come before the next row: the round is not counted until one does.
     at.run.round -= 1.0;
@@ -218,7 +234,8 @@ HN_COLD void share_median(const double* f, i64 n, i64 up, double* p, double* ord
         for (; at > 0 && f[i64(order[at - 1])] > f[i]; --at) order[at] = order[at - 1];
         order[at] = double(i);
     }
-    p[i64(order[(up - 1) / 2])] += 0.5, p[i64(order[up / 2])] += 0.5;
+    p[i64(order[(up - 1) / 2])] += 0.5;
+p[i64(order[up / 2])] += 0.5;
 }
 
 HN_INLINE double weighed(const double* p, const double* f, i64 n) {
@@ -240,7 +257,10 @@ HN_INLINE double mix_row(Combination& c, const double* f, double low, double hig
         if (first) share_adahedge(c, up == c.n, c.awake, p);
         told[2] = max(min(weighed(p, f, c.n), high), low);
         double part[members], least_told = told[0], most_told = told[0];
-        for (int k = 1; k < 4; ++k) least_told = min(told[k], least_told), most_told = max(told[k], most_told);
+        for (int k = 1; k < 4; ++k) {
+least_told = min(told[k], least_told);
+most_told = max(told[k], most_told);
+}
         const double x = mix_b(c.top, told, least_told, most_told, weights ? part : nullptr);
         if (weights)
             for (i64 i = 0; i < c.n; ++i)
@@ -276,20 +296,26 @@ inline bool answer_row(Combination& c, const double* forecasts, double* numbers,
         for (i64 i = 0; i < c.n; ++i) {
             const double here = forecasts[i];
             const bool awake = here == here;
-            f[i] = here, c.awake[i] = awake, up += awake;
-            low = min(here, low), high = max(here, high);
+            f[i] = here;
+c.awake[i] = awake;
+up += awake;
+            low = min(here, low);
+high = max(here, high);
             sum += awake ? here : 0.0;
         }
         if (up == 0) return false;
         for (i64 i = c.n; i < c.places; ++i) f[i] = __builtin_nan("");
         double* told = ticket.told(q);
         told[3] = max(min(sum / double(up), high), low);
-        bottom = min(low, bottom), top = max(high, top);
+        bottom = min(low, bottom);
+top = max(high, top);
         // Weights are common to the levels; the median's are told of the middle one.
         const bool asked = q == (c.kind == Mixing::median ? median : 0);
         ticket.answers()[q] = mix_row(c, f, low, high, up, told, ticket.p(), asked ? weights : nullptr, q == 0);
     }
-    numbers[OpenRow::low] = bottom, numbers[OpenRow::high] = top, numbers[OpenRow::settled] = c.tally.settled;
+    numbers[OpenRow::low] = bottom;
+numbers[OpenRow::high] = top;
+numbers[OpenRow::settled] = c.tally.settled;
     if (has_rule_b(c.kind)) {
         for (i64 i = 0; i < c.places; ++i) ticket.sizes()[i] = c.b.sizes[i];
         if (c.kind == Mixing::two_layers) {
@@ -318,7 +344,10 @@ HN_INLINE void count_members(Combination& c, const double* costs, bool whole) {
     for (i64 k = 0; k < members; ++k) c.member_loss[k] += costs[k];
     if (!whole)
         for (i64 i = 0; i < c.n; ++i)
-            if (!c.awake[i]) c.slept_b[i] += costs[0], c.slept_own[i] += costs[2];
+            if (!c.awake[i]) {
+c.slept_b[i] += costs[0];
+c.slept_own[i] += costs[2];
+}
 }
 
 }  // namespace hn::HN_ISA

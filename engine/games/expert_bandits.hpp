@@ -106,7 +106,8 @@ void expert_losses(const double* x, i64 stride, const E* e, const double* shares
             now = after;
         }
         const Extent found = extent_of(now, n);
-        low[marks.columns[k]] = found.min, high[marks.columns[k]] = found.max;
+        low[marks.columns[k]] = found.min;
+high[marks.columns[k]] = found.max;
     }
     if (t < rounds)
         for (i64 i = 0; i < n; ++i)

@@ -40,12 +40,15 @@ HN_INLINE Line line_of(Combination& c, const double* f, i64 places, const double
         f64x4 sum{}, sizes{}, far{};
         for (i64 q = 0; q < c.levels; ++q) {
             const f64x4 column = load4(f + q * places + i), part = c.slope[q] * column;
-            sum += part, sizes += abs(part);
+            sum += part;
+sizes += abs(part);
             if (z) far += abs(z[q * apart] - column);
         }
         store4(line + i, sum);
         if (z) store4(c.distance + i, share * far);
-        low = min(sum, low), high = max(sum, high), scale = max(sizes, scale);
+        low = min(sum, low);
+high = max(sum, high);
+scale = max(sizes, scale);
     }
     return {at, fold_min(low), fold_max(high), fold_max(scale)};
 }
@@ -84,7 +87,9 @@ inline Happened settle_levels(Combination& c, double* numbers, double y) {
     for (i64 i = 0; i < c.n; ++i) {
         const double cost = price_levels(c, f + i, c.places, y);
         const bool awake = f[i] == f[i];
-        c.awake[i] = awake, whole &= awake, c.losses[i] = cost;
+        c.awake[i] = awake;
+whole &= awake;
+c.losses[i] = cost;
         if (awake && !(c.setup.low <= cost && cost <= c.setup.high))
             return {abs(cost) < infinity ? Trouble::outside : Trouble::infinite, i};
     }

@@ -30,7 +30,10 @@ inline void replayed_distribution(ReplayJob& job, const Advised<i64>& heard) {
 struct Guess { double direct, here; };
 inline Guess guess(const ReplayJob& job, i64 actions, i64 a) {
     double seen = 0.0, total = 0.0, direct = 0.0;
-    for (i64 j = 0; j < actions; ++j) total += job.totals[j], seen += job.seen[j];
+    for (i64 j = 0; j < actions; ++j) {
+total += job.totals[j];
+seen += job.seen[j];
+}
     const double mean = seen > 0.0 ? total / seen : 0.0;
     const auto of = [&](i64 j) { return job.seen[j] > 0.0 ? job.totals[j] / job.seen[j] : mean; };
     for (i64 j = 0; j < actions; ++j) direct += job.q[j] * of(j);
@@ -74,16 +77,26 @@ inline i64 replay_rows(ReplayJob& job, const Players& steps) {
             job.failed = status == Status::failed;
             if (status != Status::fine) return t;
             sums.loss_beside += beside(loss, sums.loss, sums.accepted);
-            sums.accepted += 1.0, sums.loss += loss, sums.loss2 += loss * loss;
+            sums.accepted += 1.0;
+sums.loss += loss;
+sums.loss2 += loss * loss;
         } else {
             at.run.round -= 1.0;
         }
         const double wl = w * loss;
         sums.wl_beside += beside(wl, sums.wl, sums.rows);
         sums.dr_beside += beside_clamped(robust, sums.dr, sums.rows, s.low, s.high);
-        sums.rows += 1.0, sums.w += w, sums.w2 += w * w, sums.wl += wl, sums.wl2 += wl * wl;
-        sums.w2l += w * wl, sums.w2l2 += wl * wl, sums.dr += robust, sums.dr2 += robust * robust;
-        job.totals[a] += loss, job.seen[a] += 1.0;
+        sums.rows += 1.0;
+sums.w += w;
+sums.w2 += w * w;
+sums.wl += wl;
+sums.wl2 += wl * wl;
+        sums.w2l += w * wl;
+sums.w2l2 += wl * wl;
+sums.dr += robust;
+sums.dr2 += robust * robust;
+        job.totals[a] += loss;
+job.seen[a] += 1.0;
     }
     return -1;
 }

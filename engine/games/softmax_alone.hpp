@@ -159,10 +159,16 @@ struct SoftmaxAlone {
                 if (__builtin_expect(!in_range(mass, s.n), 0)) {
                     store(s, run);
                     run.arm = double(i);
-                    if (fresh != fresh) run.w[i] = 0.0, mass = rest;
+                    if (fresh != fresh) {
+run.w[i] = 0.0;
+mass = rest;
+}
                     if (!in_range(mass, s.n)) entropy_anew(s, run);
                     load(s, run, inverse);
-                    base = run.base, fresh = run.w[i], mass = leave_out(i) + fresh, sure = sure_of(run.w, s.n);
+                    base = run.base;
+fresh = run.w[i];
+mass = leave_out(i) + fresh;
+sure = sure_of(run.w, s.n);
                     if (guesses) next.begin(w, inverse, rate, steps);
                 }
                 ++counts[i];
@@ -171,7 +177,10 @@ struct SoftmaxAlone {
             if (at.marked()) job.own[r * job.width + job.marks.columns[at.k++]] = own;
         }
         store(s, run);
-        run.stream = stream, run.own = own, run.arm = double(last), run.total = mass;
+        run.stream = stream;
+run.own = own;
+run.arm = double(last);
+run.total = mass;
         run.round += double(job.rounds);
     }
 };

@@ -63,7 +63,8 @@ void mix(const MygaState& m, const double* advice, double* q, double* majority, 
             if (majority[j] == 0.0 && (top < 0 || p[j] > p[top])) top = j;
         if (top < 0) break;
         majority[top] = 1.0;
-        held += p[top], lead += p[top];
+        held += p[top];
+lead += p[top];
     }
     for (i64 j = 0; j < m.actions; ++j)
         if (majority[j] == 0.0) minor += q[j] = least_root(m, p[j], real, tails);

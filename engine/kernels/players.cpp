@@ -73,7 +73,10 @@ i64 observe_row(AtPlay& at, const double* losses, const double* ticket) {
     at.before.copy(s, run);
     if (!settle_row(s, run, losses, own, true)) return undone(at), -2;
     double low = losses[0], high = losses[0];
-    for (i64 i = 1; i < s.n; ++i) low = min(losses[i], low), high = max(losses[i], high);
+    for (i64 i = 1; i < s.n; ++i) {
+low = min(losses[i], low);
+high = max(losses[i], high);
+}
     const Run* then = at_old_scale(s, run, at.before, at.twin);
     return diagnose(s, run, as_before(at.before), then, -1, own, (high - low) * abs(s.slope)) || undone(at) ? -1 : -2;
 }
@@ -91,7 +94,8 @@ HN_INLINE Estimated with_baselines(const Setup& s, const Run& run, const double*
         const f64x4 estimate = baseline + only(i64x4(lanes(j) == splat(arm)), splat(lead));
         const i64x4 inside = i64x4(lanes(j) < splat(s.n));
         mean += load4(w + j) * baseline;
-        low = min(select(inside, estimate, low), low), high = max(select(inside, estimate, high), high);
+        low = min(select(inside, estimate, low), low);
+high = max(select(inside, estimate, high), high);
     }
     const double highest = fold_max(high);
     return {probability * lead + fold(mean) / total, highest - fold_min(low), highest};
@@ -119,11 +123,15 @@ Status observe_by_series(AtPlay& at, i64 arm, double probability, double weight,
     if (scale != was.scale) {
         then = &at.twin;
         if (root.fine) {
-            then->base = base, then->warm = root.y, then->value = root.value;  // and nothing else of it is read below
+            then->base = base;
+then->warm = root.y;
+then->value = root.value;  // and nothing else of it is read below
         } else {
             static_cast<RunNumbers&>(*then) = was;
             double* const own = then->L;
-            then->L = run.L, then->w[arm] = w[arm], then->base = base;
+            then->L = run.L;
+then->w[arm] = w[arm];
+then->base = base;
             const bool fine = weigh_one(s, *then, arm, value, was.scale, true);
             then->L = own;
             if (!fine) return Status::failed;
@@ -145,7 +153,10 @@ Status observe_exponential(AtPlay& at, i64 arm, double probability, double weigh
     const double p = run.w[arm] / run.total, value = run.value, scale = run.scale, estimate = x * weight;
     if (!settle_arm(s, run, arm, weight, x, true)) return Status::failed;
     OneArm then{run.w[arm] / run.total, run.value};
-    if (run.scale != scale) then = exponential_one(s, run.L, scale, arm, at.twin.w), run.change += then.value - run.value;
+    if (run.scale != scale) {
+then = exponential_one(s, run.L, scale, arm, at.twin.w);
+run.change += then.value - run.value;
+}
     run.drift += probability * estimate - (then.value - value);
     if (estimate >= least_span && then.p > 0.0) run.level = max(log_gap(p, then.p, s.gamma) / estimate, run.level);
     return Status::fine;
@@ -188,7 +199,8 @@ Status observe_on_advice(AtPlay& at, const Heard& heard, i64 action, double weig
     for (i64 i = 0; i < s.n; ++i) {
         const double share = heard.shares ? heard.shares[i * s.actions + action] : double(heard.actions[i] == action);
         paid += at.before.w[i] * share;
-        low = min(share, low), high = max(share, high);
+        low = min(share, low);
+high = max(share, high);
     }
     paid *= x * weight / at.before.total;
     const Run* then = at_old_scale(s, run, at.before, at.twin);

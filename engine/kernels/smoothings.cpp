@@ -91,7 +91,10 @@ void pow_each(const double* x, double a, double* out, i64 count) {
 void uniforms(u64* words, double* out, i64 count) {
     Words s{words[0], words[1], words[2], words[3]};
     for (i64 k = 0; k < count; ++k) out[k] = uniform(s);
-    words[0] = s.a, words[1] = s.b, words[2] = s.c, words[3] = s.d;
+    words[0] = s.a;
+words[1] = s.b;
+words[2] = s.c;
+words[3] = s.d;
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ struct gamma_law : Rules {
     static void at(const LawOf& law, double z, double& cdf, double& ratio) {
         const double a = law.a, log_gamma = law.constant;
         if (z <= 0.0) {
-            cdf = 0.0, ratio = infinity;
+            cdf = 0.0;
+ratio = infinity;
             return;
         }
         const double front = exp(a * log(z) - z - log_gamma);  // z f(z)
@@ -26,7 +27,8 @@ struct gamma_law : Rules {
                 term *= z / k;
                 total += term;
             }
-            cdf = front * total, ratio = 1.0 / (z * total);
+            cdf = front * total;
+ratio = 1.0 / (z * total);
             return;
         }
         // modified Lentz on the continued fraction of the upper tail

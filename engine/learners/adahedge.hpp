@@ -60,13 +60,18 @@ struct AdaHedgeRounds {
         sums.span = max(high - low, sums.span);
         sums.min_losses += low;
         sums.max_losses += high;
-        own += low + mean, drift += gap;
+        own += low + mean;
+drift += gap;
     }
 
     /// Everything back to its place, and the weights of the next round.
     HN_INLINE void finish() {
         adahedge_sums_of(run) = sums;
-        run.scale = scale, run.inverse = inverse, run.own = own, run.drift = drift, run.level = level;
+        run.scale = scale;
+run.inverse = inverse;
+run.own = own;
+run.drift = drift;
+run.level = level;
         run.total = scale > 0.0 ? weigh_row(run.w, run.L, places, base, inverse) : even();
     }
 

@@ -18,7 +18,10 @@ inline bool fixed_share(const Setup& s, Run& run) {
         const double share = s.parameter[0];
         double low = infinity, after = 0.0, total = 0.0;
         // For a moment the memory holds the step instead of L.
-        for (i64 i = 0; i < s.n; ++i) seen[i] = run.L[i] - seen[i], low = min(seen[i], low);
+        for (i64 i = 0; i < s.n; ++i) {
+seen[i] = run.L[i] - seen[i];
+low = min(seen[i], low);
+}
         for (i64 i = 0; i < s.n; ++i) {
             run.w[i] *= exp((low - seen[i]) * run.inverse);
             seen[i] = run.L[i];
@@ -26,7 +29,10 @@ inline bool fixed_share(const Setup& s, Run& run) {
         }
         *mixed += low - run.scale * log(after / run.total);
         const double kept = (1.0 - share) / after, even = share / double(s.n);
-        for (i64 i = 0; i < s.n; ++i) run.w[i] = kept * run.w[i] + even, total += run.w[i];
+        for (i64 i = 0; i < s.n; ++i) {
+run.w[i] = kept * run.w[i] + even;
+total += run.w[i];
+}
         run.total = total;
     }
     run.value = *mixed;

@@ -18,7 +18,10 @@ inline bool lb_inf(const Setup& s, Run& run) {
     const i64 n = s.n;
     const auto [g, m, S, N] = LbInfMemory(run.memory, n);
     if (is_new(run))
-        for (i64 i = 0; i < n; ++i) g[i] = 2.0, m[i] = 0.5;
+        for (i64 i = 0; i < n; ++i) {
+g[i] = 2.0;
+m[i] = 0.5;
+}
     if (takes_in(run)) {
         const i64 arm = i64(run.arm);
         const bool told = s.parameter[0] > 0.0;

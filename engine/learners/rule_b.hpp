@@ -53,7 +53,10 @@ struct LogShares {
     LogShares(const RuleBState& state, const double* forecasts) : b(state), f(forecasts) {
         for (i64 i = 0; i < b.n; ++i) {
             if (f[i] != f[i]) continue;
-            if (b.rate[i] > 0.0) old = true, top = max(log_weight(b, i), top);
+            if (b.rate[i] > 0.0) {
+old = true;
+top = max(log_weight(b, i), top);
+}
             told |= b.settled && b.settled[i] > 0.0;
         }
         for (i64 i = 0; i < b.n; ++i) total += part(i);
@@ -99,7 +102,8 @@ HN_INLINE Mixed mix_with_mass(const RuleBState& b, const double* f, double low, 
         if (p)
             for (i64 i = 0; i < b.n; ++i) p[i] = f[i] == f[i] ? b.weight[i] / mass : 0.0;
     } else {
-        x = mix_by_logs(b, f, p), mass = 0.0;
+        x = mix_by_logs(b, f, p);
+mass = 0.0;
     }
     // Rounding must not lead out of the columns: a probability stays one.
     return {max(min(x, high), low), mass};
@@ -146,10 +150,14 @@ HN_COLD void first_updates(RuleBState& b, SettledRow row, double z, bool among) 
     for (i64 i = 0; i < b.n; ++i)
         if (chosen(i)) {
             prior += b.prior[i];
-            top = max(log_weight(b, i), top), top_factor = max(log_factor(b, i), top_factor);
+            top = max(log_weight(b, i), top);
+top_factor = max(log_factor(b, i), top_factor);
         }
     for (i64 i = 0; i < b.n; ++i)
-        if (chosen(i)) sum += exp(log_weight(b, i) - top), factors += exp(log_factor(b, i) - top_factor);
+        if (chosen(i)) {
+sum += exp(log_weight(b, i) - top);
+factors += exp(log_factor(b, i) - top_factor);
+}
     const bool start = !(prior > 0.0);
     if (start && b.settled) b.spread_rows += 1.0;
     const double tau = among && b.spread_rows > 0.0 ? sqrt(b.spread / b.spread_rows) : 0.0;
@@ -165,7 +173,8 @@ HN_COLD void first_updates(RuleBState& b, SettledRow row, double z, bool among) 
             if (cap >= b.prior[i] * b.rate[i]) cap = infinity;
             else b.capped = true;
         }
-        b.cap[i] = cap, --b.waiting;
+        b.cap[i] = cap;
+--b.waiting;
         b.weight[i] = min(b.prior[i] * b.rate[i], cap) * b.level[i];
         if (b.forget == 1.0) b.grown += capped_prior(b, i) * b.level[i];
     }
@@ -198,7 +207,8 @@ HN_INLINE double update_b(RuleBState& b, const double* f, double g, double z, do
                 const f64x4 prior = mass, cap = load4(b.cap + i);
                 mass = min(prior, cap / rate);
                 const f64x4 rho = min(prior, cap / next) / mass;
-                kept *= rho, fell *= rho;
+                kept *= rho;
+fell *= rho;
             }
             const f64x4 fall = (1.0 - fell * a) * (rate * far) - (1.0 - fell);
             kept += only(r < nothing, load4(b.level + i) * max(fall, nothing));
@@ -270,12 +280,17 @@ HN_INLINE void settle_b(RuleBState& b, const SettledRow& row) {
 /// it bounds, P becomes that sum.
 inline void refresh_b(RuleBState& b) {
     double sum = 0.0;
-    b.capped = false, b.waiting = b.n;
+    b.capped = false;
+b.waiting = b.n;
     for (i64 i = 0; i < b.places; ++i) {
         const bool old = b.rate[i] > 0.0;
         b.level[i] = old ? exp(b.rate[i] * b.gain[i]) : 1.0;
         b.weight[i] = min(b.prior[i] * b.rate[i], b.cap[i]) * b.level[i];
-        if (old) sum += capped_prior(b, i) * b.level[i], b.capped |= b.cap[i] < infinity, --b.waiting;
+        if (old) {
+sum += capped_prior(b, i) * b.level[i];
+b.capped |= b.cap[i] < infinity;
+--b.waiting;
+}
     }
     if (b.forget == 1.0 && sum > b.grown * (1.0 + 1e-9)) b.grown = sum;
 }

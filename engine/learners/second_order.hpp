@@ -147,7 +147,8 @@ inline void settle_regrets(RegretState& s, Mixing kind, const double* f, double 
     for (i64 i = 0; i < s.n; ++i)
         if (f[i] == f[i]) span = max(abs(g * (x - f[i])), span);
     if (!(span >= 1e-140)) return;
-    s.range = max(span, seen), s.settled += 1.0;
+    s.range = max(span, seen);
+s.settled += 1.0;
     const double log_n = log(double(s.n > 1 ? s.n : 2));
     if (kind == Mixing::fixed_share) {
         s.second[0] += span * span;

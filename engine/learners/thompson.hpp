@@ -49,7 +49,10 @@ inline i64 draw_belief(const Setup& s, Run& run) {
             fill_normals(run.stream, &y, 1);
             y = (gains + y * sqrt(count[i] + 1.0)) / (count[i] + 1.0);
         }
-        if (y > top) top = y, best = i;
+        if (y > top) {
+top = y;
+best = i;
+}
     }
     return best;
 }
@@ -81,10 +84,13 @@ struct Belief {
             deviation = sqrt(mean * (1.0 - mean) / (count + 3.0));
         } else {
             const double many = count + 1.0;
-            won = many, peak = (count - sum) / many, deviation = 1.0 / sqrt(many);
+            won = many;
+peak = (count - sum) / many;
+deviation = 1.0 / sqrt(many);
             height = 0.39894228040143267794 * sqrt(many);
         }
-        low = reach(-1.0), high = reach(1.0);
+        low = reach(-1.0);
+high = reach(1.0);
     }
 
     /// log f(y)/f(peak).
@@ -129,8 +135,10 @@ inline bool weigh_beliefs(const Setup& s, Run& run) {
     double left = -infinity, right = -infinity;
     for (i64 i = 0; i < n; ++i) {
         belief[i] = Belief(s.smoothing == Smoothing::thompson_beta, arms.count[i], arms.sum[i]);
-        beyond[i] = 0.0, run.w[i] = 1e-30;
-        left = max(belief[i].low, left), right = max(belief[i].high, right);
+        beyond[i] = 0.0;
+run.w[i] = 1e-30;
+        left = max(belief[i].low, left);
+right = max(belief[i].high, right);
     }
     // Below `left` some arm is not, so that no other is the largest there.
     while (right > left) {

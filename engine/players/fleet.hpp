@@ -37,7 +37,8 @@ HN_INLINE void unpack_run(const Setup& s, const RowPlan& plan, const double* row
         return;
     }
     const double* state = row + plan.state;
-    run.base = state[0], run.own = row[plan.own];
+    run.base = state[0];
+run.own = row[plan.own];
     run.stream = stream_at(plan, row);
     // Own loss and scale change together, so the scale is that of the rounds drawn, or one behind.
     run.round = double(counts.drawn - counts.behind);
@@ -49,13 +50,15 @@ HN_INLINE void unpack_run(const Setup& s, const RowPlan& plan, const double* row
         return;
     }
     const bool half = s.path == Path::half;
-    run.placed = state[1], run.moved = counts.stayed ? 0.0 : state[2];
+    run.placed = state[1];
+run.moved = counts.stayed ? 0.0 : state[2];
     if (arm == all_and_sums) {
         if (half) Barrier<2>::again(s, run);
         else Barrier<1>::again(s, run);
         return;
     }
-    run.total = counts.stayed ? state[2] : 1.0, run.slope_sum = state[3];
+    run.total = counts.stayed ? state[2] : 1.0;
+run.slope_sum = state[3];
     if (arm == all_weights) {
         if (half) Barrier<2>::again_weights(s, run);
         else Barrier<1>::again_weights(s, run);
@@ -80,11 +83,14 @@ HN_INLINE void pack_run(const Setup& s, const RowPlan& plan, const Run& run, Row
         return;
     }
     double* state = row + plan.state;
-    state[0] = run.base, row[plan.own] = run.own;
+    state[0] = run.base;
+row[plan.own] = run.own;
     put_stream(plan, row, run.stream);
     if (by_series(s.path)) {
         counts.stayed = run.moved == 0.0;
-        state[1] = run.placed, state[2] = counts.stayed ? run.total : run.moved, state[3] = run.slope_sum;
+        state[1] = run.placed;
+state[2] = counts.stayed ? run.total : run.moved;
+state[3] = run.slope_sum;
     } else if (s.path == Path::entropy_one) {
         state[1] = run.arm;
     }
@@ -140,19 +146,25 @@ HN_INLINE bool draw_one(const FleetBatch& b, const Setup& s, Run& run, i64 k) {
     if (sleeps) {
         restrict_to(s, run, awake, b.shares);
         b.arms[k] = i32(draw_among(s, run, b.shares));
-        b.probabilities[k] = run.probability, b.weights[k] = 1.0 / run.probability;
+        b.probabilities[k] = run.probability;
+b.weights[k] = 1.0 / run.probability;
         u64* marks = b.marks + k * plan.mark_words;
         for (i64 w = 0; w < plan.mark_words; ++w) marks[w] = 0;
         for (i64 j = 0; j < s.n; ++j) marks[j >> 6] |= u64(awake[j]) << (j & 63);
     } else {
         const i64 i = draw_arm(s, run);
-        b.arms[k] = i32(i), b.probabilities[k] = run.w[i] / run.total, b.weights[k] = run.weight;
+        b.arms[k] = i32(i);
+b.probabilities[k] = run.w[i] / run.total;
+b.weights[k] = run.weight;
         if (s.estimator == Estimator::reduced_variance) mark_baselines(s, run, b.marks + k * plan.mark_words, plan.mark_words);
     }
     b.slept[k] = sleeps;
     pack_run(s, plan, run, counts, row, true, kept);
     if (counts.open > counts.delay) counts.delay = counts.open;
-    ++counts.drawn, ++counts.open, counts.behind = 1, counts.slept |= u32(sleeps);
+    ++counts.drawn;
+++counts.open;
+counts.behind = 1;
+counts.slept |= u32(sleeps);
     b.rounds[k] = counts.drawn;
     put_counts(plan, row, counts);
     return true;
@@ -174,7 +186,8 @@ HN_INLINE bool settle_one(const FleetBatch& b, const Setup& s, Run& run, i64 k, 
         if (!settle_arm(s, run, b.arms[k], b.weights[k], x, samples(s.smoothing))) return false;
     }
     pack_run(s, plan, run, counts, row, false);
-    --counts.open, counts.behind = 0;
+    --counts.open;
+counts.behind = 0;
     put_counts(plan, row, counts);
     return true;
 }

@@ -56,10 +56,14 @@ inline RowPlan plan_of(const Setup& s, bool sleeps, bool diagnosed) {
     const bool entropic = s.path == Path::entropy || s.path == Path::entropy_one;
     plan.compact = (series || entropic) && !s.log_prior && !diagnosed;
     if (plan.compact) {
-        plan.state = n, plan.own = n + (series ? 4 : s.path == Path::entropy_one ? 2 : 1);
-        plan.stream = plan.own + 1, plan.counts = plan.stream + 4;
+        plan.state = n;
+plan.own = n + (series ? 4 : s.path == Path::entropy_one ? 2 : 1);
+        plan.stream = plan.own + 1;
+plan.counts = plan.stream + 4;
     } else {
-        plan.weights = n, plan.memory = 2 * n, plan.numbers = 2 * n + s.memory_places();
+        plan.weights = n;
+plan.memory = 2 * n;
+plan.numbers = 2 * n + s.memory_places();
         plan.own = plan.numbers + i64(offsetof(RunNumbers, own) / sizeof(double));
         plan.stream = plan.numbers + i64(offsetof(RunNumbers, stream) / sizeof(double));
         plan.counts = plan.numbers + i64(sizeof(RunNumbers) / sizeof(double));
@@ -88,7 +92,9 @@ class Rows {
             names.reserve(std::size_t(more));
             if (room) __builtin_memcpy(rows.data(), numbers.data(), std::size_t(room * stride) * sizeof(double));
             if (room) __builtin_memcpy(names.data(), keys.data(), std::size_t(room) * sizeof(u64));
-            numbers.swap(rows), keys.swap(names), room = more;
+            numbers.swap(rows);
+keys.swap(names);
+room = more;
         }
     };
     std::vector<std::unique_ptr<Chunk>> chunks_;
@@ -108,7 +114,10 @@ class Rows {
 
 public:
     explicit Rows(i64 stride) : stride_(stride) {
-        while (size_ > 64 && size_ * stride * i64(sizeof(double)) > i64(64 * huge_page)) size_ /= 2, --bits_;
+        while (size_ > 64 && size_ * stride * i64(sizeof(double)) > i64(64 * huge_page)) {
+size_ /= 2;
+--bits_;
+}
     }
 
     i64 size() const { return alive_; }
@@ -156,9 +165,13 @@ public:
     u64 add(u64 key) { return add(key, born_); }
     u64 add(u64 key, u64 number) {
         const std::size_t k = chunk_of(number);
-        if (chunks_.size() <= k) numbers_.resize(k + 1), chunks_.resize(k + 1);
+        if (chunks_.size() <= k) {
+numbers_.resize(k + 1);
+chunks_.resize(k + 1);
+}
         if (!chunks_[k]) {
-            chunks_[k] = std::make_unique<Chunk>(size_, stride_, k == 0 ? std::min<i64>(size_, 64) : size_), ++made_;
+            chunks_[k] = std::make_unique<Chunk>(size_, stride_, k == 0 ? std::min<i64>(size_, 64) : size_);
+++made_;
             numbers_[k] = chunks_[k]->numbers.data();
         }
         Chunk& chunk = *chunks_[k];
@@ -168,7 +181,8 @@ public:
         }
         chunk.keys.data()[within(number)] = key;
         chunk.alive[within(number) / 64] |= u64(1) << (number % 64);
-        ++chunk.living, ++alive_;
+        ++chunk.living;
+++alive_;
         born_ = number + 1;
         return number;
     }
@@ -176,17 +190,25 @@ public:
         const std::size_t k = chunk_of(number);
         Chunk& chunk = *chunks_[k];
         chunk.alive[within(number) / 64] &= ~(u64(1) << (number % 64));
-        --chunk.living, --alive_;
+        --chunk.living;
+--alive_;
         // The last chunk has numbers to give.
         if (chunk.living == 0 && !copies_.empty())
             for (u64 j = 0; j < u64(size_); j += 64) changes(u64(k) * u64(size_) + j);
-        if (chunk.living == 0 && born_ >= u64(k + 1) * u64(size_)) chunks_[k].reset(), numbers_[k] = nullptr, --made_;
+        if (chunk.living == 0 && born_ >= u64(k + 1) * u64(size_)) {
+chunks_[k].reset();
+numbers_[k] = nullptr;
+--made_;
+}
     }
     /// Numbers below this one were given, and are not given again.
     void born_up_to(u64 number) {
         if (number <= born_) return;
         const std::size_t k = chunk_of(number - 1) + 1;
-        if (chunks_.size() < k) numbers_.resize(k), chunks_.resize(k);
+        if (chunks_.size() < k) {
+numbers_.resize(k);
+chunks_.resize(k);
+}
         born_ = number;
     }
     template <class Visit> void each(Visit visit) const {
@@ -244,7 +266,9 @@ public:
             begins_.push_back(count);
         }
         numbers_.reserve(begins_.back() * std::size_t(stride));
-        keys_.reserve(begins_.back()), done_.resize(pages), left_ = pages;
+        keys_.reserve(begins_.back());
+done_.resize(pages);
+left_ = pages;
         if (left_) rows_.remember(this);
     }
     RowsCopy(const RowsCopy&) = delete;
@@ -260,7 +284,10 @@ public:
     /// Some pages more; whether any is left.
     bool go_on(std::size_t pages) {
         for (; left_ && pages > 0; ++next_)
-            if (!done_[next_]) copy(next_), --pages;
+            if (!done_[next_]) {
+copy(next_);
+--pages;
+}
         return left_ > 0;
     }
     std::size_t size() const { return begins_.back(); }

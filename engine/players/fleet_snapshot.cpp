@@ -13,8 +13,13 @@ std::vector<Column> columns_of(const Fleet& fleet) {
     const auto add = [&](const char* name, i64 from, i64 width) { found.push_back({name, false, false, width, from}); };
     add("losses", 0, plan.n);
     if (plan.compact) {
-        add("base", plan.state, 1), add("own", plan.own, 1);
-        if (by_series(fleet.setup.path)) add("placed", plan.state + 1, 1), add("moved", plan.state + 2, 1), add("slope_sum", plan.state + 3, 1);
+        add("base", plan.state, 1);
+add("own", plan.own, 1);
+        if (by_series(fleet.setup.path)) {
+add("placed", plan.state + 1, 1);
+add("moved", plan.state + 2, 1);
+add("slope_sum", plan.state + 3, 1);
+}
         else if (fleet.setup.path == Path::entropy_one) add("arm", plan.state + 1, 1);
     } else {
         add("weights", plan.weights, plan.n);
@@ -37,10 +42,12 @@ Photo::Photo(Fleet& fleet, In<i64> numbers)
     : plan_(fleet.plan), columns_(columns_of(fleet)), numbers_(numbers.size()), keys_(numbers.size()), open_(fleet.open.shared()) {
     const Busy here = fleet.alone();
     const std::size_t stride = std::size_t(plan_.stride);
-    rows_.resize(numbers.size() * stride), numbers_at_ = rows_.data();
+    rows_.resize(numbers.size() * stride);
+numbers_at_ = rows_.data();
     for (std::size_t k = 0; k < numbers.size(); ++k) {
         require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])), "a number must be of a learner");
-        numbers_[k] = u64(numbers.data()[k]), keys_[k] = fleet.rows.key(numbers_[k]);
+        numbers_[k] = u64(numbers.data()[k]);
+keys_[k] = fleet.rows.key(numbers_[k]);
         __builtin_memcpy(rows_.data() + k * stride, fleet.rows.row(numbers_[k]), stride * sizeof(double));
     }
 }
@@ -48,7 +55,9 @@ Photo::Photo(Fleet& fleet, In<i64> numbers)
 Photo::Photo(nb::object fleet) : fleet_(fleet) {
     Fleet& from = nb::cast<Fleet&>(fleet);
     const Busy here = from.alone();
-    plan_ = from.plan, columns_ = columns_of(from), open_ = from.open.shared();
+    plan_ = from.plan;
+columns_ = columns_of(from);
+open_ = from.open.shared();
     copy_ = std::make_unique<RowsCopy>(from.rows, plan_.stride);
 }
 
@@ -80,7 +89,11 @@ void Photo::sort() {
     if (sorted_) return;
     expose(std::size_t(-1));
     const nb::gil_scoped_release released;
-    if (copy_) numbers_ = copy_->learners(), keys_ = copy_->keys(), numbers_at_ = copy_->numbers();
+    if (copy_) {
+numbers_ = copy_->learners();
+keys_ = copy_->keys();
+numbers_at_ = copy_->numbers();
+}
     std::vector<std::pair<u64, u64>> places(numbers_.size());
     for (std::size_t k = 0; k < numbers_.size(); ++k) places[k] = {numbers_[k], k};
     if (!std::is_sorted(places.begin(), places.end())) std::sort(places.begin(), places.end());
@@ -88,18 +101,24 @@ void Photo::sort() {
     found.reserve(std::size_t(open_.count()));
     open_.each([&](i64 place, const OpenDecision& one) { found.emplace_back(one.ticket, place); });
     sort_by_ticket(found);
-    decisions_.reserve(found.size()), learners_.reserve(found.size());
+    decisions_.reserve(found.size());
+learners_.reserve(found.size());
     marks_.reserve(found.size() * std::size_t(plan_.mark_words));
     std::size_t whose = 0;
     for (std::size_t k = 0; k < found.size(); ++k) {
-        if (k + 24 < found.size()) __builtin_prefetch(&open_.at(found[k + 24].second)), __builtin_prefetch(open_.marks(found[k + 24].second));
+        if (k + 24 < found.size()) {
+__builtin_prefetch(&open_.at(found[k + 24].second));
+__builtin_prefetch(open_.marks(found[k + 24].second));
+}
         const auto [ticket, place] = found[k];
         while (whose < places.size() && places[whose].first < ticket >> 32) ++whose;
         if (whose == places.size() || places[whose].first != ticket >> 32) continue;  // of a learner that is not here
-        decisions_.push_back(open_.at(place)), learners_.push_back(places[whose].second);
+        decisions_.push_back(open_.at(place));
+learners_.push_back(places[whose].second);
         marks_.insert(marks_.end(), open_.marks(place), open_.marks(place) + plan_.mark_words);
     }
-    open_ = OpenTable(), sorted_ = true;
+    open_ = OpenTable();
+sorted_ = true;
 }
 
 void Photo::fill(const Column& column, u8* out) const {
@@ -176,9 +195,17 @@ nb::bytes Photo::body(In<u64> origins) {
     {
         const nb::gil_scoped_release released;
         for (OpenDecision& one : decisions_) one.origin = std::uint16_t(std::lower_bound(names, end, u64(one.origin)) - names);
-        for (const Column& column : columns_) fill(column, at), at += column.bytes(count(column));
+        for (const Column& column : columns_) {
+fill(column, at);
+at += column.bytes(count(column));
+}
         // It takes time to give much memory back.
-        copy_.reset(), rows_ = {}, decisions_ = {}, learners_ = {}, marks_ = {}, keys_ = {};
+        copy_.reset();
+rows_ = {};
+decisions_ = {};
+learners_ = {};
+marks_ = {};
+keys_ = {};
     }
     return made;
 }

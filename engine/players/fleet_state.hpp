@@ -31,7 +31,8 @@ struct Seal {
     static constexpr u64 within = 0x7fffffffffffffffu;
     static constexpr u64 times = 0xbf58476d1ce4e5b9u, back = 0x96de1b173f119089u;  // each the inverse of the other
     i64 sealed(u64 x) const {
-        x = (x ^ salt) * times & within, x ^= x >> 32;
+        x = (x ^ salt) * times & within;
+x ^= x >> 32;
         return i64((x * times ^ salt) & within);
     }
     u64 opened(i64 ticket) const {
@@ -80,13 +81,17 @@ public:
           room((diagnosed ? 3 : 2) * aligned_room(setup)), rows(plan.stride), open(plan.mark_words) {
         require(setup.setting == Setting::bandit, "a fleet is of learners that see one number");
         require(prior.size() == 0 || i64(prior.size()) == setup.n, "a prior has one number per arm");
-        run.lay_out(setup, room.at(0)), twin.lay_out(setup, room.at(aligned_room(setup)));
+        run.lay_out(setup, room.at(0));
+twin.lay_out(setup, room.at(aligned_room(setup)));
         if (diagnosed) {
             at_ = std::make_unique<AtPlay>();
-            at_->setup = setup, at_->run = run, at_->twin = twin;
+            at_->setup = setup;
+at_->run = run;
+at_->twin = twin;
             at_->before.lay_out(setup, room.at(2 * aligned_room(setup)));
         }
-        template_.resize(std::size_t(plan.stride) + 4), shares_.resize(std::size_t(setup.places()) + 8);
+        template_.resize(std::size_t(plan.stride) + 4);
+shares_.resize(std::size_t(setup.places()) + 8);
         if (!fleets().begin(setup, plan, run, prior.size() ? prior.data() : nullptr, template_.data())) failed();
         start = run.start;
     }
@@ -159,15 +164,31 @@ public:
 
     FleetBatch batch(i64 count) {
         const std::size_t size = std::size_t(count);
-        rows_of_batch_.resize(size), arms_.resize(size), rounds_.resize(size);
-        probabilities_.resize(size), weights_.resize(size);
+        rows_of_batch_.resize(size);
+arms_.resize(size);
+rounds_.resize(size);
+        probabilities_.resize(size);
+weights_.resize(size);
         marks_.resize(size * std::size_t(plan.mark_words));
-        if (slept_size_ < size) slept_ = std::make_unique<bool[]>(size), slept_size_ = size;
+        if (slept_size_ < size) {
+slept_ = std::make_unique<bool[]>(size);
+slept_size_ = size;
+}
         FleetBatch b{};
-        b.setup = &setup, b.plan = &plan, b.run = &run, b.rows = rows_of_batch_.data(), b.count = count;
-        b.arms = arms_.data(), b.rounds = rounds_.data(), b.probabilities = probabilities_.data(), b.weights = weights_.data();
-        b.marks = marks_.data(), b.slept = slept_.get(), b.shares = shares_.data();
-        backup_.resize(size * std::size_t(plan.stride) + 4), b.backup = backup_.data();
+        b.setup = &setup;
+b.plan = &plan;
+b.run = &run;
+b.rows = rows_of_batch_.data();
+b.count = count;
+        b.arms = arms_.data();
+b.rounds = rounds_.data();
+b.probabilities = probabilities_.data();
+b.weights = weights_.data();
+        b.marks = marks_.data();
+b.slept = slept_.get();
+b.shares = shares_.data();
+        backup_.resize(size * std::size_t(plan.stride) + 4);
+b.backup = backup_.data();
         return b;
     }
     // Diagnosed: settled one after another, by the steps of players.
@@ -202,7 +223,8 @@ public:
         if (status != Status::fine) return false;
         fleets().pack(setup, plan, at_->run, row);
         RowCounts counts = counts_at(plan, row);
-        --counts.open, counts.behind = 0;
+        --counts.open;
+counts.behind = 0;
         put_counts(plan, row, counts);
         return true;
     }
@@ -210,7 +232,8 @@ public:
     void act(i64 count, const bool* awake, i64 per_decision, i64* tickets, i64* rounds, i64* arms, double* p) {
         const Busy here = alone();
         FleetBatch b = batch(count);
-        b.awake = awake, b.per_decision = per_decision;
+        b.awake = awake;
+b.per_decision = per_decision;
         open.reserve(count);
         for (i64 k = 0; k < count; ++k) rows_of_batch_[std::size_t(k)] = rows.change(u64(tickets[k]));
         if (fleets().act(b) >= 0) failed();
@@ -222,11 +245,16 @@ public:
             ask(k + far);
             const u64 ticket = ticket_of(u32(tickets[k]), b.rounds[k]);
             tickets[k] = seal.sealed(ticket);
-            rounds[k] = b.rounds[k], arms[k] = b.arms[k], p[k] = b.probabilities[k];
+            rounds[k] = b.rounds[k];
+arms[k] = b.arms[k];
+p[k] = b.probabilities[k];
             const i64 place = open.add(ticket);
             OpenDecision& one = open.change(place);
-            one.weight = b.weights[k], one.probability = b.probabilities[k], one.arm = u32(b.arms[k]);
-            one.origin = std::uint16_t(origin), one.slept = b.slept[k];
+            one.weight = b.weights[k];
+one.probability = b.probabilities[k];
+one.arm = u32(b.arms[k]);
+            one.origin = std::uint16_t(origin);
+one.slept = b.slept[k];
             for (i64 w = 0; w < plan.mark_words; ++w) open.change_marks(place)[w] = b.marks[k * plan.mark_words + w];
         }
     }
@@ -258,7 +286,8 @@ public:
     /// told, or none is taken.
     Refused take(const Told& told) {
         const i64 words = plan.mark_words;
-        taken_.resize(std::size_t(told.count)), marks_.resize(std::size_t(told.count * words));
+        taken_.resize(std::size_t(told.count));
+marks_.resize(std::size_t(told.count * words));
         for (i64 k = 0; k < told.count; ++k) {
             if (k + far < told.count) open.fetch(told.tickets[k + far]);
             const i64 place = open.find(told.tickets[k]);
@@ -283,7 +312,9 @@ public:
         if (refused.why != Refusal::none) return refused;
         for (i64 k = 0; k < told.count; ++k) {
             const OpenDecision& one = taken_[std::size_t(k)];
-            b.arms[k] = i32(one.arm), b.probabilities[k] = one.probability, b.weights[k] = one.weight;
+            b.arms[k] = i32(one.arm);
+b.probabilities[k] = one.probability;
+b.weights[k] = one.weight;
             b.slept[k] = one.slept;
             rows_of_batch_[std::size_t(k)] = rows.change(one.ticket >> 32);
         }
@@ -300,7 +331,8 @@ public:
         for (i64 k = 0; k < told.count; ++k) {
             double* row = rows.change(told.tickets[k] >> 32);
             RowCounts counts = counts_at(plan, row);
-            --counts.open, ++counts.forgotten;
+            --counts.open;
+++counts.forgotten;
             put_counts(plan, row, counts);
         }
         return refused;

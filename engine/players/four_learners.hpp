@@ -15,8 +15,10 @@ inline constexpr i64 ahead_of_fours = 12;  // decisions
 HN_INLINE void turn(f64x4& a, f64x4& b, f64x4& c, f64x4& d) {
     const f64x4 p = __builtin_shufflevector(a, b, 0, 4, 2, 6), q = __builtin_shufflevector(a, b, 1, 5, 3, 7);
     const f64x4 r = __builtin_shufflevector(c, d, 0, 4, 2, 6), t = __builtin_shufflevector(c, d, 1, 5, 3, 7);
-    a = __builtin_shufflevector(p, r, 0, 1, 4, 5), b = __builtin_shufflevector(q, t, 0, 1, 4, 5);
-    c = __builtin_shufflevector(p, r, 2, 3, 6, 7), d = __builtin_shufflevector(q, t, 2, 3, 6, 7);
+    a = __builtin_shufflevector(p, r, 0, 1, 4, 5);
+b = __builtin_shufflevector(q, t, 0, 1, 4, 5);
+    c = __builtin_shufflevector(p, r, 2, 3, 6, 7);
+d = __builtin_shufflevector(q, t, 2, 3, 6, 7);
 }
 
 template <int K, bool Reduced>
@@ -55,7 +57,10 @@ struct Fours {
     }
     HN_INLINE void scatter(double* const* rows, i64 at, f64x4 p, f64x4 q, f64x4 r, f64x4 t) const {
         turn(p, q, r, t);
-        store4(rows[0] + at, p), store4(rows[1] + at, q), store4(rows[2] + at, r), store4(rows[3] + at, t);
+        store4(rows[0] + at, p);
+store4(rows[1] + at, q);
+store4(rows[2] + at, r);
+store4(rows[3] + at, t);
     }
     HN_INLINE f64x4 scales(f64x4 round, f64x4 own) const {
         return scales_of_lanes(schedule, round, own, splat(first_scale));
@@ -63,7 +68,12 @@ struct Fours {
     /// `visit(j, lane of the sums)` of every arm.
     template <class Visit> HN_INLINE void arms(Visit visit) const {
         i64 j = 0;
-        for (; j + 4 <= n; j += 4) visit(j, 0), visit(j + 1, 1), visit(j + 2, 2), visit(j + 3, 3);
+        for (; j + 4 <= n; j += 4) {
+visit(j, 0);
+visit(j + 1, 1);
+visit(j + 2, 2);
+visit(j + 3, 3);
+}
         if (j < n) visit(j, 0);
         if (j + 1 < n) visit(j + 1, 1);
         if (j + 2 < n) visit(j + 2, 2);
@@ -77,7 +87,8 @@ struct Fours {
         for (int g = 0; g < 4; ++g) {
             counts[g] = counts_at(plan, rows[g]);
             if (counts[g].behind || counts[g].drawn >= most_rounds) return false;
-            round[g] = double(counts[g].drawn), stayed[g] = double(counts[g].stayed);
+            round[g] = double(counts[g].drawn);
+stayed[g] = double(counts[g].stayed);
         }
         gather(rows, 0, plan.counts);
         const f64x4 zero{}, one = splat(1.0), base = x[n], placed = x[n + 1], own = x[plan.own];
@@ -97,7 +108,8 @@ struct Fours {
         scatter(rows, plan.stream, f64x4(words[0]), f64x4(words[1]), f64x4(words[2]), f64x4(words[3]));
         i64x4 drawn = pick_lanes(w, in_fours(n), target);
         const f64x4 mass = weights_drawn(w, drawn);
-        store4(b.probabilities + k, mass / total), store4(b.weights + k, total * (one / mass));
+        store4(b.probabilities + k, mass / total);
+store4(b.weights + k, total * (one / mass));
         if constexpr (Reduced) {
             const f64x4 bar = Lanes::baseline_bar(total, scale);
             i64x4 marks{};
@@ -107,9 +119,13 @@ struct Fours {
         for (int g = 0; g < 4; ++g) {
             RowCounts& c = counts[g];
             if (c.open > c.delay) c.delay = c.open;
-            ++c.drawn, ++c.open, c.behind = 1;
+            ++c.drawn;
+++c.open;
+c.behind = 1;
             put_counts(plan, rows[g], c);
-            b.arms[k + g] = i32(drawn[g]), b.rounds[k + g] = c.drawn, b.slept[k + g] = false;
+            b.arms[k + g] = i32(drawn[g]);
+b.rounds[k + g] = c.drawn;
+b.slept[k + g] = false;
         }
         return true;
     }
@@ -131,9 +147,11 @@ struct Fours {
         i64x4 arm, marks;
         for (int g = 0; g < 4; ++g) {
             counts[g] = counts_at(plan, rows[g]);
-            round[g] = double(counts[g].drawn), late[g] = double(counts[g].drawn - counts[g].behind);
+            round[g] = double(counts[g].drawn);
+late[g] = double(counts[g].drawn - counts[g].behind);
             stayed[g] = double(counts[g].stayed);
-            arm[g] = b.arms[k + g], low[g] = rows[g][b.arms[k + g]];
+            arm[g] = b.arms[k + g];
+low[g] = rows[g][b.arms[k + g]];
             if constexpr (Reduced) marks[g] = i64(b.marks[(k + g) * plan.mark_words]);
         }
         gather(rows, 0, plan.own + 1);
@@ -173,14 +191,19 @@ struct Fours {
             if constexpr (Solver::longer) near |= once_more(~near, inverse, root);
             if (bits(near) != 15 && !from_anywhere(~near, inverse, warm, root)) return Settled::failed;
         }
-        x[n] = root.base, x[n + 1] = root.placed, x[n + 3] = root.slope, x[plan.own] = own;
+        x[n] = root.base;
+x[n + 1] = root.placed;
+x[n + 3] = root.slope;
+x[plan.own] = own;
         const i64x4 stays = i64x4(root.moved == zero);
         x[n + 2] = select(stays, root.total, root.moved);
         // Up to three numbers too many, which are as they were read.
         for (i64 j = 0; j <= plan.own; j += 4) scatter(rows, j, x[j], x[j + 1], x[j + 2], x[j + 3]);
         for (int g = 0; g < 4; ++g) {
             RowCounts& c = counts[g];
-            --c.open, c.behind = 0, c.stayed = stays[g] != 0;
+            --c.open;
+c.behind = 0;
+c.stayed = stays[g] != 0;
             put_counts(plan, rows[g], c);
         }
         return Settled::yes;
@@ -195,7 +218,8 @@ struct Fours {
         const Sums sums = pass(root.base, inverse, y);
         const i64x4 done = some & Lanes::converges(sums.s0, y);
         const f64x4 delta = Solver::to_root(sums), slope = Lanes::slope_at_root(sums, delta);
-        root.placed = select(done, y, root.placed), root.moved = select(done, delta, root.moved);
+        root.placed = select(done, y, root.placed);
+root.moved = select(done, delta, root.moved);
         root.slope = select(done, slope, root.slope);
         return done;
     }

@@ -53,7 +53,8 @@ class OpenTable {
         return salt;
     }
     u64 mixed(u64 ticket) const {
-        ticket = (ticket ^ salt_) * 0x9e3779b97f4a7c15u, ticket ^= ticket >> 32;
+        ticket = (ticket ^ salt_) * 0x9e3779b97f4a7c15u;
+ticket ^= ticket >> 32;
         return ticket * 0xd6e8feb86659fd93u;
     }
     std::size_t size() const { return std::size_t(1) << bits_; }
@@ -72,7 +73,10 @@ class OpenTable {
         shared_[k] = 0;
     }
     void append() {
-        segments_.emplace_back(), entries_.emplace_back(), marks_.emplace_back(), shared_.emplace_back();
+        segments_.emplace_back();
+entries_.emplace_back();
+marks_.emplace_back();
+shared_.emplace_back();
         make(segments_.size() - 1);
     }
     /// A segment that is this table's alone, to be written.
@@ -87,7 +91,8 @@ class OpenTable {
     }
     void hold(std::size_t k, std::shared_ptr<Segment> segment) {
         segments_[k] = std::move(segment);
-        entries_[k] = segments_[k]->entries.data(), marks_[k] = segments_[k]->marks.data();
+        entries_[k] = segments_[k]->entries.data();
+marks_[k] = segments_[k]->marks.data();
     }
     void move_marks(u64* to, std::size_t at, const u64* from, std::size_t was) const {
         for (i64 w = 0; w < words_; ++w) to[i64(at) * words_ + w] = from[i64(was) * words_ + w];
@@ -107,13 +112,18 @@ class OpenTable {
     void grow() {
         if (bits_ < most_bits) {  // there is one
             const std::shared_ptr<Segment> old = segments_[0];
-            ++bits_, make(0), spread(*old);
+            ++bits_;
+make(0);
+spread(*old);
             return;
         }
         append();
         const std::shared_ptr<Segment> old = segments_[split_];
         make(split_);
-        if (++split_ == level_) level_ *= 2, split_ = 0;
+        if (++split_ == level_) {
+level_ *= 2;
+split_ = 0;
+}
         spread(*old);
     }
     /// Whether so many need one more segment: those that are not split are as full as may be.
@@ -263,7 +273,10 @@ public:
                 return;
             }
             const std::size_t from = home(entries_[k].key), mask = entries_.size() - 1;
-            if (((k - from) & mask) >= ((k - hole) & mask)) entries_[hole] = entries_[k], hole = k;
+            if (((k - from) & mask) >= ((k - hole) & mask)) {
+entries_[hole] = entries_[k];
+hole = k;
+}
         }
     }
 
@@ -271,7 +284,8 @@ private:
     void place(u64 key, u32 number) {
         std::size_t at = home(key);
         while (entries_[at].number != none) at = next(at);
-        entries_[at].key = key, entries_[at].number = number;
+        entries_[at].key = key;
+entries_[at].number = number;
     }
 };
 

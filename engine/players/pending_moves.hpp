@@ -50,7 +50,10 @@ public:
             last_ = Ticket{};
         }
         last_.move = made(std::move(action), drawn + 1, probability);
-        last_.round = ++drawn, last_.action = number, last_.probability = probability, last_.weight = weight;
+        last_.round = ++drawn;
+last_.action = number;
+last_.probability = probability;
+last_.weight = weight;
         return last_;
     }
     /// Return the pending ticket of a round, or null.
@@ -76,7 +79,8 @@ public:
         }
         last_ = Ticket{};
     }
-    void forget(i64 round) { close(round), ++forgotten; }
+    void forget(i64 round) { close(round);
+++forgotten; }
     /// Visit every pending ticket in order of rounds.
     template <class Visit> void each(Visit visit) { each_after(0, visit); }
     /// Visit every pending ticket of a later round, in order of rounds.
@@ -84,7 +88,8 @@ public:
         for (auto at = late_.upper_bound(round); at != late_.end(); ++at) visit(at->second);
         if (last_.round > round) visit(last_);
     }
-    void clear() { late_.clear(), last_ = Ticket{}; }
+    void clear() { late_.clear();
+last_ = Ticket{}; }
     /// Restore a ticket from a file; rounds must be ascending.
     Ticket& restore(nb::object move, i64 round) {
         require(round >= 1 && round <= drawn, "the round of a pending move must be between 1 and the number of rounds drawn");
@@ -92,7 +97,8 @@ public:
         require(last_.round == 0 || last_.round < round, "pending moves must be in ascending order of rounds");
         if (last_.round > 0) late_.emplace(last_.round, std::move(last_));
         last_ = Ticket{};
-        last_.move = std::move(move), last_.round = round;
+        last_.move = std::move(move);
+last_.round = round;
         return last_;
     }
     /// Make a Move; its fourth field, if any, is the probability of the action, or a distance.

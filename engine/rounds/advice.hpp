@@ -51,7 +51,10 @@ HN_INLINE void add_to_all(const Setup& s, Run& run, const E* e, i64 j, double es
         store4(run.w + i, load4(run.w + i) * select(hit, times, one));
     }
     for (; i < s.n; ++i)
-        if (i64(e[i]) == j) run.L[i] += estimate, run.w[i] *= factor;
+        if (i64(e[i]) == j) {
+run.L[i] += estimate;
+run.w[i] *= factor;
+}
 }
 
 HN_INLINE double* masses_of(const Setup& s, Run& run) { return run.scratch + in_fours(s.n + 64); }

@@ -27,8 +27,11 @@ inline const Run* at_old_scale(const Setup& s, const Run& run, const Run& before
     twin.copy(s, before);
     __builtin_memcpy(twin.L, run.L, std::size_t(s.n) * sizeof(double));
     // What a learner with a memory reads besides L: the step that was just settled.
-    twin.own = run.own, twin.weight = run.weight;
-    twin.settled = run.settled, twin.arm = run.arm, twin.paid = run.paid;
+    twin.own = run.own;
+twin.weight = run.weight;
+    twin.settled = run.settled;
+twin.arm = run.arm;
+twin.paid = run.paid;
     return weigh_apart(s, twin, before.scale, true) ? &twin : nullptr;
 }
 

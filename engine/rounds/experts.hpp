@@ -25,7 +25,10 @@ HN_INLINE i64 first_outside(const double* row, i64 n, double low, double high) {
 HN_INLINE double mean_under(const double* w, const double* row, i64 n) {
     f64x4 a{}, b{};
     i64 i = 0;
-    for (; i + 8 <= n; i += 8) a += load4(w + i) * load4(row + i), b += load4(w + i + 4) * load4(row + i + 4);
+    for (; i + 8 <= n; i += 8) {
+a += load4(w + i) * load4(row + i);
+b += load4(w + i + 4) * load4(row + i + 4);
+}
     double t = fold(a + b);
     for (; i < n; ++i) t += w[i] * row[i];
     return t;
@@ -76,7 +79,8 @@ HN_INLINE bool meet_row(const Setup& s, Run& run, const double* row, double& mea
     const auto four = [&](i64 at, int odd) {
         const f64x4 x = load4(row + at), before = load4(w + at);
         // What is not a number is passed over here, and found in the dot product.
-        lowest = min(x, lowest), highest = max(x, highest);
+        lowest = min(x, lowest);
+highest = max(x, highest);
         dot[odd] += before * x;
         const f64x4 l = Plain ? x : (x - origin) * slope, after = before * exp_small(l * rates);
         store4(L + at, load4(L + at) + l);
@@ -89,7 +93,11 @@ HN_INLINE bool meet_row(const Setup& s, Run& run, const double* row, double& mea
         const f64x4 a = four(i, 0), b = four(i + 4, 1), c = four(i + 8, 0), d = four(i + 12, 1);
         tree[i / fan] = fold((a + c) + (b + d));
     }
-    if (i + 8 <= n) four(i, 0), four(i + 4, 1), i += 8;
+    if (i + 8 <= n) {
+four(i, 0);
+four(i + 4, 1);
+i += 8;
+}
     double t = fold(dot[0] + dot[1]);
     bool good = t == t && fold_min(lowest) >= s.low && fold_max(highest) <= s.high;
     for (; i < n; ++i) {

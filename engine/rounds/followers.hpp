@@ -82,7 +82,12 @@ HN_INLINE double mass_of_list(Run& run, i64 count) {
     const double* w = run.w;
     double t0 = 0.0, t1 = 0.0, t2 = 0.0, t3 = 0.0;
     i64 k = 0;
-    for (; k + 4 <= count; k += 4) t0 += w[who[k]], t1 += w[who[k + 1]], t2 += w[who[k + 2]], t3 += w[who[k + 3]];
+    for (; k + 4 <= count; k += 4) {
+t0 += w[who[k]];
+t1 += w[who[k + 1]];
+t2 += w[who[k + 2]];
+t3 += w[who[k + 3]];
+}
     for (; k < count; ++k) t0 += w[who[k]];
     return (t0 + t1) + (t2 + t3);
 }
@@ -90,7 +95,10 @@ HN_INLINE double mass_of_list(Run& run, i64 count) {
 HN_INLINE void add_to_list(Run& run, i64 count, double estimate, double factor) {
     const u32* who = followers_of(run);
     double *L = run.L, *w = run.w;
-    for (i64 k = 0; k < count; ++k) L[who[k]] += estimate, w[who[k]] *= factor;
+    for (i64 k = 0; k < count; ++k) {
+L[who[k]] += estimate;
+w[who[k]] *= factor;
+}
 }
 
 }  // namespace hn::HN_ISA

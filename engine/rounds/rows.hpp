@@ -99,7 +99,8 @@ inline Span span_of(const double* x, i64 n) {
         f64x4 low = load4(x), high = low;
         for (i = 4; i + 4 <= n; i += 4) {
             const f64x4 here = load4(x + i);
-            low = min(here, low), high = max(here, high);
+            low = min(here, low);
+high = max(here, high);
         }
         seen = {fold_min(low), fold_max(high)};
     }

@@ -57,7 +57,8 @@ inline void charge_sleepers(const double* p, const bool* awake, double* losses, 
     for (i64 i = 0; i < n; ++i)
         if (awake[i]) {
             own += p[i] * losses[i];
-            low = min(losses[i], low), high = max(losses[i], high);
+            low = min(losses[i], low);
+high = max(losses[i], high);
         }
     own = own > low ? (own < high ? own : high) : low;
     for (i64 i = 0; i < n; ++i)
@@ -74,7 +75,8 @@ inline bool settle_among(const Setup& s, Run& run, const bool* awake, i64 arm, d
         const double estimate = !awake[j] ? x : j == arm ? x * weight : 0.0;
         run.L[j] += estimate;
         paid += run.w[j] / run.total * estimate;
-        low = min(estimate, low), high = max(estimate, high);
+        low = min(estimate, low);
+high = max(estimate, high);
     }
     span = high - low;
     run.own += x;

@@ -11,7 +11,8 @@ namespace hn::HN_ISA {
 inline bool smooth_powers(const Setup& s, Run& run, bool valued) {
     const double alpha = s.smoothing == Smoothing::tsallis ? s.parameter[0] : 0.0;
     const PowerLeaders solved = power_leaders(run.L, s.n, run.scale, alpha, run.warm, run.w);
-    run.total = solved.total, run.warm = solved.beyond;
+    run.total = solved.total;
+run.warm = solved.beyond;
     if (valued) run.value = regularizer_value(run.L, run.w, s.n, solved.total, run.scale, alpha);
     return solved.fine;
 }

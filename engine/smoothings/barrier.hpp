@@ -95,7 +95,10 @@ struct Barrier {
             const f64x4 r = 1.0 / ((L - from) * rate + place);
             take(j, r);
             const f64x4 r2 = r * r, p = power(r);
-            s0 += p, s1 += p * r, s2 += p * r2, s3 += (p * r) * r2;
+            s0 += p;
+s1 += p * r;
+s2 += p * r2;
+s3 += (p * r) * r2;
             s4 += longer ? (p * r2) * r2 : r;
         }
         return {fold(s0), fold(s1), fold(s2), fold(s3), fold(s4)};
@@ -187,15 +190,20 @@ struct Barrier {
             const f64x4 here = load4(run.w + j);
             store4(run.w + j, at_root(here, step * here));
         }
-        run.placed = y, run.moved = delta, run.warm = y + delta;
+        run.placed = y;
+run.moved = delta;
+run.warm = y + delta;
         run.slope_sum = sums.s1 - (K + 1) * sums.s2 * delta;
         run.total = 1.0;  // up to rounding: that is what delta is for
     }
     /// After a pass at the root y: the weights there.
     static HN_INLINE void stay_at(const Setup& s, Run& run, const Sums& sums, double y) {
         for (i64 j = 0; j < s.n; j += 4) store4(run.w + j, power(load4(run.w + j)));
-        run.placed = y, run.moved = 0.0, run.warm = y;
-        run.total = sums.s0, run.slope_sum = sums.s1;
+        run.placed = y;
+run.moved = 0.0;
+run.warm = y;
+        run.total = sums.s0;
+run.slope_sum = sums.s1;
     }
     /// One weight, the sums and the warm start, from L, base, scale, placed, moved, slope_sum and the total in place: all
     /// that `after_one` reads of weights that it makes anew. The same bits as of `again`.

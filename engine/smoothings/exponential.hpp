@@ -18,7 +18,10 @@ struct Nodes {
     double *w = nullptr, *mass = nullptr;
     i64 room = 0, used = 0;
     void add(double at, double a) {
-        if (used < room) w[used] = at, mass[used] = a;
+        if (used < room) {
+w[used] = at;
+mass[used] = a;
+}
         ++used;
     }
 };
@@ -26,7 +29,10 @@ struct Nodes {
 /// p_i = int_0^1 y_i prod_(j != i)(1 - y_j x) dx; returns int_0^inf (1 - G(w)) dw.
 inline double upper_part(const double* y, i64 n, double* p, Nodes& nodes) {
     double total = 0.0;
-    for (i64 j = 0; j < n; ++j) p[j] = 0.0, total += y[j];
+    for (i64 j = 0; j < n; ++j) {
+p[j] = 0.0;
+total += y[j];
+}
     // prod (1 - y_j x) <= exp(-total x): beyond `top` G is negligible and 1 - G is 1.
     const double top = min(depth / total, 1.0);
     double mean = -log(top);
@@ -159,7 +165,10 @@ inline void sort_gaps(double* gap, double* order, i64 n) {
     const auto less = [&](i64 a, i64 b) { return gap[a] < gap[b] || (gap[a] == gap[b] && order[a] < order[b]); };
     const auto swap = [&](i64 a, i64 b) {
         const double g = gap[a], o = order[a];
-        gap[a] = gap[b], order[a] = order[b], gap[b] = g, order[b] = o;
+        gap[a] = gap[b];
+order[a] = order[b];
+gap[b] = g;
+order[b] = o;
     };
     const auto sift = [&](i64 from, i64 end) {
         for (i64 k = from; 2 * k + 1 < end;) {
@@ -171,7 +180,10 @@ inline void sort_gaps(double* gap, double* order, i64 n) {
         }
     };
     for (i64 k = n / 2 - 1; k >= 0; --k) sift(k, n);
-    for (i64 end = n - 1; end > 0; --end) swap(0, end), sift(0, end);
+    for (i64 end = n - 1; end > 0; --end) {
+swap(0, end);
+sift(0, end);
+}
 }
 
 /// p for the Laplace law; E max(Z - d). `room`: 4 n numbers.
@@ -179,7 +191,10 @@ inline double laplace_leaders(const double* d, i64 n, double* p, double* room, N
     constexpr double ln2 = 0.6931471805599453;
     constexpr i64 panel = 12;
     double *gap = room, *order = room + n, *half = room + 2 * n, *sums = room + 3 * n;
-    for (i64 j = 0; j < n; ++j) gap[j] = d[j], order[j] = double(j);
+    for (i64 j = 0; j < n; ++j) {
+gap[j] = d[j];
+order[j] = double(j);
+}
     sort_gaps(gap, order, n);
     for (i64 j = 0; j < n; ++j) half[j] = 0.5 * exp(-gap[j]);
     double mean = upper_part(half, n, sums, nodes);
@@ -210,7 +225,10 @@ inline double laplace_leaders(const double* d, i64 n, double* p, double* room, N
             steep += x / (1.0 - x);
         }
         double length = min(5.0 / steep, 1.0), end = s + length;
-        if (k < n && gap[k] < end) end = gap[k], length = end - s;
+        if (k < n && gap[k] < end) {
+end = gap[k];
+length = end - s;
+}
         if (length > 0.0)
             for (i64 q = 0; q < panel; ++q) {
                 const double at = s + length * tables::gauss_x[panel - 1][q];

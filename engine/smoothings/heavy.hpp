@@ -59,17 +59,21 @@ inline void make_heavy_grid(const LawOf& law, i64 n, double* grid) {
             double log_a;
             if (frechet) {
                 const double e = exp(-t), y = log1p(e);
-                log_a = -power * log(y), slope[k] = power * e / ((1.0 + e) * y);
+                log_a = -power * log(y);
+slope[k] = power * e / ((1.0 + e) * y);
             } else {
                 const double e = exp(-0.5 * t);
-                log_a = t - e, slope[k] = 1.0 + 0.5 * e;
+                log_a = t - e;
+slope[k] = 1.0 + 0.5 * e;
             }
-            a[k] = exp(log_a + g.more * log1p(up)), slope[k] += g.more * up / (1.0 + up);
+            a[k] = exp(log_a + g.more * log1p(up));
+slope[k] += g.more * up / (1.0 + up);
         }
         for (i64 k = 0; k < g.count + g.shifts; ++k) {
             const double t = g.h * (double(k - g.shifts) + offset) - g.from;
             const double e = power * exp(0.5 * min(t, HeavyGrid::ends));
-            d[k] = exp(e), steep[k] = 0.5 * e;
+            d[k] = exp(e);
+steep[k] = 0.5 * e;
         }
     }
 }
@@ -111,12 +115,15 @@ struct Heavy {
     /// Four nodes q = A D with q'/q: w and dw.
     HN_INLINE void nodes(f64x4 q, f64x4 rate, f64x4& w, f64x4& dw) const {
         if constexpr (Frechet) {
-            w = splat(scale) * q, dw = w * rate;
+            w = splat(scale) * q;
+dw = w * rate;
         } else if constexpr (Square) {
             const f64x4 z = sqrt(1.0 + q);
-            w = q / (1.0 + z), dw = 0.5 * q * rate / z;
+            w = q / (1.0 + z);
+dw = 0.5 * q * rate / z;
         } else {
-            w = expm1(log1p4(q) * splat(1.0 / law.a)), dw = (1.0 + w) * q * rate / ((1.0 + q) * splat(law.a));
+            w = expm1(log1p4(q) * splat(1.0 / law.a));
+dw = (1.0 + w) * q * rate / ((1.0 + q) * splat(law.a));
         }
     }
     /// 1/x of one or two by one division; the product is far from overflow.
@@ -125,7 +132,8 @@ struct Heavy {
             x[0] = 1.0 / x[0];
         } else {
             const f64x4 both = 1.0 / (x[0] * x[1]), first = both * x[1];
-            x[1] = both * x[0], x[0] = first;
+            x[1] = both * x[0];
+x[0] = first;
         }
     }
     /// `count` arms from j: f/F, without the factor a, into r; their part of G into `whole`, of its logarithm for Frechet.
@@ -241,7 +249,10 @@ bool heavy_run(const Setup& s, Run& run, const LawOf& law) {
         }
     }
     double total = 0.0;
-    for (i64 j = 0; j < n; ++j) run.w[j] *= h, total += run.w[j];
+    for (i64 j = 0; j < n; ++j) {
+run.w[j] *= h;
+total += run.w[j];
+}
     run.total = total;
     return total > 0.5 && total < 2.0;
 }

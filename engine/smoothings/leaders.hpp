@@ -28,7 +28,11 @@ inline Led leaders(Smoothing kind, const double* parameter, const double* L, i64
     i64 count = 0;
     for (i64 i = 0; i < n; ++i) {
         const double gap = (L[i] - low) / scale;
-        if (gap <= reaches) d[count] = gap, near[count] = double(i), ++count;
+        if (gap <= reaches) {
+d[count] = gap;
+near[count] = double(i);
+++count;
+}
     }
     Led led{0.0, true};
     if (kind == Smoothing::exponential) {

@@ -103,7 +103,10 @@ struct PowerSeries {
             const f64x4 p = only(i64x4(lanes(j) < splat(s.n)), exp(power * log4(u)));
             store4(run.w + j, p);
             const f64x4 q = p * r, r2 = r * r;
-            s0 += p, s1 += q, s2 += p * r2, s3 += q * r2;
+            s0 += p;
+s1 += q;
+s2 += p * r2;
+s3 += q * r2;
         }
         return {fold(s0), fold(s1), fold(s2), fold(s3)};
     }
@@ -157,7 +160,9 @@ struct PowerSeries {
         const double low = lowest(run.L, s.n), rate = rate_of(s, run);
         const double beyond = run.warm + (low - run.base) * rate - 1.0;
         const PowerLeaders solved = power_leaders(run.L, s.n, run.scale, s.parameter[0], beyond, run.w);
-        run.total = solved.total, run.base = low, run.warm = 1.0 + solved.beyond;
+        run.total = solved.total;
+run.base = low;
+run.warm = 1.0 + solved.beyond;
         double slope = 0.0;
         for (i64 j = 0; j < s.n; ++j) slope += run.w[j] / ((run.L[j] - low) * rate + run.warm);
         run.slope_sum = slope;

@@ -27,7 +27,8 @@ struct TableLook {
 #pragma GCC unroll 4
         for (int k = 0; k < 4; ++k) {
             const i64 i = inside[k] < last[k] ? i64(inside[k]) : 0;  // false for what is not a number
-            points[k] = t.points + 4 * i, cell[k] = double(i);
+            points[k] = t.points + 4 * i;
+cell[k] = double(i);
         }
         const f64x4 u = inside - cell, v = 1.0 - u, u2 = u * u, v2 = v * v;
         const Turned left((1.0 + 2.0 * u) * v2, u * v2), right(u2 * (3.0 - 2.0 * u), -(u2 * v));
@@ -88,7 +89,10 @@ inline bool table_leaders(const LawTable& t, const double* L, i64 n, double scal
         means += w * whole;
     }
     total = 0.0;
-    for (i64 j = 0; j < n; ++j) p[j] = fold(load4(sums + 4 * j)), total += p[j];
+    for (i64 j = 0; j < n; ++j) {
+p[j] = fold(load4(sums + 4 * j));
+total += p[j];
+}
     mean = t.has_mean ? fold(means) : infinity;
     return total > 0.5 && total < 2.0;
 }

@@ -95,9 +95,15 @@ inline double shrunk(double u) { return u > 1e-8 ? -expm1(-u) / u : 1.0; }
 inline void pair_up(double* r, i64 n, double* others) {
     if (n == 1) return;
     double running = 0.0;
-    for (i64 i = 0; i < n; ++i) others[i] = running, running += r[i];
+    for (i64 i = 0; i < n; ++i) {
+others[i] = running;
+running += r[i];
+}
     running = 0.0;
-    for (i64 i = n - 1; i >= 0; --i) others[i] += running, running += r[i];
+    for (i64 i = n - 1; i >= 0; --i) {
+others[i] += running;
+running += r[i];
+}
     for (i64 i = 0; i < n; ++i) r[i] *= others[i];
 }
 
@@ -210,7 +216,8 @@ struct Quadrature {
                 }
             }
             h *= 0.5;
-            first *= 2, last *= 2;
+            first *= 2;
+last *= 2;
         }
         return false;
     }
@@ -260,7 +267,8 @@ inline double excess(const LawOf& law, const double* d, i64 n) {
             if (dw > 0.0 && w < 1e300) odd += difference_of_products(law, w, d, n) * dw;
         }
         h *= 0.5;
-        first *= 2, last *= 2;
+        first *= 2;
+last *= 2;
     }
     return __builtin_nan("");
 }
