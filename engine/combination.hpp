@@ -60,17 +60,28 @@ struct Combine {
     /// As told; stops before the first event that cannot be. Returns the number of events done.
     i64 (*events)(CombineEvents&);
     void (*count)(Tally&, i64 n, const double* losses, double cost, double own);
-    void (*prices)(const Price&, const double* forecasts, const double* targets, i64 rows, i64 n, double* out);
+    void (*prices)(const Price&, const double* forecasts, const double* targets, i64 rows, i64 n,
+                   double* out);
     /// sum_t loss(<q, f_t>, y_t) over rows with a target; its slope in q.
-    double (*oracle)(const Price&, const double* forecasts, const double* targets, i64 rows, i64 n, const double* q,
-                     double* slope);
+    double (*oracle)(const Price&, const double* forecasts, const double* targets, i64 rows, i64 n,
+                     const double* q, double* slope);
 };
 
 // Forecasts combined by what their losses and slopes teach: rows answered, and settled whenever their target comes.
 
 /// Who makes the weights: rule B over {B, B .99, AdaHedge, the mean}; or one rule alone.
 enum class Mixing : int {
-    two_layers, rule_b, adahedge, adahedge_slopes, ml_poly, boa, squint, ada_normal_hedge, fixed_share, mean, median,
+    two_layers,
+    rule_b,
+    adahedge,
+    adahedge_slopes,
+    ml_poly,
+    boa,
+    squint,
+    ada_normal_hedge,
+    fixed_share,
+    mean,
+    median,
 };
 HN_INLINE constexpr bool has_rule_b(Mixing m) { return m <= Mixing::rule_b; }
 HN_INLINE constexpr bool has_adahedge(Mixing m) {
@@ -85,14 +96,16 @@ HN_INLINE constexpr bool has_regrets(Mixing m) { return m >= Mixing::ml_poly && 
 struct RuleBState {
     i64 n = 0, places = 0;
     double forget = 1.0;
-    double grown = 0.0;                      // P, at least the sum of pi_i e^(eta_i S_i) over the updated columns
-    double spread = 0.0, spread_rows = 0.0;  // Q and n: sum of the weighted squared distances, and number of its rows
-    bool capped = false;                     // whether a cap is finite
-    i64 waiting = 0;                         // number of columns without an update
+    double grown = 0.0;  // P, at least the sum of pi_i e^(eta_i S_i) over the updated columns
+    double spread = 0.0,
+           spread_rows = 0.0;  // Q and n: sum of the weighted squared distances, and number of its rows
+    bool capped = false;       // whether a cap is finite
+    i64 waiting = 0;           // number of columns without an update
     /// Number of settled rows per column; null in the upper layer, whose columns are available in every row.
     const double* settled = nullptr;
-    double *prior = nullptr, *gain = nullptr, *squares = nullptr, *largest = nullptr, *rate = nullptr, *level = nullptr,
-           *weight = nullptr, *sizes = nullptr, *spent = nullptr, *drift = nullptr, *still = nullptr, *lead = nullptr;
+    double *prior = nullptr, *gain = nullptr, *squares = nullptr, *largest = nullptr, *rate = nullptr,
+           *level = nullptr, *weight = nullptr, *sizes = nullptr, *spent = nullptr, *drift = nullptr,
+           *still = nullptr, *lead = nullptr;
     /// c_i, the cap of prior times rate: 0 before the first update of the column, infinity if there is no cap.
     double* cap = nullptr;
 };
@@ -102,17 +115,17 @@ struct RuleBState {
 template <class State, class Visit>
 HN_INLINE void each_array(State& b, Visit visit) {
     visit("prior", b.prior);
-visit("gain", b.gain);
-visit("squares", b.squares);
-visit("largest", b.largest);
+    visit("gain", b.gain);
+    visit("squares", b.squares);
+    visit("largest", b.largest);
     visit("rate", b.rate);
-visit("level", b.level);
-visit("weight", b.weight);
-visit("sizes", b.sizes);
+    visit("level", b.level);
+    visit("weight", b.weight);
+    visit("sizes", b.sizes);
     visit("spent", b.spent);
-visit("drift", b.drift);
-visit("still", b.still);
-visit("lead", b.lead);
+    visit("drift", b.drift);
+    visit("still", b.still);
+    visit("lead", b.lead);
     visit("cap", b.cap);
 }
 inline constexpr i64 rule_b_arrays = 13;
@@ -160,8 +173,10 @@ struct Combination {
     /// What the members B and AdaHedge lost in the rows in which each column slept.
     double *slept_b = nullptr, *slept_own = nullptr;
     double *losses = nullptr, *row = nullptr, *shares = nullptr;
-    double *line = nullptr, *slope = nullptr;  // of quantiles: what the slopes make of each column, and the slopes
-    double *distance = nullptr, *center = nullptr;  // scratch for quantiles: distances d_i, and z of each level
+    double *line = nullptr,
+           *slope = nullptr;  // of quantiles: what the slopes make of each column, and the slopes
+    double *distance = nullptr,
+           *center = nullptr;  // scratch for quantiles: distances d_i, and z of each level
     bool* awake = nullptr;
 
     HN_INLINE i64 depth() const { return OpenRow::depth(levels); }
@@ -169,7 +184,8 @@ struct Combination {
     HN_INLINE i64 cells() const { return n * depth(); }
 
     HN_INLINE i64 room() const {
-        return rule_b_arrays * (2 * places + 4) + 4 * places + setup.room() + 5 * n + 8 + 5 * places + 2 * levels;
+        return rule_b_arrays * (2 * places + 4) + 4 * places + setup.room() + 5 * n + 8 + 5 * places +
+               2 * levels;
     }
 };
 
@@ -188,8 +204,8 @@ struct Combinations {
     Happened (*settle)(Combination&, double* ticket, double target);
     /// Prompt rows: answered, and settled where there is a target; returns the first that cannot be settled, or `rows`.
     /// `mixed` has as many numbers a row as there are levels.
-    i64 (*rows)(Combination&, const double* forecasts, const double* targets, i64 rows, double* ticket, double* mixed,
-                double* weights, Happened& happened);
+    i64 (*rows)(Combination&, const double* forecasts, const double* targets, i64 rows, double* ticket,
+                double* mixed, double* weights, Happened& happened);
     /// Levels and weights again, after the other arrays were read.
     void (*refresh)(Combination&);
     void (*bounds)(const RuleBState&, double* to);

@@ -64,8 +64,9 @@ struct PointNumbers {
     double round = 0.0, own = 0.0;
     double scale = 0.0, spread = 0.0;  // the noise is scale * spread * normals
     double ridge = 0.0;
-    double distance = 0.0, farthest = 0.0, last = 0.0;  // from the exact argmins: their sum, the largest, the last
-    double modelled = 0.0;                              // 1 + losses in the model's Hessian; 0 is no model
+    double distance = 0.0, farthest = 0.0,
+           last = 0.0;      // from the exact argmins: their sum, the largest, the last
+    double modelled = 0.0;  // 1 + losses in the model's Hessian; 0 is no model
 };
 
 struct PointRun : PointNumbers {
@@ -82,22 +83,24 @@ struct PointModel {
 
     HN_INLINE static constexpr i64 places(i64 d) { return 3 * d * d + 2 * d + 8 * d + 3 * sweep; }
     HN_INLINE void lay_out(i64 d, double* room, i64* marks) {
-        const auto take = [&](double*& field, i64 count) { field = room;
-room += count; };
+        const auto take = [&](double*& field, i64 count) {
+            field = room;
+            room += count;
+        };
         take(work, 3 * sweep);
         take(H, d * d);
-take(diagonal, d);
-take(beside, d);
-take(mirrors, (d + 2) * d);
-take(g, d);
-take(trial, d);
+        take(diagonal, d);
+        take(beside, d);
+        take(mirrors, (d + 2) * d);
+        take(g, d);
+        take(trial, d);
         take(old, d);
-take(slope, d);
-take(step, d);
-take(ones, d);
-take(factor, d * d);
+        take(slope, d);
+        take(step, d);
+        take(ones, d);
+        take(factor, d * d);
         free = marks;
-fixed = marks + d;
+        fixed = marks + d;
     }
 };
 
@@ -127,10 +130,10 @@ struct ConvexTable {
     void (*perturb)(const PointRules&, PointRun&, i64 d);
     double (*loss)(Phi, double parameter, const double* x, const double* z, double y, i64 d);
     void (*include)(Sums&, Phi, const double* z, double y);
-    Solved (*minimise)(const Region&, const Sums&, double ridge, double tolerance, const double* noise, double* x,
-                       PointNumbers&, PointModel&, double& left);
-    bool (*gradient)(const Sums&, const double* center, double ridge, const double* noise, const double* x, double* g,
-                     double* work);
+    Solved (*minimise)(const Region&, const Sums&, double ridge, double tolerance, const double* noise,
+                       double* x, PointNumbers&, PointModel&, double& left);
+    bool (*gradient)(const Sums&, const double* center, double ridge, const double* noise, const double* x,
+                     double* g, double* work);
     bool (*hessian)(const Sums&, double ridge, const double* x, double* H, double* work);
     double (*value)(const Sums&, const double* x);
     double (*draw)(NoiseKind, Words&, double* out, i64 d);

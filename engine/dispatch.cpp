@@ -15,7 +15,8 @@ bool machine_has_v3() {
 #if defined(HN_HAS_V3)
     unsigned a, b, c, d;
     if (!__get_cpuid(1, &a, &b, &c, &d)) return false;
-    const bool fma = c >> 12 & 1, saves = c >> 27 & 1, avx = c >> 28 & 1, movbe = c >> 22 & 1, popcnt = c >> 23 & 1, f16c = c >> 29 & 1;
+    const bool fma = c >> 12 & 1, saves = c >> 27 & 1, avx = c >> 28 & 1, movbe = c >> 22 & 1,
+               popcnt = c >> 23 & 1, f16c = c >> 29 & 1;
     if (!(fma && saves && avx && movbe && popcnt && f16c)) return false;
     unsigned low, high;
     __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));

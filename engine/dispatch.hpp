@@ -17,17 +17,23 @@ bool in_v3();
 
 // A family of kernels: `struct Table { ... }` of function pointers in hn, `const Table name` in each hn::<set>.
 #if defined(HN_HAS_V3)
-#define HN_FAMILY(Table, name)                                                           \
-    namespace hn {                                                                       \
-    namespace base { extern const Table name; }                                          \
-    namespace v3 { extern const Table name; }                                            \
-    inline const Table& name() { return in_v3() ? v3::name : base::name; }               \
+#define HN_FAMILY(Table, name)                                             \
+    namespace hn {                                                         \
+    namespace base {                                                       \
+    extern const Table name;                                               \
+    }                                                                      \
+    namespace v3 {                                                         \
+    extern const Table name;                                               \
+    }                                                                      \
+    inline const Table& name() { return in_v3() ? v3::name : base::name; } \
     }
 #else
-#define HN_FAMILY(Table, name)                                                           \
-    namespace hn {                                                                       \
-    namespace base { extern const Table name; }                                          \
-    inline const Table& name() { return base::name; }                                    \
+#define HN_FAMILY(Table, name)                        \
+    namespace hn {                                    \
+    namespace base {                                  \
+    extern const Table name;                          \
+    }                                                 \
+    inline const Table& name() { return base::name; } \
     }
 #endif
 

@@ -10,8 +10,12 @@ namespace hn::HN_ISA {
 inline constexpr double exp_lowest = -708.39, exp_highest = 709.4, exp_largest = 0x1.2f2e45681d07cp+1023;
 inline constexpr double exp_shift = 0x1.8p52;  // adding it rounds to an integer, left in the low bits
 
-template <class V> struct WordsOf { using type = u64; };
-template <> struct WordsOf<f64x4> { using type = u64x4; };
+template <class V> struct WordsOf {
+    using type = u64;
+};
+template <> struct WordsOf<f64x4> {
+    using type = u64x4;
+};
 template <class V> using WordOf = typename WordsOf<V>::type;
 
 /// Out of range y is nonsense: 0 (or `below`) and the largest in its place, at the end: nothing waits for a comparison.
@@ -22,7 +26,9 @@ HN_INLINE V exp_in_range(V x, V y, V below = V{}) {
 }
 
 /// x = k ln 2 + r; (e^r - 1) and 2^k. e^r = 1 + r + r^2 q(r), q of degree 9 at Chebyshev nodes (1.7e-17).
-template <class V> struct ExpParts { V minus_one, power; };
+template <class V> struct ExpParts {
+    V minus_one, power;
+};
 template <class V>
 HN_INLINE ExpParts<V> exp_parts(V x) {
     using W = WordOf<V>;
@@ -32,7 +38,8 @@ HN_INLINE ExpParts<V> exp_parts(V x) {
     const V r2 = r * r, r4 = r2 * r2;
     const auto pair = [&](double high, double low) { return fma(V{} + high, r, V{} + low); };
     // Estrin's scheme: short chains.
-    const V p0 = pair(0.16666666666666669, 0.5000000000000001), p1 = pair(0.008333333333330062, 0.04166666666662413),
+    const V p0 = pair(0.16666666666666669, 0.5000000000000001),
+            p1 = pair(0.008333333333330062, 0.04166666666662413),
             p2 = pair(0.00019841269863053618, 0.0013888888917213717),
             p3 = pair(2.7557268459997064e-06, 2.4801521295954376e-05),
             p4 = pair(2.510038549551032e-08, 2.7620088445409746e-07);
@@ -49,7 +56,9 @@ HN_INLINE V exp(V x) {
 }
 
 HN_INLINE u64 power_at(u64 k) { return __builtin_bit_cast(u64, tables::power[k & 127]); }
-HN_INLINE u64x4 power_at(u64x4 k) { return u64x4{power_at(k[0]), power_at(k[1]), power_at(k[2]), power_at(k[3])}; }
+HN_INLINE u64x4 power_at(u64x4 k) {
+    return u64x4{power_at(k[0]), power_at(k[1]), power_at(k[2]), power_at(k[3])};
+}
 
 /// e^x for a chain that waits for it, within 1.3 ulp: x = k ln2/128 + r, a table of 2^(j/128), degree 5.
 template <class V>

@@ -37,7 +37,8 @@ struct BanditJob {
     i64* counts;  // (runs, arms)
     i32* moves;   // (runs, length), or null
     i64 length;
-    i64 ahead = 0;  // numbers of the losses from here to those that are looked at next: on their way while a run plays
+    i64 ahead =
+        0;  // numbers of the losses from here to those that are looked at next: on their way while a run plays
     const u8* advice8 = nullptr;  // (rounds, experts), of bandits with experts
     const i64* advice = nullptr;
     const double* shares = nullptr;  // (rounds, experts, actions)
@@ -71,10 +72,10 @@ struct Games {
     /// -1; t n + i at a bad loss; -2 - t when a smoothing failed.
     i64 (*experts)(const ExpertsJob&);
     /// Adds rows to sums (n); least and most of them at the marks. -1, or the place of the first bad entry.
-    i64 (*survey)(const double* x, i64 rounds, i64 n, double low, double high, double* sums, const Marks& marks,
-                  double* lows, double* highs);
-    void (*expert_losses)(const double* x, i64 stride, const BanditJob& heard, i64 n, i64 actions, i64 rounds, double* sums,
-                          const Marks& marks, double* lows, double* highs, double* room);
+    i64 (*survey)(const double* x, i64 rounds, i64 n, double low, double high, double* sums,
+                  const Marks& marks, double* lows, double* highs);
+    void (*expert_losses)(const double* x, i64 stride, const BanditJob& heard, i64 n, i64 actions, i64 rounds,
+                          double* sums, const Marks& marks, double* lows, double* highs, double* room);
     i64 (*largest_byte)(const u8* x, i64 count);
     /// out[t n + i] = 1 with probability means[stride t + i], else 0.
     void (*toss)(Words& coins, const double* means, i64 stride, i64 rounds, i64 n, double* out);

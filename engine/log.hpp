@@ -7,7 +7,9 @@
 namespace hn::HN_ISA {
 
 /// A number as an unevaluated sum, |low| <= ulp(high)/2.
-struct Parts { double high, low; };
+struct Parts {
+    double high, low;
+};
 
 /// log x, x > 0 and finite: x = 2^k m, m c = 1 + r by a table of c, |r| < 0.008.
 HN_INLINE Parts log_parts(double x) {
@@ -31,7 +33,8 @@ HN_INLINE Parts log_parts(double x) {
     const double lower = fma(half, r, -square) + ((t - high) + square);
     // r^3/3 - r^4/4 + ... + r^9/9
     const double r2 = r * r;
-    const double q = fma(r2, fma(r2, fma(r, -1.0 / 8.0, 1.0 / 7.0), fma(r, -1.0 / 6.0, 1.0 / 5.0)), fma(r, -1.0 / 4.0, 1.0 / 3.0));
+    const double q = fma(r2, fma(r2, fma(r, -1.0 / 8.0, 1.0 / 7.0), fma(r, -1.0 / 6.0, 1.0 / 5.0)),
+                         fma(r, -1.0 / 4.0, 1.0 / 3.0));
     const double low = ((fma(whole, tables::ln2_low, row[2]) + lost) + lower) + r * r2 * q;
     const double y = high + low;
     return {y, (high - y) + low};

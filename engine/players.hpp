@@ -54,10 +54,10 @@ struct Players {
 /// How often a learner was asked, and what is missing.
 struct RowCounts {
     u32 drawn = 0, open = 0, forgotten = 0;
-    u32 delay : 29 = 0;   // the most that were open when another was drawn
-    u32 slept : 1 = 0;    // an arm slept in some round
-    u32 stayed : 1 = 0;   // the weights were passed at the root: in the place of `moved` is their total
-    u32 behind : 1 = 0;   // the weights are of the scale of the last move drawn, not yet of the next
+    u32 delay : 29 = 0;  // the most that were open when another was drawn
+    u32 slept : 1 = 0;   // an arm slept in some round
+    u32 stayed : 1 = 0;  // the weights were passed at the root: in the place of `moved` is their total
+    u32 behind : 1 = 0;  // the weights are of the scale of the last move drawn, not yet of the next
 };
 static_assert(sizeof(RowCounts) == 2 * sizeof(double));
 
@@ -68,7 +68,6 @@ struct RowPlan {
     bool diagnosed = false;  // every number of the run is kept, and its stability told, as a player does
     i64 n = 1, state = 0, weights = 0, memory = 0, numbers = 0, own = 0, stream = 0, counts = 0, stride = 0;
     i64 mark_words = 0;  // 64 arms a word, with each open decision: where there are baselines or sleepers
-
 };
 
 // Compiled once an instruction set, so never a function of its own.

@@ -22,14 +22,16 @@ struct LawTable {
 
 struct Potentials {
     /// p for FTPL; the mean of the leader (E max_j (Z_j - d_j)); false if the quadrature did not converge.
-    bool (*leaders)(Smoothing, const double* parameter, const double* L, i64 n, double scale, double* p, double* mean);
+    bool (*leaders)(Smoothing, const double* parameter, const double* L, i64 n, double scale, double* p,
+                    double* mean);
     /// Nodes and masses of the rule that serves the Hessian: how many, or -1; p is room for n numbers.
-    i64 (*nodes)(Smoothing, const double* parameter, const double* L, i64 n, double scale, double* p, double* w,
-                 double* mass, i64 room);
-    bool (*ratios)(Smoothing, const double* parameter, const double* gaps, i64 n, const double* nodes, i64 count,
-                   double* out);
+    i64 (*nodes)(Smoothing, const double* parameter, const double* L, i64 n, double scale, double* p,
+                 double* w, double* mass, i64 room);
+    bool (*ratios)(Smoothing, const double* parameter, const double* gaps, i64 n, const double* nodes,
+                   i64 count, double* out);
     /// p of a tabulated law, unnormalised, their sum, and the mean of the leader; false if it failed.
-    bool (*by_table)(const LawTable&, const double* L, i64 n, double scale, double* p, double* total, double* mean);
+    bool (*by_table)(const LawTable&, const double* L, i64 n, double scale, double* p, double* total,
+                     double* mean);
     /// The grid of a heavy-tailed law: how many places it has (0: there is none), and its numbers.
     i64 (*grid_places)(const Setup&);
     void (*make_grid)(const Setup&, double* grid);
@@ -46,7 +48,7 @@ struct Mathematics {
     void (*each)(Function which, const double* x, double* out, i64 count, bool by_fours);
     void (*pow_each)(const double* x, double a, double* out, i64 count);
     void (*uniforms)(u64* words, double* out, i64 count);
-    double (*log_evidence)(double R, double V);  // of Squint
+    double (*log_evidence)(double R, double V);   // of Squint
     double (*least_mean)(double m, double room);  // of KL-UCB
 };
 

@@ -12,7 +12,8 @@ enum class Setting : int { experts, bandit, expert_bandit };
 #define HN_CASE(name, ...) case Smoothing::name:
 
 /// Smoothings with rules of their own: regularizers, two laws, and laws of a user's.
-#define HN_PLAIN(row) row(entropy) row(tsallis) row(log_barrier) row(exponential) row(laplace) row(table) row(foreign)
+#define HN_PLAIN(row) \
+    row(entropy) row(tsallis) row(log_barrier) row(exponential) row(laplace) row(table) row(foreign)
 
 /// What makes weights of losses: those, the laws of laws/, and the learners of learners/, with a memory or counts of arms.
 enum class Smoothing : int { HN_PLAIN(HN_NAME) HN_LAWS(HN_NAME) HN_MEMORIES(HN_NAME) HN_COUNTERS(HN_NAME) };
@@ -20,16 +21,21 @@ enum class Smoothing : int { HN_PLAIN(HN_NAME) HN_LAWS(HN_NAME) HN_MEMORIES(HN_N
 /// For i.i.d. losses: a play is counted as it was, and no loss of an arm that was not played is estimated.
 HN_INLINE constexpr bool counts_arms(Smoothing s) {
     switch (s) {
-        HN_COUNTERS(HN_CASE) return true;
+        HN_COUNTERS(HN_CASE)
+        return true;
         default: return false;
     }
 }
 /// Arms are drawn from what is believed of them, not by their weights, which a live player makes to say how likely they were.
-HN_INLINE constexpr bool samples(Smoothing s) { return s == Smoothing::thompson_beta || s == Smoothing::thompson_gaussian; }
+HN_INLINE constexpr bool samples(Smoothing s) {
+    return s == Smoothing::thompson_beta || s == Smoothing::thompson_gaussian;
+}
 /// Whether it keeps more than L and w.
 HN_INLINE constexpr bool remembers(Smoothing s) {
     switch (s) {
-        HN_MEMORIES(HN_CASE) HN_COUNTERS(HN_CASE) return true;
+        HN_MEMORIES(HN_CASE)
+        HN_COUNTERS(HN_CASE)
+        return true;
         default: return false;
     }
 }
@@ -53,13 +59,14 @@ struct LawTable;
 
 /// A smoothing that only its owner can evaluate: w (and value where asked) at L and scale; false if it failed.
 struct Foreign {
-    bool (*weigh)(void* self, const double* L, i64 n, double scale, bool valued, double* w, double* value) = nullptr;
+    bool (*weigh)(void* self, const double* L, i64 n, double scale, bool valued, double* w,
+                  double* value) = nullptr;
     void* self = nullptr;
 };
 
-inline constexpr i64 fan = 16;          // sums of so many weights are kept
-inline constexpr i64 tree_from = 65;    // from so many arms on, so that a draw costs log n
-inline constexpr i64 crown = 64;        // at most so many sums are at the top of them, with their partial sums
+inline constexpr i64 fan = 16;        // sums of so many weights are kept
+inline constexpr i64 tree_from = 65;  // from so many arms on, so that a draw costs log n
+inline constexpr i64 crown = 64;      // at most so many sums are at the top of them, with their partial sums
 inline constexpr double refresh = 256;  // multiplied weights are made from L again after so many rounds
 HN_INLINE constexpr i64 in_fans(i64 n) { return (n + fan - 1) & ~(fan - 1); }
 
@@ -74,24 +81,27 @@ struct Setup {
     double estimator_parameter = 0.0;
     double low = 0.0, high = 1.0;
     bool gains = false;
-    double clip = 0.0, kappa = 0.0, rate = 1.0;  // rho of C_rho; tuned: a = min(1/2, kappa (1 + own)^(-1/3)), scale = rate/eps
-    double gamma = 1.0;                          // the divergence that the level is measured in
-    double origin = 0.0, slope = 1.0;            // normalised loss = (x - origin) slope
-    const double* log_prior = nullptr;           // n numbers, or uniform
+    double clip = 0.0, kappa = 0.0,
+           rate = 1.0;   // rho of C_rho; tuned: a = min(1/2, kappa (1 + own)^(-1/3)), scale = rate/eps
+    double gamma = 1.0;  // the divergence that the level is measured in
+    double origin = 0.0, slope = 1.0;   // normalised loss = (x - origin) slope
+    const double* log_prior = nullptr;  // n numbers, or uniform
     const LawTable* table = nullptr;
-    const double* grid = nullptr;  // nodes of a heavy-tailed law: see smoothings/heavy_run.hpp
+    const double* grid = nullptr;  // nodes of a heavy-tailed law: see smoothings/heavy.hpp
     Foreign foreign;
 
-    HN_INLINE bool tree() const { return n >= tree_from && path >= Path::entropy && path <= Path::entropy_times; }
+    HN_INLINE bool tree() const {
+        return n >= tree_from && path >= Path::entropy && path <= Path::entropy_times;
+    }
     /// How many places L and w have: in fours, or in sixteens below a tree; L is infinite and w is 0 beyond n.
     HN_INLINE i64 places() const { return tree() ? in_fans(n) : in_fours(n); }
     HN_INLINE i64 tree_places() const {
         if (!tree()) return 0;
         i64 m = in_fans(n) / fan, size = in_fans(m);
         while (m > crown) {
-m = in_fans(m) / fan;
-size += in_fans(m);
-}
+            m = in_fans(m) / fan;
+            size += in_fans(m);
+        }
         return size + in_fans(m);  // the partial sums
     }
     /// Baselines of the last move; or who follows the action (as whole numbers), then the K action masses.
@@ -130,7 +140,8 @@ struct FixedShareMemory {
 /// LB-INF: scales g, predictions m, sums S and counts N, one per arm.
 struct LbInfMemory {
     double *g, *m, *S, *N;
-    HN_INLINE LbInfMemory(double* memory, i64 n) : g(memory), m(memory + n), S(memory + 2 * n), N(memory + 3 * n) {}
+    HN_INLINE LbInfMemory(double* memory, i64 n)
+        : g(memory), m(memory + n), S(memory + 2 * n), N(memory + 3 * n) {}
 };
 /// Tsallis and Shannon together: moves at the last call, D before the next move, D with the next move.
 struct DelayedMemory {
@@ -148,7 +159,8 @@ HN_INLINE i64 Setup::memory_places() const {
     switch (smoothing) {
 #define HN_ROW(name, size) \
     case Smoothing::name: return size;
-        HN_MEMORIES(HN_ROW) HN_COUNTERS(HN_ROW)
+        HN_MEMORIES(HN_ROW)
+        HN_COUNTERS(HN_ROW)
 #undef HN_ROW
         default: return 0;
     }
@@ -171,19 +183,20 @@ struct Words {
 
 /// The numbers of a run. p_i = w_i / total is the distribution in place.
 struct RunNumbers {
-    double round = 0.0;        // moves drawn so far
-    double own = 0.0;          // own normalised loss so far: <p, l> for experts, realised for bandits
-    double scale = 1.0;        // the scale that the weights in place were made with
-    double inverse = 1.0;      // 1 / scale
-    double total = 1.0;        // the sum of the weights
-    double base = 0.0;         // w_i = exp((base - L_i)/scale + log prior_i - top); series: where y is measured from
+    double round = 0.0;    // moves drawn so far
+    double own = 0.0;      // own normalised loss so far: <p, l> for experts, realised for bandits
+    double scale = 1.0;    // the scale that the weights in place were made with
+    double inverse = 1.0;  // 1 / scale
+    double total = 1.0;    // the sum of the weights
+    double base = 0.0;  // w_i = exp((base - L_i)/scale + log prior_i - top); series: where y is measured from
     double top = 0.0;
-    double warm = 0.0;         // where a solver starts; y of the series
-    double slope_sum = 0.0;    // of the series: the sum of the next power
-    double placed = 0.0;       // of Tsallis 1/2 and the log-barrier: the y that the weights were passed at, and the step
-    double moved = 0.0;        // from there to the root: the weights can be made again from these, to the last bit
-    double fresh = 0.0;        // multiplicative updates since the weights were last made from L
-    double weight = 0.0;       // what stands for 1/probability of the move just drawn
+    double warm = 0.0;       // where a solver starts; y of the series
+    double slope_sum = 0.0;  // of the series: the sum of the next power
+    double placed =
+        0.0;  // of Tsallis 1/2 and the log-barrier: the y that the weights were passed at, and the step
+    double moved = 0.0;   // from there to the root: the weights can be made again from these, to the last bit
+    double fresh = 0.0;   // multiplicative updates since the weights were last made from L
+    double weight = 0.0;  // what stands for 1/probability of the move just drawn
     double probability = 0.0;  // of the move just drawn
     double settled = 0.0;      // steps settled so far
     double paid = 0.0;         // own normalised loss of the last step
@@ -203,9 +216,9 @@ struct Run : RunNumbers {
     /// Arrays laid out in `numbers` (setup.room() of them, aligned), L = 0 and nothing else begun.
     HN_INLINE void lay_out(const Setup& s, double* numbers) {
         L = numbers;
-w = L + s.places();
-tree = w + s.places();
-scratch = tree + s.tree_places();
+        w = L + s.places();
+        tree = w + s.places();
+        scratch = tree + s.tree_places();
         memory = scratch + s.scratch_places();
         for (i64 k = 0; k < s.room(); ++k) numbers[k] = 0.0;
         for (i64 k = s.n; k < s.places(); ++k) L[k] = __builtin_inf();

@@ -13,7 +13,10 @@
 #ifndef HN_ISA
 #error "compile with -DHN_ISA=<name of the instruction set>"
 #endif
-#define HN_KNOWN(fact) do { if (!(fact)) __builtin_unreachable(); } while (false)  // the other cases are not compiled
+#define HN_KNOWN(fact)                        \
+    do {                                      \
+        if (!(fact)) __builtin_unreachable(); \
+    } while (false)  // the other cases are not compiled
 #define HN_COLD inline __attribute__((noinline, cold))
 #define HN_APART inline __attribute__((noinline))  // rare in a long run, frequent in the first rounds of many
 
@@ -29,9 +32,12 @@ inline constexpr double infinity = __builtin_inf();
 /// x y + z, rounded once: by the machine where it can, by the C library elsewhere; the same bits.
 HN_INLINE double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
 #if defined(__FMA__)
-HN_INLINE f64x4 fma(f64x4 x, f64x4 y, f64x4 z) { return (f64x4)_mm256_fmadd_pd((__m256d)x, (__m256d)y, (__m256d)z); }
+HN_INLINE f64x4 fma(f64x4 x, f64x4 y, f64x4 z) {
+    return (f64x4)_mm256_fmadd_pd((__m256d)x, (__m256d)y, (__m256d)z);
+}
 #else
-HN_APART f64x4 fma(f64x4 x, f64x4 y, f64x4 z) {  // four calls: written out everywhere they would take long to compile
+HN_APART f64x4 fma(f64x4 x, f64x4 y,
+                   f64x4 z) {  // four calls: written out everywhere they would take long to compile
     return f64x4{fma(x[0], y[0], z[0]), fma(x[1], y[1], z[1]), fma(x[2], y[2], z[2]), fma(x[3], y[3], z[3])};
 }
 #endif
@@ -87,14 +93,16 @@ HN_INLINE double fold_product(f64x4 x) { return (x[0] * x[2]) * (x[1] * x[3]); }
 HN_INLINE double fold_min(f64x4 x) { return min(min(x[0], x[2]), min(x[1], x[3])); }
 HN_INLINE double fold_max(f64x4 x) { return max(max(x[0], x[2]), max(x[1], x[3])); }
 /// The least and the greatest of n numbers.
-struct Extent { double min, max; };
+struct Extent {
+    double min, max;
+};
 inline Extent extent_of(const double* x, i64 n) {
     f64x4 low = splat(x[0]), high = low;
     i64 j = 0;
     for (; j + 4 <= n; j += 4) {
-low = min(load4(x + j), low);
-high = max(load4(x + j), high);
-}
+        low = min(load4(x + j), low);
+        high = max(load4(x + j), high);
+    }
     Extent found{fold_min(low), fold_max(high)};
     for (; j < n; ++j) found = {min(x[j], found.min), max(x[j], found.max)};
     return found;
@@ -106,7 +114,9 @@ HN_INLINE f64x4 fold_four(f64x4 a, f64x4 b, f64x4 c, f64x4 d) {
     return __builtin_shufflevector(ab, cd, 0, 2, 4, 6) + __builtin_shufflevector(ab, cd, 1, 3, 5, 7);
 }
 /// x_0 + ... + x_15: sixteen folded in halves; and of four sixteens.
-HN_INLINE f64x4 quarters(const double* p) { return (load4(p) + load4(p + 8)) + (load4(p + 4) + load4(p + 12)); }
+HN_INLINE f64x4 quarters(const double* p) {
+    return (load4(p) + load4(p + 8)) + (load4(p + 4) + load4(p + 12));
+}
 HN_INLINE double sum16(const double* p) { return fold(quarters(p)); }
 HN_INLINE f64x4 sum16_of_four(const double* p) {
     return fold_four(quarters(p), quarters(p + 16), quarters(p + 32), quarters(p + 48));

@@ -31,9 +31,9 @@ struct Mixer {
           awake(new bool[std::size_t(state.places)]()), width(OpenRow::width(state.places, state.levels)) {
         state.awake = awake.get();
         if (prior) {
-require(i64(prior->size()) == n, "a prior has a number a column");
-check_prior(prior->data(), n);
-}
+            require(i64(prior->size()) == n, "a prior has a number a column");
+            check_prior(prior->data(), n);
+        }
         combinations().begin(state, room.at(0), prior ? prior->data() : nullptr);
     }
     Mixer(const Mixer&) = delete;
@@ -60,7 +60,8 @@ check_prior(prior->data(), n);
         require(!weights || i64(weights->size()) == state.n, "a row has a weight a column");
         require(!open.count(row), "a row must not be open");
         const i64 slot = take();
-        if (!combinations().answer(state, forecasts.data(), ticket(slot), weights ? weights->data() : nullptr)) {
+        if (!combinations().answer(state, forecasts.data(), ticket(slot),
+                                   weights ? weights->data() : nullptr)) {
             free.push_back(slot);
             return nb::none();
         }
@@ -74,16 +75,16 @@ check_prior(prior->data(), n);
         require(found != open.end(), "a row must be open");
         const Happened happened = combinations().settle(state, ticket(found->second), target);
         if (happened.trouble == Trouble::none) {
-free.push_back(found->second);
-open.erase(found);
-}
+            free.push_back(found->second);
+            open.erase(found);
+        }
         return nb::make_tuple(happened.trouble, happened.expert);
     }
     bool forget(i64 row) {
         const auto found = open.find(row);
         if (found == open.end()) return false;
         free.push_back(found->second);
-open.erase(found);
+        open.erase(found);
         return true;
     }
     nb::object waiting(i64 row) {
@@ -97,22 +98,26 @@ open.erase(found);
 
     nb::object told(i64 row) {
         const auto found = open.find(row);
-        return found == open.end() ? nb::none() : nb::object(array_of(read(found->second).answers(), state.depth()));
+        return found == open.end() ? nb::none()
+                                   : nb::object(array_of(read(found->second).answers(), state.depth()));
     }
 
     /// Rows whose targets are known (NaN: never) before the next is answered: (rows done, trouble, column).
-    nb::tuple rows(Table2<double> forecasts, In<double> targets, Out<double> mixed, std::optional<OutTable2<double>> weights) {
+    nb::tuple rows(Table2<double> forecasts, In<double> targets, Out<double> mixed,
+                   std::optional<OutTable2<double>> weights) {
         const i64 count = i64(targets.size());
-        require(i64(forecasts.shape(0)) == count && i64(forecasts.shape(1)) == state.cells(), "a row has a forecast a column");
+        require(i64(forecasts.shape(0)) == count && i64(forecasts.shape(1)) == state.cells(),
+                "a row has a forecast a column");
         require(i64(mixed.size()) == count * state.depth(), "a row has an answer");
-        require(!weights || (i64(weights->shape(0)) == count && i64(weights->shape(1)) == state.n), "a row has its weights");
+        require(!weights || (i64(weights->shape(0)) == count && i64(weights->shape(1)) == state.n),
+                "a row has its weights");
         const i64 slot = take();
         Happened happened;
         i64 done;
         {
             nb::gil_scoped_release released;
-            done = combinations().rows(state, forecasts.data(), targets.data(), count, ticket(slot), mixed.data(),
-                                       weights ? weights->data() : nullptr, happened);
+            done = combinations().rows(state, forecasts.data(), targets.data(), count, ticket(slot),
+                                       mixed.data(), weights ? weights->data() : nullptr, happened);
         }
         free.push_back(slot);
         return nb::make_tuple(done, happened.trouble, happened.expert);
@@ -123,10 +128,13 @@ open.erase(found);
     nb::tuple events(Table2<double> forecasts, In<i64> order, In<double> told, i64 first, Out<double> mixed,
                      std::optional<OutTable2<double>> weights) {
         const i64 count = i64(order.size()), rows = i64(forecasts.shape(0));
-        require(i64(forecasts.shape(1)) == state.cells() && i64(mixed.size()) == rows * state.depth(), "a row has a forecast a column, and an answer");
+        require(i64(forecasts.shape(1)) == state.cells() && i64(mixed.size()) == rows * state.depth(),
+                "a row has a forecast a column, and an answer");
         require(i64(told.size()) == count, "an event has its target");
-        require(!weights || (i64(weights->shape(0)) == rows && i64(weights->shape(1)) == state.n), "a row has its weights");
-        for (i64 k = 0; k < count; ++k) require(order.data()[k] < rows, "an event answers a row of the table");
+        require(!weights || (i64(weights->shape(0)) == rows && i64(weights->shape(1)) == state.n),
+                "a row has its weights");
+        for (i64 k = 0; k < count; ++k)
+            require(order.data()[k] < rows, "an event answers a row of the table");
         i64 k = 0;
         Happened happened;
         {
@@ -180,8 +188,8 @@ open.erase(found);
         nb::dict out;
         each_array(b, [&](const char* name, const double* array) { out[name] = array_of(array, b.n); });
         out["grown"] = b.grown;
-out["spread"] = b.spread;
-out["spread_rows"] = b.spread_rows;
+        out["spread"] = b.spread;
+        out["spread_rows"] = b.spread_rows;
         Fresh<double> bound{std::size_t(b.n)};
         combinations().bounds(b, bound.data);
         out["bound"] = bound.give();
@@ -200,12 +208,13 @@ out["spread_rows"] = b.spread_rows;
         Fresh<double> out{std::size_t(4 + members + 6 * n)};
         double* to = out.data;
         to[0] = state.tally.mixture;
-to[1] = state.mean_loss;
-to[2] = state.tally.settled;
-to[3] = gap();
+        to[1] = state.mean_loss;
+        to[2] = state.tally.settled;
+        to[3] = gap();
         if (state.kind == Mixing::two_layers) combinations().bounds(state.top, to + 4);
         to += 4 + members;
-        for (const double* from : {state.tally.losses, state.tally.beside, state.tally.awake, state.slept_b, state.slept_own}) {
+        for (const double* from :
+             {state.tally.losses, state.tally.beside, state.tally.awake, state.slept_b, state.slept_own}) {
             for (i64 i = 0; i < n; ++i) to[i] = from[i];
             to += n;
         }
@@ -229,7 +238,8 @@ to[3] = gap();
             i64 row = 0;
             must(nb::try_cast(nb::object(nb::borrow(key)), row), "open", "have whole numbers as rows");
             In<double> found;
-            must(nb::try_cast(nb::object(nb::borrow(value)), found) && i64(found.size()) == width, "open", "have whole tickets");
+            must(nb::try_cast(nb::object(nb::borrow(value)), found) && i64(found.size()) == width, "open",
+                 "have whole tickets");
             const i64 slot = take();
             for (i64 k = 0; k < width; ++k) ticket(slot)[k] = found.data()[k];
             check_ticket(state, ticket(slot));
@@ -243,35 +253,53 @@ to[3] = gap();
 
 void bind_combination(nb::module_& m) {
     nb::enum_<Mixing>(m, "Mixing")
-        .value("two_layers", Mixing::two_layers).value("rule_b", Mixing::rule_b).value("adahedge", Mixing::adahedge)
-        .value("adahedge_slopes", Mixing::adahedge_slopes).value("ml_poly", Mixing::ml_poly).value("boa", Mixing::boa)
-        .value("squint", Mixing::squint).value("ada_normal_hedge", Mixing::ada_normal_hedge)
-        .value("fixed_share", Mixing::fixed_share).value("mean", Mixing::mean).value("median", Mixing::median);
-    nb::class_<Mixer>(m, "Mixer", "Columns of forecasts at play: rows are answered, and settled when their target comes.")
-        .def(nb::init<Mixing, i64, const Price&, double, double, std::optional<In<double>>, std::optional<In<double>>>(),
-             "kind"_a, "n"_a, "price"_a, "low"_a, "high"_a, "prior"_a.none() = nb::none(), "levels"_a.none() = nb::none())
+        .value("two_layers", Mixing::two_layers)
+        .value("rule_b", Mixing::rule_b)
+        .value("adahedge", Mixing::adahedge)
+        .value("adahedge_slopes", Mixing::adahedge_slopes)
+        .value("ml_poly", Mixing::ml_poly)
+        .value("boa", Mixing::boa)
+        .value("squint", Mixing::squint)
+        .value("ada_normal_hedge", Mixing::ada_normal_hedge)
+        .value("fixed_share", Mixing::fixed_share)
+        .value("mean", Mixing::mean)
+        .value("median", Mixing::median);
+    nb::class_<Mixer>(m, "Mixer",
+                      "Columns of forecasts at play: rows are answered, and settled when their target comes.")
+        .def(nb::init<Mixing, i64, const Price&, double, double, std::optional<In<double>>,
+                      std::optional<In<double>>>(),
+             "kind"_a, "n"_a, "price"_a, "low"_a, "high"_a, "prior"_a.none() = nb::none(),
+             "levels"_a.none() = nb::none())
         .def("answer", &Mixer::answer, "row"_a, "forecasts"_a, "weights"_a.none() = nb::none())
         .def("settle", &Mixer::settle, "row"_a, "target"_a)
         .def("forget", &Mixer::forget, "row"_a)
         .def("waiting", &Mixer::waiting, "row"_a, "The forecasts of a row that waits, or None.")
-        .def("told", &Mixer::told, "row"_a, "What a row that waits was answered with, level by level, or None.")
+        .def("told", &Mixer::told, "row"_a,
+             "What a row that waits was answered with, level by level, or None.")
         .def("rows", &Mixer::rows, "forecasts"_a, "targets"_a, "mixed"_a, "weights"_a.none())
-        .def("events", &Mixer::events, "forecasts"_a, "order"_a, "told"_a, "first"_a, "mixed"_a, "weights"_a.none())
+        .def("events", &Mixer::events, "forecasts"_a, "order"_a, "told"_a, "first"_a, "mixed"_a,
+             "weights"_a.none())
         .def("weights", &Mixer::weights, "forecasts"_a)
-        .def("layer", [](Mixer& t, const std::string& name) { return t.rule(t.layer(name)); }, "name"_a)
+        .def(
+            "layer", [](Mixer& t, const std::string& name) { return t.rule(t.layer(name)); }, "name"_a)
         .def("numbers", &Mixer::numbers, "What promises are made of, in one array.")
         .def("fields", &Mixer::fields)
         .def("restore", &Mixer::restore, "fields"_a)
         .def_prop_ro("open_rows", [](Mixer& t) { return i64(t.open.size()); })
         .def_prop_ro("answered", [](Mixer& t) { return i64(t.state.answered); })
         .def_prop_ro("settled", [](Mixer& t) { return i64(t.state.tally.settled); })
-        .def_prop_ro("mixture", [](Mixer& t) { return t.state.tally.mixture; }, "The loss of the answers.")
-        .def_prop_ro("expected", [](Mixer& t) { return t.state.tally.expected; }, "AdaHedge's <p, l>, summed.")
-        .def_prop_ro("mean_loss", [](Mixer& t) { return t.state.mean_loss; }, "The loss of the columns' mean.")
-        .def_prop_ro("gap", [](Mixer& t) { return t.gap(); }, "Delta of AdaHedge.")
+        .def_prop_ro(
+            "mixture", [](Mixer& t) { return t.state.tally.mixture; }, "The loss of the answers.")
+        .def_prop_ro(
+            "expected", [](Mixer& t) { return t.state.tally.expected; }, "AdaHedge's <p, l>, summed.")
+        .def_prop_ro(
+            "mean_loss", [](Mixer& t) { return t.state.mean_loss; }, "The loss of the columns' mean.")
+        .def_prop_ro(
+            "gap", [](Mixer& t) { return t.gap(); }, "Delta of AdaHedge.")
         .def_prop_ro("member_losses", [](Mixer& t) { return array_of(t.state.member_loss, members); })
-        .def_prop_ro("slept_b", [](Mixer& t) { return array_of(t.state.slept_b, t.state.n); },
-                     "What B lost in the rows in which each column slept.")
+        .def_prop_ro(
+            "slept_b", [](Mixer& t) { return array_of(t.state.slept_b, t.state.n); },
+            "What B lost in the rows in which each column slept.")
         .def_prop_ro("slept_adahedge", [](Mixer& t) { return array_of(t.state.slept_own, t.state.n); })
         .def_prop_ro("losses", [](Mixer& t) { return array_of(t.state.tally.losses, t.state.n); })
         .def_prop_ro("beside", [](Mixer& t) { return array_of(t.state.tally.beside, t.state.n); })

@@ -18,19 +18,19 @@ inline Combination combination_of(Mixing kind, i64 n, const Price& price, double
     require(n >= 1 && n <= (i64(1) << 24), "there must be columns");
     Combination c;
     c.kind = kind;
-c.n = n;
-c.places = in_fours(n);
-c.price = price;
+    c.n = n;
+    c.places = in_fours(n);
+    c.price = price;
     c.levels = i64(levels.size());
-c.level = levels.data();
+    c.level = levels.data();
     require(c.levels <= 10000 && n * c.depth() <= (i64(1) << 24), "there must not be too many columns");
     Setup& s = c.setup;
     s.setting = Setting::experts;
-s.smoothing = Smoothing::adahedge;
-s.path = Path::called;
+    s.smoothing = Smoothing::adahedge;
+    s.path = Path::called;
     s.n = n;
-s.low = low;
-s.high = high;
+    s.low = low;
+    s.high = high;
     s.parameter[0] = n > 1 ? 1.0 / std::log(double(n)) : 0.0;
     return c;
 }
@@ -40,18 +40,18 @@ inline std::vector<double> levels_of(const std::optional<In<double>>& levels) {
     std::vector<double> out(levels->data(), levels->data() + levels->size());
     double before = 0.0;
     for (const double level : out) {
-require(before < level && level < 1.0, "levels must ascend in (0, 1)");
-before = level;
-}
+        require(before < level && level < 1.0, "levels must ascend in (0, 1)");
+        before = level;
+    }
     return out;
 }
 
 inline void check_prior(const double* prior, i64 n) {
     double sum = 0.0;
     for (i64 i = 0; i < n; ++i) {
-require(prior[i] > 0.0, "a prior must be positive");
-sum += prior[i];
-}
+        require(prior[i] > 0.0, "a prior must be positive");
+        sum += prior[i];
+    }
     require(std::fabs(sum - 1.0) < 1e-9, "a prior must sum to 1");
 }
 
@@ -60,34 +60,34 @@ sum += prior[i];
 /// What AdaHedge keeps in its run.
 template <class Visit> void each_own(Combination& state, Visit visit) {
     visit("own", state.own.own);
-visit("drift", state.own.drift);
-visit("level", state.own.level);
+    visit("drift", state.own.drift);
+    visit("level", state.own.level);
 }
 template <class Visit> void each_total(Combination& state, Visit visit) {
     visit("answered", state.answered);
-visit("mean_loss", state.mean_loss);
-visit("mixture", state.tally.mixture);
+    visit("mean_loss", state.mean_loss);
+    visit("mixture", state.tally.mixture);
     visit("expected", state.tally.expected);
-visit("settled", state.tally.settled);
+    visit("settled", state.tally.settled);
     visit("range", state.regrets.range);
-visit("regret_rows", state.regrets.settled);
+    visit("regret_rows", state.regrets.settled);
     visit("member_b", state.member_loss[0]);
-visit("member_quick", state.member_loss[1]);
+    visit("member_quick", state.member_loss[1]);
     visit("member_adahedge", state.member_loss[2]);
-visit("member_mean", state.member_loss[3]);
+    visit("member_mean", state.member_loss[3]);
     visit("grown", state.b.grown);
-visit("top_grown", state.top.grown);
+    visit("top_grown", state.top.grown);
 }
 /// Sums of the distances of the columns; files of version 0.2 have none of them, and no caps.
 template <class Visit> void each_spread(Combination& state, Visit visit) {
     visit("spread", state.b.spread);
-visit("spread_rows", state.b.spread_rows);
+    visit("spread_rows", state.b.spread_rows);
     visit("quick_spread", state.quick.spread);
-visit("quick_spread_rows", state.quick.spread_rows);
+    visit("quick_spread_rows", state.quick.spread_rows);
 }
 template <class Visit> void each_cap(Combination& state, Visit visit) {
     visit("b_cap", state.b);
-visit("quick_cap", state.quick);
+    visit("quick_cap", state.quick);
 }
 /// Every array with how many numbers it has, and its least.
 template <class Visit> void each_array_of_state(Combination& state, Visit visit) {
@@ -100,19 +100,19 @@ template <class Visit> void each_array_of_state(Combination& state, Visit visit)
         });
     };
     rule_arrays(state.b, "b_");
-rule_arrays(state.quick, "quick_");
-rule_arrays(state.top, "top_");
+    rule_arrays(state.quick, "quick_");
+    rule_arrays(state.top, "top_");
     visit("losses", state.tally.losses, state.n, -1.7e308);
-visit("beside", state.tally.beside, state.n, -1.7e308);
+    visit("beside", state.tally.beside, state.n, -1.7e308);
     visit("awake", state.tally.awake, state.n, 0.0);
     visit("slept_b", state.slept_b, state.n, -1.7e308);
-visit("slept_adahedge", state.slept_own, state.n, -1.7e308);
+    visit("slept_adahedge", state.slept_own, state.n, -1.7e308);
     visit("adahedge_losses", state.own.L, state.n, -1.7e308);
     visit("adahedge_sums", state.own.memory, adahedge_sums, -1.7e308);
     visit("regrets", state.regrets.regret, state.n, -1.7e308);
-visit("seconds", state.regrets.second, state.n, 0.0);
+    visit("seconds", state.regrets.second, state.n, 0.0);
     visit("regret_sizes", state.regrets.largest, state.n, 0.0);
-visit("regret_weights", state.regrets.weight, state.n, 0.0);
+    visit("regret_weights", state.regrets.weight, state.n, 0.0);
 }
 
 /// All but the rows that wait.
@@ -122,7 +122,9 @@ inline nb::dict fields_of(Combination& state) {
     each_total(state, [&](const char* name, double& x) { numbers[name] = x; });
     each_spread(state, [&](const char* name, double& x) { numbers[name] = x; });
     out["numbers"] = numbers;
-    each_array_of_state(state, [&](const char* name, double* array, i64 count, double) { out[name] = array_of(array, count); });
+    each_array_of_state(state, [&](const char* name, double* array, i64 count, double) {
+        out[name] = array_of(array, count);
+    });
     // An infinite cap is stored as 0.
     each_cap(state, [&](const char* name, RuleBState& b) {
         Fresh<double> caps{std::size_t(b.n)};
@@ -144,13 +146,13 @@ inline void read_caps(Combination& state, const nb::dict& from, const nb::dict& 
     none(state.top);
     if (!stored) {
         none(state.b);
-none(state.quick);
+        none(state.quick);
         for (RuleBState* b : {&state.b, &state.quick, &state.top}) {
             double sum = 0.0, updated = 0.0;
             for (i64 i = 0; i < b->n; ++i) {
-sum += b->prior[i];
-updated += b->rate[i] > 0.0 ? b->prior[i] : 0.0;
-}
+                sum += b->prior[i];
+                updated += b->rate[i] > 0.0 ? b->prior[i] : 0.0;
+            }
             must(std::fabs(sum - 1.0) < 1e-9, "prior", "sum to 1");
             if (b == &state.quick) continue;
             must(b->grown >= 1.0, "grown", "be at least 1");
@@ -163,13 +165,15 @@ updated += b->rate[i] > 0.0 ? b->prior[i] : 0.0;
     });
     for (const RuleBState* b : {&state.b, &state.quick}) {
         must(b->spread >= 0.0 && b->spread <= 1e300, "spread", "be in [0, 1e300]");
-        must(b->spread_rows >= 0.0 && b->spread_rows <= state.tally.settled && b->spread_rows == std::floor(b->spread_rows),
+        must(b->spread_rows >= 0.0 && b->spread_rows <= state.tally.settled &&
+                 b->spread_rows == std::floor(b->spread_rows),
              "spread_rows", "be a whole number of at most settled");
     }
     each_cap(state, [&](const char* name, RuleBState& b) {
         read_array(from, name, b.n, b.cap, 0.0, 1.7e308);
         for (i64 i = 0; i < b.n; ++i) {
-            must(b.cap[i] == 0.0 || (b.cap[i] >= 1e-300 && b.rate[i] > 0.0), name, "be 0, or at least 1e-300 and of an updated column");
+            must(b.cap[i] == 0.0 || (b.cap[i] >= 1e-300 && b.rate[i] > 0.0), name,
+                 "be 0, or at least 1e-300 and of an updated column");
             if (b.cap[i] == 0.0 && b.rate[i] > 0.0) b.cap[i] = __builtin_inf();
         }
     });
@@ -183,9 +187,10 @@ inline void read_fields(Combination& state, const nb::dict& from) {
         must(std::isfinite(x) || std::string(name) == "level", name, "be finite");
     };
     each_own(state, number);
-each_total(state, number);
+    each_total(state, number);
     for (const double* count : {&state.answered, &state.tally.settled, &state.regrets.settled})
-        must(*count >= 0.0 && *count <= 0x1p53 && *count == std::floor(*count), "answered and settled", "be whole numbers");
+        must(*count >= 0.0 && *count <= 0x1p53 && *count == std::floor(*count), "answered and settled",
+             "be whole numbers");
     must(state.tally.settled <= state.answered, "settled", "be at most answered");
     must(state.b.grown >= 0.0 && state.top.grown >= 0.0, "grown", "be at least 0");
     each_array_of_state(state, [&](const char* name, double* array, i64 count, double low) {
@@ -194,7 +199,8 @@ each_total(state, number);
     for (RuleBState* b : {&state.b, &state.quick, &state.top}) {
         for (i64 i = 0; i < b->n; ++i) {
             must(b->prior[i] > 0.0 && b->prior[i] <= 1.0 + 1e-9, "prior", "be in (0, 1]");
-            must(b->rate[i] == 0.0 || (b->rate[i] >= 1e-200 && b->rate[i] <= 1e200), "rate", "be in its range");
+            must(b->rate[i] == 0.0 || (b->rate[i] >= 1e-200 && b->rate[i] <= 1e200), "rate",
+                 "be in its range");
             must(b->rate[i] * b->gain[i] <= 700.0, "gain", "be one that the rule can have");
         }
     }
@@ -208,14 +214,17 @@ inline void check_ticket(const Combination& state, double* at) {
     const OpenRow ticket{at, state.places, state.levels};
     const double low = at[OpenRow::low], high = at[OpenRow::high];
     must(std::isfinite(low) && std::isfinite(high), "open", "have answers within their forecasts");
-    must(at[OpenRow::settled] >= 0.0 && at[OpenRow::settled] <= state.tally.settled, "open", "be of rounds that were");
+    must(at[OpenRow::settled] >= 0.0 && at[OpenRow::settled] <= state.tally.settled, "open",
+         "be of rounds that were");
     for (i64 q = 0; q < state.depth(); ++q) {
         const double x = ticket.answers()[q], *f = ticket.f(q), *told = ticket.told(q);
         must(low <= x && x <= high, "open", "have answers within their forecasts");
         i64 awake = 0;
         for (i64 i = 0; i < state.places; ++i) {
-            must(std::isnan(f[i]) || (i < state.n && low <= f[i] && f[i] <= high), "open", "have forecasts in their range");
-            must(std::isnan(f[i]) == std::isnan(ticket.f()[i]), "open", "have every level of a column or none");
+            must(std::isnan(f[i]) || (i < state.n && low <= f[i] && f[i] <= high), "open",
+                 "have forecasts in their range");
+            must(std::isnan(f[i]) == std::isnan(ticket.f()[i]), "open",
+                 "have every level of a column or none");
             awake += !std::isnan(f[i]);
         }
         must(awake > 0, "open", "have somebody awake");
@@ -227,7 +236,8 @@ inline void check_ticket(const Combination& state, double* at) {
         for (i64 i = 0; i < state.n; ++i) must(p[i] >= 0.0 && p[i] <= 1.0 + 1e-9, "open", "have shares");
     if (state.kind == Mixing::two_layers)
         for (i64 k = 0; k < members; ++k)
-            must(at[OpenRow::top_sizes + k] >= 0.0 && at[OpenRow::top_sizes + k] <= state.top.sizes[k], "open", "have sums of then");
+            must(at[OpenRow::top_sizes + k] >= 0.0 && at[OpenRow::top_sizes + k] <= state.top.sizes[k],
+                 "open", "have sums of then");
     if (has_rule_b(state.kind))
         for (i64 i = 0; i < state.n; ++i) {
             must(sizes[i] >= 0.0 && sizes[i] <= state.b.sizes[i], "open", "have sums of then");

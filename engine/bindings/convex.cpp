@@ -32,9 +32,10 @@ Solved act(LeaderOwner& leader) {
     return found;
 }
 
-Solved play(LeaderOwner& leader, Phi phi, Table2<double> rows, In<double> targets, In<i64> marks, Out<double> own,
-            std::optional<OutTable2<double>> moves) {
-    require(leader.plays && leader.region.kind != SetKind::other, "a leader must have rules and a compiled argmin");
+Solved play(LeaderOwner& leader, Phi phi, Table2<double> rows, In<double> targets, In<i64> marks,
+            Out<double> own, std::optional<OutTable2<double>> moves) {
+    require(leader.plays && leader.region.kind != SetKind::other,
+            "a leader must have rules and a compiled argmin");
     const i64 count = i64(rows.shape(0)), d = leader.d();
     require(i64(rows.shape(1)) == d && i64(targets.size()) == count, "a round has a row and a target");
     require(own.size() == marks.size(), "a mark has a place");
@@ -44,8 +45,9 @@ Solved play(LeaderOwner& leader, Phi phi, Table2<double> rows, In<double> target
     take_loss(leader, phi, count);
     std::vector<double> edge(std::size_t(leader.width()), 0.0);
     const AtPoint at = leader.at(leader.solves() || phi != Phi::linear);
-    const PointRounds rounds{phi,        rows.data(), targets.data(), count, marks.data(), i64(marks.size()),
-                             own.data(), moves ? moves->data() : nullptr, edge.data()};
+    const PointRounds rounds{phi,          rows.data(),       targets.data(), count,
+                             marks.data(), i64(marks.size()), own.data(),     moves ? moves->data() : nullptr,
+                             edge.data()};
     Solved found;
     {
         nb::gil_scoped_release free;
@@ -63,7 +65,8 @@ void play_linear(nb::list runs, Table2<double> rows, In<i64> marks, OutTable2<do
     std::vector<std::unique_ptr<Busy>> here;
     for (nb::handle run : runs) {
         LeaderOwner& leader = nb::cast<LeaderOwner&>(run);
-        require(leader.plays && leader.region.kind != SetKind::other && leader.d() == d, "a leader must have rules and a compiled argmin");
+        require(leader.plays && leader.region.kind != SetKind::other && leader.d() == d,
+                "a leader must have rules and a compiled argmin");
         require(!leader.solves(), "linear losses are played by leaders who have seen no others");
         here.emplace_back(new Busy(leader.alone()));
         leaders.push_back(&leader);
@@ -72,13 +75,14 @@ void play_linear(nb::list runs, Table2<double> rows, In<i64> marks, OutTable2<do
     const std::vector<double> targets(std::size_t(count), 0.0);
     nb::gil_scoped_release free;
     for (std::size_t k = 0; k < leaders.size(); ++k)
-        convex().play(leaders[k]->at(false), {Phi::linear, rows.data(), targets.data(), count, marks.data(), noted,
-                                              own.data() + i64(k) * noted, nullptr, edge.data()});
+        convex().play(leaders[k]->at(false), {Phi::linear, rows.data(), targets.data(), count, marks.data(),
+                                              noted, own.data() + i64(k) * noted, nullptr, edge.data()});
 }
 
-nb::object minimise(LeaderOwner& leader, In<double> noise, double ridge, double tolerance, In<double> start, bool warm) {
+nb::object minimise(LeaderOwner& leader, In<double> noise, double ridge, double tolerance, In<double> start,
+                    bool warm) {
     take_point(leader, noise);
-take_point(leader, start);
+    take_point(leader, start);
     require(leader.region.kind != SetKind::other, "the argmin of this set is found elsewhere");
     const Busy here = leader.alone();
     Fresh<double> x{std::size_t(leader.d())};
@@ -90,7 +94,8 @@ take_point(leader, start);
     Solved found;
     {
         nb::gil_scoped_release free;
-        found = convex().minimise(leader.region, leader.sums, ridge, tolerance, noise.data(), x.data, numbers, model, left);
+        found = convex().minimise(leader.region, leader.sums, ridge, tolerance, noise.data(), x.data, numbers,
+                                  model, left);
     }
     leader.raise();
     return nb::make_tuple(found, x.give(), left);
@@ -119,10 +124,11 @@ nb::object curvature(LeaderOwner& leader, In<double> x, double ridge) {
 
 double observe(LeaderOwner& leader, In<double> x, Phi phi, In<double> z, double y) {
     take_point(leader, x);
-take_point(leader, z);
+    take_point(leader, z);
     const Busy here = leader.alone();
     take_loss(leader, phi, 1);
-    const double loss = phi == Phi::own ? y : convex().loss(phi, leader.sums.parameter, x.data(), z.data(), y, leader.d());
+    const double loss =
+        phi == Phi::own ? y : convex().loss(phi, leader.sums.parameter, x.data(), z.data(), y, leader.d());
     leader.run.own += loss;
     convex().include(leader.sums, phi, z.data(), y);
     return loss;
@@ -130,10 +136,12 @@ take_point(leader, z);
 
 void absorb(LeaderOwner& leader, Phi phi, Table2<double> rows, In<double> targets) {
     const i64 count = i64(rows.shape(0));
-    require(i64(rows.shape(1)) == leader.d() && i64(targets.size()) == count, "a loss has a row and a target");
+    require(i64(rows.shape(1)) == leader.d() && i64(targets.size()) == count,
+            "a loss has a row and a target");
     const Busy here = leader.alone();
     take_loss(leader, phi, count);
-    for (i64 t = 0; t < count; ++t) convex().include(leader.sums, phi, rows.data() + t * leader.d(), targets.data()[t]);
+    for (i64 t = 0; t < count; ++t)
+        convex().include(leader.sums, phi, rows.data() + t * leader.d(), targets.data()[t]);
 }
 
 /// A move that was solved for elsewhere.
@@ -169,9 +177,9 @@ nb::object draw(NoiseKind kind, Words& stream, i64 rows, i64 d) {
 
 void keep(Out<u64> words, const Words& s) {
     words.data()[0] = s.a;
-words.data()[1] = s.b;
-words.data()[2] = s.c;
-words.data()[3] = s.d;
+    words.data()[1] = s.b;
+    words.data()[2] = s.c;
+    words.data()[3] = s.d;
 }
 
 // A user's own phi may know its player: the garbage collector must see through the leader.
@@ -187,11 +195,12 @@ int clear_leader(PyObject* self) {
     nb::inst_ptr<LeaderOwner>(self)->slopes.reset();
     return 0;
 }
-PyType_Slot leader_slots[] = {
-    {Py_tp_traverse, reinterpret_cast<void*>(visit_leader)}, {Py_tp_clear, reinterpret_cast<void*>(clear_leader)}, {0, nullptr}};
+PyType_Slot leader_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_leader)},
+                              {Py_tp_clear, reinterpret_cast<void*>(clear_leader)},
+                              {0, nullptr}};
 
-PointRules ruled(NoiseKind noise, bool fresh, double c, double a, double b, double d, double ridge, double loss_ridge,
-                 double scale_ridge, double accuracy) {
+PointRules ruled(NoiseKind noise, bool fresh, double c, double a, double b, double d, double ridge,
+                 double loss_ridge, double scale_ridge, double accuracy) {
     return {noise, fresh, c, a, b, d, ridge, loss_ridge, scale_ridge, accuracy};
 }
 
@@ -210,109 +219,189 @@ void bind_convex(nb::module_& m) {
         .value("huber", Phi::huber)
         .value("hinge", Phi::hinge)
         .value("own", Phi::own);
-    nb::enum_<NoiseKind>(m, "NoiseKind").value("gamma", NoiseKind::gamma).value("gaussian", NoiseKind::gaussian);
-    nb::enum_<Solved>(m, "Solved").value("fine", Solved::fine).value("stuck", Solved::stuck).value("failed", Solved::failed);
-    nb::class_<RegionOwner>(m, "Region", "A convex set: a ball by center and radius, a box and a simplex by low and high.")
-        .def(nb::init<SetKind, In<double>, double, In<double>, In<double>>(), "kind"_a, "center"_a, "radius"_a, "low"_a,
-             "high"_a);
-    nb::class_<PointRules>(m, "PointRules", "Noise, the schedule scale = c sqrt(a + b t + d own), and the ridge.")
-        .def(nb::new_(&ruled), nb::kw_only(), "noise"_a, "fresh"_a, "c"_a, "a"_a, "b"_a, "d"_a, "ridge"_a, "loss_ridge"_a,
-             "scale_ridge"_a, "accuracy"_a)
-        .def("fields", [](const PointRules& r) {
-            nb::dict out;
-            out["noise"] = r.noise;
-out["fresh"] = r.fresh;
-out["c"] = r.c;
-out["a"] = r.a;
-out["b"] = r.b;
-out["d"] = r.d;
-            out["ridge"] = r.ridge;
-out["loss_ridge"] = r.loss_ridge;
-out["scale_ridge"] = r.scale_ridge;
-            out["accuracy"] = r.accuracy;
-            return out;
-        }, "What it was made of, by name.")
+    nb::enum_<NoiseKind>(m, "NoiseKind")
+        .value("gamma", NoiseKind::gamma)
+        .value("gaussian", NoiseKind::gaussian);
+    nb::enum_<Solved>(m, "Solved")
+        .value("fine", Solved::fine)
+        .value("stuck", Solved::stuck)
+        .value("failed", Solved::failed);
+    nb::class_<RegionOwner>(m, "Region",
+                            "A convex set: a ball by center and radius, a box and a simplex by low and high.")
+        .def(nb::init<SetKind, In<double>, double, In<double>, In<double>>(), "kind"_a, "center"_a,
+             "radius"_a, "low"_a, "high"_a);
+    nb::class_<PointRules>(m, "PointRules",
+                           "Noise, the schedule scale = c sqrt(a + b t + d own), and the ridge.")
+        .def(nb::new_(&ruled), nb::kw_only(), "noise"_a, "fresh"_a, "c"_a, "a"_a, "b"_a, "d"_a, "ridge"_a,
+             "loss_ridge"_a, "scale_ridge"_a, "accuracy"_a)
+        .def(
+            "fields",
+            [](const PointRules& r) {
+                nb::dict out;
+                out["noise"] = r.noise;
+                out["fresh"] = r.fresh;
+                out["c"] = r.c;
+                out["a"] = r.a;
+                out["b"] = r.b;
+                out["d"] = r.d;
+                out["ridge"] = r.ridge;
+                out["loss_ridge"] = r.loss_ridge;
+                out["scale_ridge"] = r.scale_ridge;
+                out["accuracy"] = r.accuracy;
+                return out;
+            },
+            "What it was made of, by name.")
         .def_ro("fresh", &PointRules::fresh)
         .def_ro("noise", &PointRules::noise)
         .def_ro("accuracy", &PointRules::accuracy)
-        .def("ridge_of", &PointRules::ridge_of, "curved"_a, "scale"_a, "The ridge after so many curved losses, at a scale.");
-    nb::class_<LeaderOwner>(m, "Leader", nb::type_slots(leader_slots), "argmin_X G(x) + <b, x>: the losses seen, the state of a run, the solver.")
+        .def("ridge_of", &PointRules::ridge_of, "curved"_a, "scale"_a,
+             "The ridge after so many curved losses, at a scale.");
+    nb::class_<LeaderOwner>(m, "Leader", nb::type_slots(leader_slots),
+                            "argmin_X G(x) + <b, x>: the losses seen, the state of a run, the solver.")
         .def(nb::init<nb::object, nb::object, In<u64>>(), "region"_a, "rules"_a.none(), "words"_a)
-        .def("prepare", [](LeaderOwner& l, Phi phi, double parameter, i64 more, nb::object slopes) {
-            const Busy here = l.alone();
-            l.prepare(phi, parameter, more, std::move(slopes));
-        }, "phi"_a, "parameter"_a, "more"_a, "slopes"_a.none() = nb::none(), "Room for so many losses of a kind.")
+        .def(
+            "prepare",
+            [](LeaderOwner& l, Phi phi, double parameter, i64 more, nb::object slopes) {
+                const Busy here = l.alone();
+                l.prepare(phi, parameter, more, std::move(slopes));
+            },
+            "phi"_a, "parameter"_a, "more"_a, "slopes"_a.none() = nb::none(),
+            "Room for so many losses of a kind.")
         .def("act", &act, "Draw the round's noise and move.")
-        .def("play", &play, "phi"_a, "rows"_a, "targets"_a, "marks"_a, "own"_a.noconvert(), "moves"_a.none().noconvert(),
+        .def("play", &play, "phi"_a, "rows"_a, "targets"_a, "marks"_a, "own"_a.noconvert(),
+             "moves"_a.none().noconvert(),
              "Rounds against losses of one kind; own losses after the rounds of `marks`.")
-        .def("minimise", &minimise, "noise"_a, "ridge"_a, "tolerance"_a, "start"_a,
-             "warm"_a = false,
-             "(status, argmin of G + <noise, x> + (ridge/2)||x - center||^2, its residual); with the run's model if warm.")
+        .def("minimise", &minimise, "noise"_a, "ridge"_a, "tolerance"_a, "start"_a, "warm"_a = false,
+             "(status, argmin of G + <noise, x> + (ridge/2)||x - center||^2, its residual); with the run's "
+             "model if warm.")
         .def("slope", &slope, "x"_a, "grad G(x); None where a phi of one's own is not finite.")
         .def("curvature", &curvature, "x"_a, "ridge"_a, "Hess G(x) + ridge.")
-        .def("value", [](LeaderOwner& l, In<double> x) {
-            take_point(l, x);
-            const Busy here = l.alone();
-            return convex().value(l.sums, x.data());
-        }, "x"_a, "G(x), without a user's own losses, and without the y^2/2 of squared ones.")
-        .def("observe", &observe, "x"_a, "phi"_a, "z"_a, "y"_a, "Add a loss, and its value at x to the own loss.")
+        .def(
+            "value",
+            [](LeaderOwner& l, In<double> x) {
+                take_point(l, x);
+                const Busy here = l.alone();
+                return convex().value(l.sums, x.data());
+            },
+            "x"_a, "G(x), without a user's own losses, and without the y^2/2 of squared ones.")
+        .def("observe", &observe, "x"_a, "phi"_a, "z"_a, "y"_a,
+             "Add a loss, and its value at x to the own loss.")
         .def("absorb", &absorb, "phi"_a, "rows"_a, "targets"_a, "Add losses, and nothing else.")
-        .def("perturb", [](LeaderOwner& l) {
-            require(l.plays, "a leader without rules has no moves");
-            const Busy here = l.alone();
-            convex().perturb(l.rules, l.run, l.d());
-            return array_of(l.run.noise, l.d());
-        }, "The noise of the next round.")
+        .def(
+            "perturb",
+            [](LeaderOwner& l) {
+                require(l.plays, "a leader without rules has no moves");
+                const Busy here = l.alone();
+                convex().perturb(l.rules, l.run, l.d());
+                return array_of(l.run.noise, l.d());
+            },
+            "The noise of the next round.")
         .def("begin", &begin, "The next round at its scale, without a draw.")
-        .def("moved", &moved, "x"_a, "ridge"_a, "left"_a, "A move that was found elsewhere, and its residual.")
-        .def("farther", [](LeaderOwner& l, double by) { const Busy here = l.alone(); l.run.distance += by; }, "by"_a, "Moves were farther from the argmins.")
-        .def("draw", [](LeaderOwner& l, NoiseKind kind) {
-            const Busy here = l.alone();
-            Fresh<double> out{std::size_t(l.width())};
-            const double spread = convex().draw(kind, l.run.stream, out.data, l.d());
-            for (i64 j = 0; j < l.d(); ++j) out.data[j] *= spread;
-            return array_of(out.data, l.d());
-        }, "kind"_a, "A standard draw of noise from the run's stream.")
-        .def("mark", [](LeaderOwner& l) { const Busy here = l.alone(); l.mark(); }, "Remember the run.")
-        .def("back", [](LeaderOwner& l) { const Busy here = l.alone(); l.back(); }, "The run as it was remembered.")
-        .def("fields", [](LeaderOwner& l) { const Busy here = l.alone(); return l.fields(); }, "Everything, by name.")
-        .def("restore", [](LeaderOwner& l, const nb::dict& from) { const Busy here = l.alone(); l.restore(from); }, "fields"_a)
+        .def("moved", &moved, "x"_a, "ridge"_a, "left"_a,
+             "A move that was found elsewhere, and its residual.")
+        .def(
+            "farther",
+            [](LeaderOwner& l, double by) {
+                const Busy here = l.alone();
+                l.run.distance += by;
+            },
+            "by"_a, "Moves were farther from the argmins.")
+        .def(
+            "draw",
+            [](LeaderOwner& l, NoiseKind kind) {
+                const Busy here = l.alone();
+                Fresh<double> out{std::size_t(l.width())};
+                const double spread = convex().draw(kind, l.run.stream, out.data, l.d());
+                for (i64 j = 0; j < l.d(); ++j) out.data[j] *= spread;
+                return array_of(out.data, l.d());
+            },
+            "kind"_a, "A standard draw of noise from the run's stream.")
+        .def(
+            "mark",
+            [](LeaderOwner& l) {
+                const Busy here = l.alone();
+                l.mark();
+            },
+            "Remember the run.")
+        .def(
+            "back",
+            [](LeaderOwner& l) {
+                const Busy here = l.alone();
+                l.back();
+            },
+            "The run as it was remembered.")
+        .def(
+            "fields",
+            [](LeaderOwner& l) {
+                const Busy here = l.alone();
+                return l.fields();
+            },
+            "Everything, by name.")
+        .def(
+            "restore",
+            [](LeaderOwner& l, const nb::dict& from) {
+                const Busy here = l.alone();
+                l.restore(from);
+            },
+            "fields"_a)
         .def_prop_ro("round", [](LeaderOwner& l) { return i64(l.run.round); })
-        .def_prop_ro("own", [](LeaderOwner& l) { return l.run.own; }, "The own loss.")
+        .def_prop_ro(
+            "own", [](LeaderOwner& l) { return l.run.own; }, "The own loss.")
         .def_prop_ro("scale", [](LeaderOwner& l) { return l.run.scale; })
         .def_prop_ro("ridge", [](LeaderOwner& l) { return l.run.ridge; })
-        .def_prop_ro("last", [](LeaderOwner& l) { return l.run.last; }, "The last move's largest distance from the argmin.")
-        .def_prop_ro("distance", [](LeaderOwner& l) { return l.run.distance; }, "The sum of such distances.")
-        .def_prop_ro("farthest", [](LeaderOwner& l) { return l.run.farthest; }, "The largest of them.")
-        .def_prop_ro("curved", [](LeaderOwner& l) { return l.sums.curved(); }, "How many losses were not linear.")
-        .def_prop_ro("move", [](LeaderOwner& l) { return array_of(l.run.x, l.d()); }, "The last move.")
-        .def_prop_ro("linear", [](LeaderOwner& l) { return array_of(l.sums.q, l.d()); }, "The sum of the linear losses.")
-        .def_prop_ro("quadratic", [](LeaderOwner& l) { return array_of(l.sums.Q, l.sums.Q ? l.d() * l.d() : 0); })
-        .def_prop_rw("words", [](LeaderOwner& l) {
-            const u64 words[4] = {l.run.stream.a, l.run.stream.b, l.run.stream.c, l.run.stream.d};
-            return array_of(words, 4);
-        }, [](LeaderOwner& l, In<u64> words) {
-            require(words.size() == 4, "a stream has four words");
-            const Busy here = l.alone();
-            l.run.stream = words_at(words.data());
-        }, "The four words of its stream.");
+        .def_prop_ro(
+            "last", [](LeaderOwner& l) { return l.run.last; },
+            "The last move's largest distance from the argmin.")
+        .def_prop_ro(
+            "distance", [](LeaderOwner& l) { return l.run.distance; }, "The sum of such distances.")
+        .def_prop_ro(
+            "farthest", [](LeaderOwner& l) { return l.run.farthest; }, "The largest of them.")
+        .def_prop_ro(
+            "curved", [](LeaderOwner& l) { return l.sums.curved(); }, "How many losses were not linear.")
+        .def_prop_ro(
+            "move", [](LeaderOwner& l) { return array_of(l.run.x, l.d()); }, "The last move.")
+        .def_prop_ro(
+            "linear", [](LeaderOwner& l) { return array_of(l.sums.q, l.d()); },
+            "The sum of the linear losses.")
+        .def_prop_ro("quadratic",
+                     [](LeaderOwner& l) { return array_of(l.sums.Q, l.sums.Q ? l.d() * l.d() : 0); })
+        .def_prop_rw(
+            "words",
+            [](LeaderOwner& l) {
+                const u64 words[4] = {l.run.stream.a, l.run.stream.b, l.run.stream.c, l.run.stream.d};
+                return array_of(words, 4);
+            },
+            [](LeaderOwner& l, In<u64> words) {
+                require(words.size() == 4, "a stream has four words");
+                const Busy here = l.alone();
+                l.run.stream = words_at(words.data());
+            },
+            "The four words of its stream.");
     m.def("play_linear", &play_linear, "leaders"_a, "rows"_a, "marks"_a, "own"_a.noconvert(),
-          "Leaders who have seen linear losses only, through more of them; own losses after the rounds of `marks`.");
-    m.def("noise_draws", [](NoiseKind kind, Out<u64> words, i64 rows, i64 d) {
-        require(words.size() == 4 && rows >= 0 && d >= 1, "a stream has four words, a draw a dimension");
-        Words stream = words_at(words.data());
-        nb::object out = draw(kind, stream, rows, d);
-        keep(words, stream);
-        return out;
-    }, "kind"_a, "words"_a.noconvert(), "rows"_a, "d"_a, "Standard draws of noise, a row each; the words move on.");
-    m.def("normals", [](Out<u64> words, i64 count) {
-        require(words.size() == 4 && count >= 0, "a stream has four words");
-        Words stream = words_at(words.data());
-        Fresh<double> out{std::size_t(count)};
-        convex().normals(stream, out.data, count);
-        keep(words, stream);
-        return out.give();
-    }, "words"_a.noconvert(), "count"_a, "The next normals of a stream; its words move on.");
+          "Leaders who have seen linear losses only, through more of them; own losses after the rounds of "
+          "`marks`.");
+    m.def(
+        "noise_draws",
+        [](NoiseKind kind, Out<u64> words, i64 rows, i64 d) {
+            require(words.size() == 4 && rows >= 0 && d >= 1, "a stream has four words, a draw a dimension");
+            Words stream = words_at(words.data());
+            nb::object out = draw(kind, stream, rows, d);
+            keep(words, stream);
+            return out;
+        },
+        "kind"_a, "words"_a.noconvert(), "rows"_a, "d"_a,
+        "Standard draws of noise, a row each; the words move on.");
+    m.def(
+        "normals",
+        [](Out<u64> words, i64 count) {
+            require(words.size() == 4 && count >= 0, "a stream has four words");
+            Words stream = words_at(words.data());
+            Fresh<double> out{std::size_t(count)};
+            convex().normals(stream, out.data, count);
+            keep(words, stream);
+            return out.give();
+        },
+        "words"_a.noconvert(), "count"_a, "The next normals of a stream; its words move on.");
 }
 
 }  // namespace hn

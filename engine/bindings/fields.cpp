@@ -16,20 +16,22 @@ void check_numbers(const Setup& s, RunNumbers& run) {
     const auto finite = [&](const char* name, double x) { must(std::isfinite(x), name, "be finite"); };
     counts("round", run.round, 0.0, 0x1p53);
     counts("settled", run.settled, 0.0, run.round);
-counts("taken", run.taken, -1.0, run.round);
+    counts("taken", run.taken, -1.0, run.round);
     counts("fresh", run.fresh, 0.0, refresh);
-counts("arm", run.arm, 0.0, double(s.n - 1));
+    counts("arm", run.arm, 0.0, double(s.n - 1));
     // AdaHedge takes losses in whatever units, and begins at a scale of 0.
     const bool any_units = s.smoothing == Smoothing::adahedge;
     finite("own", run.own);
-    must(any_units || (run.own >= 0.0 && run.own <= run.round * (1.0 + 1e-9) + 1e-9), "own", "be in [0, rounds]");
-    must((any_units ? run.scale >= 0.0 : run.scale > 0.0) && std::isfinite(run.scale), "scale", "be finite and > 0");
+    must(any_units || (run.own >= 0.0 && run.own <= run.round * (1.0 + 1e-9) + 1e-9), "own",
+         "be in [0, rounds]");
+    must((any_units ? run.scale >= 0.0 : run.scale > 0.0) && std::isfinite(run.scale), "scale",
+         "be finite and > 0");
     run.inverse = run.scale > 0.0 ? 1.0 / run.scale : 0.0;
     must(run.total > 0.0 && std::isfinite(run.total), "total", "be finite and > 0");
     finite("base", run.base);
-finite("top", run.top);
-finite("warm", run.warm);
-finite("slope_sum", run.slope_sum);
+    finite("top", run.top);
+    finite("warm", run.warm);
+    finite("slope_sum", run.slope_sum);
     finite("paid", run.paid);
     must(run.weight >= 0.0 && std::isfinite(run.weight), "weight", "be finite and at least 0");
     must(run.probability >= 0.0 && run.probability <= 1.0 + 1e-9, "probability", "be in [0, 1]");
@@ -70,8 +72,8 @@ void check_counts(const Setup& s, const Run& run) {
         plays += count;
     }
     if (samples(s.smoothing)) counts("memory", *arms.coins, 0.0, run.settled);
-    must(s.smoothing == Smoothing::explore_then_commit ? plays <= run.settled : plays == run.settled, "memory",
-         "count every step that was settled");
+    must(s.smoothing == Smoothing::explore_then_commit ? plays <= run.settled : plays == run.settled,
+         "memory", "count every step that was settled");
 }
 
 }  // namespace
@@ -86,22 +88,24 @@ void check_memory(const Setup& s, const Run& run) {
         case Smoothing::ml_poly:
             check_seen(s, run);
             for (const double sum : std::span(SeenAndSums(memory, n).sums, std::size_t(n)))
-                must(sum >= 0.0 && sum <= run.settled * (1.0 + 1e-9), "memory", "have sums of regrets in [-1, 1]");
+                must(sum >= 0.0 && sum <= run.settled * (1.0 + 1e-9), "memory",
+                     "have sums of regrets in [-1, 1]");
             return;
         case Smoothing::fixed_share: check_seen(s, run); return;
         case Smoothing::dropout:
             check_seen(s, run);
-            for (const double sum : std::span(SeenAndSums(memory, n).sums, std::size_t(n))) counts("memory", sum, 0.0, run.settled);
+            for (const double sum : std::span(SeenAndSums(memory, n).sums, std::size_t(n)))
+                counts("memory", sum, 0.0, run.settled);
             return;
         case Smoothing::random_walk:  // a step of 1/2 before every round
-            for (i64 i = 0; i < n; ++i) counts("memory", 2.0 * memory[i], -1.0 - run.settled, 1.0 + run.settled);
+            for (i64 i = 0; i < n; ++i)
+                counts("memory", 2.0 * memory[i], -1.0 - run.settled, 1.0 + run.settled);
             return;
-        case Smoothing::tsallis_shannon:
-            check_delayed(DelayedMemory(memory), run);
-            return;
+        case Smoothing::tsallis_shannon: check_delayed(DelayedMemory(memory), run); return;
         case Smoothing::adahedge: {
             const auto& sums = *reinterpret_cast<const AdaHedgeSums*>(memory);
-            must(sums.gap >= 0.0 && sums.variance >= 0.0 && sums.span >= 0.0, "memory", "have a gap, a variance and a span of at least 0");
+            must(sums.gap >= 0.0 && sums.variance >= 0.0 && sums.span >= 0.0, "memory",
+                 "have a gap, a variance and a span of at least 0");
             must(sums.min_losses <= sums.max_losses, "memory", "have a least that is at most the greatest");
             return;
         }
@@ -120,22 +124,27 @@ void check_memory(const Setup& s, const Run& run) {
 
 void check_identity(const RunNumbers& run, double start, bool told) {
     if (!std::isfinite(start)) return;  // no potential, or an infinite one
-    must(std::isfinite(run.start) && std::isfinite(run.value) && std::isfinite(run.drift) && std::isfinite(run.change),
+    must(std::isfinite(run.start) && std::isfinite(run.value) && std::isfinite(run.drift) &&
+             std::isfinite(run.change),
          "start, value, drift and change", "be finite");
     if (!told) return;
-    must(std::fabs(run.start - start) <= 1e-9 * (1.0 + std::fabs(start)), "start", "be the potential at the start");
+    must(std::fabs(run.start - start) <= 1e-9 * (1.0 + std::fabs(start)), "start",
+         "be the potential at the start");
     const double sum = run.value - run.start + run.drift + run.change;
-    must(std::fabs(run.own - sum) <= 1e-6 * (1.0 + run.round + std::fabs(run.start)), "own", "be the sum of the terms of its identity");
+    must(std::fabs(run.own - sum) <= 1e-6 * (1.0 + run.round + std::fabs(run.start)), "own",
+         "be the sum of the terms of its identity");
 }
 
 void must_agree(const Setup& s, const Run& run, Run& twin) {
     const bool takes = remembers(s.smoothing) && s.smoothing != Smoothing::adahedge;
     must(run.taken == (takes ? run.settled : -1.0), "taken", "be the steps that a memory has taken in");
-    if (s.smoothing == Smoothing::tsallis_shannon) return;  // its weights wait for the next move to be made anew
+    if (s.smoothing == Smoothing::tsallis_shannon)
+        return;  // its weights wait for the next move to be made anew
     twin.copy(s, run);
     must(players().weigh_anew(s, twin), "losses", "have weights");
     for (i64 i = 0; i < s.n; ++i)
-        must(std::fabs(twin.w[i] / twin.total - run.w[i] / run.total) <= 1e-6, "weights", "be those of the losses");
+        must(std::fabs(twin.w[i] / twin.total - run.w[i] / run.total) <= 1e-6, "weights",
+             "be those of the losses");
 }
 
 void read_fields(const Setup& s, Run& run, const nb::dict& from, bool sees_all) {
@@ -145,7 +154,7 @@ void read_fields(const Setup& s, Run& run, const nb::dict& from, bool sees_all) 
     });
     check_numbers(s, run);
     run.stream = read_words(from, "stream", true);
-run.noise = read_words(from, "noise", false);
+    run.noise = read_words(from, "noise", false);
     const bool bounded = sees_all && s.smoothing != Smoothing::adahedge;
     const double most = bounded ? run.round * (1.0 + 1e-9) + 1e-9 : 1.7e308;
     read_array(from, "losses", s.n, run.L, bounded ? -1e-9 * (1.0 + run.round) : -1.7e308, most);

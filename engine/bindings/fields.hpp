@@ -17,7 +17,8 @@ inline void must(bool holds, const char* name, const char* rule) {
 }
 
 inline nb::handle entry(const nb::dict& from, const char* name) {
-    if (!from.contains(name)) throw nb::value_error((std::string("a saved player must have ") + name).c_str());
+    if (!from.contains(name))
+        throw nb::value_error((std::string("a saved player must have ") + name).c_str());
     return from[name];
 }
 inline i64 whole(const nb::dict& from, const char* name, i64 low, i64 high) {
@@ -31,24 +32,24 @@ inline i64 whole(const nb::dict& from, const char* name, i64 low, i64 high) {
 template <class Visit>
 void each_number(RunNumbers& run, Visit visit) {
     visit("round", run.round);
-visit("own", run.own);
-visit("scale", run.scale);
-visit("total", run.total);
+    visit("own", run.own);
+    visit("scale", run.scale);
+    visit("total", run.total);
     visit("base", run.base);
-visit("top", run.top);
-visit("warm", run.warm);
-visit("slope_sum", run.slope_sum);
+    visit("top", run.top);
+    visit("warm", run.warm);
+    visit("slope_sum", run.slope_sum);
     visit("fresh", run.fresh);
-visit("weight", run.weight);
-visit("probability", run.probability);
+    visit("weight", run.weight);
+    visit("probability", run.probability);
     visit("settled", run.settled);
-visit("paid", run.paid);
-visit("taken", run.taken);
-visit("arm", run.arm);
+    visit("paid", run.paid);
+    visit("taken", run.taken);
+    visit("arm", run.arm);
     visit("value", run.value);
-visit("start", run.start);
-visit("drift", run.drift);
-visit("change", run.change);
+    visit("start", run.start);
+    visit("drift", run.drift);
+    visit("change", run.change);
     visit("level", run.level);
 }
 
@@ -58,7 +59,8 @@ inline Words read_words(const nb::dict& from, const char* name, bool wanted) {
     must(nb::isinstance<nb::sequence>(found) && nb::len(found) == 4, name, "be four words");
     Words w;
     u64* to[4] = {&w.a, &w.b, &w.c, &w.d};
-    for (std::size_t k = 0; k < 4; ++k) must(nb::try_cast(nb::object(found[k]), *to[k]), name, "be four words");
+    for (std::size_t k = 0; k < 4; ++k)
+        must(nb::try_cast(nb::object(found[k]), *to[k]), name, "be four words");
     must(!wanted || (w.a | w.b | w.c | w.d), name, "not be all zero");
     return w;
 }
@@ -68,16 +70,17 @@ inline nb::dict fields_of(const Setup& s, Run& run) {
     each_number(run, [&](const char* name, double& x) { numbers[name] = x; });
     out["numbers"] = numbers;
     out["stream"] = words_list(run.stream);
-out["noise"] = words_list(run.noise);
+    out["noise"] = words_list(run.noise);
     out["losses"] = array_of(run.L, s.n);
-out["weights"] = array_of(run.w, s.n);
+    out["weights"] = array_of(run.w, s.n);
     out["memory"] = array_of(run.memory, s.memory_places());
     const bool reduced = s.estimator == Estimator::reduced_variance;
     out["baselines"] = array_of(run.scratch, reduced ? s.n : 0);
     return out;
 }
 
-inline void read_array(const nb::dict& from, const char* name, i64 count, double* to, double low, double high) {
+inline void read_array(const nb::dict& from, const char* name, i64 count, double* to, double low,
+                       double high) {
     In<double> found;
     must(nb::try_cast(nb::object(nb::borrow(entry(from, name))), found), name, "be numbers");
     must(i64(found.size()) == count, name, "have one number per arm");

@@ -44,10 +44,11 @@ OpenRead read_open(Fleet& fleet, const nb::dict& from, const In<u64>& drawn, int
     const auto rounds = column<u64>(from, "round_open", count), arms = column<u64>(from, "arm_open", count);
     const auto origin = column<u64>(from, "origin", count), slept = column<u64>(from, "slept_open", count);
     const auto marks = column<u64>(from, "marks", count * std::size_t(words));
-    const auto p = column<double>(from, "probability_open", count), weight = column<double>(from, "weight_open", count);
+    const auto p = column<double>(from, "probability_open", count),
+               weight = column<double>(from, "weight_open", count);
     OpenRead out;
     out.open_of.assign(m, 0);
-out.decisions.resize(count);
+    out.decisions.resize(count);
     out.marks.assign(marks.data(), marks.data() + marks.size());
     std::vector<u64> seen(count);
     const bool reduced = fleet.setup.estimator == Estimator::reduced_variance;
@@ -61,12 +62,16 @@ out.decisions.resize(count);
         one.origin = std::uint16_t(within(origin.data()[k], 0, u64(origins - 1), "origin"));
         one.slept = u8(within(slept.data()[k], 0, reduced || !words ? 0 : 1, "slept_open"));
         one.probability = p.data()[k];
-one.weight = weight.data()[k];
-        must(one.probability > 0.0 && one.probability <= 1.0, "the probability of an open move", "be in (0, 1]");
+        one.weight = weight.data()[k];
+        must(one.probability > 0.0 && one.probability <= 1.0, "the probability of an open move",
+             "be in (0, 1]");
         must(one.weight > 0.0 && std::isfinite(one.weight), "the weight of an open move", "be > 0");
         const u64* bits = out.marks.data() + k * std::size_t(words);
-        if (one.slept) must(bits[one.arm / 64] >> (one.arm % 64) & 1, "the mask of the awake", "have the arm that was drawn");
-        for (i64 j = fleet.setup.n; j < 64 * words; ++j) must(!(bits[j / 64] >> (j % 64) & 1), "marks", "be of arms that there are");
+        if (one.slept)
+            must(bits[one.arm / 64] >> (one.arm % 64) & 1, "the mask of the awake",
+                 "have the arm that was drawn");
+        for (i64 j = fleet.setup.n; j < 64 * words; ++j)
+            must(!(bits[j / 64] >> (j % 64) & 1), "marks", "be of arms that there are");
         ++out.open_of[std::size_t(learner)];
     }
     std::sort(seen.begin(), seen.end());
@@ -91,7 +96,8 @@ nb::object put(Fleet& fleet, nb::dict from, In<i64> keys, bool keyed, In<i64> nu
     std::vector<Column> columns = columns_of(fleet);
     std::erase_if(columns, [](const Column& c) { return c.open || c.whole; });
     std::vector<In<double>> doubles;
-    for (const Column& c : columns) doubles.push_back(column<double>(from, c.name.c_str(), m * std::size_t(c.width)));
+    for (const Column& c : columns)
+        doubles.push_back(column<double>(from, c.name.c_str(), m * std::size_t(c.width)));
     std::vector<double> made(m * stride);
     for (std::size_t k = 0; k < m; ++k) {
         double* row = made.data() + k * stride;
@@ -100,7 +106,8 @@ nb::object put(Fleet& fleet, nb::dict from, In<i64> keys, bool keyed, In<i64> nu
                 const double x = doubles[c].data()[k * std::size_t(columns[c].width) + std::size_t(j)];
                 // What a law without a mean leaves in its value may be infinite: of numbers that nothing is made from.
                 must(std::isfinite(x) || columns[c].name == "value" || columns[c].name == "start" ||
-                         columns[c].name == "drift" || columns[c].name == "change" || columns[c].name == "level",
+                         columns[c].name == "drift" || columns[c].name == "change" ||
+                         columns[c].name == "level",
                      columns[c].name.c_str(), "be finite");
                 row[columns[c].from + j] = x;
             }
@@ -109,11 +116,14 @@ nb::object put(Fleet& fleet, nb::dict from, In<i64> keys, bool keyed, In<i64> nu
         must(words.a | words.b | words.c | words.d, "stream", "not be all zero");
         RowCounts counts;
         counts.drawn = u32(drawn.data()[k]);
-counts.open = open.open_of[k];
+        counts.open = open.open_of[k];
         counts.forgotten = u32(within(forgotten.data()[k], 0, drawn.data()[k], "forgotten"));
         must(u64(counts.open) + counts.forgotten <= counts.drawn, "open moves", "be no more than were drawn");
-        counts.delay = u32(within(delay.data()[k], 0, std::min<u64>(drawn.data()[k], (1u << 29) - 1), "delay"));
-        counts.slept = u32(within(slept.data()[k], 0, plan.mark_words && s.estimator != Estimator::reduced_variance ? 1 : 0, "slept"));
+        counts.delay =
+            u32(within(delay.data()[k], 0, std::min<u64>(drawn.data()[k], (1u << 29) - 1), "delay"));
+        counts.slept =
+            u32(within(slept.data()[k], 0,
+                       plan.mark_words && s.estimator != Estimator::reduced_variance ? 1 : 0, "slept"));
         counts.behind = u32(within(behind.data()[k], 0, counts.drawn ? 1 : 0, "behind"));
         counts.stayed = u32(within(stayed.data()[k], 0, plan.compact && by_series(s.path) ? 1 : 0, "stayed"));
         put_counts(plan, row, counts);
@@ -121,7 +131,8 @@ counts.open = open.open_of[k];
         Run& run = fleet.run;
         static_cast<RunNumbers&>(run) = RunNumbers{};
         if (plan.compact && s.path == Path::entropy_one)
-            must(row[plan.state + 1] >= 0.0 && row[plan.state + 1] < double(s.n) && row[plan.state + 1] == std::floor(row[plan.state + 1]),
+            must(row[plan.state + 1] >= 0.0 && row[plan.state + 1] < double(s.n) &&
+                     row[plan.state + 1] == std::floor(row[plan.state + 1]),
                  "arm", "be one that there is");
         fleets().unpack(s, plan, row, run);
         must(run.round == double(counts.drawn), "round", "be the number of moves drawn");
@@ -221,7 +232,8 @@ struct Handed {
     std::vector<u64> tickets;
     Told told;
 
-    Handed(Fleet& fleet, const In<i64>& given, bool sealed, const In<i64>& actions, const In<double>& p, int origin)
+    Handed(Fleet& fleet, const In<i64>& given, bool sealed, const In<i64>& actions, const In<double>& p,
+           int origin)
         : tickets(given.size()) {
         require(actions.size() == 0 || actions.size() == tickets.size(), "actions must be one per ticket");
         require(p.size() == 0 || p.size() == tickets.size(), "probabilities must be one per ticket");
@@ -243,7 +255,8 @@ template <class T, class Give>
 nb::object told_by_row(Fleet& fleet, const In<i64>& numbers, Give give) {
     Fresh<T> out{numbers.size()};
     for (std::size_t k = 0; k < numbers.size(); ++k) {
-        require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])), "a number must be of a learner");
+        require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])),
+                "a number must be of a learner");
         out.data[k] = give(fleet.rows.row(u64(numbers.data()[k])));
     }
     return out.give();
@@ -253,7 +266,8 @@ nb::dict counts_of(Fleet& fleet, In<i64> numbers) {
     const RowPlan& plan = fleet.plan;
     nb::dict out;
     const auto add = [&](const char* name, auto pick) {
-        out[name] = told_by_row<i64>(fleet, numbers, [&](const double* row) { return i64(pick(counts_at(plan, row))); });
+        out[name] = told_by_row<i64>(fleet, numbers,
+                                     [&](const double* row) { return i64(pick(counts_at(plan, row))); });
     };
     add("drawn", [](const RowCounts& c) { return c.drawn; });
     add("open", [](const RowCounts& c) { return c.open; });
@@ -276,8 +290,8 @@ nb::dict fields(Fleet& fleet, i64 number) {
     fleets().unpack(fleet.setup, fleet.plan, row, run);
     nb::dict out = fields_of(fleet.setup, run);
     out["drawn"] = counts.drawn;
-out["forgotten"] = counts.forgotten;
-out["largest_delay"] = i64(counts.delay);
+    out["forgotten"] = counts.forgotten;
+    out["largest_delay"] = i64(counts.delay);
     return out;
 }
 
@@ -309,7 +323,8 @@ nb::dict open_of(Fleet& fleet, i64 number) {
 nb::tuple told_columns(Fleet& fleet) {
     nb::list learners, open;
     for (const Column& column : columns_of(fleet))
-        (column.open ? open : learners).append(nb::make_tuple(column.name.c_str(), column.whole ? "u" : "f", column.width));
+        (column.open ? open : learners)
+            .append(nb::make_tuple(column.name.c_str(), column.whole ? "u" : "f", column.width));
     return nb::make_tuple(learners, open);
 }
 
@@ -334,27 +349,32 @@ void bind_fleets(nb::module_& m) {
         .value("other_fleet", Refusal::other_fleet)
         .value("other_move", Refusal::other_move)
         .value("bad_loss", Refusal::bad_loss);
-    nb::class_<Photo>(m, "Photo", "Learners of a fleet as they were at one moment, with their open decisions.")
+    nb::class_<Photo>(m, "Photo",
+                      "Learners of a fleet as they were at one moment, with their open decisions.")
         .def_prop_ro("learners", &Photo::learners)
         .def("expose", &Photo::expose, "pages"_a, "Copy so many pages more; whether any is left.")
         .def_prop_ro("open", &Photo::open)
         .def("columns", &Photo::columns, "Arrays by name.")
         .def("origins", &Photo::origins, "The ids that open decisions were drawn under, by their numbers.")
-        .def("body", &Photo::body, "origins"_a, "The columns in a row; ids by their places in `origins`. Once.");
-    nb::class_<Fleet>(m, "Fleet", nb::type_slots(fleet_slots), "Many learners of one description, a row each, with their open decisions.")
+        .def("body", &Photo::body, "origins"_a,
+             "The columns in a row; ids by their places in `origins`. Once.");
+    nb::class_<Fleet>(m, "Fleet", nb::type_slots(fleet_slots),
+                      "Many learners of one description, a row each, with their open decisions.")
         .def(nb::init<nb::object, bool, In<double>, bool>(), "setup"_a, "sleeps"_a, "prior"_a, "diagnosed"_a)
         .def("_set_seed", &set_seed, "pool"_a, "constant"_a)
         .def("_act_on_keys", &act_on_keys, "keys"_a, "awake"_a.none())
         .def("_act_on_numbers", &act_on_numbers, "numbers"_a, "awake"_a.none())
         .def(
             "_settle",
-            [](Fleet& fleet, In<i64> tickets, bool sealed, In<double> losses, In<i64> actions, In<double> p, int origin) {
+            [](Fleet& fleet, In<i64> tickets, bool sealed, In<double> losses, In<i64> actions, In<double> p,
+               int origin) {
                 require(losses.size() == tickets.size(), "losses must be one per ticket");
                 const Handed handed(fleet, tickets, sealed, actions, p, origin);
                 const Refused refused = fleet.settle(handed.told, losses.data());
                 return std::make_tuple(refused.why, refused.place);
             },
-            "tickets"_a, "sealed"_a, "losses"_a, "actions"_a, "probabilities"_a, "origin"_a, "Why not, and the place; nothing has moved then.")
+            "tickets"_a, "sealed"_a, "losses"_a, "actions"_a, "probabilities"_a, "origin"_a,
+            "Why not, and the place; nothing has moved then.")
         .def(
             "_forget",
             [](Fleet& fleet, In<i64> tickets, bool sealed, In<i64> actions, In<double> p, int origin) {
@@ -377,7 +397,8 @@ void bind_fleets(nb::module_& m) {
             "_touch",
             [](Fleet& fleet, In<i64> keys) {
                 Fresh<i64> out{keys.size()};
-                for (std::size_t k = 0; k < keys.size(); ++k) out.data[k] = fleet.number_of(u64(keys.data()[k]));
+                for (std::size_t k = 0; k < keys.size(); ++k)
+                    out.data[k] = fleet.number_of(u64(keys.data()[k]));
                 return out.give();
             },
             "keys"_a, "The numbers of keys, of learners that are new where there were none.")
@@ -399,7 +420,8 @@ void bind_fleets(nb::module_& m) {
             "_reseed",
             [](Fleet& fleet) {
                 const Busy here = fleet.alone();
-                fleet.rows.each([&](u64 number) { fleet.set_stream(fleet.rows.change(number), fleet.rows.key(number)); });
+                fleet.rows.each(
+                    [&](u64 number) { fleet.set_stream(fleet.rows.change(number), fleet.rows.key(number)); });
             },
             "Every stream begins again, from the seed that is set and the key.")
         .def(
@@ -408,8 +430,10 @@ void bind_fleets(nb::module_& m) {
                 require(numbers.size() == words.shape(0), "words must be a row a number");
                 const Busy here = fleet.alone();
                 for (std::size_t k = 0; k < numbers.size(); ++k) {
-                    require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])), "a number must be of a learner");
-                    fleet.set_stream(fleet.rows.change(u64(numbers.data()[k])), words.data() + k * words.shape(1), i64(words.shape(1)));
+                    require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])),
+                            "a number must be of a learner");
+                    fleet.set_stream(fleet.rows.change(u64(numbers.data()[k])),
+                                     words.data() + k * words.shape(1), i64(words.shape(1)));
                 }
             },
             "numbers"_a, "words"_a)
@@ -418,7 +442,8 @@ void bind_fleets(nb::module_& m) {
             [](Fleet& fleet, In<i64> numbers) {
                 Fresh<i64> out{numbers.size()};
                 for (std::size_t k = 0; k < numbers.size(); ++k) {
-                    require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])), "a number must be of a learner");
+                    require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])),
+                            "a number must be of a learner");
                     out.data[k] = i64(fleet.rows.key(u64(numbers.data()[k])));
                 }
                 return out.give();
@@ -428,23 +453,31 @@ void bind_fleets(nb::module_& m) {
         .def("_counts", &counts_of, "numbers"_a)
         .def("_fields", &fields, "number"_a)
         .def("_open_of", &open_of, "number"_a)
-        .def_prop_rw("_salt", [](Fleet& fleet) { return fleet.seal.salt; }, [](Fleet& fleet, u64 salt) { fleet.seal.salt = salt & Seal::within; })
-        .def("_columns", &told_columns, "(name, kind, numbers a learner) of the learners' columns, and of the open decisions'.")
-        .def("_photo", [](Fleet& fleet, In<i64> numbers) { return std::make_unique<Photo>(fleet, numbers); }, "numbers"_a)
+        .def_prop_rw(
+            "_salt", [](Fleet& fleet) { return fleet.seal.salt; },
+            [](Fleet& fleet, u64 salt) { fleet.seal.salt = salt & Seal::within; })
+        .def("_columns", &told_columns,
+             "(name, kind, numbers a learner) of the learners' columns, and of the open decisions'.")
+        .def(
+            "_photo", [](Fleet& fleet, In<i64> numbers) { return std::make_unique<Photo>(fleet, numbers); },
+            "numbers"_a)
         .def(
             "_photo_of_all",
             [](nb::handle_t<Fleet> fleet) { return std::make_unique<Photo>(nb::borrow(fleet)); },
             "Of all learners; `expose` copies them.")
-        .def("_put", &put, "columns"_a, "keys"_a, "keyed"_a, "numbers"_a, "Learners of a photo's columns; their numbers here.")
+        .def("_put", &put, "columns"_a, "keys"_a, "keyed"_a, "numbers"_a,
+             "Learners of a photo's columns; their numbers here.")
         .def(
             "_retire",
             [](Fleet& fleet, In<i64> numbers, bool keyed) {
                 for (std::size_t k = 0; k < numbers.size(); ++k)
-                    require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])), "a number must be of a learner");
+                    require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])),
+                            "a number must be of a learner");
                 fleet.retire(numbers.data(), i64(numbers.size()), keyed);
             },
             "numbers"_a, "keyed"_a)
-        .def("_born_up_to", [](Fleet& fleet, u64 number) { fleet.rows.born_up_to(number); }, "number"_a)
+        .def(
+            "_born_up_to", [](Fleet& fleet, u64 number) { fleet.rows.born_up_to(number); }, "number"_a)
         .def_prop_ro("_born", [](Fleet& fleet) { return fleet.rows.born(); })
         .def_rw("_origins", &Fleet::origins)
         .def_rw("_origin", &Fleet::origin)
@@ -454,7 +487,7 @@ void bind_fleets(nb::module_& m) {
         .def_prop_ro("_bytes", [](Fleet& fleet) {
             nb::dict out;
             out["learners"] = fleet.rows.bytes();
-out["keys"] = fleet.rows.key_bytes() + fleet.keys.bytes();
+            out["keys"] = fleet.rows.key_bytes() + fleet.keys.bytes();
             out["open"] = fleet.open.bytes();
             return out;
         });

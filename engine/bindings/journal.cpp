@@ -30,7 +30,8 @@ using Mask = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>
 const bool* one_mask(const Fleet& fleet, nb::object awake, Mask& kept) {
     if (awake.is_none()) return nullptr;
     kept = nb::cast<Mask>(awake);
-    require(i64(kept.size()) == fleet.setup.n && fleet.plan.mark_words > 0, "a mask has one entry per arm, where arms sleep");
+    require(i64(kept.size()) == fleet.setup.n && fleet.plan.mark_words > 0,
+            "a mask has one entry per arm, where arms sleep");
     return kept.data();
 }
 
@@ -89,8 +90,7 @@ void next_weights_of(Fleet& fleet, u64 number, const bool* mask, double* p) {
     if (counts_at(fleet.plan, row).open > 0 && !players().make_ready(s, run, false)) fleet.failed();
     if (mask == nullptr)
         for (i64 i = 0; i < s.n; ++i) p[i] = run.w[i] / run.total;
-    else
-        players().share_awake(s, run, mask, p);
+    else players().share_awake(s, run, mask, p);
 }
 
 /// Replay events as `replay_journal` does: (place, smallest), where `smallest` has for each act the smallest probability
@@ -103,7 +103,8 @@ nb::tuple replay_smallest(nb::object held, Table2<u8> rows, nb::object awake, Ma
     const bool* mask = one_mask(fleet, awake, kept);
     std::vector<double> p(std::size_t(n), 0.0);
     Fresh<double> smallest{rows.shape(0)};
-    for (std::size_t k = 0; k < rows.shape(0); ++k) smallest.data[k] = std::numeric_limits<double>::quiet_NaN();
+    for (std::size_t k = 0; k < rows.shape(0); ++k)
+        smallest.data[k] = std::numeric_limits<double>::quiet_NaN();
     const i64 wrong = replay_events(fleet, rows, mask, [&](std::size_t k, const Event& event) {
         const u64 number = event.round >> 32;
         if (EventKind(event.kind) != EventKind::act || !fleet.rows.has(number)) return;
@@ -124,7 +125,8 @@ Standing standing(const OpenDecision& one, i64 arm, double p) {
 /// The `Standing` of each ticket.
 nb::object open_decisions(nb::object held, In<u64> tickets, In<i64> arms, In<double> p) {
     Fleet& fleet = nb::cast<Fleet&>(held);
-    require(arms.size() == tickets.size() && p.size() == tickets.size(), "arms and probabilities must be one per ticket");
+    require(arms.size() == tickets.size() && p.size() == tickets.size(),
+            "arms and probabilities must be one per ticket");
     Fresh<u8> out{tickets.size()};
     for (std::size_t k = 0; k < tickets.size(); ++k) {
         const i64 place = fleet.open.find(tickets.data()[k]);
@@ -142,9 +144,9 @@ nb::object still_open(nb::object held, In<u64> tickets) {
     for (std::size_t k = 0; k < tickets.size(); ++k) {
         const i64 place = fleet.open.find(tickets.data()[k]);
         if (place >= 0) {
-found.push_back(tickets.data()[k]);
-arms.push_back(i64(fleet.open.at(place).arm));
-}
+            found.push_back(tickets.data()[k]);
+            arms.push_back(i64(fleet.open.at(place).arm));
+        }
     }
     return nb::make_tuple(array_of(found.data(), i64(found.size())), array_of(arms.data(), i64(arms.size())));
 }
@@ -172,16 +174,19 @@ nb::tuple draw_many(nb::object held, In<i64> numbers, nb::object awake, u32 lear
     Fresh<double> p{count};
     std::vector<i64> sealed(count), rounds(count);
     for (std::size_t k = 0; k < count; ++k) {
-        require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])), "a number must be of a learner");
+        require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])),
+                "a number must be of a learner");
         sealed[k] = numbers.data()[k];
     }
-    nb::bytes body = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, Py_ssize_t(count * sizeof(Event))));
+    nb::bytes body =
+        nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, Py_ssize_t(count * sizeof(Event))));
     if (!body.is_valid()) throw nb::python_error();
     fleet.act(i64(count), mask, 0, sealed.data(), rounds.data(), arms.data, p.data);
     char* at = PyBytes_AsString(body.ptr());
     for (std::size_t k = 0; k < count; ++k, at += sizeof(Event)) {
         tickets.data[k] = ticket_of(u32(numbers.data()[k]), u32(rounds[k]));
-        const Event event{u8(EventKind::act), u8(keyed), std::uint16_t(arms.data[k]), learner, tickets.data[k], p.data[k]};
+        const Event event{u8(EventKind::act), u8(keyed), std::uint16_t(arms.data[k]), learner,
+                          tickets.data[k],    p.data[k]};
         std::memcpy(at, &event, sizeof event);
     }
     return nb::make_tuple(tickets.give(), arms.give(), p.give(), body);
@@ -227,7 +232,9 @@ void bind_journal(nb::module_& m) {
         .value("slate_observe", EventKind::slate_observe)
         .value("slate_expire", EventKind::slate_expire);
     nb::enum_<Standing>(m, "Standing")
-        .value("closed", Standing::closed).value("open", Standing::open).value("altered", Standing::altered);
+        .value("closed", Standing::closed)
+        .value("open", Standing::open)
+        .value("altered", Standing::altered);
     m.def("replay_journal", &replay_journal, "fleet"_a, "events"_a, "awake"_a.none());
     m.def("replay_smallest", &replay_smallest, "fleet"_a, "events"_a, "awake"_a.none(), "counted"_a);
     m.def("open_decisions", &open_decisions, "fleet"_a, "tickets"_a, "arms"_a, "probabilities"_a);

@@ -21,7 +21,8 @@ bool own_slopes(void* whose, double* work, i64 m, bool curved) {
     try {
         nb::object found = leader.slopes(array_of(work, m), curved);
         const auto table = nb::cast<Table2<double>>(found);
-        require(table.shape(0) == (curved ? 2u : 1u) && i64(table.shape(1)) == m, "slopes must be one a margin");
+        require(table.shape(0) == (curved ? 2u : 1u) && i64(table.shape(1)) == m,
+                "slopes must be one a margin");
         for (i64 row = 0; row < (curved ? 2 : 1); ++row)
             for (i64 k = 0; k < m; ++k) work[(row + 1) * sweep + k] = table.data()[row * m + k];
     } catch (...) {
@@ -36,13 +37,13 @@ bool own_slopes(void* whose, double* work, i64 m, bool curved) {
 template <class Visit>
 void each_point_number(PointNumbers& run, Visit visit) {
     visit("round", run.round);
-visit("own", run.own);
-visit("scale", run.scale);
-visit("spread", run.spread);
+    visit("own", run.own);
+    visit("scale", run.scale);
+    visit("spread", run.spread);
     visit("ridge", run.ridge);
-visit("distance", run.distance);
-visit("farthest", run.farthest);
-visit("last", run.last);
+    visit("distance", run.distance);
+    visit("farthest", run.farthest);
+    visit("last", run.last);
     visit("modelled", run.modelled);
 }
 
@@ -62,19 +63,18 @@ LeaderOwner::LeaderOwner(nb::object set, nb::object given, In<u64> words)
       vectors_(std::size_t(6 * padded(region.d)), 0.0) {
     require(words.size() == 4, "a stream has four words");
     if (!given.is_none()) {
-rules = nb::cast<PointRules>(given);
-plays = true;
-}
+        rules = nb::cast<PointRules>(given);
+        plays = true;
+    }
     double* place = vectors_.data();
-    for (double** field : {&run.x, &run.normals, &run.noise, &sums.q, &marked.x, &marked.normals})
-        {
-*field = place;
-place += width();
-}
+    for (double** field : {&run.x, &run.normals, &run.noise, &sums.q, &marked.x, &marked.normals}) {
+        *field = place;
+        place += width();
+    }
     run.stream = words_at(words.data());
     sums.d = region.d;
     sums.own = own_slopes;
-sums.whose = this;
+    sums.whose = this;
     mark();
 }
 
@@ -89,7 +89,8 @@ void LeaderOwner::prepare(Phi phi, double parameter, i64 more, nb::object own) {
     }
     if (phi == Phi::linear || phi == Phi::squared) return;
     require(phi != Phi::own || !own.is_none(), "a phi of one's own has slopes");
-    require(sums.phi == Phi::linear || (sums.phi == phi && sums.parameter == parameter), "one kind of loss has rows");
+    require(sums.phi == Phi::linear || (sums.phi == phi && sums.parameter == parameter),
+            "one kind of loss has rows");
     const i64 needed = sums.rows + more;
     if (needed > sums.room) {
         const i64 room = in_fours(std::max<i64>({16, 2 * sums.room, needed}));
@@ -99,13 +100,13 @@ void LeaderOwner::prepare(Phi phi, double parameter, i64 more, nb::object own) {
             for (i64 j = 0; j < d(); ++j) rows[std::size_t(j * room + i)] = sums.Z[j * sums.room + i];
         }
         rows_.swap(rows);
-targets_.swap(targets);
+        targets_.swap(targets);
         sums.Z = rows_.data();
-sums.y = targets_.data();
-sums.room = room;
+        sums.y = targets_.data();
+        sums.room = room;
     }
     sums.phi = phi;
-sums.parameter = parameter;
+    sums.parameter = parameter;
     if (phi == Phi::own) slopes = own;
 }
 
@@ -120,42 +121,42 @@ void LeaderOwner::mark() {
     static_cast<PointNumbers&>(marked) = run;
     marked.stream = run.stream;
     for (i64 j = 0; j < width(); ++j) {
-marked.x[j] = run.x[j];
-marked.normals[j] = run.normals[j];
-}
+        marked.x[j] = run.x[j];
+        marked.normals[j] = run.normals[j];
+    }
 }
 
 void LeaderOwner::back() {
     static_cast<PointNumbers&>(run) = marked;
     run.stream = marked.stream;
     for (i64 j = 0; j < width(); ++j) {
-run.x[j] = marked.x[j];
-run.normals[j] = marked.normals[j];
-}
+        run.x[j] = marked.x[j];
+        run.normals[j] = marked.normals[j];
+    }
 }
 
 nb::dict LeaderOwner::fields() {
     nb::dict out, numbers, kept;
     each_point_number(run, [&](const char* name, double& x) { numbers[name] = x; });
     out["numbers"] = numbers;
-out["stream"] = words_list(run.stream);
+    out["stream"] = words_list(run.stream);
     out["phi"] = int(sums.phi);
-out["parameter"] = sums.parameter;
-out["squares"] = sums.squares;
+    out["parameter"] = sums.parameter;
+    out["squares"] = sums.squares;
     out["move"] = array_of(run.x, d());
-out["normals"] = array_of(run.normals, d());
+    out["normals"] = array_of(run.normals, d());
     out["linear"] = array_of(sums.q, d());
-out["quadratic"] = array_of(sums.Q, sums.Q ? d() * d() : 0);
+    out["quadratic"] = array_of(sums.Q, sums.Q ? d() * d() : 0);
     Fresh<double> rows{std::size_t(d() * sums.rows)};
     for (i64 j = 0; j < d(); ++j)
         for (i64 i = 0; i < sums.rows; ++i) rows.data[j * sums.rows + i] = sums.Z[j * sums.room + i];
     out["rows"] = rows.give();
-out["targets"] = array_of(sums.y, sums.rows);
+    out["targets"] = array_of(sums.y, sums.rows);
     if (run.modelled > 0.0) {
         const PointModel& m = model();
         if (region.kind == SetKind::ball) {
             kept["diagonal"] = array_of(m.diagonal, d());
-kept["beside"] = array_of(m.beside, d());
+            kept["beside"] = array_of(m.beside, d());
             kept["mirrors"] = array_of(m.mirrors, d() * d());
         } else {
             kept["hessian"] = array_of(m.H, d() * d());
@@ -188,7 +189,8 @@ void LeaderOwner::restore(const nb::dict& from) {
     const Phi phi = Phi(whole(from, "phi", 0, int(Phi::own) - 1));
     must(phi != Phi::squared, "phi", "be of a kind that has rows, or none");
     const double parameter = number(from, "parameter", 0.0, large);
-    must(phi == Phi::huber || phi == Phi::hinge ? parameter > 0.0 : parameter == 0.0, "parameter", "be that of its kind of loss");
+    must(phi == Phi::huber || phi == Phi::hinge ? parameter > 0.0 : parameter == 0.0, "parameter",
+         "be that of its kind of loss");
     const i64 squares = whole(from, "squares", 0, i64(1) << 53);
     In<double> found;
     must(nb::try_cast(nb::object(nb::borrow(entry(from, "targets"))), found), "targets", "be numbers");
@@ -204,10 +206,12 @@ void LeaderOwner::restore(const nb::dict& from) {
     const nb::dict numbers = dictionary("numbers");
     each_point_number(read, [&](const char* name, double& x) { x = number(numbers, name, -large, large); });
     const double own = read.own;
-    each_point_number(read, [&](const char* name, double& x) { must(&x == &read.own || x >= 0.0, name, "be at least 0"); });
-    must(read.round == std::floor(read.round) && read.round <= 0x1p53, "round", "be a whole number in its range");
-    must(read.modelled == std::floor(read.modelled) && read.modelled <= 1.0 + double(rows + squares), "modelled",
-         "be a whole number, at most the losses seen");
+    each_point_number(
+        read, [&](const char* name, double& x) { must(&x == &read.own || x >= 0.0, name, "be at least 0"); });
+    must(read.round == std::floor(read.round) && read.round <= 0x1p53, "round",
+         "be a whole number in its range");
+    must(read.modelled == std::floor(read.modelled) && read.modelled <= 1.0 + double(rows + squares),
+         "modelled", "be a whole number, at most the losses seen");
     must(read.last <= read.farthest && read.farthest <= read.distance, "distances", "be at most their sum");
     must(std::isfinite(own), "own", "be finite");
     const Words stream = read_words(from, "stream", true);
@@ -216,7 +220,7 @@ void LeaderOwner::restore(const nb::dict& from) {
     if (read.modelled > 0.0) {
         if (region.kind == SetKind::ball) {
             diagonal = numbers_of(kept, "diagonal", d());
-beside = numbers_of(kept, "beside", d());
+            beside = numbers_of(kept, "beside", d());
             mirrors = numbers_of(kept, "mirrors", d() * d());
         } else {
             hessian = numbers_of(kept, "hessian", d() * d());
@@ -227,7 +231,7 @@ beside = numbers_of(kept, "beside", d());
         for (std::size_t k = 0; k < from_.size(); ++k) to[k] = from_[k];
     };
     sums.phi = Phi::linear;
-sums.rows = 0;
+    sums.rows = 0;
     if (squared) prepare(Phi::squared, 0.0, 0, nb::none());
     if (rows > 0 || phi != Phi::linear) prepare(phi, parameter, rows, nb::none());
     for (i64 i = 0; i < rows; ++i) {
@@ -235,17 +239,17 @@ sums.rows = 0;
         for (i64 j = 0; j < d(); ++j) sums.Z[j * sums.room + i] = Z[std::size_t(j * rows + i)];
     }
     sums.rows = rows;
-sums.squares = squares;
+    sums.squares = squares;
     put(quadratic, sums.Q);
-put(linear, sums.q);
-put(move, run.x);
-put(normals, run.normals);
+    put(linear, sums.q);
+    put(move, run.x);
+    put(normals, run.normals);
     if (read.modelled > 0.0) {
         PointModel& m = model();
         put(diagonal, m.diagonal);
-put(beside, m.beside);
-put(mirrors, m.mirrors);
-put(hessian, m.H);
+        put(beside, m.beside);
+        put(mirrors, m.mirrors);
+        put(hessian, m.H);
     }
     static_cast<PointNumbers&>(run) = read;
     run.stream = stream;

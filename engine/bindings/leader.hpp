@@ -15,12 +15,14 @@ struct RegionOwner {
     Region region;
 
     RegionOwner(SetKind kind, In<double> middle, double radius, In<double> lowest, In<double> highest)
-        : center(std::size_t(padded(i64(middle.size()))), 0.0), low(lowest.data(), lowest.data() + lowest.size()),
+        : center(std::size_t(padded(i64(middle.size()))), 0.0),
+          low(lowest.data(), lowest.data() + lowest.size()),
           high(highest.data(), highest.data() + highest.size()) {
         const i64 d = i64(middle.size());
         require(d >= 1, "a set must have a dimension");
         const bool edged = kind == SetKind::box || kind == SetKind::simplex;
-        require(!edged || (low.size() == middle.size() && high.size() == middle.size()), "low and high must be of the set's dimension");
+        require(!edged || (low.size() == middle.size() && high.size() == middle.size()),
+                "low and high must be of the set's dimension");
         for (i64 j = 0; j < d; ++j) center[std::size_t(j)] = middle.data()[j];
         region = {kind, d, radius, center.data(), low.data(), high.data()};
     }
@@ -41,7 +43,9 @@ public:
     LeaderOwner(nb::object set, nb::object given, In<u64> words);
     LeaderOwner(const LeaderOwner&) = delete;
 
-    Busy alone() { return Busy(busy_, "a convex player must be used by one caller at a time; another is in it"); }
+    Busy alone() {
+        return Busy(busy_, "a convex player must be used by one caller at a time; another is in it");
+    }
     i64 d() const { return region.d; }
     i64 width() const { return padded(region.d); }
 

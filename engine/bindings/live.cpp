@@ -4,7 +4,6 @@
 // to the slow methods of the Python class, which have the words.
 #include "player.hpp"
 
-
 namespace hn {
 namespace {
 
@@ -18,7 +17,8 @@ public:
 
     Row(nb::handle object, i64 n) {
         // An array of NumPy itself: a subclass may mean something by it (a mask) that its buffer does not say.
-        static PyObject* const exactly = nb::object(nb::module_::import_("numpy").attr("ndarray")).release().ptr();
+        static PyObject* const exactly =
+            nb::object(nb::module_::import_("numpy").attr("ndarray")).release().ptr();
         if (reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) != exactly) return;
         if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_FORMAT | PyBUF_ND) != 0) {
             PyErr_Clear();
@@ -44,9 +44,11 @@ struct Given {
 
     /// In the order of the names, null where one was not given; false, with an error set, for any other argument.
     template <std::size_t N>
-    bool sorted(const char* function, const char* const (&names)[N], Py_ssize_t places, PyObject* (&found)[N]) const {
+    bool sorted(const char* function, const char* const (&names)[N], Py_ssize_t places,
+                PyObject* (&found)[N]) const {
         if (count > places) {
-            PyErr_Format(PyExc_TypeError, "%s() takes at most %zd arguments by place; got %zd", function, places, count);
+            PyErr_Format(PyExc_TypeError, "%s() takes at most %zd arguments by place; got %zd", function,
+                         places, count);
             return false;
         }
         for (Py_ssize_t k = 0; k < count; ++k) found[k] = given[k];
@@ -55,7 +57,9 @@ struct Given {
             std::size_t i = 0;
             while (i < N && PyUnicode_CompareWithASCIIString(word, names[i]) != 0) ++i;
             if (i == N || found[i]) {
-                PyErr_Format(PyExc_TypeError, i == N ? "%s() has no argument %R" : "%s() got two values for %R", function, word);
+                PyErr_Format(PyExc_TypeError,
+                             i == N ? "%s() has no argument %R" : "%s() got two values for %R", function,
+                             word);
                 return false;
             }
             found[i] = given[count + k];
@@ -97,7 +101,8 @@ PyObject* act(PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject
         if (count > 0 || words) {
             PyObject* found[1]{};
             if (!Given{given, count, words}.sorted("act", {"awake"}, 1, found)) return nullptr;
-            if (!missing(found[0])) return nb::object(nb::handle(self).attr("_act_awake")(nb::handle(found[0]))).release().ptr();
+            if (!missing(found[0]))
+                return nb::object(nb::handle(self).attr("_act_awake")(nb::handle(found[0]))).release().ptr();
         }
         return (player->*draw)().release().ptr();
     });
@@ -107,13 +112,15 @@ PyObject* observe_row(PyObject* self, PyObject* const* given, Py_ssize_t count, 
     return guarded([=]() -> PyObject* {
         Player* player = ready(self);
         PyObject* found[3]{};
-        if (!player || !Given{given, count, words}.sorted("observe", {"move", "loss", "reward"}, 2, found)) return nullptr;
+        if (!player || !Given{given, count, words}.sorted("observe", {"move", "loss", "reward"}, 2, found))
+            return nullptr;
         if (!found[0] || (!found[1] && missing(found[2]))) {
             PyErr_SetString(PyExc_TypeError, "observe() takes a move and its losses");
             return nullptr;
         }
         if (!missing(found[2])) {
-            nb::handle(self).attr("_observe_reward")(nb::handle(found[0]), nb::handle(found[1] ? found[1] : Py_None), nb::handle(found[2]));
+            nb::handle(self).attr("_observe_reward")(
+                nb::handle(found[0]), nb::handle(found[1] ? found[1] : Py_None), nb::handle(found[2]));
             return nothing();
         }
         if (count < 2) nb::handle(self).attr("_check_loss_keyword")(nb::handle(found[1]));
@@ -135,7 +142,8 @@ PyObject* observe_one(PyObject* self, PyObject* const* given, Py_ssize_t count, 
         PyObject* found[3]{};
         if (!player) return nullptr;
         if (__builtin_expect(count == 2 && !words, 1)) found[0] = given[0], found[1] = given[1];
-        else if (!Given{given, count, words}.sorted("observe", {"move", "loss", "reward"}, 2, found)) return nullptr;
+        else if (!Given{given, count, words}.sorted("observe", {"move", "loss", "reward"}, 2, found))
+            return nullptr;
         if (!found[0]) {
             PyErr_SetString(PyExc_TypeError, "observe() takes a move, and its loss or its reward");
             return nullptr;
@@ -157,18 +165,23 @@ PyObject* observe_one(PyObject* self, PyObject* const* given, Py_ssize_t count, 
 
 using Quick = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*) noexcept;
 PyMethodDef method(const char* name, Quick quick, const char* doc) {
-    return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(quick)), METH_FASTCALL | METH_KEYWORDS, doc};
+    return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(quick)),
+            METH_FASTCALL | METH_KEYWORDS, doc};
 }
 
 PyMethodDef methods[] = {
     method("_act_expert", act<&Player::act_expert>,
-           "_act_expert($self, awake=None)\n--\n\nDraw an expert; with `awake`, a mask of booleans, one of those awake."),
+           "_act_expert($self, awake=None)\n--\n\nDraw an expert; with `awake`, a mask of booleans, one of "
+           "those awake."),
     method("_act_arm", act<&Player::act_arm>,
-           "_act_arm($self, awake=None)\n--\n\nDraw an arm; with `awake`, a mask of booleans, one of those awake."),
+           "_act_arm($self, awake=None)\n--\n\nDraw an arm; with `awake`, a mask of booleans, one of those "
+           "awake."),
     method("_observe_row", observe_row,
-           "_observe_row($self, move, loss=None, *, reward=None)\n--\n\nSettle a move with the losses of all experts."),
+           "_observe_row($self, move, loss=None, *, reward=None)\n--\n\nSettle a move with the losses of all "
+           "experts."),
     method("_observe_arm", observe_one<&Player::settle_arm, true>,
-           "_observe_arm($self, move, loss=None, *, reward=None)\n--\n\nSettle a move with the loss of its arm."),
+           "_observe_arm($self, move, loss=None, *, reward=None)\n--\n\nSettle a move with the loss of its "
+           "arm."),
     method("_observe_on_advice", observe_one<&Player::settle_on_advice, false>,
            "_observe_on_advice($self, move, loss=None, *, reward=None)\n--\n\n"
            "Settle a move with the loss of its action, on the advice that it was drawn with."),
@@ -177,7 +190,8 @@ PyMethodDef methods[] = {
 
 }  // namespace
 
-PyType_Slot live_methods[] = {
-    {Py_tp_methods, methods}, {Py_tp_traverse, reinterpret_cast<void*>(visit_setup_of<Player>)}, {0, nullptr}};
+PyType_Slot live_methods[] = {{Py_tp_methods, methods},
+                              {Py_tp_traverse, reinterpret_cast<void*>(visit_setup_of<Player>)},
+                              {0, nullptr}};
 
 }  // namespace hn

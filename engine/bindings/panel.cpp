@@ -11,7 +11,9 @@ namespace hn {
 namespace {
 
 /// What a series came to: numbers of one row of `totals`.
-struct PanelTotals { double settled, mixture, mean_loss, bound_b, bound_quick, bound_own, bound_mean, gap, grown; };
+struct PanelTotals {
+    double settled, mixture, mean_loss, bound_b, bound_quick, bound_own, bound_mean, gap, grown;
+};
 
 /// Tables of all series, and where each begins.
 struct PanelJob {
@@ -32,16 +34,20 @@ struct Worker {
     std::vector<i64> order, counts;
 
     explicit Worker(const Combination& like)
-        : c(like), room(like.room()), awake(new bool[std::size_t(like.places)]()) { c.awake = awake.get(); }
+        : c(like), room(like.room()), awake(new bool[std::size_t(like.places)]()) {
+        c.awake = awake.get();
+    }
 
     /// Rows of [begin, end): a target is settled before the row `known` (of the whole table) is answered, those that are
     /// known at the same time in the order of their rows. Returns the row in trouble, or -1.
     i64 play(const PanelJob& job, i64 which, Happened& happened) {
-        const i64 begin = job.starts[which], end = job.starts[which + 1], rows = end - begin, n = c.n, depth = c.depth();
+        const i64 begin = job.starts[which], end = job.starts[which + 1], rows = end - begin, n = c.n,
+                  depth = c.depth();
         const i64 width = OpenRow::width(c.places, c.levels);
-        combinations().begin(c, room.at(0), job.prior ? job.prior + (job.priors > 1 ? which * n : 0) : nullptr);
+        combinations().begin(c, room.at(0),
+                             job.prior ? job.prior + (job.priors > 1 ? which * n : 0) : nullptr);
         counts.assign(std::size_t(rows) + 2, 0);
-order.assign(std::size_t(rows), 0);
+        order.assign(std::size_t(rows), 0);
         const auto due = [&](i64 t) { return std::min(job.known[begin + t] - begin, rows); };
         for (i64 t = 0; t < rows; ++t) ++counts[std::size_t(due(t)) + 1];
         for (i64 t = 0; t <= rows; ++t) counts[std::size_t(t) + 1] += counts[std::size_t(t)];
@@ -65,7 +71,8 @@ order.assign(std::size_t(rows), 0);
             }
             if (t == rows) break;
             const i64 at = begin + t;
-            if (!combinations().answer(c, job.forecasts + at * c.cells(), ticket(t), job.weights ? job.weights + at * n : nullptr)) {
+            if (!combinations().answer(c, job.forecasts + at * c.cells(), ticket(t),
+                                       job.weights ? job.weights + at * n : nullptr)) {
                 happened.trouble = Trouble::asleep;
                 return at;
             }
@@ -86,25 +93,31 @@ order.assign(std::size_t(rows), 0);
         double top[members] = {0.0, 0.0, 0.0, 0.0};
         if (c.kind == Mixing::two_layers) combinations().bounds(c.top, top);
         if (has_rule_b(c.kind)) combinations().bounds(c.b, job.bounds + which * n);
-        job.totals[which] = {c.tally.settled, c.tally.mixture, c.mean_loss, top[0], top[1], top[2], top[3],
-                             reinterpret_cast<const AdaHedgeSums*>(c.own.memory)->gap, c.b.grown};
+        job.totals[which] = {c.tally.settled, c.tally.mixture,
+                             c.mean_loss,     top[0],
+                             top[1],          top[2],
+                             top[3],          reinterpret_cast<const AdaHedgeSums*>(c.own.memory)->gap,
+                             c.b.grown};
         // The weights that a row in which everybody is awake would have; forecasts do not matter but for the median.
-        std::vector<double> even(std::size_t(c.cells()), 0.0), scratch(std::size_t(OpenRow::width(c.places, c.levels)), 0.0);
+        std::vector<double> even(std::size_t(c.cells()), 0.0),
+            scratch(std::size_t(OpenRow::width(c.places, c.levels)), 0.0);
         combinations().answer(c, even.data(), scratch.data(), job.final_weights + which * n);
     }
 };
 
 /// (row in trouble or -1, trouble, column).
 nb::tuple panel(Mixing kind, const Price& price, double low, double high, std::optional<Table2<double>> prior,
-                std::optional<In<double>> levels, Table2<double> forecasts, In<double> targets, In<i64> known, In<i64> starts, Out<double> mixed,
-                std::optional<OutTable2<double>> weights, OutTable2<double> final_weights, OutTable2<double> losses,
-                OutTable2<double> beside, OutTable2<double> awake, OutTable2<double> bounds, OutTable2<double> totals,
-                i64 first, i64 last) {
+                std::optional<In<double>> levels, Table2<double> forecasts, In<double> targets, In<i64> known,
+                In<i64> starts, Out<double> mixed, std::optional<OutTable2<double>> weights,
+                OutTable2<double> final_weights, OutTable2<double> losses, OutTable2<double> beside,
+                OutTable2<double> awake, OutTable2<double> bounds, OutTable2<double> totals, i64 first,
+                i64 last) {
     const std::vector<double> grid = levels_of(levels);
     const i64 rows = i64(targets.size()), n = i64(losses.shape(1)), series = i64(starts.size()) - 1;
     const Combination like = combination_of(kind, n, price, low, high, grid);
     require(i64(forecasts.shape(1)) == like.cells(), "a row has a forecast a column");
-    require(i64(forecasts.shape(0)) == rows && i64(known.size()) == rows && i64(mixed.size()) == rows * like.depth(),
+    require(i64(forecasts.shape(0)) == rows && i64(known.size()) == rows &&
+                i64(mixed.size()) == rows * like.depth(),
             "a row has its places");
     require(series >= 0 && starts.data()[0] == 0 && starts.data()[series] == rows, "series cover the table");
     for (i64 s = 0; s < series; ++s) require(starts.data()[s] <= starts.data()[s + 1], "series must ascend");
@@ -112,17 +125,32 @@ nb::tuple panel(Mixing kind, const Price& price, double low, double high, std::o
         for (i64 t = starts.data()[s]; t < starts.data()[s + 1]; ++t)
             require(known.data()[t] > t, "a target is known after its row was answered");
     }
-    require(!weights || (i64(weights->shape(0)) == rows && i64(weights->shape(1)) == n), "a row has its weights");
+    require(!weights || (i64(weights->shape(0)) == rows && i64(weights->shape(1)) == n),
+            "a row has its weights");
     for (const auto* out : {&final_weights, &losses, &beside, &awake, &bounds})
         require(i64(out->shape(0)) == series && i64(out->shape(1)) == n, "a series has a number a column");
-    require(i64(totals.shape(0)) == series && totals.shape(1) == sizeof(PanelTotals) / sizeof(double), "a series has its totals");
+    require(i64(totals.shape(0)) == series && totals.shape(1) == sizeof(PanelTotals) / sizeof(double),
+            "a series has its totals");
     require(0 <= first && first <= last && last <= series, "series are some of the table's");
     const i64 priors = prior ? i64(prior->shape(0)) : 0;
-    require(!prior || ((priors == 1 || priors == series) && i64(prior->shape(1)) == n), "a prior has a number a column");
+    require(!prior || ((priors == 1 || priors == series) && i64(prior->shape(1)) == n),
+            "a prior has a number a column");
     for (i64 s = 0; s < priors; ++s) check_prior(prior->data() + s * n, n);
-    const PanelJob job{&like, prior ? prior->data() : nullptr, forecasts.data(), targets.data(), priors, known.data(), starts.data(),
-                       mixed.data(), weights ? weights->data() : nullptr, final_weights.data(), losses.data(),
-                       beside.data(), awake.data(), bounds.data(), reinterpret_cast<PanelTotals*>(totals.data())};
+    const PanelJob job{&like,
+                       prior ? prior->data() : nullptr,
+                       forecasts.data(),
+                       targets.data(),
+                       priors,
+                       known.data(),
+                       starts.data(),
+                       mixed.data(),
+                       weights ? weights->data() : nullptr,
+                       final_weights.data(),
+                       losses.data(),
+                       beside.data(),
+                       awake.data(),
+                       bounds.data(),
+                       reinterpret_cast<PanelTotals*>(totals.data())};
     i64 troubled = -1;
     Happened happened;
     {
@@ -136,9 +164,10 @@ nb::tuple panel(Mixing kind, const Price& price, double low, double high, std::o
 }  // namespace
 
 void bind_panel(nb::module_& m) {
-    m.def("panel", &panel, "kind"_a, "price"_a, "low"_a, "high"_a, "prior"_a.none(), "levels"_a.none(), "forecasts"_a, "targets"_a, "known"_a,
-          "starts"_a, "mixed"_a, "weights"_a.none(), "final_weights"_a, "losses"_a, "beside"_a, "awake"_a, "bounds"_a,
-          "totals"_a, "first"_a, "last"_a, "The series first..last-1, each combined on its own: (row in trouble or -1, trouble, column).");
+    m.def("panel", &panel, "kind"_a, "price"_a, "low"_a, "high"_a, "prior"_a.none(), "levels"_a.none(),
+          "forecasts"_a, "targets"_a, "known"_a, "starts"_a, "mixed"_a, "weights"_a.none(), "final_weights"_a,
+          "losses"_a, "beside"_a, "awake"_a, "bounds"_a, "totals"_a, "first"_a, "last"_a,
+          "The series first..last-1, each combined on its own: (row in trouble or -1, trouble, column).");
 }
 
 }  // namespace hn

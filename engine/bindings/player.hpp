@@ -36,14 +36,14 @@ public:
     i64 visited = 0;
 
     Player(nb::object described, In<u64> words, In<u64> noise, nb::object id, nb::object move_type)
-        : Book(std::move(id), std::move(move_type)), description(described), d(nb::cast<Description*>(described)),
-          room(3 * aligned_room(d->setup)) {
+        : Book(std::move(id), std::move(move_type)), description(described),
+          d(nb::cast<Description*>(described)), room(3 * aligned_room(d->setup)) {
         require(words.size() == 4 && (noise.size() == 4 || noise.size() == 0), "a stream has four words");
         at.setup = d->setup;
         sees_all = at.setup.setting == Setting::experts;
         const i64 size = aligned_room(at.setup);
         at.run.lay_out(at.setup, room.at(0));
-at.before.lay_out(at.setup, room.at(size));
+        at.before.lay_out(at.setup, room.at(size));
         at.twin.lay_out(at.setup, room.at(2 * size));
         at.run.stream = words_at(words.data());
         if (noise.size() == 4) at.run.noise = words_at(noise.data());
@@ -110,14 +110,16 @@ at.before.lay_out(at.setup, room.at(size));
         ticket.kept = std::move(advice);
         return ticket.move;
     }
-    nb::object act_awake(nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu> awake, nb::object mask) {
+    nb::object act_awake(nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu> awake,
+                         nb::object mask) {
         const Busy here = alone();
         require(i64(awake.size()) == n(), "a mask has one entry per arm");
         if (open() > 0 && sees_all && at.setup.schedule.b != 0.0) keep_all();
         std::vector<double> p(std::size_t(n()), 0.0);
         const i64 i = players().act_awake(at, awake.data(), p.data());
         if (i < 0) failed();
-        Ticket& ticket = issue(nb::steal(PyLong_FromLongLong(i)), i, at.run.probability, 1.0 / at.run.probability);
+        Ticket& ticket =
+            issue(nb::steal(PyLong_FromLongLong(i)), i, at.run.probability, 1.0 / at.run.probability);
         ticket.plain = false;
         ticket.kept = sees_all ? nb::make_tuple(mask, array_of(p.data(), n())) : nb::make_tuple(mask);
         return ticket.move;
@@ -127,14 +129,17 @@ at.before.lay_out(at.setup, room.at(size));
         Heard h;
         const i64 actions = at.setup.actions;
         nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> rows;
-        if (!advice.is_valid() || !nb::try_cast(advice, rows)) throw nb::value_error("advice must be a flat array");
+        if (!advice.is_valid() || !nb::try_cast(advice, rows))
+            throw nb::value_error("advice must be a flat array");
         if (rows.dtype() == nb::dtype<double>()) {
             require(i64(rows.size()) == n() * actions, "shares must be experts x actions");
             h.shares = static_cast<const double*>(rows.data());
         } else {
-            require(rows.dtype() == nb::dtype<i64>() && i64(rows.size()) == n(), "advice must be one action per expert");
+            require(rows.dtype() == nb::dtype<i64>() && i64(rows.size()) == n(),
+                    "advice must be one action per expert");
             h.actions = static_cast<const i64*>(rows.data());
-            for (i64 i = 0; i < n(); ++i) require(h.actions[i] >= 0 && h.actions[i] < actions, "advice must be an action");
+            for (i64 i = 0; i < n(); ++i)
+                require(h.actions[i] >= 0 && h.actions[i] < actions, "advice must be an action");
         }
         return h;
     }
@@ -168,7 +173,8 @@ at.before.lay_out(at.setup, room.at(size));
             const Numbers kept = ticket.numbers;
             for (i64 i = 0; i < n(); ++i) at.run.scratch[i] = (*kept)[std::size_t(i)];
         }
-        const Status status = players().observe_arm(at, ticket.action, ticket.probability, ticket.weight, loss);
+        const Status status =
+            players().observe_arm(at, ticket.action, ticket.probability, ticket.weight, loss);
         if (status == Status::bad_loss) return false;
         if (status == Status::failed) failed();
         close(round);
@@ -176,7 +182,8 @@ at.before.lay_out(at.setup, room.at(size));
     }
     bool settle_on_advice(Ticket& ticket, double loss) {
         const Busy here = alone();
-        const Status status = players().observe_on_advice(at, heard(ticket.kept), ticket.action, ticket.weight, loss);
+        const Status status =
+            players().observe_on_advice(at, heard(ticket.kept), ticket.action, ticket.weight, loss);
         if (status == Status::bad_loss) return false;
         if (status == Status::failed) failed();
         close(ticket.round);
@@ -203,7 +210,8 @@ at.before.lay_out(at.setup, room.at(size));
         if (awake.is_none()) {
             for (i64 i = 0; i < n(); ++i) p.data[i] = run.w[i] / run.total;
         } else {
-            const auto mask = nb::cast<nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(awake);
+            const auto mask =
+                nb::cast<nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(awake);
             require(i64(mask.size()) == n(), "a mask has one entry per arm");
             players().share_awake(at.setup, run, mask.data(), p.data);
         }

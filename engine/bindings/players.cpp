@@ -20,14 +20,14 @@ nb::object open_moves(Book& book) {
 nb::dict saved(Player& player) {
     nb::dict out = fields_of(player.at.setup, player.at.run);
     out["drawn"] = player.drawn;
-out["forgotten"] = player.forgotten;
-out["largest_delay"] = player.largest_delay;
+    out["forgotten"] = player.forgotten;
+    out["largest_delay"] = player.largest_delay;
     nb::list tickets;
     player.each([&](Ticket& ticket) {
         nb::dict one;
         one["move"] = ticket.move;
-one["weight"] = ticket.weight;
-one["plain"] = ticket.plain;
+        one["weight"] = ticket.weight;
+        one["plain"] = ticket.plain;
         one["numbers"] = ticket.numbers ? array_of(ticket.numbers->data(), player.n()) : nb::none();
         one["kept"] = ticket.kept.is_valid() ? ticket.kept : nb::none();
         tickets.append(one);
@@ -62,17 +62,19 @@ void resume(Player& player, nb::dict from) {
             must(p > 0.0 && p <= 1.0, "the probability of an open move", "be in (0, 1]");
             must(weight >= 0.0 && std::isfinite(weight), "the weight of an open move", "be finite");
             must(s.setting == Setting::experts || weight > 0.0, "the weight of an open move", "be > 0");
-            must(s.smoothing != Smoothing::lb_inf || weight >= 1.0 - 1e-9, "the weight of an open move", "be 1/p, at least 1");
+            must(s.smoothing != Smoothing::lb_inf || weight >= 1.0 - 1e-9, "the weight of an open move",
+                 "be 1/p, at least 1");
             Ticket& ticket = player.restore(move, round);
             ticket.action = action;
-ticket.probability = p;
-ticket.weight = weight;
+            ticket.probability = p;
+            ticket.weight = weight;
             ticket.plain = nb::cast<bool>(one["plain"]);
             if (!one["numbers"].is_none()) {
                 const auto numbers = nb::cast<In<double>>(one["numbers"]);
                 must(i64(numbers.size()) == s.n, "numbers of an open move", "be one per arm");
                 for (std::size_t k = 0; k < numbers.size(); ++k)
-                    must(numbers.data()[k] >= 0.0 && numbers.data()[k] <= 1.0, "numbers of an open move", "be in [0, 1]");
+                    must(numbers.data()[k] >= 0.0 && numbers.data()[k] <= 1.0, "numbers of an open move",
+                         "be in [0, 1]");
                 ticket.numbers = std::make_shared<std::vector<double>>(numbers.data(), numbers.data() + s.n);
             } else {
                 numbered_up_to = std::min(numbered_up_to, round - 1);
@@ -86,7 +88,7 @@ ticket.weight = weight;
         throw;
     }
     player.forgotten = forgotten;
-player.largest_delay = delay;
+    player.largest_delay = delay;
     player.numbered_up_to = numbered_up_to;
     player.at.run.copy(s, run);
 }
@@ -99,7 +101,7 @@ void raise_if_foreign(nb::handle player) { raise_if_foreign(*nb::cast<Player&>(p
 void count_rounds(nb::handle player, i64 more, i64 delay) {
     Player& counted = nb::cast<Player&>(player);
     counted.drawn += more;
-counted.largest_delay = std::max(counted.largest_delay, delay);
+    counted.largest_delay = std::max(counted.largest_delay, delay);
 }
 
 i64 largest_delay(nb::handle player) { return nb::cast<Player&>(player).largest_delay; }
@@ -143,14 +145,15 @@ void bind_players(nb::module_& m) {
             "_resume_book",
             [](Book& book, i64 drawn, i64 forgotten, i64 delay, nb::list open) {
                 must(0 <= drawn && drawn <= i64(1) << 53, "drawn", "be a whole number in its range");
-                must(0 <= forgotten && forgotten <= drawn && 0 <= delay && delay <= drawn, "counts", "be at most the moves drawn");
+                must(0 <= forgotten && forgotten <= drawn && 0 <= delay && delay <= drawn, "counts",
+                     "be at most the moves drawn");
                 must(i64(nb::len(open)) + forgotten <= drawn, "open moves", "be no more than were drawn");
                 const Book before = book;  // what there was, should a ticket be refused
                 try {
                     book.clear();
                     book.drawn = drawn;
-book.forgotten = forgotten;
-book.largest_delay = delay;
+                    book.forgotten = forgotten;
+                    book.largest_delay = delay;
                     for (nb::handle item : open) {
                         auto [move, kept] = nb::cast<std::tuple<nb::object, nb::object>>(item);
                         book.restore(move, nb::cast<i64>(move[1])).kept = kept;
@@ -160,15 +163,20 @@ book.largest_delay = delay;
                     throw;
                 }
             },
-            "drawn"_a, "forgotten"_a, "largest_delay"_a, "open"_a, "The book of a file; open moves are (move, kept).")
+            "drawn"_a, "forgotten"_a, "largest_delay"_a, "open"_a,
+            "The book of a file; open moves are (move, kept).")
         .def(
-            "_count_settled", [](Book& book, i64 more) { require(more >= 0, "rounds must be counted up");
-book.drawn += more; },
+            "_count_settled",
+            [](Book& book, i64 more) {
+                require(more >= 0, "rounds must be counted up");
+                book.drawn += more;
+            },
             "more"_a, "So many rounds were drawn and settled without a ticket.");
-    nb::class_<Player, Book> player(m, "Player", nb::type_slots(live_methods), "A run at play, with its tickets.");
+    nb::class_<Player, Book> player(m, "Player", nb::type_slots(live_methods),
+                                    "A run at play, with its tickets.");
     player
-        .def(nb::init<nb::object, In<u64>, In<u64>, nb::object, nb::object>(), "setup"_a, "words"_a, "noise"_a, "id"_a,
-             "move_type"_a)
+        .def(nb::init<nb::object, In<u64>, In<u64>, nb::object, nb::object>(), "setup"_a, "words"_a,
+             "noise"_a, "id"_a, "move_type"_a)
         .def("_act_on_advice", &Player::act_on_advice, "advice"_a)
         .def("_act_among", &Player::act_awake, "awake"_a, "mask"_a)
         .def(
@@ -178,20 +186,25 @@ book.drawn += more; },
                 return p.settle_row(p.ticket_of(round), losses.data());
             },
             "round"_a, "losses"_a, "-1, or the place of the first bad loss.")
-        .def("_settle_arm", [](Player& p, i64 round, double loss) { return p.settle_arm(p.ticket_of(round), loss); },
-             "round"_a, "loss"_a)
-        .def("_settle_on_advice",
-             [](Player& p, i64 round, double loss) { return p.settle_on_advice(p.ticket_of(round), loss); }, "round"_a,
-             "loss"_a)
+        .def(
+            "_settle_arm",
+            [](Player& p, i64 round, double loss) { return p.settle_arm(p.ticket_of(round), loss); },
+            "round"_a, "loss"_a)
+        .def(
+            "_settle_on_advice",
+            [](Player& p, i64 round, double loss) { return p.settle_on_advice(p.ticket_of(round), loss); },
+            "round"_a, "loss"_a)
         .def(
             "_settle_among",
-            [](Player& p, i64 round, nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu> awake, double loss) {
+            [](Player& p, i64 round,
+               nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu> awake, double loss) {
                 require(i64(awake.size()) == p.n(), "a mask has one entry per arm");
                 return p.settle_awake(p.ticket_of(round), awake.data(), loss);
             },
             "round"_a, "awake"_a, "loss"_a)
         .def("_distribution", &Player::distribution, "awake"_a.none())
-        .def("_is_plain", [](Player& p, i64 round) { return p.ticket_of(round).plain; }, "round"_a)
+        .def(
+            "_is_plain", [](Player& p, i64 round) { return p.ticket_of(round).plain; }, "round"_a)
         .def(
             "_put",
             [](Player& p, In<double> losses) {
@@ -216,7 +229,7 @@ book.drawn += more; },
                  require(stream.size() == 4 && noise.size() == 4, "a stream has four words");
                  const Busy here = p.alone();
                  p.at.run.stream = words_at(stream.data());
-p.at.run.noise = words_at(noise.data());
+                 p.at.run.noise = words_at(noise.data());
              })
         .def_ro("_visited", &Player::visited, "Number of open tickets that late settlement has visited.")
         .def_prop_ro("_losses", [](Player& p) { return array_of(p.at.run.L, p.n()); })
@@ -231,44 +244,61 @@ p.at.run.noise = words_at(noise.data());
                     require(i64(drawn_from.size()) == p.n(), "a distribution has one number per expert");
                 }
                 p.at.run.round += 1.0;
-                const i64 bad = players().observe_row(p.at, losses.data(), ticket.is_none() ? nullptr : drawn_from.data());
+                const i64 bad = players().observe_row(p.at, losses.data(),
+                                                      ticket.is_none() ? nullptr : drawn_from.data());
                 if (bad == -2) p.failed();
                 require(bad == -1, "losses must be in their range");
                 p.drawn += 1;
                 p.largest_delay = std::max(p.largest_delay, delay);
             },
-            "losses"_a, "distribution"_a.none(), "delay"_a, "A round that was answered without a ticket gets its losses.")
-        .def_prop_ro(
-            "_adahedge",
-            [](Player& p) {
-                require(p.at.setup.smoothing == Smoothing::adahedge, "only AdaHedge has these sums");
-                const auto& sums = *reinterpret_cast<const AdaHedgeSums*>(p.at.run.memory);
-                nb::dict out;
-                out["gap"] = sums.gap;
-out["variance"] = sums.variance;
-out["span"] = sums.span;
-                out["least"] = sums.min_losses;
-out["most"] = sums.max_losses;
-                return out;
-            })
-        .def_prop_ro("_memory", [](Player& p) { return array_of(p.at.run.memory, p.at.setup.memory_places()); });
-    player.def("_close", [](Player& p, i64 round) { const Busy here = p.alone(); p.close(round); }, "round"_a)
-        .def("_forget", [](Player& p, i64 round) { const Busy here = p.alone(); p.forget(round); }, "round"_a);
+            "losses"_a, "distribution"_a.none(), "delay"_a,
+            "A round that was answered without a ticket gets its losses.")
+        .def_prop_ro("_adahedge",
+                     [](Player& p) {
+                         require(p.at.setup.smoothing == Smoothing::adahedge, "only AdaHedge has these sums");
+                         const auto& sums = *reinterpret_cast<const AdaHedgeSums*>(p.at.run.memory);
+                         nb::dict out;
+                         out["gap"] = sums.gap;
+                         out["variance"] = sums.variance;
+                         out["span"] = sums.span;
+                         out["least"] = sums.min_losses;
+                         out["most"] = sums.max_losses;
+                         return out;
+                     })
+        .def_prop_ro("_memory",
+                     [](Player& p) { return array_of(p.at.run.memory, p.at.setup.memory_places()); });
+    player
+        .def(
+            "_close",
+            [](Player& p, i64 round) {
+                const Busy here = p.alone();
+                p.close(round);
+            },
+            "round"_a)
+        .def(
+            "_forget",
+            [](Player& p, i64 round) {
+                const Busy here = p.alone();
+                p.forget(round);
+            },
+            "round"_a);
 #define HN_NUMBER(name) player.def_prop_ro("_" #name, [](Player& p) { return p.at.run.name; })
     HN_NUMBER(own);
-HN_NUMBER(scale);
-HN_NUMBER(total);
-HN_NUMBER(value);
-HN_NUMBER(start);
-HN_NUMBER(drift);
+    HN_NUMBER(scale);
+    HN_NUMBER(total);
+    HN_NUMBER(value);
+    HN_NUMBER(start);
+    HN_NUMBER(drift);
     HN_NUMBER(change);
-HN_NUMBER(level);
-HN_NUMBER(probability);
+    HN_NUMBER(level);
+    HN_NUMBER(probability);
 #undef HN_NUMBER
     m.def(
         "charge_sleepers",
-        [](In<double> p, nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu> awake, Out<double> losses) {
-            require(p.size() == awake.size() && p.size() == losses.size(), "p, awake and losses must be of one length");
+        [](In<double> p, nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu> awake,
+           Out<double> losses) {
+            require(p.size() == awake.size() && p.size() == losses.size(),
+                    "p, awake and losses must be of one length");
             players().charge_sleepers(p.data(), awake.data(), losses.data(), i64(p.size()));
         },
         "p"_a, "awake"_a, "losses"_a, "Every sleeper gets the loss <p, l> of the awake.");

@@ -30,8 +30,8 @@ void bind_potentials(nb::module_& m) {
     nb::class_<HeldTable>(m, "LawTable", "A law of the user's own on a grid.")
         .def(
             "__init__",
-            [](HeldTable* held, bool one_sided, bool has_mean, double centre, double spread, double first, double step,
-               Table2<double> points, In<double> w, In<double> dw) {
+            [](HeldTable* held, bool one_sided, bool has_mean, double centre, double spread, double first,
+               double step, Table2<double> points, In<double> w, In<double> dw) {
                 require(points.shape(0) >= 2 && points.shape(1) == 4, "a table has four numbers a point");
                 require(spread > 0.0 && step > 0.0, "spread and step must be > 0");
                 require(w.size() == dw.size() && w.size() % 4 == 0 && w.size() > 0, "nodes come in fours");
@@ -39,11 +39,20 @@ void bind_potentials(nb::module_& m) {
                 held->points.assign(points.data(), points.data() + points.size());
                 held->w.assign(w.data(), w.data() + w.size());
                 held->dw.assign(dw.data(), dw.data() + dw.size());
-                held->table = {one_sided, has_mean, centre, spread, first, step, i64(points.shape(0)),
-                               held->points.data(), i64(w.size()), held->w.data(), held->dw.data()};
+                held->table = {one_sided,
+                               has_mean,
+                               centre,
+                               spread,
+                               first,
+                               step,
+                               i64(points.shape(0)),
+                               held->points.data(),
+                               i64(w.size()),
+                               held->w.data(),
+                               held->dw.data()};
             },
-            nb::kw_only(), "one_sided"_a, "has_mean"_a, "centre"_a, "spread"_a, "first"_a, "step"_a, "points"_a, "w"_a,
-            "dw"_a)
+            nb::kw_only(), "one_sided"_a, "has_mean"_a, "centre"_a, "spread"_a, "first"_a, "step"_a,
+            "points"_a, "w"_a, "dw"_a)
         .def(
             "leaders",
             [](const HeldTable& held, In<double> L, double scale) {
@@ -64,7 +73,8 @@ void bind_potentials(nb::module_& m) {
             bool fine;
             {
                 nb::gil_scoped_release gil;
-                fine = potentials().leaders(kind, Parameters(parameters).at, L.data(), i64(L.size()), scale, p.data, &mean);
+                fine = potentials().leaders(kind, Parameters(parameters).at, L.data(), i64(L.size()), scale,
+                                            p.data, &mean);
             }
             return std::make_tuple(p.give(), mean, fine);
         },
@@ -78,19 +88,20 @@ void bind_potentials(nb::module_& m) {
             i64 used;
             {
                 nb::gil_scoped_release gil;
-                used = potentials().nodes(kind, Parameters(parameters).at, L.data(), i64(L.size()), scale, p.data, w.data,
-                                          mass.data, room);
+                used = potentials().nodes(kind, Parameters(parameters).at, L.data(), i64(L.size()), scale,
+                                          p.data, w.data, mass.data, room);
             }
             return std::make_tuple(used, w.give(), mass.give());
         },
         "law"_a, "parameters"_a, "L"_a, "scale"_a, "room"_a,
-        "(how many, nodes w, masses G dw) of the rule that serves the Hessian; -1 where it did not converge.");
+        "(how many, nodes w, masses G dw) of the rule that serves the Hessian; -1 where it did not "
+        "converge.");
     m.def(
         "perturbed_ratios",
         [](Smoothing kind, const std::vector<double>& parameters, In<double> gaps, In<double> nodes) {
             Fresh<double> out(nodes.size(), gaps.size());
-            if (!potentials().ratios(kind, Parameters(parameters).at, gaps.data(), i64(gaps.size()), nodes.data(),
-                                     i64(nodes.size()), out.data))
+            if (!potentials().ratios(kind, Parameters(parameters).at, gaps.data(), i64(gaps.size()),
+                                     nodes.data(), i64(nodes.size()), out.data))
                 throw std::bad_alloc();
             return out.give();
         },
@@ -104,7 +115,8 @@ void bind_potentials(nb::module_& m) {
             const bool fine = potentials().powers(L.data(), i64(L.size()), scale, alpha, w.data, &total);
             return std::make_tuple(w.give(), total, fine);
         },
-        "L"_a, "scale"_a, "alpha"_a, "(w, their sum, whether it converged) of Tsallis, or of the log-barrier (alpha = 0).");
+        "L"_a, "scale"_a, "alpha"_a,
+        "(w, their sum, whether it converged) of Tsallis, or of the log-barrier (alpha = 0).");
     m.def(
         "regularized_value",
         [](In<double> L, In<double> p, double scale, double alpha) {
@@ -133,7 +145,8 @@ void bind_mathematics(nb::module_& m) {
             mathematics().each(which, x.data(), out.data, i64(x.size()), by_fours);
             return out.give();
         },
-        "function"_a, "x"_a, "by_fours"_a = true, "f(x_i) for every i, four at a time or one by one: the same bits.");
+        "function"_a, "x"_a, "by_fours"_a = true,
+        "f(x_i) for every i, four at a time or one by one: the same bits.");
     m.def(
         "power",
         [](In<double> x, double a) {
@@ -159,14 +172,18 @@ void bind_mathematics(nb::module_& m) {
             const i64 count = i64(keys.shape(0)), parts = i64(keys.shape(1));
             Fresh<u64> out(std::size_t(4 * count));
             for (i64 k = 0; k < count; ++k)
-                fleets().seed(begun.data(), begun.data()[4], keys.data() + k * parts, parts, out.data + 4 * k);
+                fleets().seed(begun.data(), begun.data()[4], keys.data() + k * parts, parts,
+                              out.data + 4 * k);
             return out.give();
         },
-        "begun"_a, "keys"_a, "The first four words of the stream of each key, a row of 32-bit parts: see random.hpp.");
-    m.def("log_evidence", [](double R, double V) { return mathematics().log_evidence(R, V); }, "R"_a, "V"_a,
-          "log of the integral of e^(eta R - eta^2 V) over [0, 1/2]: the weight of Squint.");
-    m.def("least_mean", [](double m, double room) { return mathematics().least_mean(m, room); }, "m"_a, "room"_a,
-          "The least q <= m with kl(m, q) <= room: the index of KL-UCB.");
+        "begun"_a, "keys"_a,
+        "The first four words of the stream of each key, a row of 32-bit parts: see random.hpp.");
+    m.def(
+        "log_evidence", [](double R, double V) { return mathematics().log_evidence(R, V); }, "R"_a, "V"_a,
+        "log of the integral of e^(eta R - eta^2 V) over [0, 1/2]: the weight of Squint.");
+    m.def(
+        "least_mean", [](double m, double room) { return mathematics().least_mean(m, room); }, "m"_a,
+        "room"_a, "The least q <= m with kl(m, q) <= room: the index of KL-UCB.");
     m.def("instruction_set", &instruction_set, "\"v3\" (AVX2 and FMA) or \"base\".");
     m.def("use_instruction_set", &use_instruction_set, "name"_a,
           "Choose \"base\", \"v3\" or \"\" (the best); False where this machine cannot.");

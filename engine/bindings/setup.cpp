@@ -1,7 +1,6 @@
 // hannan._engine.Setup: a learner as the engine takes it.
 #include "setup.hpp"
 
-
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/pair.h>
@@ -44,46 +43,49 @@ Path path_of(const Setup& s) {
         return s.setting == Setting::bandit ? Path::entropy_one : Path::entropy_times;
     }
     if (s.smoothing == Smoothing::tsallis && s.parameter[0] == 0.5) return Path::half;
-    if (s.smoothing == Smoothing::tsallis && s.parameter[0] >= 0.05 && s.parameter[0] <= 0.9) return Path::powers;
+    if (s.smoothing == Smoothing::tsallis && s.parameter[0] >= 0.05 && s.parameter[0] <= 0.9)
+        return Path::powers;
     if (s.smoothing == Smoothing::log_barrier) return Path::barrier;
     return Path::called;
 }
 
-Description* described(
-    Setting setting, i64 n, i64 actions, Smoothing smoothing, const std::vector<double>& parameters,
-    std::tuple<double, double, double, double> schedule, Estimator estimator, double estimator_parameter, double low,
-    double high, bool gains, double clip, double kappa, double rate, double gamma, const std::vector<double>& log_prior,
-    nb::object law, nb::object table) {
+Description* described(Setting setting, i64 n, i64 actions, Smoothing smoothing,
+                       const std::vector<double>& parameters,
+                       std::tuple<double, double, double, double> schedule, Estimator estimator,
+                       double estimator_parameter, double low, double high, bool gains, double clip,
+                       double kappa, double rate, double gamma, const std::vector<double>& log_prior,
+                       nb::object law, nb::object table) {
     require(n >= 1 && n < (i64(1) << 31), "n must be at least 1, and fit into memory");
     require(actions >= 1 && actions < (i64(1) << 31), "actions must be at least 1");
     require(parameters.size() <= 4, "a smoothing has at most four parameters");
     require(std::isfinite(low) && std::isfinite(high) && low < high, "low must be below high");
     require(log_prior.empty() || i64(log_prior.size()) == n, "a prior has one number per arm");
     require(log_prior.empty() || smoothing == Smoothing::entropy, "a prior needs entropy");
-    require((smoothing == Smoothing::foreign) == !law.is_none(), "a law of Python's own is a foreign smoothing");
+    require((smoothing == Smoothing::foreign) == !law.is_none(),
+            "a law of Python's own is a foreign smoothing");
     auto d = std::make_unique<Description>();
     Setup& s = d->setup;
     s.setting = setting;
-s.n = n;
-s.actions = setting == Setting::expert_bandit ? actions : n;
+    s.n = n;
+    s.actions = setting == Setting::expert_bandit ? actions : n;
     s.smoothing = smoothing;
-s.estimator = estimator;
-s.estimator_parameter = estimator_parameter;
+    s.estimator = estimator;
+    s.estimator_parameter = estimator_parameter;
     for (std::size_t k = 0; k < parameters.size(); ++k) s.parameter[k] = parameters[k];
     std::tie(s.schedule.c, s.schedule.a, s.schedule.b, s.schedule.d) = schedule;
     s.low = low;
-s.high = high;
-s.gains = gains;
-s.clip = clip;
-s.kappa = kappa;
-s.rate = rate;
-s.gamma = gamma;
+    s.high = high;
+    s.gains = gains;
+    s.clip = clip;
+    s.kappa = kappa;
+    s.rate = rate;
+    s.gamma = gamma;
     s.origin = gains ? high : low;
-s.slope = (gains ? -1.0 : 1.0) / (high - low);
+    s.slope = (gains ? -1.0 : 1.0) / (high - low);
     if (smoothing == Smoothing::adahedge) {
-s.origin = 0.0;
-s.slope = gains ? -1.0 : 1.0;
-}  // losses as they are
+        s.origin = 0.0;
+        s.slope = gains ? -1.0 : 1.0;
+    }  // losses as they are
     s.path = path_of(s);
     d->prior = log_prior;
     if (!log_prior.empty()) s.log_prior = d->prior.data();
@@ -116,11 +118,12 @@ int visit_setup(PyObject* self, visitproc visit, void* arg) {
 int clear_setup(PyObject* self) {
     Description* d = nb::inst_ptr<Description>(self);
     d->law.reset();
-d->raised.reset();
+    d->raised.reset();
     return 0;
 }
-PyType_Slot setup_slots[] = {
-    {Py_tp_traverse, reinterpret_cast<void*>(visit_setup)}, {Py_tp_clear, reinterpret_cast<void*>(clear_setup)}, {0, nullptr}};
+PyType_Slot setup_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_setup)},
+                             {Py_tp_clear, reinterpret_cast<void*>(clear_setup)},
+                             {0, nullptr}};
 
 }  // namespace
 
@@ -141,7 +144,10 @@ void bind_setup(nb::module_& m) {
         .value("expert_bandit", Setting::expert_bandit);
     nb::enum_<Smoothing> smoothings(m, "Smoothing");
 #define HN_ROW(name, ...) smoothings.value(#name, Smoothing::name);
-    HN_PLAIN(HN_ROW) HN_LAWS(HN_ROW) HN_MEMORIES(HN_ROW) HN_COUNTERS(HN_ROW)
+    HN_PLAIN(HN_ROW)
+    HN_LAWS(HN_ROW)
+    HN_MEMORIES(HN_ROW)
+    HN_COUNTERS(HN_ROW)
 #undef HN_ROW
     nb::enum_<Estimator>(m, "Estimator")
         .value("importance_weighted", Estimator::importance_weighted)
@@ -149,10 +155,12 @@ void bind_setup(nb::module_& m) {
         .value("conditional", Estimator::conditional)
         .value("reduced_variance", Estimator::reduced_variance)
         .value("implicit", Estimator::implicit);
-    nb::class_<Description>(m, "Setup", nb::type_slots(setup_slots), "A learner as the engine takes it: plain fields, checked.")
-        .def(nb::new_(&described), nb::kw_only(), "setting"_a, "n"_a, "actions"_a, "smoothing"_a, "parameters"_a,
-             "schedule"_a, "estimator"_a, "estimator_parameter"_a, "low"_a, "high"_a, "gains"_a, "clip"_a, "kappa"_a,
-             "rate"_a, "gamma"_a, "log_prior"_a, "law"_a.none(), "table"_a.none())
+    nb::class_<Description>(m, "Setup", nb::type_slots(setup_slots),
+                            "A learner as the engine takes it: plain fields, checked.")
+        .def(nb::new_(&described), nb::kw_only(), "setting"_a, "n"_a, "actions"_a, "smoothing"_a,
+             "parameters"_a, "schedule"_a, "estimator"_a, "estimator_parameter"_a, "low"_a, "high"_a,
+             "gains"_a, "clip"_a, "kappa"_a, "rate"_a, "gamma"_a, "log_prior"_a, "law"_a.none(),
+             "table"_a.none())
         .def_prop_ro("n", [](const Description& d) { return d.setup.n; })
         .def_prop_ro("actions", [](const Description& d) { return d.setup.actions; })
         .def_prop_ro("low", [](const Description& d) { return d.setup.low; })

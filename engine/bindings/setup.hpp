@@ -17,7 +17,8 @@ class Room {
 public:
     explicit Room(i64 count = 0) {
         if (count > 0)
-            numbers_ = static_cast<double*>(::operator new(std::size_t(count) * sizeof(double), std::align_val_t(64)));
+            numbers_ = static_cast<double*>(
+                ::operator new(std::size_t(count) * sizeof(double), std::align_val_t(64)));
     }
     Room(const Room&) = delete;
     Room& operator=(const Room&) = delete;

@@ -36,9 +36,9 @@ struct Letters {
     u8 back[256];
     constexpr Letters() : pairs(), back() {
         for (int x = 0; x < 4096; ++x) {
-pairs[x][0] = letters[x >> 6];
-pairs[x][1] = letters[x & 63];
-}
+            pairs[x][0] = letters[x >> 6];
+            pairs[x][1] = letters[x & 63];
+        }
         for (int c = 0; c < 256; ++c) back[c] = 64;
         for (u8 k = 0; k < 64; ++k) back[u8(letters[k])] = k;
     }
@@ -52,17 +52,17 @@ std::size_t write_text(const u8* raw, std::size_t size, char* out) {
     for (; k + 3 <= size; k += 3, at += 4) {
         const u32 x = u32(raw[k]) << 16 | u32(raw[k + 1]) << 8 | raw[k + 2];
         std::memcpy(at, table.pairs[x >> 12], 2);
-std::memcpy(at + 2, table.pairs[x & 4095], 2);
+        std::memcpy(at + 2, table.pairs[x & 4095], 2);
     }
     if (size - k == 1) {
-std::memcpy(at, table.pairs[u32(raw[k]) << 4], 2);
-at += 2;
-}
+        std::memcpy(at, table.pairs[u32(raw[k]) << 4], 2);
+        at += 2;
+    }
     if (size - k == 2) {
         const u32 x = u32(raw[k]) << 16 | u32(raw[k + 1]) << 8;
         std::memcpy(at, table.pairs[x >> 12], 2);
-at[2] = letters[x >> 6 & 63];
-at += 3;
+        at[2] = letters[x >> 6 & 63];
+        at += 3;
     }
     return std::size_t(at - out);
 }
@@ -92,11 +92,11 @@ i64 decode(nb::handle text, u8* raw) {
         const u8 letter = table.back[u8(given[k])];
         if (letter == 64) return -1;
         held = held << 6 | letter;
-bits += 6;
+        bits += 6;
         if (bits >= 8) {
-bits -= 8;
-raw[made++] = u8(held >> bits);
-}
+            bits -= 8;
+            raw[made++] = u8(held >> bits);
+        }
     }
     return held & ((1u << bits) - 1) ? -1 : made;  // -1: another text of the same bytes
 }
@@ -105,7 +105,8 @@ raw[made++] = u8(held >> bits);
 nb::object ticket_bytes(nb::handle text) {
     u8 raw[longest];
     const i64 size = decode(text, raw);
-    return size < 0 ? nb::none() : nb::object(nb::bytes(reinterpret_cast<const char*>(raw), std::size_t(size)));
+    return size < 0 ? nb::none()
+                    : nb::object(nb::bytes(reinterpret_cast<const char*>(raw), std::size_t(size)));
 }
 
 /// Bounds-checked reader of the fields of a ticket. After an error `good` is false and every value is 0.
@@ -142,7 +143,9 @@ struct Reader {
         if (good && kind == 0 && left == 0) return nb::none();
         if (good && kind == 1 && left == 8) return nb::int_(get<i64>());
         nb::object text;
-        if (good && kind == 2) text = nb::steal(PyUnicode_DecodeUTF8(reinterpret_cast<const char*>(at), Py_ssize_t(left), nullptr));
+        if (good && kind == 2)
+            text =
+                nb::steal(PyUnicode_DecodeUTF8(reinterpret_cast<const char*>(at), Py_ssize_t(left), nullptr));
         PyErr_Clear();
         return text.is_valid() ? text : (good = false, nb::none());
     }
@@ -158,7 +161,8 @@ nb::object ticket_fields(nb::handle text) {
     const std::size_t size = std::size_t(decoded);
     Reader in{raw, raw + size - mac};
     const u8 format = in.get<u8>();
-    const u64 second = in.get<u8>();  // the number of the secret in format 1, the kind of decision in format 2
+    const u64 second =
+        in.get<u8>();  // the number of the secret in format 1, the kind of decision in format 2
     const nb::bytes journal = in.bytes(8), epoch = in.bytes(8);
     const u32 learner = in.get<u32>();
     const std::uint16_t shard = in.get<std::uint16_t>();
@@ -168,19 +172,19 @@ nb::object ticket_fields(nb::handle text) {
     nb::tuple arms, probabilities;
     if (format == 1) {
         secret = second;
-stage = 1;
+        stage = 1;
         const u64 arm = in.get<std::uint16_t>();
         sequence = in.get<u64>();
-round = in.get<u64>();
-probability = in.get<double>();
+        round = in.get<u64>();
+        probability = in.get<double>();
         arms = nb::make_tuple(arm);
-probabilities = nb::make_tuple(probability);
+        probabilities = nb::make_tuple(probability);
     } else {
         if (second > u64(Choice::slate)) return nb::none();
         kind = Choice(second);
         secret = in.varint();
-stage = in.varint();
-sequence = in.varint();
+        stage = in.varint();
+        sequence = in.varint();
         const u64 number = in.varint(), drawn = in.varint();
         if (number >> 32 || drawn >> 32) return nb::none();
         round = number << 32 | drawn;
@@ -188,24 +192,25 @@ sequence = in.varint();
             const u64 arm = in.varint();
             probability = in.get<double>();
             arms = nb::make_tuple(arm);
-probabilities = nb::make_tuple(probability);
+            probabilities = nb::make_tuple(probability);
         } else {
             items = in.varint();
-probability = in.get<double>();
+            probability = in.get<double>();
             if (!in.good || items < 1 || items > most_items) return nb::none();
             nb::list which, p;
             for (u64 k = 0; k < items && in.good; ++k) {
-which.append(in.varint());
-p.append(in.get<double>());
-}
+                which.append(in.varint());
+                p.append(in.get<double>());
+            }
             arms = nb::tuple(which);
-probabilities = nb::tuple(p);
+            probabilities = nb::tuple(p);
         }
     }
     const nb::object key = in.key();
     if (!in.good) return nb::none();
-    return nb::make_tuple(nb::bytes(reinterpret_cast<const char*>(raw), size), format, u8(kind), journal, epoch, learner, shard, secret,
-                          stage, sequence, round, arms, probabilities, probability, key);
+    return nb::make_tuple(nb::bytes(reinterpret_cast<const char*>(raw), size), format, u8(kind), journal,
+                          epoch, learner, shard, secret, stage, sequence, round, arms, probabilities,
+                          probability, key);
 }
 
 /// Signs and knows what one secret signed.
@@ -213,7 +218,8 @@ class Signer {
     Blake2b keyed_;
 
 public:
-    explicit Signer(nb::bytes secret) : keyed_(mac, reinterpret_cast<const u8*>(secret.c_str()), checked(secret)) {
+    explicit Signer(nb::bytes secret)
+        : keyed_(mac, reinterpret_cast<const u8*>(secret.c_str()), checked(secret)) {
         keyed_.take_key();
     }
     static std::size_t checked(const nb::bytes& secret) {
@@ -221,23 +227,28 @@ public:
         return secret.size();
     }
 
-    nb::object ticket(const nb::bytes& head, i64 arm, u64 sequence, u64 round, double p, const nb::bytes& key) const {
+    nb::object ticket(const nb::bytes& head, i64 arm, u64 sequence, u64 round, double p,
+                      const nb::bytes& key) const {
         char text[longest];
-        return nb::steal(PyUnicode_FromStringAndSize(text, Py_ssize_t(write({head, arm, sequence, round, p, key}, text))));
+        return nb::steal(
+            PyUnicode_FromStringAndSize(text, Py_ssize_t(write({head, arm, sequence, round, p, key}, text))));
     }
     /// A ticket of a slate: arms with their inclusion probabilities, and the probability of the slate (NaN: not known).
-    nb::object slate(const nb::bytes& head, In<i64> arms, In<double> inclusion, double p, u64 sequence, u64 round, const nb::bytes& key) const {
+    nb::object slate(const nb::bytes& head, In<i64> arms, In<double> inclusion, double p, u64 sequence,
+                     u64 round, const nb::bytes& key) const {
         require(arms.size() >= 1 && arms.size() <= most_items && inclusion.size() == arms.size(),
                 "a slate must have 1 to 256 items, and one inclusion probability per item");
         u8 raw[longest + 16 * most_items];
         char text[longest];
         u8* at = put_round(raw, head, sequence, round);
         at = put(put_varint(at, arms.size()), p);
-        for (std::size_t k = 0; k < arms.size(); ++k) at = put(put_varint(at, u64(arms.data()[k])), inclusion.data()[k]);
+        for (std::size_t k = 0; k < arms.size(); ++k)
+            at = put(put_varint(at, u64(arms.data()[k])), inclusion.data()[k]);
         return nb::steal(PyUnicode_FromStringAndSize(text, Py_ssize_t(signed_text(raw, at, key, text))));
     }
     /// Those of one learner, in the order of their sequences; `keys` is one for all, or a list.
-    nb::list tickets(nb::bytes head, In<i64> arms, u64 first, In<u64> rounds, In<double> p, nb::object keys) const {
+    nb::list tickets(nb::bytes head, In<i64> arms, u64 first, In<u64> rounds, In<double> p,
+                     nb::object keys) const {
         nb::list out;
         char text[longest];
         each(head, arms, first, rounds, p, keys, [&](const Said& said) {
@@ -247,7 +258,8 @@ public:
     }
     /// The same as the JSON of an answer, up to its probabilities: {"ticket":[...],"arm":[...],"action":[...],"probability":
     /// `labels` are the arms, as JSON each.
-    nb::bytes answer(nb::bytes head, In<i64> arms, u64 first, In<u64> rounds, In<double> p, nb::object keys, nb::list labels) const {
+    nb::bytes answer(nb::bytes head, In<i64> arms, u64 first, In<u64> rounds, In<double> p, nb::object keys,
+                     nb::list labels) const {
         std::string out = "{\"ticket\":[", named = "],\"arm\":[", numbered = "],\"action\":[";
         out.reserve(arms.size() * 120 + 100);
         char text[longest];
@@ -255,19 +267,19 @@ public:
             require(said.arm >= 0 && std::size_t(said.arm) < labels.size(), "an arm must have a label");
             const nb::bytes label = nb::cast<nb::bytes>(labels[std::size_t(said.arm)]);
             if (said.sequence != first) {
-out += ',';
-named += ',';
-numbered += ',';
-}
+                out += ',';
+                named += ',';
+                numbered += ',';
+            }
             out += '"';
-out.append(text, write(said, text));
-out += '"';
+            out.append(text, write(said, text));
+            out += '"';
             named.append(label.c_str(), label.size());
-numbered += std::to_string(said.arm);
+            numbered += std::to_string(said.arm);
         });
         out += named;
-out += numbered;
-out += "],\"probability\":";
+        out += numbered;
+        out += "],\"probability\":";
         return nb::bytes(out.data(), out.size());
     }
     bool signs(nb::bytes raw) const {
@@ -282,13 +294,20 @@ out += "],\"probability\":";
 
 private:
     /// What a ticket says: head, arm, sequence, round, p, key.
-    struct Said { const nb::bytes& head; i64 arm; u64 sequence, round; double p; const nb::bytes& key; };
+    struct Said {
+        const nb::bytes& head;
+        i64 arm;
+        u64 sequence, round;
+        double p;
+        const nb::bytes& key;
+    };
 
     /// Copy the head and append sequence, number and round as varints.
     static u8* put_round(u8* raw, const nb::bytes& head, u64 sequence, u64 round) {
         require(head.size() <= 64, "the head of a ticket must have at most 64 bytes");
         std::memcpy(raw, head.c_str(), head.size());
-        return put_varint(put_varint(put_varint(raw + head.size(), sequence), round >> 32), round & 0xffffffffu);
+        return put_varint(put_varint(put_varint(raw + head.size(), sequence), round >> 32),
+                          round & 0xffffffffu);
     }
     /// Append key and signature; return the length of the text.
     std::size_t signed_text(u8* raw, u8* at, const nb::bytes& key, char* text) const {
@@ -305,9 +324,10 @@ private:
         return signed_text(raw, put(put_varint(at, u64(said.arm)), said.p), said.key, text);
     }
     template <class Visit>
-    void each(const nb::bytes& head, const In<i64>& arms, u64 first, const In<u64>& rounds, const In<double>& p,
-              const nb::object& keys, Visit visit) const {
-        require(rounds.size() == arms.size() && p.size() == arms.size(), "rounds and probabilities must be one per arm");
+    void each(const nb::bytes& head, const In<i64>& arms, u64 first, const In<u64>& rounds,
+              const In<double>& p, const nb::object& keys, Visit visit) const {
+        require(rounds.size() == arms.size() && p.size() == arms.size(),
+                "rounds and probabilities must be one per arm");
         const bool one_key = nb::isinstance<nb::bytes>(keys);
         nb::bytes key = one_key ? nb::cast<nb::bytes>(keys) : nb::bytes("", 0);
         for (std::size_t k = 0; k < arms.size(); ++k) {
@@ -337,14 +357,21 @@ void bind_signing(nb::module_& m) {
     nb::class_<Signer>(m, "Signer", "Signs tickets with one secret.")
         .def(nb::init<nb::bytes>(), "secret"_a)
         .def("ticket", &Signer::ticket, "head"_a, "arm"_a, "sequence"_a, "round"_a, "probability"_a, "key"_a)
-        .def("slate", &Signer::slate, "head"_a, "arms"_a, "inclusion"_a, "probability"_a, "sequence"_a, "round"_a, "key"_a)
-        .def("tickets", &Signer::tickets, "head"_a, "arms"_a, "first"_a, "rounds"_a, "probabilities"_a, "keys"_a)
-        .def("answer", &Signer::answer, "head"_a, "arms"_a, "first"_a, "rounds"_a, "probabilities"_a, "keys"_a, "labels"_a,
-             "The same as the JSON of an answer, up to its probabilities; `labels` are the arms, as JSON each.")
-        .def("signs", &Signer::signs, "raw"_a, "Whether the last 16 bytes are the signature of those before them.");
-    m.def("ticket_bytes", &ticket_bytes, "text"_a.none(), "Return the bytes of a ticket's text; None if it is not base64url.");
+        .def("slate", &Signer::slate, "head"_a, "arms"_a, "inclusion"_a, "probability"_a, "sequence"_a,
+             "round"_a, "key"_a)
+        .def("tickets", &Signer::tickets, "head"_a, "arms"_a, "first"_a, "rounds"_a, "probabilities"_a,
+             "keys"_a)
+        .def("answer", &Signer::answer, "head"_a, "arms"_a, "first"_a, "rounds"_a, "probabilities"_a,
+             "keys"_a, "labels"_a,
+             "The same as the JSON of an answer, up to its probabilities; `labels` are the arms, as JSON "
+             "each.")
+        .def("signs", &Signer::signs, "raw"_a,
+             "Whether the last 16 bytes are the signature of those before them.");
+    m.def("ticket_bytes", &ticket_bytes, "text"_a.none(),
+          "Return the bytes of a ticket's text; None if it is not base64url.");
     m.def("ticket_fields", &ticket_fields, "text"_a.none(),
-          "Return the fields of a ticket, not yet verified; (format,) if the format is unknown, None if the text is no ticket.");
+          "Return the fields of a ticket, not yet verified; (format,) if the format is unknown, None if the "
+          "text is no ticket.");
     m.def("blake2b", &blake2b, "data"_a, "key"_a, "size"_a, "For tests: as hashlib's.");
 }
 

@@ -13,8 +13,8 @@ namespace hn::HN_ISA {
 inline constexpr int pass_limit = 400;
 
 /// Make the model's Hessian that of x.
-inline bool renew_model(const Region& region, const Sums& sums, double ridge, const double* x, PointNumbers& run,
-                        PointModel& model) {
+inline bool renew_model(const Region& region, const Sums& sums, double ridge, const double* x,
+                        PointNumbers& run, PointModel& model) {
     if (!hessian(sums, ridge, x, model.H, model.work)) return false;
     if (region.kind == SetKind::ball) tridiagonal(region.d, model);
     run.modelled = 1.0 + double(sums.curved());
@@ -27,7 +27,7 @@ inline void grow_model(const Region& region, const Sums& sums, PointNumbers& run
     if (!(ratio > 1.0)) return;
     if (region.kind == SetKind::ball) {
         multiply(model.diagonal, ratio, region.d);
-multiply(model.beside, ratio, region.d);
+        multiply(model.beside, ratio, region.d);
     } else {
         multiply(model.H, ratio, region.d * region.d);
     }
@@ -35,8 +35,9 @@ multiply(model.beside, ratio, region.d);
 }
 
 /// Move x, a point of X, to where the residual `left` is at most `tolerance`.
-inline Solved find_leader(const Region& region, const Sums& sums, double ridge, double tolerance, const double* noise,
-                          double* x, PointNumbers& run, PointModel& model, double& left) {
+inline Solved find_leader(const Region& region, const Sums& sums, double ridge, double tolerance,
+                          const double* noise, double* x, PointNumbers& run, PointModel& model,
+                          double& left) {
     const i64 d = region.d;
     double *g = model.g, *trial = model.trial, *old = model.old;
     bool renew = run.modelled == 0.0, current = false, stepped = false;
@@ -55,7 +56,7 @@ inline Solved find_leader(const Region& region, const Sums& sums, double ridge, 
                 // A stale model led away: go back and look again.
                 for (i64 j = 0; j < d; ++j) x[j] = old[j];
                 renew = true;
-stepped = false;
+                stepped = false;
                 continue;
             }
             double along = 0.0;
@@ -79,10 +80,10 @@ stepped = false;
         }
         before = left = now;
         current = renew;
-stepped = true;
-share = 1.0;
-near = 0.0;
-far = 2.0;
+        stepped = true;
+        share = 1.0;
+        near = 0.0;
+        far = 2.0;
         if (renew && !renew_model(region, sums, ridge, x, run, model)) {
             left = infinity;
             return Solved::failed;
@@ -96,7 +97,7 @@ far = 2.0;
         for (i64 j = 0; j < d; ++j) {
             slope += g[j] * (trial[j] - x[j]);
             old[j] = x[j];
-x[j] = trial[j];
+            x[j] = trial[j];
         }
     }
     return Solved::stuck;

@@ -11,7 +11,10 @@
 
 namespace hn::HN_ISA {
 
-struct Normal { bool accepted; double value; };
+struct Normal {
+    bool accepted;
+    double value;
+};
 
 /// The rest of the ziggurat: the tail, or the wedge beside a layer.
 HN_COLD Normal rare_normal(Words& s, u64 layer, double u) {
@@ -19,7 +22,8 @@ HN_COLD Normal rare_normal(Words& s, u64 layer, double u) {
     if (layer == 0) {
         for (;;) {
             const double x = -log(1.0 - uniform(s)) / ziggurat::tail;
-            if (-2.0 * log(1.0 - uniform(s)) >= x * x) return {true, u > 0.0 ? ziggurat::tail + x : -ziggurat::tail - x};
+            if (-2.0 * log(1.0 - uniform(s)) >= x * x)
+                return {true, u > 0.0 ? ziggurat::tail + x : -ziggurat::tail - x};
         }
     }
     const double x = u * edges[layer];

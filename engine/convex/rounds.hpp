@@ -51,8 +51,8 @@ inline Solved act(const AtPoint& at) {
     }
     run.ridge = rules.ridge_of(curved, run.scale);
     double left;
-    const Solved found = find_leader(*at.region, *at.sums, run.ridge, rules.accuracy * run.ridge, run.noise, run.x, run,
-                                     *at.model, left);
+    const Solved found = find_leader(*at.region, *at.sums, run.ridge, rules.accuracy * run.ridge, run.noise,
+                                     run.x, run, *at.model, left);
     run.last = left / run.ridge;
     run.distance += run.last;
     run.farthest = larger(run.farthest, run.last);
@@ -98,7 +98,8 @@ inline Solved play(const AtPoint& at, const PointRounds& rounds) {
     const Region& region = *at.region;
     Sums& sums = *at.sums;
     const i64 d = region.d;
-    if (rounds.phi == Phi::linear && region.kind == SetKind::ball && sums.curved() == 0 && at.rules->ridge == 0.0) {
+    if (rounds.phi == Phi::linear && region.kind == SetKind::ball && sums.curved() == 0 &&
+        at.rules->ridge == 0.0) {
         play_on_ball(at, rounds);
         return Solved::fine;
     }

@@ -61,7 +61,9 @@ HN_INLINE double padded_inner(const double* a, const double* b, i64 d) {
 }
 
 /// How much of v leads from the center to the sphere.
-HN_INLINE double shrink_to(double radius, double square) { return square > 0.0 ? radius / sqrt(square) : 0.0; }
+HN_INLINE double shrink_to(double radius, double square) {
+    return square > 0.0 ? radius / sqrt(square) : 0.0;
+}
 
 /// x = argmin <v, x> over the set: O(d).
 HN_INLINE void linear_argmin(const Region& region, const double* v, double* x) {
@@ -70,7 +72,8 @@ HN_INLINE void linear_argmin(const Region& region, const double* v, double* x) {
         const f64x4 shrink = splat(shrink_to(region.radius, padded_inner(v, v, d)));
         for (i64 k = 0; k < d; k += 4) store4(x + k, load4(region.center + k) - shrink * load4(v + k));
     } else if (region.kind == SetKind::box) {
-        for (i64 j = 0; j < d; ++j) x[j] = v[j] > 0.0 ? region.low[j] : v[j] < 0.0 ? region.high[j] : region.center[j];
+        for (i64 j = 0; j < d; ++j)
+            x[j] = v[j] > 0.0 ? region.low[j] : v[j] < 0.0 ? region.high[j] : region.center[j];
     } else {
         i64 best = 0;
         for (i64 j = 0; j < d; ++j) {
@@ -106,9 +109,9 @@ inline double residual(const Region& region, const double* x, const double* g) {
         i64 support = 0;
         for (i64 j = 0; j < d; ++j)
             if (x[j] > 0.0) {
-level += g[j];
-++support;
-}
+                level += g[j];
+                ++support;
+            }
         level /= double(support);
     }
     for (i64 j = 0; j < d; ++j) {
@@ -172,7 +175,8 @@ HN_INLINE void reflect(const double* mirrors, double* v, i64 d, bool backwards) 
 }
 
 /// v <- (T + push)^-1 v; the pivots are at least the ridge, which is what H is at least.
-HN_INLINE void solve_tridiagonal(const PointModel& model, double push, double ridge, double* v, double* pivots, i64 d) {
+HN_INLINE void solve_tridiagonal(const PointModel& model, double push, double ridge, double* v,
+                                 double* pivots, i64 d) {
     const double *diagonal = model.diagonal, *beside = model.beside;
     pivots[0] = larger(diagonal[0] + push, ridge);
     for (i64 k = 1; k < d; ++k) {
@@ -190,9 +194,9 @@ inline void ball_argmin(const Region& region, PointModel& model, double ridge, c
     const double *diagonal = model.diagonal, *beside = model.beside, *center = region.center, *g = model.g;
     double *a = model.mirrors + d * d, *pivots = a + d, *second = model.step, *y = model.trial;
     for (i64 j = 0; j < d; ++j) {
-second[j] = x[j] - center[j];
-y[j] = g[j];
-}
+        second[j] = x[j] - center[j];
+        y[j] = g[j];
+    }
     reflect(model.mirrors, second, d, false);
     reflect(model.mirrors, y, d, false);
     double top = 0.0, square = 0.0;
@@ -276,42 +280,39 @@ inline bool box_argmin(const Region& region, PointModel& model, const double* x)
             if (simplex)
                 for (i64 i = 0; i < m; ++i) level += slope[rows[i]] / double(m);
             for (i64 i = 0; i < m; ++i) {
-step[i] = level - slope[rows[i]];
-ones[i] = 1.0;
-}
+                step[i] = level - slope[rows[i]];
+                ones[i] = 1.0;
+            }
             cholesky(model.H, rows, m, d, model.factor);
             solve_factored(model.factor, m, d, step);
             if (simplex) {
                 solve_factored(model.factor, m, d, ones);
                 double total = 0.0, more = 0.0;
                 for (i64 i = 0; i < m; ++i) {
-total += ones[i];
-more -= step[i];
-}
+                    total += ones[i];
+                    more -= step[i];
+                }
                 more /= total;
                 level += more;
                 // What H, nearly singular, has lost of the sum is given back: else x would drift off the simplex.
                 double drift = 0.0;
                 for (i64 i = 0; i < m; ++i) {
-step[i] += more * ones[i];
-drift += step[i];
-}
+                    step[i] += more * ones[i];
+                    drift += step[i];
+                }
                 for (i64 i = 0; i < m; ++i) step[i] -= drift / double(m);
             }
             double share = 1.0;
             i64 wall = -1;
             for (i64 i = 0; i < m; ++i) {
                 const i64 j = rows[i];
-                if (step[i] < 0.0 && y[j] + share * step[i] < low[j])
-                    {
-share = (low[j] - y[j]) / step[i];
-wall = j;
-}
-                else if (step[i] > 0.0 && y[j] + share * step[i] > high[j])
-                    {
-share = (high[j] - y[j]) / step[i];
-wall = j;
-}
+                if (step[i] < 0.0 && y[j] + share * step[i] < low[j]) {
+                    share = (low[j] - y[j]) / step[i];
+                    wall = j;
+                } else if (step[i] > 0.0 && y[j] + share * step[i] > high[j]) {
+                    share = (high[j] - y[j]) / step[i];
+                    wall = j;
+                }
             }
             for (i64 i = 0; i < m; ++i) {
                 const i64 j = rows[i];
@@ -330,9 +331,9 @@ wall = j;
             if (fixed[j] && low[j] < high[j]) {
                 const double multiplier = slope[j] - level, wrong = y[j] <= low[j] ? -multiplier : multiplier;
                 if (wrong > worst + 1e-13 * (abs(slope[j]) + abs(level))) {
-worst = wrong;
-freed = j;
-}
+                    worst = wrong;
+                    freed = j;
+                }
             }
         if (freed < 0) return true;
         fixed[freed] = 0;

@@ -68,7 +68,8 @@ inline void margins(const Sums& sums, const double* x, double* u, i64 start, i64
         const f64x4 x0 = splat(x[j]), x1 = splat(x[j + 1]), x2 = splat(x[j + 2]), x3 = splat(x[j + 3]);
         for (i64 k = 0; k < m; k += 4) {
             const double* z = Z + k;
-            const f64x4 four = (load4(z) * x0 + load4(z + room) * x1) + (load4(z + 2 * room) * x2 + load4(z + 3 * room) * x3);
+            const f64x4 four = (load4(z) * x0 + load4(z + room) * x1) +
+                               (load4(z + 2 * room) * x2 + load4(z + 3 * room) * x3);
             store4(u + k, load4(u + k) + four);
         }
     }
@@ -76,8 +77,8 @@ inline void margins(const Sums& sums, const double* x, double* u, i64 start, i64
 }
 
 /// g = grad G(x) + noise; false if a user's own phi failed.
-inline bool gradient(const Sums& sums, const double* center, double ridge, const double* noise, const double* x, double* g,
-                     double* work) {
+inline bool gradient(const Sums& sums, const double* center, double ridge, const double* noise,
+                     const double* x, double* g, double* work) {
     const i64 d = sums.d;
     for (i64 j = 0; j < d; ++j) {
         g[j] = sums.q[j] + noise[j] + ridge * (x[j] - center[j]);
@@ -105,7 +106,8 @@ inline bool hessian(const Sums& sums, double ridge, const double* x, double* H, 
         for (i64 j = 0; j < d; ++j) {
             const double* column = sums.Z + j * sums.room + start;
             for (i64 k = 0; k < m; k += 4) store4(weighted + k, load4(bent + k) * load4(column + k));
-            for (i64 i = 0; i <= j; ++i) H[j * d + i] += long_inner(weighted, sums.Z + i * sums.room + start, m);
+            for (i64 i = 0; i <= j; ++i)
+                H[j * d + i] += long_inner(weighted, sums.Z + i * sums.room + start, m);
         }
     }
     for (i64 j = 0; j < d; ++j)

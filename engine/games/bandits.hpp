@@ -42,7 +42,8 @@ HN_INLINE bool bandit_round(const BanditJob& job, Setup& s, i64 r, i64 t) {
     if (job.ahead) fetch_ahead(job.losses.x + job.losses.per_round * t, job.ahead, s.n);
     const i64 i = draw_arm(s, run);
     const double x = loss_at(job, r, t, i);
-    const double loss = s.origin == 0.0 && s.slope == 1.0 ? x : (x - s.origin) * s.slope;  // nothing waits for nothing
+    const double loss =
+        s.origin == 0.0 && s.slope == 1.0 ? x : (x - s.origin) * s.slope;  // nothing waits for nothing
     on_path<P>(s);
     if (!settle_arm(s, run, i, run.weight, loss, false)) return false;
     ++job.counts[r * s.n + i];
@@ -60,7 +61,8 @@ i64 bandit_side_by_side(const BanditJob& job, i64 first, i64 last) {
             for (i64 r = first; r < last; ++r)
                 if (!bandit_round<P>(job, s, r, at.t)) return at.t;
         if (at.marked()) {
-            for (i64 r = first; r < last; ++r) job.own[r * job.width + job.marks.columns[at.k]] = job.runs[r].own;
+            for (i64 r = first; r < last; ++r)
+                job.own[r * job.width + job.marks.columns[at.k]] = job.runs[r].own;
             ++at.k;
         }
     }

@@ -18,22 +18,25 @@ inline Happened settle_row(Combination& c, double* numbers, double y) {
     for (i64 i = 0; i < c.n; ++i) {
         const bool awake = f[i] == f[i];
         c.awake[i] = awake;
-whole &= awake;
+        whole &= awake;
         const double cost = awake ? price_of(c.price, f[i], y) : __builtin_nan("");
         c.losses[i] = cost;
         // NaN and infinity are outside of every range.
         if (awake && !(c.setup.low <= cost && cost <= c.setup.high))
             return {abs(cost) < infinity ? Trouble::outside : Trouble::infinite, i};
     }
-    const auto slope = [&](double at) { return price_of(c.price, at, y) < c.price.cap ? slope_of(c.price, at, y) : 0.0; };
+    const auto slope = [&](double at) {
+        return price_of(c.price, at, y) < c.price.cap ? slope_of(c.price, at, y) : 0.0;
+    };
     const double g = slope(x);
     double steepest = abs(g), slopes[2] = {0.0, 0.0};
     if (c.kind == Mixing::two_layers)
         for (int k = 0; k < 2; ++k) {
-slopes[k] = slope(told[k]);
-steepest = max(abs(slopes[k]), steepest);
-}
-    if (learns_slopes(c.kind) && steepest > 0.0 && !(steepest * (high - low) <= largest_slope)) return {Trouble::extreme, -1};
+            slopes[k] = slope(told[k]);
+            steepest = max(abs(slopes[k]), steepest);
+        }
+    if (learns_slopes(c.kind) && steepest > 0.0 && !(steepest * (high - low) <= largest_slope))
+        return {Trouble::extreme, -1};
 
     double expected = 0.0;
     const double scale = max(abs(low), abs(high));
@@ -42,7 +45,8 @@ steepest = max(abs(slopes[k]), steepest);
         const f64x4 four = load4(told);
         const double least_told = fold_min(four), most_told = fold_max(four);
         const double top_scale = max(abs(least_told), abs(most_told));
-        settle_b<false>(c.top, {told, x, g, least_told, most_told, top_scale, prompt ? nullptr : numbers + OpenRow::top_sizes});
+        settle_b<false>(c.top, {told, x, g, least_told, most_told, top_scale,
+                                prompt ? nullptr : numbers + OpenRow::top_sizes});
         settle_b(c.b, {f, told[0], slopes[0], low, high, scale, prompt ? nullptr : ticket.sizes()});
         settle_b(c.quick, {f, told[1], slopes[1], low, high, scale, prompt ? nullptr : ticket.quick_sizes()});
         double costs[members];
@@ -58,8 +62,8 @@ steepest = max(abs(slopes[k]), steepest);
     return {};
 }
 
-inline i64 prompt_rows(Combination& c, const double* forecasts, const double* targets, i64 rows, double* ticket,
-                       double* mixed, double* weights, Happened& happened) {
+inline i64 prompt_rows(Combination& c, const double* forecasts, const double* targets, i64 rows,
+                       double* ticket, double* mixed, double* weights, Happened& happened) {
     const i64 depth = c.depth();
     for (i64 t = 0; t < rows; ++t) {
         if (!answer_row(c, forecasts + t * c.cells(), ticket, weights ? weights + t * c.n : nullptr)) {
@@ -89,38 +93,41 @@ inline void begin_combination(Combination& c, double* numbers, const double* pri
     for (i64 k = 0; k < c.room(); ++k) numbers[k] = 0.0;
     const auto lay = [&](RuleBState& b, i64 n, double forget) {
         b.n = n;
-b.places = in_fours(n);
-b.forget = forget;
+        b.places = in_fours(n);
+        b.forget = forget;
         b.grown = b.spread = b.spread_rows = 0.0;
-b.settled = nullptr;
-        each_array(b, [&](const char*, double*& array) { array = numbers;
-numbers += b.places; });
+        b.settled = nullptr;
+        each_array(b, [&](const char*, double*& array) {
+            array = numbers;
+            numbers += b.places;
+        });
         for (i64 i = 0; i < n; ++i) b.prior[i] = prior && n == c.n ? prior[i] : 1.0 / double(n);
     };
     lay(c.b, c.n, 1.0);
-lay(c.quick, c.n, 0.99);
-lay(c.top, members, 1.0);
+    lay(c.quick, c.n, 0.99);
+    lay(c.top, members, 1.0);
     RegretState& s = c.regrets;
-    s = {c.n, c.places, 0.0, 0.0, numbers, numbers + c.places, numbers + 2 * c.places, numbers + 3 * c.places};
+    s = {
+        c.n, c.places, 0.0, 0.0, numbers, numbers + c.places, numbers + 2 * c.places, numbers + 3 * c.places};
     numbers += 4 * c.places;
     if (c.kind == Mixing::fixed_share)
         for (i64 i = 0; i < c.n; ++i) s.weight[i] = 1.0 / double(c.n);
     c.losses = numbers;
-c.row = numbers + c.places;
-c.shares = numbers + 2 * c.places;
+    c.row = numbers + c.places;
+    c.shares = numbers + 2 * c.places;
     c.line = numbers + 3 * c.places;
-c.distance = numbers + 4 * c.places;
-numbers += 5 * c.places;
+    c.distance = numbers + 4 * c.places;
+    numbers += 5 * c.places;
     static_cast<RunNumbers&>(c.own) = RunNumbers{};
     c.own.lay_out(c.setup, numbers);
     numbers += c.setup.room();
     c.tally = Tally{};
     c.tally.losses = numbers;
-c.tally.beside = numbers + c.n;
-c.tally.awake = numbers + 2 * c.n;
+    c.tally.beside = numbers + c.n;
+    c.tally.awake = numbers + 2 * c.n;
     c.slept_b = numbers + 3 * c.n;
-c.slept_own = numbers + 4 * c.n;
-c.slope = numbers + 5 * c.n;
+    c.slept_own = numbers + 4 * c.n;
+    c.slope = numbers + 5 * c.n;
     c.center = c.slope + c.levels;
     c.b.settled = c.quick.settled = c.tally.awake;
     c.answered = c.mean_loss = 0.0;

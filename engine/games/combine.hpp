@@ -25,9 +25,9 @@ HN_INLINE double shares(double* p, const double* w, double mass, const double* f
     }
     double mixed = fold(sum);
     for (; i < n; ++i) {
-p[i] = w[i] / mass;
-mixed += p[i] * f[i];
-}
+        p[i] = w[i] / mass;
+        mixed += p[i] * f[i];
+    }
     return mixed;
 }
 
@@ -51,14 +51,14 @@ HN_INLINE void add_row(double* sums, const double* x, i64 n) {
 /// Count a row: losses (NaN asleep), the mixture's, and <p, l>.
 inline void count_row(Tally& tally, i64 n, const double* losses, double cost, double own) {
     tally.mixture += cost;
-tally.expected += own;
-tally.settled += 1.0;
+    tally.expected += own;
+    tally.settled += 1.0;
     for (i64 i = 0; i < n; ++i)
         if (losses[i] == losses[i]) {
-tally.losses[i] += losses[i];
-tally.beside[i] += cost;
-tally.awake[i] += 1.0;
-}
+            tally.losses[i] += losses[i];
+            tally.beside[i] += cost;
+            tally.awake[i] += 1.0;
+        }
 }
 
 /// Rows by AdaHedge as long as nobody sleeps and every target is known; returns the first that is not so.
@@ -82,7 +82,8 @@ HN_APART i64 whole_rows(CombineJob& job, i64 first, i64 stop) {
         // From here on nothing waits for anything: it is done while the next row's weights are on their way.
         const i64 i = pick(run.w, n, uniform(run.stream) * met.mass);
         job.played[t] = i;
-        const double told = shares(job.weights + t * n, run.w, met.mass, f, n), cost = price_of(job.price, told, y);
+        const double told = shares(job.weights + t * n, run.w, met.mass, f, n),
+                     cost = price_of(job.price, told, y);
         job.mixed[t] = told;
         mixture += cost;
         job.mean_loss += price_of(job.price, sum_of_row(f, n) / double(n), y);
@@ -96,10 +97,10 @@ HN_APART i64 whole_rows(CombineJob& job, i64 first, i64 stop) {
     rounds.finish();
     Tally& tally = *job.tally;
     tally.mixture += mixture;
-tally.whole_mixture += mixture;
-tally.expected += rounds.own - before;
+    tally.whole_mixture += mixture;
+    tally.expected += rounds.own - before;
     tally.settled += done;
-tally.whole_rows += done;
+    tally.whole_rows += done;
     return t;
 }
 
@@ -124,17 +125,17 @@ inline i64 look_at(CombineJob& job, const double* f, double y) {
 }
 
 /// The learner hears of the losses of a row, `ticket` being what it was drawn from where others were settled since.
-inline bool learn(CombineJob& job, const double* f, const double* p, const double* ticket, i64 up, double mixed, double y,
-                  const Players& steps) {
+inline bool learn(CombineJob& job, const double* f, const double* p, const double* ticket, i64 up,
+                  double mixed, double y, const Players& steps) {
     AtPlay& at = *job.at;
     const i64 n = at.setup.n;
     double expected = 0.0, sum = 0.0;
     for (i64 i = 0; i < n; ++i) {
         job.row[i] = job.losses[i];
         if (job.awake[i]) {
-expected += p[i] * job.losses[i];
-sum += f[i];
-}
+            expected += p[i] * job.losses[i];
+            sum += f[i];
+        }
     }
     if (up < n) steps.charge_sleepers(p, job.awake, job.row, n);
     if (steps.observe_row(at, job.row, ticket) != -1) {
@@ -167,7 +168,7 @@ inline bool one_row(CombineJob& job, i64 t, const Players& steps) {
             if (job.awake[i]) mixed += p[i] * f[i];
     }
     job.played[t] = drawn;
-job.mixed[t] = mixed;
+    job.mixed[t] = mixed;
     if (y == y) return learn(job, f, p, nullptr, up, mixed, y, steps);
     // No loss will come before the next row: the round is not counted until one does.
     at.run.round -= 1.0;
@@ -220,8 +221,7 @@ inline i64 combine_rows(CombineJob& job, const Players& steps) {
 HN_INLINE void share_adahedge(const Combination& c, bool whole, const bool* awake, double* p) {
     if (whole)
         for (i64 i = 0; i < c.n; ++i) p[i] = c.own.w[i] / c.own.total;
-    else
-        restrict_to(c.setup, c.own, awake, p);
+    else restrict_to(c.setup, c.own, awake, p);
 }
 
 /// The middle of the awake, or the two middles: p by rank, NaN last.
@@ -235,7 +235,7 @@ HN_COLD void share_median(const double* f, i64 n, i64 up, double* p, double* ord
         order[at] = double(i);
     }
     p[i64(order[(up - 1) / 2])] += 0.5;
-p[i64(order[up / 2])] += 0.5;
+    p[i64(order[up / 2])] += 0.5;
 }
 
 HN_INLINE double weighed(const double* p, const double* f, i64 n) {
@@ -246,8 +246,8 @@ HN_INLINE double weighed(const double* p, const double* f, i64 n) {
 
 /// What a row's columns f in [low, high] are mixed to, of which `up` are awake and whose mean is in told[3]. The members'
 /// answers are written; `weights` of the columns (n) may be null. The weights are those of the first level at every level.
-HN_INLINE double mix_row(Combination& c, const double* f, double low, double high, i64 up, double* told, double* p,
-                         double* weights, bool first) {
+HN_INLINE double mix_row(Combination& c, const double* f, double low, double high, i64 up, double* told,
+                         double* p, double* weights, bool first) {
     if (c.kind == Mixing::two_layers) {
         double* shares = weights ? c.shares : nullptr;
         told[0] = mix_b(c.b, f, low, high, shares);
@@ -258,9 +258,9 @@ HN_INLINE double mix_row(Combination& c, const double* f, double low, double hig
         told[2] = max(min(weighed(p, f, c.n), high), low);
         double part[members], least_told = told[0], most_told = told[0];
         for (int k = 1; k < 4; ++k) {
-least_told = min(told[k], least_told);
-most_told = max(told[k], most_told);
-}
+            least_told = min(told[k], least_told);
+            most_told = max(told[k], most_told);
+        }
         const double x = mix_b(c.top, told, least_told, most_told, weights ? part : nullptr);
         if (weights)
             for (i64 i = 0; i < c.n; ++i)
@@ -297,10 +297,10 @@ inline bool answer_row(Combination& c, const double* forecasts, double* numbers,
             const double here = forecasts[i];
             const bool awake = here == here;
             f[i] = here;
-c.awake[i] = awake;
-up += awake;
+            c.awake[i] = awake;
+            up += awake;
             low = min(here, low);
-high = max(here, high);
+            high = max(here, high);
             sum += awake ? here : 0.0;
         }
         if (up == 0) return false;
@@ -308,14 +308,15 @@ high = max(here, high);
         double* told = ticket.told(q);
         told[3] = max(min(sum / double(up), high), low);
         bottom = min(low, bottom);
-top = max(high, top);
+        top = max(high, top);
         // Weights are common to the levels; the median's are told of the middle one.
         const bool asked = q == (c.kind == Mixing::median ? median : 0);
-        ticket.answers()[q] = mix_row(c, f, low, high, up, told, ticket.p(), asked ? weights : nullptr, q == 0);
+        ticket.answers()[q] =
+            mix_row(c, f, low, high, up, told, ticket.p(), asked ? weights : nullptr, q == 0);
     }
     numbers[OpenRow::low] = bottom;
-numbers[OpenRow::high] = top;
-numbers[OpenRow::settled] = c.tally.settled;
+    numbers[OpenRow::high] = top;
+    numbers[OpenRow::settled] = c.tally.settled;
     if (has_rule_b(c.kind)) {
         for (i64 i = 0; i < c.places; ++i) ticket.sizes()[i] = c.b.sizes[i];
         if (c.kind == Mixing::two_layers) {
@@ -328,7 +329,8 @@ numbers[OpenRow::settled] = c.tally.settled;
 }
 
 /// AdaHedge hears of a row: of losses, or of what slopes make of the columns (`line`, from `low` on). What it expected.
-HN_INLINE double settle_own(Combination& c, const double* p, const double* line, double g, double low, bool whole, bool prompt) {
+HN_INLINE double settle_own(Combination& c, const double* p, const double* line, double g, double low,
+                            bool whole, bool prompt) {
     double expected = 0.0;
     for (i64 i = 0; i < c.n; ++i) {
         if (c.awake[i]) expected += p[i] * c.losses[i];
@@ -345,9 +347,9 @@ HN_INLINE void count_members(Combination& c, const double* costs, bool whole) {
     if (!whole)
         for (i64 i = 0; i < c.n; ++i)
             if (!c.awake[i]) {
-c.slept_b[i] += costs[0];
-c.slept_own[i] += costs[2];
-}
+                c.slept_b[i] += costs[0];
+                c.slept_own[i] += costs[2];
+            }
 }
 
 }  // namespace hn::HN_ISA

@@ -46,7 +46,8 @@ HN_INLINE void pair_up(const E* a, const E* b, i64 n, u8* code) {
     if constexpr (sizeof(E) == 1) {
         typedef u8 u8x32 __attribute__((vector_size(32), aligned(1), may_alias));
         for (; i + 32 <= n; i += 32) {
-            const u8x32 x = *reinterpret_cast<const u8x32*>(a + i), y = *reinterpret_cast<const u8x32*>(b + i);
+            const u8x32 x = *reinterpret_cast<const u8x32*>(a + i),
+                        y = *reinterpret_cast<const u8x32*>(b + i);
             *reinterpret_cast<u8x32*>(code + i) = (x << 4) + y;
         }
     }
@@ -58,8 +59,8 @@ HN_INLINE void pair_up(const E* a, const E* b, i64 n, u8* code) {
 /// block starts at an even round, so how a game is cut into blocks does not change a bit; the best after an odd round is
 /// taken without adding that round. `room`: 3 n numbers.
 template <class E>
-void expert_losses(const double* x, i64 stride, const E* e, const double* shares, i64 n, i64 actions, i64 rounds,
-                   double* sums, const Marks& marks, double* low, double* high, double* room) {
+void expert_losses(const double* x, i64 stride, const E* e, const double* shares, i64 n, i64 actions,
+                   i64 rounds, double* sums, const Marks& marks, double* low, double* high, double* room) {
     constexpr i64 small = 16;
     double table[2][small * small];
     u8* codes = reinterpret_cast<u8*>(room + n);
@@ -93,7 +94,8 @@ void expert_losses(const double* x, i64 stride, const E* e, const double* shares
             t += 2;
         }
         const auto one = [&](i64 at, i64 i) {
-            return expert_loss(x + stride * at, shares ? nullptr : e + at * n, shares ? shares + at * span : nullptr, i, actions);
+            return expert_loss(x + stride * at, shares ? nullptr : e + at * n,
+                               shares ? shares + at * span : nullptr, i, actions);
         };
         while (t + 2 <= end) {
             for (i64 i = 0; i < n; ++i) sums[i] += one(t, i) + one(t + 1, i);
@@ -107,11 +109,12 @@ void expert_losses(const double* x, i64 stride, const E* e, const double* shares
         }
         const Extent found = extent_of(now, n);
         low[marks.columns[k]] = found.min;
-high[marks.columns[k]] = found.max;
+        high[marks.columns[k]] = found.max;
     }
     if (t < rounds)
         for (i64 i = 0; i < n; ++i)
-            sums[i] += expert_loss(x + stride * t, shares ? nullptr : e + t * n, shares ? shares + t * span : nullptr, i, actions);
+            sums[i] += expert_loss(x + stride * t, shares ? nullptr : e + t * n,
+                                   shares ? shares + t * span : nullptr, i, actions);
 }
 
 }  // namespace hn::HN_ISA

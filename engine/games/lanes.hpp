@@ -24,17 +24,17 @@ struct SoftmaxFour {
         Run* run = job.runs + first;
         for (i64 j = 0; j < m; ++j)
             for (int g = 0; g < 4; ++g) {
-w[j][g] = j < s.n ? run[g].w[j] : 0.0;
-L[j][g] = j < s.n ? run[g].L[j] : infinity;
-}
+                w[j][g] = j < s.n ? run[g].w[j] : 0.0;
+                L[j][g] = j < s.n ? run[g].L[j] : infinity;
+            }
         w[m] = f64x4{};
         rate = run[0].inverse;
         for (int g = 0; g < 4; ++g) {
             own[g] = run[g].own;
-base[g] = run[g].base;
-last[g] = i64(run[g].arm);
+            base[g] = run[g].base;
+            last[g] = i64(run[g].arm);
             fresh[g] = run[g].w[last[g]];
-lane_of(w, last[g], g) = 0.0;
+            lane_of(w, last[g], g) = 0.0;
         }
         stream = FourStreams::gather(&run[0].stream, &run[1].stream, &run[2].stream, &run[3].stream);
         if (job.coins) {
@@ -53,13 +53,13 @@ lane_of(w, last[g], g) = 0.0;
         for (int g = 0; g < 4; ++g) {
             Run& run = job.runs[first + g];
             for (i64 j = 0; j < s.n; ++j) {
-run.w[j] = w[j][g];
-run.L[j] = L[j][g];
-}
+                run.w[j] = w[j][g];
+                run.L[j] = L[j][g];
+            }
             run.own = own[g];
-run.base = base[g];
-run.arm = double(last[g]);
-run.stream = stream.lane(g);
+            run.base = base[g];
+            run.arm = double(last[g]);
+            run.stream = stream.lane(g);
             run.total = sum_around(run.w, s.n, last[g]);
             run.round += double(job.rounds);
             if (job.coins) job.coins[first + g] = coins.lane(g);
@@ -68,9 +68,9 @@ run.stream = stream.lane(g);
     /// The newest weights to the others.
     HN_INLINE void put_back() {
         lane_of(w, last[0], 0) = fresh[0];
-lane_of(w, last[1], 1) = fresh[1];
+        lane_of(w, last[1], 1) = fresh[1];
         lane_of(w, last[2], 2) = fresh[2];
-lane_of(w, last[3], 3) = fresh[3];
+        lane_of(w, last[3], 3) = fresh[3];
     }
     /// sums[j]: w_0 + ... + w_j, the newest weight added last; returns the sum of all.
     HN_INLINE f64x4 scan(f64x4* sums) const {
@@ -123,18 +123,18 @@ lane_of(w, last[3], 3) = fresh[3];
         const f64x4 value = fma(l, mass * (1.0 / here), old);
         fresh = exp_soon((base - value) * splat(rate));
         lane_of(L, i0, 0) = value[0];
-lane_of(L, i1, 1) = value[1];
+        lane_of(L, i1, 1) = value[1];
         lane_of(L, i2, 2) = value[2];
-lane_of(L, i3, 3) = value[3];
+        lane_of(L, i3, 3) = value[3];
         lane_of(w, i0, 0) = 0.0;
-lane_of(w, i1, 1) = 0.0;
-lane_of(w, i2, 2) = 0.0;
-lane_of(w, i3, 3) = 0.0;
+        lane_of(w, i1, 1) = 0.0;
+        lane_of(w, i2, 2) = 0.0;
+        lane_of(w, i3, 3) = 0.0;
         i64* counts = job.counts + first * s.n;
         ++counts[i0];
-++counts[s.n + i1];
-++counts[2 * s.n + i2];
-++counts[3 * s.n + i3];
+        ++counts[s.n + i1];
+        ++counts[2 * s.n + i2];
+        ++counts[3 * s.n + i3];
         if (job.moves)
             for (int g = 0; g < 4; ++g) job.moves[(first + g) * job.length + t] = i32(last[g]);
         return true;
@@ -150,8 +150,8 @@ lane_of(w, i3, 3) = 0.0;
             entropy_anew(s, run);
             for (i64 j = 0; j < s.n; ++j) w[j][g] = run.w[j];
             base[g] = run.base;
-fresh[g] = run.w[last[g]];
-lane_of(w, last[g], g) = 0.0;
+            fresh[g] = run.w[last[g]];
+            lane_of(w, last[g], g) = 0.0;
         }
         return scan(sums);
     }
@@ -187,14 +187,16 @@ i64 play_together(const BanditJob& given, i64 first, i64 groups) {
 template <int V, i64 m = 4 * V>
 i64 softmax_games(const BanditJob& job) {
     i64 r = job.first;
-    for (i64 groups; (groups = four_at_most(job.last - r)) > 0; r += 4 * groups) play_together<SoftmaxFour<m>>(job, r, groups);
+    for (i64 groups; (groups = four_at_most(job.last - r)) > 0; r += 4 * groups)
+        play_together<SoftmaxFour<m>>(job, r, groups);
     for (; r < job.last; ++r) SoftmaxAlone<V>::play(job, r);
     return -1;
 }
 
 /// Whether a game is one of these.
 HN_INLINE bool softmax_few(const Setup& s) {
-    return s.path == Path::entropy_one && s.estimator == Estimator::importance_weighted && !s.log_prior && s.n < tree_from;
+    return s.path == Path::entropy_one && s.estimator == Estimator::importance_weighted && !s.log_prior &&
+           s.n < tree_from;
 }
 inline i64 play_softmax_few(const BanditJob& job) {
     const i64 n = job.setup->n;
@@ -228,18 +230,18 @@ struct BarrierFour {
         const Run* run = job.runs + first;
         for (i64 j = 0; j < m; ++j)
             for (int g = 0; g < 4; ++g) {
-w[j][g] = j < s.n ? run[g].w[j] : 0.0;
-L[j][g] = j < s.n ? run[g].L[j] : infinity;
-}
+                w[j][g] = j < s.n ? run[g].w[j] : 0.0;
+                L[j][g] = j < s.n ? run[g].L[j] : infinity;
+            }
         w[m] = f64x4{};
         for (int g = 0; g < 4; ++g) {
             base[g] = run[g].base;
-y[g] = run[g].warm;
-slope[g] = run[g].slope_sum;
+            y[g] = run[g].warm;
+            slope[g] = run[g].slope_sum;
             total[g] = run[g].total;
-scale[g] = run[g].scale;
-inverse[g] = run[g].inverse;
-own[g] = run[g].own;
+            scale[g] = run[g].scale;
+            inverse[g] = run[g].inverse;
+            own[g] = run[g].own;
         }
         round = run[0].round;
         stream = FourStreams::gather(&run[0].stream, &run[1].stream, &run[2].stream, &run[3].stream);
@@ -250,14 +252,14 @@ own[g] = run[g].own;
     }
     void store_lane(const Setup& s, Run& run, int g) const {
         for (i64 j = 0; j < s.n; ++j) {
-run.w[j] = w[j][g];
-run.L[j] = L[j][g];
-}
+            run.w[j] = w[j][g];
+            run.L[j] = L[j][g];
+        }
         run.base = base[g];
-run.warm = y[g];
-run.slope_sum = slope[g];
-run.total = total[g];
-run.own = own[g];
+        run.warm = y[g];
+        run.slope_sum = slope[g];
+        run.total = total[g];
+        run.own = own[g];
         at_scale(run, scale[g]);
         run.round = round;
     }
@@ -300,9 +302,9 @@ run.own = own[g];
         place = Solver::first_place(value, base, old, total, slope, y, {before, was}, scale, inverse);
         i64* counts = job.counts + first * s.n;
         ++counts[i0];
-++counts[s.n + i1];
-++counts[2 * s.n + i2];
-++counts[3 * s.n + i3];
+        ++counts[s.n + i1];
+        ++counts[2 * s.n + i2];
+        ++counts[3 * s.n + i3];
         if (job.moves)
             for (int g = 0; g < 4; ++g) job.moves[(first + g) * job.length + t] = i32(k[g]);
     }
@@ -338,9 +340,9 @@ run.own = own[g];
             if (!Solver::once_more(s, run, y[g])) return false;
             for (i64 j = 0; j < s.n; ++j) w[j][g] = run.w[j];
             base[g] = run.base;
-y[g] = run.warm;
-slope[g] = run.slope_sum;
-total[g] = run.total;
+            y[g] = run.warm;
+            slope[g] = run.slope_sum;
+            total[g] = run.total;
         }
         return true;
     }
@@ -368,7 +370,8 @@ i64 play_barrier_few(const BanditJob& job) {
 }
 inline i64 play_barrier_few(const BanditJob& job) {
     const bool reduced = job.setup->estimator == Estimator::reduced_variance;
-    if (job.setup->path == Path::half) return reduced ? play_barrier_few<2, true>(job) : play_barrier_few<2, false>(job);
+    if (job.setup->path == Path::half)
+        return reduced ? play_barrier_few<2, true>(job) : play_barrier_few<2, false>(job);
     return reduced ? play_barrier_few<1, true>(job) : play_barrier_few<1, false>(job);
 }
 

@@ -26,8 +26,8 @@ struct Line {
 
 /// Columns of `places` a level, from f on; x is the answer whose slopes are taken, its levels `stride` apart. If z is not
 /// null, the distances of the columns from it, the mean of |z_q - f_q|, are written too; its levels are `apart` apart.
-HN_INLINE Line line_of(Combination& c, const double* f, i64 places, const double* x, i64 stride, double y, double* line,
-                       const double* z = nullptr, i64 apart = 1) {
+HN_INLINE Line line_of(Combination& c, const double* f, i64 places, const double* x, i64 stride, double y,
+                       double* line, const double* z = nullptr, i64 apart = 1) {
     const double share = 1.0 / double(c.levels);
     double at = 0.0;
     for (i64 q = 0; q < c.levels; ++q) {
@@ -41,14 +41,14 @@ HN_INLINE Line line_of(Combination& c, const double* f, i64 places, const double
         for (i64 q = 0; q < c.levels; ++q) {
             const f64x4 column = load4(f + q * places + i), part = c.slope[q] * column;
             sum += part;
-sizes += abs(part);
+            sizes += abs(part);
             if (z) far += abs(z[q * apart] - column);
         }
         store4(line + i, sum);
         if (z) store4(c.distance + i, share * far);
         low = min(sum, low);
-high = max(sum, high);
-scale = max(sizes, scale);
+        high = max(sum, high);
+        scale = max(sizes, scale);
     }
     return {at, fold_min(low), fold_max(high), fold_max(scale)};
 }
@@ -72,11 +72,16 @@ HN_INLINE void mix_levels(const Combination& c, const RuleBState& b, const doubl
 /// Settle a row in one layer, whose own answer was x. If no row was settled since (`before` is null), x is z. The
 /// forecasts are numbers of size `scale`.
 template <bool spreads = true>
-HN_INLINE void settle_layer(Combination& c, RuleBState& b, const double* f, const double* x, i64 stride, double y,
-                            double* line, const double* before, double scale) {
+HN_INLINE void settle_layer(Combination& c, RuleBState& b, const double* f, const double* x, i64 stride,
+                            double y, double* line, const double* before, double scale) {
     if (spreads && before) mix_levels(c, b, f, c.center);
-    const Line of = line_of(c, f, b.places, x, stride, y, line, !spreads ? nullptr : before ? c.center : x, before ? 1 : stride);
-    settle_b<spreads>(b, {line, of.at, 1.0, of.low, of.high, of.scale, before, spreads ? c.distance : nullptr, scale});
+    const Line of = line_of(c, f, b.places, x, stride, y, line,
+                            !spreads ? nullptr
+                            : before ? c.center
+                                     : x,
+                            before ? 1 : stride);
+    settle_b<spreads>(
+        b, {line, of.at, 1.0, of.low, of.high, of.scale, before, spreads ? c.distance : nullptr, scale});
 }
 
 inline Happened settle_levels(Combination& c, double* numbers, double y) {
@@ -88,22 +93,25 @@ inline Happened settle_levels(Combination& c, double* numbers, double y) {
         const double cost = price_levels(c, f + i, c.places, y);
         const bool awake = f[i] == f[i];
         c.awake[i] = awake;
-whole &= awake;
-c.losses[i] = cost;
+        whole &= awake;
+        c.losses[i] = cost;
         if (awake && !(c.setup.low <= cost && cost <= c.setup.high))
             return {abs(cost) < infinity ? Trouble::outside : Trouble::infinite, i};
     }
     // Slopes are below 1: the spread itself is what must have a square.
-    if (learns_slopes(c.kind) && !(numbers[OpenRow::high] - numbers[OpenRow::low] <= largest_slope)) return {Trouble::extreme, -1};
+    if (learns_slopes(c.kind) && !(numbers[OpenRow::high] - numbers[OpenRow::low] <= largest_slope))
+        return {Trouble::extreme, -1};
 
     double expected = 0.0;
     const double scale = max(abs(numbers[OpenRow::low]), abs(numbers[OpenRow::high]));
     if (c.kind == Mixing::two_layers) {
         expected = settle_own(c, ticket.p(), f, 1.0, 0.0, whole, prompt);
         double four[members], costs[members];
-        settle_layer<false>(c, c.top, told, x, 1, y, four, prompt ? nullptr : numbers + OpenRow::top_sizes, scale);
+        settle_layer<false>(c, c.top, told, x, 1, y, four, prompt ? nullptr : numbers + OpenRow::top_sizes,
+                            scale);
         settle_layer(c, c.b, f, told, members, y, c.line, prompt ? nullptr : ticket.sizes(), scale);
-        settle_layer(c, c.quick, f, told + 1, members, y, c.line, prompt ? nullptr : ticket.quick_sizes(), scale);
+        settle_layer(c, c.quick, f, told + 1, members, y, c.line, prompt ? nullptr : ticket.quick_sizes(),
+                     scale);
         for (i64 k = 0; k < members; ++k) costs[k] = price_levels(c, told + k, members, y);
         count_members(c, costs, whole);
     } else if (c.kind == Mixing::rule_b) {

@@ -27,13 +27,15 @@ inline void replayed_distribution(ReplayJob& job, const Advised<i64>& heard) {
 }
 
 /// What the rows before say of a policy's loss: each action's mean, the mean of all where an action is new.
-struct Guess { double direct, here; };
+struct Guess {
+    double direct, here;
+};
 inline Guess guess(const ReplayJob& job, i64 actions, i64 a) {
     double seen = 0.0, total = 0.0, direct = 0.0;
     for (i64 j = 0; j < actions; ++j) {
-total += job.totals[j];
-seen += job.seen[j];
-}
+        total += job.totals[j];
+        seen += job.seen[j];
+    }
     const double mean = seen > 0.0 ? total / seen : 0.0;
     const auto of = [&](i64 j) { return job.seen[j] > 0.0 ? job.totals[j] / job.seen[j] : mean; };
     for (i64 j = 0; j < actions; ++j) direct += job.q[j] * of(j);
@@ -78,8 +80,8 @@ inline i64 replay_rows(ReplayJob& job, const Players& steps) {
             if (status != Status::fine) return t;
             sums.loss_beside += beside(loss, sums.loss, sums.accepted);
             sums.accepted += 1.0;
-sums.loss += loss;
-sums.loss2 += loss * loss;
+            sums.loss += loss;
+            sums.loss2 += loss * loss;
         } else {
             at.run.round -= 1.0;
         }
@@ -87,16 +89,16 @@ sums.loss2 += loss * loss;
         sums.wl_beside += beside(wl, sums.wl, sums.rows);
         sums.dr_beside += beside_clamped(robust, sums.dr, sums.rows, s.low, s.high);
         sums.rows += 1.0;
-sums.w += w;
-sums.w2 += w * w;
-sums.wl += wl;
-sums.wl2 += wl * wl;
+        sums.w += w;
+        sums.w2 += w * w;
+        sums.wl += wl;
+        sums.wl2 += wl * wl;
         sums.w2l += w * wl;
-sums.w2l2 += wl * wl;
-sums.dr += robust;
-sums.dr2 += robust * robust;
+        sums.w2l2 += wl * wl;
+        sums.dr += robust;
+        sums.dr2 += robust * robust;
         job.totals[a] += loss;
-job.seen[a] += 1.0;
+        job.seen[a] += 1.0;
     }
     return -1;
 }

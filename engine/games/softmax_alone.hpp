@@ -63,7 +63,8 @@ struct NextArm {
 /// One run, V vectors of arms in registers.
 template <int V>
 struct SoftmaxAlone {
-    static constexpr bool guesses = V <= 4;  // beyond, a round is long for its work, not for what it waits for
+    static constexpr bool guesses =
+        V <= 4;  // beyond, a round is long for its work, not for what it waits for
     f64x4 w[V], sums[V];
     i64x4 after[V];  // lanes at or beyond the arm left out of the sums
 
@@ -82,7 +83,8 @@ struct SoftmaxAlone {
         const f64x4 more = splat(fresh), goal = splat(target);
         i64 k = 0;
 #pragma GCC unroll 16
-        for (int v = 0; v < V; ++v) k += __builtin_popcount(unsigned(bits(i64x4(sums[v] + only(after[v], more) <= goal))));
+        for (int v = 0; v < V; ++v)
+            k += __builtin_popcount(unsigned(bits(i64x4(sums[v] + only(after[v], more) <= goal))));
         return k;
     }
     HN_INLINE void put(i64 i, double fresh) {
@@ -152,7 +154,8 @@ struct SoftmaxAlone {
                 L[i] = value;
                 const double rest = leave_out(i);
                 last = i;
-                fresh = exp_soon((base - value) * rate, nan);  // in place of 0: the check of the total finds it
+                fresh =
+                    exp_soon((base - value) * rate, nan);  // in place of 0: the check of the total finds it
                 inverse[i] = 1.0 / fresh;
                 put(i, fresh);
                 mass = rest + fresh;
@@ -160,15 +163,15 @@ struct SoftmaxAlone {
                     store(s, run);
                     run.arm = double(i);
                     if (fresh != fresh) {
-run.w[i] = 0.0;
-mass = rest;
-}
+                        run.w[i] = 0.0;
+                        mass = rest;
+                    }
                     if (!in_range(mass, s.n)) entropy_anew(s, run);
                     load(s, run, inverse);
                     base = run.base;
-fresh = run.w[i];
-mass = leave_out(i) + fresh;
-sure = sure_of(run.w, s.n);
+                    fresh = run.w[i];
+                    mass = leave_out(i) + fresh;
+                    sure = sure_of(run.w, s.n);
                     if (guesses) next.begin(w, inverse, rate, steps);
                 }
                 ++counts[i];
@@ -178,9 +181,9 @@ sure = sure_of(run.w, s.n);
         }
         store(s, run);
         run.stream = stream;
-run.own = own;
-run.arm = double(last);
-run.total = mass;
+        run.own = own;
+        run.arm = double(last);
+        run.total = mass;
         run.round += double(job.rounds);
     }
 };

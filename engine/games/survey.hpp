@@ -33,16 +33,16 @@ bool add_few(const double* x, i64 rows, i64 n, double low, double high, double* 
     const i64 last = n - 4;
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) {
-total[v] = load4(sums + (v + 1 < V ? 4 * v : last));
-lowest[v] = splat(low);
-highest[v] = splat(high);
-}
+        total[v] = load4(sums + (v + 1 < V ? 4 * v : last));
+        lowest[v] = splat(low);
+        highest[v] = splat(high);
+    }
     for (i64 t = 0; t < rows; ++t, x += n)
 #pragma GCC unroll 4
         for (int v = 0; v < V; ++v) {
             const f64x4 here = load4(x + (v + 1 < V ? 4 * v : last));
             lowest[v] = min(here, lowest[v]);
-highest[v] = max(here, highest[v]);
+            highest[v] = max(here, highest[v]);
             total[v] += here;
         }
     bool good = true;
@@ -64,8 +64,8 @@ inline bool add_column(const double* x, i64 rows, i64 n, double low, double high
     return good;
 }
 
-inline i64 survey(const double* x, i64 rounds, i64 n, double low, double high, double* sums, const Marks& marks,
-                  double* lows, double* highs) {
+inline i64 survey(const double* x, i64 rounds, i64 n, double low, double high, double* sums,
+                  const Marks& marks, double* lows, double* highs) {
     i64 t = 0;
     for (i64 k = 0; k <= marks.count; ++k) {
         const i64 end = k < marks.count ? marks.ends[k] : rounds, rows = end - t;
@@ -75,17 +75,17 @@ inline i64 survey(const double* x, i64 rounds, i64 n, double low, double high, d
         if (n >= 4 && n <= 16) {
             const auto add = n == 4 ? add_few<1> : n <= 8 ? add_few<2> : n <= 12 ? add_few<3> : add_few<4>;
             good = add(here, rows, n, low, high, sums);
-j = n;
+            j = n;
         }
         for (; j + 16 <= n; j += 16) good &= add_rows<4>(here + j, rows, n, low, high, sums + j);
         if (j + 8 <= n) {
-good &= add_rows<2>(here + j, rows, n, low, high, sums + j);
-j += 8;
-}
+            good &= add_rows<2>(here + j, rows, n, low, high, sums + j);
+            j += 8;
+        }
         if (j + 4 <= n) {
-good &= add_rows<1>(here + j, rows, n, low, high, sums + j);
-j += 4;
-}
+            good &= add_rows<1>(here + j, rows, n, low, high, sums + j);
+            j += 4;
+        }
         if (j + 2 <= n && rows > 0) {
             // The last two or three columns side by side: each sum waits for its own last addition.
             double a = sums[j], b = sums[j + 1];
@@ -93,10 +93,10 @@ j += 4;
             for (i64 r = 0; r < rows; ++r, p += n) {
                 good &= low <= p[0] && p[0] <= high && low <= p[1] && p[1] <= high;
                 a += p[0];
-b += p[1];
+                b += p[1];
             }
             sums[j] = a;
-sums[j + 1] = b;
+            sums[j + 1] = b;
             j += 2;
         }
         for (; j < n; ++j) good &= add_column(here + j, rows, n, low, high, sums + j);
@@ -107,7 +107,7 @@ sums[j + 1] = b;
         if (k < marks.count) {
             const Extent now = extent_of(sums, n);
             lows[marks.columns[k]] = now.min;
-highs[marks.columns[k]] = now.max;
+            highs[marks.columns[k]] = now.max;
         }
     }
     return -1;

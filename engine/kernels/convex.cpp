@@ -24,6 +24,7 @@ void normals(Words& s, double* out, i64 count) { fill_normals(s, out, count); }
 }  // namespace
 
 extern const ConvexTable convex;
-const ConvexTable convex = {act_, play_, perturb_, loss, include_, find_leader, gradient, hessian, sum_value, noise_, normals};
+const ConvexTable convex = {act_,     play_,   perturb_,  loss,   include_, find_leader,
+                            gradient, hessian, sum_value, noise_, normals};
 
 }  // namespace hn::HN_ISA

@@ -45,7 +45,8 @@ i64 act_fours(const FleetBatch& b) {
     const i64 from = b.plan->n;
     i64 k = 0, failed = -1;
     for (; k + 4 <= b.count && failed < 0; k += 4) {
-        for (i64 j = k + ahead_of_fours; j < min(k + ahead_of_fours + 4, b.count); ++j) fetch(*b.plan, b.rows[j]);
+        for (i64 j = k + ahead_of_fours; j < min(k + ahead_of_fours + 4, b.count); ++j)
+            fetch(*b.plan, b.rows[j]);
         for (i64 j = k; j < k + 4; ++j) keep(b, j, from);
         if (!four.apart(k) || !four.draw(k)) failed = act_rows(b, k, k + 4);
     }
@@ -57,7 +58,8 @@ i64 settle_fours(const FleetBatch& b) {
     const double origin = b.setup->origin, slope = b.setup->slope;
     i64 k = 0, failed = -1;
     for (; k + 4 <= b.count && failed < 0; k += 4) {
-        for (i64 j = k + ahead_of_fours; j < min(k + ahead_of_fours + 4, b.count); ++j) fetch(*b.plan, b.rows[j]);
+        for (i64 j = k + ahead_of_fours; j < min(k + ahead_of_fours + 4, b.count); ++j)
+            fetch(*b.plan, b.rows[j]);
         for (i64 j = k; j < k + 4; ++j) keep(b, j, 0);
         const auto settled = four.apart(k) ? four.settle(k, origin, slope) : Four::Settled::not_here;
         if (settled == Four::Settled::failed) failed = undone(b, k + 3, 0);
@@ -78,10 +80,12 @@ i64 played(const FleetBatch& b, ByFours by_fours, OneByOne one_by_one) {
 }
 
 i64 act(const FleetBatch& b) {
-    return played(b, [&]<class Four>() { return act_fours<Four>(b); }, [&] { return act_rows(b, 0, b.count); });
+    return played(
+        b, [&]<class Four>() { return act_fours<Four>(b); }, [&] { return act_rows(b, 0, b.count); });
 }
 i64 settle(const FleetBatch& b) {
-    return played(b, [&]<class Four>() { return settle_fours<Four>(b); }, [&] { return settle_rows(b, 0, b.count); });
+    return played(
+        b, [&]<class Four>() { return settle_fours<Four>(b); }, [&] { return settle_rows(b, 0, b.count); });
 }
 
 void unpack(const Setup& s, const RowPlan& plan, const double* row, Run& run) {

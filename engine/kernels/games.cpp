@@ -14,12 +14,13 @@ i64 advised(const BanditJob& job) {
     return job.advice8 ? advised_game(job, job.advice8) : advised_game(job, job.advice);
 }
 
-void follow_experts(const double* x, i64 stride, const BanditJob& heard, i64 n, i64 actions, i64 rounds, double* sums,
-                    const Marks& marks, double* low, double* high, double* room) {
+void follow_experts(const double* x, i64 stride, const BanditJob& heard, i64 n, i64 actions, i64 rounds,
+                    double* sums, const Marks& marks, double* low, double* high, double* room) {
     if (heard.advice8)
         expert_losses(x, stride, heard.advice8, nullptr, n, actions, rounds, sums, marks, low, high, room);
     else
-        expert_losses(x, stride, heard.advice, heard.shares, n, actions, rounds, sums, marks, low, high, room);
+        expert_losses(x, stride, heard.advice, heard.shares, n, actions, rounds, sums, marks, low, high,
+                      room);
 }
 
 i64 largest_byte(const u8* x, i64 count) {

@@ -47,7 +47,8 @@ double hear(const MygaState& m, const double* advice, double base, double* w, do
     return 0.0;
 }
 
-void mix(const MygaState& m, const double* advice, double* q, double* majority, double* p, double* w, double* tails) {
+void mix(const MygaState& m, const double* advice, double* q, double* majority, double* p, double* w,
+         double* tails) {
     double base = m.L[0];
     for (i64 i = 1; i < m.experts; ++i) base = min(m.L[i], base);
     for (i64 k = 0; k < m.thresholds; ++k) base = min(m.mistrust[k], base);
@@ -64,7 +65,7 @@ void mix(const MygaState& m, const double* advice, double* q, double* majority, 
         if (top < 0) break;
         majority[top] = 1.0;
         held += p[top];
-lead += p[top];
+        lead += p[top];
     }
     for (i64 j = 0; j < m.actions; ++j)
         if (majority[j] == 0.0) minor += q[j] = least_root(m, p[j], real, tails);
@@ -76,7 +77,8 @@ lead += p[top];
         p[j] = majority[j] == 1.0 ? q[j] * (1.0 + moved / (1.0 - minor)) : q[j] > m.gamma ? q[j] : 0.0;
 }
 
-void charge(MygaState& m, const double* advice, const double* q, const double* majority, i64 arm, double estimate) {
+void charge(MygaState& m, const double* advice, const double* q, const double* majority, i64 arm,
+            double estimate) {
     for (i64 i = 0; i < m.experts; ++i) m.L[i] += advice[i * m.actions + arm] * estimate;
     double lead = 0.0;
     for (i64 j = 0; j < m.actions; ++j) lead += q[j] * majority[j];

@@ -69,20 +69,25 @@ i64 observe_row(AtPlay& at, const double* losses, const double* ticket) {
         settle_adahedge(s, run, losses, ticket);
         return -1;
     }
-    const double own = ticket ? (mean_under(ticket, losses, s.n) - s.origin) * s.slope : expected_loss(s, run, losses);
+    const double own =
+        ticket ? (mean_under(ticket, losses, s.n) - s.origin) * s.slope : expected_loss(s, run, losses);
     at.before.copy(s, run);
     if (!settle_row(s, run, losses, own, true)) return undone(at), -2;
     double low = losses[0], high = losses[0];
     for (i64 i = 1; i < s.n; ++i) {
-low = min(losses[i], low);
-high = max(losses[i], high);
-}
+        low = min(losses[i], low);
+        high = max(losses[i], high);
+    }
     const Run* then = at_old_scale(s, run, at.before, at.twin);
-    return diagnose(s, run, as_before(at.before), then, -1, own, (high - low) * abs(s.slope)) || undone(at) ? -1 : -2;
+    return diagnose(s, run, as_before(at.before), then, -1, own, (high - low) * abs(s.slope)) || undone(at)
+               ? -1
+               : -2;
 }
 
 /// lhat of a bandit's round: <p, lhat>, its span, and its largest.
-struct Estimated { double paid, span, highest; };
+struct Estimated {
+    double paid, span, highest;
+};
 
 /// lhat = B + (x - B_i)/p_i e_i, B in scratch, p of the weights before the step.
 HN_INLINE Estimated with_baselines(const Setup& s, const Run& run, const double* w, double total, i64 arm,
@@ -95,7 +100,7 @@ HN_INLINE Estimated with_baselines(const Setup& s, const Run& run, const double*
         const i64x4 inside = i64x4(lanes(j) < splat(s.n));
         mean += load4(w + j) * baseline;
         low = min(select(inside, estimate, low), low);
-high = max(select(inside, estimate, high), high);
+        high = max(select(inside, estimate, high), high);
     }
     const double highest = fold_max(high);
     return {probability * lead + fold(mean) / total, highest - fold_min(low), highest};
@@ -111,10 +116,12 @@ Status observe_by_series(AtPlay& at, i64 arm, double probability, double weight,
     for (i64 j = 0; j < s.n; j += 4) store4(w + j, load4(run.w + j));
     run.own += x;
     const double value = charged(s, run, arm, weight, x), base = run.base, scale = next_scale(s, run);
-    const bool half = s.path == Path::half, quick = half ? s.gamma == 1.5 : s.path == Path::barrier && s.gamma == 2.0;
+    const bool half = s.path == Path::half,
+               quick = half ? s.gamma == 1.5 : s.path == Path::barrier && s.gamma == 2.0;
     // At the scale before, where the root says all: begun first, so that neither of the two waits for the other.
     SeriesRoot root{};
-    if (quick && scale != was.scale) root = half ? Barrier<2>::root_after(s, run, arm, value) : Barrier<1>::root_after(s, run, arm, value);
+    if (quick && scale != was.scale)
+        root = half ? Barrier<2>::root_after(s, run, arm, value) : Barrier<1>::root_after(s, run, arm, value);
     if (!weigh_one(s, run, arm, value, scale, true)) return Status::failed;
     Estimated lhat{probability * (x * weight), x * weight, x * weight};
     const bool reduced = s.estimator == Estimator::reduced_variance;
@@ -124,14 +131,14 @@ Status observe_by_series(AtPlay& at, i64 arm, double probability, double weight,
         then = &at.twin;
         if (root.fine) {
             then->base = base;
-then->warm = root.y;
-then->value = root.value;  // and nothing else of it is read below
+            then->warm = root.y;
+            then->value = root.value;  // and nothing else of it is read below
         } else {
             static_cast<RunNumbers&>(*then) = was;
             double* const own = then->L;
             then->L = run.L;
-then->w[arm] = w[arm];
-then->base = base;
+            then->w[arm] = w[arm];
+            then->base = base;
             const bool fine = weigh_one(s, *then, arm, value, was.scale, true);
             then->L = own;
             if (!fine) return Status::failed;
@@ -140,7 +147,8 @@ then->base = base;
     add_terms(run, was.value, *then, lhat.paid);
     if (lhat.span < least_span) return Status::fine;
     const Before before{w, nullptr, was.total, was.value, was.scale};
-    const double gap = quick ? series_gap(s.path, was, *then, lhat.highest) : divergence(s, run, before, *then, reduced ? -1 : arm);
+    const double gap = quick ? series_gap(s.path, was, *then, lhat.highest)
+                             : divergence(s, run, before, *then, reduced ? -1 : arm);
     run.level = max(gap / lhat.span, run.level);
     return Status::fine;
 }
@@ -154,11 +162,12 @@ Status observe_exponential(AtPlay& at, i64 arm, double probability, double weigh
     if (!settle_arm(s, run, arm, weight, x, true)) return Status::failed;
     OneArm then{run.w[arm] / run.total, run.value};
     if (run.scale != scale) {
-then = exponential_one(s, run.L, scale, arm, at.twin.w);
-run.change += then.value - run.value;
-}
+        then = exponential_one(s, run.L, scale, arm, at.twin.w);
+        run.change += then.value - run.value;
+    }
     run.drift += probability * estimate - (then.value - value);
-    if (estimate >= least_span && then.p > 0.0) run.level = max(log_gap(p, then.p, s.gamma) / estimate, run.level);
+    if (estimate >= least_span && then.p > 0.0)
+        run.level = max(log_gap(p, then.p, s.gamma) / estimate, run.level);
     return Status::fine;
 }
 
@@ -176,7 +185,8 @@ Status observe_arm(AtPlay& at, i64 arm, double probability, double weight, doubl
         const double w = run.w[arm], L = run.L[arm];
         const Before was{&w - arm, &L - arm, run.total, run.value, run.scale};
         if (!settle_arm(s, run, arm, weight, x, true)) return Status::failed;
-        return diagnose(s, run, was, &run, arm, probability * estimate, estimate) ? Status::fine : Status::failed;
+        return diagnose(s, run, was, &run, arm, probability * estimate, estimate) ? Status::fine
+                                                                                  : Status::failed;
     }
     at.before.copy(s, run);
     HN_KNOWN(!by_series(s.path));
@@ -184,7 +194,8 @@ Status observe_arm(AtPlay& at, i64 arm, double probability, double weight, doubl
     Estimated lhat{probability * estimate, estimate, estimate};
     if (reduced) lhat = with_baselines(s, run, at.before.w, at.before.total, arm, probability, weight, x);
     const Run* then = at_old_scale(s, run, at.before, at.twin);
-    return outcome(at, diagnose(s, run, as_before(at.before), then, reduced ? -1 : arm, lhat.paid, lhat.span));
+    return outcome(at,
+                   diagnose(s, run, as_before(at.before), then, reduced ? -1 : arm, lhat.paid, lhat.span));
 }
 
 Status observe_on_advice(AtPlay& at, const Heard& heard, i64 action, double weight, double loss) {
@@ -193,14 +204,16 @@ Status observe_on_advice(AtPlay& at, const Heard& heard, i64 action, double weig
     if (!(s.low <= loss && loss <= s.high)) return Status::bad_loss;
     const double x = (loss - s.origin) * s.slope;
     at.before.copy(s, run);
-    if (!settle_action(s, run, Advised<i64>{heard.actions, heard.shares}, action, -1, weight, x, true)) return outcome(at, false);
+    if (!settle_action(s, run, Advised<i64>{heard.actions, heard.shares}, action, -1, weight, x, true))
+        return outcome(at, false);
     // <p, phi(lhat)> under the weights before, and the span of phi(lhat).
     double paid = 0.0, low = infinity, high = -infinity;
     for (i64 i = 0; i < s.n; ++i) {
-        const double share = heard.shares ? heard.shares[i * s.actions + action] : double(heard.actions[i] == action);
+        const double share =
+            heard.shares ? heard.shares[i * s.actions + action] : double(heard.actions[i] == action);
         paid += at.before.w[i] * share;
         low = min(share, low);
-high = max(share, high);
+        high = max(share, high);
     }
     paid *= x * weight / at.before.total;
     const Run* then = at_old_scale(s, run, at.before, at.twin);
@@ -213,7 +226,8 @@ Status observe_awake(AtPlay& at, const bool* awake, i64 arm, double weight, doub
     if (!(s.low <= loss && loss <= s.high)) return Status::bad_loss;
     at.before.copy(s, run);
     double paid, span;
-    if (!settle_among(s, run, awake, arm, weight, (loss - s.origin) * s.slope, paid, span, true)) return outcome(at, false);
+    if (!settle_among(s, run, awake, arm, weight, (loss - s.origin) * s.slope, paid, span, true))
+        return outcome(at, false);
     const Run* then = at_old_scale(s, run, at.before, at.twin);
     return outcome(at, diagnose(s, run, as_before(at.before), then, -1, paid, span));
 }
@@ -225,8 +239,8 @@ void restore_sums(const Setup& s, Run& run) {
 }  // namespace
 
 extern const Players players;
-const Players players = {begin, weigh_anew, make_ready,  act_expert,        act_arm,       act_on_advice,  act_awake,
-                         restrict_to, first_bad, observe_row, observe_arm, observe_on_advice, observe_awake,
-                         restore_sums, charge_sleepers};
+const Players players = {begin,         weigh_anew,        make_ready,    act_expert,   act_arm,
+                         act_on_advice, act_awake,         restrict_to,   first_bad,    observe_row,
+                         observe_arm,   observe_on_advice, observe_awake, restore_sums, charge_sleepers};
 
 }  // namespace hn::HN_ISA

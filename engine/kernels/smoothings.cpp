@@ -8,7 +8,9 @@
 
 namespace hn::HN_ISA {
 
-bool smooth(const Setup& s, Run& run, i64 changed, bool valued) { return smooth_any(s, run, changed, valued); }
+bool smooth(const Setup& s, Run& run, i64 changed, bool valued) {
+    return smooth_any(s, run, changed, valued);
+}
 bool smooth_one(const Setup& s, Run& run, i64 i, double value, bool same, bool valued) {
     if (s.smoothing == Smoothing::exponential) return smooth_exponential(s, run, i, value, valued);
     run.L[i] = value;
@@ -18,7 +20,8 @@ i64 draw_sampled(const Setup& s, Run& run) { return draw_belief(s, run); }
 
 namespace {
 
-bool leaders_at(Smoothing kind, const double* parameter, const double* L, i64 n, double scale, double* p, double* mean) {
+bool leaders_at(Smoothing kind, const double* parameter, const double* L, i64 n, double scale, double* p,
+                double* mean) {
     Nodes none;
     const Led led = leaders(kind, parameter, L, n, scale, false, p, none);
     if (!led.fine) return false;
@@ -26,20 +29,23 @@ bool leaders_at(Smoothing kind, const double* parameter, const double* L, i64 n,
     return true;
 }
 
-i64 nodes_at(Smoothing kind, const double* parameter, const double* L, i64 n, double scale, double* p, double* w,
-             double* mass, i64 room) {
+i64 nodes_at(Smoothing kind, const double* parameter, const double* L, i64 n, double scale, double* p,
+             double* w, double* mass, i64 room) {
     Nodes nodes{w, mass, room, 0};
     return leaders(kind, parameter, L, n, scale, true, p, nodes).fine ? nodes.used : -1;
 }
 
-bool by_table(const LawTable& t, const double* L, i64 n, double scale, double* p, double* total, double* mean) {
+bool by_table(const LawTable& t, const double* L, i64 n, double scale, double* p, double* total,
+              double* mean) {
     return table_leaders(t, L, n, scale, p, *total, *mean);
 }
 
 bool heavy(const Setup& s) {
     return (s.smoothing == Smoothing::frechet || s.smoothing == Smoothing::pareto) && s.parameter[0] >= 1.0;
 }
-i64 grid_places(const Setup& s) { return heavy(s) ? heavy_grid_places(law_of(s.smoothing, s.parameter), s.n) : 0; }
+i64 grid_places(const Setup& s) {
+    return heavy(s) ? heavy_grid_places(law_of(s.smoothing, s.parameter), s.n) : 0;
+}
 void make_grid(const Setup& s, double* grid) { make_heavy_grid(law_of(s.smoothing, s.parameter), s.n, grid); }
 
 bool powers_at(const double* L, i64 n, double scale, double alpha, double* w, double* total) {
@@ -54,8 +60,8 @@ double powers_value(const double* L, const double* p, i64 n, double scale, doubl
 }  // namespace
 
 extern const Potentials potentials;
-const Potentials potentials = {leaders_at, nodes_at,  ratio_matrix, by_table, grid_places,
-                               make_grid,  powers_at, powers_value};
+const Potentials potentials = {leaders_at,  nodes_at,  ratio_matrix, by_table,
+                               grid_places, make_grid, powers_at,    powers_value};
 
 namespace {
 
@@ -92,9 +98,9 @@ void uniforms(u64* words, double* out, i64 count) {
     Words s{words[0], words[1], words[2], words[3]};
     for (i64 k = 0; k < count; ++k) out[k] = uniform(s);
     words[0] = s.a;
-words[1] = s.b;
-words[2] = s.c;
-words[3] = s.d;
+    words[1] = s.b;
+    words[2] = s.c;
+    words[3] = s.d;
 }
 
 }  // namespace

@@ -13,13 +13,14 @@ namespace {
 i64 rows(CombineJob& job) { return combine_rows(job, players); }
 i64 events(CombineEvents& told) { return combine_events(told, players); }
 
-void prices(const Price& price, const double* forecasts, const double* targets, i64 rows, i64 n, double* out) {
+void prices(const Price& price, const double* forecasts, const double* targets, i64 rows, i64 n,
+            double* out) {
     for (i64 t = 0; t < rows; ++t)
         for (i64 i = 0; i < n; ++i) out[t * n + i] = price_of(price, forecasts[t * n + i], targets[t]);
 }
 
-double oracle(const Price& price, const double* forecasts, const double* targets, i64 rows, i64 n, const double* q,
-              double* slope) {
+double oracle(const Price& price, const double* forecasts, const double* targets, i64 rows, i64 n,
+              const double* q, double* slope) {
     const Price uncapped{price.kind, price.parameter, infinity};
     double total = 0.0;
     for (i64 i = 0; i < n; ++i) slope[i] = 0.0;
@@ -40,7 +41,8 @@ double oracle(const Price& price, const double* forecasts, const double* targets
 const Combine combine = {rows, events, count_row, prices, oracle};
 
 extern const Combinations combinations;
-const Combinations combinations = {begin_combination, answer_row, settle_row, prompt_rows, refresh_all, bounds_b};
+const Combinations combinations = {begin_combination, answer_row,  settle_row,
+                                   prompt_rows,       refresh_all, bounds_b};
 
 extern const Players players;
 extern const Replay replay;

@@ -15,7 +15,7 @@ struct gamma_law : Rules {
         const double a = law.a, log_gamma = law.constant;
         if (z <= 0.0) {
             cdf = 0.0;
-ratio = infinity;
+            ratio = infinity;
             return;
         }
         const double front = exp(a * log(z) - z - log_gamma);  // z f(z)
@@ -28,7 +28,7 @@ ratio = infinity;
                 total += term;
             }
             cdf = front * total;
-ratio = 1.0 / (z * total);
+            ratio = 1.0 / (z * total);
             return;
         }
         // modified Lentz on the continued fraction of the upper tail

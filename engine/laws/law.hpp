@@ -16,9 +16,12 @@ struct LawOf {
     double a, conditioned, constant;
 };
 
-inline constexpr double far = 707.0;  // an arm whose probability is surely below e^-far is given probability zero
+inline constexpr double far =
+    707.0;  // an arm whose probability is surely below e^-far is given probability zero
 
-struct Place { double w, dw; };
+struct Place {
+    double w, dw;
+};
 
 /// What a law on z > 0 with a light tail need not say.
 struct Rules {

@@ -31,8 +31,9 @@ struct AdaHedgeRounds {
     AdaHedgeSums sums;
 
     HN_INLINE AdaHedgeRounds(const Setup& setup, Run& at)
-        : s(setup), run(at), x(adahedge_losses(at)), places(setup.places()), inverse(at.inverse), scale(at.scale),
-          base(span_of(at.L, setup.n).min), own(at.own), drift(at.drift), level(at.level), sums(adahedge_sums_of(at)) {}
+        : s(setup), run(at), x(adahedge_losses(at)), places(setup.places()), inverse(at.inverse),
+          scale(at.scale), base(span_of(at.L, setup.n).min), own(at.own), drift(at.drift), level(at.level),
+          sums(adahedge_sums_of(at)) {}
 
     /// Make the weights and face them with the losses of the round.
     HN_INLINE Met meet(double low) {
@@ -43,7 +44,8 @@ struct AdaHedgeRounds {
     /// The losses are in: the gap, the sums (but for the variance) and the next scale. <p, l> = low + mean.
     HN_INLINE void move_on(double low, double high, const Met& met, double mean) {
         // Rounding here is some 1e-16 of the scale a round: nothing beside the gaps that made the scale.
-        const double mixed = met.kept > 0.5 * met.mass ? -scale * log_ratio(met.kept, met.mass) : far(low, met.mass);
+        const double mixed =
+            met.kept > 0.5 * met.mass ? -scale * log_ratio(met.kept, met.mass) : far(low, met.mass);
         const double gap = mean - mixed;
         sums.gap += gap > 0.0 ? gap : 0.0;
         // log p_i/p_i' = (l_i - m)/s at one scale, at most 1/s; a leader that changes at scale 0 has no bound.
@@ -61,17 +63,17 @@ struct AdaHedgeRounds {
         sums.min_losses += low;
         sums.max_losses += high;
         own += low + mean;
-drift += gap;
+        drift += gap;
     }
 
     /// Everything back to its place, and the weights of the next round.
     HN_INLINE void finish() {
         adahedge_sums_of(run) = sums;
         run.scale = scale;
-run.inverse = inverse;
-run.own = own;
-run.drift = drift;
-run.level = level;
+        run.inverse = inverse;
+        run.own = own;
+        run.drift = drift;
+        run.level = level;
         run.total = scale > 0.0 ? weigh_row(run.w, run.L, places, base, inverse) : even();
     }
 

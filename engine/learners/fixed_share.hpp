@@ -19,9 +19,9 @@ inline bool fixed_share(const Setup& s, Run& run) {
         double low = infinity, after = 0.0, total = 0.0;
         // For a moment the memory holds the step instead of L.
         for (i64 i = 0; i < s.n; ++i) {
-seen[i] = run.L[i] - seen[i];
-low = min(seen[i], low);
-}
+            seen[i] = run.L[i] - seen[i];
+            low = min(seen[i], low);
+        }
         for (i64 i = 0; i < s.n; ++i) {
             run.w[i] *= exp((low - seen[i]) * run.inverse);
             seen[i] = run.L[i];
@@ -30,9 +30,9 @@ low = min(seen[i], low);
         *mixed += low - run.scale * log(after / run.total);
         const double kept = (1.0 - share) / after, even = share / double(s.n);
         for (i64 i = 0; i < s.n; ++i) {
-run.w[i] = kept * run.w[i] + even;
-total += run.w[i];
-}
+            run.w[i] = kept * run.w[i] + even;
+            total += run.w[i];
+        }
         run.total = total;
     }
     run.value = *mixed;

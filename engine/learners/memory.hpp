@@ -6,7 +6,7 @@
 #include "../setup.hpp"
 
 /// A learner's row: its name in `Smoothing` and in Python, and how many numbers its memory has (of n arms). The build
-/// reads these lines from the headers of this folder. Of HN_COUNTER the memory is that of arm_sums.hpp.
+/// reads these lines from the headers of this folder. Of HN_COUNTER the memory is that of ArmCounts.
 #define HN_MEMORY(name, size) inline bool name(const Setup& s, Run& run);
 #define HN_COUNTER(name, size) inline bool name(const Setup& s, Run& run);
 

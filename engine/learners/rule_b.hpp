@@ -37,7 +37,9 @@ inline constexpr double relative_mass_floor = 1e-200, mass_floor = 1e-280, cap_f
 inline constexpr double largest_spread = 1e300;
 
 /// min(pi0_i eta_i, c_i), as a logarithm: log(pi0 eta) would be rounded differently.
-HN_INLINE double log_factor(const RuleBState& b, i64 i) { return min(log(b.prior[i]) + log(b.rate[i]), log(b.cap[i])); }
+HN_INLINE double log_factor(const RuleBState& b, i64 i) {
+    return min(log(b.prior[i]) + log(b.rate[i]), log(b.cap[i]));
+}
 HN_INLINE double log_weight(const RuleBState& b, i64 i) { return log_factor(b, i) + b.rate[i] * b.gain[i]; }
 
 /// pi_i = min(pi0_i, c_i/eta_i) of an updated column.
@@ -54,9 +56,9 @@ struct LogShares {
         for (i64 i = 0; i < b.n; ++i) {
             if (f[i] != f[i]) continue;
             if (b.rate[i] > 0.0) {
-old = true;
-top = max(log_weight(b, i), top);
-}
+                old = true;
+                top = max(log_weight(b, i), top);
+            }
             told |= b.settled && b.settled[i] > 0.0;
         }
         for (i64 i = 0; i < b.n; ++i) total += part(i);
@@ -103,7 +105,7 @@ HN_INLINE Mixed mix_with_mass(const RuleBState& b, const double* f, double low, 
             for (i64 i = 0; i < b.n; ++i) p[i] = f[i] == f[i] ? b.weight[i] / mass : 0.0;
     } else {
         x = mix_by_logs(b, f, p);
-mass = 0.0;
+        mass = 0.0;
     }
     // Rounding must not lead out of the columns: a probability stays one.
     return {max(min(x, high), low), mass};
@@ -114,10 +116,10 @@ HN_INLINE double mix_b(const RuleBState& b, const double* f, double low, double 
 
 /// A row whose target has arrived.
 struct SettledRow {
-    const double* f;                   // forecasts, NaN if not available
-    double x, g;                       // the answer that was given, and the slope of the loss there
-    double low, high, scale;           // range of the available forecasts, and size of the numbers they were made of
-    const double* before;              // sums of |r_i| when the row was answered; null if no row was settled since
+    const double* f;          // forecasts, NaN if not available
+    double x, g;              // the answer that was given, and the slope of the loss there
+    double low, high, scale;  // range of the available forecasts, and size of the numbers they were made of
+    const double* before;     // sums of |r_i| when the row was answered; null if no row was settled since
     const double* distance = nullptr;  // d_i of the columns from z; null for |z - f_i|
     double distance_scale = scale;     // size of the forecasts that distances are differences of
 };
@@ -151,17 +153,18 @@ HN_COLD void first_updates(RuleBState& b, SettledRow row, double z, bool among) 
         if (chosen(i)) {
             prior += b.prior[i];
             top = max(log_weight(b, i), top);
-top_factor = max(log_factor(b, i), top_factor);
+            top_factor = max(log_factor(b, i), top_factor);
         }
     for (i64 i = 0; i < b.n; ++i)
         if (chosen(i)) {
-sum += exp(log_weight(b, i) - top);
-factors += exp(log_factor(b, i) - top_factor);
-}
+            sum += exp(log_weight(b, i) - top);
+            factors += exp(log_factor(b, i) - top_factor);
+        }
     const bool start = !(prior > 0.0);
     if (start && b.settled) b.spread_rows += 1.0;
     const double tau = among && b.spread_rows > 0.0 ? sqrt(b.spread / b.spread_rows) : 0.0;
-    const double log_w = start ? 0.0 : max(top + log(sum), top_factor + log(factors) - log(double(b.n))) - log(prior);
+    const double log_w =
+        start ? 0.0 : max(top + log(sum), top_factor + log(factors) - log(double(b.n))) - log(prior);
     for (i64 i = 0; i < b.n; ++i) {
         if (row.f[i] != row.f[i] || b.cap[i] > 0.0) continue;
         double cap = infinity;
@@ -174,7 +177,7 @@ factors += exp(log_factor(b, i) - top_factor);
             else b.capped = true;
         }
         b.cap[i] = cap;
---b.waiting;
+        --b.waiting;
         b.weight[i] = min(b.prior[i] * b.rate[i], cap) * b.level[i];
         if (b.forget == 1.0) b.grown += capped_prior(b, i) * b.level[i];
     }
@@ -183,10 +186,12 @@ factors += exp(log_factor(b, i) - top_factor);
 /// Update V, M, eta, S, E and the weights of the available columns, whose largest |r_i| is `largest`; return the growth of P
 /// by the old ones. A column at its first update still needs its cap.
 template <bool capped>
-HN_INLINE double update_b(RuleBState& b, const double* f, double g, double z, double largest, const double* before) {
+HN_INLINE double update_b(RuleBState& b, const double* f, double g, double z, double largest,
+                          const double* before) {
     const bool bounded = b.forget == 1.0;
     const f64x4 slope = splat(g), here = splat(z), nothing{};
-    const f64x4 first = splat(first_share * (largest * largest)), most_first = splat(sqrt(first_share) * largest);
+    const f64x4 first = splat(first_share * (largest * largest)),
+                most_first = splat(sqrt(first_share) * largest);
     f64x4 more{};
     for (i64 i = 0; i < b.places; i += 4) {
         const f64x4 column = load4(f + i);
@@ -208,7 +213,7 @@ HN_INLINE double update_b(RuleBState& b, const double* f, double g, double z, do
                 mass = min(prior, cap / rate);
                 const f64x4 rho = min(prior, cap / next) / mass;
                 kept *= rho;
-fell *= rho;
+                fell *= rho;
             }
             const f64x4 fall = (1.0 - fell * a) * (rate * far) - (1.0 - fell);
             kept += only(r < nothing, load4(b.level + i) * max(fall, nothing));
@@ -227,7 +232,8 @@ fell *= rho;
     }
     return fold(more);
 }
-HN_APART double update_capped(RuleBState& b, const double* f, double g, double z, double largest, const double* before) {
+HN_APART double update_capped(RuleBState& b, const double* f, double g, double z, double largest,
+                              const double* before) {
     return update_b<true>(b, f, g, z, largest, before);
 }
 
@@ -249,8 +255,10 @@ HN_INLINE void settle_b(RuleBState& b, const SettledRow& row) {
     const auto [z, mass] = mix_with_mass(b, f, row.low, row.high, nullptr);
     const double spread = max(row.high - z, z - row.low), drifted = g * (x - z), largest = abs(g) * spread;
     const bool still = spread <= coincide * row.scale || !(largest >= smallest_slope);
-    const f64x4 slope = splat(g), here = splat(z), given = splat(x), inverse = splat(mass > 0.0 ? 1.0 / mass : 0.0);
-    const bool drifts = row.distance || drifted != 0.0;  // the first condition predicts the branch for quantiles
+    const f64x4 slope = splat(g), here = splat(z), given = splat(x),
+                inverse = splat(mass > 0.0 ? 1.0 / mass : 0.0);
+    const bool drifts =
+        row.distance || drifted != 0.0;  // the first condition predicts the branch for quantiles
     f64x4 apart{};
     for (i64 i = 0; i < b.places; i += 4) {
         const f64x4 column = load4(f + i);
@@ -281,16 +289,16 @@ HN_INLINE void settle_b(RuleBState& b, const SettledRow& row) {
 inline void refresh_b(RuleBState& b) {
     double sum = 0.0;
     b.capped = false;
-b.waiting = b.n;
+    b.waiting = b.n;
     for (i64 i = 0; i < b.places; ++i) {
         const bool old = b.rate[i] > 0.0;
         b.level[i] = old ? exp(b.rate[i] * b.gain[i]) : 1.0;
         b.weight[i] = min(b.prior[i] * b.rate[i], b.cap[i]) * b.level[i];
         if (old) {
-sum += capped_prior(b, i) * b.level[i];
-b.capped |= b.cap[i] < infinity;
---b.waiting;
-}
+            sum += capped_prior(b, i) * b.level[i];
+            b.capped |= b.cap[i] < infinity;
+            --b.waiting;
+        }
     }
     if (b.forget == 1.0 && sum > b.grown * (1.0 + 1e-9)) b.grown = sum;
 }

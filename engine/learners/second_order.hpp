@@ -38,8 +38,11 @@ inline bool from_logs(const Setup& s, Run& run) {
 }
 
 /// Gauss and Legendre, twelve nodes on [-1/4, 1/4] and their masses: the rule is symmetric.
-inline constexpr double evidence_nodes[6] = {0.03130835212786723, 0.09195787474954505, 0.14682948857165437, 0.19247566854857617, 0.2260293140926187, 0.2453901585616798};
-inline constexpr double evidence_masses[6] = {0.06228676145335067, 0.05837313413458865, 0.05079185668076643, 0.040019582135836604, 0.026734831498829766, 0.011793834096627853};
+inline constexpr double evidence_nodes[6] = {0.03130835212786723, 0.09195787474954505, 0.14682948857165437,
+                                             0.19247566854857617, 0.2260293140926187,  0.2453901585616798};
+inline constexpr double evidence_masses[6] = {0.06228676145335067,  0.05837313413458865,
+                                              0.05079185668076643,  0.040019582135836604,
+                                              0.026734831498829766, 0.011793834096627853};
 
 /// log int_0^(1/2) e^(eta R - eta^2 V) d eta: completing the square, in log space.
 ///
@@ -74,7 +77,8 @@ inline bool ada_normal_hedge(const Setup& s, Run& run) {
     const double* C = take_in_regrets(s, run, false);
     for (i64 i = 0; i < s.n; ++i) {
         const double R = run.own - run.L[i], c = 3.0 * (C[i] + 1.0);
-        const double up = max(R + 1.0, 0.0), down = max(R - 1.0, 0.0), high = up * up / c, low = down * down / c;
+        const double up = max(R + 1.0, 0.0), down = max(R - 1.0, 0.0), high = up * up / c,
+                     low = down * down / c;
         run.w[i] = high > low ? high + log(-expm1(low - high)) : -infinity;
     }
     return from_logs(s, run);
@@ -122,11 +126,14 @@ inline void share_regrets(const RegretState& s, Mixing kind, const double* f, do
                 p[i] = up > 0.0 ? log(up) - log(B * B + s.second[i]) : -infinity;
                 break;
             }
-            case Mixing::boa: p[i] = s.weight[i] > 0.0 ? log(s.weight[i]) + s.weight[i] * s.regret[i] : -infinity; break;
+            case Mixing::boa:
+                p[i] = s.weight[i] > 0.0 ? log(s.weight[i]) + s.weight[i] * s.regret[i] : -infinity;
+                break;
             case Mixing::squint: p[i] = log_evidence(s.regret[i] / B, s.second[i] / (B * B)); break;
             case Mixing::ada_normal_hedge: {
                 const double R = s.regret[i] / B, c = 3.0 * (s.second[i] / B + 1.0);
-                const double up = max(R + 1.0, 0.0), down = max(R - 1.0, 0.0), high = up * up / c, low = down * down / c;
+                const double up = max(R + 1.0, 0.0), down = max(R - 1.0, 0.0), high = up * up / c,
+                             low = down * down / c;
                 p[i] = high > low ? high + log(-expm1(low - high)) : -infinity;
                 break;
             }
@@ -148,7 +155,7 @@ inline void settle_regrets(RegretState& s, Mixing kind, const double* f, double 
         if (f[i] == f[i]) span = max(abs(g * (x - f[i])), span);
     if (!(span >= 1e-140)) return;
     s.range = max(span, seen);
-s.settled += 1.0;
+    s.settled += 1.0;
     const double log_n = log(double(s.n > 1 ? s.n : 2));
     if (kind == Mixing::fixed_share) {
         s.second[0] += span * span;

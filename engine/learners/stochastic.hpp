@@ -59,7 +59,8 @@ HN_COUNTER(moss, 2 * n)
 inline bool moss(const Setup& s, Run& run) {
     take_in_arm(s, run);
     const double share = s.parameter[0] / double(s.n);
-    least_of(s, run, [=](double mean, double count) { return mean - sqrt(max(log(share / count), 0.0) / count); });
+    least_of(s, run,
+             [=](double mean, double count) { return mean - sqrt(max(log(share / count), 0.0) / count); });
     return true;
 }
 

@@ -43,16 +43,17 @@ inline i64 draw_belief(const Setup& s, Run& run) {
         const double gains = count[i] - sum[i];
         double y;
         if (beta) {
-            const double won = draw_gamma(run.stream, 1.0 + gains), lost = draw_gamma(run.stream, 1.0 + sum[i]);
+            const double won = draw_gamma(run.stream, 1.0 + gains),
+                         lost = draw_gamma(run.stream, 1.0 + sum[i]);
             y = won / (won + lost);
         } else {
             fill_normals(run.stream, &y, 1);
             y = (gains + y * sqrt(count[i] + 1.0)) / (count[i] + 1.0);
         }
         if (y > top) {
-top = y;
-best = i;
-}
+            top = y;
+            best = i;
+        }
     }
     return best;
 }
@@ -76,21 +77,24 @@ struct Belief {
     HN_INLINE Belief() = default;
     HN_INLINE Belief(bool by_coins, double count, double sum) : beta(by_coins), won(count - sum), lost(sum) {
         if (beta) {
-            const double ends = won > 0.0 && lost > 0.0 ? stirling_error(count) - stirling_error(won) - stirling_error(lost) : 0.0;
+            const double ends = won > 0.0 && lost > 0.0
+                                    ? stirling_error(count) - stirling_error(won) - stirling_error(lost)
+                                    : 0.0;
             peak = count > 0.0 ? won / count : 0.5;
             height = count + 1.0;
-            if (won > 0.0 && lost > 0.0) height *= exp(ends) * sqrt(count / (6.28318530717958647693 * won * lost));
+            if (won > 0.0 && lost > 0.0)
+                height *= exp(ends) * sqrt(count / (6.28318530717958647693 * won * lost));
             const double mean = (won + 1.0) / (count + 2.0);
             deviation = sqrt(mean * (1.0 - mean) / (count + 3.0));
         } else {
             const double many = count + 1.0;
             won = many;
-peak = (count - sum) / many;
-deviation = 1.0 / sqrt(many);
+            peak = (count - sum) / many;
+            deviation = 1.0 / sqrt(many);
             height = 0.39894228040143267794 * sqrt(many);
         }
         low = reach(-1.0);
-high = reach(1.0);
+        high = reach(1.0);
     }
 
     /// log f(y)/f(peak).
@@ -136,9 +140,9 @@ inline bool weigh_beliefs(const Setup& s, Run& run) {
     for (i64 i = 0; i < n; ++i) {
         belief[i] = Belief(s.smoothing == Smoothing::thompson_beta, arms.count[i], arms.sum[i]);
         beyond[i] = 0.0;
-run.w[i] = 1e-30;
+        run.w[i] = 1e-30;
         left = max(belief[i].low, left);
-right = max(belief[i].high, right);
+        right = max(belief[i].high, right);
     }
     // Below `left` some arm is not, so that no other is the largest there.
     while (right > left) {

@@ -26,11 +26,13 @@ HN_INLINE void copy_fours(double* to, const double* from, i64 n) {
 inline constexpr i64 all_and_sums = -2, all_weights = -1;
 
 /// `run` is laid out; what no row keeps is as it was at the start of the game.
-HN_INLINE void unpack_run(const Setup& s, const RowPlan& plan, const double* row, const RowCounts& counts, Run& run, i64 arm) {
+HN_INLINE void unpack_run(const Setup& s, const RowPlan& plan, const double* row, const RowCounts& counts,
+                          Run& run, i64 arm) {
     copy_fours(run.L, row, s.n);
     for (i64 j = s.n; j < s.places(); ++j) run.L[j] = infinity;
     if (!plan.compact) {
-        __builtin_memcpy(static_cast<void*>(static_cast<RunNumbers*>(&run)), row + plan.numbers, sizeof(RunNumbers));
+        __builtin_memcpy(static_cast<void*>(static_cast<RunNumbers*>(&run)), row + plan.numbers,
+                         sizeof(RunNumbers));
         __builtin_memcpy(run.w, row + plan.weights, std::size_t(s.n) * sizeof(double));
         __builtin_memcpy(run.memory, row + plan.memory, std::size_t(s.memory_places()) * sizeof(double));
         if (s.tree()) grow(run.w, s.n, run.tree);
@@ -38,7 +40,7 @@ HN_INLINE void unpack_run(const Setup& s, const RowPlan& plan, const double* row
     }
     const double* state = row + plan.state;
     run.base = state[0];
-run.own = row[plan.own];
+    run.own = row[plan.own];
     run.stream = stream_at(plan, row);
     // Own loss and scale change together, so the scale is that of the rounds drawn, or one behind.
     run.round = double(counts.drawn - counts.behind);
@@ -51,14 +53,14 @@ run.own = row[plan.own];
     }
     const bool half = s.path == Path::half;
     run.placed = state[1];
-run.moved = counts.stayed ? 0.0 : state[2];
+    run.moved = counts.stayed ? 0.0 : state[2];
     if (arm == all_and_sums) {
         if (half) Barrier<2>::again(s, run);
         else Barrier<1>::again(s, run);
         return;
     }
     run.total = counts.stayed ? state[2] : 1.0;
-run.slope_sum = state[3];
+    run.slope_sum = state[3];
     if (arm == all_weights) {
         if (half) Barrier<2>::again_weights(s, run);
         else Barrier<1>::again_weights(s, run);
@@ -69,13 +71,14 @@ run.slope_sum = state[3];
 }
 
 /// `drawn`: a round was drawn, which changes no loss; `kept`: nor the weights.
-HN_INLINE void pack_run(const Setup& s, const RowPlan& plan, const Run& run, RowCounts& counts, double* row, bool drawn,
-                        bool kept = false) {
+HN_INLINE void pack_run(const Setup& s, const RowPlan& plan, const Run& run, RowCounts& counts, double* row,
+                        bool drawn, bool kept = false) {
     if (plan.compact && drawn && (kept || s.schedule.constant())) {
         put_stream(plan, row, run.stream);
         return;
     }
-    if (!drawn || !plan.compact) copy_fours(row, run.L, s.n);  // up to three too many, which are written below
+    if (!drawn || !plan.compact)
+        copy_fours(row, run.L, s.n);  // up to three too many, which are written below
     if (!plan.compact) {
         __builtin_memcpy(row + plan.numbers, static_cast<const RunNumbers*>(&run), sizeof(RunNumbers));
         __builtin_memcpy(row + plan.weights, run.w, std::size_t(s.n) * sizeof(double));
@@ -84,13 +87,13 @@ HN_INLINE void pack_run(const Setup& s, const RowPlan& plan, const Run& run, Row
     }
     double* state = row + plan.state;
     state[0] = run.base;
-row[plan.own] = run.own;
+    row[plan.own] = run.own;
     put_stream(plan, row, run.stream);
     if (by_series(s.path)) {
         counts.stayed = run.moved == 0.0;
         state[1] = run.placed;
-state[2] = counts.stayed ? run.total : run.moved;
-state[3] = run.slope_sum;
+        state[2] = counts.stayed ? run.total : run.moved;
+        state[3] = run.slope_sum;
     } else if (s.path == Path::entropy_one) {
         state[1] = run.arm;
     }
@@ -125,7 +128,8 @@ HN_INLINE void keep(const FleetBatch& b, i64 k, i64 from) {
 inline i64 undone(const FleetBatch& b, i64 k, i64 from) {
     const i64 stride = b.plan->stride;
     for (i64 j = k; j >= 0; --j)
-        __builtin_memcpy(b.rows[j] + from, b.backup + j * stride, std::size_t(stride - from) * sizeof(double));
+        __builtin_memcpy(b.rows[j] + from, b.backup + j * stride,
+                         std::size_t(stride - from) * sizeof(double));
     return k;
 }
 
@@ -147,24 +151,25 @@ HN_INLINE bool draw_one(const FleetBatch& b, const Setup& s, Run& run, i64 k) {
         restrict_to(s, run, awake, b.shares);
         b.arms[k] = i32(draw_among(s, run, b.shares));
         b.probabilities[k] = run.probability;
-b.weights[k] = 1.0 / run.probability;
+        b.weights[k] = 1.0 / run.probability;
         u64* marks = b.marks + k * plan.mark_words;
         for (i64 w = 0; w < plan.mark_words; ++w) marks[w] = 0;
         for (i64 j = 0; j < s.n; ++j) marks[j >> 6] |= u64(awake[j]) << (j & 63);
     } else {
         const i64 i = draw_arm(s, run);
         b.arms[k] = i32(i);
-b.probabilities[k] = run.w[i] / run.total;
-b.weights[k] = run.weight;
-        if (s.estimator == Estimator::reduced_variance) mark_baselines(s, run, b.marks + k * plan.mark_words, plan.mark_words);
+        b.probabilities[k] = run.w[i] / run.total;
+        b.weights[k] = run.weight;
+        if (s.estimator == Estimator::reduced_variance)
+            mark_baselines(s, run, b.marks + k * plan.mark_words, plan.mark_words);
     }
     b.slept[k] = sleeps;
     pack_run(s, plan, run, counts, row, true, kept);
     if (counts.open > counts.delay) counts.delay = counts.open;
     ++counts.drawn;
-++counts.open;
-counts.behind = 1;
-counts.slept |= u32(sleeps);
+    ++counts.open;
+    counts.behind = 1;
+    counts.slept |= u32(sleeps);
     b.rounds[k] = counts.drawn;
     put_counts(plan, row, counts);
     return true;
@@ -187,7 +192,7 @@ HN_INLINE bool settle_one(const FleetBatch& b, const Setup& s, Run& run, i64 k, 
     }
     pack_run(s, plan, run, counts, row, false);
     --counts.open;
-counts.behind = 0;
+    counts.behind = 0;
     put_counts(plan, row, counts);
     return true;
 }

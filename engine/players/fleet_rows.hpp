@@ -24,7 +24,9 @@ inline constexpr std::size_t huge_page = std::size_t(1) << 21;
 template <class T, bool Wide = true>
 struct Huge {
     using value_type = T;
-    template <class U> struct rebind { using other = Huge<U, Wide>; };
+    template <class U> struct rebind {
+        using other = Huge<U, Wide>;
+    };
     Huge() = default;
     template <class U> Huge(const Huge<U, Wide>&) {}
     static std::size_t aligned(std::size_t bytes) { return bytes >= huge_page ? huge_page : 64; }
@@ -33,7 +35,8 @@ struct Huge {
         const std::size_t bytes = count * sizeof(T);
         void* made = ::operator new(bytes, std::align_val_t(aligned(bytes)));
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-        if (bytes >= huge_page) madvise(made, bytes & ~(huge_page - 1), Wide ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+        if (bytes >= huge_page)
+            madvise(made, bytes & ~(huge_page - 1), Wide ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 #endif
         return static_cast<T*>(made);
     }
@@ -57,13 +60,13 @@ inline RowPlan plan_of(const Setup& s, bool sleeps, bool diagnosed) {
     plan.compact = (series || entropic) && !s.log_prior && !diagnosed;
     if (plan.compact) {
         plan.state = n;
-plan.own = n + (series ? 4 : s.path == Path::entropy_one ? 2 : 1);
+        plan.own = n + (series ? 4 : s.path == Path::entropy_one ? 2 : 1);
         plan.stream = plan.own + 1;
-plan.counts = plan.stream + 4;
+        plan.counts = plan.stream + 4;
     } else {
         plan.weights = n;
-plan.memory = 2 * n;
-plan.numbers = 2 * n + s.memory_places();
+        plan.memory = 2 * n;
+        plan.numbers = 2 * n + s.memory_places();
         plan.own = plan.numbers + i64(offsetof(RunNumbers, own) / sizeof(double));
         plan.stream = plan.numbers + i64(offsetof(RunNumbers, stream) / sizeof(double));
         plan.counts = plan.numbers + i64(sizeof(RunNumbers) / sizeof(double));
@@ -83,24 +86,27 @@ class Rows {
         HugeVector<u64> keys;        // likewise
         std::vector<u64> alive;
         i64 living = 0, room = 0;
-        Chunk(i64 size, i64 stride, i64 room_at_first) : alive(std::size_t(size / 64)) { reserve(room_at_first, stride); }
+        Chunk(i64 size, i64 stride, i64 room_at_first) : alive(std::size_t(size / 64)) {
+            reserve(room_at_first, stride);
+        }
         /// Move the rows to memory for `more` learners.
         void reserve(i64 more, i64 stride) {
             HugeVector<double> rows;
             HugeVector<u64> names;
             rows.reserve(std::size_t(more * stride + 4));  // groups of four are read past the last row
             names.reserve(std::size_t(more));
-            if (room) __builtin_memcpy(rows.data(), numbers.data(), std::size_t(room * stride) * sizeof(double));
+            if (room)
+                __builtin_memcpy(rows.data(), numbers.data(), std::size_t(room * stride) * sizeof(double));
             if (room) __builtin_memcpy(names.data(), keys.data(), std::size_t(room) * sizeof(u64));
             numbers.swap(rows);
-keys.swap(names);
-room = more;
+            keys.swap(names);
+            room = more;
         }
     };
     std::vector<std::unique_ptr<Chunk>> chunks_;
     std::vector<RowsCopy*> copies_;  // that are not whole yet
-    std::vector<double*> numbers_;  // of each chunk: one step less on the way to a row
-    int bits_ = 16;  // a chunk has 2^bits learners
+    std::vector<double*> numbers_;   // of each chunk: one step less on the way to a row
+    int bits_ = 16;                  // a chunk has 2^bits learners
     i64 stride_, size_ = 65536, alive_ = 0, made_ = 0;
     u64 born_ = 0;
 
@@ -115,22 +121,24 @@ room = more;
 public:
     explicit Rows(i64 stride) : stride_(stride) {
         while (size_ > 64 && size_ * stride * i64(sizeof(double)) > i64(64 * huge_page)) {
-size_ /= 2;
---bits_;
-}
+            size_ /= 2;
+            --bits_;
+        }
     }
 
     i64 size() const { return alive_; }
     u64 born() const { return born_; }
     /// What was touched: the last chunk up to the last learner.
     i64 bytes() const {
-        const i64 unborn = made_ * size_ > 0 && within(born_) && chunks_.back() ? size_ - i64(within(born_)) : 0;
+        const i64 unborn =
+            made_ * size_ > 0 && within(born_) && chunks_.back() ? size_ - i64(within(born_)) : 0;
         return (made_ * size_ - unborn) * stride_ * i64(sizeof(double));
     }
     i64 key_bytes() const {
         i64 room = 0;
         for (const std::unique_ptr<Chunk>& chunk : chunks_) room += chunk ? chunk->room : 0;
-        return made_ * (i64(sizeof(Chunk)) + size_ / 8) + room * i64(sizeof(u64)) + i64(chunks_.capacity()) * 16;
+        return made_ * (i64(sizeof(Chunk)) + size_ / 8) + room * i64(sizeof(u64)) +
+               i64(chunks_.capacity()) * 16;
     }
 
     bool has(u64 number) const {
@@ -166,12 +174,12 @@ size_ /= 2;
     u64 add(u64 key, u64 number) {
         const std::size_t k = chunk_of(number);
         if (chunks_.size() <= k) {
-numbers_.resize(k + 1);
-chunks_.resize(k + 1);
-}
+            numbers_.resize(k + 1);
+            chunks_.resize(k + 1);
+        }
         if (!chunks_[k]) {
             chunks_[k] = std::make_unique<Chunk>(size_, stride_, k == 0 ? std::min<i64>(size_, 64) : size_);
-++made_;
+            ++made_;
             numbers_[k] = chunks_[k]->numbers.data();
         }
         Chunk& chunk = *chunks_[k];
@@ -182,7 +190,7 @@ chunks_.resize(k + 1);
         chunk.keys.data()[within(number)] = key;
         chunk.alive[within(number) / 64] |= u64(1) << (number % 64);
         ++chunk.living;
-++alive_;
+        ++alive_;
         born_ = number + 1;
         return number;
     }
@@ -191,24 +199,24 @@ chunks_.resize(k + 1);
         Chunk& chunk = *chunks_[k];
         chunk.alive[within(number) / 64] &= ~(u64(1) << (number % 64));
         --chunk.living;
---alive_;
+        --alive_;
         // The last chunk has numbers to give.
         if (chunk.living == 0 && !copies_.empty())
             for (u64 j = 0; j < u64(size_); j += 64) changes(u64(k) * u64(size_) + j);
         if (chunk.living == 0 && born_ >= u64(k + 1) * u64(size_)) {
-chunks_[k].reset();
-numbers_[k] = nullptr;
---made_;
-}
+            chunks_[k].reset();
+            numbers_[k] = nullptr;
+            --made_;
+        }
     }
     /// Numbers below this one were given, and are not given again.
     void born_up_to(u64 number) {
         if (number <= born_) return;
         const std::size_t k = chunk_of(number - 1) + 1;
         if (chunks_.size() < k) {
-numbers_.resize(k);
-chunks_.resize(k);
-}
+            numbers_.resize(k);
+            chunks_.resize(k);
+        }
         born_ = number;
     }
     template <class Visit> void each(Visit visit) const {
@@ -229,12 +237,13 @@ class RowsCopy {
     static constexpr i64 page_bytes = 1 << 14;
     Rows& rows_;
     i64 stride_;
-    int bits_ = 6;                       // a page has 2^bits learners
-    std::vector<u64> alive_;             // who was there, 64 a word
-    std::vector<std::size_t> begins_;    // of each page: how many learners were before it; and of all
+    int bits_ = 6;                     // a page has 2^bits learners
+    std::vector<u64> alive_;           // who was there, 64 a word
+    std::vector<std::size_t> begins_;  // of each page: how many learners were before it; and of all
     std::vector<u8> done_;
     std::size_t next_ = 0, left_;
-    SmallPagedVector<double> numbers_;   // reserved, and written page by page: to set all to 0 would be waited for
+    SmallPagedVector<double>
+        numbers_;  // reserved, and written page by page: to set all to 0 would be waited for
     SmallPagedVector<u64> keys_;
 
     std::size_t words() const { return std::size_t(1) << (bits_ - 6); }
@@ -242,11 +251,13 @@ class RowsCopy {
     template <class Visit> void each_of(std::size_t page, Visit visit) const {
         std::size_t at = begins_[page];
         for (std::size_t w = page * words(); w < alive_.size() && w < (page + 1) * words(); ++w)
-            for (u64 left = alive_[w]; left; left &= left - 1) visit(u64(w) * 64 + u64(__builtin_ctzll(left)), at++);
+            for (u64 left = alive_[w]; left; left &= left - 1)
+                visit(u64(w) * 64 + u64(__builtin_ctzll(left)), at++);
     }
     void copy(std::size_t page) {
         each_of(page, [&](u64 number, std::size_t at) {
-            __builtin_memcpy(numbers_.data() + at * std::size_t(stride_), rows_.row(number), std::size_t(stride_) * sizeof(double));
+            __builtin_memcpy(numbers_.data() + at * std::size_t(stride_), rows_.row(number),
+                             std::size_t(stride_) * sizeof(double));
             keys_.data()[at] = rows_.key(number);
         });
         done_[page] = 1;
@@ -254,9 +265,10 @@ class RowsCopy {
     }
 
 public:
-    RowsCopy(Rows& rows, i64 stride)
-        : rows_(rows), stride_(stride), alive_(rows.alive()) {
-        while (i64(2) << bits_ <= rows.chunk() && (i64(2) << bits_) * stride * i64(sizeof(double)) <= page_bytes) ++bits_;
+    RowsCopy(Rows& rows, i64 stride) : rows_(rows), stride_(stride), alive_(rows.alive()) {
+        while (i64(2) << bits_ <= rows.chunk() &&
+               (i64(2) << bits_) * stride * i64(sizeof(double)) <= page_bytes)
+            ++bits_;
         const std::size_t pages = (alive_.size() + words() - 1) / words();
         begins_.assign(1, 0);
         for (std::size_t page = 0; page < pages; ++page) {
@@ -267,8 +279,8 @@ public:
         }
         numbers_.reserve(begins_.back() * std::size_t(stride));
         keys_.reserve(begins_.back());
-done_.resize(pages);
-left_ = pages;
+        done_.resize(pages);
+        left_ = pages;
         if (left_) rows_.remember(this);
     }
     RowsCopy(const RowsCopy&) = delete;
@@ -285,9 +297,9 @@ left_ = pages;
     bool go_on(std::size_t pages) {
         for (; left_ && pages > 0; ++next_)
             if (!done_[next_]) {
-copy(next_);
---pages;
-}
+                copy(next_);
+                --pages;
+            }
         return left_ > 0;
     }
     std::size_t size() const { return begins_.back(); }

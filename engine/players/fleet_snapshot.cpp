@@ -10,17 +10,18 @@ namespace hn {
 std::vector<Column> columns_of(const Fleet& fleet) {
     const RowPlan& plan = fleet.plan;
     std::vector<Column> found{{"number", false, true, 1, -1}, {"key", false, true, 1, -1}};
-    const auto add = [&](const char* name, i64 from, i64 width) { found.push_back({name, false, false, width, from}); };
+    const auto add = [&](const char* name, i64 from, i64 width) {
+        found.push_back({name, false, false, width, from});
+    };
     add("losses", 0, plan.n);
     if (plan.compact) {
         add("base", plan.state, 1);
-add("own", plan.own, 1);
+        add("own", plan.own, 1);
         if (by_series(fleet.setup.path)) {
-add("placed", plan.state + 1, 1);
-add("moved", plan.state + 2, 1);
-add("slope_sum", plan.state + 3, 1);
-}
-        else if (fleet.setup.path == Path::entropy_one) add("arm", plan.state + 1, 1);
+            add("placed", plan.state + 1, 1);
+            add("moved", plan.state + 2, 1);
+            add("slope_sum", plan.state + 3, 1);
+        } else if (fleet.setup.path == Path::entropy_one) add("arm", plan.state + 1, 1);
     } else {
         add("weights", plan.weights, plan.n);
         if (fleet.setup.memory_places()) add("memory", plan.memory, fleet.setup.memory_places());
@@ -31,23 +32,27 @@ add("slope_sum", plan.state + 3, 1);
     }
     if (plan.diagnosed) found.push_back({"diagnosed", false, true, 0, 0});  // a word, and no numbers
     found.push_back({"stream", false, true, 4, plan.stream});
-    for (const char* name : {"drawn", "forgotten", "delay", "slept", "stayed", "behind"}) found.push_back({name, false, true, 1, -1});
+    for (const char* name : {"drawn", "forgotten", "delay", "slept", "stayed", "behind"})
+        found.push_back({name, false, true, 1, -1});
     for (const char* name : {"probability_open", "weight_open"}) found.push_back({name, true, false, 1, -1});
-    for (const char* name : {"learner", "round_open", "arm_open", "origin", "slept_open"}) found.push_back({name, true, true, 1, -1});
+    for (const char* name : {"learner", "round_open", "arm_open", "origin", "slept_open"})
+        found.push_back({name, true, true, 1, -1});
     found.push_back({"marks", true, true, plan.mark_words, -1});
     return found;
 }
 
 Photo::Photo(Fleet& fleet, In<i64> numbers)
-    : plan_(fleet.plan), columns_(columns_of(fleet)), numbers_(numbers.size()), keys_(numbers.size()), open_(fleet.open.shared()) {
+    : plan_(fleet.plan), columns_(columns_of(fleet)), numbers_(numbers.size()), keys_(numbers.size()),
+      open_(fleet.open.shared()) {
     const Busy here = fleet.alone();
     const std::size_t stride = std::size_t(plan_.stride);
     rows_.resize(numbers.size() * stride);
-numbers_at_ = rows_.data();
+    numbers_at_ = rows_.data();
     for (std::size_t k = 0; k < numbers.size(); ++k) {
-        require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])), "a number must be of a learner");
+        require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])),
+                "a number must be of a learner");
         numbers_[k] = u64(numbers.data()[k]);
-keys_[k] = fleet.rows.key(numbers_[k]);
+        keys_[k] = fleet.rows.key(numbers_[k]);
         __builtin_memcpy(rows_.data() + k * stride, fleet.rows.row(numbers_[k]), stride * sizeof(double));
     }
 }
@@ -56,8 +61,8 @@ Photo::Photo(nb::object fleet) : fleet_(fleet) {
     Fleet& from = nb::cast<Fleet&>(fleet);
     const Busy here = from.alone();
     plan_ = from.plan;
-columns_ = columns_of(from);
-open_ = from.open.shared();
+    columns_ = columns_of(from);
+    open_ = from.open.shared();
     copy_ = std::make_unique<RowsCopy>(from.rows, plan_.stride);
 }
 
@@ -90,10 +95,10 @@ void Photo::sort() {
     expose(std::size_t(-1));
     const nb::gil_scoped_release released;
     if (copy_) {
-numbers_ = copy_->learners();
-keys_ = copy_->keys();
-numbers_at_ = copy_->numbers();
-}
+        numbers_ = copy_->learners();
+        keys_ = copy_->keys();
+        numbers_at_ = copy_->numbers();
+    }
     std::vector<std::pair<u64, u64>> places(numbers_.size());
     for (std::size_t k = 0; k < numbers_.size(); ++k) places[k] = {numbers_[k], k};
     if (!std::is_sorted(places.begin(), places.end())) std::sort(places.begin(), places.end());
@@ -102,28 +107,32 @@ numbers_at_ = copy_->numbers();
     open_.each([&](i64 place, const OpenDecision& one) { found.emplace_back(one.ticket, place); });
     sort_by_ticket(found);
     decisions_.reserve(found.size());
-learners_.reserve(found.size());
+    learners_.reserve(found.size());
     marks_.reserve(found.size() * std::size_t(plan_.mark_words));
     std::size_t whose = 0;
     for (std::size_t k = 0; k < found.size(); ++k) {
         if (k + 24 < found.size()) {
-__builtin_prefetch(&open_.at(found[k + 24].second));
-__builtin_prefetch(open_.marks(found[k + 24].second));
-}
+            __builtin_prefetch(&open_.at(found[k + 24].second));
+            __builtin_prefetch(open_.marks(found[k + 24].second));
+        }
         const auto [ticket, place] = found[k];
         while (whose < places.size() && places[whose].first < ticket >> 32) ++whose;
-        if (whose == places.size() || places[whose].first != ticket >> 32) continue;  // of a learner that is not here
+        if (whose == places.size() || places[whose].first != ticket >> 32)
+            continue;  // of a learner that is not here
         decisions_.push_back(open_.at(place));
-learners_.push_back(places[whose].second);
+        learners_.push_back(places[whose].second);
         marks_.insert(marks_.end(), open_.marks(place), open_.marks(place) + plan_.mark_words);
     }
     open_ = OpenTable();
-sorted_ = true;
+    sorted_ = true;
 }
 
 void Photo::fill(const Column& column, u8* out) const {
-    const std::size_t m = count(column), width = std::size_t(column.width), stride = std::size_t(plan_.stride);
-    const auto put = [&](std::size_t k, auto value) { __builtin_memcpy(out + k * sizeof value, &value, sizeof value); };
+    const std::size_t m = count(column), width = std::size_t(column.width),
+                      stride = std::size_t(plan_.stride);
+    const auto put = [&](std::size_t k, auto value) {
+        __builtin_memcpy(out + k * sizeof value, &value, sizeof value);
+    };
     const auto counts = [&](auto pick) {
         for (std::size_t k = 0; k < m; ++k) put(k, u64(pick(counts_at(plan_, numbers_at_ + k * stride))));
     };
@@ -133,8 +142,12 @@ void Photo::fill(const Column& column, u8* out) const {
     if (column.from >= 0) {
         for (std::size_t k = 0; k < m; ++k)
             __builtin_memcpy(out + k * width * 8, numbers_at_ + k * stride + column.from, width * 8);
-    } else if (column.name == "number" || column.name == "key" || column.name == "learner" || column.name == "marks") {
-        const std::vector<u64>& from = column.name == "number" ? numbers_ : column.name == "key" ? keys_ : column.name == "marks" ? marks_ : learners_;
+    } else if (column.name == "number" || column.name == "key" || column.name == "learner" ||
+               column.name == "marks") {
+        const std::vector<u64>& from = column.name == "number"  ? numbers_
+                                       : column.name == "key"   ? keys_
+                                       : column.name == "marks" ? marks_
+                                                                : learners_;
         if (m > 0 && width > 0) __builtin_memcpy(out, from.data(), m * width * sizeof(u64));
     } else if (column.name == "drawn") counts([](const RowCounts& c) { return c.drawn; });
     else if (column.name == "forgotten") counts([](const RowCounts& c) { return c.forgotten; });
@@ -142,9 +155,11 @@ void Photo::fill(const Column& column, u8* out) const {
     else if (column.name == "slept") counts([](const RowCounts& c) { return c.slept; });
     else if (column.name == "stayed") counts([](const RowCounts& c) { return c.stayed; });
     else if (column.name == "behind") counts([](const RowCounts& c) { return c.behind; });
-    else if (column.name == "probability_open") decisions([](const OpenDecision& one) { return one.probability; });
+    else if (column.name == "probability_open")
+        decisions([](const OpenDecision& one) { return one.probability; });
     else if (column.name == "weight_open") decisions([](const OpenDecision& one) { return one.weight; });
-    else if (column.name == "round_open") decisions([](const OpenDecision& one) { return u64(u32(one.ticket)); });
+    else if (column.name == "round_open")
+        decisions([](const OpenDecision& one) { return u64(u32(one.ticket)); });
     else if (column.name == "arm_open") decisions([](const OpenDecision& one) { return u64(one.arm); });
     else if (column.name == "origin") decisions([](const OpenDecision& one) { return u64(one.origin); });
     else decisions([](const OpenDecision& one) { return u64(one.slept); });
@@ -194,18 +209,19 @@ nb::bytes Photo::body(In<u64> origins) {
     const u64 *names = origins.data(), *end = names + origins.size();
     {
         const nb::gil_scoped_release released;
-        for (OpenDecision& one : decisions_) one.origin = std::uint16_t(std::lower_bound(names, end, u64(one.origin)) - names);
+        for (OpenDecision& one : decisions_)
+            one.origin = std::uint16_t(std::lower_bound(names, end, u64(one.origin)) - names);
         for (const Column& column : columns_) {
-fill(column, at);
-at += column.bytes(count(column));
-}
+            fill(column, at);
+            at += column.bytes(count(column));
+        }
         // It takes time to give much memory back.
         copy_.reset();
-rows_ = {};
-decisions_ = {};
-learners_ = {};
-marks_ = {};
-keys_ = {};
+        rows_ = {};
+        decisions_ = {};
+        learners_ = {};
+        marks_ = {};
+        keys_ = {};
     }
     return made;
 }

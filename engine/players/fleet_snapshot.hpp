@@ -1,7 +1,7 @@
 // Learners of a fleet as they are at one moment: copied at once, put into columns later, while the fleet plays on.
 //
 // Copying is what a fleet's user waits for, so it is nothing but copying, and of all learners a page at a time (see
-// rows_copy.hpp). Whatever takes time comes afterwards, without the interpreter's lock.
+// fleet_rows.hpp). Whatever takes time comes afterwards, without the interpreter's lock.
 #pragma once
 
 #include <string>
@@ -38,7 +38,9 @@ class Photo {
 
     void sort();
     void fill(const Column& column, u8* out) const;
-    std::size_t count(const Column& column) const { return column.open ? decisions_.size() : numbers_.size(); }
+    std::size_t count(const Column& column) const {
+        return column.open ? decisions_.size() : numbers_.size();
+    }
 
 public:
     /// Of these learners, and what is open of theirs.

@@ -8,11 +8,15 @@
 
 namespace hn {
 
-inline constexpr i64 far = 40;  // a table is looked up in a few nanoseconds, memory answers in a hundred or more
+inline constexpr i64 far =
+    40;  // a table is looked up in a few nanoseconds, memory answers in a hundred or more
 
 /// Why a ticket, or a loss, of a batch is refused.
 enum class Refusal : int { none, unknown, never_drawn, closed, twice, other_fleet, other_move, bad_loss };
-struct Refused { Refusal why; i64 place; };
+struct Refused {
+    Refusal why;
+    i64 place;
+};
 
 /// What is said of decisions that are handed back: all of it, or (null) the ticket alone, unsealed.
 struct Told {
@@ -29,10 +33,11 @@ struct Told {
 struct Seal {
     u64 salt = 0;
     static constexpr u64 within = 0x7fffffffffffffffu;
-    static constexpr u64 times = 0xbf58476d1ce4e5b9u, back = 0x96de1b173f119089u;  // each the inverse of the other
+    static constexpr u64 times = 0xbf58476d1ce4e5b9u,
+                         back = 0x96de1b173f119089u;  // each the inverse of the other
     i64 sealed(u64 x) const {
         x = (x ^ salt) * times & within;
-x ^= x >> 32;
+        x ^= x >> 32;
         return i64((x * times ^ salt) & within);
     }
     u64 opened(i64 ticket) const {
@@ -41,10 +46,14 @@ x ^= x >> 32;
         return (x * back ^ salt) & within;
     }
 };
-inline constexpr u64 most_learners = u64(1) << 31;  // in the life of a fleet: their numbers are 31 bits of a ticket
+inline constexpr u64 most_learners = u64(1)
+                                     << 31;  // in the life of a fleet: their numbers are 31 bits of a ticket
 
 /// How streams begin: NumPy's pool of the seed, and where its hash has got to.
-struct Seed { u32 pool[4]; u32 constant; };
+struct Seed {
+    u32 pool[4];
+    u32 constant;
+};
 
 class Fleet {
     std::vector<double> template_, shares_, backup_;
@@ -77,22 +86,24 @@ public:
     int origin = 0, origins = 1;  // of what is drawn now; how many names it has had
 
     Fleet(nb::object described, bool sleeps, In<double> prior, bool diagnosed)
-        : description(described), d(nb::cast<Description*>(described)), setup(d->setup), plan(plan_of(setup, sleeps, diagnosed)),
-          room((diagnosed ? 3 : 2) * aligned_room(setup)), rows(plan.stride), open(plan.mark_words) {
+        : description(described), d(nb::cast<Description*>(described)), setup(d->setup),
+          plan(plan_of(setup, sleeps, diagnosed)), room((diagnosed ? 3 : 2) * aligned_room(setup)),
+          rows(plan.stride), open(plan.mark_words) {
         require(setup.setting == Setting::bandit, "a fleet is of learners that see one number");
         require(prior.size() == 0 || i64(prior.size()) == setup.n, "a prior has one number per arm");
         run.lay_out(setup, room.at(0));
-twin.lay_out(setup, room.at(aligned_room(setup)));
+        twin.lay_out(setup, room.at(aligned_room(setup)));
         if (diagnosed) {
             at_ = std::make_unique<AtPlay>();
             at_->setup = setup;
-at_->run = run;
-at_->twin = twin;
+            at_->run = run;
+            at_->twin = twin;
             at_->before.lay_out(setup, room.at(2 * aligned_room(setup)));
         }
         template_.resize(std::size_t(plan.stride) + 4);
-shares_.resize(std::size_t(setup.places()) + 8);
-        if (!fleets().begin(setup, plan, run, prior.size() ? prior.data() : nullptr, template_.data())) failed();
+        shares_.resize(std::size_t(setup.places()) + 8);
+        if (!fleets().begin(setup, plan, run, prior.size() ? prior.data() : nullptr, template_.data()))
+            failed();
         start = run.start;
     }
     Fleet(const Fleet&) = delete;
@@ -165,30 +176,30 @@ shares_.resize(std::size_t(setup.places()) + 8);
     FleetBatch batch(i64 count) {
         const std::size_t size = std::size_t(count);
         rows_of_batch_.resize(size);
-arms_.resize(size);
-rounds_.resize(size);
+        arms_.resize(size);
+        rounds_.resize(size);
         probabilities_.resize(size);
-weights_.resize(size);
+        weights_.resize(size);
         marks_.resize(size * std::size_t(plan.mark_words));
         if (slept_size_ < size) {
-slept_ = std::make_unique<bool[]>(size);
-slept_size_ = size;
-}
+            slept_ = std::make_unique<bool[]>(size);
+            slept_size_ = size;
+        }
         FleetBatch b{};
         b.setup = &setup;
-b.plan = &plan;
-b.run = &run;
-b.rows = rows_of_batch_.data();
-b.count = count;
+        b.plan = &plan;
+        b.run = &run;
+        b.rows = rows_of_batch_.data();
+        b.count = count;
         b.arms = arms_.data();
-b.rounds = rounds_.data();
-b.probabilities = probabilities_.data();
-b.weights = weights_.data();
+        b.rounds = rounds_.data();
+        b.probabilities = probabilities_.data();
+        b.weights = weights_.data();
         b.marks = marks_.data();
-b.slept = slept_.get();
-b.shares = shares_.data();
+        b.slept = slept_.get();
+        b.shares = shares_.data();
         backup_.resize(size * std::size_t(plan.stride) + 4);
-b.backup = backup_.data();
+        b.backup = backup_.data();
         return b;
     }
     // Diagnosed: settled one after another, by the steps of players.
@@ -200,7 +211,9 @@ b.backup = backup_.data();
         for (i64 k = 0; k < b.count; ++k) {
             __builtin_memcpy(before_.data() + std::size_t(k) * stride, b.rows[k], stride * sizeof(double));
             if (settle_diagnosed(b, k)) continue;
-            for (i64 j = k; j >= 0; --j) __builtin_memcpy(b.rows[j], before_.data() + std::size_t(j) * stride, stride * sizeof(double));
+            for (i64 j = k; j >= 0; --j)
+                __builtin_memcpy(b.rows[j], before_.data() + std::size_t(j) * stride,
+                                 stride * sizeof(double));
             return false;
         }
         return true;
@@ -217,23 +230,25 @@ b.backup = backup_.data();
             status = players().observe_awake(*at_, awake, b.arms[k], b.weights[k], b.losses[k]);
         } else {
             if (setup.estimator == Estimator::reduced_variance)
-                for (i64 j = 0; j < setup.places(); ++j) at_->run.scratch[j] = j < setup.n && marked(j) ? 0.5 : 0.0;
+                for (i64 j = 0; j < setup.places(); ++j)
+                    at_->run.scratch[j] = j < setup.n && marked(j) ? 0.5 : 0.0;
             status = players().observe_arm(*at_, b.arms[k], b.probabilities[k], b.weights[k], b.losses[k]);
         }
         if (status != Status::fine) return false;
         fleets().pack(setup, plan, at_->run, row);
         RowCounts counts = counts_at(plan, row);
         --counts.open;
-counts.behind = 0;
+        counts.behind = 0;
         put_counts(plan, row, counts);
         return true;
     }
     /// Decision k is of learner numbers[k]; its ticket takes the number's place.
-    void act(i64 count, const bool* awake, i64 per_decision, i64* tickets, i64* rounds, i64* arms, double* p) {
+    void act(i64 count, const bool* awake, i64 per_decision, i64* tickets, i64* rounds, i64* arms,
+             double* p) {
         const Busy here = alone();
         FleetBatch b = batch(count);
         b.awake = awake;
-b.per_decision = per_decision;
+        b.per_decision = per_decision;
         open.reserve(count);
         for (i64 k = 0; k < count; ++k) rows_of_batch_[std::size_t(k)] = rows.change(u64(tickets[k]));
         if (fleets().act(b) >= 0) failed();
@@ -246,16 +261,17 @@ b.per_decision = per_decision;
             const u64 ticket = ticket_of(u32(tickets[k]), b.rounds[k]);
             tickets[k] = seal.sealed(ticket);
             rounds[k] = b.rounds[k];
-arms[k] = b.arms[k];
-p[k] = b.probabilities[k];
+            arms[k] = b.arms[k];
+            p[k] = b.probabilities[k];
             const i64 place = open.add(ticket);
             OpenDecision& one = open.change(place);
             one.weight = b.weights[k];
-one.probability = b.probabilities[k];
-one.arm = u32(b.arms[k]);
+            one.probability = b.probabilities[k];
+            one.arm = u32(b.arms[k]);
             one.origin = std::uint16_t(origin);
-one.slept = b.slept[k];
-            for (i64 w = 0; w < plan.mark_words; ++w) open.change_marks(place)[w] = b.marks[k * plan.mark_words + w];
+            one.slept = b.slept[k];
+            for (i64 w = 0; w < plan.mark_words; ++w)
+                open.change_marks(place)[w] = b.marks[k * plan.mark_words + w];
         }
     }
 
@@ -287,7 +303,7 @@ one.slept = b.slept[k];
     Refused take(const Told& told) {
         const i64 words = plan.mark_words;
         taken_.resize(std::size_t(told.count));
-marks_.resize(std::size_t(told.count * words));
+        marks_.resize(std::size_t(told.count * words));
         for (i64 k = 0; k < told.count; ++k) {
             if (k + far < told.count) open.fetch(told.tickets[k + far]);
             const i64 place = open.find(told.tickets[k]);
@@ -313,8 +329,8 @@ marks_.resize(std::size_t(told.count * words));
         for (i64 k = 0; k < told.count; ++k) {
             const OpenDecision& one = taken_[std::size_t(k)];
             b.arms[k] = i32(one.arm);
-b.probabilities[k] = one.probability;
-b.weights[k] = one.weight;
+            b.probabilities[k] = one.probability;
+            b.weights[k] = one.weight;
             b.slept[k] = one.slept;
             rows_of_batch_[std::size_t(k)] = rows.change(one.ticket >> 32);
         }
@@ -332,7 +348,7 @@ b.weights[k] = one.weight;
             double* row = rows.change(told.tickets[k] >> 32);
             RowCounts counts = counts_at(plan, row);
             --counts.open;
-++counts.forgotten;
+            ++counts.forgotten;
             put_counts(plan, row, counts);
         }
         return refused;

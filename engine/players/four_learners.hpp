@@ -16,9 +16,9 @@ HN_INLINE void turn(f64x4& a, f64x4& b, f64x4& c, f64x4& d) {
     const f64x4 p = __builtin_shufflevector(a, b, 0, 4, 2, 6), q = __builtin_shufflevector(a, b, 1, 5, 3, 7);
     const f64x4 r = __builtin_shufflevector(c, d, 0, 4, 2, 6), t = __builtin_shufflevector(c, d, 1, 5, 3, 7);
     a = __builtin_shufflevector(p, r, 0, 1, 4, 5);
-b = __builtin_shufflevector(q, t, 0, 1, 4, 5);
+    b = __builtin_shufflevector(q, t, 0, 1, 4, 5);
     c = __builtin_shufflevector(p, r, 2, 3, 6, 7);
-d = __builtin_shufflevector(q, t, 2, 3, 6, 7);
+    d = __builtin_shufflevector(q, t, 2, 3, 6, 7);
 }
 
 template <int K, bool Reduced>
@@ -36,12 +36,13 @@ struct Fours {
     f64x4 x[most_numbers];  // the columns: L, then what a row has behind it
 
     explicit Fours(const FleetBatch& batch)
-        : b(batch), plan(*batch.plan), n(plan.n), schedule(batch.setup->schedule), first_scale(batch.setup->first_scale()),
-          widest(K == 2 ? sqrt(double(n)) : double(n)) {}
+        : b(batch), plan(*batch.plan), n(plan.n), schedule(batch.setup->schedule),
+          first_scale(batch.setup->first_scale()), widest(K == 2 ? sqrt(double(n)) : double(n)) {}
 
     static bool good(const FleetBatch& b) {
         const Setup& s = *b.setup;
-        return b.plan->compact && !b.awake && s.n <= most_arms && s.kappa == 0.0 && s.path == (K == 2 ? Path::half : Path::barrier) &&
+        return b.plan->compact && !b.awake && s.n <= most_arms && s.kappa == 0.0 &&
+               s.path == (K == 2 ? Path::half : Path::barrier) &&
                s.estimator == (Reduced ? Estimator::reduced_variance : Estimator::importance_weighted);
     }
     /// Whether decisions k to k + 3 are of four learners.
@@ -58,9 +59,9 @@ struct Fours {
     HN_INLINE void scatter(double* const* rows, i64 at, f64x4 p, f64x4 q, f64x4 r, f64x4 t) const {
         turn(p, q, r, t);
         store4(rows[0] + at, p);
-store4(rows[1] + at, q);
-store4(rows[2] + at, r);
-store4(rows[3] + at, t);
+        store4(rows[1] + at, q);
+        store4(rows[2] + at, r);
+        store4(rows[3] + at, t);
     }
     HN_INLINE f64x4 scales(f64x4 round, f64x4 own) const {
         return scales_of_lanes(schedule, round, own, splat(first_scale));
@@ -69,11 +70,11 @@ store4(rows[3] + at, t);
     template <class Visit> HN_INLINE void arms(Visit visit) const {
         i64 j = 0;
         for (; j + 4 <= n; j += 4) {
-visit(j, 0);
-visit(j + 1, 1);
-visit(j + 2, 2);
-visit(j + 3, 3);
-}
+            visit(j, 0);
+            visit(j + 1, 1);
+            visit(j + 2, 2);
+            visit(j + 3, 3);
+        }
         if (j < n) visit(j, 0);
         if (j + 1 < n) visit(j + 1, 1);
         if (j + 2 < n) visit(j + 2, 2);
@@ -88,14 +89,15 @@ visit(j + 3, 3);
             counts[g] = counts_at(plan, rows[g]);
             if (counts[g].behind || counts[g].drawn >= most_rounds) return false;
             round[g] = double(counts[g].drawn);
-stayed[g] = double(counts[g].stayed);
+            stayed[g] = double(counts[g].stayed);
         }
         gather(rows, 0, plan.counts);
         const f64x4 zero{}, one = splat(1.0), base = x[n], placed = x[n + 1], own = x[plan.own];
         const i64x4 still = i64x4(stayed != zero);
         const f64x4 moved = except(still, x[n + 2]), total = select(still, x[n + 2], one);
         const f64x4 scale = scales(round, own), inverse = one / scale;
-        const f64x4 cap = select(i64x4(moved != zero), one, splat(infinity));  // weights at the root itself are not cut
+        const f64x4 cap =
+            select(i64x4(moved != zero), one, splat(infinity));  // weights at the root itself are not cut
         f64x4 w[most_arms + 1];
         arms([&](i64 j, int) {
             const f64x4 r = Lanes::reciprocal(x[j], base, inverse, placed), t = moved * r;
@@ -109,7 +111,7 @@ stayed[g] = double(counts[g].stayed);
         i64x4 drawn = pick_lanes(w, in_fours(n), target);
         const f64x4 mass = weights_drawn(w, drawn);
         store4(b.probabilities + k, mass / total);
-store4(b.weights + k, total * (one / mass));
+        store4(b.weights + k, total * (one / mass));
         if constexpr (Reduced) {
             const f64x4 bar = Lanes::baseline_bar(total, scale);
             i64x4 marks{};
@@ -120,12 +122,12 @@ store4(b.weights + k, total * (one / mass));
             RowCounts& c = counts[g];
             if (c.open > c.delay) c.delay = c.open;
             ++c.drawn;
-++c.open;
-c.behind = 1;
+            ++c.open;
+            c.behind = 1;
             put_counts(plan, rows[g], c);
             b.arms[k + g] = i32(drawn[g]);
-b.rounds[k + g] = c.drawn;
-b.slept[k + g] = false;
+            b.rounds[k + g] = c.drawn;
+            b.slept[k + g] = false;
         }
         return true;
     }
@@ -148,10 +150,10 @@ b.slept[k + g] = false;
         for (int g = 0; g < 4; ++g) {
             counts[g] = counts_at(plan, rows[g]);
             round[g] = double(counts[g].drawn);
-late[g] = double(counts[g].drawn - counts[g].behind);
+            late[g] = double(counts[g].drawn - counts[g].behind);
             stayed[g] = double(counts[g].stayed);
             arm[g] = b.arms[k + g];
-low[g] = rows[g][b.arms[k + g]];
+            low[g] = rows[g][b.arms[k + g]];
             if constexpr (Reduced) marks[g] = i64(b.marks[(k + g) * plan.mark_words]);
         }
         gather(rows, 0, plan.own + 1);
@@ -159,7 +161,8 @@ low[g] = rows[g][b.arms[k + g]];
         const i64x4 still = i64x4(stayed != zero);
         const f64x4 moved = except(still, x[n + 2]), total = select(still, x[n + 2], one), placed = x[n + 1];
         const f64x4 warm = select(i64x4(moved != zero), placed + moved, placed);
-        const f64x4 before = scales(late, x[plan.own]), l = (load4(b.losses + k) - splat(origin)) * splat(slope);
+        const f64x4 before = scales(late, x[plan.own]),
+                    l = (load4(b.losses + k) - splat(origin)) * splat(slope);
         const f64x4 own = x[plan.own] + l, scale = scales(round, own);
         f64x4 base = x[n], inverse = one / before;
         // The weight that was drawn, once more.
@@ -192,9 +195,9 @@ low[g] = rows[g][b.arms[k + g]];
             if (bits(near) != 15 && !from_anywhere(~near, inverse, warm, root)) return Settled::failed;
         }
         x[n] = root.base;
-x[n + 1] = root.placed;
-x[n + 3] = root.slope;
-x[plan.own] = own;
+        x[n + 1] = root.placed;
+        x[n + 3] = root.slope;
+        x[plan.own] = own;
         const i64x4 stays = i64x4(root.moved == zero);
         x[n + 2] = select(stays, root.total, root.moved);
         // Up to three numbers too many, which are as they were read.
@@ -202,15 +205,17 @@ x[plan.own] = own;
         for (int g = 0; g < 4; ++g) {
             RowCounts& c = counts[g];
             --c.open;
-c.behind = 0;
-c.stayed = stays[g] != 0;
+            c.behind = 0;
+            c.stayed = stays[g] != 0;
             put_counts(plan, rows[g], c);
         }
         return Settled::yes;
     }
 
     /// What a row keeps of the root of its sums.
-    struct Root { f64x4 base, placed, moved, slope, total; };
+    struct Root {
+        f64x4 base, placed, moved, slope, total;
+    };
 
     /// `Barrier<K>::once_more` of the lanes in `some`: those that converge.
     HN_APART i64x4 once_more(i64x4 some, f64x4 inverse, Root& root) const {
@@ -219,7 +224,7 @@ c.stayed = stays[g] != 0;
         const i64x4 done = some & Lanes::converges(sums.s0, y);
         const f64x4 delta = Solver::to_root(sums), slope = Lanes::slope_at_root(sums, delta);
         root.placed = select(done, y, root.placed);
-root.moved = select(done, delta, root.moved);
+        root.moved = select(done, delta, root.moved);
         root.slope = select(done, slope, root.slope);
         return done;
     }

@@ -48,13 +48,14 @@ class OpenTable {
     u64 salt_ = of_this_process();
 
     static u64 of_this_process() {
-        static const u64 salt = u64(std::chrono::steady_clock::now().time_since_epoch().count()) * 0x9e3779b97f4a7c15u ^
-                                u64(reinterpret_cast<std::uintptr_t>(&salt)) * 0xd6e8feb86659fd93u;
+        static const u64 salt =
+            u64(std::chrono::steady_clock::now().time_since_epoch().count()) * 0x9e3779b97f4a7c15u ^
+            u64(reinterpret_cast<std::uintptr_t>(&salt)) * 0xd6e8feb86659fd93u;
         return salt;
     }
     u64 mixed(u64 ticket) const {
         ticket = (ticket ^ salt_) * 0x9e3779b97f4a7c15u;
-ticket ^= ticket >> 32;
+        ticket ^= ticket >> 32;
         return ticket * 0xd6e8feb86659fd93u;
     }
     std::size_t size() const { return std::size_t(1) << bits_; }
@@ -74,9 +75,9 @@ ticket ^= ticket >> 32;
     }
     void append() {
         segments_.emplace_back();
-entries_.emplace_back();
-marks_.emplace_back();
-shared_.emplace_back();
+        entries_.emplace_back();
+        marks_.emplace_back();
+        shared_.emplace_back();
         make(segments_.size() - 1);
     }
     /// A segment that is this table's alone, to be written.
@@ -92,7 +93,7 @@ shared_.emplace_back();
     void hold(std::size_t k, std::shared_ptr<Segment> segment) {
         segments_[k] = std::move(segment);
         entries_[k] = segments_[k]->entries.data();
-marks_[k] = segments_[k]->marks.data();
+        marks_[k] = segments_[k]->marks.data();
     }
     void move_marks(u64* to, std::size_t at, const u64* from, std::size_t was) const {
         for (i64 w = 0; w < words_; ++w) to[i64(at) * words_ + w] = from[i64(was) * words_ + w];
@@ -113,17 +114,17 @@ marks_[k] = segments_[k]->marks.data();
         if (bits_ < most_bits) {  // there is one
             const std::shared_ptr<Segment> old = segments_[0];
             ++bits_;
-make(0);
-spread(*old);
+            make(0);
+            spread(*old);
             return;
         }
         append();
         const std::shared_ptr<Segment> old = segments_[split_];
         make(split_);
         if (++split_ == level_) {
-level_ *= 2;
-split_ = 0;
-}
+            level_ *= 2;
+            split_ = 0;
+        }
         spread(*old);
     }
     /// Whether so many need one more segment: those that are not split are as full as may be.
@@ -147,7 +148,8 @@ public:
     }
     i64 count() const { return count_; }
     i64 bytes() const {
-        return i64(segments_.size() * (size() * (sizeof(OpenDecision) + std::size_t(words_) * sizeof(u64)) + sizeof(Segment) + 33));
+        return i64(segments_.size() * (size() * (sizeof(OpenDecision) + std::size_t(words_) * sizeof(u64)) +
+                                       sizeof(Segment) + 33));
     }
     void fetch(u64 ticket) const {
         const u64 hash = mixed(ticket);
@@ -274,9 +276,9 @@ public:
             }
             const std::size_t from = home(entries_[k].key), mask = entries_.size() - 1;
             if (((k - from) & mask) >= ((k - hole) & mask)) {
-entries_[hole] = entries_[k];
-hole = k;
-}
+                entries_[hole] = entries_[k];
+                hole = k;
+            }
         }
     }
 
@@ -285,7 +287,7 @@ private:
         std::size_t at = home(key);
         while (entries_[at].number != none) at = next(at);
         entries_[at].key = key;
-entries_[at].number = number;
+        entries_[at].number = number;
     }
 };
 

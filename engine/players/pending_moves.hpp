@@ -27,13 +27,16 @@ public:
     i64 drawn = 0, forgotten = 0, largest_delay = 0;
 
     Book(nb::object id, nb::object move_type) : id_(std::move(id)), type_(std::move(move_type)) {
-        require(PyType_Check(type_.ptr()) && PyObject_IsSubclass(type_.ptr(), reinterpret_cast<PyObject*>(&PyTuple_Type)) == 1,
+        require(PyType_Check(type_.ptr()) &&
+                    PyObject_IsSubclass(type_.ptr(), reinterpret_cast<PyObject*>(&PyTuple_Type)) == 1,
                 "move_type must be a subclass of tuple");
         places_ = i64(nb::len(nb::object(type_.attr("_fields"))));
-        require(places_ == 3 || places_ == 4, "move_type must have 3 or 4 fields: id, round, action and an optional number");
+        require(places_ == 3 || places_ == 4,
+                "move_type must have 3 or 4 fields: id, round, action and an optional number");
         // From Python 3.14 on a tuple stores its hash, which only tuple.__new__ initializes.
         if (Py_Version < 0x030e0000)
-            alloc_ = reinterpret_cast<allocfunc>(PyType_GetSlot(reinterpret_cast<PyTypeObject*>(type_.ptr()), Py_tp_alloc));
+            alloc_ = reinterpret_cast<allocfunc>(
+                PyType_GetSlot(reinterpret_cast<PyTypeObject*>(type_.ptr()), Py_tp_alloc));
     }
 
     const nb::object& id() const { return id_; }
@@ -51,9 +54,9 @@ public:
         }
         last_.move = made(std::move(action), drawn + 1, probability);
         last_.round = ++drawn;
-last_.action = number;
-last_.probability = probability;
-last_.weight = weight;
+        last_.action = number;
+        last_.probability = probability;
+        last_.weight = weight;
         return last_;
     }
     /// Return the pending ticket of a round, or null.
@@ -79,8 +82,10 @@ last_.weight = weight;
         }
         last_ = Ticket{};
     }
-    void forget(i64 round) { close(round);
-++forgotten; }
+    void forget(i64 round) {
+        close(round);
+        ++forgotten;
+    }
     /// Visit every pending ticket in order of rounds.
     template <class Visit> void each(Visit visit) { each_after(0, visit); }
     /// Visit every pending ticket of a later round, in order of rounds.
@@ -88,17 +93,21 @@ last_.weight = weight;
         for (auto at = late_.upper_bound(round); at != late_.end(); ++at) visit(at->second);
         if (last_.round > round) visit(last_);
     }
-    void clear() { late_.clear();
-last_ = Ticket{}; }
+    void clear() {
+        late_.clear();
+        last_ = Ticket{};
+    }
     /// Restore a ticket from a file; rounds must be ascending.
     Ticket& restore(nb::object move, i64 round) {
-        require(round >= 1 && round <= drawn, "the round of a pending move must be between 1 and the number of rounds drawn");
+        require(round >= 1 && round <= drawn,
+                "the round of a pending move must be between 1 and the number of rounds drawn");
         require(!find(round), "pending moves must have distinct rounds");
-        require(last_.round == 0 || last_.round < round, "pending moves must be in ascending order of rounds");
+        require(last_.round == 0 || last_.round < round,
+                "pending moves must be in ascending order of rounds");
         if (last_.round > 0) late_.emplace(last_.round, std::move(last_));
         last_ = Ticket{};
         last_.move = std::move(move);
-last_.round = round;
+        last_.round = round;
         return last_;
     }
     /// Make a Move; its fourth field, if any, is the probability of the action, or a distance.
@@ -121,8 +130,10 @@ last_.round = round;
 private:
     nb::object made_slowly(nb::object action, i64 round, double number) {
         const auto make = reinterpret_cast<newfunc>(PyType_GetSlot(&PyTuple_Type, Py_tp_new));
-        const nb::tuple places = places_ == 4 ? nb::make_tuple(id_, round, action, number) : nb::make_tuple(id_, round, action);
-        nb::object move = nb::steal(make(reinterpret_cast<PyTypeObject*>(type_.ptr()), nb::make_tuple(places).ptr(), nullptr));
+        const nb::tuple places =
+            places_ == 4 ? nb::make_tuple(id_, round, action, number) : nb::make_tuple(id_, round, action);
+        nb::object move = nb::steal(
+            make(reinterpret_cast<PyTypeObject*>(type_.ptr()), nb::make_tuple(places).ptr(), nullptr));
         if (!move.is_valid()) throw nb::python_error();
         return move;
     }

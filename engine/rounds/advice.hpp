@@ -13,7 +13,10 @@ namespace hn::HN_ISA {
 inline constexpr i64 few_follow = 6;  // measured with 1,000 experts: below, a pass over all is faster
 
 /// Advice of one round, E_i as type E, or distributions.
-template <class E> struct Advised { const E* actions; const double* shares; };
+template <class E> struct Advised {
+    const E* actions;
+    const double* shares;
+};
 
 template <class E> HN_INLINE i64x4 who4(const E* e, i64 j) {
     return i64x4(i64x4{i64(e[0]), i64(e[1]), i64(e[2]), i64(e[3])} == splat(j));
@@ -52,9 +55,9 @@ HN_INLINE void add_to_all(const Setup& s, Run& run, const E* e, i64 j, double es
     }
     for (; i < s.n; ++i)
         if (i64(e[i]) == j) {
-run.L[i] += estimate;
-run.w[i] *= factor;
-}
+            run.L[i] += estimate;
+            run.w[i] *= factor;
+        }
 }
 
 HN_INLINE double* masses_of(const Setup& s, Run& run) { return run.scratch + in_fours(s.n + 64); }
@@ -67,8 +70,7 @@ inline double action_masses(const Setup& s, Run& run, const Advised<E>& heard) {
     for (i64 i = 0; i < s.n; ++i) {
         if (heard.shares)
             for (i64 j = 0; j < s.actions; ++j) q[j] += run.w[i] * heard.shares[i * s.actions + j];
-        else
-            q[i64(heard.actions[i])] += run.w[i];
+        else q[i64(heard.actions[i])] += run.w[i];
     }
     return sum_of(q, s.actions);
 }
@@ -117,8 +119,8 @@ HN_INLINE i64 draw_action(const Setup& s, Run& run, const Advised<E>& heard, i64
 
 /// After the (normalised) loss is seen; `listed` as the draw left it, else -1. False if it failed.
 template <class E>
-HN_INLINE bool settle_action(const Setup& s, Run& run, const Advised<E>& heard, i64 j, i64 listed, double weight,
-                             double loss, bool valued) {
+HN_INLINE bool settle_action(const Setup& s, Run& run, const Advised<E>& heard, i64 j, i64 listed,
+                             double weight, double loss, bool valued) {
     run.own += loss;
     const double estimate = loss * weight;
     if (heard.shares) {

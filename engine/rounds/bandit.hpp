@@ -33,8 +33,8 @@ HN_INLINE bool settle_arm(const Setup& s, Run& run, i64 i, double weight, double
     if (s.path == Path::called) {
         run.settled += 1.0;
         run.arm = double(i);
-run.paid = loss;
-run.weight = weight;
+        run.paid = loss;
+        run.weight = weight;
     }
     const double scale = next_scale(s, run);
     if (by_series(s.path)) return weigh_one(s, run, i, charged(s, run, i, weight, loss), scale, valued);

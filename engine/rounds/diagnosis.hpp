@@ -28,10 +28,10 @@ inline const Run* at_old_scale(const Setup& s, const Run& run, const Run& before
     __builtin_memcpy(twin.L, run.L, std::size_t(s.n) * sizeof(double));
     // What a learner with a memory reads besides L: the step that was just settled.
     twin.own = run.own;
-twin.weight = run.weight;
+    twin.weight = run.weight;
     twin.settled = run.settled;
-twin.arm = run.arm;
-twin.paid = run.paid;
+    twin.arm = run.arm;
+    twin.paid = run.paid;
     return weigh_apart(s, twin, before.scale, true) ? &twin : nullptr;
 }
 
@@ -60,7 +60,10 @@ HN_INLINE double widest_root(const double* w, double total, const Run& then, i64
 }
 
 /// What was in place before a step: the weights, their total, the losses, the value and the scale.
-struct Before { const double *w, *L; double total, value, scale; };
+struct Before {
+    const double *w, *L;
+    double total, value, scale;
+};
 HN_INLINE Before as_before(const Run& run) { return {run.w, run.L, run.total, run.value, run.scale}; }
 
 /// The largest divergence of a step over single arms, which is enough for gamma >= 1; `arm` is the one hit, -1 for all.
@@ -94,7 +97,8 @@ HN_INLINE void add_terms(Run& run, double value, const Run& then, double paid) {
 }
 
 /// After a step: `span` is that of l, `arm` the one hit or -1 for all.
-inline bool diagnose(const Setup& s, Run& run, const Before& was, const Run* then, i64 arm, double paid, double span) {
+inline bool diagnose(const Setup& s, Run& run, const Before& was, const Run* then, i64 arm, double paid,
+                     double span) {
     if (!then) return false;
     if (span >= least_span) run.level = max(divergence(s, run, was, *then, arm) / span, run.level);
     add_terms(run, was.value, *then, paid);

@@ -109,7 +109,7 @@ HN_INLINE double grow_on(double* tree, i64 n) {
         double* above = level + in_fans(m);
         sum_level(level, m, above);
         level = above;
-m = in_fans(m) / fan;
+        m = in_fans(m) / fan;
     }
     return add_up(level, m, 0);
 }
@@ -126,7 +126,7 @@ HN_INLINE double regrow(const double* w, i64 n, double* tree, i64 i) {
         level[i] = sum16(below + fan * i);
         if (m <= crown) return add_up(level, m, i);
         below = level;
-level += in_fans(m);
+        level += in_fans(m);
     }
 }
 /// Among sixteen: the first whose partial sum exceeds u, and what is left of u before it.

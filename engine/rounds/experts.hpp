@@ -26,9 +26,9 @@ HN_INLINE double mean_under(const double* w, const double* row, i64 n) {
     f64x4 a{}, b{};
     i64 i = 0;
     for (; i + 8 <= n; i += 8) {
-a += load4(w + i) * load4(row + i);
-b += load4(w + i + 4) * load4(row + i + 4);
-}
+        a += load4(w + i) * load4(row + i);
+        b += load4(w + i + 4) * load4(row + i + 4);
+    }
     double t = fold(a + b);
     for (; i < n; ++i) t += w[i] * row[i];
     return t;
@@ -80,7 +80,7 @@ HN_INLINE bool meet_row(const Setup& s, Run& run, const double* row, double& mea
         const f64x4 x = load4(row + at), before = load4(w + at);
         // What is not a number is passed over here, and found in the dot product.
         lowest = min(x, lowest);
-highest = max(x, highest);
+        highest = max(x, highest);
         dot[odd] += before * x;
         const f64x4 l = Plain ? x : (x - origin) * slope, after = before * exp_small(l * rates);
         store4(L + at, load4(L + at) + l);
@@ -94,10 +94,10 @@ highest = max(x, highest);
         tree[i / fan] = fold((a + c) + (b + d));
     }
     if (i + 8 <= n) {
-four(i, 0);
-four(i + 4, 1);
-i += 8;
-}
+        four(i, 0);
+        four(i + 4, 1);
+        i += 8;
+    }
     double t = fold(dot[0] + dot[1]);
     bool good = t == t && fold_min(lowest) >= s.low && fold_max(highest) <= s.high;
     for (; i < n; ++i) {

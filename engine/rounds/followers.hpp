@@ -33,7 +33,9 @@ HN_INLINE u64 hits64(const u8* e, i64 j) {
 
 /// The places of the set bits, from `first` on, into `who`; returns its end. Up to eight more places are written.
 #if defined(__AVX2__)
-struct BytePlaces { u8 of[256][8]; };
+struct BytePlaces {
+    u8 of[256][8];
+};
 inline constexpr BytePlaces byte_places = [] {
     BytePlaces found{};
     for (int byte = 0; byte < 256; ++byte)
@@ -47,7 +49,8 @@ HN_INLINE u32* list_bits(u64 found, u32 first, u32* who) {
     for (int k = 0; k < 64; k += 8) {
         const u64 byte = found >> k & 255;
         const __m128i bits = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(byte_places.of[byte]));
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(who), _mm256_add_epi32(_mm256_cvtepu8_epi32(bits), from));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(who),
+                            _mm256_add_epi32(_mm256_cvtepu8_epi32(bits), from));
         from = _mm256_add_epi32(from, _mm256_set1_epi32(8));
         who += __builtin_popcountll(byte);
     }
@@ -83,11 +86,11 @@ HN_INLINE double mass_of_list(Run& run, i64 count) {
     double t0 = 0.0, t1 = 0.0, t2 = 0.0, t3 = 0.0;
     i64 k = 0;
     for (; k + 4 <= count; k += 4) {
-t0 += w[who[k]];
-t1 += w[who[k + 1]];
-t2 += w[who[k + 2]];
-t3 += w[who[k + 3]];
-}
+        t0 += w[who[k]];
+        t1 += w[who[k + 1]];
+        t2 += w[who[k + 2]];
+        t3 += w[who[k + 3]];
+    }
     for (; k < count; ++k) t0 += w[who[k]];
     return (t0 + t1) + (t2 + t3);
 }
@@ -96,9 +99,9 @@ HN_INLINE void add_to_list(Run& run, i64 count, double estimate, double factor) 
     const u32* who = followers_of(run);
     double *L = run.L, *w = run.w;
     for (i64 k = 0; k < count; ++k) {
-L[who[k]] += estimate;
-w[who[k]] *= factor;
-}
+        L[who[k]] += estimate;
+        w[who[k]] *= factor;
+    }
 }
 
 }  // namespace hn::HN_ISA

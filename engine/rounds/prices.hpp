@@ -12,7 +12,9 @@ HN_INLINE double price_of(const Price& price, double f, double y) {
     switch (price.kind) {
         case PointLoss::absolute: x = abs(f - y); break;
         case PointLoss::squared: x = (f - y) * (f - y); break;
-        case PointLoss::pinball: x = y > f ? price.parameter * (y - f) : (1.0 - price.parameter) * (f - y); break;
+        case PointLoss::pinball:
+            x = y > f ? price.parameter * (y - f) : (1.0 - price.parameter) * (f - y);
+            break;
         case PointLoss::huber: {
             const double away = abs(f - y), near = min(away, price.parameter);
             x = near * (away - 0.5 * near);

@@ -7,8 +7,12 @@
 namespace hn::HN_ISA {
 
 /// What the weights make of a row of losses: sum w, sum w e^(-(l - low)/s), sum w (l - low), low the smallest loss.
-struct Met { double mass, kept, above; };
-struct Span { double min, max; };
+struct Met {
+    double mass, kept, above;
+};
+struct Span {
+    double min, max;
+};
 
 /// The fours of a block joined in pairs: ((a + b) + (c + d)).
 template <class Each>
@@ -100,7 +104,7 @@ inline Span span_of(const double* x, i64 n) {
         for (i = 4; i + 4 <= n; i += 4) {
             const f64x4 here = load4(x + i);
             low = min(here, low);
-high = max(here, high);
+            high = max(here, high);
         }
         seen = {fold_min(low), fold_max(high)};
     }

@@ -28,7 +28,9 @@ HN_INLINE double next_clip(const Setup& s, const Run& run) {
     return s.kappa > 0.0 ? clip_level(s, run) / other_actions(s) : s.clip;
 }
 
-HN_INLINE void at_scale(Run& run, double scale) { run.scale = scale;
-run.inverse = 1.0 / scale; }
+HN_INLINE void at_scale(Run& run, double scale) {
+    run.scale = scale;
+    run.inverse = 1.0 / scale;
+}
 
 }  // namespace hn::HN_ISA

@@ -58,7 +58,7 @@ inline void charge_sleepers(const double* p, const bool* awake, double* losses, 
         if (awake[i]) {
             own += p[i] * losses[i];
             low = min(losses[i], low);
-high = max(losses[i], high);
+            high = max(losses[i], high);
         }
     own = own > low ? (own < high ? own : high) : low;
     for (i64 i = 0; i < n; ++i)
@@ -67,8 +67,8 @@ high = max(losses[i], high);
 
 /// After the (normalised) loss x of an arm drawn among the awake. `paid`, `span`: <p, lhat> under the weights before, and
 /// the span of lhat.
-inline bool settle_among(const Setup& s, Run& run, const bool* awake, i64 arm, double weight, double x, double& paid,
-                         double& span, bool valued) {
+inline bool settle_among(const Setup& s, Run& run, const bool* awake, i64 arm, double weight, double x,
+                         double& paid, double& span, bool valued) {
     double low = infinity, high = -infinity;
     paid = 0.0;
     for (i64 j = 0; j < s.n; ++j) {
@@ -76,7 +76,7 @@ inline bool settle_among(const Setup& s, Run& run, const bool* awake, i64 arm, d
         run.L[j] += estimate;
         paid += run.w[j] / run.total * estimate;
         low = min(estimate, low);
-high = max(estimate, high);
+        high = max(estimate, high);
     }
     span = high - low;
     run.own += x;

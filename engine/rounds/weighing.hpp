@@ -47,7 +47,9 @@ HN_INLINE bool weigh(const Setup& s, Run& run, double scale, i64 changed, bool v
     if (valued) run.value = entropy_value(run);
     return run.total > 0.0;
 }
-HN_COLD bool weigh_apart(const Setup& s, Run& run, double scale, bool valued) { return weigh(s, run, scale, -1, valued); }
+HN_COLD bool weigh_apart(const Setup& s, Run& run, double scale, bool valued) {
+    return weigh(s, run, scale, -1, valued);
+}
 
 /// L_i = value, then the weights at `scale`: one arm has changed.
 HN_INLINE bool weigh_one(const Setup& s, Run& run, i64 i, double value, double scale, bool valued) {

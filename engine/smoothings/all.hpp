@@ -12,7 +12,7 @@ inline bool smooth_powers(const Setup& s, Run& run, bool valued) {
     const double alpha = s.smoothing == Smoothing::tsallis ? s.parameter[0] : 0.0;
     const PowerLeaders solved = power_leaders(run.L, s.n, run.scale, alpha, run.warm, run.w);
     run.total = solved.total;
-run.warm = solved.beyond;
+    run.warm = solved.beyond;
     if (valued) run.value = regularizer_value(run.L, run.w, s.n, solved.total, run.scale, alpha);
     return solved.fine;
 }
@@ -60,14 +60,16 @@ inline bool smooth_any(const Setup& s, Run& run, i64 changed, bool valued) {
     (void)changed;
     if (samples(s.smoothing)) return thompson(s, run, valued);
     switch (s.smoothing) {
-        case Smoothing::tsallis: case Smoothing::log_barrier: return smooth_powers(s, run, valued);
-        case Smoothing::exponential: return smooth_exponential(s, run, -1, 0.0, valued);
-        HN_LAWS(HN_CASE) case Smoothing::laplace: return smooth_law(s, run, valued);
+        case Smoothing::tsallis:
+        case Smoothing::log_barrier: return smooth_powers(s, run, valued);
+        case Smoothing::exponential: return smooth_exponential(s, run, -1, 0.0, valued); HN_LAWS(HN_CASE)
+        case Smoothing::laplace: return smooth_law(s, run, valued);
         case Smoothing::table: return smooth_table(s, run, valued);
         case Smoothing::foreign: return smooth_foreign(s, run, valued);
 #define HN_ROW(name, ...) \
     case Smoothing::name: return name(s, run);
-        HN_MEMORIES(HN_ROW) HN_COUNTERS(HN_ROW)
+            HN_MEMORIES(HN_ROW)
+            HN_COUNTERS(HN_ROW)
 #undef HN_ROW
         default: return false;
     }

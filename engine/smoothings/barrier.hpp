@@ -45,16 +45,23 @@ public:
 };
 
 /// y, and Phi there; not fine where the series did not converge.
-struct SeriesRoot { double y, value; bool fine; };
+struct SeriesRoot {
+    double y, value;
+    bool fine;
+};
 
 template <int K>
 struct Barrier {
     static_assert(K == 1 || K == 2);
-    static constexpr bool longer = K == 1;  // its learning rates are large: another term of the series saves passes
+    static constexpr bool longer =
+        K == 1;  // its learning rates are large: another term of the series saves passes
     static constexpr double small = longer ? 1e-3 : 2e-4;  // below it e^5 (e^4) is lost in rounding
-    static constexpr double least_y = -3.0;  // y falls as losses rise above base; above this it costs u no digits
+    static constexpr double least_y =
+        -3.0;  // y falls as losses rise above base; above this it costs u no digits
 
-    template <class V> struct SumsOf { V s0, s1, s2, s3, s4; };  // S_K .. S_K+3, and S_K+4 where the series is longer, else S_1 (of `pass` alone)
+    template <class V> struct SumsOf {
+        V s0, s1, s2, s3, s4;
+    };  // S_K .. S_K+3, and S_K+4 where the series is longer, else S_1 (of `pass` alone)
     using Sums = SumsOf<double>;
 
     template <class V> static HN_INLINE V power(V r) { return K == 2 ? r * r : r; }
@@ -96,9 +103,9 @@ struct Barrier {
             take(j, r);
             const f64x4 r2 = r * r, p = power(r);
             s0 += p;
-s1 += p * r;
-s2 += p * r2;
-s3 += (p * r) * r2;
+            s1 += p * r;
+            s2 += p * r2;
+            s3 += (p * r) * r2;
             s4 += longer ? (p * r2) * r2 : r;
         }
         return {fold(s0), fold(s1), fold(s2), fold(s3), fold(s4)};
@@ -110,17 +117,20 @@ s3 += (p * r) * r2;
     }
 
     /// The scale of the weights in place, and its inverse, when another one comes.
-    template <class V> struct Before { V scale, inverse; };
+    template <class V> struct Before {
+        V scale, inverse;
+    };
     /// Newton's first step after L_i has become `value`, from the weight, the sums and the y in place: where the pass is.
     template <class V>
-    static HN_INLINE V first_place(V value, V base, V old, V total, V slope_sum, V warm, const Before<V>& before, V scale,
-                                   V inverse) {
+    static HN_INLINE V first_place(V value, V base, V old, V total, V slope_sum, V warm,
+                                   const Before<V>& before, V scale, V inverse) {
         if constexpr (K == 1) {
             // In units of L, where all but 1/scale is known before the new scale is: r = 1/l, l = L_i - base + scale y. The
             // slope R + r^2 is (R l^2 + 1)/l^2, so that its division need not wait for that of r.
             const V place = warm * before.scale, l = (value - base) + place, l2 = l * l, r = 1.0 / l;
             const V mine = old * before.inverse;
-            const V rest = slope_sum * (before.inverse * before.inverse) - mine * mine, flat = l2 / (rest * l2 + 1.0);
+            const V rest = slope_sum * (before.inverse * before.inverse) - mine * mine,
+                    flat = l2 / (rest * l2 + 1.0);
             const V e = ((total * before.inverse - mine) + r) * scale - 1.0;
             return (place + guess(e) * (flat * inverse)) * inverse;
         } else {
@@ -133,9 +143,10 @@ s3 += (p * r) * r2;
     }
 
     /// L_i = value at the scale in place, `before` that of the weights there, and Phi where asked; false if it failed.
-    static HN_INLINE bool after_one(const Setup& s, Run& run, i64 i, double value, const Before<double>& before, bool valued) {
-        const double y = first_place(value, run.base, run.w[i], run.total, run.slope_sum, run.warm, before, run.scale,
-                                     run.inverse);
+    static HN_INLINE bool after_one(const Setup& s, Run& run, i64 i, double value,
+                                    const Before<double>& before, bool valued) {
+        const double y = first_place(value, run.base, run.w[i], run.total, run.slope_sum, run.warm, before,
+                                     run.scale, run.inverse);
         const Sums sums = pass(s, run, y, i, value);
         run.L[i] = value;  // not before the pass, whose wide loads would wait for it
         const double delta = to_root(sums);
@@ -145,7 +156,9 @@ s3 += (p * r) * r2;
             return fine;
         }
         step_to(s, run, sums, y, delta);
-        if (valued) run.value = K == 2 ? dual(s, run.base, run.scale, run.warm, roots_at(sums, delta)) : Barrier::value(s, run);
+        if (valued)
+            run.value = K == 2 ? dual(s, run.base, run.scale, run.warm, roots_at(sums, delta))
+                               : Barrier::value(s, run);
         return true;
     }
     /// S_1 at y + delta from the sums at y.
@@ -191,8 +204,8 @@ s3 += (p * r) * r2;
             store4(run.w + j, at_root(here, step * here));
         }
         run.placed = y;
-run.moved = delta;
-run.warm = y + delta;
+        run.moved = delta;
+        run.warm = y + delta;
         run.slope_sum = sums.s1 - (K + 1) * sums.s2 * delta;
         run.total = 1.0;  // up to rounding: that is what delta is for
     }
@@ -200,10 +213,10 @@ run.warm = y + delta;
     static HN_INLINE void stay_at(const Setup& s, Run& run, const Sums& sums, double y) {
         for (i64 j = 0; j < s.n; j += 4) store4(run.w + j, power(load4(run.w + j)));
         run.placed = y;
-run.moved = 0.0;
-run.warm = y;
+        run.moved = 0.0;
+        run.warm = y;
         run.total = sums.s0;
-run.slope_sum = sums.s1;
+        run.slope_sum = sums.s1;
     }
     /// One weight, the sums and the warm start, from L, base, scale, placed, moved, slope_sum and the total in place: all
     /// that `after_one` reads of weights that it makes anew. The same bits as of `again`.
@@ -231,7 +244,8 @@ run.slope_sum = sums.s1;
                 store4(run.w + j, at_root(here, step * here));
             }
         } else {
-            for (i64 j = 0; j < s.n; j += 4) store4(run.w + j, power(1.0 / ((load4(run.L + j) - from) * rate + place)));
+            for (i64 j = 0; j < s.n; j += 4)
+                store4(run.w + j, power(1.0 / ((load4(run.L + j) - from) * rate + place)));
         }
         run.warm = run.moved != 0.0 ? run.placed + run.moved : run.placed;
     }

@@ -49,7 +49,9 @@ struct BarrierLanes {
         return i64x4(abs(s0 - 1.0) < Solver::small) & i64x4(y > Solver::least_y);
     }
     /// S_K+1 at the root y + delta, from the sums at y.
-    static HN_INLINE f64x4 slope_at_root(const Sums& sums, f64x4 delta) { return sums.s1 - (K + 1) * sums.s2 * delta; }
+    static HN_INLINE f64x4 slope_at_root(const Sums& sums, f64x4 delta) {
+        return sums.s1 - (K + 1) * sums.s2 * delta;
+    }
 
     /// Weights from this value on get a baseline of 1/2 (reduced variance).
     static HN_INLINE f64x4 baseline_bar(f64x4 total, f64x4 scale) { return 4.0 * total / (scale * scale); }

@@ -22,7 +22,8 @@ HN_INLINE void entropy_fill(const Setup& s, Run& run) {
     const f64x4 base = splat(run.base), rate = splat(run.inverse);
     const i64 m = s.places();
     if (s.log_prior) {
-        for (i64 j = 0; j < s.n; ++j) run.w[j] = exp_soon((run.base - run.L[j]) * run.inverse + (s.log_prior[j] - run.top));
+        for (i64 j = 0; j < s.n; ++j)
+            run.w[j] = exp_soon((run.base - run.L[j]) * run.inverse + (s.log_prior[j] - run.top));
     } else if (s.path == Path::entropy_one) {
         for (i64 j = 0; j < m; j += 4) store4(run.w + j, exp_soon((base - load4(run.L + j)) * rate));
     } else {

@@ -19,9 +19,9 @@ struct Nodes {
     i64 room = 0, used = 0;
     void add(double at, double a) {
         if (used < room) {
-w[used] = at;
-mass[used] = a;
-}
+            w[used] = at;
+            mass[used] = a;
+        }
         ++used;
     }
 };
@@ -30,9 +30,9 @@ mass[used] = a;
 inline double upper_part(const double* y, i64 n, double* p, Nodes& nodes) {
     double total = 0.0;
     for (i64 j = 0; j < n; ++j) {
-p[j] = 0.0;
-total += y[j];
-}
+        p[j] = 0.0;
+        total += y[j];
+    }
     // prod (1 - y_j x) <= exp(-total x): beyond `top` G is negligible and 1 - G is 1.
     const double top = min(depth / total, 1.0);
     double mean = -log(top);
@@ -70,7 +70,8 @@ struct Fraction {
 /// The same on a run, four arms at a time, with `value` in the place of L_i (i = -1: nowhere), which is stored last: wide
 /// loads would wait for it. Unnormalised into w; E max_j (Z_j - d_j) where asked. `fours`: how many arms in fours, known
 /// where this is inlined for few of them.
-HN_INLINE bool exponential_in_fours(const Setup& s, Run& run, i64 i, double value, i64 fours, bool valued, double& mean) {
+HN_INLINE bool exponential_in_fours(const Setup& s, Run& run, i64 i, double value, i64 fours, bool valued,
+                                    double& mean) {
     const i64 m = 4 * fours;
     const f64x4 here = splat(value);
     const auto loss = [&](i64 j) { return select(i64x4(lanes(j) == splat(i)), here, load4(run.L + j)); };
@@ -99,7 +100,9 @@ HN_INLINE bool exponential_in_fours(const Setup& s, Run& run, i64 i, double valu
         for (i64 j = 0; j < m; j += 4) product *= 1.0 - load4(run.w + j) * x[q];
         const double whole = fold_product(product);
         weight[q] = top * rule_w[q] * whole;
-        if (valued) mean += rule_w[q] * (1.0 - whole) / rule_x[q];  // the leader has y = 1: 1 - G is no smaller than x
+        if (valued)
+            mean +=
+                rule_w[q] * (1.0 - whole) / rule_x[q];  // the leader has y = 1: 1 - G is no smaller than x
     }
     if (top < 1.0) mean -= log(top);
     f64x4 sum{};
@@ -133,7 +136,9 @@ inline bool exponential_run(const Setup& s, Run& run, i64 i, double value, bool 
 }
 
 /// p of one arm and Phi for L at a scale that is not in place; `y` is room for s.places() numbers.
-struct OneArm { double p, value; };
+struct OneArm {
+    double p, value;
+};
 inline OneArm exponential_one(const Setup& s, const double* L, double scale, i64 arm, double* y) {
     f64x4 low4 = load4(L);
     for (i64 j = 4; j < s.n; j += 4) low4 = min(low4, load4(L + j));
@@ -162,13 +167,15 @@ inline OneArm exponential_one(const Setup& s, const double* L, double scale, i64
 
 /// d sorted ascending, with where each was: heap sort, in place.
 inline void sort_gaps(double* gap, double* order, i64 n) {
-    const auto less = [&](i64 a, i64 b) { return gap[a] < gap[b] || (gap[a] == gap[b] && order[a] < order[b]); };
+    const auto less = [&](i64 a, i64 b) {
+        return gap[a] < gap[b] || (gap[a] == gap[b] && order[a] < order[b]);
+    };
     const auto swap = [&](i64 a, i64 b) {
         const double g = gap[a], o = order[a];
         gap[a] = gap[b];
-order[a] = order[b];
-gap[b] = g;
-order[b] = o;
+        order[a] = order[b];
+        gap[b] = g;
+        order[b] = o;
     };
     const auto sift = [&](i64 from, i64 end) {
         for (i64 k = from; 2 * k + 1 < end;) {
@@ -181,9 +188,9 @@ order[b] = o;
     };
     for (i64 k = n / 2 - 1; k >= 0; --k) sift(k, n);
     for (i64 end = n - 1; end > 0; --end) {
-swap(0, end);
-sift(0, end);
-}
+        swap(0, end);
+        sift(0, end);
+    }
 }
 
 /// p for the Laplace law; E max(Z - d). `room`: 4 n numbers.
@@ -192,9 +199,9 @@ inline double laplace_leaders(const double* d, i64 n, double* p, double* room, N
     constexpr i64 panel = 12;
     double *gap = room, *order = room + n, *half = room + 2 * n, *sums = room + 3 * n;
     for (i64 j = 0; j < n; ++j) {
-gap[j] = d[j];
-order[j] = double(j);
-}
+        gap[j] = d[j];
+        order[j] = double(j);
+    }
     sort_gaps(gap, order, n);
     for (i64 j = 0; j < n; ++j) half[j] = 0.5 * exp(-gap[j]);
     double mean = upper_part(half, n, sums, nodes);
@@ -226,9 +233,9 @@ order[j] = double(j);
         }
         double length = min(5.0 / steep, 1.0), end = s + length;
         if (k < n && gap[k] < end) {
-end = gap[k];
-length = end - s;
-}
+            end = gap[k];
+            length = end - s;
+        }
         if (length > 0.0)
             for (i64 q = 0; q < panel; ++q) {
                 const double at = s + length * tables::gauss_x[panel - 1][q];

@@ -52,7 +52,8 @@ inline void make_heavy_grid(const LawOf& law, i64 n, double* grid) {
     const bool frechet = law.kind == Smoothing::frechet;
     const double power = frechet ? 2.0 / law.a : 1.0;
     for (int level = 0; level < 2; ++level) {
-        double *a = grid + level * g.level_places(), *slope = a + g.count, *d = slope + g.count, *steep = d + g.count + g.shifts;
+        double *a = grid + level * g.level_places(), *slope = a + g.count, *d = slope + g.count,
+               *steep = d + g.count + g.shifts;
         const double offset = level == 0 ? 0.0 : 0.5;
         for (i64 k = 0; k < g.count; ++k) {
             const double t = g.h * (double(k) + offset) - g.from, up = exp(t - g.turn);
@@ -60,25 +61,25 @@ inline void make_heavy_grid(const LawOf& law, i64 n, double* grid) {
             if (frechet) {
                 const double e = exp(-t), y = log1p(e);
                 log_a = -power * log(y);
-slope[k] = power * e / ((1.0 + e) * y);
+                slope[k] = power * e / ((1.0 + e) * y);
             } else {
                 const double e = exp(-0.5 * t);
                 log_a = t - e;
-slope[k] = 1.0 + 0.5 * e;
+                slope[k] = 1.0 + 0.5 * e;
             }
             a[k] = exp(log_a + g.more * log1p(up));
-slope[k] += g.more * up / (1.0 + up);
+            slope[k] += g.more * up / (1.0 + up);
         }
         for (i64 k = 0; k < g.count + g.shifts; ++k) {
             const double t = g.h * (double(k - g.shifts) + offset) - g.from;
             const double e = power * exp(0.5 * min(t, HeavyGrid::ends));
             d[k] = exp(e);
-steep[k] = 0.5 * e;
+            steep[k] = 0.5 * e;
         }
     }
 }
 
-// Frechet and Pareto, round after round: the trapezoidal rule on the nodes of heavy_grid.hpp, four at a time.
+// Frechet and Pareto, round after round: the trapezoidal rule on the nodes above, four at a time.
 //
 // Even and odd nodes are two rules of twice the step: where they agree, their mean is right to the square of that. Gaps
 // that need more than one halving of the step go to trapezoid.hpp.
@@ -116,14 +117,14 @@ struct Heavy {
     HN_INLINE void nodes(f64x4 q, f64x4 rate, f64x4& w, f64x4& dw) const {
         if constexpr (Frechet) {
             w = splat(scale) * q;
-dw = w * rate;
+            dw = w * rate;
         } else if constexpr (Square) {
             const f64x4 z = sqrt(1.0 + q);
             w = q / (1.0 + z);
-dw = 0.5 * q * rate / z;
+            dw = 0.5 * q * rate / z;
         } else {
             w = expm1(log1p4(q) * splat(1.0 / law.a));
-dw = (1.0 + w) * q * rate / ((1.0 + q) * splat(law.a));
+            dw = (1.0 + w) * q * rate / ((1.0 + q) * splat(law.a));
         }
     }
     /// 1/x of one or two by one division; the product is far from overflow.
@@ -133,7 +134,7 @@ dw = (1.0 + w) * q * rate / ((1.0 + q) * splat(law.a));
         } else {
             const f64x4 both = 1.0 / (x[0] * x[1]), first = both * x[1];
             x[1] = both * x[0];
-x[0] = first;
+            x[0] = first;
         }
     }
     /// `count` arms from j: f/F, without the factor a, into r; their part of G into `whole`, of its logarithm for Frechet.
@@ -218,7 +219,8 @@ bool heavy_run(const Setup& s, Run& run, const LawOf& law) {
     // log gap, rounded up: its exponent is enough.
     const double last = double(i64(__builtin_bit_cast(u64, gap) >> 52) - 1022) * 0.6931471805599453;
     const double b = min(grid.reach(law, last) + HeavyGrid::margin, HeavyGrid::widest);
-    const i64 moved = i64(b / grid.h), shift = grid.shifts - moved, end = grid.count - grid.shifts + moved - 3;
+    const i64 moved = i64(b / grid.h), shift = grid.shifts - moved,
+              end = grid.count - grid.shifts + moved - 3;
     const Heavy<Frechet, Square> rule{law, d, n, r, scale};
     const auto visit = [&](i64 level, i64 k, double* into) {
         const double *a = s.grid + level * grid.level_places() + k, *turned = a + 2 * grid.count + shift;
@@ -231,10 +233,12 @@ bool heavy_run(const Setup& s, Run& run, const LawOf& law) {
     while (down >= 0 && visit(0, down, sums) & 1) down -= 4;
     if (up >= end || down < 0) return false;
     double h = grid.h;
-    const double enough = Frechet || n <= 16 ? 1e-6 : 1e-7;  // away from the real line a product of many arms grows
+    const double enough =
+        Frechet || n <= 16 ? 1e-6 : 1e-7;  // away from the real line a product of many arms grows
     bool fine = true;
     for (i64 j = 0; j < n; ++j) {
-        const double even = sums[4 * j] + sums[4 * j + 2], odd = sums[4 * j + 1] + sums[4 * j + 3], whole = even + odd;
+        const double even = sums[4 * j] + sums[4 * j + 2], odd = sums[4 * j + 1] + sums[4 * j + 3],
+                     whole = even + odd;
         fine = fine && !(abs(even - odd) >= enough * whole && whole * h > 1e-290);
         run.w[j] = whole;
     }
@@ -250,16 +254,17 @@ bool heavy_run(const Setup& s, Run& run, const LawOf& law) {
     }
     double total = 0.0;
     for (i64 j = 0; j < n; ++j) {
-run.w[j] *= h;
-total += run.w[j];
-}
+        run.w[j] *= h;
+        total += run.w[j];
+    }
     run.total = total;
     return total > 0.5 && total < 2.0;
 }
 inline bool heavy_run(const Setup& s, Run& run) {
     const LawOf law = law_of(s.smoothing, s.parameter);
     const bool square = law.a == 2.0;
-    if (law.kind == Smoothing::frechet) return square ? heavy_run<true, true>(s, run, law) : heavy_run<true, false>(s, run, law);
+    if (law.kind == Smoothing::frechet)
+        return square ? heavy_run<true, true>(s, run, law) : heavy_run<true, false>(s, run, law);
     return square ? heavy_run<false, true>(s, run, law) : heavy_run<false, false>(s, run, law);
 }
 

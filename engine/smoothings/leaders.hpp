@@ -9,7 +9,10 @@
 
 namespace hn::HN_ISA {
 
-struct Led { double mean; bool fine; };
+struct Led {
+    double mean;
+    bool fine;
+};
 
 /// parameter: a (shape, k, alpha); conditioned; log Gamma(a) or Gamma(1 - 1/a).
 inline LawOf law_of(Smoothing kind, const double* parameter) {
@@ -17,8 +20,8 @@ inline LawOf law_of(Smoothing kind, const double* parameter) {
 }
 
 /// Fills p with the play at L; the mean is E max_j (Z_j - d_j), but for Frechet and Pareto. second, nodes: for the Hessian.
-inline Led leaders(Smoothing kind, const double* parameter, const double* L, i64 n, double scale, bool second, double* p,
-                   Nodes& nodes) {
+inline Led leaders(Smoothing kind, const double* parameter, const double* L, i64 n, double scale, bool second,
+                   double* p, Nodes& nodes) {
     const LawOf law = law_of(kind, parameter);
     const i64 m = in_fours(n) + 4;
     double* room = workspace(8 * m);
@@ -29,10 +32,10 @@ inline Led leaders(Smoothing kind, const double* parameter, const double* L, i64
     for (i64 i = 0; i < n; ++i) {
         const double gap = (L[i] - low) / scale;
         if (gap <= reaches) {
-d[count] = gap;
-near[count] = double(i);
-++count;
-}
+            d[count] = gap;
+            near[count] = double(i);
+            ++count;
+        }
     }
     Led led{0.0, true};
     if (kind == Smoothing::exponential) {
@@ -52,7 +55,8 @@ near[count] = double(i);
 }
 
 /// E max_j (Z_j - d_j): `mean` where the quadrature gave it, the closed form less the excess for heavy tails.
-inline double mean_of_leader(Smoothing kind, const double* parameter, const double* L, i64 n, double scale, double mean) {
+inline double mean_of_leader(Smoothing kind, const double* parameter, const double* L, i64 n, double scale,
+                             double mean) {
     if (kind != Smoothing::frechet && kind != Smoothing::pareto) return mean;
     const double a = parameter[0];
     if (a <= 1.0) return infinity;
@@ -72,8 +76,8 @@ inline double mean_of_leader(Smoothing kind, const double* parameter, const doub
 }
 
 /// out_(q, i) = r(w_q + d_i).
-inline bool ratio_matrix(Smoothing kind, const double* parameter, const double* d, i64 n, const double* nodes, i64 count,
-                         double* out) {
+inline bool ratio_matrix(Smoothing kind, const double* parameter, const double* d, i64 n, const double* nodes,
+                         i64 count, double* out) {
     const LawOf law = law_of(kind, parameter);
     double* room = workspace(3 * in_fours(n));
     if (!room) return false;

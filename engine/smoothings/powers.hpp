@@ -33,12 +33,16 @@ inline double careful_sum(const double* x, i64 n) {
     return total;
 }
 
-struct PowerLeaders { double total, beyond; bool fine; };
+struct PowerLeaders {
+    double total, beyond;
+    bool fine;
+};
 
 /// Tsallis (0 < alpha < 1) and log-barrier (alpha = 0): fills w with p. beyond = (m - m0)/m0 >= 0; the one given is a
 /// warm start: from the right of the root one step of Newton on a concave function lands to the left of it, and from
 /// there on every step is to the right.
-inline PowerLeaders power_leaders(const double* L, i64 n, double scale, double alpha, double beyond, double* w) {
+inline PowerLeaders power_leaders(const double* L, i64 n, double scale, double alpha, double beyond,
+                                  double* w) {
     const double low = lowest(L, n), s = 1.0 / (1.0 - alpha);
     const double m0 = alpha > 0.0 ? scale * alpha * s : scale;
     double total = 0.0;
@@ -69,7 +73,8 @@ inline PowerLeaders power_leaders(const double* L, i64 n, double scale, double a
 }
 
 /// <L, p> + F(p) for Tsallis (0 < alpha < 1) and log-barrier (alpha = 0), p = w/total.
-inline double regularizer_value(const double* L, const double* w, i64 n, double total, double scale, double alpha) {
+inline double regularizer_value(const double* L, const double* w, i64 n, double total, double scale,
+                                double alpha) {
     const double low = lowest(L, n);
     double inner = 0.0, shape = 0.0;
     for (i64 i = 0; i < n; ++i) {
@@ -88,9 +93,13 @@ inline double regularizer_value(const double* L, const double* w, i64 n, double 
 struct PowerSeries {
     static constexpr double small = 2e-4;
 
-    struct Sums { double s0, s1, s2, s3; };
+    struct Sums {
+        double s0, s1, s2, s3;
+    };
     static HN_INLINE double power_of(const Setup& s) { return 1.0 / (1.0 - s.parameter[0]); }
-    static HN_INLINE double rate_of(const Setup& s, const Run& run) { return run.inverse / (s.parameter[0] * power_of(s)); }
+    static HN_INLINE double rate_of(const Setup& s, const Run& run) {
+        return run.inverse / (s.parameter[0] * power_of(s));
+    }
 
     /// w_j = u_j^-s, with value in the place of L_i; returns sum w r^k, k = 0 .. 3, r = 1/u.
     static HN_INLINE Sums pass(const Setup& s, Run& run, double rate, double y, i64 i, double value) {
@@ -104,9 +113,9 @@ struct PowerSeries {
             store4(run.w + j, p);
             const f64x4 q = p * r, r2 = r * r;
             s0 += p;
-s1 += q;
-s2 += p * r2;
-s3 += q * r2;
+            s1 += q;
+            s2 += p * r2;
+            s3 += q * r2;
         }
         return {fold(s0), fold(s1), fold(s2), fold(s3)};
     }
@@ -141,7 +150,8 @@ s3 += q * r2;
         const double error = sums.s0 - 1.0;
         if (!(abs(error) < small && y > -3.0)) return from_anywhere(s, run);
         const double third = 1.0 / sums.s1, x = (error / K) * third;
-        const double b = (0.5 * (K + 1.0)) * sums.s2 * third, c = ((K + 1.0) * (K + 2.0) / 6.0) * sums.s3 * third;
+        const double b = (0.5 * (K + 1.0)) * sums.s2 * third,
+                     c = ((K + 1.0) * (K + 2.0) / 6.0) * sums.s3 * third;
         const double delta = x + (x * x) * (b + x * (2.0 * (b * b) - c));
         const f64x4 from = splat(run.base), times = splat(rate), place = splat(y), one = splat(1.0);
         for (i64 j = 0; j < s.n; j += 4) {
@@ -161,8 +171,8 @@ s3 += q * r2;
         const double beyond = run.warm + (low - run.base) * rate - 1.0;
         const PowerLeaders solved = power_leaders(run.L, s.n, run.scale, s.parameter[0], beyond, run.w);
         run.total = solved.total;
-run.base = low;
-run.warm = 1.0 + solved.beyond;
+        run.base = low;
+        run.warm = 1.0 + solved.beyond;
         double slope = 0.0;
         for (i64 j = 0; j < s.n; ++j) slope += run.w[j] / ((run.L[j] - low) * rate + run.warm);
         run.slope_sum = slope;

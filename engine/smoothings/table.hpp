@@ -28,14 +28,15 @@ struct TableLook {
         for (int k = 0; k < 4; ++k) {
             const i64 i = inside[k] < last[k] ? i64(inside[k]) : 0;  // false for what is not a number
             points[k] = t.points + 4 * i;
-cell[k] = double(i);
+            cell[k] = double(i);
         }
         const f64x4 u = inside - cell, v = 1.0 - u, u2 = u * u, v2 = v * v;
         const Turned left((1.0 + 2.0 * u) * v2, u * v2), right(u2 * (3.0 - 2.0 * u), -(u2 * v));
         // Of a node: the values of log F, its slopes, the values of log r, its slopes, each of both ends.
         f64x4 parts[4];
 #pragma GCC unroll 4
-        for (int k = 0; k < 4; ++k) parts[k] = load4(points[k]) * left.of(k) + load4(points[k] + 4) * right.of(k);
+        for (int k = 0; k < 4; ++k)
+            parts[k] = load4(points[k]) * left.of(k) + load4(points[k] + 4) * right.of(k);
         const f64x4 first = in_pairs(parts[0], parts[1]), second = in_pairs(parts[2], parts[3]);
         log_cdf = __builtin_shufflevector(first, second, 0, 1, 4, 5);
         log_ratio = __builtin_shufflevector(first, second, 2, 3, 6, 7);
@@ -48,10 +49,12 @@ private:
     struct Turned {
         f64x4 even, odd;
         HN_INLINE Turned(f64x4 x, f64x4 y)
-            : even(__builtin_shufflevector(x, y, 0, 4, 2, 6)), odd(__builtin_shufflevector(x, y, 1, 5, 3, 7)) {}
+            : even(__builtin_shufflevector(x, y, 0, 4, 2, 6)),
+              odd(__builtin_shufflevector(x, y, 1, 5, 3, 7)) {}
         HN_INLINE f64x4 of(int k) const {
             const f64x4 both = k % 2 ? odd : even;
-            return k < 2 ? __builtin_shufflevector(both, both, 0, 1, 0, 1) : __builtin_shufflevector(both, both, 2, 3, 2, 3);
+            return k < 2 ? __builtin_shufflevector(both, both, 0, 1, 0, 1)
+                         : __builtin_shufflevector(both, both, 2, 3, 2, 3);
         }
     };
     /// (x_0 + x_1, y_0 + y_1, x_2 + x_3, y_2 + y_3).
@@ -61,7 +64,8 @@ private:
 };
 
 /// Weights at L, unnormalised, with their sum; E max_j (Z_j - d_j).
-inline bool table_leaders(const LawTable& t, const double* L, i64 n, double scale, double* p, double& total, double& mean) {
+inline bool table_leaders(const LawTable& t, const double* L, i64 n, double scale, double* p, double& total,
+                          double& mean) {
     double* room = workspace(9 * n);
     if (!room) return false;
     double *d = room, *r = room + n, *sums = room + 5 * n;
@@ -90,9 +94,9 @@ inline bool table_leaders(const LawTable& t, const double* L, i64 n, double scal
     }
     total = 0.0;
     for (i64 j = 0; j < n; ++j) {
-p[j] = fold(load4(sums + 4 * j));
-total += p[j];
-}
+        p[j] = fold(load4(sums + 4 * j));
+        total += p[j];
+    }
     mean = t.has_mean ? fold(means) : infinity;
     return total > 0.5 && total < 2.0;
 }

@@ -11,10 +11,11 @@ namespace hn::HN_ISA {
 
 inline double reach(const LawOf& law) {
     switch (law.kind) {
-        case Smoothing::exponential: case Smoothing::laplace: return far;
+        case Smoothing::exponential:
+        case Smoothing::laplace: return far;
 #define HN_ROW(name) \
     case Smoothing::name: return name##_law::reach(law);
-        HN_LAWS(HN_ROW)
+            HN_LAWS(HN_ROW)
 #undef HN_ROW
         default: return infinity;
     }
@@ -31,7 +32,8 @@ inline Place place(const LawOf& law, double t) {
 }
 
 /// G(w), with r_i = r(w + d_i) written for every arm; d, r and room have places in fours.
-inline double product_and_ratios(const LawOf& law, double w, const double* d, i64 n, double* r, double* room) {
+inline double product_and_ratios(const LawOf& law, double w, const double* d, i64 n, double* r,
+                                 double* room) {
     switch (law.kind) {
 #define HN_ROW(name) \
     case Smoothing::name: return product_of_law<name##_law>(law, w, d, n, r, room);
@@ -43,14 +45,15 @@ inline double product_and_ratios(const LawOf& law, double w, const double* d, i6
 
 // The trapezoidal rule of FTPL for Gamma, Weibull, Frechet, Pareto and Gaussian perturbations.
 //
-// After the change of variable of integrands.hpp the error of the trapezoidal rule is squared each time its step is
+// After the change of variable above the error of the trapezoidal rule is squared each time its step is
 // halved, so the difference of two steps certifies the finer one.
 
 /// Relative change under halving that ends the refinement. The error of the finer rule is its square as long as no
 /// singularity is near; `close_by` is for the cases where one may be: see `agreement`.
 inline constexpr double agree = 1e-6, close_by = 1e-11;
 inline constexpr double negligible = 1e-17;  // a term below this part of its arm's sum
-inline constexpr double deepest = -640.0;    // below w = e^deep the integrand is a pure power of w; G(w) w is still e^deepest
+inline constexpr double deepest =
+    -640.0;  // below w = e^deep the integrand is a pure power of w; G(w) w is still e^deepest
 
 /// A step that is fine enough for n tied arms; the refinement checks it.
 inline double first_step(const LawOf& law, i64 n) {
@@ -77,7 +80,10 @@ inline double agreement(const LawOf& law, bool second) {
 /// Below w = e^deep the sums' integrand is w^order d(log w); deep is -inf if it never matters. With m arms tied at the
 /// lead the order is m a for the play and m a - 1 for the Hessian; where that is not positive, its rows of tied arms
 /// are infinite, and the other rows have m a.
-struct AtZero { double order, deep; bool infinite; };
+struct AtZero {
+    double order, deep;
+    bool infinite;
+};
 inline AtZero order_at_zero(const LawOf& law, const double* d, i64 n, bool second) {
     if (!((law.kind == Smoothing::weibull && law.conditioned == 0.0) || law.kind == Smoothing::gamma))
         return {infinity, -infinity, false};
@@ -96,14 +102,14 @@ inline void pair_up(double* r, i64 n, double* others) {
     if (n == 1) return;
     double running = 0.0;
     for (i64 i = 0; i < n; ++i) {
-others[i] = running;
-running += r[i];
-}
+        others[i] = running;
+        running += r[i];
+    }
     running = 0.0;
     for (i64 i = n - 1; i >= 0; --i) {
-others[i] += running;
-running += r[i];
-}
+        others[i] += running;
+        running += r[i];
+    }
     for (i64 i = 0; i < n; ++i) r[i] *= others[i];
 }
 
@@ -116,14 +122,18 @@ struct Quadrature {
     double *r, *room, *others, *sums, *odd;
     AtZero zero;
 
-    struct Visited { double w, weight, mean; i64 mattered; };
+    struct Visited {
+        double w, weight, mean;
+        i64 mattered;
+    };
 
     /// Add the node w(t) to the sums of all arms.
     Visited visit(double t, bool is_odd) {
         auto [w, dw] = place(law, t);
         if (zero.deep > -infinity) {
             // G(w) w would underflow before w^order is negligible: below e^deep the node is e^deep, and w^order a factor.
-            const double e = exp(-t), power = law.kind == Smoothing::weibull ? law.a : 1.0, log_w = (t - e) / power;
+            const double e = exp(-t), power = law.kind == Smoothing::weibull ? law.a : 1.0,
+                         log_w = (t - e) / power;
             if (log_w < zero.deep) {
                 w = exp(zero.deep);
                 dw = w * (1.0 + e) / power * exp(zero.order * (log_w - zero.deep));
@@ -217,7 +227,7 @@ struct Quadrature {
             }
             h *= 0.5;
             first *= 2;
-last *= 2;
+            last *= 2;
         }
         return false;
     }
@@ -268,7 +278,7 @@ inline double excess(const LawOf& law, const double* d, i64 n) {
         }
         h *= 0.5;
         first *= 2;
-last *= 2;
+        last *= 2;
     }
     return __builtin_nan("");
 }
