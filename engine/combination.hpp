@@ -130,7 +130,7 @@ HN_INLINE void each_array(State& b, Visit visit) {
 }
 inline constexpr i64 rule_b_arrays = 13;
 
-/// Rules that keep regrets: learners/regrets.hpp.
+/// Rules that keep regrets: learners/second_order.hpp.
 struct RegretState {
     i64 n = 0, places = 0;
     double range = 0.0, settled = 0.0;

@@ -39,6 +39,51 @@ inline double least_of(const Setup& s, Run& run, Score score) {
     return even_among_least(s, run);
 }
 
+// The arm of least mean so far, and some exploring.
+//
+//     epsilon-greedy       p = e/n + (1 - e) among the leaders, e constant or min(1, (n ln t/t)^(1/3))
+//     explore then commit  every arm m times, then the leader of those n m losses for ever
+//
+// parameter[0] is e, or -1 for the falling one; or m.
+
+HN_COUNTER(epsilon_greedy, 2 * n)
+inline bool epsilon_greedy(const Setup& s, Run& run) {
+    take_in_arm(s, run);
+    const double n = double(s.n), t = run.settled + 1.0;
+    const double explored = s.parameter[0] >= 0.0 ? s.parameter[0] : min(pow(n * log(t) / t, 1.0 / 3.0), 1.0);
+    const double leaders = least_of(s, run, [](double mean, double) { return mean; });
+    double total = 0.0;
+    for (i64 i = 0; i < s.n; ++i) {
+        run.w[i] = explored / n + (run.w[i] > 0.0 ? (1.0 - explored) / leaders : 0.0);
+        total += run.w[i];
+    }
+    run.total = total;
+    return true;
+}
+
+/// How often the arm that was played least was played.
+HN_INLINE double fewest(const Setup& s, const Run& run) {
+    const double* count = ArmCounts(run.memory, s.n).count;
+    double few = count[0];
+    for (i64 i = 1; i < s.n; ++i) few = min(count[i], few);
+    return few;
+}
+
+HN_COUNTER(explore_then_commit, 2 * n)
+inline bool explore_then_commit(const Setup& s, Run& run) {
+    // What comes after the last exploring round does not count: it is for ever.
+    if (fewest(s, run) < s.parameter[0]) take_in_arm(s, run);
+    else takes_in(run);
+    if (fewest(s, run) >= s.parameter[0]) {
+        least_of(s, run, [](double mean, double) { return mean; });
+        return true;
+    }
+    const double* count = ArmCounts(run.memory, s.n).count;
+    for (i64 i = 0; i < s.n; ++i) run.w[i] = count[i];
+    even_among_least(s, run);
+    return true;
+}
+
 // The arm whose mean loss may be the least: a lower confidence bound of each mean m after N plays, t rounds settled.
 //
 //     UCB1    m - sqrt(2 ln t/N)                                  (Auer, Cesa-Bianchi, Fischer 2002)
@@ -89,51 +134,6 @@ inline bool kl_ucb(const Setup& s, Run& run) {
     const double once = log(max(run.settled, 1.0)), twice = once > 1.0 ? log(once) : 0.0;
     const double room = once + s.parameter[0] * twice;
     least_of(s, run, [=](double mean, double count) { return least_mean(mean, room / count); });
-    return true;
-}
-
-// The arm of least mean so far, and some exploring.
-//
-//     epsilon-greedy       p = e/n + (1 - e) among the leaders, e constant or min(1, (n ln t/t)^(1/3))
-//     explore then commit  every arm m times, then the leader of those n m losses for ever
-//
-// parameter[0] is e, or -1 for the falling one; or m.
-
-HN_COUNTER(epsilon_greedy, 2 * n)
-inline bool epsilon_greedy(const Setup& s, Run& run) {
-    take_in_arm(s, run);
-    const double n = double(s.n), t = run.settled + 1.0;
-    const double explored = s.parameter[0] >= 0.0 ? s.parameter[0] : min(pow(n * log(t) / t, 1.0 / 3.0), 1.0);
-    const double leaders = least_of(s, run, [](double mean, double) { return mean; });
-    double total = 0.0;
-    for (i64 i = 0; i < s.n; ++i) {
-        run.w[i] = explored / n + (run.w[i] > 0.0 ? (1.0 - explored) / leaders : 0.0);
-        total += run.w[i];
-    }
-    run.total = total;
-    return true;
-}
-
-/// How often the arm that was played least was played.
-HN_INLINE double fewest(const Setup& s, const Run& run) {
-    const double* count = ArmCounts(run.memory, s.n).count;
-    double few = count[0];
-    for (i64 i = 1; i < s.n; ++i) few = min(count[i], few);
-    return few;
-}
-
-HN_COUNTER(explore_then_commit, 2 * n)
-inline bool explore_then_commit(const Setup& s, Run& run) {
-    // What comes after the last exploring round does not count: it is for ever.
-    if (fewest(s, run) < s.parameter[0]) take_in_arm(s, run);
-    else takes_in(run);
-    if (fewest(s, run) >= s.parameter[0]) {
-        least_of(s, run, [](double mean, double) { return mean; });
-        return true;
-    }
-    const double* count = ArmCounts(run.memory, s.n).count;
-    for (i64 i = 0; i < s.n; ++i) run.w[i] = count[i];
-    even_among_least(s, run);
     return true;
 }
 
