@@ -1,4 +1,4 @@
-"""docs/architecture.md is held true by the tree itself: its rooms, its files, and how small the house is kept."""
+"""docs/architecture.md names packages and files that exist, and tests use the public interface."""
 
 import ast
 import re
@@ -11,10 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "hannan"
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 #: Modules that stand in no room, beside `__init__`.
-LOOSE = 4
-#: No file has so many lines, but tables of numbers that a program wrote.
-LONGEST = 350
-NUMBERS = {"engine/tables.hpp"}
+LOOSE = 3
 
 
 def drawn(page: str) -> set[str]:
@@ -51,10 +48,6 @@ def test_every_path_of_the_page_is_there():
     assert lacking(PAGE.replace("games/feeds.py", "games/foods.py")) == ["games/foods.py"]
 
 
-def test_the_page_fits_on_a_screen():
-    assert len(PAGE.splitlines()) <= 70
-
-
 def test_few_modules_stand_in_no_room():
     assert len([name for name in standing(SOURCE) if name.endswith(".py")]) <= LOOSE
 
@@ -65,16 +58,6 @@ ROOMS = sorted(p.name for p in SOURCE.iterdir() if (p / "__init__.py").is_file()
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_room_has_its_tests(room):
     assert list((ROOT / "tests" / room).glob("test_*.py")), f"tests/{room} must have tests"
-
-
-def lengths(*kinds: Path) -> dict[str, int]:
-    """Lines of every file that matches."""
-    return {str(p.relative_to(ROOT)): len(p.read_text(encoding="utf-8").splitlines()) for p in kinds}
-
-
-def test_headers_are_small():
-    engine = lengths(*(ROOT / "engine").rglob("*.hpp"))
-    assert {name for name, lines in engine.items() if lines >= LONGEST} == NUMBERS
 
 
 def test_nothing_is_called_by_a_word_that_says_nothing():

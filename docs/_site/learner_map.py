@@ -1,6 +1,6 @@
 """Which learner? A map made of the package's own tables: who plays in each setting, what is proved, against whom.
 
-`benchmarks.tournament.field` has the learners and their promises in words; the number and the adversary are asked of the
+`benchmarks.tournament.field` has the learners and their guarantees in words; the number and the adversary come from the
 learner itself, so the map cannot say what the code does not.
 """
 

@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
-import claim_pages
-import learner_map
-
 DOCS = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(DOCS.parent))  # `benchmarks` has the list of learners
+
+import claim_pages  # noqa: E402
+import learner_map  # noqa: E402
+
 MAKERS = {
     "which-first": learner_map.first_table,
     "which-needs": learner_map.needs_table,

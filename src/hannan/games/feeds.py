@@ -8,8 +8,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,9 @@ from hannan import extras, validation
 from hannan.mathematics import streams
 from hannan.saving import frozen
 from hannan.validation import Array
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @frozen
@@ -314,6 +316,8 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 def losses_of(path: str | Path, columns: Sequence[str] | None = None) -> Any:
     """The table (rounds, n); of CSV and Parquet the columns that are named, all by default."""
+    from pathlib import Path
+
     path = Path(path)
     if not path.is_file():
         raise ValueError(f"a file of losses must be there; got {str(path)!r}")

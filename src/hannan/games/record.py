@@ -19,7 +19,6 @@ from hannan import saving, validation
 from hannan.mathematics.bounds import Bound, Withheld, covers
 from hannan.mathematics.intervals import T_INTERVAL, t_interval
 from hannan.players.certificate import at_observed
-from hannan.report.pictures import Layer, Picture
 from hannan.saving import fields, files
 from hannan.saving.formatting import apart, ceiling, counted, figure, short
 from hannan.saving.result import Result, Shown
@@ -27,6 +26,9 @@ from hannan.validation import Array
 
 if TYPE_CHECKING:
     import zipfile
+    from pathlib import Path
+
+    from hannan.report.pictures import Picture
 
 
 def arrays_of(path: str | os.PathLike[str], known: tuple[str, ...]) -> dict[str, Any]:
@@ -410,6 +412,8 @@ def _bound(alt: Any, record: Any, scale: Any, colour: str) -> list[Any]:
 
 def regret_picture(record: Record, title: str, points: int = 60) -> Picture:
     """Return the picture of the mean regret with its 95% t interval (approximate), and the bound as a dashed line."""
+    from hannan.report.pictures import Layer, Picture
+
     mean = record.mean_regret
     low, high = record.interval(0.95) if record.runs > 1 else (mean, mean)
     at = record.checkpoints

@@ -33,10 +33,8 @@ METHODS = {
 }
 
 
-def page(
-    results: Iterable[Result], *, quick: bool, seed: int, printed: tuple[str, ...] = (), more: tuple[Section, ...] = ()
-) -> Page:
-    """The report of a run; `more` are chapters about something else than the paper, before the corrections."""
+def page(results: Iterable[Result], *, quick: bool, seed: int, printed: tuple[str, ...] = ()) -> Page:
+    """Return the report of a run."""
     results = list(results)
     counts = {outcome: sum(r.verdict.outcome == outcome for r in results) for outcome in OUTCOMES}
     tiles = [Tile(str(len(results)), "claims checked")]
@@ -50,7 +48,6 @@ def page(
             # A chapter may have the name of one of its claims.
             chapter = Section(title, chosen, intro=intro)
             sections.append(replace(chapter, anchor=f"chapter-{chapter.id}"))
-    sections.extend(more)
     sections.append(Section("Corrections", (_corrections(),), intro=_CORRECTIONS))
     facts = {
         "effort": "quick" if quick else "full",

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any
 
@@ -153,6 +151,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
     The target of a link is replaced, not the link. A device or a FIFO, which cannot be replaced, is written to.
     """
+    from pathlib import Path
+
     target = Path(os.path.realpath(path))
     if target.exists() and not stat.S_ISREG(target.stat().st_mode):
         with target.open("wb") as file:
@@ -180,6 +180,8 @@ def write(path: str | os.PathLike[str], content: str | bytes) -> Path:
     """Write text (UTF-8) or bytes, whole or not at all; gives the path back."""
     with whole_file(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
+    from pathlib import Path
+
     return Path(path)
 
 
@@ -190,6 +192,8 @@ class Outbox:
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
+        from pathlib import Path
+
         self._folder = Path(folder)
         if self._folder.exists() and not self._folder.is_dir():
             raise ValueError(f"the output must go to a folder; {self._folder} is a file")
@@ -237,6 +241,8 @@ class Outbox:
 
 def _registered(parent: Path, name: str) -> Path:
     """Return a new hidden path beside the output, in `UNFINISHED` before it exists: Ctrl-C may come in between."""
+    import secrets
+
     beside = parent / f".{name[:100]}.{secrets.token_hex(8)}"
     UNFINISHED.add(beside)
     return beside
