@@ -8,20 +8,27 @@ tokens, whatever a browser may have sent.
 
 The protocol also limits the size of a head and the time in which heads and bodies must arrive, and ignores `Upgrade`,
 so that a client that offers HTTP/2 is answered in HTTP/1.1 (RFC 9110, section 7.8).
+
+The protocol extends an internal class of uvicorn, which a later version of uvicorn may change. `check` plays requests
+through the protocol in memory; if an internal attribute, method or signature has changed, it raises an exception, and
+the service uses uvicorn's own protocol instead.
 """
 
 from __future__ import annotations
 
 import asyncio
 from http import HTTPStatus
+from types import SimpleNamespace
 from typing import Any, ClassVar, cast
 
 import httptools
+import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
 
 from hannan.serving import Refused
 from hannan.serving.app import App
-from hannan.serving.service import JSON, Answer, Route, routed
+from hannan.serving.service import JSON, Answer, Limits, Route, routed
 
 #: Bytes of a body; addresses that are kept.
 LONGEST, MOST_ROADS = 1 << 16, 10_000
@@ -303,3 +310,97 @@ class Quick(HttpToolsProtocol):
 def quick(app: App) -> type[Quick]:
     """The protocol of an application."""
     return type("Quick", (Quick,), {"app_": app, "roads": {}})
+
+
+# Compatibility with uvicorn
+
+#: Turns of the event loop within which requests of `check` must be answered; they need fewer than ten.
+CHECK_TURNS = 1000
+_ASKED, _PLAIN = b"/v1/learners/checked/act", b"/checked"
+
+
+class _Memory(asyncio.Transport):
+    """Transport that keeps the bytes written to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written, self.closing = b"", False
+
+    def write(self, data: Any) -> None:
+        self.written += data
+
+    def close(self) -> None:
+        self.closing = True
+
+    def is_closing(self) -> bool:
+        return self.closing
+
+    def pause_reading(self) -> None:
+        """Do nothing: all requests have been delivered."""
+
+    def resume_reading(self) -> None:
+        """Do nothing: all requests have been delivered."""
+
+
+async def _plain(scope: Any, receive: Any, send: Any) -> None:
+    """Answer a request through ASGI with the body that it has."""
+    body = (await receive())["body"]
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(body))]})
+    await send({"type": "http.response.body", "body": body})
+
+
+def check() -> None:
+    """Raise an exception if the installed version of uvicorn has other internals than `Quick` needs.
+
+    Five requests are played in memory, without a store: alone and pipelined, with and without ASGI, and a malformed
+    one.
+    """
+    asyncio.run(_checked())
+
+
+async def _checked() -> None:
+    service = SimpleNamespace(
+        limits=Limits(), desk=SimpleNamespace(contents=SimpleNamespace(by_name={"checked": None}))
+    )
+    app = SimpleNamespace(
+        service=service, access=SimpleNamespace(guarded=True), asked=lambda *request: Answer(200, request[-1]),
+        on_disk=lambda answer: True, settled=lambda answer: answer, more=lambda answer: [],
+        refused=lambda error: Answer(400, b"refused"),
+    )  # fmt: skip
+    kind = quick(cast(App, app))
+    config = uvicorn.Config(_plain, http=kind, ws="none", log_config=None, lifespan="off", server_header=False)
+    protocol = kind(config=config, server_state=ServerState(), app_state={}, _loop=asyncio.get_running_loop())
+    transport = _Memory()
+    protocol.connection_made(transport)
+    await _exchanged(protocol, transport, [(_ASKED, b"first")])
+    await _exchanged(protocol, transport, [(_PLAIN, b"second"), (_ASKED, b"third")])
+    await _exchanged(protocol, transport, [(_ASKED, b"fourth")])
+    _same(protocol.flow.read_paused, False)
+    protocol.shutdown()
+    _same(transport.closing, True)
+    protocol.connection_lost(None)
+    malformed, refused = kind(config=config, server_state=ServerState(), app_state={}), _Memory()
+    malformed.connection_made(refused)
+    malformed.data_received(b"malformed\r\n\r\n")
+    _same(refused.written.endswith(b"\r\n\r\nrefused"), True)
+    malformed.connection_lost(None)
+
+
+async def _exchanged(protocol: Quick, transport: _Memory, requests: list[tuple[bytes, bytes]]) -> None:
+    """Deliver requests together and await their answers, whose bodies are those of the requests."""
+    transport.written = b""
+    head = b"POST %b HTTP/1.1\r\nhost: checked\r\ncontent-length: %d\r\n\r\n%b"
+    protocol.data_received(b"".join(head % (url, len(body), body) for url, body in requests))
+    last = b"\r\n\r\n" + requests[-1][1]
+    for _ in range(CHECK_TURNS):
+        if transport.written.endswith(last) and not protocol._busy:
+            break
+        await asyncio.sleep(0)
+    answers = [part.partition(b"\r\n\r\n") for part in transport.written.split(b"HTTP/1.1 ")[1:]]
+    _same([(status[:3], body) for status, _, body in answers], [(b"200", body) for _, body in requests])
+    _same(protocol.timeout_keep_alive_task is not None, True)
+
+
+def _same(found: Any, expected: Any) -> None:
+    if found != expected:
+        raise ValueError(f"expected {expected}; got {found}")

@@ -13,15 +13,15 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+import httptools  # noqa: F401  # Required by the fast path: `hannan serve` reports a missing package.
 import uvicorn
 
 from hannan.learners.bandits import Bandit
 from hannan.serving import Ended
 from hannan.serving.access import Access
 from hannan.serving.app import App
-from hannan.serving.fast_path import quick
 from hannan.serving.service import Limits
 from hannan.serving.store import Store
 from hannan.serving.stored_learner import Resident
@@ -30,6 +30,8 @@ from hannan.serving.stored_learner import Resident
 GRACE = 10
 #: Signals that stop a service, unless they are ignored.
 STOPPING = (signal.SIGINT, signal.SIGTERM)
+#: Warning of a service without the fast path.
+FALLBACK = "uvicorn has changed: requests are served through plain ASGI, slower and without --head-timeout"
 #: Seconds between two looks for events that are old enough to go.
 PRUNE = 3600.0
 
@@ -105,7 +107,7 @@ def run(settings: Settings) -> None:
         gc.freeze()  # what is there now stays: no collection walks it again
         config = uvicorn.Config(
             app, log_config=None, access_log=False, lifespan="on",
-            http=quick(app), ws="none", proxy_headers=False, server_header=False, date_header=False,
+            http=_protocol(app, teller), ws="none", proxy_headers=False, server_header=False, date_header=False,
             timeout_graceful_shutdown=GRACE,
         )  # fmt: skip
         asyncio.run(_serve(_Server(config), bound, app, teller, settings))
@@ -116,6 +118,19 @@ def run(settings: Settings) -> None:
         teller.event("closed", sequence=store.desk.contents.sequence, **({"failure": str(failure)} if failure else {}))
     if failure is not None:
         raise ValueError(str(failure))
+
+
+def _protocol(app: App, teller: Teller) -> type[asyncio.Protocol] | Literal["h11"]:
+    """Return the fast protocol, or uvicorn's own one and a warning if the internals of uvicorn have changed."""
+    try:
+        from hannan.serving import fast_path
+
+        fast_path.check()
+    except Exception as error:  # A changed internal may raise anything.
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        teller.event("warning", message=f"{FALLBACK} (uvicorn {uvicorn.__version__}, {reason})")
+        return "h11"
+    return fast_path.quick(app)
 
 
 def _check(learners: list[tuple[str, list[str]]]) -> None:
