@@ -25,7 +25,7 @@ LEARNERS: dict[str, Any] = {
     "Tsallis-INF, IW": lambda n, rounds: hn.tsallis_inf(n, False),
     "Exp3": "exp3",
     "Exp3-IX": lambda n, rounds: hn.exp3_ix(n, rounds),
-    "LB-INF": lambda n, rounds: hn.lb_inf(n, rounds),
+    "LB-INF": lambda n, rounds: hn.LBInf(n, rounds),
     "Frechet FTPL": lambda n, rounds: hn.frechet_ftpl(n),
 }
 ENVIRONMENTS: dict[str, Any] = {

@@ -24,7 +24,7 @@ def field(n: int) -> dict[str, Any]:
     return {
         "Bandit(n)": hn.Bandit(n),
         "LBInf(n)": hn.LBInf(n),
-        "delayed_ftrl(n)": hn.delayed_ftrl(n),
+        "TsallisShannon(n)": hn.TsallisShannon(n),
         "Thompson(n)": hn.Thompson(n),
         "KLUCB(n, c=0)": hn.KLUCB(n, c=0.0),
         "UCB1(n)": hn.UCB1(n),

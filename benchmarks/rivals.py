@@ -72,14 +72,14 @@ def _entries(t: int) -> Iterator[Entry]:
             "fixed share": hn.fixed_share(N, t, 9),
         },
         "experts, Tsallis 1/2": {"Tsallis 1/2": hn.Experts(N, hn.Tsallis())},
-        "experts, Squint's potential": {"Squint": hn.squint(N)},
-        "experts, AdaNormalHedge's potential": {"AdaNormalHedge": hn.adanormalhedge(N)},
-        "experts, polynomial potential": {"ML-Poly": hn.ml_poly(N)},
-        "experts, noisy sums": {"dropout": hn.dropout(N), "random walk": hn.random_walk(N)},
+        "experts, Squint's potential": {"Squint": hn.Squint(N)},
+        "experts, AdaNormalHedge's potential": {"AdaNormalHedge": hn.AdaNormalHedge(N)},
+        "experts, polynomial potential": {"ML-Poly": hn.MLPoly(N)},
+        "experts, noisy sums": {"dropout": hn.Dropout(N), "random walk": hn.RandomWalk(N)},
         "bandit, Tsallis 1/2, reduced variance": {"Tsallis-INF (the default)": hn.Bandit(N)},
         f"bandit, Tsallis 1/2, {exact}": {
             "least bound": hn.Bandit(N, hn.Tsallis(0.5)), "Tsallis-INF, IW": hn.tsallis_inf(N, False),
-            "Horizon": hn.Bandit(N, tuning=hn.Horizon(t)), "Tsallis-Shannon": hn.delayed_ftrl(N),
+            "Horizon": hn.Bandit(N, tuning=hn.Horizon(t)), "Tsallis-Shannon": hn.TsallisShannon(N),
         },
         f"bandit, entropy, {exact}": {
             "Exp3": hn.exp3(N), "Exp3, Horizon": hn.exp3(N, t), "Exp3.S": hn.exp3_s(N, t, 9),
@@ -87,7 +87,7 @@ def _entries(t: int) -> Iterator[Entry]:
         "bandit, entropy, implicit exploration": {"Exp3-IX": hn.exp3_ix(N, t)},
         "bandit, log-barrier": {
             "SelfConfident": hn.Bandit(N, hn.LogBarrier(), hn.SelfConfident(t)),
-            "Horizon": hn.Bandit(N, hn.LogBarrier(), hn.Horizon(t)), "LB-INF": hn.lb_inf(N, t),
+            "Horizon": hn.Bandit(N, hn.LogBarrier(), hn.Horizon(t)), "LB-INF": hn.LBInf(N, t),
         },
         f"bandit, exponential, {exact}": {
             "Anytime": hn.Bandit(N, hn.Exponential()), "Horizon": hn.Bandit(N, hn.Exponential(), hn.Horizon(t)),
@@ -126,7 +126,7 @@ def _myga(quick: bool) -> str:
     parts = []
     for t in (250, 500) if quick else (500, 1000, 4000):
         losses = np.random.default_rng(0).random((t, ACTIONS))
-        advice, learner = advised(losses, EXPERTS, 0), hn.myga(ACTIONS, EXPERTS, t)
+        advice, learner = advised(losses, EXPERTS, 0), hn.MYGA(ACTIONS, EXPERTS, t)
         seconds = seconds_a_call(lambda: hn.play(learner, losses, advice=advice, threads=1), 0.2)  # noqa: B023
         parts.append(f"{shown(seconds / t)} at T = {t}")
     return f"MYGA, apart: {', '.join(parts)} a round."

@@ -24,7 +24,7 @@ BANNERS = {"red": "Buy now", "blue": "Try it for a month", "green": "See how it 
 
 store = hn.Store(os.environ.get("DECISIONS", "decisions.db"))
 # Feedback is late, so a learner whose bound covers that. A visitor who has not clicked in an hour will not.
-store.add("banner", hn.delayed_ftrl(3, gains=True), wait=3600, default=0)
+store.add("banner", hn.TsallisShannon(3, gains=True), wait=3600, default=0)
 NAMES = list(BANNERS)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import hannan as hn
+from hannan.learners import algorithms
 
 HEAVY = ("scipy", "pandas", "altair", "rich", "click", "sklearn", "polars")
 
@@ -130,3 +131,18 @@ def test_games_steps_records_and_certificates_of_every_learner_do_without_scipy(
     assert first == f"{len(public)} False"
     assert asked
     assert all(", gamma " in name and not name.startswith("convex") for name in asked), asked
+
+
+@pytest.mark.parametrize(("name", "cls"), hn._REMOVED.items())
+def test_removed_name_raises_an_error_with_the_class(name: str, cls: str) -> None:
+    with pytest.raises(AttributeError, match=rf"{name!r}.*hn\.{cls}\b"):
+        getattr(hn, name)
+    assert hasattr(hn, cls)
+    assert not hasattr(algorithms, name)
+    assert name not in dir(hn)
+
+
+def test_every_function_that_renamed_a_class_is_removed() -> None:
+    assert [*hn._REMOVED] == [
+        "lb_inf", "squint", "adanormalhedge", "ml_poly", "delayed_ftrl", "dropout", "random_walk", "myga",
+    ]  # fmt: skip

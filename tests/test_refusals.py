@@ -246,8 +246,8 @@ def test_ranges_that_floats_cannot_play(units: tuple[float, float]) -> None:
         lambda: hn.Bandit(2, loss_range=units),
         lambda: hn.ExpertBandit(2, 2, loss_range=units),
         lambda: hn.AdaHedge(2, loss_range=units),
-        lambda: hn.squint(2, loss_range=units),
-        lambda: hn.random_walk(2, loss_range=units),
+        lambda: hn.Squint(2, loss_range=units),
+        lambda: hn.RandomWalk(2, loss_range=units),
     ):
         with pytest.raises(ValueError, match=r"loss_range must lie within -\+1e\+\d+ and be at least 1e-290 wide"):
             make()

@@ -10,9 +10,14 @@ from hannan.learners.adahedge import AdaHedge
 from hannan.learners.bandits import Bandit
 from hannan.learners.decisions.fpl import FPL, FPLTrix
 from hannan.learners.decisions.sets import Decisions
+from hannan.learners.delayed import TsallisShannon
 from hannan.learners.estimators import ConditionalResampling, GeometricResampling, ReducedVariance
 from hannan.learners.expert_bandits import ExpertBandit
 from hannan.learners.experts import Experts
+from hannan.learners.lb_inf import LBInf
+from hannan.learners.myga import MYGA
+from hannan.learners.noisy import Dropout, RandomWalk
+from hannan.learners.second_order import AdaNormalHedge, MLPoly, Squint
 from hannan.learners.stochastic import KLUCB, MOSS, UCB1, EpsilonGreedy, ExploreThenCommit
 from hannan.learners.thompson import Thompson
 from hannan.learners.tuning import Anytime, Horizon, SelfConfident
@@ -29,16 +34,16 @@ _EXPERTS = (
     ("Hedge, Horizon", lambda n, t: algorithms.hedge(n, t), "sqrt(T ln n/2)"),
     ("Tsallis 1/2", lambda n, t: Experts(n, Tsallis()), "2c' + 2 sqrt(c'^2 + c'(L*+1))"),
     ("AdaHedge", lambda n, t: AdaHedge(n, (0.0, 1.0)), "2 sqrt(V ln n) + 4/3 ln n + 2"),
-    ("Squint", lambda n, t: algorithms.squint(n), "O(sqrt(V (ln n + ln ln T)))"),
-    ("AdaNormalHedge", lambda n, t: algorithms.adanormalhedge(n), "sqrt(3 C ln(n B)), B = 5/2 + 3/2 ln(1+T)"),
-    ("ML-Poly", lambda n, t: algorithms.ml_poly(n), "sqrt(n (1 + ln(1+T)) (1+V))"),
+    ("Squint", lambda n, t: Squint(n), "O(sqrt(V (ln n + ln ln T)))"),
+    ("AdaNormalHedge", lambda n, t: AdaNormalHedge(n), "sqrt(3 C ln(n B)), B = 5/2 + 3/2 ln(1+T)"),
+    ("ML-Poly", lambda n, t: MLPoly(n), "sqrt(n (1 + ln(1+T)) (1+V))"),
     (
         "Fixed share",
         lambda n, t: algorithms.fixed_share(n, t, SWITCHES),
         f"follows {SWITCHES} changes of the best expert",
     ),
-    ("Dropout", lambda n, t: algorithms.dropout(n), "O(sqrt(L* ln n) + ln n), no tuning"),
-    ("Random walk", lambda n, t: algorithms.random_walk(n), "8 sqrt(2 T ln n) + ..., few switches"),
+    ("Dropout", lambda n, t: Dropout(n), "O(sqrt(L* ln n) + ln n), no tuning"),
+    ("Random walk", lambda n, t: RandomWalk(n), "8 sqrt(2 T ln n) + ..., few switches"),
 )
 _BANDITS = (
     (
@@ -67,8 +72,8 @@ _BANDITS = (
     ("Exp3-IX", lambda n, t: algorithms.exp3_ix(n, t), "small with high probability"),
     ("Exp3.S", lambda n, t: algorithms.exp3_s(n, t, SWITCHES), f"follows {SWITCHES} changes of the best arm"),
     ("Log-barrier", lambda n, t: Bandit(n, LogBarrier(), SelfConfident(t)), "2A + 2 sqrt(A^2 + A(L*+1)), first order"),
-    ("LB-INF", lambda n, t: algorithms.lb_inf(n, t), "O(sqrt(n T ln T)); O(sqrt(n log T min(L*, Q, V)) + n log T)"),
-    ("LB-INF, no rounds", lambda n, t: algorithms.lb_inf(n), "O(sqrt(n T ln T)); n (ln T)^2/gap if stochastic"),
+    ("LB-INF", lambda n, t: LBInf(n, t), "O(sqrt(n T ln T)); O(sqrt(n log T min(L*, Q, V)) + n log T)"),
+    ("LB-INF, no rounds", lambda n, t: LBInf(n), "O(sqrt(n T ln T)); n (ln T)^2/gap if stochastic"),
     ("Thompson", lambda n, t: Thompson(n), "O(sqrt(n T ln T)), i.i.d. losses only"),
     ("Thompson, Gaussian", lambda n, t: Thompson(n, "gaussian"), "O(sqrt(n T ln n)), i.i.d. losses only"),
     ("UCB1", lambda n, t: UCB1(n), "2 sqrt(8 n T ln T) + ..., i.i.d. losses only"),
@@ -80,7 +85,7 @@ _BANDITS = (
     ("Explore then commit", lambda n, t: ExploreThenCommit(n, t), "O(T^(2/3) (n ln n)^(1/3)), i.i.d. losses only"),
     (
         "Tsallis-Shannon",
-        lambda n, t: algorithms.delayed_ftrl(n),
+        lambda n, t: TsallisShannon(n),
         "4 sqrt(nT) - 2 sqrt T, no loss late; 4 sqrt(nT) + sqrt(8 D ln n), D late losses",
     ),
 )
@@ -92,7 +97,7 @@ _EXPERT_BANDITS = (
     ("Exp4, clipped", lambda k, n, t: algorithms.exp4_clipped(k, n), "first order, L*^(2/3)"),
     ("Exponential, clipped", lambda k, n, t: ExpertBandit(k, n, clip="tuned"), "first order, L*^(2/3)"),
     ("Tsallis 1/2", lambda k, n, t: ExpertBandit(k, n, Tsallis(), Anytime()), "2 sqrt(c' min(K, N) T)"),
-    ("MYGA", lambda k, n, t: algorithms.myga(k, n, t), "O(sqrt(K L* log(N+T))), told no L* here"),
+    ("MYGA", lambda k, n, t: MYGA(k, n, t), "O(sqrt(K L* log(N+T))), told no L* here"),
 )
 _COMBINATORIAL = (
     ("FPL, uniform", lambda v, t: FPL.tuned(v, t), "2 sqrt(D R A T); D diameter, R = m, A = d"),

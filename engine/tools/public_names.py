@@ -8,7 +8,6 @@ from pathlib import Path
 from textwrap import fill
 
 import hannan
-from hannan.learners.algorithms import RENAMED
 
 HEAD = '''"""The public names, for type checkers and editors. Written by engine/tools/public_names.py."""
 
@@ -20,7 +19,7 @@ def text() -> str:
     """The stub: one import a home, one a module, and `__all__`."""
     lines = []
     for home, names in hannan._HOME.items():
-        lines += [f"from {_place(f'hannan.{home}', name)} as {name}" for name in names]
+        lines += [f"from hannan.{home} import {name} as {name}" for name in names]
     for name, home in hannan._MODULES.items():
         room, _, module = f"hannan.{home}".rpartition(".")
         lines.append(f"from {room} import {module} as {name}")
@@ -28,14 +27,6 @@ def text() -> str:
         ", ".join(f'"{name}"' for name in hannan.__all__), 110, initial_indent="    ", subsequent_indent="    "
     )
     return "\n".join([HEAD, *sorted(lines), "", f"__all__ = [\n{listed}\n]", ""])
-
-
-def _place(home: str, name: str) -> str:
-    """Where a name comes from; a class by another name is the class, so that its parameters are seen."""
-    if name in RENAMED:
-        cls = RENAMED[name][0]
-        return f"{cls.__module__} import {cls.__name__}"
-    return f"{home} import {name}"
 
 
 if __name__ == "__main__":

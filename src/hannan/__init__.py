@@ -151,16 +151,8 @@ _HOME: dict[str, tuple[str, ...]] = {
         "tsallis_inf",
         "frechet_ftpl",
         "exp3_ix",
-        "lb_inf",
-        "squint",
-        "adanormalhedge",
-        "ml_poly",
         "fixed_share",
         "exp3_s",
-        "delayed_ftrl",
-        "dropout",
-        "random_walk",
-        "myga",
         "gaussian_ftpl",
     ),
     "games.play": ("play",),
@@ -189,6 +181,18 @@ _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 #: public name -> the module that it is
 _MODULES = {"adversaries": "adversaries", "checks": "checks", "sklearn": "interop.sklearn", "sktime": "interop.sktime"}
 
+#: Removed public names, and the classes to use instead; an error names the class until version 0.4.
+_REMOVED = {
+    "lb_inf": "LBInf",
+    "squint": "Squint",
+    "adanormalhedge": "AdaNormalHedge",
+    "ml_poly": "MLPoly",
+    "delayed_ftrl": "TsallisShannon",
+    "dropout": "Dropout",
+    "random_walk": "RandomWalk",
+    "myga": "MYGA",
+}
+
 #: What needs an extra is there by name, but `from hannan import *` must not ask for it.
 _EXTRAS = ("sklearn", "sktime")
 
@@ -200,6 +204,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(f"hannan.{_MODULE_OF[name]}"), name)
     elif name in _MODULES:
         value = import_module(f"hannan.{_MODULES[name]}")
+    elif name in _REMOVED:
+        raise AttributeError(f"module 'hannan' has no attribute {name!r}; use the class hn.{_REMOVED[name]}")
     else:
         raise AttributeError(f"module 'hannan' has no attribute {name!r}")
     globals()[name] = value

@@ -37,7 +37,6 @@ from hannan.learners.decisions.sets import Assignments as Assignments
 from hannan.learners.decisions.sets import MSets as MSets
 from hannan.learners.decisions.sets import ShortestPaths as ShortestPaths
 from hannan.learners.delayed import TsallisShannon as TsallisShannon
-from hannan.learners.delayed import TsallisShannon as delayed_ftrl
 from hannan.learners.estimators import ConditionalResampling as ConditionalResampling
 from hannan.learners.estimators import GeometricResampling as GeometricResampling
 from hannan.learners.estimators import ImplicitExploration as ImplicitExploration
@@ -48,19 +47,12 @@ from hannan.learners.experts import Experts as Experts
 from hannan.learners.fixed_share import Exp3S as Exp3S
 from hannan.learners.fixed_share import FixedShare as FixedShare
 from hannan.learners.lb_inf import LBInf as LBInf
-from hannan.learners.lb_inf import LBInf as lb_inf
 from hannan.learners.myga import MYGA as MYGA
-from hannan.learners.myga import MYGA as myga
 from hannan.learners.noisy import Dropout as Dropout
-from hannan.learners.noisy import Dropout as dropout
 from hannan.learners.noisy import RandomWalk as RandomWalk
-from hannan.learners.noisy import RandomWalk as random_walk
 from hannan.learners.second_order import AdaNormalHedge as AdaNormalHedge
-from hannan.learners.second_order import AdaNormalHedge as adanormalhedge
 from hannan.learners.second_order import MLPoly as MLPoly
-from hannan.learners.second_order import MLPoly as ml_poly
 from hannan.learners.second_order import Squint as Squint
-from hannan.learners.second_order import Squint as squint
 from hannan.learners.stochastic import EpsilonGreedy as EpsilonGreedy
 from hannan.learners.stochastic import ExploreThenCommit as ExploreThenCommit
 from hannan.learners.stochastic import KLUCB as KLUCB
@@ -141,8 +133,7 @@ __all__ = [
     "Squint", "AdaNormalHedge", "MLPoly", "FixedShare", "Exp3S", "LBInf", "UCB1", "MOSS", "KLUCB",
     "EpsilonGreedy", "ExploreThenCommit", "Thompson", "TsallisShannon", "Dropout", "RandomWalk", "MYGA",
     "FPL", "FPLTrix", "MSets", "ShortestPaths", "Assignments", "hedge", "exp3", "exp4", "exp4_clipped",
-    "tsallis_inf", "frechet_ftpl", "exp3_ix", "lb_inf", "squint", "adanormalhedge", "ml_poly", "fixed_share",
-    "exp3_s", "delayed_ftrl", "dropout", "random_walk", "myga", "gaussian_ftpl", "play", "Record", "compare",
-    "Comparison", "sweep", "combine", "Combined", "Combiner", "replay", "Replay", "route", "Routes", "Store",
-    "adversaries", "checks"
+    "tsallis_inf", "frechet_ftpl", "exp3_ix", "fixed_share", "exp3_s", "gaussian_ftpl", "play", "Record",
+    "compare", "Comparison", "sweep", "combine", "Combined", "Combiner", "replay", "Replay", "route",
+    "Routes", "Store", "adversaries", "checks"
 ]

@@ -15,14 +15,14 @@ from hannan.games.record import _PLAIN
 EXPERTS = [
     hn.Experts(3), hn.Experts(3, hn.Entropy(), hn.Horizon(200)), hn.Experts(3, hn.Laplace(), hn.Anytime()),
     hn.Experts(3, hn.Tsallis(), hn.Horizon(200)), hn.Experts(3, hn.LogBarrier(), hn.Horizon(200)),
-    hn.AdaHedge(3, (0.0, 1.0)), hn.squint(3), hn.adanormalhedge(3), hn.ml_poly(3), hn.fixed_share(3, 200),
+    hn.AdaHedge(3, (0.0, 1.0)), hn.Squint(3), hn.AdaNormalHedge(3), hn.MLPoly(3), hn.fixed_share(3, 200),
 ]  # fmt: skip
 BANDITS = [
-    hn.Bandit(3), hn.exp3(3, 200), hn.exp3_ix(3, 200), hn.lb_inf(3, 200), hn.exp3_s(3, 200), hn.delayed_ftrl(3),
+    hn.Bandit(3), hn.exp3(3, 200), hn.exp3_ix(3, 200), hn.LBInf(3, 200), hn.exp3_s(3, 200), hn.TsallisShannon(3),
     hn.Bandit(3, hn.LogBarrier(), hn.Horizon(200)),
 ]  # fmt: skip
 HIDDEN = [
-    hn.dropout(3), hn.random_walk(3), hn.Bandit(3, hn.Entropy(), hn.Horizon(200), hn.GeometricResampling(50)),
+    hn.Dropout(3), hn.RandomWalk(3), hn.Bandit(3, hn.Entropy(), hn.Horizon(200), hn.GeometricResampling(50)),
     hn.Bandit(3, hn.Entropy(), hn.Horizon(200), hn.ConditionalResampling(50)),
 ]  # fmt: skip
 
@@ -54,7 +54,7 @@ def test_an_adversary_that_does_not_look_is_a_table(learner):
 
 @pytest.mark.parametrize(
     "learner",
-    [hn.ExpertBandit(3, 4), hn.ExpertBandit(3, 4, clip="tuned"), hn.exp4(3, 4, 60), hn.myga(3, 4, 60)],
+    [hn.ExpertBandit(3, 4), hn.ExpertBandit(3, 4, clip="tuned"), hn.exp4(3, 4, 60), hn.MYGA(3, 4, 60)],
     ids=repr,
 )
 @pytest.mark.parametrize("mixed", [False, True])
@@ -354,7 +354,7 @@ def test_records_written_before_were_not_adaptive(tmp_path, monkeypatch):
 def test_a_game_that_is_adaptive_withholds_what_is_proved_for_losses_fixed_in_advance():
     """The same learner on the same losses: from a table its bound is printed, from an adversary it is not."""
     rows = np.random.default_rng(0).random((200, 3))
-    for learner in (hn.exp3(3, 200), hn.random_walk(3), hn.delayed_ftrl(3), hn.exp3_s(3, 200)):
+    for learner in (hn.exp3(3, 200), hn.RandomWalk(3), hn.TsallisShannon(3), hn.exp3_s(3, 200)):
         fixed, asked = hn.play(learner, rows), hn.play(learner, answers(rows), rounds=200)
         assert fixed.bound is None or fixed.bound.against == "oblivious" or fixed.bound.sense == "run"
         if fixed.bound is not None and fixed.bound.against == "oblivious":

@@ -22,7 +22,7 @@ MEAN = [  # of the mean play, on every sequence
     hn.Experts(3, hn.Laplace(), hn.Anytime()), hn.Experts(3, hn.Tsallis(), hn.Horizon(T)),
     hn.Experts(3, hn.LogBarrier(), hn.Horizon(T)), hn.Experts(3, hn.Gumbel(), hn.Fixed(10.0)),
     hn.Experts(3, hn.Entropy(), hn.BestLoss(T)),
-    hn.AdaHedge(3), hn.squint(3), hn.adanormalhedge(3), hn.ml_poly(3), hn.fixed_share(3, T),
+    hn.AdaHedge(3), hn.Squint(3), hn.AdaNormalHedge(3), hn.MLPoly(3), hn.fixed_share(3, T),
 ]  # fmt: skip
 DRAWS = [(hn.exp3_ix(3, T), ARMS), (hn.FPL.tuned(hn.MSets(3, 1), T), ARMS),
     (hn.FPL.tuned(hn.MSets(3, 1), T, "exponential"), ARMS),

@@ -42,7 +42,7 @@ class Cyclic:
 SETTINGS = {
     "experts": (hn.Experts(3), ROWS, {}),
     "adahedge": (hn.AdaHedge(3), 7.0 * ROWS, {}),
-    "noisy": (hn.random_walk(3), ROWS, {}),
+    "noisy": (hn.RandomWalk(3), ROWS, {}),
     "bandit": (hn.Bandit(3), ROWS, {}),
     "advice": (hn.ExpertBandit(3, 4), ROWS, {"advice": np.random.default_rng(0).integers(0, 3, (60, 4))}),
     "stepped": (hn.MYGA(3, 4, 60), ROWS, {"advice": np.random.default_rng(0).integers(0, 3, (60, 4))}),

@@ -157,7 +157,7 @@ def test_late_losses_are_taken_and_the_bound_is_withheld():
         player.observe(move, reward=1.0 if move.arm == "b" else 0.0)
     assert (
         player.certificate().withheld
-        == "a move was open while another was drawn, and no delay bound is proved for KLUCB; delayed_ftrl(3) has one"
+        == "a move was open while another was drawn, and no delay bound is proved for KLUCB; TsallisShannon(3) has one"
     )
     for _ in range(200):
         move = player.act()

@@ -21,7 +21,7 @@ def small_loss_game(seed, rounds=400, actions=4, experts=16):
 
 def test_myga_beats_exp4_where_the_best_loss_is_small():
     losses, advice = small_loss_game(0)
-    myga = hn.play(hn.myga(4, 16, 400, best_loss=1.0), losses, runs=6, seed=1, advice=advice)
+    myga = hn.play(hn.MYGA(4, 16, 400, best_loss=1.0), losses, runs=6, seed=1, advice=advice)
     for rival in (hn.exp4(4, 16, 400), hn.exp4(4, 16)):
         record = hn.play(rival, losses, runs=16, seed=1, advice=advice)
         assert myga.interval(0.9999)[1][-1] < record.interval(0.9999)[0][-1]

@@ -210,7 +210,7 @@ def test_late_feedback_withholds_the_bound():
     player.observe(first, 0.5), player.observe(second, 0.5)
     certificate = player.certificate()
     assert certificate.bound is None
-    assert "delayed_ftrl(4)" in certificate.withheld
+    assert "TsallisShannon(4)" in certificate.withheld
 
 
 def test_sleeping_arms_are_rejected():

@@ -127,11 +127,14 @@ def tables() -> dict[str, tuple[Any, dict[str, Any]]]:
                 hn.ExpertBandit(actions, experts, hn.Tsallis(0.5), small, clip=0.02),
                 heard,
             )
-    for name in ("squint", "adanormalhedge", "ml_poly", "dropout", "random_walk", "delayed_ftrl"):
-        made[name] = getattr(hn, name)(10), {"losses": losses(10, "bits" if name == "dropout" else "any")}
+    for name, cls in {
+        "squint": hn.Squint, "adanormalhedge": hn.AdaNormalHedge, "ml_poly": hn.MLPoly, "dropout": hn.Dropout,
+        "random_walk": hn.RandomWalk, "delayed_ftrl": hn.TsallisShannon,
+    }.items():  # fmt: skip
+        made[name] = cls(10), {"losses": losses(10, "bits" if name == "dropout" else "any")}
     made["fixed_share"] = hn.FixedShare(10, 5.0, 0.01), {"losses": losses(10)}
     made["exp3_s"] = hn.Exp3S(10, 60.0, 0.01), {"losses": losses(10)}
-    made["lb_inf"] = hn.lb_inf(10, ROUNDS), {"losses": losses(10)}
+    made["lb_inf"] = hn.LBInf(10, ROUNDS), {"losses": losses(10)}
     made["myga"] = hn.MYGA(3, 8, 200, 60.0), {"losses": losses(3)[:200], "advice": advice(8, 3, True)[:200]}
     made["adahedge"] = hn.AdaHedge(10), {"losses": 3.0 * losses(10) - 1.0}
     made["adahedge, 17"] = hn.AdaHedge(17), {"losses": losses(17)}

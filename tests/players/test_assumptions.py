@@ -286,7 +286,7 @@ def test_an_observed_best_loss_is_no_condition() -> None:
 
 
 def test_a_number_made_of_observed_losses_is_said_to_be() -> None:
-    for learner in (hn.AdaHedge(2), hn.squint(2), hn.ml_poly(2), hn.Experts(2)):
+    for learner in (hn.AdaHedge(2), hn.Squint(2), hn.MLPoly(2), hn.Experts(2)):
         player = learner.start(seed=0)
         for _ in range(2000):
             player.observe(player.act(), [0.0, 1.0])

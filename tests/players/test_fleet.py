@@ -30,8 +30,8 @@ LEARNERS = {
     "geometric": hn.Bandit(5, hn.Entropy(), hn.Horizon(1000), hn.GeometricResampling(50)),
     "conditional": hn.Bandit(5, hn.Exponential(), hn.Horizon(1000), hn.ConditionalResampling(50)),
     "exp3-ix": hn.exp3_ix(5, 1000),
-    "lb-inf": hn.lb_inf(4, 1000),
-    "delayed": hn.delayed_ftrl(4),
+    "lb-inf": hn.LBInf(4, 1000),
+    "delayed": hn.TsallisShannon(4),
     "exp3.s": hn.exp3_s(4, 1000, 3),
 }
 
@@ -308,7 +308,7 @@ def test_nothing_to_do_is_nothing() -> None:
 
 @pytest.mark.parametrize(
     "learner",
-    [hn.Experts(3), hn.ExpertBandit(3, 4), hn.AdaHedge(3), hn.squint(3), hn.random_walk(3), hn.Ball(2, 1.0), 3],
+    [hn.Experts(3), hn.ExpertBandit(3, 4), hn.AdaHedge(3), hn.Squint(3), hn.RandomWalk(3), hn.Ball(2, 1.0), 3],
     ids=lambda learner: type(learner).__name__,
 )
 def test_learners_of_other_settings_are_refused_by_name(learner: Any) -> None:

@@ -151,7 +151,7 @@ def test_the_prior_bound_holds_against_the_worst_parent() -> None:
         (hn.Bandit(4), 1.0, "a parent must have the arms"),
         (hn.Bandit(3, gains=True), 1.0, "a parent must have the arms"),
         (hn.Experts(3), 1.0, "parent must be a player of a bandit"),
-        (hn.lb_inf(3, 10), 1.0, "learners without a memory"),
+        (hn.LBInf(3, 10), 1.0, "learners without a memory"),
         (3, 1.0, "parent must be a player of a bandit"),
         (hn.Bandit(3), 0.0, "trust must be in"),
         (hn.Bandit(3), 1.5, "trust must be in"),

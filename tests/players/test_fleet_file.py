@@ -19,8 +19,8 @@ LEARNERS = {
     "tsallis 0.3": hn.Bandit(3, hn.Tsallis(0.3)),
     "log-barrier": hn.Bandit(3, hn.LogBarrier(), hn.SelfConfident(100)),
     "frechet without a mean": hn.Bandit(3, hn.Frechet(1.0), hn.Fixed(2.0)),
-    "lb-inf": hn.lb_inf(4, 100),
-    "delayed": hn.delayed_ftrl(3),
+    "lb-inf": hn.LBInf(4, 100),
+    "delayed": hn.TsallisShannon(3),
     "exp3.s": hn.exp3_s(4, 1000, 3),
 }
 

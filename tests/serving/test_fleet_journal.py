@@ -19,7 +19,7 @@ LEARNERS = {
     "hedge": hn.Bandit(5, hn.Entropy(), hn.Horizon(1000)),
     "exponential": hn.Bandit(4, hn.Exponential()),
     "resampled": hn.Bandit(4, hn.Entropy(), hn.Horizon(1000), hn.GeometricResampling(20)),
-    "delayed": hn.delayed_ftrl(3),
+    "delayed": hn.TsallisShannon(3),
 }
 
 

@@ -11,7 +11,7 @@ import hannan as hn
 from hannan import _engine
 from hannan.serving import stored_learner
 
-LEARNERS = (hn.Bandit(4), hn.Bandit(4, hn.Tsallis(0.5)), hn.delayed_ftrl(4), hn.exp3_ix(4, 1000), hn.lb_inf(4, 1000))
+LEARNERS = (hn.Bandit(4), hn.Bandit(4, hn.Tsallis(0.5)), hn.TsallisShannon(4), hn.exp3_ix(4, 1000), hn.LBInf(4, 1000))
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)

@@ -7,22 +7,16 @@ True
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from hannan import validation
 from hannan.learners.bandits import Bandit
 from hannan.learners.convex.learner import Convex
-from hannan.learners.delayed import TsallisShannon
 from hannan.learners.estimators import Estimator, ImplicitExploration, ImportanceWeighted, ReducedVariance
 from hannan.learners.expert_bandits import ExpertBandit
 from hannan.learners.experts import Experts
 from hannan.learners.fixed_share import Exp3S, FixedShare, path_cost
-from hannan.learners.lb_inf import LBInf
 from hannan.learners.learner import how_many
-from hannan.learners.myga import MYGA
-from hannan.learners.noisy import Dropout, RandomWalk
-from hannan.learners.second_order import AdaNormalHedge, MLPoly, Squint
 from hannan.learners.tuning import Anytime, Horizon, SelfConfident, Tuning
 from hannan.mathematics.convex.domains import Domain
 from hannan.mathematics.convex.noise import GaussianNoise
@@ -33,39 +27,6 @@ if TYPE_CHECKING:
     from hannan.learners.learner import Count
 
 _EXACT = ImportanceWeighted()
-
-#: Names of algorithms that are a class and no more: name -> (class, who it is of).
-RENAMED: dict[str, tuple[type[Any], str]] = {
-    "lb_inf": (LBInf, "Ito 2021"),
-    "squint": (Squint, "Koolen, van Erven 2015"),
-    "adanormalhedge": (AdaNormalHedge, "Luo, Schapire 2015"),
-    "ml_poly": (MLPoly, "Gaillard, Stoltz, van Erven 2014"),
-    "delayed_ftrl": (TsallisShannon, "Tsallis and Shannon for late feedback: Zimmert, Seldin 2020"),
-    "dropout": (Dropout, "van Erven, Kotlowski, Warmuth 2014"),
-    "random_walk": (RandomWalk, "Devroye, Lugosi, Neu 2013"),
-    "myga": (MYGA, "Allen-Zhu, Bubeck, Li 2018"),
-}
-
-
-def _called(name: str, cls: type[Any], whose: str) -> Callable[..., Any]:
-    """The class as a function of that name."""
-
-    def built(*given: Any, **units: Any) -> Any:
-        return cls(*given, **units)
-
-    built.__name__ = built.__qualname__ = name
-    purpose, _, rest = (cls.__doc__ or "").partition("\n\n")
-    built.__doc__ = f"{purpose}\n\n    `{cls.__name__}` by its other name ({whose}).\n\n{rest}"
-    return built
-
-
-_FUNCTIONS = {name: _called(name, *row) for name, row in RENAMED.items()}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _FUNCTIONS:
-        return _FUNCTIONS[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def hedge(n: int, rounds: int | None = None, **units: Any) -> Experts:

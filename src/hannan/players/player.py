@@ -341,7 +341,7 @@ class BanditPlayer(Player):
         return rounded_up(line), f"{says}  (own - min Lhat + ln(n/delta)/(2 gamma))"
 
     def _no_delays(self) -> str:
-        return f"{super()._no_delays()}; delayed_ftrl({self._n}) has one"
+        return f"{super()._no_delays()}; TsallisShannon({self._n}) has one"
 
     def _act_awake(self, awake: Any) -> Move:
         """Draw among the arms awake; the ticket carries who they were."""
