@@ -151,8 +151,8 @@ def test_other_arguments() -> None:
     refused(lambda: hn.tsallis_log(nan, 2.0), "x must be >= 0; got nan")
     refused(lambda: ftpl.stability(2, gamma=2.0, delta=0.1), "gamma and delta do not go together")
     for n in (0, -3, 2.5, "3", None, True, nan):
-        refused(lambda n=n: ftpl.stability(n), f"n must be a whole number >= 1; got {n!r}")
-        refused(lambda n=n: hn.Gaussian().expected_max(n), f"n must be a whole number >= 1; got {n!r}")
+        refused(lambda n=n: ftpl.stability(n), f"n must be an integer >= 1; got {n!r}")
+        refused(lambda n=n: hn.Gaussian().expected_max(n), f"n must be an integer >= 1; got {n!r}")
     assert hn.Exponential().expected_max(np.int64(2)) == hn.Exponential().expected_max(2.0) == 1.5
 
 
@@ -177,14 +177,14 @@ def test_the_checks_themselves() -> None:
     assert validation.between(0.0, 0.0, 1.0, "x", "[)") == 0.0
     refused(lambda: validation.between(0.0, 0.0, 1.0, "x", "(]"), "x must be in (0, 1]; got 0.0")
     assert validation.count(3.0, "k", least=2) == 3
-    refused(lambda: validation.count(1, "k", least=2), "k must be a whole number >= 2; got 1")
+    refused(lambda: validation.count(1, "k", least=2), "k must be an integer >= 2; got 1")
 
 
 def test_a_class_is_no_learner_and_a_huge_number_no_loss() -> None:
     with pytest.raises(ValueError, match="built, not its class; got Bandit"):
         hn.play(hn.Bandit, np.zeros((3, 2)))
     player = hn.AdaHedge(3).start(0)
-    with pytest.raises(ValueError, match="losses must be finite; got a whole number beyond the floats"):
+    with pytest.raises(ValueError, match="losses must be finite; got an integer too large for a float"):
         player.observe(player.act(), [10**400, 0, 0])
 
 
@@ -249,7 +249,7 @@ def test_ranges_that_floats_cannot_play(units: tuple[float, float]) -> None:
         lambda: hn.Squint(2, loss_range=units),
         lambda: hn.RandomWalk(2, loss_range=units),
     ):
-        with pytest.raises(ValueError, match=r"loss_range must lie within -\+1e\+\d+ and be at least 1e-290 wide"):
+        with pytest.raises(ValueError, match=r"loss_range.*1e\+\d+.*1e-290"):
             make()
 
 
@@ -274,7 +274,7 @@ def test_a_strangers_range_is_held_to_the_same_rule() -> None:
         def start(self, seed: int) -> Any:
             raise AssertionError
 
-    with pytest.raises(ValueError, match="loss_range must lie within"):
+    with pytest.raises(ValueError, match=r"loss_range.*1e-290"):
         hn.play(Stranger(), np.zeros((3, 2)))
 
 

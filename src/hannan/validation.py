@@ -1,6 +1,7 @@
-"""Refusals at the door: each check returns the clean value, or raises the rule and then the value.
+"""Validation of arguments: each function returns the converted value or raises ValueError.
 
-Nothing is clipped, rescaled or repaired here; what does not fit is refused before any state changes.
+An error message states the rule with the name of the parameter, then the value and its index. No function clips,
+rescales or repairs a value. Callers validate before they change any state.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 SUM_TOLERANCE = 1e-9
-#: The losses of 1e18 rounds below this sum to a finite number.
+#: Largest absolute value of a loss: the sum over 1e18 rounds is finite.
 LARGEST_LOSS = 1e290
-#: Rows of so many numbers are checked one by one.
+#: Rows of at most this length are validated in a Python loop.
 FEW = 32
-#: Longer names, and names after so many, are not compared with an unknown one.
+#: Limits on the length and on the number of the names that `meant` compares with an unknown name.
 LONGEST_NAME, MOST_NAMES = 100, 10_000
-#: Losses are played divided by the width of their range: its inverse is finite.
+#: Smallest width of a loss range: losses are divided by the width, and the inverse of the width must be finite.
 SMALLEST_WIDTH = 1e-290
 
 
 def real(value: Any, name: str) -> float:
-    """A finite real number."""
+    """Return `value` as a float; raise ValueError if it is not a finite number."""
     number = _as_float(value, name)
     if not np.isfinite(number):
         raise ValueError(f"{name} must be a finite number; got {value!r}")
@@ -36,7 +37,7 @@ def real(value: Any, name: str) -> float:
 
 
 def positive(value: Any, name: str) -> float:
-    """A finite number above zero."""
+    """Return `value` as a float; raise ValueError if it is not finite and > 0."""
     number = _as_float(value, name)
     if not (np.isfinite(number) and number > 0.0):
         raise ValueError(f"{name} must be a finite number > 0; got {value!r}")
@@ -44,7 +45,10 @@ def positive(value: Any, name: str) -> float:
 
 
 def between(value: Any, low: float, high: float, name: str, closed: str = "[]") -> float:
-    """A number of the interval low..high; `closed` is one of "[]", "[)", "(]", "()"."""
+    """Return `value` as a float; raise ValueError if it is outside the interval from `low` to `high`.
+
+    `closed` specifies which ends belong to the interval: "[]", "[)", "(]" or "()".
+    """
     number = _as_float(value, name)
     above = number >= low if closed[0] == "[" else number > low
     below = number <= high if closed[1] == "]" else number < high
@@ -54,20 +58,20 @@ def between(value: Any, low: float, high: float, name: str, closed: str = "[]") 
 
 
 def count(value: Any, name: str, least: int = 1) -> int:
-    """A whole number, at least `least`."""
+    """Return `value` as an int; raise ValueError if it is not an integer >= `least`."""
     try:
         number = operator.index(value)
     except TypeError:
         number = int(value) if isinstance(value, float) and value.is_integer() else least - 1
         if number < least:
-            raise ValueError(f"{name} must be a whole number >= {least}; got {value!r}") from None
+            raise ValueError(f"{name} must be an integer >= {least}; got {value!r}") from None
     if number < least or isinstance(value, bool):
-        raise ValueError(f"{name} must be a whole number >= {least}; got {value!r}")
+        raise ValueError(f"{name} must be an integer >= {least}; got {value!r}")
     return number
 
 
 def losses(values: Any, name: str = "losses") -> Array:
-    """A non-empty array of finite numbers, arms along the last axis."""
+    """Return `values` as a non-empty array of finite floats, with the arms on the last axis."""
     array = _as_array(values, name)
     if array.ndim == 0 or array.shape[-1] == 0:
         raise ValueError(f"{name} must be a non-empty vector; got shape {array.shape}")
@@ -78,7 +82,7 @@ def losses(values: Any, name: str = "losses") -> Array:
 
 
 def loss_range(value: Any, largest: float = LARGEST_LOSS) -> tuple[float, float]:
-    """(low, high), low < high, whose sums over a game and whose 1/width are floats."""
+    """Return (low, high) as floats, with low < high; sums of losses and 1/(high - low) are finite."""
     try:
         low, high = value
     except (TypeError, ValueError):
@@ -88,15 +92,15 @@ def loss_range(value: Any, largest: float = LARGEST_LOSS) -> tuple[float, float]
         raise ValueError(f"loss_range must have low < high; got {value!r}")
     if max(-low, high) > largest or high - low < SMALLEST_WIDTH:
         raise ValueError(
-            f"loss_range must lie within -+{largest:g} and be at least {SMALLEST_WIDTH:g} wide, so that sums of losses "
-            f"and 1/width are finite; got {value!r}"
+            f"loss_range must be within [{-largest:g}, {largest:g}] and be at least {SMALLEST_WIDTH:g} wide, so that "
+            f"sums of losses and 1/width are finite; got {value!r}"
         )
     return low, high
 
 
 def row(values: Any, n: int, low: float, high: float) -> Array:
-    """The losses of one round: n finite numbers of [low, high]."""
-    # A short row of good floats, as most are: looked at one by one, which is quicker than NumPy for so few.
+    """Return the losses of one round as an array of n numbers in [low, high]."""
+    # Fast path: for a short row of valid floats a Python loop is faster than NumPy.
     few = values.tolist() if type(values) is np.ndarray and values.ndim == 1 and n <= FEW else values
     if type(few) is list and len(few) == n <= FEW:
         for x in few:
@@ -106,7 +110,7 @@ def row(values: Any, n: int, low: float, high: float) -> Array:
             return np.array(few)
     array = losses(values)
     if array.shape != (n,):
-        raise ValueError(f"losses must be {n} numbers; got shape {array.shape}")
+        raise ValueError(f"losses must have {n} numbers, one per arm; got shape {array.shape}")
     bad = (array < low) | (array > high)
     if bad.any():
         i = int(np.argmax(bad))
@@ -115,7 +119,7 @@ def row(values: Any, n: int, low: float, high: float) -> Array:
 
 
 def distribution(values: Any, name: str) -> Array:
-    """Non-negative numbers that sum to 1 within 1e-9 along the last axis."""
+    """Return `values` as an array of probabilities that sum to 1 within 1e-9 along the last axis."""
     array = losses(values, name)
     if (array < 0.0).any():
         where = _first(array < 0.0)
@@ -129,31 +133,31 @@ def distribution(values: Any, name: str) -> Array:
 
 
 def once(names: Iterable[Any], what: str) -> None:
-    """Refuse a name that comes again: what is asked for twice would be dropped, or counted double.
+    """Raise ValueError if a name occurs twice: the duplicate would be dropped or counted twice.
 
     >>> once(["exp3", "bandit", "exp3"], "learners")
     Traceback (most recent call last):
         ...
-    ValueError: learners must each be named once; got 'exp3' twice
+    ValueError: learners must have unique names; got 'exp3' twice
     """
     seen: set[Any] = set()
     for name in names:
         if name in seen:
-            raise ValueError(f"{what} must each be named once; got {brief(name)} twice")
+            raise ValueError(f"{what} must have unique names; got {brief(name)} twice")
         seen.add(name)
 
 
 def meant(word: Any, known: Iterable[str]) -> str:
     """Return ". Did you mean 'x'?" for a known name that is close to an unknown one, else an empty string.
 
-    Upper and lower case, spaces, hyphens and underscores do not count.
+    The comparison ignores case and treats spaces, hyphens and underscores alike.
 
     >>> meant("Abslute", ["absolute", "squared"]), meant("forecast", ["absolute", "squared"])
     (". Did you mean 'absolute'?", '')
     """
     if not isinstance(word, str) or len(word) > LONGEST_NAME:
         return ""
-    import difflib  # for messages alone
+    import difflib  # needed for error messages only
     from itertools import islice
 
     plain: dict[str, str] = {}
@@ -195,9 +199,12 @@ def user_defined(thing: Any, names: Sequence[str]) -> list[str]:
 
 
 def unmasked(values: Any, name: str) -> Any:
-    """What it was given; a masked array with a masked entry is refused, alone or in a list, for NumPy reads what
-    lies under the mask. A mask that hides nothing is let through."""
-    # NumPy loads its masked arrays on first use: where nobody has, there are none.
+    """Return `values` unchanged; raise ValueError if they contain a masked entry.
+
+    NumPy functions would read the data under the mask. Masked arrays without masked entries are accepted, and lists
+    and tuples are searched recursively.
+    """
+    # NumPy imports numpy.ma on first use: if it is not imported, no masked array exists.
     if "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray):
         hidden: Any = np.ma.getmaskarray(values)
         if hidden.dtype.names:
@@ -212,7 +219,7 @@ def unmasked(values: Any, name: str) -> Any:
 
 
 def brief(value: Any, most: int = 80) -> str:
-    """A value as a message may show it: nothing from outside fills a screen."""
+    """Return the repr of a value for an error message, truncated to `most` characters."""
     shown = repr(value)
     return shown if len(shown) <= most else f"{shown[:most]}..."
 
@@ -238,7 +245,7 @@ def _as_array(values: Any, name: str) -> Array:
             try:
                 return raw.astype(np.float64)
             except OverflowError:
-                raise ValueError(f"{name} must be finite; got a whole number beyond the floats") from None
+                raise ValueError(f"{name} must be finite; got an integer too large for a float") from None
         if raw.size:
             raise ValueError(f"{name} must be real numbers; got {raw.dtype.name} values such as {raw.flat[0]!r}")
     return raw.astype(np.float64)

@@ -45,10 +45,10 @@ def test_a_seed_decides_the_sequence(name):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((0, 3), "rounds must be a whole number >= 1; got 0"),
-        ((10, 0), "n must be a whole number >= 1; got 0"),
-        ((2.5, 3), "rounds must be a whole number >= 1; got 2.5"),
-        (("ten", 3), "rounds must be a whole number >= 1; got 'ten'"),
+        ((0, 3), "rounds must be an integer >= 1; got 0"),
+        ((10, 0), "n must be an integer >= 1; got 0"),
+        ((2.5, 3), "rounds must be an integer >= 1; got 2.5"),
+        (("ten", 3), "rounds must be an integer >= 1; got 'ten'"),
     ],
 )
 def test_bad_sizes_are_refused_by_rule_and_value(name, arguments, message):
@@ -59,11 +59,11 @@ def test_bad_sizes_are_refused_by_rule_and_value(name, arguments, message):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: adversaries.stochastic(10, 3, seed=-1), "seed must be a whole number >= 0; got -1"),
+        (lambda: adversaries.stochastic(10, 3, seed=-1), "seed must be an integer >= 0; got -1"),
         (lambda: adversaries.stochastic(10, 3, gap=1.5), r"gap must be in \[0, 1\]; got 1.5"),
         (lambda: adversaries.stochastic(10, 3, best=3), r"best must be an arm 0\.\.2; got 3"),
         (lambda: adversaries.stochastically_constrained(10, growth=0.5), "growth must be >= 1; got 0.5"),
-        (lambda: adversaries.switching(10, 3, phases=0), "phases must be a whole number >= 1; got 0"),
+        (lambda: adversaries.switching(10, 3, phases=0), "phases must be an integer >= 1; got 0"),
         (lambda: adversaries.cyclic(10, 3, losers=4), "losers must be at most n = 3; got 4"),
         (lambda: adversaries.small_best_loss(10, 3, best_loss=11), r"best_loss must be in \[0, 10\]; got 11"),
         (lambda: adversaries.drifting(10, 3, step=0.0), "step must be a finite number > 0; got 0.0"),

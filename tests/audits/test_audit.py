@@ -168,7 +168,7 @@ def test_one_arm_has_nothing_to_find() -> None:
 def test_what_an_audit_refuses() -> None:
     with pytest.raises(ValueError, match=r"needs the number of arms; got n=None"):
         hn.audit(hn.FTPL(hn.Exponential(), 1.0))
-    with pytest.raises(ValueError, match=r"n must be a whole number >= 1; got 0"):
+    with pytest.raises(ValueError, match=r"n must be an integer >= 1; got 0"):
         hn.audit(hn.FTPL(hn.Exponential(), 1.0), 0)
     with pytest.raises(ValueError, match=r"gamma must be a finite number > 0; got -1.0"):
         hn.audit(hn.FTPL(hn.Exponential(), 1.0), 2, gamma=-1.0)

@@ -233,7 +233,7 @@ def test_gains_have_regret_of_the_right_sign() -> None:
         ({"a": "exp4"}, {"e": CLICKS}, {}, "needs advice, which the environment has not"),
         ({"a": "bandit"}, {"e": CLICKS}, {"baseline": "b"}, "baseline must be one of a; got 'b'"),
         (["bandit", "bandit"], {"e": CLICKS}, {}, "got 'bandit' twice"),
-        ({"a": "bandit"}, {"e": CLICKS}, {"runs": 0}, "runs must be a whole number >= 1"),
+        ({"a": "bandit"}, {"e": CLICKS}, {"runs": 0}, "runs must be an integer >= 1"),
     ],
 )  # fmt: skip
 def test_refusals_come_before_anything_is_played(learners, given, more, words, monkeypatch) -> None:

@@ -526,7 +526,7 @@ def test_learners_with_a_play_of_their_own_take_rounds_and_refuse_the_rest(learn
         play(learner, losses, runs=2, advice=[[0, 1]])
     with pytest.raises(ValueError, match="the fictitious player needs a compiled learner"):
         play(learner, losses, runs=2, fictitious=True)
-    with pytest.raises(ValueError, match="rounds must be a whole number"):
+    with pytest.raises(ValueError, match="rounds must be an integer"):
         play(learner, losses, runs=2, rounds=0)
 
 

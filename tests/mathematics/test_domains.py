@@ -96,7 +96,7 @@ def test_simplex_width_and_radius_in_closed_form():
         (lambda: Polytope([[1.0, 0.0], [0.0, 1.0]], [1.0, 1.0]), "must be bounded"),
         (lambda: Polytope([1.0, 2.0], [1.0]), "A must be a matrix"),
         (lambda: Polytope([[1.0], [-1.0]], [1.0]), "b must be a vector of 2"),
-        (lambda: Ball(0), "d must be a whole number >= 1"),
+        (lambda: Ball(0), "d must be an integer >= 1"),
         (lambda: Ball(2, -1.0), "radius must be a finite number > 0"),
         (lambda: Ball(2, 1.0, (0.0,)), "middle must be a vector of 2"),
         (lambda: Box([1.0], [0.0]), "low must be at most high; got 1.0 > 0.0 at index 0"),
