@@ -17,7 +17,7 @@ from benchmarks.tournament.arenas import arenas
 from benchmarks.tournament.field import contestants
 from benchmarks.tournament.rules import SETTINGS, Arena, Contestant, Outcome, Setting, Size
 from hannan import adversaries
-from hannan.games.compare.compare import play_all
+from hannan.games.compare import play_all
 from hannan.games.compare.environments import Environment
 from hannan.games.compare.numbers import Cell, Entrant
 from hannan.games.play import play

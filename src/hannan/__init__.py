@@ -157,7 +157,7 @@ _HOME: dict[str, tuple[str, ...]] = {
     ),
     "games.play": ("play",),
     "games.record": ("Record",),
-    "games.compare.compare": (
+    "games.compare": (
         "compare",
         "Comparison",
     ),
@@ -171,7 +171,7 @@ _HOME: dict[str, tuple[str, ...]] = {
         "replay",
         "Replay",
     ),
-    "tables.route.function": (
+    "tables.route": (
         "route",
         "Routes",
     ),

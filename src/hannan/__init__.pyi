@@ -7,8 +7,8 @@ from hannan import checks as checks
 from hannan.audits.audit import audit as audit
 from hannan.audits.convex import audit_convex as audit_convex
 from hannan.audits.finding import Finding as Finding
-from hannan.games.compare.compare import Comparison as Comparison
-from hannan.games.compare.compare import compare as compare
+from hannan.games.compare import Comparison as Comparison
+from hannan.games.compare import compare as compare
 from hannan.games.play import play as play
 from hannan.games.record import Record as Record
 from hannan.games.sweep.sweep import sweep as sweep
@@ -117,8 +117,8 @@ from hannan.tables.combine.function import Combined as Combined
 from hannan.tables.combine.function import combine as combine
 from hannan.tables.replay.function import Replay as Replay
 from hannan.tables.replay.function import replay as replay
-from hannan.tables.route.function import Routes as Routes
-from hannan.tables.route.function import route as route
+from hannan.tables.route import Routes as Routes
+from hannan.tables.route import route as route
 
 __all__ = [
     "__version__", "tsallis_log", "max_divergence", "tsallis_divergence", "hockey_stick", "clip", "Law",

@@ -237,7 +237,7 @@ def test_gains_have_regret_of_the_right_sign() -> None:
     ],
 )  # fmt: skip
 def test_refusals_come_before_anything_is_played(learners, given, more, words, monkeypatch) -> None:
-    from hannan.games.compare import compare as room
+    from hannan.games import compare as room
 
     monkeypatch.setattr(room, "play_cell", lambda *a, **k: pytest.fail("it was played"))
     with pytest.raises(ValueError, match=words.replace("(", r"\(")):

@@ -21,7 +21,7 @@ from hannan.tables.combine.page import combined_page
 from hannan.tables.combine.run import Rows
 from hannan.tables.replay.log import Scope, estimates
 from hannan.tables.replay.page import replay_page
-from hannan.tables.route.function import route_page
+from hannan.tables.route import route_page
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import hannan as hn
 from hannan.cli.route import command
 from hannan.learners.names import SMOOTHINGS, Numbers, learner, smoothing, tuning
 from hannan.tables.learner import parse_range
-from hannan.tables.route.function import LEARNERS
+from hannan.tables.route import LEARNERS
 
 
 def table(rows=800, seed=0):
@@ -92,7 +92,7 @@ def test_every_command_knows_every_smoothing(shape):
     from hannan.cli.options import learner as described
     from hannan.tables.combine.losses import Absolute
     from hannan.tables.learner import for_decisions, for_forecasts
-    from hannan.tables.route.function import _learner
+    from hannan.tables.route import _learner
 
     # A scale, as a Gaussian has no other tuning.
     name = f"bandit:{shape}@fixed:2"

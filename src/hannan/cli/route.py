@@ -36,7 +36,7 @@ def command(
     from hannan.cli.options import listed, opened, told_and_kept, watched
     from hannan.tables.learner import parse_range
     from hannan.tables.read.table import Columns
-    from hannan.tables.route.function import LEARNERS, compare
+    from hannan.tables.route import LEARNERS, compare
     from hannan.tables.write import Spool
 
     span_ = parse_range(span)

@@ -1,1 +1,264 @@
-"""`hn.compare`: several learners on several environments."""
+"""`hn.compare`: several learners on several environments, with intervals and a table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hannan import validation
+from hannan.games.compare.environments import Environment, environment
+from hannan.games.compare.numbers import Cell, Compared, Entrant, entrant, play_cell
+from hannan.games.driver import Progress
+from hannan.games.play import is_factory, label
+from hannan.mathematics.intervals import T_INTERVAL
+from hannan.saving.formatting import ceiling, figure
+from hannan.saving.result import Result, Shown, frame_of
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Compared, Result):
+    """What `hannan.compare` found: every learner in every environment, as rows, a frame, text or a chart.
+
+    Learners x environments x runs; `cells` has one entry a pair, in the order they were given.
+
+    `baseline` names the learner that differences are taken against; the first one by default.
+
+    >>> import hannan as hn
+    >>> result = hn.compare({"a": "bandit", "b": "exp3"}, {"clicks": {"means": [0.2, 0.6]}}, runs=4, rounds=200)
+    >>> len(result.cells), [row["learner"] for row in result.rows()]
+    (2, ['a', 'b'])
+    """
+
+    def to_frame(self) -> Any:
+        """Tidy: learner, environment, run, round, regret, loss, bound, against, seconds (of a run).
+
+        `regret` and `loss` are cumulative up to `round`. pandas, else polars.
+        """
+        return frame_of(self.columns())
+
+    def summary(self, level: float = 0.95) -> Any:
+        """`rows` as a frame."""
+        return frame_of(_transposed(self.rows(level)))
+
+    def differences(self, baseline: str | None = None, level: float = 0.95, together: bool = False) -> Any:
+        """`difference_rows` as a frame."""
+        return frame_of(_transposed(self.difference_rows(baseline, level, together)))
+
+    def plot(self, *, log: bool = False, level: float = 0.95, columns: int = 2) -> Any:
+        """An Altair chart: a small picture an environment, mean regret with its band over the runs.
+
+        Bounds stand as numbers under the title of each, so that the curves are seen; `log=True` draws them, dashed,
+        on logarithmic axes.
+        """
+        from hannan.games.compare.page import chart
+
+        return chart(self, log=log, level=level, columns=columns)
+
+    def to_latex(self, level: float = 0.95, caption: str = "", label: str = "") -> str:
+        """A booktabs table, learners by environments: mean regret -+ half its interval, the least of each bold."""
+        from hannan.games.compare.numbers import table
+
+        return table(self, level, caption, label)
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Write comparison.parquet, summary.json, table.tex, the figure and index.html, all or nothing."""
+        from hannan.games.compare.page import save
+
+        return save(self, Path(folder))
+
+    def shown(self) -> Shown:
+        """Each environment's learners, the least regret first."""
+        place = {name: k for k, name in enumerate(self.environments)}
+        rows = sorted(self.rows(), key=lambda row: (place[row["environment"]], row["regret"]))
+        heads = ("environment", "learner", "regret", T_INTERVAL, "largest run", "bound", "against")
+        title = f"{self.title}: {len(self.learners)} learners, {len(self.environments)} environments, seed {self.seed}"
+        return Shown(title, (), heads, [_told(row) for row in rows])
+
+    def __str__(self) -> str:
+        from hannan.games.compare.numbers import text
+
+        return text(self)
+
+    __repr__ = __str__
+
+
+def _told(row: dict[str, Any]) -> tuple[Any, ...]:
+    between = f"{figure(row['low'])} .. {figure(row['high'])}" if row["runs"] > 1 else "one run"
+    bound = "withheld" if row["bound"] is None else ceiling(row["bound"])
+    return row["environment"], row["learner"], row["regret"], between, row["largest"], bound, row["against"]
+
+
+def _transposed(rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
+    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+
+
+def compare(
+    learners: Any, environments: Any, runs: int = 100, rounds: int | None = None, seed: int = 0, *,
+    n: int | None = None, baseline: str | None = None, share_streams: bool = False, threads: int | None = None,
+) -> Comparison:  # fmt: skip
+    """Play several learners in several environments and put them side by side, with intervals and bounds.
+
+    Play every learner in every environment, `runs` times, and keep the tidy result.
+
+    In run r of an environment all learners meet the same losses, drawn from `seed`; each has random streams of its
+    own, by its name, unless `share_streams=True`. Runs are the unit of every interval.
+
+    `learners`: name -> a learner, its text ("bandit:tsallis", "exp3"), a user-defined class with `act` and `observe`,
+    or a factory: a function, lambda or `functools.partial` that returns a learner or a player and is called with those
+    of n, rounds and seed that it takes. Or a list of these, each named by its text, repr or function name; equal names
+    of functions are numbered.
+
+    `environments`: name -> any of these; or a list of names.
+
+        losses                          an array (T, n), one per run (runs, T, n), a frame with one column per arm
+        hn.adversaries.Bernoulli(m, T)  or {"means": m}: arms that are coins; regret is against the best mean
+        "drifting"                      an adversary of hn.adversaries by name, or
+                                        {"adversary": "switching", "phases": 20} with its parameters
+        f(rounds, n, seed)              a function that makes the losses of one run
+        f(t, past)                      an adversary of your own that looks at past moves: each learner meets its own
+        "losses.parquet"                a file (.parquet, .csv, .npy), or {"file": ..., "columns": [...]}
+        {"losses": ..., "advice": ...}  for learners that take advice
+
+    `rounds` cuts what is longer and is needed by what has no length; `n` is for environments with any number of arms,
+    where neither learners nor the other environments say it. A bound is shown where it holds in that environment: one
+    against i.i.d. losses only where losses are drawn from one law.
+
+    `baseline`: the learner that differences are taken against; the first one if it is left out. `threads`: how many at
+    most; the result does not depend on it.
+
+    >>> import hannan as hn
+    >>> result = hn.compare(
+    ...     {"ours": "bandit", "Exp3": "exp3"}, {"clicks": {"means": [0.2, 0.4, 0.5]}}, runs=20, rounds=2000)
+    >>> [row["learner"] for row in result.rows() if row["regret"] <= row["bound"]]
+    ['ours', 'Exp3']
+    >>> ours, exp3 = (row["regret"] for row in result.rows())
+    >>> ours < exp3
+    True
+    """
+    runs, seed = validation.count(runs, "runs"), validation.count(seed, "seed", least=0)
+    rounds = None if rounds is None else validation.count(rounds, "rounds")
+    n = None if n is None else validation.count(n, "n")
+    who = [entrant(name, given) for name, given in _named(learners, "learners")]
+    where = [environment(name, given) for name, given in _named(environments, "environments")]
+    if baseline is not None and baseline not in [e.name for e in who]:
+        hint = validation.meant(baseline, [e.name for e in who])
+        raise ValueError(f"baseline must be one of {', '.join(e.name for e in who)}; got {baseline!r}{hint}")
+    cells: list[Cell] = []
+    progress = Progress(len(who) * len(where))
+    try:
+        for cell in play_all(who, where, runs, rounds, seed, n=n, shared=share_streams, threads=threads):
+            cells.append(cell)
+            progress.update(len(cells))
+    finally:
+        progress.close()
+    return Comparison(tuple(cells), seed=seed, baseline=baseline)
+
+
+def play_all(
+    who: Sequence[Entrant], where: Sequence[Environment], runs: int, rounds: int | None, seed: int, *,
+    n: int | None = None, shared: bool = False, threads: int | None = None,
+) -> Iterator[Cell]:  # fmt: skip
+    """Every learner in every environment, as each is ready; what cannot be played is refused before anything is."""
+    for player, place, columns, length in list(_games(who, where, n, rounds, runs)):
+        yield play_cell(player, place, columns, length, runs, seed, shared=shared, threads=threads)
+
+
+Game = tuple[Entrant, Environment, int, int]
+
+
+def _games(
+    who: Sequence[Entrant], where: Sequence[Environment], n: int | None, rounds: int | None, runs: int
+) -> Iterator[Game]:
+    """Every pair with its sizes; what cannot be played is refused before anything is."""
+    for place in where:
+        columns, length = _sizes(place, who, where, n, rounds)
+        check(place, columns, length, runs)
+        for player in who:
+            fits(player, place, columns, length)
+            yield player, place, columns, length
+
+
+def check(place: Environment, n: int, rounds: int, runs: int) -> None:
+    """Refuse sizes that an environment cannot have."""
+    if place.n is not None and n != place.n:
+        raise ValueError(f"environment {place.name!r} has {place.n} arms; got n = {n}")
+    if place.rounds is not None and rounds > place.rounds:
+        raise ValueError(f"environment {place.name!r} has {place.rounds} rounds; got rounds = {rounds}")
+    if place.runs is not None and runs != place.runs:
+        raise ValueError(f"environment {place.name!r} has losses for {place.runs} runs; got runs = {runs}")
+    if place.check is not None:
+        try:
+            place.check(n, rounds)
+        except ValueError as reason:
+            raise ValueError(f"environment {place.name!r}: {reason}") from None
+
+
+def fits(player: Entrant, place: Environment, n: int, rounds: int) -> None:
+    """Build the learner once, so that a bad one is refused before anything is played."""
+    learner = player.built(place, n, rounds)
+    own = getattr(learner, "actions", None) or getattr(learner, "n", None)
+    if isinstance(own, int) and own != n and place.n is not None and place.answers is None:
+        raise ValueError(f"learner {player.name!r} has {own} arms; environment {place.name!r} has {n}")
+    if hasattr(learner, "experts") and place.advice is None and place.answers is None:
+        raise ValueError(f"learner {player.name!r} takes advice, which environment {place.name!r} has not")
+
+
+def _sizes(
+    place: Environment, who: Sequence[Entrant], where: Sequence[Environment], n: int | None, rounds: int | None
+) -> tuple[int, int]:
+    length = rounds if rounds is not None else place.rounds
+    if length is None:
+        raise ValueError(f"rounds must be given for environment {place.name!r}, which has losses for any number")
+    columns = place.n if place.n is not None else n if n is not None else common_arms(place, who, where)
+    return columns, length
+
+
+def common_arms(place: Environment, who: Iterable[Entrant], where: Iterable[Environment]) -> int:
+    """The arms of an environment of any size, where nobody gives them: the learners say it, or else the others."""
+    said = {player.n for player in who if player.n is not None} or {other.n for other in where if other.n is not None}
+    if len(said) != 1:
+        told = " and ".join(map(str, sorted(said))) or "none"
+        raise ValueError(f"n must be given for environment {place.name!r}, which has any number of arms; got {told}")
+    return said.pop()
+
+
+def _named(given: Any, what: str) -> list[tuple[str, Any]]:
+    """(name, thing) of a mapping, or of a list, whose things are then named by themselves."""
+    if isinstance(given, Mapping):
+        pairs = list(given.items())
+    elif isinstance(given, str) or not isinstance(given, Iterable):
+        raise ValueError(f"{what} must be a mapping of names, or a list; got {given!r}")
+    else:
+        pairs = _numbered([(_name(thing, what), thing) for thing in given])
+    if not pairs:
+        raise ValueError(f"{what} must not be empty; got none")
+    names = [name for name, _ in pairs]
+    for name in names:
+        if not isinstance(name, str) or not name.strip():
+            raise ValueError(f"{what} must have names that are text; got {name!r}")
+        if names.count(name) > 1:
+            raise ValueError(f"{what} must have names that differ; got {name!r} twice: give a mapping of names")
+    return pairs
+
+
+def _name(thing: Any, what: str) -> str:
+    if isinstance(thing, str):
+        return thing
+    if what == "environments" and not callable(thing):
+        raise ValueError("environments must be a mapping of names, unless they are names themselves; got a list")
+    return label(thing)
+
+
+def _numbered(pairs: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Return the pairs with a number after each name that earlier callables have: <lambda>, <lambda> 2."""
+    seen: dict[str, int] = {}
+    found = []
+    for name, thing in pairs:
+        if is_factory(thing):
+            seen[name] = seen.get(name, 0) + 1
+            name = name if seen[name] == 1 else f"{name} {seen[name]}"
+        found.append((name, thing))
+    return found

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from hannan import __version__, validation
-from hannan.games.compare.compare import check, common_arms, fits
+from hannan.games.compare import check, common_arms, fits
 from hannan.games.compare.environments import Environment, environment
 from hannan.games.compare.numbers import Entrant, entrant
 

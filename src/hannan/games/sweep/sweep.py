@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hannan import __version__, validation
-from hannan.games.compare.compare import Comparison
+from hannan.games.compare import Comparison
 from hannan.games.compare.numbers import Cell
 from hannan.games.play import label
 from hannan.games.sweep.cluster import on_cluster
