@@ -151,6 +151,37 @@ def test_what_is_unsafe_is_found():
     assert "<script" not in as_page(Shown(NASTY))
 
 
+LAYOUT = Shown(
+    "Bandit(2), 10 rounds: expected regret <= 3",
+    [("regret", "4 (estimate)")],
+    ("arm", "loss"),
+    [("red", 1.0)],
+    assumptions=[("valid", "word " * 40)],
+    details=[("terms", "a  1\nb  2"), ("learner", "Bandit(2)")],
+)
+
+
+def test_text_has_its_sections_in_order_and_aligned() -> None:
+    """Labels of all sections share one column; the lines of a text keep their breaks."""
+    lines = as_text(LAYOUT).splitlines()
+    assert lines[:2] == [LAYOUT.title, "  regret   4 (estimate)"]
+    assert [line for line in lines if line and line[0] != " "][1:] == ["Assumptions", "Details"]
+    assert lines[-3:] == ["  terms    a  1", "           b  2", "  learner  Bandit(2)"]
+    short = as_text(LAYOUT, details=False)
+    assert as_text(LAYOUT).startswith(short)
+    assert "Assumptions" in short
+    assert "Details" not in short
+    html = as_html(LAYOUT)
+    assert html.index("estimate") < html.index("Assumptions") < html.index("Details")
+
+
+@pytest.mark.parametrize(("columns", "longest"), [("72", 72), ("400", 110), ("5", 60)])
+def test_text_is_wrapped_to_the_terminal(monkeypatch, columns, longest) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    widths = [len(line) for line in as_text(LAYOUT).splitlines()]
+    assert longest - 6 < max(widths) <= longest
+
+
 @pytest.mark.parametrize("name", MADE)
 def test_dicts_are_json(name):
     told = made(name).to_dict()
@@ -173,7 +204,7 @@ def test_files(name, tmp_path):
         assert json.loads(path.read_text()) == made(name).to_dict()
         page = made(name, NASTY).save(tmp_path / "result.html").read_text()
         assert "<script" not in page
-        with pytest.raises(ValueError, match=r"must be saved as \.json or \.html; got"):
+        with pytest.raises(ValueError, match=r"path.*\.json.*\.html.*result\.doc"):
             made(name).save(tmp_path / "result.doc")
         assert sorted(p.name for p in tmp_path.iterdir()) == ["result.html", "result.json"]
 

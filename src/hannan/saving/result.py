@@ -1,7 +1,7 @@
-"""What every public result does: it prints itself, shows itself in a notebook, and goes to a dict and to a file.
+"""Results: their common layout, as text and as HTML, and their export to dictionaries and files.
 
-A result says once what there is to show, `shown()`: a title, rows of names and texts, a table. Text, HTML, and the file
-of either are made of that here, and nowhere else.
+A result describes itself once, in `shown()`. Text, HTML and files are made from that description, so that all of them
+have the same lines in the same order: headline, rows, table, assumptions, details.
 """
 
 from __future__ import annotations
@@ -18,24 +18,42 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-#: How long a line of text may be.
-LINE = 110
+#: Longest and shortest line of text, in characters. A terminal between them is used in its full width.
+LINE, NARROW = 110, 60
+
+Rows = Sequence[tuple[str, str]]
 
 
 class Shown(NamedTuple):
-    """A result for a reader: a title, rows of (name, text), then a table whose cells are texts or numbers."""
+    """Content of a printed result, in the order in which it is printed.
+
+    `title` is the headline: what was computed, and the number that matters. `rows` are (label, text) pairs. The cells
+    of `table` are texts or numbers, with one head per column in `columns`. `assumptions` are printed under a heading of
+    that name, and so are `details`: theorem, terms, and the learner. A summary leaves out the details.
+    """
 
     title: str
-    rows: Sequence[tuple[str, str]] = ()
+    rows: Rows = ()
     columns: Sequence[str] = ()
     table: Sequence[Sequence[Any]] = ()
+    assumptions: Rows = ()
+    details: Rows = ()
+
+    @property
+    def sections(self) -> list[tuple[str, Rows]]:
+        """Headings with their rows, without empty sections."""
+        both = (("Assumptions", self.assumptions), ("Details", self.details))
+        return [(heading, rows) for heading, rows in both if rows]
 
 
 class Result:
-    """A result that shows itself; `shown()` is what it says."""
+    """A result that prints itself, shows itself in a notebook, and can be saved.
+
+    Subclasses implement `shown()`.
+    """
 
     def shown(self) -> Shown:
-        """What there is to show."""
+        """Return the content of the printed result."""
         raise NotImplementedError
 
     def __str__(self) -> str:
@@ -45,11 +63,33 @@ class Result:
         return as_html(self.shown())
 
     def to_dict(self) -> dict[str, Any]:
-        """Its fields as JSON knows them: plain numbers, texts and lists; what is not finite is None."""
+        """Return the fields as plain numbers, strings and lists that JSON can hold.
+
+        Returns
+        -------
+        dict
+            Field names and values. Numbers that are not finite become None.
+        """
         return dict(plain(self))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write it, whole or not at all: a name that ends in .json has `to_dict()`, one in .html a page to read."""
+        """Write the result to a file, atomically.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            A name that ends in .json for the fields of `to_dict()`, or in .html for a page.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        ValueError
+            If the name ends differently.
+        """
         from hannan.saving.files import write
 
         name = os.fspath(path)
@@ -57,59 +97,94 @@ class Result:
             return write(path, to_text(self.to_dict()) + "\n")
         if name.endswith(".html"):
             return write(path, as_page(self.shown()))
-        raise ValueError(f"a result must be saved as .json or .html; got {name!r}")
+        raise ValueError(f"path must end in .json or .html; got {name!r}")
 
 
-def as_text(shown: Shown) -> str:
-    """For a terminal.
+def line_length() -> int:
+    """Return the width of the terminal, between `NARROW` and `LINE`; `LINE` if the output is not a terminal."""
+    import shutil
 
-    >>> print(as_text(Shown("two arms", [("rounds", "10")], ("arm", "loss"), [("red", 12690.4), ("blue", 9e-172)])))
+    return min(LINE, max(NARROW, shutil.get_terminal_size((LINE, 24)).columns))
+
+
+def as_text(shown: Shown, details: bool = True) -> str:
+    """Return a result as lines of text for a terminal; without its details if `details` is False.
+
+    >>> loss = Shown("two arms", [("rounds", "10")], ("arm", "loss"), [("red", 12690.4), ("blue", 9e-172)],
+    ...              details=[("learner", "Bandit(2)")])
+    >>> print(as_text(loss))
     two arms
-      rounds  10
+      rounds   10
     <BLANKLINE>
       arm    loss
       red   12690
       blue     ≈0
+    <BLANKLINE>
+    Details
+      learner  Bandit(2)
+    >>> print(as_text(loss, details=False).splitlines()[-1])
+      blue     ≈0
     """
-    from textwrap import wrap
-
-    width = max((len(name) for name, _ in shown.rows), default=0)
-    lines = [shown.title]
-    for name, text in shown.rows:
-        first, *more = wrap(text, max(60, LINE - width - 4)) or [""]
-        lines += [f"  {name:<{width}}  {first}", *(f"  {'':<{width}}  {line}" for line in more)]
+    width = max((len(name) for name, _ in (*shown.rows, *shown.assumptions, *shown.details)), default=0)
+    lines = [*_wrapped(shown.title, line_length(), ""), *_lines(shown.rows, width)]
     if shown.table:
-        cells = [[_cell(value, figure) for value in row] for row in shown.table]
-        wide = [max(len(row[i]) for row in [list(shown.columns), *cells]) for i in range(len(shown.columns))]
-        right = _numeric(shown)
         lines += [""] if shown.rows else []
-        for row in [list(shown.columns), *cells]:
-            told = (x.rjust(w) if r else x.ljust(w) for x, w, r in zip(row, wide, right, strict=True))
-            lines.append(("  " + "  ".join(told)).rstrip())
+        lines += _table(shown)
+    for heading, rows in shown.sections:
+        if details or heading != "Details":
+            lines += ["", heading, *_lines(rows, width)]
     return "\n".join(lines)
 
 
-#: Notebooks align cells to the right and strip classes; so each says for itself how it stands.
+def _wrapped(text: str, width: int, indent: str) -> list[str]:
+    """Wrap a text at spaces; line breaks in it are kept, and further lines of a paragraph are indented."""
+    from textwrap import wrap
+
+    lines = []
+    for paragraph in text.split("\n"):
+        if len(paragraph) <= width:
+            lines.append(paragraph)
+        else:
+            lines += wrap(paragraph, width, subsequent_indent=indent, break_on_hyphens=False)
+    return lines
+
+
+def _lines(rows: Rows, width: int) -> list[str]:
+    lines = []
+    for name, text in rows:
+        first, *more = _wrapped(text, max(NARROW - 20, line_length() - width - 4), "")
+        lines += [f"  {name:<{width}}  {first}".rstrip(), *(f"  {'':<{width}}  {line}".rstrip() for line in more)]
+    return lines
+
+
+def _table(shown: Shown) -> list[str]:
+    cells = [list(shown.columns), *([_cell(value, figure) for value in row] for row in shown.table)]
+    wide = [max(len(row[i]) for row in cells) for i in range(len(shown.columns))]
+    right = _numeric(shown)
+    lines = []
+    for row in cells:
+        aligned = (x.rjust(w) if r else x.ljust(w) for x, w, r in zip(row, wide, right, strict=True))
+        lines.append(("  " + "  ".join(aligned)).rstrip())
+    return lines
+
+
+#: Notebooks align cells to the right and strip classes, so that every cell carries its own style.
 _LEFT = "text-align:left;vertical-align:top;padding:2px 12px 2px 0"
 _RIGHT = "text-align:right;vertical-align:top;padding:2px 12px 2px 0;font-variant-numeric:tabular-nums"
+_HEADING = "font-weight:600;margin:4px 0"
 
 
 def as_html(shown: Shown) -> str:
-    """For a notebook: tables without scripts or styles from elsewhere; every text is escaped.
+    """Return a result as HTML for a notebook: no scripts, no external styles, every text escaped.
 
     >>> "<script>" in as_html(Shown("<script>", [("<script>", "<script>")], ("<script>",), [("<script>",)]))
     False
     """
     from html import escape
 
-    parts = [f'<div style="font-weight:600;margin:4px 0">{escape(shown.title)}</div>']
+    parts = [f'<div style="{_HEADING}">{escape(shown.title)}</div>']
     if shown.rows:
-        body = "".join(
-            f'<tr><th style="{_LEFT};white-space:nowrap">{escape(name.strip())}</th>'
-            f'<td style="{_LEFT};max-width:60em">{escape(text)}</td></tr>'
-            for name, text in shown.rows
-        )
-        parts.append(f"<table>{body}</table>")
+        parts.append(_html_rows(shown.rows))
     if shown.table:
         styles = [_RIGHT if numeric else _LEFT for numeric in _numeric(shown)]
         head = "".join(f'<th style="{s}">{escape(c)}</th>' for c, s in zip(shown.columns, styles, strict=True))
@@ -120,11 +195,24 @@ def as_html(shown: Shown) -> str:
             for row in shown.table
         )
         parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+    for heading, rows in shown.sections:
+        parts += [f'<div style="{_HEADING}">{heading}</div>', _html_rows(rows)]
     return f'<div style="overflow-x:auto">{"".join(parts)}</div>'
 
 
+def _html_rows(rows: Rows) -> str:
+    from html import escape
+
+    body = "".join(
+        f'<tr><th style="{_LEFT};white-space:nowrap">{escape(name.strip())}</th>'
+        f'<td style="{_LEFT};max-width:60em;white-space:pre-line">{escape(text)}</td></tr>'
+        for name, text in rows
+    )
+    return f"<table>{body}</table>"
+
+
 def as_page(shown: Shown) -> str:
-    """The same as a file of its own."""
+    """Return a result as a complete HTML page."""
     from html import escape
 
     return (
@@ -136,7 +224,9 @@ def as_page(shown: Shown) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Python's own numbers, lists and text, as JSON knows them; a dataclass is a dict of its public fields.
+    """Return a value as numbers, lists, strings and dicts that JSON can hold; a dataclass as a dict of its fields.
+
+    Fields that do not take part in comparisons, and fields whose names begin with an underscore, are left out.
 
     >>> plain({"a": float("nan"), "b": (1, 2.5)})
     {'a': None, 'b': [1, 2.5]}
@@ -148,15 +238,15 @@ def plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return plain(value.tolist())
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        told = [field.name for field in dataclasses.fields(value) if field.compare and field.name[0] != "_"]
-        return {name: plain(getattr(value, name)) for name in told}
+        names = [field.name for field in dataclasses.fields(value) if field.compare and field.name[0] != "_"]
+        return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
 
 
 def to_text(value: Any, indent: int | None = 2) -> str:
-    """JSON text, `plain`; on one line where `indent` is None."""
+    """Return a value as JSON text, converted by `plain`; on one line if `indent` is None."""
     import json
 
     return json.dumps(plain(value), indent=indent, ensure_ascii=False)
@@ -171,7 +261,7 @@ def _cell(value: Any, shape: Any) -> str:
 
 
 def _numeric(shown: Shown) -> list[bool]:
-    """Which columns hold numbers alone."""
+    """Return, for each column, whether all its cells are numbers or missing."""
     return [
         all(
             row[i] is None or (isinstance(row[i], (int, float)) and not isinstance(row[i], bool)) for row in shown.table
