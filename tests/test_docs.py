@@ -1,5 +1,4 @@
-"""docs/paper.md has every label of the claims once, and says of each what `hannan reproduce` says; pages that name a
-format name the one there is."""
+"""docs/paper.md lists every label with the verdict of `hannan reproduce`; other pages name the current formats."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from hannan.serving.backend import FORMAT
 
 PAGE = Path(__file__).parents[1] / "docs" / "paper.md"
 LABELS = sorted({claim.label for claim in claims()})
-#: How the page says each outcome.
+#: Words of the page for each outcome.
 WORDS = {"improved": "improved", "holds as corrected": "corrected", "fails as printed": "fails? as printed"}
 
 
@@ -30,7 +29,7 @@ def test_the_page_has_every_label_of_the_paper_with_its_number() -> None:
     assert {label: _rows()[label][0] for label in LABELS} == {label: STATEMENTS[label].number for label in LABELS}
 
 
-def test_labels_without_a_claim_say_so_and_name_claims_that_exist() -> None:
+def test_labels_without_a_claim_are_marked_and_name_existing_claims() -> None:
     names = {claim.name for claim in claims()}
     for label, row in _rows().items():
         assert (label in LABELS) != row[-1].startswith("no claim"), label
@@ -40,7 +39,7 @@ def test_labels_without_a_claim_say_so_and_name_claims_that_exist() -> None:
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_the_page_says_what_reproduce_says(label: str) -> None:
+def test_the_page_has_the_verdict_of_reproduce(label: str) -> None:
     verdict = _rows()[label][-1]
     expected = {claim.expected for claim in claims(label)}
     for outcome, word in WORDS.items():
@@ -48,8 +47,15 @@ def test_the_page_says_what_reproduce_says(label: str) -> None:
     assert "holds" not in expected or "hold" in verdict
 
 
-def test_pages_name_the_formats_there_are() -> None:
+def formats(text: str, word: str) -> list[str]:
+    """Return what the sentence with a word names as the current format ("now ...")."""
+    (found,) = [part for part in re.split(r"[.;]\s", text) if word in part and "now " in part]
+    return re.findall(r"\bnow `?([\w/]+)", found)
+
+
+def test_pages_name_the_current_formats() -> None:
     versions, serving = (PAGE.with_name(name).read_text(encoding="utf-8") for name in ("versions.md", "serving.md"))
-    assert re.findall(r"\*\*Stores\*\* have a format number of their own, now (\d+)", versions) == [str(FORMAT)]
-    assert re.findall(r"`PRAGMA user_version`, now (\d+)", serving) == [str(FORMAT)]
-    assert re.findall(r"\*\*Saved players\*\* have a format, now `(.*?)`", versions) == [saving.FORMAT]
+    assert formats(versions, "**Stores**") == [str(FORMAT)]
+    assert formats(serving, "`PRAGMA user_version`") == [str(FORMAT)]
+    assert formats(versions, "**Saved players**") == [saving.FORMAT]
+    assert formats("- **Stores** have a format, now 99.", "**Stores**") == ["99"] != [str(FORMAT)]  # control

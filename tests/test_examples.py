@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
@@ -31,11 +32,11 @@ def test_the_demo_ends_where_the_combination_wins(capsys, tmp_path):
     pytest.importorskip("river")
     load("approval").main(str(tmp_path / "demo"))
     told = capsys.readouterr().out
-    assert "1001 settled of 1001 answered" in told
-    assert told.count("59.0% better than your best model (you_gov), 31.2% better than the average") == 2
+    assert re.search(r"\b1001\b.*\b1001\b", told)  # rows settled, rows answered
+    assert len(re.findall(r"59\.0%.*you_gov.*31\.2%", told)) == 2
     bars = [line for line in told.splitlines() if "█" in line]
     assert len(bars) == 9
-    assert bars[0].startswith("  THE COMBINATION")
+    assert "combination" in bars[0].lower()
     assert (tmp_path / "demo" / "combined.csv").exists()
 
 
@@ -52,7 +53,7 @@ def test_open_bandit(capsys):
         pytest.skip(str(missing))
     example.main()
     told = capsys.readouterr().out
-    assert "10000 rows, 34 actions, propensities" in told
+    assert re.search(r"10000 rows.*34 actions", told)
     assert told.count("  dr ") == 3
 
 
@@ -76,7 +77,7 @@ def test_compare(tmp_path, capsys):
     pytest.importorskip("pyarrow")
     found = load("compare").main([str(tmp_path / "out"), "--quick"])
     told = capsys.readouterr().out
-    assert "charges the last arm: 10 arms, 400 rounds, 8 runs" in told
+    assert re.search(r"10 arms.*400 rounds.*8 runs", told)
     assert r"\toprule" in told
     assert found.cell("default (Tsallis-INF)", "drifting").last_bound < 400.0
     assert found.cell("softmax of my own", "drifting").last_bound is None
