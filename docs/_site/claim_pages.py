@@ -1,4 +1,4 @@
-"""The paper, claim by claim, as Markdown: made of the claims that `hannan reproduce` runs."""
+"""Markdown page of the claims of the paper, generated from the claims that `hannan reproduce` checks."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from hannan.paper import Claim, chapters
 from hannan.paper.claim import CORRECTIONS
-from hannan.paper.page import MARKS, METHODS
+from hannan.paper.page import METHODS
+from hannan.paper.verdicts import KINDS, kind
 from hannan.report.blocks import to_html
 
 
 def page() -> str:
-    """Chapter by chapter, number by number."""
+    """Return the claims by chapter and statement of the paper."""
     return "\n".join(line for chapter in chapters() for line in _chapter(chapter.title, chapter.intro, chapter.claims))
 
 
@@ -28,15 +29,16 @@ def _chapter(title: str, intro: str, claims: list[Claim]) -> Iterator[str]:
 
 
 def _claim(claim: Claim) -> Iterator[str]:
-    verdict = f"**{MARKS[claim.expected]} {claim.expected}**"
-    yield f"- {verdict}{', ours' if claim.ours else ''}: {_line(claim.statement)}"
-    details = [f"*When:* {_line(claim.conditions)}."] if claim.conditions else []
+    group = KINDS[kind(claim, claim.expected)]
+    yield f"- **{group.mark} {group.label}**: {_line(claim.statement)}"
+    details = [f"*Conditions:* {_line(claim.conditions)}."] if claim.conditions else []
     if claim.corrects:
-        details.append(f"*Corrected:* {_line(CORRECTIONS[claim.corrects].says)}.")
-    details.append(f"*Control, which must fail:* {_line(claim.turned)}." if claim.turned else "")
-    yield f"  {' '.join(filter(None, details))} `hannan reproduce --only {claim.name}`, {METHODS[claim.method]}."
+        details.append(f"*Correction:* {_line(CORRECTIONS[claim.corrects].says)}.")
+    details.append(f"*Negative control:* {_line(claim.turned)}." if claim.turned else "")
+    details.append(f"*Method:* {METHODS[claim.method]}, `hannan reproduce --only {claim.name}`.")
+    yield "  " + " ".join(filter(None, details))
 
 
 def _line(text: str) -> str:
-    """The small markup of statements, as HTML that Markdown lets through."""
+    """Return the markup of a statement as inline HTML, which Markdown keeps."""
     return " ".join(to_html(text).replace("|", "&#124;").replace("*", "&#42;").replace("_", "&#95;").split())

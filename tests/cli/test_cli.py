@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -281,7 +282,7 @@ def test_reproduce(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         assert "2ε L*" in claim["printed"]
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert "Lemma 3.1, as printed:" in page
-    assert page.count("fails, as it must") == len(data["claims"])
+    assert page.count("rejected, as required") == len(data["claims"])
     assert data["summary"]["fails"] == 0
     assert data["versions"]["numpy"]
     assert (tmp_path / "index.html").exists()
@@ -292,8 +293,28 @@ def test_reproduce_fails_with_exit_code_1(capsys: pytest.CaptureFixture[str], tm
     arguments = ("--only", "key-lemma", "--as-printed", "key-lemma", "--out", str(tmp_path), "--jobs", "1")
     code, out, err = call(capsys, "reproduce", "--quick", *arguments)
     assert code == 1
-    assert "fails" in out
-    assert err == "hannan: not the verdict expected: key-lemma\n"
+    assert "    1  unexpected results\n" in out
+    assert err == "hannan: unexpected verdict: key-lemma\n"
+
+
+def test_reproduce_prints_a_summary_and_rows_only_if_verbose(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    arguments = ("reproduce", "--quick", "--only", "prop:POD", "--out", str(tmp_path), "--jobs", "1")
+    code, out, err = call(capsys, *arguments)
+    lines = out.splitlines()
+    assert (code, err) == (0, "")
+    assert re.fullmatch(r"Checked 2 claims of the paper in \d+ s", lines[0])
+    counts = {words: int(number) for number, words in (line.split(maxsplit=1) for line in lines[1:7])}
+    assert sum(counts.values()) == 2
+    assert counts["unexpected results"] == 0
+    assert lines[7:] == [
+        "Negative controls: all 2 deliberately broken variants were rejected",
+        f"Report: {tmp_path / 'index.html'}",
+    ]
+    _, verbose, _ = call(capsys, *arguments, "--verbose")
+    rows = verbose.splitlines()[: -len(lines)]
+    assert [row.split()[0] for row in rows] == ["label", "prop:POD", "prop:POD"]
 
 
 def test_a_column_of_dates_is_met_with_advice(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

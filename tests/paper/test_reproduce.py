@@ -28,6 +28,7 @@ from hannan.paper.claim import CORRECTIONS, as_printed, at_most, broken, form, h
 from hannan.paper.page import page
 from hannan.paper.running import Result, run
 from hannan.paper.statements import STATEMENTS
+from hannan.paper.verdicts import controls, counts
 
 ALL = claims()
 
@@ -143,6 +144,16 @@ def test_a_check_that_always_says_the_same_is_noticed_by_its_control() -> None:
 def test_a_verdict_that_is_not_the_one_expected_is_noticed() -> None:
     claim = Claim("other", "x", "s", "c", "exact", lambda effort: broken(True, 2.0, 1.0))
     assert not next(iter(run([claim]))).as_expected
+
+
+def test_summary_counts_unexpected_verdicts_and_accepted_controls() -> None:
+    wrong = Claim("wrong", "x", "s", "c", "exact", lambda effort: broken(True, 2.0, 1.0), control="anything")
+    results = list(run([wrong, *claims("prop:POD"), *claims("hockey-stick")]))
+    found = counts(results)
+    assert {name: count for name, count in found.items() if count} == {
+        "addition": 1, "holds as corrected": 1, "fails as printed": 1, "fails": 1,
+    }  # fmt: skip
+    assert controls(results) == "3 of 4 deliberately broken variants were rejected"
 
 
 def test_results_are_json() -> None:

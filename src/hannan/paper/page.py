@@ -1,95 +1,85 @@
-"""Verdicts as one page: the table, then every claim with its picture."""
+"""The report of `hannan reproduce`: a table of verdicts, then a card with pictures for each claim."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
 
-from hannan.paper.claim import CORRECTIONS, OUTCOMES, Outcome, Verdict
+from hannan.paper.claim import CORRECTIONS, Claim, Verdict
 from hannan.paper.running import Result, versions
+from hannan.paper.verdicts import KINDS, counts, kind
 from hannan.report import Badge, Block, Card, Facts, Figure, Fold, Link, Page, Section, Table, Text, Tile, Tiles
 from hannan.report.blocks import Tone
 from hannan.saving.formatting import number
 
-TONES: dict[Outcome, Tone] = {
-    "holds": "good",
-    "improved": "good",
-    "holds as corrected": "note",
-    "fails as printed": "warn",
-    "fails": "bad",
-}
-MARKS: dict[Outcome, str] = {
-    "holds": "✓",
-    "improved": "↑",
-    "holds as corrected": "✎",
-    "fails as printed": "✗",
-    "fails": "!",
-}
+#: How a claim was checked.
 METHODS = {
-    "exact": "checked exactly",
-    "quadrature": "checked by quadrature",
-    "simulation": "checked by simulation",
-    "search": "searched for a counterexample",
+    "exact": "exact computation",
+    "quadrature": "numerical integration",
+    "simulation": "simulation",
+    "search": "search for a counterexample",
 }
 
 
 def page(results: Iterable[Result], *, quick: bool, seed: int, printed: tuple[str, ...] = ()) -> Page:
-    """Return the report of a run."""
+    """Return the report of a run of `hannan reproduce`."""
     results = list(results)
-    counts = {outcome: sum(r.verdict.outcome == outcome for r in results) for outcome in OUTCOMES}
+    count = counts(results)
     tiles = [Tile(str(len(results)), "claims checked")]
-    tiles += [Tile(str(counts[o]), o, TONES[o], o) for o in OUTCOMES]
-    controls = [r.control_failed for r in results if r.control is not None]
-    tiles.append(Tile(f"{sum(map(bool, controls))}/{len(controls)}", "controls fail, as they must"))
-    sections: list[Section] = [Section("Verdicts", (_table(results),), intro=_INTRO)]
+    tiles += [Tile(str(count[name]), one.counted, one.tone, name) for name, one in KINDS.items()]
+    tiles.append(Tile(_rejected(results), "broken variants rejected (negative controls)"))
+    sections: list[Section] = [Section("Verdicts", (_meanings(), _table(results)), intro=_INTRO)]
     for title, intro in _chapters():
         chosen = tuple(_card(r) for r in results if r.claim.section == title)
         if chosen:
-            # A chapter may have the name of one of its claims.
+            # The prefix keeps a chapter apart from a claim of the same name.
             chapter = Section(title, chosen, intro=intro)
             sections.append(replace(chapter, anchor=f"chapter-{chapter.id}"))
     sections.append(Section("Corrections", (_corrections(),), intro=_CORRECTIONS))
     facts = {
         "effort": "quick" if quick else "full",
         "seed": str(seed),
-        "time": f"{sum(r.seconds for r in results):.0f} s of checking",
+        "computing time": f"{sum(r.seconds for r in results):.0f} s",
         **versions(),
     }
     if printed:
-        facts["turned back into the printed form"] = ", ".join(printed)
+        facts["checked in the printed form"] = ", ".join(printed)
     about = (
-        "“Online Learning via the Differential Privacy Lens” (Abernethy, Jung, Lee, McMillan, Tewari, 2019): every "
-        "definition, lemma, theorem and table, checked by computation. Beside each verdict stands its control, a run "
-        "with one thing turned, that must fail."
+        "“Online Learning via the Differential Privacy Lens” (Abernethy, Jung, Lee, McMillan and Tewari, 2019): every "
+        "definition, lemma, theorem and table, checked by computation. Each claim is also checked on a deliberately "
+        "broken variant (the negative control), which the check must reject."
     )
     return Page(
-        "The differential privacy lens, claim by claim", f"{_answer(results, counts)} {about}", (Tiles(tuple(tiles)),),
-        tuple(sections), facts, search="Search the claims",
+        "Online learning via the differential privacy lens: claims and evidence", f"{_answer(results, count)} {about}",
+        (Tiles(tuple(tiles)),), tuple(sections), facts, search="Search the claims",
     )  # fmt: skip
 
 
-def _answer(results: list[Result], counts: dict[Outcome, int]) -> str:
-    """What came out, in a sentence."""
+def _answer(results: list[Result], count: dict[str, int]) -> str:
+    """Return one sentence with the number of results of each kind."""
     if not results:
         return "No claim of the paper was checked."
-    words = {
-        "holds": "hold as printed", "improved": "hold and are improved", "holds as corrected": "hold once corrected",
-        "fails as printed": "fail as printed, with a witness",
-    }  # fmt: skip
-    told = ", ".join(f"{counts[outcome]} {words[outcome]}" for outcome in OUTCOMES if outcome in words)
-    wrong = [r for r in results if r.verdict.outcome != r.claim.expected or r.control_failed is False]
-    end = f"{len(wrong)} came out otherwise than expected" if wrong else "none came out otherwise than expected"
-    return f"*Of {len(results)} claims {told}; {end}.*"
+    found = ", ".join(f"{count[name]} {one.counted}" for name, one in KINDS.items() if name != "fails")
+    accepted = sum(r.control_failed is False for r in results)
+    unexpected = f"{count['fails']} unexpected results" if count["fails"] else "There are no unexpected results"
+    if accepted:
+        unexpected += f" and {accepted} negative controls that were not rejected"
+    return f"*Of {len(results)} claims, {found}. {unexpected}.*"
+
+
+def _rejected(results: list[Result]) -> str:
+    """Return "rejected/run", the numbers of negative controls."""
+    controls = [r.control_failed for r in results if r.control is not None]
+    return f"{sum(map(bool, controls))}/{len(controls)}"
 
 
 _INTRO = (
-    "*holds*: as printed. *improved*: true as printed, and shown tighter. *holds as corrected*: with the condition or "
-    "constant that is missing. *fails as printed*: a known error, with the witness. *fails*: not expected. Choose "
-    "a head to sort, a tile to filter, a number to go to its claim."
+    "Click a column heading to sort, a number above to show only those claims, and the number of a statement to go to "
+    "its details."
 )
 _CORRECTIONS = (
-    "Each can be turned back into the printed form with `hannan reproduce --as-printed NAME`; the claim that rests on "
-    "it then fails."
+    "To check the printed form instead of a correction, run `hannan reproduce --as-printed NAME`. The claim that "
+    "depends on the correction then fails."
 )
 
 
@@ -99,64 +89,84 @@ def _chapters() -> list[tuple[str, str]]:
     return [(chapter.title, chapter.intro) for chapter in chapters()]
 
 
-def _badge(outcome: Outcome) -> Badge:
-    return Badge(outcome, TONES[outcome], MARKS[outcome])
+def _meanings() -> Fold:
+    rows = tuple((one.badge, f"{one.explanation[0].upper()}{one.explanation[1:]}.") for one in KINDS.values())
+    return Fold("What the verdicts mean", (Table(("Verdict", "Meaning"), rows, sortable=False),))
+
+
+def _badge(result: Result) -> Badge:
+    return KINDS[kind(result.claim, result.verdict.outcome)].badge
+
+
+def _place(claim: Claim) -> str:
+    """Return the number of the statement in the paper, and whether the claim is an addition to it."""
+    return f"addition to {claim.number}" if claim.ours else claim.number
 
 
 def _table(results: list[Result]) -> Table:
     rows = tuple(
-        (Link(f"beside {r.claim.number}" if r.claim.ours else r.claim.number, r.claim.name), r.claim.statement,
-        _badge(r.verdict.outcome), _control(r), r.verdict.value, r.verdict.bound, ) for r in results
-    )  # fmt: skip
-    words = tuple(r.verdict.outcome for r in results)
-    heads = ("in the paper", "claim", "verdict", "control", "value", "bound")
+        (
+            Link(_place(r.claim), r.claim.name),
+            r.claim.statement,
+            _badge(r),
+            _control(r),
+            r.verdict.value,
+            r.verdict.bound,
+        )
+        for r in results
+    )
+    words = tuple(kind(r.claim, r.verdict.outcome) for r in results)
+    heads = ("In the paper", "Claim", "Verdict", "Negative control", "Value", "Bound")
     return Table(heads, rows, words=words)
 
 
 def _control(result: Result) -> Badge | str:
     if result.control is None:
         return ""
-    return Badge("fails", "plain", "✓") if result.control_failed else Badge("does not fail", "bad", "!")
+    return Badge("rejected", "plain", "✓") if result.control_failed else Badge("not rejected", "bad", "!")
 
 
 def _card(result: Result) -> Card:
     claim, verdict = result.claim, result.verdict
-    where = f"beside {claim.number}" if claim.ours else claim.number
     printed = (
-        f"*Ours,* {where}: the paper does not say this." if claim.ours else f"*{where}, as printed:* {claim.printed}"
+        f"*Addition to {claim.number}:* the paper does not state this."
+        if claim.ours
+        else f"*{claim.number}, as printed:* {claim.printed}"
     )
     blocks: list[Block] = [Text(printed)]
+    badge = _badge(result)
     facts = {verdict.what or "value": verdict.value, "bound": verdict.bound, **verdict.numbers}
-    how = METHODS[claim.method] + (f", {verdict.runs} cases" if verdict.runs else "")
+    how = METHODS[claim.method] + (f", {verdict.runs:,} cases" if verdict.runs else "")
     if verdict.outcome != claim.expected:
-        blocks.append(Text(f"*Expected:* {claim.expected}", "warn"))
+        expected = KINDS[kind(claim, claim.expected)].label
+        blocks.append(
+            Text(f"*Unexpected:* the expected verdict is “{expected}”; the check returned “{verdict.outcome}”.", "warn")
+        )
     if verdict.note:
-        blocks.append(Text(verdict.note, "warn" if TONES[verdict.outcome] in ("warn", "bad") else "note"))
+        blocks.append(Text(verdict.note, "warn" if badge.tone in ("warn", "bad") else "note"))
     if claim.corrects:
         word = "Improvement" if claim.expected == "improved" else "Correction"
         blocks.append(Text(f"*{word}:* {CORRECTIONS[claim.corrects].says} (`{claim.corrects}`)", "note"))
     blocks.append(Facts(facts))
-    folded: list[Block] = [Text(f"*When:* {claim.conditions}")] if claim.conditions else []
+    folded: list[Block] = [Text(f"*Conditions:* {claim.conditions}")] if claim.conditions else []
     if result.control is not None:
-        # A control that does not fail is no detail.
+        # A control that was not rejected is shown outside of the fold.
         (folded if result.control_failed else blocks).append(_control_text(result, result.control))
-    folded.append(Text(f"{how}; {result.seconds:.2f} s"))
-    blocks.append(Fold("When, how it was checked, and its control", tuple(folded)))
+    folded.append(Text(f"*Method:* {how}; {result.seconds:.2f} s"))
+    blocks.append(Fold("Conditions, negative control and method", tuple(folded)))
     figures = tuple(Figure(picture) for picture in verdict.pictures)
-    return Card(
-        claim.name, claim.statement, _badge(verdict.outcome), tuple(blocks), f"{where} · {claim.label}", figures
-    )
+    return Card(claim.name, claim.statement, badge, tuple(blocks), f"{_place(claim)} · {claim.label}", figures)
 
 
 def _control_text(result: Result, control: Verdict) -> Text:
-    found = control.note if control.raised else f"{number(control.value)} against {number(control.bound)}"
-    check = "the refutation " if result.claim.expected == "fails as printed" else ""
-    came = f"{check}fails, as it must" if result.control_failed else f"{check}does not fail"
-    return Text(f"*Control:* {result.claim.turned}: {came} ({found}).", "plain" if result.control_failed else "warn")
+    found = control.note if control.raised else f"value {number(control.value)}, bound {number(control.bound)}"
+    came = "rejected, as required" if result.control_failed else "not rejected"
+    tone: Tone = "plain" if result.control_failed else "warn"
+    return Text(f"*Negative control:* {result.claim.turned}: {came} ({found}).", tone)
 
 
 def _corrections() -> Table:
     rows = tuple(
         (c.label, c.says, f"`{name}`") for name, c in sorted(CORRECTIONS.items(), key=lambda item: item[1].label)
     )
-    return Table(("label", "correction", "name"), rows)
+    return Table(("Label", "Correction", "Name"), rows)
