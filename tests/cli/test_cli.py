@@ -1,4 +1,4 @@
-"""The command line: JSON and nothing else, one line for a mistake, and no traceback."""
+"""The command line prints JSON only on request, and reports an error of the user on one line."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from hannan import __version__
 from hannan.cli import main
-from hannan.cli.commands import COMMANDS
+from hannan.cli.commands import COMMANDS, hannan
 
 OURS = ("reproduce", "play", "audit", "bound")
 PRIVACY = ("privacy", "--d", "3", "--rounds", "9")
@@ -30,8 +31,8 @@ def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
     return code, out, err
 
 
-def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    """The JSON of a command that must succeed, and say nothing else."""
+def result_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    """Return the JSON of a command that must succeed and print nothing else."""
     code, out, err = call(capsys, *arguments, "--json")
     assert (code, err) == (0, "")
     data = json.loads(out)
@@ -57,7 +58,7 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert (code, out) == (0, f"hannan {__version__}\n")
 
 
-def test_help_says_which_commands_take_the_common_options(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_names_the_commands_without_the_common_options(capsys: pytest.CaptureFixture[str]) -> None:
     common = {"--json", "--seed", "--out"}
     taken = {}
     for name in COMMANDS:
@@ -65,8 +66,25 @@ def test_help_says_which_commands_take_the_common_options(capsys: pytest.Capture
         taken[name] = common & set(out.split())
     assert {name: options for name, options in taken.items() if options != common} == {"serve": {"--json"}}
     said = " ".join(call(capsys, "--help")[1].split())
-    assert "Every command but serve takes --json" in said
+    assert "All commands except serve accept --json" in said
     assert "the plan's, else 0" in " ".join(call(capsys, "sweep", "run", "--help")[1].split())
+
+
+def test_summaries_are_not_truncated_and_options_have_help(capsys: pytest.CaptureFixture[str]) -> None:
+    summaries = call(capsys, "--help")[1].split("Commands:")[1].split("Examples:")[0]
+    assert "..." not in summaries
+    for name in COMMANDS:
+        command = hannan.get_command(click.Context(hannan), name)
+        assert command is not None
+        commands = list(command.commands.values()) if isinstance(command, click.Group) else [command]
+        for one in [command, *commands]:
+            summary = one.get_short_help_str(limit=1000)
+            assert 0 < len(summary) <= 60, summary
+            assert "Examples:" in str(one.epilog)
+            for option in one.params:
+                if isinstance(option, click.Option):
+                    assert option.help, (one.name, option.name)
+                    assert "?" not in option.help
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -95,15 +113,15 @@ def test_shell_completion() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "expected"),
     [
-        (("nothing",), "No such command"),
-        (("combin",), "No such command 'combin'. Did you mean 'combine'?"),
+        (("nothing",), "no such command"),
+        (("combin",), "no such command 'combin'. Did you mean 'combine'?"),
         (("play", "--n", "3", "--learner", "bandt"), "Did you mean 'bandit'?"),
         (("play",), "Missing option"),
         (("play", "--n", "0"), "--n"),
         (("play", "--n", "3", "--learner", "oracle"), "learner must be one of"),
-        (("play", "--n", "3", "--adversary", "kind"), "adversary must be one of"),
+        (("play", "--n", "3", "--adversary", "kind"), "--adversary must be one of"),
         (("play", "--n", "3", "--tuning", "fixed"), "needs --scale"),
         (("play", "--n", "3", "--learner", "expert-bandit"), "needs --actions"),
         (("bound", "--n", "3", "--smoothing", "pareto:x"), "a parameter must be a number"),
@@ -112,34 +130,36 @@ def test_shell_completion() -> None:
         (("bound", "--n", "3"), "must be given"),
         (("bound", "--n", "3", "--best-loss", "nan"), "--best-loss must be a finite number; got nan"),
         (("play", "--n", "3", "--best-loss", "inf"), "--best-loss must be a finite number; got inf"),
-        (PRIVACY, "one of --epsilon and --scale must be given; got neither"),
-        ((*PRIVACY, "--epsilon", "1", "--scale", "2"), "must be given; got --epsilon 1 and --scale 2"),
-        ((*PRIVACY, "--epsilon", "1", "--smooth", "1"), "curved losses must have an --accuracy"),
-        (("audit", "--n", "3"), "audit takes either"),
-        (("audit", "--n", "3", "--smoothing", "exponential"), "needs --scale"),
+        (PRIVACY, "--epsilon and --scale is required; got neither"),
+        ((*PRIVACY, "--epsilon", "1", "--scale", "2"), "is required; got --epsilon 1 and --scale 2"),
+        ((*PRIVACY, "--epsilon", "1", "--smooth", "1"), "--accuracy is required"),
+        (("audit", "--n", "3"), "--smoothing and MODULE:NAME is required; got neither"),
+        (("audit", "--n", "3", "--smoothing", "exponential"), "--scale is required"),
         (("audit", "--n", "3", "--smoothing", "exponential", "--scale", "-1"), "scale must be"),
-        ((*EXACT, "--level", "0.1"), "--level must come with MODULE:NAME, the only audit that hears it; got --level"),
-        ((*EXACT, "--samples", "40000"), "--samples must come with MODULE:NAME"),
-        ((*EXACT, "--confidence", "0.9"), "--confidence must come with MODULE:NAME"),
-        ((*EXACT, "--rounds", "3"), "--rounds must come with MODULE:NAME"),
-        (("audit", "m:x", "--n", "3", "--scale", "2"), "--scale must come with --smoothing"),
-        (("audit", "m:x", "--n", "3", "--gamma", "2"), "--gamma must come with --smoothing"),
-        (("audit", "no_such_module:x", "--n", "3"), "must be importable"),
-        (("audit", "json:nothing", "--n", "3"), "must have the name"),
+        ((*EXACT, "--level", "0.1"), "--level applies only to an audit of MODULE:NAME; got --level 0.1"),
+        ((*EXACT, "--samples", "40000"), "got --samples 40000"),
+        ((*EXACT, "--confidence", "0.9"), "got --confidence 0.9"),
+        ((*EXACT, "--rounds", "3"), "got --rounds 3"),
+        (("audit", "m:x", "--n", "3", "--scale", "2"), "got --scale 2 with MODULE:NAME"),
+        (("audit", "m:x", "--n", "3", "--gamma", "2"), "got --gamma 2 with MODULE:NAME"),
+        (("audit", "no_such_module:x", "--n", "3"), "cannot import module 'no_such_module'"),
+        (("audit", "json:nothing", "--n", "3"), "module json has no attribute 'nothing'"),
         (("audit", "json", "--n", "3"), "MODULE:NAME"),
         (("reproduce", "--only", "thm:nothing"), "a claim must be one of"),
         (("reproduce", "--only", "triangle", "--as-printed", "nothing"), "a correction must be one of"),
     ],
 )
-def test_a_mistake_is_one_line(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], says: str) -> None:
+def test_invalid_arguments_are_reported_on_one_line(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], expected: str
+) -> None:
     code, out, err = call(capsys, *arguments)
     assert (code, out) == (2, "")
-    assert says in err
+    assert expected in err
     assert err.startswith("hannan: error: ")
     assert len(err.splitlines()) == 1
 
 
-def test_a_folder_that_cannot_be_written_is_a_mistake(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_unwritable_folder_is_reported_on_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     code, _, err = call(capsys, "bound", "--n", "3", "--best-loss", "9", "--out", str(tmp_path / "file" / "below"))
     assert code == 2
@@ -147,7 +167,7 @@ def test_a_folder_that_cannot_be_written_is_a_mistake(capsys: pytest.CaptureFixt
 
 
 def test_bound(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    data = told(capsys, "bound", "--learner", "experts", "--n", "10", "--best-loss", "100", "--out", str(tmp_path))
+    data = result_of(capsys, "bound", "--learner", "experts", "--n", "10", "--best-loss", "100", "--out", str(tmp_path))
     assert round(data["bound"]["value"], 1) == 21.6
     assert round(data["bound"]["printed"]["value"], 1) == 167.7
     assert data["bound"]["source"].startswith("thm:analysis_experts")
@@ -160,48 +180,48 @@ def test_bound(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "value"), [(("exp3",), 105.3), (("hedge",), 26.3), (("exp4", "--actions", "3"), 91.2)], ids=str
 )
-def test_the_rounds_tune_the_named_algorithms(
+def test_rounds_tune_the_named_algorithms(
     capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], value: float
 ) -> None:
-    """As hn.exp3(4, 1000) and the others. The controls: no rounds are given, or a tuning is."""
+    """As hn.exp3(4, 1000). The controls: a scale or a tuning is given."""
     asked = ("bound", "--n", "4", "--rounds", "1000", "--learner", *arguments)
-    data = told(capsys, *asked)
+    data = result_of(capsys, *asked)
     assert "tuning=Horizon(rounds=1000)" in data["learner"]
     assert round(data["bound"]["value"], 1) == value
-    assert "Fixed(scale=9.0)" in told(capsys, *asked, "--scale", "9")["learner"]
+    assert "Fixed(scale=9.0)" in result_of(capsys, *asked, "--scale", "9")["learner"]
     named = (f"{arguments[0]}@anytime", *arguments[1:])
     if arguments[0] != "hedge":
-        assert "Anytime" in told(capsys, "bound", "--n", "4", "--rounds", "1000", "--learner", *named)["learner"]
+        assert "Anytime" in result_of(capsys, "bound", "--n", "4", "--rounds", "1000", "--learner", *named)["learner"]
 
 
 def test_bound_at_a_given_best_loss_states_the_condition(capsys: pytest.CaptureFixture[str]) -> None:
-    """The control: without a best loss nothing is supposed."""
+    """The control: without a best loss there is no condition."""
     asked = ("bound", "--n", "10", "--rounds", "20000", "--tuning", "self-confident")
-    data = told(capsys, *asked, "--best-loss", "100")
+    data = result_of(capsys, *asked, "--best-loss", "100")
     assert data["bound"]["condition"] == "if the best loss L* <= 100 on every run"
     assert data["bound"]["at_most"] == 100.0
-    free = told(capsys, *asked)["bound"]
+    free = result_of(capsys, *asked)["bound"]
     assert (free["condition"], free["at_most"]) == ("", None)
 
 
 def test_bound_without_a_printed_form(capsys: pytest.CaptureFixture[str]) -> None:
-    data = told(capsys, "bound", "--n", "4", "--smoothing", "tsallis", "--best-loss", "10")
+    data = result_of(capsys, "bound", "--n", "4", "--smoothing", "tsallis", "--best-loss", "10")
     assert data["bound"]["printed"] is None
     assert data["printed_withheld"]
 
 
 def test_play(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     arguments = ("play", "--learner", "bandit", "--smoothing", "tsallis", "--n", "3", "--rounds", "200", "--runs", "4")
-    data = told(capsys, *arguments, "--out", str(tmp_path))
+    data = result_of(capsys, *arguments, "--out", str(tmp_path))
     assert data["runs"] == 4
     assert len(data["checkpoints"]) == len(data["mean_regret"])
     assert data["interval"][0] <= data["regret"] <= data["interval"][1]
     assert data["regret"] <= data["bound"]["value"]
     assert "<svg" not in (tmp_path / "index.html").read_text(encoding="utf-8").split("<body>")[1].split("<script")[0]
     assert (tmp_path / "record.npz").exists()
-    again = told(capsys, *arguments)
+    again = result_of(capsys, *arguments)
     assert again["mean_regret"] == data["mean_regret"]
-    other = told(capsys, *arguments, "--seed", "1")
+    other = result_of(capsys, *arguments, "--seed", "1")
     assert other["mean_regret"] != data["mean_regret"]
 
 
@@ -217,17 +237,17 @@ def test_play(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     ],
 )
 def test_play_each_learner(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:
-    data = told(capsys, "play", *arguments, "--rounds", "60", "--runs", "2", "--adversary", "small_best_loss")
+    data = result_of(capsys, "play", *arguments, "--rounds", "60", "--runs", "2", "--adversary", "small_best_loss")
     assert data["rounds"] == 60
 
 
 def test_audit_exactly(capsys: pytest.CaptureFixture[str]) -> None:
-    data = told(capsys, "audit", "--smoothing", "exponential", "--scale", "2", "--n", "10")
+    data = result_of(capsys, "audit", "--smoothing", "exponential", "--scale", "2", "--n", "10")
     assert data["verdict"] == "holds"
     assert data["measured"] == pytest.approx(0.5, rel=1e-9)
 
 
-STRANGER = """
+UNSTABLE_LEARNER = """
 import math, random
 class Steep:
     def __init__(self): self.L = [0.0] * 3
@@ -236,30 +256,32 @@ class Steep:
 """
 
 
-def test_audit_a_stranger(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "strangers_module.py").write_text(STRANGER)
+def test_audit_by_sampling_detects_an_exceeded_level(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "unstable_module.py").write_text(UNSTABLE_LEARNER)
     monkeypatch.chdir(tmp_path)
     code, out, err = call(
-        capsys, "audit", "strangers_module:Steep", "--n", "3", "--level", "0.5", "--samples", "4000", "--json"
+        capsys, "audit", "unstable_module:Steep", "--n", "3", "--level", "0.5", "--samples", "4000", "--json"
     )
-    # Found out: exit code 1, and still JSON alone.
+    # Exit code 1, and standard output is JSON only.
     assert (code, err) == (1, "")
     data = json.loads(out)
     assert data["verdict"] == "not stable at the level claimed"
     assert 0.5 < data["lower"] < 2.0
-    code, out, _ = call(capsys, "audit", "strangers_module:Steep", "--n", "3", "--samples", "4000")
+    code, out, _ = call(capsys, "audit", "unstable_module:Steep", "--n", "3", "--samples", "4000")
     assert code == 0
     assert "at least" in out
 
 
-def test_a_strangers_refusal_is_not_ours(
+def test_audit_names_the_module_that_raised(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What it raises is said to be its own; a rule of ours is not, though it is the same kind of error."""
+    """The control: an invalid argument of the audit, the same type of error, is not attributed to the module."""
     (tmp_path / "raising_module.py").write_text("def play(losses, rng): raise ValueError('n must be odd')\n")
     monkeypatch.chdir(tmp_path)
     assert call(capsys, "audit", "raising_module:play", "--n", "3")[2] == (
-        "hannan: error: raising_module:play must play without an error; got ValueError: n must be odd\n"
+        "hannan: error: raising_module:play raised ValueError: n must be odd\n"
     )
     err = call(capsys, "audit", "raising_module:play", "--n", "3", "--confidence", "2")[2]
     assert "raising_module" not in err
@@ -267,7 +289,9 @@ def test_a_strangers_refusal_is_not_ours(
 
 
 def test_reproduce(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    data = told(capsys, "reproduce", "--quick", "--only", "lemma:regret_lstar", "--out", str(tmp_path), "--jobs", "1")
+    data = result_of(
+        capsys, "reproduce", "--quick", "--only", "lemma:regret_lstar", "--out", str(tmp_path), "--jobs", "1"
+    )
     assert {claim["name"] for claim in data["claims"]} == {
         "key-lemma",
         "key-lemma-printed",
@@ -317,8 +341,7 @@ def test_reproduce_prints_a_summary_and_rows_only_if_verbose(
     assert [row.split()[0] for row in rows] == ["label", "prop:POD", "prop:POD"]
 
 
-def test_a_column_of_dates_is_met_with_advice(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """The first thing that goes wrong with a table of one's own."""
+def test_column_of_dates_is_an_error_with_advice(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     table.write_text("day,a,y\n2024-05-01,1,2\n")
     code, out, err = call(capsys, "combine", str(table), "--target", "y")
@@ -327,7 +350,7 @@ def test_a_column_of_dates_is_met_with_advice(capsys: pytest.CaptureFixture[str]
     assert "Leave out what is no arm with --skip" in call(capsys, "route", str(table))[2]
 
 
-def test_a_log_that_is_too_short_is_told_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_replay_rejects_a_log_that_is_too_short(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     log = tmp_path / "log.csv"
     log.write_text("a,l,p\nx,0.5,0.5\ny,0.2,0.5\nx,0.1,0.5\ny,0.9,0.5\n")
     code, out, err = call(capsys, "replay", str(log), "--action", "a", "--loss", "l", "--propensity", "p")

@@ -1,4 +1,4 @@
-"""Hostile options, files and modules: each is one line on standard error and exit code 2, never a traceback."""
+"""Hostile options, files and modules cause one line on standard error and exit code 2, without a traceback."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REPLAY = ("replay", "log.csv", "--action", "a", "--loss", "l")
 ROUTE = ("route", "t.csv", "--learner", "exp3")
 HUGE = "1000000000000"
 
-REFUSED = [
+INVALID = [
     (*PLAY, "--smoothing", "pareto:1e308"),
     (*PLAY, "--smoothing", "pareto:nan"),
     (*PLAY, "--smoothing", "gamma:-1"),
@@ -104,8 +104,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return here
 
 
-@pytest.mark.parametrize("arguments", REFUSED, ids=lambda arguments: " ".join(arguments)[:80].replace("\0", "NUL"))
-def test_a_hostile_value_is_one_line(
+@pytest.mark.parametrize("arguments", INVALID, ids=lambda arguments: " ".join(arguments)[:80].replace("\0", "NUL"))
+def test_hostile_value_is_reported_on_one_line(
     arguments: tuple[str, ...], folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(folder)
@@ -120,7 +120,7 @@ def test_a_hostile_value_is_one_line(
 
 @pytest.mark.parametrize("by", [(), ("--by", "u"), ("--by", "u", "--pooled")], ids=" ".join)
 @pytest.mark.parametrize(
-    ("cells", "loss", "says"),
+    ("cells", "loss", "expected"),
     [
         ("1e200,1,0", "absolute", "column 'a': a loss must be at most 1e+150, or squares overflow; got 1e+200"),
         ("1e308,1,-1e308", "absolute", "column 'a': a loss must be at most 1e+150, or squares overflow; got inf"),
@@ -128,26 +128,26 @@ def test_a_hostile_value_is_one_line(
         ("1e308,-1e308,", "squared", ""),
     ],
 )
-def test_huge_values_are_named_by_row_and_column(
-    cells: str, loss: str, says: str, by: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_huge_values_are_reported_with_row_and_column(
+    cells: str, loss: str, expected: str, by: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "t.csv"
     file.write_text(f"u,a,b,y\n0,1,2,3\n0,{cells}\n0,1,2,3\n")
     more = by or ("--experts", "a,b")
-    assert commands.run(["combine", str(file), "--target", "y", "--loss", loss, *more]) == (2 if says else 0)
+    assert commands.run(["combine", str(file), "--target", "y", "--loss", loss, *more]) == (2 if expected else 0)
     err = capsys.readouterr().err
-    assert says in err
-    assert ("row 2" in err) == bool(says)
+    assert expected in err
+    assert ("row 2" in err) == bool(expected)
 
 
-def test_huge_quantiles_are_named_by_row_and_column(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_huge_quantiles_are_reported_with_row_and_column(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "t.csv"
     file.write_text("a-lo-90,a-hi-90,b-lo-90,b-hi-90,y\n1,2,1,3,3\n-1e308,1e308,1,2,1\n")
     assert commands.run(["combine", str(file), "--target", "y"]) == 2
     assert "row 2, column 'a': a loss must be at most 1e+150" in capsys.readouterr().err
 
 
-def test_what_a_stranger_prints_is_not_our_output(
+def test_output_of_the_audited_module_goes_to_standard_error(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(folder)
@@ -170,12 +170,12 @@ def test_every_help_has_an_example(name: str, capsys: pytest.CaptureFixture[str]
      "--loss", "l")],
     ids=lambda arguments: arguments[0],
 )  # fmt: skip
-def test_without_pictures_the_numbers_are_kept(
+def test_results_are_saved_without_the_packages_for_plots(
     arguments: tuple[str, ...], broken: bool, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     monkeypatch.chdir(folder)
-    if broken:  # it is there, and cannot be imported
+    if broken:  # installed, but the import fails
         (tmp_path / "altair.py").write_text("raise ImportError('a part of it is missing')")
         monkeypatch.syspath_prepend(tmp_path)
         monkeypatch.delitem(sys.modules, "altair", raising=False)
@@ -188,7 +188,7 @@ def test_without_pictures_the_numbers_are_kept(
     assert not kept & {"index.html"}
 
 
-def test_what_is_not_installed_is_said_in_a_sentence(
+def test_missing_packages_of_a_sweep_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plan = tmp_path / "plan.toml"

@@ -1,4 +1,4 @@
-"""Ctrl-C: every command stops within a second, in one line, and leaves no process and no file behind."""
+"""After Ctrl-C, every command exits within a second, prints one line, and leaves no process and no file behind."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 
 #: Start a program as `nohup PROGRAM &` in a script does: SIGINT is ignored.
 BACKGROUND = ("sh", "-c", "trap '' INT; exec \"$@\"", "sh")
-#: Run the command, and write to a file descriptor when it can be stopped: Python's own start cannot.
+#: Run the command, and write to a file descriptor once its signal handler is installed.
 IN_BACKGROUND = """
 import os, sys
 from hannan.cli import commands, main
@@ -24,21 +24,21 @@ handle, run = int(sys.argv.pop(1)), commands.run
 commands.run = lambda arguments: (os.write(handle, b"."), os.close(handle), run(arguments))[-1]
 main()
 """
-#: The same in the foreground, also if these tests are a background job themselves.
+#: The same in the foreground, even if these tests run as a background job.
 READY = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)" + IN_BACKGROUND
-DEAF = """
+IGNORES_SIGNALS = """
 import os, signal, sys, time
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 os.write(int(sys.argv[1]), b".")
 time.sleep(20)
 """
-STRANGER = "def play(losses, rng):\n    return int(rng.integers(3))\n"
+AUDITED = "def play(losses, rng):\n    return int(rng.integers(3))\n"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     here: Path = tmp_path_factory.mktemp("stopping")
-    (here / "stranger.py").write_text(STRANGER)
+    (here / "audited.py").write_text(AUDITED)
     rng = random.Random(0)
     rows = [",".join(f"{rng.random():.3f}" for _ in range(6)) for _ in range(20_000)]
     (here / "table.csv").write_text("a,b,c,d,e,y\n" + "\n".join(rows) + "\n")
@@ -51,11 +51,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return here
 
 
-#: Each would run for many seconds, but for `bound`.
+#: Each except `bound` runs for many seconds.
 COMMANDS = {
     "reproduce": ("reproduce", "--quick", "--jobs", "2", "--out", "out"),
     "play": ("play", "--n", "20", "--rounds", "200000", "--runs", "400", "--smoothing", "gamma:1.5", "--out", "out"),
-    "audit": ("audit", "stranger:play", "--n", "3", "--samples", "100000000", "--out", "out"),
+    "audit": ("audit", "audited:play", "--n", "3", "--samples", "100000000", "--out", "out"),
     "bound": ("bound", "--n", "9", "--rounds", "1000", "--out", "out"),
     "combine": ("combine", "table.csv", "--target", "y", "--out", "out"),
     "combine -": ("combine", "-", "--target", "y", "--out", "out"),
@@ -68,7 +68,7 @@ COMMANDS = {
 def stopped(
     program: str, arguments: tuple[str, ...], folder: Path, after: float, number: int = signal.SIGINT
 ) -> tuple[float, int | None, str]:
-    """(seconds from the signal to the end, exit code, standard error); code None if it was over before."""
+    """Return (seconds from the signal to the exit, exit code, standard error), code None without a signal."""
     read, write = os.pipe()
     command = [*BACKGROUND, sys.executable, "-c", program, str(write), *arguments]
     process = subprocess.Popen(
@@ -82,23 +82,23 @@ def stopped(
         over = process.poll() is not None
         begun = time.monotonic()
         if not over:
-            # As a terminal does it: to everybody at once.
+            # Signal the whole process group, as a terminal does.
             os.killpg(process.pid, number)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(3.0)
         taken = time.monotonic() - begun
-        while time.monotonic() - begun < 3.0 and _anybody(process.pid):
+        while time.monotonic() - begun < 3.0 and _is_alive(process.pid):
             time.sleep(0.01)
             taken = time.monotonic() - begun
     finally:
         os.close(read)
-        if _anybody(process.pid):
+        if _is_alive(process.pid):
             os.killpg(process.pid, signal.SIGKILL)
         _, error = process.communicate()
     return taken, None if over else process.returncode, error
 
 
-def _anybody(group: int) -> bool:
+def _is_alive(group: int) -> bool:
     try:
         os.killpg(group, 0)
     except ProcessLookupError:
@@ -106,8 +106,8 @@ def _anybody(group: int) -> bool:
     return True
 
 
-def test_the_check_notices_who_does_not_stop(tmp_path: Path) -> None:
-    taken, code, _ = stopped(DEAF, (), tmp_path, 0.0)
+def test_control_a_program_that_ignores_signals_is_noticed(tmp_path: Path) -> None:
+    taken, code, _ = stopped(IGNORES_SIGNALS, (), tmp_path, 0.0)
     assert taken >= 3.0
     assert code == -signal.SIGKILL
 
@@ -119,10 +119,10 @@ def test_ctrl_c_stops(name: str, folder: Path) -> None:
     with ThreadPoolExecutor(len(moments)) as pool:
         found = list(pool.map(lambda after: stopped(READY, COMMANDS[name], folder, after), moments))
     for after, (taken, code, error) in zip(moments, found, strict=True):
-        if taken >= 1.0:  # three at once on a busy machine: who does not stop is late alone, too
+        if taken >= 1.0:  # repeat alone: three at once may be slow on a busy machine
             taken, code, error = stopped(READY, COMMANDS[name], folder, after)
         if code is None or (name in ("bound", "combine") and code == 0):
-            assert name in ("bound", "combine"), error  # the quick ones may be done already
+            assert name in ("bound", "combine"), error  # the quick commands may have ended before
             continue
         assert (code, error) == (130, "hannan: stopped\n")
         assert taken < 1.0

@@ -88,19 +88,18 @@ def test_names():
 @pytest.mark.parametrize("shape", [*SMOOTHINGS, "weibull:0.5", "tsallis:0.25"])
 def test_every_command_knows_every_smoothing(shape):
     """One grammar: what `play` takes, `route`, `replay` and `combine` take, and the other way round."""
-    from hannan.cli.options import Options
-    from hannan.cli.options import learner as described
+    from hannan.cli.options import LearnerOptions, build_learner
     from hannan.tables.combine.losses import Absolute
     from hannan.tables.learner import for_decisions, for_forecasts
     from hannan.tables.route import _learner
 
     # A scale, as a Gaussian has no other tuning.
     name = f"bandit:{shape}@fixed:2"
-    played = described(Options("bandit", 3, smooth=shape, tuned="fixed", scale=2.0))
-    assert played == described(Options(name, 3))
+    played = build_learner(LearnerOptions("bandit", 3, smooth=shape, tuned="fixed", scale=2.0))
+    assert played == build_learner(LearnerOptions(name, 3))
     assert played == _learner(name, 3, (0.0, 1.0), False, 50)
     assert for_decisions(name, 3, 0, (0.0, 1.0), False, 50) == [played]
-    experts = described(Options("experts", 3, smooth=shape, scale=2.0))
+    experts = build_learner(LearnerOptions("experts", 3, smooth=shape, scale=2.0))
     assert for_forecasts(f"experts:{shape}@fixed:2", 3, Absolute(), (0.0, 1.0), 50) == experts
 
 

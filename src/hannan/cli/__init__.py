@@ -1,4 +1,4 @@
-"""The command `hannan`. Its commands are in `commands`; this file only makes sure that it can be stopped."""
+"""The command `hannan`: its entry point. The module `commands` contains the command group."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import sys
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command; a user's mistake is one line on standard error and exit code 2, never a traceback."""
+    """Run the command. An error of the user is printed as one line on standard error, with exit code 2."""
     if arguments is None:
-        # Before anything that takes time is imported. Whoever passes arguments is a program with signals of its own.
-        from hannan.cli.commands import done, stoppable
+        # Before the slow imports. A caller that passes arguments handles its own signals.
+        from hannan.cli.commands import handle_signals, ignore_signals
 
-        stoppable()
+        handle_signals()
     from hannan.cli.commands import run
 
     try:
         code = run(arguments)
     finally:
         if arguments is None:
-            done()
+            ignore_signals()
     sys.exit(code)

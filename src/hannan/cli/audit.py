@@ -1,4 +1,4 @@
-"""`hannan audit`: measure a claim of stability."""
+"""`hannan audit`: the measured stability level of a smoothing or learner."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from traceback import walk_tb
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hannan.cli.options import emit, rows, shared, written
 from hannan.learners.names import SMOOTHINGS, smoothing
+
+if TYPE_CHECKING:
+    from hannan.audits.finding import Finding
+    from hannan.audits.sampling import SampledFinding
 
 EPILOG = """\b
 Examples:
@@ -23,54 +27,63 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(epilog=EPILOG, short_help="Measure the one-step stability of a learner.")
 @click.argument("subject", required=False, metavar="[MODULE:NAME]")
-@click.option("--smoothing", "smooth", metavar="NAME[:NUMBER]", help=f"One of {', '.join(SMOOTHINGS)}.")
-@click.option("--scale", type=float, help="The scale of the smoothing.")
-@click.option("--n", type=click.IntRange(min=2), required=True, help="Arms.")
-@click.option("--gamma", type=float, help="The divergence D_inf,gamma; the smoothing's own by default.")
-@click.option("--delta", type=float, help="The divergence D_inf^delta.")
-@click.option("--level", type=float, help="The level that a stranger's learner claims.")
+@click.option("--smoothing", "smooth", metavar="NAME[:NUMBER]", help=f"Built-in smoothing: {', '.join(SMOOTHINGS)}.")
+@click.option("--scale", type=float, help="Scale (1/learning rate) of the smoothing.")
+@click.option("--n", type=click.IntRange(min=2), required=True, help="Number of arms.")
+@click.option("--gamma", type=float, help="Parameter of the divergence D_inf,gamma (default: that of the smoothing).")
+@click.option(
+    "--delta",
+    type=float,
+    help="Parameter of the divergence D_inf^delta (default: that of the smoothing; 0 for your learner).",
+)
+@click.option("--level", type=float, help="Stability level claimed for your learner.")
 @click.option(
     "--samples",
     type=click.IntRange(min=100),
     default=40_000,
     show_default=True,
-    help="Draws from a stranger's learner.",
+    help="Number of samples drawn from your learner.",
 )
-@click.option("--confidence", type=float, default=0.999, show_default=True, help="Of the level proved by sampling.")
+@click.option("--confidence", type=float, default=0.999, show_default=True, help="Confidence of the sampled verdict.")
 @click.option(
-    "--rounds", type=click.IntRange(min=0), default=32, show_default=True, help="Longest history tried by sampling."
+    "--rounds",
+    type=click.IntRange(min=0),
+    default=32,
+    show_default=True,
+    help="Length of the longest loss history tried on your learner.",
 )
-@shared("Write audit.json here.")
+@shared("Folder for audit.json.")
 def command(
-    subject: str | None,
-    smooth: str | None,
-    scale: float | None,
-    n: int,
-    gamma: float | None,
-    delta: float | None,
-    level: float | None,
-    samples: int,
-    confidence: float,
-    rounds: int,
-    as_json: bool,
-    seed: int,
-    out: Path | None,
-) -> None:
-    """Measure the one-step level of a smoothing, exactly, or of a stranger's learner, by sampling.
+    subject: str | None, smooth: str | None, scale: float | None, gamma: float | None, as_json: bool, out: Path | None,
+    **options: Any,
+) -> None:  # fmt: skip
+    """Measure the one-step stability level: exactly for a built-in smoothing, by sampling for your own learner.
 
     MODULE:NAME is a function play(losses, rng) -> action, a class or factory of objects with act() and
-    observe(losses), or such an object. It is called "not stable at the level claimed" only when that is proved
-    at the stated confidence. Exit code 1 if a claim is exceeded.
+    observe(losses), or such an object. The claim is rejected only if the sample contradicts it at the given
+    confidence. Exit code 1 if it is rejected.
     """
     if (subject is None) == (smooth is None):
-        raise ValueError("audit takes either --smoothing with --scale, or MODULE:NAME of a learner")
-    _refuse_unheard(exact=subject is None)
-    if subject is None:
-        data, text, broken = _exactly(str(smooth), scale, n, gamma, delta, seed)
+        got = "neither" if smooth is None else f"--smoothing {smooth} and {subject}"
+        raise ValueError(f"exactly one of --smoothing and MODULE:NAME is required; got {got}")
+    _check_options(exact=subject is None)
+    n, delta, seed = options["n"], options["delta"], options["seed"]
+    if subject is not None:
+        sampled = _audit_by_sampling(subject, {**options, "delta": delta or 0.0})
+        broken = sampled.broken
+        data, text = _sampled_result(subject, n, sampled)
     else:
-        data, text, broken = _by_sampling(subject, n, level, delta, samples, confidence, rounds, seed)
+        from hannan.audits.audit import audit
+        from hannan.mathematics.potentials import potential
+
+        if scale is None:
+            raise ValueError("--scale is required to audit a smoothing")
+        phi = potential(smoothing(str(smooth)), scale)
+        finding = audit(phi, n, gamma=gamma, delta=delta, seed=seed)
+        broken = finding.broken
+        data, text = _exact_result(repr(phi), n, finding)
     if out is not None:
         written(data, out / "audit.json")
     emit(data, text, as_json)
@@ -78,35 +91,29 @@ def command(
         sys.exit(1)
 
 
-#: What only one of the two audits hears.
-_OF_A_SMOOTHING, _OF_A_LEARNER = ("scale", "gamma"), ("level", "samples", "confidence", "rounds")
+#: Options that apply to one of the two audits only.
+_SMOOTHING_ONLY, _LEARNER_ONLY = ("scale", "gamma"), ("level", "samples", "confidence", "rounds")
 
 
-def _refuse_unheard(exact: bool) -> None:
-    """An option that changes nothing would be taken for one that was obeyed: a verdict on a level never looked at."""
-    asked = click.get_current_context()
-    for name in _OF_A_LEARNER if exact else _OF_A_SMOOTHING:
-        if asked.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            whose, here = ("MODULE:NAME", "--smoothing") if exact else ("--smoothing", "MODULE:NAME")
-            got = f"--{name} {asked.params[name]:g} with {here}"
-            raise ValueError(f"--{name} must come with {whose}, the only audit that hears it; got {got}")
+def _check_options(exact: bool) -> None:
+    """Raise if an option does not apply to this audit: the verdict would ignore it."""
+    context = click.get_current_context()
+    for name in _LEARNER_ONLY if exact else _SMOOTHING_ONLY:
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            required, given = ("MODULE:NAME", "--smoothing") if exact else ("--smoothing", "MODULE:NAME")
+            raise ValueError(
+                f"--{name} applies only to an audit of {required}; got --{name} {context.params[name]:g} with {given}"
+            )
 
 
-def _exactly(
-    smooth: str, scale: float | None, n: int, gamma: float | None, delta: float | None, seed: int
-) -> tuple[dict[str, Any], str, bool]:
-    from hannan.audits.audit import audit
-    from hannan.mathematics.potentials import potential
+def _exact_result(subject: str, n: int, finding: Finding) -> tuple[dict[str, Any], str]:
+    """Return (data for JSON, text)."""
     from hannan.saving.formatting import figure
 
-    if scale is None:
-        raise ValueError("audit of a smoothing needs --scale")
-    phi = potential(smoothing(smooth), scale)
-    finding = audit(phi, n, gamma=gamma, delta=delta, seed=seed)
     claim = finding.claim
     L, loss = finding.witness
     data = {
-        "subject": repr(phi),
+        "subject": subject,
         "n": n,
         "claim": asdict(claim),
         "measured": finding.measured,
@@ -114,54 +121,23 @@ def _exactly(
         "verdict": finding.verdict,
     }
     name = f"D_inf^{claim.delta:g}" if claim.delta else "D_inf" if claim.gamma == 1.0 else f"D_inf,{claim.gamma:g}"
+    kind = "exact" if claim.exact else "an upper bound"
     text = rows(
         [
-            (repr(phi), f"n = {n}"),
+            (subject, f"n = {n}"),
             ("verdict", finding.headline),
             ("measured", f"{figure(finding.measured)} in {name}"),
-            (
-                "claimed",
-                f"{figure(claim.level)} ({'exact' if claim.exact else 'an upper bound'}; rate {figure(claim.rate)})",
-            ),
+            ("claimed", f"{figure(claim.level)} ({kind}; rate {figure(claim.rate)})"),
             ("source", claim.source),
             ("witness L", ", ".join(map(figure, L))),
             ("witness loss", ", ".join(map(figure, loss))),
         ]
     )
-    return data, text, finding.broken
+    return data, text
 
 
-def _by_sampling(
-    subject: str,
-    n: int,
-    level: float | None,
-    delta: float | None,
-    samples: int,
-    confidence: float,
-    rounds: int,
-    seed: int,
-) -> tuple[dict[str, Any], str, bool]:
-    from hannan.audits.sampling import audit_by_sampling
-
-    # What a stranger prints is not our output.
-    with redirect_stdout(sys.stderr), warnings.catch_warnings():
-        warnings.simplefilter("default")
-        learner = _load(subject)
-        try:
-            finding = audit_by_sampling(
-                learner,
-                n,
-                level=level,
-                delta=delta or 0.0,
-                samples=samples,
-                confidence=confidence,
-                rounds=rounds,
-                seed=seed,
-            )
-        except (Exception, SystemExit) as error:
-            if isinstance(error, ValueError) and not _raised_by(error, subject.partition(":")[0]):
-                raise  # a rule of ours
-            raise ValueError(f"{subject} must play without an error; got {_told(error)}") from None
+def _sampled_result(subject: str, n: int, finding: SampledFinding) -> tuple[dict[str, Any], str]:
+    """Return (data for JSON, text)."""
     history, loss, actions = finding.witness
     data = {
         "subject": subject,
@@ -175,32 +151,47 @@ def _by_sampling(
         "witness": {"history": history.tolist(), "loss": loss.tolist(), "actions": list(actions)},
         "verdict": finding.verdict,
     }
-    return data, f"{subject}: {finding}", finding.broken
+    return data, f"{subject}: {finding}"
+
+
+def _audit_by_sampling(subject: str, options: dict[str, Any]) -> SampledFinding:
+    """Audit a learner of another module. What the learner prints goes to standard error."""
+    from hannan.audits.sampling import audit_by_sampling
+
+    with redirect_stdout(sys.stderr), warnings.catch_warnings():
+        warnings.simplefilter("default")
+        learner = _load(subject)
+        try:
+            return audit_by_sampling(learner, **options)
+        except (Exception, SystemExit) as error:
+            if isinstance(error, ValueError) and not _raised_by(error, subject.partition(":")[0]):
+                raise  # the arguments of the audit are invalid
+            raise ValueError(f"{subject} raised {_described(error)}") from None
 
 
 def _raised_by(error: BaseException, module: str) -> bool:
-    """Whether an error came out of a function of that module, or of one that it called."""
+    """Return whether an error was raised by a function of that module, or by a function that it called."""
     return any(frame.f_globals.get("__name__") == module for frame, _ in walk_tb(error.__traceback__))
 
 
-def _told(error: BaseException) -> str:
+def _described(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def _load(subject: str) -> Any:
-    """MODULE:NAME, looked for in the current folder as well."""
+    """Import MODULE:NAME, also from the current folder."""
     module, colon, name = subject.partition(":")
     if not (module and colon and name):
-        raise ValueError(f"a learner must be given as MODULE:NAME; got {subject!r}")
+        raise ValueError(f"the learner must be given as MODULE:NAME; got {subject!r}")
     sys.path.insert(0, str(Path.cwd()))
     try:
         found: Any = import_module(module)
-    except (Exception, SystemExit) as error:  # a stranger's module may do anything
-        raise ValueError(f"the module must be importable; got {module!r}: {_told(error)}") from None
+    except (Exception, SystemExit) as error:  # importing runs arbitrary code
+        raise ValueError(f"cannot import module {module!r}: {_described(error)}") from None
     finally:
         sys.path.pop(0)
     for part in name.split("."):
         if not hasattr(found, part):
-            raise ValueError(f"{module} must have the name that is audited; got {name!r}")
+            raise ValueError(f"module {module} has no attribute {name!r}")
         found = getattr(found, part)
     return found

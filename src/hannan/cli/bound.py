@@ -1,4 +1,4 @@
-"""`hannan bound`: what is proved of a learner before it plays."""
+"""`hannan bound`: the proved regret bound of a learner."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from hannan.cli.options import Options, emit, learner_options, shared, written
-from hannan.cli.options import learner as described
+from hannan.cli.options import LearnerOptions, build_learner, emit, learner_options, shared, written
 
 EPILOG = """\b
 Examples:
@@ -18,27 +17,41 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(epilog=EPILOG, short_help="Print the proved regret bound of a learner.")
 @learner_options
-@click.option("--rounds", type=click.IntRange(min=1), help="How many rounds are played.")
-@click.option("--best-loss", type=float, help="The cumulative loss of the best choice in hindsight, or a bound on it.")
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=1),
+    help="Number of rounds. May be omitted with --best-loss, or if the tuning fixes it.",
+)
+@click.option(
+    "--best-loss",
+    type=float,
+    help="Cumulative loss of the best choice in hindsight, or an upper bound on it (default: the number of rounds).",
+)
 @click.option(
     "--against",
-    type=click.Choice(["any", "oblivious", "iid"]),
-    help="The least bound that holds against these losses; by default the least of all, which says of whom.",
+    type=click.Choice(["adaptive", "oblivious", "iid", "any"]),
+    help="Smallest bound valid against this adversary (default: the smallest proved bound; the output names its "
+    "adversary). any means adaptive.",
 )
-@shared("Write bound.json here.")
+@shared("Folder for bound.json.")
 def command(
-    said: Options, rounds: int | None, best_loss: float | None, against: str | None,
+    options: LearnerOptions, rounds: int | None, best_loss: float | None, against: str | None,
     as_json: bool, seed: int, out: Path | None,
 ) -> None:  # fmt: skip
-    """The proved bound on expected regret: value, terms, tuned scale and source, with the paper's own beside it."""
-    learner = described(said, rounds, best_loss)
+    """Print the proved regret bound of a learner.
+
+    The output contains the bound on the expected regret with its terms, scale and theorem, and the bound that the
+    paper prints, for comparison.
+    """
+    learner = build_learner(options, rounds, best_loss)
+    against = "any" if against == "adaptive" else against
     try:
         bound = learner.bound(rounds=rounds, best_loss=best_loss, printed=True, against=against)
         why = ""
     except ValueError as reason:
-        # Not every bound has a printed form beside it.
+        # Not every bound has a printed form.
         bound, why = learner.bound(rounds=rounds, best_loss=best_loss, against=against), str(reason)
     data: dict[str, Any] = {
         "learner": repr(learner),

@@ -123,7 +123,7 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(epilog=EPILOG, short_help="Combine forecasts from a CSV or Parquet file.")
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--target", required=True, metavar="COLUMN", help="Column of the targets; a cell may be empty.")
 @click.option(

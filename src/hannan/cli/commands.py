@@ -1,4 +1,4 @@
-"""Each command is a file of this package with a `command`; its name goes into COMMANDS."""
+"""The command group `hannan`: lazy commands, error messages, exit codes and signals."""
 
 from __future__ import annotations
 
@@ -15,34 +15,23 @@ import click
 
 from hannan import __version__, extras
 
-#: In the order of `hannan --help`; the file of `x-y` is `x_y.py`.
-COMMANDS = (
-    "reproduce",
-    "play",
-    "audit",
-    "bound",
-    "combine",
-    "replay",
-    "route",
-    "sweep",
-    "serve",
-    "privacy",
-)
+#: Commands in the order of `hannan --help`. The module `hannan.cli.NAME` defines each of them as `command`.
+COMMANDS = ("play", "bound", "combine", "replay", "route", "sweep", "serve", "privacy", "audit", "reproduce")
 
 EPILOG = """\b
 Examples:
-  hannan reproduce --quick
-  hannan play --learner bandit --smoothing tsallis --n 10 --rounds 100000
-  hannan bound --learner experts --n 10 --best-loss 100 --json
+  hannan play --learner bandit --n 10 --rounds 100000
+  hannan bound --learner experts --n 10 --best-loss 100
+  hannan combine forecasts.csv --target y --out combined
 
 \b
-Shell completion (bash; for zsh or fish put its name for bash):
+Shell completion (replace bash by zsh or fish):
   eval "$(_HANNAN_COMPLETE=bash_source hannan)"
 """
 
 
 class Commands(click.Group):
-    """Commands that are imported when they are asked for, so that `hannan --help` stays instant."""
+    """Group that imports a command when it is used, so that `hannan --help` starts quickly."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -50,7 +39,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(f"hannan.cli.{cmd_name.replace('-', '_')}").command
+        command = import_module(f"hannan.cli.{cmd_name}").command
         assert isinstance(command, click.Command)
         return command
 
@@ -58,30 +47,33 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from hannan.validation import meant  # needs NumPy, which --help does not
+            from hannan.validation import meant  # imports NumPy, which --help does not need
 
-            raise click.UsageError(f"No such command {args[0]!r}{meant(args[0], COMMANDS)}", ctx)
+            raise click.UsageError(f"no such command {args[0]!r}{meant(args[0], COMMANDS)}", ctx)
         return super().resolve_command(ctx, args)
 
 
 @click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="hannan %(version)s")
 def hannan() -> None:
-    """Online decisions with proof: play, bound and audit perturbed and regularized leaders.
+    """Adversarial online learning with certified regret bounds.
 
-    Every command but serve takes --json (then standard output is JSON and nothing else), --seed and --out.
+    All commands except serve accept --json, --seed and --out.
     """
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run the command and say how it went: 0, 1 where a check failed, 2 for a mistake, 130 when it was stopped."""
+    """Run the command and return its exit code.
+
+    The code is 0 on success, 1 if a check failed, 2 after an error of the user, and 130 if the command was stopped.
+    """
     if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115, open to the end
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115, open until the process ends
     if sys.stdout is None:
-        return _refuse("standard output must be open; it is closed")
+        return _report_error("standard output is closed")
     try:
         with warnings.catch_warnings():
-            # A number that overflowed is no result.
+            # A result computed with an overflow would be wrong.
             warnings.simplefilter("error", RuntimeWarning)
             code = hannan.main(args=arguments, prog_name="hannan", standalone_mode=False)
         sys.stdout.flush()
@@ -98,98 +90,98 @@ def run(arguments: list[str] | None = None) -> int:
     except click.ClickException as mistake:
         where = getattr(mistake, "ctx", None)
         hint = f" (see {where.command_path} --help)" if isinstance(mistake, click.UsageError) and where else ""
-        code = _refuse(mistake.format_message() + hint)
+        code = _report_error(mistake.format_message() + hint)
     except BrokenPipeError:
-        code = 0  # the reader of a pipe has gone
+        code = 0  # the reader of the pipe has exited
     except OSError as mistake:
         what = f"{mistake.filename}: " if mistake.filename else ""
-        code = _refuse(f"{what}{mistake.strerror or mistake}")
+        code = _report_error(f"{what}{mistake.strerror or mistake}")
     except ValueError as mistake:
-        code = _refuse(str(mistake))
+        code = _report_error(str(mistake))
     except MemoryError as mistake:
-        code = _refuse(f"it must fit in memory; got {str(mistake) or 'too much for it'}")
+        code = _report_error(": ".join(["out of memory", *filter(None, [str(mistake)])]))
     except (ArithmeticError, RecursionError, RuntimeWarning) as mistake:
-        code = _refuse(f"the numbers must stay within what a computer holds; got {type(mistake).__name__}: {mistake}")
+        code = _report_error(f"numeric overflow: {type(mistake).__name__}: {mistake}")
     except ModuleNotFoundError as missing:
-        if missing.name is None:  # a sentence of ours, which says what to install
-            code = _refuse(str(missing))
+        if missing.name is None:  # raised by hannan, with the command that installs the package
+            code = _report_error(str(missing))
         elif missing.name in ("altair", "vl_convert"):
-            code = _refuse(f"the report needs {missing.name}: {extras.command('report')}")
+            code = _report_error(f"the report needs {missing.name}: {extras.command('report')}")
         else:
             raise
-    return _flushed(code if isinstance(code, int) else 0)
+    return _flush(code if isinstance(code, int) else 0)
 
 
-def _flushed(code: int) -> int:
-    """The exit code, once all that was printed has arrived: a full disk is found out here at the latest."""
+def _flush(code: int) -> int:
+    """Flush standard output and return the exit code: 2 if the output cannot be written, for example to a full disk."""
     try:
         sys.stdout.flush()
         return code
     except BrokenPipeError:
         pass
     except (OSError, ValueError) as mistake:
-        code = code or _refuse(f"standard output: {getattr(mistake, 'strerror', None) or mistake}")
-    # Else the interpreter would try, and complain, once more at its end.
+        code = code or _report_error(f"standard output: {getattr(mistake, 'strerror', None) or mistake}")
+    # Otherwise the interpreter flushes again at exit and prints a second error.
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code
 
 
-def _refuse(message: str) -> int:
+def _report_error(message: str) -> int:
     click.echo(f"hannan: error: {' '.join(message.split())}", err=True)
     return 2
 
 
-#: What a shell makes of a process that ends by a signal: 128 + its number.
+#: Exit codes after a signal, as a shell reports them: 128 + number of the signal.
 CODES = {int(signal.SIGINT): 130, int(signal.SIGTERM): 143}
 
 _open: list[socket.socket] = []
-#: Set once a signal is being followed: what the main thread comes to then is no result.
+#: Set when a signal is being handled. The main thread then must not exit with a result.
 _leaving = threading.Event()
 
 
-def stoppable() -> None:
-    """From now on SIGINT and SIGTERM end this program within moments: one line, exit code 130 or 143."""
+def handle_signals() -> None:
+    """End this program soon after SIGINT or SIGTERM, with one line on standard error and exit code 130 or 143."""
     if threading.current_thread() is not threading.main_thread():
         return
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)
-    _open[:] = [ours, theirs]  # closed sockets would take the signal with them
+    _open[:] = [ours, theirs]  # keep the sockets open: the wake-up of the signal is lost otherwise
     for number in CODES:
-        # Who started us in the background may have told us to ignore it.
+        # A background job of a script inherits an ignored SIGINT, and keeps ignoring it.
         if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _heard)
+            signal.signal(number, _received)
     signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
     threading.Thread(target=_wait, args=(ours,), name="hannan-stopping", daemon=True).start()
 
 
-def let_be() -> None:
-    """This command has a way of its own to stop: signals come as they would without us."""
+def restore_signals() -> None:
+    """Restore the default signal handlers, for a command that stops in its own way."""
     if threading.current_thread() is not threading.main_thread() or not _open:
         return
     signal.set_wakeup_fd(-1)
     for number in CODES:
-        if signal.getsignal(number) is _heard:
+        if signal.getsignal(number) is _received:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
-def done() -> None:
-    """The command is over and its code stands: a signal while the interpreter closes would end it by another."""
+def ignore_signals() -> None:
+    """Ignore signals after the command has ended, so that the exit code does not change while the interpreter exits."""
     if threading.current_thread() is not threading.main_thread():
         return
     if _leaving.is_set():
-        threading.Event().wait()  # the thread that heard the signal ends the program
+        threading.Event().wait()  # the thread that received the signal ends the program
     for number in CODES:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _heard(number: int, frame: object) -> None:
-    """Nothing: the thread has heard it too."""
+def _received(number: int, frame: object) -> None:
+    """Do nothing: the thread of `handle_signals` reads the signal from its socket."""
 
 
 def _wait(ours: socket.socket) -> None:
-    while heard := ours.recv(64):
-        for number in heard:
+    while received := ours.recv(64):
+        for number in received:
             if number in CODES:
                 _leave(CODES[number])
 
@@ -199,13 +191,13 @@ def _leave(code: int) -> None:
     try:
         for stream in (sys.stdout, sys.stderr):
             if stream is not None and stream.isatty():
-                os.write(stream.fileno(), b"\r\033[K\033[?25h")  # a bar may have hidden the cursor
+                os.write(stream.fileno(), b"\r\033[K\033[?25h")  # clear the progress bar and show the cursor
         with suppress(OSError):
             os.write(2, b"hannan: stopped\n")
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # whoever loses its processes now may complain of it
-        # What was never imported has nothing to end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # suppress errors about killed worker processes
+        # Look the modules up without importing them: a module that was not imported has no processes or files.
         for processes in ("hannan.paper.running", "hannan.games.sweep.local"):
-            # One that is just being imported has started none.
+            # The attribute is missing while the module is being imported.
             getattr(sys.modules.get(processes), "kill_all", lambda: None)()
         if "hannan.saving.files" in sys.modules:
             sys.modules["hannan.saving.files"].sweep()

@@ -1,4 +1,4 @@
-"""What every command but `serve` shares: --json, --seed, --out, and how a result leaves the program."""
+"""Options that several commands share, and the output of results."""
 
 from __future__ import annotations
 
@@ -17,18 +17,22 @@ from hannan import extras
 from hannan.learners.names import ALIASES, KINDS, OWN, SMOOTHINGS, TUNINGS, Numbers, number, parse
 from hannan.learners.names import learner as named
 
+if TYPE_CHECKING:
+    from hannan.tables.read.table import Chunk, Columns, Table
+
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+#: Option of all commands; `sweep` has commands of its own that take no other shared option.
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
 
 
 def shared(out: str, seed: str | bool = True) -> Callable[[Command], Command]:
-    """--json, --seed and --out; `out` says what --out holds, `seed` what is shown as the default where it is not 0."""
+    """Add --json, --seed and --out; `out` is the help of --out, and `seed` the default shown if it is not 0."""
 
     def add(function: Command) -> Command:
-        function = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, nothing else.")(
-            function
-        )
+        function = json_option(function)
         function = click.option(
-            "--seed", type=click.IntRange(min=0), default=0, show_default=seed, help="Starts every random stream."
+            "--seed", type=click.IntRange(min=0), default=0, show_default=seed, help="Random seed."
         )(function)
         return click.option(
             "--out", type=click.Path(path_type=Path, file_okay=False), default=None, metavar="DIR", help=out
@@ -38,39 +42,44 @@ def shared(out: str, seed: str | bool = True) -> Callable[[Command], Command]:
 
 
 def fits(needed: float, what: str) -> None:
-    """Refuse what cannot fit in memory before any of it is asked for: the system would kill us in the midst."""
+    """Raise ValueError if `what` needs more bytes than the memory has, before any of it is allocated.
+
+    On Linux an allocation succeeds beyond the memory, and the system kills the process later.
+    """
     try:
-        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        available = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         return
-    if needed > there:
-        raise ValueError(f"{what} must fit in memory, {there / 2**30:.3g} GiB; got {needed / 2**30:.3g} GiB")
+    if needed > available:
+        raise ValueError(
+            f"{what} need {needed / 2**30:.3g} GiB of memory; this machine has {available / 2**30:.3g} GiB"
+        )
 
 
 def emit(data: dict[str, Any], text: str, as_json: bool) -> None:
-    """JSON, or the text."""
+    """Print the data as JSON, or the text."""
     click.echo(to_text(data) if as_json else text)
 
 
 def to_text(data: Any, indent: int | None = 2) -> str:
-    """JSON text; imported when there is something to say, since --help needs no NumPy."""
-    from hannan.saving.result import to_text
+    """Return JSON text."""
+    from hannan.saving.result import to_text  # imports NumPy, which --help does not need
 
     return to_text(data, indent)
 
 
 def written(data: dict[str, Any], path: Path) -> Path:
-    """Write JSON, whole or not at all."""
+    """Write JSON to a file atomically and return its path."""
     from hannan.saving.files import write
 
     return write(path, to_text(data) + "\n")
 
 
 def paged(out: Path, page: Callable[[], Any], files: Callable[[Any, str | None], None]) -> tuple[str | None, str]:
-    """A folder with index.html and what `files(outbox, report)` writes, all or nothing.
+    """Write a folder with index.html and the files of `files(outbox, report)` atomically.
 
-    Gives where the page is, or will be, and a line to say so; None where the page needs [report]: the numbers are
-    kept all the same.
+    Returns (path of the page, line to print). The path is None if the extra [report] is not installed; the other files
+    are written all the same.
     """
     from hannan.report.page import PAGE, drawable
     from hannan.saving.files import Outbox
@@ -82,21 +91,18 @@ def paged(out: Path, page: Callable[[], Any], files: Callable[[Any, str | None],
         files(outbox, report)
     if report is not None:
         return report, f"report: {report}"
-    return None, f"{out}: the numbers, and no page: {extras.command('report')}"
+    return None, f"{out}: results saved, no page: {extras.command('report')}"
 
 
 def rows(pairs: list[tuple[str, str]]) -> str:
-    """Names and values in two columns."""
+    """Return names and values as text in two columns."""
     width = max(len(name) for name, _ in pairs)
     return "\n".join(f"{name:<{width}}  {value}" for name, value in pairs)
 
 
-DEFAULT = "A bandit without smoothing, anytime or with --tuning horizon, is Tsallis-INF with reduced variance."
-
-
 @dataclass(frozen=True)
-class Options:
-    """What the options say of a learner."""
+class LearnerOptions:
+    """Options that describe a learner."""
 
     kind: str
     n: int
@@ -107,38 +113,41 @@ class Options:
     clip: str | None = None
 
 
-def learner(said: Options, rounds: int | None = None, best_loss: float | None = None) -> Any:
-    """Return the learner of the options; what is not given is the learner's own default.
+def build_learner(options: LearnerOptions, rounds: int | None = None, best_loss: float | None = None) -> Any:
+    """Return the learner of the options. Omitted options are the learner's own defaults.
 
-    hedge, exp3 and exp4 are the functions of these names, so a number of rounds tunes them.
+    The names hedge, exp3 and exp4 stand for the functions of these names, so that a number of rounds tunes them.
     """
-    name, n, actions, smooth, tuned, scale, clip = (getattr(said, field.name) for field in fields(said))
+    name, n, actions, smooth, tuned, scale, clip = (getattr(options, field.name) for field in fields(options))
     if best_loss is not None and not math.isfinite(best_loss):
         raise ValueError(f"--best-loss must be a finite number; got {best_loss:g}")
     parts = parse(name)
-    for option, given, named_so in (("--smoothing", smooth, parts.smoothing), ("--tuning", tuned, parts.tuning)):
-        if given is not None and (named_so or parts.kind in OWN):
-            raise ValueError(f"{option} must not say again what the learner's name says; got {given!r} and {name!r}")
+    for option, given, in_name in (("--smoothing", smooth, parts.smoothing), ("--tuning", tuned, parts.tuning)):
+        if given is None:
+            continue
+        if in_name:
+            raise ValueError(f"{option} is already set by --learner {name}; got {option} {given}. Omit one of them")
+        if parts.kind in OWN:
+            raise ValueError(f"{option} does not apply to --learner {parts.kind}; got {option} {given}")
     if scale is not None and (tuned or parts.tuning or "fixed").partition(":")[0].lower() != "fixed":
-        raise ValueError(f"--scale is for a fixed tuning; got {scale!r} beside {tuned or name!r}")
+        raise ValueError(f"--scale requires --tuning fixed; got --scale {scale:g} with tuning {tuned or parts.tuning}")
     if name.strip().lower() in ALIASES and rounds is not None and (tuned, scale, best_loss, clip) == (None,) * 4:
         tuned = "horizon"  # as hn.exp3(n, rounds)
     parts = replace(parts, smoothing=smooth or parts.smoothing, tuning=tuned or parts.tuning)
     settings: dict[str, Any] = {}
     if clip is not None:
         if parts.kind != "expert-bandit":
-            raise ValueError(f"--clip is for an expert-bandit; got {clip!r} for {name!r}")
+            raise ValueError(f"--clip requires --learner expert-bandit; got --clip {clip} with --learner {name}")
         settings["clip"] = clip if clip == "tuned" else number(clip, clip)
     if actions is not None and parts.kind != "expert-bandit":
-        raise ValueError(f"--actions is for an expert-bandit; got {actions!r} for {name!r}")
+        raise ValueError(f"--actions requires --learner expert-bandit; got --actions {actions} with --learner {name}")
     if scale is not None and parts.kind in OWN:
-        raise ValueError(f"{parts.kind} has no scale to set; got --scale {scale!r}")
+        raise ValueError(f"--scale does not apply to --learner {parts.kind}; got --scale {scale:g}")
     return named(parts, n, actions=actions, numbers=Numbers(rounds, best_loss, scale), **settings)
 
 
 def learner_options(function: Any) -> Any:
-    """--learner, --smoothing, --n and the rest of what describes a learner: the command gets them as `said`."""
-    known = ", ".join((*KINDS, *ALIASES))
+    """Add the options that describe a learner. The command receives them as `options`."""
     options = (
         click.option(
             "--learner",
@@ -146,21 +155,32 @@ def learner_options(function: Any) -> Any:
             metavar="NAME",
             default="experts",
             show_default=True,
-            help=f"{known}; or with its smoothing and tuning: bandit:tsallis:0.5@horizon.",
+            help=f"Learner: {', '.join((*KINDS, *ALIASES))}. May include smoothing and tuning, as in "
+            "bandit:tsallis:0.5@horizon.",
         ),
-        click.option("--n", type=click.IntRange(min=1), required=True, help="Experts, or arms."),
-        click.option("--actions", type=click.IntRange(min=1), help="Actions of an expert-bandit."),
+        click.option("--n", type=click.IntRange(min=1), required=True, help="Number of experts or arms."),
+        click.option("--actions", type=click.IntRange(min=1), help="Number of actions of an expert-bandit."),
         click.option(
-            "--smoothing", "smooth", metavar="NAME[:NUMBER]", help=f"One of {', '.join(SMOOTHINGS)}. {DEFAULT}"
+            "--smoothing",
+            "smooth",
+            metavar="NAME[:NUMBER]",
+            help=f"Regularizer or perturbation: {', '.join(SMOOTHINGS)} (default: that of the learner; for a bandit "
+            "with tuning anytime or horizon, Tsallis-INF with reduced variance).",
         ),
-        click.option("--tuning", "tuned", metavar="NAME[:NUMBER]", help=f"How the scale is set: {', '.join(TUNINGS)}."),
-        click.option("--scale", type=float, help="The scale of --tuning fixed."),
-        click.option("--clip", metavar="RHO|tuned", help="Clipping of an expert-bandit."),
+        click.option(
+            "--tuning",
+            "tuned",
+            metavar="NAME[:NUMBER]",
+            help=f"Learning-rate schedule: {', '.join(TUNINGS)} (default: that of the learner).",
+        ),
+        click.option("--scale", type=float, help="Scale (1/learning rate) for --tuning fixed."),
+        click.option("--clip", metavar="RHO|tuned", help="Clipping threshold for an expert-bandit."),
     )
 
     @functools.wraps(function)
     def collected(**given: Any) -> Any:
-        return function(Options(**{field.name: given.pop(field.name) for field in fields(Options)}), **given)
+        names = [field.name for field in fields(LearnerOptions)]
+        return function(LearnerOptions(**{name: given.pop(name) for name in names}), **given)
 
     command = collected
     for option in reversed(options):
@@ -168,12 +188,8 @@ def learner_options(function: Any) -> Any:
     return command
 
 
-if TYPE_CHECKING:
-    from hannan.tables.read.table import Chunk, Columns, Table
-
-
 def listed(text: str | None) -> tuple[str, ...]:
-    """Names between commas.
+    """Return names separated by commas.
 
     >>> listed("a, b"), listed(None)
     (('a', 'b'), ())
@@ -181,12 +197,12 @@ def listed(text: str | None) -> tuple[str, ...]:
     if text is None:
         return ()
     if not text.strip():
-        raise ValueError(f"names must be given, with commas between them, or the option left out; got {text!r}")
+        raise ValueError(f"expected names separated by commas; got {text!r}. Omit the option for its default")
     return tuple(name.strip() for name in text.split(","))
 
 
 def separator(delimiter: str) -> str:
-    """What separates cells, as it is typed: a tab by its name too.
+    """Return the character that separates cells, with a name for the tab.
 
     >>> separator("tab"), separator(";")
     ('\\t', ';')
@@ -196,7 +212,7 @@ def separator(delimiter: str) -> str:
 
 @contextmanager
 def opened(file: Path, columns: Columns, delimiter: str) -> Iterator[Table]:
-    """The table of a file, closed at the end."""
+    """Open the table of a file, and close it at the end."""
     from hannan.tables.read.source import open_table
 
     table = open_table(file, columns, separator(delimiter))
@@ -207,7 +223,7 @@ def opened(file: Path, columns: Columns, delimiter: str) -> Iterator[Table]:
 
 
 def watched(table: Table, rows: int | None = None, show: bool = True) -> Iterator[Chunk]:
-    """Yield the chunks of a table, with a bar on a terminal if `show` and if they take long."""
+    """Yield the chunks of a table, with a progress bar on a terminal if `show` is true and the reading is slow."""
     from hannan.games.driver import Progress
 
     progress = Progress(table.size, "reading", show)
@@ -219,16 +235,16 @@ def watched(table: Table, rows: int | None = None, show: bool = True) -> Iterato
         progress.close()
 
 
-def told_and_kept(told: Any, out: Path | None, as_json: bool) -> None:
-    """The end of a command on a table: its folder written, then what was found as text, or as JSON and nothing else."""
+def save_and_print(result: Any, out: Path | None, as_json: bool) -> None:
+    """Save a result in the folder `out`, if one is given, and print it as text or as JSON."""
     from hannan.report.page import drawable
 
     if out is not None:
-        told.save(out)
+        result.save(out)
     if as_json:
-        click.echo(to_text({**told.to_dict(), "out": None if out is None else str(out)}))
+        click.echo(to_text({**result.to_dict(), "out": None if out is None else str(out)}))
         return
-    click.echo(str(told))
+    click.echo(str(result))
     if out is not None:
         page = ", index.html" if drawable() else f", no page: {extras.command('report')}"
         click.echo(f"\n{out}: summary.json{page}")

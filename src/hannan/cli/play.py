@@ -1,4 +1,4 @@
-"""`hannan play`: a learner against an adversary, many times."""
+"""`hannan play`: repeated games of a learner against an adversary."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hannan.cli.options import Options, emit, fits, learner_options, paged, shared, written
-from hannan.cli.options import learner as described
+from hannan.cli.options import LearnerOptions, build_learner, emit, fits, learner_options, paged, shared, written
 
 if TYPE_CHECKING:
     from hannan.games.record import Record
@@ -21,21 +20,23 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(epilog=EPILOG, short_help="Play a learner against an adversary; print its regret.")
 @learner_options
+@click.option("--rounds", type=click.IntRange(min=1), default=10_000, show_default=True, help="Number of rounds.")
+@click.option("--adversary", default="switching", show_default=True, help="Loss sequence of hannan.adversaries.")
+@click.option("--runs", type=click.IntRange(min=1), default=20, show_default=True, help="Number of independent runs.")
+@click.option("--best-loss", type=float, help="Upper bound on the best cumulative loss, for --tuning best-loss.")
 @click.option(
-    "--rounds", type=click.IntRange(min=1), default=10_000, show_default=True, help="How many rounds to play."
+    "--threads",
+    type=click.IntRange(min=1),
+    help="Number of threads (default: all cores). Results do not depend on it.",
 )
-@click.option("--adversary", default="switching", show_default=True, help="A loss sequence of hannan.adversaries.")
-@click.option("--runs", type=click.IntRange(min=1), default=20, show_default=True, help="Number of runs.")
-@click.option("--best-loss", type=float, help="A bound on the best loss, for --tuning best-loss.")
-@click.option("--threads", type=click.IntRange(min=1), help="The cores by default; the record does not depend on it.")
-@shared("Write the record, its numbers and a page with the picture here.")
+@shared("Folder for record.npz, record.json and a page with the plot.")
 def command(
-    said: Options, rounds: int, adversary: str, runs: int, best_loss: float | None, threads: int | None,
+    options: LearnerOptions, rounds: int, adversary: str, runs: int, best_loss: float | None, threads: int | None,
     as_json: bool, seed: int, out: Path | None,
 ) -> None:  # fmt: skip
-    """Play a learner against an adversary and print its regret beside its bound."""
+    """Play a learner against an adversary and print its regret with its bound."""
     import numpy as np
 
     from hannan import adversaries
@@ -43,17 +44,20 @@ def command(
 
     known = adversaries.all_adversaries()
     if adversary not in known:
-        raise ValueError(f"adversary must be one of {', '.join(sorted(known))}; got {adversary!r}")
-    learner, n, actions = described(said, rounds, best_loss), said.n, said.actions
+        raise ValueError(f"--adversary must be one of {', '.join(sorted(known))}; got {adversary!r}")
+    learner, n, actions = build_learner(options, rounds, best_loss), options.n, options.actions
     width = actions or n
-    # Losses, advice, and of each run its counts and some 300 points of two curves.
+    # Losses, advice, and per run the counts and about 300 points of two curves.
     fits(8.0 * (rounds * (width + (n if actions else 0)) + runs * (n + 600.0)), f"{rounds} rounds and {runs} runs")
     if best_loss is not None and learner.tuning.told_best is None:
-        raise ValueError(f"--best-loss is for a tuning by the best loss; got {best_loss:g} for {learner!r}")
+        raise ValueError(
+            f"--best-loss requires a tuning by the best loss, such as --tuning best-loss; got --best-loss "
+            f"{best_loss:g} with {learner!r}"
+        )
     losses = known[adversary](rounds, actions if hasattr(learner, "experts") else n, seed=seed)
     advice = None
     if hasattr(learner, "experts"):
-        # Experts that advise at random, but for the first, who stays with one action.
+        # Random advice, except that the first expert always recommends the best action.
         advice = np.random.default_rng([seed, 5]).integers(0, actions, (rounds, n))
         advice[:, 0] = int(losses.sum(axis=0).argmin())
     record = play(learner, losses, runs=runs, seed=seed, advice=advice, threads=threads)

@@ -18,7 +18,7 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(epilog=EPILOG, short_help="Evaluate bandit algorithms offline on logged decisions.")
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--action", required=True, metavar="COLUMN", help="What the logged policy did.")
 @click.option("--loss", required=True, metavar="COLUMN", help="What it cost (with --gains: what it earned).")
@@ -53,7 +53,7 @@ def command(
     A log that cannot support the estimate is refused, with the reason.
     """
     from hannan import validation
-    from hannan.cli.options import listed, opened, told_and_kept, watched
+    from hannan.cli.options import listed, opened, save_and_print, watched
     from hannan.tables.learner import for_decisions, parse_range
     from hannan.tables.read.table import Columns, log_roles
     from hannan.tables.replay.function import evaluate
@@ -82,4 +82,4 @@ def command(
         told = evaluate(log, chosen, runs, seed, names=learners, span=range_, gains=gains)
     finally:
         log.close()
-    told_and_kept(told, out, as_json)
+    save_and_print(told, out, as_json)

@@ -15,7 +15,7 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(epilog=EPILOG, short_help="Compare learners on your table of losses.")
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--learner", "learners", multiple=True, metavar="NAME", help="By default seven, of both kinds.")
 @click.option("--range", "span", metavar="LOW:HIGH", default="0:1", show_default=True, help="Range of the losses.")
@@ -33,7 +33,7 @@ def command(
 
     Each is played as a bandit, which sees what it played, or as experts, who see the whole row.
     """
-    from hannan.cli.options import listed, opened, told_and_kept, watched
+    from hannan.cli.options import listed, opened, save_and_print, watched
     from hannan.tables.learner import parse_range
     from hannan.tables.read.table import Columns
     from hannan.tables.route import LEARNERS, compare
@@ -54,4 +54,4 @@ def command(
             )  # fmt: skip
         finally:
             spool.close()
-    told_and_kept(told, out, as_json)
+    save_and_print(told, out, as_json)

@@ -17,58 +17,66 @@ Examples:
   hannan serve postgresql://db.example/decisions --shard 0/2
 
 \b
+Requests:
   curl -X POST localhost:8414/v1/learners/banner/act
   curl --json '{"ticket": "...", "reward": 1}' localhost:8414/v1/observe
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(epilog=EPILOG, short_help="Serve bandit decisions over HTTP from a durable store.")
 @click.argument("store", metavar="STORE")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=8414,
     show_default=True,
-    help="Port to listen on; 0 chooses a free one.",
+    help="Port to listen on; 0 chooses a free port.",
 )
 @click.option(
     "--keys",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
     metavar="FILE",
-    help="Bearer keys, a line each, ROLE:SECRET; roles act, observe, admin. Also HANNAN_KEYS.",
+    help="File of bearer tokens, one ROLE:SECRET per line (roles: act, observe, admin). Also read from HANNAN_KEYS.",
 )
 @click.option(
     "--host-name",
     "host_names",
     multiple=True,
     metavar="NAME",
-    help="Host name to answer for without keys, besides those of this machine.",
+    help="Host name accepted without tokens, in addition to those of this machine. Repeatable.",
 )
 @click.option(
     "--add",
     "added",
     multiple=True,
     metavar="NAME=ARM,ARM,...",
-    help="Add a bandit for rewards; other arms than before begin a new stage of it.",
+    help="Create a reward-maximizing bandit with these arms if it does not exist. If its arms differ, a new stage of "
+    "it begins. Repeatable.",
 )
 @click.option(
-    "--max-body", type=click.IntRange(min=100), default=1 << 20, show_default=True, help="Bytes of a request."
+    "--max-body",
+    type=click.IntRange(min=100),
+    default=1 << 20,
+    show_default=True,
+    help="Maximum request size in bytes.",
 )
-@click.option("--max-batch", type=click.IntRange(min=1), default=1000, show_default=True, help="Decisions of one.")
+@click.option(
+    "--max-batch", type=click.IntRange(min=1), default=1000, show_default=True, help="Maximum decisions per request."
+)
 @click.option(
     "--max-queue",
     type=click.IntRange(min=1),
     default=10_000,
     show_default=True,
-    help="Events that may wait for the disk before requests are refused with 503.",
+    help="Maximum events waiting for the disk; further requests get 503.",
 )
 @click.option(
     "--max-keys",
     type=click.IntRange(min=0),
     default=1_000_000,
     show_default=True,
-    help="Number of keys per learner. Decisions for further keys are rejected with 409.",
+    help="Maximum keys per learner; decisions for further keys get 409.",
 )
 @click.option(
     "--head-timeout",
@@ -76,7 +84,7 @@ Examples:
     default=10.0,
     show_default=True,
     metavar="SECONDS",
-    help="Time in which the head of a request must arrive.",
+    help="Time limit for receiving the head of a request.",
 )
 @click.option(
     "--body-timeout",
@@ -84,26 +92,26 @@ Examples:
     default=30.0,
     show_default=True,
     metavar="SECONDS",
-    help="Time in which the body of a request must arrive.",
+    help="Time limit for receiving the body of a request.",
 )
 @click.option(
     "--keep",
     type=click.FloatRange(min=0.0, min_open=True),
     metavar="DAYS",
-    help="Let events go that are older: the log begins after them. Without it all are kept.",
+    help="Delete events older than DAYS (default: keep everything). The log then begins after them.",
 )
-@click.option("--shard", metavar="I/N", default="0/1", show_default=True, help="Own shard I of N, counted from 0.")
-@click.option("--standby", is_flag=True, help="Wait until the owner of the shard is gone, and take its place.")
-@click.option("--json", "as_json", is_flag=True, help="Log JSON lines, also on a terminal.")
+@click.option("--shard", metavar="I/N", default="0/1", show_default=True, help="Shard I of N to own (I starts at 0).")
+@click.option("--standby", is_flag=True, help="Wait for the current owner of the shard to exit, then take over.")
+@click.option("--json", "as_json", is_flag=True, help="Log JSON lines on a terminal too.")
 def command(
     store: str, host: str, port: int, keys: Path | None, host_names: tuple[str, ...], added: tuple[str, ...],
     max_body: int, max_batch: int, max_queue: int, max_keys: int, head_timeout: float, body_timeout: float,
     keep: float | None, shard: str, standby: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Serve the decisions of STORE, a file (made if it is not there) or postgresql://..., over HTTP.
+    """Serve bandit decisions over HTTP from STORE, a file (created if missing) or a postgresql:// URL.
 
-    An answer is given when what it says is on the disk. SIGTERM or Ctrl-C: what was asked is answered, all is written,
-    and the store is closed.
+    Responses are sent after the decision is durable on disk. On SIGTERM or Ctrl-C, pending requests are answered and
+    the store is closed cleanly.
     """
     try:
         import uvicorn  # noqa: F401
@@ -111,14 +119,16 @@ def command(
         from hannan.serving.server import Settings, run
         from hannan.serving.service import Limits
     except ModuleNotFoundError as missing:
-        raise click.ClickException(f"a service needs {missing.name}: {extras.command('serve')}") from None
-    from hannan.cli.commands import let_be
+        raise click.ClickException(f"hannan serve needs {missing.name}: {extras.command('serve')}") from None
+    from hannan.cli.commands import restore_signals
     from hannan.serving.access import Access, is_loopback
 
     access = Access.of(keys, host_names)
     if not access.guarded and not is_loopback(host):
-        raise ValueError(f"without keys a service must listen on this machine only; got host {host} and no --keys")
-    let_be()
+        raise ValueError(
+            f"--keys is required if --host is not an address of this machine; got --host {host} without --keys"
+        )
+    restore_signals()
     limits = Limits(max_body, max_batch, max_queue, head_timeout, body_timeout)
     learners = [_bandit(text) for text in added]
     place, of = _shard(shard)
@@ -129,7 +139,7 @@ def command(
 def _shard(text: str) -> tuple[int, int]:
     place, slash, of = text.partition("/")
     if not (slash and place.isdecimal() and of.isdecimal() and len(text) < 12):
-        raise ValueError(f"--shard must be I/N, such as 0/4; got {text!r}")
+        raise ValueError(f"--shard must be I/N with 0 <= I < N, such as 0/4; got {text!r}")
     return int(place), int(of)
 
 
@@ -137,5 +147,5 @@ def _bandit(text: str) -> tuple[str, list[str]]:
     name, equals, arms = text.partition("=")
     names = [arm.strip() for arm in arms.split(",")]
     if not equals or not all(names):
-        raise ValueError(f"--add must be NAME=ARM,ARM,...; got {text!r}")
+        raise ValueError(f"--add must be NAME=ARM,ARM,..., such as banner=red,blue; got {text!r}")
     return name, names

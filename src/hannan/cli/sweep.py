@@ -1,4 +1,4 @@
-"""`hannan sweep plan.toml --out folder`: a grid of games that goes on where it was, and what its folder holds."""
+"""`hannan sweep plan.toml --out folder`: a resumable grid of games, and its results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hannan.cli.options import emit, rows, shared
+from hannan.cli.options import emit, json_option, rows, shared
 
 if TYPE_CHECKING:
     from hannan.games.sweep.sweep import Swept
@@ -31,13 +31,13 @@ A plan:
   Exp3 = "exp3"
   [environments]
   clicks = {means = [0.88, 0.95, 0.98]}
-  drift = {adversary = "drifting", step = 0.01}     # with n = 10 above
+  drift = {adversary = "drifting", step = 0.01}     # requires n = 10 above
   real = {file = "losses.parquet"}
 """
 
 
 class _PlanFirst(click.Group):
-    """A group whose first word may also be a plan: then it is run."""
+    """Group that runs its first argument as a plan if it is not a command."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -47,7 +47,7 @@ class _PlanFirst(click.Group):
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        # Options may come before the plan.
+        # Options may precede the plan.
         if args and args[0] not in (*self.commands, "--help", "-h"):
             args = ["run", *args]
         return super().parse_args(ctx, args)
@@ -58,34 +58,42 @@ def _shard(ctx: click.Context, parameter: click.Parameter, value: str | None) ->
         return None
     i, slash, n = value.partition("/")
     if not (slash and i.isdecimal() and n.isdecimal() and 1 <= int(i) <= int(n)):
-        raise click.BadParameter(f"it must be i/n with 1 <= i <= n, as 3/8; got {value!r}")
+        raise click.BadParameter(f"must be i/n with 1 <= i <= n, such as 3/8; got {value!r}")
     return int(i), int(n)
 
 
-@click.group(cls=_PlanFirst, epilog=EPILOG, options_metavar="PLAN [OPTIONS] |", subcommand_metavar="COMMAND FOLDER")
+@click.group(
+    cls=_PlanFirst,
+    epilog=EPILOG,
+    options_metavar="PLAN [OPTIONS] |",
+    subcommand_metavar="COMMAND FOLDER",
+    short_help="Run a grid of experiments; resumable, sharded.",
+)
 def command() -> None:
-    """Play a grid, learners x environments x n x rounds, into a folder; killed, it goes on where it was.
+    """Run a grid of experiments (learners x environments x n x rounds) into a folder. An interrupted run resumes.
 
-    PLAN is a TOML file. Options of a run: --out DIR (needed), --seed, --shard i/n, --workers N, --on ADDRESS, --json;
+    PLAN is a TOML file. Options of a run: --out DIR (required), --seed, --shard i/n, --workers N, --on ADDRESS, --json;
     see `hannan sweep run --help`.
     """
 
 
-@command.command("run", epilog=EPILOG)
+@command.command("run", epilog=EPILOG, short_help="Run a plan, or resume it.")
 @click.argument("plan", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--shard", metavar="i/n", callback=_shard, help="Only the i-th of n parts of the grid, i from 1.")
-@click.option("--workers", type=click.IntRange(min=1), help="Processes on this machine; the cores by default.")
-@click.option("--on", metavar="ADDRESS", help="A Dask scheduler, as tcp://scheduler:8786; this machine by default.")
-@shared("Where the results are, and go; a folder that has some goes on.", seed="the plan's, else 0")
+@click.option("--shard", metavar="i/n", callback=_shard, help="Run only part i of n (i starts at 1).")
+@click.option("--workers", type=click.IntRange(min=1), help="Number of worker processes (default: all cores).")
+@click.option(
+    "--on", metavar="ADDRESS", help="Dask scheduler, such as tcp://scheduler:8786 (default: run on this machine)."
+)
+@shared("Folder for the results (required). A run with earlier results in it resumes.", seed="the plan's, else 0")
 def run(
     plan: Path, shard: tuple[int, int] | None, workers: int | None, on: str | None, as_json: bool, seed: int | None,
     out: Path | None,
 ) -> None:  # fmt: skip
-    """Run a plan, or go on with it."""
+    """Run a plan, or resume it if the folder contains results of it."""
     from hannan.games.sweep.sweep import SweepFailed, sweep
 
     if out is None:
-        raise click.UsageError("--out must say where the results go; got none")
+        raise click.UsageError("--out is required: the folder for the results")
     given = click.get_current_context().get_parameter_source("seed")
     own_seed = seed if given is click.core.ParameterSource.COMMANDLINE else None
     try:
@@ -93,60 +101,65 @@ def run(
     except SweepFailed as failed:
         click.echo(f"hannan: {failed}", err=True)
         sys.exit(1)
-    _tell(swept, as_json)
+    _print_status(swept, as_json)
 
 
-def _tell(swept: Swept, as_json: bool) -> None:
+def _print_status(swept: Swept, as_json: bool) -> None:
     from hannan.saving.formatting import figure
 
-    told = swept.status
+    status = swept.status
     pairs = [
-        ("folder", str(swept.folder.path)), ("cells", str(told["cells"])), ("done", str(told["done"])),
-        ("left", str(told["left"])), ("seconds of games", figure(told["seconds"])),
+        ("folder", str(swept.folder.path)), ("cells", str(status["cells"])), ("done", str(status["done"])),
+        ("left", str(status["left"])), ("seconds of games", figure(status["seconds"])),
     ]  # fmt: skip
-    emit({"folder": str(swept.folder.path), **told}, rows(pairs), as_json)
+    emit({"folder": str(swept.folder.path), **status}, rows(pairs), as_json)
+
+
+def _example(arguments: str) -> str:
+    return f"\b\nExamples:\n  hannan sweep {arguments}\n"
 
 
 def _folder(function: Any) -> Any:
-    function = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, nothing else.")(
-        function
-    )
-    return click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))(function)
+    argument = click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+    return argument(json_option(function))
 
 
-@command.command("status")
+@command.command("status", epilog=_example("status results"))
 @_folder
 def status(folder: Path, as_json: bool) -> None:
-    """How many cells are done, of how many."""
+    """Show how many cells are complete."""
     from hannan.games.sweep.sweep import Swept
 
-    _tell(Swept(folder), as_json)
+    _print_status(Swept(folder), as_json)
 
 
-@command.command("show")
+@command.command("show", epilog=_example("show results"))
 @_folder
 def show(folder: Path, as_json: bool) -> None:
-    """Regret, intervals, bounds and differences of what is done."""
+    """Show regret, intervals, bounds and differences."""
     from hannan.games.sweep.sweep import Swept
 
     swept = Swept(folder)
     if not swept.status["done"]:
-        raise ValueError(f"{folder} must have cells that are done; it has none")
+        raise ValueError(f"no cell of {folder} is complete; run the plan first: hannan sweep PLAN --out {folder}")
     found = swept.comparison
     emit({**swept.status, "pairs": found.rows(), "differences": found.difference_rows()}, str(swept), as_json)
 
 
-@command.command("export")
+@command.command("export", epilog=_example("export results --out table.parquet"))
 @_folder
 @click.option(
     "--out",
     "to",
     type=click.Path(path_type=Path, dir_okay=False),
     required=True,
-    help="A .parquet or .csv file to write.",
+    help="Output file, .parquet or .csv.",
 )  # fmt: skip
 def export(folder: Path, to: Path, as_json: bool) -> None:
-    """The table, sorted by key and without times: the same bytes however it came about."""
+    """Export one sorted table without timings.
+
+    The file is byte-identical for identical plans.
+    """
     from hannan.games.sweep.sweep import Swept
 
     count = Swept(folder).export(to)
