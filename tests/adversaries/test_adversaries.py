@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from rejections import rejected
 
 import hannan as hn
 from hannan import adversaries
@@ -43,46 +44,39 @@ def test_a_seed_decides_the_sequence(name):
 
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((0, 3), "rounds must be an integer >= 1; got 0"),
-        ((10, 0), "n must be an integer >= 1; got 0"),
-        ((2.5, 3), "rounds must be an integer >= 1; got 2.5"),
-        (("ten", 3), "rounds must be an integer >= 1; got 'ten'"),
-    ],
+    ("arguments", "words"),
+    [((0, 3), ("rounds", 0)), ((10, 0), ("n", 0)), ((2.5, 3), ("rounds", 2.5)), (("ten", 3), ("rounds", "'ten'"))],
 )
-def test_bad_sizes_are_refused_by_rule_and_value(name, arguments, message):
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        all_adversaries()[name](*arguments)
+def test_invalid_sizes_are_rejected(name, arguments, words):
+    rejected(lambda: all_adversaries()[name](*arguments), *words)
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "words"),
     [
-        (lambda: adversaries.stochastic(10, 3, seed=-1), "seed must be an integer >= 0; got -1"),
-        (lambda: adversaries.stochastic(10, 3, gap=1.5), r"gap must be in \[0, 1\]; got 1.5"),
-        (lambda: adversaries.stochastic(10, 3, best=3), r"best must be an arm 0\.\.2; got 3"),
-        (lambda: adversaries.stochastically_constrained(10, growth=0.5), "growth must be >= 1; got 0.5"),
-        (lambda: adversaries.switching(10, 3, phases=0), "phases must be an integer >= 1; got 0"),
-        (lambda: adversaries.cyclic(10, 3, losers=4), "losers must be at most n = 3; got 4"),
-        (lambda: adversaries.small_best_loss(10, 3, best_loss=11), r"best_loss must be in \[0, 10\]; got 11"),
-        (lambda: adversaries.drifting(10, 3, step=0.0), "step must be a finite number > 0; got 0.0"),
-        (lambda: adversaries.bandits_lower_bound(10, 3, gap=0.6), r"gap must be in \[0, 0.5\]; got 0.6"),
-        (lambda: Bernoulli([0.5, math.nan], 10), "means must be finite; got nan at index 1"),
-        (lambda: Bernoulli([[0.5, -0.1]]), r"means must be in \[0, 1\]; got -0.1 at index \(0, 1\)"),
-        (lambda: Bernoulli([0.5]), r"rounds must be given with means of shape \(n,\); got shape \(1,\)"),
-        (lambda: Bernoulli(np.zeros((2, 3, 4))), r"means must have shape \(n,\) or \(rounds, n\)"),
-        (lambda: Bernoulli(np.zeros((2, 3)), rounds=5), r"must have 5 rows; got 2"),
-        (lambda: Bernoulli([], 5), "means must be a non-empty vector"),
-        (lambda: greedy(object(), 10), r"learner must have start\(seed\)"),
+        (lambda: adversaries.stochastic(10, 3, seed=-1), ("seed", -1)),
+        (lambda: adversaries.stochastic(10, 3, gap=1.5), ("gap", "[0, 1]", 1.5)),
+        (lambda: adversaries.stochastic(10, 3, best=3), ("best", 3)),
+        (lambda: adversaries.stochastically_constrained(10, growth=0.5), ("growth", 0.5)),
+        (lambda: adversaries.switching(10, 3, phases=0), ("phases", 0)),
+        (lambda: adversaries.cyclic(10, 3, losers=4), ("losers", "n = 3", 4)),
+        (lambda: adversaries.small_best_loss(10, 3, best_loss=11), ("best_loss", "[0, 10]", 11)),
+        (lambda: adversaries.drifting(10, 3, step=0.0), ("step", 0.0)),
+        (lambda: adversaries.bandits_lower_bound(10, 3, gap=0.6), ("gap", "[0, 0.5]", 0.6)),
+        (lambda: Bernoulli([0.5, math.nan], 10), ("means", "nan", 1)),
+        (lambda: Bernoulli([[0.5, -0.1]]), ("means", "[0, 1]", -0.1, "(0, 1)")),
+        (lambda: Bernoulli([0.5]), ("rounds", "means", "(1,)")),
+        (lambda: Bernoulli(np.zeros((2, 3, 4))), ("means", "(2, 3, 4)")),
+        (lambda: Bernoulli(np.zeros((2, 3)), rounds=5), ("means", 5, 2)),
+        (lambda: Bernoulli([], 5), ("means", "(0,)")),
+        (lambda: greedy(object(), 10), ("learner", "start")),
     ],
 )
-def test_bad_values_are_refused_by_rule_and_value(call, message):
-    with pytest.raises(ValueError, match=f"^.*{message}.*$"):
-        call()
+def test_invalid_values_are_rejected(call, words):
+    rejected(call, *words)
 
 
-def test_every_adversary_has_a_twin_of_means_where_it_tosses_coins():
+def test_stochastic_adversaries_have_their_means():
     for name in ("stochastic", "stochastically_constrained", "switching", "drifting", "bandits_lower_bound"):
         twin = getattr(adversaries, f"{name}_means")
         seeded = {"seed": 5} if "seed" in inspect.signature(twin).parameters else {}
@@ -291,5 +285,4 @@ def test_greedy_knows_the_prior():
 
 
 def test_greedy_needs_full_information():
-    with pytest.raises(ValueError, match="greedy needs a learner with full information"):
-        greedy(hn.Bandit(3), 10)
+    rejected(lambda: greedy(hn.Bandit(3), 10), "greedy", "learner")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rejections import rejected
 
 import hannan as hn
 
@@ -152,12 +153,12 @@ def test_an_audit_is_a_function_of_its_seed() -> None:
     assert other.measured == pytest.approx(one.measured, rel=0.02)
 
 
-def test_a_claim_of_infinity_is_said_to_say_nothing() -> None:
-    """The word alone, "holds", would be read as praise; a finite claim that holds is worded as before."""
+def test_an_infinite_claim_is_printed_as_infinite() -> None:
+    """The verdict "holds" alone would suggest that something was proved."""
     infinite, finite = hn.audit(hn.FTPL(hn.Gaussian(), 2.0), 3), hn.audit(hn.FTPL(hn.Gumbel(), 2.0), 3)
     assert (infinite.verdict, finite.verdict) == ("holds", "holds")
-    assert str(infinite).startswith("holds: the claim is inf")
-    assert str(finite).startswith("holds: nothing above the claim was found")
+    assert "inf" in str(infinite).splitlines()[0]
+    assert "inf" not in str(finite).splitlines()[0]
 
 
 def test_one_arm_has_nothing_to_find() -> None:
@@ -165,11 +166,9 @@ def test_one_arm_has_nothing_to_find() -> None:
     assert (finding.measured, finding.claim.level, finding.verdict) == (0.0, 0.0, "holds")
 
 
-def test_what_an_audit_refuses() -> None:
-    with pytest.raises(ValueError, match=r"needs the number of arms; got n=None"):
-        hn.audit(hn.FTPL(hn.Exponential(), 1.0))
-    with pytest.raises(ValueError, match=r"n must be an integer >= 1; got 0"):
-        hn.audit(hn.FTPL(hn.Exponential(), 1.0), 0)
-    with pytest.raises(ValueError, match=r"gamma must be a finite number > 0; got -1.0"):
-        hn.audit(hn.FTPL(hn.Exponential(), 1.0), 2, gamma=-1.0)
+def test_invalid_arguments_are_rejected() -> None:
+    phi = hn.FTPL(hn.Exponential(), 1.0)
+    rejected(lambda: hn.audit(phi), "n", "None")
+    rejected(lambda: hn.audit(phi, 0), "n", 0)
+    rejected(lambda: hn.audit(phi, 2, gamma=-1.0), "gamma", -1.0)
     assert math.isinf(hn.audit(hn.FTPL(hn.Weibull(2.0), 1.0), 2).claim.level)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from rejections import rejected
 
 from hannan.audits.audit import audit
 from hannan.audits.sampling import audit_by_sampling, clopper_pearson
@@ -108,7 +110,8 @@ def test_every_arm_and_several_rounds_are_perturbed(arm: int, after: int) -> Non
 def test_control_a_learner_without_a_grudge_is_not_refuted() -> None:
     found = audit_by_sampling(lambda seed: Grudge(1, 10**9, seed), 3, level=1.0, samples=8000, confidence=SURE)
     assert (found.broken, found.verdict) == (False, f"not refuted in {found.trials} trials")
-    assert "57 trials: a loss of one of 3 arms (of 3) after 0, 1, 2, 4, 8, 16 or 32 rounds" in str(found)
+    assert found.trials == 57
+    assert re.search(r"3 arms.*0, 1, 2, 4, 8, 16 or 32 rounds", " ".join(str(found).split()))
 
 
 def test_more_arms_than_the_draws_can_pay_for_are_tried_at_random() -> None:
@@ -178,33 +181,32 @@ def test_the_same_seed_gives_the_same_finding() -> None:
 
 
 @pytest.mark.parametrize(
-    ("subject", "says"),
+    ("subject", "words"),
     [
-        (3, "a learner must be a function"),
-        (lambda losses, rng: 7, "action must be one of"),
-        (lambda: object(), "must have act and observe"),
+        (3, ("learner", "function", 3)),
+        (lambda losses, rng: 7, ("action", 7)),
+        (lambda: object(), ("act", "observe", "object")),
     ],
 )
-def test_what_is_no_learner_is_refused(subject: Any, says: str) -> None:
-    with pytest.raises(ValueError, match=says):
-        audit_by_sampling(subject, 3, samples=100)
+def test_objects_that_are_not_learners_are_rejected(subject: Any, words: tuple[object, ...]) -> None:
+    rejected(lambda: audit_by_sampling(subject, 3, samples=100), *words)
 
 
 @pytest.mark.parametrize(
     "wrong", [{"delta": 1.0}, {"confidence": 1.0}, {"level": -1.0}, {"samples": 10}, {"rounds": -1}, {"n": 1}]
 )
-def test_bad_arguments_are_refused(wrong: dict[str, Any]) -> None:
+def test_invalid_arguments_are_rejected(wrong: dict[str, Any]) -> None:
     given: dict[str, Any] = {"n": 3, **wrong}
-    with pytest.raises(ValueError, match="must be"):
-        audit_by_sampling(Hedge, given.pop("n"), **given)
+    (name,) = wrong
+    rejected(lambda: audit_by_sampling(Hedge, given.pop("n"), **given), name, wrong[name])
 
 
-def test_the_history_is_not_ours_to_change() -> None:
-    def vandal(losses: Array, rng: np.random.Generator) -> int:
+def test_a_learner_cannot_change_the_history() -> None:
+    def writing(losses: Array, rng: np.random.Generator) -> int:
         losses[:] = 9.0
         return int(rng.integers(3))
 
-    found = audit_by_sampling(vandal, 3, samples=400, rounds=2)
+    found = audit_by_sampling(writing, 3, samples=400, rounds=2)
     assert set(np.unique(found.witness[0])) <= {0.0, 1.0}
 
 

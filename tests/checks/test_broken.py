@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -262,20 +263,20 @@ def test_a_broken_learner_fails(check: Any, subject: Any) -> None:
         check(subject)
 
 
-def test_a_stranger_that_keeps_its_promises_passes_and_hears_what_was_skipped() -> None:
+def test_a_correct_user_defined_learner_passes_with_reasons_for_skipped_checks() -> None:
     report = hn.checks.check_learner(Stranger())
     assert "moves_follow_the_distribution" in report.passed
     assert "run_0_of_a_game_is_the_player" in report.passed
-    assert report.skipped["certificates_add_up"] == "Player has no certificate"
-    assert report.skipped["tickets_count_once"] == "its moves are plain numbers, no tickets: losses must come in order"
-    assert str(report).splitlines()[0].endswith(f"{len(report.passed)} checks passed, {len(report.skipped)} skipped")
+    assert "certificate" in report.skipped["certificates_add_up"]
+    assert "tickets" in report.skipped["tickets_count_once"]
+    assert re.search(rf"\b{len(report.passed)}\b.*\b{len(report.skipped)}\b", str(report).splitlines()[0])
     assert len(report.passed) >= 10
 
 
-def test_every_broken_promise_is_told_at_once() -> None:
+def test_all_failed_checks_are_reported_together() -> None:
     with pytest.raises(hn.checks.Failed) as told:
         hn.checks.check_learner(stranger(act=lambda self: 0, observe=taking_anything))
-    assert "breaks 4 of its promises" in str(told.value)
+    assert re.search(r"\b4\b", str(told.value).splitlines()[0])
     for name in ("moves_follow_the_distribution", "bad_losses_are_refused", "a_seed_is_the_play"):
         assert name in str(told.value)
 
@@ -341,7 +342,7 @@ def test_a_broken_law_fails(check: Any, law: Any) -> None:
 
 
 def test_the_law_without_a_fault_passes() -> None:
-    """What the broken ones are turned from: it is only their fault that fails."""
+    """Control: the tests of broken laws fail because of the defect alone."""
     for check in laws.CHECKS[4:]:
         check(Wrong(""))
 
@@ -358,4 +359,4 @@ def test_pytest_reports_what_is_skipped(tmp_path: Path) -> None:
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert "15 passed, 2 skipped" in told.stdout
-    assert "its mean is infinite" in told.stdout
+    assert "infinite" in told.stdout

@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+from rejections import rejected
 
 import hannan as hn
 
@@ -64,10 +65,8 @@ def test_nothing_is_learnt_that_should_not_be():
     for warm_up, rows in ((0, 0), (10_000, 5)):
         fitted = hn.sktime.CombinedForecaster(members(), warm_up=warm_up).fit(y[:15])
         assert fitted.combiner_.certificate().settled == rows
-    with pytest.raises(ValueError, match="warm_up"):
-        hn.sktime.CombinedForecaster(members(), warm_up=-1).fit(y)
-    with pytest.raises(ValueError, match="loss"):
-        hn.sktime.CombinedForecaster(members(), loss="cubed").fit(y)
+    rejected(lambda: hn.sktime.CombinedForecaster(members(), warm_up=-1).fit(y), "warm_up", -1)
+    rejected(lambda: hn.sktime.CombinedForecaster(members(), loss="cubed").fit(y), "loss", "'cubed'")
 
 
 def test_a_member_without_a_forecast_sleeps():

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rejections import rejected
 
 from hannan.games.play import play
 from hannan.games.record import Record
@@ -101,9 +102,8 @@ def test_a_correction_is_turned_back_here_only() -> None:
     assert claim.run(quick=True).outcome == "holds as corrected"
 
 
-def test_turning_back_what_is_not_there_is_refused() -> None:
-    with pytest.raises(ValueError, match="a correction must be one of"), as_printed("nothing"):
-        pass
+def test_unknown_correction_is_rejected() -> None:
+    rejected(lambda: as_printed("nothing").__enter__(), "correction", "'nothing'")
 
 
 def test_the_same_seed_gives_the_same_verdict() -> None:
@@ -129,7 +129,7 @@ def test_a_check_that_breaks_is_a_failure_and_not_the_end() -> None:
     one = Claim("broken", "x", "s", "c", "exact", check, control="anything")  # type: ignore[arg-type]
     results = list(run([one, claims("rate-form")[0]]))
     assert [r.verdict.outcome for r in results] == ["fails", "improved"]
-    assert results[0].verdict.note == "RuntimeError: no"
+    assert "RuntimeError: no" in results[0].verdict.note
     # A control that cannot be run has not failed as it must.
     assert [r.control_failed for r in results] == [False, True]
 
@@ -178,8 +178,7 @@ def test_a_link_of_the_page_leads_to_one_place() -> None:
 def test_only_takes_a_label_or_a_name() -> None:
     assert {claim.name for claim in claims("prop:POD")} == {"pod", "pod-conditions"}
     assert [claim.label for claim in claims("pod")] == ["prop:POD"]
-    with pytest.raises(ValueError, match="a claim must be one of the labels"):
-        claims("prop:nothing")
+    rejected(lambda: claims("prop:nothing"), "claim", "'prop:nothing'")
 
 
 def test_at_most_takes_no_nan() -> None:
@@ -239,7 +238,7 @@ def test_a_tree_is_the_mean_of_many_games() -> None:
 def test_the_caption_of_the_printed_key_lemma_says_where_the_curves_cross() -> None:
     [claim] = [claim for claim in claims() if claim.name == "key-lemma-printed"]
     [picture] = claim.check(Effort(quick=True)).pictures
-    [found] = re.findall(r"above the dashed printed bound for every ε up to (\d\.\d\d), and not beyond", picture.alt)
+    [found] = re.findall(r"\bε up to (\d\.\d\d)\b", picture.alt)
     said = float(found)
     regrets, printed = (layer.rows for layer in picture.layers)
     for mine, bound in zip(regrets, printed, strict=True):

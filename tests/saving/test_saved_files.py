@@ -8,6 +8,7 @@ import io
 import json
 import os
 import random
+import re
 import signal
 import stat
 import subprocess
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rejections import rejected
 
 import hannan as hn
 from hannan import saving
@@ -176,7 +178,8 @@ def fuzz(folder, times, first):
 def apart(tmp_path, call):
     """What a function of this file prints, in a process of its own, which a crash would end."""
     code = (
-        "import importlib.util, sys; s = importlib.util.spec_from_file_location('crafted', sys.argv[1]); "
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1] / 'oracles')!r}); "
+        "import importlib.util; s = importlib.util.spec_from_file_location('crafted', sys.argv[1]); "
         f"m = importlib.util.module_from_spec(s); s.loader.exec_module(m); print(*m.{call})"
     )
     done = subprocess.run([sys.executable, "-c", code, __file__, str(tmp_path)], capture_output=True, text=True)
@@ -225,8 +228,8 @@ def test_every_number_of_a_state_is_held_to_a_rule(tmp_path):
     assert refused > 2.5 * played > 0
 
 
-def test_the_memory_of_a_learner_is_its_own(tmp_path):
-    """Each learner with a memory has a rule for it; the control is the memory as it was (above)."""
+def test_a_crafted_memory_is_rejected(tmp_path):
+    """Every learner with a memory validates it. Control: the unchanged memory is accepted (below)."""
     path = tmp_path / "player.json"
     for learner, place, word in (
         (hn.Squint(4), 0, 1e300), (hn.Squint(4), 4, -0.5), (hn.AdaNormalHedge(4), 5, 26.0), (hn.MLPoly(4), 4, 1e9),
@@ -239,35 +242,34 @@ def test_the_memory_of_a_learner_is_its_own(tmp_path):
         memory[place] = word
         content["state"]["memory"]["hex"] = saving.to_hex(memory)
         saving.write(path, content)
-        with pytest.raises(ValueError, match=r"player\.json cannot be resumed: memory must"):
-            hn.load(path)
+        rejected(lambda: hn.load(path), "player.json", "memory")
 
 
-def test_the_numbers_of_a_leader_have_rules(tmp_path):
+def test_crafted_numbers_of_a_leader_are_rejected(tmp_path):
     path = tmp_path / "player.json"
     learner = hn.Convex(hn.Ball(2), 1.0, loss_bound=2.0)
     for field, word in (("modelled", 5e-324), ("modelled", 1e9), ("farthest", 1e9), ("last", 1.0), ("distance", -1.0)):
         content = saved(learner, path)
         content["state"]["leader"]["numbers"][field] = {"number": float(word).hex()}
         saving.write(path, content)
-        with pytest.raises(ValueError, match=r"player\.json cannot be resumed: .*(modelled|distance)"):
-            hn.load(path)
+        message = rejected(lambda: hn.load(path), "player.json")
+        assert re.search("modelled|distance", message)
 
 
-def test_the_terms_of_the_identity_sum_up(tmp_path):
+def test_crafted_terms_of_the_identity_are_rejected(tmp_path):
     path = tmp_path / "player.json"
     for field, more in (("start", 0.01), ("value", 1.0), ("drift", -1.0), ("change", 0.5), ("drift", np.nan)):
         content = saved(hn.Experts(4), path)
         kept = content["state"]["numbers"][field]
         content["state"]["numbers"][field] = {"number": (float.fromhex(kept["number"]) + more).hex()}
         saving.write(path, content)
-        with pytest.raises(ValueError, match=r"player\.json cannot be resumed: .*(start|identity|finite)"):
-            hn.load(path)
+        message = rejected(lambda: hn.load(path), "player.json")
+        assert re.search("start|identity|finite", message)
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
-def test_what_was_not_changed_is_accepted(learner, tmp_path):
-    """The control: the same content, written again, plays on as the player that was saved."""
+def test_control_an_unchanged_file_is_accepted(learner, tmp_path):
+    """The same content, written again, resumes as the player that was saved."""
     path = tmp_path / "player.json"
     content = saved(learner, path)
     saving.write(path, content)
@@ -276,8 +278,8 @@ def test_what_was_not_changed_is_accepted(learner, tmp_path):
 
 @pytest.mark.parametrize("field", ["arm", "round", "settled", "taken", "fresh", "total", "scale"])
 @pytest.mark.parametrize("word", [-2.0, 0.5, 1e6, 2.0**53, 1e300, np.nan, np.inf])
-def test_numbers_of_a_state_have_rules(field, word, tmp_path):
-    """Crafted files once wrote into unrelated arrays. Each number is held to its own rule before it is used."""
+def test_crafted_numbers_of_a_state_are_rejected(field, word, tmp_path):
+    """Numbers of a state index arrays of the engine: each is validated before use."""
     path = tmp_path / "player.json"
     for learner in (hn.Bandit(70, hn.Entropy(), hn.Horizon(400)), hn.Squint(4), hn.ExpertBandit(7, 5, hn.Entropy())):
         content = saved(learner, path)
@@ -285,12 +287,11 @@ def test_numbers_of_a_state_have_rules(field, word, tmp_path):
         saving.write(path, content)
         if field == "scale" and 0.0 < word < np.inf:
             continue  # a scale may be any: weights that it does not make are refused, below
-        with pytest.raises(ValueError, match=rf"player\.json cannot be resumed: .*{field}"):
-            hn.load(path)
+        rejected(lambda: hn.load(path), "player.json", field)
 
 
 @pytest.mark.parametrize("name", ["losses", "weights", "memory", "baselines"])
-def test_arrays_of_a_state_have_their_length(name, tmp_path):
+def test_arrays_of_wrong_length_are_rejected(name, tmp_path):
     path = tmp_path / "player.json"
     for learner in (hn.Bandit(4), hn.Squint(4), hn.Experts(4)):
         content = saved(learner, path)
@@ -298,23 +299,22 @@ def test_arrays_of_a_state_have_their_length(name, tmp_path):
             crafted = copy.deepcopy(content)
             crafted["state"][name]["hex"] = digits
             saving.write(path, crafted)
-            with pytest.raises(ValueError, match=rf"player\.json cannot be resumed: .*({name}|its state must have)"):
-                hn.load(path)
+            message = rejected(lambda: hn.load(path), "player.json")
+            assert re.search(f"{name}|state", message)
 
 
-def test_weights_are_those_of_the_losses(tmp_path):
-    """Weights that sum to their total and are no play of the learner's."""
+def test_weights_that_do_not_follow_from_the_losses_are_rejected(tmp_path):
+    """The crafted weights have the right sum, but are not what the learner plays after these losses."""
     path = tmp_path / "player.json"
     for learner in (hn.Bandit(4), hn.Experts(4), hn.Bandit(70, hn.Entropy(), hn.Horizon(400)), hn.AdaHedge(4)):
         content = saved(learner, path)
         weights = saving.from_hex(content["state"]["weights"]["hex"])
         content["state"]["weights"]["hex"] = saving.to_hex(np.roll(weights, 1))
         saving.write(path, content)
-        with pytest.raises(ValueError, match=r"player\.json cannot be resumed: .*weights"):
-            hn.load(path)
+        rejected(lambda: hn.load(path), "player.json", "weights")
 
 
-def test_a_small_file_of_a_large_learner_is_refused_at_once(tmp_path):
+def test_a_crafted_size_is_rejected_without_allocating(tmp_path):
     path = tmp_path / "player.json"
     content = saved(hn.Experts(4), path)
     for thing in (
@@ -329,8 +329,7 @@ def test_a_small_file_of_a_large_learner_is_refused_at_once(tmp_path):
     ):  # fmt: skip
         saving.write(path, {**content, "learner": thing})
         began = time.perf_counter()
-        with pytest.raises(ValueError, match=r"player\.json"):
-            hn.load(path)
+        rejected(lambda: hn.load(path), "player.json")
         assert time.perf_counter() - began < 2.0
 
 
@@ -338,19 +337,14 @@ def test_depth_and_constants(tmp_path):
     path = tmp_path / "player.json"
     for text in ("[" * 100_000, '{"a":' * 100_000, "[NaN]", "9" * 10_000):
         path.write_text(text)
-        with pytest.raises(ValueError, match=r"player\.json"):
-            hn.load(path)
-        with pytest.raises(ValueError, match="a description must be"):
-            saving.from_json(text)
+        rejected(lambda: hn.load(path), "player.json")
+        rejected(lambda text=text: saving.from_json(text), "description")
         body = json.dumps({"format": saving.FORMAT, "sha256": saving.digest(text), "content": text})
         path.write_text(body)
-        with pytest.raises(ValueError, match=r"player\.json"):
-            hn.load(path)
+        rejected(lambda: hn.load(path), "player.json")
     deep = '{"class":"Fixed","scale":' * 100 + "1" + "}" * 100
-    with pytest.raises(ValueError, match="at most 32 deep"):
-        saving.from_json(deep)
-    with pytest.raises(ValueError, match="finite"):
-        saving.from_json('{"class":"Fixed","scale":1e999}')
+    rejected(lambda: saving.from_json(deep), 32)
+    rejected(lambda: saving.from_json('{"class":"Fixed","scale":1e999}'), "finite", "inf")
 
 
 # Where it is written
@@ -375,17 +369,15 @@ def test_a_link_is_followed(tmp_path):
     assert stat.S_IMODE((tmp_path / "new.json").stat().st_mode) == 0o600
 
 
-def test_what_is_no_file_is_refused(tmp_path):
+def test_pipes_folders_and_devices_are_rejected(tmp_path):
     player, record = hn.Experts(3).start(), hn.play(hn.Experts(2), np.zeros((4, 2)))
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path, what in ((pipe, "a pipe"), (tmp_path, "a folder"), (Path("/dev/null"), "a device")):
         for thing in (player, record):
-            with pytest.raises(ValueError, match=f"must be an ordinary file.*{what}"):
-                thing.save(path)
+            rejected(lambda path=path, thing=thing: thing.save(path), "file", what, str(path))
         for load in (hn.load, hn.Record.load):
-            with pytest.raises(ValueError, match=f"an ordinary file.*{what}"):
-                load(path)
+            rejected(lambda path=path, load=load: load(path), "file", what, str(path))
     assert stat.S_ISFIFO(pipe.lstat().st_mode)
 
 
@@ -439,7 +431,7 @@ def npy(array, shape=None, dtype=None):
     return out.getvalue() + array.tobytes()
 
 
-def test_crafted_records_are_refused(tmp_path):
+def test_crafted_records_are_rejected(tmp_path):
     path = tmp_path / "record.npz"
     record = hn.play(hn.Experts(2), np.zeros((4, 2)), runs=3)
     record.save(path)
@@ -462,6 +454,4 @@ def test_crafted_records_are_refused(tmp_path):
     }
     for name, members in crafted.items():
         npz(path, **{**good, **members})
-        with pytest.raises(ValueError, match="must be a record"):
-            hn.Record.load(path)
-        assert name
+        assert "record" in rejected(lambda: hn.Record.load(path), "record.npz"), name
