@@ -43,7 +43,7 @@ JOBS = (
     Job("games", "Games and experiments", "Whole games, many runs, records, comparisons, sweeps, adversaries.",
         ("games", "adversaries")),
     Job("smoothings", "Smoothings and potentials", "Laws, regularizers, and what they make at a scale.",
-        ("mathematics.laws", "mathematics.regularizers", "mathematics.potentials")),
+        ("mathematics.smoothing", "mathematics.laws", "mathematics.regularizers", "mathematics.potentials")),
     Job("stability", "Stability, bounds and audits", "Divergences, levels, rates; what a bound is; who checks it.",
         ("mathematics", "audits")),
     Job("more", "Extend and connect", "The public contract of learners and laws; other libraries.",

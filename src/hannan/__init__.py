@@ -20,6 +20,7 @@ _HOME: dict[str, tuple[str, ...]] = {
         "hockey_stick",
         "clip",
     ),
+    "mathematics.smoothing": ("Smoothing",),
     "mathematics.laws.law": ("Law",),
     "mathematics.laws.light": (
         "Exponential",
@@ -59,6 +60,7 @@ _HOME: dict[str, tuple[str, ...]] = {
         "SelfConfident",
     ),
     "learners.estimators": (
+        "Estimator",
         "ImportanceWeighted",
         "GeometricResampling",
         "ConditionalResampling",

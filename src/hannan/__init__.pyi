@@ -38,6 +38,7 @@ from hannan.learners.decisions.sets import MSets as MSets
 from hannan.learners.decisions.sets import ShortestPaths as ShortestPaths
 from hannan.learners.delayed import TsallisShannon as TsallisShannon
 from hannan.learners.estimators import ConditionalResampling as ConditionalResampling
+from hannan.learners.estimators import Estimator as Estimator
 from hannan.learners.estimators import GeometricResampling as GeometricResampling
 from hannan.learners.estimators import ImplicitExploration as ImplicitExploration
 from hannan.learners.estimators import ImportanceWeighted as ImportanceWeighted
@@ -102,6 +103,7 @@ from hannan.mathematics.regularizers import Entropy as Entropy
 from hannan.mathematics.regularizers import LogBarrier as LogBarrier
 from hannan.mathematics.regularizers import Regularizer as Regularizer
 from hannan.mathematics.regularizers import Tsallis as Tsallis
+from hannan.mathematics.smoothing import Smoothing as Smoothing
 from hannan.mathematics.stability import Stability as Stability
 from hannan.players.certificate import Certificate as Certificate
 from hannan.players.fleet import Fleet as Fleet
@@ -121,19 +123,19 @@ from hannan.tables.route import Routes as Routes
 from hannan.tables.route import route as route
 
 __all__ = [
-    "__version__", "tsallis_log", "max_divergence", "tsallis_divergence", "hockey_stick", "clip", "Law",
-    "Exponential", "Gamma", "Gumbel", "Weibull", "Laplace", "Frechet", "Pareto", "Gaussian", "Regularizer",
-    "Entropy", "Tsallis", "LogBarrier", "Stability", "Potential", "FTPL", "FTRL", "audit", "Finding", "Bound",
-    "Withheld", "Fixed", "Horizon", "BestLoss", "Anytime", "SelfConfident", "ImportanceWeighted",
-    "GeometricResampling", "ConditionalResampling", "ReducedVariance", "ImplicitExploration", "register",
-    "Move", "Certificate", "Player", "load", "Fleet", "Moves", "FleetCertificate", "Experts", "AdaHedge",
-    "Bandit", "ExpertBandit", "Convex", "OnlineGradientDescent", "ExponentiatedGradient", "Domain", "Ball",
-    "Box", "Simplex", "Polytope", "Loss", "RankOne", "Linear", "Squared", "Logistic", "Huber",
-    "SmoothedHinge", "Noise", "GammaNoise", "GaussianNoise", "Privacy", "PrivacyCurve", "audit_convex",
-    "Squint", "AdaNormalHedge", "MLPoly", "FixedShare", "Exp3S", "LBInf", "UCB1", "MOSS", "KLUCB",
-    "EpsilonGreedy", "ExploreThenCommit", "Thompson", "TsallisShannon", "Dropout", "RandomWalk", "MYGA",
-    "FPL", "FPLTrix", "MSets", "ShortestPaths", "Assignments", "hedge", "exp3", "exp4", "exp4_clipped",
-    "tsallis_inf", "frechet_ftpl", "exp3_ix", "fixed_share", "exp3_s", "gaussian_ftpl", "play", "Record",
-    "compare", "Comparison", "sweep", "combine", "Combined", "Combiner", "replay", "Replay", "route",
-    "Routes", "Store", "adversaries", "checks"
+    "__version__", "tsallis_log", "max_divergence", "tsallis_divergence", "hockey_stick", "clip", "Smoothing",
+    "Law", "Exponential", "Gamma", "Gumbel", "Weibull", "Laplace", "Frechet", "Pareto", "Gaussian",
+    "Regularizer", "Entropy", "Tsallis", "LogBarrier", "Stability", "Potential", "FTPL", "FTRL", "audit",
+    "Finding", "Bound", "Withheld", "Fixed", "Horizon", "BestLoss", "Anytime", "SelfConfident", "Estimator",
+    "ImportanceWeighted", "GeometricResampling", "ConditionalResampling", "ReducedVariance",
+    "ImplicitExploration", "register", "Move", "Certificate", "Player", "load", "Fleet", "Moves",
+    "FleetCertificate", "Experts", "AdaHedge", "Bandit", "ExpertBandit", "Convex", "OnlineGradientDescent",
+    "ExponentiatedGradient", "Domain", "Ball", "Box", "Simplex", "Polytope", "Loss", "RankOne", "Linear",
+    "Squared", "Logistic", "Huber", "SmoothedHinge", "Noise", "GammaNoise", "GaussianNoise", "Privacy",
+    "PrivacyCurve", "audit_convex", "Squint", "AdaNormalHedge", "MLPoly", "FixedShare", "Exp3S", "LBInf",
+    "UCB1", "MOSS", "KLUCB", "EpsilonGreedy", "ExploreThenCommit", "Thompson", "TsallisShannon", "Dropout",
+    "RandomWalk", "MYGA", "FPL", "FPLTrix", "MSets", "ShortestPaths", "Assignments", "hedge", "exp3", "exp4",
+    "exp4_clipped", "tsallis_inf", "frechet_ftpl", "exp3_ix", "fixed_share", "exp3_s", "gaussian_ftpl",
+    "play", "Record", "compare", "Comparison", "sweep", "combine", "Combined", "Combiner", "replay", "Replay",
+    "route", "Routes", "Store", "adversaries", "checks"
 ]

@@ -23,7 +23,6 @@ from hannan.mathematics.laws.gaussian import Gaussian
 from hannan.mathematics.laws.heavy import Frechet, Pareto
 from hannan.mathematics.laws.light import Exponential, Gamma, Gumbel, Laplace, Weibull
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
-from hannan.mathematics.stability import range_constant, rate_constant
 
 C10 = sum(1 / k for k in range(2, 11))  # H_10 - 1, the c' of Exponential at N = 10
 
@@ -77,9 +76,9 @@ def test_log_barrier_as_experts_pays_its_bias():
     n, rounds = 5, 400
     tau = 1 / (n * rounds)
     a = (n - 1) * math.log(1 / tau) - math.log(1 - (n - 1) * tau) - n * math.log(n)
-    c = rate_constant(LogBarrier()) * a
+    c = LogBarrier().rate * a
     bias = (n - 1) / n
-    assert range_constant(LogBarrier(), n, rounds) == pytest.approx(a, rel=1e-12)
+    assert LogBarrier().range_constant(n, rounds) == pytest.approx(a, rel=1e-12)
     tuned = Experts(n, LogBarrier(), BestLoss(50, rounds=rounds)).bound()
     assert close(tuned, math.sqrt(2 * c * (50 + bias)) + c + bias)
     assert tuned.terms["bias"] == bias
@@ -151,7 +150,7 @@ def test_resampling_has_its_own_horizon():
 
 def test_log_barrier_bandit():
     n, rounds, best = 10, 1000, 100
-    a, c = range_constant(LogBarrier(), n, rounds), (n - 1) / n
+    a, c = LogBarrier().range_constant(n, rounds), (n - 1) / n
     bound = Bandit(n, LogBarrier(), BestLoss(best, rounds=rounds)).bound(printed=True)
     assert close(bound, math.sqrt(2 * a * (best + c)) + a / 2 + c)
     assert math.isclose(bound.scale, math.sqrt((best + c) / (2 * a)))

@@ -14,13 +14,7 @@ from hannan.learners import bandits
 from hannan.mathematics import bounds
 from hannan.mathematics import printed as paper
 from hannan.mathematics.bounds import Withheld
-from hannan.mathematics.stability import (
-    mean_score_bound,
-    proved_variance_constant,
-    range_constant,
-    rate_constant,
-    variance_constant,
-)
+from hannan.mathematics.laws.law import mean_score_bound
 
 # The variance constant: D_t <= v/(2 scale)
 
@@ -54,9 +48,9 @@ def test_variance_constants_of_log_concave_laws(n):
         hn.Exponential(): mean_score(lambda z: mp.exp(-z), lambda z: 1 - mp.exp(-z), n, [0, 1, 9, 60]) / 2,
     }
     for law, v in half.items():
-        assert mp.mpf(variance_constant(law, n)) >= v * (1 - mp.mpf(10) ** -20), law  # rounded up
-        assert variance_constant(law, n) == pytest.approx(float(v), rel=1e-12), law
-    assert variance_constant(hn.Gaussian(), n) == pytest.approx(hn.Gaussian().expected_max(n) / 2, rel=1e-12)
+        assert mp.mpf(law.variance_constant(n)) >= v * (1 - mp.mpf(10) ** -20), law  # rounded up
+        assert law.variance_constant(n) == pytest.approx(float(v), rel=1e-12), law
+    assert hn.Gaussian().variance_constant(n) == pytest.approx(hn.Gaussian().expected_max(n) / 2, rel=1e-12)
 
 
 #: E psi(max_n Z) in closed form.
@@ -87,25 +81,25 @@ def test_bounds_use_the_proved_variance_constant_and_tunings_do_not(law):
     """Tunings keep their scales to the last bit. The bound is above that of the quadrature by 1e-8 at most."""
     for n in (2, 10):
         learner = hn.Experts(n, law, hn.Horizon(1000))
-        v, proved = variance_constant(law, n), proved_variance_constant(law, n)
+        v, proved = law.variance_constant(n), law.proved_variance_constant(n)
         assert v < proved < v * (1.0 + 1e-8)
         scale = learner.schedule().scale(1, 0.0)
-        assert scale == math.sqrt(v * 1000 / (2.0 * range_constant(law, n)))
+        assert scale == math.sqrt(v * 1000 / (2.0 * law.range_constant(n)))
         assert learner.bound().terms["drift"] == pytest.approx(proved * 1000 / (2.0 * scale), rel=1e-14)
-    assert proved_variance_constant(hn.Entropy(), 7) == 0.25
+    assert hn.Entropy().proved_variance_constant(7) == 0.25
 
 
 def test_variance_constants_of_the_others():
-    assert variance_constant(hn.Entropy(), 7) == variance_constant(hn.Gumbel(), 7) == 0.25
-    assert variance_constant(hn.LogBarrier(), 7) == 0.125
+    assert hn.Entropy().variance_constant(7) == hn.Gumbel().variance_constant(7) == 0.25
+    assert hn.LogBarrier().variance_constant(7) == 0.125
     for alpha in (0.25, 0.5, 0.9):
-        assert variance_constant(hn.Tsallis(alpha), 7) == pytest.approx(2 ** (alpha - 3) / alpha, rel=1e-15)
+        assert hn.Tsallis(alpha).variance_constant(7) == pytest.approx(2 ** (alpha - 3) / alpha, rel=1e-15)
     for law in (hn.Frechet(3.0), hn.Pareto(4.0), hn.Weibull(0.5, conditioned=True)):
-        assert variance_constant(law, 7) == law.hazard / 2
+        assert law.variance_constant(7) == law.hazard / 2
     for law in (hn.Weibull(0.5), hn.Gamma(0.5)):
-        assert variance_constant(law, 7) == math.inf
+        assert law.variance_constant(7) == math.inf
     for smoothing in (hn.Exponential(), hn.Laplace(), hn.Gamma(3.0), hn.Tsallis(0.5), hn.LogBarrier(), hn.Entropy()):
-        assert variance_constant(smoothing, 5) <= rate_constant(smoothing) / 2 * (1 + 1e-12)
+        assert smoothing.variance_constant(5) <= smoothing.rate / 2 * (1 + 1e-12)
 
 
 @dataclass(frozen=True)
@@ -124,14 +118,14 @@ class Logistic(hn.Law):
 
 def test_a_law_of_your_own_that_is_log_concave():
     for n in (2, 3, 8):
-        assert variance_constant(Logistic(), n) == pytest.approx((n - 1) / (n + 1) / 2, rel=1e-9)
-        assert variance_constant(Logistic(), n) >= (n - 1) / (n + 1) / 2 * (1 - 1e-12)
+        assert Logistic().variance_constant(n) == pytest.approx((n - 1) / (n + 1) / 2, rel=1e-9)
+        assert Logistic().variance_constant(n) >= (n - 1) / (n + 1) / 2 * (1 - 1e-12)
     # Stated without a hazard it still has a bound of zero order, and no other.
     unrated = hn.Experts(3, Logistic(math.inf), hn.Horizon(100))
     G = Logistic().expected_max(3)  # its mean is 0
     # The tuning has v = 1/4, the bound an upper bound on it.
-    assert 0.25 < proved_variance_constant(Logistic(math.inf), 3) < 0.25 * (1 + 1e-8)
-    half, more = math.sqrt(2 * G * 0.25 * 100) / 2, proved_variance_constant(Logistic(math.inf), 3) / 0.25
+    assert 0.25 < Logistic(math.inf).proved_variance_constant(3) < 0.25 * (1 + 1e-8)
+    half, more = math.sqrt(2 * G * 0.25 * 100) / 2, Logistic(math.inf).proved_variance_constant(3) / 0.25
     assert unrated.bound().value == pytest.approx(half + half * more, rel=1e-9)
     with pytest.raises(ValueError, match="unbounded hazard"):
         hn.Experts(3, Logistic(math.inf), hn.SelfConfident())
@@ -148,13 +142,13 @@ def test_the_variance_constant_is_nearly_attained_and_never_exceeded(smoothing):
     for scale in (3.0, 30.0):
         phi = potential(smoothing, scale)
         seen = max(one_step(phi, [gap, 0.0], [1.0, 0.0]) for gap in np.linspace(-1.5, 0.5, 41))
-        assert seen <= variance_constant(smoothing, 2) / (2 * scale) * (1 + 1e-9)
-    assert seen >= TIGHT[smoothing] * variance_constant(smoothing, 2) / (2 * scale)
+        assert seen <= smoothing.variance_constant(2) / (2 * scale) * (1 + 1e-9)
+    assert seen >= TIGHT[smoothing] * smoothing.variance_constant(2) / (2 * scale)
     rng = np.random.default_rng(3)
     for n in (3, 6):
         for _ in range(10):
             L, loss = rng.exponential(2.0, n), (rng.random(n) < 0.5).astype(float)
-            assert one_step(potential(smoothing, 2.0), L, loss) <= variance_constant(smoothing, n) / 4.0 + 1e-12
+            assert one_step(potential(smoothing, 2.0), L, loss) <= smoothing.variance_constant(n) / 4.0 + 1e-12
 
 
 # Zero order, experts: sqrt(2 G v T) and 2 sqrt(G v T)
@@ -166,8 +160,8 @@ EXPERTS = [hn.Entropy(), hn.Gumbel(), hn.Exponential(), hn.Laplace(), hn.Gamma(2
 @pytest.mark.parametrize("smoothing", EXPERTS, ids=repr)
 def test_horizon_and_anytime_of_experts(smoothing):
     n, rounds = 6, 5000
-    G, v = range_constant(smoothing, n), variance_constant(smoothing, n)
-    more = proved_variance_constant(smoothing, n) / v  # half of the bound is the drift, which has the proved constant
+    G, v = smoothing.range_constant(n), smoothing.variance_constant(n)
+    more = smoothing.proved_variance_constant(n) / v  # half of the bound is the drift, which has the proved constant
     tuned = hn.Experts(n, smoothing, hn.Horizon(rounds))
     assert tuned.schedule().scale(1, 0.0) == pytest.approx(math.sqrt(v * rounds / (2 * G)), rel=1e-12)
     assert tuned.bound().value == pytest.approx(math.sqrt(2 * G * v * rounds) * (1 + more) / 2, rel=1e-12)
@@ -183,7 +177,7 @@ def test_the_numbers_that_the_documents_quote():
     assert round(hedge.bound(1000).value, 2) == 32.91  # the factor of before, sqrt(h/G): 1.25 sqrt(T ln n)
     gaussian = hn.Experts(5, hn.Gaussian(), hn.Horizon(400))
     most = 1.1629644736  # E max of 5
-    more = proved_variance_constant(hn.Gaussian(), 5) / (most / 2)
+    more = hn.Gaussian().proved_variance_constant(5) / (most / 2)
     assert 1.0 < more < 1.0 + 1e-8
     assert gaussian.bound().value == pytest.approx(most * 20 * (1 + more) / 2, rel=1e-9)
     assert gaussian.schedule().scale(1, 0.0) == pytest.approx(10.0, rel=1e-12)

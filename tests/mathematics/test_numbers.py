@@ -17,7 +17,6 @@ from hannan.learners.fixed_share import path_cost
 from hannan.learners.tuning import ClippedSchedule, Schedule
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Withheld
-from hannan.mathematics.stability import range_constant, rate_constant
 from hannan.saving.formatting import ceiling
 
 
@@ -360,8 +359,8 @@ def test_withheld_where_no_number_is_proved():
 
 def test_a_late_log_barrier_pays_its_bias_late_as_well():
     n, rounds, scale, best, d = 4, 300, 5.0, 20.0, 2
-    eps = rate_constant(hn.LogBarrier()) / scale
-    C, c = scale * range_constant(hn.LogBarrier(), n, rounds), (n - 1) / n
+    eps = hn.LogBarrier().rate / scale
+    C, c = scale * hn.LogBarrier().range_constant(n, rounds), (n - 1) / n
     late = hn.Experts(n, hn.LogBarrier(), hn.Fixed(scale)).bound(rounds, best, delay=d)
     assert near(late, math.exp(eps * d) * eps / (1 - math.exp(-eps)) * (best + C + c) - best)
 
@@ -421,20 +420,20 @@ def test_log_barrier_bandit_before_its_horizon_has_the_range_of_the_horizon():
 
 def test_clipped_log_barrier_before_its_horizon():
     actions, experts, horizon, played, best = 3, 4, 10**7, 10**5, 1000.0
-    c, bias = rate_constant(hn.LogBarrier()) * barrier_range(experts, horizon), (experts - 1) / experts
+    c, bias = hn.LogBarrier().rate * barrier_range(experts, horizon), (experts - 1) / experts
     confident = hn.ExpertBandit(actions, experts, hn.LogBarrier(), hn.SelfConfident(horizon), clip="tuned")
     assert near(confident.bound(played, best), clipped_root(c, actions, best, bias) + bias)
     tuned = hn.ExpertBandit(actions, experts, hn.LogBarrier(), hn.BestLoss(best, rounds=horizon), clip="tuned")
     a = (c * (actions - 1) / (2 * (best + bias))) ** (1 / 3)
     epsilon, rho = 2 * a * a / (actions - 1), a / (actions - 1)
-    assert (rate_constant(hn.LogBarrier()) / tuned.schedule().scale(1, 0.0), tuned.rho) == pytest.approx((epsilon, rho))
+    assert (hn.LogBarrier().rate / tuned.schedule().scale(1, 0.0), tuned.rho) == pytest.approx((epsilon, rho))
     kept = (1 - (actions - 1) * rho) * (1 - math.exp(-epsilon / rho)) / (epsilon / rho)
     assert near(tuned.bound(played), (best + c / epsilon + bias) / kept - best)
 
 
 def test_clipped_bound_at_a_fixed_scale_counts_the_bias_of_the_log_barrier():
     actions, experts, scale, rho, rounds, best = 3, 5, 6.0, 0.1, 5000, 40.0
-    x, A = rate_constant(hn.LogBarrier()) / scale / rho, barrier_range(experts, rounds)
+    x, A = hn.LogBarrier().rate / scale / rho, barrier_range(experts, rounds)
     kept = (1 - (actions - 1) * rho) * (1 - math.exp(-x)) / x
     learner = hn.ExpertBandit(actions, experts, hn.LogBarrier(), hn.Fixed(scale), clip=rho)
     bias = (experts - 1) / experts

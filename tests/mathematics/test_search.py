@@ -11,7 +11,6 @@ import pytest
 import searches
 
 import hannan as hn
-from hannan.mathematics.stability import range_constant
 
 #: (smoothing, the least regret/bound that the worst of all 0/1 sequences of 60 rounds attains: Horizon, Anytime).
 TWO = [
@@ -93,13 +92,13 @@ def test_every_game_of_the_log_barrier_with_resampling(estimator):
 def test_the_log_barrier_needs_the_share_and_the_bias_of_its_bound():
     """The controls: without the kept share k(scale) < 1, and without the bias of the cap, games are above it."""
     tight = hn.Bandit(2, hn.LogBarrier(), hn.Fixed(0.05), hn.ConditionalResampling(4))
-    A, bias = range_constant(hn.LogBarrier(), 2, 4), 0.5 + 1.5 * 4 / (math.e * 4)
+    A, bias = hn.LogBarrier().range_constant(2, 4), 0.5 + 1.5 * 4 / (math.e * 4)
     assert max(regret / (0.05 * A + bias) for regret, _ in searches.barrier_games(tight, 4)) > 1.0
     capped = hn.Bandit(2, hn.LogBarrier(), hn.Fixed(0.5), hn.GeometricResampling(1))
     rounds = 60
     [(regret, best)] = searches.barrier_games(capped, rounds, [(1, 0)] * rounds)
     assert best == 0
     whole = searches.untrimmed(capped, rounds, 0.0)
-    without = whole * (0.5 * range_constant(hn.LogBarrier(), 2, rounds) + 0.5)
-    without /= 0.5 * range_constant(hn.LogBarrier(), 2, rounds) + 0.5 + 2 * rounds / math.e
+    without = whole * (0.5 * hn.LogBarrier().range_constant(2, rounds) + 0.5)
+    without /= 0.5 * hn.LogBarrier().range_constant(2, rounds) + 0.5 + 2 * rounds / math.e
     assert without < regret <= whole

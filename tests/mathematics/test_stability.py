@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan.mathematics.stability import gaussian_delta, gaussian_level, kappa, range_constant, rate_constant
+from hannan.mathematics.laws.gaussian import gaussian_delta, gaussian_level
+from hannan.mathematics.regularizers import kappa
 
 SCALES = [1e-6, 0.1, 1.0, 7.5, 1e3, 1e12]
 each_scale = pytest.mark.parametrize("scale", SCALES)
@@ -236,23 +237,23 @@ def test_one_arm_is_perfectly_stable() -> None:
 
 
 def test_rate_and_range_constants() -> None:
-    assert rate_constant(hn.Exponential()) == 1.0
-    assert rate_constant(hn.Pareto(3.0)) == 3.0
-    assert rate_constant(hn.Tsallis(0.5)) == pytest.approx(0.427916 * 2, abs=2e-6)
-    assert rate_constant(hn.LogBarrier()) == pytest.approx(0.276953, abs=1e-6)
-    assert rate_constant(hn.Gaussian()) == rate_constant(hn.Weibull(0.5)) == math.inf
-    assert range_constant(hn.Exponential(), 10) == pytest.approx(2.9289682539682538 - 1.0, rel=1e-14)
-    assert range_constant(hn.Gumbel(), 10) == pytest.approx(math.log(10.0), rel=1e-14)
-    assert range_constant(hn.Entropy(), 10) == math.log(10.0)
-    assert range_constant(hn.Tsallis(0.5), 9) == pytest.approx(4.0, rel=1e-14)
-    assert range_constant(hn.Tsallis(1.0 - 1e-12), 9) == pytest.approx(math.log(9.0), rel=1e-10)
+    assert hn.Exponential().rate == 1.0
+    assert hn.Pareto(3.0).rate == 3.0
+    assert hn.Tsallis(0.5).rate == pytest.approx(0.427916 * 2, abs=2e-6)
+    assert hn.LogBarrier().rate == pytest.approx(0.276953, abs=1e-6)
+    assert hn.Gaussian().rate == hn.Weibull(0.5).rate == math.inf
+    assert hn.Exponential().range_constant(10) == pytest.approx(2.9289682539682538 - 1.0, rel=1e-14)
+    assert hn.Gumbel().range_constant(10) == pytest.approx(math.log(10.0), rel=1e-14)
+    assert hn.Entropy().range_constant(10) == math.log(10.0)
+    assert hn.Tsallis(0.5).range_constant(9) == pytest.approx(4.0, rel=1e-14)
+    assert hn.Tsallis(1.0 - 1e-12).range_constant(9) == pytest.approx(math.log(9.0), rel=1e-10)
     n, T = 4, 100
     tau = 1.0 / (n * T)
     right = (n - 1) * math.log(1 / tau) - math.log(1 - (n - 1) * tau) - n * math.log(n)
-    assert range_constant(hn.LogBarrier(), n, rounds=T) == pytest.approx(right, rel=1e-13)
-    assert range_constant(hn.LogBarrier(), 4, rounds=1) == pytest.approx(0.0, abs=1e-12)
+    assert hn.LogBarrier().range_constant(n, rounds=T) == pytest.approx(right, rel=1e-13)
+    assert hn.LogBarrier().range_constant(4, rounds=1) == pytest.approx(0.0, abs=1e-12)
     for smoothing in (hn.Exponential(), hn.Gaussian(), hn.Entropy(), hn.Tsallis(0.3), hn.LogBarrier()):
-        assert range_constant(smoothing, 1, rounds=5) == 0.0
+        assert smoothing.range_constant(1, rounds=5) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -267,11 +268,11 @@ def test_rate_and_range_constants() -> None:
     ids=repr,
 )
 def test_the_heavy_rows_of_the_paper_s_table(law: hn.Law, n: int, right: float) -> None:
-    assert rate_constant(law) * range_constant(law, n) == pytest.approx(right, rel=6e-3)
+    assert law.rate * law.range_constant(n) == pytest.approx(right, rel=6e-3)
 
 
 @pytest.mark.parametrize("law", [hn.Frechet(1.0), hn.Frechet(0.5), hn.Pareto(1.0), hn.Pareto(0.2)], ids=repr)
 def test_infinite_means_are_refused_a_regret_constant(law: hn.Law) -> None:
     with pytest.raises(ValueError, match=r"finite mean; got .*whose mean is infinite"):
-        range_constant(law, 5)
+        law.range_constant(5)
     assert hn.FTPL(law, 1.0).stability(5).level < math.inf  # lawful, and stable

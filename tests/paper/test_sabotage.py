@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from hannan.games.play import play
-from hannan.learners import learner as learners
 from hannan.learners.convex.learner import Convex
 from hannan.learners.expert_bandits import ExpertBandit
 from hannan.learners.experts import Experts
@@ -50,12 +49,9 @@ def clipping_off(monkeypatch):
 
 
 def barrier_range_too_small(monkeypatch):
-    from hannan.learners import bandits
-    from hannan.mathematics import stability as facts
+    from hannan.mathematics.regularizers import LogBarrier
 
-    for module in (facts, bandits, learners):
-        if hasattr(module, "range_constant"):
-            scaled(monkeypatch, module, "range_constant", lambda value: value * 2.0 / 3.0)
+    scaled(monkeypatch, LogBarrier, "range_constant", lambda value: value * 2.0 / 3.0)
 
 
 def experts_at(module, factor):

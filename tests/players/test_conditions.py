@@ -97,7 +97,7 @@ def test_what_is_stated_is_printed_as_such():
 
 def test_a_certificate_that_contradicts_itself_is_withheld(monkeypatch):
     # Had the false hazard passed: it printed bound 3.2, regret 10.7, "0.222 realised, claimed at most 0.0316".
-    monkeypatch.setattr("hannan.learners.learner.on_your_word", lambda law: "")
+    monkeypatch.setattr("hannan.mathematics.laws.law.on_your_word", lambda law: "")
     player = hn.Experts(2, Said(0.05), hn.Horizon(40)).start(seed=0)
     for t in range(40):
         player.observe(player.act(), [float(t % 2 == 0), float(t % 2)])

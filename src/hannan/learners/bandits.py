@@ -9,22 +9,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hannan import validation
 from hannan.learners.estimators import (
-    ConditionalResampling,
     Estimator,
-    GeometricResampling,
-    ImplicitExploration,
     ImportanceWeighted,
     ReducedVariance,
     check_playable,
 )
-from hannan.learners.learner import Constants, Learner, Proof, Smoothing, name_arms, needed
+from hannan.learners.learner import Constants, Learner, Proof, name_arms, needed
 from hannan.learners.tuning import Anytime, Fixed, Horizon, Schedule, Tuning
 from hannan.mathematics import bounds
 from hannan.mathematics import printed as paper
-from hannan.mathematics.bounds import Bound, Sense, Terms, Whom, Withheld, resampling_bias
+from hannan.mathematics.bounds import Bound, Sense, Terms, Whom, Withheld
 from hannan.mathematics.laws.heavy import Frechet
-from hannan.mathematics.regularizers import LogBarrier, Tsallis
-from hannan.mathematics.stability import natural_gamma
+from hannan.mathematics.regularizers import Tsallis
+from hannan.mathematics.smoothing import Smoothing
 from hannan.saving import frozen
 from hannan.saving.formatting import sure
 
@@ -90,8 +87,8 @@ def likely(learner: Any, rounds: int, delta: float) -> Terms:
     """The terms of a bound with probability 1 - delta, or the reason why there is none."""
     schedule, estimator = learner.schedule(), learner.estimator
     scale = schedule.scale(1, 0.0)
-    fits = isinstance(estimator, ImplicitExploration) and math.isclose(2.0 * scale * estimator.gamma, 1.0, rel_tol=1e-9)
-    if not (fits and learner._is_hedge and schedule.is_constant):
+    fits = estimator.exploration > 0.0 and math.isclose(2.0 * scale * estimator.exploration, 1.0, rel_tol=1e-9)
+    if not (fits and learner.smoothing.hedge and schedule.is_constant):
         raise Withheld(f"a bound on one run is proved for exp3_ix({learner.n}, rounds); got {learner!r}")
     return exp3_ix(learner.n, rounds, delta, scale)
 
@@ -99,32 +96,29 @@ def likely(learner: Any, rounds: int, delta: float) -> Terms:
 def bandit(learner: Any, rounds: int) -> list[Proof]:
     """What is published for exactly this smoothing, tuning and estimator."""
     n, estimator, smoothing, tuning = learner.n, learner.estimator, learner.smoothing, learner.tuning
-    if isinstance(estimator, ImplicitExploration) and not isinstance(smoothing, LogBarrier):
+    if estimator.exploration > 0.0 and not smoothing.first_order:
         # Estimates are at most the exact ones, so the terms of range and drift stay; the rest is gamma sum lhat,
         # and, where the best arm may depend on the moves, E max_i (Lhat_i - L_i) <= ln n/(2 gamma).
         exact = dataclasses.replace(learner, estimator=ImportanceWeighted())._derived(rounds, None)
-        terms = {**exact.terms, "gamma n T": estimator.gamma * n * rounds}
+        terms = {**exact.terms, "gamma n T": estimator.exploration * n * rounds}
         source = f"{exact.source}; implicit exploration, after Neu 2015"
-        anybody = {**terms, "ln n/(2 gamma)": math.log(n) / (2.0 * estimator.gamma)}
+        anybody = {**terms, "ln n/(2 gamma)": math.log(n) / (2.0 * estimator.exploration)}
         return [Proof(terms, source), Proof(anybody, source, against="any", sense="draws")]
     factor = tuning.told_factor
     if factor is None:
         return []
     if smoothing == Tsallis(0.5):
-        if isinstance(estimator, ReducedVariance) and factor == 0.5:
+        if estimator == ReducedVariance() and factor == 0.5:
             return [Proof(tsallis_inf_reduced(n, rounds), REDUCED)]
-        if isinstance(estimator, ImportanceWeighted) and factor == 1.0:
+        if estimator.weights == "exact" and factor == 1.0:
             return [Proof(tsallis_inf(n, rounds), "Zimmert, Seldin 2021", "published")]
     if smoothing == Frechet(2.0):
         terms, source = frechet(n, rounds, 1.0 / factor), "Honda, Ito, Tsuchiya 2023"
-        if isinstance(estimator, ImportanceWeighted):
+        if estimator.weights == "exact":
             return [Proof(terms, source, "published")]
         # Their weights are geometric and uncapped: a cap only lowers estimates, and costs its bias.
-        if isinstance(estimator, GeometricResampling):
-            return [Proof(terms | resampling_bias(n, estimator.cap, rounds), f"{source}; capped", "published")]
-        if isinstance(estimator, ConditionalResampling):
-            harmonic = math.fsum(1.0 / i for i in range(1, n + 1))
-            return [Proof(terms | resampling_bias(harmonic, estimator.cap, rounds), f"{source}; capped", "published")]
+        if estimator.weights == "resampled":
+            return [Proof(terms | estimator.bias(n, rounds), f"{source}; capped", "published")]
     return []
 
 
@@ -226,7 +220,7 @@ class Bandit(Learner):
     @property
     def _reduced(self) -> bool:
         """True if the play is Tsallis(1/2) with reduced variance."""
-        return self.smoothing == Tsallis(0.5) and isinstance(self.estimator, ReducedVariance)
+        return self.smoothing == Tsallis(0.5) and self.estimator == ReducedVariance()
 
     @property
     def _tuned_reduced(self) -> bool:
@@ -268,7 +262,7 @@ class Bandit(Learner):
 
     @property
     def _resamples(self) -> bool:
-        return isinstance(self.estimator, (GeometricResampling, ConditionalResampling))
+        return self.estimator.weights == "resampled"
 
     @property
     def _grows(self) -> bool:
@@ -276,27 +270,15 @@ class Bandit(Learner):
         return self.tuning.order == "zero" and self.tuning.last_round is None
 
     def _variance(self, k: Constants) -> float:
-        """E D_t <= v/(2 scale): N^a/a (Tsallis), N h (laws), (2N-1) h (laws, 1/p resampled)."""
-        if isinstance(self.smoothing, Tsallis):
-            return float(self.n**self.smoothing.alpha / self.smoothing.alpha)
-        doubled = self._resamples and not self._grows
-        return k.rate * (2 * self.n - 1 if doubled else self.n)
-
-    def _resampling_bias(self, rounds: int) -> Terms:
-        """What a cap on the resampling costs; nothing where 1/p is exact."""
-        if isinstance(self.estimator, GeometricResampling):
-            return bounds.resampling_bias(self.n, self.estimator.cap, rounds)
-        if isinstance(self.estimator, ConditionalResampling):
-            harmonic = math.fsum(1.0 / i for i in range(1, self.n + 1))
-            return bounds.resampling_bias(harmonic, self.estimator.cap, rounds)
-        return {}
+        """Return v with E D_t <= v/(2 scale)."""
+        return self.smoothing.bandit_variance_constant(self.n, self._resamples and not self._grows)
 
     def _barrier_bias(self, k: Constants, rounds: int) -> float:
         """The bias of the log-barrier's comparator and of the estimator."""
-        return k.bias + sum(self._resampling_bias(rounds).values())
+        return k.bias + sum(self.estimator.bias(self.n, rounds).values())
 
     def schedule(self) -> Schedule:
-        tuning, barrier = self.tuning, isinstance(self.smoothing, LogBarrier)
+        tuning, barrier = self.tuning, self.smoothing.first_order
         if tuning.order == "given":
             return tuning.schedule(0.0, 0.0)
         if self._trivial:
@@ -352,23 +334,24 @@ class Bandit(Learner):
 
     def _derived(self, rounds: int | None, best: float | None) -> Proof:
         played = needed(rounds, "the bound grows with them")
-        if isinstance(self.smoothing, LogBarrier):
+        if self.smoothing.first_order:
             return self._barrier(played, best)
-        kind = "Tsallis" if isinstance(self.smoothing, Tsallis) else "FTPL"
+        perturbed = self.smoothing.perturbation is not None
+        kind = "FTPL" if perturbed else type(self.smoothing).__name__
         schedule = self.schedule()
         if self._reduced and schedule.is_constant and schedule.scale(1, 0.0) > 1.0:
             return Proof(bounds.reduced_variance(self.n, schedule.scale(1, 0.0), played), _CONSTANT, covers=("prior",))
         k = self._constants(self.n, None)
-        proved = not self._resamples or (kind == "FTPL" and not self._grows)
-        if not proved or type(self.estimator) not in _WITH_PROOF:
+        proved = not self._resamples or (perturbed and not self._grows)
+        if not proved or self.estimator.weights == "other":
             raise Withheld(f"{self.estimator!r} has no proved bound with {self.smoothing!r} and {self.tuning!r}")
         source = f"{_THEOREM}: {kind}, {type(self.tuning).__name__}"
         terms = bounds.root(k.range, self._variance(k), *self.schedule()[:3], played)
-        return Proof(terms | self._resampling_bias(played), source, covers=("prior",))
+        return Proof(terms | self.estimator.bias(self.n, played), source, covers=("prior",))
 
     def _barrier(self, rounds: int, best: float | None) -> Proof:
         tuning, horizon = self.tuning, self._horizon or rounds
-        if type(self.estimator) not in _WITH_PROOF or (self._resamples and not self.schedule().is_constant):
+        if self.estimator.weights == "other" or (self._resamples and not self.schedule().is_constant):
             raise Withheld(f"{self.estimator!r} has no proved bound with {self.smoothing!r} and {tuning!r}")
         source = f"{_THEOREM}: log-barrier, {type(tuning).__name__}"
         k = self._constants(self.n, horizon)
@@ -386,7 +369,7 @@ class Bandit(Learner):
         return Proof(bounds.first_order(scale * k.range, kept, best, bias), source, supposes=best)
 
     def _as_printed(self, rounds: int | None, best: float | None) -> Bound:
-        if not isinstance(self.estimator, _WITH_PROOF):
+        if self.estimator.weights == "other":
             raise ValueError(f"the paper prints no bound for {self.estimator!r}")
         return paper.bandit(self.smoothing, self.n, rounds, best)
 
@@ -402,16 +385,13 @@ class Bandit(Learner):
             self.gains,
             estimator=self.estimator.kernel,
             estimator_parameter=self.estimator.parameter,
-            gamma=natural_gamma(self.smoothing),
+            gamma=self.smoothing.gamma,
         )
 
     def start(self, seed: int | None = None, name: str | None = None) -> BanditPlayer:
         from hannan.players.player import BanditPlayer
         from hannan.players.sleeping import SleepingArmsPlayer
 
-        if isinstance(self.estimator, ImportanceWeighted) and not isinstance(self.smoothing, LogBarrier):
+        if self.estimator.weights == "exact" and not self.smoothing.first_order:
             return SleepingArmsPlayer(self, seed, name)
         return BanditPlayer(self, seed, name)
-
-
-_WITH_PROOF = (ImportanceWeighted, GeometricResampling, ConditionalResampling)

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
 from hannan import validation
+from hannan.mathematics.bounds import Terms, resampling_bias
 from hannan.saving import frozen
 from hannan.validation import Array
 
@@ -35,7 +36,7 @@ class Drawn(NamedTuple):
 
 
 #: Members that determine an estimate; the first is the one that every estimator defines.
-MEMBERS = ("weight", "baselines", "draws", "kernel", "parameter")
+MEMBERS = ("weight", "baselines", "draws", "kernel", "parameter", "weights", "exploration", "bias")
 POSSIBLE = (
     "A user-defined estimator can be evaluated, but not played yet: hn.Bandit takes ImportanceWeighted, "
     "ImplicitExploration, ReducedVariance, GeometricResampling or ConditionalResampling. A class with act and observe "
@@ -51,8 +52,11 @@ class Estimator:
     package, so `hn.Bandit` rejects other estimators.
     """
 
-    kernel: ClassVar[str] = ""  # its name in the engine
-    #: Whether the weight is drawn: then past moves alone do not determine the estimates.
+    #: Name of the rule in the engine.
+    kernel: ClassVar[str] = ""
+    #: "exact" if the weight is 1/p and there are no baselines, "resampled" if it is a capped number of trials.
+    weights: ClassVar[Literal["exact", "resampled", "other"]] = "other"
+    #: True if the weight is drawn: then past moves alone do not determine the estimates.
     draws: ClassVar[bool] = False
 
     def __new__(cls, *args: Any, **fields: Any) -> Self:
@@ -73,6 +77,15 @@ class Estimator:
         """B with lhat = B + (loss - B_action) * weight * e_action; None where B = 0."""
         return None
 
+    @property
+    def exploration(self) -> float:
+        """gamma of implicit exploration, weight = 1/(p + gamma); 0 for other rules."""
+        return 0.0
+
+    def bias(self, n: int, rounds: int) -> Terms:
+        """Return the terms that the bias of the estimates adds to a bound on the regret."""
+        return {}
+
 
 @frozen
 class ImportanceWeighted(Estimator):
@@ -86,6 +99,7 @@ class ImportanceWeighted(Estimator):
     """
 
     kernel: ClassVar[str] = "importance_weighted"
+    weights: ClassVar[Literal["exact", "resampled", "other"]] = "exact"
 
     def weight(self, drawn: Drawn, uniform: Callable[[], float]) -> float:
         return 1.0 / drawn.probability
@@ -96,6 +110,7 @@ class Resampling(Estimator):
     """The weight is a number of trials, at most `cap`."""
 
     cap: int
+    weights: ClassVar[Literal["exact", "resampled", "other"]] = "resampled"
     draws: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -124,6 +139,9 @@ class GeometricResampling(Resampling):
     def weight(self, drawn: Drawn, uniform: Callable[[], float]) -> float:
         return capped_geometric(uniform(), drawn.probability, self.cap)
 
+    def bias(self, n: int, rounds: int) -> Terms:
+        return resampling_bias(n, self.cap, rounds)
+
 
 @frozen
 class ConditionalResampling(Resampling):
@@ -150,6 +168,9 @@ class ConditionalResampling(Resampling):
         sigma = int((drawn.losses <= drawn.losses[drawn.action]).sum())
         return sigma * capped_geometric(uniform(), sigma * drawn.probability, self.cap)
 
+    def bias(self, n: int, rounds: int) -> Terms:
+        return resampling_bias(math.fsum(1.0 / i for i in range(1, n + 1)), self.cap, rounds)
+
 
 @frozen
 class ImplicitExploration(Estimator):
@@ -175,6 +196,10 @@ class ImplicitExploration(Estimator):
 
     def weight(self, drawn: Drawn, uniform: Callable[[], float]) -> float:
         return 1.0 / (drawn.probability + self.gamma)
+
+    @property
+    def exploration(self) -> float:
+        return self.gamma
 
 
 @frozen

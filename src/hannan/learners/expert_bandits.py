@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from hannan import validation
-from hannan.learners.learner import Learner, Proof, Smoothing, needed
+from hannan.learners.learner import Learner, Proof, needed
 from hannan.learners.tuning import Anytime, ClippedSchedule, Schedule, SelfConfident, Tuning
 from hannan.mathematics import bounds
 from hannan.mathematics import printed as paper
 from hannan.mathematics.bounds import Bound, Sense, Withheld
 from hannan.mathematics.divergences import threshold
 from hannan.mathematics.laws.light import Exponential
-from hannan.mathematics.regularizers import LogBarrier
+from hannan.mathematics.smoothing import Smoothing
 from hannan.players.player import ExpertBanditPlayer
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class ExpertBandit(Learner):
             raise self._refuse_tuning('BestLoss or SelfConfident under clip="tuned"')
         if tuning.order == "given":
             return tuning.schedule(0.0, 0.0)
-        ranged = tuning.told_rounds is not None or not isinstance(self.smoothing, LogBarrier)
+        ranged = tuning.told_rounds is not None or not self.smoothing.needs_rounds
         if self.clip != "tuned" and (tuning.order == "first" or not ranged):
             raise self._refuse_tuning('Fixed, Horizon or Anytime, or with clip="tuned" BestLoss or SelfConfident')
         if self._trivial:

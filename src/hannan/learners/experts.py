@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from hannan import validation
-from hannan.learners.learner import Constants, Learner, Proof, Smoothing, needed
+from hannan.learners.learner import Constants, Learner, Proof, needed
 from hannan.learners.tuning import Schedule, SelfConfident, Tuning
-from hannan.mathematics import bounds, stability
+from hannan.mathematics import bounds
 from hannan.mathematics import printed as paper
 from hannan.mathematics.bounds import Against, Bound, Sense, Withheld
 from hannan.mathematics.laws.light import Exponential
-from hannan.mathematics.regularizers import LogBarrier
+from hannan.mathematics.smoothing import Smoothing
 
 if TYPE_CHECKING:
     from hannan.learners.setup import Program
@@ -70,7 +70,7 @@ class Experts(Learner):
         self.schedule()
 
     def _clean_prior(self) -> tuple[float, ...]:
-        if not self._is_hedge:
+        if not self.smoothing.hedge:
             raise ValueError(
                 "prior weights need Entropy or Gumbel: for those the proof carries over, max log 1/prior in "
                 f"place of log n; got {self.smoothing!r}"
@@ -92,7 +92,7 @@ class Experts(Learner):
     @property
     def _variance(self) -> float:
         """D_t <= v/(2 scale)."""
-        return stability.variance_constant(self.smoothing, self.n)
+        return self.smoothing.variance_constant(self.n)
 
     @property
     def _needs_rate(self) -> bool:
@@ -110,7 +110,7 @@ class Experts(Learner):
             return tuning.schedule(0.0, 0.0)
         if self._trivial:
             return Schedule.constant(1.0)
-        if tuning.order == "zero" and isinstance(self.smoothing, LogBarrier) and tuning.told_rounds is None:
+        if tuning.order == "zero" and self.smoothing.needs_rounds and tuning.told_rounds is None:
             raise self._refuse_tuning("Fixed, Horizon, BestLoss or SelfConfident")
         k = self._tuned_constants(self.n, tuning.told_rounds)
         if tuning.order == "zero":
@@ -162,7 +162,7 @@ class Experts(Learner):
         if not schedule.is_constant:
             needed(rounds, "the bound grows with them")
         if rounds is not None:
-            variance = stability.proved_variance_constant(self.smoothing, self.n)
+            variance = self.smoothing.proved_variance_constant(self.n)
             proofs.append(Proof(bounds.root(k.range, variance, *schedule[:3], rounds, k.bias), source))
         if tuning.order == "given" and math.isfinite(k.rate):
             kept = bounds.kept_experts(k.rate / scale)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 
 from hannan import saving, validation
 from hannan.learners.tuning import ClippedSchedule, Schedule, Tuning, check_tuning
-from hannan.mathematics import bounds, stability
+from hannan.mathematics import bounds
 from hannan.mathematics.bounds import (
     Against,
     Bound,
@@ -23,9 +23,8 @@ from hannan.mathematics.bounds import (
     checked,
     covers,
 )
-from hannan.mathematics.laws.law import Law, on_your_word
-from hannan.mathematics.laws.light import Gumbel
-from hannan.mathematics.regularizers import Entropy, LogBarrier, Regularizer, check_playable
+from hannan.mathematics.regularizers import Regularizer, check_playable
+from hannan.mathematics.smoothing import Smoothing
 
 if TYPE_CHECKING:
     #: A count of arms, or their names.
@@ -102,8 +101,6 @@ class NotPrivate:
 if TYPE_CHECKING:
     from hannan.learners.setup import Program
     from hannan.players.player import Player
-
-Smoothing = Law | Regularizer
 
 
 class Constants(NamedTuple):
@@ -196,11 +193,11 @@ class Learner(NotPrivate, saving.Described):
 
     def _check(self) -> None:
         """The fields that every learner has."""
-        if not isinstance(self.smoothing, (Law, Regularizer)):
+        if not isinstance(self.smoothing, Smoothing):
             raise ValueError(f"smoothing must be a law or a regularizer; got {self.smoothing!r}")
         if isinstance(self.smoothing, Regularizer):
             check_playable(self.smoothing, "smoothing")
-        on_your_word(self.smoothing)
+        self.smoothing.assumptions()  # raises if a stated fact is contradicted
         check_tuning(self.tuning)
         self._check_units()
 
@@ -327,7 +324,7 @@ class Learner(NotPrivate, saving.Described):
     @property
     def _horizon(self) -> int | None:
         """The rounds that the tuning counts on, if it does: Horizon's, or those in the range of LogBarrier."""
-        return self.tuning.told_rounds if isinstance(self.smoothing, LogBarrier) else self.tuning.last_round
+        return self.tuning.told_rounds if self.smoothing.needs_rounds else self.tuning.last_round
 
     def _in_units(self, proof: Proof, rounds: int | None) -> Bound:
         """The bound in the user's units, rounded up; regret is at most the rounds times the range."""
@@ -350,7 +347,7 @@ class Learner(NotPrivate, saving.Described):
         """
         if bound.sense == "run":
             return bound
-        bound = dataclasses.replace(bound, condition=on_your_word(self.smoothing))
+        bound = dataclasses.replace(bound, condition=self.smoothing.assumptions())
         if supposes is None or (rounds is not None and supposes >= rounds):
             return bound  # no best loss is above the number of rounds
         told = self.tuning.told_best is not None and supposes == self.tuned_best()
@@ -371,17 +368,18 @@ class Learner(NotPrivate, saving.Described):
 
     def _constants(self, n: int, rounds: int | None) -> Constants:
         """Rate and range of the smoothing, or the reason why there are none."""
-        if self._is_hedge:  # one play, so one set of constants, to the last bit
+        if self.smoothing.hedge:  # Entropy and Gumbel make one play, so one set of constants, to the last bit
             return Constants(1.0, math.log(n), 0.0)
-        rate = stability.rate_constant(self.smoothing)
+        rate = self.smoothing.rate
         if not math.isfinite(rate) and self._needs_rate:
             raise Withheld(f"{self.smoothing!r} has an unbounded hazard, so its play has no rate: {self._unrated}")
-        if isinstance(self.smoothing, LogBarrier) and rounds is None:
-            raise Withheld("the range of LogBarrier depends on the number of rounds: give rounds")
-        spread = stability.range_constant(self.smoothing, n, rounds)
+        if self.smoothing.needs_rounds and rounds is None:
+            name = type(self.smoothing).__name__
+            raise Withheld(f"the range of {name} depends on the number of rounds: give rounds")
+        spread = self.smoothing.range_constant(n, rounds)
         if not math.isfinite(spread):
             raise Withheld(f"{self.smoothing!r} has an infinite mean, so its range is infinite: no regret bound")
-        return Constants(rate, spread, (n - 1) / n if isinstance(self.smoothing, LogBarrier) else 0.0)
+        return Constants(rate, spread, self.smoothing.comparator_cost(n))
 
     #: What is left to a smoothing without a rate.
     _unrated: ClassVar[str] = "only a Fixed scale, and no regret bound"
@@ -404,11 +402,6 @@ class Learner(NotPrivate, saving.Described):
             f"{type(self).__name__} with {self.smoothing!r} must be tuned by {given}, for which bounds are "
             f"proved; got {self.tuning!r}"
         )
-
-    @property
-    def _is_hedge(self) -> bool:
-        """Entropy and Gumbel make the same play."""
-        return isinstance(self.smoothing, (Entropy, Gumbel))
 
 
 def needed(rounds: int | None, what: str) -> int:

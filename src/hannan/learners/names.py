@@ -187,7 +187,6 @@ def learner(
     from hannan.learners.bandits import Bandit
     from hannan.learners.expert_bandits import ExpertBandit
     from hannan.learners.experts import Experts
-    from hannan.mathematics.regularizers import LogBarrier
 
     parts, numbers = parse(name) if isinstance(name, str) else name, numbers or Numbers()
     given = dict(settings)
@@ -195,7 +194,7 @@ def learner(
         return _own(parts, n, numbers, given)
     if parts.smoothing:
         given["smoothing"] = smoothing(parts.smoothing)
-    barrier = isinstance(given.get("smoothing"), LogBarrier)
+    barrier = getattr(given.get("smoothing"), "needs_rounds", False)
     tuned = parts.tuning or _usual(parts.kind, barrier, given.get("clip") == "tuned", numbers)
     if tuned:
         given["tuning"] = tuning(tuned, numbers)
@@ -243,11 +242,12 @@ def _public(word: str, what: str) -> Any:
     from hannan.learners.tuning import Tuning
     from hannan.mathematics.laws.law import Law
     from hannan.mathematics.regularizers import Regularizer
+    from hannan.mathematics.smoothing import Smoothing
 
     name = "".join(part.capitalize() for part in word.split("-"))
     found = getattr(hannan, name) if name in hannan.__all__ else None
-    kinds = (Law, Regularizer) if what == "smoothing" else (Tuning,)
-    own = isinstance(found, type) and issubclass(found, kinds) and found not in kinds
+    kind, abstract = (Smoothing, (Smoothing, Law, Regularizer)) if what == "smoothing" else (Tuning, (Tuning,))
+    own = isinstance(found, type) and issubclass(found, kind) and found not in abstract
     return found if own else None
 
 

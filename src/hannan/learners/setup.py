@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hannan.mathematics.bounds import Units
-from hannan.mathematics.laws.law import Law
 from hannan.validation import Array
 
 Weigh = Callable[[Array, float, bool], tuple[Array, float]]
@@ -66,9 +65,7 @@ class Program(NamedTuple):
 
         kernel, law, table = self.smoothing.kernel, None, None
         if not kernel:
-            from hannan.mathematics.laws.tabulated import tabulated  # only where there is a law of the user's own
-
-            found = tabulated(self.smoothing) if isinstance(self.smoothing, Law) else None
+            found = self.smoothing.tabulated()
             kernel, table = ("table", found.table) if found is not None else ("foreign", None)
             law = by_gradient(self.smoothing) if found is None else None
         schedule = self.schedule

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from hannan import validation
-from hannan.mathematics.laws.law import Law, checked_hazard
-from hannan.mathematics.laws.light import Gamma, Gumbel, Weibull
+from hannan.mathematics.laws.law import Law
 from hannan.mathematics.quadrature import ACCURACY, GeneralRule
-from hannan.mathematics.regularizers import Entropy, Regularizer, check_playable
-from hannan.mathematics.stability import Smoothing, Stability, natural_gamma, stability
+from hannan.mathematics.regularizers import Regularizer, check_playable
+from hannan.mathematics.smoothing import Smoothing
+from hannan.mathematics.stability import Stability, stability
 from hannan.saving import frozen
 from hannan.validation import Array
 
@@ -120,15 +120,15 @@ class Potential:
                 f"gamma and delta do not go together (D_inf,gamma or D_inf^delta); got gamma={gamma!r}, delta={delta!r}"
             )
         if gamma is None:
-            gamma = 1.0 if delta > 0.0 else natural_gamma(self.smoothing)
-        said = checked_hazard(self.smoothing)  # what a law of your own states is no proof of ours
+            gamma = 1.0 if delta > 0.0 else self.smoothing.gamma
+        said = self.smoothing.rate_assumption()
         claim = stability(self.smoothing, self.scale, n, validation.positive(gamma, "gamma"), delta)
         return replace(claim, source=f"{claim.source}; {said}") if said else claim
 
     def consistency(self, L: Any, gamma: float | None = None) -> float:
         """max_i -Hess_ii Phi(L) / p_i(L)^gamma: (gamma, epsilon)-differential consistency, measured at L."""
         L = _one(L)
-        gamma = natural_gamma(self.smoothing) if gamma is None else validation.positive(gamma, "gamma")
+        gamma = self.smoothing.gamma if gamma is None else validation.positive(gamma, "gamma")
         p, curvature = self.gradient(L), -np.diagonal(self.hessian(L))
         seen = p > 0.0
         # In logarithms: p^gamma may underflow where the ratio does not.
@@ -200,23 +200,21 @@ class FTPL(Potential):
             return least - self.scale * self._general(L).mean_of_leader()
         if n == 1 or math.isinf(self.law.mean):
             return least - self.scale * self.law.mean
-        if isinstance(self.law, Gumbel):
+        if self.law.hedge:
             return soft_minimum(L, self.scale) - self.scale * self.law.mean
         return least - self.scale * _sound(self._leaders(L)[1], self)
 
     def _gradient(self, L: Array) -> Array:
-        if isinstance(self.law, Gumbel):
+        if self.law.hedge:
             return softmax(L, self.scale)
         if L.size == 1:
             return np.ones(1)
         if not self.law.kernel:
-            return self._general(L).play()
+            return self.law.leader(L, self.scale)
         return self._leaders(L)[0]
 
     def many_gradients(self) -> Callable[[Any], Array]:
-        from hannan.mathematics.laws.tabulated import tabulated
-
-        found = None if self.law.kernel else tabulated(self.law)
+        found = None if self.law.kernel else self.law.tabulated()
         if found is None:
             return self.gradient
 
@@ -247,7 +245,7 @@ class FTPL(Potential):
         n, gaps = L.size, (L - L.min()) / self.scale
         if n == 1:
             return np.zeros((1, 1))
-        if isinstance(self.law, Gumbel):
+        if self.law.hedge:
             p = softmax(L, self.scale)
             return np.outer(p, p) / self.scale
         if not self.law.kernel:
@@ -256,7 +254,7 @@ class FTPL(Potential):
 
         tied = gaps == 0.0
         # Tied arms whose densities are both infinite at 0: the integral diverges among them, and only there.
-        diverges = tied.sum() > 1 and self._origin_power() * tied.sum() <= 1.0
+        diverges = tied.sum() > 1 and self.law.unbounded_origin * tied.sum() <= 1.0
         used, nodes, weights = perturbed_nodes(*self._kernel(), L, self.scale, 1 << 14)
         _sound(0.0 if 0 <= used <= nodes.size else math.nan, self)
         ratios = perturbed_ratios(*self._kernel(), gaps, nodes[:used])
@@ -265,14 +263,6 @@ class FTPL(Potential):
         if diverges:
             weighted[np.ix_(tied, tied)] = math.inf
         return weighted
-
-    def _origin_power(self) -> float:
-        """k where F(z) grows like z^k at the end of the support and the density is unbounded; else inf."""
-        if isinstance(self.law, Gamma) and self.law.shape < 1.0:
-            return self.law.shape
-        if isinstance(self.law, Weibull) and self.law.k < 1.0 and not self.law.conditioned:
-            return self.law.k
-        return math.inf
 
 
 @frozen
@@ -304,14 +294,14 @@ class FTRL(Potential):
         return self.regularizer
 
     def _value(self, L: Array) -> float:
-        if isinstance(self.regularizer, Entropy):
+        if self.regularizer.hedge:
             return soft_minimum(L, self.scale)
         from hannan._engine import regularized_value
 
         return float(regularized_value(L, self._gradient(L), self.scale, self._alpha()))
 
     def _gradient(self, L: Array) -> Array:
-        if isinstance(self.regularizer, Entropy):
+        if self.regularizer.hedge:
             return softmax(L, self.scale)
         from hannan._engine import regularized_leaders
 
@@ -320,8 +310,10 @@ class FTRL(Potential):
         return np.asarray(w / total)
 
     def _alpha(self) -> float:
-        """The power of the compiled solver; the log-barrier is its alpha = 0."""
-        return (*self.regularizer.kernel_parameters, 0.0)[0]
+        """Return the power that selects the compiled solver."""
+        alpha = self.regularizer.tsallis_alpha
+        assert alpha is not None
+        return alpha
 
     def _off_diagonal(self, L: Array) -> Array:
         w = self.regularizer.curvature(self._gradient(L))
@@ -331,8 +323,11 @@ class FTRL(Potential):
 
 
 def potential(smoothing: Smoothing, scale: float) -> Potential:
-    """FTPL for a law, FTRL for a regularizer."""
-    return FTPL(smoothing, scale) if isinstance(smoothing, Law) else FTRL(smoothing, scale)
+    """Return `FTPL` for a law, `FTRL` for a regularizer."""
+    if isinstance(smoothing, Law):
+        return FTPL(smoothing, scale)
+    assert isinstance(smoothing, Regularizer)
+    return FTRL(smoothing, scale)
 
 
 def _rows(L: Array) -> Array:

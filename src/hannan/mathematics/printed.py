@@ -14,8 +14,7 @@ import numpy as np
 
 from hannan.mathematics.bounds import Bound
 from hannan.mathematics.laws.law import Law
-from hannan.mathematics.laws.light import Gumbel
-from hannan.mathematics.regularizers import Entropy, LogBarrier, Regularizer, Tsallis
+from hannan.mathematics.smoothing import Smoothing
 
 
 def expected_norm(law: Law, n: int) -> float:
@@ -33,7 +32,7 @@ def expected_norm(law: Law, n: int) -> float:
     return float(np.trapezoid(1.0 - inside**n, z))
 
 
-def experts(smoothing: Law | Regularizer, n: int, best_loss: float | None) -> Bound:
+def experts(smoothing: Smoothing, n: int, best_loss: float | None) -> Bound:
     """2 (2 eps) L* + 3 * 2E||Z||_inf (thm:analysis_experts by lemma:regret_lstar), Z = h Z_0/eps, eps <= 1/2.
 
     >>> from hannan.mathematics.laws.light import Exponential
@@ -49,18 +48,19 @@ def experts(smoothing: Law | Regularizer, n: int, best_loss: float | None) -> Bo
     return _bound(terms, "thm:analysis_experts as printed", law.hazard / epsilon)
 
 
-def bandit(smoothing: Law | Regularizer, n: int, rounds: int | None, best_loss: float | None) -> Bound:
+def bandit(smoothing: Smoothing, n: int, rounds: int | None, best_loss: float | None) -> Bound:
     """Parts 1, 2 and 3 of thm:gbpa_bandits, from eq:ftplnearfinal1, eq:tsallisnearfinal, eq:lognearfinal.
 
+    >>> from hannan.mathematics.regularizers import LogBarrier
     >>> round(bandit(LogBarrier(), 10, 1000, 100.0).value)
     929
     """
     if rounds is None:
         raise ValueError("rounds must be given: the printed bounds of bandits grow with them")
-    if isinstance(smoothing, LogBarrier):
+    a = smoothing.tsallis_alpha
+    if a == 0.0:
         return log_barrier(n, rounds, float(rounds) if best_loss is None else best_loss)
-    if isinstance(smoothing, Tsallis):
-        a = smoothing.alpha
+    if a is not None and a < 1.0:
         scale = math.sqrt(2.0 * n**a * rounds * (1.0 - a) / (a * n ** (1.0 - a)))
         terms = {"drift": 2.0 / (scale * a) * n**a * rounds, "range": scale * n ** (1.0 - a) / (1.0 - a)}
         return _bound(terms, "thm:gbpa_bandits part 2 as printed", scale)
@@ -94,7 +94,7 @@ def log_barrier_recursion(n: int, rounds: int, best_loss: float, scale: float) -
 
 
 def expert_bandit(
-    smoothing: Law | Regularizer,
+    smoothing: Smoothing,
     actions: int,
     n: int,
     clipped: bool,
@@ -128,11 +128,10 @@ def _zero_order(law: Law, actions: int, n: int, rounds: int, source: str) -> Bou
     return _bound(terms, source, law.hazard / epsilon)
 
 
-def _law(smoothing: Law | Regularizer) -> Law:
-    if isinstance(smoothing, Entropy):
-        return Gumbel()
-    if isinstance(smoothing, Law) and math.isfinite(smoothing.hazard):
-        return smoothing
+def _law(smoothing: Smoothing) -> Law:
+    law = smoothing.perturbation
+    if law is not None and math.isfinite(law.hazard):
+        return law
     raise ValueError(f"the paper prints no bound for {smoothing!r} in this setting")
 
 

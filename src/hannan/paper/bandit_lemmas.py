@@ -14,7 +14,6 @@ from hannan.learners.tuning import Fixed
 from hannan.mathematics.laws.light import Exponential
 from hannan.mathematics.potentials import Potential, potential
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
-from hannan.mathematics.stability import range_constant
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, correct, form, holds
 from hannan.report import Layer, Picture
 from hannan.validation import Array
@@ -157,7 +156,7 @@ def _drift(effort: Effort) -> Verdict:
                 continue
             ratio = D / (constant / scale * p**gamma * estimate**2)
             best, runs = max(best, ratio), runs + 1
-            if isinstance(smoothing, LogBarrier):
+            if smoothing.first_order:
                 barrier = max(barrier, D / (loss - scale * math.log1p(loss / scale)))
         worst, least = max(worst, best), min(least, best)
     factor = form("half-drift")()
@@ -177,12 +176,12 @@ def _lemma(effort: Effort) -> Verdict:
     losses = spared(T, n)
     for name, smoothing, constant in SMOOTHINGS:
         # The scale where the two terms meet.
-        cost = range_constant(smoothing, n, T)
+        cost = smoothing.range_constant(n, T)
         second_order = {1.0: n, 1.5: math.sqrt(n), 2.0: 1.0}[potential(smoothing, 1.0).stability(n).gamma]
         scale = math.sqrt(0.5 * constant * T * second_order / cost)
         phi = potential(smoothing, scale)
         seen = _simulated(phi, losses, runs, effort.rng(f"lemma-{name}"))
-        bias = (n - 1) / n if isinstance(smoothing, LogBarrier) else 0.0
+        bias = smoothing.comparator_cost(n)
         sides = {
             "regret": seen["own"] - seen["best"],
             "Σ D + range (exact drift)": seen["drift"] + scale * cost + bias,
@@ -222,7 +221,7 @@ def _mabregret(effort: Effort) -> Verdict:
     D_{t} ≤ ⟨p_{t} − p_{t+1}, ℓ̂_{t}⟩."""
     rng, worst, runs, T = effort.rng("mab"), -math.inf, 0, effort.pick(6, 9)
     cases = [(smoothing, cost, 0.0) for _, smoothing, cost in RANGES]
-    cases.append((LogBarrier(), range_constant(LogBarrier(), 2, T), 1.0))
+    cases.append((LogBarrier(), LogBarrier().range_constant(2, T), 1.0))
     for smoothing, cost, tail in cases:
         for scale in (1.0, 3.0):
             phi = potential(smoothing, scale)
@@ -276,7 +275,7 @@ def _full(effort: Effort) -> Verdict:
         for _ in range(effort.pick(10, 60)):
             losses = rng.integers(0, 2, (T, 2)).astype(float)
             sides = walked(phi, losses, gamma=2.0)
-            right = sides.second / scale + scale * range_constant(LogBarrier(), 2, T) + form("vertex")(2, tau) * T
+            right = sides.second / scale + scale * LogBarrier().range_constant(2, T) + form("vertex")(2, tau) * T
             worst = max(worst, sides.regret - right)
     return holds(
         worst <= 1e-9 and least > 1.0 - 1e-9, least, 1.0, runs=effort.pick(20, 120),

@@ -14,7 +14,6 @@ from hannan.learners.tuning import Anytime, BestLoss, Fixed, Horizon, SelfConfid
 from hannan.mathematics.bounds import barrier_scale
 from hannan.mathematics.printed import log_barrier, log_barrier_recursion
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
-from hannan.mathematics.stability import range_constant
 from hannan.paper.bandit_lemmas import spared
 from hannan.paper.claim import (
     LAWS,
@@ -163,7 +162,7 @@ def _scale(effort: Effort) -> Verdict:
     regret = {}
     for name, scale in (
         ("η of the claim", eta),
-        ("tuned here", barrier_scale(range_constant(LogBarrier(), n, T), best, (n - 1) / n)),
+        ("tuned here", barrier_scale(LogBarrier().range_constant(n, T), best, (n - 1) / n)),
         ("printed η", math.sqrt(2.0 * best * n * math.log(n * T))),
     ):
         record = play(Bandit(n, LogBarrier(), Fixed(scale)), losses, runs=runs, seed=effort.seed, threads=1)

@@ -12,7 +12,7 @@ from hannan.mathematics.laws.heavy import Frechet
 from hannan.mathematics.laws.light import Exponential
 from hannan.mathematics.potentials import FTPL, FTRL, potential
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
-from hannan.mathematics.stability import Smoothing, natural_gamma
+from hannan.mathematics.smoothing import Smoothing
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, bars, broken, correct, form, holds
 from hannan.paper.stability import SMOOTHINGS, points
 from hannan.report import Layer, Picture
@@ -77,7 +77,7 @@ correct(
 
 def _largest(smoothing: Smoothing, n: int, low: float, effort: Effort) -> float:
     """The largest D_inf,gamma(p(L), p(L + l)), one arm losing 1 and the others `low`, over gaps of every size."""
-    phi, gamma, found = potential(smoothing, 1.0), natural_gamma(smoothing), 0.0
+    phi, gamma, found = potential(smoothing, 1.0), smoothing.gamma, 0.0
     loss = np.full(n, low)
     loss[0] = 1.0
     for gap in np.concatenate([[0.0], np.geomspace(1e-2, 30.0, effort.pick(24, 80))]):

@@ -17,7 +17,6 @@ from hannan.mathematics.laws.heavy import Frechet, Pareto
 from hannan.mathematics.laws.light import Exponential, Gamma, Gumbel, Weibull
 from hannan.mathematics.potentials import FTPL, FTRL
 from hannan.mathematics.regularizers import Entropy
-from hannan.mathematics.stability import range_constant, rate_constant
 from hannan.paper.bandit_lemmas import spared, walked
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, bars, broken, correct, exponent, form, holds, upper
 from hannan.report import Layer, Picture
@@ -148,7 +147,7 @@ def _lemma(effort: Effort) -> Verdict:
     best = float(losses[np.arange(T)[:, None], advice].sum(axis=0).min())
     rows, worst, sharp = [], -math.inf, -math.inf
     for name, smoothing in (("EXP4", Entropy()), ("Exponential", Exponential())):
-        scale = math.sqrt(0.5 * K * T / range_constant(smoothing, n))
+        scale = math.sqrt(0.5 * K * T / smoothing.range_constant(n))
         learner, own, second = ExpertBandit(K, n, smoothing, Fixed(scale)), 0.0, 0.0
         for run in range(runs):
             player = learner.start(effort.seed + run)
@@ -158,7 +157,7 @@ def _lemma(effort: Effort) -> Verdict:
                 player.observe(move, loss)
                 # ℓ̂² q of the action drawn: the estimate is ℓ/q.
                 own, second = own + loss / runs, second + loss * loss / move.probability / runs
-        cost = scale * range_constant(smoothing, n)
+        cost = scale * smoothing.range_constant(n)
         sides = {
             "regret": own - best,
             "(ε/2) Σ ℓ̂²q + range": second / (2.0 * scale) + cost,
@@ -407,7 +406,7 @@ def _certificate(effort: Effort) -> Verdict:
         assert record.estimated_regret is not None
         gap = record.regret[:, -1] - effort.turn(1.0, 0.5) * record.estimated_regret
         worst = max(worst, float(gap.mean() - 3.3 * gap.std(ddof=1) / math.sqrt(runs)))
-    c = rate_constant(Entropy()) * range_constant(Entropy(), experts)
+    c = Entropy().rate * Entropy().range_constant(experts)
     return holds(
         worst <= 0.0, worst, 0.0, runs=3 * runs, numbers={"c'": c},
         what="largest regret − estimated regret, less its error",

@@ -14,7 +14,7 @@ from hannan.mathematics.laws.heavy import Frechet
 from hannan.mathematics.laws.light import Exponential
 from hannan.mathematics.potentials import FTRL, potential
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
-from hannan.mathematics.stability import Smoothing
+from hannan.mathematics.smoothing import Smoothing
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, holds
 from hannan.report import Layer, Picture
 from hannan.validation import Array

@@ -14,7 +14,7 @@ from hannan.mathematics.laws.heavy import Frechet
 from hannan.mathematics.laws.light import Exponential
 from hannan.mathematics.printed import experts as printed_experts
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
-from hannan.mathematics.stability import Smoothing
+from hannan.mathematics.smoothing import Smoothing
 from hannan.paper.claim import LAWS, Chapter, Effort, Verdict, at_most, correct, exponent, form, holds
 from hannan.paper.expert_cases import first_order, regret, zero_order
 from hannan.report import Layer, Picture
@@ -95,7 +95,7 @@ def _hardest(smoothing: Smoothing, effort: Effort) -> dict[str, list[tuple[Exper
         learner = Experts(2, smoothing, Horizon(rounds))
         worst = zero_order(smoothing, [learner.schedule().scale(1, 0.0)] * rounds)[1]
         found.setdefault("Horizon", []).append((learner, worst))
-        if not isinstance(smoothing, LogBarrier):
+        if not smoothing.needs_rounds:
             learner = Experts(2, smoothing, Anytime())
             scales = [learner.schedule().scale(t, 0.0) for t in range(1, rounds + 1)]
             found.setdefault("Anytime", []).append((learner, zero_order(smoothing, scales)[1]))
@@ -104,7 +104,7 @@ def _hardest(smoothing: Smoothing, effort: Effort) -> dict[str, list[tuple[Exper
 
 def _long(smoothing: Smoothing) -> int | None:
     """The log-barrier's range grows with the rounds, which it must be told; nobody else."""
-    return 10_000 if isinstance(smoothing, LogBarrier) else None
+    return 10_000 if smoothing.needs_rounds else None
 
 
 @CHAPTER.claim("experts-tunings")
@@ -142,7 +142,7 @@ def _every_tuning(effort: Effort) -> Verdict:
 def _tunings(best: float, rounds: int, smoothing: Smoothing) -> list[Tuning]:
     every: list[Tuning] = [Fixed(3.0), BestLoss(max(best, 1.0), rounds=rounds), Horizon(rounds)]
     every.append(SelfConfident(rounds=rounds))
-    return every if isinstance(smoothing, LogBarrier) else [*every, Anytime()]
+    return every if smoothing.needs_rounds else [*every, Anytime()]
 
 
 correct(

@@ -17,7 +17,6 @@ from hannan.mathematics.laws.heavy import Frechet
 from hannan.mathematics.laws.light import Exponential
 from hannan.mathematics.potentials import FTPL, Potential, potential
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
-from hannan.mathematics.stability import rate_constant
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, correct, form, holds
 from hannan.report import Layer, Picture
 from hannan.validation import Array
@@ -103,7 +102,7 @@ def _repaired(effort: Effort) -> Verdict:
         worst, runs = max(worst, regret - lemma(float(eps), 1.0, ahead)), runs + 1
     for smoothing in (Entropy(), Exponential(), Tsallis(0.5), LogBarrier(), Frechet(3.0)):
         for scale in (1.0, 3.0, 10.0):
-            phi, eps = potential(smoothing, scale), rate_constant(smoothing) / scale
+            phi, eps = potential(smoothing, scale), smoothing.rate / scale
             for losses in _sequences(effort, "key-lemma", 4, effort.pick(60, 400)):
                 own, ahead, best = _played(phi, losses)
                 excess = (own - best) - lemma(eps, best, ahead - best)

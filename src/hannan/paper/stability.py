@@ -15,8 +15,8 @@ from hannan.mathematics.laws.gaussian import Gaussian
 from hannan.mathematics.laws.heavy import Frechet, Pareto
 from hannan.mathematics.laws.light import Exponential, Gamma, Gumbel, Laplace
 from hannan.mathematics.potentials import FTPL, potential
-from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
-from hannan.mathematics.stability import Smoothing, kappa, natural_gamma
+from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis, kappa
+from hannan.mathematics.smoothing import Smoothing
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, bars, broken, holds
 from hannan.report import Layer, Picture
 from hannan.validation import Array
@@ -101,7 +101,7 @@ def _norm(effort: Effort) -> Verdict:
     """D_{∞,γ}(p(L), p(L + cℓ)) ≤ rate · c: the level grows with the loss no faster than the rate says."""
     rows, worst, runs = [], -math.inf, 0
     for name, smoothing in SMOOTHINGS:
-        phi, gamma = potential(smoothing, 1.0), natural_gamma(smoothing)
+        phi, gamma = potential(smoothing, 1.0), smoothing.gamma
         rate = effort.turn(1.0, 0.9) * phi.stability(4).rate
         for c in (0.1, 0.5, 1.0, 3.0, 10.0):
             found = 0.0

@@ -17,7 +17,6 @@ from hannan.mathematics.laws.law import EULER, Law
 from hannan.mathematics.laws.light import Exponential, Gamma, Gumbel, Laplace, Weibull
 from hannan.mathematics.potentials import FTPL
 from hannan.mathematics.printed import expected_norm
-from hannan.mathematics.stability import range_constant, rate_constant
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, bars, broken, correct, form, holds
 from hannan.report import Layer, Picture
 
@@ -67,8 +66,7 @@ def _row(effort: Effort, law: Law, hazard: float, most: list[float], mean: float
     # The numbers that every bound uses.
     used = max(abs(law.expected_max(n) - top) / abs(top) for n, top in zip(N, most, strict=True))
     constant = max(
-        abs(rate_constant(law) * range_constant(law, n) / (hazard * (top - mean)) - 1.0)
-        for n, top in zip(N, most, strict=True)
+        abs(law.rate * law.range_constant(n) / (hazard * (top - mean)) - 1.0) for n, top in zip(N, most, strict=True)
     )
     phi, consistency = FTPL(law, 1.0), 0.0
     for L in effort.rng("table").random((effort.pick(25, 200), 4)) * 4.0:
@@ -168,7 +166,7 @@ def _gaussian(effort: Effort) -> Verdict:
     laws = (Gaussian(), Weibull(2.0), Weibull(0.5), Gamma(0.5))
     subject = effort.turn(Gaussian(), Exponential())
     growth = [float(FTPL(subject, 1.0).consistency([0.0, gap])) for gap in (0.0, 3.0, 8.0, 20.0)]
-    right = all(math.isinf(rate_constant(law)) for law in laws) and growth == sorted(growth) and growth[-1] > 5.0
+    right = all(math.isinf(law.rate) for law in laws) and growth == sorted(growth) and growth[-1] > 5.0
     return holds(
         right, growth[-1], math.nan, numbers={f"ratio at gap {g}": v for g, v in zip((0, 3, 8, 20), growth,
         strict=True)}, what="ratio at gap 20",
@@ -242,7 +240,7 @@ def _star(effort: Effort) -> Verdict:
 
 def _constant(law: Law, n: int) -> float:
     """c' = h (E max - E Z)."""
-    return rate_constant(law) * range_constant(law, n)
+    return law.rate * law.range_constant(n)
 
 
 @NOTES.claim("table-log-n-two")
@@ -292,7 +290,7 @@ def _log_n(effort: Effort) -> Verdict:
 correct(
     "range", "thm:analysis_experts",
     "be-the-leader costs E max Z − E Z₁, not 2E‖Z‖: the comparator is fixed before Z is drawn", corrected=lambda law,
-    n: range_constant(law, n), printed=lambda law, n: 2.0 * expected_norm(law, n),
+    n: law.range_constant(n), printed=lambda law, n: 2.0 * expected_norm(law, n),
 )  # fmt: skip
 
 
@@ -315,13 +313,13 @@ def _range(effort: Effort) -> Verdict:
         assert record.expected_regret is not None
         ahead, bound = float(record.expected_regret[-1]), cost(law, n)
         # The learner's bound at L* = 0 is that range, times ε/(1 − e^−ε).
-        epsilon = rate_constant(law)
+        epsilon = law.rate
         printed_range = learner.bound(rounds=rounds, best_loss=0.0).value * -math.expm1(-epsilon) / epsilon
-        off = max(off, abs(printed_range / range_constant(law, n) - 1.0))
+        off = max(off, abs(printed_range / law.range_constant(n) - 1.0))
         worst, least = max(worst, ahead / bound), min(least, ahead / bound)
         rows += [
             {"x": name, "y": ahead, "what": "regret of the fictitious learner"},
-            {"x": name, "y": range_constant(law, n), "what": "E max Z − E Z"},
+            {"x": name, "y": law.range_constant(n), "what": "E max Z − E Z"},
             {"x": name, "y": 2.0 * expected_norm(law, n), "what": "2 E‖Z‖, printed"},
         ]
     alt = "The fictitious learner's regret comes close to E max Z − E Z and stays far below 2E‖Z‖."

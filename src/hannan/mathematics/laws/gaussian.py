@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hannan.mathematics.laws.law import Law
+from hannan.mathematics.smoothing import Level
 from hannan.saving import frozen
 from hannan.validation import Array
 
@@ -28,9 +29,19 @@ class Gaussian(Law):
     """
 
     kernel: ClassVar[str] = "gaussian"
+    largest_gamma: ClassVar[bool] = True
     hazard: ClassVar[float] = math.inf
     mean: ClassVar[float] = 0.0
     log_concave: ClassVar[bool] = True
+
+    def step_level(self, step: float) -> Level:
+        return Level(math.inf, True, "unbounded hazard: no pure level; give delta= for an (epsilon, delta) level")
+
+    def approximate_level(self, n: int, scale: float, delta: float) -> Level:
+        # The play is a function of L + scale Z, and of l only up to constants: |l - 1/2| <= sqrt(n)/2.
+        shift = math.sqrt(n) / (2.0 * scale)
+        source = "Gaussian mechanism on L, exact for L itself; post-processing"
+        return Level(gaussian_level(shift, delta), False, source)
 
     def density(self, z: Any) -> Any:
         return np.exp(self.log_density(z))
@@ -72,3 +83,36 @@ class Gaussian(Law):
 
     def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
         return rng.standard_normal(size)
+
+
+def gaussian_delta(shift: float, epsilon: float) -> float:
+    """delta(eps) = Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu) for N(0,1) against N(mu,1), exact.
+
+    >>> round(gaussian_delta(0.25, 1.0), 12)
+    2.924272e-06
+    """
+    from scipy.special import log_ndtr
+
+    if shift <= 0.0:
+        return 0.0
+    first = float(log_ndtr(0.5 * shift - epsilon / shift))
+    second = epsilon + float(log_ndtr(-0.5 * shift - epsilon / shift))
+    if second >= first:
+        return 0.0
+    return math.exp(first) * -math.expm1(second - first)
+
+
+def gaussian_level(shift: float, delta: float) -> float:
+    """The least epsilon >= 0 with gaussian_delta(shift, epsilon) <= delta, rounded to the safe side."""
+    low, high = 0.0, 1.0
+    if gaussian_delta(shift, 0.0) <= delta:
+        return 0.0
+    while gaussian_delta(shift, high) > delta:
+        low, high = high, 2.0 * high
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        if gaussian_delta(shift, middle) > delta:
+            low = middle
+        else:
+            high = middle
+    return high

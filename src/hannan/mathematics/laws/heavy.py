@@ -9,6 +9,8 @@ import numpy as np
 
 from hannan import validation
 from hannan.mathematics.laws.law import ExtremeLaw, Law, TailLaw
+from hannan.mathematics.laws.light import AT_THE_END
+from hannan.mathematics.smoothing import Level
 from hannan.saving import frozen
 from hannan.validation import Array
 
@@ -78,6 +80,9 @@ class Frechet(PowerTail, ExtremeLaw):
             return math.inf
         return float(n ** (1.0 / self.alpha) * math.gamma(1.0 - 1.0 / self.alpha))
 
+    def step_level(self, step: float) -> Level:
+        return Level(_frechet_level(self, step), False, "sup_y log S(y)/S(y + 1/scale)")
+
     def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
         return rng.standard_exponential(size) ** (-1.0 / self.alpha)
 
@@ -124,8 +129,33 @@ class Pareto(PowerTail, TailLaw):
         a = 1.0 / self.alpha
         return math.gamma(1.0 - a) * _gamma_ratio(n, a)
 
+    def step_level(self, step: float) -> Level:
+        return Level(self.alpha * math.log1p(step), False, AT_THE_END)
+
     def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
         return np.exp(rng.standard_exponential(size) / self.alpha)
+
+
+def _frechet_level(law: Frechet, step: float) -> float:
+    """max_y log S(y) - log S(y + step), on a grid in log y refined around its best point.
+
+    With x = y^-alpha and x' = (y + step)^-alpha it is log(1 + e^-x' (1 - e^(x'-x))/(1 - e^-x')), which does not
+    cancel when the step is small.
+    """
+    centre, width = 0.0, 40.0 / min(law.alpha, 1.0) + abs(math.log(step))
+    best = -math.inf
+    for _ in range(12):
+        logs = np.linspace(centre - width, centre + width, 401)
+        logs = logs[np.abs(logs) < 690.0]
+        y = np.exp(logs)
+        with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+            x, after = y**-law.alpha, (y + step) ** -law.alpha
+            apart = -x * np.expm1(-law.alpha * np.log1p(step / y))
+            gain = np.log1p(np.exp(-after) * np.expm1(-apart) / np.expm1(-after))
+        gain = np.where(np.isfinite(gain), gain, 0.0)
+        at = int(np.argmax(gain))
+        best, centre, width = max(best, float(gain[at])), float(logs[at]), width / 50.0
+    return best
 
 
 def _gamma_ratio(n: int, a: float) -> float:

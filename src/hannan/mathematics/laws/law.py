@@ -17,17 +17,27 @@ State its `hazard` as well, proved by you, and it has a rate, and with it every 
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from hannan import validation
+from hannan.mathematics.smoothing import Level, Smoothing
 from hannan.saving import frozen
 from hannan.validation import Array
 
+#: Facts that `Law` derives from the distribution: a user-defined law states its hazard, which is checked, instead.
+DERIVED = (
+    *("hedge", "needs_rounds", "first_order", "largest_gamma", "tsallis_alpha", "gamma", "rate", "rate_source"),
+    *("own_rate", "perturbation", "range_constant", "variance_constant", "proved_variance_constant"),
+    *("closed_variance_constant", "bandit_variance_constant", "comparator_cost", "step_level", "approximate_level"),
+    *("assumptions", "rate_assumption", "tabulated", "leader"),
+)
+
 
 @frozen
-class Law:
+class Law(Smoothing):
     """A law of perturbations: what a perturbed leader adds to each cumulative loss before it takes the least.
 
     F(z) = P(Z <= z) of one standard draw Z; a potential multiplies it by its scale. `hazard` is sup f/(1-F), the rate
@@ -41,13 +51,6 @@ class Law:
     >>> round(float(law.cdf(0.0)), 6), round(float(law.survival_quantile(0.5)), 6)
     (0.367879, 0.366513)
     """
-
-    kernel: ClassVar[str] = ""  # its name in the engine; "": unknown there, the general rule computes the play
-
-    @property
-    def kernel_parameters(self) -> tuple[float, ...]:
-        """What the compiled kernel needs to know of the law."""
-        return ()
 
     @property
     def support(self) -> tuple[float, float]:
@@ -93,6 +96,80 @@ class Law:
             f"{type(self).__name__} must state its hazard, sup f/(1-F), to have a rate; "
             "define the property `hazard` with a proved value"
         )
+
+    @property
+    def rate(self) -> float:
+        """h with rate h/scale: the hazard."""
+        return float(self.hazard)
+
+    @property
+    def perturbation(self) -> Law | None:
+        """This distribution."""
+        return self
+
+    def range_constant(self, n: int, rounds: int | None = None) -> float:
+        """Return E max_n Z - E Z."""
+        mean, most = self.mean, self.expected_max(n)
+        if not (math.isfinite(mean) and math.isfinite(most)):
+            raise ValueError(f"a regret constant needs a law with a finite mean; got {self!r}, whose mean is infinite")
+        return most - mean if n > 1 else 0.0
+
+    def closed_variance_constant(self, n: int) -> float | None:
+        """Return the variance constant if it has a closed form, else None."""
+        return None
+
+    def variance_constant(self, n: int) -> float:
+        """Return v with D_t <= v/(2 scale): h/2 or, if log f is concave, at most half of E psi(max_n Z).
+
+        psi = -f'/f, and E psi(max_n Z) = n(n-1) int f^2 F^(n-2) is computed numerically: the tunings use this number,
+        the bounds use `proved_variance_constant`. The value is inf if neither exists.
+        """
+        closed = self.closed_variance_constant(n)
+        if closed is not None:
+            return closed
+        half = self.rate / 2.0
+        return min(half, _mean_score(self, n) / 2.0) if self.log_concave else half
+
+    def proved_variance_constant(self, n: int) -> float:
+        """Return an upper bound on the variance constant.
+
+        It differs from `variance_constant` for log-concave laws without a closed form, whose mean score is an integral
+        (docs/proofs/experts.md, section 3).
+        """
+        if self.closed_variance_constant(n) is not None or not self.log_concave:
+            return self.variance_constant(n)
+        return min(self.rate / 2.0, mean_score_bound(self, n) / 2.0)
+
+    def step_level(self, step: float) -> Level:
+        """Return the level of one loss; by default its rate, hazard * step."""
+        if math.isinf(self.rate):
+            return Level(math.inf, False, "unbounded hazard: no pure level")
+        return Level(self.rate * step, False, "level <= rate, the rate being hazard/scale")
+
+    def assumptions(self) -> str:
+        """Return what is assumed of the hazard and of log-concavity; empty for the laws of the package."""
+        return on_your_word(self)
+
+    def rate_assumption(self) -> str:
+        """Return what is assumed of the hazard; empty for the laws of the package."""
+        return checked_hazard(self)
+
+    def tabulated(self) -> Any:
+        """Return the table of a user-defined law; None if the law cannot be tabulated accurately."""
+        from hannan.mathematics.laws.tabulated import tabulated
+
+        return tabulated(self)
+
+    def leader(self, L: Array, scale: float) -> Array:
+        """Return the play of the perturbed leader, by quadrature."""
+        from hannan.mathematics.quadrature import GeneralRule
+
+        return GeneralRule(self, (L - L.min()) / scale).play()
+
+    @property
+    def unbounded_origin(self) -> float:
+        """k if F(z) grows like z^k at the lower end of the support and f is unbounded there; otherwise inf."""
+        return math.inf
 
     @property
     def log_concave(self) -> bool:
@@ -246,6 +323,69 @@ def harmonic(n: int) -> float:
     return math.log(n) + EULER + 0.5 / n - 1.0 / (12.0 * n**2) + 1.0 / (120.0 * float(n) ** 4)
 
 
+#: Relative widths of the cells of `mean_score_bound`, where the weight is and elsewhere.
+_FINE, _COARSE = 1.0 / 8192.0, 1.0 / 256.0
+
+
+@lru_cache(maxsize=256)
+def mean_score_bound(law: Law, n: int) -> float:
+    """Return an upper bound on E psi(max_n Z) = int_0^1 g(s) w(s) ds, g(s) = f(S^-1(s)), w(s) = n(n-1)(1-s)^(n-2).
+
+    g is concave because f is log-concave. So the integral over a cell is at most the mass of the cell times g at its
+    center of mass (Jensen). The sum is an upper bound whatever the cells are.
+    """
+    if n < 2:
+        return 0.0
+    first, last = 1e-4 / n, min(0.5, 50.0 / n)
+    near = _FINE if n <= 100 else _COARSE
+    edges = np.concatenate(
+        [
+            [0.0],
+            _geometric(1e-14 / n, first, _COARSE),
+            _geometric(first, last, _FINE),
+            _geometric(last, 0.5, _COARSE),
+            1.0 - _geometric(1e-4, 0.5, near)[::-1],
+            1.0 - _geometric(1e-9, 1e-4, _COARSE)[::-1],
+            [1.0],
+        ]
+    )
+    a, b = edges[:-1], edges[1:]
+    h, rest = b - a, (1.0 - b) ** (n - 1)
+    with np.errstate(divide="ignore"):
+        lost = -np.expm1((n - 1) * np.log1p(-h / (1.0 - a))) * (1.0 - a) ** (n - 1)
+    mass = n * lost
+    moment = (1.0 - a) * lost - (n - 1) * h * rest  # int (s - a) w, by parts
+    light, heavy = (0.5 * n * (n - 1) * h * h * (1.0 - x) ** (n - 2) for x in (b, a))
+    kept = mass > 0.0  # in the others the weight is below the smallest number
+    center = a[kept] + (np.clip(moment, light, heavy)[kept] / mass[kept])  # clipped: small cells cancel
+    g = np.asarray(law.density(law.survival_quantile(np.clip(center, a[kept], b[kept]))), dtype=np.float64)
+    return float(np.sum(mass[kept] * g)) * (1.0 + 1e-10) if np.isfinite(g).all() else math.inf
+
+
+def _geometric(low: float, high: float, width: float) -> Array:
+    """Return points from `low` up to `high`, without `high`, whose neighbors have a ratio of about e^width."""
+    count = math.ceil(math.log(high / low) / width) if low < high else 0
+    return np.asarray(low * np.exp(np.arange(count) * (math.log(high / low) / max(count, 1))))
+
+
+def _mean_score(law: Law, n: int) -> float:
+    """Return E psi(max_n Z) = (n-1) E f(M)/F(M), M the maximum, whose -n log F(M) is Exp(1), for the tunings.
+
+    The trapezoidal rule after a double-exponential substitution. The difference of two steps is added, which is far
+    above the error in practice and no proof; `mean_score_bound` is an upper bound.
+    """
+    sums = []
+    for step in (1.0 / 32.0, 1.0 / 64.0):
+        t = np.arange(-5.5, 4.2, step)
+        v = np.exp(t - np.exp(-t))
+        weight = np.exp(-v * (n - 1) / n) * v * (1.0 + np.exp(-t)) * step
+        with np.errstate(divide="ignore"):
+            density = np.asarray(law.density(law.survival_quantile(-np.expm1(-v / n))))
+        kept = (weight > 0.0) & np.isfinite(density)
+        sums.append((n - 1) * float((weight[kept] * density[kept]).sum()))
+    return (sums[1] + abs(sums[1] - sums[0])) * (1.0 + 1e-13)
+
+
 #: Where it is looked at: survival from 1 - 1e-6 down to 1e-9, where 1 - F still has seven digits.
 _LEVELS = np.concatenate([1.0 - np.logspace(-6, -2, 60), np.linspace(0.985, 0.02, 200), np.logspace(-1.75, -9, 140)])
 #: 1 - F is right to so much, and quotients to a few more digits less.
@@ -267,6 +407,10 @@ def hazard_of_yours(law: object) -> float | None:
     """The hazard that a law of your own states; None for laws of the package, and where none is stated."""
     if not _is_yours(law):
         return None
+    own = validation.user_defined(law, DERIVED)
+    if own:
+        name = type(law).__name__
+        raise ValueError(f"{name} must not define {', '.join(own)}; hn.Law derives these from `hazard`. Rename them")
     assert isinstance(law, Law)
     try:
         stated = float(law.hazard)

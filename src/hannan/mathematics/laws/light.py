@@ -10,8 +10,12 @@ import numpy as np
 
 from hannan import validation
 from hannan.mathematics.laws.law import EULER, ExtremeLaw, Law, TailLaw, harmonic
+from hannan.mathematics.smoothing import Level
 from hannan.saving import frozen
 from hannan.validation import Array
+
+#: Source of the level of a hazard that falls from the lower end of the support on.
+AT_THE_END = "sup_y log S(y)/S(y + 1/scale), at the end of the support: the hazard falls"
 
 
 @frozen
@@ -25,6 +29,7 @@ class Exponential(TailLaw):
     """
 
     kernel: ClassVar[str] = "exponential"
+    largest_gamma: ClassVar[bool] = True
     hazard: ClassVar[float] = 1.0
     mean: ClassVar[float] = 1.0
     log_concave: ClassVar[bool] = True
@@ -45,6 +50,12 @@ class Exponential(TailLaw):
     def expected_max(self, n: int) -> float:
         return harmonic(validation.count(n, "n"))
 
+    def closed_variance_constant(self, n: int) -> float:
+        return 0.5
+
+    def step_level(self, step: float) -> Level:
+        return Level(step, True, "tab:dist corrected: constant hazard, attained")
+
     def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
         return rng.standard_exponential(size)
 
@@ -63,6 +74,7 @@ class Gamma(Law):
 
     shape: float
     kernel: ClassVar[str] = "gamma"
+    largest_gamma: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", validation.positive(self.shape, "Gamma shape"))
@@ -143,6 +155,15 @@ class Gamma(Law):
     def mean(self) -> float:
         return self.shape
 
+    @property
+    def unbounded_origin(self) -> float:
+        return self.shape if self.shape < 1.0 else math.inf
+
+    def step_level(self, step: float) -> Level:
+        if self.shape >= 1.0:
+            return Level(step, True, "tab:dist corrected: hazard increasing to 1, a supremum")
+        return Level(-float(self.log_survival(step)), False, AT_THE_END)
+
     def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
         return rng.standard_gamma(self.shape, size)
 
@@ -171,6 +192,8 @@ class Gumbel(ExtremeLaw):
     """
 
     kernel: ClassVar[str] = "entropy"
+    hedge: ClassVar[bool] = True
+    largest_gamma: ClassVar[bool] = True
     hazard: ClassVar[float] = 1.0
     mean: ClassVar[float] = EULER
     log_concave: ClassVar[bool] = True
@@ -187,6 +210,12 @@ class Gumbel(ExtremeLaw):
     def expected_max(self, n: int) -> float:
         return math.log(validation.count(n, "n")) + EULER
 
+    def closed_variance_constant(self, n: int) -> float:
+        return 0.25
+
+    def step_level(self, step: float) -> Level:
+        return Level(step, True, "Hedge: p_i(L)/p_i(L + l) < e^(1/scale), a supremum")
+
     def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
         return rng.gumbel(size=size)
 
@@ -202,6 +231,7 @@ class Laplace(Law):
     """
 
     kernel: ClassVar[str] = "laplace"
+    largest_gamma: ClassVar[bool] = True
     hazard: ClassVar[float] = 1.0
     mean: ClassVar[float] = 0.0
     log_concave: ClassVar[bool] = True
@@ -242,6 +272,12 @@ class Laplace(Law):
         halves = sum(0.5**k / k for k in range(1, min(n, 1074) + 1))
         return harmonic(n) - halves - 0.5**n / n if n < 1074 else harmonic(n) - halves
 
+    def closed_variance_constant(self, n: int) -> float:
+        return 0.5 * (1.0 - 2.0 ** (1 - n))
+
+    def step_level(self, step: float) -> Level:
+        return Level(step, True, "tab:dist corrected: hazard at most 1, a supremum")
+
     def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
         return rng.laplace(size=size)
 
@@ -264,6 +300,7 @@ class Weibull(TailLaw):
     k: float
     conditioned: bool = False
     kernel: ClassVar[str] = "weibull"
+    largest_gamma: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", validation.positive(self.k, "Weibull k"))
@@ -308,6 +345,17 @@ class Weibull(TailLaw):
     @property
     def log_concave(self) -> bool:
         return self.k >= 1.0
+
+    @property
+    def unbounded_origin(self) -> float:
+        return self.k if self.k < 1.0 and not self.conditioned else math.inf
+
+    def step_level(self, step: float) -> Level:
+        if self.k == 1.0:
+            return Level(step, True, "tab:dist corrected: constant hazard, attained")
+        if self.k < 1.0:
+            return Level(-float(self.log_survival(step)), False, AT_THE_END)
+        return Level(math.inf, True, "unbounded hazard: no pure level")
 
     @property
     def mean(self) -> float:
