@@ -4,9 +4,10 @@
     python tests/oracles/gate.py > after.json
     diff before.json after.json
 
-The record has the public names with their signatures, the options of every command, bounds, certificates as JSON, and
-digests of games, of stepped players with immediate and late feedback, of fleets, stores, convex games, combinations and
-saved files. Everything is seeded, so two runs of one version print the same text.
+The record has the public names with their signatures, the parameters of every command with types and defaults, bounds,
+certificates as JSON, and digests of games, of stepped players with immediate and late feedback, of fleets, stores,
+convex games, combinations and saved files. Everything is seeded, so two runs of one version print the same text. A
+withheld bound is recorded as such. Any other error ends the script: no row records an error in place of a result.
 """
 
 from __future__ import annotations
@@ -30,10 +31,12 @@ SMOOTHINGS = (
     "entropy", "exponential", "gumbel", "laplace", "gaussian", "gamma:2", "weibull:1", "frechet:3", "pareto:3",
     "tsallis:0.5", "tsallis:0.3", "log-barrier",
 )  # fmt: skip
-CLASSES = (
-    "AdaHedge", "Squint", "AdaNormalHedge", "MLPoly", "LBInf", "UCB1", "MOSS", "KLUCB", "Thompson", "TsallisShannon",
-    "Dropout", "RandomWalk", "MYGA", "FixedShare", "Exp3S", "EpsilonGreedy", "ExploreThenCommit",
-)  # fmt: skip
+#: Arguments of each class after the number of arms.
+CLASSES: dict[str, tuple[float, ...]] = {
+    **dict.fromkeys(("AdaHedge", "Squint", "AdaNormalHedge", "MLPoly", "LBInf", "UCB1", "KLUCB", "Thompson"), ()),
+    **dict.fromkeys(("TsallisShannon", "Dropout", "RandomWalk", "EpsilonGreedy"), ()),
+    "MOSS": (ROUNDS,), "ExploreThenCommit": (ROUNDS,), "FixedShare": (3.0, 0.05), "Exp3S": (20.0, 0.05),
+}  # fmt: skip
 
 
 def digest(*parts: Any) -> str:
@@ -52,12 +55,12 @@ def signature(thing: Any) -> str:
         return ""
 
 
-def attempt(call: Any) -> Any:
-    """Return the value of a call, or the class of its error."""
+def bound(learner: Any) -> str:
+    """Return all digits of a bound, or "withheld"."""
     try:
-        return call()
-    except (ValueError, TypeError, AttributeError) as error:
-        return f"{type(error).__name__}: {error}"
+        return repr(learner.bound(ROUNDS).value)
+    except hn.Withheld:
+        return "withheld"
 
 
 def stepped(learner: Any, full: bool, late: int) -> str:
@@ -82,26 +85,19 @@ def games() -> dict[str, Any]:
     """Return digests of games and players, with bounds and descriptions."""
     out: dict[str, Any] = {}
     learners: dict[str, Any] = {
-        f"{kind}:{s}@fixed:3": attempt(lambda kind=kind, s=s: names.learner(f"{kind}:{s}@fixed:3", ARMS))
+        f"{kind}:{s}@fixed:3": names.learner(f"{kind}:{s}@fixed:3", ARMS)
         for kind in ("experts", "bandit")
         for s in SMOOTHINGS
     }
-    learners |= {cls: attempt(lambda cls=cls: getattr(hn, cls)(ARMS)) for cls in CLASSES}
+    learners |= {name: getattr(hn, name)(ARMS, *more) for name, more in CLASSES.items()}
     for name, learner in learners.items():
-        if isinstance(learner, str):
-            out[name] = learner
-            continue
-        record = attempt(lambda learner=learner: hn.play(learner, LOSSES, runs=5, seed=7, threads=1))
-        if isinstance(record, str):
-            out[name] = record
-            continue
-        full = type(learner).__name__ in ("Experts", "AdaHedge", "Squint", "AdaNormalHedge", "MLPoly", "Dropout",
-                                          "RandomWalk", "FixedShare")  # fmt: skip
+        record = hn.play(learner, LOSSES, runs=5, seed=7, threads=1)
+        full = learner.start(seed=0).sees_all
         out[name] = (
             digest(record.regret, record.counts),
-            [attempt(lambda late=late, learner=learner, full=full: stepped(learner, full, late)) for late in (0, 3)],
-            attempt(lambda learner=learner: repr(learner.bound(ROUNDS).value)),
-            attempt(lambda learner=learner: json.loads(learner.to_json())),
+            [stepped(learner, full, late) for late in (0, 3)],
+            bound(learner),
+            json.loads(learner.to_json()),
         )
     return out
 
@@ -110,28 +106,49 @@ def advised() -> dict[str, Any]:
     """Return digests of bandits with expert advice."""
     rng = np.random.default_rng(1)
     advice, losses = rng.dirichlet(np.ones(3), size=(ROUNDS, 5)), rng.random((ROUNDS, 3))
+    learners = {"clip 0.0": hn.ExpertBandit(3, 5), "clip 0.1": hn.ExpertBandit(3, 5, clip=0.1)}
+    learners["MYGA"] = hn.MYGA(3, 5, ROUNDS)
     out = {}
-    for clip in (0.0, 0.1):
-        learner = hn.ExpertBandit(3, 5, clip=clip)
+    for name, learner in learners.items():
         record = hn.play(learner, losses, advice=advice, runs=3, seed=2, threads=1)
-        out[f"clip {clip}"] = (
-            digest(record.regret, record.counts),
-            repr(attempt(lambda learner=learner: learner.bound(ROUNDS).value)),
-        )
+        player, moves = learner.start(seed=2), []
+        for row, advised in zip(losses, advice, strict=True):
+            move = player.act(advised)
+            moves.append((move.action, float(move.probability)))
+            player.observe(move, float(row[move.action]))
+        out[name] = digest(record.regret, record.counts), digest(moves), bound(learner)
     return out
 
 
 def convex() -> dict[str, Any]:
-    """Return digests of convex games."""
+    """Return digests of convex games and players."""
     z = np.random.default_rng(3).standard_normal((60, 3))
     z /= np.linalg.norm(z, axis=1, keepdims=True)
     out = {}
     for name, domain in (("ball", hn.Ball(3)), ("box", hn.Box([0.0] * 3, [1.0] * 3)), ("simplex", hn.Simplex(3))):
-        for kind, losses in (("linear", hn.Linear(z)), ("logistic", hn.Logistic(z, np.sign(z[:, 0])))):
-            learner = hn.Convex(domain, 1.0, tuning=hn.Horizon(60), loss_bound=4.0)
-            record = attempt(lambda learner=learner, losses=losses: hn.play(learner, losses, runs=2, seed=5, threads=1))
-            out[f"{name} {kind}"] = record if isinstance(record, str) else digest(record.regret)
+        regularized = hn.Convex(domain, 1.0, tuning=hn.Horizon(60), loss_bound=4.0)
+        signed = hn.Convex(domain, 1.0, tuning=hn.Horizon(60), smooth=0.0)
+        rivals = [hn.OnlineGradientDescent(domain, 1.0)]
+        rivals += [hn.ExponentiatedGradient(domain, 1.0)] if name == "simplex" else []
+        linear, logistic = hn.Linear(z), hn.Logistic(z, np.sign(z[:, 0]))
+        for learner, losses in ((regularized, logistic), (signed, linear), *((rival, linear) for rival in rivals)):
+            record = hn.play(learner, losses, runs=2, seed=5, threads=1)
+            player, moves = learner.start(seed=5), []
+            for row in z[:20]:
+                one = hn.Linear(row) if losses is linear else hn.Logistic(row, float(np.sign(row[0])))
+                move = player.act()
+                moves.append(move.action)
+                player.observe(move, one)
+            kind = type(learner).__name__, type(losses).__name__
+            out[" ".join((name, *kind))] = digest(record.regret), digest(moves)
     return out
+
+
+def decisions() -> dict[str, Any]:
+    """Return digests of games with combinatorial decisions."""
+    losses = np.random.default_rng(6).random((60, 4)) / 2.0
+    learners = (hn.FPL(hn.MSets(4, 2), 5.0), hn.FPL(hn.Assignments(2), 5.0, "exponential"), hn.FPLTrix(hn.MSets(4, 2)))
+    return {repr(one): digest(hn.play(one, losses, runs=2, seed=5, threads=1).regret) for one in learners}
 
 
 def fleets() -> dict[str, Any]:
@@ -164,7 +181,7 @@ def stores() -> dict[str, Any]:
         with hn.Store(path) as store:
             certificate = store.certificate("banner")
             log = store.log("banner")
-            rows = attempt(lambda: len(list(log)))
+            rows = len(list(log))
         fields = sorted(vars(certificate)) if hasattr(certificate, "__dict__") else sorted(certificate.to_dict())
         return {"fields": fields, "rows": rows}
 
@@ -176,21 +193,27 @@ def combinations() -> dict[str, Any]:
     out = {}
     for rule in (None, "b", "adahedge", "ml-poly", "boa", "squint", "fixed-share", "mean", "median"):
         for loss in ("squared", "absolute"):
-            c = attempt(lambda rule=rule, loss=loss: hn.combine(table, "y", learner=rule, loss=loss))
-            key = f"{rule} {loss}"
-            out[key] = c if isinstance(c, str) else (digest(c.forecast, c.weights), repr(c.summary.own_regret))
+            c = hn.combine(table, "y", learner=rule, loss=loss)
+            out[f"{rule} {loss}"] = digest(c.forecast, c.weights), repr(c.summary.own_regret)
     return out
 
 
-def options() -> dict[str, list[str]]:
-    """Return the options of every command."""
+def options() -> dict[str, Any]:
+    """Return the parameters of every command and subcommand: names, type, default, and number of values."""
     out = {}
     for name in sorted(COMMANDS):
         command = hannan.get_command(None, name)
-        out[name] = sorted(option for p in command.params for option in (*p.opts, *p.secondary_opts))
-        out[name] += [f"{sub} {o}" for sub, c in sorted(getattr(command, "commands", {}).items())
-                      for p in c.params for o in p.opts]  # fmt: skip
+        for title, one in (
+            (name, command),
+            *((f"{name} {sub}", c) for sub, c in getattr(command, "commands", {}).items()),
+        ):
+            out[title] = [parameter(p.to_info_dict()) for p in one.params]
     return out
+
+
+def parameter(info: dict[str, Any]) -> dict[str, Any]:
+    """Return the description of a command's parameter without its help text."""
+    return {key: str(value) for key, value in info.items() if key not in ("help", "hidden", "prompt")}
 
 
 def main() -> None:
@@ -198,7 +221,7 @@ def main() -> None:
     public = {n: (type(getattr(hn, n)).__name__, signature(getattr(hn, n))) for n in sorted(hn.__all__)}
     record = {
         "names": public, "commands": options(), "games": games(), "advice": advised(), "convex": convex(),
-        "fleets": fleets(), "stores": stores(), "combinations": combinations(),
+        "decisions": decisions(), "fleets": fleets(), "stores": stores(), "combinations": combinations(),
     }  # fmt: skip
     print(json.dumps(record, indent=1, default=str, sort_keys=True))
 
