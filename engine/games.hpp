@@ -1,30 +1,54 @@
-// Whole games: what a block of rounds needs, and what it leaves behind.
+// Whole games: the input of a block of rounds, and the arrays that it fills.
 #pragma once
+
+#include <span>
 
 #include "dispatch.hpp"
 #include "setup.hpp"
 
 namespace hn {
 
-/// losses[per_run run + per_round t + i] is the loss of arm i or, where there are coins, its mean.
+/// losses[per_run * run + per_round * t + i]: loss of arm i or, if the game has coins, the mean of that loss.
 struct LossTable {
     const double* x;
     i64 per_run, per_round;
 };
 
-/// Own loss after round ends[k] (ascending, from 1) goes to column columns[k] of a row.
+/// After round ends[k] (ascending, counted from 1) the curves are written to columns[k].
 struct Marks {
-    const i64 *ends, *columns;
-    i64 count;
+    std::span<const i64> ends, columns;
+    HN_INLINE i64 count() const { return i64(ends.size()); }
 };
 
-/// A run that is alone looks at so many losses, then plays them: they come from memory once.
+/// How a block of rounds ended. `round` is counted from 0 in the block; `column` is an arm, an action or an expert.
+struct Outcome {
+    enum class Kind : u8 { fine, bad_loss, bad_advice, failed };
+    Kind kind = Kind::fine;
+    i64 run = 0, round = 0, column = 0;
+
+    HN_INLINE explicit operator bool() const { return kind != Kind::fine; }
+    /// The smoothing had no solution.
+    HN_INLINE static Outcome failed(i64 run, i64 round) { return {Kind::failed, run, round, 0}; }
+    /// The first bad entry is at a flat position of a block with `width` columns.
+    HN_INLINE static Outcome bad(Kind kind, i64 position, i64 width) {
+        return {kind, 0, position / width, position % width};
+    }
+};
+
+/// A single run checks this many losses and then plays them, so that each loss is loaded from memory once.
 inline constexpr i64 look_ahead = 4096;
 
-/// Bytes of advice that are checked and then followed: they come from memory once.
+/// Bytes of advice that are checked and then followed, so that each byte is loaded from memory once.
 inline constexpr i64 advice_near = 1 << 16;
 
-/// Runs first .. last - 1 of `runs`, `rounds` rounds; arrays are indexed by the run.
+/// Advice of a block; one of the pointers is set for bandits with experts.
+struct AdviceTable {
+    const u8* bytes = nullptr;       // actions (rounds, experts), if there are at most 256
+    const i64* actions = nullptr;    // actions (rounds, experts)
+    const double* shares = nullptr;  // distributions (rounds, experts, actions)
+};
+
+/// Play rounds 0 .. rounds - 1 with runs first .. last - 1. Arrays are indexed by the run.
 struct BanditJob {
     const Setup* setup;
     Run* runs;
@@ -37,21 +61,19 @@ struct BanditJob {
     i64* counts;  // (runs, arms)
     i32* moves;   // (runs, length), or null
     i64 length;
-    i64 ahead =
-        0;  // numbers of the losses from here to those that are looked at next: on their way while a run plays
-    const u8* advice8 = nullptr;  // (rounds, experts), of bandits with experts
-    const i64* advice = nullptr;
-    const double* shares = nullptr;  // (rounds, experts, actions)
+    i64 ahead = 0;  // distance, in numbers, to the losses that are checked next: they are prefetched
+    AdviceTable advice{};
 };
 
-/// One learner, and every run that draws from it. totals: a run's own loss each, then that of p_t.
+/// Play rounds of one state, from which several runs draw.
 struct ExpertsJob {
     const Setup* setup;
     Run* run;
     const double* losses;  // (rounds, n)
     Words* streams;
     i64 runs, rounds;
-    double* totals;
+    double* totals;      // own loss per run
+    double* mean_total;  // sum of <p_t, l_t>
     Marks marks;
     double* own;  // (runs, width)
     i64 width;
@@ -62,20 +84,35 @@ struct ExpertsJob {
     bool fictitious;
 };
 
-/// What `advised` says of a byte of advice that is no action.
-inline constexpr i64 no_action = -2;
+/// A block of losses to check and to add up: entries must be in [low, high].
+struct LossBlock {
+    const double* x;
+    i64 rounds, n;
+    double low, high;
+};
+
+/// Losses of actions with the advice of experts on them.
+struct AdvisedBlock {
+    const double* x;
+    i64 stride;  // from a round to the next; 0 if the losses do not change
+    AdviceTable advice;
+    i64 experts, actions, rounds;
+};
+
+/// Smallest and largest cumulative loss at each mark.
+struct Extremes {
+    double *min, *max;
+};
 
 struct Games {
-    /// -1, or the round at which a smoothing failed.
-    i64 (*bandit)(const BanditJob&);
-    i64 (*advised)(const BanditJob&);
-    /// -1; t n + i at a bad loss; -2 - t when a smoothing failed.
-    i64 (*experts)(const ExpertsJob&);
-    /// Adds rows to sums (n); least and most of them at the marks. -1, or the place of the first bad entry.
-    i64 (*survey)(const double* x, i64 rounds, i64 n, double low, double high, double* sums,
-                  const Marks& marks, double* lows, double* highs);
-    void (*expert_losses)(const double* x, i64 stride, const BanditJob& heard, i64 n, i64 actions, i64 rounds,
-                          double* sums, const Marks& marks, double* lows, double* highs, double* room);
+    Outcome (*bandit)(const BanditJob&);
+    Outcome (*advised)(const BanditJob&);
+    Outcome (*experts)(const ExpertsJob&);
+    /// Adds the rows of a block to sums (n). Stops at the first bad entry.
+    Outcome (*survey)(const LossBlock& block, double* sums, const Marks& marks, Extremes out);
+    /// Adds the loss of every expert to sums (experts). `room`: working memory, 3 numbers per expert.
+    void (*expert_losses)(const AdvisedBlock& block, double* sums, const Marks& marks, Extremes out,
+                          double* room);
     i64 (*largest_byte)(const u8* x, i64 count);
     /// out[t n + i] = 1 with probability means[stride t + i], else 0.
     void (*toss)(Words& coins, const double* means, i64 stride, i64 rounds, i64 n, double* out);

@@ -10,8 +10,14 @@ namespace hn::HN_ISA {
 struct Clock {
     const Marks& marks;
     i64 rounds, t = 0, k = 0;
-    HN_INLINE i64 until() const { return k < marks.count && marks.ends[k] < rounds ? marks.ends[k] : rounds; }
-    HN_INLINE bool marked() const { return k < marks.count && t == marks.ends[k]; }
+    HN_INLINE i64 until() const {
+        return k < marks.count() && marks.ends[std::size_t(k)] < rounds ? marks.ends[std::size_t(k)] : rounds;
+    }
+    HN_INLINE bool marked() const { return k < marks.count() && t == marks.ends[std::size_t(k)]; }
+    /// Whether a mark is after this round.
+    HN_INLINE bool due() const { return k < marks.count() && t + 1 == marks.ends[std::size_t(k)]; }
+    /// Column of the mark that was reached; moves on to the next mark.
+    HN_INLINE i64 column() { return marks.columns[std::size_t(k++)]; }
 };
 
 HN_INLINE double loss_at(const BanditJob& job, i64 run, i64 t, i64 i) {
@@ -53,29 +59,28 @@ HN_INLINE bool bandit_round(const BanditJob& job, Setup& s, i64 r, i64 t) {
 
 /// Some runs side by side.
 template <int P>
-i64 bandit_side_by_side(const BanditJob& job, i64 first, i64 last) {
+Outcome bandit_side_by_side(const BanditJob& job, i64 first, i64 last) {
     Setup s = *job.setup;
     Clock at{job.marks, job.rounds};
     while (at.t < job.rounds) {
         for (const i64 end = at.until(); at.t < end; ++at.t)
             for (i64 r = first; r < last; ++r)
-                if (!bandit_round<P>(job, s, r, at.t)) return at.t;
+                if (!bandit_round<P>(job, s, r, at.t)) return Outcome::failed(r, at.t);
         if (at.marked()) {
-            for (i64 r = first; r < last; ++r)
-                job.own[r * job.width + job.marks.columns[at.k]] = job.runs[r].own;
-            ++at.k;
+            const i64 column = at.column();
+            for (i64 r = first; r < last; ++r) job.own[r * job.width + column] = job.runs[r].own;
         }
     }
-    return -1;
+    return {};
 }
 
 template <int P>
-i64 bandit_games(const BanditJob& job) {
+Outcome bandit_games(const BanditJob& job) {
     for (i64 r = job.first; r < job.last; r += 4) {
-        const i64 failed = bandit_side_by_side<P>(job, r, r + 4 < job.last ? r + 4 : job.last);
-        if (failed >= 0) return failed;
+        const Outcome outcome = bandit_side_by_side<P>(job, r, r + 4 < job.last ? r + 4 : job.last);
+        if (outcome) return outcome;
     }
-    return -1;
+    return {};
 }
 
 }  // namespace hn::HN_ISA

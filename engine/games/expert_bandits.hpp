@@ -7,27 +7,29 @@
 namespace hn::HN_ISA {
 
 template <class E>
-i64 advised_game(const BanditJob& job, const E* actions) {
+Outcome advised_game(const BanditJob& job, const E* actions) {
     const Setup s = *job.setup;
     for (i64 r = job.first; r < job.last; ++r) {
         Run& run = job.runs[r];
         Clock at{job.marks, job.rounds};
         while (at.t < job.rounds) {
             for (const i64 end = at.until(); at.t < end; ++at.t) {
-                const Advised<E> heard{actions ? actions + at.t * s.n : nullptr,
-                                       job.shares ? job.shares + at.t * s.n * s.actions : nullptr};
+                const Advised<E> heard{
+                    actions ? actions + at.t * s.n : nullptr,
+                    job.advice.shares ? job.advice.shares + at.t * s.n * s.actions : nullptr};
                 i64 listed;
                 const i64 j = draw_action(s, run, heard, listed);
-                if (__builtin_expect(j >= s.actions, 0)) return no_action;
+                if (__builtin_expect(j >= s.actions, 0)) return {Outcome::Kind::bad_advice, r, at.t, 0};
                 const double loss = (loss_at(job, r, at.t, j) - s.origin) * s.slope;
-                if (!settle_action(s, run, heard, j, listed, run.weight, loss, false)) return at.t;
+                if (!settle_action(s, run, heard, j, listed, run.weight, loss, false))
+                    return Outcome::failed(r, at.t);
                 ++job.counts[r * s.actions + j];
                 if (job.moves) job.moves[r * job.length + at.t] = i32(j);
             }
-            if (at.marked()) job.own[r * job.width + job.marks.columns[at.k++]] = run.own;
+            if (at.marked()) job.own[r * job.width + at.column()] = run.own;
         }
     }
-    return -1;
+    return {};
 }
 
 /// What expert i loses in a round: x of its action, or its expected loss.
@@ -59,23 +61,25 @@ HN_INLINE void pair_up(const E* a, const E* b, i64 n, u8* code) {
 /// block starts at an even round, so how a game is cut into blocks does not change a bit; the best after an odd round is
 /// taken without adding that round. `room`: 3 n numbers.
 template <class E>
-void expert_losses(const double* x, i64 stride, const E* e, const double* shares, i64 n, i64 actions,
-                   i64 rounds, double* sums, const Marks& marks, double* low, double* high, double* room) {
+void expert_losses(const AdvisedBlock& block, const E* e, double* sums, const Marks& marks, Extremes out,
+                   double* room) {
+    const double *x = block.x, *shares = block.advice.shares;
+    const i64 stride = block.stride, n = block.experts, actions = block.actions, rounds = block.rounds;
     constexpr i64 small = 16;
     double table[2][small * small];
     u8* codes = reinterpret_cast<u8*>(room + n);
     double* after = room;
     const bool quick = actions <= small && !shares;
     const i64 span = shares ? n * actions : n;
-    const auto pair = [&](double* out, u8* code, i64 t) {
+    const auto pair = [&](double* sums_of_two, u8* code, i64 t) {
         const double *here = x + stride * t, *there = here + stride;
         for (i64 i = 0; i < actions; ++i)
-            for (i64 j = 0; j < actions; ++j) out[small * i + j] = here[i] + there[j];
+            for (i64 j = 0; j < actions; ++j) sums_of_two[small * i + j] = here[i] + there[j];
         pair_up(e + t * n, e + (t + 1) * n, n, code);
     };
     i64 t = 0;
-    for (i64 k = 0; k <= marks.count; ++k) {
-        const i64 end = k < marks.count ? marks.ends[k] : rounds;
+    for (i64 k = 0; k <= marks.count(); ++k) {
+        const i64 end = k < marks.count() ? marks.ends[std::size_t(k)] : rounds;
         while (quick && t + 4 <= end) {
             pair(table[0], codes, t);
             pair(table[1], codes + n, t + 2);
@@ -101,15 +105,15 @@ void expert_losses(const double* x, i64 stride, const E* e, const double* shares
             for (i64 i = 0; i < n; ++i) sums[i] += one(t, i) + one(t + 1, i);
             t += 2;
         }
-        if (k == marks.count) break;
+        if (k == marks.count()) break;
         const double* now = sums;
         if (t < end) {
             for (i64 i = 0; i < n; ++i) after[i] = sums[i] + one(t, i);
             now = after;
         }
         const Extent found = extent_of(now, n);
-        low[marks.columns[k]] = found.min;
-        high[marks.columns[k]] = found.max;
+        out.min[k] = found.min;
+        out.max[k] = found.max;
     }
     if (t < rounds)
         for (i64 i = 0; i < n; ++i)

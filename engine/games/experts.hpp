@@ -7,7 +7,7 @@
 
 namespace hn::HN_ISA {
 
-inline i64 experts_game(const ExpertsJob& job) {
+inline Outcome experts_game(const ExpertsJob& job) {
     const Setup s = *job.setup;
     Run& run = *job.run;
     const i64 n = s.n;
@@ -19,13 +19,13 @@ inline i64 experts_game(const ExpertsJob& job) {
         double now = 0.0;
         if (!one_pass) {
             const i64 bad = first_outside(row, n, s.low, s.high);
-            if (bad >= 0) return at.t * n + bad;
+            if (bad >= 0) return {Outcome::Kind::bad_loss, 0, at.t, bad};
             now = expected_loss(s, run, row);
         }
         run.round += 1.0;
         if (job.fictitious) {
             // Plays at t what the learner plays at t + 1.
-            if (!settle_row(s, run, row, now, false)) return -2 - at.t;
+            if (!settle_row(s, run, row, now, false)) return Outcome::failed(0, at.t);
             now = expected_loss(s, run, row);
         }
         for (i64 r = 0; r < job.runs; ++r) {
@@ -41,23 +41,23 @@ inline i64 experts_game(const ExpertsJob& job) {
         } else if (one_pass) {
             const double before = run.total;
             const bool good = plain ? meet_row<true>(s, run, row, now) : meet_row<false>(s, run, row, now);
-            if (!good) return at.t * n + first_outside(row, n, s.low, s.high);
+            if (!good) return {Outcome::Kind::bad_loss, 0, at.t, first_outside(row, n, s.low, s.high)};
             now = (now / before - s.origin) * s.slope;
             settle_met(s, run, now);
         } else if (!job.fictitious && !settle_row(s, run, row, now, false)) {
-            return -2 - at.t;
+            return Outcome::failed(0, at.t);
         }
-        job.totals[job.runs] += now;
-        if (at.k < job.marks.count && at.t + 1 == job.marks.ends[at.k]) {
-            const i64 column = job.marks.columns[at.k++];
+        *job.mean_total += now;
+        if (at.due()) {
+            const i64 column = at.column();
             for (i64 r = 0; r < job.runs; ++r) job.own[r * job.width + column] = job.totals[r];
-            job.mean[column] = job.totals[job.runs];
+            job.mean[column] = *job.mean_total;
             double low = run.L[0];
             for (i64 i = 1; i < n; ++i) low = min(run.L[i], low);
             job.best[column] = low;
         }
     }
-    return -1;
+    return {};
 }
 
 }  // namespace hn::HN_ISA

@@ -160,9 +160,9 @@ struct SoftmaxFour {
 /// How many vectors go in turns, of so many runs that are left.
 HN_INLINE i64 four_at_most(i64 runs) { return runs < 16 ? runs / 4 : 4; }
 
-/// Up to sixteen runs in turns, four per vector. Returns the round in which a smoothing failed, or -1.
+/// Up to sixteen runs in turns, four per vector.
 template <class Four>
-i64 play_together(const BanditJob& given, i64 first, i64 groups) {
+Outcome play_together(const BanditJob& given, i64 first, i64 groups) {
     const BanditJob job = given;  // a copy, so that no write can alias it
     const Setup s = *job.setup;
     Four four[4];
@@ -172,25 +172,25 @@ i64 play_together(const BanditJob& given, i64 first, i64 groups) {
         for (const i64 end = at.until(); at.t < end; ++at.t) {
             for (i64 g = 0; g < groups; ++g) four[g].draw(job, s, first + 4 * g, at.t);
             for (i64 g = 0; g < groups; ++g)
-                if (!four[g].settle(job, s, first + 4 * g, at.t)) return at.t;
+                if (!four[g].settle(job, s, first + 4 * g, at.t)) return Outcome::failed(first + 4 * g, at.t);
         }
         if (at.marked()) {
+            const i64 column = at.column();
             for (i64 g = 0; g < 4 * groups; ++g)
-                job.own[(first + g) * job.width + job.marks.columns[at.k]] = four[g / 4].own[g % 4];
-            ++at.k;
+                job.own[(first + g) * job.width + column] = four[g / 4].own[g % 4];
         }
     }
     for (i64 g = 0; g < groups; ++g) four[g].store(job, first + 4 * g);
-    return -1;
+    return {};
 }
 
 template <int V, i64 m = 4 * V>
-i64 softmax_games(const BanditJob& job) {
+Outcome softmax_games(const BanditJob& job) {
     i64 r = job.first;
     for (i64 groups; (groups = four_at_most(job.last - r)) > 0; r += 4 * groups)
         play_together<SoftmaxFour<m>>(job, r, groups);
     for (; r < job.last; ++r) SoftmaxAlone<V>::play(job, r);
-    return -1;
+    return {};
 }
 
 /// Whether a game is one of these.
@@ -198,7 +198,7 @@ HN_INLINE bool softmax_few(const Setup& s) {
     return s.path == Path::entropy_one && s.estimator == Estimator::importance_weighted && !s.log_prior &&
            s.n < tree_from;
 }
-inline i64 play_softmax_few(const BanditJob& job) {
+inline Outcome play_softmax_few(const BanditJob& job) {
     const i64 n = job.setup->n;
     if (n <= 4) return softmax_games<1>(job);
     if (n <= 10) return softmax_games<3, 10>(job);
@@ -349,13 +349,13 @@ struct BarrierFour {
 };
 
 template <int K, bool Reduced, i64 m>
-i64 barrier_games(const BanditJob& job) {
-    i64 failed = -1, r = job.first;
-    for (i64 groups; failed < 0 && (groups = four_at_most(job.last - r)) > 0; r += 4 * groups)
-        failed = play_together<BarrierFour<K, Reduced, m>>(job, r, groups);
+Outcome barrier_games(const BanditJob& job) {
+    i64 r = job.first;
+    for (i64 groups; (groups = four_at_most(job.last - r)) > 0; r += 4 * groups)
+        if (const Outcome outcome = play_together<BarrierFour<K, Reduced, m>>(job, r, groups)) return outcome;
     BanditJob rest = job;
     rest.first = r;
-    return failed >= 0 ? failed : bandit_games<int(K == 2 ? Path::half : Path::barrier)>(rest);
+    return bandit_games<int(K == 2 ? Path::half : Path::barrier)>(rest);
 }
 
 HN_INLINE bool barrier_few(const Setup& s) {
@@ -363,12 +363,12 @@ HN_INLINE bool barrier_few(const Setup& s) {
            (s.estimator == Estimator::importance_weighted || s.estimator == Estimator::reduced_variance);
 }
 template <int K, bool Reduced>
-i64 play_barrier_few(const BanditJob& job) {
+Outcome play_barrier_few(const BanditJob& job) {
     const i64 n = job.setup->n;
     if (n <= 10) return barrier_games<K, Reduced, 10>(job);
     return n <= 12 ? barrier_games<K, Reduced, 12>(job) : barrier_games<K, Reduced, 16>(job);
 }
-inline i64 play_barrier_few(const BanditJob& job) {
+inline Outcome play_barrier_few(const BanditJob& job) {
     const bool reduced = job.setup->estimator == Estimator::reduced_variance;
     if (job.setup->path == Path::half)
         return reduced ? play_barrier_few<2, true>(job) : play_barrier_few<2, false>(job);

@@ -177,7 +177,7 @@ struct SoftmaxAlone {
                 ++counts[i];
                 if (!plain && job.moves) job.moves[r * job.length + at.t] = i32(i);
             }
-            if (at.marked()) job.own[r * job.width + job.marks.columns[at.k++]] = own;
+            if (at.marked()) job.own[r * job.width + at.column()] = own;
         }
         store(s, run);
         run.stream = stream;

@@ -64,11 +64,11 @@ inline bool add_column(const double* x, i64 rows, i64 n, double low, double high
     return good;
 }
 
-inline i64 survey(const double* x, i64 rounds, i64 n, double low, double high, double* sums,
-                  const Marks& marks, double* lows, double* highs) {
+inline Outcome survey(const LossBlock& block, double* sums, const Marks& marks, Extremes out) {
+    const auto [x, rounds, n, low, high] = block;
     i64 t = 0;
-    for (i64 k = 0; k <= marks.count; ++k) {
-        const i64 end = k < marks.count ? marks.ends[k] : rounds, rows = end - t;
+    for (i64 k = 0; k <= marks.count(); ++k) {
+        const i64 end = k < marks.count() ? marks.ends[std::size_t(k)] : rounds, rows = end - t;
         const double* here = x + t * n;
         bool good = true;
         i64 j = 0;
@@ -102,15 +102,16 @@ inline i64 survey(const double* x, i64 rounds, i64 n, double low, double high, d
         for (; j < n; ++j) good &= add_column(here + j, rows, n, low, high, sums + j);
         if (!good)
             for (i64 a = 0; a < rows * n; ++a)
-                if (!(low <= here[a] && here[a] <= high)) return t * n + a;
+                if (!(low <= here[a] && here[a] <= high))
+                    return Outcome::bad(Outcome::Kind::bad_loss, t * n + a, n);
         t = end;
-        if (k < marks.count) {
+        if (k < marks.count()) {
             const Extent now = extent_of(sums, n);
-            lows[marks.columns[k]] = now.min;
-            highs[marks.columns[k]] = now.max;
+            out.min[k] = now.min;
+            out.max[k] = now.max;
         }
     }
-    return -1;
+    return {};
 }
 
 inline void toss(Words& coins, const double* means, i64 stride, i64 rounds, i64 n, double* out) {

@@ -5,8 +5,8 @@
 
 namespace hn::HN_ISA {
 
-/// Whole games of bandits, each by the quickest of the ways that make its bits.
-i64 play_bandit(const BanditJob& job) {
+/// Plays a bandit with the fastest implementation; all of them give the same bits.
+Outcome play_bandit(const BanditJob& job) {
 #if defined(__AVX2__)
     if (softmax_few(*job.setup)) return play_softmax_few(job);
     if (barrier_few(*job.setup)) return play_barrier_few(job);

@@ -6,21 +6,18 @@
 
 namespace hn::HN_ISA {
 
-i64 play_bandit(const BanditJob& job);  // in bandit_games.cpp, so that the two are compiled side by side
+Outcome play_bandit(const BanditJob& job);  // in bandit_games.cpp, so that both files compile in parallel
 
 namespace {
 
-i64 advised(const BanditJob& job) {
-    return job.advice8 ? advised_game(job, job.advice8) : advised_game(job, job.advice);
+Outcome advised(const BanditJob& job) {
+    return job.advice.bytes ? advised_game(job, job.advice.bytes) : advised_game(job, job.advice.actions);
 }
 
-void follow_experts(const double* x, i64 stride, const BanditJob& heard, i64 n, i64 actions, i64 rounds,
-                    double* sums, const Marks& marks, double* low, double* high, double* room) {
-    if (heard.advice8)
-        expert_losses(x, stride, heard.advice8, nullptr, n, actions, rounds, sums, marks, low, high, room);
-    else
-        expert_losses(x, stride, heard.advice, heard.shares, n, actions, rounds, sums, marks, low, high,
-                      room);
+void losses_of_experts(const AdvisedBlock& block, double* sums, const Marks& marks, Extremes out,
+                       double* room) {
+    if (block.advice.bytes) expert_losses(block, block.advice.bytes, sums, marks, out, room);
+    else expert_losses(block, block.advice.actions, sums, marks, out, room);
 }
 
 i64 largest_byte(const u8* x, i64 count) {
@@ -40,6 +37,6 @@ i64 largest_byte(const u8* x, i64 count) {
 }  // namespace
 
 extern const Games games;
-const Games games = {play_bandit, advised, experts_game, survey, follow_experts, largest_byte, toss};
+const Games games = {play_bandit, advised, experts_game, survey, losses_of_experts, largest_byte, toss};
 
 }  // namespace hn::HN_ISA

@@ -228,17 +228,72 @@ def test_what_the_engine_is_told_is_checked():
         program._replace(schedule=Schedule(0.0)).setup()
     with pytest.raises(ValueError, match="prior"):
         program._replace(log_prior=np.zeros(2)).setup()
-    runs = _engine.Runs(program.setup(), streams.words_of_runs(0, 2), np.empty((0, 4), dtype=np.uint64))
-    room = np.zeros((2, 1)), np.zeros((2, 3), dtype=np.int64), np.zeros((2, 0), dtype=np.int32)
-    none, coins = np.empty(0, dtype=np.int64), np.empty((0, 4), dtype=np.uint64)
-    with pytest.raises(ValueError, match="reach to the last round"):
-        runs.bandit(0, 2, np.zeros(8), 0, 3, coins, 3, none, none, *room)
-    with pytest.raises(ValueError, match="runs must be"):
-        runs.bandit(0, 3, np.zeros(9), 0, 3, coins, 3, none, none, *room)
-    with pytest.raises(ValueError, match="marks must ascend"):
-        runs.bandit(0, 2, np.zeros(9), 0, 3, coins, 3, np.array([2, 1]), np.array([0, 0]), *room)
-    with pytest.raises(ValueError, match="a column"):
-        runs.bandit(0, 2, np.zeros(9), 0, 3, coins, 3, np.array([2]), np.array([1]), *room)
+    runs = _engine.Runs(program.setup(), streams.words_of_runs(0, 2))
+
+    def play(last=2, losses=9, ends=(), columns=(), **curves):
+        arrays = {
+            "own": np.zeros((2, 1)),
+            "best": np.zeros((1, 1)),
+            "counts": np.zeros((2, 3), dtype=np.int64),
+            "moves": np.zeros((2, 0), dtype=np.int32),
+        }
+        block = _engine.Block(np.zeros(losses), 3, per_round=3)
+        marks = _engine.Marks(np.array(ends, dtype=np.int64), np.array(columns, dtype=np.int64))
+        return runs.play(0, last, block, marks, _engine.Curves(**arrays | curves))
+
+    assert not play(ends=[3], columns=[0])
+    for wrong, words in [
+        ({"losses": 8}, "losses.*every round"),
+        ({"last": 3}, "runs must be"),
+        ({"ends": [2, 1], "columns": [0, 0]}, "ends.*ascend"),
+        ({"ends": [4], "columns": [0]}, "ends.*<= rounds"),
+        ({"ends": [2], "columns": [1]}, "columns of marks"),
+        ({"ends": [2], "columns": [-1]}, "columns of marks"),
+        ({"counts": np.zeros((1, 3), dtype=np.int64)}, "counts.*row per run"),
+        ({"counts": np.zeros((2, 2), dtype=np.int64)}, "counts.*column per arm"),
+        ({"moves": np.zeros((2, 2), dtype=np.int32)}, "moves.*column per round"),
+        ({"best": np.zeros((1, 2))}, "best.*same columns"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            play(**wrong)
+
+
+def test_outcome_names_kind_round_and_column():
+    hindsight = _engine.Hindsight(3, 0, 0.0, 1.0, False, 1)
+    curves = _engine.Curves(
+        own=np.zeros((1, 1)),
+        best=np.zeros((1, 1)),
+        counts=np.zeros((1, 3), dtype=np.int64),
+        moves=np.zeros((1, 0), dtype=np.int32),
+    )
+    marks = _engine.Marks(np.array([4]), np.array([0]))
+    losses = np.zeros((4, 3))
+    assert not hindsight.take(0, _engine.Block(losses.reshape(-1), 4, per_round=3), marks, curves)
+    losses[2, 1] = np.nan
+    outcome = hindsight.take(0, _engine.Block(losses.reshape(-1), 4, per_round=3), marks, curves)
+    assert outcome
+    assert (outcome.kind.name, outcome.run, outcome.round, outcome.column) == ("bad_loss", 0, 2, 1)
+
+
+@pytest.mark.parametrize("gains", [False, True])
+def test_hindsight_normalizes_the_best_choice(gains):
+    """The control: the sum of the other arm."""
+    losses = np.array([[1.0, 4.0], [2.0, 5.0], [3.0, 3.0]])
+    hindsight = _engine.Hindsight(2, 0, 1.0, 5.0, gains, 1)
+    best = np.zeros((1, 2))
+    curves = _engine.Curves(
+        own=np.zeros((1, 2)),
+        best=best,
+        counts=np.zeros((1, 2), dtype=np.int64),
+        moves=np.zeros((1, 0), dtype=np.int32),
+    )
+    marks = _engine.Marks(np.array([1, 3]), np.array([0, 1]))
+    assert not hindsight.take(0, _engine.Block(losses.reshape(-1), 3, per_round=2), marks, curves)
+    expected = [1 / 4, 3 / 4] if gains else [0.0, 3 / 4]
+    assert best[0].tolist() == expected
+    assert hindsight.best().tolist() == expected[1:]
+    other = (losses[:, 0 if gains else 1] - 1.0).sum() / 4.0
+    assert best[0, 1] != (3.0 - other if gains else other)
 
 
 DIGEST = """
@@ -294,10 +349,18 @@ def test_a_byte_of_advice_is_no_index_before_it_was_looked_at():
     from hannan import _engine
     from hannan.mathematics import streams
 
-    nothing, none = np.empty((0, 4), dtype=np.uint64), np.zeros(0, dtype=np.int64)
+    none = np.zeros(0, dtype=np.int64)
+    advice = np.zeros((50, 100), dtype=np.uint8)
+    advice[31:] = 200
     for clip in (0.0, 0.01):
         learner = hn.ExpertBandit(10, 100, hn.Entropy(), hn.Horizon(50), clip=clip)
-        runs = _engine.Runs(learner.program().setup(), streams.words_of_runs(0, 1), nothing)
-        room = np.zeros((1, 1)), np.zeros((1, 10), dtype=np.int64), np.zeros((1, 0), dtype=np.int32)
-        with pytest.raises(ValueError, match="advice must be an action"):
-            runs.bandit(0, 1, np.zeros(500), 0, 10, nothing, 50, none, none, *room, np.full(5000, 200, dtype=np.uint8))
+        runs = _engine.Runs(learner.program().setup(), streams.words_of_runs(0, 1))
+        curves = _engine.Curves(
+            own=np.zeros((1, 1)),
+            best=np.zeros((1, 1)),
+            counts=np.zeros((1, 10), dtype=np.int64),
+            moves=np.zeros((1, 0), dtype=np.int32),
+        )
+        block = _engine.Block(np.zeros(500), 50, per_round=10, advice=advice.reshape(-1))
+        outcome = runs.play(0, 1, block, _engine.Marks(none, none), curves)
+        assert (outcome.kind.name, outcome.round, outcome.column) == ("bad_advice", 31, 0)

@@ -284,7 +284,7 @@ def test_what_cannot_be_honoured_is_refused():
         hn.play(hn.Experts(2), adversary)
     with pytest.raises(ValueError, match="advice must be None"):
         hn.play(hn.Experts(2), adversary, rounds=5, advice=[[0, 1]])
-    with pytest.raises(ValueError, match="the fictitious player sees the losses before it moves"):
+    with pytest.raises(ValueError, match=r"fictitious must be False.*Experts.*got True"):
         hn.play(hn.Experts(2), adversary, rounds=5, fictitious=True)
     with pytest.raises(ValueError, match=r"an adversary must have loss\(t, past\)"):
         hn.play(hn.Experts(2), type("Nothing", (), {}), rounds=5)

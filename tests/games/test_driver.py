@@ -110,13 +110,13 @@ def test_what_a_setting_cannot_honour_is_refused_by_name(name):
     learner, losses, more = SETTINGS[name]
     kind = type(learner).__name__
     if "advice" not in more:
-        with pytest.raises(ValueError, match=f"advice must be None for {kind}, which takes none"):
+        with pytest.raises(ValueError, match=f"advice must be None for {kind}"):
             hn.play(learner, losses, **more, advice=[[0, 1]])
     if name not in ("experts", "noisy"):
-        with pytest.raises(ValueError, match="the fictitious player"):
+        with pytest.raises(ValueError, match="fictitious must be False"):
             hn.play(learner, losses, **more, fictitious=True)
     if name in STEPPED:
-        with pytest.raises(ValueError, match=f"threads must be 1, or left out, for {kind}"):
+        with pytest.raises(ValueError, match=f"threads must be 1.*{kind}.*got 2"):
             hn.play(learner, losses, **more, threads=2)
     else:
         one, two = (hn.play(learner, losses, runs=20, **more, threads=k, keep="all") for k in (1, 2))

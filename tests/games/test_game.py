@@ -524,7 +524,7 @@ def test_learners_with_a_play_of_their_own_take_rounds_and_refuse_the_rest(learn
     assert longer.note == "50 rounds were asked for and the losses ended after 40"
     with pytest.raises(ValueError, match=f"advice must be None for {type(learner).__name__}"):
         play(learner, losses, runs=2, advice=[[0, 1]])
-    with pytest.raises(ValueError, match="the fictitious player needs a compiled learner"):
+    with pytest.raises(ValueError, match=r"fictitious must be False.*got "):
         play(learner, losses, runs=2, fictitious=True)
     with pytest.raises(ValueError, match="rounds must be an integer"):
         play(learner, losses, runs=2, rounds=0)

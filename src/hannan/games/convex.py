@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hannan import _engine
 from hannan.games.checkpoints import Positions, spread
-from hannan.games.runners import QUICK, Asked, Job, Outcome, Runner, split
+from hannan.games.runners import QUICK, Job, Request, Result, Runner, split
 from hannan.games.stepped import Table
 from hannan.learners.convex.gradient import Descent
 from hannan.learners.convex.learner import Convex
@@ -49,15 +49,15 @@ class PointRunner(Runner):
 
     setting = "convex"
 
-    def __init__(self, learner: Any, losses: Any, asked: Asked) -> None:
-        asked.no_advice(learner)
-        asked.not_fictitious(learner)
+    def __init__(self, learner: Any, losses: Any, request: Request) -> None:
+        request.no_advice(learner)
+        request.not_fictitious(learner)
         if isinstance(losses, Loss) and losses.is_sequence:
-            losses = losses[: asked.rounds]
+            losses = losses[: request.rounds]
         self.learner, self.losses = learner, learner.admit(losses)
         if not self.losses.is_sequence:
             raise ValueError("losses must be a sequence: give z a leading axis, one row per round; got one loss")
-        self.runs, self.everything = asked.runs, asked.everything
+        self.runs, self.everything = request.runs, request.everything
         self.rounds, d = self.losses.z.shape
         self.marks = spread(self.rounds, self.everything)
         self.numbers = d * (1.0 if self.losses.shape == "linear" else SOLVED)
@@ -67,10 +67,10 @@ class PointRunner(Runner):
     def taken(self) -> int:
         return self.done
 
-    def outcome(self) -> Outcome:
+    def result(self) -> Result:
         best = hindsight(self.learner.domain, self.losses, self.marks)
         regret, moves = self.played(best)
-        return Outcome(
+        return Result(
             rounds=self.rounds,
             checkpoints=self.marks,
             regret=regret,
@@ -96,18 +96,18 @@ class ConvexRunner(PointRunner):
 
     learner: Convex
 
-    def __init__(self, learner: Convex, losses: Any, asked: Asked) -> None:
-        super().__init__(learner, losses, asked)
+    def __init__(self, learner: Convex, losses: Any, request: Request) -> None:
+        super().__init__(learner, losses, request)
         losses = self.losses
         self.stepped = learner.domain.kernel == "other" or isinstance(losses, RankOne) or learner.accuracy is not None
         if self.stepped:
-            asked.one_thread(learner)
+            request.one_thread(learner)
         linear = losses.shape == "linear" and learner.privacy_ridge() == 0.0 and not self.stepped
         self.together = linear and not self.everything
         self.guess = QUICK if linear else self.guess
-        self.abreast = self.runs if self.together else min(self.runs, self.threads(asked))
+        self.abreast = self.runs if self.together else min(self.runs, self.threads(request))
         self.total = self.rounds * -(-self.runs // self.abreast)
-        self.seed, self.words = asked.seed, streams.words_of_runs(asked.seed, self.runs)
+        self.seed, self.words = request.seed, streams.words_of_runs(request.seed, self.runs)
         self.phi, self.z, self.y = columns(losses)
         self.own, self.costs = np.zeros((self.runs, len(self.marks))), np.zeros(self.runs)
         self.moves = np.zeros((self.runs, self.rounds if self.everything else 0, learner.domain.d))
@@ -213,9 +213,9 @@ class DescentRunner(PointRunner):
 
     stepped = True
 
-    def __init__(self, learner: Descent, losses: Any, asked: Asked) -> None:
-        super().__init__(learner, losses, asked)
-        asked.one_thread(learner)
+    def __init__(self, learner: Descent, losses: Any, request: Request) -> None:
+        super().__init__(learner, losses, request)
+        request.one_thread(learner)
         self.total, self.walk = self.rounds, Walk(learner)
         self.own, self.moves = np.zeros(self.rounds), np.zeros((self.rounds, learner.domain.d))
 
@@ -264,8 +264,8 @@ class PointTable(Table):
     setting = "convex"
     kind = np.float64
 
-    def __init__(self, learner: Any) -> None:
-        super().__init__(learner)
+    def __init__(self, learner: Any, request: Request) -> None:
+        super().__init__(learner, request)
         self.domain: Domain = learner.domain
         self.n, self.shape = self.domain.d, (self.domain.d,)
         self._first: Loss | None = None

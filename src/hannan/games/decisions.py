@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hannan import validation
 from hannan.games import feeds
 from hannan.games.checkpoints import Checkpoints, Positions
-from hannan.games.runners import Asked, Job, Outcome, Runner, make_room, split
+from hannan.games.runners import Job, Request, Result, Runner, make_room, split
 from hannan.games.stepped import Table
 from hannan.learners.decisions.fpl import FPL, Combinatorial, FPLTrix
 from hannan.players.decisions import stream
@@ -100,20 +100,20 @@ class DecisionsRunner(Runner):
 
     setting = "decisions"
 
-    def __init__(self, learner: Combinatorial, losses: Any, asked: Asked) -> None:
-        asked.no_advice(learner)
-        asked.not_fictitious(learner)
-        self.learner, self.runs, self.everything = learner, asked.runs, asked.everything
-        self.feed = feeds.feed(losses, learner.n, asked.runs, asked.rounds, None, 0, "component")
+    def __init__(self, learner: Combinatorial, losses: Any, request: Request) -> None:
+        request.no_advice(learner)
+        request.not_fictitious(learner)
+        self.learner, self.runs, self.everything = learner, request.runs, request.everything
+        self.feed = feeds.feed(losses, learner.n, request, column="component")
         if self.feed.drawn or self.feed.per_run:
             kind = "Bernoulli means" if self.feed.drawn else f"a table a run, of shape {np.shape(losses)}"
             raise ValueError(f"losses must be one table for all runs, or blocks of it, for decisions; got {kind}")
-        self.parts = split(self.runs, asked.cores)
-        seeds = [run_seed(asked.seed, run) for run in range(self.runs)]
+        self.parts = split(self.runs, request.cores)
+        seeds = [run_seed(request.seed, run) for run in range(self.runs)]
         self.at_play = [abreast(learner, seeds[first:last]) for first, last in self.parts]
         self.stepped = type(self.at_play[0]) is Abreast
         if self.stepped:
-            asked.one_thread(learner)
+            request.one_thread(learner)
         self.marks = Checkpoints(None if self.feed.blocks is not None else self.feed.rounds, self.everything)
         self.total, self.abreast, self.numbers = self.feed.rounds, self.runs, SLOW * learner.n
         self.most = max(1, BLOCK_NUMBERS // (self.runs * learner.n))
@@ -164,7 +164,7 @@ class DecisionsRunner(Runner):
             return np.empty(0)
         return np.asarray((self.learner.decisions.best_each(sums) * sums).sum(axis=1))
 
-    def outcome(self) -> Outcome:
+    def result(self) -> Result:
         played = self.feed.taken
         at = self.marks.upto(played)
         own, best = (self.curves[name][:, : len(at)] for name in ("own", "best"))
@@ -173,7 +173,7 @@ class DecisionsRunner(Runner):
             at, own = np.append(at, played), np.concatenate([own, self.paid], axis=1)
             best = np.concatenate([best, last[:, None]], axis=1)
         least = [part.least_estimates() for part in self.at_play]
-        return Outcome(
+        return Result(
             rounds=played,
             checkpoints=at,
             regret=own - best,
@@ -192,8 +192,8 @@ class DecisionTable(Table):
     setting = "decisions"
     kind = np.int8
 
-    def __init__(self, learner: Combinatorial) -> None:
-        super().__init__(learner)
+    def __init__(self, learner: Combinatorial, request: Request) -> None:
+        super().__init__(learner, request)
         self.decisions, self.n, self.shape = learner.decisions, learner.n, (learner.n,)
 
     def shown(self, move: Any) -> Any:

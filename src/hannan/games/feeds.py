@@ -13,23 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan import extras, validation
+from hannan import _engine, extras, validation
 from hannan.mathematics import streams
-from hannan.saving import frozen
 from hannan.validation import Array
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-
-@frozen
-class Block:
-    """Some rounds: `losses` is flat, (rounds, n) or (runs, rounds, n); `advice` is flat, or empty."""
-
-    rounds: int
-    losses: Array
-    advice: NDArray[Any]
-    mixed: bool = False
+    from hannan.games.runners import Request
 
 
 @dataclass
@@ -49,10 +40,12 @@ class Feed:
     advice: Advice | None = None
     taken: int = 0
     file: Any = None
+    #: Streams of the runs, (runs, 4), from which drawn losses are tossed.
+    coins: NDArray[np.uint64] | None = None
     _left: Any = None
     _left_advice: Any = None
 
-    def take(self, limit: int) -> Block | None:
+    def take(self, limit: int) -> _engine.Block | None:
         """The next rounds, at most `limit`; None at the end. An even number but for the last: some sums go by pairs,
         and may not depend on how a game is cut."""
         limit = max(2, limit - limit % 2)
@@ -68,11 +61,16 @@ class Feed:
                 _same_length(self.advice, self.taken)
             return None
         rounds = limit if self.steady else rows.shape[-2]
-        heard, mixed = _NONE, False
-        if self.advice is not None:
-            heard, mixed = self.advice.rows(self.taken, rounds, own_advice)
+        heard = None if self.advice is None else self.advice.rows(self.taken, rounds, own_advice)[0]
         self.taken += rounds
-        return Block(rounds, _frozen(np.ascontiguousarray(rows, dtype=np.float64).reshape(-1)), heard, mixed)
+        return _engine.Block(
+            _frozen(np.ascontiguousarray(rows, dtype=np.float64).reshape(-1)),
+            rounds,
+            per_run=rounds * self.n if self.per_run else 0,
+            per_round=0 if self.steady else self.n,
+            advice=heard,
+            coins=self.coins,
+        )
 
     def _release(self) -> None:
         """Give back the pages of a memory map that were played, so that a long game stays small."""
@@ -205,22 +203,12 @@ class Advice:
         return _frozen(clean.reshape(-1))
 
 
-_NONE: NDArray[Any] = np.empty(0, dtype=np.uint8)
+def feed(losses: Any, n: int, request: Request, *, experts: int = 0, column: str = "arm", unread: bool = False) -> Feed:
+    """Return the feed of losses with n columns.
 
-
-def feed(
-    losses: Any,
-    n: int,
-    runs: int,
-    rounds: int | None,
-    advice: Any,
-    experts: int,
-    column: str = "arm",
-    unread: bool = False,
-) -> Feed:
-    """The feed of what a user gave; `experts` is 0 where no advice is taken, `column` what a column of losses is;
-    `unread`: as advice has it."""
-    heard = None
+    `experts` is 0 if the learner does not take advice; `column` names a column in errors; see `Advice.unread`.
+    """
+    heard, runs, rounds, advice = None, request.runs, request.rounds, request.advice
     if experts:
         if advice is None and not isinstance(losses, Iterator):
             raise ValueError("advice must be given: (rounds, experts) actions or (rounds, experts, actions)")
@@ -400,8 +388,6 @@ class Tosses:
         return out
 
     def __getitem__(self, where: tuple[Any, slice, slice]) -> NDArray[np.float64]:
-        from hannan._engine import toss
-
         first, last = where[1].start, min(where[1].stop, self.rounds)
         if first != self._tossed:
             raise ValueError(f"coins are tossed in order, from round {self._tossed} on; got round {first}")
@@ -410,7 +396,7 @@ class Tosses:
         means = np.ascontiguousarray(self._means if steady else self._means[first:last]).reshape(-1)
         out = np.empty((self.shape[0], last - first, self.n))
         for run, coins in enumerate(self._coins):
-            out[run] = toss(coins, means, 0 if steady else self.n, last - first, self.n).reshape(-1, self.n)
+            out[run] = _engine.toss(coins, means, 0 if steady else self.n, last - first, self.n).reshape(-1, self.n)
         return out
 
 

@@ -6,18 +6,18 @@ Every setting goes this way: its runner begins (`settings`), the driver advances
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hannan.games import driver, feeds
-from hannan.games.compiled import BanditRunner, ExpertBanditRunner, ExpertsRunner, NoisyRunner
+from hannan.games import driver
 from hannan.games.record import Record
-from hannan.games.runners import Asked, Runner, TableRunner, asked
+from hannan.games.runners import Request, Runner, program_of
 from hannan.saving import once
 from hannan.validation import brief
 
@@ -194,29 +194,61 @@ def _clipped(text: str, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
 
 
-def begin(learner: Any, losses: Any, asked: Asked) -> Runner:
-    """The game of a learner, begun."""
+class Setting(NamedTuple):
+    """Classes that play a setting: against fixed losses, and against an adaptive adversary. Written `module:class`."""
+
+    runner: str
+    table: str
+
+
+#: Modules are imported when they are needed, so that a game of experts does not wait for convex optimization.
+SETTINGS = {
+    "experts": Setting("runners:ExpertsRunner", "stepped:VectorTable"),
+    "bandit": Setting("runners:BanditRunner", "stepped:VectorTable"),
+    "expert_bandit": Setting("runners:ExpertBanditRunner", "stepped:AdvisedTable"),
+    "convex": Setting("convex:ConvexRunner", "convex:ConvexTable"),
+    "descent": Setting("convex:DescentRunner", "convex:DescentTable"),
+    "decisions": Setting("decisions:DecisionsRunner", "decisions:DecisionTable"),
+    "stepped": Setting("stepped:SteppedRunner", "stepped:VectorTable"),
+}
+
+
+def setting_of(learner: Any, losses: Any) -> Setting:
+    """Return the classes that play a learner. User-defined learners are stepped in Python."""
+    stated = getattr(learner, "setting", None)
+    if stated in ("convex", "descent", "decisions"):
+        return SETTINGS[stated]
+    program = program_of(learner, losses)
+    if program.stepped:
+        table = SETTINGS.get(program.setting, SETTINGS["stepped"]).table
+        return SETTINGS["stepped"]._replace(table=table)
+    return SETTINGS[program.setting]
+
+
+def load(name: str) -> Any:
+    """Return a class of this package, written `module:class`."""
+    module, _, found = name.partition(":")
+    return getattr(importlib.import_module(f"hannan.games.{module}"), found)
+
+
+def begin(learner: Any, losses: Any, request: Request) -> Runner:
+    """Return the runner of a game."""
     if isinstance(learner, type):
-        raise ValueError(f"learner must be a learner, built, not its class; got {learner.__name__}")
+        raise ValueError(f"learner must be an instance; got the class {learner.__name__}")
     if not hasattr(learner, "start"):
         hint = ". Pass its class or a function that makes it, so that each run has a new one" * is_player(learner)
         raise ValueError(f"learner must be a learner, with a method start; got {learner!r}{hint}")
-    if is_adversary(losses):
-        return _against_an_adversary(learner, losses, asked)
-    setting = getattr(learner, "setting", None)
-    if setting == "convex":
-        from hannan.games.convex import ConvexRunner
+    if not is_adversary(losses):
+        runner: Runner = load(setting_of(learner, losses).runner)(learner, losses, request)
+        return runner
+    if request.fictitious:
+        name = type(learner).__name__
+        raise ValueError(
+            f"fictitious must be False against an adversary: {name} moves before it observes the losses; got True"
+        )
+    from hannan.games.stepped import AdaptiveRunner
 
-        return ConvexRunner(learner, losses, asked)
-    if setting == "descent":
-        from hannan.games.convex import DescentRunner
-
-        return DescentRunner(learner, losses, asked)
-    if setting == "decisions":
-        from hannan.games.decisions import DecisionsRunner
-
-        return DecisionsRunner(learner, losses, asked)
-    return _of_a_table(learner, losses, asked)
+    return AdaptiveRunner(load(setting_of(learner, None).table)(learner, request), losses, request)
 
 
 def is_adversary(losses: Any) -> bool:
@@ -230,82 +262,6 @@ def is_adversary(losses: Any) -> bool:
 
 def _begins(losses: Any) -> bool:
     return hasattr(losses, "start") and not hasattr(losses, "act") and not hasattr(losses, "bound")
-
-
-_program = once(lambda learner: learner.program())
-
-
-def program_of(learner: Any, losses: Any) -> Any:
-    """The learner as the engine takes it, or as a stranger says it."""
-    if hasattr(learner, "program"):
-        return _program(learner)
-    from hannan.games.stepped import stranger
-
-    return stranger(learner, losses)
-
-
-def _of_a_table(learner: Any, losses: Any, asked: Asked) -> TableRunner:
-    """Losses are a number for each choice."""
-    program = program_of(learner, losses)
-    advised = program.setting == "expert_bandit"
-    if not advised:
-        asked.no_advice(learner)
-    if program.setting != "experts" or program.stepped or program.as_they_are:
-        asked.not_fictitious(learner)
-    runner, columns = _runner(learner, program), program.actions if advised else program.n
-    experts, unread = program.n if advised else 0, runner.reads_advice
-    feed = feeds.feed(losses, columns, asked.runs, asked.rounds, asked.advice, experts, unread=unread)
-    return runner(learner, program, feed, asked)
-
-
-def _runner(learner: Any, program: Any) -> type[TableRunner]:
-    if program.stepped:
-        from hannan.games.stepped import SteppedRunner
-
-        return SteppedRunner
-    if program.as_they_are:
-        from hannan.games.stepped import AdaHedgeRunner
-
-        return AdaHedgeRunner
-    if getattr(learner, "own_noise", False) and program.setting == "experts":
-        return NoisyRunner
-    if program.setting == "experts":
-        return ExpertsRunner
-    return ExpertBanditRunner if program.setting == "expert_bandit" else BanditRunner
-
-
-def _against_an_adversary(learner: Any, adversary: Any, asked: Asked) -> Runner:
-    """A game of losses that answer past moves, stepped."""
-    from hannan.games.stepped import AdaptiveRunner, AdvisedTable, Table, VectorTable
-
-    name, setting = type(learner).__name__, getattr(learner, "setting", None)
-    if asked.fictitious:
-        raise ValueError(
-            f"the fictitious player sees the losses before it moves, which {name} cannot; got an adversary"
-        )
-    table: Table
-    if setting in ("convex", "descent"):
-        from hannan.games.convex import ConvexTable, DescentTable
-
-        table = ConvexTable(learner) if setting == "convex" else DescentTable(learner)
-    elif setting == "decisions":
-        from hannan.games.decisions import DecisionTable
-
-        table = DecisionTable(learner)
-    else:
-        if not (hasattr(learner, "program") or hasattr(learner, "n")):
-            raise ValueError(f"{name} must have n, the number of its choices, to meet an adversary; got {learner!r}")
-        program = program_of(learner, None)
-        if program.setting == "expert_bandit":
-            return AdaptiveRunner(AdvisedTable(learner, program, asked), adversary, asked)
-        if program.as_they_are:
-            from hannan.games.stepped import AdaHedgeTable
-
-            table = AdaHedgeTable(learner, program)
-        else:
-            table = VectorTable(learner, program)
-    asked.no_advice(learner)
-    return AdaptiveRunner(table, adversary, asked)
 
 
 _said = once(repr)
@@ -348,29 +304,32 @@ def play(
     >>> record.best_loss, record.regret.shape[0], bool(record.expected_regret[-1] < record.bound.value)
     (250.0, 4, True)
     """
-    return driven(learner, losses, asked(runs, seed, advice, threads, keep, rounds, fictitious))
+    request = Request.checked(
+        runs=runs, seed=seed, advice=advice, threads=threads, keep=keep, rounds=rounds, fictitious=fictitious
+    )
+    return driven(learner, losses, request)
 
 
-def driven(learner: Any, losses: Any, given: Asked) -> Record:
+def driven(learner: Any, losses: Any, request: Request) -> Record:
     """The game that was asked for: begun, advanced to its end, and its record."""
     began = time.perf_counter()
-    learner = own_learner(learner, losses, given.rounds)
-    runner = begin(learner, losses, given)
-    used = runner.threads(given)
+    learner = own_learner(learner, losses, request.rounds)
+    runner = begin(learner, losses, request)
+    used = runner.threads(request)
     driver.run(runner, used)
     if runner.taken == 0:
         raise ValueError("losses must have at least one round; got none")
     seconds = time.perf_counter() - began
-    outcome = runner.outcome()
-    note = [part for part in (outcome.note, ended(outcome.rounds, given.rounds)) if part]
+    result = runner.result()
+    note = [part for part in (result.note, ended(result.rounds, request.rounds)) if part]
     return Record(
         learner=_said(learner),
         setting=runner.setting,
-        runs=given.runs,
-        seed=given.seed,
+        runs=request.runs,
+        seed=request.seed,
         seconds=seconds,
         threads=used,
-        **outcome._replace(note="; ".join(note))._asdict(),
+        **result._replace(note="; ".join(note))._asdict(),
     )
 
 

@@ -1,8 +1,7 @@
-"""What a game keeps while it is played: `Runner` is what the driver asks of every setting, `TableRunner` is that of
-losses in a table.
+"""Runners: the state of a game while the driver plays it, block by block.
 
-A job plays some runs through a block; runs never share what they write, so a game gives the same record on any
-number of threads.
+A job plays some runs through a block. Runs never share what they write, so a game gives the same record on any number
+of threads.
 """
 
 from __future__ import annotations
@@ -10,25 +9,26 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hannan import validation
+from hannan.games import feeds
 from hannan.games.checkpoints import Checkpoints, Positions
-from hannan.games.feeds import Block, Feed
 from hannan.mathematics import streams
-from hannan.mathematics.bounds import Units
 from hannan.mathematics.laws.light import Exponential
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
+from hannan.saving import once
 from hannan.validation import Array
 
 
-class Asked(NamedTuple):
-    """The arguments of `play`. `threads` is None where nobody asked: then as many as there are cores.
+class Request(NamedTuple):
+    """Arguments of `play`.
 
-    `at_most`: where many games are asked for at once, of which some are stepped, those have one thread.
+    `threads` is None by default, which means all cores. `at_most` means that stepped games run on one thread instead of
+    raising an error: `compare` plays many games with one number of threads.
     """
 
     runs: int
@@ -40,9 +40,28 @@ class Asked(NamedTuple):
     fictitious: bool
     at_most: bool = False
 
+    @classmethod
+    def checked(
+        cls, *, runs: Any, seed: Any, advice: Any, threads: Any, keep: Any, rounds: Any, fictitious: Any
+    ) -> Self:
+        """Validate every argument of `play`."""
+        if keep not in ("checkpoints", "all"):
+            raise ValueError(f'keep must be "checkpoints" or "all"; got {keep!r}')
+        if not isinstance(fictitious, bool):
+            raise ValueError(f"fictitious must be True or False; got {fictitious!r}")
+        return cls(
+            runs=validation.count(runs, "runs"),
+            seed=validation.count(seed, "seed", least=0),
+            advice=advice,
+            threads=None if threads is None else validation.count(threads, "threads"),
+            everything=keep == "all",
+            rounds=None if rounds is None else validation.count(rounds, "rounds"),
+            fictitious=fictitious,
+        )
+
     @property
     def cores(self) -> int:
-        """How many threads there may be."""
+        """Largest number of threads."""
         if self.threads is not None:
             return self.threads
         if hasattr(os, "sched_getaffinity"):
@@ -50,66 +69,48 @@ class Asked(NamedTuple):
         return os.cpu_count() or 1
 
     def no_advice(self, learner: Any) -> None:
-        """Refuse advice for a learner that takes none."""
+        """Raise ValueError if there is advice: the learner does not take advice."""
         if self.advice is not None:
-            raise ValueError(f"advice must be None for {type(learner).__name__}, which takes none; got advice")
+            raise ValueError(
+                f"advice must be None for {type(learner).__name__}, which does not take advice; got advice"
+            )
 
     def not_fictitious(self, learner: Any) -> None:
-        """Refuse A+ where it is not built: its losses must be a table, of a known range, and seen whole."""
+        """Raise ValueError if the fictitious player was requested: the engine does not play it for this learner."""
         if self.fictitious:
             raise ValueError(
-                "the fictitious player needs a compiled learner that sees every loss, of a range that is known; "
-                f"got {learner!r}"
+                "fictitious must be False unless the engine plays the learner, every loss is observed and the loss "
+                f"range is known; got {learner!r}"
             )
 
     def one_thread(self, learner: Any) -> None:
-        """Refuse more threads than one where Python steps the rounds."""
+        """Raise ValueError if more than one thread was requested for a game that Python steps."""
         if self.threads is not None and self.threads > 1 and not self.at_most:
             raise ValueError(
-                f"threads must be 1, or left out, for {type(learner).__name__}, whose rounds Python steps one by one; "
+                f"threads must be 1 or omitted for {type(learner).__name__}, whose rounds are stepped in Python; "
                 f"got {self.threads}"
             )
 
 
-def asked(
-    runs: Any, seed: Any, advice: Any, threads: Any, keep: Any, rounds: Any, fictitious: Any
-) -> Asked:  # fmt: skip
-    """Every argument by its own rule."""
-    if keep not in ("checkpoints", "all"):
-        raise ValueError(f'keep must be "checkpoints" or "all"; got {keep!r}')
-    if not isinstance(fictitious, bool):
-        raise ValueError(f"fictitious must be True or False; got {fictitious!r}")
-    return Asked(
-        validation.count(runs, "runs"),
-        validation.count(seed, "seed", least=0),
-        advice,
-        None if threads is None else validation.count(threads, "threads"),
-        keep == "all",
-        None if rounds is None else validation.count(rounds, "rounds"),
-        fictitious,
-    )
-
-
 Job = Callable[[], None]
-#: A block of rounds is at most so many numbers, so that it stays in cache between runs.
+#: Largest number of losses in a block, so that a block stays in cache between runs.
 BLOCK_NUMBERS = 1 << 19
-#: Seconds a number of a round where the engine is quick, or quickest (Entropy, AVX2): a short game is then one block.
+#: Estimated seconds per loss where the engine is fast, or fastest (Entropy with AVX2). A short game is then one block.
 QUICK, QUICKEST = 2e-8, 3e-9
 _QUICK = (Entropy(), Tsallis(0.5), LogBarrier(), Exponential())
-_NO_STREAMS: NDArray[np.uint64] = np.empty((0, 4), dtype=np.uint64)
 
 
-class Outcome(NamedTuple):
-    """What a game came to, in the units of the losses: what a record has beside who played and for how long."""
+class Result(NamedTuple):
+    """Result of a game, in the units of the losses."""
 
     rounds: int
     checkpoints: Positions
     regret: Array
-    #: The own loss (or gain) of every run at each checkpoint.
+    #: Own loss (or gain) of every run at each checkpoint.
     loss: Array
     best_loss: float | Array
     counts: NDArray[np.int64]
-    #: What the record asks for its bound.
+    #: Object whose `bound` gives the bound of the record.
     source: Any
     actions: NDArray[Any] | None = None
     expected_regret: Array | None = None
@@ -121,123 +122,168 @@ class Outcome(NamedTuple):
 
 
 class Runner:
-    """A setting at play. It begins when it is built, from what `play` was asked for; the driver does the rest."""
+    """A game in progress. The constructor takes the learner, the losses and the request."""
 
-    #: The setting, as the record names it.
+    #: Name of the setting in the record.
     setting: str
-    #: Rounds that the driver goes through; None: nobody knows. A setting that plays run after run goes through the
-    #: rounds once for each.
+    #: Number of rounds that the driver plays, or None if unknown. A setting that plays run after run counts the rounds
+    #: of each run.
     total: int | None
-    #: The most rounds of a block, how many runs it plays abreast, and how many numbers a round of one of them has.
+    #: Largest number of rounds in a block, number of runs played side by side, and losses per round and run.
     most: int = 1 << 20
     abreast: int = 1
     numbers: float = 1.0
-    #: What a number of a round may cost before anything was measured: as much as the slowest of the engine's laws.
+    #: Estimated seconds per loss before the first measurement: the slowest perturbation distribution of the engine.
     guess: float = 2e-5
 
-    #: Whether Python steps the rounds, one by one, on one thread.
+    #: True if the rounds are stepped in Python, on one thread.
     stepped = False
 
     @property
     def taken(self) -> int:
-        """How many rounds the driver went through."""
+        """Number of rounds that the driver has played."""
         raise NotImplementedError
 
-    def threads(self, asked: Asked) -> int:
-        """How many threads there may be."""
-        return 1 if self.stepped else asked.cores
+    def threads(self, request: Request) -> int:
+        """Return the largest number of threads."""
+        return 1 if self.stepped else request.cores
 
     def advance(self, limit: int, parts: int) -> list[Job] | None:
-        """The next rounds, at most `limit`, in some `parts` jobs that may be done at once; None at the end."""
+        """Return about `parts` independent jobs that play the next rounds, at most `limit`; None at the end."""
         raise NotImplementedError
 
-    def outcome(self) -> Outcome:
-        """What the game came to."""
+    def result(self) -> Result:
+        """Return the result of the rounds played."""
         raise NotImplementedError
+
+
+_program = once(lambda learner: learner.program())
+
+
+def program_of(learner: Any, losses: Any) -> Any:
+    """Return the program of a learner of the package, or the attributes that a user-defined learner states."""
+    if hasattr(learner, "program"):
+        return _program(learner)
+    from hannan.games.stepped import stated
+
+    return stated(learner, losses)
 
 
 class TableRunner(Runner):
-    """States, streams, counts and curves of all runs, in normalised losses.
+    """Losses in a table, one column per choice: states, counts and curves of all runs, in normalized losses.
 
-    `own` and `best` are curves; `best` (and `mean`, <p, l> summed, for experts) has one row where the runs see
-    the same losses, else one per run.
+    The curves `best` and, for experts, `mean` (sum of <p_t, l_t>) have one row per loss sequence.
     """
 
-    #: What a column of the losses is.
+    #: Name of a column of the losses.
     column = "arm"
-    #: Whether bytes of advice are looked at by the engine as they are played.
-    reads_advice = False
+    #: True if the engine checks advice in bytes while it plays.
+    checks_advice = False
 
-    def __init__(self, learner: Any, program: Any, feed: Feed, asked: Asked) -> None:
-        self.learner, self.program, self.feed = learner, program, feed
-        self.runs, self.everything, self.fictitious = asked.runs, asked.everything, asked.fictitious
+    def __init__(self, learner: Any, losses: Any, request: Request) -> None:
+        self.learner, self.program = learner, program_of(learner, losses)
+        program = self.program
+        advised = program.setting == "expert_bandit"
+        if not advised:
+            request.no_advice(learner)
+        if program.setting != "experts" or program.stepped or program.as_they_are:
+            request.not_fictitious(learner)
+        self.feed = feed = feeds.feed(
+            losses,
+            program.actions if advised else program.n,
+            request,
+            experts=program.n if advised else 0,
+            unread=self.checks_advice,
+        )
+        self.runs, self.everything, self.fictitious = request.runs, request.everything, request.fictitious
         self.setting, self.total = program.setting, feed.rounds
         self.most, self.abreast, self.numbers = self._most(), self.runs, float(max(feed.n, program.n))
         if not program.stepped and program.smoothing in _QUICK:
             self.guess = QUICKEST if program.smoothing == Entropy() and with_wide_vectors() else QUICK
-        self.marks = Checkpoints(None if feed.blocks is not None else feed.rounds, asked.everything)
-        self.moves: list[NDArray[np.int32]] = []
-        self.counts = np.zeros((self.runs, feed.n), dtype=np.int64)
-        self.curves = {"own": np.zeros((self.runs, self.marks.columns))}
-        self.sums = np.zeros((self.kinds, program.n))
-        self.coins = _NO_STREAMS
         if feed.drawn:
             if not program.low <= 0.0 < 1.0 <= program.high:
-                raise ValueError(f"Bernoulli losses are 0 or 1; got a loss range [{program.low:g}, {program.high:g}]")
-            self.coins = streams.words_of_runs(asked.seed, self.runs, 1)
-        self._begin(asked)
+                raise ValueError(
+                    f"loss_range must contain 0 and 1 for Bernoulli losses; got [{program.low:g}, {program.high:g}]"
+                )
+            feed.coins = streams.words_of_runs(request.seed, self.runs, 1)
+        self.marks = Checkpoints(None if feed.blocks is not None else feed.rounds, request.everything)
+        self.moves: list[NDArray[np.int32]] = []
+        self.counts = np.zeros((self.runs, feed.n), dtype=np.int64)
+        self.curves = {
+            "own": np.zeros((self.runs, self.marks.columns)),
+            "best": np.zeros((self.sequences, self.marks.columns)),
+        }
+        self.start(request)
 
-    def _begin(self, asked: Asked) -> None:
-        """States and streams."""
-        from hannan import _engine
+    def start(self, request: Request) -> None:
+        """Create the states of the runs."""
+        raise NotImplementedError
 
-        self.cores = asked.cores
-        self.blocks = split(self.runs, self.cores)
-        self.words = streams.words_of_runs(asked.seed, self.runs)
-        self.states = self._states(_engine, asked.seed)
-
-    # What the driver asks
+    @property
+    def sequences(self) -> int:
+        """Number of loss sequences."""
+        return self.runs if self.feed.per_run else 1
 
     @property
     def taken(self) -> int:
         return self.feed.taken
 
     def _most(self) -> int:
-        """The most rounds of a block."""
+        """Return the largest number of rounds in a block."""
         feed = self.feed
         if feed.per_run:
             return max(1, 8 * BLOCK_NUMBERS // (feed.n * self.runs))
-        # One run looks at its losses once: they need not stay in cache.
+        # A single run reads its losses once: they need not stay in cache.
         numbers = BLOCK_NUMBERS * (4 if self.runs == 1 else 1)
         return 1 << 20 if feed.steady else max(1, numbers // max(1, feed.n))
 
     def advance(self, limit: int, parts: int) -> list[Job] | None:
+        from hannan._engine import Curves, Marks
+
         first = self.feed.taken
         block = self.feed.take(limit)
         if block is None:
             return None
         make_room(self.curves, self.marks.room(first, block.rounds), self.marks.columns)
-        return self.jobs(block, *self.marks.within(first, block.rounds), parts)
+        moves = np.empty((self.runs, block.rounds if self.everything else 0), dtype=np.int32)
+        if self.everything:
+            self.moves.append(moves)
+        marks = Marks(*self.marks.within(first, block.rounds))
+        return self.jobs(block, marks, Curves(**self.curves, counts=self.counts, moves=moves), parts)
 
-    def outcome(self) -> Outcome:
-        """Curves at the checkpoints played, and at the very end; normalised losses become the user's units."""
+    def jobs(self, block: Any, marks: Any, curves: Any, parts: int) -> list[Job]:
+        """Return jobs that check the losses of a block and play it. The error of the first job is raised."""
+        raise NotImplementedError
+
+    def totals(self) -> dict[str, Array]:
+        """Return the current value of every curve."""
+        raise NotImplementedError
+
+    def min_estimates(self) -> Array | None:
+        """Return the smallest cumulative loss estimate of every run, or None if losses are not estimated."""
+        return None
+
+    def source(self) -> Any:
+        """Return the object whose `bound` gives the bound of the record."""
+        return self.learner
+
+    def result(self) -> Result:
         program, played = self.program, self.feed.taken
         at = self.marks.upto(played)
-        self.finish(at)
         totals = self.totals()
-        curves = {name: curve[..., : len(at)] for name, curve in self.curves.items()}
+        curves = {name: curve[: len(totals[name]), : len(at)] for name, curve in self.curves.items()}
         if len(at) == 0 or at[-1] != played:
             at = np.append(at, played)
             curves = {name: np.concatenate([c, totals[name][:, None]], axis=1) for name, c in curves.items()}
         units, width = program.units, program.units.width
-        best, least = units.total(totals["best"], played), self.least_estimate()
+        best, least = units.total(totals["best"], played), self.min_estimates()
         expected = (curves["mean"] - curves["best"]) * width if "mean" in curves else None
         if expected is not None and len(expected) == 1:
             expected = expected[0]
         regret = curves["own"] - curves["best"]
         if not units.plain:
-            regret *= width  # in place: of many runs it is large
-        return Outcome(
+            regret *= width  # in place, because the array is large if there are many runs
+        return Result(
             rounds=played,
             checkpoints=at,
             regret=regret,
@@ -253,70 +299,154 @@ class TableRunner(Runner):
             fictitious=self.fictitious,
         )
 
-    def source(self) -> Any:
-        """What the record asks for its bound."""
-        return self.learner
+    def judge(self, outcome: Any, block: Any) -> None:
+        """Raise the error that ended a block early, if any."""
+        if not outcome:
+            return
+        kind, t, column = outcome.kind.name, outcome.round, outcome.column
+        at = f"round {self.feed.taken - block.rounds + t}"
+        if kind == "failed":
+            raise ArithmeticError(f"the smoothing has no solution at {at}, run {outcome.run}")
+        if kind == "bad_advice":
+            value, last = block.advice[t * self.program.n + column], self.feed.n - 1
+            raise ValueError(f"advice must be actions in 0..{last}; got {value} at {at}, expert {column}")
+        value = block.losses[block.per_run * outcome.run + block.per_round * t + column]
+        where = f"run {outcome.run}, {at}" if self.feed.per_run else at
+        low, high = self.program.low, self.program.high
+        raise ValueError(
+            f"losses must be finite and in [{low:g}, {high:g}]; got {value} at {where}, {self.column} {column}"
+        )
 
-    def finish(self, at: Positions) -> None:
-        """Make the curves whole, at the checkpoints played."""
 
-    def _states(self, engine: Any, seed: int) -> Any:
-        """A state a run."""
-        noise = streams.words_of_runs(seed, self.runs, 2) if self.program.own_noise else _NO_STREAMS
-        return engine.Runs(self.program.setup(), self.words, noise)
+class BanditRunner(TableRunner):
+    """Bandits: every run has its own state."""
 
-    @property
-    def kinds(self) -> int:
-        """How many loss sequences there are."""
-        return self.runs if self.feed.per_run else 1
+    def start(self, request: Request) -> None:
+        from hannan import _engine
 
-    def jobs(self, block: Block, ends: Positions, columns: Positions, parts: int) -> list[Job]:
-        """Play a block, and check its losses: a refusal is raised by the first job that has one."""
-        raise NotImplementedError
+        seed, program = request.seed, self.program
+        noise = streams.words_of_runs(seed, self.runs, 2) if program.own_noise else None
+        self.cores, self.hindsight = request.cores, self.comparators()
+        self.states = _engine.Runs(program.setup(), streams.words_of_runs(seed, self.runs), noise)
+
+    def comparators(self) -> Any:
+        """Return the cumulative losses of all fixed choices."""
+        from hannan._engine import Hindsight
+
+        program = self.program
+        experts = program.n if program.setting == "expert_bandit" else 0
+        return Hindsight(self.feed.n, experts, program.low, program.high, program.gains, self.sequences)
+
+    def _most(self) -> int:
+        # Constant means need no memory, however many the rounds are.
+        return BLOCK_NUMBERS if self.feed.steady else super()._most()
+
+    def jobs(self, block: Any, marks: Any, curves: Any, parts: int) -> list[Job]:
+        if self.runs == 1 and not (self.feed.per_run or self.feed.drawn):
+            return [lambda: self.judge(self.states.play(0, 1, block, marks, curves, self.hindsight), block)]
+        if not self.feed.per_run:
+            self.look(0, block, marks, curves)
+        return self.play_jobs(block, marks, curves, parts)
+
+    def look(self, sequence: int, block: Any, marks: Any, curves: Any) -> None:
+        """Check the losses of a sequence, and add them to those of the fixed choices."""
+        self.judge(self.hindsight.take(sequence, block, marks, curves), block)
+
+    def play_jobs(self, block: Any, marks: Any, curves: Any, parts: int) -> list[Job]:
+        """Return jobs that play some runs each: fewer than eight if there would be fewer jobs than threads."""
+
+        def job(first: int, last: int) -> Job:
+            def play() -> None:
+                if self.feed.per_run:
+                    for run in range(first, last):
+                        self.look(run, block, marks, curves)
+                self.judge(self.states.play(first, last, block, marks, curves), block)
+
+            return play
+
+        return [job(*part) for part in split(self.runs, parts, fine=parts > max(self.cores, self.runs // 8))]
 
     def totals(self) -> dict[str, Array]:
-        """The curves at this very moment: own (runs,), best (kinds,) and, for experts, mean."""
-        raise NotImplementedError
+        return {"own": self.states.own(), "best": self.hindsight.best()}
 
-    def least_estimate(self) -> Array | None:
-        """min_i Lhat_i of every run, where losses are estimated."""
-        return None
+    def min_estimates(self) -> Array | None:
+        least: Array | None = self.states.min_losses() if self.program.estimates else None
+        return least
 
-    def _moves(self, rounds: int) -> NDArray[np.int32]:
-        moves = np.empty((self.runs, rounds if self.everything else 0), dtype=np.int32)
-        if self.everything:
-            self.moves.append(moves)
-        return moves
 
-    def _normal(self, least: Array, most: Array, rounds: Any) -> Array:
-        """The best cumulative loss, normalised, from the least and the most of the user's."""
-        units = Units.of(self.program.loss_range, self.program.gains)
-        return np.asarray(units.normal(most if units.gains else least, rounds))
+class ExpertBanditRunner(BanditRunner):
+    """Bandits with expert advice: the regret is against the best expert."""
 
-    def refuse(self, position: int, block: Block, run: int | None) -> ValueError:
-        """A bad loss at a flat position of a run's block."""
-        t, i = divmod(position, self.feed.n)
-        value = block.losses[(0 if run is None else run) * block.rounds * self.feed.n + position]
-        where = f"round {self.feed.taken - block.rounds + t}, {self.column} {i}"
-        if run is not None:
-            where = f"run {run}, {where}"
-        low, high = self.program.low, self.program.high
-        return ValueError(f"losses must be finite and in [{low:g}, {high:g}]; got {value} at {where}")
+    column = "action"
+    checks_advice = True  # a separate check of every byte would take a tenth of the time
 
-    def failed(self, rounds: int) -> ArithmeticError:
-        """The smoothing gave no distribution."""
-        return ArithmeticError(f"the smoothing failed after {self.feed.taken} rounds at the latest ({rounds})")
+    def start(self, request: Request) -> None:
+        super().start(request)
+        if self.feed.advice is not None:
+            self.numbers *= self.feed.advice.width
+
+    def jobs(self, block: Any, marks: Any, curves: Any, parts: int) -> list[Job]:
+        play = self.play_jobs(block, marks, curves, parts)
+        if self.feed.per_run:
+            return play
+        # Adding up the losses of every expert costs as much as playing, so it is a separate job. It comes first, so
+        # that its error is the one that is raised.
+        return [lambda: self.look(0, block, marks, curves), *play]
+
+
+class ExpertsRunner(TableRunner):
+    """Experts: runs that see the same losses have the same p_t; each job has its own copy of that state."""
+
+    column = "expert"
+
+    @property
+    def sequences(self) -> int:
+        # A learner with noise of its own has another p_t in every run, even if the losses are the same.
+        return self.runs if self.feed.per_run or self.feed.drawn or self.program.own_noise else 1
+
+    def start(self, request: Request) -> None:
+        from hannan import _engine
+
+        seed, apart = request.seed, self.sequences > 1
+        if not apart:
+            self.numbers = 1.0 + self.feed.n / self.runs  # each run draws, and has its share of p_t
+        self.blocks = [(r, r + 1) for r in range(self.runs)] if apart else split(self.runs, request.cores)
+        noise = streams.words_of_runs(seed, len(self.blocks), 2) if self.program.own_noise else None
+        firsts = np.array([first for first, _ in self.blocks])
+        words = streams.words_of_runs(seed, self.runs)
+        self.states = _engine.Runs(self.program.setup(), words, noise, firsts, self.fictitious)
+        self.curves["mean"] = np.zeros((self.sequences, self.marks.columns))
+
+    def jobs(self, block: Any, marks: Any, curves: Any, parts: int) -> list[Job]:
+        def job(first: int, last: int) -> Job:
+            return lambda: self.judge(self.states.play(first, last, block, marks, curves), block)
+
+        return [job(*part) for part in self.blocks]
+
+    def totals(self) -> dict[str, Array]:
+        rows = self.sequences
+        # On the same losses, the best expert is the same for all runs, whatever the noise of the learner.
+        shared = not (self.feed.per_run or self.feed.drawn)
+        best = self.states.min_losses()[: 1 if shared else rows]
+        return {"own": self.states.own(), "mean": self.states.mean()[:rows], "best": best}
+
+    def source(self) -> Any:
+        if not self.program.as_they_are:
+            return self.learner
+        from hannan.games.stepped import with_range
+
+        return with_range(self.learner, self.states.largest_span())
 
 
 def with_wide_vectors() -> bool:
-    """Whether the engine plays by AVX2, many times as fast where all weights are made anew."""
+    """Return True if the engine uses AVX2."""
     from hannan import _engine
 
     return _engine.instruction_set() != "base"
 
 
 def make_room(curves: dict[str, Array], kept: NDArray[np.intp] | None, columns: int) -> None:
-    """Move the kept columns of every curve to the front, in `columns` columns."""
+    """Move the kept columns of every curve to the front, and give every curve `columns` columns."""
     for name, curve in curves.items():
         if kept is not None:
             curve[..., : len(kept)] = curve[..., kept]
@@ -327,7 +457,9 @@ def make_room(curves: dict[str, Array], kept: NDArray[np.intp] | None, columns: 
 
 
 def split(runs: int, parts: int, fine: bool = False) -> list[tuple[int, int]]:
-    """Runs in parts, in eights (four go abreast, some of those in turns); `fine` where rounds of eight take too long.
+    """Split runs into at most `parts` ranges: multiples of eight runs, or of one if `fine`.
+
+    The engine plays four runs per vector and two vectors in turns.
 
     >>> split(20, 2), split(3, 4), split(3, 4, fine=True)
     ([(0, 8), (8, 20)], [(0, 3)], [(0, 1), (1, 2), (2, 3)])

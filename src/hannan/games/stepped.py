@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from hannan import validation
 from hannan.adversaries.adaptive import Past, fresh, name_of
-from hannan.games.checkpoints import Positions, spread
-from hannan.games.compiled import BanditRunner, ExpertBanditRunner, ExpertsRunner
-from hannan.games.feeds import Advice, Block
-from hannan.games.runners import Asked, Job, Outcome, Runner
+from hannan.games.checkpoints import spread
+from hannan.games.feeds import Advice
+from hannan.games.runners import BanditRunner, Job, Request, Result, Runner, program_of
 from hannan.learners.adahedge import AdaHedge
 from hannan.mathematics.bounds import Bound, Units
 from hannan.mathematics.divergences import clip
@@ -48,8 +47,8 @@ class Apart:
         return made
 
 
-def stranger(learner: Any, losses: Any) -> Any:
-    """The program of a learner that is not of this package: what it says of itself, else what the losses say."""
+def stated(learner: Any, losses: Any) -> Any:
+    """Return what a user-defined learner states about itself, completed by the shape of the losses."""
     n = getattr(learner, "n", None)
     if n is None:
         shape = np.shape(losses.means if hasattr(losses, "means") else losses)
@@ -72,50 +71,50 @@ class SteppedRunner(BanditRunner):
 
     stepped = True
 
-    def _begin(self, asked: Asked) -> None:
-        asked.one_thread(self.learner)
+    def start(self, request: Request) -> None:
+        request.one_thread(self.learner)
         apart = Apart(self.learner)
-        self.players = [apart.check(run, started(self.learner, asked.seed, run)) for run in range(self.runs)]
+        self.players = [apart.check(run, started(self.learner, request.seed, run)) for run in range(self.runs)]
+        self.hindsight = self.comparators()
         self.sees_all = bool(getattr(self.players[0], "sees_all", False))
-        self.advised = self.feed.advice is not None
         self.own, self.mean = np.zeros(self.runs), np.zeros(self.runs)
         self.expects = self.sees_all and hasattr(self.players[0], "distribution")
         if self.expects:
             self.curves["mean"] = np.zeros((self.runs, self.marks.columns))
 
-    def jobs(self, block: Block, ends: Positions, columns: Positions, parts: int) -> list[Job]:
-        moves = self._moves(block.rounds)
-        survey = ExpertBanditRunner._survey if self.advised else BanditRunner._survey
-
+    def jobs(self, block: Any, marks: Any, curves: Any, parts: int) -> list[Job]:
         def job() -> None:
-            for run in range(self.runs) if self.feed.per_run else [None]:
-                survey(self, block, ends, columns, run)  # type: ignore[arg-type]
+            for sequence in range(self.sequences):
+                self.look(sequence, block, marks, curves)
+            at = list(zip(marks.ends.tolist(), marks.columns.tolist(), strict=True))
             for run in range(self.runs):
-                self._play(run, block, ends, columns, moves)
+                self._play(run, block, at, curves.moves)
 
         return [job]
 
-    def _rows(self, run: int, block: Block) -> Any:
+    def _rows(self, run: int, block: Any) -> Any:
+        """Return the losses of a run, (rounds, n)."""
         n = self.feed.n
-        if self.feed.drawn:
+        if self.feed.coins is not None:
             from hannan._engine import toss
 
-            out = toss(self.coins[run], block.losses, 0 if self.feed.steady else n, block.rounds, n)
-            return out.reshape(block.rounds, n)
-        first = run * block.rounds * n if self.feed.per_run else 0
+            return toss(self.feed.coins[run], block.losses, block.per_round, block.rounds, n).reshape(-1, n)
+        first = block.per_run * run
         return block.losses[first : first + block.rounds * n].reshape(block.rounds, n)
 
-    def _play(self, run: int, block: Block, ends: Positions, columns: Positions, moves: Any) -> None:
+    def _play(self, run: int, block: Any, at: list[tuple[int, int]], moves: Any) -> None:
         player, rows = self.players[run], self._rows(run, block)
         units = self.program.units
-        shape = (block.rounds, self.program.n) + ((self.feed.n,) if block.mixed else ())
-        heard = block.advice.reshape(shape) if self.advised else None
-        marks = iter(zip(ends.tolist(), columns.tolist(), strict=True))
+        advice = block.advice
+        if advice is not None:
+            mixed = advice.dtype == np.float64
+            advice = advice.reshape(block.rounds, self.program.n, *([self.feed.n] if mixed else []))
+        marks = iter(at)
         end, column = next(marks, (0, 0))
         for t in range(block.rounds):
             if self.expects:
                 self.mean[run] += units.normal(float(player.distribution() @ rows[t]), 1)
-            move = player.act() if heard is None else player.act(heard[t])
+            move = player.act() if advice is None else player.act(advice[t])
             action = int(getattr(move, "action", move))
             player.observe(move, rows[t] if self.sees_all else float(rows[t, action]))
             self.own[run] += units.normal(float(rows[t, action]), 1)
@@ -129,10 +128,10 @@ class SteppedRunner(BanditRunner):
                 end, column = next(marks, (0, 0))
 
     def totals(self) -> dict[str, Any]:
-        best = self._normal(self.sums.min(axis=1), self.sums.max(axis=1), self.feed.taken)
-        return {"own": self.own.copy(), "best": best} | ({"mean": self.mean.copy()} if self.expects else {})
+        mean = {"mean": self.mean.copy()} if self.expects else {}
+        return {"own": self.own.copy(), "best": self.hindsight.best()} | mean
 
-    def least_estimate(self) -> Any:
+    def min_estimates(self) -> Any:
         return None
 
 
@@ -148,7 +147,8 @@ class Table:
     #: Whether <p, l> is kept beside the loss of the draw.
     expects = False
 
-    def __init__(self, learner: Any) -> None:
+    def __init__(self, learner: Any, request: Request) -> None:
+        request.no_advice(learner)
         self.learner = learner
 
     def start(self, seed: int, run: int) -> Any:
@@ -205,13 +205,18 @@ class AdaptiveRunner(Runner):
 
     stepped = True
 
-    def __init__(self, table: Table, adversary: Any, asked: Asked) -> None:
-        if asked.rounds is None:
+    def __init__(self, table: Table, adversary: Any, request: Request) -> None:
+        if request.rounds is None:
             name = name_of(adversary)
             raise ValueError(f"rounds must be given for {name}, which has losses for any number; got None")
-        asked.one_thread(table.learner)
+        request.one_thread(table.learner)
         self.table, self.adversary, self.setting = table, adversary, table.setting
-        self.runs, self.seed, self.rounds, self.everything = asked.runs, asked.seed, asked.rounds, asked.everything
+        self.runs, self.seed, self.rounds, self.everything = (
+            request.runs,
+            request.seed,
+            request.rounds,
+            request.everything,
+        )
         self.total, self.numbers = self.runs * self.rounds, float(table.n)
         self.marks = spread(self.rounds, self.everything)
         shape = (self.runs if self.everything else 1, self.rounds, *table.shape)
@@ -280,9 +285,9 @@ class AdaptiveRunner(Runner):
         self.players.append(self.player)
         self.played.append(self.losses)
 
-    def outcome(self) -> Outcome:
+    def result(self) -> Result:
         table, sign = self.table, -1.0 if self.table.gains else 1.0
-        return Outcome(
+        return Result(
             rounds=self.rounds,
             checkpoints=self.marks,
             regret=sign * (self.own - self.best),
@@ -316,9 +321,13 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 class VectorTable(Table):
     """Experts and bandits: a loss is a row, a number for each of n."""
 
-    def __init__(self, learner: Any, program: Any) -> None:
-        super().__init__(learner)
-        self.setting, self.n = program.setting, int(program.n)
+    def __init__(self, learner: Any, request: Request) -> None:
+        if not (hasattr(learner, "program") or hasattr(learner, "n")):
+            name = type(learner).__name__
+            raise ValueError(f"{name} must have n, the number of its choices, to meet an adversary; got {learner!r}")
+        super().__init__(learner, request)
+        self.program = program = program_of(learner, None)
+        self.setting, self.n, self._range = program.setting, int(program.n), 0.0
         self.low, self.high, self.gains = program.low, program.high, program.gains
         self.compiled = hasattr(learner, "program")
         # The noise that a learner keeps shows in its distribution, and not in its moves. Of a stranger's nothing is
@@ -336,7 +345,13 @@ class VectorTable(Table):
         return None if self.hidden else read_only(player.distribution())
 
     def admit(self, loss: Any) -> Array:
-        return validation.row(loss, self.n, self.low, self.high)
+        row = validation.row(loss, self.n, self.low, self.high)
+        if self.program.as_they_are:
+            self._range = max(self._range, float(np.ptp(row)))
+        return row
+
+    def source(self, players: Sequence[Any], losses: Sequence[Any]) -> Any:
+        return with_range(self.learner, self._range) if self.program.as_they_are else self.learner
 
     def settle(self, player: Any, move: Any, loss: Array) -> float:
         paid = float(loss[self.shown(move)])
@@ -347,9 +362,10 @@ class VectorTable(Table):
 class AdvisedTable(VectorTable):
     """Bandits with experts: a loss is a row, a number for each action; the best expert is the comparator."""
 
-    def __init__(self, learner: Any, program: Any, asked: Asked) -> None:
-        super().__init__(learner, program)
-        advice, rounds = asked.advice, asked.rounds
+    def __init__(self, learner: Any, request: Request) -> None:
+        advice, rounds = request.advice, request.rounds
+        super().__init__(learner, request._replace(advice=None))
+        program = self.program
         self.n = int(program.actions)
         if advice is None:
             raise ValueError("advice must be given: (rounds, experts) actions or (rounds, experts, actions)")
@@ -409,27 +425,6 @@ class Played:
         return self.learner.bound(rounds, best_loss, spread=self.spread, against=against)
 
 
-def played(learner: AdaHedge, span: float) -> Played | AdaHedge:
-    """What a record asks for its bound, after losses that span so much."""
-    return Played(learner, span) if span > 0.0 else learner
-
-
-class AdaHedgeRunner(ExpertsRunner):
-    """Experts whose losses are played as they are."""
-
-    def source(self) -> Any:
-        return played(self.learner, self.states.largest_span())
-
-
-class AdaHedgeTable(VectorTable):
-    """Losses in whatever units; the bound is in the largest span that was seen."""
-
-    _span = 0.0
-
-    def admit(self, loss: Any) -> Array:
-        row = super().admit(loss)
-        self._span = max(self._span, float(np.ptp(row)))
-        return row
-
-    def source(self, players: Any, losses: Any) -> Any:
-        return played(self.learner, self._span)
+def with_range(learner: AdaHedge, largest: float) -> Played | AdaHedge:
+    """Return the object whose `bound` holds for losses whose largest range in a round was `largest`."""
+    return Played(learner, largest) if largest > 0.0 else learner

@@ -14,7 +14,7 @@ from hannan.games.driver import derived
 from hannan.games.feeds import best_means
 from hannan.games.play import built, driven, is_class, is_factory, is_player, stated_n
 from hannan.games.record import Record
-from hannan.games.runners import asked as asked_of_a_game
+from hannan.games.runners import Request
 from hannan.learners.names import Numbers, parse
 from hannan.learners.names import learner as named
 from hannan.mathematics.intervals import T_INTERVAL, t_interval
@@ -159,8 +159,10 @@ def play_cell(
     if isinstance(losses, np.ndarray) and losses.ndim == 3:
         losses = losses[:runs]
     length = rounds if where.kind == "adaptive" else None
-    game = asked_of_a_game(runs, own, where.advice, threads, "checkpoints", length, False)._replace(at_most=True)
-    record = driven(learner, losses, game)
+    request = Request.checked(
+        runs=runs, seed=own, advice=where.advice, threads=threads, keep="checkpoints", rounds=length, fictitious=False
+    )
+    record = driven(learner, losses, request._replace(at_most=True))
     # Losses that were drawn beforehand, so that everyone meets the same, are still those of one law.
     record = replace(record, iid=where.kind == "iid")
     return _cell(who, where, record, asked, bool(getattr(learner, "gains", False)))
