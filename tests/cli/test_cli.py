@@ -145,8 +145,8 @@ def test_shell_completion() -> None:
         (("audit", "no_such_module:x", "--n", "3"), "cannot import module 'no_such_module'"),
         (("audit", "json:nothing", "--n", "3"), "module json has no attribute 'nothing'"),
         (("audit", "json", "--n", "3"), "MODULE:NAME"),
-        (("reproduce", "--only", "thm:nothing"), "a claim must be one of"),
-        (("reproduce", "--only", "triangle", "--as-printed", "nothing"), "a correction must be one of"),
+        (("reproduce", "--only", "thm:nothing"), "no claim with label or name 'thm:nothing'"),
+        (("reproduce", "--only", "triangle", "--as-printed", "nothing"), "no correction 'nothing'"),
     ],
 )
 def test_invalid_arguments_are_reported_on_one_line(

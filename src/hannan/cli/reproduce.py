@@ -178,4 +178,4 @@ def _row(result: Result) -> str:
 
 def _line(cells: tuple[str, ...], color: str) -> str:
     label, verdict, value, bound, control, seconds, name = cells
-    return f"{label:<24} [{color}]{verdict:<24}[/] {value:>10} {bound:>10}  {control:<8} {seconds:>6}  {name}"
+    return f"{label:<24} [{color}]{verdict:<18}[/] {value:>10} {bound:>10}  {control:<8} {seconds:>6}  {name}"

@@ -1,4 +1,4 @@
-"""The paper, claim by claim: what `hannan reproduce` runs.
+"""Claims of the paper, which `hannan reproduce` checks.
 
 >>> from hannan.paper import claims
 >>> len(claims()) >= 45 and len({claim.name for claim in claims()}) == len(claims())
@@ -11,7 +11,7 @@ from importlib import import_module
 
 from hannan.paper.claim import OUTCOMES, Chapter, Claim, Effort, Verdict
 
-#: Sections in the order of the paper: the module, and the name of its chapter there.
+#: Chapters in the order of the paper: module, and name of the chapter in it.
 _CHAPTERS = (
     ("divergences", "CHAPTER"),
     ("divergences", "LEMMAS"),
@@ -42,17 +42,17 @@ __all__ = ["OUTCOMES", "Chapter", "Claim", "Effort", "Verdict", "chapters", "cla
 
 
 def chapters() -> tuple[Chapter, ...]:
-    """Return every section in the order of the paper."""
+    """Return all chapters in the order of the paper."""
     return tuple(getattr(import_module(f"hannan.paper.{module}"), name) for module, name in _CHAPTERS)
 
 
 def claims(only: str | None = None) -> tuple[Claim, ...]:
-    """Every claim, or those whose label or name is `only`."""
+    """Return all claims, or those with the label or name `only`."""
     every = tuple(claim for chapter in chapters() for claim in chapter.claims)
     if only is None:
         return every
     chosen = tuple(claim for claim in every if only in (claim.label, claim.name))
     if not chosen:
         known = ", ".join(sorted({claim.label for claim in every}))
-        raise ValueError(f"a claim must be one of the labels {known}, or a claim's name; got {only!r}")
+        raise ValueError(f"no claim with label or name {only!r}; labels are {known}")
     return chosen

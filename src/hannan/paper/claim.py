@@ -1,4 +1,4 @@
-"""A claim of the paper as data: what it says, under which conditions, how it is checked, and what came out."""
+"""A claim of the paper: its statement, conditions and check, and the verdict of the check."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PRINTED: ContextVar[frozenset[str]] = ContextVar("printed", default=frozenset()
 
 @dataclass(frozen=True)
 class Correction:
-    """`corrected` stands where `printed` stood in the paper, at `label`."""
+    """Correction of the statement `label`: `corrected` replaces the form `printed` in the paper."""
 
     name: str
     label: str
@@ -39,24 +39,24 @@ CORRECTIONS: dict[str, Correction] = {}
 
 
 def correct(name: str, label: str, says: str, *, corrected: Callable[..., Any], printed: Callable[..., Any]) -> None:
-    """Enter a correction."""
+    """Register a correction under a unique name."""
     if name in CORRECTIONS:
-        raise ValueError(f"a correction must have a name of its own; got {name!r} twice")
+        raise ValueError(f"names of corrections must be unique; got {name!r} twice")
     CORRECTIONS[name] = Correction(name, label, says, corrected, printed)
 
 
 def form(name: str) -> Callable[..., Any]:
-    """The corrected form, unless it is turned back."""
+    """Return the corrected form, or the printed form inside `as_printed(name)`."""
     correction = CORRECTIONS[name]
     return correction.printed if name in _PRINTED.get() else correction.corrected
 
 
 @contextmanager
 def as_printed(*names: str) -> Iterator[None]:
-    """Turn corrections back into the printed form, here only."""
+    """Use the printed form instead of the named corrections inside a with block."""
     unknown = [name for name in names if name not in CORRECTIONS]
     if unknown:
-        raise ValueError(f"a correction must be one of {', '.join(sorted(CORRECTIONS))}; got {unknown[0]!r}")
+        raise ValueError(f"no correction {unknown[0]!r}; known corrections: {', '.join(sorted(CORRECTIONS))}")
     token = _PRINTED.set(_PRINTED.get() | frozenset(names))
     try:
         yield
@@ -72,11 +72,17 @@ Method = Literal["exact", "quadrature", "simulation", "search"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a check found: `value` (`what` says of what) against `bound`, and the number of `runs` behind it.
+    """Result of a check: a measured `value`, described by `what`, compared with `bound` over `runs` cases.
 
-    `holds`: as printed. `improved`: true as printed, and shown in a tighter form. `holds as corrected`: with the
-    condition or the constant that the text lacks. `fails as printed`: a known error of the text, shown. `fails`: not
-    expected. `raised`: the check broke off with an error.
+    The outcome is one of
+
+    - `holds`: the statement is true as printed;
+    - `improved`: it is true as printed, and so is a version with a better constant or fewer conditions;
+    - `holds as corrected`: it is true once a missing condition is added or a constant is corrected;
+    - `fails as printed`: it is false as printed, and the check shows it;
+    - `fails`: the check did not confirm what was expected.
+
+    `raised` is true if the check stopped with an error.
     """
 
     outcome: Outcome
@@ -92,9 +98,9 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Effort:
-    """How hard to try. `quick` takes the small grids; `seed` starts every random stream.
+    """Size of a check: small grids if `quick`, and the seed of its random streams.
 
-    `broken` makes of the check its *control*: the one thing that the claim names is turned, and the check must fail.
+    With `broken` the check runs on its negative control, a deliberately broken variant, and must fail.
     """
 
     quick: bool = True
@@ -102,26 +108,26 @@ class Effort:
     broken: bool = False
 
     def turn(self, sound: Any, broken: Any) -> Any:
-        """What the check is about, or what the control puts in its place."""
+        """Return `sound`, or `broken` if this is the negative control."""
         return broken if self.broken else sound
 
     def pick(self, quick: Any, full: Any) -> Any:
-        """The one or the other."""
+        """Return `quick` or `full`, depending on the size of the check."""
         return quick if self.quick else full
 
     def rng(self, name: str) -> np.random.Generator:
-        """A stream of its own for each name."""
+        """Return a random generator that depends on the seed and the name."""
         return np.random.default_rng([self.seed, zlib.crc32(name.encode())])
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One line of the paper, or of its correction.
+    """One checkable statement of the paper, or a correction of it or an addition to it.
 
-    `name` is ours and unique, `label` the paper's own. `expected` is the outcome it must have. `control` says what is
-    turned in the second run, which must fail. `corrects` names the correction that the claim relies on
-    (`hannan.paper.claim`): its control is the printed form. `ours`: the paper does not say this. `says` is what
-    the paper prints, where the statement of the label is not the sentence at issue.
+    `name` is unique; `label` is the label in the paper. `expected` is the expected outcome. `control` describes the
+    broken variant of the negative control. `corrects` names the correction that the claim depends on; its negative
+    control is the printed form. `ours` marks additions, which the paper does not state. `says` quotes the paper if the
+    statement of the label is not the sentence in question.
     """
 
     name: str
@@ -139,33 +145,33 @@ class Claim:
 
     @property
     def number(self) -> str:
-        """Where the paper says it: "Theorem 3.6"."""
+        """Number of the statement in the paper, such as "Theorem 3.6"."""
         return STATEMENTS[self.label].number
 
     @property
     def printed(self) -> str:
-        """What stands there, in short."""
+        """Short form of the printed statement."""
         return self.says or STATEMENTS[self.label].text
 
     @property
     def turned(self) -> str:
-        """What the control turns; empty if the claim has none."""
-        return self.control or ("the form as printed" if self.corrects else "")
+        """Description of the broken variant of the negative control; empty if there is no control."""
+        return self.control or ("the printed form" if self.corrects else "")
 
     def run(self, quick: bool = True, seed: int = 0) -> Verdict:
-        """Check it; the same seed gives the same verdict."""
+        """Run the check; the same seed gives the same verdict."""
         return self.judged(Effort(quick, seed))
 
     def judged(self, effort: Effort) -> Verdict:
-        """The verdict of the check; one that is kept has the outcome that its claim is filed under."""
+        """Run the check; a claim that holds gets its expected outcome, such as `improved`."""
         verdict = self.check(effort)
         filed = self.expected in ("improved", "holds as corrected")
         return replace(verdict, outcome=self.expected) if filed and verdict.outcome == "holds" else verdict
 
     def run_control(self, quick: bool = True, seed: int = 0) -> Verdict:
-        """The same check with the one thing turned that `turned` names: its outcome must be `fails`."""
+        """Run the check on the negative control described by `turned`; the outcome must be `fails`."""
         if not self.turned:
-            raise ValueError(f"a claim must name its control; got {self.name!r}")
+            raise ValueError(f"claim {self.name!r} has no negative control; set control= or corrects=")
         if self.control:
             return self.judged(Effort(quick, seed, broken=True))
         with as_printed(self.corrects):
@@ -174,25 +180,25 @@ class Claim:
 
 @dataclass(frozen=True)
 class Chapter:
-    """The claims of one section of the paper, in order; each check enters itself with `@CHAPTER.claim(...)`."""
+    """Claims of one section of the paper, in order. The decorator `@CHAPTER.claim(name)` registers a check."""
 
     title: str
     intro: str
     claims: list[Claim] = field(default_factory=list, hash=False)
 
     def claim(self, name: str) -> Callable[[Check], Check]:
-        """Enter a check as the claim of this name, which the TOML file beside its module describes.
+        """Return a decorator that registers a check as the claim `name` of the TOML file of its module.
 
-        The docstring of the check is the statement.
+        The docstring of the check is the statement of the claim.
         """
 
         def enter(check: Check) -> Check:
-            told = dict(_described(check.__module__.rpartition(".")[2])[name])
-            told.setdefault("expected", "holds as corrected" if "corrects" in told else "holds")
+            facts = dict(_described(check.__module__.rpartition(".")[2])[name])
+            facts.setdefault("expected", "holds as corrected" if "corrects" in facts else "holds")
             statement = " ".join((check.__doc__ or "").split())
-            when = told.pop("when")
+            when = facts.pop("when")
             self.claims.append(
-                Claim(name, statement=statement, conditions=when, check=check, section=self.title, **told)
+                Claim(name, statement=statement, conditions=when, check=check, section=self.title, **facts)
             )
             return check
 
@@ -201,26 +207,26 @@ class Chapter:
 
 @cache
 def _described(module: str) -> dict[str, Any]:
-    """The claims of a module's TOML file, by name."""
+    """Return the claims described in the TOML file of a module, by name."""
     return tomllib.loads(files("hannan.paper").joinpath(f"{module}.toml").read_text(encoding="utf-8"))
 
 
 def at_most(value: float, bound: float, *, slack: float = 1e-9) -> bool:
-    """value <= bound, up to rounding."""
+    """Return whether value <= bound, up to rounding errors."""
     return bool(value <= bound + slack * max(1.0, abs(bound))) and not math.isnan(value)
 
 
 def holds(condition: bool, value: float, bound: float, **more: Any) -> Verdict:
-    """`holds` if the condition is met, else `fails`; the claim says whether it is filed as improved or corrected."""
+    """Return the verdict `holds` if the condition is true, else `fails`."""
     return Verdict("holds" if condition else "fails", float(value), float(bound), **more)
 
 
 def broken(witness: bool, value: float, bound: float, **more: Any) -> Verdict:
-    """`fails as printed` if the witness breaks it; that it does not would be unexpected: `fails`."""
+    """Return the verdict `fails as printed` if the statement was shown to be false, else `fails` (unexpected)."""
     return Verdict("fails as printed" if witness else "fails", float(value), float(bound), **more)
 
 
-#: With parameters that have a finite mean for every N.
+#: The five perturbation distributions of the paper, with parameters for which the mean is finite for every N.
 LAWS: tuple[tuple[str, Any], ...] = (
     ("Gamma(2)", Gamma(2.0)),
     ("Gumbel", Gumbel()),
@@ -231,7 +237,7 @@ LAWS: tuple[tuple[str, Any], ...] = (
 
 
 def exponent(x: Any, y: Any) -> float:
-    """The slope b of the least-squares line log y = a + b log x.
+    """Return the slope b of the least-squares line log y = a + b log x.
 
     >>> round(exponent([1, 10, 100], [2, 20, 200]), 9)
     1.0
@@ -241,15 +247,22 @@ def exponent(x: Any, y: Any) -> float:
 
 
 def upper(record: Record) -> float:
-    """The upper end of the 99.9 % t interval of the mean regret at the end: what a bound must be above of."""
+    """Return the upper limit of the 99.9 % t-interval of the mean final regret."""
     return float(record.interval(0.999)[1][-1])
 
 
 def bars(
-    title: str, rows: list[dict[str, Any]], alt: str, *, x: str = "", y: str = "regret", series: str = "what",
-    rules: dict[str, float] | None = None, order: tuple[str, ...] = (),
-) -> Picture:  # fmt: skip
-    """Bars `y` beside each other for each name `x`, coloured by the column `series`; `rules` are lines across."""
+    title: str,
+    rows: list[dict[str, Any]],
+    alt: str,
+    *,
+    x: str = "",
+    y: str = "regret",
+    series: str = "what",
+    rules: dict[str, float] | None = None,
+    order: tuple[str, ...] = (),
+) -> Picture:
+    """Return a bar chart of `y`, grouped by `x` and colored by the column `series`, with horizontal `rules`."""
     lines = tuple({"y": height, "label": label} for label, height in (rules or {}).items())
     layers = (Layer("bars", tuple(rows), series=series), *((Layer("rule", lines),) if lines else ()))
     return Picture(title, x, y, layers, alt=alt, x_kind="nominal", order=order)

@@ -1,4 +1,4 @@
-"""Section 3.3.1: differential consistency of the potential, and the stability that follows."""
+"""Claims of Section 3.3.1: differential consistency of the potential implies one-step stability."""
 
 from __future__ import annotations
 
@@ -19,26 +19,31 @@ from hannan.report import Layer, Picture
 
 CHAPTER = Chapter(
     "Differential consistency",
-    "The curvature of the potential against its slope: a rate, which becomes one-step stability.",
+    "Differential consistency bounds the curvature of the potential by its gradient. The constant is a rate, and it "
+    "implies "
+    "one-step stability.",
 )
 
 
 correct(
-    "pod-sign", "prop:POD", "∇²Φ is positive off-diagonal, not −∇²Φ", corrected=lambda hessian: hessian,
+    "pod-sign",
+    "prop:POD",
+    "∇²Φ is positive off-diagonal, not −∇²Φ",
+    corrected=lambda hessian: hessian,
     printed=lambda hessian: -hessian,
-)  # fmt: skip
+)
 
 
 @CHAPTER.claim("pod")
 def _pod(effort: Effort) -> Verdict:
-    """∇²Φ is positive off-diagonal (off-diagonal ≥ 0, diagonal ≤ 0), and its rows sum to zero."""
+    """∇²Φ is positive off-diagonal (off-diagonal entries ≥ 0, diagonal entries ≤ 0), and its rows sum to zero."""
     sign, worst, runs = form("pod-sign"), -math.inf, 0
     for _, smoothing in SMOOTHINGS:
         phi = potential(smoothing, 1.3)
         for L in points(effort, "pod", 4, effort.pick(20, 200)):
             H = sign(phi.hessian(L))
             off = H - np.diag(np.diagonal(H))
-            # The Hessian is also the derivative of the play: a second opinion on its entries.
+            # The Hessian is also the derivative of the distribution played: compare with a finite difference.
             step = 1e-5
             slope = (phi.gradient(L + step * np.eye(4)[0]) - phi.gradient(L - step * np.eye(4)[0])) / (2.0 * step)
             worst = max(
@@ -50,33 +55,38 @@ def _pod(effort: Effort) -> Verdict:
 
 @CHAPTER.claim("pod-conditions")
 def _pod_conditions(effort: Effort) -> Verdict:
-    """For every strictly convex differentiable f the proof's stationary point, L_{i} + f'(p_{i}) + λ = 0, is the
-    play."""
-    # f(p) = p^2/2 has f'(0+) = 0: stationarity with sum p = 1 leaves the simplex once the losses are 2 apart.
+    """For every differentiable and strictly convex f, the stationary point in the proof, L_{i} + f'(p_{i}) + λ = 0, is
+    the distribution that is played."""
+    # f(p) = p^2/2 has f'(0+) = 0: the stationary point with sum p = 1 leaves the simplex if the losses differ by 2.
     L = np.array([0.0, 3.0])
     stationary, play = 0.5 - (L - L.mean()), Simplex(2).project(-L)
     if effort.broken:
-        # f = p log p: p_i = exp(-L_i - 1 - λ), normalised.
+        # f = p log p: p_i = exp(-L_i - 1 - λ), normalized.
         stationary, play = np.exp(-L) / np.exp(-L).sum(), FTRL(Entropy(), 1.0).gradient(L)
     gap = float(np.abs(stationary - play).max())
     return broken(
-        gap > 1e-9, gap, 0.0, numbers={"f": "p²/2", "L": "(0, 3)", "stationary point": str(stationary),
-        "the play": str(play)},
-        note="The proof needs f'(0+) = −∞ to keep p inside, and f'' > 0 to divide by; entropy, Tsallis and the "
-        "log-barrier have both.", what="stationary point − play",
-    )  # fmt: skip
+        gap > 1e-9,
+        gap,
+        0.0,
+        numbers={"f": "p²/2", "L": "(0, 3)", "stationary point": str(stationary), "the play": str(play)},
+        note="The proof needs f'(0+) = −∞ to keep p inside the simplex, and f'' > 0 to divide by it. The entropy, "
+        "Tsallis "
+        "and the log-barrier have both properties.",
+        what="largest difference of stationary point and distribution played",
+    )
 
 
 correct(
-    "consistency-level", "prop:dc_to_dp",
-    "(γ, ε)-consistency gives level ε·span(ℓ), not 2ε‖ℓ‖: ε on [0, 1]^{N}, and 2ε only on [−1, 1]^{N}",
-    corrected=lambda eps, low, high: eps * (high - low), printed=lambda eps, low, high: 2.0 * eps * max(abs(low),
-    abs(high)),
-)  # fmt: skip
+    "consistency-level",
+    "prop:dc_to_dp",
+    "(γ, ε)-consistency gives level ε·span(ℓ) instead of 2ε‖ℓ‖: ε on [0, 1]^{N}, and 2ε only on [−1, 1]^{N}",
+    corrected=lambda eps, low, high: eps * (high - low),
+    printed=lambda eps, low, high: 2.0 * eps * max(abs(low), abs(high)),
+)
 
 
 def _largest(smoothing: Smoothing, n: int, low: float, effort: Effort) -> float:
-    """The largest D_inf,gamma(p(L), p(L + l)), one arm losing 1 and the others `low`, over gaps of every size."""
+    """Return the largest D_inf,gamma(p(L), p(L + l)) found if one arm loses 1 and the others lose `low`."""
     phi, gamma, found = potential(smoothing, 1.0), smoothing.gamma, 0.0
     loss = np.full(n, low)
     loss[0] = 1.0
@@ -89,8 +99,8 @@ def _largest(smoothing: Smoothing, n: int, low: float, effort: Effort) -> float:
 
 @CHAPTER.claim("consistency-to-stability")
 def _consistency(effort: Effort) -> Verdict:
-    """(γ, ε)-differential consistency gives DiffStable(D_{∞,γ}) at level ε·span(ℓ), and no less: ε for losses in
-    [0, 1]^{N}, 2ε for losses in [−1, 1]^{N}."""
+    """(γ, ε)-differential consistency implies DiffStable(D_{∞,γ}) at level ε·span(ℓ), where span(ℓ) = max ℓ − min ℓ,
+    and no smaller level: ε for losses in [0, 1]^{N}, 2ε for losses in [−1, 1]^{N}."""
     level, worst, least, rows = form("consistency-level"), -math.inf, math.inf, []
     cases = (
         ("Entropy", Entropy(), 1.0),
@@ -104,19 +114,29 @@ def _consistency(effort: Effort) -> Verdict:
             worst, least = max(worst, found / claimed), min(least, found / claimed)
             rows.append({"x": name, "y": found / eps, "losses in": "[0, 1]" if low == 0.0 else "[−1, 1]"})
     picture = bars(
-        "Measured level over ε", rows, x="smoothing", y="level / ε", series="losses in",
-        rules={"2ε, as printed": 2.0, "ε": 1.0}, order=tuple(case[0] for case in cases),
-        alt="On [0, 1] every smoothing reaches level ε and not more; on [−1, 1] it reaches 2ε.",
-    )  # fmt: skip
+        "Measured level divided by ε",
+        rows,
+        x="smoothing",
+        y="level / ε",
+        series="losses in",
+        rules={"2ε, as printed": 2.0, "ε": 1.0},
+        order=tuple(case[0] for case in cases),
+        alt="For losses in [0, 1] every smoothing reaches level ε and no more; for losses in [−1, 1] it reaches 2ε.",
+    )
     return holds(
-        at_most(worst, 1.0, slack=1e-6) and least >= 0.9, worst, 1.0, numbers={"least measured/claimed": least},
-        pictures=(picture, ), what="largest measured/claimed",
-    )  # fmt: skip
+        at_most(worst, 1.0, slack=1e-6) and least >= 0.9,
+        worst,
+        1.0,
+        numbers={"least measured/claimed": least},
+        pictures=(picture,),
+        what="largest measured/claimed",
+    )
 
 
 @CHAPTER.claim("stability-surface")
 def _surface(effort: Effort) -> Verdict:
-    """−∇²_{ii}Φ(L) ≤ ε p_{i}(L)^{γ} everywhere: differential consistency over the whole plane of losses."""
+    """−∇²_{ii}Φ(L) ≤ ε p_{i}(L)^{γ} over the whole plane of losses of three arms: the potential is differentially
+    consistent."""
     phi, side = FTPL(Frechet(3.0), 1.0), effort.pick(33, 65)
     grid = np.linspace(-4.0, 4.0, side)
     rows, worst, gap, step = [], -math.inf, 0.0, 1e-5
@@ -125,27 +145,37 @@ def _surface(effort: Effort) -> Verdict:
             L = np.array([0.0, a, b]) - min(0.0, a, b)
             value = phi.consistency(L)
             worst = max(worst, value)
-            if i % 8 == j % 8 == 0:  # the slope of the play, taken numerically, does not use the formula
+            if i % 8 == j % 8 == 0:  # A finite difference does not use the formula of the Hessian.
                 moved = [phi.gradient(L + s * step * np.eye(3)) for s in (1.0, -1.0)]
                 slope = -np.diagonal(moved[0] - moved[1]) / (2.0 * step) / phi.gradient(L)
                 gap = max(gap, abs(float(slope.max()) - value))
             rows.append({"x": round(float(a), 2), "y": round(float(b), 2), "value": value})
     limit = effort.turn(1.0, 2.0 / 3.0) * phi.stability(3).rate
     picture = Picture(
-        "Fréchet(3): max over i of −∇²Φ/p, over the plane of losses (0, a, b)", "loss of arm 2", "loss of arm 3",
-        (Layer("heat", tuple(rows)), ),
+        "Fréchet(3): largest −∇²Φ/p over the arms, for losses (0, a, b)",
+        "loss of arm 2",
+        "loss of arm 3",
+        (Layer("heat", tuple(rows)),),
         alt=f"Over the plane the ratio lies between {min(r['value'] for r in rows):.2f} and {worst:.2f}; "
-        f"the hazard is {limit:.2f}.", legend="ratio", height=300,
-    )  # fmt: skip
+        f"the hazard is {limit:.2f}.",
+        legend="ratio",
+        height=300,
+    )
     return holds(
-        at_most(worst, limit) and gap <= 1e-5 and worst > 0.7 * limit, worst, limit, runs=side * side,
-        numbers={"consistency against slope": gap}, pictures=(picture,), what="largest ratio",
-    )  # fmt: skip
+        at_most(worst, limit) and gap <= 1e-5 and worst > 0.7 * limit,
+        worst,
+        limit,
+        runs=side * side,
+        numbers={"consistency against slope": gap},
+        pictures=(picture,),
+        what="largest ratio",
+    )
 
 
 @CHAPTER.claim("log-barrier-consistency")
 def _log_barrier(effort: Effort) -> Verdict:
-    """The log-barrier potential is (2, 1/η)-consistent; exactly −∇²_{ii}Φ = w_{i}(1 − w_{i}/Σw), w_{i} = p_{i}²/η."""
+    """The log-barrier potential is (2, 1/η)-consistent. Exactly, −∇²_{ii}Φ = w_{i}(1 − w_{i}/Σw), where w_{i} =
+    p_{i}²/η."""
     worst, gap, runs = -math.inf, 0.0, 0
     for scale in (0.5, 2.0):
         phi = FTRL(LogBarrier(), scale)
@@ -153,21 +183,25 @@ def _log_barrier(effort: Effort) -> Verdict:
             p, H = phi.gradient(L), phi.hessian(L)
             w = p**2 / scale
             worst = max(worst, float((-np.diagonal(H) / p**2).max()) * effort.turn(1.0, 1.1) * scale)
-            # The derivative of the play, taken numerically: an oracle that knows nothing of the formula.
+            # A finite difference does not use the formula.
             step = 1e-5 * scale
             slope = -(phi.gradient(L + step * np.eye(5)[2]) - phi.gradient(L - step * np.eye(5)[2]))[2] / (2.0 * step)
             gap = max(gap, abs(slope - w[2] * (1.0 - w[2] / w.sum())))
             runs += 1
     return holds(
-        at_most(worst, 1.0) and gap <= 1e-6, worst, 1.0, runs=runs, numbers={"formula against slope": gap},
+        at_most(worst, 1.0) and gap <= 1e-6,
+        worst,
+        1.0,
+        runs=runs,
+        numbers={"formula against slope": gap},
         what="largest η·ratio",
-    )  # fmt: skip
+    )
 
 
 @CHAPTER.claim("tsallis-consistency")
 def _tsallis(effort: Effort) -> Verdict:
-    """The Tsallis potential is (2 − α, 1/(ηα))-consistent with range η(N^{1−α} − 1)/(1 − α); α → 1 is entropy, and
-    α → 0 with η = η'/α the log-barrier."""
+    """The Tsallis potential is (2 − α, 1/(ηα))-consistent with range η(N^{1−α} − 1)/(1 − α). The limit α → 1 is the
+    entropy; α → 0 with η = η'/α is the log-barrier."""
     worst, runs = -math.inf, 0
     for alpha in (0.1, 0.25, 0.5, 0.75, 0.9):
         phi = FTRL(Tsallis(alpha), 1.7)
@@ -177,10 +211,14 @@ def _tsallis(effort: Effort) -> Verdict:
     entropy = float(np.abs(FTRL(Tsallis(1.0 - 1e-6), 1.7).gradient(L) - FTRL(Entropy(), 1.7).gradient(L)).max())
     barrier = float(np.abs(FTRL(Tsallis(1e-6), 1.7e6).gradient(L) - FTRL(LogBarrier(), 1.7).gradient(L)).max())
     n, a = 7, 0.3
-    # Without losses Φ is min F, and max F = 0 at the vertices.
+    # Without losses Φ = min F, and max F = 0 at the vertices.
     spread = float(FTRL(Tsallis(a), 1.0).value(np.zeros(n)))
     right = abs(spread + (n ** (1.0 - a) - 1.0) / (1.0 - a)) < 1e-9
     return holds(
-        at_most(worst, 1.0) and entropy < 1e-5 and barrier < 1e-5 and right, worst, 1.0, runs=runs,
-        numbers={"α → 1 against entropy": entropy, "α → 0 against log-barrier": barrier}, what="largest ηα·ratio",
-    )  # fmt: skip
+        at_most(worst, 1.0) and entropy < 1e-5 and barrier < 1e-5 and right,
+        worst,
+        1.0,
+        runs=runs,
+        numbers={"α → 1 against entropy": entropy, "α → 0 against log-barrier": barrier},
+        what="largest ηα·ratio",
+    )

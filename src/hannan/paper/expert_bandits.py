@@ -1,4 +1,4 @@
-"""Section 4.2 and Appendix C.4: bandits with experts, with and without clipping."""
+"""Claims of Section 4.2 and Appendix C.4: bandits with experts, with and without clipping."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ from hannan.validation import Array
 
 CHAPTER = Chapter(
     "Bandits with experts",
-    "K actions, N experts who each advise one; the regret is against the best expert. EXP4 is the entropy's version.",
+    "There are K actions and N experts, each of which advises one action; the regret is relative to the best "
+    "expert. With the entropy the algorithm is EXP4.",
 )
 
 
 def problem(
     actions: int, experts: int, rounds: int, effort: Effort, mean: float = 0.5, gap: float = 0.2
 ) -> tuple[Array, NDArray[np.uint8]]:
-    """Losses and advice: one expert knows a good action of each round more often than the others."""
+    """Return losses and advice: the first expert advises a good action more often than the others."""
     rng = effort.rng(f"advice-{actions}-{experts}-{rounds}-{mean}")
     means = np.full((rounds, actions), mean + gap / 2.0)
     good = rng.integers(0, actions, rounds)
@@ -45,8 +46,9 @@ def problem(
 
 @CHAPTER.claim("advice-duality")
 def _duality(effort: Effort) -> Verdict:
-    """The player is the algorithm: it draws j with probability q_{j} = ψ(p)_{j}, charges those who advised it
-    ℓ/q_{j}, and ⟨ψ(p), ℓ̂⟩ = ⟨p, φ(ℓ̂)⟩: experts and actions lose the same."""
+    """The implementation is the algorithm of the paper: it draws j with probability q_{j} = ψ(p)_{j} and charges
+    ℓ/q_{j} to the experts that advised j. ⟨ψ(p), ℓ̂⟩ = ⟨p, φ(ℓ̂)⟩: the mean loss is the same over actions and over
+    experts."""
     rng, worst, rounds, n, K, scale = effort.rng("duality"), 0.0, effort.pick(150, 1500), 9, 4, 6.0
     player, total = ExpertBandit(K, n, Entropy(), Fixed(scale)).start(effort.seed), np.zeros(n)
     phi = FTRL(Entropy(), scale)
@@ -65,7 +67,7 @@ def _duality(effort: Effort) -> Verdict:
 
 
 def _step(effort: Effort, name: str) -> list[dict[str, Any]]:
-    """One round from many states: p, the play after, q, the estimate, its lift to experts and the running sum."""
+    """Return the quantities of one round for many states: p, p after the round, q, estimate, increment, running sum."""
     rng, seen = effort.rng(name), []
     for phi in (FTRL(Entropy(), 5.0), FTPL(Exponential(), 5.0)):
         for _ in range(effort.pick(80, 800)):
@@ -77,17 +79,25 @@ def _step(effort: Effort, name: str) -> list[dict[str, Any]]:
             estimate = float(rng.random() / q[j])
             lift = np.where(advice == j, estimate, 0.0)
             seen.append(
-                {"p": p, "after": phi.gradient(total + lift), "q": float(q[j]), "estimate": estimate, "lift": lift,
-                "sum": total + lift, }
-            )  # fmt: skip
+                {
+                    "p": p,
+                    "after": phi.gradient(total + lift),
+                    "q": float(q[j]),
+                    "estimate": estimate,
+                    "lift": lift,
+                    "sum": total + lift,
+                }
+            )
     return seen
 
 
 correct(
-    "increment", "lem:gammastability_bwe",
-    "the increment φ_{t}(ℓ̂_{t}) stands where the lemmas print the running sum φ̄_{t}",
-    corrected=lambda row: row["lift"], printed=lambda row: row["sum"],
-)  # fmt: skip
+    "increment",
+    "lem:gammastability_bwe",
+    "the lemmas hold with the increment φ_{t}(ℓ̂_{t}) instead of the printed running sum φ̄_{t}",
+    corrected=lambda row: row["lift"],
+    printed=lambda row: row["sum"],
+)
 
 
 @CHAPTER.claim("advice-drift")
@@ -108,19 +118,23 @@ def _advice_printed(effort: Effort) -> Verdict:
     what = effort.turn("sum", "lift")
     values = [float((row["p"] - row["after"]) @ row[what]) / (0.2 * row["estimate"] ** 2 * row["q"]) for row in rows]
     return broken(
-        max(values) > 1.0, max(values), 1.0, runs=len(rows), what="largest left/right",
-        note="With the sum in place of the increment the left side grows with everything lost before; "
-        "i_{t}, p_{t} stand for j_{t}, q_{t} in the same lemmas.",
-    )  # fmt: skip
+        max(values) > 1.0,
+        max(values),
+        1.0,
+        runs=len(rows),
+        what="largest left/right",
+        note="With the running sum instead of the increment, the left-hand side grows with all previous losses. The "
+        "same lemmas print i_{t}, p_{t} for j_{t}, q_{t}.",
+    )
 
 
 @CHAPTER.claim("advice-abel")
 def _abel(effort: Effort) -> Verdict:
-    """E Σ ℓ_{t,j_t} − L* ≤ E Σ⟨p_{t} − p_{t+1}, φ̄_{t}⟩ + E[max F − min F], with the running sum φ̄_{t}, as printed: by
-    Abel summation it says E⟨p_{T+1}, φ̄_{T}⟩ ≤ L* + range."""
+    """E Σ ℓ_{t,j_t} − L* ≤ E Σ⟨p_{t} − p_{t+1}, φ̄_{t}⟩ + E[max F − min F], with the running sum φ̄_{t}, as printed. By
+    Abel summation this is equivalent to E⟨p_{T+1}, φ̄_{T}⟩ ≤ L* + range."""
     rng, worst, runs, n, K, T = effort.rng("abel"), -math.inf, 0, 3, 2, effort.pick(5, 8)
     for scale in (0.5, 2.0, 8.0):
-        # For a law F(p, Z) = −⟨p, Z⟩: the range is E max Z − E min Z; E min of 3 exponentials is 1/3.
+        # For perturbations F(p, Z) = −⟨p, Z⟩ and the range is E max Z − E min Z; E min of 3 exponentials is 1/3.
         cases = ((FTRL(Entropy(), scale), math.log(n)), (FTPL(Exponential(), scale), 11.0 / 6.0 - 1.0 / 3.0))
         for phi, cost in cases:
             for _ in range(effort.pick(8, 40)):
@@ -133,14 +147,14 @@ def _abel(effort: Effort) -> Verdict:
 
 
 def by_arm(rounds: int, actions: int, more: int, effort: Effort) -> NDArray[np.uint8]:
-    """Experts who each stay with an action, and `more` who guess: the bandit's hard game, advised."""
+    """Return advice of one expert per action, which never changes, and of `more` experts that guess."""
     guesses = effort.rng(f"guesses-{rounds}-{actions}-{more}").integers(0, actions, (rounds, more))
     return np.hstack([np.tile(np.arange(actions), (rounds, 1)), guesses]).astype(np.uint8)
 
 
 @CHAPTER.claim("advice-lemma")
 def _lemma(effort: Effort) -> Verdict:
-    """E Regret ≤ ε E Σ ℓ̂² q_{j} + E[max F − min F], both sides measured; half of the first term is enough."""
+    """E Regret ≤ ε E Σ ℓ̂² q_{j} + E[max F − min F], with both sides measured; half of the first term is enough."""
     K, T, runs = 6, effort.pick(100, 400), effort.pick(200, 1000)
     n = K + 2
     losses, advice = spared(T, K), by_arm(T, K, 2, effort)
@@ -155,31 +169,39 @@ def _lemma(effort: Effort) -> Verdict:
                 move = player.act(advice[t])
                 loss = float(losses[t, move.action])
                 player.observe(move, loss)
-                # ℓ̂² q of the action drawn: the estimate is ℓ/q.
+                # ℓ̂² q of the action drawn, whose estimate is ℓ/q.
                 own, second = own + loss / runs, second + loss * loss / move.probability / runs
         cost = scale * smoothing.range_constant(n)
         sides = {
             "regret": own - best,
             "(ε/2) Σ ℓ̂²q + range": second / (2.0 * scale) + cost,
-            "ε Σ ℓ̂²q + range, printed": second / scale + cost,
+            "ε Σ ℓ̂²q + range (printed)": second / scale + cost,
         }
         share = sides["regret"] / sides["(ε/2) Σ ℓ̂²q + range"]
         worst, sharp = max(worst, share / effort.turn(1.0, 0.5)), max(sharp, share)
         rows += [{"x": name, "y": value, "what": what} for what, value in sides.items()]
     picture = bars(
-        f"Both sides of the lemma, K = {K}, N = {n}, T = {T}", rows, x="smoothing", y="regret, or its bound",
-        alt="The regret is below both right sides for EXP4 and for the exponential law.",
-    )  # fmt: skip
+        f"Both sides of the lemma, K = {K}, N = {n}, T = {T}",
+        rows,
+        x="smoothing",
+        y="regret or bound",
+        alt="The regret is below both right-hand sides for EXP4 and for exponential perturbations.",
+    )
     return holds(
-        at_most(worst, 1.0) and sharp > 0.55, worst, 1.0, runs=2 * runs, numbers={"largest regret/right side": sharp},
-        pictures=(picture, ), what="largest left/right",
-    )  # fmt: skip
+        at_most(worst, 1.0) and sharp > 0.55,
+        worst,
+        1.0,
+        runs=2 * runs,
+        numbers={"largest regret/right side": sharp},
+        pictures=(picture,),
+        what="largest left/right",
+    )
 
 
 @CHAPTER.claim("expert-bandits-part-1")
 def _part_1(effort: Effort) -> Verdict:
-    """Without clipping the regret is at most √(2c'K'T), K' = min(K, N), for perturbations as for EXP4, and each comes
-    within half of it."""
+    """Without clipping the regret is at most √(2c'K'T), where K' = min(K, N), for five perturbation distributions and
+    for EXP4. Each has a regret of more than half of its bound."""
     actions, T, runs = 6, effort.pick(200, 2000), effort.pick(120, 600)
     experts = actions + 2
     losses, advice = spared(T, actions), by_arm(T, actions, 2, effort)
@@ -205,27 +227,37 @@ def _part_1(effort: Effort) -> Verdict:
     few = ExpertBandit(20, 3, Exponential(), Horizon(T)).bound().value
     many = ExpertBandit(3, 3, Exponential(), Horizon(T)).bound().value
     picture = Picture(
-        f"Perturbations beside EXP4, K = {actions}, N = {experts}, T = {T}", "smoothing", "regret", (Layer("bars",
-        tuple(rows), series="what"), ), alt="The five laws have regrets like that of EXP4, all below their bounds.",
-        x_kind="nominal", order=tuple(name for name, _ in smoothings),
-    )  # fmt: skip
+        f"Five perturbation distributions and EXP4, K = {actions}, N = {experts}, T = {T}",
+        "smoothing",
+        "regret",
+        (Layer("bars", tuple(rows), series="what"),),
+        alt="The five distributions have regrets similar to that of EXP4, all below their bounds.",
+        x_kind="nominal",
+        order=tuple(name for name, _ in smoothings),
+    )
     return holds(
-        at_most(worst, 1.0) and abs(few - many) < 1e-9 and least > 0.5, worst, 1.0, runs=runs * len(smoothings),
+        at_most(worst, 1.0) and abs(few - many) < 1e-9 and least > 0.5,
+        worst,
+        1.0,
+        runs=runs * len(smoothings),
         numbers={"bound with K = 20, N = 3": few, "with K = 3, N = 3": many, "least mean/bound": least},
-        pictures=(picture, ), what="largest upper end/bound",
-    )  # fmt: skip
+        pictures=(picture,),
+        what="largest upper confidence limit/bound",
+    )
 
 
 CLIPPED = Chapter(
     "Clipping",
-    "Actions of small probability are left out, so that estimates stay bounded: that buys a bound in L*^{2/3}.",
+    "Actions with small probability are not played, so that the estimates stay bounded. This gives a bound of order "
+    "L*^{2/3}.",
 )
 
 
 @CLIPPED.claim("clipping")
 def _clipping(effort: Effort) -> Verdict:
-    """C_{ρ} with ρ ≤ 1/K leaves a distribution with entries 0 or at least ρ, q ≤ C_{ρ}(q)·1 on what is kept, and
-    C_{ρ}(q) ≤ q/(1 − (K − 1)ρ); more than 1/K is refused, as it could clip everything."""
+    """C_{ρ} with ρ ≤ 1/K returns a distribution whose entries are 0 or at least ρ, with q_{j} ≤ C_{ρ}(q)_{j} for every
+    action that is kept, and C_{ρ}(q) ≤ q/(1 − (K − 1)ρ). A value ρ > 1/K is rejected, because it could clip every
+    action."""
     rng, worst, refused = effort.rng("clip"), -math.inf, False
     for _ in range(effort.pick(400, 4000)):
         k = int(rng.integers(2, 12))
@@ -233,10 +265,13 @@ def _clipping(effort: Effort) -> Verdict:
         kept = clip(q, rho)
         inside = kept > 0.0
         worst = max(
-            worst, abs(float(kept.sum()) - 1.0), float((effort.turn(1.0, 1.5) * rho - kept[inside]).max()),
-            float((q[inside] - kept[inside]).max()), float((kept - q / (1.0 - (k - 1) * rho)).max()),
-        )  # fmt: skip
-    # Uniform p over 30 experts, 5 actions: in floats every q_j is a little below 1/5.
+            worst,
+            abs(float(kept.sum()) - 1.0),
+            float((effort.turn(1.0, 1.5) * rho - kept[inside]).max()),
+            float((q[inside] - kept[inside]).max()),
+            float((kept - q / (1.0 - (k - 1) * rho)).max()),
+        )
+    # Uniform p over 30 experts and 5 actions: in floating point every q_j is slightly below 1/5.
     uniform: Array = np.bincount(np.repeat(np.arange(5), 6), np.full(30, 1.0 / 30.0), 5).astype(np.float64)
     survivor = float(clip(uniform, 0.2).max())
     try:
@@ -244,21 +279,27 @@ def _clipping(effort: Effort) -> Verdict:
     except ValueError:
         refused = True
     return holds(
-        worst <= 1e-12 and survivor > 0.0 and refused, worst, 1e-12, runs=effort.pick(400, 4000),
+        worst <= 1e-12 and survivor > 0.0 and refused,
+        worst,
+        1e-12,
+        runs=effort.pick(400, 4000),
         numbers={"q_{j} at ρ = 1/5, in floats": f"{float(uniform.min()):.17f}", "largest left": survivor},
         what="largest excess",
-    )  # fmt: skip
+    )
 
 
 correct(
-    "clipped-sum", "eq:bwe_rhs1", "Σ_{i: E_i = j} p_{i} = q_{j} ≤ q̃_{j} after clipping, not equal to it",
-    corrected=lambda q, clipped: q <= clipped + 1e-12, printed=lambda q, clipped: np.abs(q - clipped) <= 1e-12,
-)  # fmt: skip
+    "clipped-sum",
+    "eq:bwe_rhs1",
+    "after clipping Σ_{i: E_i = j} p_{i} = q_{j} is at most q̃_{j}, and not equal to it",
+    corrected=lambda q, clipped: q <= clipped + 1e-12,
+    printed=lambda q, clipped: np.abs(q - clipped) <= 1e-12,
+)
 
 
 @CLIPPED.claim("clipped-sum")
 def _clipped_sum(effort: Effort) -> Verdict:
-    """Σ_{i: E_i = j} p_{i} = q_{j} ≤ q̃_{j}: the proof's “=” is “≤”, which is all it needs."""
+    """Σ_{i: E_i = j} p_{i} = q_{j} ≤ q̃_{j}: the “=” in the proof is “≤”, which is all that the proof needs."""
     rng, broken_rows, clipped_rows, runs = effort.rng("clipped-sum"), 0, 0, effort.pick(300, 3000)
     player = ExpertBandit(5, 12, Entropy(), Fixed(3.0), clip=0.12).start(effort.seed)
     for _ in range(runs):
@@ -273,20 +314,26 @@ def _clipped_sum(effort: Effort) -> Verdict:
         clipped_rows += int(move.probability > q[move.action] + 1e-12)
         player.observe(move, float(rng.random()))
     return holds(
-        broken_rows == 0 and clipped_rows > 0, broken_rows, 0.0, runs=runs,
-        numbers={"moves that clipping made likelier": clipped_rows}, what="moves against",
-    )  # fmt: skip
+        broken_rows == 0 and clipped_rows > 0,
+        broken_rows,
+        0.0,
+        runs=runs,
+        numbers={"moves that clipping made likelier": clipped_rows},
+        what="number of moves that violate it",
+    )
 
 
 correct(
-    "log-exponent", "thm:gbpa_bwe",
-    "(log N)^{1/3}, as the theorem states; the last line of its proof prints (log N)^{2/3}",
-    corrected=lambda: 1.0 / 3.0, printed=lambda: 2.0 / 3.0,
-)  # fmt: skip
+    "log-exponent",
+    "thm:gbpa_bwe",
+    "the exponent is (log N)^{1/3}, as in the theorem; the last line of its proof prints (log N)^{2/3}",
+    corrected=lambda: 1.0 / 3.0,
+    printed=lambda: 2.0 / 3.0,
+)
 
 
 def _clipped_bound(c: float, actions: int, best: float, epsilon: float) -> float:
-    """R <= (L* + c'/eps)/[(1-(K-1)rho)(1-e^-x)/x] - L*, x = eps/rho, rho best for this eps."""
+    """Return (L* + c'/eps)/[(1-(K-1)rho)(1-e^-x)/x] - L*, x = eps/rho, with the best rho for this eps."""
     rho = min(math.sqrt(epsilon / (2.0 * (actions - 1))), 0.5 / (actions - 1))
     x = epsilon / rho
     return (best + c / epsilon) / ((1.0 - (actions - 1) * rho) * -math.expm1(-x) / x) - best
@@ -294,36 +341,45 @@ def _clipped_bound(c: float, actions: int, best: float, epsilon: float) -> float
 
 @CLIPPED.claim("log-exponent")
 def _log_exponent(effort: Effort) -> Verdict:
-    """Part 2 grows like (K log N)^{1/3} L*^{2/3}: exponents 1/3 in log N and 2/3 in L*."""
+    """The bound of part 2 grows like (K log N)^{1/3} L*^{2/3}: the exponent is 1/3 in log N and 2/3 in L*."""
     claimed, K = form("log-exponent")(), 4
     logs, bests = np.geomspace(2.0, 64.0, 8), np.geomspace(1e7, 1e9, 8)
     by_log = [_clipped_bound(c, K, 1e9, clipped_tuning(c, K, 1e9)[0]) for c in logs]
     by_best = [_clipped_bound(5.0, K, b, clipped_tuning(5.0, K, b)[0]) for b in bests]
-    # The proof's own eps, which is right; only the order that it is said to give is not.
+    # The eps of the proof is correct; only the order that the proof derives from it is not.
     proof = [_clipped_bound(c, K, 1e9, c ** (2 / 3) / (K ** (1 / 3) * 1e9 ** (2 / 3))) for c in logs]
     first, second = exponent(logs, by_log), exponent(bests, by_best)
-    curves = {"ε tuned here": by_log, "ε of the proof": proof}
+    curves = {"ε of this library": by_log, "ε of the proof": proof}
     rows = [
         {"x": float(c), "y": float(v), "tuning": name}
         for name, values in curves.items()
         for c, v in zip(logs, values, strict=True)
     ]
     picture = Picture(
-        "The clipped bound against log N, K = 4, L* = 10⁹", "c' (log N for Hedge)", "bound", (Layer("line",
-        tuple(rows), series="tuning"), ),
-        alt="On logarithmic axes the bound grows with slope 1/3 in log N, at the tuned ε and at that of the proof.",
-        x_log=True, y_log=True,
-    )  # fmt: skip
+        "Bound with clipping as a function of log N, K = 4, L* = 10⁹",
+        "c' (log N for Hedge)",
+        "bound",
+        (Layer("line", tuple(rows), series="tuning"),),
+        alt="On logarithmic axes the bound grows with slope 1/3 in log N, for the ε of this library and for that of "
+        "the proof.",
+        x_log=True,
+        y_log=True,
+    )
     return holds(
         abs(first - claimed) < 0.02 and abs(exponent(logs, proof) - claimed) < 0.02 and abs(second - 2 / 3) < 0.02,
-        first, claimed, numbers={"exponent of L*": second, "exponent of log N at the proof's ε": exponent(logs,
-        proof)}, pictures=(picture, ), what="exponent of log N",
-    )  # fmt: skip
+        first,
+        claimed,
+        numbers={"exponent of L*": second, "exponent of log N at the proof's ε": exponent(logs, proof)},
+        pictures=(picture,),
+        what="exponent of log N",
+    )
 
 
 def _stubborn(rounds: int, actions: int, best: float) -> tuple[Array, NDArray[np.uint8]]:
-    """Each expert stays with its action. The bad ones, once clipped, are never charged: what the good one loses brings
-    them back to ρ again and again. Near the worst for clipping."""
+    """Return losses and advice of experts that never change their action, nearly the worst case for clipping.
+
+    The bad experts are not charged while they are clipped, and each loss of the good one brings them back to ρ.
+    """
     losses = np.ones((rounds, actions))
     losses[:, 0] = best / rounds
     return losses, np.tile(np.arange(actions, dtype=np.uint8), (rounds, 1))
@@ -331,8 +387,8 @@ def _stubborn(rounds: int, actions: int, best: float) -> tuple[Array, NDArray[np
 
 @CLIPPED.claim("expert-bandits-part-2")
 def _part_2(effort: Effort) -> Verdict:
-    """With clipping at ρ ≤ 1/K the regret is at most (L* + c'/ε)/[(1 − (K − 1)ρ)(1 − e^{−x})/x] − L*, x = ε/ρ, and
-    comes within half of it where clipping costs most."""
+    """With clipping at ρ ≤ 1/K the regret is at most (L* + c'/ε)/[(1 − (K − 1)ρ)(1 − e^{−x})/x] − L*, where x = ε/ρ. In
+    games in which clipping is most costly, the regret is more than half of the bound."""
     K, T, runs = 3, effort.pick(10_000, 100_000), effort.pick(30, 100)
     rows, worst, sharp = [], -math.inf, -math.inf
     for best in (T / 80.0, T / 20.0, T / 5.0):
@@ -350,17 +406,23 @@ def _part_2(effort: Effort) -> Verdict:
                         {"x": f"L* = {best:.0f}", "y": float(record.mean_regret[-1]), "what": kind},
                         {"x": f"L* = {best:.0f}", "y": bound, "what": f"{kind} bound"},
                     ]
-    alt = "The clipped learner's regret is below its first-order bounds at each best loss."
-    picture = bars(f"Clipped, K = N = {K}, T = {T}", rows, alt)
+    alt = "The regret with clipping is below its first-order bound for each best loss."
+    picture = bars(f"Regret with clipping, K = N = {K}, T = {T}", rows, alt)
     return holds(
-        at_most(worst, 1.0) and sharp > 0.51, worst, 1.0, runs=12 * runs, numbers={"largest mean/bound": sharp},
-        pictures=(picture, ), what="largest upper end/bound",
-    )  # fmt: skip
+        at_most(worst, 1.0) and sharp > 0.51,
+        worst,
+        1.0,
+        runs=12 * runs,
+        numbers={"largest mean/bound": sharp},
+        pictures=(picture,),
+        what="largest upper confidence limit/bound",
+    )
 
 
 @CLIPPED.claim("expert-bandits-growth")
 def _growth(effort: Effort) -> Verdict:
-    """Where clipping costs most the regret of the clipped learner grows like L*^{2/3}, as its bound does."""
+    """In games in which clipping is most costly, the regret of the clipped learner grows like L*^{2/3}, as its bound
+    does."""
     T, runs, K = effort.pick(40_000, 200_000), effort.pick(12, 40), 3
     rows, bests, means, bounds, costs = [], [], [], [], []
     for best in (500.0, 1500.0, 4500.0, 13_500.0):
@@ -368,7 +430,7 @@ def _growth(effort: Effort) -> Verdict:
         learner = ExpertBandit(K, K, Exponential(), BestLoss(best), clip="tuned")
         played = effort.turn(learner, ExpertBandit(K, K, Exponential(), Fixed(1e9)))
         record = play(played, losses, runs=runs, seed=effort.seed, advice=advice, threads=1)
-        # At the same scale without clipping: that clipping happens shows in what it costs here.
+        # Play without clipping at the same scale: the higher regret with clipping shows that clipping takes place.
         free = ExpertBandit(K, K, Exponential(), Fixed(learner.schedule().scale(1, 0.0)))
         unclipped = play(free, losses, runs=runs, seed=effort.seed, advice=advice, threads=1)
         bests.append(best)
@@ -378,25 +440,38 @@ def _growth(effort: Effort) -> Verdict:
         rows.append({"x": best, "y": means[-1]})
     slope, limit = exponent(bests, means), exponent(bests, bounds)
     picture = Picture(
-        f"Regret against L*, clipped, K = N = {K}, T = {T}", "L*", "regret", (Layer("line", tuple(rows)),
-        Layer("bound", tuple({"x": b, "y": v} for b, v in zip(bests, bounds, strict=True))), ),
+        f"Regret with clipping as a function of L*, K = N = {K}, T = {T}",
+        "L*",
+        "regret",
+        (
+            Layer("line", tuple(rows)),
+            Layer("bound", tuple({"x": b, "y": v} for b, v in zip(bests, bounds, strict=True))),
+        ),
         alt=f"The regret grows with slope {slope:.2f} in L* on logarithmic axes, the bound with {limit:.2f}.",
-        x_log=True, y_log=True,
-    )  # fmt: skip
+        x_log=True,
+        y_log=True,
+    )
     return holds(
-        abs(slope - 2 / 3) <= 0.1 and all(at_most(m, b) for m, b in zip(means, bounds, strict=True))
-        and min(costs) > 1.25, slope, 2 / 3 + 0.1, runs=8 * runs,
+        abs(slope - 2 / 3) <= 0.1
+        and all(at_most(m, b) for m, b in zip(means, bounds, strict=True))
+        and min(costs) > 1.25,
+        slope,
+        2 / 3 + 0.1,
+        runs=8 * runs,
         numbers={
-            "exponent of the bound": limit, "smallest regret with/without clipping": min(costs),
+            "exponent of the bound": limit,
+            "smallest regret with/without clipping": min(costs),
             "largest regret/bound": max(m / b for m, b in zip(means, bounds, strict=True)),
         },
-        pictures=(picture, ), what="fitted exponent",
-    )  # fmt: skip
+        pictures=(picture,),
+        what="fitted exponent",
+    )
 
 
 @CLIPPED.claim("clipped-certificate")
 def _certificate(effort: Effort) -> Verdict:
-    """Under clipping own loss − min L̂ still bounds the regret in expectation, since clipped estimates are too low."""
+    """With clipping, the learner's loss minus min L̂ is still at least the regret in expectation, because clipped
+    estimates are too low in expectation."""
     T, runs, actions, experts = 1000, effort.pick(100, 500), 2, 6
     losses, advice = problem(actions, experts, T, effort)
     worst = -math.inf
@@ -408,6 +483,10 @@ def _certificate(effort: Effort) -> Verdict:
         worst = max(worst, float(gap.mean() - 3.3 * gap.std(ddof=1) / math.sqrt(runs)))
     c = Entropy().rate * Entropy().range_constant(experts)
     return holds(
-        worst <= 0.0, worst, 0.0, runs=3 * runs, numbers={"c'": c},
-        what="largest regret − estimated regret, less its error",
-    )  # fmt: skip
+        worst <= 0.0,
+        worst,
+        0.0,
+        runs=3 * runs,
+        numbers={"c'": c},
+        what="largest regret − estimated regret, lower confidence limit",
+    )

@@ -1,4 +1,4 @@
-"""Section 3.3.2, continued: experts at their worst, late, asleep, and at the edges."""
+"""Claims on experts beyond Section 3.3.2: worst sequences, delayed feedback and sleeping experts."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from hannan.validation import Array
 
 
 def first(smoothing: Smoothing, scale: float, gaps: Array) -> Array:
-    """p of the first expert when it is that far behind; an infinite scale is uniform play."""
+    """Return p of the first of two experts for each gap in cumulative loss; an infinite scale is uniform play."""
     if np.isinf(scale):
         return np.full(gaps.size, 0.5)
     return np.asarray(potential(smoothing, scale).gradient(np.stack([gaps, np.zeros_like(gaps)], axis=1))[:, 0])
 
 
 def zero_order(smoothing: Smoothing, scales: list[float]) -> tuple[float, Array]:
-    """The largest regret after so many rounds, at these scales, and losses that cause it."""
+    """Return the largest regret with the given scale of each round, and losses that cause it."""
     rounds = len(scales)
     gaps = np.arange(-rounds - 1, rounds + 2, dtype=float)
     plays = {scale: first(smoothing, scale, gaps) for scale in set(scales)}
-    # The regret against the first is own - l_1, plus max(0, gap) at the end.
+    # The regret is the learner's loss minus that of the first expert, plus max(0, gap) at the end.
     value, choices = np.maximum(gaps, 0.0), np.zeros((rounds, gaps.size), dtype=np.int8)
     for t in range(rounds - 1, -1, -1):
         p = plays[scales[t]]
@@ -50,15 +50,15 @@ def zero_order(smoothing: Smoothing, scales: list[float]) -> tuple[float, Array]
 
 
 def first_order(smoothing: Smoothing, scale: float, best: int) -> tuple[float, Array]:
-    """The largest regret of any number of rounds with a best loss of at most `best`, and losses that cause it."""
+    """Return the largest regret over any number of rounds with L* <= best, and losses that cause it."""
     reach = int(40.0 * scale) + 4
     gaps = np.arange(reach, dtype=float)
     behind = first(smoothing, scale, gaps)
-    # Up: the expert that is behind by g loses again. Down: the leader loses, which costs one of `best`.
+    # Up: the expert that is behind by g loses again. Down: the leader loses, which uses one unit of `best`.
     climbed = np.concatenate([[0.0], np.cumsum(behind)])[:reach]
     value, peaks = np.zeros(reach), []
     for left in range(best + 1):
-        # Having gone up to h: stop there, or come down once, own loss 1 - behind(h) against one more of the best.
+        # At gap h: stop, or go down once, with the loss 1 - behind(h) against one unit of the best loss.
         down = np.full(reach, -np.inf)
         if left > 0:
             down[1:] = value[:-1] - behind[1:]
@@ -79,7 +79,7 @@ def first_order(smoothing: Smoothing, scale: float, best: int) -> tuple[float, A
 
 
 def regret(learner: Experts, losses: Array, seed: int = 0) -> float:
-    """The expected regret of the learner itself: its plays are computed, and ⟨p, l⟩ is charged."""
+    """Return the expected regret of the learner, computed from the distributions of its moves."""
     record = play(learner, losses, seed=seed, threads=1)
     assert record.expected_regret is not None
     return float(record.expected_regret[-1])
@@ -87,13 +87,14 @@ def regret(learner: Experts, losses: Array, seed: int = 0) -> float:
 
 CHAPTER = Chapter(
     "Experts, case by case",
-    "Where bounds are attained, what the worst of all sequences does, and what delay and sleep cost.",
+    "Games in which bounds are attained, the worst of all sequences, delayed feedback, and sleeping experts.",
 )
 
 
 @CHAPTER.claim("experts-algorithm")
 def _algorithm(effort: Effort) -> Verdict:
-    """The player is the algorithm: it draws from ∇Φ(L_{t−1}), says with which probability, and adds the losses."""
+    """The implementation is the algorithm of the paper: it draws from ∇Φ(L_{t−1}), reports the probability of the draw,
+    and adds the losses."""
     rng, worst, rounds, n = effort.rng("experts-algorithm"), 0.0, effort.pick(60, 600), 4
     for smoothing in (Entropy(), Exponential(), Frechet(7.0), Tsallis(0.5), LogBarrier()):
         player, phi = Experts(n, smoothing, Fixed(3.0)).start(effort.seed), potential(smoothing, 3.0)
@@ -103,12 +104,12 @@ def _algorithm(effort: Effort) -> Verdict:
             move = player.act()
             worst = max(worst, abs(move.probability - p[move.action]) / p[move.action])
             player.observe(move, totals[t + 2] - totals[t + 1])
-    return holds(worst <= 1e-8, worst, 1e-8, runs=5 * rounds, what="largest relative error of a stated probability")
+    return holds(worst <= 1e-8, worst, 1e-8, runs=5 * rounds, what="largest relative error of a reported probability")
 
 
 @CHAPTER.claim("experts-attained")
 def _attained(effort: Effort) -> Verdict:
-    """The bound of a fixed scale is attained with equality by the exponential law: no smaller bound is true."""
+    """Exponential perturbations attain the bound for a fixed scale with equality, so no smaller bound is true."""
     ratios = {}
     for scale in (1.0, 3.0, 10.0):
         rounds = int(60 * scale)
@@ -117,13 +118,16 @@ def _attained(effort: Effort) -> Verdict:
         ratios[f"scale {scale:g}"] = regret(learner, losses, effort.seed) / learner.bound(best_loss=0.0).value
     worst = max(ratios.values())
     return holds(
-        at_most(worst, 1.0, slack=1e-7) and min(ratios.values()) > 0.999999, worst, 1.0, numbers=ratios,
+        at_most(worst, 1.0, slack=1e-7) and min(ratios.values()) > 0.999999,
+        worst,
+        1.0,
+        numbers=ratios,
         what="largest regret/bound",
-    )  # fmt: skip
+    )
 
 
 def _late(learner: Experts, losses: Array, late: int, seed: int) -> float:
-    """The own loss of a player whose losses come that many rounds late: ⟨p, l⟩ of the p that it says."""
+    """Return the expected loss of a player that receives each loss `late` rounds later."""
     player, waiting, own = learner.start(seed), [], 0.0
     for t, loss in enumerate(losses):
         own += float(player.distribution() @ loss)
@@ -135,9 +139,9 @@ def _late(learner: Experts, losses: Array, late: int, seed: int) -> float:
 
 @CHAPTER.claim("experts-delay")
 def _delay(effort: Effort) -> Verdict:
-    """With feedback d rounds late the regret is at most e^{εd}(ε/(1 − e^{−ε}))(L* + C) − L*."""
+    """If feedback is delayed by d rounds, the regret is at most e^{εd}(ε/(1 − e^{−ε}))(L* + C) − L*."""
     worst, rows, runs, T = -math.inf, [], 0, effort.pick(120, 1200)
-    # One expert never loses; or the two that lead lose by turns.
+    # Either one expert never loses, or the two best experts lose alternately.
     never, turns = np.ones((T, 4)), np.ones((T, 4))
     never[:, 0] = 0.0
     turns[:, :2] = np.eye(2)[np.arange(T) // 4 % 2]
@@ -153,9 +157,12 @@ def _delay(effort: Effort) -> Verdict:
                     if scale == 20.0:
                         rows.append({"x": late, "y": ratio, "learner": name})
     picture = Picture(
-        "Regret/bound under delay, scale 20", "rounds late", "regret / bound", (Layer("points", tuple(rows),
-        series="learner"), ), alt="Regret stays below the delay bound at every delay.",
-    )  # fmt: skip
+        "Regret/bound with delayed feedback, scale 20",
+        "delay (rounds)",
+        "regret / bound",
+        (Layer("points", tuple(rows), series="learner"),),
+        alt="The regret stays below the bound for every delay.",
+    )
     return holds(
         at_most(worst, 1.0, slack=1e-7), worst, 1.0, runs=runs, pictures=(picture,), what="largest regret/bound"
     )
@@ -163,8 +170,8 @@ def _delay(effort: Effort) -> Verdict:
 
 @CHAPTER.claim("experts-sleeping")
 def _sleeping(effort: Effort) -> Verdict:
-    """Playing p restricted to the awake, and charging sleepers the learner's own loss, the bound holds for each
-    expert over its waking rounds."""
+    """If p is restricted to the available experts, and unavailable experts are charged the learner's loss, the bound
+    holds for each expert over the rounds in which it is available."""
     rng, worst, runs, n = effort.rng("sleeping"), -math.inf, 0, 5
     for smoothing in (Entropy(), Exponential()):
         for scale in (1.0, 3.0, 15.0):
@@ -184,7 +191,7 @@ def _sleeping(effort: Effort) -> Verdict:
                         player.observe(player.act(), np.where(awake, loss, 0.0))
                     else:
                         player.observe(player.act(awake), loss)
-                # An expert's own total, sleeping rounds charged at the learner's loss, is what the bound is about.
+                # The bound uses the total loss of an expert, charged the learner's loss while it is unavailable.
                 bounds = [learner.bound(best_loss=float(c)).value for c in charged]
                 worst, runs = max(worst, float(((own - theirs) / bounds).max())), runs + 1
     return holds(at_most(worst, 1.0), worst, 1.0, runs=runs, what="largest regret/bound of any expert")
@@ -192,8 +199,8 @@ def _sleeping(effort: Effort) -> Verdict:
 
 @CHAPTER.claim("experts-barrier")
 def _barrier(effort: Effort) -> Verdict:
-    """The log-barrier plays experts with a bound that has c = (N − 1)τT beside range and drift: its range is finite
-    only on a smaller simplex."""
+    """The log-barrier has a bound for experts with the terms range, drift and c = (N − 1)τT. The term c is needed
+    because the range is finite only on a smaller simplex."""
     learner = Experts(2, LogBarrier(), Horizon(2))
     found, stated = regret(learner, np.tile([1.0, 0.0], (2, 1)), effort.seed), learner.bound()
     bound = stated.value - effort.turn(0.0, stated.terms["bias"])
@@ -202,8 +209,8 @@ def _barrier(effort: Effort) -> Verdict:
 
 @CHAPTER.claim("experts-worst-case")
 def _worst_case(effort: Effort) -> Verdict:
-    """Against the worst of all loss sequences, found by dynamic programming and then played, the regret of two experts
-    stays within the horizon bound, and comes close to it."""
+    """Against the worst of all loss sequences, the regret of two experts stays below the horizon bound and comes near
+    it. The sequence is found by dynamic programming and then played."""
     rows, worst, gap = [], -math.inf, 0.0
     smoothings: tuple[tuple[str, Smoothing], ...] = (
         ("Exponential", Exponential()),
@@ -221,37 +228,47 @@ def _worst_case(effort: Effort) -> Verdict:
             worst = max(worst, ratio)
             rows.append({"x": rounds, "y": ratio, "smoothing": name})
     picture = Picture(
-        "Worst regret over all sequences, as a share of the bound", "T", "worst regret / bound", (Layer("line",
-        tuple(rows), series="smoothing"), Layer("rule", ({"y": 1.0, "label": "the bound"}, ))),
-        alt=f"The worst regret is at most {worst:.2f} of the bound.", x_log=True,
-    )  # fmt: skip
+        "Worst regret over all sequences, divided by the bound",
+        "T",
+        "worst regret / bound",
+        (Layer("line", tuple(rows), series="smoothing"), Layer("rule", ({"y": 1.0, "label": "the bound"},))),
+        alt=f"The worst regret is at most {worst:.2f} times the bound.",
+        x_log=True,
+    )
     return holds(
-        at_most(worst, 1.0) and worst > 0.9 and gap < 1e-8, worst, 1.0, numbers={"played − computed": gap},
-        pictures=(picture, ), what="largest regret/bound",
-    )  # fmt: skip
+        at_most(worst, 1.0) and worst > 0.9 and gap < 1e-8,
+        worst,
+        1.0,
+        numbers={"played − computed": gap},
+        pictures=(picture,),
+        what="largest regret/bound",
+    )
 
 
 @CHAPTER.claim("experts-hedge-horizon")
 def _hedge(effort: Effort) -> Verdict:
-    """Hedge has a horizon bound of its own, √(T ln N/2), with ε = √(8 ln N/T); with the general ε it fails."""
+    """Hedge has its own horizon bound, √(T ln N/2), with ε = √(8 ln N/T). With the general ε the bound fails."""
     rounds = 120
     learner = Experts(2, Entropy(), Horizon(rounds))
     general = math.sqrt(rounds / math.log(2.0)) / 2.0
     bound = math.sqrt(rounds * math.log(2.0) / 2.0)
     value = zero_order(Entropy(), [effort.turn(learner.schedule().scale(1, 0.0), general)] * rounds)[0]
     return holds(
-        at_most(value, bound) and at_most(bound, learner.bound().value), value, bound,
-        numbers={"the learner's own bound": learner.bound().value}, what="worst regret over all sequences",
-    )  # fmt: skip
+        at_most(value, bound) and at_most(bound, learner.bound().value),
+        value,
+        bound,
+        numbers={"the learner's own bound": learner.bound().value},
+        what="worst regret over all sequences",
+    )
 
 
 @CHAPTER.claim("leader-unstable")
 def _leader(effort: Effort) -> Verdict:
-    """Follow-the-leader is unstable: one loss moves its whole play, and its regret is T/2."""
+    """Follow-the-leader is unstable: one loss moves its whole distribution, and its regret is T/2."""
     T = 200
     losses = np.eye(2)[np.arange(T) % 2]
     losses[0] *= 0.5
-    # Hedge whose scale goes to zero is the leader.
+    # Hedge with a scale near zero is follow-the-leader.
     learner = Experts(2, Entropy(), effort.turn(Fixed(1e-3), Horizon(T)))
     record = play(learner, losses, seed=effort.seed, threads=1)
     assert record.expected_regret is not None
@@ -261,6 +278,10 @@ def _leader(effort: Effort) -> Verdict:
         moved = max(moved, 0.5 * float(np.abs(phi.gradient(before) - phi.gradient(after)).sum()))
     regret_ = float(record.expected_regret[-1])
     return holds(
-        moved > 0.999 and regret_ > 0.49 * T, regret_, T / 2, runs=T,
-        numbers={"largest move in total variation": moved}, what="regret",
-    )  # fmt: skip
+        moved > 0.999 and regret_ > 0.49 * T,
+        regret_,
+        T / 2,
+        runs=T,
+        numbers={"largest move in total variation": moved},
+        what="regret",
+    )

@@ -1,4 +1,4 @@
-"""Section 3.3.2: first-order bounds for experts, law by law and tuning by tuning."""
+"""Claims of Section 3.3.2: first-order bounds for experts, for each distribution and each tuning."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from hannan.validation import Array
 
 CHAPTER = Chapter(
     "Experts",
-    "The expected regret of each game is exact: the plays are computed, so ⟨p, ℓ⟩ is charged instead of a draw.",
+    "The expected regret of each game is exact: the distribution p of each move is computed, and the learner is "
+    "charged ⟨p, ℓ⟩ instead of the loss of a random draw.",
 )
 
 
@@ -34,19 +35,20 @@ def _games(n: int, rounds: int, effort: Effort) -> dict[str, Array]:
 @CHAPTER.claim("experts-laws")
 def _laws(effort: Effort) -> Verdict:
     """FTPL with Gamma, Gumbel, Fréchet, Weibull and Pareto perturbations has expected regret at most √(2c' L*) + c',
-    c' = h(E max Z − E Z), and each law comes within a third of it against the worst sequence."""
+    where c' = h(E max Z − E Z) and h is the hazard. Against the worst sequence, each distribution has a regret of about
+    two thirds of the bound or more."""
     n, rounds, share = 10, effort.pick(1000, 20_000), effort.turn(1.0, 0.5)
     worst, least, rows, curves, runs = -math.inf, math.inf, [], [], 0
     for name, law in LAWS:
         top = 0.0
         for best in effort.pick((1, 25, 100), (1, 4, 25, 100, 400)):
             learner = Experts(2, law, BestLoss(float(best)))
-            # The worst of all sequences with L* <= best, and the learner played on it.
+            # Find the worst of all sequences with L* <= best, and play the learner on it.
             value, losses = first_order(law, learner.schedule().scale(1, 0.0), best)
             found = regret(learner, losses, effort.seed)
             top, runs = max(top, found / learner.bound().value, value / learner.bound().value), runs + 1
         least = min(least, top)
-        rows.append({"x": name, "y": top, "what": "N = 2, worst of all"})
+        rows.append({"x": name, "y": top, "what": "N = 2, worst sequence"})
         for game, losses in _games(n, rounds, effort).items():
             learner = Experts(n, law, BestLoss(max(1.0, float(losses.sum(axis=0).min()))))
             record = play(learner, losses, seed=effort.seed, threads=1)
@@ -56,29 +58,41 @@ def _laws(effort: Effort) -> Verdict:
             if game == "experts_lower_bound":
                 step = max(1, len(record.checkpoints) // 50)
                 curves += [
-                    {"x": int(t), "y": float(r), "law": name}
+                    {"x": int(t), "y": float(r), "distribution": name}
                     for t, r in zip(record.checkpoints[::step], record.expected_regret[::step], strict=True)
                 ]
-                rows.append({"x": name, "y": ratio, "what": "N = 10, fair coins"})
+                rows.append({"x": name, "y": ratio, "what": "N = 10, Bernoulli(1/2)"})
         worst = max(worst, top / share)
     bars = Picture(
-        "Five laws side by side: regret as a share of the bound", "law", "regret / bound", (Layer("bars", tuple(rows),
-        series="what"), Layer("rule", ({"y": 1.0, "label": "the bound"}, ))),
-        alt="Against the worst sequence each of the five laws comes within a third of its bound, and none exceeds it.",
-        x_kind="nominal", order=tuple(name for name, _ in LAWS),
-    )  # fmt: skip
+        "Regret of five perturbation distributions, divided by the bound",
+        "distribution",
+        "regret / bound",
+        (Layer("bars", tuple(rows), series="what"), Layer("rule", ({"y": 1.0, "label": "the bound"},))),
+        alt="Against the worst sequence each of the five distributions has about two thirds of its bound or more, "
+        "and none exceeds it.",
+        x_kind="nominal",
+        order=tuple(name for name, _ in LAWS),
+    )
     lines = Picture(
-        "Expected regret over time, N = 10, fair coins", "round", "expected regret", (Layer("line", tuple(curves),
-        series="law"), ), alt="The five laws follow nearly the same curve of regret.",
-    )  # fmt: skip
+        "Expected regret over time, N = 10, Bernoulli(1/2) losses",
+        "round",
+        "expected regret",
+        (Layer("line", tuple(curves), series="distribution"),),
+        alt="The five distributions have nearly the same regret.",
+    )
     return holds(
-        at_most(worst, 1.0, slack=1e-7) and least > 0.66, worst, 1.0, runs=runs,
-        numbers={"least of the five laws' largest": least}, pictures=(bars, lines), what="largest regret/bound",
-    )  # fmt: skip
+        at_most(worst, 1.0, slack=1e-7) and least > 0.66,
+        worst,
+        1.0,
+        runs=runs,
+        numbers={"least of the five laws' largest": least},
+        pictures=(bars, lines),
+        what="largest regret/bound",
+    )
 
 
 def _hardest(smoothing: Smoothing, effort: Effort) -> dict[str, list[tuple[Experts, Array]]]:
-    """For each tuning learners of two experts, and the losses that are worst for them, or nearly."""
+    """Return for each tuning pairs of a learner with two experts and losses that are nearly the worst for it."""
     found: dict[str, list[tuple[Experts, Array]]] = {}
     fixed = Experts(2, smoothing, Fixed(3.0))
     found["Fixed"] = [(fixed, first_order(smoothing, 3.0, best)[1]) for best in (0, 9)]
@@ -87,7 +101,7 @@ def _hardest(smoothing: Smoothing, effort: Effort) -> dict[str, list[tuple[Exper
         worst = first_order(smoothing, learner.schedule().scale(1, 0.0), best)[1]
         found.setdefault("BestLoss", []).append((learner, worst))
         own = Experts(2, smoothing, SelfConfident(rounds=_long(smoothing)))
-        # Its scale grows with its own loss: the worst sequence of a scale fixed near the last one.
+        # The scale grows with the learner's loss: use the worst sequences for fixed scales near the final one.
         for factor in (0.7, 1.0, 1.4):
             worst = first_order(smoothing, factor * own.schedule().scale(1, float(best)), best)[1]
             found.setdefault("SelfConfident", []).append((own, worst))
@@ -103,14 +117,14 @@ def _hardest(smoothing: Smoothing, effort: Effort) -> dict[str, list[tuple[Exper
 
 
 def _long(smoothing: Smoothing) -> int | None:
-    """The log-barrier's range grows with the rounds, which it must be told; nobody else."""
+    """Return the number of rounds if the tuning needs it: the range of the log-barrier grows with the rounds."""
     return 10_000 if smoothing.needs_rounds else None
 
 
 @CHAPTER.claim("experts-tunings")
 def _every_tuning(effort: Effort) -> Verdict:
-    """Every tuning keeps its bound, Fixed, BestLoss, Horizon, Anytime and SelfConfident, and each is brought near it by
-    the worst sequence of two experts."""
+    """Each tuning (Fixed, BestLoss, Horizon, Anytime and SelfConfident) satisfies its bound, and the worst sequence of
+    two experts comes near each bound."""
     smoothings: tuple[Smoothing, ...] = (Entropy(), Exponential(), Frechet(5.0), Tsallis(0.5), LogBarrier())
     worst: dict[str, float] = {}
     runs = 0
@@ -127,16 +141,27 @@ def _every_tuning(effort: Effort) -> Verdict:
                 ratio = regret(learner, losses, effort.seed) / bound if bound > 0.0 else 0.0
                 worst[name], runs = max(worst.get(name, 0.0), ratio), runs + 1
     picture = Picture(
-        "Largest regret/bound found, by tuning", "tuning", "regret / bound", (Layer("bars", tuple({"x": name,
-        "y": value} for name, value in worst.items())), Layer("rule", ({"y": 1.0, "label": "the bound"}, )), ),
-        alt="No tuning exceeds its bound; a fixed scale attains it, and the others come near.", x_kind="nominal",
+        "Largest regret/bound found for each tuning",
+        "tuning",
+        "regret / bound",
+        (
+            Layer("bars", tuple({"x": name, "y": value} for name, value in worst.items())),
+            Layer("rule", ({"y": 1.0, "label": "the bound"},)),
+        ),
+        alt="No tuning exceeds its bound; a fixed scale attains it, and the others come near it.",
+        x_kind="nominal",
         order=tuple(worst),
-    )  # fmt: skip
+    )
     top = max(worst.values()) / effort.turn(1.0, 0.5)
     return holds(
-        at_most(top, 1.0, slack=1e-7) and min(worst.values()) > 0.7, top, 1.0, runs=runs, numbers=worst,
-        pictures=(picture, ), what="largest regret/bound",
-    )  # fmt: skip
+        at_most(top, 1.0, slack=1e-7) and min(worst.values()) > 0.7,
+        top,
+        1.0,
+        runs=runs,
+        numbers=worst,
+        pictures=(picture,),
+        what="largest regret/bound",
+    )
 
 
 def _tunings(best: float, rounds: int, smoothing: Smoothing) -> list[Tuning]:
@@ -146,10 +171,12 @@ def _tunings(best: float, rounds: int, smoothing: Smoothing) -> list[Tuning]:
 
 
 correct(
-    "experts-constants", "thm:analysis_experts", "√(2c'L*) + c' instead of 2(2ε)L* + 3·2E‖Z‖ at its best ε",
-    corrected=lambda n, best: Experts(n, Exponential(), BestLoss(best)).bound().value, printed=lambda n,
-    best: printed_experts(Exponential(), n, best).value,
-)  # fmt: skip
+    "experts-constants",
+    "thm:analysis_experts",
+    "the bound is √(2c'L*) + c' instead of 2(2ε)L* + 3·2E‖Z‖ at the best ε",
+    corrected=lambda n, best: Experts(n, Exponential(), BestLoss(best)).bound().value,
+    printed=lambda n, best: printed_experts(Exponential(), n, best).value,
+)
 
 
 @CHAPTER.claim("experts-constants")
@@ -163,19 +190,28 @@ def _constants(effort: Effort) -> Verdict:
             {"x": best, "y": printed_experts(Exponential(), 10, best).value, "what": "as printed"},
         ]
     picture = Picture(
-        "Bound against the best loss, exponential law, N = 10", "L*", "bound", (Layer("line", tuple(rows),
-        series="what"), ), alt="The corrected bound is about an eighth of the printed one at every best loss.",
-        x_log=True, y_log=True,
-    )  # fmt: skip
+        "Bounds as functions of the best loss, exponential perturbations, N = 10",
+        "L*",
+        "bound",
+        (Layer("line", tuple(rows), series="what"),),
+        alt="The corrected bound is about an eighth of the printed one for every best loss.",
+        x_log=True,
+        y_log=True,
+    )
     return holds(
-        round(ours, 1) == 21.6 and round(theirs, 1) == 167.7, ours, theirs, numbers={"corrected": ours,
-        "as printed": theirs}, pictures=(picture, ), what="corrected bound, beside the printed one",
-    )  # fmt: skip
+        round(ours, 1) == 21.6 and round(theirs, 1) == 167.7,
+        ours,
+        theirs,
+        numbers={"corrected": ours, "as printed": theirs},
+        pictures=(picture,),
+        what="corrected bound (bound: the printed one)",
+    )
 
 
 GROWTH = Chapter(
-    "How experts grow",
-    "Against the worst of all sequences, found by dynamic programming. Uniform play grows like T.",
+    "Growth of the regret of experts",
+    "The regret against the worst of all sequences, which is found by dynamic programming. The regret of uniform "
+    "play grows like T.",
 )
 
 
@@ -188,7 +224,8 @@ GROWERS: tuple[tuple[str, Smoothing], ...] = (
 
 @GROWTH.claim("experts-growth-rounds")
 def _growth_rounds(effort: Effort) -> Verdict:
-    """Against the worst of all sequences the regret of experts grows like T^{1/2}; that of uniform play like T."""
+    """Against the worst of all sequences, the regret of experts grows like T^{1/2}; that of uniform play grows like
+    T."""
     rounds, rows, slopes = effort.pick((64, 256, 1024), (64, 256, 1024, 4096)), [], {}
     off = 0.0
     for name, smoothing in GROWERS:
@@ -198,28 +235,35 @@ def _growth_rounds(effort: Effort) -> Verdict:
             scale = learner.schedule().scale(1, 0.0)
             worst_found, losses = zero_order(smoothing, [effort.turn(scale, math.inf)] * T)
             means.append(worst_found)
-            if not effort.broken:  # the learner itself, on the sequence that was found
+            if not effort.broken:  # Play the learner on the sequence found.
                 off = max(off, abs(regret(learner, losses, effort.seed) - worst_found))
             rows.append({"x": T, "y": means[-1], "learner": name})
         slopes[name] = exponent(rounds, means)
     bound = tuple({"x": T, "y": Experts(2, Exponential(), Horizon(T)).bound().value} for T in rounds)
     picture = Picture(
-        "Worst regret against T, N = 2, and the bound of the exponential law", "T", "worst regret", (Layer("line",
-        tuple(rows), series="learner"), Layer("bound", bound)),
-        alt=f"On logarithmic axes the slopes are {', '.join(f'{s:.2f}' for s in slopes.values())}.", x_log=True,
+        "Worst regret as a function of T, N = 2, with the bound for exponential perturbations",
+        "T",
+        "worst regret",
+        (Layer("line", tuple(rows), series="learner"), Layer("bound", bound)),
+        alt=f"On logarithmic axes the slopes are {', '.join(f'{s:.2f}' for s in slopes.values())}.",
+        x_log=True,
         y_log=True,
-    )  # fmt: skip
+    )
     worst = max(abs(s - 0.5) for s in slopes.values())
     return holds(
-        worst <= 0.06 and off <= 1e-6, max(slopes.values()), 0.56, runs=3 * len(rounds),
+        worst <= 0.06 and off <= 1e-6,
+        max(slopes.values()),
+        0.56,
+        runs=3 * len(rounds),
         numbers={**{f"slope, {name}": s for name, s in slopes.items()}, "learner's regret against the search": off},
-        pictures=(picture, ), what="largest fitted exponent",
-    )  # fmt: skip
+        pictures=(picture,),
+        what="largest fitted exponent",
+    )
 
 
 @GROWTH.claim("experts-growth-best")
 def _growth_best(effort: Effort) -> Verdict:
-    """The regret of experts is first-order: whatever T, it grows like L*^{1/2} and stays below √(2c'L*) + c'."""
+    """The regret of experts is first-order: for every T it grows like L*^{1/2} and stays below √(2c'L*) + c'."""
     bests, rows, slopes, over = effort.pick((25, 100, 400, 1600), (25, 100, 400, 1600, 6400)), [], {}, -math.inf
     for name, smoothing in GROWERS[:2]:
         found = []
@@ -232,21 +276,28 @@ def _growth_best(effort: Effort) -> Verdict:
         slopes[name] = exponent(bests, found)
     bound = tuple({"x": b, "y": Experts(2, Exponential(), BestLoss(float(b))).bound().value} for b in bests)
     picture = Picture(
-        "Worst regret against L*, N = 2, over all sequences", "L*", "worst regret", (Layer("line", tuple(rows),
-        series="learner"), Layer("bound", bound)),
+        "Worst regret over all sequences as a function of L*, N = 2",
+        "L*",
+        "worst regret",
+        (Layer("line", tuple(rows), series="learner"), Layer("bound", bound)),
         alt=f"On logarithmic axes the regret grows with slopes {', '.join(f'{s:.2f}' for s in slopes.values())}.",
-        x_log=True, y_log=True,
-    )  # fmt: skip
+        x_log=True,
+        y_log=True,
+    )
     worst = max(abs(s - 0.5) for s in slopes.values())
     return holds(
-        worst <= 0.06 and at_most(over, 1.0, slack=1e-7), max(slopes.values()), 0.56, runs=2 * len(bests),
+        worst <= 0.06 and at_most(over, 1.0, slack=1e-7),
+        max(slopes.values()),
+        0.56,
+        runs=2 * len(bests),
         numbers={**{f"slope, {name}": s for name, s in slopes.items()}, "largest regret/bound": over},
-        pictures=(picture, ), what="largest fitted exponent",
-    )  # fmt: skip
+        pictures=(picture,),
+        what="largest fitted exponent",
+    )
 
 
 def coins(n: int, rounds: int, chance: float) -> float:
-    """What every learner loses more than the best of n coins, T p - E min of n binomials, exactly."""
+    """Return the expected regret of every learner on n i.i.d. Bernoulli arms: T p - E min of n binomials, exactly."""
     from scipy.stats import binom
 
     tail = binom.sf(np.arange(rounds), rounds, chance)
@@ -255,8 +306,9 @@ def coins(n: int, rounds: int, chance: float) -> float:
 
 @GROWTH.claim("experts-optimal")
 def _optimal(effort: Effort) -> Verdict:
-    """On coins every learner loses at least half of the bound √(2c' L*) + c', for N = 2, 10, 100, 1,000 and 10,000 and
-    an expected loss of 100 or 1,000 per expert. Where log N is large beside L*, the ratio is larger."""
+    """On Bernoulli losses every learner has an expected regret of at least half of the bound √(2c' L*) + c', for N = 2,
+    10, 100, 1,000 and 10,000 and an expected loss of 100 or 1,000 per expert. If log N is large compared with L*, the
+    bound is a larger multiple of that regret."""
     law, rows, worst = effort.turn(Exponential(), Frechet(2.0)), [], -math.inf
     for n in (2, 10, 100, 1000, 10_000):
         for mean in (100.0, 1000.0):
@@ -265,10 +317,13 @@ def _optimal(effort: Effort) -> Verdict:
             best = max(1.0, mean - least)
             ratio = Experts(n, law, BestLoss(best)).bound().value / least
             worst = max(worst, ratio)
-            rows.append({"x": n, "y": ratio, "L*": f"{mean:g} a coin"})
+            rows.append({"x": n, "y": ratio, "L*": f"expected loss {mean:g}"})
     picture = Picture(
-        "The bound over what every learner loses on coins", "N", "bound / least regret", (Layer("line", tuple(rows),
-        series="L*"), ),
-        alt="On this grid the bound is at most twice what no learner can avoid.", x_log=True,
-    )  # fmt: skip
+        "Bound divided by the regret of every learner on Bernoulli losses",
+        "N",
+        "bound / regret",
+        (Layer("line", tuple(rows), series="L*"),),
+        alt="On this grid the bound is at most twice the regret that no learner can avoid.",
+        x_log=True,
+    )
     return holds(worst <= 2.0, worst, 2.0, runs=len(rows), pictures=(picture,), what="largest bound/lower bound")

@@ -1,4 +1,4 @@
-"""Section 3.1: stability turns the regret of a fictitious learner into regret, once it is put right."""
+"""Claims of Section 3.1: the regret of a stable learner, compared with a learner that knows the next loss."""
 
 from __future__ import annotations
 
@@ -23,30 +23,32 @@ from hannan.validation import Array
 
 CHAPTER = Chapter(
     "Key lemma",
-    "A stable learner loses little more than the fictitious one that looks a round ahead. "
-    "The printed constants need a condition; a sharper form, attained with equality, does not.",
+    "The regret of a stable learner A is close to that of the fictitious learner A⁺, which plays one round ahead. "
+    "The printed constants need a condition; a sharper form, which is attained with equality, does not.",
 )
 
 correct(
-    "key-lemma", "lemma:regret_lstar",
-    "(e^{ε} − 1) L* + e^{ε} E Regret(A⁺) + δBT instead of 2ε L* + 3 E Regret(A⁺) + δBT", corrected=lambda eps, best,
-    ahead, rest=0.0: math.expm1(eps) * best + math.exp(eps) * ahead + rest, printed=lambda eps, best, ahead,
-    rest=0.0: 2.0 * eps * best + 3.0 * ahead + rest,
-)  # fmt: skip
+    "key-lemma",
+    "lemma:regret_lstar",
+    "the bound is (e^{ε} − 1) L* + e^{ε} E Regret(A⁺) + δBT instead of 2ε L* + 3 E Regret(A⁺) + δBT",
+    corrected=lambda eps, best, ahead, rest=0.0: math.expm1(eps) * best + math.exp(eps) * ahead + rest,
+    printed=lambda eps, best, ahead, rest=0.0: 2.0 * eps * best + 3.0 * ahead + rest,
+)
 correct(
-    "rate-form", "lemma:regret_lstar",
-    "E loss ≤ (ε/(1 − e^{−ε}))(L* + C): attained, where the printed form is a factor away", corrected=lambda eps, best,
-    cost: eps / -math.expm1(-eps) * (best + cost) - best, printed=lambda eps, best,
-    cost: 2.0 * eps * best + 3.0 * cost,
-)  # fmt: skip
+    "rate-form",
+    "lemma:regret_lstar",
+    "E loss ≤ (ε/(1 − e^{−ε}))(L* + C), which is attained; the printed bound is larger by a constant factor",
+    corrected=lambda eps, best, cost: eps / -math.expm1(-eps) * (best + cost) - best,
+    printed=lambda eps, best, cost: 2.0 * eps * best + 3.0 * cost,
+)
 
 
 def _cycle(eps: float) -> tuple[float, float, float]:
-    """(regret of A, regret of A+, level) of the counterexample, over one cycle of three rounds (L* = 1)."""
+    """Return (regret of A, regret of A+, level) of the counterexample for one cycle of three rounds (L* = 1)."""
     f = 1.0 / (1.0 + 2.0 * math.cosh(eps))
-    # On the expert that loses now f, on the next to lose e^eps f, on the one that just lost e^-eps f.
+    # Probabilities: f for the expert that loses now, e^eps f for the next one, e^-eps f for the one that just lost.
     now, soon, late = f, math.exp(eps) * f, math.exp(-eps) * f
-    # Experts 0, 1, 2 lose in turn: the play before and after expert 0 lost.
+    # Experts 0, 1, 2 lose in turn: distributions before and after the loss of expert 0.
     level = float(max_divergence([now, soon, late], [late, now, soon]))
     return 3.0 * now - 1.0, 3.0 * late - 1.0, level
 
@@ -61,23 +63,30 @@ def _printed(effort: Effort) -> Verdict:
     for e in np.linspace(0.02, 1.0, 50):
         mine, plus, _ = _cycle(float(e))
         rows.append({"ε": float(e), "regret": mine, "printed": 2.0 * e + 3.0 * plus})
-    last = max(r["ε"] for r in rows if r["regret"] > r["printed"])  # the curves cross once, a little below 1
+    last = max(r["ε"] for r in rows if r["regret"] > r["printed"])  # The curves cross once, slightly below 1.
     picture = Picture(
-        "Three experts that lose in turn: regret a cycle, and the printed bound", "ε", "regret a cycle", (Layer("line",
-        tuple({**r, "what": "regret of A"} for r in rows), x="ε", y="regret", series="what"), Layer("bound",
-        tuple(rows), x="ε", y="printed"), ),
+        "Three experts that lose in turn: regret per cycle, and the printed bound",
+        "ε",
+        "regret per cycle",
+        (
+            Layer("line", tuple({**r, "what": "regret of A"} for r in rows), x="ε", y="regret", series="what"),
+            Layer("bound", tuple(rows), x="ε", y="printed"),
+        ),
         alt=f"The learner's regret is above the dashed printed bound for every ε up to {last:.2f}, and not beyond.",
-    )  # fmt: skip
+    )
     return broken(
-        regret > claimed and level <= eps + 1e-12, regret, claimed, numbers={"ε": eps, "level in D_{∞}": level,
-        "regret of A^{+} a cycle": ahead}, pictures=(picture, ),
-        note="Multiplying E Regret(A^{+}) by 3 instead of e^{ε} is allowed only where it is not negative.",
-        what="regret a cycle",
-    )  # fmt: skip
+        regret > claimed and level <= eps + 1e-12,
+        regret,
+        claimed,
+        numbers={"ε": eps, "level in D_{∞}": level, "regret of A^{+} a cycle": ahead},
+        pictures=(picture,),
+        note="E Regret(A^{+}) may be multiplied by 3 instead of e^{ε} only if it is not negative.",
+        what="regret per cycle",
+    )
 
 
 def _played(phi: Potential, losses: Array) -> tuple[float, float, float]:
-    """(own loss, loss of A+, best loss), exactly: the plays are computed, not drawn."""
+    """Return (loss of A, loss of A+, best loss), computed exactly from the distributions of the moves."""
     totals = np.vstack([np.zeros(losses.shape[1]), np.cumsum(losses, axis=0)])
     plays = phi.gradient(totals)
     return float((plays[:-1] * losses).sum()), float((plays[1:] * losses).sum()), float(totals[-1].min())
@@ -95,7 +104,8 @@ def _sequences(effort: Effort, name: str, n: int, rounds: int) -> list[Array]:
 
 @CHAPTER.claim("key-lemma")
 def _repaired(effort: Effort) -> Verdict:
-    """E Regret(A) ≤ (e^{ε} − 1) L* + e^{ε} E Regret(A^{+}) + δBT; the counterexample attains it."""
+    """E Regret(A) ≤ (e^{ε} − 1) L* + e^{ε} E Regret(A^{+}) + δBT. The counterexample to the printed lemma attains this
+    bound."""
     lemma, worst, runs = form("key-lemma"), -math.inf, 0
     for eps in np.linspace(0.02, 1.0, 25):
         regret, ahead, _ = _cycle(float(eps))
@@ -112,8 +122,8 @@ def _repaired(effort: Effort) -> Verdict:
 
 @CHAPTER.claim("key-lemma-delta")
 def _with_delta(effort: Effort) -> Verdict:
-    """E Regret(A) ≤ (e^{ε} − 1) L* + e^{ε} E Regret(A^{+}) + δBT with δ > 0: Gaussian perturbations, which have no
-    level without δ."""
+    """E Regret(A) ≤ (e^{ε} − 1) L* + e^{ε} E Regret(A^{+}) + δBT also holds with δ > 0, for example for Gaussian
+    perturbations, which have no level with δ = 0."""
     lemma, worst, runs, n = form("key-lemma"), -math.inf, 0, 2
     for scale in (0.5, 1.0, 4.0):
         phi = FTPL(Gaussian(), scale)
@@ -128,10 +138,10 @@ def _with_delta(effort: Effort) -> Verdict:
 
 @CHAPTER.claim("rate-form")
 def _sharper(effort: Effort) -> Verdict:
-    """E loss(A) ≤ (ε/(1 − e^{−ε}))(L* + C): for Hedge the classical bound, and attained with equality by
-    Laplace noise on X = [0, 1]."""
+    """E loss(A) ≤ (ε/(1 − e^{−ε}))(L* + C). For Hedge this is the classical bound, and Laplace noise on X = [0, 1]
+    attains it with equality."""
     lemma, eps = form("rate-form"), 1.0
-    # x_t = 1 where b < -(t-1), so P = exp(-eps(t-1))/2; L* = 0, and C = E max(0, -b) = 1/(2 eps).
+    # x_t = 1 if b < -(t-1), which has probability exp(-eps(t-1))/2; L* = 0, and C = E max(0, -b) = 1/(2 eps).
     regret = sum(0.5 * math.exp(-eps * t) for t in range(800))
     attained = lemma(eps, 0.0, 0.5 / eps)
     laplace = Convex(Box([0.0], [1.0]), 1.0, tuning=Fixed(1.0), loss_bound=1.0, smooth=0)
@@ -151,20 +161,27 @@ def _sharper(effort: Effort) -> Verdict:
         rows.append({"x": best, "y": own - best, "what": "Hedge, N = 4, ε = 1/4"})
         rows += [{"x": best, "y": value, "what": name} for name, value in forms.items()]
     picture = Picture(
-        "Regret against the best loss, and two bounds", "L*", "regret", (Layer("line", tuple(rows), series="what"), ),
-        alt="The sharper bound stays close above the regret of Hedge; the printed one is about three times as large.",
-    )  # fmt: skip
+        "Regret and two bounds as functions of the best loss",
+        "L*",
+        "regret",
+        (Layer("line", tuple(rows), series="what"),),
+        alt="The sharper bound is slightly above the regret of Hedge; the printed one is about three times as large.",
+    )
     return holds(
-        at_most(regret, attained) and regret > 0.999 * attained and worst <= 1e-9 and off <= 1e-9, regret, attained,
-        runs=runs, pictures=(picture, ), what="regret",
+        at_most(regret, attained) and regret > 0.999 * attained and worst <= 1e-9 and off <= 1e-9,
+        regret,
+        attained,
+        runs=runs,
+        pictures=(picture,),
+        what="regret",
         numbers={"regret of Laplace noise on [0, 1]": regret, "bound": attained, "learners' bounds, distance": off},
-    )  # fmt: skip
+    )
 
 
 @CHAPTER.claim("master-identity")
 def _identity(effort: Effort) -> Verdict:
-    """Σ⟨p_{t}, ℓ_{t}⟩ = Φ(L_{T}) − Φ(0) + Σ D_{t} exactly, D_{t} = ∫_{0}^{1} ⟨p(L) − p(L + sℓ), ℓ⟩ ds ≥ 0; where the
-    scale changes, Σ (Φ_{t}(L_{t}) − Φ_{t+1}(L_{t})) is added."""
+    """Σ⟨p_{t}, ℓ_{t}⟩ = Φ(L_{T}) − Φ(0) + Σ D_{t} exactly, where D_{t} = ∫_{0}^{1} ⟨p(L) − p(L + sℓ), ℓ⟩ ds ≥ 0. If the
+    scale changes over time, Σ (Φ_{t}(L_{t}) − Φ_{t+1}(L_{t})) is added."""
     nodes, weights = np.polynomial.legendre.leggauss(64)
     nodes, weights = (nodes + 1.0) / 2.0, weights / 2.0
     worst, least, runs = 0.0, math.inf, 0
@@ -183,7 +200,7 @@ def _identity(effort: Effort) -> Verdict:
                     phi = after
             gap = own - (float(phi.value(L) - start.value(np.zeros(4))) + drift + change)
             worst, runs = max(worst, abs(gap)), runs + 1
-    # Hedge at scale sqrt(t): what is missed if the change of scale is forgotten.
+    # Hedge at scale sqrt(t): error if the changes of scale are omitted.
     rng, L, forgotten = effort.rng("hedge"), np.zeros(5), 0.0
     for t in range(1, 500):
         L = L + rng.random(5)
@@ -191,6 +208,10 @@ def _identity(effort: Effort) -> Verdict:
             potential(Entropy(), math.sqrt(t)).value(L) - potential(Entropy(), math.sqrt(t + 1.0)).value(L)
         )
     return holds(
-        worst <= 1e-6 and least >= -1e-12, worst, 1e-6, runs=runs, numbers={"least D_{t}": least,
-        "Hedge at √t, N = 5, T = 500, the change of scale alone": forgotten}, what="largest error",
-    )  # fmt: skip
+        worst <= 1e-6 and least >= -1e-12,
+        worst,
+        1e-6,
+        runs=runs,
+        numbers={"least D_{t}": least, "Hedge at √t, N = 5, T = 500, the change of scale alone": forgotten},
+        what="largest error",
+    )

@@ -1,4 +1,4 @@
-"""Section 3.2: the noise of Algorithm 1. How stable is a move after one more loss, forward and backward?"""
+"""Claims of Section 3.2 on the noise of Algorithm 1: stability of the move, forward and backward."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from hannan.validation import Array
 
 CHAPTER = Chapter(
     "Noise of Algorithm 1",
-    "Objective perturbation adds ⟨b, x⟩ to the losses. The density of the Gamma case is twice as wide as the regret "
-    "needs.",
+    "Objective perturbation adds a random linear term ⟨b, x⟩ to the sum of the losses. The printed Gamma density is "
+    "twice "
+    "as wide as the regret bound needs.",
 )
 
 
@@ -30,17 +31,17 @@ def sigmoid(u: Array) -> Array:
 
 
 def _ratios(d: int, rank_one: bool, ridge: float, eps: float, effort: Effort) -> tuple[float, float]:
-    """sup of the forward and the backward log density ratio over points x, density exp(-eps ||b||/(2 beta)).
+    """Return the largest forward and backward log density ratios of the move, for exp(-eps ||b||/(2 beta)) noise.
 
-    Logistic losses with ||z|| = 1, so beta = 1 and the curvature is 1/4. At x the noise that leads there is
-    b = -grad G(x), its density in x is f(b) det Hess G(x), and one more loss changes gradient and Hessian.
+    The losses are logistic with ||z|| = 1, so that beta = 1 and the curvature is 1/4. The move is x if
+    b = -grad G(x), so that x has the density f(b) det Hess G(x); one more loss changes the gradient and the Hessian.
     """
     rng = effort.rng(f"density-{d}-{rank_one}-{ridge}")
     forward = backward = -math.inf
     for _ in range(effort.pick(40, 400)):
         z = rng.standard_normal((int(rng.integers(0, 4)), d))
         z /= np.maximum(np.linalg.norm(z, axis=1, keepdims=True), 1e-300)
-        # One more loss: a logistic one, or d of them along orthogonal axes with ||gradient|| <= 1.
+        # One more loss: one logistic loss, or the sum of d along orthogonal axes with ||gradient|| <= 1.
         axes = np.linalg.qr(rng.standard_normal((d, d)))[0][: 1 if rank_one else d]
         weight = 1.0 / math.sqrt(len(axes))
         away = -axes.sum(axis=0)
@@ -60,16 +61,19 @@ def _ratios(d: int, rank_one: bool, ridge: float, eps: float, effort: Effort) ->
 
 
 correct(
-    "forward-noise", "thm:oco",
-    "the direction that the regret uses has level ε/2 at the printed density, with no ridge and no rank condition",
-    corrected=lambda eps: 0.5 * eps, printed=lambda eps: eps,
-)  # fmt: skip
+    "forward-noise",
+    "thm:oco",
+    "in the direction that the regret bound uses, the printed density has level ε/2, without a ridge or a rank "
+    "condition",
+    corrected=lambda eps: 0.5 * eps,
+    printed=lambda eps: eps,
+)
 
 
 @CHAPTER.claim("forward-noise")
 def _forward(effort: Effort) -> Verdict:
-    """D_{∞}(x_{t}, x_{t+1}) ≤ rate(f)·β for any convex losses: with the printed density exp(−ε‖b‖/(2β)) half of ε, so
-    half the noise is enough."""
+    """D_{∞}(x_{t}, x_{t+1}) ≤ rate(f)·β for all convex losses, where f is the density of the noise. For the printed
+    density exp(−ε‖b‖/(2β)) this is ε/2, so that half of the noise is enough for level ε."""
     eps, rows, worst, least = 0.5, [], -math.inf, math.inf
     claimed = form("forward-noise")(eps)
     for d, rank_one, ridge, name in (
@@ -81,61 +85,83 @@ def _forward(effort: Effort) -> Verdict:
     ):
         forward, backward = _ratios(d, rank_one, ridge, eps, effort)
         worst, least = max(worst, forward / claimed), min(least, forward / claimed)
-        rows += [{"x": name, "y": forward / eps, "way": "forward"}, {"x": name, "y": backward / eps, "way": "backward"}]
-    # The learner itself, audited exactly: the printed density is the package's at scale 2β/ε.
+        rows += [
+            {"x": name, "y": forward / eps, "direction": "forward"},
+            {"x": name, "y": backward / eps, "direction": "backward"},
+        ]
+    # Exact audit of the learner: the printed density is that of GammaNoise at scale 2β/ε.
     learner = Convex(Box([-20.0], [20.0]), 1.0, GammaNoise(), Fixed(2.0 / eps), loss_bound=21.0, smooth=0.25)
     audited = audit_convex(learner, Logistic([[0.5], [-1.0]], [1, 1]), Logistic([1.0], 1)).measured
     worst = max(worst, audited / claimed)
     picture = Picture(
-        "Largest log density ratio over ε, logistic losses", "", "log ratio / ε", (Layer("points", tuple(rows),
-        series="way"), Layer("rule", ({"y": 1.0, "label": "ε"}, {"y": 0.5, "label": "ε/2"})), ),
-        alt="Forward the ratio never exceeds ε/2. Backward it stays below ε only with the ridge and rank one, and is "
-        "many times ε without the ridge.", x_kind="nominal", y_log=True,
-    )  # fmt: skip
+        "Largest log density ratio over ε, logistic losses",
+        "",
+        "log ratio / ε",
+        (
+            Layer("points", tuple(rows), series="direction"),
+            Layer("rule", ({"y": 1.0, "label": "ε"}, {"y": 0.5, "label": "ε/2"})),
+        ),
+        alt="The forward ratio never exceeds ε/2. The backward ratio stays below ε only with the ridge and rank "
+        "one, and "
+        "is many times ε without the ridge.",
+        x_kind="nominal",
+        y_log=True,
+    )
     return holds(
-        at_most(worst, 1.0) and least > 0.8, worst, 1.0, runs=effort.pick(5000, 50_000),
-        numbers={"least forward/claimed": least, "the learner's audit/claimed": audited / claimed}, pictures=(picture,
-        ), what="largest forward ratio/claimed",
-    )  # fmt: skip
+        at_most(worst, 1.0) and least > 0.8,
+        worst,
+        1.0,
+        runs=effort.pick(5000, 50_000),
+        numbers={"least forward/claimed": least, "the learner's audit/claimed": audited / claimed},
+        pictures=(picture,),
+        what="largest forward ratio/claimed",
+    )
 
 
 @CHAPTER.claim("ridge")
 def _ridge(effort: Effort) -> Verdict:
-    """For a two-sided (privacy) statement the ridge is needed; with it and Hessians of rank one the level is ε, half
+    """A two-sided (privacy) guarantee needs the ridge. With the ridge and Hessians of rank one the level is ε, half
     from the density and half from the Jacobian. Without the rank condition the level is larger, and finite."""
     eps = 0.5
     within = max(_ratios(d, True, effort.turn(0.25 / eps, 1e-6), eps, effort)[1] for d in (1, 2, 3, 5))
     full = _ratios(5, False, 0.25 / math.sqrt(5.0) / eps, eps, effort)[1]
     bare = _ratios(3, True, 1e-6, eps, effort)[1]
     return holds(
-        at_most(within, eps) and full > within and bare > 3.0 * eps, within / eps, 1.0, runs=effort.pick(6000, 60_000),
+        at_most(within, eps) and full > within and bare > 3.0 * eps,
+        within / eps,
+        1.0,
+        runs=effort.pick(6000, 60_000),
         numbers={"full rank, with the ridge": full / eps, "rank one, ridge 1e-6": bare / eps},
         what="largest backward ratio/ε",
-    )  # fmt: skip
+    )
 
 
 GAUSSIAN = Chapter(
     "Gaussian noise",
-    "The printed covariance of Algorithm 1 is too small. The exact one is known for linear losses, bounds for curved.",
+    "The printed covariance of Algorithm 1 can be too small. The exact covariance is known for linear losses; there "
+    "are "
+    "bounds for curved losses.",
 )
 
 
-#: (beta, eps, delta) of the cases worked out in the text.
+#: Cases (beta, eps, delta) of the numerical comparison.
 CASES = ((10.0, 1.0, 1e-3), (10.0, 1.0, 1e-6), (10.0, 1.0, 1e-10), (1.0, 0.1, 1e-10), (0.1, 1.0, 1e-6))
 
 
 correct(
-    "gaussian-sigma", "alg:oco",
-    "σ from the exact δ(ε) = Φ(μ/2 − ε/μ) − e^{ε} Φ(−μ/2 − ε/μ), μ = β/σ; the printed σ² = (β² log(2/δ) + 4ε)/ε² is "
-    "too small", corrected=lambda eps, beta, delta: GaussianNoise(delta).sigma(eps, beta), printed=lambda eps, beta,
-    delta: GaussianNoise(delta, "paper").sigma(eps, beta),
-)  # fmt: skip
+    "gaussian-sigma",
+    "alg:oco",
+    "σ is computed from the exact δ(ε) = Φ(μ/2 − ε/μ) − e^{ε} Φ(−μ/2 − ε/μ), μ = β/σ; the printed "
+    "σ² = (β² log(2/δ) + 4ε)/ε² can be too small",
+    corrected=lambda eps, beta, delta: GaussianNoise(delta).sigma(eps, beta),
+    printed=lambda eps, beta, delta: GaussianNoise(delta, "paper").sigma(eps, beta),
+)
 
 
 def _exact_delta(eps: float, beta: float, sigma: float) -> float:
-    """sup_B P(B) - e^eps Q(B) of two Gaussians beta apart, by quadrature: knows nothing of the closed form."""
+    """Return sup_B P(B) - e^eps Q(B) of two Gaussians at distance beta, by quadrature instead of the closed form."""
     mu = beta / sigma
-    # P > e^eps Q where y > eps/mu - mu/2; the integrand is smooth and positive from there on.
+    # P > e^eps Q if and only if y > eps/mu - mu/2; beyond this point the integrand is smooth and positive.
     y = np.linspace(eps / mu - mu / 2.0, eps / mu - mu / 2.0 + 40.0 / max(1.0, eps / mu), 400_001)
     excess = np.exp(-0.5 * y**2) - np.exp(eps - 0.5 * (y + mu) ** 2)
     return float(np.trapezoid(excess, y)) / math.sqrt(2.0 * math.pi)
@@ -158,26 +184,32 @@ def _covariance(effort: Effort) -> Verdict:
         kifer = GaussianNoise(float(delta), "kifer")
         rows.append({"x": float(delta), "y": kifer.epsilon_of(1.0, kifer.sigma(1.0, 1.0)), "β": "Kifer et al., any β"})
     picture = Picture(
-        "The Gaussian covariance that breaks: level really achieved where ε = 1 was asked", "δ", "ε achieved",
-        (Layer("line", tuple(rows), series="β"), Layer("rule", ({"y": 1.0, "label": "asked"}, ))),
-        alt="For β = 10 the printed covariance exceeds ε = 1 for every δ below about 1e-4; for β = 0.1 it is far too "
-        "cautious; the covariance of Kifer, Smith and Thakurta stays below for every β.", x_log=True,
-    )  # fmt: skip
+        "Level that the printed Gaussian covariance achieves for the target ε = 1",
+        "δ",
+        "ε achieved",
+        (Layer("line", tuple(rows), series="β"), Layer("rule", ({"y": 1.0, "label": "target"},))),
+        alt="For β = 10 the printed covariance exceeds ε = 1 for every δ below about 1e-4, and for β = 0.1 it is much "
+        "larger than necessary. The covariance of Kifer, Smith and Thakurta stays below ε = 1 for every β.",
+        x_log=True,
+    )
     noise = GaussianNoise(1e-6, effort.turn("paper", "kifer"))
     value = _exact_delta(1.0, 10.0, noise.sigma(1.0, 10.0))
     uneven = noise.sigma(1.0, 10.0) / (100.0 * noise.sigma(1.0, 0.1))
     return broken(
-        value > 5e-6 and abs(uneven - 1.0) > 0.1, value, 1e-6, numbers={**numbers,
-        "σ(10)/(100 σ(0.1)), 1 if homogeneous": uneven}, pictures=(picture, ),
+        value > 5e-6 and abs(uneven - 1.0) > 0.1,
+        value,
+        1e-6,
+        numbers={**numbers, "σ(10)/(100 σ(0.1)), 1 if homogeneous": uneven},
+        pictures=(picture,),
         what="δ at β = 10, ε = 1, σ printed for 1e-6",
-        note="The printed form lost the 8 of Kifer, Smith and Thakurta, whose σ² is β²(8 log(2/δ) + 4ε)/ε².",
-    )  # fmt: skip
+        note="The printed form lacks the factor 8 of Kifer, Smith and Thakurta, who have σ² = β²(8 log(2/δ) + 4ε)/ε².",
+    )
 
 
 @GAUSSIAN.claim("gaussian-covariance")
 def _exact_sigma(effort: Effort) -> Verdict:
-    """The σ solved from the exact δ(ε) gives D_{∞}^{δ} ≤ ε and no more noise than that needs: δ by quadrature of
-    the two densities."""
+    """The σ computed from the exact δ(ε) gives D_{∞}^{δ} ≤ ε with no more noise than necessary. The check computes δ by
+    numerical integration of the two densities."""
     worst, least, rows = -math.inf, math.inf, []
     for beta, eps, delta in CASES:
         sigma = form("gaussian-sigma")(eps, beta, delta)
@@ -187,34 +219,45 @@ def _exact_sigma(effort: Effort) -> Verdict:
         for name in ("analytic", "paper", "kifer"):
             rows.append({"x": case, "y": GaussianNoise(delta, name).sigma(eps, beta) / beta, "σ": name})
     picture = Picture(
-        "σ/β by three calibrations", "", "σ/β", (Layer("bars", tuple(rows), series="σ"), ),
-        alt="The exact σ is about a third of Kifer's; the printed one is below what is needed in three of five cases.",
-        x_kind="nominal", y_log=False,
-    )  # fmt: skip
+        "σ/β by three calibrations",
+        "",
+        "σ/β",
+        (Layer("bars", tuple(rows), series="σ"),),
+        alt="The exact σ is about a third of that of Kifer et al.; the printed σ is too small in three of five cases.",
+        x_kind="nominal",
+        y_log=False,
+    )
     return holds(
-        at_most(worst, 1.0, slack=1e-6) and least > 0.999, worst, 1.0, numbers={"least δ/target": least},
-        pictures=(picture, ), what="largest δ/target",
-    )  # fmt: skip
+        at_most(worst, 1.0, slack=1e-6) and least > 0.999,
+        worst,
+        1.0,
+        numbers={"least δ/target": least},
+        pictures=(picture,),
+        what="largest δ/target",
+    )
 
 
 @GAUSSIAN.claim("gaussian-inside")
 def _inside(effort: Effort) -> Verdict:
-    """Inside the algorithm the printed covariance keeps D_{∞}^{δ}(x_{t}, x_{t+1}) ≤ ε."""
+    """With the printed covariance, Algorithm 1 satisfies D_{∞}^{δ}(x_{t}, x_{t+1}) ≤ ε."""
     noise = GaussianNoise(1e-6, effort.turn("paper", "analytic"))
     learner = Convex(Box([0.0], [1.0]), 10.0, noise, Fixed(noise.sigma(1.0, 10.0)), smooth=0)
     finding = audit_convex(learner, Linear([140.49]), Linear([10.0]))
     return broken(
-        finding.measured > 1.0 + 1e-9, finding.measured, 1.0, numbers={"σ": noise.sigma(1.0, 10.0),
-        "the audit says": finding.verdict}, what="D_{∞}^{δ} found",
-    )  # fmt: skip
+        finding.measured > 1.0 + 1e-9,
+        finding.measured,
+        1.0,
+        numbers={"σ": noise.sigma(1.0, 10.0), "the audit says": finding.verdict},
+        what="D_{∞}^{δ} found",
+    )
 
 
 Slope = Callable[[Array], tuple[Array, Array]]
 
 
 def _delta_of(slope: Slope, ridge: float, sigma: float, eps: float) -> float:
-    """sup_B P(x_t in B) - e^eps P(x_{t+1} in B) on the line, one more loss after a ridge ||x||^2: by quadrature."""
-    # x = -b/(2 ridge) before the loss: fine where the loss bends, coarse as far as the noise reaches.
+    """Return sup_B P(x_t in B) - e^eps P(x_{t+1} in B) on the real line with a ridge ||x||^2, by quadrature."""
+    # Before the loss x = -b/(2 ridge). The grid is fine where the loss is curved and coarse in the tails of the noise.
     reach = 60.0 + 10.0 * sigma / (2.0 * ridge)
     near = np.linspace(-60.0, 60.0, 60_001)
     x = np.unique(np.concatenate([near, near / 60.0, np.linspace(-reach, reach, 60_001)]))
@@ -227,24 +270,25 @@ def _delta_of(slope: Slope, ridge: float, sigma: float, eps: float) -> float:
 
 
 def _logistic_slope(x: Array) -> tuple[Array, Array]:
-    """Gradient and curvature of the logistic loss log(1 + e^-x): its slope has one sign."""
+    """Return gradient and curvature of the logistic loss log(1 + e^-x), whose slope has one sign."""
     return -sigmoid(-x), sigmoid(x) * sigmoid(-x)
 
 
 def _absolute_slope(x: Array) -> tuple[Array, Array]:
-    """Gradient and curvature of log cosh(50 x)/50, nearly |x|: slopes of both signs."""
+    """Return gradient and curvature of log cosh(50 x)/50, nearly |x|, whose slope takes both signs."""
     rise = np.tanh(50.0 * x)
     return rise, 50.0 * (1.0 - rise**2)
 
 
 @GAUSSIAN.claim("gaussian-curved")
 def _curved(effort: Effort) -> Verdict:
-    """Gaussian noise on curved losses: δ is at most the package's δ(ε) for φ' of one sign, and at most that for any
-    rank-one loss; slopes of both signs do need more than the linear formula."""
+    """For curved losses with Gaussian noise, δ is at most the δ(ε) computed by this library: one formula for losses
+    with φ' of one sign, and one for all losses with Hessians of rank one. If φ' takes both signs, δ exceeds the formula
+    for linear losses."""
     noise, worst, linear, rows, share = GaussianNoise(1e-6), -math.inf, -math.inf, [], effort.turn(1.0, 0.5)
     cases: tuple[tuple[Slope, Shape, float, float], ...] = (
         *((_logistic_slope, "one-signed", sigma, eps) for sigma in (1.0, 2.0, 4.0) for eps in (0.25, 0.5, 1.0)),
-        # sigma = beta/2: here two signs cost more than one sign's bound would allow.
+        # At sigma = beta/2 the value for two signs exceeds the bound for one sign.
         *((_absolute_slope, "rank-one", 0.5, eps) for eps in (2.1, 2.2, 3.0)),
         *((_absolute_slope, "rank-one", 2.0, eps) for eps in (0.25, 0.5, 1.0)),
     )
@@ -261,11 +305,19 @@ def _curved(effort: Effort) -> Verdict:
                 {"x": eps, "y": proved, "what": f"{name}, proved"},
             ]
     picture = Picture(
-        "δ(ε) of one loss more, σ = 2", "ε", "δ", (Layer("line", tuple(rows), series="what"), ),
-        alt="The δ found for a logistic loss and for one with slopes of both signs lie below what is proved for each.",
+        "δ(ε) after one more loss, σ = 2",
+        "ε",
+        "δ",
+        (Layer("line", tuple(rows), series="what"),),
+        alt="The δ found for a logistic loss and for a loss with slopes of both signs lie below the proved values.",
         y_log=True,
-    )  # fmt: skip
+    )
     return holds(
-        at_most(worst, 1.0, slack=1e-5) and linear > 1.5, worst, 1.0, runs=2 * len(cases),
-        numbers={"two signs: found/linear formula": linear}, pictures=(picture, ), what="largest δ/proved",
-    )  # fmt: skip
+        at_most(worst, 1.0, slack=1e-5) and linear > 1.5,
+        worst,
+        1.0,
+        runs=2 * len(cases),
+        numbers={"two signs: found/linear formula": linear},
+        pictures=(picture,),
+        what="largest δ/proved",
+    )

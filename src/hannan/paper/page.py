@@ -50,9 +50,13 @@ def page(results: Iterable[Result], *, quick: bool, seed: int, printed: tuple[st
         "broken variant (the negative control), which the check must reject."
     )
     return Page(
-        "Online learning via the differential privacy lens: claims and evidence", f"{_answer(results, count)} {about}",
-        (Tiles(tuple(tiles)),), tuple(sections), facts, search="Search the claims",
-    )  # fmt: skip
+        "Online learning via the differential privacy lens: claims and evidence",
+        f"{_answer(results, count)} {about}",
+        (Tiles(tuple(tiles)),),
+        tuple(sections),
+        facts,
+        search="Search the claims",
+    )
 
 
 def _answer(results: list[Result], count: dict[str, int]) -> str:
@@ -116,7 +120,7 @@ def _table(results: list[Result]) -> Table:
         for r in results
     )
     words = tuple(kind(r.claim, r.verdict.outcome) for r in results)
-    heads = ("In the paper", "Claim", "Verdict", "Negative control", "Value", "Bound")
+    heads = ("In the paper", "Claim", "Verdict", "Control", "Value", "Bound")
     return Table(heads, rows, words=words)
 
 

@@ -1,4 +1,4 @@
-"""Section 3.3.1: from differential consistency to one-step stability, and the exact level of every smoothing."""
+"""Claims of Section 3.3.1: one-step stability, and the exact level of every smoothing."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from hannan.validation import Array
 
 CHAPTER = Chapter(
     "Stability",
-    "Differential consistency of the potential is a rate; a rate is one-step stability. "
-    "Every level below is measured by an exact audit, not estimated.",
+    "Differential consistency of the potential gives a rate, and a rate gives one-step stability. Every level below "
+    "is measured by an exact audit, not estimated.",
 )
 
 
@@ -42,14 +42,14 @@ SMOOTHINGS: tuple[tuple[str, Smoothing], ...] = (
 
 
 def points(effort: Effort, name: str, n: int, count: int) -> Array:
-    """Cumulative losses, close together and far apart."""
+    """Return random cumulative losses, from close together to far apart."""
     rng = effort.rng(name)
     return rng.random((count, n)) * 10.0 ** rng.uniform(-1.5, 1.2, (count, 1))
 
 
 def _plays(smoothing: Smoothing, scale: float, L: Array, loss: Array) -> tuple[Array, Array]:
-    """Distributions of a player with cumulative losses L, before and after it observes one more loss."""
-    unit = max(1.0, float(L.max()))  # a scale is in units of the loss range
+    """Return the distributions of a player with cumulative losses L, before and after one more loss."""
+    unit = max(1.0, float(L.max()))  # The scale is in units of the loss range.
     player = Experts(len(L), smoothing, Fixed(scale / unit), loss_range=(0.0, unit)).start(0)
     player.observe(player.act(), L)
     before = player.distribution()
@@ -59,7 +59,7 @@ def _plays(smoothing: Smoothing, scale: float, L: Array, loss: Array) -> tuple[A
 
 @CHAPTER.claim("diffstable")
 def _diffstable(effort: Effort) -> Verdict:
-    """Each smoothing is DiffStable at its claimed level, in both directions: D(p(L), p(L+ℓ)) and D(p(L+ℓ), p(L))."""
+    """Each smoothing is DiffStable at its claimed level in both directions, D(p(L), p(L + ℓ)) and D(p(L + ℓ), p(L))."""
     rows, worst, runs = [], -math.inf, 0
     for name, smoothing in SMOOTHINGS:
         for scale in effort.pick((1.0, 4.0), (0.5, 1.0, 4.0, 20.0)):
@@ -69,11 +69,11 @@ def _diffstable(effort: Effort) -> Verdict:
             rng = effort.rng("backward")
             for L in points(effort, "backward-L", 4, effort.pick(40, 200)):
                 loss = (rng.random(4) < 0.5).astype(float)
-                # The algorithm itself: a player that has seen L, before and after one more round.
+                # The implementation: a player with cumulative losses L, before and after one more round.
                 p, q = _plays(smoothing, scale, L, loss)
                 backward = max(backward, float(tsallis_divergence(q, p, finding.claim.gamma)))
                 played = max(played, float(tsallis_divergence(p, q, finding.claim.gamma)))
-            # Backwards the play moves by -loss, which up to a constant is a loss again: the same rate.
+            # Backward the cumulative losses change by -loss, which is a loss up to a constant: the same rate.
             limit = max(finding.claim.level, finding.claim.rate)
             share = effort.turn(1.0, 0.9)
             worst = max(worst, finding.measured / finding.claim.level / share, backward / limit / share)
@@ -86,11 +86,14 @@ def _diffstable(effort: Effort) -> Verdict:
                     {"x": name, "y": finding.claim.level, "direction": "claimed"},
                 ]
     picture = Picture(
-        "Largest one-step divergence found at scale 1, and the level claimed", "smoothing", "level", (Layer("bars",
-        tuple(rows), series="direction"), ),
-        alt="For every smoothing the largest divergence found, forward or backward, is at most the level claimed.",
-        x_kind="nominal", order=tuple(name for name, _ in SMOOTHINGS),
-    )  # fmt: skip
+        "Largest one-step divergence found at scale 1, and the claimed level",
+        "smoothing",
+        "level",
+        (Layer("bars", tuple(rows), series="direction"),),
+        alt="For every smoothing the largest divergence found, forward or backward, is at most the claimed level.",
+        x_kind="nominal",
+        order=tuple(name for name, _ in SMOOTHINGS),
+    )
     return holds(
         at_most(worst, 1.0, slack=1e-8), worst, 1.0, runs=runs, pictures=(picture,), what="largest found/claimed"
     )
@@ -98,7 +101,7 @@ def _diffstable(effort: Effort) -> Verdict:
 
 @CHAPTER.claim("diffstable-norm")
 def _norm(effort: Effort) -> Verdict:
-    """D_{∞,γ}(p(L), p(L + cℓ)) ≤ rate · c: the level grows with the loss no faster than the rate says."""
+    """D_{∞,γ}(p(L), p(L + cℓ)) ≤ rate · c: the divergence grows at most linearly in the size of the loss."""
     rows, worst, runs = [], -math.inf, 0
     for name, smoothing in SMOOTHINGS:
         phi, gamma = potential(smoothing, 1.0), smoothing.gamma
@@ -117,21 +120,31 @@ def _norm(effort: Effort) -> Verdict:
             if name in ("Exponential", "Fréchet(3)", "Pareto(3)", "Tsallis(½)"):
                 rows.append({"x": c, "y": found / rate, "smoothing": name})
     picture = Picture(
-        "Divergence over rate, against the size of the loss", "size c of the loss", "divergence / rate", (Layer("line",
-        tuple(rows), series="smoothing"), Layer("bound", tuple({"x": c, "y": c} for c in (0.1, 1.0, 10.0))), ),
-        alt="The divergence of one step grows at most like rate times the size of the loss; heavy tails fall behind.",
-        x_log=True, y_log=True,
-    )  # fmt: skip
+        "Divergence divided by rate, as a function of the size of the loss",
+        "size c of the loss",
+        "divergence / rate",
+        (
+            Layer("line", tuple(rows), series="smoothing"),
+            Layer("bound", tuple({"x": c, "y": c} for c in (0.1, 1.0, 10.0))),
+        ),
+        alt="The divergence of one step is at most the rate times the size of the loss, and smaller for heavy tails.",
+        x_log=True,
+        y_log=True,
+    )
     return holds(
-        at_most(worst, 1.0, slack=1e-8), worst, 1.0, runs=runs, pictures=(picture, ),
+        at_most(worst, 1.0, slack=1e-8),
+        worst,
+        1.0,
+        runs=runs,
+        pictures=(picture,),
         what="largest divergence/(rate · c)",
-    )  # fmt: skip
+    )
 
 
 @CHAPTER.claim("privacy-remark")
 def _privacy(effort: Effort) -> Verdict:
-    """Differential privacy implies one-step stability at the same level, by a loss of zero for the last item; and the
-    private level is up to twice the stable one, when a loss is exchanged for another."""
+    """Differential privacy implies one-step stability at the same level: take a zero loss as the last item. The privacy
+    level can be up to twice the stability level if one loss is replaced by another."""
     worst, most, rng = -math.inf, 0.0, effort.rng("privacy")
     for _, smoothing in SMOOTHINGS[:4]:
         phi, stable, private = potential(smoothing, 2.0), 0.0, 0.0
@@ -146,32 +159,40 @@ def _privacy(effort: Effort) -> Verdict:
         worst = max(worst, effort.turn(stable / private, private / stable))
         most = max(most, private / stable)
     return holds(
-        at_most(worst, 1.0) and most <= 2.0 + 1e-6, worst, 1.0, runs=4 * effort.pick(60, 400),
-        numbers={"largest private/stable level": most}, what="largest stable/private level",
-    )  # fmt: skip
+        at_most(worst, 1.0) and most <= 2.0 + 1e-6,
+        worst,
+        1.0,
+        runs=4 * effort.pick(60, 400),
+        numbers={"largest private/stable level": most},
+        what="largest stable/private level",
+    )
 
 
 LEVELS_CHAPTER = Chapter(
     "Levels",
-    "A level is the largest divergence of one whole step; a rate is what a bound uses. Every level is measured by an "
-    "exact audit.",
+    "The level is the largest divergence of one whole step; regret bounds use the rate. Every level is measured by "
+    "an exact audit.",
 )
 
 
 @LEVELS_CHAPTER.claim("tuned-level")
 def _tuned_level(effort: Effort) -> Verdict:
-    """With ε = min(√(log N/L*), 1) and level 2ε the hypothesis “level ≤ 1” of the key lemma is met."""
+    """With ε = min(√(log N/L*), 1) and level 2ε, the hypothesis “level ≤ 1” of the key lemma is satisfied."""
     n, best = 10, 5.0
     eps = min(math.sqrt(math.log(n) / best), 1.0)
     really = FTPL(Exponential(), 1.0 / eps).stability(n).level
     level = effort.turn(2.0 * eps, really)
     return broken(
-        level > 1.0, level, 1.0, numbers={"N": n, "L*": best, "the level is really": really},
-        note="Harmless once the level is ε and not 2ε: the corrected bounds need no ε ≤ 1.", what="level",
-    )  # fmt: skip
+        level > 1.0,
+        level,
+        1.0,
+        numbers={"N": n, "L*": best, "the level is really": really},
+        note="This has no consequence if the level is ε instead of 2ε: the corrected bounds do not need ε ≤ 1.",
+        what="level",
+    )
 
 
-# (name, smoothing, gamma, scale * level, attained within): the exact one-step levels.
+# Exact one-step levels: (name, smoothing, gamma, scale * level, share of it that the audit must find).
 LEVELS: tuple[tuple[str, Smoothing, float, float, float], ...] = (
     ("Hedge, D∞", Entropy(), 1.0, 1.0, 0.99),
     ("Gumbel, D∞", Gumbel(), 1.0, 1.0, 0.99),
@@ -185,8 +206,8 @@ LEVELS: tuple[tuple[str, Smoothing, float, float, float], ...] = (
 
 @LEVELS_CHAPTER.claim("exact-levels")
 def _levels(effort: Effort) -> Verdict:
-    """scale × level is 1 for Hedge, exponential and Laplace in D_{∞}, 1/α for Tsallis in D_{∞,2−α} and 1 for the
-    log-barrier in D_{∞,2}; each is approached or attained."""
+    """scale × level is 1 for Hedge, exponential and Laplace perturbations in D_{∞}, 1/α for Tsallis in D_{∞,2−α}, and 1
+    for the log-barrier in D_{∞,2}. Each value is attained or approached."""
     worst, least, off, rows = -math.inf, math.inf, 0.0, []
     for name, smoothing, gamma, level, share in LEVELS:
         for scale in effort.pick((2.0,), (0.5, 2.0, 10.0)):
@@ -198,19 +219,24 @@ def _levels(effort: Effort) -> Verdict:
             rows.append({"x": name, "y": found, "what": "found"})
             rows.append({"x": name, "y": level, "what": "exact level"})
     picture = bars(
-        "Scale × level: found by the audit, and exact", rows[: 2 * len(LEVELS)], y="scale × level",
-        alt="The audit finds at least nine tenths of every exact level and never more.",
+        "Scale × level: found by the audit, and exact",
+        rows[: 2 * len(LEVELS)],
+        y="scale × level",
+        alt="The audit finds at least nine tenths of every exact level, and never more than the level.",
         order=tuple(row[0] for row in LEVELS),
-    )  # fmt: skip
+    )
     return holds(
-        at_most(worst, 1.0, slack=1e-7) and least >= 1.0 and off <= 1e-9, worst, 1.0,
+        at_most(worst, 1.0, slack=1e-7) and least >= 1.0 and off <= 1e-9,
+        worst,
+        1.0,
         numbers={"smallest found/exact": least, "largest distance of stated from exact level": off},
-        pictures=(picture, ), what="largest found/stated",
-    )  # fmt: skip
+        pictures=(picture,),
+        what="largest found/stated",
+    )
 
 
 def _max_level(smoothing: Smoothing, n: int, scale: float, effort: Effort) -> float:
-    """scale * sup D_inf over one arm losing 1, rivals level with each other at any gap."""
+    """Return scale * the largest D_inf found if one arm loses 1 and the others have equal losses, at any gap."""
     phi, found, loss = potential(smoothing, scale), 0.0, np.eye(n)[0]
     for gap in scale * np.concatenate([-np.geomspace(1e-2, 60.0, 60), [0.0], np.geomspace(1e-2, 60.0, 60)]):
         p, q = phi.gradient(gap * loss), phi.gradient(gap * loss + loss)
@@ -220,8 +246,8 @@ def _max_level(smoothing: Smoothing, n: int, scale: float, effort: Effort) -> fl
 
 @LEVELS_CHAPTER.claim("tsallis-max-level")
 def _kappa(effort: Effort) -> Verdict:
-    """In D_{∞} the level of Tsallis(α) is at most κ_{α}/(α·scale), and that of the log-barrier at most
-    0.276953/scale: below what D_{∞,γ} would give."""
+    """In D_{∞} the level of Tsallis(α) is at most κ_{α}/(α·scale), and that of the log-barrier is at most
+    0.276953/scale. Both are below the values that D_{∞,γ} would give."""
     rows, worst = [], -math.inf
     for alpha in (0.0, 0.25, 0.5, 0.75):
         smoothing: Smoothing = LogBarrier() if alpha == 0.0 else Tsallis(alpha)
@@ -232,22 +258,28 @@ def _kappa(effort: Effort) -> Verdict:
             rows.append({"x": f"{alpha:g}", "y": found, "what": f"found, N = {n}"})
         rows.append({"x": f"{alpha:g}", "y": claimed, "what": "κ/α"})
     picture = Picture(
-        "Scale × level in D∞ of Tsallis(α); α = 0 is the log-barrier", "α", "scale × level", (Layer("bars",
-        tuple(rows), series="what"), ),
-        alt="The level found stays below kappa over alpha, and is closest to it with two arms.", x_kind="ordinal",
-    )  # fmt: skip
+        "Scale × level in D∞ of Tsallis(α); α = 0 is the log-barrier",
+        "α",
+        "scale × level",
+        (Layer("bars", tuple(rows), series="what"),),
+        alt="The level found stays below κ/α, and is closest to it with two arms.",
+        x_kind="ordinal",
+    )
     six = [round(kappa(a), 6) for a in (0.0, 0.25, 0.5, 0.75)]
     return holds(
-        at_most(worst, 1.0) and six == [0.276953, 0.340424, 0.427916, 0.568456], worst, 1.0,
-        numbers={f"κ at α = {a:g}": kappa(a) for a in (0.0, 0.25, 0.5, 0.75)}, pictures=(picture, ),
+        at_most(worst, 1.0) and six == [0.276953, 0.340424, 0.427916, 0.568456],
+        worst,
+        1.0,
+        numbers={f"κ at α = {a:g}": kappa(a) for a in (0.0, 0.25, 0.5, 0.75)},
+        pictures=(picture,),
         what="largest found/proved",
-    )  # fmt: skip
+    )
 
 
 @LEVELS_CHAPTER.claim("heavy-tail-levels")
 def _heavy(effort: Effort) -> Verdict:
-    """The level of Pareto(α) is at most α log(1 + 1/scale), that of Fréchet(α) at most
-    sup_{y} log S(y)/S(y + 1/scale)."""
+    """The level of Pareto(α) perturbations is at most α log(1 + 1/scale), and that of Fréchet(α) is at most sup_{y}
+    log(S(y)/S(y + 1/scale)), where S is the survival function."""
     worst = -math.inf
     rows: list[dict[str, Any]] = []
     for name, law in (("Pareto(2)", Pareto(2.0)), ("Pareto(4)", Pareto(4.0)), ("Fréchet(2)", Frechet(2.0))):
@@ -256,16 +288,20 @@ def _heavy(effort: Effort) -> Verdict:
             found = audit(FTPL(law, scale), 3, seed=effort.seed).measured
             worst = max(worst, found / claimed)
             rows += [
-                {"x": scale, "y": scale * found, "law": name},
-                {"x": scale, "y": scale * claimed, "law": f"{name}, proved"},
+                {"x": scale, "y": scale * found, "distribution": name},
+                {"x": scale, "y": scale * claimed, "distribution": f"{name}, proved"},
             ]
     picture = Picture(
-        "Scale × level of the heavy tails", "scale", "scale × level", (Layer("line",
-        tuple(r for r in rows if "proved" not in r["law"]), series="law"), Layer("bound",
-        tuple(r for r in rows if "proved" in r["law"]), series="law"), ),
-        alt="What the audit finds stays below the proved levels, which grow with the scale towards the hazard.",
+        "Scale × level of heavy-tailed perturbations",
+        "scale",
+        "scale × level",
+        (
+            Layer("line", tuple(r for r in rows if "proved" not in r["distribution"]), series="distribution"),
+            Layer("bound", tuple(r for r in rows if "proved" in r["distribution"]), series="distribution"),
+        ),
+        alt="The levels found by the audit stay below the proved ones, which grow with the scale towards the hazard.",
         x_log=True,
-    )  # fmt: skip
+    )
     at = {f"Fréchet(2) at scale {s:g}": s * FTPL(Frechet(2.0), s).stability(3).level for s in (1.0, 10.0)}
     right = [round(v, 4) for v in at.values()] == [1.0929, 1.1693]
     return holds(
@@ -275,15 +311,15 @@ def _heavy(effort: Effort) -> Verdict:
 
 @LEVELS_CHAPTER.claim("rate-and-level")
 def _rate(effort: Effort) -> Verdict:
-    """What a bound may use is the rate, never the level of a whole step: Pareto(4) at scale 1 has level 2.77 and
-    rate 4, and a quarter of a step moves log p by more than a quarter of the level."""
+    """A bound may use the rate, but not the level of a whole step: Pareto(4) at scale 1 has level 2.77 and rate 4, and
+    a quarter of a step changes log p by more than a quarter of the level."""
     phi = FTPL(Pareto(4.0), 1.0)
     claim = phi.stability(2)
     epsilon = effort.turn(claim.rate, claim.level)
     worst, rows = -math.inf, []
     for s in (0.1, 0.25, 0.5, 0.75, 1.0):
         moved = -float(Pareto(4.0).log_survival(1.0 + s))
-        # The move of log p_0 once the rival is far ahead, which is where the supremum is approached.
+        # The supremum of the change in log p_0 is approached if the other arm is far ahead.
         found = max(
             float(np.log(phi.gradient([g, 0.0])[0] / phi.gradient([g + s, 0.0])[0]))
             for g in np.linspace(-2.0, 40.0, 85)
@@ -293,21 +329,27 @@ def _rate(effort: Effort) -> Verdict:
         rows += [{"x": s, "y": claim.level * s, "what": "s × level"}, {"x": s, "y": claim.rate * s, "what": "s × rate"}]
     quarter = -float(Pareto(4.0).log_survival(1.25))
     picture = Picture(
-        "Pareto(4) at scale 1: how far log p moves in a part s of a step", "s", "−log p moves by", (Layer("line",
-        tuple(rows), series="what"), ),
-        alt="A part s of a step can move log p by more than s times the level; s times the rate is never exceeded.",
-    )  # fmt: skip
+        "Pareto(4) at scale 1: change of log p in a fraction s of a step",
+        "s",
+        "decrease of log p",
+        (Layer("line", tuple(rows), series="what"),),
+        alt="A fraction s of a step can change log p by more than s times the level, but never by more than s times "
+        "the rate.",
+    )
     above = quarter / (epsilon * 0.25)
     return holds(
-        at_most(max(worst, above), 1.0), max(worst, above), 1.0, numbers={"s = ¼: log S ratio": quarter,
-        "level/4": claim.level / 4.0, "rate/4": claim.rate / 4.0}, pictures=(picture, ),
-        what="largest move/(rate · s)",
-    )  # fmt: skip
+        at_most(max(worst, above), 1.0),
+        max(worst, above),
+        1.0,
+        numbers={"s = ¼: log S ratio": quarter, "level/4": claim.level / 4.0, "rate/4": claim.rate / 4.0},
+        pictures=(picture,),
+        what="largest change of log p/(rate · s)",
+    )
 
 
 @LEVELS_CHAPTER.claim("worst-loss")
 def _worst_loss(effort: Effort) -> Verdict:
-    """For arm i the worst loss of [0, 1]^{N} is e_{i}: no other loss lowers p_{i} by more."""
+    """The loss vector in [0, 1]^{N} that lowers p_{i} most is e_{i}."""
     rng, worst, runs = effort.rng("worst"), -math.inf, 0
     for _, smoothing in SMOOTHINGS:
         phi = potential(smoothing, 1.5)
@@ -317,12 +359,13 @@ def _worst_loss(effort: Effort) -> Verdict:
                 loss = rng.random(4) if rng.random() < 0.5 else rng.integers(0, 2, 4).astype(float)
                 worst = max(worst, float(np.log(alone[0] / phi.gradient(L + loss)[0])))
                 runs += 1
-    return holds(worst <= 1e-9, worst, 0.0, runs=runs, what="largest log p after e_{i} over after another")
+    return holds(worst <= 1e-9, worst, 0.0, runs=runs, what="largest log(p_{i} after e_{i}/p_{i} after another loss)")
 
 
 @LEVELS_CHAPTER.claim("gaussian-level")
 def _gaussian(effort: Effort) -> Verdict:
-    """Gaussian FTPL has no pure level, but D_{∞}^{δ} ≤ ε with δ(ε) exact at μ = √N/(2·scale)."""
+    """FTPL with Gaussian perturbations has no finite level with δ = 0. It satisfies D_{∞}^{δ} ≤ ε with the exact δ(ε)
+    of a Gaussian shift by μ = √N/(2·scale)."""
     phi, worst, rows = FTPL(Gaussian(), 2.0), -math.inf, []
     for delta in (1e-2, 1e-4, 1e-6):
         claim = phi.stability(4, delta=delta)
@@ -335,11 +378,18 @@ def _gaussian(effort: Effort) -> Verdict:
     pure = phi.stability(4).level
     growing = [float(max_divergence(phi.gradient([g, 0.0]), phi.gradient([g + 1.0, 0.0]))) for g in (0.0, 5.0, 20.0)]
     picture = Picture(
-        "Gaussian FTPL, N = 4, scale 2: one-step level in D∞ with δ", "δ", "level", (Layer("bars", tuple(rows),
-        series="what"), ), alt="The level found grows as δ falls and stays below the proved one.", x_kind="ordinal",
-    )  # fmt: skip
+        "Gaussian FTPL, N = 4, scale 2: one-step level for several δ",
+        "δ",
+        "level",
+        (Layer("bars", tuple(rows), series="what"),),
+        alt="The level found grows as δ decreases and stays below the proved one.",
+        x_kind="ordinal",
+    )
     return holds(
-        at_most(worst, 1.0) and math.isinf(pure) and growing[0] < growing[1] < growing[2], worst, 1.0,
-        numbers={f"D∞ at gap {g}": v for g, v in zip((0, 5, 20), growing, strict=True)}, pictures=(picture, ),
+        at_most(worst, 1.0) and math.isinf(pure) and growing[0] < growing[1] < growing[2],
+        worst,
+        1.0,
+        numbers={f"D∞ at gap {g}": v for g, v in zip((0, 5, 20), growing, strict=True)},
+        pictures=(picture,),
         what="largest found/proved",
-    )  # fmt: skip
+    )

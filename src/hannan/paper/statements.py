@@ -1,6 +1,6 @@
-"""What the paper prints: each label's number, as LaTeX counts it, and the statement in short.
+"""Numbered statements of the paper: the number that LaTeX gives to each label, and a short form of the statement.
 
-`tests/paper/test_statements.py` counts them anew from the skeleton of the source, `tests/oracles/paper_outline.tex`.
+`tests/paper/test_statements.py` derives the numbers from `tests/oracles/paper_outline.tex`, an outline of the source.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Statement(NamedTuple):
-    """`number` as a reader finds it in the paper, `text` what stands there."""
+    """Number of a statement in the paper, such as "Lemma 3.1", and a short form of its text."""
 
     number: str
     text: str
@@ -84,7 +84,8 @@ STATEMENTS: dict[str, Statement] = {
     ),
     "alg:gbpa_bwe": Statement(
         "Algorithm 3",
-        "GBPA for bandits with experts: q = ψ(p), clipped or not; ℓ̂ = ℓ_{j}/q_{j} e_{j}; the experts who advised j are "
+        "GBPA for bandits with experts: q = ψ(p), clipped or not; ℓ̂ = ℓ_{j}/q_{j} e_{j}; the experts who advised j "
+        "are "
         "charged φ(ℓ̂). ⟨ψ(p), ℓ̂⟩ = ⟨p, φ(ℓ̂)⟩.",
     ),
     "eq:clipping": Statement(

@@ -1,4 +1,4 @@
-"""Table 1 of the paper, row by row, with the exact constants that it leaves to O(·)."""
+"""Claims of Table 1 of the paper, with the exact constants that the table leaves to O(·)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from hannan.report import Layer, Picture
 
 CHAPTER = Chapter(
     "Table 1",
-    "Each law's hazard h is the rate of its potential, E max Z − E Z its range; their product c' is the constant of "
-    "every regret bound.",
+    "The hazard h of each distribution is the rate of its potential, and E max Z − E Z is the range. Their product "
+    "c' is the constant of every regret bound.",
 )
 
 
@@ -31,7 +31,7 @@ N = (2, 3, 10, 100)
 
 
 def _expected_max(law: Law, n: int) -> float:
-    """E max of n draws by quadrature of the survival function, knowing nothing of closed forms."""
+    """Return E max of n draws, by quadrature of the survival function instead of the closed form."""
     from scipy.integrate import quad
 
     low = law.support[0]
@@ -44,7 +44,7 @@ def _expected_max(law: Law, n: int) -> float:
     middle = float(law.survival_quantile(np.array(0.5 / n)))
     edges = [start, 0.5 * (start + middle), middle, 4.0 * abs(middle) + 4.0]
     upper = sum(quad(above, a, b, epsabs=1e-12, epsrel=1e-12, limit=200)[0] for a, b in pairwise(edges))
-    # z = edge/u maps the tail to (0, 1], where a power law stays a power law.
+    # Substitute z = edge/u, which maps the tail to (0, 1] and keeps a power law.
     edge = edges[-1]
     upper += quad(lambda u: above(edge / u) * edge / u**2, 0.0, 1.0, epsabs=1e-12, epsrel=1e-12, limit=200)[0]
     lower = 0.0
@@ -54,7 +54,7 @@ def _expected_max(law: Law, n: int) -> float:
 
 
 def _row(effort: Effort, law: Law, hazard: float, most: list[float], mean: float, title: str) -> Verdict:
-    """hazard, E max_N for N of the list and mean: closed forms against quadrature, grid and Hessian."""
+    """Compare closed forms of hazard, E max_N and mean with quadrature, a grid and the Hessian of the potential."""
     hazard *= effort.turn(1.0, 1.1)
     z = np.asarray(
         law.survival_quantile(np.concatenate([np.geomspace(1e-12, 0.5, 4000), 1 - np.geomspace(1e-12, 0.5, 4000)]))
@@ -63,7 +63,7 @@ def _row(effort: Effort, law: Law, hazard: float, most: list[float], mean: float
     found = float(ratio.max())
     measured = [_expected_max(law, n) for n in N]
     gap = max(abs(a - b) / abs(b) for a, b in zip(most, measured, strict=True))
-    # The numbers that every bound uses.
+    # The values that the regret bounds use.
     used = max(abs(law.expected_max(n) - top) / abs(top) for n, top in zip(N, most, strict=True))
     constant = max(
         abs(law.rate * law.range_constant(n) / (hazard * (top - mean)) - 1.0) for n, top in zip(N, most, strict=True)
@@ -78,10 +78,15 @@ def _row(effort: Effort, law: Law, hazard: float, most: list[float], mean: float
             {"x": str(n), "y": math.log(n), "what": "ln N (Hedge)"},
         ]
     picture = Picture(
-        f"{title}: the regret constant c'", "N", "c'", (Layer("bars", tuple(rows), series="what"), ),
-        alt=f"The constant c' of {title} beside ln N, for N = 2, 3, 10 and 100.", x_kind="ordinal",
-        order=tuple(map(str, N)), height=200,
-    )  # fmt: skip
+        f"{title}: constant c' of the regret bound",
+        "N",
+        "c'",
+        (Layer("bars", tuple(rows), series="what"),),
+        alt=f"The constant c' of {title} and ln N, for N = 2, 3, 10 and 100.",
+        x_kind="ordinal",
+        order=tuple(map(str, N)),
+        height=200,
+    )
     right = (
         max(gap, used, constant) < 1e-6
         and abs(found / hazard - 1.0) < 2e-3
@@ -95,9 +100,14 @@ def _row(effort: Effort, law: Law, hazard: float, most: list[float], mean: float
         **{f"c' at N = {n}": hazard * (t - mean) for n, t in zip(N, most, strict=True)},
     }
     return holds(
-        right, consistency, hazard, runs=effort.pick(25, 200), numbers=numbers, pictures=(picture, ),
+        right,
+        consistency,
+        hazard,
+        runs=effort.pick(25, 200),
+        numbers=numbers,
+        pictures=(picture,),
         what="largest −∇²Φ/p found",
-    )  # fmt: skip
+    )
 
 
 def harmonic(n: int) -> float:
@@ -106,19 +116,20 @@ def harmonic(n: int) -> float:
 
 @CHAPTER.claim("table-gamma")
 def _gamma(effort: Effort) -> Verdict:
-    """Gamma(1, 1): (1, ε)-differentially consistent, hazard 1, E max_{N} = H_{N}, c' = H_{N} − 1."""
+    """Gamma(1, 1) is (1, ε)-differentially consistent, with hazard 1, E max_{N} = H_{N} (the N-th harmonic number) and
+    c' = H_{N} − 1."""
     return _row(effort, Gamma(1.0), 1.0, [harmonic(n) for n in N], 1.0, "Gamma(1, 1)")
 
 
 @CHAPTER.claim("table-gumbel")
 def _gumbel(effort: Effort) -> Verdict:
-    """Gumbel(0, 1): (1, ε)-differentially consistent, hazard 1 (not attained), E max_{N} = ln N + 0.5772,
-    c' = ln N: it is Hedge."""
+    """Gumbel(0, 1) is (1, ε)-differentially consistent, with hazard 1 (not attained), E max_{N} = ln N + 0.5772 and c'
+    = ln N: FTPL with this distribution is Hedge."""
     return _row(effort, Gumbel(), 1.0, [math.log(n) + EULER for n in N], EULER, "Gumbel(0, 1)")
 
 
 def _frechet_hazard(a: float) -> float:
-    """max_u a u^(1+1/a)/(e^u - 1), by its own stationarity (1+1/a)(1-e^-u) = u."""
+    """Return max_u a u^(1+1/a)/(e^u - 1), from its stationarity condition (1+1/a)(1-e^-u) = u."""
     u = 1.0
     for _ in range(500):
         u = (1.0 + 1.0 / a) * -math.expm1(-u)
@@ -127,20 +138,21 @@ def _frechet_hazard(a: float) -> float:
 
 @CHAPTER.claim("table-frechet")
 def _frechet(effort: Effort) -> Verdict:
-    """Fréchet(α): hazard max_{u} α u^{1+1/α}/(e^{u} − 1), E max_{N} = N^{1/α} Γ(1 − 1/α)."""
+    """Fréchet(α) has hazard max_{u} α u^{1+1/α}/(e^{u} − 1) and E max_{N} = N^{1/α} Γ(1 − 1/α)."""
     g = math.gamma(2.0 / 3.0)
     return _row(effort, Frechet(3.0), _frechet_hazard(3.0), [n ** (1 / 3) * g for n in N], g, "Fréchet(3)")
 
 
 @CHAPTER.claim("table-weibull")
 def _weibull(effort: Effort) -> Verdict:
-    """Weibull(1, 1): (1, ε)-differentially consistent with no modification; hazard 1, c' = H_{N} − 1."""
+    """Weibull(1, 1) is (1, ε)-differentially consistent without modification, with hazard 1 and c' = H_{N} − 1."""
     return _row(effort, Weibull(1.0), 1.0, [harmonic(n) for n in N], 1.0, "Weibull(1, 1)")
 
 
 @CHAPTER.claim("table-pareto")
 def _pareto(effort: Effort) -> Verdict:
-    """Pareto(1, α): hazard α at the end of the support, E max_{N} = N! Γ(1 − 1/α)/Γ(N + 1 − 1/α)."""
+    """Pareto(1, α) has hazard α, attained at the lower end of the support, and E max_{N} = N! Γ(1 − 1/α)/Γ(N + 1 −
+    1/α)."""
     a = 3.0
     most = [math.exp(math.lgamma(n + 1) + math.lgamma(1 - 1 / a) - math.lgamma(n + 1 - 1 / a)) for n in N]
     return _row(effort, Pareto(a), a, most, a / (a - 1.0), "Pareto(1, 3)")
@@ -148,34 +160,39 @@ def _pareto(effort: Effort) -> Verdict:
 
 @CHAPTER.claim("table-laplace")
 def _laplace(effort: Effort) -> Verdict:
-    """Laplace: hazard 1, E max_{N} = Σ_{k≤N} (1 − 2^{−k})/k − 2^{−N}/N."""
+    """The Laplace distribution has hazard 1 and E max_{N} = Σ_{k≤N} (1 − 2^{−k})/k − 2^{−N}/N."""
     most = [math.fsum((1 - 2.0**-k) / k for k in range(1, n + 1)) - 2.0**-n / n for n in N]
     return _row(effort, Laplace(), 1.0, most, 0.0, "Laplace")
 
 
 NOTES = Chapter(
-    "Table 1, its notes",
-    "Which laws the table could not hold, which rows are one, where the star is needed, and α = log N.",
+    "Notes on Table 1",
+    "Distributions that the table cannot contain, two rows that are the same distribution, the modification marked "
+    "*, and the choice α = log N.",
 )
 
 
 @NOTES.claim("table-gaussian")
 def _gaussian(effort: Effort) -> Verdict:
-    """The Gaussian hazard grows without bound, so the potential is (1, ε)-consistent for no ε; so do those of
-    Weibull(k ≠ 1) without modification and of Gamma(shape < 1)."""
+    """The hazard of the Gaussian distribution is unbounded, so that its potential is not (1, ε)-consistent for any ε.
+    The same is true for Weibull(k ≠ 1) without modification and for Gamma distributions with shape below 1."""
     laws = (Gaussian(), Weibull(2.0), Weibull(0.5), Gamma(0.5))
     subject = effort.turn(Gaussian(), Exponential())
     growth = [float(FTPL(subject, 1.0).consistency([0.0, gap])) for gap in (0.0, 3.0, 8.0, 20.0)]
     right = all(math.isinf(law.rate) for law in laws) and growth == sorted(growth) and growth[-1] > 5.0
     return holds(
-        right, growth[-1], math.nan, numbers={f"ratio at gap {g}": v for g, v in zip((0, 3, 8, 20), growth,
-        strict=True)}, what="ratio at gap 20",
-    )  # fmt: skip
+        right,
+        growth[-1],
+        math.nan,
+        numbers={f"ratio at gap {g}": v for g, v in zip((0, 3, 8, 20), growth, strict=True)},
+        what="ratio at gap 20",
+    )
 
 
 @NOTES.claim("table-twins")
 def _twins(effort: Effort) -> Verdict:
-    """Two rows of the table are one law: Gamma(1, 1) = Weibull(1, 1) = Exponential, and they make one play."""
+    """Two rows of the table are the same distribution, Gamma(1, 1) = Weibull(1, 1) = Exponential, and they give the
+    same plays."""
     worst = 0.0
     for L in effort.rng("twins").random((50, 5)) * 5.0:
         plays = [FTPL(law, 1.5).gradient(L) for law in (Exponential(), Gamma(effort.turn(1.0, 1.1)), Weibull(1.0))]
@@ -184,11 +201,11 @@ def _twins(effort: Effort) -> Verdict:
 
 
 def _ratio(law: Law, gap: float) -> float:
-    """-d log p_1/dL_1 of two arms, the first ahead by `gap`: E f(Y)/E S(Y), Y = Z_2 - gap, by quadrature."""
+    """Return -d log p_1/dL_1 of two arms if the first leads by `gap`: E f(Y)/E S(Y) with Y = Z_2 - gap."""
     from scipy.integrate import quad
 
     low = law.support[0]
-    # z = low + e^v: an integrable end of the density is smooth there.
+    # Substitute z = low + e^v, which makes an integrable singularity of the density smooth.
     edges = [-60.0, math.log(gap) - 6.0, math.log(gap) + 6.0, 1.0, math.log(1e9)]
 
     def over(what: Any) -> float:
@@ -204,17 +221,19 @@ def _ratio(law: Law, gap: float) -> float:
 
 
 correct(
-    "star", "tab:dist",
-    "the modification (condition on Z > 1, then shift) is needed for Weibull k < 1 only, not for Pareto",
-    corrected=lambda law: isinstance(law, Weibull) and law.k < 1.0, printed=lambda law: isinstance(law, (Weibull,
-    Pareto)),
-)  # fmt: skip
+    "star",
+    "tab:dist",
+    "the modification (condition on Z > 1, then shift) is needed only for Weibull with k < 1, not for Pareto",
+    corrected=lambda law: isinstance(law, Weibull) and law.k < 1.0,
+    printed=lambda law: isinstance(law, (Weibull, Pareto)),
+)
 
 
 @NOTES.claim("table-star")
 def _star(effort: Effort) -> Verdict:
-    """Only Weibull with k < 1 needs the modification marked *: there −∇²Φ/p grows without end as two arms draw level;
-    Pareto and Weibull(1) stay below their hazard as they are, and the modified Weibull below its own."""
+    """Only Weibull with k < 1 needs the modification marked *: without it, −∇²Φ/p grows without bound as the losses of
+    two arms approach each other. Pareto and Weibull(1) stay below their hazard without modification, and the modified
+    Weibull stays below its own hazard."""
     needs, agree, numbers, worst = form("star"), True, {}, -math.inf
     gaps = 10.0 ** -np.arange(0.0, 12.1, 1.5)
     for name, law in (
@@ -225,7 +244,7 @@ def _star(effort: Effort) -> Verdict:
         ("Weibull(½), modified", Weibull(0.5, conditioned=True)),
     ):
         ratios = [_ratio(law, float(gap)) for gap in gaps]
-        # The last four gaps: by then a bounded ratio stands still, and that of a density without bound still grows.
+        # Over the last four gaps a bounded ratio is constant, and that of an unbounded density still grows.
         growing = ratios[-1] > 1.05 * ratios[-4]
         modified = isinstance(law, Weibull) and law.conditioned
         agree = agree and growing == (needs(law) and not modified)
@@ -233,13 +252,17 @@ def _star(effort: Effort) -> Verdict:
         if not growing:
             worst = max(worst, max(ratios) / law.hazard)
     return holds(
-        agree and at_most(worst, 1.0, slack=1e-6), worst, 1.0, runs=5 * len(gaps), numbers=numbers,
-        what="largest −∇²Φ/p over the hazard, where it is bounded",
-    )  # fmt: skip
+        agree and at_most(worst, 1.0, slack=1e-6),
+        worst,
+        1.0,
+        runs=5 * len(gaps),
+        numbers=numbers,
+        what="largest −∇²Φ/p divided by the hazard, where bounded",
+    )
 
 
 def _constant(law: Law, n: int) -> float:
-    """c' = h (E max - E Z)."""
+    """Return c' = h (E max - E Z)."""
     return law.rate * law.range_constant(n)
 
 
@@ -250,53 +273,67 @@ def _log_two(effort: Effort) -> Verdict:
     laws = (Frechet(math.log(n)), Pareto(math.log(n)))
     means = {f"E Z of {type(law).__name__}({law.alpha:.4g})": law.mean for law in laws}
     return broken(
-        all(math.isinf(mean) for mean in means.values()), math.inf if n == 2 else max(means.values()), math.log(n),
-        numbers=means, note="log 2 < 1: the mean is infinite, and no bound follows. The table asks for α > 1 itself.",
+        all(math.isinf(mean) for mean in means.values()),
+        math.inf if n == 2 else max(means.values()),
+        math.log(n),
+        numbers=means,
+        note="Since log 2 < 1, the mean is infinite and no bound follows. The table itself requires α > 1.",
         what=f"E Z at N = {n}",
-    )  # fmt: skip
+    )
 
 
 @NOTES.claim("table-log-n")
 def _log_n(effort: Effort) -> Verdict:
-    """From N = 3 on Fréchet and Pareto with α = log N have E max Z = O(log N/ε), as printed; their constants are large
-    for few experts, c' = 12.5 and 20 at N = 3, where a fixed larger α has less than log N."""
+    """For N ≥ 3, Fréchet and Pareto with α = log N have E max Z = O(log N/ε), as printed. Their constants are large for
+    few experts, c' = 12.5 and 20 at N = 3, where a larger fixed α gives c' < log N."""
     rows: list[dict[str, Any]] = []
     shares: dict[str, list[float]] = {"Fréchet": [], "Pareto": []}
     for n in (3, 5, 10, 30, 100, 1000, 10_000, 100_000):
         a = effort.turn(math.log(n), 2.0)
         for name, law in (("Fréchet", Frechet(a)), ("Pareto", Pareto(a))):
             shares[name].append(_constant(law, n) / math.log(n))
-            rows.append({"x": n, "y": _constant(law, n), "law": f"{name}(log N)"})
-        rows.append({"x": n, "y": harmonic(n) - 1.0, "law": "Exponential"})
-        rows.append({"x": n, "y": math.log(n), "law": "Gumbel"})
+            rows.append({"x": n, "y": _constant(law, n), "distribution": f"{name}(log N)"})
+        rows.append({"x": n, "y": harmonic(n) - 1.0, "distribution": "Exponential"})
+        rows.append({"x": n, "y": math.log(n), "distribution": "Gumbel"})
     best = {
         f"Fréchet({a:g}), N = {n}: c'/log N": _constant(Frechet(a), n) / math.log(n)
         for n, a in ((3, 8.0), (10, 15.0), (100, 50.0))
     }
     picture = Picture(
-        "The regret constant c' of each row of the table", "N", "c'", (Layer("line", tuple(rows), series="law"), ),
-        alt="Fréchet and Pareto at α = log N have by far the largest constants, above all for few experts; "
-        "exponential and Gumbel grow like log N.", x_log=True, y_log=True,
-    )  # fmt: skip
+        "Constant c' of the regret bound for each row of the table",
+        "N",
+        "c'",
+        (Layer("line", tuple(rows), series="distribution"),),
+        alt="Fréchet and Pareto with α = log N have by far the largest constants, in particular for few experts; "
+        "those of exponential and Gumbel grow like log N.",
+        x_log=True,
+        y_log=True,
+    )
     bounded = all(max(values) == values[0] and values[-1] < 2.0 for values in shares.values())
     return holds(
-        bounded and max(best.values()) < 1.0, max(values[-1] for values in shares.values()),
-        max(values[0] for values in shares.values()), runs=16,
+        bounded and max(best.values()) < 1.0,
+        max(values[-1] for values in shares.values()),
+        max(values[0] for values in shares.values()),
+        runs=16,
         numbers={**{f"{name}, N = 3: c'/log N": values[0] for name, values in shares.items()}, **best},
-        pictures=(picture, ), what="c'/log N at N = 100,000, beside that at N = 3",
-    )  # fmt: skip
+        pictures=(picture,),
+        what="c'/log N at N = 100,000 (bound: its value at N = 3)",
+    )
 
 
 correct(
-    "range", "thm:analysis_experts",
-    "be-the-leader costs E max Z − E Z₁, not 2E‖Z‖: the comparator is fixed before Z is drawn", corrected=lambda law,
-    n: law.range_constant(n), printed=lambda law, n: 2.0 * expected_norm(law, n),
-)  # fmt: skip
+    "range",
+    "thm:analysis_experts",
+    "be-the-leader costs E max Z − E Z₁ instead of 2E‖Z‖, because the comparator is fixed before Z is drawn",
+    corrected=lambda law, n: law.range_constant(n),
+    printed=lambda law, n: 2.0 * expected_norm(law, n),
+)
 
 
 @NOTES.claim("range")
 def _range(effort: Effort) -> Verdict:
-    """E[Σ ℓ_{t,i_{t+1}}] − L* ≤ E max_{i} Z_{i} − E Z_{1}, and no less will do: many small losses approach it."""
+    """E[Σ ℓ_{t,i_{t+1}}] − L* ≤ E max_{i} Z_{i} − E Z_{1}, and no smaller bound is true: sequences of many small losses
+    approach it."""
     cost, worst, least, off, rows = form("range"), -math.inf, math.inf, 0.0, []
     n, rounds = 4, effort.pick(200, 1000)
     for name, law in (
@@ -305,14 +342,14 @@ def _range(effort: Effort) -> Verdict:
         ("Laplace", Laplace()),
         ("Pareto(3)", Pareto(3.0)),
     ):
-        # One expert never loses; the others lose in small steps for so long that they are all given up.
+        # One expert never loses; the others lose in small steps until their probability is negligible.
         losses = np.full((rounds, n), 60.0 / rounds)
         losses[:, 0] = 0.0
         learner = Experts(n, law, Fixed(1.0))
         record = play(learner, losses, seed=effort.seed, threads=1, fictitious=True)
         assert record.expected_regret is not None
         ahead, bound = float(record.expected_regret[-1]), cost(law, n)
-        # The learner's bound at L* = 0 is that range, times ε/(1 − e^−ε).
+        # The learner's bound at L* = 0 is the range times ε/(1 − e^−ε).
         epsilon = law.rate
         printed_range = learner.bound(rounds=rounds, best_loss=0.0).value * -math.expm1(-epsilon) / epsilon
         off = max(off, abs(printed_range / law.range_constant(n) - 1.0))
@@ -320,12 +357,15 @@ def _range(effort: Effort) -> Verdict:
         rows += [
             {"x": name, "y": ahead, "what": "regret of the fictitious learner"},
             {"x": name, "y": law.range_constant(n), "what": "E max Z − E Z"},
-            {"x": name, "y": 2.0 * expected_norm(law, n), "what": "2 E‖Z‖, printed"},
+            {"x": name, "y": 2.0 * expected_norm(law, n), "what": "2 E‖Z‖ (printed)"},
         ]
-    alt = "The fictitious learner's regret comes close to E max Z − E Z and stays far below 2E‖Z‖."
-    picture = bars("What be-the-leader costs, N = 4, scale 1", rows, alt, x="law")
+    alt = "The regret of the fictitious learner comes near E max Z − E Z and stays far below 2E‖Z‖."
+    picture = bars("Cost of be-the-leader, N = 4, scale 1", rows, alt, x="distribution")
     return holds(
-        at_most(worst, 1.0) and least > 0.8 and off <= 1e-6, worst, 1.0,
-        numbers={"smallest share": least, "range in the learner's bound, relative distance": off}, pictures=(picture, ),
+        at_most(worst, 1.0) and least > 0.8 and off <= 1e-6,
+        worst,
+        1.0,
+        numbers={"smallest share": least, "range in the learner's bound, relative distance": off},
+        pictures=(picture,),
         what="largest regret/claimed",
-    )  # fmt: skip
+    )

@@ -28,29 +28,48 @@ class Kind(NamedTuple):
 #: Groups in the order in which they are printed.
 KINDS: dict[str, Kind] = {
     "holds": Kind(
-        "holds", "hold as printed", "good", "✓", "the statement is true as the paper prints it",
+        "holds",
+        "hold as printed",
+        "good",
+        "✓",
+        "the statement is true as the paper prints it",
     ),
     "addition": Kind(
-        "holds (addition)", "hold and are additions to the paper", "good", "+",
+        "holds, addition",
+        "hold and are additions to the paper",
+        "good",
+        "+",
         "a true statement that the paper does not make; this library relies on it",
     ),
     "improved": Kind(
-        "holds, improved", "hold with a better constant", "good", "↑",
+        "holds, improved",
+        "hold with a better constant",
+        "good",
+        "↑",
         "the printed statement is true, and so is a version with a better constant or fewer conditions",
     ),
     "holds as corrected": Kind(
-        "holds after a correction", "hold after a correction", "note", "✎",
+        "holds, corrected",
+        "hold after a correction",
+        "note",
+        "✎",
         "the statement is true once a missing condition is added or a constant is corrected",
     ),
     "fails as printed": Kind(
-        "fails as printed", "fail as printed", "warn", "✗",
+        "fails as printed",
+        "fail as printed",
+        "warn",
+        "✗",
         "the printed statement is false; the card shows the evidence and a note explains what is needed instead",
     ),
     "fails": Kind(
-        "unexpected result", "unexpected results", "bad", "!",
+        "unexpected",
+        "unexpected results",
+        "bad",
+        "!",
         "the verdict differs from the one recorded for this claim; this indicates an error in the library",
     ),
-}  # fmt: skip
+}
 
 
 def kind(claim: Claim, outcome: Outcome) -> str:
