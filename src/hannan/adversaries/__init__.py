@@ -1,10 +1,9 @@
-"""Loss sequences to play against: each a function of (rounds, n, seed) that returns losses in [0, 1].
+"""Adversaries: loss sequences fixed in advance, and adversaries that react to the learner.
 
-The array is float64, C-contiguous and of shape (rounds, n); the same arguments give the same array. The
-`*_means` functions give the means alone, as a `Bernoulli` description, for games that toss the coins
-themselves. `greedy` takes a learner instead and answers it round by round.
-
-Those of `hannan.adversaries.adaptive` are no arrays: they see past moves while a game is played, and answer them.
+A sequence is a function of (rounds, n, seed) that returns a C-contiguous float64 array of shape (rounds, n) with losses
+in [0, 1]; the same arguments give the same array. The functions whose name ends in `_means` return the means only, as
+a `Bernoulli` object, for games that draw the losses while they run. `greedy` computes a sequence that is bad for one
+learner. The adversaries of `hannan.adversaries.adaptive` see the past moves during a game and react to them.
 """
 
 from __future__ import annotations
@@ -71,8 +70,15 @@ __all__ = [
 
 
 def all_adversaries() -> dict[str, Callable[..., Array]]:
-    """Every adversary that is a function of (rounds, n, seed=0), by name.
+    """Return all adversaries that are functions of (rounds, n, seed=0).
 
+    Returns
+    -------
+    dict of str to callable
+        Functions that return losses of shape (rounds, n), by name.
+
+    Examples
+    --------
     >>> sorted(all_adversaries())[:3]
     ['all_ones', 'alternating_leader', 'bandits_lower_bound']
     >>> {f(100, 3, seed=7).shape for f in all_adversaries().values()}

@@ -1,14 +1,9 @@
-"""Adversaries that look at past moves: a function of (t, past), or a description with `loss(t, past)`.
+"""Adaptive adversaries: the losses of a round may depend on the moves before it.
 
-Before round t = 1, 2, ... of a game the adversary sees `past`, a `Past`, and answers with the losses of the round.
-
-    past.moves         the t - 1 moves so far: arms, or rows (decisions in 0s and 1s, points of a convex set)
-    past.losses        the t - 1 rows of losses that it set, (t - 1, n); loss functions in a convex game
-    past.distribution  p of the coming move where past moves determine it, else None
-
-An adversary that keeps something between rounds is a description with `start(n, rounds)`, which makes a fresh one
-for every run; or a class, which is built anew for every run. A function, and an object without `start`, serve all
-runs and keep nothing. Losses are in the learner's own units.
+An adversary is a function of (t, past), or an object with a method `loss(t, past)`. It is called before each round
+t = 1, 2, ... and returns the losses of that round in the units of the learner; `past` is a `Past`. An adversary with a
+state is an object with a method `start(n, rounds)`, which returns a fresh adversary for each run, or a class, which is
+instantiated for each run. A function, or an object without `start`, is shared by all runs and must not keep a state.
 
 >>> import hannan as hn
 >>> record = hn.play(hn.Bandit(3), lambda t, past: [1.0, float(t % 2), 0.5], rounds=100, runs=2)
@@ -30,11 +25,27 @@ from hannan.validation import Array
 
 
 class Past(NamedTuple):
-    """What an adversary may see before round t = 1, 2, ...: t - 1 moves, t - 1 losses, and p of the coming move.
+    """Information that an adaptive adversary has before round t.
 
-    `moves` has an entry a round: the arm, or a row: the point, or the decision in 0s and 1s. `losses` has shape
-    (t - 1, n) (for convex games it is a sequence of loss functions). `distribution` is None where past moves do not
-    determine it: where a learner keeps noise, resamples, or moves in a continuum. All are read-only.
+    All arrays are read-only.
+
+    Attributes
+    ----------
+    moves : numpy.ndarray
+        The t - 1 moves so far, one entry per round: an arm, or a row (a point of a convex set, or a decision as zeros
+        and ones).
+    losses : numpy.ndarray of shape (t - 1, n)
+        The losses so far. In convex games, a sequence of loss functions.
+    distribution : numpy.ndarray of shape (n,) or None
+        Probabilities of the next move. None if past moves do not determine them: the learner keeps noise, resamples, or
+        plays points of a continuum.
+
+    Examples
+    --------
+    >>> import hannan as hn
+    >>> record = hn.play(hn.Experts(2), lambda t, past: 1.0 - past.distribution, rounds=5)
+    >>> record.adaptive
+    True
     """
 
     moves: NDArray[Any]
@@ -46,19 +57,19 @@ Answer = Callable[[int, Past], Any]
 
 
 def name_of(adversary: Any) -> str:
-    """A function or class by its name, anything else by its description."""
+    """Return the name of a function or class, or the repr of another object."""
     return str(getattr(adversary, "__qualname__", None) or repr(adversary))
 
 
 def fresh(adversary: Any, n: int, rounds: int) -> Answer:
-    """The adversary of one run: a class is built, a description with `start(n, rounds)` is started."""
+    """Return the adversary of one run as a function of (t, past)."""
     if isinstance(adversary, type):
         adversary = adversary()
     if hasattr(adversary, "start"):
         adversary = adversary.start(n, rounds)
     answer = getattr(adversary, "loss", adversary)
     if not callable(answer):
-        raise ValueError(f"an adversary must have loss(t, past), or be a function of them; got {adversary!r}")
+        raise ValueError(f"adversary must be a function of (t, past) or have a method loss(t, past); got {adversary!r}")
     return answer  # type: ignore[no-any-return]
 
 
@@ -68,7 +79,7 @@ if TYPE_CHECKING:
 
 @frozen
 class _OfArms:
-    """Charges arms, experts or components `charge`, and spares them at `spare` (for gains, charge < spare)."""
+    """Losses `charge` for some arms, experts or components, and `spare` for the others."""
 
     charge: float = 1.0
     spare: float = 0.0
@@ -78,19 +89,31 @@ class _OfArms:
             object.__setattr__(self, name, validation.real(getattr(self, name), name))
 
     def _charged(self, who: Any) -> Array:
-        """`charge` where `who` is true, `spare` elsewhere."""
+        """Return `charge` where `who` is true, and `spare` elsewhere."""
         return np.where(who, self.charge, self.spare)
 
 
 @frozen
 class SpareTheUnlikely(_OfArms):
-    """Every arm is charged up to round share T; then the arm that is least likely there is spared, to the end.
+    """Charge every arm at first, and then all arms except the one that was least likely.
 
-    A bandit's estimates of the arms it hardly plays are far from their losses by then, and the least likely one is
-    the one most overestimated: it takes long to be found, and the regret that this costs is not paid for by the other
-    runs, in which another arm is spared. Bounds proved for losses fixed in advance do not hold here. Where past moves
-    do not determine p, the arm played least is spared.
+    Parameters
+    ----------
+    charge : float, default 1.0
+        Loss of the charged arms. With a learner of rewards, use charge < spare.
+    spare : float, default 0.0
+        Loss of the other arms.
+    share : float, default 0.78
+        Fraction of the rounds in which every arm is charged, in (0, 1).
 
+    Notes
+    -----
+    A bandit has poor estimates of the losses of arms that it hardly plays, and it overestimates the loss of the least
+    likely arm most. It therefore takes long to find this arm. Bounds proved for losses fixed in advance do not hold
+    against this adversary. If the distribution of the next move is unknown, the arm that was played least is spared.
+
+    Examples
+    --------
     >>> import hannan as hn
     >>> record = hn.play(hn.Bandit(2, hn.Entropy(), hn.Horizon(100)), SpareTheUnlikely(), rounds=100)
     >>> record.best_loss.tolist()
@@ -104,18 +127,31 @@ class SpareTheUnlikely(_OfArms):
         object.__setattr__(self, "share", validation.between(self.share, 0.0, 1.0, "share", "()"))
 
     def start(self, n: int, rounds: int) -> _Sparing:
-        """The adversary of one run."""
+        """Return the adversary of one run.
+
+        Parameters
+        ----------
+        n : int
+            Number of arms.
+        rounds : int
+            Number of rounds.
+
+        Returns
+        -------
+        object
+            An object with `loss(t, past)`.
+        """
         return _Sparing(self, n, int(self.share * rounds))
 
 
 class _Sparing:
-    """`SpareTheUnlikely` at play."""
+    """`SpareTheUnlikely` in one run."""
 
     def __init__(self, rule: SpareTheUnlikely, n: int, until: int) -> None:
         self._rule, self._n, self._until, self._spared = rule, n, until, -1
 
     def loss(self, t: int, past: Past) -> Array:
-        """All charged, or all but one."""
+        """Return the losses of round t."""
         if t <= self._until:
             return self._rule._charged(np.ones(self._n, dtype=bool))
         if self._spared < 0:
@@ -126,14 +162,43 @@ class _Sparing:
 
 @frozen
 class ChargeTheLast(_OfArms):
-    """The arm (expert, or every component of the decision) played last is charged; in the first round, everyone.
+    """Charge the arm, expert or components of the last move; charge every arm in the first round.
 
-    Harmless where each move is drawn afresh. A learner that keeps its noise shows it in its moves: `RandomWalk` and
-    `Dropout` stay where they were, and are charged for it.
+    Parameters
+    ----------
+    charge : float, default 1.0
+        Loss of the charged arms. With a learner of rewards, use charge < spare.
+    spare : float, default 0.0
+        Loss of the other arms.
+
+    Notes
+    -----
+    A learner that draws each move independently loses little. A learner that keeps its noise reveals it through its
+    moves: `RandomWalk` and `Dropout` tend to repeat the last move.
+
+    Examples
+    --------
+    >>> import hannan as hn
+    >>> record = hn.play(hn.Dropout(4), ChargeTheLast(), rounds=100)
+    >>> record.adaptive
+    True
     """
 
     def loss(self, t: int, past: Past) -> Array:
-        """1 where the last move was."""
+        """Return the losses of round t.
+
+        Parameters
+        ----------
+        t : int
+            Round, starting at 1.
+        past : Past
+            Moves and losses of the rounds before, and the distribution of the next move if known.
+
+        Returns
+        -------
+        numpy.ndarray of shape (n,)
+            Losses of the round.
+        """
         n = past.losses.shape[1]
         if t == 1:
             return self._charged(np.ones(n, dtype=bool))
@@ -143,10 +208,42 @@ class ChargeTheLast(_OfArms):
 
 @frozen
 class ChargeTheLikely(_OfArms):
-    """The likeliest arm of the coming round is charged; where past moves do not determine p, the one played most."""
+    """Charge the most likely arm of the next round.
+
+    Parameters
+    ----------
+    charge : float, default 1.0
+        Loss of the charged arms. With a learner of rewards, use charge < spare.
+    spare : float, default 0.0
+        Loss of the other arms.
+
+    Notes
+    -----
+    If the distribution of the next move is unknown, the arm that was played most is charged.
+
+    Examples
+    --------
+    >>> import hannan as hn
+    >>> record = hn.play(hn.Bandit(4), ChargeTheLikely(), rounds=100)
+    >>> record.adaptive
+    True
+    """
 
     def loss(self, t: int, past: Past) -> Array:
-        """1 at the likeliest."""
+        """Return the losses of round t.
+
+        Parameters
+        ----------
+        t : int
+            Round, starting at 1.
+        past : Past
+            Moves and losses of the rounds before, and the distribution of the next move if known.
+
+        Returns
+        -------
+        numpy.ndarray of shape (n,)
+            Losses of the round.
+        """
         n = past.losses.shape[1]
         p = _frequencies(past, n) if past.distribution is None else past.distribution
         return self._charged(np.arange(n) == int(np.argmax(p)))
@@ -154,9 +251,25 @@ class ChargeTheLikely(_OfArms):
 
 @frozen
 class ChargeTheLastPoint:
-    """In a convex set: l_t(x) = beta <x_{t-1}, x>/|x_{t-1}|, which is largest where the last move was; l_1 = 0.
+    """Charge the last point of a convex game with a linear loss.
 
-    What `ChargeTheLast` is among arms: harmless where noise is fresh, and not where one draw is kept (`fresh=False`).
+    Parameters
+    ----------
+    lipschitz : float, default 1.0
+        Lipschitz constant beta of the losses.
+
+    Notes
+    -----
+    The loss of round t is l_t(x) = beta <x_{t-1}, x>/|x_{t-1}|, which is largest in the direction of the last move; l_1
+    = 0. Like `ChargeTheLast`, it causes little regret if the noise is fresh in each round, but more if one draw is kept
+    (`fresh=False`).
+
+    Examples
+    --------
+    >>> import hannan as hn
+    >>> past = Past(np.array([[0.0, 2.0]]), (), None)
+    >>> ChargeTheLastPoint().loss(2, past).z.tolist()
+    [0.0, 1.0]
     """
 
     lipschitz: float = 1.0
@@ -165,8 +278,21 @@ class ChargeTheLastPoint:
         object.__setattr__(self, "lipschitz", validation.positive(self.lipschitz, "lipschitz"))
 
     def loss(self, t: int, past: Past) -> Linear:
-        """A linear loss along the last move."""
-        from hannan.mathematics.convex.losses import Linear  # not for a game of arms
+        """Return the losses of round t.
+
+        Parameters
+        ----------
+        t : int
+            Round, starting at 1.
+        past : Past
+            Moves and losses of the rounds before, and the distribution of the next move if known.
+
+        Returns
+        -------
+        Linear
+            Loss function of the round.
+        """
+        from hannan.mathematics.convex.losses import Linear  # Not needed for games with arms.
 
         if t == 1:
             return Linear(np.zeros(past.moves.shape[1]))
@@ -177,11 +303,26 @@ class ChargeTheLastPoint:
 
 @frozen
 class Twin(_OfArms):
-    """Charges the coming move, which it knows: it plays the same learner with the same seed beside it.
+    """Charge the next move, which a copy of the learner with the same seed predicts.
 
-    No bound on moves drawn survives a known seed; this shows it, in run 0 of a game with that seed (other runs have
-    seeds of their own). For experts and bandits.
+    Parameters
+    ----------
+    charge : float, default 1.0
+        Loss of the charged arms. With a learner of rewards, use charge < spare.
+    spare : float, default 0.0
+        Loss of the other arms.
+    learner : Experts or Bandit
+        The learner to copy.
+    seed : int, default 0
+        Seed of the game.
 
+    Notes
+    -----
+    No bound on sampled moves holds if the adversary knows the seed. The prediction is correct in run 0 of a game with
+    this seed; the other runs have other seeds.
+
+    Examples
+    --------
     >>> import hannan as hn
     >>> learner = hn.Bandit(4, hn.Exponential(), hn.Horizon(400))
     >>> record = hn.play(learner, Twin(learner=learner, seed=7), seed=7, rounds=400)
@@ -193,12 +334,25 @@ class Twin(_OfArms):
     seed: int = 0
 
     def start(self, n: int, rounds: int) -> _Shadow:
-        """The adversary of one run."""
+        """Return the adversary of one run.
+
+        Parameters
+        ----------
+        n : int
+            Number of arms.
+        rounds : int
+            Number of rounds.
+
+        Returns
+        -------
+        object
+            An object with `loss(t, past)`.
+        """
         return _Shadow(self, n)
 
 
 class _Shadow:
-    """`Twin` at play."""
+    """`Twin` in one run."""
 
     def __init__(self, rule: Twin, n: int) -> None:
         self._rule, self._n = rule, n
@@ -206,7 +360,7 @@ class _Shadow:
         self._move: Any = None
 
     def loss(self, t: int, past: Past) -> Array:
-        """1 at the coming move."""
+        """Return the losses of round t."""
         if self._move is not None:
             row = past.losses[-1].copy()
             seen = row if getattr(self._player, "sees_all", False) else float(row[self._move.action])
@@ -216,8 +370,15 @@ class _Shadow:
 
 
 def adaptive_adversaries() -> dict[str, Any]:
-    """The named adversaries that need nothing else said, by name; `ChargeTheLastPoint` is for convex games.
+    """Return the adaptive adversaries that need no arguments.
 
+    Returns
+    -------
+    dict of str to object
+        Adversaries by name. `charge_the_last_point` is for convex games, the others for games with arms.
+
+    Examples
+    --------
     >>> sorted(adaptive_adversaries())
     ['charge_the_last', 'charge_the_last_point', 'charge_the_likely', 'spare_the_unlikely']
     """
@@ -230,7 +391,7 @@ def adaptive_adversaries() -> dict[str, Any]:
 
 
 def _frequencies(past: Past, n: int) -> Array:
-    """How often each arm, or component, was played."""
+    """Return how often each arm or component was played."""
     if past.moves.ndim == 1:
         return np.bincount(past.moves, minlength=n).astype(np.float64)
     return np.asarray(past.moves.sum(axis=0), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""The greedy adversary: a sequence that answers one learner, round by round, and maximises its regret."""
+"""Greedy adversary: a loss sequence that nearly maximizes the regret of one learner."""
 
 from __future__ import annotations
 
@@ -12,31 +12,50 @@ import numpy as np
 from hannan import validation
 from hannan.validation import Array
 
-_ALL_SUBSETS_UP_TO = 5  # 2^5 - 2 candidates; beyond, those ordered by probability
-_SIZES = 16  # of the sets of likeliest arms
+_ALL_SUBSETS_UP_TO = 5  # 2^5 - 2 candidates; for more arms, sets ordered by probability
+_SIZES = 16  # Number of sizes of the sets of the most likely arms.
 
 
 def greedy(learner: Any, rounds: int) -> Array:
-    """l_t = argmax over l in {0,1}^n of <p_t, l> - (Phi_t(L + l) - Phi_t(L)), then an endgame.
+    """Return a loss sequence that gives one learner a large expected regret.
 
-    p_t is what the learner plays, L its losses so far, Phi_t its own potential at the scale of round t: its
-    smoothed best loss. So l_t makes the regret against the smoothed best grow the most; this growth is the
-    term D_t >= 0 of the master identity, regret = sum_t D_t + Phi(L_T) - min L_T - Phi(0) at one scale.
-    Growth against min L itself is myopic: it makes one arm good for ever and stops at a constant regret.
+    Parameters
+    ----------
+    learner : Experts, or an object with `start(seed)`
+        Learner with full information. Its player needs `act`, `distribution` and `observe`.
+    rounds : int
+        Number of rounds.
 
-    Only the first k arms may win; the others always lose 1. The candidates are all subsets of the k for
-    k <= 5; for more, for up to 16 sizes j the j of them with the largest probability, and their complements.
-    Beside this argmax a second rule is tried, by which the likelier half of the k arms lose (for k = 2, the
-    alternating leader). The endgame, the last m rounds, cashes in: l = 1 - e_j, j the least probable of the
-    arms of least loss, the exact maximiser over {0,1}^n of <p_t, l> - (min(L + l) - min L). Of the two
-    rules, k = 2, 8, 32, ..., n and m = 0, 1, 2, 4, ..., rounds, what has the largest exact expected regret is
-    returned.
+    Returns
+    -------
+    numpy.ndarray of shape (rounds, n)
+        Losses in the units of the learner (`loss_range`, `gains`).
 
-    The sequence does not depend on any draw: it is oblivious, and the learner, which has full information,
-    has this expected regret exactly. A learner of your own without a smoothing (it has `start`, its player
-    `act`, `distribution` and `observe`) is played the endgame throughout. The losses come in the learner's
-    own units (`loss_range`, `gains`).
+    Raises
+    ------
+    ValueError
+        If the learner has no `start`, or observes only some of the losses.
 
+    Notes
+    -----
+    The losses of round t maximize <p_t, l> - (Phi_t(L + l) - Phi_t(L)) over l in {0, 1}^n, where p_t is the
+    distribution of the learner, L the cumulative losses and Phi_t its potential at the scale of round t. This
+    expression is the term D_t >= 0 of the identity regret = sum_t D_t + Phi(L_T) - min L_T - Phi(0) at one scale.
+    Maximizing the regret against min L instead would be myopic: one arm would become good for ever, and the regret
+    would stop growing.
+
+    Only the first k arms can avoid a loss. For k <= 5 the candidates are all subsets of these arms. For larger k the
+    candidates are, for up to 16 sizes j, the j most likely of them and their complements. A second rule is also tried:
+    the more likely half of the k arms loses (for k = 2 the alternating leader). In the last m rounds l = 1 - e_j, where
+    j is the least likely of the arms with the smallest loss, which maximizes <p_t, l> - (min(L + l) - min L) exactly.
+    The function returns the sequence with the largest exact expected regret over both rules, k = 2, 8, 32, ..., n and
+    m = 0, 1, 2, 4, ..., rounds.
+
+    The sequence does not depend on any random draw, so it is oblivious. A learner without a smoothing faces the rule of
+    the last m rounds in all rounds.
+
+    Examples
+    --------
     >>> import hannan as hn
     >>> learner = hn.Experts(2, hn.Entropy(), tuning=hn.Horizon(100))
     >>> losses = greedy(learner, 100)
@@ -45,7 +64,7 @@ def greedy(learner: Any, rounds: int) -> Array:
     """
     rounds = validation.count(rounds, "rounds")
     if not hasattr(learner, "start"):
-        raise ValueError(f"learner must have start(seed), as hn.Experts has; got {type(learner).__name__}")
+        raise ValueError(f"learner must have a method start(seed), as hn.Experts does; got {type(learner).__name__}")
     if hasattr(learner, "estimator") or hasattr(learner, "actions"):
         raise ValueError(f"greedy needs a learner with full information, such as hn.Experts; got {learner!r}")
     if not _is_a_potential(learner):
@@ -60,7 +79,7 @@ def greedy(learner: Any, rounds: int) -> Array:
 
 
 def _is_a_potential(learner: Any) -> bool:
-    """Whether its play is the gradient of a potential whose scale is known beforehand."""
+    """Return whether the learner plays the gradient of a potential whose scale is known in advance."""
     if not (hasattr(learner, "smoothing") and hasattr(learner, "schedule")):
         return False
     try:
@@ -71,7 +90,7 @@ def _is_a_potential(learner: Any) -> bool:
 
 
 def _against(learner: Any, rounds: int, rule: Callable[[_ExactPlay, int], Array], live: int) -> tuple[float, Array]:
-    """The exact expected regret and the losses of one rule, when only the first `live` arms may win."""
+    """Return (exact expected regret, losses) of one rule if only the first `live` arms can avoid a loss."""
     losses = np.empty((rounds, learner.n))
     play = _ExactPlay(learner)
     lengths = _powers(1, 2, rounds)
@@ -94,7 +113,7 @@ def _against(learner: Any, rounds: int, rule: Callable[[_ExactPlay, int], Array]
 
 
 class _ExactPlay:
-    """The learner's distribution as a function of the losses so far; nothing is drawn."""
+    """Distribution of the learner as a function of the losses so far, without any random draw."""
 
     def __init__(self, learner: Any) -> None:
         self._smoothing, self._schedule = learner.smoothing, learner.schedule()
@@ -113,12 +132,12 @@ class _ExactPlay:
 
         scale = self._schedule.scale(self._round, self._own)
         self._potential = potential(self._smoothing, scale)
-        # A prior is a head start: arm i begins with the loss -scale log(prior_i).
+        # A prior is equivalent to the initial loss -scale log(prior_i) of arm i.
         self._start = 0.0 if self._log_prior is None else -scale * self._log_prior
         self._p = self._potential.gradient(self._start + self._L)
 
     def worst_smoothed(self, live: int) -> Array:
-        """The candidate with the largest D_t."""
+        """Return the candidate with the largest D_t."""
         if live == 1:
             return np.ones(len(self._p))
         candidates = _candidates(self._p, live)
@@ -129,13 +148,13 @@ class _ExactPlay:
         return worst
 
     def likelier_half(self, live: int) -> Array:
-        """The likelier half of the first `live` arms lose, and all others."""
+        """Return losses for the more likely half of the first `live` arms, and for all other arms."""
         loss = np.ones(len(self._p))
         loss[np.argsort(-self._p[:live], kind="stable")[live // 2 :]] = 0.0
         return loss
 
     def worst_now(self) -> Array:
-        """1 - e_j, j the least probable arm among those of least loss."""
+        """Return 1 - e_j, where j is the least likely arm among those with the smallest loss."""
         return _all_but_the_leader(self._L, self._p)
 
     def suffer(self, loss: Array) -> None:
@@ -149,7 +168,7 @@ class _ExactPlay:
 
 
 def _candidates(p: Array, live: int) -> Array:
-    """Losses in {0,1}^n, 1 beyond the first `live` arms, neither all 0 nor all 1 on those."""
+    """Return losses in {0, 1}^n that are 1 beyond the first `live` arms, and neither all 0 nor all 1 on those."""
     if live <= _ALL_SUBSETS_UP_TO:
         among = np.array([x for x in itertools.product((0.0, 1.0), repeat=live) if 0.0 < sum(x) < live])
     else:
@@ -180,7 +199,7 @@ def _powers(first: int, factor: int, last: int) -> list[int]:
 
 
 def _stepped(learner: Any, rounds: int) -> Array:
-    """The endgame throughout, against a learner that is only known by stepping it."""
+    """Return losses by the final rule in all rounds, for a learner known only through its player."""
     player = learner.start(0)
     L = np.zeros(len(player.distribution()))
     losses = np.empty((rounds, len(L)))

@@ -1,4 +1,4 @@
-"""Oblivious loss sequences: fixed scripts, random draws and lower-bound constructions."""
+"""Loss sequences fixed in advance: scripts, random draws and lower-bound constructions."""
 
 from __future__ import annotations
 
@@ -14,12 +14,34 @@ from hannan.validation import Array
 
 @frozen(eq=False)
 class Bernoulli:
-    """l_{t,i} ~ Bernoulli(m_{t,i}), independent over rounds t and arms i.
+    """Independent Bernoulli losses, described by their means.
 
-    Parameters: `means`, the m, of shape (n,) for means that do not change or (rounds, n); `rounds`, which may
-    be left out in the second case. A game draws the losses of such a sequence as it goes, in memory O(n);
-    `draw` makes the whole array.
+    Parameters
+    ----------
+    means : array_like of shape (n,) or (rounds, n)
+        Mean losses in [0, 1]: the same in every round, or one row per round.
+    rounds : int, optional
+        Number of rounds. Required with means of shape (n,).
 
+    Attributes
+    ----------
+    means : numpy.ndarray
+        Mean losses, read-only.
+    rounds : int
+        Number of rounds.
+
+    Raises
+    ------
+    ValueError
+        If a mean is not in [0, 1], or `rounds` is missing or differs from the number of rows.
+
+    Notes
+    -----
+    The loss of arm i in round t has the distribution Bernoulli(m_{t,i}), independently over rounds and arms. A game
+    draws the losses while it runs and needs memory O(n); `draw` returns the whole array.
+
+    Examples
+    --------
     >>> losses = Bernoulli([0.2, 0.5], rounds=1000)
     >>> losses.shape
     (1000, 2)
@@ -44,7 +66,7 @@ class Bernoulli:
             raise ValueError(f"means must be in [0, 1]; got {array[where]} at index {place}")
         if rounds is None:
             if array.ndim == 1:
-                raise ValueError(f"rounds must be given with means of shape (n,); got shape {array.shape}")
+                raise ValueError(f"rounds is required with means of shape (n,); got shape {array.shape}")
             rounds = len(array)
         rounds = validation.count(rounds, "rounds")
         if array.ndim == 2 and len(array) != rounds:
@@ -55,18 +77,35 @@ class Bernoulli:
 
     @property
     def n(self) -> int:
-        """The number of arms."""
+        """Number of arms."""
         return int(self.means.shape[-1])
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(rounds, n), the shape of the losses."""
+        """Shape (rounds, n) of the losses."""
         return self.rounds, self.n
 
     def draw(self, seed: int = 0) -> Array:
-        """One sequence of losses, shape (rounds, n), in {0, 1}.
+        """Return one sequence of losses.
 
-        A compiled game tosses its own coins from its own stream: equal in law, not the same coins.
+        Parameters
+        ----------
+        seed : int, default 0
+            Random seed.
+
+        Returns
+        -------
+        numpy.ndarray of shape (rounds, n)
+            Losses in {0, 1}.
+
+        Notes
+        -----
+        A compiled game draws from its own random stream, so that it has the same distribution but other losses.
+
+        Examples
+        --------
+        >>> Bernoulli([0.0, 1.0], rounds=2).draw().tolist()
+        [[0.0, 1.0], [0.0, 1.0]]
         """
         uniforms = stream(seed, "coins").random(self.shape)
         return (uniforms < self.means).astype(np.float64)
@@ -80,21 +119,57 @@ class Bernoulli:
         return hash((self.rounds, self.means.shape, self.means.tobytes()))
 
 
-# The means of a sequence and its coins come from different streams: neither is a function of the other.
+# Means and losses are drawn from different streams, so that they are independent.
 _STREAMS = {"means": 0, "coins": 1}
 
 
 def stream(seed: int, name: str) -> np.random.Generator:
-    """The random stream `name` ("means" or "coins") of a seed."""
+    """Return the random generator `name` ("means" or "coins") of a seed."""
     entropy = validation.count(seed, "seed", least=0)
     return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(_STREAMS[name],)))
 
 
 def stochastic(rounds: int, n: int, seed: int = 0, gap: float = 0.125, best: int = 0) -> Array:
-    """l_{t,i} ~ Bernoulli((1 - gap)/2) if i = best, Bernoulli((1 + gap)/2) otherwise.
+    """Return i.i.d. Bernoulli losses with one best arm.
 
-    The stochastic regime of Zimmert and Seldin (2021) and Honda et al. (2023), who take n = 8, gap = 0.125.
+    Parameters
+    ----------
+    rounds : int
+        Number of rounds.
+    n : int
+        Number of arms or experts.
+    seed : int, default 0
+        Random seed.
+    gap : float, default 0.125
+        Difference of the mean losses of the other arms and of the best arm, in [0, 1].
+    best : int, default 0
+        Index of the best arm.
 
+    Returns
+    -------
+    numpy.ndarray of shape (rounds, n)
+        Losses in {0, 1}.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not an integer in its range, or `gap` is not in [0, 1].
+
+    Notes
+    -----
+    The mean loss is (1 - gap)/2 for the best arm and (1 + gap)/2 for the others. Zimmert and Seldin (2021) and Honda,
+    Ito and Tsuchiya (2023) use n = 8 and gap = 0.125.
+
+    References
+    ----------
+    Zimmert, J. and Seldin, Y. (2021). Tsallis-INF: an optimal algorithm for stochastic and adversarial bandits.
+    *Journal of Machine Learning Research* 22. https://jmlr.org/papers/v22/19-753.html
+
+    Honda, J., Ito, S. and Tsuchiya, T. (2023). Follow-the-perturbed-leader achieves best-of-both-worlds for bandit
+    problems. *Proceedings of Algorithmic Learning Theory*. https://proceedings.mlr.press/v201/honda23a.html
+
+    Examples
+    --------
     >>> stochastic(10_000, 3, gap=0.5).mean(axis=0).round(2).tolist()
     [0.25, 0.76, 0.75]
     """
@@ -102,8 +177,31 @@ def stochastic(rounds: int, n: int, seed: int = 0, gap: float = 0.125, best: int
 
 
 def stochastic_means(rounds: int, n: int, gap: float = 0.125, best: int = 0) -> Bernoulli:
-    """The means of `stochastic`.
+    """Return the means of `stochastic`.
 
+    Parameters
+    ----------
+    rounds : int
+        Number of rounds.
+    n : int
+        Number of arms or experts.
+    gap : float, default 0.125
+        Difference of the mean losses of the other arms and of the best arm, in [0, 1].
+    best : int, default 0
+        Index of the best arm.
+
+    Returns
+    -------
+    Bernoulli
+        Description of the losses, whose coins are tossed during a game.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not an integer in its range, or `gap` is not in [0, 1].
+
+    Examples
+    --------
     >>> stochastic_means(100, 3, gap=0.5).means.tolist()
     [0.25, 0.75, 0.75]
     """
@@ -122,16 +220,55 @@ def stochastically_constrained(
     first: int = 10,
     best: int = 0,
 ) -> Array:
-    """Bernoulli losses whose (best, other) means alternate between (0, gap) and (1 - gap, 1).
+    """Return Bernoulli losses whose means alternate between a low and a high level.
 
-    Phase k = 0, 1, ... lasts floor(first growth^k) rounds; even phases have means (0, gap), odd ones
-    (1 - gap, 1). The gap never changes, the level always does: an estimate that mixes the phases is fooled.
-    The set-up of Zimmert and Seldin (2021) and Honda et al. (2023): n = 8, gap = 0.125, 10,000 rounds.
+    Parameters
+    ----------
+    rounds : int
+        Number of rounds.
+    n : int, default 8
+        Number of arms or experts.
+    seed : int, default 0
+        Random seed.
+    gap : float, default 0.125
+        Difference of the mean losses of the other arms and of the best arm, in [0, 1].
+    growth : float, default 1.6
+        Factor by which the length of the phases grows, at least 1.
+    first : int, default 10
+        Length of the first phase.
+    best : int, default 0
+        Index of the best arm.
 
+    Returns
+    -------
+    numpy.ndarray of shape (rounds, n)
+        Losses in {0, 1}.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not an integer in its range, `growth` is below 1, or `gap` is not in [0, 1].
+
+    Notes
+    -----
+    Phase k = 0, 1, ... has floor(first growth^k) rounds. The mean losses of the best arm and of the others are
+    (0, gap) in even phases and (1 - gap, 1) in odd phases. The gap is constant, but the level changes: an estimate that
+    averages over several phases is misleading.
+
+    References
+    ----------
+    Zimmert, J. and Seldin, Y. (2021). Tsallis-INF: an optimal algorithm for stochastic and adversarial bandits.
+    *Journal of Machine Learning Research* 22. https://jmlr.org/papers/v22/19-753.html
+
+    Honda, J., Ito, S. and Tsuchiya, T. (2023). Follow-the-perturbed-leader achieves best-of-both-worlds for bandit
+    problems. *Proceedings of Algorithmic Learning Theory*. https://proceedings.mlr.press/v201/honda23a.html
+
+    Examples
+    --------
     >>> losses = stochastically_constrained(26, n=3)
-    >>> losses[:10, 0].tolist() == [0.0] * 10          # the best arm never loses in phase 0
+    >>> losses[:10, 0].tolist() == [0.0] * 10          # the best arm has no loss in phase 0
     True
-    >>> losses[10:26, 1:].min()                        # and the others always do in phase 1
+    >>> losses[10:26, 1:].min()                        # the other arms always lose in phase 1
     np.float64(1.0)
     """
     return stochastically_constrained_means(rounds, n, gap, growth, first, best).draw(seed)
@@ -140,8 +277,35 @@ def stochastically_constrained(
 def stochastically_constrained_means(
     rounds: int, n: int = 8, gap: float = 0.125, growth: float = 1.6, first: int = 10, best: int = 0
 ) -> Bernoulli:
-    """The means of `stochastically_constrained`.
+    """Return the means of `stochastically_constrained`.
 
+    Parameters
+    ----------
+    rounds : int
+        Number of rounds.
+    n : int, default 8
+        Number of arms or experts.
+    gap : float, default 0.125
+        Difference of the mean losses of the other arms and of the best arm, in [0, 1].
+    growth : float, default 1.6
+        Factor by which the length of the phases grows, at least 1.
+    first : int, default 10
+        Length of the first phase.
+    best : int, default 0
+        Index of the best arm.
+
+    Returns
+    -------
+    Bernoulli
+        Description of the losses, whose coins are tossed during a game.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not an integer in its range, `growth` is below 1, or `gap` is not in [0, 1].
+
+    Examples
+    --------
     >>> stochastically_constrained_means(11, n=2).means[[0, 9, 10]].tolist()
     [[0.0, 0.125], [0.0, 0.125], [0.875, 1.0]]
     """
@@ -162,11 +326,39 @@ def stochastically_constrained_means(
 
 
 def switching(rounds: int, n: int, seed: int = 0, phases: int = 10, gap: float = 0.5) -> Array:
-    """l_{t,i} ~ Bernoulli((1 - gap)/2) if i = b_t, Bernoulli((1 + gap)/2) otherwise; b_t changes.
+    """Return Bernoulli losses whose best arm changes from phase to phase.
 
-    Round t = 0, 1, ... lies in phase floor(t phases/rounds); each phase has its own best arm, drawn uniformly
-    among the arms other than the last phase's. Regret is against the best single arm, as everywhere.
+    Parameters
+    ----------
+    rounds : int
+        Number of rounds.
+    n : int
+        Number of arms or experts.
+    seed : int, default 0
+        Random seed.
+    phases : int, default 10
+        Number of phases of equal length.
+    gap : float, default 0.5
+        Difference of the mean losses of the other arms and of the best arm of the phase, in [0, 1].
 
+    Returns
+    -------
+    numpy.ndarray of shape (rounds, n)
+        Losses in {0, 1}.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not an integer in its range, or `gap` is not in [0, 1].
+
+    Notes
+    -----
+    The mean loss in round t is (1 - gap)/2 for the best arm of the phase and (1 + gap)/2 for the others. Round
+    t = 0, 1, ... belongs to phase floor(t phases/rounds). The best arm of a phase is drawn uniformly from all arms
+    except the best arm of the phase before. Regret is relative to the best fixed arm, as for the other sequences.
+
+    Examples
+    --------
     >>> switching(6, 2, phases=3, gap=1.0).argmin(axis=1).tolist()
     [1, 1, 0, 0, 1, 1]
     """
@@ -174,8 +366,33 @@ def switching(rounds: int, n: int, seed: int = 0, phases: int = 10, gap: float =
 
 
 def switching_means(rounds: int, n: int, seed: int = 0, phases: int = 10, gap: float = 0.5) -> Bernoulli:
-    """The means of `switching`.
+    """Return the means of `switching`.
 
+    Parameters
+    ----------
+    rounds : int
+        Number of rounds.
+    n : int
+        Number of arms or experts.
+    seed : int, default 0
+        Random seed.
+    phases : int, default 10
+        Number of phases of equal length.
+    gap : float, default 0.5
+        Difference of the mean losses of the other arms and of the best arm of the phase, in [0, 1].
+
+    Returns
+    -------
+    Bernoulli
+        Description of the losses, whose coins are tossed during a game.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not an integer in its range, or `gap` is not in [0, 1].
+
+    Examples
+    --------
     >>> switching_means(6, 2, phases=2).means.shape
     (6, 2)
     """
@@ -185,7 +402,7 @@ def switching_means(rounds: int, n: int, seed: int = 0, phases: int = 10, gap: f
     best = np.empty(phases, dtype=np.int64)
     best[0] = rng.integers(n)
     for k in range(1, phases):
-        # A jump of 1..n-1 places is uniform over the other arms.
+        # A shift by 1..n-1 is uniform over the other arms.
         best[k] = (best[k - 1] + (rng.integers(1, n) if n > 1 else 0)) % n
     leader = best[np.arange(rounds) * phases // rounds]
     means = np.full((rounds, n), (1.0 + gap) / 2.0)
@@ -194,12 +411,37 @@ def switching_means(rounds: int, n: int, seed: int = 0, phases: int = 10, gap: f
 
 
 def drifting(rounds: int, n: int, seed: int = 0, step: float | None = None) -> Array:
-    """l_{t,i} ~ Bernoulli(m_{t,i}), each m a reflected Gaussian random walk on [0, 1].
+    """Return Bernoulli losses whose means follow random walks.
 
-    m_{0,i} is uniform and m_{t+1,i} = fold(m_{t,i} + step g_{t,i}) with standard normal g, where
-    fold(x) = 1 - |1 - (x mod 2)| reflects at 0 and 1. `step` defaults to 1/sqrt(rounds): over the whole game
-    a mean moves by about 1.
+    Parameters
+    ----------
+    rounds : int
+        Number of rounds.
+    n : int
+        Number of arms or experts.
+    seed : int, default 0
+        Random seed.
+    step : float, optional
+        Standard deviation of one step of the random walk. Default: 1/sqrt(rounds), so that a mean moves by about 1 over
+        the whole game.
 
+    Returns
+    -------
+    numpy.ndarray of shape (rounds, n)
+        Losses in {0, 1}.
+
+    Raises
+    ------
+    ValueError
+        If `rounds` or `n` is not an integer >= 1, or `step` is not positive.
+
+    Notes
+    -----
+    The first mean m_0 of each arm is uniform on [0, 1], and m_{t+1} = fold(m_t + step g_t), where g_t is standard
+    normal and fold(x) = 1 - |1 - (x mod 2)| reflects at 0 and 1.
+
+    Examples
+    --------
     >>> drifting(1000, 4).shape
     (1000, 4)
     """
@@ -207,8 +449,31 @@ def drifting(rounds: int, n: int, seed: int = 0, step: float | None = None) -> A
 
 
 def drifting_means(rounds: int, n: int, seed: int = 0, step: float | None = None) -> Bernoulli:
-    """The means of `drifting`.
+    """Return the means of `drifting`.
 
+    Parameters
+    ----------
+    rounds : int
+        Number of rounds.
+    n : int
+        Number of arms or experts.
+    seed : int, default 0
+        Random seed.
+    step : float, optional
+        Standard deviation of one step of the random walk. Default: 1/sqrt(rounds).
+
+    Returns
+    -------
+    Bernoulli
+        Description of the losses, whose coins are tossed during a game.
+
+    Raises
+    ------
+    ValueError
+        If `rounds` or `n` is not an integer >= 1, or `step` is not positive.
+
+    Examples
+    --------
     >>> walk = drifting_means(1000, 2, step=0.01).means
     >>> bool(abs(np.diff(walk, axis=0)).max() < 0.05)
     True
@@ -219,7 +484,7 @@ def drifting_means(rounds: int, n: int, seed: int = 0, step: float | None = None
     walk = np.empty((rounds, n))
     walk[0] = rng.random(n)
     walk[1:] = step * rng.standard_normal((rounds - 1, n))
-    # Folding the free walk once is the same as reflecting it at every step.
+    # Folding the free random walk once is equivalent to reflecting it at every step.
     np.cumsum(walk, axis=0, out=walk)
     return Bernoulli(1.0 - np.abs(1.0 - np.mod(walk, 2.0)))
 
@@ -235,17 +500,39 @@ def _sizes(rounds: int, n: int, gap: float) -> tuple[int, int, float]:
 def _arm(best: int, n: int) -> int:
     best = validation.count(best, "best", least=0)
     if best >= n:
-        raise ValueError(f"best must be an arm 0..{n - 1}; got {best}")
+        raise ValueError(f"best must be an integer in 0..{n - 1}; got {best}")
     return best
 
 
 def experts_lower_bound(rounds: int, n: int, seed: int = 0) -> Array:
-    """l_{t,i} ~ Bernoulli(1/2), fair coins, independent.
+    """Return i.i.d. Bernoulli(1/2) losses, a lower bound for all learners with expert feedback.
 
-    Every learner's expected loss is T/2, so every learner's expected regret is T/2 - E min_i sum_t l_{t,i},
-    which is sqrt(T ln(n)/2)(1 + o(1)): no bound of experts can have a smaller constant (Cesa-Bianchi and
-    Lugosi 2006, Theorem 3.7).
+    Parameters
+    ----------
+    rounds : int
+        Number of rounds.
+    n : int
+        Number of arms or experts.
+    seed : int, default 0
+        Random seed.
 
+    Returns
+    -------
+    numpy.ndarray of shape (rounds, n)
+        Losses in {0, 1}.
+
+    Notes
+    -----
+    The expected loss of every learner is T/2, so that its expected regret is T/2 - E min_i sum_t l_{t,i}, which is
+    sqrt(T ln(n)/2) (1 + o(1)). No bound for experts can have a smaller constant.
+
+    References
+    ----------
+    Cesa-Bianchi, N. and Lugosi, G. (2006). *Prediction, Learning, and Games*, Theorem 3.7. Cambridge University Press.
+    https://doi.org/10.1017/CBO9780511546921
+
+    Examples
+    --------
     >>> losses = experts_lower_bound(10_000, 2)
     >>> losses.mean(axis=0).round(2).tolist()
     [0.5, 0.51]
@@ -255,12 +542,43 @@ def experts_lower_bound(rounds: int, n: int, seed: int = 0) -> Array:
 
 
 def bandits_lower_bound(rounds: int, n: int, seed: int = 0, gap: float | None = None) -> Array:
-    """l_{t,i} ~ Bernoulli(1/2 - gap) for one good arm, drawn uniformly, and Bernoulli(1/2) for the others.
+    """Return Bernoulli losses of a lower bound for all bandit learners.
 
-    `gap` defaults to min(1, sqrt(n/T))/4. For n >= 2 every bandit learner's expected regret, over the good
-    arm and the coins too, is then at least min(sqrt(nT), T)/20 (Auer, Cesa-Bianchi, Freund and Schapire 2002,
-    Theorem 5.1): T rounds are too few to tell the good arm from the rest.
+    Parameters
+    ----------
+    rounds : int
+        Number of rounds.
+    n : int
+        Number of arms or experts.
+    seed : int, default 0
+        Random seed.
+    gap : float, optional
+        Difference of the mean losses of the other arms and of the good arm, in [0, 1/2].
+        Default: min(1, sqrt(n/rounds))/4.
 
+    Returns
+    -------
+    numpy.ndarray of shape (rounds, n)
+        Losses in {0, 1}.
+
+    Raises
+    ------
+    ValueError
+        If `gap` is not in [0, 1/2].
+
+    Notes
+    -----
+    The mean loss is 1/2 - gap for one good arm, which is drawn uniformly, and 1/2 for the others. With the default gap
+    and n >= 2, the expected regret of every bandit learner over the losses and the choice of the good arm is at least
+    min(sqrt(n T), T)/20: in T rounds the good arm cannot be identified.
+
+    References
+    ----------
+    Auer, P., Cesa-Bianchi, N., Freund, Y. and Schapire, R. (2002). The nonstochastic multiarmed bandit problem,
+    Theorem 5.1. *SIAM Journal on Computing* 32(1). https://doi.org/10.1137/S0097539701398375
+
+    Examples
+    --------
     >>> losses = bandits_lower_bound(40_000, 2, gap=0.25)
     >>> sorted(losses.mean(axis=0).round(2).tolist())
     [0.25, 0.5]
@@ -269,8 +587,32 @@ def bandits_lower_bound(rounds: int, n: int, seed: int = 0, gap: float | None = 
 
 
 def bandits_lower_bound_means(rounds: int, n: int, seed: int = 0, gap: float | None = None) -> Bernoulli:
-    """The means of `bandits_lower_bound`.
+    """Return the means of `bandits_lower_bound`.
 
+    Parameters
+    ----------
+    rounds : int
+        Number of rounds.
+    n : int
+        Number of arms or experts.
+    seed : int, default 0
+        Random seed.
+    gap : float, optional
+        Difference of the mean losses of the other arms and of the good arm, in [0, 1/2].
+        Default: min(1, sqrt(n/rounds))/4.
+
+    Returns
+    -------
+    Bernoulli
+        Description of the losses, whose coins are tossed during a game.
+
+    Raises
+    ------
+    ValueError
+        If `gap` is not in [0, 1/2].
+
+    Examples
+    --------
     >>> sorted(bandits_lower_bound_means(10_000, 4).means.tolist())
     [0.495, 0.5, 0.5, 0.5]
     """
@@ -283,10 +625,28 @@ def bandits_lower_bound_means(rounds: int, n: int, seed: int = 0, gap: float | N
 
 
 def all_ones(rounds: int, n: int, seed: int = 0) -> Array:
-    """l_{t,i} = 1: every play has regret 0, and every tuning that watches losses is pushed to its end.
+    """Return losses that are all 1.
 
-    `seed` is accepted, as by every adversary, and not used.
+    Parameters
+    ----------
+    rounds : int
+        Number of rounds.
+    n : int
+        Number of arms or experts.
+    seed : int, default 0
+        Accepted for a uniform signature, and not used.
 
+    Returns
+    -------
+    numpy.ndarray of shape (rounds, n)
+        Losses in [0, 1].
+
+    Notes
+    -----
+    Every learner has regret 0, and a tuning that depends on the losses reaches the end of its range.
+
+    Examples
+    --------
     >>> all_ones(2, 3).tolist()
     [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
     """
@@ -295,11 +655,30 @@ def all_ones(rounds: int, n: int, seed: int = 0) -> Array:
 
 
 def alternating_leader(rounds: int, n: int, seed: int = 0) -> Array:
-    """Arm 0 loses 1/2, 0, 1, 0, 1, ...; arm 1 loses 0, 1, 0, 1, 0, ...; every other arm loses 1.
+    """Return losses for which follow-the-leader is wrong in every round.
 
-    After each round the leader is the arm about to lose 1: follow-the-leader pays 1 a round from the second
-    on, while the better of the two arms pays 1 every second round. `seed` is accepted and not used.
+    Parameters
+    ----------
+    rounds : int
+        Number of rounds.
+    n : int
+        Number of arms or experts.
+    seed : int, default 0
+        Accepted for a uniform signature, and not used.
 
+    Returns
+    -------
+    numpy.ndarray of shape (rounds, n)
+        Losses in [0, 1].
+
+    Notes
+    -----
+    Arm 0 has the losses 1/2, 0, 1, 0, 1, ..., arm 1 has 0, 1, 0, 1, 0, ..., and every other arm has the loss 1 in each
+    round. After each round, the leader is the arm that loses 1 in the next round. From the second round on,
+    follow-the-leader loses 1 per round and the better of the two arms 1 per two rounds.
+
+    Examples
+    --------
     >>> alternating_leader(4, 3).tolist()
     [[0.5, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]
     """
@@ -313,11 +692,36 @@ def alternating_leader(rounds: int, n: int, seed: int = 0) -> Array:
 
 
 def cyclic(rounds: int, n: int, seed: int = 0, losers: int = 1) -> Array:
-    """l_{t,i} = 1 if (i - t) mod n < losers, else 0: the losers move by one arm a round.
+    """Return losses that rotate over the arms.
 
-    Round t = 0, 1, ...; with losers = 1 the arms take turns to lose, with losers = n - 1 to win. Over n
-    rounds every arm loses the same. `seed` is accepted and not used.
+    Parameters
+    ----------
+    rounds : int
+        Number of rounds.
+    n : int
+        Number of arms or experts.
+    seed : int, default 0
+        Accepted for a uniform signature, and not used.
+    losers : int, default 1
+        Number of arms that lose 1 per round, in 0..n.
 
+    Returns
+    -------
+    numpy.ndarray of shape (rounds, n)
+        Losses in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If `losers` is larger than `n`.
+
+    Notes
+    -----
+    The loss of arm i in round t = 0, 1, ... is 1 if (i - t) mod n < losers, and 0 otherwise. Over n rounds all arms
+    have the same loss.
+
+    Examples
+    --------
     >>> cyclic(3, 3).tolist()
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
@@ -331,12 +735,37 @@ def cyclic(rounds: int, n: int, seed: int = 0, losers: int = 1) -> Array:
 
 
 def small_best_loss(rounds: int, n: int, seed: int = 0, best_loss: float | None = None) -> Array:
-    """min_i sum_t l_{t,i} = best_loss exactly, whatever the seed.
+    """Return losses whose best arm has exactly the given cumulative loss.
 
-    One arm, drawn uniformly, loses 1 in floor(best_loss) rounds and the remaining fraction in one more, at
-    rounds drawn uniformly; every other arm loses 1 in max(ceil(rounds/2), ceil(best_loss)) rounds drawn
-    uniformly, its own for each. `best_loss` defaults to floor(sqrt(rounds)).
+    Parameters
+    ----------
+    rounds : int
+        Number of rounds.
+    n : int
+        Number of arms or experts.
+    seed : int, default 0
+        Random seed.
+    best_loss : float, optional
+        Cumulative loss of the best arm, in [0, rounds]. Default: floor(sqrt(rounds)).
 
+    Returns
+    -------
+    numpy.ndarray of shape (rounds, n)
+        Losses in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If `best_loss` is not in [0, rounds].
+
+    Notes
+    -----
+    The best arm is drawn uniformly. It loses 1 in floor(best_loss) rounds and the remaining fraction in one more round.
+    Every other arm loses 1 in max(ceil(rounds/2), ceil(best_loss)) rounds. The rounds are drawn uniformly and
+    independently for each arm.
+
+    Examples
+    --------
     >>> losses = small_best_loss(1000, 5, best_loss=12.5)
     >>> sorted(losses.sum(axis=0).tolist())
     [12.5, 500.0, 500.0, 500.0, 500.0]
