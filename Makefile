@@ -79,6 +79,9 @@ demo: $(VENV)/.demo
 check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python tests/language/phrases.py
+	$(BIN)/python tests/language/docstrings.py
+	$(BIN)/python tests/language/subjects.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports --config .importlinter --no-cache
 
