@@ -85,18 +85,20 @@ def million(rows: int = 1_000_000, experts: int = 10) -> dict[str, float]:
     rng = np.random.default_rng(0)
     forecasts = rng.random((rows, experts))
     targets = 0.5 * forecasts[:, 3] + 0.5 * rng.random(rows)
-    from hannan.tables.combine.losses import Absolute
-    from hannan.tables.combine.run import Rows
+    from hannan.tables.combine.run import Run, Task
+    from hannan.tables.combine.timing import Chunk
 
-    names = [str(i) for i in range(experts)]
+    names = tuple(str(i) for i in range(experts))
     out = {}
     for learner in (None, hn.AdaHedge(experts), hn.Experts(experts), hn.Experts(experts, hn.Entropy())):
-        Rows(names, Absolute(), learner).answer(forecasts[:100], targets[:100])
+        task = Task(names, learner=learner)
+        Run(task).take(Chunk(forecasts[:100], targets[:100]))
         began = time.process_time()
-        played = Rows(names, Absolute(), learner)
+        run = Run(task)
         for first in range(0, rows, 50_000):
-            played.answer(forecasts[first : first + 50_000], targets[first : first + 50_000], first=first + 1)
-        out[f"{rows:,} rows, {played.learner!r}: seconds"] = time.process_time() - began
+            part = slice(first, first + 50_000)
+            run.take(Chunk(forecasts[part], targets[part], first=first + 1))
+        out[f"{rows:,} rows, {run.combiner.learner!r}: seconds"] = time.process_time() - began
     return out
 
 

@@ -18,7 +18,7 @@ from hannan.saving.formatting import ceiling, figure, number
 from hannan.tables.combine.hindsight import best_combination
 from hannan.tables.combine.losses import Absolute
 from hannan.tables.combine.page import combined_page
-from hannan.tables.combine.run import Rows
+from hannan.tables.combine.timing import Pending, Timing
 from hannan.tables.replay.log import Scope, estimates
 from hannan.tables.replay.page import replay_page
 from hannan.tables.route import route_page
@@ -289,9 +289,9 @@ def test_late_targets_count_in_the_oracle():
     assert summary.oracle.loss == pytest.approx(best_combination(Absolute(), f, y).loss, rel=1e-4)
     without = best_combination(Absolute(), f, late).loss
     assert abs(summary.oracle.loss - without) > 1e-3  # so a target that is lost would show
-    combiner = Rows(["a", "b"], Absolute(), hn.AdaHedge(2), 0, "t")
-    combiner.brought.append((11, 21, 0.5))
-    targets = combiner.rejoin(np.append(late, 0.5))
+    pending = Pending(Timing("t"))
+    pending.brought.append((11, 21, 0.5))
+    targets = pending.rejoin(np.append(late, 0.5))
     assert targets[10] == 0.5
     assert np.isnan(targets[20])
 

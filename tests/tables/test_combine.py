@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 
 import hannan as hn
 from hannan.cli.combine import command
-from hannan.tables.combine import run as rows_module
+from hannan.tables.combine import timing
 from hannan.tables.combine.hindsight import best_combination
 from hannan.tables.combine.losses import Absolute, Huber, Log, Pinball, Squared, losses_of, point_loss
-from hannan.tables.combine.run import Rows
-from hannan.tables.combine.summary import summarise
+from hannan.tables.combine.run import InMemory, Run, Task
+from hannan.tables.combine.timing import Chunk, Timing
 from hannan.tables.read import csv_table
 from hannan.tables.read.table import BadTable
 
@@ -98,13 +98,13 @@ def test_absolute_losses_are_bit_equal(name):
 def test_chunks_make_no_difference(learner, horizon):
     forecasts, targets = table(500, holes=0.2)
     whole = hn.combine(forecasts, targets, learner=learner, horizon=horizon)
-    combiner = Rows([str(i) for i in range(4)], Absolute(), learner, horizon=horizon)
-    told = [combiner.answer(forecasts[t : t + 7], targets[t : t + 7], first=t + 1).forecast for t in range(0, 500, 7)]
-    assert (np.concatenate(told) == whole.forecast).all()
-    combiner.close()
-    told = combiner.mixer
+    run = Run(Task(tuple("0123"), timing=Timing(horizon=horizon), learner=learner))
+    parts = [Chunk(forecasts[t : t + 7], targets[t : t + 7], first=t + 1) for t in range(0, 500, 7)]
+    assert (np.concatenate([run.take(part).forecast for part in parts]) == whole.forecast).all()
+    run.close()
+    told = run.combiner.mixer
     assert (told.beside - told.losses).max() == pytest.approx(whole.summary.regret)
-    assert combiner.settled == 500
+    assert told.settled == 500
 
 
 @settings(deadline=None, max_examples=40)
@@ -246,30 +246,32 @@ def test_mae_finds_quantiles_as_absolute_does():
 
 
 def test_an_empty_target_is_answered_and_settled_later():
-    combiner = Rows(["a", "b"], Absolute(), hn.AdaHedge(2), time="t")
-    first = combiner.answer(np.array([[1.0, 3.0]]), np.array([np.nan]), ["1"], 1)
+    task = Task(("a", "b"), learner=hn.AdaHedge(2))
+    run = Run(replace(task, timing=Timing("t")))
+    first = run.take(Chunk(np.array([[1.0, 3.0]]), np.array([np.nan]), ["1"]))
+    mixer = run.combiner.mixer
     assert first.forecast.tolist() == [2.0]
-    assert combiner.waiting == 1
-    none = combiner.answer(np.array([[np.nan, np.nan]]), np.array([1.0]), ["1"], 2)
+    assert (mixer.answered, mixer.settled) == (1, 0)
+    none = run.take(Chunk(np.array([[np.nan, np.nan]]), np.array([1.0]), ["1"], first=2))
     assert len(none) == 0
-    assert (combiner.settled, combiner.waiting, combiner.late) == (1, 0, 1)
+    assert (mixer.answered, mixer.settled, run.pending.late) == (1, 1, 1)
     # Nothing came in between: this was prompt, and the player is as if the target had been there.
-    prompt = Rows(["a", "b"], Absolute(), hn.AdaHedge(2))
-    prompt.answer(np.array([[1.0, 3.0]]), np.array([1.0]))
-    assert (combiner.mixer.player.distribution() == prompt.mixer.player.distribution()).all()
-    assert combiner.mixer.certificate() == prompt.mixer.certificate()
-    assert combiner.mixer.certificate().bound is not None
+    prompt = Run(task)
+    prompt.take(Chunk(np.array([[1.0, 3.0]]), np.array([1.0])))
+    assert (mixer.player.distribution() == prompt.combiner.mixer.player.distribution()).all()
+    assert mixer.certificate() == prompt.combiner.mixer.certificate()
+    assert mixer.certificate().bound is not None
 
 
 @pytest.mark.parametrize("learner", [hn.AdaHedge(3), hn.Experts(3), hn.Experts(3, hn.Entropy(), hn.Fixed(3.0))])
 def test_late_targets_are_settled_with_their_own_weights(learner):
     rng = np.random.default_rng(8)
     forecasts, y = rng.random((6, 3)), rng.random(6)
-    combiner, player = Rows(["a", "b", "c"], Absolute(), learner, time="t"), learner.start(0)
+    run, player = Run(Task(("a", "b", "c"), timing=Timing("t"), learner=learner)), learner.start(0)
     empty = np.full(3, np.nan)
     rows = np.vstack([forecasts, [empty, empty, empty]])
     targets = np.array([y[0], np.nan, y[2], np.nan, y[4], y[5], y[3], y[1], np.nan])
-    told = combiner.answer(rows[:8], targets[:8], ["0", "1", "2", "3", "4", "5", "3", "1"], 1)
+    told = run.take(Chunk(rows[:8], targets[:8], ["0", "1", "2", "3", "4", "5", "3", "1"]))
     moves = {}
     for t in range(6):
         np.testing.assert_allclose(told.forecast[t], player.distribution() @ forecasts[t], rtol=1e-12)
@@ -278,8 +280,8 @@ def test_late_targets_are_settled_with_their_own_weights(learner):
             player.observe(moves[t], abs(forecasts[t] - y[t]))
     for t in (3, 1):
         player.observe(moves[t], abs(forecasts[t] - y[t]))
-    np.testing.assert_allclose(combiner.mixer.player.distribution(), player.distribution(), rtol=1e-9)
-    mine, theirs = combiner.mixer.certificate(), player.certificate()
+    np.testing.assert_allclose(run.combiner.mixer.player.distribution(), player.distribution(), rtol=1e-9)
+    mine, theirs = run.combiner.mixer.certificate(), player.certificate()
     assert mine.own_loss == pytest.approx(theirs.own_loss)
     assert mine.regret == pytest.approx(theirs.regret)
     assert mine.rounds == 6
@@ -330,13 +332,13 @@ def test_a_row_that_comes_back_may_repeat_its_forecasts():
 
 
 def test_only_so_many_rows_wait(monkeypatch):
-    monkeypatch.setattr(rows_module, "WAITING", 3)
-    combiner = Rows(["a"], Absolute(), hn.AdaHedge(1), time="t")
-    combiner.answer(np.ones((5, 1)), np.full(5, np.nan), list("12345"), 1)
-    assert combiner.given_up == 2
-    combiner.answer(np.full((1, 1), np.nan), np.array([1.0]), ["4"], 6)
+    monkeypatch.setattr(timing, "WAITING", 3)
+    run = Run(Task(("a",), timing=Timing("t"), learner=hn.AdaHedge(1)))
+    run.take(Chunk(np.ones((5, 1)), np.full(5, np.nan), list("12345")))
+    assert run.pending.given_up == 2
+    run.take(Chunk(np.full((1, 1), np.nan), np.array([1.0]), ["4"], first=6))
     with pytest.raises(BadTable, match="must ascend"):
-        combiner.answer(np.full((1, 1), np.nan), np.array([1.0]), ["1"], 7)
+        run.take(Chunk(np.full((1, 1), np.nan), np.array([1.0]), ["1"], first=7))
 
 
 # Frames
@@ -585,8 +587,8 @@ def test_two_million_columns(tmp_path):
     n = 2_000_000
     forecasts = np.zeros((2, n))
     forecasts[:, 7] = 1.0
-    combiner = Rows([str(i) for i in range(n)], Absolute(), hn.AdaHedge(n))
-    told = combiner.answer(forecasts, np.array([1.0, np.nan]))
+    run = Run(Task(tuple(str(i) for i in range(n)), learner=hn.AdaHedge(n)))
+    told = run.take(Chunk(forecasts, np.array([1.0, np.nan])))
     assert told.forecast[0] == pytest.approx(1 / n)
     # The others lost 1 at a scale of 1/ln n: they weigh 1/n each, all together as much as the best.
     assert told.forecast[1] == pytest.approx(0.5, rel=1e-5)
@@ -612,13 +614,13 @@ def test_a_large_file_is_read_in_chunks(tmp_path, monkeypatch):
     file = write(tmp_path / "f.csv", forecasts, targets)
 
     monkeypatch.setattr(csv_table, "CHUNK_CELLS", 400)
-    sizes, answer = [], Rows.answer
+    sizes, take = [], Run.take
 
-    def watched(self, forecasts, *rest):
-        sizes.append(len(forecasts))
-        return answer(self, forecasts, *rest)
+    def watched(self, chunk):
+        sizes.append(len(chunk.targets))
+        return take(self, chunk)
 
-    monkeypatch.setattr(Rows, "answer", watched)
+    monkeypatch.setattr(Run, "take", watched)
     result = CliRunner().invoke(command, [file, "--target", "y", "--json"], catch_exceptions=False)
     assert json.loads(result.stdout)["mixture"]["total"] == pytest.approx(
         hn.combine(forecasts, targets).summary.mix_loss
@@ -715,24 +717,23 @@ def test_the_last_forecasts_are_told(timed):
     forecasts, targets = table(300)
     targets[150:] = np.nan
     times = [str(t) for t in range(300)]
-    combiner = Rows(list("abcd"), Absolute(), hn.AdaHedge(4), time="t" if timed else None)
-    told = [
-        combiner.answer(forecasts[t : t + 7], targets[t : t + 7], times[t : t + 7], t + 1) for t in range(0, 300, 7)
-    ]
-    mixed = np.concatenate([part.forecast for part in told])
-    last = combiner.forecasts()
+    run = Run(Task(tuple("abcd"), timing=Timing("t" if timed else None), learner=hn.AdaHedge(4)))
+    kept, parts = InMemory(forecasts, targets), [slice(t, t + 7) for t in range(0, 300, 7)]
+    run.through((Chunk(forecasts[p], targets[p], times[p], first=p.start + 1) for p in parts), kept)
+    mixed = kept.all.forecast
+    last = run.pending.forecasts()
     assert [one.row for one in last] == list(range(201, 301))
     assert [one.forecast for one in last] == mixed[200:].tolist()
     assert [one.time for one in last] == (times[200:] if timed else [None] * 100)
-    summary = summarise(combiner, best_combination(combiner.loss, forecasts, targets))
+    summary = run.summary
     shown = [text for name, text in summary.rows() if name == "forecast"]
     assert [text.split("row ")[1].rstrip(")") for text in shown] == ["296", "297", "298", "299", "300"]
     assert "150 wait for their target" in str(summary)
     if timed:
         # A target that comes takes its row off the list, and an older one moves up.
         empty = np.full((1, 4), np.nan)
-        assert len(combiner.answer(empty, np.array([0.5]), ["299"], 301)) == 0
-        assert [one.row for one in combiner.forecasts()] == list(range(200, 300))
+        assert len(run.take(Chunk(empty, np.array([0.5]), ["299"], first=301))) == 0
+        assert [one.row for one in run.pending.forecasts()] == list(range(200, 300))
 
 
 def test_the_answer_says_where_it_spoke_of_a_model_that_slept_alone(tmp_path):

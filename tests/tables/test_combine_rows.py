@@ -9,6 +9,8 @@ import pytest
 
 import hannan as hn
 from hannan.tables.combine.losses import PointLoss, losses_of, point_loss
+from hannan.tables.combine.run import Run, Task
+from hannan.tables.combine.timing import Chunk
 from hannan.tables.read import frames
 from hannan.tables.read.frames import frame_of
 from hannan.tables.read.table import BadTable
@@ -121,14 +123,12 @@ def test_a_range_is_held_and_the_bound_is_known_before():
         hn.combine(forecasts, targets, loss_range=(0.0, 0.1))
 
 
-def test_the_state_has_no_gaps():
-    """What the rows leave behind is what single rounds do."""
+def test_rows_of_a_table_leave_the_state_of_single_rounds():
     forecasts, targets = table(9)
-    told, player = hn.combine(forecasts, targets, "absolute", "adahedge"), hn.AdaHedge(9).start(0)
+    run, player = Run(Task(tuple("abcdefghi"), learner="adahedge")), hn.AdaHedge(9).start(0)
+    run.take(Chunk(forecasts, targets))
     for row in np.abs(forecasts - targets[:, None]):
         player.observe(player.act(), row)
-    state = told._close.__closure__  # the combiner is held by what makes the summary
-    rows = next(cell.cell_contents for cell in state if type(cell.cell_contents).__name__ == "Rows")
-    assert (rows.mixer.player.distribution() == player.distribution()).all()
-    kept, stepped = rows.mixer.certificate(), player.certificate()
-    assert dataclasses.replace(kept, seeded=True) == stepped
+    mixer = run.combiner.mixer
+    assert (mixer.player.distribution() == player.distribution()).all()
+    assert dataclasses.replace(mixer.certificate(), seeded=True) == player.certificate()

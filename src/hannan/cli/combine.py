@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,102 +16,55 @@ from hannan import extras
 from hannan.cli.options import listed, opened, separator, shared, to_text, watched
 
 if TYPE_CHECKING:
-    from hannan.tables.combine.quantiles import Grid
-    from hannan.tables.combine.run import Answers, Rows
+    from hannan.tables.combine.run import Run, Task
     from hannan.tables.combine.summary import Summary
+    from hannan.tables.combine.timing import Answers
 
 
-class Stream:
-    """Rows of a table, through rows at play, to sheets and standard output."""
+class Lines:
+    """One line per answer on standard output: CSV under a header, or JSON."""
 
-    def __init__(
-        self, rows: Rows, grid: Grid | None, time: str | None, issued: str | None, live: bool, as_json: bool
-    ) -> None:
-        self.rows, self.grid, self.time, self.issued, self.live, self.as_json = rows, grid, time, issued, live, as_json
-        self.written = ("forecast",) if grid is None else grid.written
-        self.crossed = 0
+    def __init__(self, run: Run, as_json: bool) -> None:
+        self._run, self._as_json, self._headed = run, as_json, as_json
+        self._time = run.task.timing.time
 
-    def run(self, table: Any, goal: int, columns: list[int], sheets: Any) -> Summary:
-        """Read, answer, keep and print; then look at all of it a second time."""
-        from hannan.tables.combine.function import close_books
-        from hannan.tables.write import Spool
-
-        rows, head = self.rows, self.live and not self.as_json
-        # The second look needs the rows: they wait on disk, not in memory. Of quantiles, the answers too.
-        width = len(rows.names) * rows.loss.depth
-        kept, goals, told = Spool(width), Spool(1), Spool(1 + len(rows.levels))
-        try:
-            for forecasts, targets, times, issued, first in self._parts(table, goal, columns):
-                answers = rows.answer(forecasts, targets, times, first, issued)
-                kept.add(forecasts)
-                goals.add(targets[:, None])
-                if self.grid is not None:
-                    told.add(_numbered(answers))
-                if sheets is not None:
-                    sheets.write(answers.rows, answers.times, answers.forecast, answers.played, answers.weights)
-                if self.live:
-                    self._print(answers, head)
-                    head = False
-            targets, answered = rows.rejoin(goals.array()[:, 0]), told.array()
-            return close_books(rows, kept.array(), targets, self.grid, self.crossed, (answered[:, 0], answered[:, 1:]))
-        finally:
-            for spool in (kept, goals, told):
-                spool.close()
-
-    def _parts(self, table: Any, goal: int, columns: list[int]) -> Any:
-        """(forecasts, targets, times, issue times, first row) of each chunk."""
-        import numpy as np
-
-        for chunk in watched(table, 1 if self.live else None, not self.as_json):
-            times, issued = (chunk.texts.get(name, []) if name else [] for name in (self.time, self.issued))
-            forecasts, first = np.take(chunk.numbers, columns, axis=1), chunk.first
-            if self.grid is not None:
-                forecasts, crossed = self.grid.take(forecasts, partial(_place, table.source, first))
-                self.crossed += crossed
-            yield forecasts, chunk.numbers[:, goal], times, issued, first
-
-    def _print(self, answers: Answers, head: bool) -> None:
-        """One line for each answer, at once."""
-        from hannan.tables.combine.function import key_of
+    def write(self, answers: Answers) -> None:
+        """Print the answers and flush."""
         from hannan.tables.write import line
 
-        rows, time = self.rows, self.time
-        # The names of the JSON are ours, whatever the table calls its times.
-        key = "row" if time is None else "time"
-        if head:
-            drawn = ["played"] if rows.mixer.draws else []
-            first = key_of(time, [*rows.names, *self.written])
-            click.echo(line([first, *self.written, *drawn, *rows.names]), nl=False)
+        if not self._headed:
+            click.echo(line(self._head()), nl=False)
+            self._headed = True
         for t in range(len(answers)):
-            at = answers.times[t] if answers.times else int(answers.rows[t])
-            played = [] if answers.played is None else [rows.names[answers.played[t]]]
-            weights, mixed = answers.weights[t].tolist(), answers.forecast[t].tolist()
-            if self.as_json:
-                named = dict(zip(rows.names, weights, strict=True))
-                also = {"played": played[0]} if played else {}
-                forecast = (
-                    mixed if self.grid is None else {f"{q:g}": x for q, x in zip(rows.levels, mixed, strict=True)}
-                )
-                told = {key: at, "forecast": forecast, **also, "weights": named}
-                click.echo(json.dumps(told, ensure_ascii=False))
-            else:
-                click.echo(line([at, *(mixed if self.grid is not None else [mixed]), *played, *weights]), nl=False)
+            click.echo(self._object(answers, t) if self._as_json else line(self._cells(answers, t)), nl=self._as_json)
         sys.stdout.flush()
 
+    def _head(self) -> list[str]:
+        from hannan.tables.combine.function import key_of
 
-def _place(source: str, first: int, t: int) -> str:
-    return f"{source}, row {first + t}"
+        run = self._run
+        first = key_of(self._time, [*run.models, *run.written])
+        return [first, *run.written, *(["played"] if run.draws else []), *run.models]
 
+    def _cells(self, answers: Answers, t: int) -> list[Any]:
+        mixed = answers.forecast[t].tolist()
+        played = [] if answers.played is None else [self._run.models[answers.played[t]]]
+        quantiles = mixed if self._run.levels else [mixed]
+        return [self._place(answers, t), *quantiles, *played, *answers.weights[t].tolist()]
 
-def _numbered(answers: Answers) -> Any:
-    """Answers behind the numbers of their rows."""
-    import numpy as np
+    def _object(self, answers: Answers, t: int) -> str:
+        run, mixed = self._run, answers.forecast[t].tolist()
+        forecast = {f"{q:g}": x for q, x in zip(run.levels, mixed, strict=True)} if run.levels else mixed
+        played = {} if answers.played is None else {"played": run.models[answers.played[t]]}
+        weights = dict(zip(run.models, answers.weights[t].tolist(), strict=True))
+        # The keys do not depend on the name of the column of times.
+        key = "row" if self._time is None else "time"
+        told = {key: self._place(answers, t), "forecast": forecast, **played, "weights": weights}
+        return json.dumps(told, ensure_ascii=False)
 
-    return np.column_stack([answers.rows, answers.forecast])
+    def _place(self, answers: Answers, t: int) -> Any:
+        return answers.times[t] if answers.times else int(answers.rows[t])
 
-
-if TYPE_CHECKING:
-    from hannan.tables.combine.summary import Summary
 
 EPILOG = """\b
 Examples:
@@ -176,67 +129,89 @@ def command(
     printed at once, a line of CSV, and the summary goes to standard error; with --json the lines are JSON (JSON
     Lines), and the summary is the last line of standard output.
     """
-    from hannan.saving.files import Outbox
-    from hannan.tables.combine.function import Sheets, finish, one_time
-    from hannan.tables.combine.long_table import horizon_of
     from hannan.tables.combine.losses import point_loss
-    from hannan.tables.combine.quantiles import columns_for, loss_of
-    from hannan.tables.combine.run import Rows
-    from hannan.tables.learner import for_forecasts, parse_range
-    from hannan.tables.read.table import Columns, forecast_roles
+    from hannan.tables.combine.quantiles import Pricing
+    from hannan.tables.combine.run import Task
+    from hannan.tables.combine.timing import Timing
+    from hannan.tables.learner import parse_range
+    from hannan.tables.read.table import forecast_roles
 
     point_loss(loss, cap)
-    loss_range = None if span is None else parse_range(span)
-    chosen = listed(experts) or None
-    time = one_time(time, target_time, issued, by is not None)
-    forecast_roles(target, time, chosen or (), issued)
+    chosen, many = listed(experts) or None, by is not None
+    timing = Timing.of(time, target_time, issued, horizon, many)
+    task = Task(
+        columns=None if chosen is None else tuple(chosen),
+        pricing=Pricing(loss, cap, quantiles, per_quantile, crossing),
+        timing=timing,
+        learner=learner,
+        loss_range=None if span is None else parse_range(span),
+        prior=_prior(prior, many),
+        seed=seed,
+    )
+    forecast_roles(target, timing.time, chosen or (), issued)
+    shown = Shown(out, as_json, delimiter)
+    if by is not None:
+        combine_series(file, target, listed(by), task, pooled, shown)
+    elif pooled:
+        raise ValueError("--pooled is of tables with many series: name their column with --by")
+    else:
+        combine_rows(file, target, task, shown)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How a file is read and a result is written."""
+
+    out: Path | None
+    as_json: bool
+    delimiter: str
+
+
+def combine_rows(file: Path, target: str, task: Task, shown: Shown) -> None:
+    """Combine the rows of a file or of standard input, print them if they are live, and write the results."""
+    from hannan.saving.files import Outbox
+    from hannan.tables.combine.function import Sheets, finish
+    from hannan.tables.combine.run import OnDisk, Run
+    from hannan.tables.read.table import Columns
+
+    live, drawn, timing = str(file) == "-", False, task.timing
     wanted = Columns(
-        texts=tuple(name for name in (time, issued) if name is not None),
-        numeric=None if chosen is None else (*chosen, target),
+        texts=tuple(name for name in (timing.time, timing.issued) if name is not None),
+        numeric=None if task.columns is None else (*task.columns, target),
         needs=(target,),
         hint="Name a column of times with --time, and leave others out with --experts A,B",
     )
-    live = str(file) == "-"
-    priced = loss, cap, quantiles, per_quantile, crossing
-    if prior is not None and str(prior) == "pool" and by is None and not prior.exists():
-        raise ValueError("--prior pool is of tables with many series: name their column with --by")
-    start = None if prior is None else str(prior) if by is not None and str(prior) == "pool" else _prior(prior)
-    if by is not None:
-        asked = priced, learner, loss_range, chosen, time, issued, horizon, pooled, start
-        return combine_file(file, target, listed(by), delimiter, asked, out, as_json)
-    if pooled:
-        raise ValueError("--pooled is of tables with many series: name their column with --by")
-    ahead = horizon_of(horizon, issued)
     with ExitStack() as stack:
-        table = stack.enter_context(opened(file, wanted, delimiter))
-        goal = table.names.index(target)
-        names = [name for i, name in enumerate(table.names) if i != goal]
+        table = stack.enter_context(opened(file, wanted, shown.delimiter))
+        names = [name for name in table.names if name != target]
         if not names:
             raise ValueError(f"{table.source} must have columns of forecasts besides {target!r}; got none")
-        names, left = columns_for(names, chosen is not None, loss, cap, quantiles)
-        cost, grid = loss_of(names, *priced)
-        models = names if grid is None else list(grid.models)
-        chosen_learner = for_forecasts(learner, len(models), cost, loss_range, None)
-        rows = Rows(models, cost, chosen_learner, seed, time, table.source, ahead, start, issued)
-        rows.left_out = left
-        written = ("forecast",) if grid is None else grid.written
-        outbox = None if out is None else stack.enter_context(Outbox(out))
-        sheets = None
-        if outbox is not None:
-            sheets = stack.enter_context(Sheets(outbox, models, time, rows.mixer.draws, written))
-        stream = Stream(rows, grid, time, issued, live, as_json)
-        summary = stream.run(table, goal, [table.names.index(name) for name in names], sheets)
-        if sheets is not None:
-            sheets.__exit__()
-        drawn = outbox is not None and finish(outbox, summary)
-    _tell(summary, out, drawn, live, as_json)
+        run = Run(replace(task, source=table.source).on(names))
+        kept = stack.enter_context(OnDisk(run))
+        outbox = None if shown.out is None else stack.enter_context(Outbox(shown.out))
+        sheets = None if outbox is None else stack.enter_context(Sheets(outbox, run))
+        lines = Lines(run, shown.as_json) if live else None
+        chunks = run.of_file(watched(table, 1 if live else None, not shown.as_json), table.names, target)
+        run.through(chunks, kept, [sink.write for sink in (sheets, lines) if sink is not None])
+        summary = run.summary
+        if outbox is not None and sheets is not None:
+            sheets.close()
+            drawn = finish(outbox, summary)
+    _tell(summary, shown, drawn, live)
 
 
-def _prior(path: Path) -> dict[str, float]:
-    """model_id -> the mean of its weights."""
+def _prior(path: Path | None, many: bool) -> dict[str, float] | str | None:
+    """Return the prior of a file, model_id -> the mean of its weights; or "pool"."""
     from hannan.tables.combine.panels import read_columns
     from hannan.tables.read.table import BadTable
 
+    if path is None:
+        return None
+    if str(path) == "pool":
+        if many:
+            return "pool"
+        if not path.exists():
+            raise ValueError("--prior pool is of tables with many series: name their column with --by")
     columns = read_columns(path, ("model_id",), needs=("model_id", "weight"), numeric=("weight",))
     found: dict[str, list[float]] = {}
     for name, weight in zip(map(str, columns["model_id"]), columns["weight"], strict=True):
@@ -244,12 +219,13 @@ def _prior(path: Path) -> dict[str, float]:
     total = sum(sum(weights) for weights in found.values())
     if not total > 0.0:
         raise BadTable(f"{path}: weights of a prior must have a positive sum; got {total:g}")
-    # What has no weight left could not come back: a tenth is even.
+    # A model without weight could never recover: a tenth of the weight is even.
     return {name: 0.9 * sum(weights) / total + 0.1 / len(found) for name, weights in found.items()}
 
 
-def _tell(summary: Summary, out: Path | None, drawn: bool, live: bool, as_json: bool) -> None:
-    if as_json:
+def _tell(summary: Summary, shown: Shown, drawn: bool, live: bool) -> None:
+    out = shown.out
+    if shown.as_json:
         told = {**summary.as_dict(), "out": None if out is None else str(out)}
         click.echo(to_text({"summary": told}, None) if live else to_text(told))
         return
@@ -262,29 +238,25 @@ def _tell(summary: Summary, out: Path | None, drawn: bool, live: bool, as_json: 
     click.echo(f"\n{out}: combined.csv, weights.csv, summary.json, {page}", err=live)
 
 
-def combine_file(
-    file: Path, target: str, by: Sequence[str], delimiter: str, asked: tuple[Any, ...], out: Path | None, as_json: bool
-) -> None:
-    """Read the whole file, combine every series, tell and keep what came of it."""
+def combine_series(file: Path, target: str, by: Sequence[str], task: Task, pooled: bool, shown: Shown) -> None:
+    """Combine every series of a file, print the summary and write the results."""
     from hannan.tables.combine.panels import panel_of, read_columns
     from hannan.tables.read.table import BadTable, named
 
     if str(file) == "-":
         raise BadTable("many series are read from a file; got standard input")
-    cost, learner, loss_range, experts, time, issued, horizon, pooled, prior = asked
-    texts = [*by, *(name for name in (time, issued) if name is not None)]
-    needs = (target, *texts, *(experts or ()))
-    # A column that is text and an expert too is read as text, and refused for its two roles.
-    numeric = None if experts is None else [name for name in (*experts, target) if name not in texts]
-    columns = read_columns(file, texts, separator(delimiter), needs, numeric, not as_json)
+    timing, out = task.timing, shown.out
+    texts = [*by, *(name for name in (timing.time, timing.issued) if name is not None)]
+    needs = (target, *texts, *(task.columns or ()))
+    # A column that is both text and an expert is read as text; `panel_of` rejects its two roles.
+    numeric = None if task.columns is None else [name for name in (*task.columns, target) if name not in texts]
+    columns = read_columns(file, texts, separator(shown.delimiter), needs, numeric, not shown.as_json)
     with named(str(file)):
-        panel = panel_of(
-            columns, target, by, cost, learner, loss_range, experts, time, issued, horizon, pooled, prior, not as_json
-        )
+        panel = panel_of(columns, target, by, task, pooled, progress=not shown.as_json)
     parquet = _is_parquet(file)
     if out is not None:
         panel.save(out, parquet)
-    if as_json:
+    if shown.as_json:
         click.echo(to_text({**panel.summary.as_dict(), "out": None if out is None else str(out)}))
         return
     click.echo(str(panel.summary))

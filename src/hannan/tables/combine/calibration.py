@@ -281,22 +281,26 @@ class Quantiled:
         }  # fmt: skip
 
 
-def quantiled(
-    loss: QuantileLoss, grid: Grid, crossed: int, by_level: Array | None, answers: tuple[Any, Array], table: Array,
-    targets: Array, recent: Sequence[tuple[int, str]],
-) -> Quantiled:  # fmt: skip
-    """From all rows of a table, level by level, their targets, and the answers: (numbers of rows from 1, quantiles)."""
-    calibration = Calibration.of(loss, grid.models)
-    at, told = answers[0].astype(np.int64) - 1, answers[1]
+def calibrated(
+    loss: QuantileLoss, models: Sequence[str], answers: tuple[Any, Array], table: Array, targets: Array
+) -> Calibration:
+    """Return the calibration of (numbers of rows from 1, quantiles), from all rows of a table level by level."""
+    calibration, at, told = Calibration.of(loss, models), answers[0] - 1, answers[1]
     known = ~np.isnan(targets[at])
     step = 1 << 14
     for first in range(0, len(at), step):
         part = slice(first, first + step)
         some = at[part][known[part]]
         calibration.add(loss, told[part][known[part]], np.asarray(table[some]), np.asarray(targets[some]))
-    fan, timed = None, bool(recent) and all(text for _, text in recent)
-    if len(at):
-        times, last = dict(recent), slice(-min(FAN, len(recent)), None)
-        names = tuple(times.get(int(row) + 1, "") if timed else str(int(row) + 1) for row in at[last])
-        fan = Fan(names, np.array(told[last]), np.array(targets[at[last]]))
-    return Quantiled(calibration, fan, timed, by_level, grid, crossed)
+    return calibration
+
+
+def fan_of(answers: tuple[Any, Array], targets: Array, recent: Sequence[tuple[int, str]]) -> tuple[Fan | None, bool]:
+    """Return (the fan of the last rows, whether they have times); `recent` are their numbers and times."""
+    at, told = answers[0] - 1, answers[1]
+    timed = bool(recent) and all(text for _, text in recent)
+    if not len(at):
+        return None, timed
+    times, last = dict(recent), slice(-min(FAN, len(recent)), None)
+    names = tuple(times.get(int(row) + 1, "") if timed else str(int(row) + 1) for row in at[last])
+    return Fan(names, np.array(told[last]), np.array(targets[at[last]])), timed

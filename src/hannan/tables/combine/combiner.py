@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hannan import saving, validation
+from hannan import _engine, saving, validation
 from hannan.learners.adahedge import Rule
 from hannan.players.load import packed, unpacked
 from hannan.saving import fields
 from hannan.saving.formatting import ceiling, figure
 from hannan.saving.result import Result, Shown
 from hannan.tables.combine.calibration import Calibration
-from hannan.tables.combine.guarantees import Promises
-from hannan.tables.combine.losses import PointLoss, refusal
-from hannan.tables.combine.quantiles import QuantileLoss, loss_of
+from hannan.tables.combine.guarantees import Course, Promises
+from hannan.tables.combine.losses import ASLEEP, PointLoss, refusal
+from hannan.tables.combine.quantiles import Pricing, QuantileLoss
 from hannan.tables.combine.rules import PerLevel, mixer_of
+from hannan.tables.combine.timing import Block, Events, Work
 from hannan.tables.learner import for_forecasts
-from hannan.tables.read.table import one_role
+from hannan.tables.read.table import BadTable, one_role
 from hannan.validation import Array
 
 
@@ -30,6 +32,8 @@ def content_of(combiner: Any) -> dict[str, Any]:
     learner, loss, calibration = combiner.learner, combiner.loss, combiner.calibration
     if not isinstance(learner, Rule):
         raise ValueError(f"a combiner that is saved must play a rule of the package, by its name; got {learner!r}")
+    if combiner._taken:
+        raise ValueError("a combiner that took a table cannot be saved: its rows have no ids; use a new Combiner")
     bad = next((row for row in combiner.open if type(row) not in (str, int)), None)
     if bad is not None:
         raise ValueError(f"rows that are saved must be named by text or whole numbers; got {bad!r}")
@@ -150,6 +154,14 @@ def _beside(line: str, bound: float | None, why: str) -> str:
     return f"{line}; bound withheld: {why}" if bound is None else f"{line}, at most {ceiling(bound)} is proved"
 
 
+class _Stop(NamedTuple):
+    """Where the engine stopped: its error code (none if all is done), the column, and the rows or events done."""
+
+    trouble: Any
+    column: int
+    done: int
+
+
 class Combiner:
     """Combine forecasts as they come: answer a row now, settle it when its target is known.
 
@@ -201,7 +213,7 @@ class Combiner:
             raise ValueError(f"columns must be names, or how many there are; got {columns!r}")
         one_role(("an expert", name) for name in names)
         self.columns = tuple(names)
-        self.loss, self.grid = loss_of(names, loss, cap, quantiles, per_quantile, crossing)
+        self.loss, self.grid = Pricing(loss, cap, quantiles, per_quantile, crossing).loss_of(names)
         if self.grid is not None and self.grid.left:
             raise ValueError(f"columns of quantiles must name a model and a level each; got {self.grid.left[0]!r}")
         #: Those that have the weights: the columns, or the models whose quantiles they are.
@@ -217,6 +229,7 @@ class Combiner:
         self._quantiles = quantiles
         self._numbers: dict[Hashable, int] = {}
         self._next = 0
+        self._taken = False
 
     @property
     def open(self) -> tuple[Hashable, ...]:
@@ -227,6 +240,8 @@ class Combiner:
         """The combined forecast of a row, of quantiles an array; the row waits for its target."""
         if row_id in self._numbers:
             raise ValueError(f"a row must be answered once; {row_id!r} waits for its target")
+        if self._taken:
+            raise ValueError("a combiner that took a table answers no single rows; use a new Combiner")
         row = self._row(forecasts, row_id)
         told = self.mixer.answer(self._next, row)
         if told is None:
@@ -256,7 +271,7 @@ class Combiner:
         forecasts = self.mixer.waiting(number)
         answer: Any = self.mixer.told(number) if self.calibration is not None else None
         trouble, column = self.mixer.settle(number, target)
-        why = refusal(trouble, column, self.models, self.loss, self.mixer, forecasts, target)
+        why = self._why(trouble, column, forecasts, target)
         if why:
             raise ValueError(f"row {row_id!r}{why}")
         if self.calibration is not None and isinstance(self.loss, QuantileLoss):
@@ -287,6 +302,126 @@ class Combiner:
             settled=int(mixer.settled), total=float(mixer.mixture), mean=float(mixer.mean_loss),
             losses=np.asarray(mixer.losses), promises=mixer.promises(), calibration=self.calibration,
         )  # fmt: skip
+
+    # Tables
+
+    def take(self, block: Block, course: Course | None = None) -> Work:
+        """Answer and settle the rows of a block; points of the curves are added to `course`.
+
+        Rows are numbered by the table, not by `answer`: a combiner either takes blocks or answers single rows.
+        """
+        if self._next:
+            raise ValueError("a combiner that answered single rows takes no table; use a new Combiner")
+        self._taken = True
+        self._check_targets(block)
+        mixer, before, n = self.mixer, int(self.mixer.answered), None if course is None else len(self.models)
+        work = Work.room(len(block.targets), n, mixer.draws, len(getattr(self.loss, "levels", ())))
+        due: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        if course is not None:
+            at = course.due(before, block.answered)
+            due = block.fresh[at - before - 1] + 1 if block.brings else at - before
+            if getattr(mixer, "notes", False):
+                self._take_noted(block, at, due, work, course)
+            else:
+                self._take_stretches(block, due.tolist(), work, course)
+        else:
+            self._stretch(block, slice(0, len(block.targets)), work)
+        for number in block.dropped:
+            mixer.forget(number)
+        return work
+
+    def finish(self, rest: Iterable[tuple[int, float]], place: Callable[[int], str]) -> None:
+        """Settle the rows whose targets are due after the last row of a table."""
+        for row, target in rest:
+            trouble, column = self.mixer.settle(row, target)
+            if why := self._why(trouble, column, self.mixer.waiting(row), target):
+                raise BadTable(f"{place(row)}{why}")
+
+    def _take_noted(
+        self, block: Block, at: NDArray[np.int64], due: NDArray[np.int64], work: Work, course: Course
+    ) -> None:
+        """Take all rows in one call; the engine notes the points of the curves."""
+        table, answers, every = block.forecasts, (work.mixed, work.weights), slice(0, len(block.targets))
+        if block.in_order(every):
+            events = block.events(every)
+            done, trouble, column, moments = self.mixer.noted_events(
+                table, events.order, events.told, block.first, *answers, events.ends[due - 1], due - 1
+            )
+            self._check_event(_Stop(trouble, column, done), events, block, block.first)
+        else:
+            done, trouble, column, moments = self.mixer.noted(table, block.targets, *answers, due)
+            self._check_row(_Stop(trouble, column, done), block)
+        work.played = self.mixer.played
+        reached, ends = at[: len(moments)].tolist(), due[: len(moments)].tolist()
+        course.extend(reached, moments, [block.times[end - 1] if block.times else "" for end in ends])
+        if block.answered:
+            self._reach(int(block.fresh[-1]) if block.brings else -1, block, work, course)
+
+    def _take_stretches(self, block: Block, due: list[int], work: Work, course: Course) -> None:
+        """Take the rows between two points of the curves in one call."""
+        fresh, start = block.fresh, 0
+        for end in [*due, len(block.targets)]:
+            if end > start:
+                self._stretch(block, slice(start, end), work.part(slice(start, end)))
+            if last := int(np.searchsorted(fresh, end)):
+                self._reach(int(fresh[last - 1]), block, work, course)
+            if end in due and end > start:
+                course.add(self.mixer)
+            start = end
+
+    def _reach(self, row: int, block: Block, work: Work, course: Course) -> None:
+        assert work.weights is not None
+        course.reach(work.weights[row], block.times[row] if block.times else "")
+
+    def _stretch(self, block: Block, rows: slice, work: Work) -> None:
+        forecasts, first = block.forecasts[rows], block.first + rows.start
+        if block.in_order(rows):
+            events = block.events(rows)
+            done, trouble, column = self.mixer.events(
+                forecasts, events.order, events.told, first, work.mixed, work.weights
+            )
+            self._check_event(_Stop(trouble, column, done), events, block, first)
+        else:
+            done, trouble, column = self.mixer.rows(forecasts, block.targets[rows], work.mixed, work.weights)
+            self._check_row(_Stop(trouble, column, rows.start + done), block)
+        if work.played is not None:
+            work.played[:] = self.mixer.played
+
+    def _check_targets(self, block: Block) -> None:
+        if not self.loss.refuse_target(0.5):
+            return
+        for t in [*block.fresh.tolist(), *block.brings]:
+            y = block.target[t]
+            reason = self.loss.refuse_target(y) if y == y else ""
+            if reason:
+                raise BadTable(f"{block.place(block.first + t)}: {reason}; got {y:g}")
+
+    def _check_row(self, stop: _Stop, block: Block) -> None:
+        """Raise the error of a row whose target is used immediately."""
+        if stop.trouble == _engine.Trouble.none:
+            return
+        number = block.first + stop.done
+        self._check_answer(stop, number, block)
+        why = self._why(stop.trouble, stop.column, block.forecasts[stop.done], float(block.targets[stop.done]))
+        raise BadTable(f"{block.place(number)}{why}")
+
+    def _check_event(self, stop: _Stop, events: Events, block: Block, first: int) -> None:
+        """Raise the error of an event; rows of the events are counted from row `first`."""
+        if stop.done == len(events.order):
+            return
+        event = int(events.order[stop.done])
+        self._check_answer(stop, first + event, block)
+        why = self._why(stop.trouble, stop.column, self.mixer.waiting(~event), float(events.told[stop.done]))
+        raise BadTable(f"{block.place(block.happens(~event))}{why}")
+
+    def _check_answer(self, stop: _Stop, number: int, block: Block) -> None:
+        if stop.trouble == _engine.Trouble.asleep:
+            raise BadTable(f"{block.place(number)}: {ASLEEP}{block.hint}")
+        if stop.trouble == _engine.Trouble.failed:
+            raise self.mixer.player._failed()
+
+    def _why(self, trouble: Any, column: int, row: Array | None, target: float) -> str:
+        return refusal(trouble, column, self.models, self.loss, self.mixer, row, target)
 
     # Files
 

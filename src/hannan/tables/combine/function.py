@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
@@ -16,14 +15,11 @@ from hannan import validation
 from hannan.saving.files import Outbox, write
 from hannan.saving.result import Result, Shown, library_of
 from hannan.saving.result import frame_of as made_frame
-from hannan.tables.combine.calibration import quantiled
-from hannan.tables.combine.hindsight import hindsight
-from hannan.tables.combine.long_table import horizon_of
 from hannan.tables.combine.losses import PointLoss
-from hannan.tables.combine.quantiles import Grid, QuantileLoss, columns_for, loss_of
-from hannan.tables.combine.run import Rows, joined
-from hannan.tables.combine.summary import Summary, summarise
-from hannan.tables.learner import for_forecasts
+from hannan.tables.combine.quantiles import Pricing
+from hannan.tables.combine.run import Run, Task
+from hannan.tables.combine.summary import Summary
+from hannan.tables.combine.timing import Answers, Timing
 from hannan.tables.read.frames import frame_of
 from hannan.tables.write import RowWriter
 from hannan.validation import Array
@@ -31,8 +27,6 @@ from hannan.validation import Array
 if TYPE_CHECKING:
     from hannan.tables.combine.panels import Panel
     from hannan.tables.combine.run import Options
-
-_CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -56,19 +50,29 @@ class Combined(Result):
     forecast: Array = field(hash=False, repr=False)
     played: NDArray[np.int64] | None = field(hash=False, repr=False)
     weights: Array = field(hash=False, repr=False)
-    _close: Callable[[], Summary] = field(hash=False, repr=False, compare=False)
-    #: The column of times.
-    time: str | None = None
-    #: Of quantiles: the levels, and what their columns are called.
-    levels: tuple[float, ...] = ()
-    written: tuple[str, ...] = ("forecast",)
+    _run: Run = field(hash=False, repr=False, compare=False)
     #: Library of the table that was combined: "pandas", "polars", "pyarrow" or "".
     library: str = ""
 
-    @cached_property
+    @property
+    def time(self) -> str | None:
+        """The column of times."""
+        return self._run.task.timing.time
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """Quantile levels of the forecast; empty for point forecasts."""
+        return self._run.levels
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """Names of the columns of the forecast."""
+        return self._run.written
+
+    @property
     def summary(self) -> Summary:
         """What it came to; the best fixed combination in hindsight is searched for when this is first asked."""
-        return self._close()
+        return self._run.summary
 
     def __str__(self) -> str:
         return str(self.summary)
@@ -116,8 +120,8 @@ class Combined(Result):
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """combined.csv, weights.csv, summary.json and (with the extra [report]) index.html, all or nothing."""
         with Outbox(folder) as out:
-            with Sheets(out, self.experts, self.time, self.played is not None, self.written) as sheets:
-                sheets.write(self.rows + 1, self.times, self.forecast, self.played, self.weights)
+            with Sheets(out, self._run) as sheets:
+                sheets.write(Answers(self.rows + 1, self.times, self.forecast, self.played, self.weights))
             finish(out, self.summary)
         return Path(folder)
 
@@ -139,31 +143,33 @@ def key_of(time: str | None, experts: Sequence[str]) -> str:
 
 
 class Sheets:
-    """The two files with a line for each answer: combined.csv and weights.csv."""
+    """The two files with one line per answer: combined.csv and weights.csv."""
 
-    def __init__(self, out: Outbox, experts: Sequence[str], time: str | None, draws: bool = False,
-                 written: Sequence[str] = ("forecast",)) -> None:  # fmt: skip
-        self._experts, self._timed = list(experts), time is not None
-        first = key_of(time, [*experts, *written])
-        self._combined = RowWriter(out.path("combined.csv"), [first, *written, *(["played"] if draws else [])])
-        self._weights = RowWriter(out.path("weights.csv"), [first, *experts])
+    def __init__(self, out: Outbox, run: Run) -> None:
+        time, written, self._experts = run.task.timing.time, run.written, list(run.models)
+        self._timed, first = time is not None, key_of(time, [*run.models, *run.written])
+        self._combined = RowWriter(out.path("combined.csv"), [first, *written, *(["played"] if run.draws else [])])
+        self._weights = RowWriter(out.path("weights.csv"), [first, *run.models])
 
-    def write(self, rows: NDArray[np.int64], times: list[str], forecast: Array, played: NDArray[np.int64] | None,
-              weights: Array) -> None:  # fmt: skip
-        """Some answers; rows counted from 1."""
-        if not len(rows):
+    def write(self, answers: Answers) -> None:
+        """Write answers; their rows are counted from 1."""
+        if not len(answers):
             return
-        key: Any = times if self._timed else rows
-        drawn = [] if played is None else [[self._experts[i] for i in played.tolist()]]
-        self._combined.write([key, *columns_of_answers(forecast), *drawn])
-        self._weights.write([key, *np.ascontiguousarray(weights.T)])
+        key: Any = answers.times if self._timed else answers.rows
+        drawn = [] if answers.played is None else [[self._experts[i] for i in answers.played.tolist()]]
+        self._combined.write([key, *columns_of_answers(answers.forecast), *drawn])
+        self._weights.write([key, *np.ascontiguousarray(answers.weights.T)])
+
+    def close(self) -> None:
+        """Close both files."""
+        self._combined.close()
+        self._weights.close()
 
     def __enter__(self) -> Sheets:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._combined.close()
-        self._weights.close()
+        self.close()
 
 
 def finish(out: Outbox, summary: Summary) -> bool:
@@ -251,81 +257,23 @@ def combine(
     ('down', True)
     """
     validation.count(seed, "seed", least=0)
-    time = one_time(time, target_time, issued, by is not None)
+    timing = Timing.of(time, target_time, issued, horizon, by is not None)
+    task = Task(
+        None if experts is None else tuple(experts), Pricing(loss, cap, quantiles, per_quantile, crossing), timing,
+        learner, loss_range, prior, seed,
+    )  # fmt: skip
     if by is not None:
         from hannan.tables.combine.panels import panel_of
 
-        asked = (by,) if isinstance(by, str) else tuple(by)
-        levels = quantiles, per_quantile, crossing
-        return panel_of(
-            frame,
-            target,
-            asked,
-            (loss, cap, *levels),
-            learner,
-            loss_range,
-            experts,
-            time,
-            issued,
-            horizon,
-            pooled,
-            prior,
-        )
+        return panel_of(frame, target, (by,) if isinstance(by, str) else tuple(by), task, pooled)
     if pooled or isinstance(prior, str):
         raise ValueError("pooled and prior='pool' are of tables with many series: name their column with `by`")
-    ahead = horizon_of(horizon, issued)
-    data = frame_of(frame, target, experts, time, issued)
-    kept, left = columns_for(data.experts, experts is not None, loss, cap, quantiles)
-    if left:
-        places = [data.experts.index(name) for name in kept]
-        data = replace(data, experts=kept, forecasts=np.take(data.forecasts, places, axis=1))
-    cost, grid = loss_of(data.experts, loss, cap, quantiles, per_quantile, crossing)
-    names = data.experts if grid is None else list(grid.models)
-    table, crossed = (
-        (data.forecasts, 0) if grid is None else grid.take(data.forecasts, lambda t: f"the table, row {t + 1}")
+    data = frame_of(frame, target, experts, timing.time, issued)
+    timing = replace(timing, time=data.time)
+    run = Run(replace(task, timing=timing, rounds=len(data.targets)).on(data.experts))
+    chunks, kept = run.of_frame(data)
+    run.through(chunks, kept)
+    told = kept.all
+    return Combined(
+        tuple(run.models), told.rows - 1, told.times, told.forecast, told.played, told.weights, run, library_of(frame)
     )
-    chosen = for_forecasts(learner, len(names), cost, loss_range, len(data.targets))
-    rows = Rows(names, cost, chosen, seed, data.time, horizon=ahead, prior=prior, issued=issued)
-    rows.left_out = left
-    parts = [
-        rows.answer(table[t : t + _CHUNK], data.targets[t : t + _CHUNK], data.times[t : t + _CHUNK], t + 1,
-                    data.issued[t : t + _CHUNK])
-        for t in range(0, len(data.targets), _CHUNK)
-    ]  # fmt: skip
-    told = joined(parts, len(names), len(rows.levels))
-
-    def close() -> Summary:
-        targets = rows.rejoin(data.targets.copy())
-        return close_books(rows, table, targets, grid, crossed, (told.rows, told.forecast))
-
-    answers = told.rows - 1, told.times, told.forecast, told.played, told.weights
-    written = ("forecast",) if grid is None else grid.written
-    return Combined(tuple(names), *answers, close, data.time, rows.levels, written, library_of(frame))
-
-
-def close_books(
-    rows: Rows, table: Array, targets: Array, grid: Grid | None, crossed: int, answers: tuple[Any, Array]
-) -> Summary:
-    """The second look at a table that has been played: the best in hindsight, and of quantiles how they fared.
-
-    `answers`: the numbers of their rows, from 1, and the answers; needed of quantiles alone.
-    """
-    rows.close()
-    found, told = hindsight(rows.loss, table, targets), None
-    if grid is not None and isinstance(rows.loss, QuantileLoss):
-        by_level = rows.mixer.by_level() if rows.loss.apart else None
-        told = quantiled(rows.loss, grid, crossed, by_level, answers, table, targets, rows.recent)
-    return summarise(rows, found.oracle, found.median, found.course, told)
-
-
-def one_time(time: str | None, target_time: str | None, issued: str | None, many: bool) -> str | None:
-    """The column of times: those of the targets, by either name; issue times need it."""
-    if target_time is not None and time not in (None, target_time):
-        raise ValueError(f"the times of the targets must be one column; got {time!r} and {target_time!r}")
-    time = target_time if time is None else time
-    if not many and ((issued is not None and time is None) or (target_time is not None and issued is None)):
-        raise ValueError(
-            "issued and target_time must be told together: when a row was made, and when its target is known; got "
-            f"issued {issued!r} and target_time {target_time!r}"
-        )
-    return time

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hannan import validation
+from hannan.games.checkpoints import Trace
 from hannan.learners.adahedge import Seen
 from hannan.mathematics.bounds import Bound, rounded_up
 from hannan.validation import Array
@@ -200,3 +202,51 @@ class AdaHedgeMoment(NamedTuple):
     def marks(self) -> list[float]:
         """As `Moment.marks`."""
         return self.made().marks()
+
+
+#: With more experts than this, curves of single experts are not kept.
+CURVES = 500
+#: Numbers of a point of the curves before those of the experts (`Moment.marks`).
+MARKS = 7
+
+
+class Course:
+    """Points of the curves of a combination: a few hundred rows, with what was known then."""
+
+    def __init__(self, n: int) -> None:
+        self.trace, self._n = Trace(), n
+        #: Times of the rows of the points.
+        self.times: dict[int, str] = {}
+        self._weights: Array = np.full(n, 1.0 / n)
+        self._time = ""
+
+    def due(self, answered: int, rows: int) -> NDArray[np.int64]:
+        """Return the rows of the next `rows` at which a point is due, counted from 1 over all rows answered."""
+        self.trace.expect(answered, rows)
+        return self.trace.due(answered, rows)
+
+    def reach(self, weights: Array, time: str) -> None:
+        """Store the weights and the time of the last row answered."""
+        self._weights, self._time = weights.copy(), time
+
+    def add(self, mixer: Any) -> None:
+        """Add a point at the last row answered."""
+        self.trace.add(int(mixer.answered), mixer.moment(self._weights))
+        self.times[int(mixer.answered)] = self._time
+
+    def extend(self, rows: list[int], moments: list[Any], times: list[str]) -> None:
+        """Add points that the engine noted at these rows."""
+        self.trace.extend(rows, moments)
+        self.times |= dict(zip(rows, times, strict=True))
+
+    def points(self) -> Array:
+        """Return one row per point: the marks, then weights, losses of the experts, and losses of the mixture in the
+        rows of each expert."""
+        wide = self._n <= CURVES
+        rows = [
+            np.concatenate(
+                [moment.marks(), *((moment.weights, moment.sums.losses, moment.sums.beside) if wide else ())]
+            )
+            for moment in self.trace.kept()
+        ]
+        return np.array(rows).reshape(len(rows), -1)

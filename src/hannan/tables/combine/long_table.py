@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan import validation
+from hannan.tables.combine.timing import Timing
 from hannan.tables.read.frames import numbers_of
 from hannan.tables.read.table import BadTable, clipped
 from hannan.tables.read.times import instant
@@ -61,21 +61,14 @@ class LongTable:
         return f"row {int(self.order[row]) + 1} (series {clipped(self.name(self.of(row)))})"
 
 
-def horizon_of(horizon: int, issued: str | None) -> int:
-    """How many rows later a target is known; issue times say it themselves."""
-    if issued is not None and horizon != 1:
-        raise BadTable(f"a horizon is for tables without issue times; got horizon {horizon} and the column {issued!r}")
-    return validation.count(horizon, "horizon")
-
-
 def long_table(
-    columns: dict[str, Any], target: str, by: Sequence[str], time: str | None, issued: str | None,
-    experts: Sequence[str], horizon: int,
-) -> LongTable:  # fmt: skip
+    columns: dict[str, Any], target: str, by: Sequence[str], timing: Timing, experts: Sequence[str], horizon: int
+) -> LongTable:
     """Return the rows of some columns, series by series, sorted by issue time and time within each series.
 
     Raises BadTable if two rows of a series have the same issue time and time: their order would be arbitrary.
     """
+    time, issued = timing.time, timing.issued
     codes, keys = _series([columns[name] for name in by], by)
     order: Whole = np.argsort(codes, kind="stable").astype(np.int64)
     times = None if time is None else instants(columns[time], time)
@@ -95,19 +88,20 @@ def long_table(
     stamps = inside.astype(np.float64) if times is None else times[order]
     asked = stamps if issues is None else issues[order]
     found = LongTable(
-        tuple(by),
-        tuple(experts),
-        keys,
-        order,
-        starts,
-        forecasts,
-        np.ascontiguousarray(targets),
-        rows + horizon,
-        asked,
-        stamps,
-        sorted_by,
+        by=tuple(by),
+        experts=tuple(experts),
+        keys=keys,
+        order=order,
+        starts=starts,
+        forecasts=forecasts,
+        targets=np.ascontiguousarray(targets),
+        known=rows + horizon,
+        issued=asked,
+        due=stamps,
+        sorted_by=sorted_by,
     )
-    _distinct(found, stamps, asked, time, issued, columns)
+    if time is not None:
+        _distinct(found, timing, columns[time])
     if issued is not None:
         known = rows.copy()
         for s in range(len(keys)):
@@ -218,25 +212,21 @@ def _in_order(codes: Whole, issues: Array, times: Array) -> bool:
     return not bool((back & (codes[1:] == codes[:-1])).any())
 
 
-def _distinct(
-    table: LongTable, stamps: Array, asked: Array, time: str | None, issued: str | None, columns: dict[str, Any]
-) -> None:
+def _distinct(table: LongTable, timing: Timing, times: Any) -> None:
     """Raise BadTable if a time comes twice in a series, for one issue time if there are issue times."""
-    if time is None:
-        return
-    same = np.ones(len(stamps), dtype=bool)
+    same = np.ones(len(table.due), dtype=bool)
     same[table.starts[:-1][np.diff(table.starts) > 0]] = False
-    again = np.zeros(len(stamps), dtype=bool)
-    again[1:] = (asked[1:] == asked[:-1]) & (stamps[1:] == stamps[:-1])
+    again = np.zeros(len(table.due), dtype=bool)
+    again[1:] = (table.issued[1:] == table.issued[:-1]) & (table.due[1:] == table.due[:-1])
     wrong = np.flatnonzero(same & again)
     if not len(wrong):
         return
     row = int(wrong[0])
-    extra = f" for one {issued!r}" if issued is not None else ""
-    here, before = clipped(cell_text(columns[time], table.order[row])), int(table.order[row - 1]) + 1
+    extra = f" for one {timing.issued!r}" if timing.issued is not None else ""
+    here, before = clipped(cell_text(times, table.order[row])), int(table.order[row - 1]) + 1
     raise BadTable(
-        f"the table, {table.place(row)}, column {time!r}: times of a series must differ{extra}; got {here}, as in row "
-        f"{before}"
+        f"the table, {table.place(row)}, column {timing.time!r}: times of a series must differ{extra}; got {here}, as "
+        f"in row {before}"
     )
 
 

@@ -16,10 +16,12 @@ from hannan.games.driver import Progress
 from hannan.learners import names
 from hannan.learners.adahedge import Rule
 from hannan.tables.combine.calibration import Calibration, Quantiled
+from hannan.tables.combine.combiner import Combiner, shares
 from hannan.tables.combine.long_table import LongTable, Whole
 from hannan.tables.combine.losses import ASLEEP, PointLoss, refusal
 from hannan.tables.combine.quantiles import Grid, QuantileLoss
-from hannan.tables.combine.rules import grid_levels, mixer_of, no_prior
+from hannan.tables.combine.rules import grid_levels, no_prior
+from hannan.tables.combine.timing import Block, Events
 from hannan.tables.read.table import BadTable
 from hannan.validation import Array
 
@@ -61,19 +63,16 @@ class Work:
             self._progress.update(self._done)
 
 
-def each_series(
-    table: LongTable, loss: PointLoss, rule: Rule, prior: Array | None, threads: int | None, work: Work | None = None
-) -> Played:
-    """Every series on its own; `prior` (1 or series, models)."""
-    work = work or Work()
+def each_series(table: LongTable, loss: PointLoss, rule: Rule, prior: Array | None, work: Work) -> Played:
+    """Combine every series separately; `prior` has shape (1 or series, models)."""
     if isinstance(loss, QuantileLoss) and loss.apart:
-        return _per_level(table, loss, rule, prior, threads, work)
+        return _per_level(table, loss, rule, prior, work)
     n, series, rows = len(table.experts), table.series, len(table.order)
     out: dict[str, Array] = {name: np.zeros((series, n)) for name in ("weights", "losses", "beside", "awake", "bounds")}
     totals, levels = np.zeros((series, TOTALS)), grid_levels(loss)
     mixed = np.empty(rows if levels is None else (rows, len(levels)))
     kind = getattr(_engine.Mixing, names.FORECASTS[rule.name])
-    cores = threads or os.cpu_count() or 1
+    cores = os.cpu_count() or 1
     cuts = np.unique(np.linspace(0, series, min(series, max(4 * cores, PARTS)) + 1).astype(int)).tolist()
 
     def part(first: int, last: int) -> tuple[int, Any, int]:
@@ -100,8 +99,9 @@ def each_series(
             raise refused(table, loss, rule, row, trouble, column)
     bounds, to_mean, withheld = _promised(out["bounds"], totals, rule.name, loss.convex)
     return Played(
-        mixed, out["weights"], totals[:, 0].astype(np.int64), totals[:, 1], totals[:, 2], out["losses"], out["beside"],
-        bounds, to_mean, withheld,
+        mixed=mixed, weights=out["weights"], settled=totals[:, 0].astype(np.int64), mixture=totals[:, 1],
+        mean=totals[:, 2], losses=out["losses"], beside=out["beside"], bounds=bounds, to_mean=to_mean,
+        withheld=withheld,
     )  # fmt: skip
 
 
@@ -116,14 +116,12 @@ def _promised(parts: Array, totals: Array, name: str, convex: bool) -> tuple[Arr
     return None, None, f"no bound is proved here for {name} in whatever units the losses are"
 
 
-def _per_level(
-    table: LongTable, loss: QuantileLoss, rule: Rule, prior: Array | None, threads: int | None, work: Work
-) -> Played:
+def _per_level(table: LongTable, loss: QuantileLoss, rule: Rule, prior: Array | None, work: Work) -> Played:
     """A rule a level, answers sorted: sums and bounds are means over the levels, but losses are of sorted answers."""
     n, parts = len(table.experts), []
     for q, part in enumerate(loss.parts()):
         columns = np.ascontiguousarray(table.forecasts[:, q * n : (q + 1) * n])
-        parts.append(each_series(replace(table, forecasts=columns), part, rule, prior, threads, work))
+        parts.append(each_series(replace(table, forecasts=columns), part, rule, prior, work))
     mixed: Array = np.sort(np.column_stack([part.mixed for part in parts]), axis=1)
     cost, awake = costs_of(table, loss, mixed)
 
@@ -133,9 +131,9 @@ def _per_level(
 
     by_level: Array = np.stack([part.weights for part in parts], axis=1)
     return Played(
-        mixed, mean("weights"), parts[0].settled, by_series(table, cost), mean("mean"), mean("losses"),
-        by_series(table, np.where(awake, cost[:, None], 0.0)), mean("bounds"), mean("to_mean"), parts[0].withheld,
-        by_level,
+        mixed=mixed, weights=mean("weights"), settled=parts[0].settled, mixture=by_series(table, cost),
+        mean=mean("mean"), losses=mean("losses"), beside=by_series(table, np.where(awake, cost[:, None], 0.0)),
+        bounds=mean("bounds"), to_mean=mean("to_mean"), withheld=parts[0].withheld, by_level=by_level,
     )  # fmt: skip
 
 
@@ -217,12 +215,28 @@ def _times(table: LongTable) -> tuple[Array, Array]:
     return table.issued, table.due
 
 
-class _Play:
-    """A rule over the rows of a pool, a stretch at a time."""
+@dataclass
+class Stretch(Block):
+    """Some rows of a pool, with everything that happens before the next stretch."""
 
-    def __init__(self, table: LongTable, loss: PointLoss, rule: Rule, prior: Array | None) -> None:
-        self.table, self.loss, self.rule, self.order = table, loss, rule, Order.of(table)
-        self.mixer: Any = mixer_of(rule, len(table.experts), loss, prior)
+    happened: Events | None = None
+
+    def in_order(self, rows: slice) -> bool:
+        """Return True: targets become known between the rows."""
+        return True
+
+    def events(self, rows: slice) -> Events:
+        """Return what happens."""
+        assert self.happened is not None
+        return self.happened
+
+
+class Pool:
+    """One combiner over the rows of all series, a stretch at a time."""
+
+    def __init__(self, table: LongTable, loss: PointLoss, rule: Rule, prior: Any) -> None:
+        self.table, self.order = table, Order.of(table)
+        self.combiner = Combiner(table.experts, loss, rule, prior=prior)
         self._sorted = np.ascontiguousarray(table.forecasts[self.order.rows])
         levels = getattr(loss, "levels", ())
         rows = len(table.order)
@@ -230,23 +244,18 @@ class _Play:
         self._done = self.answered = 0
 
     def run(self, until: int) -> None:
-        """Everything that happens before event `until`."""
-        part = slice(self._done, until)
+        """Take everything that happens before event `until`."""
+        part, first = slice(self._done, until), self.answered
         events = self.order.events[part]
-        first = self.answered
         last = first + int((events >= 0).sum())
-        local = np.where(events >= 0, events - first, events)
-        done, trouble, column = self.mixer.events(
-            self._sorted[first:last], local, self.order.told[part], first, self.mixed[first:last], None
-        )
-        if done < len(events):
-            event = int(events[done])
-            row = int(self.order.rows[event if event >= 0 else ~event])
-            raise refused(self.table, self.loss, self.rule, row, trouble, column)
+        happened = Events(np.where(events >= 0, events - first, events), self.order.told[part], np.empty(0, np.int64))
+        unknown: Array = np.full(last - first, np.nan)
+        block = Stretch(self._sorted[first:last], unknown, (), first, self._place, happened=happened)
+        self.mixed[first:last] = self.combiner.take(block).mixed
         self._done, self.answered = until, last
 
     def finish(self, work: Work) -> None:
-        """Everything that happens, in stretches that a bar can show."""
+        """Take everything that happens, in stretches that a bar can show."""
         rows, events = len(self.table.order), len(self.order.events)
         for until in [*range(STRETCH, events, STRETCH), events]:
             before = self.answered
@@ -254,18 +263,16 @@ class _Play:
             work.add(self.answered - before)
         work.add(rows - self.answered)
 
-    def weights(self) -> Array:
-        """Of a row in which all are awake."""
-        told: Array = self.mixer.weights(np.full(len(self.table.experts) * self.loss.depth, 0.5))
-        return told
+    def _place(self, number: int) -> str:
+        return f"the table, {self.table.place(int(self.order.rows[number]))}"
 
 
-def pooled(table: LongTable, loss: PointLoss, rule: Rule, prior: Array | None, work: Work) -> Played:
-    """One rule over all rows; what is promised is promised of the whole pool."""
-    play = _Play(table, loss, rule, prior)
-    play.finish(work)
-    mixed: Array = np.empty_like(play.mixed)
-    mixed[play.order.rows] = play.mixed
+def pooled(table: LongTable, loss: PointLoss, rule: Rule, prior: Any, work: Work) -> Played:
+    """Combine all rows with one rule; its guarantees are about the whole pool."""
+    pool = Pool(table, loss, rule, prior)
+    pool.finish(work)
+    mixed: Array = np.empty_like(pool.mixed)
+    mixed[pool.order.rows] = pool.mixed
     cost, awake = costs_of(table, loss, mixed)
     n, known = len(table.experts), ~np.isnan(table.targets)
     columns, goals = loss.columns(table.forecasts), np.where(known, table.targets, 0.5)
@@ -275,7 +282,7 @@ def pooled(table: LongTable, loss: PointLoss, rule: Rule, prior: Array | None, w
         losses = np.where(awake, loss.value(filled, goals[:, None]), 0.0)
         means = np.where(there, columns, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
         mean = np.where(known, loss.value(means, goals), 0.0)
-    told = play.mixer.promises()
+    told = pool.combiner.mixer.promises()
     bounds, to_mean = None, None
     # One promise for the whole pool: it stands in the first series, so that sums over the series are right.
     if told.columns is not None:
@@ -286,27 +293,28 @@ def pooled(table: LongTable, loss: PointLoss, rule: Rule, prior: Array | None, w
         to_mean[0] = told.mean
     by_level = None
     if getattr(loss, "apart", False):
-        by_level = np.tile(play.mixer.by_level(), (table.series, 1, 1))
+        by_level = np.tile(pool.combiner.mixer.by_level(), (table.series, 1, 1))
     return Played(
-        mixed, np.tile(play.weights(), (table.series, 1)), by_series(table, known.astype(np.float64)).astype(np.int64),
-        by_series(table, cost), by_series(table, mean), by_series(table, losses),
-        by_series(table, np.where(awake, cost[:, None], 0.0)), bounds, to_mean, told.withheld or told.mean_withheld,
-        by_level,
+        mixed=mixed, weights=np.tile(pool.combiner.weights(), (table.series, 1)),
+        settled=by_series(table, known.astype(np.float64)).astype(np.int64), mixture=by_series(table, cost),
+        mean=by_series(table, mean), losses=by_series(table, losses),
+        beside=by_series(table, np.where(awake, cost[:, None], 0.0)), bounds=bounds, to_mean=to_mean,
+        withheld=told.withheld or told.mean_withheld, by_level=by_level,
     )  # fmt: skip
 
 
 def beginnings(table: LongTable, loss: PointLoss, rule: Rule, work: Work) -> Array:
     """(series, models): the weights that the pool of all series had when the first row of each was answered, from
     targets known by then, with 1 - SHARE of it even."""
-    play = _Play(table, loss, rule, None)
+    pool = Pool(table, loss, rule, None)
     first = table.starts[:-1]
-    stops = play.order.before(_times(table)[0][first])
+    stops = pool.order.before(_times(table)[0][first])
     n, told = len(table.experts), np.empty((table.series, len(table.experts)))
     for stop in np.unique(stops).tolist():
-        before = play.answered
-        play.run(stop)
-        work.add(play.answered - before)
-        told[stops == stop] = play.weights()
+        before = pool.answered
+        pool.run(stop)
+        work.add(pool.answered - before)
+        told[stops == stop] = pool.combiner.weights()
     prior: Array = SHARE * told + (1.0 - SHARE) / n
     prior /= prior.sum(axis=1, keepdims=True)
     return prior
@@ -366,16 +374,15 @@ class PanelSums:
 
 
 def combine_long(
-    table: LongTable, loss: PointLoss, rule: Any, prior: Any = None, pool: bool = False,
-    labels: dict[str, Any] | None = None, threads: int | None = None, grid: Grid | None = None, crossed: int = 0,
-    progress: bool = False,
-) -> PanelSums:  # fmt: skip
+    table: LongTable, loss: PointLoss, rule: Any, prior: Any = None, pool: bool = False, *, progress: bool = False
+) -> PanelSums:
     """Combine every series of a long table; `prior`: shares of the models, or "pool"; `progress`: show a bar."""
     if not isinstance(rule, Rule):
         raise ValueError(
             f"many series are combined by a rule, by its name ({', '.join(names.FORECASTS)}), not by a learner; "
             f"got {rule!r}"
         )
+    shared = None if prior is None or isinstance(prior, str) else shares(prior, table.experts)[None, :]
     no_prior(rule, prior)
     if pool and isinstance(prior, str):
         raise ValueError("series that are pooled have one beginning: leave out prior 'pool', or pooled")
@@ -384,40 +391,35 @@ def combine_long(
             reason = loss.refuse_target(float(table.targets[t]))
             if reason:
                 raise BadTable(f"the table, {table.place(t)}: {reason}; got {table.targets[t]:g}")
-    start: Array | None = None
     apart = isinstance(loss, QuantileLoss) and loss.apart and not pool
     passes = 1 + (loss.depth if apart else 1) + isinstance(prior, str)
     with Progress(passes * len(table.order), "combining", progress) as bar:
         work = Work(bar)
-        if prior is not None:
-            start = beginnings(table, loss, rule, work) if isinstance(prior, str) else np.asarray(prior)[None, :]
-        played = (
-            pooled(table, loss, rule, None if start is None else start[0], work)
-            if pool
-            else each_series(table, loss, rule, start, threads, work)
-        )
-        medians = each_series(table, _common(loss), Rule("median", rule.loss_range), None, threads, work)
+        start = beginnings(table, loss, rule, work) if isinstance(prior, str) else shared
+        played = pooled(table, loss, rule, prior, work) if pool else each_series(table, loss, rule, start, work)
+        medians = each_series(table, _common(loss), Rule("median", rule.loss_range), None, work)
     forecast = np.empty_like(played.mixed)
     forecast[table.order] = played.mixed
-    told = None if grid is None else _quantiled(table, loss, played, grid, crossed)
     return PanelSums(
-        table, loss, repr(rule), forecast, played.weights, played.settled, played.mixture, played.mean, medians.mixture,
-        played.losses, played.beside, played.bounds, played.to_mean, played.withheld, pool, labels or {},
-        None if start is None else np.broadcast_to(start, played.weights.shape),
-        isinstance(prior, str), told,
-        played.by_level,
+        table=table, loss=loss, learner=repr(rule), forecast=forecast, weights=played.weights, settled=played.settled,
+        mixture=played.mixture, mean=played.mean, median=medians.mixture, losses=played.losses, beside=played.beside,
+        bounds=played.bounds, to_mean=played.to_mean, withheld=played.withheld, pooled=pool,
+        started=None if start is None else np.broadcast_to(start, played.weights.shape),
+        from_pool=isinstance(prior, str), by_level=played.by_level,
     )  # fmt: skip
 
 
 def _common(loss: PointLoss) -> PointLoss:
-    """The same loss with weights common to the levels: of the median the same, and quicker."""
+    """Return the same loss with weights common to the levels: the median is the same, and found faster."""
     return QuantileLoss(loss.levels) if isinstance(loss, QuantileLoss) else loss
 
 
-def _quantiled(table: LongTable, loss: PointLoss, played: Played, grid: Grid, crossed: int) -> Quantiled:
+def quantiled_long(sums: PanelSums, grid: Grid, crossed: int) -> Quantiled:
+    """Return CRPS, coverage and sharpness over all series."""
+    loss, table = sums.loss, sums.table
     assert isinstance(loss, QuantileLoss)
     known, calibration = ~np.isnan(table.targets), Calibration.of(loss, grid.models)
     every = slice(None) if known.all() else known
-    calibration.add(loss, played.mixed[every], table.forecasts[every], table.targets[every])
-    by_level = None if played.by_level is None else played.by_level.mean(axis=0)
+    calibration.add(loss, sums.forecast[table.order][every], table.forecasts[every], table.targets[every])
+    by_level = None if sums.by_level is None else sums.by_level.mean(axis=0)
     return Quantiled(calibration, None, False, by_level, grid, crossed)

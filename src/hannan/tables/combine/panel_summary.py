@@ -17,8 +17,8 @@ from hannan.tables.combine.calibration import FAN, Fan, calibration_blocks, fan_
 from hannan.tables.combine.long_table import cell_text
 from hannan.tables.combine.panel import PanelSums
 from hannan.tables.combine.quantiles import left_out
-from hannan.tables.combine.run import Forecast, forecast_of
 from hannan.tables.combine.summary import SHOWN, compared, only_expert, promised, waits
+from hannan.tables.combine.timing import Forecast, forecast_of
 from hannan.tables.write import ROWS, Name, RowWriter, made_by
 
 #: Series that are told at each end.

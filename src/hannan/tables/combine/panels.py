@@ -15,11 +15,10 @@ from hannan.games.driver import Progress
 from hannan.learners.adahedge import Rule
 from hannan.learners.names import FORECASTS
 from hannan.saving.result import Result, Shown, frame_of, library_of
-from hannan.tables.combine.combiner import shares
-from hannan.tables.combine.long_table import horizon_of, long_table
-from hannan.tables.combine.panel import POOL, SHARE, PanelSums, combine_long
+from hannan.tables.combine.long_table import long_table
+from hannan.tables.combine.panel import POOL, SHARE, PanelSums, combine_long, quantiled_long
 from hannan.tables.combine.panel_summary import PanelSummary, save, weights_long
-from hannan.tables.combine.quantiles import columns_for, loss_of
+from hannan.tables.combine.run import Task
 from hannan.tables.learner import for_forecasts
 from hannan.tables.read.frames import columns_of
 from hannan.tables.read.table import BadTable, one_role, shown
@@ -74,19 +73,17 @@ class Panel(PanelSums, Result):
 
 
 def panel_of(
-    frame: Any, target: Any, by: Sequence[str], loss: tuple[Any, ...], learner: Any = None,
-    loss_range: tuple[float, float] | None = None, experts: Sequence[str] | None = None, time: str | None = None,
-    issued: str | None = None, horizon: int = 1, pooled: bool = False, prior: Any = None,
-    progress: bool = False,
-) -> Panel:  # fmt: skip
-    """The panel of a frame; times and issue times are found by their usual names where none are said.
+    frame: Any, target: Any, by: Sequence[str], task: Task, pooled: bool = False, progress: bool = False
+) -> Panel:
+    """Return the panel of a frame; columns of times are found by their usual names if they are not named.
 
-    `loss`: what `loss_of` takes after the names of the columns. `progress`: show a bar on a terminal.
+    `progress`: show a bar on a terminal.
     """
+    experts, time, issued = task.columns, task.timing.time, task.timing.issued
     if not isinstance(target, str):
         raise BadTable(f"the target of a long table must be one of its columns; got {validation.brief(target)}")
     if hasattr(frame, "reset_index") and any(n in frame.index.names and n not in frame.columns for n in by):
-        frame = frame.reset_index()  # as earlier releases of statsforecast give them: the series in the index
+        frame = frame.reset_index()  # earlier releases of statsforecast have the series in the index
     needed = [*by, target, *(name for name in (time, issued) if name), *(experts or ())]
     columns = frame if isinstance(frame, Mapping) else columns_of(frame, needed)
     for name in needed:
@@ -98,37 +95,38 @@ def panel_of(
     issued = ISSUED if issued is None and ISSUED in columns and ISSUED not in taken and time is not None else issued
     if issued is not None and time is None:
         raise BadTable("a table with issue times must have a column of times (time=, --time); got none")
-    ahead = horizon_of(horizon, issued)
-    chosen = (
-        tuple(experts) if experts is not None else tuple(n for n in columns if n not in (*by, target, time, issued))
-    )
+    timing = replace(task.timing, time=time, issued=issued)
+    ahead = timing.ahead
+    chosen = experts if experts is not None else tuple(n for n in columns if n not in (*by, target, time, issued))
     roles = [("the target", target), *(("a series", name) for name in by)]
     roles += [(role, name) for role, name in (("the times", time), ("the issue times", issued)) if name is not None]
     one_role([*roles, *(("an expert", name) for name in chosen)])
     if not chosen:
         raise BadTable(f"the table must have columns of forecasts besides the target; got {shown(list(columns))}")
     library = library_of(frame)
-    kept, left = columns_for(chosen, experts is not None, *loss[:3])
-    cost, grid = loss_of(kept, *loss)
-    table = long_table(dict(columns), target, by, time, issued, kept, ahead)
+    task = replace(task, timing=timing).on(chosen)
+    kept = task.columns or ()
+    cost, grid = task.pricing.loss_of(kept)
+    table = long_table(dict(columns), target, by, timing, kept, ahead)
     if not table.series:
         raise BadTable("the table must have rows; it has a header only")
     crossed = 0
     if grid is not None:
         forecasts, crossed = grid.take(table.forecasts, lambda t: f"the table, {table.place(t)}")
         table = replace(table, experts=grid.models, forecasts=forecasts)
-    rule = for_forecasts(learner, len(table.experts), cost, loss_range, None)
-    if learner is None and not isinstance(rule, Rule):
+    rule = for_forecasts(task.learner, len(table.experts), cost, task.loss_range, None)
+    if task.learner is None and not isinstance(rule, Rule):
         raise ValueError(
             f"many series are combined by a rule: with a cap (cap=, --cap) it must be named (learner=, --learner), one "
             f"of {', '.join(FORECASTS)}; got none"
         )
+    if isinstance(task.prior, str) and task.prior != POOL:
+        raise ValueError(f"prior must be shares of the columns, or {POOL!r}; got {task.prior!r}")
+    sums = combine_long(table, cost, rule, task.prior, pooled, progress=progress)
+    if grid is not None:
+        sums = replace(sums, quantiles=quantiled_long(sums, grid, crossed))
     labels = {name: columns[name] for name in (*by, *(name for name in (issued, time) if name is not None))}
-    if isinstance(prior, str) and prior != POOL:
-        raise ValueError(f"prior must be shares of the columns, or {POOL!r}; got {prior!r}")
-    start = prior if prior is None or isinstance(prior, str) else shares(prior, table.experts)
-    sums = combine_long(table, cost, rule, start, pooled, labels, grid=grid, crossed=crossed, progress=progress)
-    sums = replace(sums, left_out=left, library=library)
+    sums = replace(sums, labels=labels, left_out=task.left_out, library=library)
     return Panel(*(getattr(sums, one.name) for one in fields(sums)))
 
 

@@ -250,41 +250,45 @@ class QuantileLoss(PointLoss):
         return tuple(Pinball(q) for q in self.levels)
 
 
-def columns_for(
-    names: Sequence[str], named: bool, loss: str | PointLoss, cap: float | None = None, quantiles: Any = None
-) -> tuple[list[str], tuple[str, ...]]:
-    """Return (columns to combine, columns left out).
+@dataclass(frozen=True)
+class Pricing:
+    """The loss of a combination as the user states it, and how columns of quantiles are named and treated."""
 
-    If point forecasts are combined, columns named as quantiles are left out, unless the user `named` the columns.
+    loss: str | PointLoss = "absolute"
+    cap: float | None = None
+    quantiles: str | bool | None = None
+    per_quantile: bool = False
+    crossing: str = "refuse"
 
-    >>> columns_for(["a", "a-lo-90"], False, "squared"), columns_for(["a", "a-lo-90"], True, "squared")
-    ((['a'], ('a-lo-90',)), (['a', 'a-lo-90'], ()))
-    """
-    if named or not are_points(quantiles, _plain(loss, cap)):
-        return list(names), ()
-    return point_columns(names)
+    @property
+    def plain(self) -> bool:
+        """True if the loss is the default."""
+        return isinstance(self.loss, str) and canonical(self.loss) == "absolute" and self.cap is None
 
+    def columns(self, names: Sequence[str], named: bool) -> tuple[list[str], tuple[str, ...]]:
+        """Return (columns to combine, columns left out).
 
-def _plain(loss: str | PointLoss, cap: float | None) -> bool:
-    return isinstance(loss, str) and canonical(loss) == "absolute" and cap is None
+        If point forecasts are combined, columns named as quantiles are left out, unless the user `named` the columns.
 
+        >>> Pricing("squared").columns(["a", "a-lo-90"], False), Pricing("squared").columns(["a", "a-lo-90"], True)
+        ((['a'], ('a-lo-90',)), (['a', 'a-lo-90'], ()))
+        """
+        if named or not are_points(self.quantiles, self.plain):
+            return list(names), ()
+        return point_columns(names)
 
-def loss_of(
-    names: Sequence[str], loss: str | PointLoss, cap: float | None = None, quantiles: Any = None,
-    per_quantile: bool = False, crossing: str = "refuse",
-) -> tuple[PointLoss, Grid | None]:  # fmt: skip
-    """The loss of columns of these names, and how their quantiles stand, where they are quantiles.
+    def loss_of(self, names: Sequence[str]) -> tuple[PointLoss, Grid | None]:
+        """Return the loss of these columns, and their quantile grid (None for point forecasts).
 
-    >>> loss_of(["a-q-0.5", "b-q-0.5"], "absolute")[0], loss_of(["a-q-0.5"], "pinball:0.5")[1]
-    (QuantileLoss(levels=(0.5,), apart=False), None)
-    """
-    plain = _plain(loss, cap)
-    grid = grid_of(names, quantiles, plain, crossing)
-    if grid is None:
-        if per_quantile:
-            raise ValueError(f"weights per quantile are for columns of quantiles, {STANDARD}; got {shown(names)}")
-        return point_loss(loss, cap), None
-    if not plain:
-        what = f"loss {loss!r}" if cap is None else f"cap {cap!r}"
-        raise ValueError(f"quantiles have the pinball losses of their levels, uncapped; got {what}")
-    return QuantileLoss(grid.levels, per_quantile), grid
+        >>> Pricing().loss_of(["a-q-0.5", "b-q-0.5"])[0], Pricing("pinball:0.5").loss_of(["a-q-0.5"])[1]
+        (QuantileLoss(levels=(0.5,), apart=False), None)
+        """
+        grid = grid_of(names, self.quantiles, self.plain, self.crossing)
+        if grid is None:
+            if self.per_quantile:
+                raise ValueError(f"weights per quantile are for columns of quantiles, {STANDARD}; got {shown(names)}")
+            return point_loss(self.loss, self.cap), None
+        if not self.plain:
+            what = f"loss {self.loss!r}" if self.cap is None else f"cap {self.cap!r}"
+            raise ValueError(f"quantiles have the pinball losses of their levels, uncapped; got {what}")
+        return QuantileLoss(grid.levels, self.per_quantile), grid

@@ -12,10 +12,11 @@ from hannan.players.certificate import Certificate
 from hannan.saving.formatting import ceiling, counted, figure, percent
 from hannan.saving.result import plain, to_text
 from hannan.tables.combine.calibration import Quantiled
-from hannan.tables.combine.guarantees import Promises
-from hannan.tables.combine.hindsight import Oracle
+from hannan.tables.combine.combiner import Combiner
+from hannan.tables.combine.guarantees import CURVES, MARKS, Course, Promises
+from hannan.tables.combine.hindsight import Hindsight, Oracle
 from hannan.tables.combine.quantiles import left_out
-from hannan.tables.combine.run import CURVES, MARKS, Forecast, Rows
+from hannan.tables.combine.timing import Forecast, Pending
 from hannan.tables.read.table import clipped
 from hannan.validation import Array
 
@@ -356,73 +357,72 @@ def compared(own: float, other: float, whom: str) -> str:
     return f"{percent(abs(ahead))} {'better' if ahead >= 0.0 else 'worse'} than {whom}"
 
 
-def summarise(
-    rows: Rows,
-    oracle: Oracle,
-    median: float = float("nan"),
-    course: Array | None = None,
-    quantiles: Quantiled | None = None,
-) -> Summary:
-    """Of rows that are closed: `median` is the loss of the experts' median, `course` the cumulative losses of the
-    oracle's combination over the settled rows in order."""
-    rows.close()
-    mixer, told = rows.mixer, rows.mixer.promises()
+def summarize(
+    combiner: Combiner, pending: Pending, course: Course, found: Hindsight, quantiles: Quantiled | None = None,
+    left_out: tuple[str, ...] = (),
+) -> Summary:  # fmt: skip
+    """Return the summary of a table that has ended."""
+    mixer, told, names = combiner.mixer, combiner.mixer.promises(), combiner.models
     losses, beside, awake = mixer.losses, mixer.beside, np.asarray(mixer.awake).astype(np.int64)
-    n = len(rows.names)
-    p = rows.combiner.weights()
+    answered, settled, n = int(mixer.answered), int(mixer.settled), len(names)
+    p = combiner.weights()
     shown = np.arange(n)
     ahead = np.where(awake > 0, beside - losses, -np.inf)
     if n > TOLD:
         shown = np.sort(np.argpartition(-ahead, TOLD)[:TOLD])
     columns = [column[shown].tolist() for column in (awake, losses, beside, p)]
-    sums = zip([rows.names[i] for i in shown.tolist()], *columns, strict=True)
-    points = rows.points()
-    marks = points[:, :MARKS] if len(points) else np.empty((0, MARKS))
-    wide = n if n <= CURVES and len(points) else 0
-    each = [points[:, MARKS + k * wide : MARKS + (k + 1) * wide] for k in range(3)]
+    sums = zip([names[i] for i in shown.tolist()], *columns, strict=True)
     certificate = mixer.certificate()
     regret = float(ahead.max()) if (awake > 0).any() else 0.0
     own = float(told.realised[int(np.argmax(ahead))]) if certificate is None else (certificate.regret or 0.0)
-    at = rows.trace.rows()
-    settled = marks[:, 0].astype(int)
-    best = np.full(len(at), np.nan)
-    if course is not None and rows.late == 0:
-        best = np.where(settled > 0, course[np.maximum(settled, 1) - 1], 0.0) if len(at) else best
     return Summary(
-        loss=rows.loss.name,
-        convex=rows.loss.convex,
-        learner=repr(rows.learner),
-        answered=rows.answered,
-        settled=rows.settled,
-        waiting=rows.waiting,
-        late=rows.late,
+        loss=combiner.loss.name,
+        convex=combiner.loss.convex,
+        learner=repr(combiner.learner),
+        answered=answered,
+        settled=settled,
+        waiting=answered - settled,
+        late=pending.late,
         mix_loss=float(mixer.mixture),
         own_loss=float(mixer.expected) if mixer.draws else None,
         mean_loss=float(mixer.mean_loss),
-        median_loss=median,
+        median_loss=found.median,
         n=n,
-        sleepers=bool((awake < rows.settled).any()),
+        sleepers=bool((awake < settled).any()),
         experts=tuple(Expert(name, count, loss, mix, weight) for name, count, loss, mix, weight in sums),
-        names=tuple(rows.names),
+        names=tuple(names),
         regret=regret,
         own_regret=own,
-        oracle=oracle,
+        oracle=found.oracle,
         promises=told,
         certificate=certificate,
-        curves=Curves(
-            rows=at,
-            mix=marks[:, 1],
-            regret=marks[:, 2],
-            own_regret=marks[:, 3],
-            bound=marks[:, 4],
-            weights=each[0],
-            experts=each[1],
-            beside=each[2],
-            mean=marks[:, 5],
-            best=best,
-            times=tuple(rows.times.get(int(row), "") for row in at) if any(rows.times.values()) else (),
-        ),
-        forecasts=rows.forecasts(),
+        curves=_curves(course, n, found.course if pending.late == 0 else None),
+        forecasts=pending.forecasts(),
         quantiles=quantiles,
-        left_out=rows.left_out,
+        left_out=left_out,
+    )
+
+
+def _curves(course: Course, n: int, oracle: Array | None) -> Curves:
+    """Return the curves; `oracle` has the cumulative losses of the best combination over the settled rows in order."""
+    points, at = course.points(), course.trace.rows()
+    marks = points[:, :MARKS] if len(points) else np.empty((0, MARKS))
+    wide = n if n <= CURVES and len(points) else 0
+    each = [points[:, MARKS + k * wide : MARKS + (k + 1) * wide] for k in range(3)]
+    settled = marks[:, 0].astype(int)
+    best = np.full(len(at), np.nan)
+    if oracle is not None and len(at):
+        best = np.where(settled > 0, oracle[np.maximum(settled, 1) - 1], 0.0)
+    return Curves(
+        rows=at,
+        mix=marks[:, 1],
+        regret=marks[:, 2],
+        own_regret=marks[:, 3],
+        bound=marks[:, 4],
+        weights=each[0],
+        experts=each[1],
+        beside=each[2],
+        mean=marks[:, 5],
+        best=best,
+        times=tuple(course.times.get(int(row), "") for row in at) if any(course.times.values()) else (),
     )

@@ -1,24 +1,163 @@
-"""A block of rows of a table, and what becomes of each: answered, or the target of a row that waits."""
+"""Times of a table: which rows are answered, which targets settle earlier rows, and which rows wait."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hannan.tables.read.table import BadTable, clipped
-from hannan.tables.read.times import Instants
+from hannan import validation
+from hannan.saving.formatting import figure
+from hannan.tables.read.table import UNNAMED, BadTable, clipped
+from hannan.tables.read.times import Clock, Instants
 from hannan.validation import Array
+
+#: Largest number of rows that wait for their targets.
+WAITING = 100_000
+#: Largest number of forecasts without a target in a summary.
+TOLD = 100
+
+
+@dataclass(frozen=True)
+class Timing:
+    """When targets become known: columns of target times and issue times, or a horizon in rows."""
+
+    time: str | None = None
+    issued: str | None = None
+    horizon: int = 1
+
+    @classmethod
+    def of(
+        cls, time: str | None, target_time: str | None, issued: str | None, horizon: int, series: bool = False
+    ) -> Timing:
+        """Return the timing that the options describe; `series` if the table has many series."""
+        if target_time is not None and time not in (None, target_time):
+            raise ValueError(f"the times of the targets must be one column; got {time!r} and {target_time!r}")
+        time = target_time if time is None else time
+        if not series and ((issued is not None and time is None) or (target_time is not None and issued is None)):
+            raise ValueError(
+                "issued and target_time must be told together: when a row was made, and when its target is known; got "
+                f"issued {issued!r} and target_time {target_time!r}"
+            )
+        return cls(time, issued, horizon)
+
+    @property
+    def ahead(self) -> int:
+        """Number of rows after which a target becomes known."""
+        if self.issued is not None and self.horizon != 1:
+            raise BadTable(
+                f"a horizon is for tables without issue times; got horizon {self.horizon} and the column "
+                f"{self.issued!r}"
+            )
+        return validation.count(self.horizon, "horizon")
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Consecutive rows of a table; `first` is the number of the first row, counted from 1."""
+
+    forecasts: Array = field(hash=False)
+    targets: Array = field(hash=False)
+    times: Sequence[str] = ()
+    issued: Sequence[str] = ()
+    first: int = 1
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Answered rows in order: numbers, times, combined forecasts, experts drawn (or None) and weights."""
+
+    rows: NDArray[np.int64] = field(hash=False)
+    times: list[str] = field(hash=False)
+    forecast: Array = field(hash=False)
+    played: NDArray[np.int64] | None = field(hash=False)
+    weights: Array = field(hash=False)
+
+    def __len__(self) -> int:
+        return len(self.forecast)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Answers]) -> Answers:
+        """Return consecutive answers as one."""
+        if len(parts) == 1:
+            return parts[0]
+        drawn = [part.played for part in parts if part.played is not None]
+        return cls(
+            np.concatenate([part.rows for part in parts]),
+            [text for part in parts for text in part.times],
+            np.concatenate([part.forecast for part in parts]),
+            np.concatenate(drawn) if drawn else None,
+            np.concatenate([part.weights for part in parts]),
+        )
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """A row that waits for its target: number (counted from 1), time and combined forecast.
+
+    With quantiles, `forecast` is the middle quantile, and `quantiles` contains all pairs (level, value).
+    """
+
+    row: int
+    time: str | None
+    forecast: float
+    quantiles: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The forecast as text."""
+        if len(self.quantiles) < 2:
+            return figure(self.forecast)
+        (low, least), (high, most) = self.quantiles[0], self.quantiles[-1]
+        return f"{figure(self.forecast)} ({figure(least)} to {figure(most)}, quantiles {low:g} to {high:g})"
+
+    @property
+    def name(self) -> str:
+        """The row as text."""
+        return f"row {self.row}" if self.time is None else f"{self.time} (row {self.row})"
+
+
+def forecast_of(row: int, time: str | None, mixed: Any, levels: Sequence[float] = ()) -> Forecast:
+    """Return the forecast of a row from its answer."""
+    if not levels:
+        return Forecast(row, time, float(mixed))
+    values = [float(x) for x in mixed]
+    return Forecast(row, time, values[(len(values) - 1) // 2], tuple(zip(levels, values, strict=True)))
+
+
+@dataclass
+class Work:
+    """Output arrays of a block, one row per row of the block; `weights` is None if they are not needed."""
+
+    weights: Array | None
+    mixed: Array
+    played: NDArray[np.int64] | None
+
+    @classmethod
+    def room(cls, rows: int, n: int | None, draws: bool, levels: int = 0) -> Work:
+        """Return uninitialized arrays."""
+        mixed = np.empty((rows, levels) if levels else rows)
+        weights = None if n is None else np.empty((rows, n))
+        return cls(weights, mixed, np.empty(rows, dtype=np.int64) if draws else None)
+
+    def part(self, rows: Any) -> Work:
+        """Return some of the rows."""
+        weights, played = self.weights, self.played
+        return Work(
+            None if weights is None else weights[rows], self.mixed[rows], None if played is None else played[rows]
+        )
 
 
 @dataclass(slots=True)
 class Waiting:
-    """A row that was answered and not settled: its number, its time as read, and its forecast, once it is made."""
+    """A row that was answered and is not settled: its number, its time as text and its combined forecast."""
 
     row: int
     time: str
@@ -26,7 +165,7 @@ class Waiting:
 
 
 class Events(NamedTuple):
-    """What happens in order, the targets told, and how many events there are up to the end of each row."""
+    """Events in order (see `Block.events`), their targets, and the number of events up to the end of each row."""
 
     order: NDArray[np.int64]
     told: Array
@@ -35,36 +174,59 @@ class Events(NamedTuple):
 
 @dataclass
 class Block:
-    """Some rows; the first of them has the number `first`."""
+    """A chunk of which it is known what happens in each row."""
 
     forecasts: Array
     targets: Array
     times: Sequence[str]
     first: int
-    #: With issue times: when each row was issued, and when its target is known.
+    #: Place of a row in error messages, by its number.
+    place: Callable[[int], str]
+    #: Issue time and target time of each row, if there are issue times.
     stamps: Sequence[tuple[Any, Any]] = ()
-    #: Rows that are not answered: of each, the number of the row whose target it brings.
+    #: Rows that are not answered, with the number of the row whose target each of them supplies.
     brings: dict[int, int] = field(default_factory=dict)
-    #: Numbers of rows that wait no more, because too many do.
-    gone: list[int] = field(default_factory=list)
-    #: Why a row is refused; those before it are in the block, and no other.
+    #: Numbers of rows that no longer wait: no target of theirs can be used.
+    dropped: list[int] = field(default_factory=list)
+    #: Error of the first row that is not part of the block.
     refused: Exception | None = None
+    #: Targets that are used later than their rows; None if targets are used immediately.
+    due: Due | None = None
+    #: True if a later row may supply a missing target.
+    timed: bool = False
+    #: Added to the error of a row without forecasts.
+    hint: str = ""
 
     @cached_property
     def target(self) -> list[float]:
-        """The targets, to look at one by one."""
+        """The targets as Python floats."""
         told: list[float] = self.targets.tolist()
         return told
 
     @cached_property
     def fresh(self) -> NDArray[np.int64]:
-        """The rows that are answered, when all is known of them."""
+        """The rows that are answered."""
         every: NDArray[np.int64] = np.arange(len(self.targets))
         return np.delete(every, list(self.brings)) if self.brings else every
 
+    @property
+    def answered(self) -> int:
+        """Number of rows that are answered."""
+        return len(self.targets) - len(self.brings)
+
+    def in_order(self, rows: slice) -> bool:
+        """Return True if not every one of these rows is answered and then settled, or never settled."""
+        waits = self.timed and bool(np.isnan(self.targets[rows]).any())
+        return self.due is not None or waits or self.brings_in(rows)
+
     def events(self, rows: slice) -> Events:
-        """Some rows in order: e >= 0 answers the e-th of them, and ~number settles that row at once
-        where its target is known; a row that only brings a target settles the one that waits for it."""
+        """Return what happens in some rows: e >= 0 answers the e-th of them, and ~number settles that row.
+
+        A row that only supplies a target settles the row that waits for it. Targets that are due settle their rows
+        before the next row is answered.
+        """
+        if self.due is not None:
+            return self.due.events(self, rows)
         count, targets = rows.stop - rows.start, self.targets[rows]
         settles = np.arange(count) + (self.first + rows.start)
         kept = np.ones((count, 2), dtype=bool)
@@ -79,38 +241,50 @@ class Block:
 
     @cached_property
     def _brought(self) -> NDArray[np.int64]:
-        """Of each row the number of the one whose target it brings, or -1."""
+        """For each row, the number of the row whose target it supplies, or -1."""
         numbers: NDArray[np.int64] = np.full(len(self.targets), -1)
         numbers[list(self.brings)] = list(self.brings.values())
         return numbers
 
     def brings_in(self, rows: slice) -> bool:
-        """Whether some of these rows are not answered."""
+        """Return True if some of these rows are not answered."""
         low, high = np.searchsorted(self.fresh, (rows.start, rows.stop))
         return bool(high - low < rows.stop - rows.start)
 
     def refuse(self, row: int, why: Exception) -> None:
-        """The block ends before a row."""
+        """End the block before a row."""
         self.forecasts, self.targets, self.times = self.forecasts[:row], self.targets[:row], self.times[:row]
         self.brings = {t: number for t, number in self.brings.items() if t < row}
         self.refused = why
 
-    def others(self, mixer: Any) -> tuple[int, int] | None:
-        """The first row that brings a target with other forecasts than were answered, and the number of that one."""
+    def others(self, waiting: Callable[[int], Array | None]) -> tuple[int, int] | None:
+        """Return (row, number) of the first target that comes with other forecasts than its row `number` had."""
         if not self.brings:
             return None
         late, rows = np.array(list(self.brings)), np.array(list(self.brings.values()))
         now, before = self.forecasts[late], self.forecasts[np.clip(rows - self.first, 0, None)]
         for k in np.flatnonzero(rows < self.first).tolist():
-            before[k] = mixer.waiting(int(rows[k]))
+            before[k] = waiting(int(rows[k]))
         differ = ((now != before) & ~(np.isnan(now) & np.isnan(before))).any(axis=1) & ~np.isnan(now).all(axis=1)
         if not differ.any():
             return None
         k = int(np.argmax(differ))
         return int(late[k]), int(rows[k])
 
+    def answers(self, work: Work) -> Answers:
+        """Return the answers of the rows that are answered."""
+        fresh, times = self.fresh, list(self.times)
+        if self.brings:
+            work, times = work.part(fresh), [self.times[t] for t in fresh]
+        assert work.weights is not None
+        return Answers(fresh + self.first, times, work.mixed, work.played, work.weights)
 
-#: Targets that are kept to be compared, about.
+    def happens(self, event: int) -> int:
+        """Return the number of the row in which an earlier row is settled."""
+        return next((self.first + t for t, waiting in self.brings.items() if waiting == event), event)
+
+
+#: Approximate number of targets that are kept for comparison.
 KEPT = 10_000
 
 
@@ -221,3 +395,106 @@ class Due:
         left = sorted(due[1:] for due in self._heap)
         self._heap.clear()
         return left
+
+
+class Pending:
+    """Rows that were answered and wait for their targets."""
+
+    def __init__(self, timing: Timing, source: str = UNNAMED, levels: Sequence[float] = ()) -> None:
+        ahead, time, issued = timing.ahead, timing.time, timing.issued
+        self.source, self._levels = source, levels
+        self._calendar = None if issued is None or time is None else Calendar(issued, time, source)
+        self._clock = None if time is None or issued is not None else Clock(time, source)
+        self._due = Due(ahead) if ahead > 1 or self._calendar is not None else None
+        self._waiting: dict[Any, Waiting] = {}
+        # Without times no later row can supply a target: of such rows only the forecasts are kept.
+        self._untimed: deque[Forecast] = deque(maxlen=TOLD)
+        self.given_up = self.late = 0
+        #: (row answered, row that supplied its target, target), rows counted from 1.
+        self.brought: list[tuple[int, int, float]] = []
+
+    def arrange(self, chunk: Chunk, waiting: Callable[[int], Array | None]) -> Block:
+        """Return the block of a chunk; `waiting` returns the forecasts of a row that waits."""
+        forecasts, targets = (np.ascontiguousarray(x, dtype=np.float64) for x in (chunk.forecasts, chunk.targets))
+        block = Block(forecasts, targets, chunk.times, chunk.first, self.place, due=self._due)
+        if self._clock is not None:
+            block.timed = True
+            self._arrive(block, waiting)
+        elif self._calendar is not None:
+            block.stamps = self._calendar.rows(chunk.issued, chunk.times, block.target, chunk.first)
+        else:  # without times, a row that only supplies a target looks like a row without forecasts
+            block.hint = ", or name a column of times (--time) if it brings an earlier row's target"
+        if self._due is not None:
+            block.dropped += [block.first + t for t in self._unknown(block)]
+        return block
+
+    def remember(self, block: Block, mixed: Array) -> None:
+        """Keep the combined forecasts of the rows that wait, or whose targets never come."""
+        for row in reversed(self._waiting.values()):
+            if row.row < block.first:
+                break
+            if row.row - block.first < len(mixed):
+                row.forecast = mixed[row.row - block.first].copy()
+        for t in self._unknown(block)[-TOLD:]:
+            time = block.times[t] if self._calendar is not None else None
+            self._untimed.append(forecast_of(block.first + t, time, mixed[t], self._levels))
+
+    def forecasts(self) -> tuple[Forecast, ...]:
+        """Return the forecasts of the last rows that wait for their targets, in order."""
+        if self._clock is None:
+            return tuple(self._untimed)
+        last = islice(reversed(self._waiting.values()), TOLD)
+        return tuple(forecast_of(one.row, one.time, one.forecast, self._levels) for one in last)[::-1]
+
+    def rest(self) -> list[tuple[int, float]]:
+        """Return (row, target) of all targets that are due after the last row."""
+        return [] if self._due is None else self._due.rest()
+
+    def rejoin(self, targets: Array) -> Array:
+        """Move each late target to the row that it belongs to, in place."""
+        for row, by, target in self.brought:
+            targets[row - 1], targets[by - 1] = target, np.nan
+        return targets
+
+    def place(self, number: int) -> str:
+        """Return the place of a row in error messages."""
+        return f"{self.source}, row {number}"
+
+    def _unknown(self, block: Block) -> list[int]:
+        unknown: list[int] = np.flatnonzero(np.isnan(block.targets)).tolist() if self._clock is None else []
+        return unknown
+
+    def _arrive(self, block: Block, waiting: Callable[[int], Array | None]) -> None:
+        """Find the rows that are answered and those that supply a target, up to the first invalid row."""
+        assert self._clock is not None
+        tick, row = self._clock.tick, block.first
+        try:
+            for text, target in zip(block.times, block.target, strict=True):
+                stamp, later = tick(text, row)
+                if not later:
+                    block.brings[row - block.first] = self._brought(stamp, text, row, target)
+                elif target != target:
+                    self._waiting[stamp] = Waiting(row, text)
+                    if len(self._waiting) > WAITING:
+                        block.dropped.append(self._waiting.pop(next(iter(self._waiting))).row)
+                        self.given_up += 1
+                row += 1
+        except BadTable as refused:
+            block.refuse(row - block.first, refused)
+        if other := block.others(waiting):
+            t, row = other
+            why = f"{clipped(block.times[t])} was answered in row {row} for other forecasts: leave them empty or equal"
+            block.refuse(t, self._clock.refuse(block.first + t, why))
+
+    def _brought(self, stamp: Any, text: str, row: int, target: float) -> int:
+        """Return the number of the row that waits for this target; it no longer waits."""
+        assert self._clock is not None
+        open_ = self._waiting.get(stamp)
+        if open_ is None:
+            raise self._clock.out_of_order(text, stamp, row)
+        if target != target:
+            raise self._clock.refuse(row, f"{clipped(text)} was answered in row {open_.row}; it comes without a target")
+        del self._waiting[stamp]
+        self.brought.append((open_.row, row, target))
+        self.late += 1
+        return open_.row
