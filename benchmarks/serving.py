@@ -160,10 +160,10 @@ def recovery(folder: Path, events: int) -> list[str]:
     store.add("b", hn.Bandit(8))
     rng = np.random.default_rng(0)
     for _ in range(events // 64):
-        drawn, _ = store.desk.draws("b", 32)
-        _, sequence = store.desk.settle([(ticket, None, float(rng.random())) for ticket in drawn.ticket])
-        store.desk.journal.wait(sequence)
-    store.desk.journal._photographed = 10**18  # closed without a snapshot, as a crash
+        drawn, _ = store.queue.draws("b", 32)
+        _, sequence = store.queue.settle([(ticket, None, float(rng.random())) for ticket in drawn.ticket])
+        store.queue.journal.wait(sequence)
+    store.queue.journal._snapshot_sequence = 10**18  # closed without a snapshot, as a crash
     store.close()
     before = time.process_time()  # one thread: what else runs on the machine does not count
     with hn.Store(path) as store:
@@ -179,11 +179,11 @@ def waiting(folder: Path, count: int) -> list[list[str]]:
     with hn.Store(folder / "open.db", snapshot_seconds=0.5) as store:
         store.add("b", hn.Bandit(8, hn.Tsallis(0.5)))
         for _ in range(count // 1000):
-            _, sequence = store.desk.draws("b", 1000)
-        store.desk.journal.wait(sequence)
-        took = store.desk.contents.residents[0].alone._bytes["open"] / store.desk.contents.residents[0].open
+            _, sequence = store.queue.draws("b", 1000)
+        store.queue.journal.wait(sequence)
+        took = store.queue.contents.learners[0].unkeyed._bytes["open"] / store.queue.contents.learners[0].open
         gc.collect()
-        longest = _longest(lambda: store.desk.draw("b"), 3.0)
+        longest = _longest(lambda: store.queue.draw("b"), 3.0)
         _, slowest = syncs(folder, 1.0)
         durable = _longest(lambda: store.act("b"), 3.0)
     return [
@@ -227,17 +227,17 @@ def yes(good: bool) -> str:
     return "reached" if good else "**not reached**"
 
 
-def run(quick: bool = False) -> str:
+def run(fast_protocol: bool = False) -> str:
     """The table."""
     with tempfile.TemporaryDirectory(dir=".") as name:
         folder = Path(name).resolve()
         rows = [
-            recovery(folder, 100_000 if quick else 1_000_000),
-            *fleet(100_000 if quick else 1_000_000),
-            *waiting(folder, 30_000 if quick else 300_000),
+            recovery(folder, 100_000 if fast_protocol else 1_000_000),
+            *fleet(100_000 if fast_protocol else 1_000_000),
+            *waiting(folder, 30_000 if fast_protocol else 300_000),
         ]
         if shutil.which("wrk"):
-            rows = [*over_http(folder, 1 if quick else 5, 1 if quick else 2), *rows]
+            rows = [*over_http(folder, 1 if fast_protocol else 5, 1 if fast_protocol else 2), *rows]
         else:
             rows.append(["over HTTP", "not measured: wrk is not installed", "", ""])
     return table(["", "measured", "reach", ""], rows)

@@ -377,7 +377,7 @@ def record_stores(folder: Path) -> dict[str, Any]:
 
 def feedback_for(ticket: str, store: Any) -> dict[str, float]:
     """Return the feedback for a ticket of `fill_store`, in the units of its learner."""
-    learner = store.desk.contents.owner(store.desk.seal.opened(ticket)).name
+    learner = store.queue.contents.owner(store.queue.signer.parse(ticket)).name
     return {"loss" if learner in LOSSES else "reward": 0.5}
 
 

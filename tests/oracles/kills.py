@@ -19,7 +19,7 @@ import numpy as np
 from power.cut import cut
 
 from hannan.serving import journal
-from hannan.serving.backend import Shelf
+from hannan.serving.backend import Backend
 from hannan.serving.store import Store
 
 HERE = Path(__file__).parent
@@ -125,7 +125,7 @@ class Campaign:
                     tally.lost_feedback += _settles(store, ticket) is True
                 for ticket in tally.acts - tally.counted:
                     tally.lost_acts += _settles(store, ticket) is None
-                tally.twice = counted_twice(store.desk.shelf)
+                tally.twice = counted_twice(store.queue.backend)
         return tally
 
     def _once(self, seconds: float) -> None:
@@ -194,10 +194,10 @@ def _settles(store: Store, ticket: str) -> bool | None:
         return None
 
 
-def counted_twice(shelf: Shelf) -> int:
+def counted_twice(backend: Backend) -> int:
     """Rounds of a learner that were settled more than once in the journal."""
     seen = Counter[tuple[int, int, int]]()
-    for first, blob in shelf.groups(0):
+    for first, blob in backend.groups(0):
         for _, part in journal.decode_group(journal.opened(blob, first)[0]):
             if not isinstance(part, dict):
                 ends = part[np.isin(part["kind"], (journal.OBSERVE, journal.EXPIRE))]

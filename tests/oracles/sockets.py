@@ -13,7 +13,7 @@ import uvicorn
 
 from hannan.serving.access import Access
 from hannan.serving.app import App
-from hannan.serving.fast_path import Quick, quick
+from hannan.serving.fast_path import FastProtocol, fast_protocol
 from hannan.serving.service import Limits
 from hannan.serving.store import Store
 
@@ -24,7 +24,7 @@ ACT = "/v1/learners/banner/act"
 class Served:
     """A service in a thread. `ways` lists the requests that took the short way of `hannan.serving.fast_path`.
 
-    `http` is the HTTP implementation: "quick", or one of uvicorn's own. `asgi` wraps the application, if given.
+    `http` is the HTTP implementation: "fast", or one of uvicorn's own. `asgi` wraps the application, if given.
     """
 
     def __init__(
@@ -33,18 +33,18 @@ class Served:
         access = Access([f"admin:{KEY}", "act:" + "a" * 16]) if access is None else access
         self.app, self.http = App(store, access, limits or Limits(body=5000)), http
         self.ways: list[str] = []
-        kind: type[Quick] = quick(self.app)
+        kind: type[FastProtocol] = fast_protocol(self.app)
         told, ways = kind._told, self.ways
 
-        def seen(self: Quick) -> None:
-            ways.append(self._trip.road[1] or "observe")
+        def seen(self: FastProtocol) -> None:
+            ways.append(self._fast_cycle.fast_route[1] or "observe")
             told(self)
 
         kind._told = seen  # type: ignore[method-assign]
         self.bound = socket.create_server(("127.0.0.1", 0))
         self.port: int = self.bound.getsockname()[1]
         config = uvicorn.Config(
-            self.app if asgi is None else asgi(self.app), http=kind if http == "quick" else http, ws="none",
+            self.app if asgi is None else asgi(self.app), http=kind if http == "fast" else http, ws="none",
             log_config=None, lifespan="on" if asgi is None else "off", server_header=False, date_header=False,
         )  # fmt: skip
         self.server = uvicorn.Server(config)

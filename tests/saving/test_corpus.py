@@ -85,7 +85,7 @@ def test_store_with_changed_defaults_accepts_the_same_code(tmp_path):
     for _ in range(2):  # from the journal of 0.2, then from the snapshot of this version
         with hn.Store(tmp_path / "store.db") as store:
             corpus.add_changed(store)
-            learners = {resident.name: resident.learner for resident in store.desk.contents.residents}
+            learners = {stored.name: stored.learner for stored in store.queue.contents.learners}
             assert isinstance(learners["tsallis"].estimator, hn.ImportanceWeighted)
             assert learners["tsallis"].tuning == learners["places"].tuning == hn.Horizon(1000)
             # sqrt(v T/(2 G)) with v = 2 sqrt n and G = 2 (sqrt n - 1).
@@ -95,7 +95,7 @@ def test_store_with_changed_defaults_accepts_the_same_code(tmp_path):
                 dict.fromkeys(facts, 40), dict.fromkeys(facts, 41),
             )  # fmt: skip
             for name, (ticket, probability) in facts.items():
-                assert store.desk.seal.opened(ticket).probability == probability
+                assert store.queue.signer.parse(ticket).probability == probability
                 store.observe(ticket, **{"reward" if name == "reduced" else "loss": 0.5})
             store.act("places")
             for other in (hn.Bandit(["red", "blue"], tuning=hn.Horizon(999)), hn.Bandit(["red", "blue"])):
@@ -103,7 +103,7 @@ def test_store_with_changed_defaults_accepts_the_same_code(tmp_path):
                     store.add("tsallis", other)
     with hn.Store(tmp_path / "new.db") as store:  # control: a new store plays the new default
         store.add("tsallis", corpus.CHANGED["tsallis"]())
-        assert isinstance(store.desk.contents.residents[0].learner.estimator, hn.ReducedVariance)
+        assert isinstance(store.queue.contents.learners[0].learner.estimator, hn.ReducedVariance)
         with pytest.raises(ValueError, match="'tsallis'"):
             store.add("tsallis", hn.Bandit(["red", "blue"], hn.Tsallis(0.5), hn.Horizon(1000)))
 

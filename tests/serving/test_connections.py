@@ -36,7 +36,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def served(store: Store) -> Iterator[Served]:
-    with Served(store, "quick", Limits(head_timeout=HEAD, body_timeout=BODY)) as found:
+    with Served(store, "fast", Limits(head_timeout=HEAD, body_timeout=BODY)) as found:
         yield found
 
 
@@ -68,8 +68,8 @@ def test_upgrade_is_ignored_and_the_body_is_read(served: Served, store: Store) -
         line.sendall(request(ACT, body, "connection: close, upgrade", "upgrade: h2c"))
         _, headers, told, _ = answer(line)
         assert (told, headers["connection"], line.recv(1)) == (first, "close", b"")
-    resident = store.desk.contents.find("banner")
-    assert (resident.drawn, resident.keys, resident.open) == (0, 1, 1)
+    stored = store.queue.contents.find("banner")
+    assert (stored.drawn, stored.keys, stored.open) == (0, 1, 1)
     assert served.ways
 
 
@@ -81,7 +81,7 @@ def test_an_upgrade_cannot_smuggle_a_request(served: Served, store: Store) -> No
         assert answer(line)[0] == 400
         line.sendall(request("/healthz", b"", method="GET"))
         assert answer(line)[2] == {"ok": True}
-    assert store.desk.contents.find("banner").drawn == 0
+    assert store.queue.contents.find("banner").drawn == 0
 
 
 def test_connect_is_rejected(served: Served) -> None:
@@ -103,11 +103,11 @@ def test_upgrade_under_another_server(store: Store, http: str, mounted: bool) ->
     with Served(store, http, asgi=mount if mounted else None) as found, found.connected() as line:
         line.sendall(request(path, b'{"id": "one", "key": "anna"}', *UPGRADE))
         status, _, told, _ = answer(line)
-    resident = store.desk.contents.find("banner")
+    stored = store.queue.contents.find("banner")
     if http == "h11":
-        assert (status, resident.keys, resident.drawn) == (200, 1, 0)
+        assert (status, stored.keys, stored.drawn) == (200, 1, 0)
     else:
-        assert (status, told["code"], resident.open) == (400, "incomplete_body", 0)
+        assert (status, told["code"], stored.open) == (400, "incomplete_body", 0)
         assert "--http h11" in told["error"]
     with Served(store, http, asgi=mount if mounted else None) as found, found.connected() as line:
         line.sendall(request(path, b"5\r\n{    \r\n0\r\n\r\n", *UPGRADE, "transfer-encoding: chunked"))
@@ -126,8 +126,8 @@ def test_curl_http2(served: Served, store: Store) -> None:
     told = [json.loads(subprocess.run(command, capture_output=True, check=True, timeout=30).stdout) for _ in range(2)]
     assert told[0] == told[1]
     assert "upgrade: h2c" in subprocess.run([*command, "-v"], capture_output=True, text=True, check=True).stderr.lower()
-    resident = store.desk.contents.find("banner")
-    assert (resident.keys, resident.open, resident.drawn) == (1, 1, 0)
+    stored = store.queue.contents.find("banner")
+    assert (stored.keys, stored.open, stored.drawn) == (1, 1, 0)
 
 
 JAVA = """
@@ -158,8 +158,8 @@ def test_java_http_client(served: Served, store: Store, tmp_path: Path) -> None:
     )  # fmt: skip
     first, second = done.stdout.splitlines()
     assert (first, first.startswith("200 HTTP_1_1 {")) == (second, True)
-    resident = store.desk.contents.find("banner")
-    assert (resident.keys, resident.open, resident.drawn) == (1, 1, 0)
+    stored = store.queue.contents.find("banner")
+    assert (stored.keys, stored.open, stored.drawn) == (1, 1, 0)
 
 
 # Time limits
@@ -227,7 +227,7 @@ def test_a_body_that_does_not_end_is_answered_with_408(served: Served, store: St
     assert found.count(b"connection: close") == 1
     assert b"body_timeout=0.8 seconds" in found
     assert BODY * 0.9 < took < BODY + 5
-    assert store.desk.contents.find("banner").drawn == 0
+    assert store.queue.contents.find("banner").drawn == 0
     assert served.app.service.metrics.answers[408] == 1
 
 
@@ -263,7 +263,7 @@ def test_a_slow_client_below_the_limits_is_served(served: Served) -> None:
 def test_a_request_keeps_its_answer_if_the_next_head_is_late(served: Served, store: Store) -> None:
     """The disk is slower than the limit: the decision is answered first, then the head that never ended."""
     with served.connected() as line:
-        with store.desk.journal._writing:
+        with store.queue.journal._writing:
             line.sendall(request(ACT) + b"POST /v1/observe HTTP/1.1\r\n")
             time.sleep(HEAD * 2)
         status, _, told, left = answer(line)
@@ -278,7 +278,7 @@ def test_a_slow_disk_does_not_shorten_the_limit_of_a_queued_request(served: Serv
     """Three requests, the last one in two segments; the service stops reading between them, so none is late."""
     with served.connected() as line:
         last = request(ACT, b'{"count": 3}')
-        with store.desk.journal._writing:
+        with store.queue.journal._writing:
             line.sendall(request(ACT) * 2 + last[:cut])
             time.sleep(0.1)
             line.sendall(last[cut:])
@@ -297,7 +297,7 @@ def test_a_large_body_before_a_head_is_not_counted_as_head(store: Store) -> None
     """The end of a body of 300 kB and the first bytes of the next head arrive in one segment."""
     body = b'{"count": 1' + b" " * 300_000 + b"}"
     whole, cut = request(ACT, body) + request(ACT), len(request(ACT)) - 20
-    with Served(store, "quick", Limits()) as served, served.connected() as line:
+    with Served(store, "fast", Limits()) as served, served.connected() as line:
         for _ in range(3):
             line.sendall(whole[:-cut])
             time.sleep(0.3)
@@ -314,7 +314,7 @@ def test_a_head_is_counted_from_its_own_beginning(store: Store, size: int, statu
     """The executed request keeps its answer; the head after it is judged by its own length."""
     first = request(ACT, b'{"count": 1' + b" " * before + b"}") if before else b""
     second = request(ACT, b"", "x: " + "y" * size)
-    with Served(store, "quick", Limits()) as served, served.connected() as line:
+    with Served(store, "fast", Limits()) as served, served.connected() as line:
         with contextlib.suppress(OSError):  # the head begins in the segment of the body, and ends in one of its own
             for piece in (first + second[:300], second[300:-1], second[-1:]):
                 line.sendall(piece)
@@ -327,14 +327,14 @@ def test_a_head_is_counted_from_its_own_beginning(store: Store, size: int, statu
         assert found == status
         if status == 431:
             assert (told["code"], headers["connection"]) == ("head_too_large", "close")
-    assert store.desk.contents.find("banner").drawn == bool(before) + (status == 200)
+    assert store.queue.contents.find("banner").drawn == bool(before) + (status == 200)
 
 
 @pytest.mark.parametrize("way", ["", "?x=1"], ids=["short", "long"])
 @pytest.mark.parametrize("nonsense", [b"nonsense\r\n\r\n", b"POST / HTTP/1.1\r\nx: " + b"y" * 200_000])
 def test_requests_keep_their_answers_before_an_error(store: Store, way: str, nonsense: bytes) -> None:
-    with Served(store, "quick", Limits()) as served, served.connected() as line:
-        with store.desk.journal._writing:
+    with Served(store, "fast", Limits()) as served, served.connected() as line:
+        with store.queue.journal._writing:
             line.sendall(request(ACT + way) * 3)
             time.sleep(0.1)
             with contextlib.suppress(OSError):
@@ -355,14 +355,14 @@ def test_a_malformed_body_is_answered_once(served: Served, store: Store) -> None
         found, _ = closed_after(line)
         assert (found.startswith(b"HTTP/1.1 400"), found.count(b"HTTP/1.1 4")) == (True, 1)
     with served.connected() as line:
-        with store.desk.journal._writing:
+        with store.queue.journal._writing:
             line.sendall(request(ACT) * 2 + request(ACT, b"zz\r\n", "transfer-encoding: chunked"))
             time.sleep(0.1)
         left = b""
         for expected in (200, 200, 400):
             status, _, _, left = answer(line, left)
             assert status == expected
-    assert store.desk.contents.find("banner").drawn == 2
+    assert store.queue.contents.find("banner").drawn == 2
 
 
 def test_limits_are_checked() -> None:
@@ -373,7 +373,7 @@ def test_limits_are_checked() -> None:
 
 def test_without_tokens_the_short_way_is_taken(store: Store) -> None:
     """Loopback hosts and JSON are usual; the rest goes the long way, where it is checked."""
-    with Served(store, "quick", access=Access()) as served, served.connected() as line:
+    with Served(store, "fast", access=Access()) as served, served.connected() as line:
         good = request(ACT, b"{}", "content-type: application/json").replace(b"host: x", b"host: localhost:8414")
         line.sendall(good)
         assert answer(line)[0] == 200
@@ -392,4 +392,4 @@ def test_without_tokens_the_short_way_is_taken(store: Store) -> None:
             line.sendall(good.replace(*change))
             assert answer(line)[0] == status, change
     assert len(served.ways) == 2
-    assert store.desk.contents.find("banner").drawn == 3
+    assert store.queue.contents.find("banner").drawn == 3

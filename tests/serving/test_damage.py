@@ -20,7 +20,7 @@ import hannan as hn
 from hannan.serving import Ended
 from hannan.serving.app import App
 from hannan.serving.journal import Damaged
-from hannan.serving.sqlite import SQLiteShelf
+from hannan.serving.sqlite import SQLiteBackend
 from hannan.serving.store import Store
 
 
@@ -104,7 +104,7 @@ def unchecked() -> Iterator[None]:
     """Negative control: rows of SQLite as they come, and its exceptions."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("hannan.serving.sqlite._checked", lambda rows, *_: rows)
-        patch.setattr("hannan.serving.sqlite.SQLiteShelf._guarded", lambda self, run: run())
+        patch.setattr("hannan.serving.sqlite.SQLiteBackend._guarded", lambda self, run: run())
         yield
 
 
@@ -165,7 +165,7 @@ def test_errors_name_the_file_and_what_to_do(stored: tuple[Path, list[str]], tmp
     DAMAGES["secret of an integer"](path)
     with pytest.raises(Damaged, match=r"decisions\.db is damaged.*secret.*Restore a backup"):
         Store(path)
-    SQLiteShelf(stored[0], 0, 1).close()  # the lock of the sound file is free
+    SQLiteBackend(stored[0], 0, 1).close()  # the lock of the sound file is free
 
 
 def test_a_service_answers_with_a_code(stored: tuple[Path, list[str]], tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_hosts(store: Store, host: str, good: bool) -> None:
             status, told = ask(App(store), method, path, body, headers={"host": host})
             assert (status == 200) is good
             assert good or (status, told["code"]) == (403, "host_not_allowed")
-    assert store.desk.counts.decisions == good
+    assert store.queue.counts.decisions == good
 
 
 def test_host_names_of_the_operator(store: Store) -> None:
@@ -97,7 +97,7 @@ def test_requests_of_other_sites(store: Store, headers: dict[str, str], status: 
     app = App(store, Access(host_names=["decisions.example"]))
     found, told = ask(app, "POST", ACT, {"id": "one"}, headers=headers)
     assert (found, told.get("code")) == (status, code)
-    assert store.desk.counts.decisions == (status == 200)
+    assert store.queue.counts.decisions == (status == 200)
     # The control: with access tokens, which no page of another site knows, all of them are served.
     guarded = App(store, Access([f"admin:{KEY}"]))
     assert ask(guarded, "POST", ACT, {"id": "two"}, KEY, headers={"host": "rebound.example", **headers})[0] == 200
@@ -120,7 +120,7 @@ def test_two_host_headers_are_rejected(store: Store) -> None:
 
 
 def test_the_client_is_served(store: Store) -> None:
-    with Served(store, "quick", access=Access()) as served:
+    with Served(store, "fast", access=Access()) as served:
         move = Client(f"http://127.0.0.1:{served.port}").act("banner")
         assert Client(f"http://localhost:{served.port}").observe(move.ticket, reward=1)
     assert len(served.ways) == 2
@@ -183,20 +183,20 @@ def test_dns_rebinding_and_cross_site_requests_in_a_browser(store: Store, allowe
     """
     flags = "--host-resolver-rules=MAP *.example 127.0.0.1"
     with (
-        Served(store, "quick", access=Access(host_names=allowed)) as served,
+        Served(store, "fast", access=Access(host_names=allowed)) as served,
         another_site() as site,
         chromium(flags) as browser,
     ):
         page = browser.new_page()
         page.goto(f"http://evil.example:{site}/")
         page.evaluate(SENT, [f"http://127.0.0.1:{served.port}{ACT}"])
-        assert store.desk.counts.decisions == 0
+        assert store.queue.counts.decisions == 0
         assert served.app.service.metrics.answers == {403: 4, 405: 1}  # all were sent; 405 answers a preflight
         page.goto(f"http://rebound.example:{served.port}/")
         typed = {"method": "POST", "body": "{}", "headers": {"content-type": "application/json"}}
         tried = [("/v1/learners/banner", {}), (ACT, {"method": "POST"}), (ACT, typed)]
         assert [page.evaluate(READ, list(one)) for one in tried] == [200 if allowed else 403] * 3
-        assert store.desk.counts.decisions == (2 if allowed else 0)
+        assert store.queue.counts.decisions == (2 if allowed else 0)
         page.goto(f"http://127.0.0.1:{served.port}/")  # the page of the service itself
         page.wait_for_selector("section table")
         assert page.inner_text("#said") == ""

@@ -31,9 +31,9 @@ def path(tmp_path: Path) -> Path:
 
 def clicks(store: Store, name: str, count: int, rate: float, seed: int = 0) -> int:
     """Draw decisions and settle the clicks among them with reward 1; return the number of clicks."""
-    drawn, _ = store.desk.draws(name, count)
+    drawn, _ = store.queue.draws(name, count)
     clicked = np.random.default_rng(seed).random(count) < rate
-    store.desk.settle([(drawn.ticket[k], 1.0, None) for k in np.flatnonzero(clicked)])
+    store.queue.settle([(drawn.ticket[k], 1.0, None) for k in np.flatnonzero(clicked)])
     return int(clicked.sum())
 
 
@@ -85,8 +85,8 @@ def followed(store: Store, name: str, keys: tuple[Any, ...], rounds: int, seed: 
     rng, seen, moves = np.random.default_rng(seed), [], []
     for t in range(rounds):
         key = keys[t % len(keys)]
-        resident = store.desk.contents.find(name)
-        seen.append((key, dict(zip(map(str, resident.arms.labels), resident.weights(key), strict=True))))
+        stored = store.queue.contents.find(name)
+        seen.append((key, dict(zip(map(str, stored.arms.labels), stored.weights(key), strict=True))))
         moves.append(store.act(name, key=key))
         assert seen[-1][1][str(moves[-1].arm)] == moves[-1].probability
         if t % 3:
@@ -130,7 +130,7 @@ def test_arms_that_sleep_have_probability_zero(path: Path) -> None:
         store.add_arm("a", "green")
         seen += followed(store, "a", (None,), 40, seed=1)
         store.retire_arm("a", "red")
-        when = store.desk.journal.clock.now()
+        when = store.queue.journal.clock.now()
         seen += followed(store, "a", (None,), 40, seed=2)
         log, late = store.log("a"), store.log("a", since=when)
     smallest = log["smallest_probability"]
@@ -213,7 +213,7 @@ def test_a_journal_that_comes_out_differently_has_no_smallest_probabilities(path
         store.add("a", hn.Bandit(3, gains=True))
         for _ in range(30):
             store.observe(store.act("a").ticket, reward=0.5)
-        groups, shelf = store.desk.shelf.groups, store.desk.shelf
+        groups, backend = store.queue.backend.groups, store.queue.backend
         acts = 0
 
         def altered(start: int) -> Any:
@@ -227,7 +227,7 @@ def test_a_journal_that_comes_out_differently_has_no_smallest_probabilities(path
                         slots["value"][k] = math.nextafter(slots["value"][k], 1.0)
                 yield first, journal.group(slots.tobytes(), when)
 
-        shelf.groups = altered  # type: ignore[method-assign]
+        backend.groups = altered  # type: ignore[method-assign]
         log = store.log("a")
-        del shelf.groups
+        del backend.groups
     assert log["smallest_probability"].notna().tolist() == [True] * 19 + [False] * 11

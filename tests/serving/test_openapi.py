@@ -83,4 +83,4 @@ def test_gains_default_to_true_in_the_schema_and_in_the_service(app: App) -> Non
     assert "`gains`" in schema["description"]
     for name, more, gains in (("left-out", {}, True), ("losses", {"gains": False}, False)):
         assert ask(app, "POST", "/v1/learners", {"name": name, "arms": ["a", "b"], **more})[0] == 201
-        assert app.service.desk.contents.find(name).learner.gains is gains
+        assert app.service.queue.contents.find(name).learner.gains is gains

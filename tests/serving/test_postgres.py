@@ -23,7 +23,7 @@ from hannan.client import Refused as ClientRefused
 from hannan.serving import BODY, CONFLICT, ELSEWHERE, TICKET, Ended, Refused
 from hannan.serving.service import Request, Service, act, ready
 from hannan.serving.store import Store
-from hannan.serving.tickets import MOST_SECRETS
+from hannan.serving.tickets import MAX_SECRETS
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
 GAINS = hn.Bandit(["red", "blue", "green"], gains=True)
@@ -48,7 +48,7 @@ def address(server: Database, request: pytest.FixtureRequest) -> str:
 def test_a_store_that_was_closed_is_opened_at_once(address: str) -> None:
     """Its lock is free when it is closed, not when the server comes to end the session."""
     store = Store(address)
-    session = store.desk.shelf._connection  # type: ignore[attr-defined]
+    session = store.queue.backend._connection  # type: ignore[attr-defined]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(session, "close", lambda: None)  # the server takes its time
         store.close()
@@ -112,9 +112,9 @@ def test_three_hundred_secrets(address: str) -> None:
     with Store(address) as store:
         assert [store.observe(move.ticket, reward=1) for move in (first, last, store.act("a"))] == [True] * 3
     with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute("UPDATE hannan_secrets SET number = %s WHERE number = 301", (MOST_SECRETS,))
+        connection.execute("UPDATE hannan_secrets SET number = %s WHERE number = 301", (MAX_SECRETS,))
     with Store(address) as store:
-        with pytest.raises(Refused, match=f"{MOST_SECRETS} secrets"):
+        with pytest.raises(Refused, match=f"{MAX_SECRETS} secrets"):
             store.rotate_secret()
         assert store.observe(store.act("a").ticket, reward=1) is True
 
@@ -233,7 +233,7 @@ def terminate(address: str, session: int) -> None:
 
 
 def session_of(store: Store, which: str) -> int:
-    return int(getattr(store.desk.shelf, which).info.backend_pid)
+    return int(getattr(store.queue.backend, which).info.backend_pid)
 
 
 def test_a_reading_session_that_ends_is_replaced(address: str) -> None:
@@ -285,7 +285,7 @@ def test_a_reading_session_is_on_the_server_of_the_owner(address: str) -> None:
     with Store(address) as store:
         store.add("a", GAINS)
         store.act("a", id="one")
-        store.desk.shelf._owner += 1  # type: ignore[attr-defined]
+        store.queue.backend._owner += 1  # type: ignore[attr-defined]
         terminate(address, session_of(store, "_reader"))
         with pytest.raises(Ended, match="does not have its lock"):
             store.act("a", id="one")
@@ -300,7 +300,7 @@ def test_a_writing_session_that_ends_is_noticed_without_a_write(address: str) ->
         answer = service.handle(ready, Request(b""))
         assert answer.status == 503
         assert b"session in PostgreSQL was lost" in answer.body
-        assert isinstance(store.desk.journal.failure, Ended)
+        assert isinstance(store.queue.journal.failure, Ended)
 
 
 def test_a_service_whose_writing_session_ends_stops_without_a_write(address: str) -> None:

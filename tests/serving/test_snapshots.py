@@ -17,11 +17,11 @@ import pytest
 import hannan as hn
 from hannan.serving import contents as sections
 from hannan.serving import snapshots
-from hannan.serving.backend import whole as shelf_whole
-from hannan.serving.contents import Contents, Newer, _json
+from hannan.serving.backend import complete_snapshots
+from hannan.serving.contents import Contents, NewerVersion, _json
 from hannan.serving.decisions import _recovered
 from hannan.serving.journal import Clock, Damaged
-from hannan.serving.sqlite import SQLiteShelf
+from hannan.serving.sqlite import SQLiteBackend
 from hannan.serving.store import Store
 
 LEARNER = hn.Bandit(["x", "y", "z"], gains=True)
@@ -56,9 +56,9 @@ def test_parts_come_between_groups(path: Path, monkeypatch: pytest.MonkeyPatch) 
         store.add("a", LEARNER)
         played(store, 200)
         end = time.monotonic() + 20.0
-        while not shelf_whole(store.desk.shelf) and time.monotonic() < end:
+        while not complete_snapshots(store.queue.backend) and time.monotonic() < end:
             played(store, 1)
-        assert shelf_whole(store.desk.shelf)
+        assert complete_snapshots(store.queue.backend)
         assert sum(there == of for _, there, of in whole(path)) >= 1
         assert all(of > 5 for _, _, of in whole(path))
     assert whole(path)[-1][1] == whole(path)[-1][2]
@@ -71,15 +71,15 @@ def test_a_snapshot_that_is_not_whole_is_none(path: Path, monkeypatch: pytest.Mo
     with Store(path) as store:
         store.add("a", LEARNER)
         moves = played(store, 20)
-        kept = store.desk.contents.residents[0].alone.to_bytes()
+        kept = store.queue.contents.learners[0].unkeyed.to_bytes()
     base = sqlite3.connect(path)
     base.execute("DELETE FROM snapshots WHERE part = 1")
     base.commit()
     base.close()
-    shelf = SQLiteShelf(path, 0, 1)
-    assert not shelf_whole(shelf)
-    assert _recovered(shelf).residents[0].alone.to_bytes() == kept
-    shelf.close()
+    backend = SQLiteBackend(path, 0, 1)
+    assert not complete_snapshots(backend)
+    assert _recovered(backend).learners[0].unkeyed.to_bytes() == kept
+    backend.close()
     with Store(path) as store:
         assert store.observe(moves[0].ticket, reward=1) is False
 
@@ -101,7 +101,7 @@ def test_a_store_of_format_1(path: Path) -> None:
     with Store(path) as store:
         assert store.observe(moves[0].ticket, reward=1) is False
         assert store.observe(left.ticket, reward=1) is True
-        assert shelf_whole(store.desk.shelf)
+        assert complete_snapshots(store.queue.backend)
     base = sqlite3.connect(path)
     assert base.execute("PRAGMA user_version").fetchone() == (3,)
     base.close()
@@ -140,13 +140,13 @@ def test_a_snapshot_is_a_copy(path: Path) -> None:
     """What is photographed is developed later: what is played in between is not in it."""
     with Store(path) as store:
         store.add("a", hn.Bandit(3, hn.Tsallis(0.5)))
-        left = [store.desk.draw("a")[0] for _ in range(300)]
-        with store.desk.lock:
-            before, developed = store.desk.contents.residents[0].alone.to_bytes(), store.desk._photograph()
+        left = [store.queue.draw("a")[0] for _ in range(300)]
+        with store.queue.lock:
+            before, encode = store.queue.contents.learners[0].unkeyed.to_bytes(), store.queue._take_snapshot()
         for one in left[:200]:
             store.observe(one.ticket, loss=0.5)
-        store.desk.draws("a", 700)
-        assert before in b"".join(developed())
+        store.queue.draws("a", 700)
+        assert before in b"".join(encode())
 
 
 def test_growing_tables_do_not_stop_the_play(tmp_path: Path) -> None:
@@ -154,14 +154,14 @@ def test_growing_tables_do_not_stop_the_play(tmp_path: Path) -> None:
     with Store(tmp_path / "open.db", snapshot_seconds=0.05) as store:
         store.add("b", hn.Bandit(8, hn.Tsallis(0.5)))
         for _ in range(40):
-            _, sequence = store.desk.draws("b", 1000)
-            store.desk.journal.wait(sequence)
-        assert store.desk.contents.residents[0].open == 40_000
-        while not shelf_whole(store.desk.shelf):
+            _, sequence = store.queue.draws("b", 1000)
+            store.queue.journal.wait(sequence)
+        assert store.queue.contents.learners[0].open == 40_000
+        while not complete_snapshots(store.queue.backend):
             time.sleep(0.01)
     assert os.path.getsize(tmp_path / "open.db") < 30_000_000
     with Store(tmp_path / "open.db") as store:
-        assert store.desk.contents.residents[0].open == 40_000
+        assert store.queue.contents.learners[0].open == 40_000
         assert np.isclose(store.certificate("b").open_moves, 40_000)
 
 
@@ -237,11 +237,11 @@ def filled(path: Path) -> list[bytes]:
         for key in ("anna", "ben", "anna"):
             store.act("keyed", key=key)
         store.retire_arm("room", "red")
-        return fleets(store.desk.contents)
+        return fleets(store.queue.contents)
 
 
 def fleets(contents: Contents) -> list[bytes]:
-    return [fleet.to_bytes() for one in contents.residents for fleet in one.fleets if fleet is not None]
+    return [fleet.to_bytes() for one in contents.learners for fleet in one.fleets if fleet is not None]
 
 
 def flipped(blob: bytes, place: int) -> bytes:
@@ -264,10 +264,10 @@ def places(blob: bytes) -> list[int]:
 
 def test_every_flipped_bit_of_a_snapshot_is_detected(path: Path) -> None:
     filled(path)
-    shelf = SQLiteShelf(path, 0, 1)
-    blob = shelf.snapshot(shelf_whole(shelf)[0])
-    shelf.close()
-    assert len(Contents.restored(blob).residents) == 3
+    backend = SQLiteBackend(path, 0, 1)
+    blob = backend.snapshot(complete_snapshots(backend)[0])
+    backend.close()
+    assert len(Contents.restored(blob).learners) == 3
     for place in places(blob):
         with pytest.raises(Damaged):
             Contents.restored(flipped(blob, place))
@@ -280,7 +280,7 @@ def test_control_flipped_bits_of_version_0_2_are_not_all_detected() -> None:
     """Negative control: the snapshots of version 0.2 have no checksum on their JSON text."""
     with closing(sqlite3.connect(f"file:{CORPUS / 'closed.db'}?mode=ro&immutable=1", uri=True)) as base:
         blob = b"".join(part for (part,) in base.execute("SELECT blob FROM snapshots ORDER BY sequence, part"))
-    assert len(Contents.restored(blob).residents) == 5
+    assert len(Contents.restored(blob).learners) == 5
     silent = 0
     for place in range(0, 8 + int.from_bytes(blob[4:8], "little"), 3):
         try:
@@ -306,16 +306,16 @@ def test_a_damaged_snapshot_is_replaced_by_the_one_before_it(path: Path) -> None
     filled(path)
     with Store(path) as store:
         move = store.act("a")
-        kept = fleets(store.desk.contents)
+        kept = fleets(store.queue.contents)
     older, newest = sequences(path)
     damage(path, newest)
     with closing(sqlite3.connect(path)) as base, base:  # so that the whole journal is of no use
         base.execute("DELETE FROM journal WHERE first < ?", (older,))
-    shelf = SQLiteShelf(path, 0, 1)
+    backend = SQLiteBackend(path, 0, 1)
     with pytest.warns(RuntimeWarning, match=f"recovered from the snapshot at sequence {older}.*{newest} is damaged"):
-        assert fleets(_recovered(shelf)) == kept
-    assert shelf_whole(shelf) == [older]
-    shelf.close()
+        assert fleets(_recovered(backend)) == kept
+    assert complete_snapshots(backend) == [older]
+    backend.close()
     with Store(path) as store:
         assert store.observe(move.ticket, reward=1) is True
 
@@ -328,17 +328,17 @@ def test_prune_keeps_the_journal_of_the_older_snapshot(path: Path) -> None:
     with Store(path) as store:
         older, newest = sequences(path)
         assert store.prune(0.0) == older < newest
-        assert next(iter(store.desk.shelf.groups(0)))[0] == older
+        assert next(iter(store.queue.backend.groups(0)))[0] == older
 
 
 def test_damaged_snapshots_are_replaced_by_the_whole_journal(path: Path) -> None:
     kept = filled(path)
     damage(path, sequences(path)[0])
-    shelf = SQLiteShelf(path, 0, 1)
+    backend = SQLiteBackend(path, 0, 1)
     with pytest.warns(RuntimeWarning, match="recovered from the whole journal"):
-        assert fleets(_recovered(shelf)) == kept
-    assert shelf_whole(shelf) == []
-    shelf.close()
+        assert fleets(_recovered(backend)) == kept
+    assert complete_snapshots(backend) == []
+    backend.close()
 
 
 @pytest.mark.parametrize("left", ["none", "some"])
@@ -371,14 +371,14 @@ def test_a_lost_part_without_its_journal_is_an_error(path: Path, monkeypatch: py
 @pytest.mark.parametrize("name", ["evidence", "learner 0 evidence"])
 def test_unknown_sections_are_rejected(path: Path, name: str) -> None:
     filled(path)
-    shelf = SQLiteShelf(path, 0, 1)
-    found = sections.read(shelf.snapshot(shelf_whole(shelf)[0]))
+    backend = SQLiteBackend(path, 0, 1)
+    found = sections.read(backend.snapshot(complete_snapshots(backend)[0]))
     newer = b"".join(sections.written([(key, [value]) for key, value in {**found, name: b"x"}.items()]))
     with closing(sqlite3.connect(path)) as base, base:
         base.execute("UPDATE snapshots SET blob = ?", (newer,))
-    with pytest.raises(Newer, match=f"decisions.db at sequence .* newer version.*unknown section, {name!r}"):
-        _recovered(shelf)
-    shelf.close()
+    with pytest.raises(NewerVersion, match=f"decisions.db at sequence .* newer version.*unknown section, {name!r}"):
+        _recovered(backend)
+    backend.close()
     head = {**json.loads(found["head"]), "minor": 1}
-    with pytest.raises(Newer, match="unknown field, 'minor'"):
+    with pytest.raises(NewerVersion, match="unknown field, 'minor'"):
         Contents.restored(b"".join(sections.written([(k, [v]) for k, v in {**found, "head": _json(head)}.items()])))

@@ -15,7 +15,7 @@ from hannan.serving import CONFLICT, Refused
 from hannan.serving.app import App
 from hannan.serving.decisions import _recovered
 from hannan.serving.service import Request, add, add_arm, history, learners, metrics, retire_arm
-from hannan.serving.sqlite import SQLiteShelf
+from hannan.serving.sqlite import SQLiteBackend
 from hannan.serving.store import Store
 
 TWO, THREE = (hn.Bandit(names, gains=True) for names in (["red", "blue"], ["red", "blue", "green"]))
@@ -28,15 +28,15 @@ def path(tmp_path: Path) -> Path:
 
 def crash(store: Store) -> None:
     """End the store without writing anything more; the lock is free afterwards."""
-    with store.desk.lock:
-        store.desk.journal.fail(RuntimeError("crashed"))
-        store.desk.journal._ready.notify()
-    store.desk.journal._thread.join()
-    store.desk.shelf.close()
+    with store.queue.lock:
+        store.queue.journal.fail(RuntimeError("crashed"))
+        store.queue.journal._ready.notify()
+    store.queue.journal._thread.join()
+    store.queue.backend.close()
 
 
 def fleets(contents: Any) -> list[bytes]:
-    return [fleet.to_bytes() for one in contents.residents for fleet in one.fleets if fleet is not None]
+    return [fleet.to_bytes() for one in contents.learners for fleet in one.fleets if fleet is not None]
 
 
 def drawn(store: Store, count: int = 60, **more: Any) -> set[Any]:
@@ -109,7 +109,7 @@ def test_control_a_changed_description_is_rejected(path: Path) -> None:
             assert caught.value.status == CONFLICT
         with pytest.raises(Refused, match="in the same order"):
             store.add("a", hn.Bandit(["blue", "red"], gains=True))
-        assert len(store.desk.contents.residents) == 1
+        assert len(store.queue.contents.learners) == 1
         assert store.observe(move.ticket, reward=1) is True
 
 
@@ -129,8 +129,8 @@ def test_arms_without_names(path: Path) -> None:
         store.add_arm("p", "w")  # in the free place of the same stage
         store.add("same", hn.Bandit(2), arms=["x", "y"])
         store.add("same", hn.Bandit(["x", "y"]))  # the same arms, named in another way
-        assert len(store.desk.contents.find("same").stages) == 1
-        assert len(store.desk.contents.find("p").stages) == 2
+        assert len(store.queue.contents.find("same").stages) == 1
+        assert len(store.queue.contents.find("p").stages) == 2
         assert {store.act("p").arm for _ in range(80)} == {"x", "y", "z", "w"}
 
 
@@ -154,12 +154,12 @@ def test_every_learner_takes_another_arm(path: Path, learner: Any) -> None:
         store.add("b", learner)
         store.add("b", longer)
         for name in ("a", "b"):
-            assert store.desk.contents.find(name).learner == longer
-            assert len(store.desk.contents.find(name).stages) == 2
+            assert store.queue.contents.find(name).learner == longer
+            assert len(store.queue.contents.find(name).stages) == 2
     with Store(path) as store:
         store.add("a", learner)
         store.add("b", longer)
-        assert [len(store.desk.contents.find(name).stages) for name in ("a", "b")] == [2, 2]
+        assert [len(store.queue.contents.find(name).stages) for name in ("a", "b")] == [2, 2]
         assert {store.act("b").arm for _ in range(80)} <= {"x", "y", "z"}
 
 
@@ -193,15 +193,15 @@ def test_recovery_of_stages_is_bit_for_bit(path: Path, snapshot: int, kind: str)
             store.act("b")
             if t % 3:
                 store.observe(moves[int((k * 31 + t * 7) % len(moves))].ticket, reward=0.5)
-    kept, declared = fleets(store.desk.contents), [one.declared for one in store.desk.contents.residents]
+    kept, declared = fleets(store.queue.contents), [one.declared for one in store.queue.contents.learners]
     certificates = [str(store.certificate("a", key=key, stage=s)) for key in keys for s in (1, 2, 3, 4)]
     log = store.log("a")
     crash(store)
-    shelf = SQLiteShelf(path, 0, 1)
-    found = _recovered(shelf)
+    backend = SQLiteBackend(path, 0, 1)
+    found = _recovered(backend)
     assert fleets(found) == kept
-    assert [one.declared for one in found.residents] == declared
-    shelf.close()
+    assert [one.declared for one in found.learners] == declared
+    backend.close()
     with Store(path) as store:
         assert [str(store.certificate("a", key=key, stage=s)) for key in keys for s in (1, 2, 3, 4)] == certificates
         assert store.log("a").equals(log)
@@ -209,7 +209,7 @@ def test_recovery_of_stages_is_bit_for_bit(path: Path, snapshot: int, kind: str)
         counted = sum(store.observe(move.ticket, reward=0.5) for move in moves)
         assert counted == log["reward"].isna().sum() > 0
         assert len(log) == len(moves)
-        assert store.desk.contents.find("a").open == 0
+        assert store.queue.contents.find("a").open == 0
     with Store(path) as store:  # from the snapshot of the closing alone
         assert len(store.log("a")) == len(moves)
 
@@ -218,19 +218,19 @@ def test_a_crash_at_the_change_leaves_the_stage_before_or_after_it(path: Path) -
     store = Store(path)
     store.add("a", TWO)
     move = store.act("a")
-    journal = store.desk.journal
+    journal = store.queue.journal
     with journal._writing:  # the disk takes its time
-        with store.desk.lock:
-            store.desk.add_arm("a", "green")
-            lost = store.desk.draw("a")[0]
+        with store.queue.lock:
+            store.queue.add_arm("a", "green")
+            lost = store.queue.draw("a")[0]
         with journal._done:
             journal.failure = RuntimeError("crashed")
-    with store.desk.lock:
+    with store.queue.lock:
         journal._ready.notify()
     journal._thread.join()
-    store.desk.shelf.close()
+    store.queue.backend.close()
     with Store(path) as store:
-        committed = len(store.desk.contents.find("a").stages)
+        committed = len(store.queue.contents.find("a").stages)
         assert store.observe(move.ticket, reward=1) is True
         if committed == 1:
             with pytest.raises(Refused):
@@ -244,13 +244,13 @@ def test_open_decisions_of_an_ended_stage_expire(path: Path) -> None:
         store.add("a", TWO, wait=0.05, default=0.5)
         left = [store.act("a") for _ in range(5)]
         store.add_arm("a", "green")
-        while store.desk.contents.residents[0].open:
+        while store.queue.contents.learners[0].open:
             with suppress(Refused):
-                store.desk.journal.wait(store.desk.contents.sequence)
+                store.queue.journal.wait(store.queue.contents.sequence)
         assert store.observe(left[0].ticket, reward=1) is False
         assert store.certificate("a", stage=1).rounds == 5
         assert "5 decisions had no feedback" in dict(store.certificate("a", stage=1).rows())["by default"]
-        assert "hannan_by_default_total" in App(store).service.metrics.text(store.desk).decode()
+        assert "hannan_by_default_total" in App(store).service.metrics.text(store.queue).decode()
 
 
 def test_prune_keeps_open_decisions_of_ended_stages(path: Path) -> None:
@@ -325,8 +325,8 @@ def test_stages_whose_times_depend_on_moves_and_losses_begin_fresh(path: Path) -
             if move.arm == "blue" and changes < 12 and t % 7 == 0:
                 store.add_arm("a", f"arm{changes}")
                 changes += 1
-                weights = store.desk.contents.find("a").weights()
+                weights = store.queue.contents.find("a").weights()
                 assert np.allclose(weights, 1.0 / len(weights))
                 assert store.certificate("a").own_loss == 0.0
-        assert len(store.desk.contents.find("a").stages) == changes + 1
+        assert len(store.queue.contents.find("a").stages) == changes + 1
         assert len(store.log("a")) == 400

@@ -26,7 +26,7 @@ from hannan.serving import CONFLICT, REWARD, TICKET, UNKNOWN, Ended, Refused
 from hannan.serving.decisions import _recovered
 from hannan.serving.expiry import Expiry
 from hannan.serving.journal import Clock, Damaged
-from hannan.serving.sqlite import SQLiteShelf
+from hannan.serving.sqlite import SQLiteBackend
 from hannan.serving.store import Store
 
 GAINS = hn.Bandit(["red", "blue", "green"], gains=True)
@@ -58,11 +58,11 @@ def played(path: Path, learner: Any, rounds: int, **options: Any) -> list[Any]:
 
 def crash(store: Store) -> None:
     """As if the process had ended: nothing more is written, and the lock is free."""
-    with store.desk.lock:
-        store.desk.journal.fail(RuntimeError("crashed"))
-        store.desk.journal._ready.notify()
-    store.desk.journal._thread.join()
-    store.desk.shelf.close()
+    with store.queue.lock:
+        store.queue.journal.fail(RuntimeError("crashed"))
+        store.queue.journal._ready.notify()
+    store.queue.journal._thread.join()
+    store.queue.backend.close()
 
 
 # What is there after an opening
@@ -91,13 +91,13 @@ def test_recovery_is_bit_for_bit(path: Path, learner: Any, snapshot: int) -> Non
             moves.append(store.act(name, key=keys[t % len(keys)]))
             if t % 3:
                 store.observe(moves[t - t % 2].ticket, reward=0.25 + 0.5 * (moves[t].action == 0))
-    kept = [fleet.to_bytes() for one in store.desk.contents.residents for fleet in one.fleets]
+    kept = [fleet.to_bytes() for one in store.queue.contents.learners for fleet in one.fleets]
     crash(store)
-    shelf = SQLiteShelf(path, 0, 1)
-    found = _recovered(shelf)
-    assert [fleet.to_bytes() for one in found.residents for fleet in one.fleets] == kept
+    backend = SQLiteBackend(path, 0, 1)
+    found = _recovered(backend)
+    assert [fleet.to_bytes() for one in found.learners for fleet in one.fleets] == kept
     assert (found.sequence > snapshot) is (snapshot == 7)
-    shelf.close()
+    backend.close()
     with Store(path) as store:
         assert store.observe(moves[3].ticket, reward=0.5) is True
         assert store.certificate("b", key="anna").rounds > 3
@@ -126,16 +126,16 @@ def test_keys_have_learners_of_their_own(path: Path) -> None:
         log = store.log("a")
         assert log["key"].tolist() == ["anna", "ben", "anna", "ben", ""]
         assert log["reward"].isna().tolist() == [False, False, True, True, False]
-        drawn, _ = store.desk.draws_for("a", ["anna", "carl", "anna"])
+        drawn, _ = store.queue.draws_for("a", ["anna", "carl", "anna"])
         assert len(set(drawn.ticket)) == 3
-        assert len(store.desk.contents.residents[0].keyed) == 3
+        assert len(store.queue.contents.learners[0].keyed) == 3
 
 
 def test_a_failed_draw_ends_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawn, and not written: memory is no longer what the disk says, so the store is opened anew."""
     with Store(path) as store:
         store.add("a", GAINS)
-        monkeypatch.setattr(type(store.desk.seal), "ticket", lambda *_: 1 / 0)
+        monkeypatch.setattr(type(store.queue.signer), "ticket", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             store.act("a")
         monkeypatch.undo()
@@ -149,16 +149,16 @@ def test_a_journal_that_fails_in_the_midst_of_a_group_ends_at_once(path: Path) -
     """Its writer does not sleep first: nobody would wake it before the next snapshot is due, in a minute."""
     store = Store(path)
     store.add("a", GAINS)
-    journal = store.desk.journal
+    journal = store.queue.journal
     with journal._writing:  # the disk takes its time
-        with store.desk.lock:
+        with store.queue.lock:
             journal.append(bytes(32))
         while journal._body:
             time.sleep(0.001)
         journal.fail(RuntimeError("crashed"))
     journal._thread.join(10.0)
     assert not journal._thread.is_alive()
-    store.desk.shelf.close()
+    store.queue.backend.close()
 
 
 def test_an_epoch_draws_with_fresh_entropy(path: Path, tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_an_epoch_draws_with_fresh_entropy(path: Path, tmp_path: Path) -> None:
 def test_moves_have_names_and_exact_probabilities(path: Path) -> None:
     with Store(path) as store:
         store.add("a", GAINS)
-        p = store.desk.contents.residents[0].weights()
+        p = store.queue.contents.learners[0].weights()
         move = store.act("a")
         assert move.arm == ("red", "blue", "green")[move.action]
         assert move.probability == p[move.action]
@@ -203,11 +203,11 @@ def test_repeats_change_nothing(path: Path, repeats: int) -> None:
         store.add("a", GAINS)
         move = store.act("a")
         assert store.observe(move.ticket, reward=1) is True
-        kept, sequence = store.desk.contents.residents[0].alone.to_bytes(), store.desk.contents.sequence
+        kept, sequence = store.queue.contents.learners[0].unkeyed.to_bytes(), store.queue.contents.sequence
         feedback = [(move.ticket, 1.0, None)]
-        assert not any(store.desk.settle(feedback)[0][0] for _ in range(repeats))
-        assert store.desk.contents.residents[0].alone.to_bytes() == kept
-        assert store.desk.contents.sequence == sequence  # nothing is written either
+        assert not any(store.queue.settle(feedback)[0][0] for _ in range(repeats))
+        assert store.queue.contents.learners[0].unkeyed.to_bytes() == kept
+        assert store.queue.contents.sequence == sequence  # nothing is written either
 
 
 def test_a_repeat_waits_for_the_original(path: Path) -> None:
@@ -215,22 +215,22 @@ def test_a_repeat_waits_for_the_original(path: Path) -> None:
     with Store(path) as store:
         store.add("a", GAINS)
         move = store.act("a")
-        with store.desk.journal._writing:  # the disk takes its time
-            counted, original = store.desk.settle([(move.ticket, 1, None)])
-            again, repeat = store.desk.settle([(move.ticket, 1, None)])
+        with store.queue.journal._writing:  # the disk takes its time
+            counted, original = store.queue.settle([(move.ticket, 1, None)])
+            again, repeat = store.queue.settle([(move.ticket, 1, None)])
             assert (counted, again) == ([True], [False])
-            assert repeat >= original > store.desk.journal.committed
+            assert repeat >= original > store.queue.journal.committed
 
 
 def test_a_batch_is_all_or_nothing(path: Path) -> None:
     with Store(path) as store:
         store.add("a", GAINS)
-        tickets = store.desk.draws("a", 3)[0].ticket
+        tickets = store.queue.draws("a", 3)[0].ticket
         with refused(REWARD):
-            store.desk.settle([(tickets[0], 1, None), (tickets[1], 2, None)])
+            store.queue.settle([(tickets[0], 1, None), (tickets[1], 2, None)])
         with refused(TICKET):
-            store.desk.settle([(tickets[0], 1, None), ("x" * 90, 1, None)])
-        counted, _ = store.desk.settle([(tickets[0], 1, None), (tickets[0], 1, None), (tickets[2], 1, None)])
+            store.queue.settle([(tickets[0], 1, None), ("x" * 90, 1, None)])
+        counted, _ = store.queue.settle([(tickets[0], 1, None), (tickets[0], 1, None), (tickets[2], 1, None)])
         assert counted == [True, False, True]
         assert store.certificate("a").open_moves == 1
 
@@ -243,8 +243,8 @@ def test_an_id_asks_for_one_decision(path: Path) -> None:
         assert store.act("a", id="request-1") == first
         assert store.act("a", id="request-2") != first
         assert store.act("b", id="request-1") != first
-        drawn = store.desk.draw("a", id="in flight")[0]
-        assert store.desk.draw("a", id="in flight")[0] == drawn
+        drawn = store.queue.draw("a", id="in flight")[0]
+        assert store.queue.draw("a", id="in flight")[0] == drawn
         store.observe(first.ticket, reward=1)
     with Store(path, remember=0.0) as store:
         assert store.act("a", id="request-1") == first
@@ -438,9 +438,9 @@ def test_the_log_is_for_replay(path: Path, tmp_path: Path) -> None:
     with Store(path) as store:
         # Nearly uniform draws, so that the log supports an estimate.
         store.add("a", hn.Bandit(["red", "blue"], hn.Tsallis(0.5), hn.Fixed(100.0), gains=True))
-        drawn, _ = store.desk.draws("a", 400)
+        drawn, _ = store.queue.draws("a", 400)
         told = zip(drawn.ticket, drawn.arm, strict=True)
-        store.desk.settle([(ticket, float(arm == "blue"), None) for ticket, arm in told])
+        store.queue.settle([(ticket, float(arm == "blue"), None) for ticket, arm in told])
         store.act("a")
         log = store.log("a")
     assert len(log) == 401
@@ -496,7 +496,7 @@ def test_many_threads(path: Path) -> None:
         for thread in threads:
             thread.join()
         assert counted == [True] * 120
-        assert store.desk.journal.groups < 240  # they share writes
+        assert store.queue.journal.groups < 240  # they share writes
     with Store(path) as store:
         assert store.certificate("a").rounds == 120
 
@@ -505,8 +505,8 @@ def test_a_full_disk_ends_it(path: Path) -> None:
     store = Store(path)
     store.add("a", GAINS)
     good = store.act("a")
-    pages = store.desk.shelf._connection.execute("PRAGMA page_count").fetchone()[0]  # type: ignore[attr-defined]
-    store.desk.shelf._connection.execute(f"PRAGMA max_page_count={pages + 1}")  # type: ignore[attr-defined]
+    pages = store.queue.backend._connection.execute("PRAGMA page_count").fetchone()[0]  # type: ignore[attr-defined]
+    store.queue.backend._connection.execute(f"PRAGMA max_page_count={pages + 1}")  # type: ignore[attr-defined]
     acknowledged = [good]
     with pytest.raises(Ended, match="is full"):  # noqa: PT012, one of them is the last
         for _ in range(1000):
@@ -614,11 +614,11 @@ def test_time_never_goes_back(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     with Store(path) as store:
         store.add("a", GAINS, wait=1e6, default=0.0)
         store.act("a")
-        last = store.desk.journal.clock.now()
+        last = store.queue.journal.clock.now()
     real = time.time
     monkeypatch.setattr(time, "time", lambda: real() - 86400.0)
     with Store(path) as store:
-        assert store.desk.journal.clock.now() >= last
+        assert store.queue.journal.clock.now() >= last
         store.observe(store.act("a").ticket, reward=1)
         assert (np.diff(store.log("a")["time"]) >= 0).all()
 
@@ -668,7 +668,7 @@ USES: dict[str, Any] = {
     "add": lambda store, ticket: store.add("b", GAINS),
     "rotate": lambda store, ticket: store.rotate_secret(),
     "retire": lambda store, ticket: store.retire_secret(1),
-    "check": lambda store, ticket: store.desk.journal.check(),
+    "check": lambda store, ticket: store.queue.journal.check(),
 }
 
 
@@ -698,15 +698,15 @@ def test_a_file_that_is_moved_during_a_commit_is_not_acknowledged(
 ) -> None:
     with Store(folder) as store:
         store.add("a", GAINS)
-        shelf: Any = store.desk.shelf
-        commit = shelf._commit
+        backend: Any = store.queue.backend
+        commit = backend._commit
 
         def moved(group: Any) -> None:
             commit(group)
             monkeypatch.undo()
             MOVES[move](folder)
 
-        monkeypatch.setattr(shelf, "_commit", moved)
+        monkeypatch.setattr(backend, "_commit", moved)
         with pytest.raises(Ended, match="was removed, renamed or replaced"):
             store.act("a")
 
@@ -724,7 +724,7 @@ def test_a_store_whose_file_stays_goes_on(folder: Path) -> None:
         os.link(folder, folder.with_suffix(".link"))
         store.act("a")
         store.rotate_secret()
-        store.desk.journal.check()
+        store.queue.journal.check()
 
 
 def test_a_renamed_file_has_what_was_acknowledged(folder: Path) -> None:
@@ -764,7 +764,7 @@ sys.stdin.readline()
 def test_a_store_that_is_garbage_is_closed(path: Path, cycle: bool) -> None:
     store: Any = Store(path)
     store.add("a", GAINS)
-    ticket, journal = store.act("a").ticket, store.desk.journal
+    ticket, journal = store.act("a").ticket, store.queue.journal
     with refused(CONFLICT, "must have one writer"):  # the control: it has its lock
         Store(path)
     if cycle:
@@ -799,10 +799,10 @@ def test_a_store_that_is_collected_in_its_own_thread_is_closed(path: Path) -> No
     """The collector can run in the thread that writes, which cannot wait for itself."""
     store: Any = Store(path)
     store.add("a", GAINS)
-    kept, journal = [store], store.desk.journal
+    kept, journal = [store], store.queue.journal
     journal.listeners.append(kept.clear)  # called in the writer's thread, where the last reference goes
     del store
-    kept[0].desk.draw("a")
+    kept[0].queue.draw("a")
     deadline = time.monotonic() + 20
     while not (journal.closed and _is_free(path)) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -876,14 +876,14 @@ class Gate:
 
     def __init__(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         self.begun, self._through = threading.Semaphore(0), threading.Semaphore(0)
-        commit = store.desk.shelf.commit
+        commit = store.queue.backend.commit
 
         def gated(group: Any) -> None:
             self.begun.release()
             assert self._through.acquire(timeout=30)
             commit(group)
 
-        monkeypatch.setattr(store.desk.shelf, "commit", gated)
+        monkeypatch.setattr(store.queue.backend, "commit", gated)
 
     def wait(self) -> None:
         assert self.begun.acquire(timeout=30)
@@ -896,22 +896,22 @@ def test_an_id_is_kept_until_its_group_is_on_the_disk(path: Path, monkeypatch: p
     """A commit of earlier groups does not make the store forget ids that wait for a later one."""
     with Store(path) as store:
         store.add("a", GAINS)
-        desk, journal, done = store.desk, store.desk.journal, threading.Semaphore(0)
+        queue, journal, done = store.queue, store.queue.journal, threading.Semaphore(0)
         gate = Gate(store, monkeypatch)
         journal.listeners.append(done.release)
         try:
-            first, earlier = desk.draw("a", id="first")
+            first, earlier = queue.draw("a", id="first")
             gate.wait()
-            second, later = desk.draw("a", id="second")
+            second, later = queue.draw("a", id="second")
             assert later > earlier > journal.committed
             gate.open()
             assert done.acquire(timeout=30)
             gate.wait()
             assert earlier <= journal.committed < later
-            again, repeat = desk.draw("a", id="second")
+            again, repeat = queue.draw("a", id="second")
             assert again == second
             assert repeat >= later  # its answer waits for the group of the original
-            assert desk.draw("a", id="first")[0] == first
+            assert queue.draw("a", id="first")[0] == first
         finally:
             gate.open(100)
         journal.wait(later)
@@ -957,7 +957,7 @@ import hannan as hn
 store = hn.Store("decisions.db")
 store.add("a", hn.Bandit(3))
 if sys.argv[1] != "FULL":
-    store.desk.shelf._connection.execute(f"PRAGMA synchronous={sys.argv[1]}")
+    store.queue.backend._connection.execute(f"PRAGMA synchronous={sys.argv[1]}")
 for k in range(12):
     os.write(1, b"ask\\n")
     store.observe(store.act("a").ticket, loss=0.5) if k % 2 else store.act("a", id=str(k))

@@ -93,16 +93,16 @@ def test_a_store_that_is_opened_again_is_nobody_s_twin(path: Path) -> None:
         play(store, "a", [None])
         for key in keys:
             store.act("a", key=key)
-        blob = store.desk.contents.find("a").keyed.to_bytes()
+        blob = store.queue.contents.find("a").keyed.to_bytes()
     assert "randomness" in str(hn.Fleet.from_bytes(blob, "exact").certificate(7))
     drawn = []
     for copy in (path.with_name("one.db"), path.with_name("two.db")):
         shutil.copy(path, copy)
         with Store(copy) as store:
-            assert store.desk.contents.restored_from > 0
+            assert store.queue.contents.restored_from > 0
             for key in (None, 7):
                 assert "randomness" not in str(store.certificate("a", key=key))
-            assert "randomness" not in str(store.desk.contents.find("a").keyed.certificate())
+            assert "randomness" not in str(store.queue.contents.find("a").keyed.certificate())
             drawn.append([store.act("a", key=key).action for key in keys])
     assert drawn[0] != drawn[1]  # alike with a probability of 3^-60
 

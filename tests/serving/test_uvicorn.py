@@ -41,18 +41,18 @@ main()
 #: The service as it would be without the fallback.
 CONTROL = """
 import hannan.serving.server as server
-from hannan.serving.fast_path import quick
-server._protocol = lambda app, teller: quick(app)
+from hannan.serving.fast_path import fast_protocol
+server._protocol = lambda app, events: fast_protocol(app)
 """
 #: Program that records on standard error, as JSON, which requests take the fast path, and the version of uvicorn.
 RECORDED = """
 import json, sys, uvicorn
-from hannan.serving.fast_path import Quick
-told = Quick._told
+from hannan.serving.fast_path import FastProtocol
+told = FastProtocol._told
 def recorded(self):
     print(json.dumps({"event": "fast", "version": uvicorn.__version__}), file=sys.stderr, flush=True)
     told(self)
-Quick._told = recorded
+FastProtocol._told = recorded
 from hannan.cli import main
 main()
 """

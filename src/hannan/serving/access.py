@@ -129,7 +129,7 @@ def _shown(values: list[bytes]) -> str:
 
 ROLES = ("act", "observe", "admin")
 #: Shorter keys could be guessed.
-SHORTEST = 16
+MIN_SECRET_LENGTH = 16
 
 
 class Access:
@@ -152,10 +152,12 @@ class Access:
             role, _, key = text.partition(":")
             if role not in ROLES:
                 raise ValueError(
-                    f"a key must be ROLE:SECRET, the role one of {', '.join(ROLES)}; got role {role[:20]!r}"
+                    f"an access token must be ROLE:SECRET with a role of {', '.join(ROLES)}; got role {role[:20]!r}"
                 )
-            if len(key) < SHORTEST or not key.isascii() or any(c.isspace() for c in key):
-                raise ValueError(f"the secret of a key must be at least {SHORTEST} characters of ASCII without spaces")
+            if len(key) < MIN_SECRET_LENGTH or not key.isascii() or any(c.isspace() for c in key):
+                raise ValueError(
+                    f"the secret of a token must be at least {MIN_SECRET_LENGTH} ASCII characters without spaces"
+                )
             found.setdefault(_digest(key.encode()), set()).update(ROLES if role == "admin" else (role,))
         self._roles = {digest: frozenset(roles) for digest, roles in found.items()}
         self.guarded, self.hosts = bool(self._roles), Hosts(host_names)

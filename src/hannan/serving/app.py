@@ -18,7 +18,7 @@ from hannan.serving.store import Store
 Told = Callable[[], None]
 
 
-class Waiting:
+class CommitWaiters:
     """The queue of a loop. The journal's thread wakes the loop once a group, not once a request.
 
     Sequences only grow, so those that are on the disk stand in front.
@@ -98,8 +98,8 @@ class App:
         self, store: Store, access: Access | None = None, limits: Limits | None = None, closes: bool = False
     ) -> None:
         self.service, self.access, self._closes = Service(store, limits), access or Access(), closes
-        self._journal, self._most = store.desk.journal, self.service.limits.body
-        self.waiting = Waiting(self._journal)
+        self._journal, self._most = store.queue.journal, self.service.limits.body
+        self.waiting = CommitWaiters(self._journal)
         self._sampler: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -59,9 +59,9 @@ def _lock(handle: int) -> None:
 #: Number of the format of a store; docs/versions.md states which version opens which format.
 FORMAT = 3
 #: Groups that are read at once.
-PAGE = 1000
+GROUPS_PER_READ = 1000
 #: Snapshots that are kept: if the newest is damaged, the one before it is used.
-NEWEST = 2
+KEPT_SNAPSHOTS = 2
 
 
 def damaged(name: str, fault: str) -> str:
@@ -87,9 +87,9 @@ def checked_format(name: str, found: int) -> int:
     return found
 
 
-def whole(shelf: Shelf) -> list[int]:
+def complete_snapshots(backend: Backend) -> list[int]:
     """Return the sequences of the snapshots of which all parts are stored, the newest first."""
-    return [sequence for sequence, complete in shelf.snapshots() if complete]
+    return [sequence for sequence, complete in backend.snapshots() if complete]
 
 
 def paged(start: int, fetch: Callable[[int], list[tuple[int, bytes]]]) -> Iterator[tuple[int, bytes]]:
@@ -97,12 +97,12 @@ def paged(start: int, fetch: Callable[[int], list[tuple[int, bytes]]]) -> Iterat
     while True:
         found = fetch(start)
         yield from found
-        if len(found) < PAGE:
+        if len(found) < GROUPS_PER_READ:
             return
         start = found[-1][0] + 1
 
 
-class Asked(NamedTuple):
+class IdRecord(NamedTuple):
     """A decision that was asked for with an id: whose, the key's bytes, the id, and what was answered."""
 
     learner: int
@@ -131,13 +131,13 @@ class Group(NamedTuple):
 
     first: int
     blob: bytes
-    asked: list[Asked]
+    asked: list[IdRecord]
     part: Part | None
     #: Before when ids are forgotten.
     forget: float
 
 
-class Shelf(Protocol):
+class Backend(Protocol):
     """A place for one journal, held by one writer."""
 
     #: What messages call it.

@@ -14,14 +14,14 @@ import numpy as np
 from hannan.serving import CONFLICT, TICKET, UNKNOWN, Refused, journal
 from hannan.serving.expiry import Expiry
 from hannan.serving.journal import Damaged
-from hannan.serving.stored_learner import PARTS, STATE, Resident
+from hannan.serving.stored_learner import PARTS, STATE, StoredLearner
 from hannan.serving.tickets import ARM, Ticket
 
 MAGIC = b"HNS2"
 _SECTION_HEAD = struct.Struct("<4sII")
 
 
-class Newer(ValueError):
+class NewerVersion(ValueError):
     """A snapshot that a newer version of the package has written."""
 
 
@@ -65,7 +65,7 @@ def read(blob: bytes) -> dict[str, bytes]:
 
 
 #: Groups of the journal that are played at once.
-TOGETHER = 500
+GROUPS_AT_ONCE = 500
 #: Head of a snapshot of version 0.2: magic, and length of the JSON text, which has no checksum.
 _HEAD = struct.Struct("<4sI")
 #: Errors that damaged bytes can lead to.
@@ -77,16 +77,16 @@ class Contents:
     """The state after the first `sequence` slots of the journal; `replay` brings it forward."""
 
     def __init__(self) -> None:
-        self.residents: list[Resident] = []
-        self.by_name: dict[str, Resident] = {}
-        self.expiring: list[tuple[Resident, Expiry]] = []
+        self.learners: list[StoredLearner] = []
+        self.by_name: dict[str, StoredLearner] = {}
+        self.expiring: list[tuple[StoredLearner, Expiry]] = []
         #: The names of the epochs, and the sequences where they begin.
         self.epochs: dict[bytes, int] = {}
         self.sequence, self.time, self.entropy, self.epoch = 0, 0.0, 0, b""
         #: Bytes of the snapshot that it was made of.
         self.restored_from = 0
 
-    def find(self, name: Any) -> Resident:
+    def find(self, name: Any) -> StoredLearner:
         """A learner by name."""
         found = self.by_name.get(name) if isinstance(name, str) else None
         if found is None:
@@ -94,14 +94,14 @@ class Contents:
             raise Refused(UNKNOWN, f"a learner must be one that was added ({there}); got {name!r}")
         return found
 
-    def owner(self, ticket: Ticket) -> Resident:
+    def owner(self, ticket: Ticket) -> StoredLearner:
         """Whose ticket it is; one that this journal does not have is refused.
 
         The epoch of a ticket is known and its sequence is before the epoch's end here, or another copy of the journal,
         which went on from the same past, has drawn it.
         """
         begin, end = self.span(ticket.epoch)
-        if not begin <= ticket.sequence < end or ticket.learner >= len(self.residents):
+        if not begin <= ticket.sequence < end or ticket.learner >= len(self.learners):
             raise Refused(
                 CONFLICT,
                 "a ticket must be of a decision in this journal; this one was drawn by another copy of the store, "
@@ -109,7 +109,7 @@ class Contents:
             )
         if ticket.kind != ARM:
             raise Refused(TICKET, f"a ticket must be of one arm; got a slate of {len(ticket.arms)} arms")
-        return self.residents[ticket.learner]
+        return self.learners[ticket.learner]
 
     def span(self, epoch: bytes) -> tuple[int, int]:
         """The sequences of an epoch: the first, and the one past the last."""
@@ -120,11 +120,11 @@ class Contents:
             return 0, 0
         return self.epochs[epoch], self.epochs[names[names.index(epoch) + 1]]
 
-    def _keep(self, resident: Resident) -> None:
-        self.residents.append(resident)
-        self.by_name[resident.name] = resident
-        if resident.expiry is not None:
-            self.expiring.append((resident, resident.expiry))
+    def _keep(self, stored: StoredLearner) -> None:
+        self.learners.append(stored)
+        self.by_name[stored.name] = stored
+        if stored.expiry is not None:
+            self.expiring.append((stored, stored.expiry))
 
     # Notes of the journal
 
@@ -132,36 +132,36 @@ class Contents:
         """A new epoch: every stream starts from fresh entropy."""
         self.entropy = int.from_bytes(entropy, "little")
         self.epochs[epoch], self.epoch = self.sequence, epoch
-        for resident in self.residents:
-            resident.renew(self.entropy)
+        for stored in self.learners:
+            stored.renew(self.entropy)
 
-    def add(self, resident: Resident) -> None:
+    def add(self, stored: StoredLearner) -> None:
         """A new learner."""
-        resident.renew(self.entropy)
-        self._keep(resident)
+        stored.renew(self.entropy)
+        self._keep(stored)
 
-    def begin(self, resident: Resident, declared: dict[str, Any], began: float) -> None:
+    def begin(self, stored: StoredLearner, declared: dict[str, Any], began: float) -> None:
         """Begin the next stage of a learner."""
-        resident.follow(self.by_name[resident.name], declared, began)
-        self.add(resident)
+        stored.follow(self.by_name[stored.name], declared, began)
+        self.add(stored)
 
     def noted(self, note: dict[str, Any]) -> None:
         """Do what a note says."""
         if "stage" in note:
-            stage = Resident.described(len(self.residents), note["stage"])
+            stage = StoredLearner.described(len(self.learners), note["stage"])
             self.begin(stage, note["declared"], note["began"])
         elif "key" in note:
-            self.residents[note["learner"]].keyed.number([note["key"]], touch=True)
+            self.learners[note["learner"]].keyed.number([note["key"]], touch=True)
         elif "epoch" in note:
             self.open(bytes.fromhex(note["entropy"]), bytes.fromhex(note["epoch"]))
         elif "add" in note:
-            self.add(Resident.described(len(self.residents), note["add"]))
+            self.add(StoredLearner.described(len(self.learners), note["add"]))
         elif "arm" in note:
-            resident = self.residents[note["learner"]]
-            resident.arms.add(note["place"], note["arm"], resident.so_far)
+            stored = self.learners[note["learner"]]
+            stored.arms.add(note["place"], note["arm"], stored.so_far)
         elif "retire" in note:
-            resident = self.residents[note["learner"]]
-            resident.arms.retire(note["retire"], resident.so_far)
+            stored = self.learners[note["learner"]]
+            stored.arms.retire(note["retire"], stored.so_far)
         else:
             raise Damaged(f"the journal has a note that this version does not know: {sorted(note)}")
 
@@ -179,7 +179,7 @@ class Contents:
             together = not self.expiring and not journal.has_tails(body)
             if together:
                 plain.append(body)
-            if not together or len(plain) == TOGETHER:
+            if not together or len(plain) == GROUPS_AT_ONCE:
                 self._plain(plain)
                 plain = []
             if not together:
@@ -211,32 +211,32 @@ class Contents:
         whose = events["learner"].astype(np.int64) << 1 | events["keyed"]
         for code in np.unique(whose).tolist():
             own, number = np.flatnonzero(whose == code), code >> 1
-            if number >= len(self.residents):
-                raise Damaged(f"the journal names learner {number}; there are {len(self.residents)}")
-            wrong = self.residents[number].replay(events[own], code & 1, time)
+            if number >= len(self.learners):
+                raise Damaged(f"the journal names learner {number}; there are {len(self.learners)}")
+            wrong = self.learners[number].replay(events[own], code & 1, time)
             if wrong >= 0:
                 at, found = self.sequence + int(own[wrong]), events[own[wrong]]
                 raise Damaged(
-                    f"the journal cannot be played again: at sequence {at}, {self.residents[number].name!r} comes out "
+                    f"the journal cannot be played again: at sequence {at}, {self.learners[number].name!r} comes out "
                     f"otherwise than {found}. If another version wrote it: open it there, close it, and come again"
                 )
 
     def snapshot(self, sequence: int, time: float) -> Callable[[], list[bytes]]:
         """What is there now, copied at once; the bytes of it, in pieces, are made when they are asked for."""
-        states = [resident.state() for resident in self.residents]
+        states = [stored.state() for stored in self.learners]
         content: dict[str, Any] = {
             "sequence": sequence, "time": time, "entropy": str(self.entropy),
             "epochs": [[epoch.hex(), first] for epoch, first in self.epochs.items()], "learners": len(states),
         }  # fmt: skip
 
-        def developed() -> list[bytes]:
+        def encode() -> list[bytes]:
             parts: list[tuple[str, list[bytes]]] = [("head", [_json(content)])]
             for number, (told, blobs) in enumerate(states):
                 parts.append((f"learner {number}", [_json(told)]))
                 parts += [(f"learner {number} {name}", blob()) for name, blob in blobs.items()]
             return written(parts)
 
-        return developed
+        return encode
 
     @classmethod
     def restored(cls, blob: bytes) -> Self:
@@ -245,7 +245,7 @@ class Contents:
         try:
             contents = cls._of_sections(_of_version_0_2(blob) if old else read(blob))
         except _FAULTS as error:
-            if isinstance(error, Newer) and not old:
+            if isinstance(error, NewerVersion) and not old:
                 raise
             raise Damaged(str(error)) from error
         contents.restored_from = len(blob)
@@ -263,12 +263,12 @@ class Contents:
             state = json.loads(given.pop(name))
             blobs = {part: given.pop(f"{name} {part}") for part in PARTS if f"{name} {part}" in given}
             _known(state, STATE, "field")
-            resident = Resident.restored(number, state, blobs)
+            stored = StoredLearner.restored(number, state, blobs)
             if "stage" in state:
                 stage = state["stage"]
-                resident.follow(found.residents[stage["of"]], stage["declared"], stage["began"])
-            resident._entropy = found.entropy
-            found._keep(resident)
+                stored.follow(found.learners[stage["of"]], stage["declared"], stage["began"])
+            stored._entropy = found.entropy
+            found._keep(stored)
         _known(given, set(), "section")
         return found
 
@@ -281,7 +281,7 @@ def _known(given: dict[str, Any], names: set[str], kind: str) -> None:
     """Raise Newer if there are other names than these."""
     unknown = sorted(given.keys() - names)
     if unknown:
-        raise Newer(f"it has an unknown {kind}, {unknown[0]!r}. Open the store with the version that wrote it")
+        raise NewerVersion(f"it has an unknown {kind}, {unknown[0]!r}. Open the store with the version that wrote it")
 
 
 def _of_version_0_2(blob: bytes) -> dict[str, bytes]:

@@ -31,9 +31,9 @@ from hannan.serving.app import App
 from hannan.serving.service import JSON, Answer, Limits, Route, routed
 
 #: Bytes of a body; addresses that are kept.
-LONGEST, MOST_ROADS = 1 << 16, 10_000
+MAX_BODY, MAX_ROUTES = 1 << 16, 10_000
 #: Bytes of a request before its body.
-LONGEST_HEAD = 1 << 16
+MAX_HEAD = 1 << 16
 #: Bytes that the parser is fed at a time. The slice in which a head begins is not counted, because bytes of the request
 #: before it may be in it: so heads of LONGEST_HEAD bytes pass, and none of LONGEST_HEAD + SLICE bytes.
 SLICE = 1 << 14
@@ -43,24 +43,24 @@ _STATUS = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\n".encode() for s in HTTPS
 _GOOD = _STATUS[200] + b"content-type: application/json\r\ncache-control: no-store\r\ncontent-length: %d\r\n\r\n%b"
 _INTERNAL = b'{"error":"internal error of the service, described in its log","code":"internal_error"}'
 #: Headers of requests that go the long way.
-_LONG_WAY = frozenset((b"transfer-encoding", b"expect", b"origin", b"sec-fetch-site"))
+_SLOW_HEADERS = frozenset((b"transfer-encoding", b"expect", b"origin", b"sec-fetch-site"))
 
-Road = tuple[Route, str]
+FastRoute = tuple[Route, str]
 
 
-class Trip:
+class FastCycle:
     """A request on the short way, as far as uvicorn asks for one."""
 
-    __slots__ = ("answer", "authorization", "body", "disconnected", "keep_alive", "response_complete", "road")
+    __slots__ = ("answer", "authorization", "body", "disconnected", "fast_route", "keep_alive", "response_complete")
 
     def __init__(self) -> None:
         self.response_complete, self.disconnected, self.keep_alive = True, False, True
         self.body, self.authorization = b"", cast(bytes | None, None)
-        self.road: Road
+        self.fast_route: FastRoute
         self.answer: Answer
 
     @property
-    def message_event(self) -> Trip:
+    def message_event(self) -> FastCycle:
         """Whom uvicorn tells that the connection is gone."""
         return self
 
@@ -68,17 +68,17 @@ class Trip:
         """Nobody waits for that here."""
 
 
-class Quick(HttpToolsProtocol):
+class FastProtocol(HttpToolsProtocol):
     """uvicorn's own protocol, with a short way for POST .../act and /v1/observe."""
 
     app_: ClassVar[App]
-    roads: ClassVar[dict[bytes, Road]]
+    fast_routes: ClassVar[dict[bytes, FastRoute]]
     #: Of the request that came last; None before the first.
     cycle: Any
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
-        self._trip = Trip()
+        self._fast_cycle = FastCycle()
         #: Part of a request that is being received, number of parts begun, and bytes of the head.
         self._part, self._parts, self._head = IDLE, 0, 0
         #: Head of a request with `Upgrade`, without that header.
@@ -126,8 +126,8 @@ class Quick(HttpToolsProtocol):
             return
         if self._part == HEAD and self._parts == parts:
             self._head += len(data)
-            if self._head > LONGEST_HEAD:
-                self._reject(Refused(431, f"a request must have at most {LONGEST_HEAD} bytes before its body"))
+            if self._head > MAX_HEAD:
+                self._reject(Refused(431, f"a request must have at most {MAX_HEAD} bytes before its body"))
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -140,15 +140,15 @@ class Quick(HttpToolsProtocol):
             self._plain_head = self._without_upgrade()
             return
         self._part, self._parts = BODY, self._parts + 1
-        road = self.roads.get(self.url) or self._road()
+        fast_route = self.fast_routes.get(self.url) or self._find_route()
         before = self.cycle
         free = (before is None or before.response_complete) and not self.pipeline
-        if road is None or not free or not self._short():
+        if fast_route is None or not free or not self._is_eligible():
             super().on_headers_complete()
             return
-        trip = self._trip
-        trip.response_complete, trip.body, trip.road = False, b"", road
-        self.cycle = trip
+        fast = self._fast_cycle
+        fast.response_complete, fast.body, fast.fast_route = False, b"", fast_route
+        self.cycle = fast
 
     def _without_upgrade(self) -> bytes:
         """Return the head of the request without `Upgrade`, and without what goes with it."""
@@ -186,7 +186,7 @@ class Quick(HttpToolsProtocol):
         self._timer = None
         if self.transport.is_closing() or self._last is not None:
             return
-        limits, asgi = self.app_.service.limits, self._part == BODY and self.cycle is not self._trip
+        limits, asgi = self.app_.service.limits, self._part == BODY and self.cycle is not self._fast_cycle
         if self.flow.read_paused or (asgi and self._busy):
             self._limit_time()  # The service itself does not read, or `App` limits the time.
         elif self._part == HEAD:
@@ -206,7 +206,7 @@ class Quick(HttpToolsProtocol):
             self._last = answer
             self.flow.pause_reading()
         else:
-            self._trip.response_complete = True
+            self._fast_cycle.response_complete = True
             self._write(answer, keep_alive=False)
 
     def on_response_complete(self) -> None:
@@ -219,39 +219,39 @@ class Quick(HttpToolsProtocol):
 
     # The short way
 
-    def _road(self) -> Road | None:
+    def _find_route(self) -> FastRoute | None:
         """The route of an address that is not known yet."""
         url = self.url
-        if b"?" in url or b"%" in url or not url.isascii() or len(self.roads) >= MOST_ROADS:
+        if b"?" in url or b"%" in url or not url.isascii() or len(self.fast_routes) >= MAX_ROUTES:
             return None
         try:
             route, name, _ = routed("POST", url.decode())
         except Refused:
             return None
-        if route.role not in ("act", "observe") or (name and name not in self.app_.service.desk.contents.by_name):
+        if route.role not in ("act", "observe") or (name and name not in self.app_.service.queue.contents.by_name):
             return None
-        self.roads[url] = route, name
+        self.fast_routes[url] = route, name
         return route, name
 
-    def _short(self) -> bool:
+    def _is_eligible(self) -> bool:
         """Return whether nothing about the request is unusual."""
-        parser, length, self._trip.authorization = self.parser, 0, None
+        parser, length, self._fast_cycle.authorization = self.parser, 0, None
         access, hosts, json = self.app_.access, 0, False
         guarded = access.guarded
         for name, value in self.headers:
             if name == b"authorization":
-                self._trip.authorization = value
+                self._fast_cycle.authorization = value
             elif name == b"content-length":
-                length = int(value) if len(value) < 8 and value.isdigit() else LONGEST + 1
+                length = int(value) if len(value) < 8 and value.isdigit() else MAX_BODY + 1
             elif name == b"content-type":
                 json = value == b"application/json"
             elif name == b"host" and not guarded:
                 hosts += 1 if access.hosts.known(value) else 2
-            elif name in _LONG_WAY:
+            elif name in _SLOW_HEADERS:
                 return False
         return (
             (guarded or (hosts == 1 and (json or not length)))
-            and length <= LONGEST
+            and length <= MAX_BODY
             and length <= self.app_.service.limits.body
             and parser.get_method() == b"POST"
             and parser.get_http_version() == "1.1"
@@ -260,8 +260,8 @@ class Quick(HttpToolsProtocol):
         )
 
     def on_body(self, body: bytes) -> None:
-        if self.cycle is self._trip:
-            self._trip.body += body
+        if self.cycle is self._fast_cycle:
+            self._fast_cycle.body += body
         else:
             super().on_body(body)
 
@@ -269,16 +269,16 @@ class Quick(HttpToolsProtocol):
         if self._plain_head is not None:
             return
         self._part, self._parts = IDLE, self._parts + 1
-        trip = self._trip
-        if self.cycle is not trip:
+        fast = self._fast_cycle
+        if self.cycle is not fast:
             super().on_message_complete()
             return
-        app, (route, name) = self.app_, trip.road
+        app, (route, name) = self.app_, fast.fast_route
         try:
-            trip.answer = answer = app.asked(route, name, trip.authorization, trip.body)
+            fast.answer = answer = app.asked(route, name, fast.authorization, fast.body)
         except Exception as error:
             self.logger.error("Exception in ASGI application\n", exc_info=error)
-            trip.answer = answer = Answer(500, _INTERNAL)
+            fast.answer = answer = Answer(500, _INTERNAL)
         if app.on_disk(answer):
             self._told()
         else:
@@ -286,15 +286,15 @@ class Quick(HttpToolsProtocol):
 
     def _told(self) -> None:
         """Write the answer."""
-        trip = self._trip
-        answer = self.app_.settled(trip.answer)
-        trip.response_complete = True
-        if trip.disconnected or self.transport.is_closing():
+        fast = self._fast_cycle
+        answer = self.app_.settled(fast.answer)
+        fast.response_complete = True
+        if fast.disconnected or self.transport.is_closing():
             return
-        if answer.status == 200 and answer.kind is JSON and trip.keep_alive:
+        if answer.status == 200 and answer.kind is JSON and fast.keep_alive:
             self.transport.write(_GOOD % (len(answer.body), answer.body))
         else:
-            self._write(answer, trip.keep_alive)
+            self._write(answer, fast.keep_alive)
         self.on_response_complete()
 
     def _write(self, answer: Answer, keep_alive: bool) -> None:
@@ -307,9 +307,9 @@ class Quick(HttpToolsProtocol):
             self.transport.close()
 
 
-def quick(app: App) -> type[Quick]:
+def fast_protocol(app: App) -> type[FastProtocol]:
     """The protocol of an application."""
-    return type("Quick", (Quick,), {"app_": app, "roads": {}})
+    return type("FastProtocol", (FastProtocol,), {"app_": app, "fast_routes": {}})
 
 
 # Compatibility with uvicorn
@@ -360,14 +360,14 @@ def check() -> None:
 
 async def _checked() -> None:
     service = SimpleNamespace(
-        limits=Limits(), desk=SimpleNamespace(contents=SimpleNamespace(by_name={"checked": None}))
+        limits=Limits(), queue=SimpleNamespace(contents=SimpleNamespace(by_name={"checked": None}))
     )
     app = SimpleNamespace(
         service=service, access=SimpleNamespace(guarded=True), asked=lambda *request: Answer(200, request[-1]),
         on_disk=lambda answer: True, settled=lambda answer: answer, more=lambda answer: [],
         refused=lambda error: Answer(400, b"refused"),
     )  # fmt: skip
-    kind = quick(cast(App, app))
+    kind = fast_protocol(cast(App, app))
     config = uvicorn.Config(_plain, http=kind, ws="none", log_config=None, lifespan="off", server_header=False)
     protocol = kind(config=config, server_state=ServerState(), app_state={}, _loop=asyncio.get_running_loop())
     transport = _Memory()
@@ -386,7 +386,7 @@ async def _checked() -> None:
     malformed.connection_lost(None)
 
 
-async def _exchanged(protocol: Quick, transport: _Memory, requests: list[tuple[bytes, bytes]]) -> None:
+async def _exchanged(protocol: FastProtocol, transport: _Memory, requests: list[tuple[bytes, bytes]]) -> None:
     """Deliver requests together and await their answers, whose bodies are those of the requests."""
     transport.written = b""
     head = b"POST %b HTTP/1.1\r\nhost: checked\r\ncontent-length: %d\r\n\r\n%b"

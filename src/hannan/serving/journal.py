@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from hannan._engine import EventKind
 from hannan.serving import Ended
-from hannan.serving.backend import Asked, Group, Part, Shelf
+from hannan.serving.backend import Backend, Group, IdRecord, Part
 from hannan.serving.snapshots import NAME as SNAPSHOT
-from hannan.serving.snapshots import SIZE, Development, Photograph, parts
+from hannan.serving.snapshots import SIZE, SnapshotParts, TakeSnapshot, parts
 from hannan.serving.tickets import Slate
 
 SLOT = 24
@@ -37,7 +37,7 @@ RECORD = np.dtype(
 #: An item of a slate.
 ITEM = np.dtype([("arm", "<u4"), ("inclusion", "<f8")])
 #: Most items of a slate.
-MOST_ITEMS = 256
+MAX_ITEMS = 256
 #: Tolerance for rounding errors: no slate is more probable than that it contains one of its items.
 ROUNDING = 1e-9
 _PACK = struct.Struct("<BBHIQd").pack
@@ -134,8 +134,8 @@ def _filled(tail: bytes) -> bytes:
 def _slate_fault(shown: SlateAct) -> str:
     """Return the first rule that a slate breaks, or an empty string."""
     arms, inclusion, p = shown.slate
-    if not 1 <= len(arms) <= MOST_ITEMS or len(inclusion) != len(arms):
-        return f"a slate must have 1 to {MOST_ITEMS} items, each with a probability; got {len(arms)}, {len(inclusion)}"
+    if not 1 <= len(arms) <= MAX_ITEMS or len(inclusion) != len(arms):
+        return f"a slate must have 1 to {MAX_ITEMS} items, each with a probability; got {len(arms)}, {len(inclusion)}"
     if len(set(arms)) != len(arms) or min(arms) < 0 or max(arms) >= 1 << 32:
         return f"the arms of a slate must be different numbers of 32 bits; got {arms}"
     if not all(0.0 < x <= 1.0 for x in inclusion):
@@ -148,8 +148,8 @@ def _slate_fault(shown: SlateAct) -> str:
 def _feedback_fault(told: SlateFeedback) -> str:
     if told.kind not in (SLATE_OBSERVE, SLATE_EXPIRE):
         return f"feedback for a slate must be of kind {SLATE_OBSERVE} or {SLATE_EXPIRE}; got {told.kind}"
-    if not 1 <= len(told.values) <= MOST_ITEMS or not all(map(math.isfinite, told.values)):
-        return f"feedback for a slate must be 1 to {MOST_ITEMS} finite numbers; got {told.values}"
+    if not 1 <= len(told.values) <= MAX_ITEMS or not all(map(math.isfinite, told.values)):
+        return f"feedback for a slate must be 1 to {MAX_ITEMS} finite numbers; got {told.values}"
     return _flag_fault(told.keyed)
 
 
@@ -262,20 +262,20 @@ class Journal:
     """The writer of a shelf. Whoever appends holds `lock`, so that the order of events is the order of the draws."""
 
     def __init__(
-        self, shelf: Shelf, sequence: int, last: float, lock: threading.RLock, photograph: Photograph,
-        often: tuple[int, float], tick: Callable[[float], float], remember: float,
+        self, backend: Backend, sequence: int, last: float, lock: threading.RLock, take_snapshot: TakeSnapshot,
+        snapshot_every: tuple[int, float], tick: Callable[[float], float], remember: float,
     ) -> None:  # fmt: skip
-        self._shelf, self._photograph, self._tick, self._remember = shelf, photograph, tick, remember
+        self._backend, self._take_snapshot, self._tick, self._remember = backend, take_snapshot, tick, remember
         self.clock = Clock(last)
-        self.appended = self.committed = self._photographed = sequence
-        self._events, self._seconds = often
-        self._body, self._asked = bytearray(), list[Asked]()
+        self.appended = self.committed = self._snapshot_sequence = sequence
+        self._events, self._seconds = snapshot_every
+        self._body, self._asked = bytearray(), list[IdRecord]()
         self._ready, self._done, self._writing = threading.Condition(lock), threading.Condition(), threading.Lock()
         self._idle = self.closing = self.closed = False
-        self._photographed_at = time.monotonic()
-        self._snapshot: Development | None = None
+        self._snapshot_time = time.monotonic()
+        self._snapshot: SnapshotParts | None = None
         #: Slots that the last whole snapshot would fill.
-        self.photographed_slots = 0
+        self.snapshot_slots = 0
         self.failure: BaseException | None = None
         #: Called in the writer's thread when a group is on the disk, or the journal has ended.
         self.listeners: list[Callable[[], None]] = []
@@ -288,7 +288,7 @@ class Journal:
         """Begin to write."""
         self._thread.start()
 
-    def append(self, body: bytes, asked: Asked | None = None) -> int:
+    def append(self, body: bytes, asked: IdRecord | None = None) -> int:
         """Into the next group; gives the sequence that is then to be waited for. The caller holds the lock."""
         self.alive()
         self._body += body
@@ -307,7 +307,7 @@ class Journal:
     @property
     def age(self) -> float:
         """Seconds since the last snapshot."""
-        return time.monotonic() - self._photographed_at
+        return time.monotonic() - self._snapshot_time
 
     def alive(self) -> None:
         """Refuse where nothing can be written any more."""
@@ -316,11 +316,11 @@ class Journal:
 
     def _ended(self) -> Ended:
         if self.failure is None:
-            return Ended(f"{self._shelf.name} is closed")
+            return Ended(f"{self._backend.name} is closed")
         if isinstance(self.failure, Ended):
-            return Ended(f"{self._shelf.name} has ended: {self.failure}")
+            return Ended(f"{self._backend.name} has ended: {self.failure}")
         return Ended(
-            f"{self._shelf.name} has ended: {self.failure}. "
+            f"{self._backend.name} has ended: {self.failure}. "
             "What was acknowledged is on the disk; mend that and open it again"
         )
 
@@ -385,7 +385,7 @@ class Journal:
             return  # a commit is in progress, which finds the failure itself
         try:
             try:
-                self._shelf.check()
+                self._backend.check()
             finally:
                 self._writing.release()
         except Ended as error:
@@ -409,7 +409,7 @@ class Journal:
             self.fail(error)
         if self.failure is not None:
             with self._writing:
-                self._shelf.release()
+                self._backend.release()
 
     def _told(self) -> None:
         for listener in self.listeners:
@@ -431,10 +431,10 @@ class Journal:
             first, sequence = self.appended - len(self._body) // SLOT, self.appended
             body, asked, now = bytes(self._body), self._asked, self.clock.now()
             self._body, self._asked = bytearray(), []
-            new = sequence - self._photographed
+            new = sequence - self._snapshot_sequence
             if new > 0 and not last and self._snapshot is None and self._due(new):
-                self._snapshot = Development(sequence, self._photograph(), self._wake)
-            final = self._photograph() if last and new > 0 else None
+                self._snapshot = SnapshotParts(sequence, self._take_snapshot(), self._wake)
+            final = self._take_snapshot() if last and new > 0 else None
         part = self._snapshot.next() if self._snapshot is not None and self._snapshot.is_ready and not last else None
         if body or part is not None:
             began = time.monotonic()
@@ -453,19 +453,19 @@ class Journal:
 
     def _due(self, new: int) -> bool:
         """Whether a snapshot is: a large one is not written again before the journal has grown by as much."""
-        large = self.photographed_slots if self.photographed_slots >= LARGE else 0
+        large = self.snapshot_slots if self.snapshot_slots >= LARGE else 0
         return new >= max(self._events, large) or self.age >= self._seconds
 
     def _commit(self, group: Group) -> None:
         with self._writing:
-            self._shelf.commit(group)
+            self._backend.commit(group)
         if group.part is not None and group.part.last:
             self._kept(group.part)
 
     def _kept(self, part: Part) -> None:
         """A snapshot is whole."""
-        self.photographed_slots = part.of * SIZE // SLOT
-        self._photographed, self._photographed_at, self._snapshot = part.sequence, time.monotonic(), None
+        self.snapshot_slots = part.of * SIZE // SLOT
+        self._snapshot_sequence, self._snapshot_time, self._snapshot = part.sequence, time.monotonic(), None
 
     def _wake(self) -> None:
         with self._ready:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from hannan.serving import BODY, Refused, journal
-from hannan.serving.backend import Shelf, damaged, whole
+from hannan.serving.backend import Backend, complete_snapshots, damaged
 from hannan.serving.contents import Contents
 from hannan.serving.journal import ACT, EXPIRE, OBSERVE, Damaged
-from hannan.serving.stored_learner import Resident
+from hannan.serving.stored_learner import StoredLearner
 from hannan.tables.write import guarded
 
 
@@ -50,7 +50,7 @@ def _parquet(columns: dict[str, Any]) -> bytes:
 
 
 #: Events per call of the engine, which holds the interpreter lock meanwhile.
-PIECE = 4096
+BATCH = 4096
 #: A draw: its stage, its ticket with the flag of keys above it, and the smallest probability of any arm.
 DRAW = np.dtype([("learner", "<u4"), ("code", "<u8"), ("smallest", "<f8")])
 
@@ -75,37 +75,37 @@ class Rebuilt(Contents):
         whose = events["learner"].astype(np.int64) << 1 | events["keyed"]
         for code in np.unique(whose).tolist():
             own = events[whose == code]
-            for first in range(0, len(own), PIECE):
-                self._piece(code >> 1, code & 1, own[first : first + PIECE])
+            for first in range(0, len(own), BATCH):
+                self._piece(code >> 1, code & 1, own[first : first + BATCH])
 
     def _piece(self, number: int, keyed: int, events: Any) -> None:
-        if number >= len(self.residents):
-            raise Damaged(f"the journal names learner {number}; there are {len(self.residents)}")
-        resident = self.residents[number]
-        wrong, smallest = resident.replay_smallest(events, keyed, self.known)
+        if number >= len(self.learners):
+            raise Damaged(f"the journal names learner {number}; there are {len(self.learners)}")
+        stored = self.learners[number]
+        wrong, smallest = stored.replay_smallest(events, keyed, self.known)
         played = (events["kind"] == ACT) & ~np.isnan(smallest)
         draws = np.empty(int(played.sum()), DRAW)
         draws["learner"], draws["code"], draws["smallest"] = number, code_of(events[played]), smallest[played]
         self.draws.append(draws)
         if wrong >= 0:
-            raise Damaged(f"an event of {resident.name!r} comes out differently")
+            raise Damaged(f"an event of {stored.name!r} comes out differently")
 
 
-def smallest_of(shelf: Shelf, numbers: list[int], known: set[str], end: int) -> Any:
+def smallest_of(backend: Backend, numbers: list[int], known: set[str], end: int) -> Any:
     """Return the draws of the stages `numbers` before sequence `end` whose state can be rebuilt, as an array of DRAW.
 
     The state is rebuilt from the beginning of the journal. If its first events were deleted, or if another version
     wrote them and they come out differently, it is rebuilt from the snapshots instead.
     """
     found: list[Any] = [np.empty(0, DRAW)]
-    for sequence in (0, *reversed(whole(shelf))):
+    for sequence in (0, *reversed(complete_snapshots(backend))):
         try:
-            contents = Rebuilt.restored(shelf.snapshot(sequence)) if sequence else Rebuilt()
+            contents = Rebuilt.restored(backend.snapshot(sequence)) if sequence else Rebuilt()
         except ValueError:
             continue
         contents.numbers, contents.known, contents.draws = numbers, known, found
         try:
-            contents.replay(_before(shelf, contents.sequence, end))
+            contents.replay(_before(backend, contents.sequence, end))
             break
         except (ValueError, LookupError):
             continue
@@ -117,23 +117,23 @@ def code_of(events: Any) -> Any:
     return events["round"] | events["keyed"].astype(np.uint64) << np.uint64(63)
 
 
-def _before(shelf: Shelf, start: int, end: int) -> Iterator[tuple[int, bytes]]:
-    for first, blob in shelf.groups(start):
+def _before(backend: Backend, start: int, end: int) -> Iterator[tuple[int, bytes]]:
+    for first, blob in backend.groups(start):
         if first >= end:
             return
         yield first, blob
 
 
-def opened(shelf: Shelf, first: int, blob: bytes) -> tuple[bytes, float]:
+def opened(backend: Backend, first: int, blob: bytes) -> tuple[bytes, float]:
     """Return (records, time) of a group; raise Damaged with the name of the store."""
     try:
         return journal.opened(blob, first)
     except journal.Damaged as error:
-        raise journal.Damaged(damaged(shelf.name, str(error))) from None
+        raise journal.Damaged(damaged(backend.name, str(error))) from None
 
 
 def rows_of(
-    shelf: Shelf, resident: Resident, end: int, stage: int | None = None, since: float | None = None
+    backend: Backend, stored: StoredLearner, end: int, stage: int | None = None, since: float | None = None
 ) -> dict[str, Any]:
     """Return the columns of the decisions before sequence `end`, in the order of their draws.
 
@@ -144,13 +144,13 @@ def rows_of(
     NaN if the state at the draw cannot be rebuilt. Pruned decisions are left out, as are those of other stages than
     `stage` and those drawn before the time `since`.
     """
-    stages = [one for one in resident.stages if stage is None or one.stage.ordinal == stage]
+    stages = [one for one in stored.stages if stage is None or one.stage.ordinal == stage]
     numbers = [one.number for one in stages]
     acts, ends, times, settled = [], [], [], []
-    for first, blob in shelf.groups(0):
+    for first, blob in backend.groups(0):
         if first >= end:
             break
-        body, time = opened(shelf, first, blob)
+        body, time = opened(backend, first, blob)
         for _, part in journal.decode_group(body):
             if not isinstance(part, np.ndarray):
                 continue
@@ -165,7 +165,7 @@ def rows_of(
     when, done = np.concatenate([*times, np.empty(0)]), np.concatenate([*settled, np.empty(0)])
     mine = {one.number: act["learner"] == one.number for one in stages}
     known = {str(one.arms.label(arm)) for one in stages for arm in np.unique(act["arm"][mine[one.number]]).tolist()}
-    draws = smallest_of(shelf, numbers, known, end)
+    draws = smallest_of(backend, numbers, known, end)
     keyed, found = any(one.keys for one in stages), []
     for one in stages:
         drawn, ended = mine[one.number], told["learner"] == one.number
@@ -174,21 +174,23 @@ def rows_of(
     return {name: np.concatenate([columns[name] for columns in found]) for name in found[0]}
 
 
-def _of_stage(resident: Resident, keyed: bool, act: Any, when: Any, told: Any, done: Any, draws: Any) -> dict[str, Any]:
+def _of_stage(
+    stored: StoredLearner, keyed: bool, act: Any, when: Any, told: Any, done: Any, draws: Any
+) -> dict[str, Any]:
     # Each act has its own ticket, by which its feedback is found. Feedback of pruned acts finds none.
     code = code_of(act)
     feedback, rebuilt = _places(code, code_of(told)), _places(code, draws["code"])
-    labels = np.array([str(label) for label in resident.arms.labels], dtype=object)
+    labels = np.array([str(label) for label in stored.arms.labels], dtype=object)
     return {
-        **(_keys(resident, act) if keyed else {}),
+        **(_keys(stored, act) if keyed else {}),
         "round": (act["round"] & np.uint64(0xFFFFFFFF)).astype(np.int64),
         "time": when,
         "arm": labels[act["arm"]],
         "probability": act["value"].astype(float),
-        "reward" if resident.learner.gains else "loss": np.append(told["value"].astype(float), np.nan)[feedback],
+        "reward" if stored.learner.gains else "loss": np.append(told["value"].astype(float), np.nan)[feedback],
         "settled": np.append(done, np.nan)[feedback],
         "expired": np.append(told["kind"] == EXPIRE, False)[feedback],
-        "stage": np.full(len(act), resident.stage.ordinal),
+        "stage": np.full(len(act), stored.stage.ordinal),
         "smallest_probability": np.append(draws["smallest"], np.nan)[rebuilt],
     }
 
@@ -200,10 +202,10 @@ def _places(codes: Any, among: Any) -> Any:
     return np.where(np.append(among, np.uint64(0))[place] == codes, place, -1)
 
 
-def _keys(resident: Resident, acts: Any) -> dict[str, Any]:
+def _keys(stored: StoredLearner, acts: Any) -> dict[str, Any]:
     """Return the column of the keys, with an empty text for the learner without a key."""
     numbers = (acts["round"] >> np.uint64(32)).astype(np.int64)
-    known = {number: str(resident.keyed._key_of(number)) for number in np.unique(numbers[acts["keyed"] == 1]).tolist()}
+    known = {number: str(stored.keyed._key_of(number)) for number in np.unique(numbers[acts["keyed"] == 1]).tolist()}
     text = [known[n] if keyed else "" for n, keyed in zip(numbers.tolist(), acts["keyed"].tolist(), strict=True)]
     return {"key": np.array(text, dtype=object)}
 

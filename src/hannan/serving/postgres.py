@@ -21,7 +21,7 @@ from typing import Any, TypeVar, cast
 import psycopg
 
 from hannan.serving import BODY, CONFLICT, Ended, Refused
-from hannan.serving.backend import FORMAT, NEWEST, PAGE, Group, Part, checked_format, paged
+from hannan.serving.backend import FORMAT, GROUPS_PER_READ, KEPT_SNAPSHOTS, Group, Part, checked_format, paged
 from hannan.serving.tickets import checked_secret
 
 #: The first half of the lock's number ("hnnn"); the second is the shard, or -1 while tables are made.
@@ -56,7 +56,7 @@ SNAPSHOTS = """SELECT sequence, count(*) = max(parts) FROM hannan_snapshots WHER
 GROUP BY sequence ORDER BY sequence DESC"""
 #: The oldest snapshot that is kept.
 OLDEST = f"""SELECT sequence FROM hannan_snapshots WHERE shard = %s
-GROUP BY sequence HAVING count(*) = max(parts) ORDER BY sequence DESC LIMIT 1 OFFSET {NEWEST - 1}"""
+GROUP BY sequence HAVING count(*) = max(parts) ORDER BY sequence DESC LIMIT 1 OFFSET {KEPT_SNAPSHOTS - 1}"""
 
 
 #: Time limits of the server or the role that would end a session that waits, or a statement that reads much.
@@ -73,7 +73,7 @@ def _owning(method: Method) -> Method:
     """Raise Ended if the session that owns the shard is lost, or one of its statements fails."""
 
     @functools.wraps(method)
-    def guarded(self: PostgresShelf, *values: Any) -> Any:
+    def guarded(self: PostgresBackend, *values: Any) -> Any:
         try:
             return method(self, *values)
         except psycopg.Error as error:
@@ -88,7 +88,7 @@ def _owning(method: Method) -> Method:
 KEPT = "Acknowledged decisions are in the database; open the store again"
 
 
-class PostgresShelf:
+class PostgresBackend:
     """One shard of a store in PostgreSQL. `patience`: seconds to wait for another owner to let go of it."""
 
     def __init__(self, address: str, shard: int, shards: int, patience: float) -> None:
@@ -249,7 +249,7 @@ class PostgresShelf:
         def fetch(first: int) -> list[tuple[int, bytes]]:
             return self._read(
                 "SELECT first, blob FROM hannan_journal WHERE shard = %s AND first >= %s ORDER BY first LIMIT %s",
-                (self.shard, first, PAGE),
+                (self.shard, first, GROUPS_PER_READ),
             )
 
         # Some at a time: a reader that stays keeps the database from tidying up.

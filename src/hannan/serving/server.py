@@ -24,7 +24,7 @@ from hannan.serving.access import Access
 from hannan.serving.app import App
 from hannan.serving.service import Limits
 from hannan.serving.store import Store
-from hannan.serving.stored_learner import Resident
+from hannan.serving.stored_learner import StoredLearner
 
 #: Seconds that requests may take to end once the service is told to stop.
 GRACE = 10
@@ -55,7 +55,7 @@ class Settings(NamedTuple):
     max_keys: int | None = None
 
 
-class Teller:
+class EventLog:
     """Says what happens on standard error: one quiet line that lives on a terminal, JSON lines elsewhere.
 
     Neither has keys, tickets or bodies in it.
@@ -64,7 +64,7 @@ class Teller:
     def __init__(self, as_json: bool) -> None:
         self.live = sys.stderr.isatty() and not as_json
 
-    def event(self, what: str, **more: Any) -> None:
+    def write(self, what: str, **more: Any) -> None:
         """Something that happens once."""
         if self.live:
             told = ", ".join(f"{name} {value}" for name, value in more.items())
@@ -87,7 +87,7 @@ def run(settings: Settings) -> None:
     # batch, a third of a millisecond, is often interrupted: at 0.5 ms batches cost a seventh more.
     sys.setswitchinterval(0.002)
     _check(settings.learners)
-    teller = Teller(settings.as_json)
+    events = EventLog(settings.as_json)
     bound = _listening(settings.host, settings.port)
     store = Store(
         settings.store, shard=settings.shard, shards=settings.shards, patience=settings.patience,
@@ -100,27 +100,27 @@ def run(settings: Settings) -> None:
         store.close()
         raise
     try:
-        replayed = store.desk.journal.replayed
-        teller.event("opened", store=store.desk.shelf.name, learners=len(store.learners), replay=round(replayed, 3))
+        replayed = store.queue.journal.replayed
+        events.write("opened", store=store.queue.backend.name, learners=len(store.learners), replay=round(replayed, 3))
         app = App(store, settings.access, settings.limits)
         gc.collect()
         gc.freeze()  # what is there now stays: no collection walks it again
         config = uvicorn.Config(
             app, log_config=None, access_log=False, lifespan="on",
-            http=_protocol(app, teller), ws="none", proxy_headers=False, server_header=False, date_header=False,
+            http=_protocol(app, events), ws="none", proxy_headers=False, server_header=False, date_header=False,
             timeout_graceful_shutdown=GRACE,
         )  # fmt: skip
-        asyncio.run(_serve(_Server(config), bound, app, teller, settings))
+        asyncio.run(_serve(_Server(config), bound, app, events, settings))
     finally:
         gc.unfreeze()
         store.close()
-        failure = store.desk.journal.failure
-        teller.event("closed", sequence=store.desk.contents.sequence, **({"failure": str(failure)} if failure else {}))
+        failure = store.queue.journal.failure
+        events.write("closed", sequence=store.queue.contents.sequence, **({"failure": str(failure)} if failure else {}))
     if failure is not None:
         raise ValueError(str(failure))
 
 
-def _protocol(app: App, teller: Teller) -> type[asyncio.Protocol] | Literal["h11"]:
+def _protocol(app: App, events: EventLog) -> type[asyncio.Protocol] | Literal["h11"]:
     """Return the fast protocol, or uvicorn's own one and a warning if the internals of uvicorn have changed."""
     try:
         from hannan.serving import fast_path
@@ -128,23 +128,23 @@ def _protocol(app: App, teller: Teller) -> type[asyncio.Protocol] | Literal["h11
         fast_path.check()
     except Exception as error:  # A changed internal may raise anything.
         reason = " ".join(f"{type(error).__name__}: {error}".split())
-        teller.event("warning", message=f"{FALLBACK} (uvicorn {uvicorn.__version__}, {reason})")
+        events.write("warning", message=f"{FALLBACK} (uvicorn {uvicorn.__version__}, {reason})")
         return "h11"
-    return fast_path.quick(app)
+    return fast_path.fast_protocol(app)
 
 
 def _check(learners: list[tuple[str, list[str]]]) -> None:
     """Refuse what cannot be added before anything is opened, and a new store made for it."""
     told: dict[str, list[str]] = {}
     for name, arms in learners:
-        Resident(0, name, Bandit(arms, gains=True))
+        StoredLearner(0, name, Bandit(arms, gains=True))
         if told.setdefault(name, arms) != arms:
             raise ValueError(f"a learner must be added with the same arms each time; got {told[name]} and {arms}")
 
 
 def _add(store: Store, name: str, arms: list[str]) -> None:
     """Add a bandit for rewards, with the wait and the default that it has; other arms begin a new stage of it."""
-    there = store.desk.contents.by_name.get(name)
+    there = store.queue.contents.by_name.get(name)
     told = {} if there is None else {part: there.declared[part] for part in ("wait", "default")}
     store.add(name, Bandit(arms, gains=True), **told)
 
@@ -175,37 +175,37 @@ def _listening(host: str, port: int) -> socket.socket:
         raise ValueError(f"{host} port {port} must be free to listen on; {error.strerror or error}") from None
 
 
-async def _serve(server: _Server, bound: socket.socket, app: App, teller: Teller, settings: Settings) -> None:
-    watch = asyncio.gather(_watch(server, app, teller), _prune(app, teller, settings.keep))
+async def _serve(server: _Server, bound: socket.socket, app: App, events: EventLog, settings: Settings) -> None:
+    watch = asyncio.gather(_watch(server, app, events), _prune(app, events, settings.keep))
     host, port = bound.getsockname()[:2]
     where = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    teller.event("listening", address=where, keys=settings.access.guarded)
+    events.write("listening", address=where, keys=settings.access.guarded)
     try:
         await server.serve([bound])
     finally:
         watch.cancel()
         [ended] = await asyncio.gather(watch, return_exceptions=True)  # else its end is complained of
         if isinstance(ended, Exception):
-            teller.event("failed", reason=str(ended))
+            events.write("failed", reason=str(ended))
 
 
-async def _prune(app: App, teller: Teller, keep: float) -> None:
+async def _prune(app: App, events: EventLog, keep: float) -> None:
     """Let old events go, now and then."""
     while keep < math.inf:
         gone = await asyncio.to_thread(app.service.store.prune, keep)
         if gone:
-            teller.event("pruned", events=gone)
+            events.write("pruned", events=gone)
         await asyncio.sleep(PRUNE)
 
 
-async def _watch(server: _Server, app: App, teller: Teller) -> None:
+async def _watch(server: _Server, app: App, events: EventLog) -> None:
     """The live line, and an end where the store has ended."""
-    journal, counts = app.service.desk.journal, app.service.desk.counts
+    journal, counts = app.service.queue.journal, app.service.queue.counts
     before, at = counts.decisions + counts.counted, time.monotonic()
     while True:
         await asyncio.sleep(1.0)
         now, count = time.monotonic(), counts.decisions + counts.counted
-        teller.line(
+        events.line(
             f"{len(app.service.store.learners)} learners, {counts.decisions} decisions, {counts.counted} feedbacks, "
             f"{(count - before) / (now - at):.0f}/s, {1000 * journal.last:.1f} ms to the disk, {journal.waiting} wait"
         )
@@ -213,5 +213,5 @@ async def _watch(server: _Server, app: App, teller: Teller) -> None:
         with contextlib.suppress(Ended):
             journal.check()  # also if nothing is written
         if journal.failure is not None:
-            teller.event("failed", reason=str(journal.failure))
+            events.write("failed", reason=str(journal.failure))
             server.should_exit = True

@@ -19,7 +19,7 @@ from hannan import __version__, saving, validation
 from hannan.learners import names
 from hannan.serving import BODY, BUSY, CODES, Ended, Refused, schemas
 from hannan.serving import schemas as bodies
-from hannan.serving.decisions import Desk, as_json
+from hannan.serving.decisions import DecisionQueue, as_json
 from hannan.serving.schemas import PAGE, History
 from hannan.serving.store import Store
 from hannan.serving.tickets import checked_key
@@ -31,15 +31,15 @@ KEPT = 256
 class Histories:
     """The weights of every learner since this process began."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, queue: DecisionQueue) -> None:
+        self._queue = queue
         #: By the number of the current stage: another stage may have other arms.
         self._kept: dict[int, list[tuple[float, int, list[float]]]] = {}
 
     def sample(self) -> None:
         """Look at every learner; one that was not played since is left."""
-        for name in list(self._desk.contents.by_name):
-            seen = self._kept.setdefault(self._desk.contents.by_name[name].number, [])
+        for name in list(self._queue.contents.by_name):
+            seen = self._kept.setdefault(self._queue.contents.by_name[name].number, [])
             now, rounds, weights = self._now(name)
             if not seen or seen[-1][1] != rounds:
                 seen.append((now, rounds, weights))
@@ -47,16 +47,16 @@ class Histories:
                 del seen[1:-1:2]
 
     def _now(self, name: str) -> tuple[float, int, list[float]]:
-        with self._desk.lock:
-            resident = self._desk.contents.find(name)
-            return self._desk.journal.clock.now(), resident.drawn, resident.weights()
+        with self._queue.lock:
+            stored = self._queue.contents.find(name)
+            return self._queue.journal.clock.now(), stored.drawn, stored.weights()
 
     def of(self, name: str) -> History:
         """The samples of a learner, and now."""
-        with self._desk.lock:
-            resident = self._desk.contents.find(name)
-            seen = [*self._kept.get(resident.number, []), self._now(name)]
-        arms: list[Any] = resident.arms.labels
+        with self._queue.lock:
+            stored = self._queue.contents.find(name)
+            seen = [*self._kept.get(stored.number, []), self._now(name)]
+        arms: list[Any] = stored.arms.labels
         times, rounds, weights = (list(column) for column in zip(*seen, strict=True))
         return History(arms, times, rounds, weights)
 
@@ -71,18 +71,18 @@ class Metrics:
     def __init__(self) -> None:
         self.answers: Counter[int] = Counter()
 
-    def text(self, desk: Desk) -> bytes:
+    def text(self, queue: DecisionQueue) -> bytes:
         """Return all metrics as text."""
-        with desk.lock:
-            families = [*self._families(desk), *_per_arm(desk)]
+        with queue.lock:
+            families = [*self._families(queue), *_per_arm(queue)]
         lines = []
         for name, kind, says, samples in families:
             lines += [f"# HELP hannan_{name} {says}", f"# TYPE hannan_{name} {kind}"]
             lines += [f"hannan_{name}{labels} {value}" for labels, value in samples]
         return ("\n".join(lines) + "\n").encode("utf-8", "replace")
 
-    def _families(self, desk: Desk) -> list[Family]:
-        journal, residents, counts = desk.journal, list(desk.contents.by_name.values()), desk.counts
+    def _families(self, queue: DecisionQueue) -> list[Family]:
+        journal, learners, counts = queue.journal, list(queue.contents.by_name.values()), queue.counts
         return [
             ("decisions_total", "counter", "Decisions drawn since the store was opened.", [("", counts.decisions)]),
             ("feedback_total", "counter", "Feedback that counted.", [("", counts.counted)]),
@@ -99,27 +99,27 @@ class Metrics:
             ("replay_seconds", "gauge", "Seconds that recovery took at the opening.", [("", journal.replayed)]),
             ("snapshot_age_seconds", "gauge", "Seconds since the last snapshot.", [("", journal.age)]),
             ("open_decisions", "gauge", "Decisions without feedback.", [
-                (_labels(learner=one.name), sum(stage.open for stage in one.stages)) for one in residents]),
+                (_labels(learner=one.name), sum(stage.open for stage in one.stages)) for one in learners]),
             ("keys", "gauge", "Keys of learners.", [
-                (_labels(learner=one.name), one.keys) for one in residents]),
+                (_labels(learner=one.name), one.keys) for one in learners]),
             ("by_default_total", "counter", "Decisions settled by default.", [
                 (_labels(learner=one.name), sum(stage.expiry.count for stage in one.stages if stage.expiry))
-                for one in residents if one.expiry is not None]),
+                for one in learners if one.expiry is not None]),
         ]  # fmt: skip
 
 
-def _per_arm(desk: Desk) -> list[Family]:
+def _per_arm(queue: DecisionQueue) -> list[Family]:
     """Return the metrics of every arm; the number of samples grows with learners and arms, and not with keys."""
-    residents = desk.contents.by_name
-    for resident in residents.values():
-        for action in resident.arms.awake:  # The counts of an arm that was never drawn are 0.
-            desk.counts.tally(resident.name, resident.arms.label(action))
+    learners = queue.contents.by_name
+    for stored in learners.values():
+        for action in stored.arms.available:  # The counts of an arm that was never drawn are 0.
+            queue.counts.tally(stored.name, stored.arms.label(action))
     draws: list[tuple[str, Any]] = []
     settled: dict[bool, list[tuple[str, Any]]] = {True: [], False: []}
-    for (name, label), tally in desk.counts.arms.items():
+    for (name, label), tally in queue.counts.arms.items():
         labels = _labels(learner=name, arm=label)
         draws.append((labels, tally.draws))
-        settled[residents[name].learner.gains] += [(f"_sum{labels}", tally.sum), (f"_count{labels}", tally.settled)]
+        settled[learners[name].learner.gains] += [(f"_sum{labels}", tally.sum), (f"_count{labels}", tally.settled)]
     kinds = [(name, settled[gains]) for name, gains in (("reward", True), ("loss", False)) if settled[gains]]
     return [
         ("draws_total", "counter", "Decisions drawn, by arm.", draws),
@@ -203,8 +203,8 @@ class Service:
     """The handlers of a store."""
 
     def __init__(self, store: Store, limits: Limits | None = None) -> None:
-        self.store, self.desk, self.limits, self.metrics = store, store.desk, limits or Limits(), Metrics()
-        self.histories = Histories(store.desk)
+        self.store, self.queue, self.limits, self.metrics = store, store.queue, limits or Limits(), Metrics()
+        self.histories = Histories(store.queue)
 
     def refused(self, error: Exception) -> Answer:
         """Return the answer to a rejected request, whose state is unchanged."""
@@ -220,13 +220,13 @@ class Service:
         self.metrics.answers[answer.status] += 1
         return answer
 
-    def room(self) -> None:
+    def check_queue(self) -> None:
         """Refuse what would have to wait behind too much."""
-        waiting = self.desk.journal.waiting
+        waiting = self.queue.journal.waiting
         if waiting > self.limits.queue:
             raise Refused(BUSY, f"at most {self.limits.queue} events may wait for the disk; {waiting} do")
 
-    def within(self, count: int) -> int:
+    def check_batch(self, count: int) -> int:
         """The size of a batch."""
         if count > self.limits.batch:
             raise Refused(BODY, f"a batch must be at most {self.limits.batch}; got {count}")
@@ -236,18 +236,18 @@ class Service:
 def act(service: Service, request: Request) -> Answer:
     """Draw a decision, or `count` of them."""
     asked = schemas.decode_act(request.body or b"{}")
-    service.room()
+    service.check_queue()
     if asked.keys is not None:
         if asked.id is not None or asked.count is not None or asked.key is not None:
             raise Refused(BODY, "keys asks for a decision each; got key, id or count too")
-        service.within(len(asked.keys))
-        return _many(service, *service.desk.draws_for(request.name, list(asked.keys), as_json))
+        service.check_batch(len(asked.keys))
+        return _many(service, *service.queue.draws_for(request.name, list(asked.keys), as_json))
     if asked.count is None:
-        decision, sequence = service.desk.draw(request.name, asked.key, asked.id)
+        decision, sequence = service.queue.draw(request.name, asked.key, asked.id)
         return Answer(200, schemas.encode(schemas.Decided(*decision)), JSON, sequence)
     if asked.id is not None or asked.key is not None:
         raise Refused(BODY, "id and key ask for one decision; got count too")
-    return _many(service, *service.desk.draws(request.name, service.within(asked.count), as_json))
+    return _many(service, *service.queue.draws(request.name, service.check_batch(asked.count), as_json))
 
 
 def _many(service: Service, told: tuple[bytes, list[float]], sequence: int) -> Answer:
@@ -259,15 +259,15 @@ def _many(service: Service, told: tuple[bytes, list[float]], sequence: int) -> A
 def observe(service: Service, request: Request) -> Answer:
     """Settle a decision, or a list of them: all or none."""
     asked = schemas.decode_feedback(request.body)
-    service.room()
+    service.check_queue()
     many = isinstance(asked, list)
     items: list[schemas.Feedback] = asked if isinstance(asked, list) else [asked]
-    service.within(len(items))
+    service.check_batch(len(items))
     feedback = [
         (one.ticket, None if one.reward is UNSET else one.reward, None if one.loss is UNSET else one.loss)
         for one in items
     ]
-    counted, sequence = service.desk.settle(feedback)
+    counted, sequence = service.queue.settle(feedback)
     return Answer(200, schemas.encode({"counted": counted if many else counted[0]}), JSON, sequence)
 
 
@@ -279,9 +279,9 @@ def learners(service: Service, request: Request) -> Answer:
 def add(service: Service, request: Request) -> Answer:
     """Add a learner; the same again is no mistake."""
     asked = schemas.decode_learner(request.body)
-    service.room()
+    service.check_queue()
     learner, arms = _built(asked)
-    fresh, sequence = service.desk.add(asked.name, learner, arms, asked.wait, asked.default)
+    fresh, sequence = service.queue.add(asked.name, learner, arms, asked.wait, asked.default)
     return Answer(201 if fresh else 200, schemas.encode(schemas.Added(fresh)), JSON, sequence)
 
 
@@ -306,12 +306,12 @@ def about(service: Service, request: Request) -> Answer:
     query = parse_qs(request.query.decode("latin-1"), keep_blank_values=True)
     delta = float(query["delta"][-1]) if "delta" in query else None
     key = checked_key(_key(query))
-    with service.desk.lock:
-        resident, sequence = service.desk.look(request.name)
-        told, weights = resident.certificate(key, delta), resident.weights(key)
+    with service.queue.lock:
+        stored, sequence = service.queue.look(request.name)
+        told, weights = stored.certificate(key, delta), stored.weights(key)
     bound = None if told.bound is None else told.bound.value
     about = schemas.About(
-        resident.name, told.learner, resident.arms.labels, resident.keys, told.rounds, told.open_moves, bound,
+        stored.name, told.learner, stored.arms.labels, stored.keys, told.rounds, told.open_moves, bound,
         str(told.withheld or ""), weights, [(name, str(value)) for name, value in told.rows()],
     )  # fmt: skip
     return Answer(200, schemas.encode(about), JSON, sequence)
@@ -332,13 +332,13 @@ def history(service: Service, request: Request) -> Answer:
 
 def add_arm(service: Service, request: Request) -> Answer:
     """Let a new arm take a free place."""
-    sequence = service.desk.add_arm(request.name, schemas.decode_arm(request.body).arm)
+    sequence = service.queue.add_arm(request.name, schemas.decode_arm(request.body).arm)
     return Answer(201, schemas.encode(schemas.Added(True)), JSON, sequence)
 
 
 def retire_arm(service: Service, request: Request) -> Answer:
     """Never draw an arm again."""
-    sequence = service.desk.retire_arm(request.name, request.arm)
+    sequence = service.queue.retire_arm(request.name, request.arm)
     return Answer(200, schemas.encode(schemas.Added(False)), JSON, sequence)
 
 
@@ -372,14 +372,14 @@ def health(service: Service, request: Request) -> Answer:
 
 def ready(service: Service, request: Request) -> Answer:
     """The store can write."""
-    service.desk.journal.check()
-    service.room()
+    service.queue.journal.check()
+    service.check_queue()
     return Answer(200, b'{"ready":true}')
 
 
 def metrics(service: Service, request: Request) -> Answer:
     """For Prometheus."""
-    return Answer(200, service.metrics.text(service.desk), TEXT)
+    return Answer(200, service.metrics.text(service.queue), TEXT)
 
 
 class Route(NamedTuple):

@@ -16,7 +16,7 @@ NAME = "hannan-snapshot"
 #: Bytes of a part.
 SIZE = 1 << 18
 #: What is there now, copied at once; its bytes, in pieces, are made when they are asked for.
-Photograph = Callable[[], Callable[[], list[bytes]]]
+TakeSnapshot = Callable[[], Callable[[], list[bytes]]]
 
 
 def parts(sequence: int, pieces: list[bytes]) -> Iterator[Part]:
@@ -39,19 +39,19 @@ def parts(sequence: int, pieces: list[bytes]) -> Iterator[Part]:
         number += 1
 
 
-class Development:
+class SnapshotParts:
     """The parts of a snapshot after `sequence`; `ready` is called when they can be had."""
 
-    def __init__(self, sequence: int, developed: Callable[[], list[bytes]], ready: Callable[[], None]) -> None:
-        self.sequence, self._developed, self._ready = sequence, developed, ready
+    def __init__(self, sequence: int, encode: Callable[[], list[bytes]], ready: Callable[[], None]) -> None:
+        self.sequence, self._encode, self._ready = sequence, encode, ready
         self._parts: Iterator[Part] | None = None
         self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._develop, name=NAME, daemon=True)
+        self._thread = threading.Thread(target=self._run, name=NAME, daemon=True)
         self._thread.start()
 
-    def _develop(self) -> None:
+    def _run(self) -> None:
         try:
-            self._parts = parts(self.sequence, self._developed())
+            self._parts = parts(self.sequence, self._encode())
         except BaseException as error:
             self._error = error
         self._ready()

@@ -12,7 +12,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hannan.serving import Ended
-from hannan.serving.backend import FORMAT, NEWEST, PAGE, Group, Lock, Part, checked_format, damaged, paged
+from hannan.serving.backend import (
+    FORMAT,
+    GROUPS_PER_READ,
+    KEPT_SNAPSHOTS,
+    Group,
+    Lock,
+    Part,
+    checked_format,
+    damaged,
+    paged,
+)
 from hannan.serving.journal import Damaged
 from hannan.serving.tickets import checked_secret
 
@@ -35,7 +45,7 @@ _SNAPSHOTS = "SELECT sequence, count(*) = max(parts) FROM snapshots GROUP BY seq
 #: The oldest snapshot that is kept.
 _OLDEST = (
     "SELECT sequence FROM snapshots GROUP BY sequence HAVING count(*) = max(parts) "
-    f"ORDER BY sequence DESC LIMIT 1 OFFSET {NEWEST - 1}"
+    f"ORDER BY sequence DESC LIMIT 1 OFFSET {KEPT_SNAPSHOTS - 1}"
 )
 _JOURNAL = "INSERT INTO journal VALUES (?, ?)"
 #: Error codes of SQLite for faults other than damaged data: no permission, locked, out of memory, read-only,
@@ -44,7 +54,7 @@ _NO_DAMAGE = {3, 5, 6, 7, 8, 9, 10, 13, 14}
 T = TypeVar("T")
 
 
-class SQLiteShelf:
+class SQLiteBackend:
     """The shelf of `hn.Store("decisions.db")`. The file holds secrets: only its owner can read a new one."""
 
     def __init__(self, path: str | os.PathLike[str], shard: int, shards: int) -> None:
@@ -225,7 +235,7 @@ class SQLiteShelf:
     def groups(self, start: int) -> Iterator[tuple[int, bytes]]:
         def fetch(first: int) -> list[tuple[int, bytes]]:
             query = "SELECT first, blob FROM journal WHERE first >= ? ORDER BY first LIMIT ?"
-            return self._fetch("journal", query, (first, PAGE), int, bytes)
+            return self._fetch("journal", query, (first, GROUPS_PER_READ), int, bytes)
 
         # Some at a time: a reader that stays keeps the database from tidying up.
         return paged(start, fetch)

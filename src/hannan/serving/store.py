@@ -13,43 +13,43 @@ import numpy as np
 from hannan import _engine, extras, validation
 from hannan.players.certificate import Certificate
 from hannan.players.fleet_certificate import FleetCertificate
-from hannan.serving import Ended, backend, journal, log
-from hannan.serving.backend import Shelf
-from hannan.serving.decisions import Decision, Desk
+from hannan.serving import Ended, journal, log
+from hannan.serving.backend import Backend, complete_snapshots
+from hannan.serving.decisions import Decision, DecisionQueue
 from hannan.serving.journal import ACT
 from hannan.serving.log import rows_of
-from hannan.serving.stored_learner import Resident
+from hannan.serving.stored_learner import StoredLearner
 from hannan.serving.tickets import checked_key
 
 #: Groups that go at once: others wait for so long.
-PIECE = 200
+BATCH = 200
 
 
-def prune(desk: Desk, age: float) -> int:
+def prune(queue: DecisionQueue, age: float) -> int:
     """Let events go that are older than `age` seconds; how many slots."""
-    end, before = desk.journal.read(lambda: _end(desk, desk.journal.clock.now() - age))
-    gone = PIECE
-    while gone == PIECE:
-        gone = desk.journal.between(lambda: desk.shelf.drop(end, PIECE))
+    end, before = queue.journal.read(lambda: _end(queue, queue.journal.clock.now() - age))
+    gone = BATCH
+    while gone == BATCH:
+        gone = queue.journal.between(lambda: queue.backend.drop(end, BATCH))
     return end - before
 
 
-def _end(desk: Desk, youngest: float) -> tuple[int, int]:
+def _end(queue: DecisionQueue, youngest: float) -> tuple[int, int]:
     """(up to which sequence events may go, the first that is there)"""
     # The oldest snapshot that is kept is used if newer ones are damaged: the journal must reach back to it.
-    whole, begin, end = min(backend.whole(desk.shelf), default=0), -1, 0
-    for first, blob in desk.shelf.groups(0):
-        body, time = log.opened(desk.shelf, first, blob)
+    whole, begin, end = min(complete_snapshots(queue.backend), default=0), -1, 0
+    for first, blob in queue.backend.groups(0):
+        body, time = log.opened(queue.backend, first, blob)
         begin = first if begin < 0 else begin
         end = first
         after = first + len(body) // journal.SLOT
-        if after > whole or time > youngest or _needed(desk, body):
+        if after > whole or time > youngest or _needed(queue, body):
             break
         end = after
     return end, max(begin, 0)
 
 
-def _needed(desk: Desk, body: bytes) -> bool:
+def _needed(queue: DecisionQueue, body: bytes) -> bool:
     """Whether a decision that was drawn here is open."""
     for _, part in journal.decode_group(body):
         if not isinstance(part, np.ndarray):
@@ -58,15 +58,15 @@ def _needed(desk: Desk, body: bytes) -> bool:
         whose = acts["learner"].astype(np.int64) << 1 | acts["keyed"]
         for code in np.unique(whose).tolist():
             tickets: Any = np.ascontiguousarray(acts["round"][whose == code])
-            with desk.lock:
-                fleet = desk.contents.residents[code >> 1].fleets[code & 1]
+            with queue.lock:
+                fleet = queue.contents.learners[code >> 1].fleets[code & 1]
                 if fleet is not None and len(_engine.still_open(fleet, tickets)[0]):
                     return True
     return False
 
 
 #: A ticket has 16 bits for its shard.
-MOST_SHARDS = 1 << 16
+MAX_SHARDS = 1 << 16
 
 
 class Store:
@@ -104,7 +104,7 @@ class Store:
         remember: float = 7 * 86400.0, shard: int = 0, shards: int = 1, patience: float = 0.0,
         max_keys: int | None = None,
     ) -> None:  # fmt: skip
-        often = (
+        snapshot_every = (
             validation.count(snapshot_events, "snapshot_events"),
             validation.between(snapshot_seconds, 0.0, 1e9, "snapshot_seconds", "(]"),
         )
@@ -112,19 +112,19 @@ class Store:
         max_keys = None if max_keys is None else validation.count(max_keys, "max_keys", least=0)
         shards = validation.count(shards, "shards")
         shard = validation.count(shard, "shard", least=0)
-        if shard >= shards or shards > MOST_SHARDS:
+        if shard >= shards or shards > MAX_SHARDS:
             raise ValueError(
-                f"shard must be one of 0..shards - 1, at most {MOST_SHARDS} shards; got {shard} of {shards}"
+                f"shard must be one of 0..shards - 1, at most {MAX_SHARDS} shards; got {shard} of {shards}"
             )
-        shelf = _shelf(path, shard, shards, validation.between(patience, 0.0, 1e9, "patience"))
+        backend = _backend(path, shard, shards, validation.between(patience, 0.0, 1e9, "patience"))
         try:
             #: What a service works at: the same, without waiting for the disk.
-            self.desk = Desk(shelf, shards, often, remember, max_keys)
+            self.queue = DecisionQueue(backend, shards, snapshot_every, remember, max_keys)
         except BaseException:
-            shelf.close()
+            backend.close()
             raise
-        self._closing = weakref.finalize(self, _close, self.desk)
-        _end_in_children(self.desk)
+        self._closing = weakref.finalize(self, _close, self.queue)
+        _end_in_children(self.queue)
 
     def __enter__(self) -> Self:
         return self
@@ -135,10 +135,10 @@ class Store:
     def close(self) -> None:
         """Write what waits, and a snapshot; then another may open it."""
         self._closing.detach()
-        _close(self.desk)
+        _close(self.queue)
 
     def __repr__(self) -> str:
-        return f"<store {self.desk.shelf.name}, {len(self.learners)} learners>"
+        return f"<store {self.queue.backend.name}, {len(self.learners)} learners>"
 
     # Learners
 
@@ -152,7 +152,7 @@ class Store:
         `arms` names the first arms of a learner whose arms have no names; the places left sleep until `add_arm`.
         With `wait` and `default`, a decision without feedback for `wait` seconds is settled with `default`.
         """
-        self.desk.journal.wait(self.desk.add(name, learner, arms, wait, default)[1])
+        self.queue.journal.wait(self.queue.add(name, learner, arms, wait, default)[1])
 
     def add_arm(self, name: str, arm: str) -> None:
         """Add an arm. It takes a place that has slept until now, or begins a new stage of the learner.
@@ -160,19 +160,19 @@ class Store:
         Learners whose proof covers arms that sleep, as `Bandit(8, Tsallis(0.5))` with `arms=` of fewer names, keep what
         they have learned. Any other learner whose arms have names begins a fresh stage.
         """
-        self.desk.journal.wait(self.desk.add_arm(name, arm))
+        self.queue.journal.wait(self.queue.add_arm(name, arm))
 
     def retire_arm(self, name: str, arm: Any) -> None:
         """Never draw this arm again: it sleeps, or a new stage of the learner begins without it.
 
         Open decisions can still be settled.
         """
-        self.desk.journal.wait(self.desk.retire_arm(name, arm))
+        self.queue.journal.wait(self.queue.retire_arm(name, arm))
 
     @property
     def learners(self) -> tuple[str, ...]:
         """The names of its learners."""
-        return tuple(self.desk.contents.by_name)
+        return tuple(self.queue.contents.by_name)
 
     def certificate(
         self, name: str, key: Any = None, delta: float | None = None, *, stage: int | None = None
@@ -182,12 +182,12 @@ class Store:
         It covers one stage of the learner: the current one, or number `stage`, counted from 1.
         """
         key = checked_key(key)
-        with self.desk.lock:
-            resident, sequence = self.desk.look(name)
+        with self.queue.lock:
+            stored, sequence = self.queue.look(name)
             if stage is not None:
-                resident = _stage(resident, stage)
-            told: Certificate | FleetCertificate = resident.certificate(key, delta)
-        self.desk.journal.wait(sequence)
+                stored = _stage(stored, stage)
+            told: Certificate | FleetCertificate = stored.certificate(key, delta)
+        self.queue.journal.wait(sequence)
         return told
 
     def log(self, name: str, *, stage: int | None = None, since: float | None = None) -> Any:
@@ -215,13 +215,13 @@ class Store:
     def _exporting(self, name: str, stage: Any = None, since: Any = None) -> Callable[[], dict[str, Any]]:
         """Validate the arguments of `log`; return the function that waits for the disk and reads the columns."""
         since = None if since is None else validation.between(since, 0.0, 1e12, "since")
-        with self.desk.lock:
-            resident, sequence = self.desk.look(name)
-            stage = None if stage is None else _stage(resident, stage).stage.ordinal
+        with self.queue.lock:
+            stored, sequence = self.queue.look(name)
+            stage = None if stage is None else _stage(stored, stage).stage.ordinal
 
         def columns() -> dict[str, Any]:
-            self.desk.journal.wait(sequence)
-            return self.desk.journal.read(lambda: rows_of(self.desk.shelf, resident, sequence, stage, since))
+            self.queue.journal.wait(sequence)
+            return self.queue.journal.read(lambda: rows_of(self.queue.backend, stored, sequence, stage, since))
 
         return columns
 
@@ -232,14 +232,14 @@ class Store:
 
         With `id`, a text of your own, asking again gives the same decision.
         """
-        decision, sequence = self.desk.draw(name, key, id)
-        self.desk.journal.wait(sequence)
+        decision, sequence = self.queue.draw(name, key, id)
+        self.queue.journal.wait(sequence)
         return decision
 
     def observe(self, ticket: str, reward: Any = None, *, loss: Any = None) -> bool:
         """Settle a decision with its reward (or loss): True if it counts now, False if it was counted before."""
-        counted, sequence = self.desk.settle([(ticket, reward, loss)])
-        self.desk.journal.wait(sequence)
+        counted, sequence = self.queue.settle([(ticket, reward, loss)])
+        self.queue.journal.wait(sequence)
         return counted[0]
 
     def prune(self, age: float) -> int:
@@ -247,70 +247,70 @@ class Store:
 
         Nothing goes that recovery needs, and nothing from the draw of a decision that is still open on.
         """
-        return prune(self.desk, validation.between(age, 0.0, 1e12, "age"))
+        return prune(self.queue, validation.between(age, 0.0, 1e12, "age"))
 
     # Secrets
 
     def rotate_secret(self) -> int:
         """Sign tickets with a fresh secret from now on; its number. Tickets of the old ones stay good."""
-        return self.desk.rotate_secret()
+        return self.queue.rotate_secret()
 
     def retire_secret(self, number: int) -> None:
         """Refuse what this secret signed from now on."""
-        self.desk.retire_secret(number)
+        self.queue.retire_secret(number)
 
     @property
     def secrets(self) -> list[int]:
         """The numbers of the secrets that open tickets; the last one signs."""
-        return self.desk.seal.numbers
+        return self.queue.signer.numbers
 
 
-def _stage(resident: Resident, stage: Any) -> Resident:
+def _stage(stored: StoredLearner, stage: Any) -> StoredLearner:
     """Return stage number `stage` of a learner."""
-    stages, number = resident.stages, validation.count(stage, "stage")
+    stages, number = stored.stages, validation.count(stage, "stage")
     if number > len(stages):
-        raise ValueError(f"stage must be at most {len(stages)}, the stages of {resident.name!r}; got {stage}")
+        raise ValueError(f"stage must be at most {len(stages)}, the stages of {stored.name!r}; got {stage}")
     return stages[number - 1]
 
 
-def _shelf(path: str | os.PathLike[str], shard: int, shards: int, patience: float) -> Shelf:
+def _backend(path: str | os.PathLike[str], shard: int, shards: int, patience: float) -> Backend:
     given: Any = path
     if not isinstance(given, (str, os.PathLike)) or not os.fspath(given):
         raise ValueError(f"a store must be a path, or postgresql://...; got {path!r}")
     if str(given).startswith(("postgresql://", "postgres://")):
         try:
-            from hannan.serving.postgres import PostgresShelf
+            from hannan.serving.postgres import PostgresBackend
         except ModuleNotFoundError:
             raise ValueError(f"a store in PostgreSQL needs psycopg: {extras.command('serve', 'psycopg')}") from None
-        return PostgresShelf(str(given), shard, shards, patience)
-    from hannan.serving.sqlite import SQLiteShelf
+        return PostgresBackend(str(given), shard, shards, patience)
+    from hannan.serving.sqlite import SQLiteBackend
 
-    return SQLiteShelf(path, shard, shards)
+    return SQLiteBackend(path, shard, shards)
 
 
-def _close(desk: Desk) -> None:
+def _close(queue: DecisionQueue) -> None:
     """Close the journal and release the lock: on request, at garbage collection, or at the interpreter's end."""
-    if desk.journal.closed:
+    if queue.journal.closed:
         return
-    if desk.journal.is_own_thread():
+    if queue.journal.is_own_thread():
         # The collector can run in any thread. This one cannot wait for itself.
-        _thread.start_new_thread(_close, (desk,))
+        _thread.start_new_thread(_close, (queue,))
         return
-    desk.journal.close()
-    desk.shelf.close()
+    queue.journal.close()
+    queue.backend.close()
 
 
-def _end_in_children(desk: Desk) -> None:
+def _end_in_children(queue: DecisionQueue) -> None:
     """End the store in forked children: the writer's thread is not there, and the file is the parent's."""
     if not hasattr(os, "register_at_fork"):
         return
-    kept = weakref.ref(desk)
+    kept = weakref.ref(queue)
 
     def ended() -> None:
         found = kept()
         if found is not None and not found.journal.closed:
             found.journal.failure = Ended("a store belongs to the process that opened it")
             found.journal.closed = True
-            found.shelf.abandon()
+            found.backend.abandon()
 
     os.register_at_fork(after_in_child=ended)

@@ -27,14 +27,14 @@ from hannan.serving.tickets import Key, Stage
 class Arms:
     """Names and places. A place without a name sleeps until an arm takes it; an arm that retires sleeps from then on.
 
-    >>> arms = Arms("banner", 3, None, ["red", "blue"], sleeps=True)
+    >>> arms = Arms("banner", 3, None, ["red", "blue"], allows_unavailable=True)
     >>> arms.add(arms.free("green"), "green", "7 decisions"); arms.retire(0, "9 decisions")
-    >>> arms.labels, arms.awake, arms.says
+    >>> arms.labels, arms.available, arms.says
     (['red', 'blue', 'green'], [1, 2], 'green came after 7 decisions, red left after 9 decisions')
     """
 
-    def __init__(self, owner: str, n: int, own: Any, given: Any, sleeps: bool) -> None:
-        self.owner, self.n, self.sleeps = owner, n, sleeps
+    def __init__(self, owner: str, n: int, own: Any, given: Any, allows_unavailable: bool) -> None:
+        self.owner, self.n, self.allows_unavailable = owner, n, allows_unavailable
         #: Whether the learner itself has names: arms then come in new stages if no place is left.
         self._named = own is not None
         self.names: list[str | None] | None = _names(n, own, given)
@@ -44,7 +44,7 @@ class Arms:
         #: What came and went, and when.
         self.changes: list[str] = []
         if self.names is not None and None in self.names:
-            self.wake([i for i, name in enumerate(self.names) if name is not None])
+            self.set_available([i for i, name in enumerate(self.names) if name is not None])
 
     @property
     def labels(self) -> list[Any]:
@@ -64,7 +64,7 @@ class Arms:
         return action if self.names is None else self.names[action]
 
     @property
-    def awake(self) -> list[int]:
+    def available(self) -> list[int]:
         """Those that can be drawn."""
         return list(range(self.n)) if self.mask is None else np.flatnonzero(self.mask).tolist()
 
@@ -73,16 +73,16 @@ class Arms:
         """The changes in words."""
         return ", ".join(self.changes)
 
-    def wake(self, awake: list[int]) -> None:
+    def set_available(self, available: list[int]) -> None:
         """Let these be awake, and no other."""
-        self.may_sleep()
+        self.require_unavailable_arms()
         mask = np.zeros(self.n, dtype=bool)
-        mask[awake] = True
+        mask[available] = True
         self.mask = None if mask.all() else mask
 
-    def may_sleep(self) -> None:
+    def require_unavailable_arms(self) -> None:
         """Refuse arms that come and go where no proof covers it."""
-        if not self.sleeps:
+        if not self.allows_unavailable:
             raise ValueError(
                 f"arms without names can be added and retired only if a proof covers arms that sleep, as of "
                 f"Bandit({self.n}, Tsallis(0.5)); {self.owner!r} is not of that kind. Name the arms, or add the "
@@ -90,9 +90,9 @@ class Arms:
             )
 
     @property
-    def awake_names(self) -> list[str]:
+    def available_names(self) -> list[str]:
         """Names of the arms that can be drawn."""
-        return [str(self.label(i)) for i in self.awake]
+        return [str(self.label(i)) for i in self.available]
 
     def free(self, arm: Any) -> int | None:
         """Return the first place that no arm has had, or None if the arm needs a new stage of the learner."""
@@ -100,7 +100,7 @@ class Arms:
             raise ValueError(f"an arm to add must be a name, where arms have names; got {validation.brief(arm)}")
         if None in self.names and arm not in self.names:
             return self.names.index(None)
-        if arm in (self.awake_names if self._named else self.names):
+        if arm in (self.available_names if self._named else self.names):
             raise Refused(CONFLICT, f"the arms of {self.owner!r} must have names of their own; {arm!r} was one before")
         if not self._named:
             raise Refused(
@@ -113,39 +113,39 @@ class Arms:
     def leaving(self, arm: Any) -> int:
         """Return the place of an arm that may retire."""
         if self.names is None:
-            self.may_sleep()
+            self.require_unavailable_arms()
         found: int | None = None
         if self.names is not None:
             found = self.names.index(arm) if isinstance(arm, str) and arm in self.names else None
         elif isinstance(arm, int) and not isinstance(arm, bool) and 0 <= arm < self.n:
             found = arm
-        if found is None or found not in self.awake:
+        if found is None or found not in self.available:
             raise ValueError(f"an arm of {self.owner!r} must be one that is awake; got {validation.brief(arm)}")
-        if len(self.awake) == 1:
+        if len(self.available) == 1:
             raise Refused(CONFLICT, f"{self.owner!r} must keep an arm that is awake; {arm!r} is the last")
         return found
 
     def add(self, place: int, arm: str, after: str) -> None:
         """From now on it can be drawn."""
         assert self.names is not None
-        self.wake([*self.awake, place])
+        self.set_available([*self.available, place])
         self.names[place], self._json = arm, []
         self.changes.append(f"{arm} came after {after}")
 
     def retire(self, place: int, after: str) -> None:
         """From now on it is not drawn."""
-        self.wake([i for i in self.awake if i != place])
+        self.set_available([i for i in self.available if i != place])
         self.changes.append(f"{self.label(place)} left after {after}")
 
     def state(self) -> dict[str, Any]:
         """For a snapshot."""
-        return {"names": self.names, "awake": self.awake, "changes": self.changes}
+        return {"names": self.names, "awake": self.available, "changes": self.changes}
 
     def restore(self, state: dict[str, Any]) -> None:
         """From a snapshot."""
         self.names, self.changes, self._json = state["names"], state["changes"], []
         if len(state["awake"]) < self.n:
-            self.wake(state["awake"])
+            self.set_available(state["awake"])
         else:
             self.mask = None
 
@@ -190,13 +190,13 @@ def certificate(fleet: Fleet, number: int, delta: float | None) -> Any:
 
 
 #: The record of an event has 16 bits for the arm.
-MOST_ARMS = 1 << 16
-LONGEST_NAME = 100
+MAX_ARMS = 1 << 16
+MAX_NAME_LENGTH = 100
 #: Binary parts of the state in a snapshot, and fields of its JSON text.
 PARTS = ("alone", "keyed", "expiry")
 STATE = {"name", "learner", "arms", "wait", "default", "names", "expiry", "stage"}
 #: The one learner of those without a key.
-ALONE = np.zeros(1, dtype=np.int64)
+UNKEYED = np.zeros(1, dtype=np.int64)
 #: Meaning of a bound if arms were added or retired.
 CHANGED_ARMS = (
     "the regret against an arm covers only the rounds in which that arm was available; an arm that was added or "
@@ -205,7 +205,7 @@ CHANGED_ARMS = (
 NO_ARMS, NO_ODDS = np.empty(0, dtype=np.int64), np.empty(0)
 
 
-class Resident:
+class StoredLearner:
     """One stage of a learner of a store. What changes it is in the journal, so that the journal makes it again.
 
     A learner has one stage until its arms change; then the next stage begins, and this one only settles what is open.
@@ -223,14 +223,14 @@ class Resident:
         self.stage, self.began = Stage(number, 1), 0.0
         #: Number of the first stage.
         self.root = number
-        self.earlier: Resident | None = None
-        self.later: Resident | None = None
+        self.earlier: StoredLearner | None = None
+        self.later: StoredLearner | None = None
         # One learner, so that there is room for what it tells of its stability.
-        alone = _fleet(learner, name, diagnosed=True)
-        alone.number([0], touch=True)
-        self.fleets: list[Fleet | None] = [alone, None]
+        unkeyed = _fleet(learner, name, diagnosed=True)
+        unkeyed.number([0], touch=True)
+        self.fleets: list[Fleet | None] = [unkeyed, None]
         self.n, self._entropy = int(learner.n), 0
-        self.arms = Arms(name, self.n, getattr(learner, "arms", None), arms, alone._sleeps)
+        self.arms = Arms(name, self.n, getattr(learner, "arms", None), arms, unkeyed._sleeps)
         low, high = learner.loss_range
         self.expiry: Expiry | None = checked_expiry(wait, default, low, high)
         self._told = {"learner": saving.describe(learner), "arms": arms, "wait": wait, "default": default}
@@ -251,7 +251,7 @@ class Resident:
     # Stages
 
     @property
-    def stages(self) -> list[Resident]:
+    def stages(self) -> list[StoredLearner]:
         """All stages of this learner, the first one first."""
         first = self
         while first.earlier is not None:
@@ -261,14 +261,14 @@ class Resident:
             found.append(found[-1].later)
         return found
 
-    def follow(self, earlier: Resident, declared: dict[str, Any], began: float) -> None:
+    def follow(self, earlier: StoredLearner, declared: dict[str, Any], began: float) -> None:
         """Make this the stage after another one."""
         self.earlier, earlier.later, self.root = earlier, self, earlier.root
         self.stage, self.began = Stage(self.number, earlier.stage.ordinal + 1), began
         # Built and described again, because another version may have described it in other words.
         self.declared = self.described(0, declared).description()
 
-    def changes(self, new: Resident) -> bool:
+    def changes(self, new: StoredLearner) -> bool:
         """Return whether a description has other arms than the declared one; raise Refused if more differs."""
         if not new.differs_in_arms_only(self):
             raise Refused(
@@ -283,18 +283,18 @@ class Resident:
             raise Refused(CONFLICT, f"the arms of {self.name!r} must be in the same order, {old}; got {given}")
         return old != given
 
-    def differs_in_arms_only(self, there: Resident) -> bool:
+    def differs_in_arms_only(self, there: StoredLearner) -> bool:
         """Return whether this description equals the declared one of another stage, except for its arms."""
         return _without_arms(self.description()) == _without_arms(there.declared)
 
-    def with_arms(self, number: int, names: list[str]) -> Resident:
+    def with_arms(self, number: int, names: list[str]) -> StoredLearner:
         """Return a stage of the same learner with these arms."""
         # Not from the stored description, which may state a scale that was tuned for the number of arms.
         learner = dataclasses.replace(self.learner, n=len(names), arms=tuple(names))
-        return Resident(number, self.name, learner, None, self._told["wait"], self._told["default"])
+        return StoredLearner(number, self.name, learner, None, self._told["wait"], self._told["default"])
 
     @property
-    def alone(self) -> Fleet:
+    def unkeyed(self) -> Fleet:
         """The learner without a key."""
         found = self.fleets[0]
         assert found is not None
@@ -322,7 +322,7 @@ class Resident:
     @property
     def drawn(self) -> int:
         """Decisions of the learner without a key."""
-        return int(self.alone._counts(ALONE)["drawn"][0])
+        return int(self.unkeyed._counts(UNKEYED)["drawn"][0])
 
     @property
     def so_far(self) -> str:
@@ -342,16 +342,16 @@ class Resident:
 
     def weights(self, key: Key = None) -> list[float]:
         """The probabilities of the next draw."""
-        fleet, number = self._seat(key)
+        fleet, number = self._fleet_of(key)
         if number < 0:  # a key that has not come yet plays as the learner that has played nothing
             return [float(x) for x in _fleet(self.learner, self.name).distribution(0, self.arms.mask)]
         p: NDArray[np.float64] = _engine.next_weights(fleet, number, self.arms.mask)
         return [float(x) for x in p]
 
-    def _seat(self, key: Key) -> tuple[Fleet, int]:
+    def _fleet_of(self, key: Key) -> tuple[Fleet, int]:
         """The fleet of a key, or of none, and the number in it; -1 where the key has not come yet."""
         if key is None:
-            return self.alone, 0
+            return self.unkeyed, 0
         return self.keyed, int(self.keyed.number([key])[0])
 
     # Play
@@ -438,7 +438,7 @@ class Resident:
 
     def _replaying(self, events: NDArray[Any], keyed: int) -> tuple[Fleet, NDArray[np.uint8]]:
         """Return the fleet that events belong to, ready for keys that are integers, and the bytes of the events."""
-        fleet = self.keyed if keyed else self.alone
+        fleet = self.keyed if keyed else self.unkeyed
         if keyed and (events["kind"] == BORN).any():
             fleet._of_one_kind(NO_ARMS + 0, touch=True)
             fleet._text = False
@@ -450,7 +450,7 @@ class Resident:
         if key is None and self.keys and not self.drawn:
             told: Any = self.keyed.certificate()
         else:
-            told = certificate(*self._seat(key), delta)
+            told = certificate(*self._fleet_of(key), delta)
         notes = list(told.notes)
         if key is None and self.keys and self.drawn:
             notes.append(("keys", f"not in it: {self.keys} learners with a key, each certified by its own"))
@@ -465,7 +465,7 @@ class Resident:
     def _stage_words(self) -> str:
         """State which rounds a certificate counts; docs/proofs/bandits.md has the proof."""
         stages, here = self.stages, f"{self.stage.ordinal} of "
-        here += f"{len(stages)}, with {len(self.arms.awake)} arms"
+        here += f"{len(stages)}, with {len(self.arms.available)} arms"
         if self.earlier is not None:
             drawn = sum(one.decisions for one in stages[: self.stage.ordinal - 1])
             here += f", since {_date(self.began)}, after {drawn} decisions of earlier stages"
@@ -492,7 +492,7 @@ class Resident:
         return told, blobs
 
     @classmethod
-    def restored(cls, number: int, told: dict[str, Any], blobs: dict[str, bytes]) -> Resident:
+    def restored(cls, number: int, told: dict[str, Any], blobs: dict[str, bytes]) -> StoredLearner:
         """Return the learner of a snapshot."""
         found = cls.described(number, told)
         found.arms.restore(told["names"])
@@ -502,7 +502,7 @@ class Resident:
         return found
 
     @classmethod
-    def described(cls, number: int, told: dict[str, Any]) -> Resident:
+    def described(cls, number: int, told: dict[str, Any]) -> StoredLearner:
         """As a note of the journal has it."""
         learner = saving.build(told["learner"])
         return cls(number, told["name"], learner, told["arms"], told["wait"], told["default"])
@@ -527,10 +527,10 @@ def checked_name(name: Any) -> str:
     >>> checked_name("banner")
     'banner'
     """
-    good = isinstance(name, str) and 0 < len(name) <= LONGEST_NAME and name.isascii()
+    good = isinstance(name, str) and 0 < len(name) <= MAX_NAME_LENGTH and name.isascii()
     if not (good and all(c.isalnum() or c in "-_." for c in name) and name[0].isalnum()):
         raise ValueError(
-            f"the name of a learner must be 1 to {LONGEST_NAME} letters, digits, '-', '_' or '.', a letter or digit "
+            f"the name of a learner must be 1 to {MAX_NAME_LENGTH} letters, digits, '-', '_' or '.', a letter or digit "
             f"first; got {validation.brief(name)}"
         )
     return str(name)
@@ -550,8 +550,8 @@ def _fleet(learner: Any, name: str, diagnosed: bool = False) -> Fleet:
     """A fleet of learners that see one number; the others are refused by name."""
     if not hasattr(learner, "start") or isinstance(learner, type):
         raise ValueError(f"a store must be given a learner, such as Bandit(3); got {validation.brief(learner)}")
-    if getattr(learner, "n", 0) > MOST_ARMS:  # before any room is made for them
-        raise ValueError(f"a learner of a store must have at most {MOST_ARMS} arms; got {learner.n}")
+    if getattr(learner, "n", 0) > MAX_ARMS:  # before any room is made for them
+        raise ValueError(f"a learner of a store must have at most {MAX_ARMS} arms; got {learner.n}")
     try:
         return Fleet.diagnosed(learner, None, name) if diagnosed else Fleet(learner, None, name)
     except ValueError as error:

@@ -32,11 +32,11 @@ FORMAT = 2
 #: Kinds of decisions.
 ARM, SLATE = 0, 1
 #: Largest number of a secret: a number of 31 bits, as an integer of PostgreSQL.
-MOST_SECRETS = (1 << 31) - 1
+MAX_SECRETS = (1 << 31) - 1
 _HEAD = struct.Struct("<BB8s8sIH")
 #: Longer keys of learners are refused, so that tickets stay short.
-LONGEST_KEY = 200
-LONGEST_ID = 200
+MAX_KEY_BYTES = 200
+MAX_ID_LENGTH = 200
 #: Characters that a backend cannot store: PostgreSQL has no NUL in text, and UTF-8 no lone surrogates.
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
@@ -92,12 +92,12 @@ def checked_key(key: Any) -> Key:
     """
     if key is None:
         return None
-    if isinstance(key, str) and 0 < len(key.encode("utf-8", "surrogatepass")) <= LONGEST_KEY and key.isprintable():
+    if isinstance(key, str) and 0 < len(key.encode("utf-8", "surrogatepass")) <= MAX_KEY_BYTES and key.isprintable():
         return key
     if isinstance(key, int) and not isinstance(key, bool) and -(1 << 63) <= key < 1 << 63:
         return key
     raise ValueError(
-        f"key must be a whole number of 64 bits, or printable text of 1 to {LONGEST_KEY} bytes; "
+        f"key must be a whole number of 64 bits, or printable text of 1 to {MAX_KEY_BYTES} bytes; "
         f"got {validation.brief(key)}"
     )
 
@@ -110,19 +110,19 @@ def checked_id(id: Any) -> str | None:
     """
     if id is None:
         return None
-    if isinstance(id, str) and 0 < len(id) <= LONGEST_ID and not _NO_TEXT.search(id):
+    if isinstance(id, str) and 0 < len(id) <= MAX_ID_LENGTH and not _NO_TEXT.search(id):
         return id
     raise Refused(
         BODY,
-        f"id must be a string of 1 to {LONGEST_ID} characters without NUL and lone surrogates; "
+        f"id must be a string of 1 to {MAX_ID_LENGTH} characters without NUL and lone surrogates; "
         f"got {validation.brief(id)}",
     )
 
 
 def checked_secret(number: int) -> int:
     """Return the number of a new secret; raise Refused if the store has had as many as it can."""
-    if number > MOST_SECRETS:
-        raise Refused(CONFLICT, f"a store can have at most {MOST_SECRETS} secrets; got one more. Start a new store")
+    if number > MAX_SECRETS:
+        raise Refused(CONFLICT, f"a store can have at most {MAX_SECRETS} secrets; got one more. Start a new store")
     return number
 
 
@@ -154,19 +154,19 @@ class Stage(NamedTuple):
     ordinal: int
 
 
-class Seal:
+class TicketSigner:
     """Signs tickets with the newest secret, and knows those of all that were not retired.
 
-    >>> seal = Seal({1: b"s" * 32}, b"journal1", b"epoch--1", 0)
-    >>> text = seal.ticket(Stage(0, 1), 2, 10, 3, 0.25, key_bytes("anna"))
-    >>> seal.opened(text).arm, seal.opened(text).probability, seal.opened(text).key
+    >>> signer = TicketSigner({1: b"s" * 32}, b"journal1", b"epoch--1", 0)
+    >>> text = signer.ticket(Stage(0, 1), 2, 10, 3, 0.25, key_bytes("anna"))
+    >>> signer.parse(text).arm, signer.parse(text).probability, signer.parse(text).key
     (2, 0.25, 'anna')
-    >>> seal.opened(text[:-10] + "AAAAAAAA" + text[-2:])
+    >>> signer.parse(text[:-10] + "AAAAAAAA" + text[-2:])
     Traceback (most recent call last):
     ...
     hannan.serving.Refused: a ticket must be as act() returned it; this one was edited...
-    >>> text = seal.slate(Stage(0, 1), Slate((4, 2), (0.5, 0.25), 0.125), 10, 3, key_bytes(None))
-    >>> seal.opened(text).arms, seal.opened(text).probabilities, seal.opened(text).probability
+    >>> text = signer.slate(Stage(0, 1), Slate((4, 2), (0.5, 0.25), 0.125), 10, 3, key_bytes(None))
+    >>> signer.parse(text).arms, signer.parse(text).probabilities, signer.parse(text).probability
     ((4, 2), (0.5, 0.25), 0.125)
     """
 
@@ -227,7 +227,7 @@ class Seal:
         text: bytes = self._signer.answer(self._head(stage), arms, first, rounds, p, keys, labels)
         return text
 
-    def opened(self, text: Any) -> Ticket:
+    def parse(self, text: Any) -> Ticket:
         """Return the fields of a ticket; raise Refused if this store did not sign it."""
         told: Any = _engine.ticket_fields(text)
         if told is None:

@@ -52,9 +52,9 @@ def child(path: str, mode: str, retry: str, seed: int) -> None:
     store = Store(path, snapshot_events=rng.choice((50, 1_000_000)), patience=20.0)
     snapshots.SIZE = rng.choice((1500, snapshots.SIZE))  # of many parts, or of one
     if mode == "early":  # the control: answers before it is on the disk
-        store.desk.journal.wait = lambda sequence: None  # type: ignore[method-assign]
+        store.queue.journal.wait = lambda sequence: None  # type: ignore[method-assign]
     if mode == "unsynced":  # the other control: SQLite does not wait for the disk
-        store.desk.shelf._connection.execute("PRAGMA synchronous=OFF")  # type: ignore[attr-defined]
+        store.queue.backend._connection.execute("PRAGMA synchronous=OFF")  # type: ignore[attr-defined]
     add_banner(store, rng)
     store.add("price", hn.Bandit(5, hn.Tsallis(0.5), gains=True), wait=0.02, default=0.0)
     say("opened")

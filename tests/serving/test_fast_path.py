@@ -25,7 +25,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture(params=[True, False], ids=["short", "long"])
 def served(store: Store, request: Any) -> Iterator[Served]:
-    found = Served(store, "quick" if request.param else "httptools")
+    found = Served(store, "fast" if request.param else "httptools")
     found.short = request.param  # type: ignore[attr-defined]
     yield found
     found.stop()
@@ -126,7 +126,7 @@ def test_an_answer_waits_for_the_disk_and_a_gone_asker_is_no_harm(served: Any, s
     with served.connected() as line, served.connected() as gone:
         line.sendall(request(ACT))
         answer(line)
-        with store.desk.journal._writing:
+        with store.queue.journal._writing:
             line.sendall(request(ACT) * 3)
             gone.sendall(request(ACT))
             line.settimeout(0.2)
@@ -145,10 +145,10 @@ def test_an_ended_store_answers_503(served: Any, store: Store) -> None:
     with served.connected() as line:
         line.sendall(request(ACT))
         answer(line)
-        with store.desk.journal._writing:  # one that waits, and is never written
+        with store.queue.journal._writing:  # one that waits, and is never written
             line.sendall(request(ACT))
             time.sleep(0.1)
-            store.desk.journal.fail(OSError("disk on fire"))
+            store.queue.journal.fail(OSError("disk on fire"))
         # What the writer had in its hands when it ended may have been written after all.
         assert answer(line)[0] in (200, 503)
         line.sendall(request(ACT))
@@ -161,14 +161,14 @@ def test_an_id_that_never_reached_the_disk_is_answered_after_the_end(served: Any
     with served.connected() as line, served.connected() as again:
         line.sendall(request(ACT))
         answer(line)
-        with store.desk.journal._writing:
+        with store.queue.journal._writing:
             line.sendall(request(ACT) + request(ACT, b'{"id": "mine"}'))
             time.sleep(0.1)
             again.sendall(request(ACT, b'{"id": "mine"}'))
             time.sleep(0.1)
-            store.desk.journal.appended += 1  # whatever is written now, this is not
-            store.desk.contents.sequence += 1
-            store.desk.journal.fail(OSError("disk on fire"))
+            store.queue.journal.appended += 1  # whatever is written now, this is not
+            store.queue.contents.sequence += 1
+            store.queue.journal.fail(OSError("disk on fire"))
             time.sleep(0.1)
             again.sendall(request(ACT, b'{"id": "mine"}'))
             left, told = b"", list[int]()
@@ -183,7 +183,7 @@ def test_a_stop_answers_first(served: Any, store: Store) -> None:
         for one in (line, idle):
             one.sendall(request(ACT))
             answer(one)
-        with store.desk.journal._writing:
+        with store.queue.journal._writing:
             line.sendall(request(ACT))
             time.sleep(0.1)
             served.server.should_exit = True
