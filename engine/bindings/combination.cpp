@@ -31,7 +31,7 @@ struct Mixer {
           awake(new bool[std::size_t(state.places)]()), width(OpenRow::width(state.places, state.levels)) {
         state.awake = awake.get();
         if (prior) {
-            require(i64(prior->size()) == n, "a prior has a number a column");
+            require(i64(prior->size()) == n, "prior must have one number per column");
             check_prior(prior->data(), n);
         }
         combinations().begin(state, room.at(0), prior ? prior->data() : nullptr);
@@ -56,9 +56,9 @@ struct Mixer {
 
     /// A row that waits for its target: its answer (of quantiles an array), or None when everybody sleeps.
     nb::object answer(i64 row, In<double> forecasts, std::optional<Out<double>> weights) {
-        require(i64(forecasts.size()) == state.cells(), "a row has a forecast a column");
-        require(!weights || i64(weights->size()) == state.n, "a row has a weight a column");
-        require(!open.count(row), "a row must not be open");
+        require(i64(forecasts.size()) == state.cells(), "forecasts must have one entry per column");
+        require(!weights || i64(weights->size()) == state.n, "weights must have one entry per column");
+        require(!open.count(row), "the row is already pending");
         const i64 slot = take();
         if (!combinations().answer(state, forecasts.data(), ticket(slot),
                                    weights ? weights->data() : nullptr)) {
@@ -72,7 +72,7 @@ struct Mixer {
     /// (trouble, column).
     nb::tuple settle(i64 row, double target) {
         const auto found = open.find(row);
-        require(found != open.end(), "a row must be open");
+        require(found != open.end(), "the row is not pending");
         const Happened happened = combinations().settle(state, ticket(found->second), target);
         if (happened.trouble == Trouble::none) {
             free.push_back(found->second);
@@ -107,10 +107,10 @@ struct Mixer {
                    std::optional<OutTable2<double>> weights) {
         const i64 count = i64(targets.size());
         require(i64(forecasts.shape(0)) == count && i64(forecasts.shape(1)) == state.cells(),
-                "a row has a forecast a column");
-        require(i64(mixed.size()) == count * state.depth(), "a row has an answer");
+                "forecasts must have one entry per column");
+        require(i64(mixed.size()) == count * state.depth(), "mixed must have one entry per row and level");
         require(!weights || (i64(weights->shape(0)) == count && i64(weights->shape(1)) == state.n),
-                "a row has its weights");
+                "weights must have one row per row of forecasts");
         const i64 slot = take();
         Happened happened;
         i64 done;
@@ -129,12 +129,11 @@ struct Mixer {
                      std::optional<OutTable2<double>> weights) {
         const i64 count = i64(order.size()), rows = i64(forecasts.shape(0));
         require(i64(forecasts.shape(1)) == state.cells() && i64(mixed.size()) == rows * state.depth(),
-                "a row has a forecast a column, and an answer");
-        require(i64(told.size()) == count, "an event has its target");
+                "forecasts must have one entry per column, and mixed one per row");
+        require(i64(told.size()) == count, "told must have one target per event");
         require(!weights || (i64(weights->shape(0)) == rows && i64(weights->shape(1)) == state.n),
-                "a row has its weights");
-        for (i64 k = 0; k < count; ++k)
-            require(order.data()[k] < rows, "an event answers a row of the table");
+                "weights must have one row per row of forecasts");
+        for (i64 k = 0; k < count; ++k) require(order.data()[k] < rows, "order must have rows of the table");
         i64 k = 0;
         Happened happened;
         {
@@ -174,7 +173,7 @@ struct Mixer {
 
     /// The weights that a row of these forecasts would be answered with; nothing moves. Empty when everybody sleeps.
     nb::object weights(In<double> forecasts) {
-        require(i64(forecasts.size()) == state.cells(), "a row has a forecast a column");
+        require(i64(forecasts.size()) == state.cells(), "forecasts must have one entry per column");
         Fresh<double> p{std::size_t(state.n)};
         const i64 slot = take();
         const bool awake = combinations().answer(state, forecasts.data(), ticket(slot), p.data);
@@ -196,9 +195,10 @@ struct Mixer {
         return out;
     }
     const RuleBState& layer(const std::string& name) {
-        require(has_rule_b(state.kind), "only rule B has layers");
-        require(name == "b" || state.kind == Mixing::two_layers, "only two layers have a layer above");
-        require(name == "b" || name == "quick" || name == "top", "a layer is b, quick or top");
+        require(has_rule_b(state.kind), "layers exist for rule B only");
+        require(name == "b" || state.kind == Mixing::two_layers,
+                "this layer exists for the rule with two layers only");
+        require(name == "b" || name == "quick" || name == "top", "layer must be 'b', 'quick' or 'top'");
         return name == "b" ? state.b : name == "quick" ? state.quick : state.top;
     }
     /// All that promises are made of, at once: mixture, mean_loss, settled, gap, the four bounds of the layer above, then
@@ -236,10 +236,10 @@ struct Mixer {
         const nb::dict rows = nb::cast<nb::dict>(entry(from, "open"));
         for (auto [key, value] : rows) {
             i64 row = 0;
-            must(nb::try_cast(nb::object(nb::borrow(key)), row), "open", "have whole numbers as rows");
+            must(nb::try_cast(nb::object(nb::borrow(key)), row), "open", "have integers as rows");
             In<double> found;
             must(nb::try_cast(nb::object(nb::borrow(value)), found) && i64(found.size()) == width, "open",
-                 "have whole tickets");
+                 "have one number per entry of a pending row");
             const i64 slot = take();
             for (i64 k = 0; k < width; ++k) ticket(slot)[k] = found.data()[k];
             check_ticket(state, ticket(slot));
@@ -265,7 +265,7 @@ void bind_combination(nb::module_& m) {
         .value("mean", Mixing::mean)
         .value("median", Mixing::median);
     nb::class_<Mixer>(m, "Mixer",
-                      "Columns of forecasts at play: rows are answered, and settled when their target comes.")
+                      "Forecast combination: answers rows, and settles them when their targets are known.")
         .def(nb::init<Mixing, i64, const Price&, double, double, std::optional<In<double>>,
                       std::optional<In<double>>>(),
              "kind"_a, "n"_a, "price"_a, "low"_a, "high"_a, "prior"_a.none() = nb::none(),
@@ -273,33 +273,33 @@ void bind_combination(nb::module_& m) {
         .def("answer", &Mixer::answer, "row"_a, "forecasts"_a, "weights"_a.none() = nb::none())
         .def("settle", &Mixer::settle, "row"_a, "target"_a)
         .def("forget", &Mixer::forget, "row"_a)
-        .def("waiting", &Mixer::waiting, "row"_a, "The forecasts of a row that waits, or None.")
-        .def("told", &Mixer::told, "row"_a,
-             "What a row that waits was answered with, level by level, or None.")
+        .def("waiting", &Mixer::waiting, "row"_a, "Forecasts of a pending row, or None.")
+        .def("told", &Mixer::told, "row"_a, "Answers of a pending row, one per level, or None.")
         .def("rows", &Mixer::rows, "forecasts"_a, "targets"_a, "mixed"_a, "weights"_a.none())
         .def("events", &Mixer::events, "forecasts"_a, "order"_a, "told"_a, "first"_a, "mixed"_a,
              "weights"_a.none())
         .def("weights", &Mixer::weights, "forecasts"_a)
         .def(
             "layer", [](Mixer& t, const std::string& name) { return t.rule(t.layer(name)); }, "name"_a)
-        .def("numbers", &Mixer::numbers, "What promises are made of, in one array.")
+        .def("numbers", &Mixer::numbers, "All sums that bounds are computed from, in one array.")
         .def("fields", &Mixer::fields)
         .def("restore", &Mixer::restore, "fields"_a)
         .def_prop_ro("open_rows", [](Mixer& t) { return i64(t.open.size()); })
         .def_prop_ro("answered", [](Mixer& t) { return i64(t.state.answered); })
         .def_prop_ro("settled", [](Mixer& t) { return i64(t.state.tally.settled); })
         .def_prop_ro(
-            "mixture", [](Mixer& t) { return t.state.tally.mixture; }, "The loss of the answers.")
+            "mixture", [](Mixer& t) { return t.state.tally.mixture; }, "Cumulative loss of the answers.")
         .def_prop_ro(
-            "expected", [](Mixer& t) { return t.state.tally.expected; }, "AdaHedge's <p, l>, summed.")
+            "expected", [](Mixer& t) { return t.state.tally.expected; }, "Sum of <p, l> of AdaHedge.")
         .def_prop_ro(
-            "mean_loss", [](Mixer& t) { return t.state.mean_loss; }, "The loss of the columns' mean.")
+            "mean_loss", [](Mixer& t) { return t.state.mean_loss; },
+            "Cumulative loss of the mean of the columns.")
         .def_prop_ro(
-            "gap", [](Mixer& t) { return t.gap(); }, "Delta of AdaHedge.")
+            "gap", [](Mixer& t) { return t.gap(); }, "Mixability gap Delta of AdaHedge.")
         .def_prop_ro("member_losses", [](Mixer& t) { return array_of(t.state.member_loss, members); })
         .def_prop_ro(
             "slept_b", [](Mixer& t) { return array_of(t.state.slept_b, t.state.n); },
-            "What B lost in the rows in which each column slept.")
+            "Loss of rule B over the rows in which a column had no forecast, per column.")
         .def_prop_ro("slept_adahedge", [](Mixer& t) { return array_of(t.state.slept_own, t.state.n); })
         .def_prop_ro("losses", [](Mixer& t) { return array_of(t.state.tally.losses, t.state.n); })
         .def_prop_ro("beside", [](Mixer& t) { return array_of(t.state.tally.beside, t.state.n); })

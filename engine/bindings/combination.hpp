@@ -15,7 +15,7 @@ namespace hn {
 /// Of quantiles `levels` says which; they must outlive it.
 inline Combination combination_of(Mixing kind, i64 n, const Price& price, double low, double high,
                                   const std::vector<double>& levels) {
-    require(n >= 1 && n <= (i64(1) << 24), "there must be columns");
+    require(n >= 1 && n <= (i64(1) << 24), "the number of columns must be between 1 and 2^24");
     Combination c;
     c.kind = kind;
     c.n = n;
@@ -23,7 +23,8 @@ inline Combination combination_of(Mixing kind, i64 n, const Price& price, double
     c.price = price;
     c.levels = i64(levels.size());
     c.level = levels.data();
-    require(c.levels <= 10000 && n * c.depth() <= (i64(1) << 24), "there must not be too many columns");
+    require(c.levels <= 10000 && n * c.depth() <= (i64(1) << 24),
+            "the number of columns times levels must be at most 2^24, with at most 10000 levels");
     Setup& s = c.setup;
     s.setting = Setting::experts;
     s.smoothing = Smoothing::adahedge;
@@ -49,10 +50,10 @@ inline std::vector<double> levels_of(const std::optional<In<double>>& levels) {
 inline void check_prior(const double* prior, i64 n) {
     double sum = 0.0;
     for (i64 i = 0; i < n; ++i) {
-        require(prior[i] > 0.0, "a prior must be positive");
+        require(prior[i] > 0.0, "prior must be positive");
         sum += prior[i];
     }
-    require(std::fabs(sum - 1.0) < 1e-9, "a prior must sum to 1");
+    require(std::fabs(sum - 1.0) < 1e-9, "prior must sum to 1");
 }
 
 // A combination, field by field: written by name, and read back with every field's own rule.
@@ -155,7 +156,7 @@ inline void read_caps(Combination& state, const nb::dict& from, const nb::dict& 
             }
             must(std::fabs(sum - 1.0) < 1e-9, "prior", "sum to 1");
             if (b == &state.quick) continue;
-            must(b->grown >= 1.0, "grown", "be at least 1");
+            must(b->grown >= 1.0, "grown", "be >= 1");
             b->grown = b->grown - 1.0 + updated;
         }
         return;
@@ -167,7 +168,7 @@ inline void read_caps(Combination& state, const nb::dict& from, const nb::dict& 
         must(b->spread >= 0.0 && b->spread <= 1e300, "spread", "be in [0, 1e300]");
         must(b->spread_rows >= 0.0 && b->spread_rows <= state.tally.settled &&
                  b->spread_rows == std::floor(b->spread_rows),
-             "spread_rows", "be a whole number of at most settled");
+             "spread_rows", "be an integer of at most settled");
     }
     each_cap(state, [&](const char* name, RuleBState& b) {
         read_array(from, name, b.n, b.cap, 0.0, 1.7e308);
@@ -190,9 +191,9 @@ inline void read_fields(Combination& state, const nb::dict& from) {
     each_total(state, number);
     for (const double* count : {&state.answered, &state.tally.settled, &state.regrets.settled})
         must(*count >= 0.0 && *count <= 0x1p53 && *count == std::floor(*count), "answered and settled",
-             "be whole numbers");
+             "be integers between 0 and 2^53");
     must(state.tally.settled <= state.answered, "settled", "be at most answered");
-    must(state.b.grown >= 0.0 && state.top.grown >= 0.0, "grown", "be at least 0");
+    must(state.b.grown >= 0.0 && state.top.grown >= 0.0, "grown", "be >= 0");
     each_array_of_state(state, [&](const char* name, double* array, i64 count, double low) {
         read_array(from, name, count, array, low, 1.7e308);
     });
@@ -200,49 +201,54 @@ inline void read_fields(Combination& state, const nb::dict& from) {
         for (i64 i = 0; i < b->n; ++i) {
             must(b->prior[i] > 0.0 && b->prior[i] <= 1.0 + 1e-9, "prior", "be in (0, 1]");
             must(b->rate[i] == 0.0 || (b->rate[i] >= 1e-200 && b->rate[i] <= 1e200), "rate",
-                 "be in its range");
-            must(b->rate[i] * b->gain[i] <= 700.0, "gain", "be one that the rule can have");
+                 "be in the range of its kind");
+            must(b->rate[i] * b->gain[i] <= 700.0, "gain", "have rate times gain of at most 700");
         }
     }
     read_caps(state, from, numbers);
     AdaHedgeSums& sums = *reinterpret_cast<AdaHedgeSums*>(state.own.memory);
-    must(sums.gap >= 0.0 && sums.variance >= 0.0 && sums.span >= 0.0, "adahedge_sums", "be at least 0");
+    must(sums.gap >= 0.0 && sums.variance >= 0.0 && sums.span >= 0.0, "adahedge_sums", "be >= 0");
 }
 
 /// The forecasts and what was answered fit each other; sums are not above those of now.
 inline void check_ticket(const Combination& state, double* at) {
     const OpenRow ticket{at, state.places, state.levels};
     const double low = at[OpenRow::low], high = at[OpenRow::high];
-    must(std::isfinite(low) && std::isfinite(high), "open", "have answers within their forecasts");
+    must(std::isfinite(low) && std::isfinite(high), "open",
+         "have answers between the smallest and the largest forecast");
     must(at[OpenRow::settled] >= 0.0 && at[OpenRow::settled] <= state.tally.settled, "open",
-         "be of rounds that were");
+         "have been answered after at most `settled` rows");
     for (i64 q = 0; q < state.depth(); ++q) {
         const double x = ticket.answers()[q], *f = ticket.f(q), *told = ticket.told(q);
-        must(low <= x && x <= high, "open", "have answers within their forecasts");
+        must(low <= x && x <= high, "open", "have answers between the smallest and the largest forecast");
         i64 awake = 0;
         for (i64 i = 0; i < state.places; ++i) {
             must(std::isnan(f[i]) || (i < state.n && low <= f[i] && f[i] <= high), "open",
-                 "have forecasts in their range");
+                 "have forecasts between low and high");
             must(std::isnan(f[i]) == std::isnan(ticket.f()[i]), "open",
-                 "have every level of a column or none");
+                 "have all levels of a column, or none");
             awake += !std::isnan(f[i]);
         }
-        must(awake > 0, "open", "have somebody awake");
+        must(awake > 0, "open", "have at least one forecast");
         for (i64 k = state.kind == Mixing::two_layers ? 0 : 3; k < members; ++k)
-            must(low <= told[k] && told[k] <= high, "open", "have members in their range");
+            must(low <= told[k] && told[k] <= high, "open",
+                 "have member answers between the smallest and the largest forecast");
     }
     const double *p = ticket.p(), *sizes = ticket.sizes(), *quick = ticket.quick_sizes();
     if (has_adahedge(state.kind))
-        for (i64 i = 0; i < state.n; ++i) must(p[i] >= 0.0 && p[i] <= 1.0 + 1e-9, "open", "have shares");
+        for (i64 i = 0; i < state.n; ++i)
+            must(p[i] >= 0.0 && p[i] <= 1.0 + 1e-9, "open", "have weights in [0, 1]");
     if (state.kind == Mixing::two_layers)
         for (i64 k = 0; k < members; ++k)
             must(at[OpenRow::top_sizes + k] >= 0.0 && at[OpenRow::top_sizes + k] <= state.top.sizes[k],
-                 "open", "have sums of then");
+                 "open", "have sums between 0 and the current sums");
     if (has_rule_b(state.kind))
         for (i64 i = 0; i < state.n; ++i) {
-            must(sizes[i] >= 0.0 && sizes[i] <= state.b.sizes[i], "open", "have sums of then");
+            must(sizes[i] >= 0.0 && sizes[i] <= state.b.sizes[i], "open",
+                 "have sums between 0 and the current sums");
             if (state.kind == Mixing::two_layers)
-                must(quick[i] >= 0.0 && quick[i] <= state.quick.sizes[i], "open", "have sums of then");
+                must(quick[i] >= 0.0 && quick[i] <= state.quick.sizes[i], "open",
+                     "have sums between 0 and the current sums");
         }
 }
 

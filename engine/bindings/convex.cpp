@@ -13,19 +13,19 @@ namespace hn {
 namespace {
 
 void take_point(const LeaderOwner& leader, In<double> x) {
-    require(i64(x.size()) == leader.d(), "a point must have the set's coordinates");
+    require(i64(x.size()) == leader.d(), "a point must have one coordinate per dimension of the set");
 }
 
 void take_loss(const LeaderOwner& leader, Phi phi, i64 count) {
     const Sums& sums = leader.sums;
-    require(phi != Phi::squared || sums.Q, "squared losses must be prepared for");
+    require(phi != Phi::squared || sums.Q, "prepare() must be called before squared losses");
     require(phi == Phi::linear || phi == Phi::squared || (phi == sums.phi && sums.rows + count <= sums.room),
-            "losses must be prepared for");
+            "prepare() must be called for this kind and number of losses");
 }
 
 Solved act(LeaderOwner& leader) {
-    require(leader.plays, "a leader without rules has no moves");
-    require(leader.region.kind != SetKind::other, "the argmin of this set is found elsewhere");
+    require(leader.plays, "rules must be given to a leader that moves");
+    require(leader.region.kind != SetKind::other, "the engine cannot minimize over a set of kind 'other'");
     const Busy here = leader.alone();
     const Solved found = convex().act(leader.at(leader.solves()));
     leader.raise();
@@ -35,12 +35,14 @@ Solved act(LeaderOwner& leader) {
 Solved play(LeaderOwner& leader, Phi phi, Table2<double> rows, In<double> targets, In<i64> marks,
             Out<double> own, std::optional<OutTable2<double>> moves) {
     require(leader.plays && leader.region.kind != SetKind::other,
-            "a leader must have rules and a compiled argmin");
+            "a leader must have rules and a set that the engine can minimize over");
     const i64 count = i64(rows.shape(0)), d = leader.d();
-    require(i64(rows.shape(1)) == d && i64(targets.size()) == count, "a round has a row and a target");
-    require(own.size() == marks.size(), "a mark has a place");
-    require(!moves || (i64(moves->shape(0)) == count && i64(moves->shape(1)) == d), "a round has a move");
-    require(phi != Phi::own, "losses of one's own are met one by one");
+    require(i64(rows.shape(1)) == d && i64(targets.size()) == count,
+            "rows and targets must have one entry per round, and rows one column per dimension");
+    require(own.size() == marks.size(), "own must have one entry per mark");
+    require(!moves || (i64(moves->shape(0)) == count && i64(moves->shape(1)) == d),
+            "moves must have one row per round");
+    require(phi != Phi::own, "user-defined losses must be passed one by one");
     const Busy here = leader.alone();
     take_loss(leader, phi, count);
     std::vector<double> edge(std::size_t(leader.width()), 0.0);
@@ -60,14 +62,16 @@ Solved play(LeaderOwner& leader, Phi phi, Table2<double> rows, In<double> target
 /// Runs against the same linear losses, one after the other in one call.
 void play_linear(nb::list runs, Table2<double> rows, In<i64> marks, OutTable2<double> own) {
     const i64 count = i64(rows.shape(0)), d = i64(rows.shape(1)), noted = i64(marks.size());
-    require(own.shape(0) == runs.size() && i64(own.shape(1)) == noted, "a run has a place a mark");
+    require(own.shape(0) == runs.size() && i64(own.shape(1)) == noted,
+            "own must have one row per run and one column per mark");
     std::vector<LeaderOwner*> leaders;
     std::vector<std::unique_ptr<Busy>> here;
     for (nb::handle run : runs) {
         LeaderOwner& leader = nb::cast<LeaderOwner&>(run);
         require(leader.plays && leader.region.kind != SetKind::other && leader.d() == d,
-                "a leader must have rules and a compiled argmin");
-        require(!leader.solves(), "linear losses are played by leaders who have seen no others");
+                "a leader must have rules and a set that the engine can minimize over");
+        require(!leader.solves(),
+                "play_linear must be called with leaders that have received linear losses only");
         here.emplace_back(new Busy(leader.alone()));
         leaders.push_back(&leader);
     }
@@ -83,7 +87,7 @@ nb::object minimise(LeaderOwner& leader, In<double> noise, double ridge, double 
                     bool warm) {
     take_point(leader, noise);
     take_point(leader, start);
-    require(leader.region.kind != SetKind::other, "the argmin of this set is found elsewhere");
+    require(leader.region.kind != SetKind::other, "the engine cannot minimize over a set of kind 'other'");
     const Busy here = leader.alone();
     Fresh<double> x{std::size_t(leader.d())};
     for (i64 j = 0; j < leader.d(); ++j) x.data[j] = start.data()[j];
@@ -137,7 +141,7 @@ double observe(LeaderOwner& leader, In<double> x, Phi phi, In<double> z, double 
 void absorb(LeaderOwner& leader, Phi phi, Table2<double> rows, In<double> targets) {
     const i64 count = i64(rows.shape(0));
     require(i64(rows.shape(1)) == leader.d() && i64(targets.size()) == count,
-            "a loss has a row and a target");
+            "rows and targets must have one entry per loss");
     const Busy here = leader.alone();
     take_loss(leader, phi, count);
     for (i64 t = 0; t < count; ++t)
@@ -212,7 +216,7 @@ void bind_convex(nb::module_& m) {
         .value("box", SetKind::box)
         .value("simplex", SetKind::simplex)
         .value("other", SetKind::other);
-    nb::enum_<Phi>(m, "Phi", "phi of a loss phi(<z, x>).")
+    nb::enum_<Phi>(m, "Phi", "Shape phi of a loss phi(<z, x>).")
         .value("linear", Phi::linear)
         .value("squared", Phi::squared)
         .value("logistic", Phi::logistic)
@@ -230,8 +234,7 @@ void bind_convex(nb::module_& m) {
                             "A convex set: a ball by center and radius, a box and a simplex by low and high.")
         .def(nb::init<SetKind, In<double>, double, In<double>, In<double>>(), "kind"_a, "center"_a,
              "radius"_a, "low"_a, "high"_a);
-    nb::class_<PointRules>(m, "PointRules",
-                           "Noise, the schedule scale = c sqrt(a + b t + d own), and the ridge.")
+    nb::class_<PointRules>(m, "PointRules", "Noise, the scale c sqrt(a + b t + d own), and the ridge.")
         .def(nb::new_(&ruled), nb::kw_only(), "noise"_a, "fresh"_a, "c"_a, "a"_a, "b"_a, "d"_a, "ridge"_a,
              "loss_ridge"_a, "scale_ridge"_a, "accuracy"_a)
         .def(
@@ -250,14 +253,15 @@ void bind_convex(nb::module_& m) {
                 out["accuracy"] = r.accuracy;
                 return out;
             },
-            "What it was made of, by name.")
+            "The constructor's arguments, by name.")
         .def_ro("fresh", &PointRules::fresh)
         .def_ro("noise", &PointRules::noise)
         .def_ro("accuracy", &PointRules::accuracy)
         .def("ridge_of", &PointRules::ridge_of, "curved"_a, "scale"_a,
-             "The ridge after so many curved losses, at a scale.");
-    nb::class_<LeaderOwner>(m, "Leader", nb::type_slots(leader_slots),
-                            "argmin_X G(x) + <b, x>: the losses seen, the state of a run, the solver.")
+             "Ridge after `curved` losses that are not linear, at a scale.");
+    nb::class_<LeaderOwner>(
+        m, "Leader", nb::type_slots(leader_slots),
+        "Solver of argmin_X G(x) + <b, x>, with the sums of losses and the state of a run.")
         .def(nb::init<nb::object, nb::object, In<u64>>(), "region"_a, "rules"_a.none(), "words"_a)
         .def(
             "prepare",
@@ -266,11 +270,11 @@ void bind_convex(nb::module_& m) {
                 l.prepare(phi, parameter, more, std::move(slopes));
             },
             "phi"_a, "parameter"_a, "more"_a, "slopes"_a.none() = nb::none(),
-            "Room for so many losses of a kind.")
-        .def("act", &act, "Draw the round's noise and move.")
+            "Reserve memory for losses of a kind.")
+        .def("act", &act, "Draw the noise of the round and return the status of the move.")
         .def("play", &play, "phi"_a, "rows"_a, "targets"_a, "marks"_a, "own"_a.noconvert(),
              "moves"_a.none().noconvert(),
-             "Rounds against losses of one kind; own losses after the rounds of `marks`.")
+             "Play rounds against losses of one kind; write the own loss after each round of `marks`.")
         .def("minimise", &minimise, "noise"_a, "ridge"_a, "tolerance"_a, "start"_a, "warm"_a = false,
              "(status, argmin of G + <noise, x> + (ridge/2)||x - center||^2, its residual); with the run's "
              "model if warm.")
@@ -285,20 +289,19 @@ void bind_convex(nb::module_& m) {
             },
             "x"_a, "G(x), without a user's own losses, and without the y^2/2 of squared ones.")
         .def("observe", &observe, "x"_a, "phi"_a, "z"_a, "y"_a,
-             "Add a loss, and its value at x to the own loss.")
+             "Add a loss to the sums, and its value at x to the own loss.")
         .def("absorb", &absorb, "phi"_a, "rows"_a, "targets"_a, "Add losses, and nothing else.")
         .def(
             "perturb",
             [](LeaderOwner& l) {
-                require(l.plays, "a leader without rules has no moves");
+                require(l.plays, "rules must be given to a leader that moves");
                 const Busy here = l.alone();
                 convex().perturb(l.rules, l.run, l.d());
                 return array_of(l.run.noise, l.d());
             },
-            "The noise of the next round.")
-        .def("begin", &begin, "The next round at its scale, without a draw.")
-        .def("moved", &moved, "x"_a, "ridge"_a, "left"_a,
-             "A move that was found elsewhere, and its residual.")
+            "Draw the noise of the next round.")
+        .def("begin", &begin, "Begin the next round without drawing noise.")
+        .def("moved", &moved, "x"_a, "ridge"_a, "left"_a, "Store a move that Python found, and its residual.")
         .def(
             "farther",
             [](LeaderOwner& l, double by) {
@@ -322,21 +325,21 @@ void bind_convex(nb::module_& m) {
                 const Busy here = l.alone();
                 l.mark();
             },
-            "Remember the run.")
+            "Store the state of the run.")
         .def(
             "back",
             [](LeaderOwner& l) {
                 const Busy here = l.alone();
                 l.back();
             },
-            "The run as it was remembered.")
+            "Restore the state stored by mark().")
         .def(
             "fields",
             [](LeaderOwner& l) {
                 const Busy here = l.alone();
                 return l.fields();
             },
-            "Everything, by name.")
+            "Return the whole state, by name.")
         .def(
             "restore",
             [](LeaderOwner& l, const nb::dict& from) {
@@ -346,23 +349,23 @@ void bind_convex(nb::module_& m) {
             "fields"_a)
         .def_prop_ro("round", [](LeaderOwner& l) { return i64(l.run.round); })
         .def_prop_ro(
-            "own", [](LeaderOwner& l) { return l.run.own; }, "The own loss.")
+            "own", [](LeaderOwner& l) { return l.run.own; }, "Cumulative own loss.")
         .def_prop_ro("scale", [](LeaderOwner& l) { return l.run.scale; })
         .def_prop_ro("ridge", [](LeaderOwner& l) { return l.run.ridge; })
         .def_prop_ro(
             "last", [](LeaderOwner& l) { return l.run.last; },
-            "The last move's largest distance from the argmin.")
+            "Largest possible distance of the last move from the argmin.")
         .def_prop_ro(
-            "distance", [](LeaderOwner& l) { return l.run.distance; }, "The sum of such distances.")
+            "distance", [](LeaderOwner& l) { return l.run.distance; },
+            "Sum of these distances over all moves.")
         .def_prop_ro(
-            "farthest", [](LeaderOwner& l) { return l.run.farthest; }, "The largest of them.")
+            "farthest", [](LeaderOwner& l) { return l.run.farthest; }, "Largest of these distances.")
         .def_prop_ro(
-            "curved", [](LeaderOwner& l) { return l.sums.curved(); }, "How many losses were not linear.")
+            "curved", [](LeaderOwner& l) { return l.sums.curved(); }, "Number of losses that are not linear.")
         .def_prop_ro(
-            "move", [](LeaderOwner& l) { return array_of(l.run.x, l.d()); }, "The last move.")
+            "move", [](LeaderOwner& l) { return array_of(l.run.x, l.d()); }, "Last move.")
         .def_prop_ro(
-            "linear", [](LeaderOwner& l) { return array_of(l.sums.q, l.d()); },
-            "The sum of the linear losses.")
+            "linear", [](LeaderOwner& l) { return array_of(l.sums.q, l.d()); }, "Sum of the linear losses.")
         .def_prop_ro("quadratic",
                      [](LeaderOwner& l) { return array_of(l.sums.Q, l.sums.Q ? l.d() * l.d() : 0); })
         .def_prop_rw(
@@ -372,29 +375,31 @@ void bind_convex(nb::module_& m) {
                 return array_of(words, 4);
             },
             [](LeaderOwner& l, In<u64> words) {
-                require(words.size() == 4, "a stream has four words");
+                require(words.size() == 4, "words must have four entries");
                 const Busy here = l.alone();
                 l.run.stream = words_at(words.data());
             },
-            "The four words of its stream.");
+            "Four words of the random stream.");
     m.def("play_linear", &play_linear, "leaders"_a, "rows"_a, "marks"_a, "own"_a.noconvert(),
-          "Leaders who have seen linear losses only, through more of them; own losses after the rounds of "
+          "Play linear losses with leaders that have received linear losses only; write the own loss after "
+          "the rounds of "
           "`marks`.");
     m.def(
         "noise_draws",
         [](NoiseKind kind, Out<u64> words, i64 rows, i64 d) {
-            require(words.size() == 4 && rows >= 0 && d >= 1, "a stream has four words, a draw a dimension");
+            require(words.size() == 4 && rows >= 0 && d >= 1,
+                    "words must have four entries, and d must be >= 1");
             Words stream = words_at(words.data());
             nb::object out = draw(kind, stream, rows, d);
             keep(words, stream);
             return out;
         },
         "kind"_a, "words"_a.noconvert(), "rows"_a, "d"_a,
-        "Standard draws of noise, a row each; the words move on.");
+        "Draw standard noise, one row per draw, and advance the words.");
     m.def(
         "normals",
         [](Out<u64> words, i64 count) {
-            require(words.size() == 4 && count >= 0, "a stream has four words");
+            require(words.size() == 4 && count >= 0, "words must have four entries");
             Words stream = words_at(words.data());
             Fresh<double> out{std::size_t(count)};
             convex().normals(stream, out.data, count);

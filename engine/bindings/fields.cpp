@@ -8,7 +8,7 @@ namespace hn {
 
 namespace {
 void counts(const char* name, double x, double low, double high) {
-    must(x >= low && x <= high && x == std::floor(x), name, "be a whole number in its range");
+    must(x >= low && x <= high && x == std::floor(x), name, "be an integer in the range of its kind");
 }
 }  // namespace
 
@@ -33,15 +33,15 @@ void check_numbers(const Setup& s, RunNumbers& run) {
     finite("warm", run.warm);
     finite("slope_sum", run.slope_sum);
     finite("paid", run.paid);
-    must(run.weight >= 0.0 && std::isfinite(run.weight), "weight", "be finite and at least 0");
+    must(run.weight >= 0.0 && std::isfinite(run.weight), "weight", "be finite and >= 0");
     must(run.probability >= 0.0 && run.probability <= 1.0 + 1e-9, "probability", "be in [0, 1]");
-    must(run.level >= 0.0, "level", "be at least 0");
+    must(run.level >= 0.0, "level", "be >= 0");
 }
 
 void check_weights(const Setup& s, const Run& run) {
     double sum = 0.0;
     for (i64 k = 0; k < s.n; ++k) {
-        must(run.w[k] >= 0.0 && run.w[k] <= 1.7e308, "weights", "be finite and in its range");
+        must(run.w[k] >= 0.0 && run.w[k] <= 1.7e308, "weights", "have finite weights >= 0");
         sum += run.w[k];
     }
     must(std::fabs(sum - run.total) <= 1e-6 * run.total, "weights", "sum to their total");
@@ -51,7 +51,7 @@ namespace {
 
 /// Where a memory begins with the losses as last seen: they are those in place, for every step that was settled is taken in.
 void check_seen(const Setup& s, const Run& run) {
-    for (i64 i = 0; i < s.n; ++i) must(run.memory[i] == run.L[i], "memory", "have seen the losses in place");
+    for (i64 i = 0; i < s.n; ++i) must(run.memory[i] == run.L[i], "memory", "equal the cumulative losses");
 }
 
 void check_delayed(const DelayedMemory& delayed, const Run& run) {
@@ -67,13 +67,14 @@ void check_counts(const Setup& s, const Run& run) {
     for (i64 i = 0; i < s.n; ++i) {
         const double count = arms.count[i], sum = arms.sum[i];
         counts("memory", count, 0.0, run.settled);
-        must(sum >= 0.0 && sum <= count * (1.0 + 1e-9), "memory", "have sums of losses in [0, 1]");
+        must(sum >= 0.0 && sum <= count * (1.0 + 1e-9), "memory",
+             "have sums of at most one per loss, because losses are in [0, 1]");
         if (s.smoothing == Smoothing::thompson_beta) counts("memory", sum, 0.0, count);
         plays += count;
     }
     if (samples(s.smoothing)) counts("memory", *arms.coins, 0.0, run.settled);
     must(s.smoothing == Smoothing::explore_then_commit ? plays <= run.settled : plays == run.settled,
-         "memory", "count every step that was settled");
+         "memory", "have counts that sum to the settled rounds");
 }
 
 }  // namespace
@@ -89,7 +90,7 @@ void check_memory(const Setup& s, const Run& run) {
             check_seen(s, run);
             for (const double sum : std::span(SeenAndSums(memory, n).sums, std::size_t(n)))
                 must(sum >= 0.0 && sum <= run.settled * (1.0 + 1e-9), "memory",
-                     "have sums of regrets in [-1, 1]");
+                     "have sums of at most one per round in absolute value, because regrets are in [-1, 1]");
             return;
         case Smoothing::fixed_share: check_seen(s, run); return;
         case Smoothing::dropout:
@@ -105,14 +106,15 @@ void check_memory(const Setup& s, const Run& run) {
         case Smoothing::adahedge: {
             const auto& sums = *reinterpret_cast<const AdaHedgeSums*>(memory);
             must(sums.gap >= 0.0 && sums.variance >= 0.0 && sums.span >= 0.0, "memory",
-                 "have a gap, a variance and a span of at least 0");
-            must(sums.min_losses <= sums.max_losses, "memory", "have a least that is at most the greatest");
+                 "have a gap, a variance and a range >= 0");
+            must(sums.min_losses <= sums.max_losses, "memory",
+                 "have sums of smallest losses that are at most those of the largest");
             return;
         }
         case Smoothing::lb_inf: {
             const LbInfMemory lb(memory, n);
             for (i64 i = 0; i < n; ++i) {
-                must(lb.g[i] >= 2.0, "memory", "have scales of 2 or more");
+                must(lb.g[i] >= 2.0, "memory", "have scales >= 2");
                 must(lb.m[i] >= 0.0 && lb.m[i] <= 1.0, "memory", "have predictions in [0, 1]");
                 counts("memory", lb.N[i], 0.0, run.settled);
             }
@@ -129,22 +131,23 @@ void check_identity(const RunNumbers& run, double start, bool told) {
          "start, value, drift and change", "be finite");
     if (!told) return;
     must(std::fabs(run.start - start) <= 1e-9 * (1.0 + std::fabs(start)), "start",
-         "be the potential at the start");
+         "equal the potential at zero losses");
     const double sum = run.value - run.start + run.drift + run.change;
     must(std::fabs(run.own - sum) <= 1e-6 * (1.0 + run.round + std::fabs(run.start)), "own",
-         "be the sum of the terms of its identity");
+         "satisfy the regret identity");
 }
 
 void must_agree(const Setup& s, const Run& run, Run& twin) {
     const bool takes = remembers(s.smoothing) && s.smoothing != Smoothing::adahedge;
-    must(run.taken == (takes ? run.settled : -1.0), "taken", "be the steps that a memory has taken in");
+    must(run.taken == (takes ? run.settled : -1.0), "taken",
+         "equal the number of settled rounds for learners with a memory, and -1 for others");
     if (s.smoothing == Smoothing::tsallis_shannon)
         return;  // its weights wait for the next move to be made anew
     twin.copy(s, run);
-    must(players().weigh_anew(s, twin), "losses", "have weights");
+    must(players().weigh_anew(s, twin), "losses", "be losses for which the smoothing has a solution");
     for (i64 i = 0; i < s.n; ++i)
         must(std::fabs(twin.w[i] / twin.total - run.w[i] / run.total) <= 1e-6, "weights",
-             "be those of the losses");
+             "be the weights of the losses");
 }
 
 void read_fields(const Setup& s, Run& run, const nb::dict& from, bool sees_all) {

@@ -18,13 +18,16 @@ inline void must(bool holds, const char* name, const char* rule) {
 
 inline nb::handle entry(const nb::dict& from, const char* name) {
     if (!from.contains(name))
-        throw nb::value_error((std::string("a saved player must have ") + name).c_str());
+        throw nb::value_error((std::string("corrupt file: missing field ") + name).c_str());
     return from[name];
 }
 inline i64 whole(const nb::dict& from, const char* name, i64 low, i64 high) {
     i64 value = 0;
-    must(nb::try_cast(nb::object(nb::borrow(entry(from, name))), value), name, "be a whole number");
-    must(low <= value && value <= high, name, "be a whole number in its range");
+    must(nb::try_cast(nb::object(nb::borrow(entry(from, name))), value), name, "be an integer");
+    if (value < low || value > high)
+        throw nb::value_error((std::string(name) + " must be between " + std::to_string(low) + " and " +
+                               std::to_string(high) + "; got " + std::to_string(value))
+                                  .c_str());
     return value;
 }
 
@@ -56,12 +59,12 @@ void each_number(RunNumbers& run, Visit visit) {
 inline nb::object words_list(const Words& w) { return nb::make_tuple(w.a, w.b, w.c, w.d); }
 inline Words read_words(const nb::dict& from, const char* name, bool wanted) {
     nb::object found = nb::borrow(entry(from, name));
-    must(nb::isinstance<nb::sequence>(found) && nb::len(found) == 4, name, "be four words");
+    must(nb::isinstance<nb::sequence>(found) && nb::len(found) == 4, name, "have four words");
     Words w;
     u64* to[4] = {&w.a, &w.b, &w.c, &w.d};
     for (std::size_t k = 0; k < 4; ++k)
-        must(nb::try_cast(nb::object(found[k]), *to[k]), name, "be four words");
-    must(!wanted || (w.a | w.b | w.c | w.d), name, "not be all zero");
+        must(nb::try_cast(nb::object(found[k]), *to[k]), name, "have four words");
+    must(!wanted || (w.a | w.b | w.c | w.d), name, "have a word that is not zero");
     return w;
 }
 
@@ -85,7 +88,8 @@ inline void read_array(const nb::dict& from, const char* name, i64 count, double
     must(nb::try_cast(nb::object(nb::borrow(entry(from, name))), found), name, "be numbers");
     must(i64(found.size()) == count, name, "have one number per arm");
     for (i64 k = 0; k < count; ++k)
-        must(found.data()[k] >= low && found.data()[k] <= high, name, "be finite and in its range");
+        must(found.data()[k] >= low && found.data()[k] <= high, name,
+             "have finite numbers in the range of its kind");
     for (i64 k = 0; k < count; ++k) to[k] = found.data()[k];
 }
 

@@ -20,12 +20,15 @@ namespace {
 template <class T>
 In<T> column(const nb::dict& from, const char* name, std::size_t size) {
     In<T> found;
-    must(nb::try_cast(nb::object(nb::borrow(entry(from, name))), found), name, "be numbers");
-    must(found.size() == size, name, "have a number for each");
+    must(nb::try_cast(nb::object(nb::borrow(entry(from, name))), found), name, "be an array of numbers");
+    must(found.size() == size, name, "have one number per row");
     return found;
 }
 u64 within(u64 x, u64 low, u64 high, const char* name) {
-    must(x >= low && x <= high, name, "be in its range");
+    if (x < low || x > high)
+        throw nb::value_error((std::string(name) + " must be between " + std::to_string(low) + " and " +
+                               std::to_string(high) + "; got " + std::to_string(x))
+                                  .c_str());
     return x;
 }
 
@@ -39,7 +42,8 @@ struct OpenRead {
 OpenRead read_open(Fleet& fleet, const nb::dict& from, const In<u64>& drawn, int origins) {
     const i64 words = fleet.plan.mark_words;
     In<u64> learners;
-    must(nb::try_cast(nb::object(nb::borrow(entry(from, "learner"))), learners), "learner", "be numbers");
+    must(nb::try_cast(nb::object(nb::borrow(entry(from, "learner"))), learners), "learner",
+         "be an array of numbers");
     const std::size_t count = learners.size(), m = drawn.size();
     const auto rounds = column<u64>(from, "round_open", count), arms = column<u64>(from, "arm_open", count);
     const auto origin = column<u64>(from, "origin", count), slept = column<u64>(from, "slept_open", count);
@@ -54,7 +58,7 @@ OpenRead read_open(Fleet& fleet, const nb::dict& from, const In<u64>& drawn, int
     const bool reduced = fleet.setup.estimator == Estimator::reduced_variance;
     for (std::size_t k = 0; k < count; ++k) {
         OpenDecision& one = out.decisions[k];
-        must(m > 0, "learner", "be one of those that are there");
+        must(m > 0, "learner", "be the number of a learner in the file");
         const u64 learner = within(learners.data()[k], 0, m - 1, "learner");
         const u64 round = within(rounds.data()[k], 1, drawn.data()[learner], "round");
         one.ticket = seen[k] = ticket_of(u32(learner), u32(round));
@@ -68,14 +72,14 @@ OpenRead read_open(Fleet& fleet, const nb::dict& from, const In<u64>& drawn, int
         must(one.weight > 0.0 && std::isfinite(one.weight), "the weight of an open move", "be > 0");
         const u64* bits = out.marks.data() + k * std::size_t(words);
         if (one.slept)
-            must(bits[one.arm / 64] >> (one.arm % 64) & 1, "the mask of the awake",
-                 "have the arm that was drawn");
+            must(bits[one.arm / 64] >> (one.arm % 64) & 1, "the mask of available arms",
+                 "contain the arm that was drawn");
         for (i64 j = fleet.setup.n; j < 64 * words; ++j)
-            must(!(bits[j / 64] >> (j % 64) & 1), "marks", "be of arms that there are");
+            must(!(bits[j / 64] >> (j % 64) & 1), "marks", "be of arms between 0 and n - 1");
         ++out.open_of[std::size_t(learner)];
     }
     std::sort(seen.begin(), seen.end());
-    must(std::adjacent_find(seen.begin(), seen.end()) == seen.end(), "an open move", "be there once");
+    must(std::adjacent_find(seen.begin(), seen.end()) == seen.end(), "an open move", "occur once");
     return out;
 }
 
@@ -113,12 +117,13 @@ nb::object put(Fleet& fleet, nb::dict from, In<i64> keys, bool keyed, In<i64> nu
             }
         __builtin_memcpy(row + plan.stream, stream.data() + 4 * k, 4 * sizeof(u64));
         const Words words = stream_at(plan, row);
-        must(words.a | words.b | words.c | words.d, "stream", "not be all zero");
+        must(words.a | words.b | words.c | words.d, "stream", "have a word that is not zero");
         RowCounts counts;
         counts.drawn = u32(drawn.data()[k]);
         counts.open = open.open_of[k];
         counts.forgotten = u32(within(forgotten.data()[k], 0, drawn.data()[k], "forgotten"));
-        must(u64(counts.open) + counts.forgotten <= counts.drawn, "open moves", "be no more than were drawn");
+        must(u64(counts.open) + counts.forgotten <= counts.drawn, "open moves",
+             "be at most the number of moves drawn");
         counts.delay =
             u32(within(delay.data()[k], 0, std::min<u64>(drawn.data()[k], (1u << 29) - 1), "delay"));
         counts.slept =
@@ -133,7 +138,7 @@ nb::object put(Fleet& fleet, nb::dict from, In<i64> keys, bool keyed, In<i64> nu
         if (plan.compact && s.path == Path::entropy_one)
             must(row[plan.state + 1] >= 0.0 && row[plan.state + 1] < double(s.n) &&
                      row[plan.state + 1] == std::floor(row[plan.state + 1]),
-                 "arm", "be one that there is");
+                 "arm", "be between 0 and n - 1");
         fleets().unpack(s, plan, row, run);
         must(run.round == double(counts.drawn), "round", "be the number of moves drawn");
         check_numbers(s, run);
@@ -142,23 +147,25 @@ nb::object put(Fleet& fleet, nb::dict from, In<i64> keys, bool keyed, In<i64> nu
         check_identity(run, fleet.start, false);
         must_agree(s, run, fleet.twin);
         if (plan.compact && by_series(s.path))  // read where the weights are not made again
-            must(run.total == total && run.slope_sum == slope_sum, "slope_sum", "be that of the losses");
+            must(run.total == total && run.slope_sum == slope_sum, "slope_sum",
+                 "equal the sum computed from the losses");
         fleets().pack(s, plan, run, row);  // with 1/scale made here, not read
     }
     for (std::size_t k = 0; k < m; ++k) {
-        if (keyed) must(fleet.keys.find(u64(keys.data()[k])) == KeyTable::none, "a key", "be there once");
+        if (keyed) must(fleet.keys.find(u64(keys.data()[k])) == KeyTable::none, "a key", "occur once");
         if (numbers.size()) {
             const u64 least = k ? u64(numbers.data()[k - 1]) + 1 : fleet.rows.born();
-            must(numbers.data()[k] >= 0, "numbers", "be at least 0");
+            must(numbers.data()[k] >= 0, "numbers", "be >= 0");
             within(u64(numbers.data()[k]), least, most_learners - 1, "numbers");
         }
     }
     if (keyed) {
         std::vector<i64> sorted(keys.data(), keys.data() + m);
         std::sort(sorted.begin(), sorted.end());
-        must(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(), "a key", "be there once");
+        must(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(), "a key", "occur once");
     }
-    require(fleet.rows.born() + m <= most_learners, "a fleet has at most 2^31 learners in its life");
+    require(fleet.rows.born() + m <= most_learners,
+            "a fleet must create at most 2^31 learners, removed learners included");
     fleet.open.reserve(i64(open.decisions.size()));
     Fresh<i64> given{m};
     for (std::size_t k = 0; k < m; ++k) {
@@ -190,11 +197,12 @@ using Flags = nb::ndarray<const bool, nb::c_contig, nb::device::cpu>;
 const bool* mask_of(const Fleet& fleet, nb::object awake, i64 count, Flags& kept, i64& per_decision) {
     per_decision = 0;
     if (awake.is_none()) return nullptr;
-    require(fleet.plan.mark_words > 0, "arms of this learner do not sleep");
+    require(fleet.plan.mark_words > 0, "awake must be None for a learner without available arms");
     kept = nb::cast<Flags>(awake);
     const i64 n = fleet.setup.n;
     if (kept.ndim() == 2) per_decision = n;
-    require(kept.size() == std::size_t(kept.ndim() == 2 ? n * count : n), "a mask has one entry per arm");
+    require(kept.size() == std::size_t(kept.ndim() == 2 ? n * count : n),
+            "awake must have one entry per arm");
     return kept.data();
 }
 
@@ -221,7 +229,7 @@ nb::object act_on_numbers(Fleet& fleet, In<i64> numbers, nb::object awake) {
     Fresh<i64> tickets{numbers.size()};
     for (std::size_t k = 0; k < numbers.size(); ++k) {
         const i64 number = numbers.data()[k];
-        require(number >= 0 && fleet.rows.has(u64(number)), "a number must be of a learner");
+        require(number >= 0 && fleet.rows.has(u64(number)), "invalid learner id");
         tickets.data[k] = number;
     }
     return drawn(fleet, tickets, awake);
@@ -245,7 +253,7 @@ struct Handed {
 };
 
 void set_seed(Fleet& fleet, In<u32> pool, u32 constant) {
-    require(pool.size() == 4, "a pool has four words");
+    require(pool.size() == 4, "pool must have four words");
     for (std::size_t k = 0; k < 4; ++k) fleet.seed.pool[k] = pool.data()[k];
     fleet.seed.constant = constant;
 }
@@ -255,8 +263,7 @@ template <class T, class Give>
 nb::object told_by_row(Fleet& fleet, const In<i64>& numbers, Give give) {
     Fresh<T> out{numbers.size()};
     for (std::size_t k = 0; k < numbers.size(); ++k) {
-        require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])),
-                "a number must be of a learner");
+        require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])), "invalid learner id");
         out.data[k] = give(fleet.rows.row(u64(numbers.data()[k])));
     }
     return out.give();
@@ -280,7 +287,7 @@ nb::dict counts_of(Fleet& fleet, In<i64> numbers) {
 
 /// One learner as its player saves itself.
 nb::dict fields(Fleet& fleet, i64 number) {
-    require(number >= 0 && fleet.rows.has(u64(number)), "a number must be of a learner");
+    require(number >= 0 && fleet.rows.has(u64(number)), "invalid learner id");
     const Busy here = fleet.alone();
     const double* row = fleet.rows.row(u64(number));
     const RowCounts counts = counts_at(fleet.plan, row);
@@ -349,17 +356,16 @@ void bind_fleets(nb::module_& m) {
         .value("other_fleet", Refusal::other_fleet)
         .value("other_move", Refusal::other_move)
         .value("bad_loss", Refusal::bad_loss);
-    nb::class_<Photo>(m, "Photo",
-                      "Learners of a fleet as they were at one moment, with their open decisions.")
+    nb::class_<Photo>(m, "Photo", "Snapshot of learners of a fleet, with their open decisions.")
         .def_prop_ro("learners", &Photo::learners)
-        .def("expose", &Photo::expose, "pages"_a, "Copy so many pages more; whether any is left.")
+        .def("expose", &Photo::expose, "pages"_a, "Copy `pages` more pages. Return True if pages are left.")
         .def_prop_ro("open", &Photo::open)
-        .def("columns", &Photo::columns, "Arrays by name.")
-        .def("origins", &Photo::origins, "The ids that open decisions were drawn under, by their numbers.")
+        .def("columns", &Photo::columns, "Return the arrays of the snapshot, by name.")
+        .def("origins", &Photo::origins, "Ids of the player under which the open decisions were drawn.")
         .def("body", &Photo::body, "origins"_a,
-             "The columns in a row; ids by their places in `origins`. Once.");
+             "Return all columns as bytes; ids are positions in `origins`. Can be called once.");
     nb::class_<Fleet>(m, "Fleet", nb::type_slots(fleet_slots),
-                      "Many learners of one description, a row each, with their open decisions.")
+                      "Learners with the same description, one row per learner, and their open decisions.")
         .def(nb::init<nb::object, bool, In<double>, bool>(), "setup"_a, "sleeps"_a, "prior"_a, "diagnosed"_a)
         .def("_set_seed", &set_seed, "pool"_a, "constant"_a)
         .def("_act_on_keys", &act_on_keys, "keys"_a, "awake"_a.none())
@@ -374,7 +380,8 @@ void bind_fleets(nb::module_& m) {
                 return std::make_tuple(refused.why, refused.place);
             },
             "tickets"_a, "sealed"_a, "losses"_a, "actions"_a, "probabilities"_a, "origin"_a,
-            "Why not, and the place; nothing has moved then.")
+            "Settle decisions. Returns (refusal, position); the state is unchanged if the refusal is not "
+            "none.")
         .def(
             "_forget",
             [](Fleet& fleet, In<i64> tickets, bool sealed, In<i64> actions, In<double> p, int origin) {
@@ -392,7 +399,7 @@ void bind_fleets(nb::module_& m) {
                 }
                 return out.give();
             },
-            "keys"_a, "The numbers of keys; -1 where there is no learner.")
+            "keys"_a, "Learner numbers of keys; -1 if a key has no learner.")
         .def(
             "_touch",
             [](Fleet& fleet, In<i64> keys) {
@@ -401,7 +408,7 @@ void bind_fleets(nb::module_& m) {
                     out.data[k] = fleet.number_of(u64(keys.data()[k]));
                 return out.give();
             },
-            "keys"_a, "The numbers of keys, of learners that are new where there were none.")
+            "keys"_a, "Learner numbers of keys; missing learners are created.")
         .def(
             "_touch_words",
             [](Fleet& fleet, Table2<u32> words) {
@@ -415,7 +422,7 @@ void bind_fleets(nb::module_& m) {
                 }
                 return out.give();
             },
-            "words"_a, "New learners without a key here, their streams from these words.")
+            "words"_a, "Create learners without a key, with streams from `words`.")
         .def(
             "_reseed",
             [](Fleet& fleet) {
@@ -423,15 +430,15 @@ void bind_fleets(nb::module_& m) {
                 fleet.rows.each(
                     [&](u64 number) { fleet.set_stream(fleet.rows.change(number), fleet.rows.key(number)); });
             },
-            "Every stream begins again, from the seed that is set and the key.")
+            "Restart every stream from the seed and the key.")
         .def(
             "_reseed_words",
             [](Fleet& fleet, In<i64> numbers, Table2<u32> words) {
-                require(numbers.size() == words.shape(0), "words must be a row a number");
+                require(numbers.size() == words.shape(0), "words must have one row per learner");
                 const Busy here = fleet.alone();
                 for (std::size_t k = 0; k < numbers.size(); ++k) {
                     require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])),
-                            "a number must be of a learner");
+                            "invalid learner id");
                     fleet.set_stream(fleet.rows.change(u64(numbers.data()[k])),
                                      words.data() + k * words.shape(1), i64(words.shape(1)));
                 }
@@ -443,13 +450,13 @@ void bind_fleets(nb::module_& m) {
                 Fresh<i64> out{numbers.size()};
                 for (std::size_t k = 0; k < numbers.size(); ++k) {
                     require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])),
-                            "a number must be of a learner");
+                            "invalid learner id");
                     out.data[k] = i64(fleet.rows.key(u64(numbers.data()[k])));
                 }
                 return out.give();
             },
             "numbers"_a)
-        .def("_numbers", &numbers_of, "The numbers of all learners, in the order in which they came.")
+        .def("_numbers", &numbers_of, "Numbers of all learners, in order of creation.")
         .def("_counts", &counts_of, "numbers"_a)
         .def("_fields", &fields, "number"_a)
         .def("_open_of", &open_of, "number"_a)
@@ -457,22 +464,22 @@ void bind_fleets(nb::module_& m) {
             "_salt", [](Fleet& fleet) { return fleet.seal.salt; },
             [](Fleet& fleet, u64 salt) { fleet.seal.salt = salt & Seal::within; })
         .def("_columns", &told_columns,
-             "(name, kind, numbers a learner) of the learners' columns, and of the open decisions'.")
+             "(name, kind, numbers per learner) of the columns of learners and of open decisions.")
         .def(
             "_photo", [](Fleet& fleet, In<i64> numbers) { return std::make_unique<Photo>(fleet, numbers); },
             "numbers"_a)
         .def(
             "_photo_of_all",
             [](nb::handle_t<Fleet> fleet) { return std::make_unique<Photo>(nb::borrow(fleet)); },
-            "Of all learners; `expose` copies them.")
+            "Snapshot of all learners; expose() copies its pages.")
         .def("_put", &put, "columns"_a, "keys"_a, "keyed"_a, "numbers"_a,
-             "Learners of a photo's columns; their numbers here.")
+             "Create learners from the columns of a snapshot. Returns their numbers in this fleet.")
         .def(
             "_retire",
             [](Fleet& fleet, In<i64> numbers, bool keyed) {
                 for (std::size_t k = 0; k < numbers.size(); ++k)
                     require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])),
-                            "a number must be of a learner");
+                            "invalid learner id");
                 fleet.retire(numbers.data(), i64(numbers.size()), keyed);
             },
             "numbers"_a, "keyed"_a)

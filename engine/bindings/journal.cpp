@@ -31,7 +31,7 @@ const bool* one_mask(const Fleet& fleet, nb::object awake, Mask& kept) {
     if (awake.is_none()) return nullptr;
     kept = nb::cast<Mask>(awake);
     require(i64(kept.size()) == fleet.setup.n && fleet.plan.mark_words > 0,
-            "a mask has one entry per arm, where arms sleep");
+            "awake must have one entry per arm, and needs a learner with available arms");
     return kept.data();
 }
 
@@ -56,7 +56,7 @@ bool plays(Fleet& fleet, const Event& event, const bool* awake) {
 /// -1, or the place of the first event that comes out otherwise than it is written. `before(k, event)` runs before each.
 template <class Before>
 i64 replay_events(Fleet& fleet, const Table2<u8>& rows, const bool* mask, Before before) {
-    require(rows.shape(1) == sizeof(Event), "an event has 24 bytes");
+    require(rows.shape(1) == sizeof(Event), "events must have 24 bytes each");
     const auto event_at = [&](std::size_t k) {
         Event event;
         std::memcpy(&event, rows.data() + k * sizeof(Event), sizeof(Event));
@@ -98,7 +98,7 @@ void next_weights_of(Fleet& fleet, u64 number, const bool* mask, double* p) {
 nb::tuple replay_smallest(nb::object held, Table2<u8> rows, nb::object awake, Mask counted) {
     Fleet& fleet = nb::cast<Fleet&>(held);
     const i64 n = fleet.setup.n;
-    require(i64(counted.size()) == n, "counted has one entry per arm");
+    require(i64(counted.size()) == n, "counted must have one entry per arm");
     Mask kept;
     const bool* mask = one_mask(fleet, awake, kept);
     std::vector<double> p(std::size_t(n), 0.0);
@@ -154,7 +154,7 @@ nb::object still_open(nb::object held, In<u64> tickets) {
 /// One draw: (ticket, arm, probability).
 nb::tuple draw_one(nb::object held, i64 number, nb::object awake) {
     Fleet& fleet = nb::cast<Fleet&>(held);
-    require(number >= 0 && fleet.rows.has(u64(number)), "a number must be of a learner");
+    require(number >= 0 && fleet.rows.has(u64(number)), "invalid learner id");
     Mask kept;
     const bool* mask = one_mask(fleet, awake, kept);
     i64 ticket = number, round, arm;
@@ -174,8 +174,7 @@ nb::tuple draw_many(nb::object held, In<i64> numbers, nb::object awake, u32 lear
     Fresh<double> p{count};
     std::vector<i64> sealed(count), rounds(count);
     for (std::size_t k = 0; k < count; ++k) {
-        require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])),
-                "a number must be of a learner");
+        require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])), "invalid learner id");
         sealed[k] = numbers.data()[k];
     }
     nb::bytes body =
@@ -199,19 +198,20 @@ int settle_one(nb::object held, u64 ticket, i64 arm, double p, double value) {
     if (place < 0) return int(Standing::closed);
     const Standing found = standing(fleet.open.at(place), arm, p);
     if (found == Standing::open)
-        require(fleet.settle({&ticket, 1}, &value).why == Refusal::none, "an open decision must be settled");
+        require(fleet.settle({&ticket, 1}, &value).why == Refusal::none,
+                "an open decision could not be settled");
     return int(found);
 }
 
 /// The probabilities of a learner's next draw, whatever is open; nothing changes.
 nb::object next_weights(nb::object held, i64 number, nb::object awake) {
     Fleet& fleet = nb::cast<Fleet&>(held);
-    require(number >= 0 && fleet.rows.has(u64(number)), "a number must be of a learner");
+    require(number >= 0 && fleet.rows.has(u64(number)), "invalid learner id");
     Mask kept;
     const bool* mask = nullptr;
     if (!awake.is_none()) {
         kept = nb::cast<Mask>(awake);
-        require(i64(kept.size()) == fleet.setup.n, "a mask has one entry per arm");
+        require(i64(kept.size()) == fleet.setup.n, "awake must have one entry per arm");
         mask = kept.data();
     }
     Fresh<double> p{std::size_t(fleet.setup.n)};

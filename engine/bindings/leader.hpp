@@ -44,7 +44,7 @@ public:
     LeaderOwner(const LeaderOwner&) = delete;
 
     Busy alone() {
-        return Busy(busy_, "a convex player must be used by one caller at a time; another is in it");
+        return Busy(busy_, "a convex player must be used by one caller at a time; another call is in progress");
     }
     i64 d() const { return region.d; }
     i64 width() const { return padded(region.d); }

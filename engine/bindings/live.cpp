@@ -47,7 +47,7 @@ struct Given {
     bool sorted(const char* function, const char* const (&names)[N], Py_ssize_t places,
                 PyObject* (&found)[N]) const {
         if (count > places) {
-            PyErr_Format(PyExc_TypeError, "%s() takes at most %zd arguments by place; got %zd", function,
+            PyErr_Format(PyExc_TypeError, "%s() takes at most %zd positional arguments; got %zd", function,
                          places, count);
             return false;
         }
@@ -58,8 +58,9 @@ struct Given {
             while (i < N && PyUnicode_CompareWithASCIIString(word, names[i]) != 0) ++i;
             if (i == N || found[i]) {
                 PyErr_Format(PyExc_TypeError,
-                             i == N ? "%s() has no argument %R" : "%s() got two values for %R", function,
-                             word);
+                             i == N ? "%s() got an unexpected keyword argument %R"
+                                    : "%s() got multiple values for argument %R",
+                             function, word);
                 return false;
             }
             found[i] = given[count + k];
@@ -71,7 +72,7 @@ struct Given {
 /// The player of a method's self, or null, with an error set, before its __init__.
 Player* ready(PyObject* self) {
     if (nb::inst_ready(self)) return nb::inst_ptr<Player>(self);
-    PyErr_SetString(PyExc_TypeError, "a player must be begun before it is asked for anything");
+    PyErr_SetString(PyExc_TypeError, "__init__ of the player must be called before its methods");
     return nullptr;
 }
 
@@ -115,7 +116,7 @@ PyObject* observe_row(PyObject* self, PyObject* const* given, Py_ssize_t count, 
         if (!player || !Given{given, count, words}.sorted("observe", {"move", "loss", "reward"}, 2, found))
             return nullptr;
         if (!found[0] || (!found[1] && missing(found[2]))) {
-            PyErr_SetString(PyExc_TypeError, "observe() takes a move and its losses");
+            PyErr_SetString(PyExc_TypeError, "observe() requires a move and the losses of all experts");
             return nullptr;
         }
         if (!missing(found[2])) {
@@ -145,7 +146,7 @@ PyObject* observe_one(PyObject* self, PyObject* const* given, Py_ssize_t count, 
         else if (!Given{given, count, words}.sorted("observe", {"move", "loss", "reward"}, 2, found))
             return nullptr;
         if (!found[0]) {
-            PyErr_SetString(PyExc_TypeError, "observe() takes a move, and its loss or its reward");
+            PyErr_SetString(PyExc_TypeError, "observe() requires a move, and its loss or its reward");
             return nullptr;
         }
         const nb::handle move(found[0]), loss(found[1] ? found[1] : Py_None), player_of(self);

@@ -115,26 +115,28 @@ nb::tuple panel(Mixing kind, const Price& price, double low, double high, std::o
     const std::vector<double> grid = levels_of(levels);
     const i64 rows = i64(targets.size()), n = i64(losses.shape(1)), series = i64(starts.size()) - 1;
     const Combination like = combination_of(kind, n, price, low, high, grid);
-    require(i64(forecasts.shape(1)) == like.cells(), "a row has a forecast a column");
+    require(i64(forecasts.shape(1)) == like.cells(), "forecasts must have one entry per column");
     require(i64(forecasts.shape(0)) == rows && i64(known.size()) == rows &&
                 i64(mixed.size()) == rows * like.depth(),
-            "a row has its places");
-    require(series >= 0 && starts.data()[0] == 0 && starts.data()[series] == rows, "series cover the table");
-    for (i64 s = 0; s < series; ++s) require(starts.data()[s] <= starts.data()[s + 1], "series must ascend");
+            "mixed must have one entry per row and level");
+    require(series >= 0 && starts.data()[0] == 0 && starts.data()[series] == rows,
+            "starts must begin at 0 and end at the number of rows");
+    for (i64 s = 0; s < series; ++s) require(starts.data()[s] <= starts.data()[s + 1], "starts must ascend");
     for (i64 s = 0; s < series; ++s) {
         for (i64 t = starts.data()[s]; t < starts.data()[s + 1]; ++t)
-            require(known.data()[t] > t, "a target is known after its row was answered");
+            require(known.data()[t] > t, "known must be greater than the row itself");
     }
     require(!weights || (i64(weights->shape(0)) == rows && i64(weights->shape(1)) == n),
-            "a row has its weights");
+            "weights must have one row per row of forecasts");
     for (const auto* out : {&final_weights, &losses, &beside, &awake, &bounds})
-        require(i64(out->shape(0)) == series && i64(out->shape(1)) == n, "a series has a number a column");
+        require(i64(out->shape(0)) == series && i64(out->shape(1)) == n,
+                "arrays of series must have one row per series and one entry per column");
     require(i64(totals.shape(0)) == series && totals.shape(1) == sizeof(PanelTotals) / sizeof(double),
-            "a series has its totals");
-    require(0 <= first && first <= last && last <= series, "series are some of the table's");
+            "totals must have one row per series");
+    require(0 <= first && first <= last && last <= series, "first and last must be series of the table");
     const i64 priors = prior ? i64(prior->shape(0)) : 0;
     require(!prior || ((priors == 1 || priors == series) && i64(prior->shape(1)) == n),
-            "a prior has a number a column");
+            "prior must have one number per column");
     for (i64 s = 0; s < priors; ++s) check_prior(prior->data() + s * n, n);
     const PanelJob job{&like,
                        prior ? prior->data() : nullptr,
@@ -167,7 +169,7 @@ void bind_panel(nb::module_& m) {
     m.def("panel", &panel, "kind"_a, "price"_a, "low"_a, "high"_a, "prior"_a.none(), "levels"_a.none(),
           "forecasts"_a, "targets"_a, "known"_a, "starts"_a, "mixed"_a, "weights"_a.none(), "final_weights"_a,
           "losses"_a, "beside"_a, "awake"_a, "bounds"_a, "totals"_a, "first"_a, "last"_a,
-          "The series first..last-1, each combined on its own: (row in trouble or -1, trouble, column).");
+          "Combine the series first..last-1 separately. Returns (first bad row or -1, error, column).");
 }
 
 }  // namespace hn

@@ -38,7 +38,8 @@ public:
     Player(nb::object described, In<u64> words, In<u64> noise, nb::object id, nb::object move_type)
         : Book(std::move(id), std::move(move_type)), description(described),
           d(nb::cast<Description*>(described)), room(3 * aligned_room(d->setup)) {
-        require(words.size() == 4 && (noise.size() == 4 || noise.size() == 0), "a stream has four words");
+        require(words.size() == 4 && (noise.size() == 4 || noise.size() == 0),
+                "words and noise must have four entries");
         at.setup = d->setup;
         sees_all = at.setup.setting == Setting::experts;
         const i64 size = aligned_room(at.setup);
@@ -52,10 +53,12 @@ public:
 
     [[noreturn]] void failed() {
         raise_if_foreign(*d);
-        PyErr_SetString(PyExc_ArithmeticError, "the smoothing failed at these losses");
+        PyErr_SetString(PyExc_ArithmeticError, "the smoothing has no solution at these losses");
         throw nb::python_error();
     }
-    Busy alone() { return Busy(busy_, "a player must be used by one caller at a time; another is in it"); }
+    Busy alone() {
+        return Busy(busy_, "a player must be used by one caller at a time; another call is in progress");
+    }
     i64 n() const { return at.setup.n; }
 
     /// p in place.
@@ -113,7 +116,7 @@ public:
     nb::object act_awake(nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu> awake,
                          nb::object mask) {
         const Busy here = alone();
-        require(i64(awake.size()) == n(), "a mask has one entry per arm");
+        require(i64(awake.size()) == n(), "awake must have one entry per arm");
         if (open() > 0 && sees_all && at.setup.schedule.b != 0.0) keep_all();
         std::vector<double> p(std::size_t(n()), 0.0);
         const i64 i = players().act_awake(at, awake.data(), p.data());
@@ -132,14 +135,16 @@ public:
         if (!advice.is_valid() || !nb::try_cast(advice, rows))
             throw nb::value_error("advice must be a flat array");
         if (rows.dtype() == nb::dtype<double>()) {
-            require(i64(rows.size()) == n() * actions, "shares must be experts x actions");
+            require(i64(rows.size()) == n() * actions,
+                    "advice of distributions must have one number per expert and action");
             h.shares = static_cast<const double*>(rows.data());
         } else {
             require(rows.dtype() == nb::dtype<i64>() && i64(rows.size()) == n(),
                     "advice must be one action per expert");
             h.actions = static_cast<const i64*>(rows.data());
             for (i64 i = 0; i < n(); ++i)
-                require(h.actions[i] >= 0 && h.actions[i] < actions, "advice must be an action");
+                require(h.actions[i] >= 0 && h.actions[i] < actions,
+                        "advice must be actions between 0 and actions - 1");
         }
         return h;
     }
@@ -212,14 +217,14 @@ public:
         } else {
             const auto mask =
                 nb::cast<nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(awake);
-            require(i64(mask.size()) == n(), "a mask has one entry per arm");
+            require(i64(mask.size()) == n(), "awake must have one entry per arm");
             players().share_awake(at.setup, run, mask.data(), p.data);
         }
         return p.give();
     }
     Ticket& ticket_of(i64 round) {
         Ticket* found = find(round);
-        require(found != nullptr, "a ticket must be open");
+        require(found != nullptr, "the move of this round is not pending");
         return *found;
     }
 

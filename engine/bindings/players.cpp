@@ -58,12 +58,13 @@ void resume(Player& player, nb::dict from) {
             nb::object move = one["move"];
             const i64 round = nb::cast<i64>(move[1]), action = nb::cast<i64>(move[2]);
             const double p = nb::cast<double>(move[3]), weight = nb::cast<double>(one["weight"]);
-            must(action >= 0 && action < s.actions, "an open move", "be of an action that there is");
+            must(action >= 0 && action < s.actions, "an open move",
+                 "have an action between 0 and actions - 1");
             must(p > 0.0 && p <= 1.0, "the probability of an open move", "be in (0, 1]");
-            must(weight >= 0.0 && std::isfinite(weight), "the weight of an open move", "be finite");
+            must(weight >= 0.0 && std::isfinite(weight), "the weight of an open move", "be finite and >= 0");
             must(s.setting == Setting::experts || weight > 0.0, "the weight of an open move", "be > 0");
             must(s.smoothing != Smoothing::lb_inf || weight >= 1.0 - 1e-9, "the weight of an open move",
-                 "be 1/p, at least 1");
+                 "be 1/p, which is >= 1");
             Ticket& ticket = player.restore(move, round);
             ticket.action = action;
             ticket.probability = p;
@@ -82,7 +83,7 @@ void resume(Player& player, nb::dict from) {
             if (!one["kept"].is_none()) ticket.kept = nb::borrow(one["kept"]);
             if (s.setting == Setting::expert_bandit) player.heard(ticket.kept);
         }
-        must(player.open() + forgotten <= drawn, "open moves", "be no more than were drawn");
+        must(player.open() + forgotten <= drawn, "open moves", "be at most the number of moves drawn");
     } catch (...) {
         static_cast<Book&>(player) = before;
         throw;
@@ -107,15 +108,15 @@ void count_rounds(nb::handle player, i64 more, i64 delay) {
 i64 largest_delay(nb::handle player) { return nb::cast<Player&>(player).largest_delay; }
 
 void bind_players(nb::module_& m) {
-    nb::class_<Book>(m, "Book", "The tickets of a player: open, late, forgotten.")
+    nb::class_<Book>(m, "Book", "Pending moves of a player.")
         .def(nb::init<nb::object, nb::object>(), "id"_a, "move_type"_a)
         .def_prop_rw("id", &Book::id, &Book::rename)
-        .def_ro("round", &Book::drawn, "How many moves were drawn.")
+        .def_ro("round", &Book::drawn, "Number of moves drawn.")
         .def_ro("_forgotten", &Book::forgotten)
         .def_ro("_largest_delay", &Book::largest_delay)
         .def_prop_ro("_settled", &Book::settled)
         .def_prop_ro("_open_count", &Book::open)
-        .def_prop_ro("open_moves", &open_moves, "The tickets whose loss has not come yet.")
+        .def_prop_ro("open_moves", &open_moves, "Moves that await feedback.")
         .def(
             "_issue",
             [](Book& book, nb::object action, double number, nb::object kept) {
@@ -124,30 +125,31 @@ void bind_players(nb::module_& m) {
                 return ticket.move;
             },
             "action"_a, "number"_a, "kept"_a.none(),
-            "A ticket for the next round; `number` is the fourth place of its move, where there is one.")
+            "Issue the ticket of the next round; `number` is the fourth field of the move, if it has one.")
         .def(
             "_open_move",
             [](Book& book, i64 round) -> nb::object {
                 Ticket* found = book.find(round);
                 return found ? found->move : nb::none();
             },
-            "round"_a, "The open move of a round, or None.")
+            "round"_a, "Pending move of a round, or None.")
         .def(
             "_kept",
             [](Book& book, i64 round) -> nb::object {
                 Ticket* found = book.find(round);
                 return found && found->kept.is_valid() ? found->kept : nb::none();
             },
-            "round"_a, "What is kept with the open move of a round.")
+            "round"_a, "Object stored with the pending move of a round.")
         .def("_close", &Book::close, "round"_a)
         .def("_forget", &Book::forget, "round"_a)
         .def(
             "_resume_book",
             [](Book& book, i64 drawn, i64 forgotten, i64 delay, nb::list open) {
-                must(0 <= drawn && drawn <= i64(1) << 53, "drawn", "be a whole number in its range");
+                must(0 <= drawn && drawn <= i64(1) << 53, "drawn", "be an integer between 0 and 2^53");
                 must(0 <= forgotten && forgotten <= drawn && 0 <= delay && delay <= drawn, "counts",
-                     "be at most the moves drawn");
-                must(i64(nb::len(open)) + forgotten <= drawn, "open moves", "be no more than were drawn");
+                     "be at most the number of moves drawn");
+                must(i64(nb::len(open)) + forgotten <= drawn, "open moves",
+                     "be at most the number of moves drawn");
                 const Book before = book;  // what there was, should a ticket be refused
                 try {
                     book.clear();
@@ -164,16 +166,16 @@ void bind_players(nb::module_& m) {
                 }
             },
             "drawn"_a, "forgotten"_a, "largest_delay"_a, "open"_a,
-            "The book of a file; open moves are (move, kept).")
+            "Restore the pending moves of a file, given as pairs (move, kept).")
         .def(
             "_count_settled",
             [](Book& book, i64 more) {
-                require(more >= 0, "rounds must be counted up");
+                require(more >= 0, "the number of rounds must be >= 0");
                 book.drawn += more;
             },
-            "more"_a, "So many rounds were drawn and settled without a ticket.");
+            "more"_a, "Count rounds that were played without a ticket.");
     nb::class_<Player, Book> player(m, "Player", nb::type_slots(live_methods),
-                                    "A run at play, with its tickets.");
+                                    "A run with its pending moves.");
     player
         .def(nb::init<nb::object, In<u64>, In<u64>, nb::object, nb::object>(), "setup"_a, "words"_a,
              "noise"_a, "id"_a, "move_type"_a)
@@ -185,7 +187,7 @@ void bind_players(nb::module_& m) {
                 require(i64(losses.size()) == p.n(), "losses must be one per expert");
                 return p.settle_row(p.ticket_of(round), losses.data());
             },
-            "round"_a, "losses"_a, "-1, or the place of the first bad loss.")
+            "round"_a, "losses"_a, "Settle a round. Returns -1, or the position of the first bad loss.")
         .def(
             "_settle_arm",
             [](Player& p, i64 round, double loss) { return p.settle_arm(p.ticket_of(round), loss); },
@@ -198,7 +200,7 @@ void bind_players(nb::module_& m) {
             "_settle_among",
             [](Player& p, i64 round,
                nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu> awake, double loss) {
-                require(i64(awake.size()) == p.n(), "a mask has one entry per arm");
+                require(i64(awake.size()) == p.n(), "awake must have one entry per arm");
                 return p.settle_awake(p.ticket_of(round), awake.data(), loss);
             },
             "round"_a, "awake"_a, "loss"_a)
@@ -213,7 +215,7 @@ void bind_players(nb::module_& m) {
                 for (i64 i = 0; i < p.n(); ++i) p.at.run.L[i] = losses.data()[i];
                 if (!players().begin(p.at.setup, p.at.run)) p.failed();
             },
-            "losses"_a, "Put cumulative losses in place, as tests do; the weights are made from them.")
+            "losses"_a, "Set the cumulative losses, for tests. The weights are computed from them.")
         .def("_saved", &saved)
         .def("_restore", &resume, "fields"_a)
         .def_prop_ro("_words",
@@ -226,7 +228,7 @@ void bind_players(nb::module_& m) {
                      })
         .def("_set_words",
              [](Player& p, In<u64> stream, In<u64> noise) {
-                 require(stream.size() == 4 && noise.size() == 4, "a stream has four words");
+                 require(stream.size() == 4 && noise.size() == 4, "words and noise must have four entries");
                  const Busy here = p.alone();
                  p.at.run.stream = words_at(stream.data());
                  p.at.run.noise = words_at(noise.data());
@@ -236,26 +238,28 @@ void bind_players(nb::module_& m) {
         .def(
             "_settle_untold",
             [](Player& p, In<double> losses, nb::object ticket, i64 delay) {
-                require(p.sees_all && i64(losses.size()) == p.n(), "a row has one loss per expert");
+                require(p.sees_all && i64(losses.size()) == p.n(),
+                        "losses must be one per expert, of a learner that observes all losses");
                 const Busy here = p.alone();
                 In<double> drawn_from;
                 if (!ticket.is_none()) {
                     drawn_from = nb::cast<In<double>>(ticket);
-                    require(i64(drawn_from.size()) == p.n(), "a distribution has one number per expert");
+                    require(i64(drawn_from.size()) == p.n(), "distribution must have one number per expert");
                 }
                 p.at.run.round += 1.0;
                 const i64 bad = players().observe_row(p.at, losses.data(),
                                                       ticket.is_none() ? nullptr : drawn_from.data());
                 if (bad == -2) p.failed();
-                require(bad == -1, "losses must be in their range");
+                require(bad == -1, "losses must be in the loss range");
                 p.drawn += 1;
                 p.largest_delay = std::max(p.largest_delay, delay);
             },
             "losses"_a, "distribution"_a.none(), "delay"_a,
-            "A round that was answered without a ticket gets its losses.")
+            "Settle a round that was played without a ticket.")
         .def_prop_ro("_adahedge",
                      [](Player& p) {
-                         require(p.at.setup.smoothing == Smoothing::adahedge, "only AdaHedge has these sums");
+                         require(p.at.setup.smoothing == Smoothing::adahedge,
+                                 "these sums are stored for AdaHedge only");
                          const auto& sums = *reinterpret_cast<const AdaHedgeSums*>(p.at.run.memory);
                          nb::dict out;
                          out["gap"] = sums.gap;
@@ -298,10 +302,10 @@ void bind_players(nb::module_& m) {
         [](In<double> p, nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu> awake,
            Out<double> losses) {
             require(p.size() == awake.size() && p.size() == losses.size(),
-                    "p, awake and losses must be of one length");
+                    "p, awake and losses must have the same length");
             players().charge_sleepers(p.data(), awake.data(), losses.data(), i64(p.size()));
         },
-        "p"_a, "awake"_a, "losses"_a, "Every sleeper gets the loss <p, l> of the awake.");
+        "p"_a, "awake"_a, "losses"_a, "Give unavailable arms the loss <p, l> of the available arms.");
 }
 
 }  // namespace hn

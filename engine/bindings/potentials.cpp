@@ -19,7 +19,7 @@ namespace {
 struct Parameters {
     double at[4] = {0.0, 0.0, 0.0, 0.0};
     explicit Parameters(const std::vector<double>& given) {
-        require(given.size() <= 4, "a smoothing has at most four parameters");
+        require(given.size() <= 4, "parameters must be at most four numbers");
         for (std::size_t k = 0; k < given.size(); ++k) at[k] = given[k];
     }
 };
@@ -27,14 +27,16 @@ struct Parameters {
 }  // namespace
 
 void bind_potentials(nb::module_& m) {
-    nb::class_<HeldTable>(m, "LawTable", "A law of the user's own on a grid.")
+    nb::class_<HeldTable>(m, "LawTable", "Tabulated perturbation distribution of the user.")
         .def(
             "__init__",
             [](HeldTable* held, bool one_sided, bool has_mean, double centre, double spread, double first,
                double step, Table2<double> points, In<double> w, In<double> dw) {
-                require(points.shape(0) >= 2 && points.shape(1) == 4, "a table has four numbers a point");
+                require(points.shape(0) >= 2 && points.shape(1) == 4,
+                        "points must have four columns and at least two rows");
                 require(spread > 0.0 && step > 0.0, "spread and step must be > 0");
-                require(w.size() == dw.size() && w.size() % 4 == 0 && w.size() > 0, "nodes come in fours");
+                require(w.size() == dw.size() && w.size() % 4 == 0 && w.size() > 0,
+                        "w and dw must have the same length, a multiple of four");
                 new (held) HeldTable;
                 held->points.assign(points.data(), points.data() + points.size());
                 held->w.assign(w.data(), w.data() + w.size());
@@ -56,18 +58,18 @@ void bind_potentials(nb::module_& m) {
         .def(
             "leaders",
             [](const HeldTable& held, In<double> L, double scale) {
-                require(L.size() > 0, "L must have an arm");
+                require(L.size() > 0, "L must have at least one arm");
                 Fresh<double> p(L.size());
                 double total = 0.0, mean = 0.0;
                 const bool fine =
                     potentials().by_table(held.table, L.data(), i64(L.size()), scale, p.data, &total, &mean);
                 return std::make_tuple(p.give(), total, mean, fine);
             },
-            "L"_a, "scale"_a, "(p, their sum, E max_j (Z_j - d_j), whether it is sound) of FTPL at L.");
+            "L"_a, "scale"_a, "FTPL at L. Returns (p, sum of p, E max_j (Z_j - d_j), valid).");
     m.def(
         "perturbed_leaders",
         [](Smoothing kind, const std::vector<double>& parameters, In<double> L, double scale) {
-            require(L.size() > 0, "L must have an arm");
+            require(L.size() > 0, "L must have at least one arm");
             Fresh<double> p(L.size());
             double mean = 0.0;
             bool fine;
@@ -78,12 +80,11 @@ void bind_potentials(nb::module_& m) {
             }
             return std::make_tuple(p.give(), mean, fine);
         },
-        "law"_a, "parameters"_a, "L"_a, "scale"_a,
-        "(p, E max_j (Z_j - d_j), whether the quadrature converged) of FTPL at L.");
+        "law"_a, "parameters"_a, "L"_a, "scale"_a, "FTPL at L. Returns (p, E max_j (Z_j - d_j), converged).");
     m.def(
         "perturbed_nodes",
         [](Smoothing kind, const std::vector<double>& parameters, In<double> L, double scale, i64 room) {
-            require(L.size() > 0 && room > 0, "L must have an arm, and nodes room");
+            require(L.size() > 0 && room > 0, "L and room must be positive: at least one arm and one node");
             Fresh<double> p(L.size()), w{std::size_t(room)}, mass{std::size_t(room)};
             i64 used;
             {
@@ -94,7 +95,7 @@ void bind_potentials(nb::module_& m) {
             return std::make_tuple(used, w.give(), mass.give());
         },
         "law"_a, "parameters"_a, "L"_a, "scale"_a, "room"_a,
-        "(how many, nodes w, masses G dw) of the rule that serves the Hessian; -1 where it did not "
+        "Quadrature rule of the Hessian. Returns (count, nodes w, masses G dw); count is -1 if it did not "
         "converge.");
     m.def(
         "perturbed_ratios",
@@ -105,25 +106,25 @@ void bind_potentials(nb::module_& m) {
                 throw std::bad_alloc();
             return out.give();
         },
-        "law"_a, "parameters"_a, "gaps"_a, "nodes"_a, "r(w_q + d_i) for every node and arm.");
+        "law"_a, "parameters"_a, "gaps"_a, "nodes"_a, "Return r(w_q + d_i) for every node and arm.");
     m.def(
         "regularized_leaders",
         [](In<double> L, double scale, double alpha) {
-            require(L.size() > 0, "L must have an arm");
+            require(L.size() > 0, "L must have at least one arm");
             Fresh<double> w(L.size());
             double total = 0.0;
             const bool fine = potentials().powers(L.data(), i64(L.size()), scale, alpha, w.data, &total);
             return std::make_tuple(w.give(), total, fine);
         },
         "L"_a, "scale"_a, "alpha"_a,
-        "(w, their sum, whether it converged) of Tsallis, or of the log-barrier (alpha = 0).");
+        "Leader of Tsallis, or of the log-barrier (alpha = 0). Returns (w, sum of w, converged).");
     m.def(
         "regularized_value",
         [](In<double> L, In<double> p, double scale, double alpha) {
-            require(L.size() == p.size() && L.size() > 0, "L and p must be of one length");
+            require(L.size() == p.size() && L.size() > 0, "L and p must have the same length, at least 1");
             return potentials().powers_value(L.data(), p.data(), i64(L.size()), scale, alpha);
         },
-        "L"_a, "p"_a, "scale"_a, "alpha"_a, "<L, p> + scale F(p).");
+        "L"_a, "p"_a, "scale"_a, "alpha"_a, "Return <L, p> + scale F(p).");
 }
 
 // hannan._engine: the functions of one number, the streams, the instruction set.
@@ -146,7 +147,7 @@ void bind_mathematics(nb::module_& m) {
             return out.give();
         },
         "function"_a, "x"_a, "by_fours"_a = true,
-        "f(x_i) for every i, four at a time or one by one: the same bits.");
+        "Return f(x_i) for every i; by fours or one by one, the bits are the same.");
     m.def(
         "power",
         [](In<double> x, double a) {
@@ -154,21 +155,21 @@ void bind_mathematics(nb::module_& m) {
             mathematics().pow_each(x.data(), a, out.data, i64(x.size()));
             return out.give();
         },
-        "x"_a, "a"_a, "x_i^a for every x_i >= 0.");
+        "x"_a, "a"_a, "Return x_i^a for every x_i >= 0.");
     m.def(
         "uniforms",
         [](Out<u64> words, i64 count) {
-            require(words.size() == 4, "a stream has four words");
-            require(count >= 0, "a count must be at least 0");
+            require(words.size() == 4, "words must have four entries");
+            require(count >= 0, "count must be >= 0");
             Fresh<double> out{std::size_t(count)};
             mathematics().uniforms(words.data(), out.data, count);
             return out.give();
         },
-        "words"_a, "count"_a, "The next uniforms of a stream; its words move on.");
+        "words"_a, "count"_a, "Draw uniforms from a stream, and advance its words.");
     m.def(
         "words_of_keys",
         [](In<u32> begun, nb::ndarray<const u32, nb::ndim<2>, nb::c_contig, nb::device::cpu> keys) {
-            require(begun.size() == 5, "a seed begins a pool of four words and a constant");
+            require(begun.size() == 5, "begun must have five entries: four words of the pool and a constant");
             const i64 count = i64(keys.shape(0)), parts = i64(keys.shape(1));
             Fresh<u64> out(std::size_t(4 * count));
             for (i64 k = 0; k < count; ++k)
@@ -177,16 +178,16 @@ void bind_mathematics(nb::module_& m) {
             return out.give();
         },
         "begun"_a, "keys"_a,
-        "The first four words of the stream of each key, a row of 32-bit parts: see random.hpp.");
+        "First four words of the stream of each key. A key is a row of 32-bit parts: see random.hpp.");
     m.def(
         "log_evidence", [](double R, double V) { return mathematics().log_evidence(R, V); }, "R"_a, "V"_a,
-        "log of the integral of e^(eta R - eta^2 V) over [0, 1/2]: the weight of Squint.");
+        "Logarithm of the integral of e^(eta R - eta^2 V) over [0, 1/2], the weight of Squint.");
     m.def(
         "least_mean", [](double m, double room) { return mathematics().least_mean(m, room); }, "m"_a,
-        "room"_a, "The least q <= m with kl(m, q) <= room: the index of KL-UCB.");
-    m.def("instruction_set", &instruction_set, "\"v3\" (AVX2 and FMA) or \"base\".");
+        "room"_a, "Smallest q <= m with kl(m, q) <= room, the index of KL-UCB.");
+    m.def("instruction_set", &instruction_set, "Instruction set in use: \"v3\" (AVX2 and FMA) or \"base\".");
     m.def("use_instruction_set", &use_instruction_set, "name"_a,
-          "Choose \"base\", \"v3\" or \"\" (the best); False where this machine cannot.");
+          "Choose \"base\", \"v3\" or \"\" (the best). Returns False if this machine does not support it.");
 }
 
 }  // namespace hn

@@ -223,7 +223,7 @@ public:
         keyed_.take_key();
     }
     static std::size_t checked(const nb::bytes& secret) {
-        require(secret.size() >= 1 && secret.size() <= 64, "a secret has 1 to 64 bytes");
+        require(secret.size() >= 1 && secret.size() <= 64, "secret must have 1 to 64 bytes");
         return secret.size();
     }
 
@@ -264,7 +264,8 @@ public:
         out.reserve(arms.size() * 120 + 100);
         char text[longest];
         each(head, arms, first, rounds, p, keys, [&](const Said& said) {
-            require(said.arm >= 0 && std::size_t(said.arm) < labels.size(), "an arm must have a label");
+            require(said.arm >= 0 && std::size_t(said.arm) < labels.size(),
+                    "labels must have one entry per arm");
             const nb::bytes label = nb::cast<nb::bytes>(labels[std::size_t(said.arm)]);
             if (said.sequence != first) {
                 out += ',';
@@ -343,7 +344,8 @@ private:
 };
 
 nb::bytes blake2b(nb::bytes data, nb::bytes key, std::size_t size) {
-    require(size >= 1 && size <= 64 && key.size() <= 64, "a digest has 1 to 64 bytes, and a key at most 64");
+    require(size >= 1 && size <= 64 && key.size() <= 64,
+            "size must be 1 to 64 bytes, and key at most 64 bytes");
     u8 out[64];
     Blake2b digest(size, reinterpret_cast<const u8*>(key.c_str()), key.size());
     digest.add(reinterpret_cast<const u8*>(data.c_str()), data.size());
@@ -354,7 +356,7 @@ nb::bytes blake2b(nb::bytes data, nb::bytes key, std::size_t size) {
 }  // namespace
 
 void bind_signing(nb::module_& m) {
-    nb::class_<Signer>(m, "Signer", "Signs tickets with one secret.")
+    nb::class_<Signer>(m, "Signer", "Signer of tickets with one secret.")
         .def(nb::init<nb::bytes>(), "secret"_a)
         .def("ticket", &Signer::ticket, "head"_a, "arm"_a, "sequence"_a, "round"_a, "probability"_a, "key"_a)
         .def("slate", &Signer::slate, "head"_a, "arms"_a, "inclusion"_a, "probability"_a, "sequence"_a,
@@ -363,15 +365,15 @@ void bind_signing(nb::module_& m) {
              "keys"_a)
         .def("answer", &Signer::answer, "head"_a, "arms"_a, "first"_a, "rounds"_a, "probabilities"_a,
              "keys"_a, "labels"_a,
-             "The same as the JSON of an answer, up to its probabilities; `labels` are the arms, as JSON "
+             "Return the JSON of an answer up to its probabilities; `labels` are the arms, as JSON "
              "each.")
         .def("signs", &Signer::signs, "raw"_a,
-             "Whether the last 16 bytes are the signature of those before them.");
+             "Return True if the last 16 bytes sign the bytes before them.");
     m.def("ticket_bytes", &ticket_bytes, "text"_a.none(),
           "Return the bytes of a ticket's text; None if it is not base64url.");
     m.def("ticket_fields", &ticket_fields, "text"_a.none(),
           "Return the fields of a ticket, not yet verified; (format,) if the format is unknown, None if the "
-          "text is no ticket.");
+          "text is not a ticket.");
     m.def("blake2b", &blake2b, "data"_a, "key"_a, "size"_a, "For tests: as hashlib's.");
 }
 

@@ -79,12 +79,14 @@ struct Rows {
               numbers.data() + at.setup.n,
               awake.get()} {
         const i64 n = at.setup.n;
-        require(at.setup.setting == Setting::experts, "forecasts are combined by experts");
+        require(at.setup.setting == Setting::experts,
+                "forecasts must be combined by a learner with full information");
         require(tally.n == n && i64(forecasts.shape(0)) == job.rows && i64(forecasts.shape(1)) == n,
-                "a row has one forecast per expert");
+                "forecasts must have one column per expert");
         require(i64(weights.shape(0)) == job.rows && i64(weights.shape(1)) == n,
-                "a row has one weight per expert");
-        require(i64(mixed.size()) == job.rows && i64(played.size()) == job.rows, "a row has an answer");
+                "weights must have one row per row of forecasts and one column per expert");
+        require(i64(mixed.size()) == job.rows && i64(played.size()) == job.rows,
+                "mixed and played must have one entry per row");
     }
 };
 
@@ -108,7 +110,7 @@ i64 stretches(Rows& rows, const Tallied& tally, In<i64> points, i64 count, doubl
 void require_points(In<i64> points, i64 count) {
     for (std::size_t k = 0; k < points.size(); ++k)
         require(points.data()[k] > (k ? points.data()[k - 1] : 0) && points.data()[k] <= count,
-                "points must ascend, from 1 to the end");
+                "points must ascend between 1 and the number of rows");
 }
 
 /// (rows done, trouble, expert, the loss of the mean, a note after each of the points: rows done). `mean_loss`: so far.
@@ -150,16 +152,17 @@ nb::object combine_events(nb::handle player, Tallied& tally, const Price& price,
     const Busy here = alone(player);
     const std::vector<double> nothing(count, std::numeric_limits<double>::quiet_NaN());
     Rows rows(at_play(player), tally, price, forecasts, nothing.data(), count, weights, mixed, played);
-    require(seen.size() == count && told.size() == order.size(), "a row has its place, an event its target");
+    require(seen.size() == count && told.size() == order.size(),
+            "seen must have one entry per row, and told one per event");
     require(i64(old_forecasts.shape(1)) == tally.n && old_weights.shape(0) == old &&
                 i64(old_weights.shape(1)) == tally.n && old_mixed.size() == old && old_seen.size() == old,
-            "a row of before has what it was answered with");
+            "old_forecasts, old_weights, old_mixed and old_seen must have one entry per pending row");
     std::vector<bool> open(count + old, false);
     for (std::size_t k = count; k < count + old; ++k) open[k] = true;
     for (std::size_t k = 0; k < order.size(); ++k) {
         const i64 e = order.data()[k], slot = e >= 0 ? e : ~e;
         require(slot < i64(e >= 0 ? count : count + old) && open[std::size_t(slot)] == (e < 0),
-                "a row is answered, then settled, once");
+                "order must answer every row once and then settle it at most once");
         open[std::size_t(slot)] = e >= 0;
     }
     CombineEvents events{&rows.job,          order.data(),     told.data(),
@@ -187,10 +190,12 @@ nb::object combine_events(nb::handle player, Tallied& tally, const Price& price,
 /// time: what a column has of them is next to each other, and so is what is written.
 void side_by_side(nb::list columns, i64 first, OutTable2<double> table) {
     const i64 rows = i64(table.shape(0)), n = i64(table.shape(1)), few = 64;
-    require(i64(columns.size()) == n && first >= 0, "a table has its columns");
+    require(i64(columns.size()) == n && first >= 0,
+            "table must have one column per array, and first must be >= 0");
     std::vector<Column> from;
     for (nb::handle column : columns) from.push_back(nb::cast<Column>(column, false));
-    for (const Column& column : from) require(i64(column.shape(0)) >= first + rows, "a column has every row");
+    for (const Column& column : from)
+        require(i64(column.shape(0)) >= first + rows, "columns must reach to the last row of the table");
     for (i64 t = 0; t < rows; t += few)
         for (i64 i = 0; i < n; ++i) {
             const i64 step = from[std::size_t(i)].stride(0), stop = std::min(t + few, rows);
@@ -207,12 +212,14 @@ nb::object replay_rows(nb::handle player, In<i64> actions, In<double> losses, In
     AtPlay& at = at_play(player);
     const i64 rows = i64(actions.size()), k = at.setup.actions;
     require(i64(losses.size()) == rows && i64(propensities.size()) == rows,
-            "a row has a loss and a propensity");
-    require(coins.size() == 4, "a stream has four words");
-    require(model.shape(0) == 3 && i64(model.shape(1)) == k, "a model has three rows of actions");
-    require(sums.size() == sizeof(ReplaySums) / sizeof(double), "sums have their places");
+            "losses and propensities must have one entry per row");
+    require(coins.size() == 4, "coins must have four words");
+    require(model.shape(0) == 3 && i64(model.shape(1)) == k,
+            "model must have three rows and one column per action");
+    require(sums.size() == sizeof(ReplaySums) / sizeof(double),
+            "sums must have one entry per field of ReplaySums");
     for (i64 t = 0; t < rows; ++t)
-        require(actions.data()[t] >= 0 && actions.data()[t] < k, "an action must be one that there is");
+        require(actions.data()[t] >= 0 && actions.data()[t] < k, "actions must be between 0 and k - 1");
     ReplayJob job{&at,
                   actions.data(),
                   losses.data(),
@@ -229,12 +236,13 @@ nb::object replay_rows(nb::handle player, In<i64> actions, In<double> losses, In
     if (at.setup.setting == Setting::expert_bandit) {
         heard = nb::cast<Table2<i64>>(advice);
         require(i64(heard.shape(0)) == rows && i64(heard.shape(1)) == at.setup.n,
-                "a row has one action per expert");
+                "advice must have one action per row and expert");
         for (std::size_t i = 0; i < heard.size(); ++i)
-            require(heard.data()[i] >= 0 && heard.data()[i] < k, "advice must be an action");
+            require(heard.data()[i] >= 0 && heard.data()[i] < k,
+                    "advice must be actions between 0 and k - 1");
         job.advice = heard.data();
     } else {
-        require(at.setup.setting == Setting::bandit, "a log is replayed by bandits");
+        require(at.setup.setting == Setting::bandit, "a log must be replayed by a bandit learner");
     }
     Words words = words_at(coins.data());
     job.coins = &words;
@@ -251,7 +259,7 @@ nb::object replay_rows(nb::handle player, In<i64> actions, In<double> losses, In
     return nb::make_tuple(bad, job.failed);
 }
 
-/// MYGA's experts and thresholds, with their losses.
+/// Cumulative losses of MYGA's experts and thresholds.
 struct MygaMixture {
     std::vector<double> losses, mistrust, w, tails;
     MygaState state;
@@ -260,31 +268,33 @@ struct MygaMixture {
         : losses(std::size_t(experts), 0.0), mistrust(std::size_t(thresholds), 0.0),
           w(std::size_t(experts), 0.0), tails(std::size_t(thresholds) + 1, 0.0),
           state{actions, experts, thresholds, eta, gamma, step, losses.data(), mistrust.data()} {
-        require(actions >= 1 && experts >= 1 && thresholds >= 0, "there must be actions and experts");
+        require(actions >= 1 && experts >= 1 && thresholds >= 0,
+                "actions and experts must be >= 1, and thresholds >= 0");
     }
     MygaMixture(const MygaMixture&) = delete;
 
     nb::object mix(In<double> advice) {
-        require(i64(advice.size()) == state.experts * state.actions, "advice must be experts x actions");
+        require(i64(advice.size()) == state.experts * state.actions,
+                "advice must have one number per expert and action");
         Fresh<double> q{std::size_t(state.actions)}, majority{std::size_t(state.actions)},
             p{std::size_t(state.actions)};
         myga().mix(state, advice.data(), q.data, majority.data, p.data, w.data(), tails.data());
         return nb::make_tuple(q.give(), majority.give(), p.give());
     }
     void charge(In<double> advice, In<double> q, In<double> majority, i64 arm, double estimate) {
-        require(i64(advice.size()) == state.experts * state.actions, "advice must be experts x actions");
+        require(i64(advice.size()) == state.experts * state.actions,
+                "advice must have one number per expert and action");
         require(i64(q.size()) == state.actions && i64(majority.size()) == state.actions,
-                "q must have a number an action");
-        require(arm >= 0 && arm < state.actions, "an arm must be one that there is");
+                "q and majority must have one number per action");
+        require(arm >= 0 && arm < state.actions, "arm must be between 0 and actions - 1");
         myga().charge(state, advice.data(), q.data(), majority.data(), arm, estimate);
     }
     void restore(In<double> real, In<double> thresholds) {
         require(real.size() == losses.size() && thresholds.size() == mistrust.size(),
-                "losses must be one per expert and a threshold");
+                "losses must have one number per expert and threshold");
         for (const auto* from : {&real, &thresholds})
             for (std::size_t i = 0; i < from->size(); ++i)
-                require(from->data()[i] >= 0.0 && from->data()[i] <= 1e300,
-                        "losses must be finite and at least 0");
+                require(from->data()[i] >= 0.0 && from->data()[i] <= 1e300, "losses must be finite and >= 0");
         for (std::size_t i = 0; i < losses.size(); ++i) losses[i] = real.data()[i];
         for (std::size_t i = 0; i < mistrust.size(); ++i) mistrust[i] = thresholds.data()[i];
     }
@@ -306,18 +316,19 @@ void bind_tables(nb::module_& m) {
         .value("infinite", Trouble::infinite)
         .value("failed", Trouble::failed)
         .value("extreme", Trouble::extreme);
-    nb::class_<Price>(m, "Price", "loss(f, y) of a forecast, at most `cap`.")
+    nb::class_<Price>(m, "Price", "Loss of a forecast f for a target y, capped at `cap`.")
         .def(nb::new_(&priced), "kind"_a, "parameter"_a, "cap"_a);
     nb::class_<Tallied>(m, "Tally", "Sums over the settled rows of a table.")
         .def(nb::init<i64>(), "n"_a)
         .def_prop_ro(
-            "mixture", [](Tallied& t) { return t.sums.mixture; }, "The loss of the mixture.")
+            "mixture", [](Tallied& t) { return t.sums.mixture; }, "Cumulative loss of the mixture.")
         .def_prop_ro(
-            "expected", [](Tallied& t) { return t.sums.expected; }, "The sum of <p, l>.")
+            "expected", [](Tallied& t) { return t.sums.expected; }, "Sum of <p, l>.")
         .def_prop_ro(
-            "settled", [](Tallied& t) { return i64(t.sums.settled); }, "Rows with a target.")
+            "settled", [](Tallied& t) { return i64(t.sums.settled); }, "Number of rows with a target.")
         .def_prop_ro(
-            "losses", [](Tallied& t) { return array_of(t.sums.losses, t.n); }, "The loss of each expert.")
+            "losses", [](Tallied& t) { return array_of(t.sums.losses, t.n); },
+            "Cumulative loss of each expert.")
         .def_prop_ro(
             "beside",
             [](Tallied& t) {
@@ -325,7 +336,7 @@ void bind_tables(nb::module_& m) {
                 for (i64 i = 0; i < t.n; ++i) out.data[i] = t.sums.beside[i] + t.sums.whole_mixture;
                 return out.give();
             },
-            "The mixture's loss in the waking rows of each expert.")
+            "Loss of the mixture over the rows with a forecast, per expert.")
         .def_prop_ro(
             "awake",
             [](Tallied& t) {
@@ -333,7 +344,7 @@ void bind_tables(nb::module_& m) {
                 for (i64 i = 0; i < t.n; ++i) out.data[i] = i64(t.sums.awake[i] + t.sums.whole_rows);
                 return out.give();
             },
-            "The waking rows of each expert.")
+            "Number of rows with a forecast, per expert.")
         .def(
             "numbers",
             [](Tallied& t) {
@@ -341,61 +352,64 @@ void bind_tables(nb::module_& m) {
                 t.write(out.data);
                 return out.give();
             },
-            "mixture, settled, then losses, beside and awake, in one array.")
+            "mixture, settled, losses, beside and awake, concatenated.")
         .def(
             "add",
             [](Tallied& t, In<double> losses, double cost, double own) {
-                require(i64(losses.size()) == t.n, "a row has one loss per expert");
+                require(i64(losses.size()) == t.n, "losses must have one entry per expert");
                 combine().count(t.sums, t.n, losses.data(), cost, own);
             },
             "losses"_a, "mixture"_a, "expected"_a,
-            "A row: the losses (NaN asleep), the mixture's, and <p, l>.");
+            "Add a row: losses (NaN marks a missing forecast), the loss of the mixture, and <p, l>.");
     m.def("combine_rows", &combine_rows, "player"_a, "tally"_a, "price"_a, "forecasts"_a, "targets"_a,
           "weights"_a, "mixed"_a, "played"_a, "mean_loss"_a, "points"_a);
     m.def(
         "combine_note",
         [](nb::handle player, Tallied& tally, double mean_loss) {
             const AtPlay& at = at_play(player);
-            require(at.setup.n == tally.n, "a tally has one sum per expert");
+            require(at.setup.n == tally.n, "the tally and the player must have the same number of experts");
             Fresh<double> out{std::size_t(note_places(tally))};
             note(at, tally, mean_loss, double(largest_delay(player)), out.data);
             return out.give();
         },
         "player"_a, "tally"_a, "mean_loss"_a,
-        "The tally, the mean's and own loss, the delay, five sums of AdaHedge, and L.");
+        "Sums at this row: the tally, losses of the mean and of the learner, delay, five sums of AdaHedge, "
+        "and L.");
     m.def("combine_events", &combine_events, "player"_a, "tally"_a, "price"_a, "forecasts"_a, "order"_a,
           "told"_a, "weights"_a, "mixed"_a, "played"_a, "seen"_a, "old_forecasts"_a, "old_weights"_a,
           "old_mixed"_a, "old_seen"_a, "mean_loss"_a, "points"_a,
-          "What happens in order: e >= 0 answers row e, e < 0 settles ~e: a row, or one of before.");
+          "Process events in order: e >= 0 answers row e, e < 0 settles row ~e, or an earlier pending row.");
     m.def("side_by_side", &side_by_side, "columns"_a, "first"_a, "table"_a,
-          "Rows of columns, from row `first` on, into a table.");
+          "Copy rows of columns, from row `first` on, into a table.");
     m.def(
         "prices",
         [](const Price& price, Table2<double> forecasts, In<double> targets) {
-            require(forecasts.shape(0) == targets.size(), "a row has a target");
+            require(forecasts.shape(0) == targets.size(), "forecasts must have one row per target");
             Fresh<double> out(forecasts.shape(0), forecasts.shape(1));
             combine().prices(price, forecasts.data(), targets.data(), i64(forecasts.shape(0)),
                              i64(forecasts.shape(1)), out.data);
             return out.give();
         },
-        "price"_a, "forecasts"_a, "targets"_a, "loss(f_ti, y_t), for every cell.");
+        "price"_a, "forecasts"_a, "targets"_a, "Return loss(f_ti, y_t) for every cell.");
     m.def(
         "oracle_pass",
         [](const Price& price, Table2<double> forecasts, In<double> targets, In<double> q) {
             require(forecasts.shape(0) == targets.size() && forecasts.shape(1) == q.size(),
-                    "a row has a target, a column a weight");
+                    "forecasts must have one row per target and one column per weight");
             Fresh<double> slope(q.size());
             const double total = combine().oracle(price, forecasts.data(), targets.data(),
                                                   i64(targets.size()), i64(q.size()), q.data(), slope.data);
             return nb::make_tuple(total, slope.give());
         },
-        "price"_a, "forecasts"_a, "targets"_a, "q"_a, "sum_t loss(<q, f_t>, y_t), and its gradient in q.");
+        "price"_a, "forecasts"_a, "targets"_a, "q"_a,
+        "Return sum_t loss(<q, f_t>, y_t) and its gradient in q.");
     m.def("replay_rows", &replay_rows, "player"_a, "actions"_a, "losses"_a, "propensities"_a,
           "advice"_a.none(), "floor"_a, "coins"_a, "model"_a, "sums"_a);
-    nb::class_<MygaMixture>(m, "Myga", "MYGA's experts and thresholds, with their losses.")
+    nb::class_<MygaMixture>(m, "Myga", "Cumulative losses of MYGA's experts and thresholds.")
         .def(nb::init<i64, i64, i64, double, double, double>(), "actions"_a, "experts"_a, "thresholds"_a,
              "eta"_a, "gamma"_a, "step"_a)
-        .def("mix", &MygaMixture::mix, "advice"_a, "(q, majority, p) for a row of advice, flat.")
+        .def("mix", &MygaMixture::mix, "advice"_a,
+             "Return (q, majority, p) for the advice of one round, as a flat array.")
         .def("charge", &MygaMixture::charge, "advice"_a, "q"_a, "majority"_a, "arm"_a, "estimate"_a)
         .def("restore", &MygaMixture::restore, "losses"_a, "mistrust"_a)
         .def_prop_ro("losses", [](MygaMixture& t) { return array_of(t.losses.data(), t.state.experts); })

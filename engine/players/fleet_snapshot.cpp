@@ -49,8 +49,7 @@ Photo::Photo(Fleet& fleet, In<i64> numbers)
     rows_.resize(numbers.size() * stride);
     numbers_at_ = rows_.data();
     for (std::size_t k = 0; k < numbers.size(); ++k) {
-        require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])),
-                "a number must be of a learner");
+        require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])), "invalid learner id");
         numbers_[k] = u64(numbers.data()[k]);
         keys_[k] = fleet.rows.key(numbers_[k]);
         __builtin_memcpy(rows_.data() + k * stride, fleet.rows.row(numbers_[k]), stride * sizeof(double));
@@ -198,7 +197,7 @@ nb::object Photo::origins() {
 }
 
 nb::bytes Photo::body(In<u64> origins) {
-    require(!given_, "a photo gives its columns once");
+    require(!given_, "body() of a snapshot can be called once");
     given_ = true;
     sort();
     std::size_t size = 0;

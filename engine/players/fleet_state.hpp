@@ -89,8 +89,8 @@ public:
         : description(described), d(nb::cast<Description*>(described)), setup(d->setup),
           plan(plan_of(setup, sleeps, diagnosed)), room((diagnosed ? 3 : 2) * aligned_room(setup)),
           rows(plan.stride), open(plan.mark_words) {
-        require(setup.setting == Setting::bandit, "a fleet is of learners that see one number");
-        require(prior.size() == 0 || i64(prior.size()) == setup.n, "a prior has one number per arm");
+        require(setup.setting == Setting::bandit, "learner of a fleet must be a bandit");
+        require(prior.size() == 0 || i64(prior.size()) == setup.n, "prior must have one number per arm");
         run.lay_out(setup, room.at(0));
         twin.lay_out(setup, room.at(aligned_room(setup)));
         if (diagnosed) {
@@ -109,11 +109,13 @@ public:
     Fleet(const Fleet&) = delete;
 
     /// Whatever changes a fleet, or uses its run, is there alone.
-    Busy alone() { return Busy(busy_, "a fleet must be used by one caller at a time; another is in it"); }
+    Busy alone() {
+        return Busy(busy_, "a fleet must be used by one caller at a time; another call is in progress");
+    }
 
     [[noreturn]] void failed() {
         raise_if_foreign(*d);
-        PyErr_SetString(PyExc_ArithmeticError, "the smoothing failed at these losses");
+        PyErr_SetString(PyExc_ArithmeticError, "the smoothing has no solution at these losses");
         throw nb::python_error();
     }
 
@@ -130,7 +132,8 @@ public:
     }
     /// A learner that has played nothing.
     double* born(u64 key, u64& number) {
-        require(rows.born() < most_learners, "a fleet has at most 2^31 learners in its life");
+        require(rows.born() < most_learners,
+                "a fleet must create at most 2^31 learners, removed learners included");
         number = rows.add(key);
         double* row = rows.row(number);
         __builtin_memcpy(row, template_.data(), std::size_t(plan.stride) * sizeof(double));

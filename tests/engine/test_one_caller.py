@@ -43,7 +43,7 @@ def quiet():
     Calling.call = None
 
 
-REFUSED = "must be used by one caller at a time; another is in it"
+REFUSED = "must be used by one caller at a time; another call is in progress"
 LAW, SCALE = Calling(), hn.Fixed(2.0)
 ADVICE = [0, 1]
 

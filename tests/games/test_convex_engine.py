@@ -157,7 +157,7 @@ def test_a_bad_field_is_refused_by_its_name_and_changes_nothing(path, value):
     inner[path[-1]] = value
     fresh = Leader(Ball(3), learner("ball", "logistic", "gamma", 3).rules())
     before = fresh.content()
-    with pytest.raises(ValueError, match=r" must |must have"):
+    with pytest.raises(ValueError, match=r" must |missing field"):
         fresh.run.restore(fields)
     assert fresh.content() == before
     for name in path:  # absent
@@ -165,7 +165,7 @@ def test_a_bad_field_is_refused_by_its_name_and_changes_nothing(path, value):
         whole.pop(path[0]) if len(path) == 1 else whole[path[0]].pop(name, None)
         if whole.keys() == run.fields().keys() and whole[path[0]].keys() == run.fields()[path[0]].keys():
             continue
-        with pytest.raises(ValueError, match="must have"):
+        with pytest.raises(ValueError, match=f"missing field {name}"):
             fresh.run.restore(whole)
     fresh.run.restore(run.fields())  # the control
 
@@ -201,20 +201,20 @@ def test_the_engine_refuses_what_is_not_its_own():
     run = Leader(Ball(3), rules).run
     none = np.zeros(0, dtype=np.int64), np.zeros(0), None
     for rows, targets in ((np.zeros((4, 2)), np.zeros(4)), (np.zeros((4, 3)), np.zeros(3))):
-        with pytest.raises(ValueError, match="a round has"):
+        with pytest.raises(ValueError, match="rows and targets"):
             run.play(_engine.Phi.linear, rows, targets, *none)
-    with pytest.raises(ValueError, match="prepared"):
+    with pytest.raises(ValueError, match="prepare"):
         run.play(_engine.Phi.logistic, np.zeros((4, 3)), np.zeros(4), *none)
     with pytest.raises(ValueError, match="one by one"):
         run.play(_engine.Phi.own, np.zeros((4, 3)), np.zeros(4), *none)
-    with pytest.raises(ValueError, match="coordinates"):
+    with pytest.raises(ValueError, match="one coordinate per dimension"):
         run.observe(np.zeros(2), _engine.Phi.linear, np.zeros(3), 0.0)
-    with pytest.raises(ValueError, match="a place a mark"):
+    with pytest.raises(ValueError, match="own must have one row per run"):
         _engine.play_linear([run], np.zeros((4, 3)), np.array([1]), np.zeros((2, 1)))
     with pytest.raises(ValueError, match="one caller at a time"):
         _engine.play_linear([run, run], np.zeros((4, 3)), np.array([1]), np.zeros((2, 1)))
     square = Polytope([[1, 0], [-1, 0], [0, 1], [0, -1]], [1, 1, 1, 1])
-    with pytest.raises(ValueError, match="elsewhere"):
+    with pytest.raises(ValueError, match="cannot minimize"):
         Leader(square, rules).run.act()
-    with pytest.raises(ValueError, match="without rules"):
+    with pytest.raises(ValueError, match="rules must be given"):
         Leader(Ball(2)).run.act()
