@@ -131,3 +131,9 @@ def expert_bandit(distribution, scale_of, losses, advice, seed, run=0, rho=lambd
         actions.append(j)
         curve.append(own)
     return np.array(actions), np.array(curve)
+
+
+def losses_of(rounds, n, seed=0):
+    """Return a table of losses in [0, 1] whose first column has the smallest mean."""
+    rng = np.random.default_rng(seed)
+    return (rng.random((rounds, n)) < np.linspace(0.3, 0.7, n)).astype(float) * rng.uniform(0.5, 1.0, (rounds, n))
