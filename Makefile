@@ -68,9 +68,9 @@ stubs: setup
 	$(BIN)/python engine/tools/stubs.py
 	$(BIN)/python engine/tools/public_names.py
 
-# What docs/*.md have of the package, between their marks.
+# Tables and lists in docs/*.md that are generated from the package, between marks.
 pages: setup
-	$(BIN)/python docs/_site/written.py
+	$(BIN)/python docs/_site/generated.py
 
 demo: $(VENV)/.demo
 	$(BIN)/hannan reproduce --quick --out reproduction

@@ -22,14 +22,14 @@ version = release = hannan.__version__
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
     "sphinx_gallery.gen_gallery",
     # Our own, in _site/
-    "plain_docstrings",
     "reference",
-    "neighbours",
-    "made",
+    "project_pages",
     "mathml",
-    "small_letters",
+    "subscripts",
     "llms",
 ]
 exclude_patterns = ["_site", "**/*.ipynb", "examples/**/*.py"]
@@ -58,7 +58,9 @@ logging.getLogger("traitlets").setLevel(logging.WARNING)  # else every notebook 
 
 # Reference
 smartquotes = False  # a prime is a prime
-default_role = "code"
+default_role = "py:obj"  # links public names and shows other code as code
+autosummary_generate = True
+numpydoc_show_class_members = False
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
@@ -93,4 +95,4 @@ html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {"sidebar_hide_name": False}
-templates_path: list[str] = []
+templates_path = ["_site/templates"]

@@ -1,4 +1,4 @@
-"""What the site is made of: its map, its reference, its contents, its links. `make docs` builds it."""
+"""Sources of the site: tables of learners, API index, tables of contents, links. `make docs` builds the site."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from pathlib import Path
 from types import ModuleType
 
 import claim_pages
+import generated
 import learner_map
 import links
-import neighbours
-import plain_docstrings
+import project_pages
 import pytest
 import reference
-import small_letters
-import written
+import subscripts
 from rejections import rejected
 
 import hannan as hn
@@ -28,9 +27,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 
 
-@pytest.mark.parametrize(
-    "module", [claim_pages, learner_map, links, neighbours, plain_docstrings, reference, small_letters, written]
-)
+@pytest.mark.parametrize("module", [claim_pages, learner_map, links, project_pages, reference, subscripts, generated])
 def test_examples(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0
 
@@ -51,11 +48,11 @@ def test_every_page_stands_in_the_contents_once() -> None:
             assert name in named, f"docs/{name}.md must be in a toctree of docs/index.md"
 
 
-def test_every_public_name_has_a_job_and_a_page() -> None:
-    listed = [name for names in reference.listed().values() for name in names]
-    assert sorted(listed) == sorted({*hn.__all__, *hn._EXTRAS} - {"__version__"})
-    assert {job.folder for job in reference.JOBS} == set(reference.ORDER)
-    rejected(lambda: reference.job_of("attic"), "attic")
+def test_api_index_has_one_line_per_public_name() -> None:
+    names = sorted({*hn.__all__, *hn._EXTRAS} - {"__version__"})
+    assert sorted(re.findall(r"^   hannan\.(\w+)$", reference.index(), re.MULTILINE)) == names
+    assert all(listed for listed in reference.listed().values())
+    rejected(lambda: reference.topic("attic"), "attic")
 
 
 def test_the_map_has_everyone_with_the_bound_that_they_print() -> None:
@@ -105,12 +102,12 @@ def test_the_page_of_claims_has_every_claim() -> None:
 
 def test_what_pages_have_of_the_package_is_up_to_date() -> None:
     """`make pages` writes it."""
-    assert [page.name for page in written.pages()] == ["claims.md", "which.md"]
-    for page in written.pages():
+    assert [page.name for page in generated.pages()] == ["all_learners.md", "claims.md", "which.md"]
+    for page in generated.pages():
         text = page.read_text(encoding="utf-8")
-        assert written.fresh(text) == text, f"docs/{page.name} must have what the package says: make pages"
+        assert generated.fresh(text) == text, f"docs/{page.name} is out of date: run make pages"
     shown = (DOCS / "which.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"made: (\S+)", shown)) == {"which-first", "which-needs", "which-all"}
+    assert set(re.findall(r"made: (\S+)", shown)) == {"which-first", "which-needs"}
     assert "`hn.Bandit(n)`" in shown
 
 
@@ -133,14 +130,6 @@ def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:
     found = links.broken(tmp_path)
     assert [told.split(": ")[1].split(" ")[0] for told in found] == ["b.html#no", "d.html", "https://x.org/a.js"]
     assert links.main(tmp_path) == 1
-
-
-def test_docstrings_mean_what_they_show() -> None:
-    lines = ["a_ * b | c of `play`:", "    indented at once", "- one", "  more", "", ">>> x * y", "3"]
-    told = plain_docstrings.markup(lines)
-    assert told[0] == r"a\_ \* b \| c of :py:obj:`play <hannan.play>`:"
-    assert "::" in told
-    assert ">>> x * y" in told
 
 
 def test_every_line_of_a_certificate_is_explained() -> None:

@@ -1,5 +1,7 @@
 """The contract of learners and of laws, for yours as for ours: the suite that every learner of the package passes.
 
+::
+
     import hannan as hn
 
     print(hn.checks.check_learner(MyLearner(4)))         # raises Failed, with every broken promise; else a report

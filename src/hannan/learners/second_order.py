@@ -150,7 +150,7 @@ class AdaNormalHedge(SecondOrder):
 
     p_i ~ Phi(R_i+1, C_i+1) - Phi(R_i-1, C_i+1), Phi(R, C) = e^([R]_+^2/(3C)) (Luo, Schapire 2015).
 
-    With C_i = sum_t |r_{t,i}|: R_i <= sqrt(3 C_i ln(n B)), B = 5/2 + 3/2 ln(1+T).
+    With ``C_i = sum_t |r_{t,i}|``: R_i <= sqrt(3 C_i ln(n B)), B = 5/2 + 3/2 ln(1+T).
 
     `n`: how many experts. `loss_range` and `gains` say the units: losses (or gains) outside the range are refused.
 

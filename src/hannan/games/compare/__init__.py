@@ -111,7 +111,7 @@ def compare(
     of n, rounds and seed that it takes. Or a list of these, each named by its text, repr or function name; equal names
     of functions are numbered.
 
-    `environments`: name -> any of these; or a list of names.
+    `environments`: name -> any of these; or a list of names::
 
         losses                          an array (T, n), one per run (runs, T, n), a frame with one column per arm
         hn.adversaries.Bernoulli(m, T)  or {"means": m}: arms that are coins; regret is against the best mean

@@ -67,10 +67,10 @@ class FPL(Combinatorial):
 
     v = argmin_v <L + z, v>, z fresh: uniform on [0, scale]^d, or -z exponential of mean scale.
 
-    Losses of the components in [0, 1], so that |l|_1 <= d =: A and <v, l> <= m =: R; D the L1 diameter.
+    Losses of the components in [0, 1], so that ``|l|_1 <= d =: A`` and <v, l> <= m =: R; D the L1 diameter.
 
-        uniform      E own <= L* + R A T/scale + D scale
-        exponential  E own <= e^(A/scale) (L* + D scale (1 + ln d)), from p(L + l) >= e^(-|l|_1/scale) p(L)
+    - uniform: E own <= L* + R A T/scale + D scale
+    - exponential: E own <= e^(A/scale) (L* + D scale (1 + ln d)), from ``p(L + l) >= e^(-|l|_1/scale) p(L)``
 
     `FPL.tuned(decisions, rounds)` has the scale of the least uniform bound, 2 sqrt(D R A T).
 

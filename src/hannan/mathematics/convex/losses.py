@@ -112,7 +112,7 @@ class Loss:
             raise ValueError(f"z must have the domain's {domain.d} coordinates; got {self.d}")
 
     def lipschitz(self, domain: Domain) -> Any:
-        """sup_X |phi'(<z, x>)| ||z||, of each loss.
+        """Return a Lipschitz constant of each loss on the domain, ``sup_X |phi'(<z, x>)| ||z||``.
 
         >>> from hannan import Ball, Logistic
         >>> round(float(Logistic([3.0, 4.0], 1).lipschitz(Ball(2, 10.0))), 6)
@@ -313,7 +313,7 @@ class Logistic(_Labelled):
 class Huber(_Supervised):
     """Huber's loss of a linear prediction: squares for small errors, sizes for large ones.
 
-    l(x) = e^2/2 for |e| <= threshold, threshold |e| - threshold^2/2 beyond, e = <z, x> - y.
+    With e = <z, x> - y, ``l(x) = e^2/2 if |e| <= threshold``, and ``threshold |e| - threshold^2/2`` otherwise.
 
     `z`: the features. `y`: the target. `threshold`: the error from which it grows linearly, above 0.
 

@@ -224,7 +224,7 @@ class _ByExponent(Law):
     """A law with one tail exp(-E(z)): what follows from log |E'|, E itself being given in one form or another."""
 
     def log_slope(self, z: Array) -> Array:
-        """log |E'(z)|, inside the support."""
+        """Return ``log |E'(z)|`` at points of the support."""
         raise NotImplementedError
 
     def _exponent(self, z: Array) -> Array:

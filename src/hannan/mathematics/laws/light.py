@@ -224,7 +224,7 @@ class Gumbel(ExtremeLaw):
 class Laplace(Law):
     """Laplace perturbations: exponential ones on both sides of 0, as differential privacy adds them.
 
-    f(z) = e^-|z| / 2: hazard 1; E max_n = sum_(k<=n) (1 - 2^-k)/k - 2^-n/n.
+    ``f(z) = e^-|z| / 2``: hazard 1; E max_n = sum_(k<=n) (1 - 2^-k)/k - 2^-n/n.
 
     >>> Laplace().expected_max(2)
     0.75

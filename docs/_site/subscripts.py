@@ -11,7 +11,7 @@ from typing import Any
 
 from docutils import nodes
 
-PAGES = ("which", "mathematics", "lens", "search", "proofs/", "learners/")
+PAGES = ("which", "all_learners", "mathematics", "lens", "search", "proofs/", "learners/")
 #: Words that an index may follow; else the base is one letter or two, or no letter at all.
 WORDS = {"min", "max", "sup", "inf", "log", "own", "scale", "drift", "still", "stab", "pinball"}
 INDEX = re.compile(r"(?:[^\W_²³½]|[\u0300-\u036f∞*+])+(?:,[^\W_](?!\w))*")
@@ -81,7 +81,7 @@ def _show(app: Any, doctree: nodes.document) -> None:
     for text in list(doctree.findall(nodes.Text)):
         if _prose(text):
             told = text.astext()
-            if app.env.docname == "which":
+            if app.env.docname in ("which", "all_learners"):
                 told = re.sub(r"\bsqrt ?", "√", told)
             if told != text.astext() or "_" in told or "^" in told:
                 text.parent.replace(text, list(pieces(told)))

@@ -1,6 +1,6 @@
-"""What pages have of the package itself, written into their Markdown: it is there without a site too.
+"""Tables and lists of pages that are generated from the package, and written into the Markdown between marks.
 
-`make pages` writes it between the marks of a page; tests/test_site.py fails where the package has moved on since.
+`make pages` writes them. tests/test_site.py fails if a page is out of date.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ import learner_map  # noqa: E402
 MAKERS = {
     "which-first": learner_map.first_table,
     "which-needs": learner_map.needs_table,
-    "which-all": learner_map.whole_table,
+    "all-learners": learner_map.whole_table,
     "claims": claim_pages.page,
 }
 MARKED = re.compile(r"(<!-- made: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def pages() -> list[Path]:
-    """The pages that have such marks."""
+    """Return the pages that contain marks."""
     return sorted(page for page in DOCS.glob("*.md") if MARKED.search(page.read_text(encoding="utf-8")))
 
 
 def fresh(text: str) -> str:
-    """A page with what stands between its marks made anew.
+    """Return the text of a page, with the parts between marks generated anew.
 
     >>> "| hn.Bandit(n) |" in fresh("<!-- made: which-first -->\\nold\\n<!-- end -->").replace("`", "")
     True
