@@ -1,4 +1,4 @@
-"""Who plays in the tournament, and what each promises."""
+"""Learners of the tournament, with their guarantees in words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hannan.learners.tuning import Anytime, Horizon, SelfConfident
 from hannan.mathematics.laws.light import Exponential
 from hannan.mathematics.regularizers import LogBarrier, Tsallis
 
-#: Fixed share and Exp3.S are told to expect so many changes of the best choice.
+#: Number of changes of the best choice for which fixed share and Exp3.S are tuned.
 SWITCHES = 9
 
 _EXPERTS = (
@@ -58,14 +58,14 @@ _BANDITS = (
     (
         "Frechet FTPL, resampled",
         lambda n, t: algorithms.frechet_ftpl(n, 2.0, GeometricResampling(100 * n)),
-        "as Frechet FTPL, + bias of the cap",
+        "as Frechet FTPL, plus the bias of the cap",
     ),
     (
         "Frechet FTPL, conditionally resampled",
         lambda n, t: algorithms.frechet_ftpl(n, 2.0, ConditionalResampling(100 * n)),
-        "as Frechet FTPL, + bias of the cap",
+        "as Frechet FTPL, plus the bias of the cap",
     ),
-    ("Frechet FTPL, RV", lambda n, t: algorithms.frechet_ftpl(n, 2.0, ReducedVariance()), "no theorem: an experiment"),
+    ("Frechet FTPL, RV", lambda n, t: algorithms.frechet_ftpl(n, 2.0, ReducedVariance()), "none proved: experimental"),
     ("Exponential FTPL", lambda n, t: Bandit(n, Exponential()), "2 sqrt(c' n T), c' = H_n - 1"),
     ("Exp3", lambda n, t: algorithms.exp3(n), "2 sqrt(n T ln n)"),
     ("Exp3, Horizon", lambda n, t: algorithms.exp3(n, t), "sqrt(2 n T ln n)"),
@@ -79,14 +79,14 @@ _BANDITS = (
     ("UCB1", lambda n, t: UCB1(n), "2 sqrt(8 n T ln T) + ..., i.i.d. losses only"),
     ("MOSS", lambda n, t: MOSS(n, t), "19.5 sqrt(n T) + ..., i.i.d. losses only"),
     ("KL-UCB, c = 3", lambda n, t: KLUCB(n), "2 sqrt(2 n T ln T) + ..., i.i.d. losses only"),
-    ("KL-UCB, c = 0", lambda n, t: KLUCB(n, 0.0), "nothing"),
+    ("KL-UCB, c = 0", lambda n, t: KLUCB(n, 0.0), "none"),
     ("Epsilon-greedy", lambda n, t: EpsilonGreedy(n), "O(T^(2/3) (n ln T)^(1/3)), i.i.d. losses only"),
-    ("Epsilon-greedy, 0.1", lambda n, t: EpsilonGreedy(n, 0.1), "nothing"),
+    ("Epsilon-greedy, 0.1", lambda n, t: EpsilonGreedy(n, 0.1), "none"),
     ("Explore then commit", lambda n, t: ExploreThenCommit(n, t), "O(T^(2/3) (n ln n)^(1/3)), i.i.d. losses only"),
     (
         "Tsallis-Shannon",
         lambda n, t: TsallisShannon(n),
-        "4 sqrt(nT) - 2 sqrt T, no loss late; 4 sqrt(nT) + sqrt(8 D ln n), D late losses",
+        "4 sqrt(nT) - 2 sqrt T without delay; 4 sqrt(nT) + sqrt(8 D ln n) with total delay D",
     ),
 )
 _EXPERT_BANDITS = (
@@ -97,7 +97,7 @@ _EXPERT_BANDITS = (
     ("Exp4, clipped", lambda k, n, t: algorithms.exp4_clipped(k, n), "first order, L*^(2/3)"),
     ("Exponential, clipped", lambda k, n, t: ExpertBandit(k, n, clip="tuned"), "first order, L*^(2/3)"),
     ("Tsallis 1/2", lambda k, n, t: ExpertBandit(k, n, Tsallis(), Anytime()), "2 sqrt(c' min(K, N) T)"),
-    ("MYGA", lambda k, n, t: MYGA(k, n, t), "O(sqrt(K L* log(N+T))), told no L* here"),
+    ("MYGA", lambda k, n, t: MYGA(k, n, t), "O(sqrt(K L* log(N+T))); played without L*"),
 )
 _COMBINATORIAL = (
     ("FPL, uniform", lambda v, t: FPL.tuned(v, t), "2 sqrt(D R A T); D diameter, R = m, A = d"),
@@ -106,7 +106,11 @@ _COMBINATORIAL = (
         lambda v, t: FPL.tuned(v, t, "exponential"),
         "e^(A/s) (L* + D s (1 + ln d)) - L*, s the scale",
     ),
-    ("FPL-TRIX", lambda v, t: FPLTrix(v), "13 m sqrt(d L* (1 + ln(d/m))) + O(m^2 d log dT); sees its own components"),
+    (
+        "FPL-TRIX",
+        lambda v, t: FPLTrix(v),
+        "13 m sqrt(d L* (1 + ln(d/m))) + O(m^2 d log dT); observes only the chosen components",
+    ),
     (
         "Hedge over all decisions",
         lambda v, t: algorithms.hedge(len(v.every()), **_sums(v)),
@@ -115,18 +119,18 @@ _COMBINATORIAL = (
     (
         "Tsallis-INF over all decisions",
         lambda v, t: Bandit(len(v.every()), **_sums(v)),
-        "(2 sqrt(NT) - sqrt T + 10/3 N ln T + ...) m; sees its own sum",
+        "(2 sqrt(NT) - sqrt T + 10/3 N ln T + ...) m; observes only the sum of the chosen components",
     ),
 )
 
 
 def _sums(decisions: Decisions) -> dict[str, Any]:
-    """The range of what a decision costs."""
+    """Return the range of the cost of a decision."""
     return {"loss_range": (0.0, float(decisions.most))}
 
 
 def contestants(setting: Setting) -> tuple[Contestant, ...]:
-    """Everyone who plays in a setting.
+    """Return the contestants of a setting.
 
     >>> contestants("bandit")[0].build(8, 1000)
     Bandit(8, smoothing=Tsallis(alpha=0.5), tuning=Anytime(factor=0.5), estimator=ReducedVariance())

@@ -1,7 +1,7 @@
-"""Which learner? A map made of the package's own tables: who plays in each setting, what is proved, against whom.
+"""Tables of learners: for each kind of feedback, the learners with their bounds and adversaries.
 
-`benchmarks.tournament.field` has the learners and their guarantees in words; the number and the adversary come from the
-learner itself, so the map cannot say what the code does not.
+`benchmarks.tournament.field` lists the learners and describes their guarantees. Each learner computes its own bound and
+adversary, so the tables agree with the code.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from benchmarks.tournament.field import contestants
 from benchmarks.tournament.rules import SETTINGS
 from hannan.saving.formatting import ceiling
 
-#: The size for which bounds are shown.
+#: Number of choices, experts and rounds for which bounds are shown.
 N, EXPERTS, ROUNDS = 8, 16, 10_000
 
 SEEN = {
     "experts": "the loss of every choice",
-    "bandit": "the loss of your own choice only",
-    "expert_bandit": "advice of several experts first, then the loss of your own action",
-    "combinatorial": "the losses of the parts of a decision (paths, assignments, so many out of n)",
+    "bandit": "only the loss of your own choice",
+    "expert_bandit": "advice of several experts before the move, then the loss of your own action",
+    "combinatorial": "the losses of the components of a decision (paths, assignments, subsets of size m)",
     "convex": "a convex loss function on a set of points",
 }
 
 
 class Row(NamedTuple):
-    """A learner: what you see, its name, its code, what it promises in words, its bound or why none, against whom."""
+    """A row of a table: feedback, name, code, guarantee, bound (or `withheld`), adversary (or the reason)."""
 
     seen: str
     name: str
@@ -38,7 +38,7 @@ class Row(NamedTuple):
 
 
 class Need(NamedTuple):
-    """Something that a plain learner does not cover, and what does."""
+    """A requirement that the default learners do not meet, and a learner that meets it."""
 
     need: str
     code: str
@@ -47,25 +47,54 @@ class Need(NamedTuple):
 
 
 NEEDS = (
-    Need("losses may answer your moves", "hn.exp3_ix(n, rounds)", lambda: hn.exp3_ix(N, ROUNDS), {"against": "any"}),
-    Need("one run must be safe, with probability", "hn.exp3_ix(n, rounds)", lambda: hn.exp3_ix(N, ROUNDS),
-         {"delta": 0.05}),
-    Need("the number of rounds is known, own loss seen", "hn.Bandit(n, tuning=hn.Horizon(rounds))",
-         lambda: hn.Bandit(N, tuning=hn.Horizon(ROUNDS)), {}),
-    Need("feedback is late, by any delay (bound: each loss 10 rounds late)", "hn.TsallisShannon(n)",
-         lambda: hn.TsallisShannon(N), {"missing": 10 * ROUNDS}),
-    Need("clicks are rare", "hn.LBInf(n)", lambda: hn.LBInf(N), {}),
-    Need("the best choice changes", "hn.fixed_share(n, rounds, switches=9)", lambda: hn.fixed_share(N, ROUNDS, 9), {}),
-    Need("the best choice changes, own loss seen", "hn.exp3_s(n, rounds, switches=9)",
-         lambda: hn.exp3_s(N, ROUNDS, 9), {}),
-    Need("nobody knows the range of the losses", "hn.AdaHedge(n)", lambda: hn.AdaHedge(N), {}),
-    Need("losses are i.i.d., and nothing else", "hn.Thompson(n)", lambda: hn.Thompson(N), {}),
-    Need("moves must hide each single loss", 'hn.Convex(domain, lipschitz, guarantee="privacy", ...)',
-         lambda: hn.Convex(hn.Ball(3), 1.0, tuning=hn.Horizon(ROUNDS), smooth=0.0, guarantee="privacy"), {}),
-)  # fmt: skip
+    Need(
+        "losses may depend on past moves (adaptive adversary)",
+        "hn.exp3_ix(n, rounds)",
+        lambda: hn.exp3_ix(N, ROUNDS),
+        {"against": "any"},
+    ),
+    Need(
+        "a bound for a single run, with probability at least 0.95",
+        "hn.exp3_ix(n, rounds)",
+        lambda: hn.exp3_ix(N, ROUNDS),
+        {"delta": 0.05},
+    ),
+    Need(
+        "the number of rounds is known; only the own loss is observed",
+        "hn.Bandit(n, tuning=hn.Horizon(rounds))",
+        lambda: hn.Bandit(N, tuning=hn.Horizon(ROUNDS)),
+        {},
+    ),
+    Need(
+        "feedback arrives late, with any delay (bound: every loss 10 rounds late)",
+        "hn.TsallisShannon(n)",
+        lambda: hn.TsallisShannon(N),
+        {"missing": 10 * ROUNDS},
+    ),
+    Need("rewards are rare, such as clicks", "hn.LBInf(n)", lambda: hn.LBInf(N), {}),
+    Need(
+        "the best choice changes over time (bound: 9 changes)",
+        "hn.fixed_share(n, rounds, switches=9)",
+        lambda: hn.fixed_share(N, ROUNDS, 9),
+        {},
+    ),
+    Need(
+        "the best choice changes; only the own loss is observed (bound: 9 changes)",
+        "hn.exp3_s(n, rounds, switches=9)",
+        lambda: hn.exp3_s(N, ROUNDS, 9),
+        {},
+    ),
+    Need("the range of the losses is unknown", "hn.AdaHedge(n)", lambda: hn.AdaHedge(N), {}),
+    Need("losses are certain to be i.i.d.", "hn.Thompson(n)", lambda: hn.Thompson(N), {}),
+    Need(
+        "differential privacy of the moves",
+        'hn.Convex(domain, lipschitz, guarantee="privacy", ...)',
+        lambda: hn.Convex(hn.Ball(3), 1.0, tuning=hn.Horizon(ROUNDS), smooth=0.0, guarantee="privacy"),
+        {},
+    ),
+)
 
-
-#: The first learner of each setting as one writes it, and what it is told after a move at play.
+#: Code of the first learner of each setting, and a function that makes a move with its feedback.
 WRITTEN = {
     "experts": ("hn.Experts({n})", lambda player: (player.act(), [0.5] * N)),
     "bandit": ("hn.Bandit({n})", lambda player: (player.act(), 0.5)),
@@ -76,17 +105,17 @@ WRITTEN = {
         lambda player: (player.act(), hn.Linear([0.5, 0.0, 0.0])),
     ),
 }
-#: Lines of a certificate, in words.
+#: Rows of a certificate, as the table names them.
 CERTIFIED = {
     "bound": "bound",
-    "regret": "regret itself",
-    "estimated regret": "regret, estimated",
+    "regret": "regret",
+    "estimated regret": "estimated regret",
     "stability": "stability",
 }
 
 
 def built(setting: str, contestant: Any) -> Any:
-    """The learner of a contestant, at the size of the map."""
+    """Return the learner of a contestant, with the sizes of the tables."""
     if setting == "combinatorial":
         return contestant.build(hn.MSets(N, 2), ROUNDS)
     if setting == "expert_bandit":
@@ -95,7 +124,7 @@ def built(setting: str, contestant: Any) -> Any:
 
 
 def proved(learner: Any, **asked: Any) -> tuple[str, str]:
-    """(bound, against whom), or (no number, the reason).
+    """Return (bound, adversary), or ("withheld", reason).
 
     >>> proved(hn.Experts(8, hn.Entropy(), hn.Horizon(10_000)))
     ('102', 'any losses')
@@ -108,7 +137,7 @@ def proved(learner: Any, **asked: Any) -> tuple[str, str]:
 
 
 def written(setting: str) -> Any:
-    """The first learner of a setting.
+    """Return the first learner of a setting.
 
     >>> written("experts")
     Experts(8, smoothing=Exponential(), tuning=SelfConfident(rounds=None))
@@ -117,10 +146,10 @@ def written(setting: str) -> Any:
 
 
 def certified(setting: str) -> str:
-    """What its certificate has, after a round.
+    """Return the contents of the learner's certificate after one round.
 
     >>> certified("bandit")
-    'bound; regret, estimated; stability'
+    'bound; estimated regret; stability'
     """
     player = written(setting).start(seed=0)
     player.observe(*WRITTEN[setting][1](player))
@@ -129,7 +158,7 @@ def certified(setting: str) -> str:
 
 
 def rows() -> list[Row]:
-    """Every learner of every setting."""
+    """Return every learner of every setting."""
     found = []
     for setting in SETTINGS:
         for contestant in contestants(setting):
@@ -137,7 +166,7 @@ def rows() -> list[Row]:
             found.append(Row(SEEN[setting], contestant.name, repr(learner), contestant.promise, *proved(learner)))
     for noise in (hn.GammaNoise(), hn.GaussianNoise()):
         learner = hn.Convex(hn.Ball(3), 1.0, noise, hn.Horizon(ROUNDS), smooth=0.0)
-        words = "any sign, linear; other losses, first order, with loss_bound"
+        words = "linear losses of any sign; first-order for other losses, with loss_bound"
         found.append(Row(SEEN["convex"], f"Convex, {type(noise).__name__}", repr(learner), words, *proved(learner)))
     for learner in (hn.OnlineGradientDescent(hn.Ball(3), 1.0), hn.ExponentiatedGradient(hn.Simplex(N), 1.0)):
         found.append(Row(SEEN["convex"], type(learner).__name__, repr(learner), "O(sqrt T)", *proved(learner)))
@@ -145,35 +174,38 @@ def rows() -> list[Row]:
 
 
 def cell(text: str) -> str:
-    """Words in a cell of a Markdown table."""
+    """Return the text, escaped for a cell of a Markdown table."""
     return text.replace("|", "\\|").replace("*", "\\*").replace("\n", " ")
 
 
 def first_table() -> str:
-    """What do you see -> the default, and what it certifies."""
-    told = ["| you see each round | play | bound | against | its certificate has |", "|---|---|---|---|---|"]
+    """Return the table of default learners, by feedback."""
+    lines = [
+        "| feedback of a round | learner | bound | against | contents of its certificate |",
+        "|---|---|---|---|---|",
+    ]
     for setting, seen in SEEN.items():
         bound, against = proved(written(setting))
         code = WRITTEN[setting][0].format(n="n", experts="experts", rounds="T")
-        told.append(f"| **{seen}** | `{code}` | {bound} | {cell(against)} | {certified(setting)} |")
-    return "\n".join(told)
+        lines.append(f"| **{seen}** | `{code}` | {bound} | {cell(against)} | {certified(setting)} |")
+    return "\n".join(lines)
 
 
 def needs_table() -> str:
-    """Needs that a default does not cover."""
-    told = ["| and you need | play | bound | against |", "|---|---|---|---|"]
+    """Return the table of further requirements."""
+    lines = ["| requirement | learner | bound | against |", "|---|---|---|---|"]
     for need in NEEDS:
         bound, against = proved(need.learner(), **need.asked)
-        told.append(f"| {need.need} | `{need.code}` | {bound} | {cell(against)} |")
-    return "\n".join(told)
+        lines.append(f"| {need.need} | `{need.code}` | {bound} | {cell(against)} |")
+    return "\n".join(lines)
 
 
 def whole_table() -> str:
-    """Everybody, setting by setting."""
-    told: list[str] = []
+    """Return the table of all learners, by feedback."""
+    lines: list[str] = []
     for seen in dict.fromkeys(row.seen for row in rows()):
-        told += ["", f"### You see {seen}", "", "| learner | promise | bound | against |", "|---|---|---|---|"]
+        lines += ["", f"## Feedback: {seen}", "", "| learner | guarantee | bound | against |", "|---|---|---|---|"]
         for row in rows():
             if row.seen == seen:
-                told.append(f"| {row.name} | {cell(row.promise)} | {row.bound} | {cell(row.against)} |")
-    return "\n".join(told)
+                lines.append(f"| {row.name} | {cell(row.promise)} | {row.bound} | {cell(row.against)} |")
+    return "\n".join(lines)
