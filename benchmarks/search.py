@@ -72,7 +72,7 @@ def first_order(steps: int) -> Iterator[Row]:
         )
         yield f"{smoothing!r}, Fixed", "all 0/1 sequences with L* <= 0, 3, 10, N = 2", worst
         worst = max(searches.climbed(hn.Experts(2, smoothing), 2, rounds, 0, steps) for rounds in (8, 40))
-        yield f"{smoothing!r}, SelfConfident", "climbing on 0/1 sequences, N = 2, T = 8, 40", worst
+        yield f"{smoothing!r}, SelfConfident", "local search on 0/1 sequences, N = 2, T = 8, 40", worst
 
 
 def barrier(most: int) -> Iterator[Row]:
