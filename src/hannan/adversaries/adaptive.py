@@ -260,9 +260,9 @@ class ChargeTheLastPoint:
 
     Notes
     -----
-    The loss of round t is l_t(x) = beta <x_{t-1}, x>/|x_{t-1}|, which is largest in the direction of the last move; l_1
-    = 0. Like `ChargeTheLast`, it causes little regret if the noise is fresh in each round, but more if one draw is kept
-    (`fresh=False`).
+    The loss of round t is ``l_t(x) = beta <x_{t-1}, x>/|x_{t-1}|``, which is largest in the direction of the last
+    move; l_1 = 0. Like `ChargeTheLast`, it causes little regret if the noise is fresh in each round, but more if one
+    draw is kept (`fresh=False`).
 
     Examples
     --------

@@ -438,7 +438,7 @@ def drifting(rounds: int, n: int, seed: int = 0, step: float | None = None) -> A
     Notes
     -----
     The first mean m_0 of each arm is uniform on [0, 1], and m_{t+1} = fold(m_t + step g_t), where g_t is standard
-    normal and fold(x) = 1 - |1 - (x mod 2)| reflects at 0 and 1.
+    normal and ``fold(x) = 1 - |1 - (x mod 2)|`` reflects at 0 and 1.
 
     Examples
     --------
