@@ -1,1 +1,1 @@
-"""Claims of stability, measured: exactly where the play is known, by sampling where it is a stranger's."""
+"""Audits of stability claims: exact for the learners of this library, by sampling for any other learner."""

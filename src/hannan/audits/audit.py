@@ -1,8 +1,8 @@
-"""Audit: try to exceed a claim of stability, and report the largest level found with its witness.
+"""Audit of a stability claim: search for a one-step divergence above the claimed level.
 
-For a potential the play is exact, so each trial is exact: D(p(L), p(L + l)) for chosen L and l in [0,1]^n. The
-search is structured (one arm moves against one or many rivals, near and far) and then local; it can show that
-a claim is wrong, and how nearly a right one is attained.
+The distribution of a potential is known, so that each trial is exact: D(p(L), p(L + l)) for chosen L and l in [0, 1]^n.
+The search first tries structured losses (one arm changes relative to one or many others, near and far), and then takes
+random local steps. It can disprove a claim, and it shows how closely a correct claim is attained.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hannan.mathematics.divergences import max_supremum, tsallis_supremum
 from hannan.mathematics.potentials import Potential, potential
 from hannan.validation import Array
 
-#: The least probability that carries digits.
+#: Smallest probability that is represented accurately.
 LEAST = 1e-300
 
 
@@ -50,17 +50,43 @@ def audit(
     seed: int = 0,
     **options: Any,
 ) -> Any:
-    """Measure how stable a play is, and hold it against the claim: exact for ours, by sampling for anybody else's.
+    """Measure the one-step stability of a learner, and compare it with the claimed level.
 
-    sup over L and l in [0,1]^n of D(p(L), p(L + l)), searched; against subject.stability(n, gamma, delta).
+    Parameters
+    ----------
+    subject : Potential, learner or callable
+        A potential; a learner with a smoothing, which is audited at the scale of its first round (the smallest); a
+        `Convex` learner; or any other learner or function, which is audited by sampling.
+    n : int, optional
+        Number of arms. Required for potentials and for sampling.
+    gamma : float, optional
+        Order of the divergence D_inf,gamma. Default: the order of the smoothing.
+    delta : float, optional
+        Slack of the divergence D_inf^delta. Default: that of the smoothing, or 0 for sampling.
+    seed : int, default 0
+        Seed of the search.
+    **options
+        For a `Convex` learner: `history` (losses before), `loss` (the loss that is added), `backward` and `points`. For
+        sampling: `level` (claimed level), `samples`, `confidence` and `rounds`.
 
-    `subject` may be a potential; a learner with a smoothing, audited at the scale of its first round, its least; a
-    `Convex` learner (options `history` and `loss`, see `hannan.audits.convex`); or a stranger's learner or function,
-    measured by sampling (options `level`, `samples`, ...: see `hannan.audits.sampling`).
+    Returns
+    -------
+    Finding or SampledFinding
+        The measured level, the witness and the verdict. A `SampledFinding` if the audit is by sampling.
 
-    `n`: how many arms. `gamma` and `delta`: which divergence; left out, the smoothing's own. `seed`: of the search.
-    Further `options` are for a `Convex` learner or a stranger's.
+    Raises
+    ------
+    ValueError
+        If `n` is missing, or an option does not apply to the subject.
 
+    Notes
+    -----
+    The exact audit searches for the supremum of D(p(L), p(L + l)) over cumulative losses L and losses l in [0, 1]^n,
+    and compares it with `subject.stability(n, gamma, delta)`. The sampling audit proves a lower bound on the level at a
+    stated confidence, and cannot confirm a claim.
+
+    Examples
+    --------
     >>> from hannan.mathematics.laws.light import Exponential
     >>> from hannan.mathematics.potentials import FTPL
     >>> finding = audit(FTPL(Exponential(), 2.0), 3)
@@ -69,7 +95,9 @@ def audit(
     """
     if isinstance(subject, Potential):
         if options:
-            raise ValueError(f"audit of a potential takes n, gamma, delta and seed; got {', '.join(sorted(options))}")
+            raise ValueError(
+                f"audit of a potential takes only n, gamma, delta and seed; got {', '.join(sorted(options))}"
+            )
         return _search(subject, n, gamma, delta, seed)
     if isinstance(subject, Convex):
         return audit_convex(subject, seed=seed, **options)
@@ -78,23 +106,23 @@ def audit(
         arms = getattr(subject, "experts", None) or subject.n
         return _search(phi, arms if n is None else n, gamma, delta, seed)
     if n is None:
-        raise ValueError("audit of a learner by sampling needs the number of arms; got n=None")
+        raise ValueError("n, the number of arms, is required to audit a learner by sampling; got None")
     if gamma not in (None, 1.0):
-        raise ValueError(f"audit by sampling measures D_inf^delta; got gamma={gamma!r}")
+        raise ValueError(f"gamma must be 1 for an audit by sampling, which measures D_inf^delta; got {gamma!r}")
     return audit_by_sampling(subject, n, delta=0.0 if delta is None else delta, seed=seed, **options)
 
 
 def _search(phi: Potential, n: int | None, gamma: float | None, delta: float | None, seed: int) -> Finding:
-    """The exact audit of a potential."""
+    """Return the finding of the exact audit of a potential."""
     if n is None:
-        raise ValueError("audit of a potential needs the number of arms; got n=None")
+        raise ValueError("n, the number of arms, is required to audit a potential; got None")
     n = validation.count(n, "n")
     claim = phi.stability(n, gamma, delta)
     relative, absolute = phi.accuracy
     play = phi.many_gradients()
 
     def divergence(L: Array, loss: Array) -> float:
-        # A lower bound: what is computed as 0 is only known to be below LEAST.
+        # Lower bound on the divergence: a computed 0 is only known to be below LEAST.
         before = np.maximum(play(L) * (1.0 - relative) - absolute, 0.0)
         after = np.maximum(play(L + loss), LEAST) * (1.0 + relative) + absolute
         if claim.delta > 0.0:
@@ -112,7 +140,7 @@ def _search(phi: Potential, n: int | None, gamma: float | None, delta: float | N
 
 
 def _trials(n: int, scale: float, rng: np.random.Generator) -> Iterator[tuple[Array, Array]]:
-    """Structured losses: arm 0 moves by one, behind or ahead of its rivals by gaps of every size."""
+    """Yield pairs (L, loss): arm 0 loses 1, behind or ahead of the other arms by gaps of many sizes."""
     unit = np.zeros(n)
     unit[0] = 1.0
     far = 1e3 * scale
@@ -135,7 +163,7 @@ def _trials(n: int, scale: float, rng: np.random.Generator) -> Iterator[tuple[Ar
 def _climb(
     divergence: Any, best: float, witness: tuple[Array, Array], scale: float, rng: np.random.Generator
 ) -> tuple[float, tuple[Array, Array]]:
-    """Random local steps in L and in the loss, shrinking when they fail."""
+    """Return the best value and witness after random local steps in L and the loss, which shrink on failure."""
     size = 1.0
     for _ in range(150):
         L = witness[0] + scale * size * rng.standard_normal(witness[0].size) * (rng.random(witness[0].size) < 0.5)

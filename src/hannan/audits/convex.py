@@ -1,8 +1,9 @@
-"""The one-step stability of Algorithm 1, measured where it is exact (def:OSDS for thm:oco, cor:olo).
+"""Exact audit of the one-step stability of Algorithm 1 (def:OSDS for thm:oco and cor:olo).
 
-x_t minimises G + <b, x>, x_{t+1} minimises G + l + <b, x>, with the same ridge. In the interior the law of the
-move has the density f(-grad G(x)) det Hess G(x), f that of b (change of variables b = -grad G(x)); on the ends
-of an interval it has atoms. Forward is D(x_t, x_{t+1}), the direction a regret bound uses; backward the other.
+x_t minimizes G + <b, x> and x_{t+1} minimizes G + l + <b, x> with the same ridge. In the interior of the domain the
+move has the density f(-grad G(x)) det Hess G(x), where f is the density of b (change of variables b = -grad G(x)); at
+the ends of an interval it has atoms. Forward is D(x_t, x_{t+1}), the direction that a regret bound uses; backward is
+D(x_{t+1}, x_t).
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
 
 
 def claim_of(learner: Convex) -> Stability:
-    """What the learner claims of one step: level epsilon in D_inf, or in D_inf^delta for Gaussian noise."""
+    """Return the level that the learner claims: epsilon in D_inf, or in D_inf^delta for Gaussian noise."""
     scale, beta, noise = learner.schedule().scale(1, 0.0), learner.lipschitz, learner.noise
     if isinstance(noise, GaussianNoise):
         if noise.delta is None:
-            raise ValueError("audit of Gaussian noise needs its delta; got delta=None")
+            raise ValueError("delta is required to audit Gaussian noise; pass GaussianNoise(delta)")
         level = noise.claimed_epsilon(beta, scale)
         if noise.calibration == "analytic":
             level = noise.epsilon_of(beta, scale, learner.shape, learner.domain.d)
@@ -40,16 +41,41 @@ def claim_of(learner: Convex) -> Stability:
 def audit_convex(
     learner: Convex, history: Loss, loss: Loss, *, backward: bool = False, points: int = 2000, seed: int = 0
 ) -> Finding:
-    """Measure how stable one move of a convex learner is, exactly where that can be.
+    """Measure the one-step stability of a convex learner.
 
-    The divergence of one step after `history` by `loss`, against the learner's claim; the witness is the move.
+    Parameters
+    ----------
+    learner : Convex
+        Learner to audit, at the scale of its first round.
+    history : Loss
+        Losses of the rounds before.
+    loss : Loss
+        Loss that is added.
+    backward : bool, default False
+        Measure D(x_{t+1}, x_t) instead of D(x_t, x_{t+1}).
+    points : int, default 2000
+        Number of points of the search, if a search is needed.
+    seed : int, default 0
+        Seed of the search.
 
-    Exact for linear losses (an interval by its two atoms, else the law of the perturbed sum), and in one
-    dimension. In more, D_inf of Gamma noise is the largest log density ratio over a search of the interior.
+    Returns
+    -------
+    Finding
+        The measured level and the claim. The witness is the move at which the divergence was found.
 
-    `learner`: a `Convex`. `history`: the losses before. `loss`: the one that is added. `backward`: the divergence the
-    other way, of taking it away. `points` and `seed`: of the search.
+    Raises
+    ------
+    ValueError
+        If the learner does not admit the loss, if Gaussian noise has no `delta`, or if the noise is Gaussian, the
+        losses are curved and the dimension is above 1.
 
+    Notes
+    -----
+    The measurement is exact for linear losses and in one dimension. For Gamma noise and curved losses in higher
+    dimensions it is the largest log density ratio found by a search of the interior.
+
+    Examples
+    --------
     >>> from hannan.mathematics.convex.domains import Box
     >>> from hannan.learners.convex.learner import Convex
     >>> from hannan.mathematics.convex.losses import Linear
@@ -75,14 +101,15 @@ def audit_convex(
     elif claim.delta == 0.0:
         measured, witness = _in_the_interior(learner, first, second, points, seed)
     else:
-        raise ValueError("audit of Gaussian noise and curved losses is exact in one dimension only; got d > 1")
+        d = learner.domain.d
+        raise ValueError(f"audit of Gaussian noise with curved losses works in one dimension only; got d = {d}")
     exceeded = measured > claim.level * (1.0 + TOLERANCE) + 1e-12
     return Finding(claim, measured, (witness, np.asarray(loss.z)), "exceeded" if exceeded else "holds")
 
 
 @dataclass(frozen=True)
 class Law:
-    """The law of argmin_X G + <b, x>, by G's gradient and Hessian and the density of b."""
+    """Distribution of argmin_X G + <b, x>, from the gradient and Hessian of G and the density of b."""
 
     losses: tuple[Loss, ...]
     noise: Noise
@@ -91,14 +118,14 @@ class Law:
     center: Array
 
     def gradient(self, x: Array) -> Array:
-        """grad G(x)."""
+        """Return grad G(x)."""
         g = self.ridge * (x - self.center)
         for loss in self.losses:
             g = g + np.atleast_2d(loss.gradient(x)).sum(axis=0)
         return np.asarray(g)
 
     def hessian(self, x: Array) -> Array:
-        """Hess G(x)."""
+        """Return Hess G(x)."""
         H = self.ridge * np.eye(len(x))
         for loss in self.losses:
             z = np.atleast_2d(loss.z)
@@ -107,13 +134,13 @@ class Law:
         return np.asarray(H)
 
     def log_density(self, x: Array) -> float:
-        """log f(-grad G(x)) + log det Hess G(x), up to a constant that both laws of a step share."""
+        """Return log f(-grad G(x)) + log det Hess G(x), up to a constant that both distributions share."""
         size = float(np.linalg.norm(self.gradient(x))) / self.scale
         tail = size if isinstance(self.noise, GammaNoise) else 0.5 * size * size
         return float(np.linalg.slogdet(self.hessian(x))[1]) - tail
 
     def below(self, x: float) -> float:
-        """P(move <= x) on a line: b >= -G'(x)."""
+        """Return P(move <= x) in one dimension, which is P(b >= -G'(x))."""
         from scipy.special import ndtr
 
         y = float(self.gradient(np.array([x]))[0]) / self.scale
@@ -122,7 +149,7 @@ class Law:
         return float(ndtr(y))
 
     def above(self, x: float) -> float:
-        """P(move >= x) on a line."""
+        """Return P(move >= x) in one dimension."""
         from scipy.special import ndtr
 
         y = float(self.gradient(np.array([x]))[0]) / self.scale
@@ -133,14 +160,14 @@ class Law:
 
 @dataclass(frozen=True)
 class Step:
-    """The laws of two successive moves."""
+    """Distributions of two successive moves."""
 
     before: Law
     after: Law
 
     @classmethod
     def of(cls, learner: Convex, history: Loss, loss: Loss) -> Step:
-        """After `history`, by `loss`: the same noise, scale and ridge on both sides."""
+        """Return the distributions after `history`, without and with `loss`, for the same noise, scale and ridge."""
         scale = learner.schedule().scale(1, 0.0)
         curved = sum(0 if part.shape == "linear" else np.atleast_2d(part.z).shape[0] for part in (history, loss))
         given: tuple[Any, ...] = (learner.noise, scale, learner.ridge_after(curved, scale), learner.domain.center)
@@ -148,9 +175,9 @@ class Step:
 
 
 def _on_interval(learner: Convex, first: Law, second: Law, delta: float) -> tuple[float, Array]:
-    """D_inf^delta of two laws on an interval: an atom at each end, and cells between, fine enough to be exact.
+    """Return (D_inf^delta, witness) of two distributions on an interval, by an atom at each end and a grid of cells.
 
-    A cell's probability is a difference of cumulative probabilities; merging a cell can only lose divergence.
+    Merging outcomes into cells can only reduce the divergence.
     """
     (low,), (high,) = learner.domain.box
     flat = first.ridge == 0.0 and all(loss.shape == "linear" for loss in second.losses)
@@ -163,7 +190,7 @@ def _on_interval(learner: Convex, first: Law, second: Law, delta: float) -> tupl
 
 
 def _cells(law: Law, grid: Array) -> Array:
-    """Probabilities of {low}, the open cells between, {high}; tails by whichever side loses no digits."""
+    """Return the probabilities of {low}, of the open cells, and of {high}, computed from the more accurate tail."""
     below, above = np.array([law.below(x) for x in grid]), np.array([law.above(x) for x in grid])
     inner = np.where(below[1:] < 0.5, below[1:] - below[:-1], above[:-1] - above[1:])
     cells = np.concatenate([[below[0]], np.maximum(inner, 0.0), [above[-1]]])
@@ -171,7 +198,7 @@ def _cells(law: Law, grid: Array) -> Array:
 
 
 def _in_the_interior(learner: Convex, first: Law, second: Law, points: int, seed: int) -> tuple[float, Array]:
-    """sup_x log p(x)/q(x): samples of the interior, then local steps from the best."""
+    """Return (sup_x log p(x)/q(x), witness), by random points of the interior and local steps from the best."""
     rng, domain = np.random.default_rng(seed), learner.domain
     low, high = domain.box
 

@@ -1,4 +1,4 @@
-"""What an audit of a claim found."""
+"""Result of an exact audit."""
 
 from __future__ import annotations
 
@@ -10,20 +10,28 @@ from hannan.saving.formatting import clipped, figure
 from hannan.saving.result import Result, Shown
 from hannan.validation import Array
 
-#: Rounding of the claim itself.
+#: Relative tolerance for rounding errors of the claim.
 TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True)
 class Finding(Result):
-    """What an audit measured, beside what was claimed.
+    """Result of an exact audit: the measured stability level compared with the claimed one.
 
-    The measure errs on the low side: the accuracy of the play is taken off, so rounding disproves no claim.
+    Attributes
+    ----------
+    claim : Stability
+        The claim that was audited.
+    measured : float
+        Largest one-step divergence found. Rounding errors are subtracted, so that they cannot disprove a claim.
+    witness : tuple of (numpy.ndarray, numpy.ndarray)
+        Cumulative losses L and next loss at which the divergence was found. For a convex learner, the move and the
+        parameters of the loss.
+    verdict : {"holds", "exceeded"}
+        "holds" if no larger divergence than claimed was found, "exceeded" if the witness disproves the claim.
 
-    `claim`: the `Stability` that was stated. `measured`: the largest one-step divergence found. `witness`: (L, loss),
-    where it was found. `verdict`: "holds" (nothing above the claim was found), or "exceeded" (the witness disproves the
-    claim).
-
+    Examples
+    --------
     >>> import hannan as hn
     >>> finding = hn.audit(hn.FTPL(hn.Exponential(), 2.0), n=3)
     >>> finding.verdict, finding.broken, finding.claim.level

@@ -1,13 +1,13 @@
-"""Sampling audit of any learner: a proved lower bound on its one-step level.
+"""Sampling audit of any learner: a proved lower bound on its one-step stability level.
 
-For a history h and a next loss l, draw the action many times after h and many times after h and l. For a set B of
-actions, with a lower confidence limit p of P(B) before and an upper one q after (Clopper and Pearson 1934, exact),
+For a history h and a next loss l, the audit draws many actions after h and many after (h, l). For a set B of actions,
+let p be a lower confidence limit of P(B) after h, and q an upper one after (h, l) (Clopper and Pearson 1934, exact):
 
     D_inf^delta(before, after) >= log((p - delta)/q)        with probability at least `confidence`.
 
-Half of the draws choose h, l and B; the other half, fresh, give the limits, so the limits need no correction for the
-choice. The verdict is "not stable at the level claimed" only if that bound exceeds the claim. Otherwise the verdict is
-"not refuted in N trials": a search over finitely many histories and losses cannot confirm a claim.
+Half of the draws choose h, l and B. The other half are fresh draws that give the limits, which therefore need no
+correction for the choice. The verdict is "not stable at the level claimed" only if this bound exceeds the claim.
+Otherwise it is "not refuted in N trials": a search over finitely many histories and losses cannot confirm a claim.
 """
 
 from __future__ import annotations
@@ -34,32 +34,33 @@ from hannan.saving.formatting import figure, sure
 from hannan.saving.result import Result, Shown
 from hannan.validation import Array, brief
 
-#: A run of a learner against given losses: its moves, one by one.
+#: Run of a learner against given losses, which yields its moves.
 Run = Callable[[Array, np.random.Generator], Iterator[int]]
 
-#: So many runs that are all the same are refused, by mistake with a chance of at most (that of the likeliest run)^59:
-#: below 1e-9 where no run has a chance above 0.7.
+#: Number of runs that must not all be the same. The probability of a false alarm is at most q^59, where q is the
+#: probability of the most likely run: below 1e-9 if q <= 0.7.
 RUNS = 60
 MOVES = 64
 
 _RANDOM = (np.random.Generator, np.random.RandomState, random.Random)
-#: What holds no generator, or is not the learner's own.
+#: Types that hold no generator, or do not belong to the learner.
 _PLAIN = (int, float, complex, str, bytes, type(None), np.ndarray, np.generic, type, types.ModuleType,
           types.FunctionType)  # fmt: skip
 
 
 def renewed(learner: Any, rng: np.random.Generator) -> Any:
-    """The learner, its random generators started anew, in whatever object, list, tuple or dict of its it keeps them.
+    """Return the learner with fresh random generators, wherever its attributes, lists, tuples and dicts hold them.
 
-    One that stands in two places stays one. Dicts, lists and objects are changed where they stand.
+    A generator that occurs in two places is replaced by the same new one. Objects, lists and dicts are changed in
+    place.
     """
     fresh: dict[int, tuple[Any, Any]] = {}
-    # Kept with what they are of, so that no id is used twice.
+    # The objects are kept, so that no id is reused.
     seen: dict[int, Any] = {}
     waiting: list[Any] = [learner]
 
     def instead(value: Any) -> Any:
-        """What stands in its place: itself, unless it is a generator, a method of one, or a tuple with one."""
+        """Return the value, or its replacement if it is a generator, a method of one, or a tuple with one."""
         if isinstance(value, _PLAIN):
             return value
         if isinstance(value, _RANDOM):
@@ -95,7 +96,7 @@ def renewed(learner: Any, rng: np.random.Generator) -> Any:
                 if (new := instead(value)) is not value:
                     slot.__set__(holder, new)
             except AttributeError:
-                continue  # an empty slot, or one of a compiled class that cannot be set
+                continue  # An empty slot, or a slot of a compiled class that cannot be set.
     return learner
 
 
@@ -105,25 +106,24 @@ def _slots(kind: type) -> tuple[types.MemberDescriptorType, ...]:
 
 
 def _another(generator: Any, rng: np.random.Generator) -> Any:
-    """A generator of the same kind, with a seed from ours."""
+    """Return a generator of the same class, seeded from `rng`."""
     if isinstance(generator, np.random.Generator):
         return type(generator)(np.random.PCG64(int(rng.integers(2**63))))
     return type(generator)(int(rng.integers(2**31 if isinstance(generator, np.random.RandomState) else 2**63)))
 
 
 def refuse_repeats(run: Run, n: int, rounds: int, rng: np.random.Generator) -> None:
-    """Refuse a learner whose runs are all the same although it seems to draw.
+    """Raise ValueError if all runs of a learner make the same moves although it seems to draw at random.
 
-    The losses are 0 in every round. A learner that then stays where it is, or goes round, draws nothing as far as
-    one can see: it is deterministic, and its runs may be the same.
+    The losses are 0 in every round. A learner whose moves are constant or periodic is taken to be deterministic, and
+    its runs may be the same.
     """
     first = _moves(run, n, rounds, rng)
     if _regular(first) or any(_moves(run, n, rounds, rng) != first for _ in range(RUNS - 1)):
         return
     raise ValueError(
-        "runs of a learner must be drawn anew, each with randomness of its own; got the same moves in each of "
-        f"{RUNS} runs, {brief(first, 40)}. Give a function play(losses, rng) that draws with rng, or a factory that "
-        "takes a seed"
+        f"runs of the learner must be independent; got the same moves {brief(first, 40)} in each of {RUNS} runs. "
+        "Pass a function play(losses, rng) that draws with rng, or a factory that takes a seed"
     )
 
 
@@ -133,33 +133,61 @@ def _moves(run: Run, n: int, rounds: int, rng: np.random.Generator) -> list[int]
         for move in run(np.zeros((max(rounds + 1, MOVES), n)), rng):
             found.append(move)
     except Exception:
-        # Longer than the audit asks for is more than a learner need play.
+        # A learner may stop after the number of rounds that the audit needs.
         if len(found) <= rounds + 1:
             raise
     return found
 
 
 def _regular(moves: list[int]) -> bool:
-    """Whether the later half repeats itself: of what is drawn by a fair coin, 64 times, it does so in one of 60 000."""
+    """Return whether the second half of the moves is periodic; 64 fair coin flips are so with probability 1/60,000."""
     late = moves[len(moves) // 2 :]
     return len(set(moves)) == 1 or any(late[k:] == late[:-k] for k in range(1, len(late) // 2 + 1))
 
 
-#: play(losses, rng) -> action, losses of shape (rounds so far, n)
+#: Function play(losses, rng) -> action, with losses of shape (rounds so far, n).
 Play = Callable[[Array, np.random.Generator], int]
-#: (history, next loss)
+#: Pair (history, next loss).
 Trial = tuple[Array, Array]
-#: Fewest draws before, and after, the loss of one trial.
+#: Smallest number of draws before, and after, the loss of one trial.
 LEAST_DRAWS = 8
 
 
 @dataclass(frozen=True)
 class SampledFinding(Result):
-    """Result of a sampling audit: the level is at least `lower`, with probability `confidence`.
+    """Result of a sampling audit: the stability level is at least `lower`, with probability `confidence`.
 
-    `estimate` is the level at the witness (history, loss, actions) as estimated from the draws. The verdict is "not
-    stable at the level claimed" (proved), "not refuted in N trials" (the claim may still be false), or "measured" if
-    no level was claimed. `trials` counts the pairs of a history and a loss that were tried; `tried` describes them.
+    Attributes
+    ----------
+    claimed : float or None
+        Claimed level.
+    lower : float
+        Proved lower bound on the level.
+    estimate : float
+        Estimate of the level at the witness.
+    confidence : float
+        Probability with which `lower` is correct.
+    samples : int
+        Number of actions drawn.
+    delta : float
+        Slack of the divergence D_inf^delta.
+    witness : tuple of (numpy.ndarray, numpy.ndarray, tuple of int)
+        History, next loss and set of actions with the largest bound.
+    verdict : str
+        "not stable at the level claimed" (proved), "not refuted in N trials" (the claim may still be false), or
+        "measured" if no level was claimed.
+    trials : int
+        Number of pairs of a history and a loss that were tried.
+    tried : str
+        Description of the trials.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hannan as hn
+    >>> finding = hn.audit(lambda losses, rng: int(rng.integers(3)), 3, level=0.5, samples=2000, rounds=2)
+    >>> finding.broken, finding.claimed
+    (False, 0.5)
     """
 
     claimed: float | None
@@ -181,7 +209,7 @@ class SampledFinding(Result):
     def shown(self) -> Shown:
         """The verdict, the level that is proved, and the witness."""
         history, loss, actions = self.witness
-        # By its digits: 1.0 - 0.99999999 is 1.000000005e-8.
+        # Subtract in decimal: 1.0 - 0.99999999 is 1.000000005e-8 in floating point.
         miss = float(1 - Decimal(str(float(self.confidence))))
         rows = [
             ("level", f"at least {figure(self.lower)}, with probability {sure(miss)}"),
@@ -205,17 +233,53 @@ def audit_by_sampling(
     rounds: int = 32,
     seed: int = 0,
 ) -> SampledFinding:
-    """Search for a large one-step level of any learner that takes losses in [0, 1]^n, and prove a lower bound on it.
+    """Prove a lower bound on the one-step level of any learner for losses in [0, 1]^n.
 
-    Every arm is perturbed, after histories of several lengths up to `rounds` in which the arm did badly, did well, or
-    lost at random. If `samples` are too few for all of these trials, some are left out; `tried` describes the rest.
+    Parameters
+    ----------
+    subject : callable, class, learner or object
+        One of: a function play(losses, rng) -> action, where `losses` has shape (rounds so far, n); a class or factory
+        of objects with act() and observe(losses) or observe(move, losses), which is called with a seed if it takes an
+        argument; such an object, which is copied for each run; a learner with start(seed).
+    n : int
+        Number of arms, at least 2.
+    level : float, optional
+        Claimed level.
+    delta : float, default 0.0
+        Slack of the divergence D_inf^delta, in [0, 1).
+    samples : int, default 40_000
+        Number of actions to draw, at least 100.
+    confidence : float, default 0.999
+        Probability with which the lower bound is correct.
+    rounds : int, default 32
+        Largest length of a history.
+    seed : int, default 0
+        Random seed.
 
-    `subject` is a function play(losses, rng) -> action; a class or factory of objects with act() and
-    observe(losses), or observe(move, losses), called with a seed if it takes an argument; such an object itself
-    (copied for each run); or a learner with start(seed). Random generators that it holds, or objects of its, are
-    renewed for each run where it takes no seed; one whose runs are the same nevertheless, though it seems to draw, is
-    refused.
+    Returns
+    -------
+    SampledFinding
+        The lower bound, the witness and the verdict.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, if an action is not in 0..n-1, or if the runs of a learner that seems to draw at
+        random are all the same.
+
+    Notes
+    -----
+    Each arm is charged after histories of several lengths in which the arm did badly, did well, or lost at random. If
+    there are too few samples for all of these trials, some are omitted; `tried` describes the others. Random generators
+    that a learner holds are replaced for each run if the learner takes no seed.
+
+    References
+    ----------
+    Clopper, C. and Pearson, E. (1934). The use of confidence or fiducial limits illustrated in the case of the
+    binomial. *Biometrika* 26(4). https://doi.org/10.1093/biomet/26.4.404
+
+    Examples
+    --------
     >>> import numpy as np
     >>> def hedge(losses, rng, scale=1.0):
     ...     w = np.exp(-losses.sum(axis=0) / scale)
@@ -239,7 +303,7 @@ def audit_by_sampling(
 
     trials, tried = _chosen(n, rounds, max(24, samples // 12 // LEAST_DRAWS), np.random.default_rng([seed, 78]))
     fresh = samples // 4
-    # Two limits, each wrong with half of the allowed probability.
+    # Two confidence limits, each with half of the error probability.
     sure = 0.5 + 0.5 * confidence
 
     def proved(hit: int, kept: int) -> float:
@@ -247,11 +311,11 @@ def audit_by_sampling(
         return math.log((low - delta) / high) if low > delta else -math.inf
 
     def expected(before: Any, after: Any, actions: tuple[int, ...]) -> float:
-        """The bound that fresh draws would prove if the actions had the shares that were seen."""
+        """Return the bound that fresh draws would prove with the observed frequencies of the actions."""
         hit, kept, draws = int(before[list(actions)].sum()), int(after[list(actions)].sum()), int(before.sum())
         return proved(hit * fresh // draws, math.ceil((kept + 0.5) / (draws + 1) * fresh))
 
-    # Three passes of equal cost: all trials, the best quarter, the best sixteenth; counts add up.
+    # Three passes of equal cost over all trials, the best quarter and the best sixteenth, with accumulated counts.
     left = [(trial, np.zeros((2, n), dtype=np.int64)) for trial in trials]
     for _ in range(3):
         each, ranked = max(LEAST_DRAWS, samples // 12 // len(left)), list[tuple[float, int, tuple[int, ...]]]()
@@ -279,7 +343,7 @@ def audit_by_sampling(
 
 
 def _chosen(n: int, rounds: int, most: int, rng: np.random.Generator) -> tuple[list[Trial], str]:
-    """At most `most` trials, and a phrase that describes them; if they are too many, the first of a fixed order."""
+    """Return at most `most` trials, the first of a fixed order, and a phrase that describes them."""
     powers = [1 << k for k in range(rounds.bit_length()) if 1 << k < rounds]
     lengths = list(dict.fromkeys([0, *powers[:1], rounds, *powers[1:]]))
     arms = range(n) if n <= most else rng.permutation(n)[:most].tolist()
@@ -294,7 +358,7 @@ def _chosen(n: int, rounds: int, most: int, rng: np.random.Generator) -> tuple[l
 
 
 def _trials(n: int, lengths: list[int], arms: Sequence[int], rng: np.random.Generator) -> Iterator[Trial]:
-    """For each length and arm, histories in which the arm won, lost, or lost at random; then the arm loses."""
+    """Yield histories of each length in which an arm won, lost, or lost at random, followed by a loss of that arm."""
     for length in lengths:
         if length == 0:
             yield from ((np.zeros((0, n)), np.eye(n)[arm]) for arm in arms)
@@ -307,7 +371,7 @@ def _trials(n: int, lengths: list[int], arms: Sequence[int], rng: np.random.Gene
 
 
 def _sets(before: Any, after: Any, delta: float) -> list[tuple[int, ...]]:
-    """Singletons, and with delta > 0 the likelihood-ratio sets, in order of decreasing ratio."""
+    """Return sets of one action, and for delta > 0 also likelihood-ratio sets, by decreasing ratio."""
     order = np.argsort(-(before + 0.5) / (after + 0.5))
     sets: list[tuple[int, ...]] = [(int(i),) for i in order]
     if delta > 0.0:
@@ -318,19 +382,16 @@ def _sets(before: Any, after: Any, delta: float) -> list[tuple[int, ...]]:
 def _counts(play: Play, history: Array, n: int, times: int, rng: np.random.Generator) -> Any:
     counts = np.zeros(n, dtype=np.int64)
     for _ in range(times):
-        # A copy: the history is ours, and a stranger may write on what it is given.
+        # Copy the history, because a user-defined learner may modify its argument.
         action = play(history.copy(), rng)
         if not 0 <= int(action) < n:
-            raise ValueError(f"a learner's action must be one of 0..{n - 1}; got {action!r}")
+            raise ValueError(f"action of the learner must be an integer in 0..{n - 1}; got {action!r}")
         counts[int(action)] += 1
     return counts
 
 
-# The kinds of strangers
-
-
 def _maker_of(subject: Any) -> Callable[[np.random.Generator], Any] | None:
-    """How a run's learner is made; None of a function play(losses, rng)."""
+    """Return a function that makes the learner of a run, or None for a function play(losses, rng)."""
     if hasattr(subject, "start"):
         return lambda rng: subject.start(int(rng.integers(2**63)))
     if inspect.isclass(subject):
@@ -339,21 +400,21 @@ def _maker_of(subject: Any) -> Callable[[np.random.Generator], Any] | None:
         return lambda rng: renewed(copy.deepcopy(subject), rng)
     if not callable(subject):
         raise ValueError(
-            "a learner must be a function play(losses, rng), a factory of objects with act and observe, or such an "
+            "learner must be a function play(losses, rng), a factory of objects with act and observe, or such an "
             f"object; got {subject!r}"
         )
     return None if _needed(subject) >= 2 else _maker(subject)
 
 
 def _needed(function: Any) -> int:
-    """How many positional arguments a call must give."""
+    """Return the number of positional arguments that a call must have."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = inspect.signature(function).parameters.values()
     return sum(p.kind in kinds and p.default is inspect.Parameter.empty for p in parameters)
 
 
 def _maker(factory: Any) -> Callable[[np.random.Generator], Any]:
-    """A fresh learner: the factory is given a seed if it takes an argument."""
+    """Return a function that makes a fresh learner; the factory gets a seed if it takes an argument."""
     takes = any(p.kind is not inspect.Parameter.KEYWORD_ONLY for p in inspect.signature(factory).parameters.values())
     return lambda rng: factory(int(rng.integers(2**31))) if takes else renewed(factory(), rng)
 
@@ -362,8 +423,8 @@ def _stepped(make: Callable[[np.random.Generator], Any]) -> Run:
     def run(losses: Array, rng: np.random.Generator) -> Iterator[int]:
         learner = make(rng)
         if not (hasattr(learner, "act") and hasattr(learner, "observe")):
-            raise ValueError(f"a learner must have act and observe; got {learner!r}")
-        # A player of ours is told by its class: its compiled methods have no signature.
+            raise ValueError(f"learner must have methods act and observe; got {learner!r}")
+        # Players of this library are recognized by class, because compiled methods have no signature.
         with_move = isinstance(learner, _engine.Book) or _needed(learner.observe) >= 2
         for loss in losses:
             move = learner.act()
