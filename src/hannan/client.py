@@ -1,7 +1,7 @@
-"""A client of `hannan serve`, of the standard library alone.
+"""HTTP client of `hannan serve`, which requires only the standard library.
 
-Whatever is lost on the way is asked again, which is safe: feedback counts once a ticket, and every decision is asked
-for with an id, so that asking again gives the same one.
+Requests without an answer are repeated. Repetition is safe because feedback counts once per ticket and every decision
+is requested with an id, so that a repeated request returns the same decision.
 """
 
 from __future__ import annotations
@@ -18,12 +18,24 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
-#: Answers after which the same may be asked again.
-_AGAIN = (502, 503, 504)
+#: HTTP statuses after which a request is repeated.
+_RETRY = (502, 503, 504)
 
 
 class Decision(NamedTuple):
-    """What `act` answers: hand the ticket back with the feedback."""
+    """Decision of a service.
+
+    Attributes
+    ----------
+    ticket : str
+        Ticket to pass to `Client.observe` with the feedback.
+    arm : str or int
+        Name of the arm, or its number if the arms have no names.
+    action : int
+        Number of the arm, from 0.
+    probability : float
+        Probability with which the arm was drawn.
+    """
 
     ticket: str
     arm: Any
@@ -32,7 +44,15 @@ class Decision(NamedTuple):
 
 
 class Refused(ValueError):
-    """The service rejected the request: `status` is the HTTP status, `code` the error code of the answer."""
+    """Request that the service rejected.
+
+    Attributes
+    ----------
+    status : int
+        HTTP status.
+    code : str
+        Machine-readable error code, such as "unknown_learner".
+    """
 
     def __init__(self, status: int, message: str, code: str = "") -> None:
         super().__init__(message)
@@ -40,8 +60,10 @@ class Refused(ValueError):
 
 
 def shard_of(name: str, key: int | str | None, shards: int) -> int:
-    """Which shard a learner, or a key of one, lives in: BLAKE2b-64 of NAME, or NAME/KEY, modulo the number of shards.
+    """Return the shard of a learner or key: BLAKE2b-64 of NAME or NAME/KEY, modulo the number of shards.
 
+    Examples
+    --------
     >>> [shard_of("banner", key, 4) for key in (None, 1, 2, "1", "anna")]
     [0, 2, 1, 2, 1]
     """
@@ -50,7 +72,7 @@ def shard_of(name: str, key: int | str | None, shards: int) -> int:
 
 
 def shard_of_ticket(ticket: str) -> int:
-    """The shard that a ticket is of; whether it is good only its owner can tell."""
+    """Return the shard in a ticket. The ticket is not verified: only the owner of the shard can do that."""
     try:
         return int.from_bytes(base64.urlsafe_b64decode(ticket[:32])[22:24], "little")
     except ValueError:
@@ -58,13 +80,29 @@ def shard_of_ticket(ticket: str) -> int:
 
 
 class Client:
-    """Decisions of a service: `Client("http://localhost:8414", key="...")`. Threads may share it.
+    """Client of a service. Threads may share it.
 
-    `url` may be a list, of which address i is that of the owner of shard i: every request goes to where it belongs.
+    Parameters
+    ----------
+    url : str or sequence of str
+        Address of the service, or the addresses of all shards in order.
+    key : str, optional
+        Access token.
+    timeout : float
+        Time limit of one attempt, in seconds.
+    tries : int
+        Largest number of attempts per request. The pauses between attempts double.
 
-    A request that gets no answer within `timeout` seconds, or is told to come later, is sent again, `tries` times in
-    all, after pauses that double. What is not known to be refused raises `ConnectionError` in the end: then ask again
-    later, feedback with the same ticket, a decision with the same `id`.
+    Raises
+    ------
+    Refused
+        If the service rejects a request.
+    ConnectionError
+        If no attempt gets an answer. The request may have had its effect: repeat it with the same ticket or id.
+
+    Examples
+    --------
+    ::
 
         client = Client("http://localhost:8414")
         move = client.act("banner")
@@ -76,13 +114,28 @@ class Client:
     ) -> None:
         self._places = [_place(one) for one in ([url] if isinstance(url, str) else url)]
         if tries < 1 or not self._places:
-            raise ValueError(f"tries must be at least 1, and so must addresses be; got {tries!r} and {url!r}")
+            raise ValueError(f"tries must be >= 1 and url at least one address; got tries={tries!r}, url={url!r}")
         self._timeout, self._tries = timeout, tries
         self._headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {key}"} if key else {})
         self._local = threading.local()
 
     def act(self, name: str, key: int | str | None = None, id: str | None = None) -> Decision:
-        """A decision of a learner (of one of its keys). Without an `id` it is asked for with a fresh one."""
+        """Draw an arm.
+
+        Parameters
+        ----------
+        name : str
+            Name of the learner.
+        key : int or str, optional
+            Key of the learner. Default: the learner without a key.
+        id : str, optional
+            Id of the decision. A repeated call with the same id returns the same decision. Default: a fresh id.
+
+        Returns
+        -------
+        Decision
+            Ticket, arm, action and probability.
+        """
         body: dict[str, Any] = {"id": uuid.uuid4().hex if id is None else id}
         if key is not None:
             body["key"] = key
@@ -90,13 +143,39 @@ class Client:
         return Decision(**self._ask("POST", f"/v1/learners/{quote(name, safe='')}/act", body, shard))
 
     def observe(self, ticket: str, reward: float | None = None, *, loss: float | None = None) -> bool:
-        """Settle a decision: True if it counts now, False if it was counted before, perhaps by a request of ours that
-        got no answer."""
+        """Settle a decision with its reward or loss.
+
+        Parameters
+        ----------
+        ticket : str
+            Ticket of the decision.
+        reward, loss : float, optional
+            Exactly one of them: the reward of a learner of rewards, or the loss of a learner of losses.
+
+        Returns
+        -------
+        bool
+            True if the feedback counts now, False if the decision was settled before, possibly by an earlier attempt
+            of this call whose answer was lost.
+        """
         body = _feedback(ticket, reward, loss)
         return bool(self._ask("POST", "/v1/observe", body, shard_of_ticket(ticket))["counted"])
 
     def observe_many(self, feedback: Iterable[tuple[str, float]], *, losses: bool = False) -> list[bool]:
-        """Settle (ticket, reward) pairs, or (ticket, loss) ones: all those of a shard, or none."""
+        """Settle several decisions, atomically per shard.
+
+        Parameters
+        ----------
+        feedback : iterable of (str, float)
+            Pairs of a ticket and its reward.
+        losses : bool
+            Whether the numbers are losses. Default: rewards.
+
+        Returns
+        -------
+        list of bool
+            Per pair, whether its feedback counts now.
+        """
         pairs = list(feedback)
         counted = [False] * len(pairs)
         by_shard: dict[int, list[int]] = {}
@@ -109,24 +188,40 @@ class Client:
         return counted
 
     def add(self, name: str, arms: list[str] | None = None, learner: Any = "bandit", **more: Any) -> bool:
-        """Add a learner, to every shard: True if it is new. `learner` is a name such as "bandit:tsallis", or a
-        description."""
+        """Add a learner to every shard.
+
+        Parameters
+        ----------
+        name : str
+            Name of the learner.
+        arms : list of str, optional
+            Names of the arms.
+        learner : str or dict
+            Name such as "bandit:tsallis", or a description.
+        **more
+            Further fields of the request: n, gains, loss_range, wait, default.
+
+        Returns
+        -------
+        bool
+            True if the learner, or a stage of it, is new on any shard.
+        """
         body = {"name": name, "learner": learner, **more} | ({} if arms is None else {"arms": arms})
         added = [self._ask("POST", "/v1/learners", body, shard)["added"] for shard in range(len(self._places))]
         return any(added)
 
     def learners(self) -> list[str]:
-        """The names of the learners."""
+        """Return the names of the learners."""
         return list(self._ask("GET", "/v1/learners")["learners"])
 
     def about(self, name: str) -> dict[str, Any]:
-        """A learner, its weights and its certificate."""
+        """Return the arms, the weights and the certificate of a learner as a dict."""
         return dict(
             self._ask("GET", f"/v1/learners/{quote(name, safe='')}", None, shard_of(name, None, len(self._places)))
         )
 
     def close(self) -> None:
-        """Close this thread's connections."""
+        """Close the connections of the calling thread."""
         for connection in self._connections().values():
             connection.close()
         self._connections().clear()
@@ -137,30 +232,33 @@ class Client:
 
     def _ask(self, method: str, path: str, body: Any = None, shard: int = 0) -> Any:
         if shard >= len(self._places):
-            raise Refused(403, f"a ticket must be of one of {len(self._places)} shards; got one of shard {shard}")
-        data, trouble = None if body is None else json.dumps(body).encode(), ""
+            raise Refused(
+                403,
+                f"this client has {len(self._places)} shards; got a ticket of shard {shard}. Pass all addresses",
+            )
+        data, reason = None if body is None else json.dumps(body).encode(), ""
         for attempt in range(self._tries):
             try:
-                status, told, pause = self._once(shard, method, path, data)
+                status, content, pause = self._once(shard, method, path, data)
             except (OSError, http.client.HTTPException) as error:
                 self._connections().pop(shard).close()
-                trouble, pause = f"{type(error).__name__}: {error}", 0.0
+                reason, pause = f"{type(error).__name__}: {error}", 0.0
             else:
                 if status < 400:
-                    return told
-                answer = told if isinstance(told, dict) else {}
-                trouble = answer.get("error", "")
-                if status not in _AGAIN:
-                    raise Refused(status, trouble or f"the service answered {status}", answer.get("code", ""))
+                    return content
+                answer = content if isinstance(content, dict) else {}
+                reason = answer.get("error", "")
+                if status not in _RETRY:
+                    raise Refused(status, reason or f"the service answered {status}", answer.get("code", ""))
             if attempt + 1 < self._tries:
-                # Doubling, and spread, so that many clients do not come back at once.
+                # Random exponential backoff, so that many clients do not retry simultaneously.
                 time.sleep(max(pause, min(0.05 * 2**attempt, 5.0)) * random.uniform(0.5, 1.0))
         raise ConnectionError(
-            f"{self._places[shard].host} gave no answer in {self._tries} tries; the last said: {trouble}"
+            f"no answer from {self._places[shard].host} after {self._tries} attempts; the last error is: {reason}"
         )
 
     def _once(self, shard: int, method: str, path: str, data: bytes | None) -> tuple[int, Any, float]:
-        """(status, what was told, seconds to wait before it may be asked again)"""
+        """Return (HTTP status, decoded answer, seconds to wait before the next attempt)."""
         place, connection = self._places[shard], self._connections().get(shard)
         if connection is None:
             kind = http.client.HTTPSConnection if place.secure else http.client.HTTPConnection
@@ -169,11 +267,11 @@ class Client:
         answer = connection.getresponse()
         raw = answer.read()
         try:
-            told = json.loads(raw) if raw else None
+            content = json.loads(raw) if raw else None
         except ValueError:
-            told = None
+            content = None
         pause = answer.headers.get("retry-after", "0")
-        return answer.status, told, float(pause) if pause.isdigit() else 0.0
+        return answer.status, content, float(pause) if pause.isdigit() else 0.0
 
 
 class _Place(NamedTuple):
@@ -186,11 +284,11 @@ class _Place(NamedTuple):
 def _place(url: str) -> _Place:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"url must be http://HOST or https://HOST; got {url!r}")
+        raise ValueError(f"url must start with http://HOST or https://HOST; got {url!r}")
     return _Place(parts.hostname, parts.port, parts.scheme == "https", parts.path.rstrip("/"))
 
 
 def _feedback(ticket: str, reward: float | None, loss: float | None) -> dict[str, Any]:
     if (reward is None) == (loss is None):
-        raise ValueError(f"feedback must be a reward or a loss; got reward={reward!r}, loss={loss!r}")
+        raise ValueError(f"exactly one of reward and loss is required; got reward={reward!r}, loss={loss!r}")
     return {"ticket": ticket} | ({"reward": reward} if loss is None else {"loss": loss})

@@ -160,7 +160,7 @@ def test_stages_with_other_arms_have_probability_zero(path: Path) -> None:
         clicks(store, "a", 800, 0.3)
         log, second = store.log("a"), store.log("a", stage=2)
         assert len(store.log("a", stage=1)) == 200
-        for stage, match in ((3, "stage must be at most 2"), (0, "stage"), (1.5, "stage")):
+        for stage, match in ((3, "stages 1 to 2; got stage 3"), (0, "stage"), (1.5, "stage")):
             with pytest.raises(ValueError, match=match):
                 store.log("a", stage=stage)
         with pytest.raises(ValueError, match="since"):

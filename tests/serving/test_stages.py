@@ -64,7 +64,7 @@ def test_a_longer_and_a_shorter_list_begin_stages(path: Path) -> None:
         log = store.log("a").dropna(subset=["reward"])
         assert log["arm"].tolist() == [first.arm, second.arm]
         assert log["stage"].tolist() == [1, 2]
-        with pytest.raises(ValueError, match=r"stage must be at most 3.*got 4"):
+        with pytest.raises(ValueError, match=r"stages 1 to 3; got stage 4"):
             store.certificate("a", stage=4)
 
 

@@ -1,4 +1,4 @@
-"""`hn.Store`: players whose every acknowledged act and observe is on disk."""
+"""`hn.Store`: learners on disk."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from hannan.serving.log import rows_of
 from hannan.serving.stored_learner import StoredLearner
 from hannan.serving.tickets import checked_key
 
-#: Groups that go at once: others wait for so long.
+#: Groups deleted in one transaction: other writes wait meanwhile.
 BATCH = 200
 
 
 def prune(queue: DecisionQueue, age: float) -> int:
-    """Let events go that are older than `age` seconds; how many slots."""
+    """Delete events that are older than `age` seconds; return the number of slots deleted."""
     end, before = queue.journal.read(lambda: _end(queue, queue.journal.clock.now() - age))
     gone = BATCH
     while gone == BATCH:
@@ -35,8 +35,8 @@ def prune(queue: DecisionQueue, age: float) -> int:
 
 
 def _end(queue: DecisionQueue, youngest: float) -> tuple[int, int]:
-    """(up to which sequence events may go, the first that is there)"""
-    # The oldest snapshot that is kept is used if newer ones are damaged: the journal must reach back to it.
+    """Return (sequence up to which events may be deleted, sequence of the first event)."""
+    # The journal must reach back to the oldest snapshot, which is used if newer ones are damaged.
     whole, begin, end = min(complete_snapshots(queue.backend), default=0), -1, 0
     for first, blob in queue.backend.groups(0):
         body, time = log.opened(queue.backend, first, blob)
@@ -50,7 +50,7 @@ def _end(queue: DecisionQueue, youngest: float) -> tuple[int, int]:
 
 
 def _needed(queue: DecisionQueue, body: bytes) -> bool:
-    """Whether a decision that was drawn here is open."""
+    """Return whether a decision of this group is pending."""
     for _, part in journal.decode_group(body):
         if not isinstance(part, np.ndarray):
             continue
@@ -65,27 +65,44 @@ def _needed(queue: DecisionQueue, body: bytes) -> bool:
     return False
 
 
-#: A ticket has 16 bits for its shard.
+#: Limit of the ticket, which has 16 bits for the shard.
 MAX_SHARDS = 1 << 16
 
 
 class Store:
-    """Learners on disk for an application: decisions that survive a crash, feedback that counts once.
+    """Learners on disk: every acknowledged decision survives a crash, and feedback counts once.
 
-    Learners on disk: when `act` or `observe` returns, it is there, whatever happens next.
+    Parameters
+    ----------
+    path : str or path-like
+        SQLite file, created if it does not exist, or a `postgresql://` URL.
+    snapshot_events, snapshot_seconds : int, float
+        Number of events and time in seconds after which a snapshot is written. A snapshot of more than 4 MiB is written
+        by events only when the journal has grown by the size of the previous one.
+    remember : float
+        Time in seconds for which the ids of `act` are remembered. Default: one week.
+    shard, shards : int
+        Number of the shard that this process owns, from 0, and number of shards. A learner, or one of its keys, belongs
+        to the shard `hannan.client.shard_of(name, key, shards)`.
+    patience : float
+        Time in seconds to wait for another owner of the shard to exit. Only PostgreSQL waits.
+    max_keys : int, optional
+        Largest number of keys per learner. Default: no limit.
 
-    A decision is drawn, written to a journal, and answered when it is on the disk; many at once share one write. After
-    a crash the journal is played again, and comes out bit for bit. Tickets are text, signed, with the exact
-    probability of the draw; feedback for them counts once, in any order, after a restart, after days. One process has
-    the store at a time; its threads may share it.
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, the file is not a store, or another process has it open.
 
-    `path` is a file (SQLite), or `postgresql://...`. Every so many events or seconds (`snapshot_events`,
-    `snapshot_seconds`) a snapshot is kept in the same place; a large one, by events, not before the journal has grown
-    by as much. Ids of `act` are remembered for `remember` seconds. With `shards`, this is the one owner of shard
-    `shard`: a learner, or a key of one, lives in the shard that its name hashes to, and is refused by the others.
-    `patience`: seconds to wait for another owner to let go of it. `max_keys` limits the number of keys per learner
-    (default: no limit): a decision for one more key raises an error, and existing keys are served as before.
+    Notes
+    -----
+    A decision is drawn, written to a journal, and returned when it is on the disk; simultaneous decisions share one
+    write. After a crash the journal is replayed, and must reproduce every decision bit for bit. Tickets are signed
+    strings that contain the exact probability of the draw. One process has the store open at a time, and its threads
+    may share it.
 
+    Examples
+    --------
     >>> import hannan as hn, tempfile, os
     >>> folder = tempfile.TemporaryDirectory()
     >>> with Store(os.path.join(folder.name, "decisions.db")) as store:
@@ -114,11 +131,11 @@ class Store:
         shard = validation.count(shard, "shard", least=0)
         if shard >= shards or shards > MAX_SHARDS:
             raise ValueError(
-                f"shard must be one of 0..shards - 1, at most {MAX_SHARDS} shards; got {shard} of {shards}"
+                f"shard must be in 0..shards - 1 with shards <= {MAX_SHARDS}; got shard {shard} and shards {shards}"
             )
         backend = _backend(path, shard, shards, validation.between(patience, 0.0, 1e9, "patience"))
         try:
-            #: What a service works at: the same, without waiting for the disk.
+            #: The same operations without waiting for the disk, for a service.
             self.queue = DecisionQueue(backend, shards, snapshot_every, remember, max_keys)
         except BaseException:
             backend.close()
@@ -133,7 +150,18 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Write what waits, and a snapshot; then another may open it."""
+        """Write all pending events and a snapshot, and release the lock of the store.
+
+        A store that was closed raises `Ended` at every further call. A `with` statement closes the store.
+
+        Examples
+        --------
+        >>> import hannan as hn, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> store = hn.Store(folder.name + "/decisions.db")
+        >>> store.close()
+        >>> folder.cleanup()
+        """
         self._closing.detach()
         _close(self.queue)
 
@@ -143,43 +171,139 @@ class Store:
     # Learners
 
     def add(self, name: str, learner: Any, *, arms: Any = None, wait: Any = None, default: Any = None) -> None:
-        """Add a learner that sees one number. The same again does nothing.
+        """Add a learner, or a new stage of a learner whose arms have changed.
 
-        If the arms differ from those of the last `add`, and nothing else does, a new *stage* of the learner begins: a
-        fresh learner with the new arms. Tickets of earlier stages still settle, and count in their own stage. Any
-        other difference raises `Refused`.
+        The same learner added again has no effect. If only its arms differ from those of the last `add`, a new *stage*
+        begins: a fresh learner with the new arms. Tickets of earlier stages still settle in their own stage.
 
-        `arms` names the first arms of a learner whose arms have no names; the places left sleep until `add_arm`.
-        With `wait` and `default`, a decision without feedback for `wait` seconds is settled with `default`.
+        Parameters
+        ----------
+        name : str
+            Name of 1 to 100 ASCII letters, digits, "-", "_" and "."; the first character is a letter or digit.
+        learner : learner
+            Learner that observes one loss or reward per round, such as `hn.Bandit(["red", "blue"], gains=True)`.
+        arms : list of str, optional
+            Names of the first arms of a learner whose arms have no names. The other places are free for `add_arm`.
+        wait, default : float, optional
+            A decision without feedback after `wait` seconds is settled with the loss or reward `default`.
+
+        Raises
+        ------
+        Refused
+            If a learner of this name exists and differs in more than its arms.
+        ValueError
+            If an argument is invalid, or the learner is not a bandit.
+
+        Examples
+        --------
+        >>> import hannan as hn, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, hn.Store(folder + "/decisions.db") as store:
+        ...     store.add("banner", hn.Bandit(["red", "blue"], gains=True))
+        ...     store.learners
+        ('banner',)
         """
         self.queue.journal.wait(self.queue.add(name, learner, arms, wait, default)[1])
 
     def add_arm(self, name: str, arm: str) -> None:
-        """Add an arm. It takes a place that has slept until now, or begins a new stage of the learner.
+        """Add an arm to a learner.
 
-        Learners whose proof covers arms that sleep, as `Bandit(8, Tsallis(0.5))` with `arms=` of fewer names, keep what
-        they have learned. Any other learner whose arms have names begins a fresh stage.
+        The arm takes a free place, if the learner has one (see `arms` of `add`), and what was learned is kept.
+        Otherwise a new stage of the learner begins.
+
+        Parameters
+        ----------
+        name : str
+            Name of the learner, whose arms have names.
+        arm : str
+            Name of the new arm.
+
+        Raises
+        ------
+        Refused
+            If the learner is unknown, the arm exists, or a learner without named arms has no free place.
+
+        Examples
+        --------
+        >>> import hannan as hn, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, hn.Store(folder + "/decisions.db") as store:
+        ...     store.add("banner", hn.Bandit(["red", "blue"], gains=True))
+        ...     store.add_arm("banner", "green")
+        ...     round(store.act("banner").probability, 3)
+        0.333
         """
         self.queue.journal.wait(self.queue.add_arm(name, arm))
 
     def retire_arm(self, name: str, arm: Any) -> None:
-        """Never draw this arm again: it sleeps, or a new stage of the learner begins without it.
+        """Retire an arm, so that it is never drawn again.
 
-        Open decisions can still be settled.
+        The arm becomes unavailable if the proof of the learner covers that. Otherwise a new stage of the learner begins
+        without the arm. Pending decisions can still be settled.
+
+        Parameters
+        ----------
+        name : str
+            Name of the learner.
+        arm : str or int
+            Name of the arm, or its number if the arms have no names.
+
+        Raises
+        ------
+        Refused
+            If the learner is unknown, or the arm is the last one that is available.
+        ValueError
+            If the learner has no such available arm.
+
+        Examples
+        --------
+        >>> import hannan as hn, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, hn.Store(folder + "/decisions.db") as store:
+        ...     store.add("banner", hn.Bandit(["red", "blue"], gains=True))
+        ...     store.retire_arm("banner", "red")
+        ...     store.act("banner").arm
+        'blue'
         """
         self.queue.journal.wait(self.queue.retire_arm(name, arm))
 
     @property
     def learners(self) -> tuple[str, ...]:
-        """The names of its learners."""
+        """Names of the learners."""
         return tuple(self.queue.contents.by_name)
 
     def certificate(
         self, name: str, key: Any = None, delta: float | None = None, *, stage: int | None = None
     ) -> Certificate | FleetCertificate:
-        """Return the certificate of a learner, or of a key; of all keys if only keys were played.
+        """Return the certificate of a learner, or of one of its keys.
 
-        It covers one stage of the learner: the current one, or number `stage`, counted from 1.
+        Parameters
+        ----------
+        name : str
+            Name of the learner.
+        key : int or str, optional
+            Key of the learner. Default: the learner without a key, or all keys if only keys were played.
+        delta : float, optional
+            Error probability of high-probability bounds and intervals.
+        stage : int, optional
+            Number of the stage, from 1. Default: the current stage.
+
+        Returns
+        -------
+        Certificate or FleetCertificate
+            Bound, regret and assumptions of this stage.
+
+        Raises
+        ------
+        Refused
+            If there is no such learner.
+
+        Examples
+        --------
+        >>> import hannan as hn, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, hn.Store(folder + "/decisions.db") as store:
+        ...     store.add("banner", hn.Bandit(["red", "blue"], gains=True))
+        ...     store.observe(store.act("banner").ticket, reward=1)
+        ...     store.certificate("banner").rounds
+        True
+        1
         """
         key = checked_key(key)
         with self.queue.lock:
@@ -193,14 +317,41 @@ class Store:
     def log(self, name: str, *, stage: int | None = None, since: float | None = None) -> Any:
         """Return the decisions of a learner as a table for `hn.replay` and `hannan replay`.
 
-        Columns: key (if there are any), round, time, arm, probability, reward (or loss), settled, expired, stage and
-        smallest_probability. Reward (or loss) and settled are NaN for pending decisions; `hn.replay(missing=...)`
-        states what that means. A pandas frame if pandas is installed, else a mapping of columns.
+        Parameters
+        ----------
+        name : str
+            Name of the learner.
+        stage : int, optional
+            Number of the stage, from 1. Default: all stages.
+        since : float, optional
+            Time in seconds since 1970. Earlier decisions are left out. Default: all decisions.
 
-        The smallest probability of any arm of the table at the time of each draw is computed by replaying the journal,
-        for `hn.replay(smallest=...)`. It is 0 if one of the arms could not be drawn, and NaN if the state at the draw
-        cannot be rebuilt because events were pruned. `stage` selects one stage of the learner, and `since` the
-        decisions drawn at or after a time (seconds since 1970); arms that have no decision there do not count.
+        Returns
+        -------
+        DataFrame or dict of str to array
+            One row per decision, as a pandas frame if pandas is installed. Columns: key (if there are keys), round,
+            time, arm, probability, reward (or loss), settled, expired, stage and smallest_probability. Reward (or loss)
+            and settled are NaN for pending decisions.
+
+        Raises
+        ------
+        Refused
+            If there is no such learner.
+
+        Notes
+        -----
+        The smallest probability, at each draw, of any arm in the table is computed by replaying the journal. It is 0 if
+        one of these arms could not be drawn, and NaN if the state at the draw cannot be rebuilt because events were
+        pruned. Arms without a decision in the selected rows do not count.
+
+        Examples
+        --------
+        >>> import hannan as hn, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, hn.Store(folder + "/decisions.db") as store:
+        ...     store.add("banner", hn.Bandit(["red", "blue"], gains=True))
+        ...     _ = store.act("banner")
+        ...     store.log("banner")["probability"].tolist()
+        [0.5]
         """
         columns = self._columns(name, stage, since)
         try:
@@ -228,40 +379,152 @@ class Store:
     # Decisions
 
     def act(self, name: str, key: Any = None, id: str | None = None) -> Decision:
-        """Draw an arm. With `key`, a whole number or a text, that of a learner of its own, of the same description.
+        """Draw an arm. Return when the decision is on the disk.
 
-        With `id`, a text of your own, asking again gives the same decision.
+        Parameters
+        ----------
+        name : str
+            Name of the learner.
+        key : int or str, optional
+            Key: an integer of 64 bits, or a printable string of 1 to 200 bytes. Each key has a separate learner with
+            the same description. Default: the learner without a key.
+        id : str, optional
+            Id of the decision, of 1 to 200 characters. A repeated call with the same id returns the same decision.
+
+        Returns
+        -------
+        Decision
+            Ticket, arm, action (number of the arm) and probability.
+
+        Raises
+        ------
+        Refused
+            If the learner is unknown, the id is invalid, another shard owns the key, or the key would exceed
+            `max_keys`.
+        Ended
+            If the store is closed or its disk has failed.
+
+        Examples
+        --------
+        >>> import hannan as hn, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, hn.Store(folder + "/decisions.db") as store:
+        ...     store.add("banner", hn.Bandit(["red", "blue"], gains=True))
+        ...     first, again = store.act("banner", id="order-17"), store.act("banner", id="order-17")
+        ...     first == again
+        True
         """
         decision, sequence = self.queue.draw(name, key, id)
         self.queue.journal.wait(sequence)
         return decision
 
     def observe(self, ticket: str, reward: Any = None, *, loss: Any = None) -> bool:
-        """Settle a decision with its reward (or loss): True if it counts now, False if it was counted before."""
+        """Settle a decision with its reward or loss. Return when the feedback is on the disk.
+
+        Parameters
+        ----------
+        ticket : str
+            Ticket that `act` returned.
+        reward : float, optional
+            Reward, for a learner of rewards.
+        loss : float, optional
+            Loss, for a learner of losses.
+
+        Returns
+        -------
+        bool
+            True if the feedback counts now, False if the decision was settled before.
+
+        Raises
+        ------
+        Refused
+            If the ticket is invalid, or the value is missing, out of range or of the wrong kind.
+        Ended
+            If the store is closed or its disk has failed.
+
+        Examples
+        --------
+        >>> import hannan as hn, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, hn.Store(folder + "/decisions.db") as store:
+        ...     store.add("banner", hn.Bandit(["red", "blue"], gains=True))
+        ...     ticket = store.act("banner").ticket
+        ...     store.observe(ticket, reward=1), store.observe(ticket, reward=1)
+        (True, False)
+        """
         counted, sequence = self.queue.settle([(ticket, reward, loss)])
         self.queue.journal.wait(sequence)
         return counted[0]
 
     def prune(self, age: float) -> int:
-        """Let go of events that are older than `age` seconds, and of how many; the log then begins after them.
+        """Delete events that are older than `age` seconds. The log then begins after them.
 
-        Nothing goes that recovery needs, and nothing from the draw of a decision that is still open on.
+        Events that recovery needs are kept, as are all events from the draw of the oldest pending decision on.
+
+        Parameters
+        ----------
+        age : float
+            Smallest age of deleted events, in seconds.
+
+        Returns
+        -------
+        int
+            Number of deleted records of 24 bytes.
+
+        Examples
+        --------
+        >>> import hannan as hn, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, hn.Store(folder + "/decisions.db") as store:
+        ...     store.add("banner", hn.Bandit(["red", "blue"], gains=True))
+        ...     store.prune(86400.0)
+        0
         """
         return prune(self.queue, validation.between(age, 0.0, 1e12, "age"))
 
     # Secrets
 
     def rotate_secret(self) -> int:
-        """Sign tickets with a fresh secret from now on; its number. Tickets of the old ones stay good."""
+        """Sign new tickets with a fresh secret. Tickets of older secrets remain valid.
+
+        Returns
+        -------
+        int
+            Number of the new secret.
+
+        Examples
+        --------
+        >>> import hannan as hn, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, hn.Store(folder + "/decisions.db") as store:
+        ...     store.rotate_secret(), store.secrets
+        (2, [1, 2])
+        """
         return self.queue.rotate_secret()
 
     def retire_secret(self, number: int) -> None:
-        """Refuse what this secret signed from now on."""
+        """Reject all tickets that were signed with a secret.
+
+        Parameters
+        ----------
+        number : int
+            Number of the secret. The newest secret, which signs, cannot be retired.
+
+        Raises
+        ------
+        ValueError
+            If there is no such secret, or if it is the newest one.
+
+        Examples
+        --------
+        >>> import hannan as hn, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, hn.Store(folder + "/decisions.db") as store:
+        ...     number = store.rotate_secret()
+        ...     store.retire_secret(1)
+        ...     store.secrets == [number]
+        True
+        """
         self.queue.retire_secret(number)
 
     @property
     def secrets(self) -> list[int]:
-        """The numbers of the secrets that open tickets; the last one signs."""
+        """Numbers of the secrets whose tickets are valid; the last one signs."""
         return self.queue.signer.numbers
 
 
@@ -269,19 +532,19 @@ def _stage(stored: StoredLearner, stage: Any) -> StoredLearner:
     """Return stage number `stage` of a learner."""
     stages, number = stored.stages, validation.count(stage, "stage")
     if number > len(stages):
-        raise ValueError(f"stage must be at most {len(stages)}, the stages of {stored.name!r}; got {stage}")
+        raise ValueError(f"{stored.name!r} has stages 1 to {len(stages)}; got stage {stage}")
     return stages[number - 1]
 
 
 def _backend(path: str | os.PathLike[str], shard: int, shards: int, patience: float) -> Backend:
     given: Any = path
     if not isinstance(given, (str, os.PathLike)) or not os.fspath(given):
-        raise ValueError(f"a store must be a path, or postgresql://...; got {path!r}")
+        raise ValueError(f"path must be a file name or a postgresql:// URL; got {path!r}")
     if str(given).startswith(("postgresql://", "postgres://")):
         try:
             from hannan.serving.postgres import PostgresBackend
         except ModuleNotFoundError:
-            raise ValueError(f"a store in PostgreSQL needs psycopg: {extras.command('serve', 'psycopg')}") from None
+            raise ValueError(f"a store in PostgreSQL requires psycopg: {extras.command('serve', 'psycopg')}") from None
         return PostgresBackend(str(given), shard, shards, patience)
     from hannan.serving.sqlite import SQLiteBackend
 
@@ -289,11 +552,11 @@ def _backend(path: str | os.PathLike[str], shard: int, shards: int, patience: fl
 
 
 def _close(queue: DecisionQueue) -> None:
-    """Close the journal and release the lock: on request, at garbage collection, or at the interpreter's end."""
+    """Close the journal and release the lock, on request, at garbage collection or at exit."""
     if queue.journal.closed:
         return
     if queue.journal.is_own_thread():
-        # The collector can run in any thread. This one cannot wait for itself.
+        # The garbage collector may run in the thread of the journal, which cannot wait for itself.
         _thread.start_new_thread(_close, (queue,))
         return
     queue.journal.close()
@@ -301,7 +564,7 @@ def _close(queue: DecisionQueue) -> None:
 
 
 def _end_in_children(queue: DecisionQueue) -> None:
-    """End the store in forked children: the writer's thread is not there, and the file is the parent's."""
+    """End the store in forked children, which have no writer thread and share the file of the parent."""
     if not hasattr(os, "register_at_fork"):
         return
     kept = weakref.ref(queue)
@@ -309,7 +572,9 @@ def _end_in_children(queue: DecisionQueue) -> None:
     def ended() -> None:
         found = kept()
         if found is not None and not found.journal.closed:
-            found.journal.failure = Ended("a store belongs to the process that opened it")
+            found.journal.failure = Ended(
+                "a store can be used only in the process that opened it; open it after the fork"
+            )
             found.journal.closed = True
             found.backend.abandon()
 
