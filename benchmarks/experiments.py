@@ -1,4 +1,4 @@
-"""Comparisons and sweeps: the README-sized comparison, what a cell costs beside its games, Dask beside loky."""
+"""Comparisons and sweeps: the README-sized comparison, what a cell costs beside its games, Dask and processes."""
 
 from __future__ import annotations
 
@@ -121,8 +121,8 @@ def overhead(cells: int, repeats: int) -> list[tuple[str, str]]:
     return [
         (f"{cells} tiny cells, in this process: wall a cell", shown(wall)),
         (f"{cells} tiny cells, in this process: CPU a cell", shown(cpu)),
-        (f"{cells} tiny cells, 2 processes of loky: wall a cell", shown(pair)),
-        ("2 processes of loky: start-up and 20 cells", shown(start)),
+        (f"{cells} tiny cells, 2 processes: wall a cell", shown(pair)),
+        ("2 processes: start-up and 20 cells", shown(start)),
     ]
 
 
@@ -154,13 +154,13 @@ def dask_cluster(workers: int) -> Iterator[str]:
 
 
 def clusters(cells: int, runs: int, repeats: int) -> list[tuple[str, str]]:
-    """The same cells by loky and by Dask, taking turns; the workers of Dask are up, those of loky are started."""
+    """Time the same cells in processes, which are started, and on Dask, whose workers run already, alternately."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     plan = {
         "learners": {f"l{k}": f"bandit:frechet:2@anytime:{k + 1}" for k in range(cells)},
         "environments": {"c": {"means": CLICKS}}, "rounds": 10_000, "runs": runs,
     }  # fmt: skip
-    walls: dict[str, list[float]] = {"loky": [], "dask": []}
+    walls: dict[str, list[float]] = {"processes": [], "dask": []}
     seconds = 0.0
     with dask_cluster(cores) as address:
         for _ in range(repeats):
@@ -171,11 +171,11 @@ def clusters(cells: int, runs: int, repeats: int) -> list[tuple[str, str]]:
                     walls[name].append(time.perf_counter() - began)
                     seconds = swept.status["seconds"] / cells
         tiny, _, _ = _each(320, repeats, on=address)
-    loky, dask = statistics.median(walls["loky"]), statistics.median(walls["dask"])
+    processes, dask = statistics.median(walls["processes"]), statistics.median(walls["dask"])
     return [
-        (f"{cells} cells of {shown(seconds)}, {cores} processes of loky: wall", shown(loky)),
+        (f"{cells} cells of {shown(seconds)}, {cores} processes: wall", shown(processes)),
         (f"the same on Dask, {cores} workers on this machine: wall", shown(dask)),
-        ("Dask / loky", f"{dask / loky:.2f}x"),
+        ("Dask / processes", f"{dask / processes:.2f}x"),
         ("320 tiny cells on Dask: wall a cell", shown(tiny)),
     ]
 

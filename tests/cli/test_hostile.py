@@ -195,4 +195,6 @@ def test_missing_packages_of_a_sweep_are_named(
     plan.write_text('rounds = 5\nn = 2\nruns = 1\nlearners.a = "bandit"\nenvironments.e = "drifting"\n')
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert commands.run(["sweep", str(plan), "--out", str(tmp_path / "grid")]) == 2
-    assert capsys.readouterr().err == f"hannan: error: a sweep needs pyarrow and loky: {extras.command('sweep')}\n"
+    error = capsys.readouterr().err
+    assert "pyarrow" in error
+    assert extras.command("sweep") in error

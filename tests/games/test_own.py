@@ -271,7 +271,7 @@ def test_labels_of_a_list_are_unique_and_the_same_in_every_process() -> None:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_sweep_takes_factories_in_one_process_and_in_many(tmp_path: Path, workers: int) -> None:
-    pytest.importorskip("loky")
+    pytest.importorskip("cloudpickle")
     pytest.importorskip("pyarrow")
     arm = 2
     learners: dict[str, Any] = {
@@ -288,7 +288,7 @@ def test_sweep_takes_factories_in_one_process_and_in_many(tmp_path: Path, worker
 
 
 def test_sweep_rejects_a_lambda_that_cannot_be_sent_before_any_work(tmp_path: Path) -> None:
-    pytest.importorskip("loky")
+    pytest.importorskip("cloudpickle")
 
     def plan(held: Any) -> dict[str, Any]:
         learners = {"a": "bandit", "held": lambda n: held and hn.Bandit(n)}

@@ -17,7 +17,7 @@ from hannan.games.sweep.sweep import SweepFailed, Swept
 
 pyarrow = pytest.importorskip("pyarrow")
 pytest.importorskip("pyarrow.parquet")
-pytest.importorskip("loky")
+pytest.importorskip("cloudpickle")
 
 PLAN = {
     "learners": {"ours": "bandit", "Exp3": "exp3"},

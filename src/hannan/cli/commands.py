@@ -196,9 +196,8 @@ def _leave(code: int) -> None:
             os.write(2, b"hannan: stopped\n")
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # suppress errors about killed worker processes
         # Look the modules up without importing them: a module that was not imported has no processes or files.
-        for processes in ("hannan.paper.running", "hannan.games.sweep.local"):
-            # The attribute is missing while the module is being imported.
-            getattr(sys.modules.get(processes), "kill_all", lambda: None)()
+        # The attribute is missing while the module is being imported.
+        getattr(sys.modules.get("hannan.games.sweep.local"), "kill_all", lambda: None)()
         if "hannan.saving.files" in sys.modules:
             sys.modules["hannan.saving.files"].sweep()
     finally:

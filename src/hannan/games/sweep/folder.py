@@ -124,7 +124,7 @@ def arrow() -> Any:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        raise ModuleNotFoundError(f"a sweep needs pyarrow and loky: {extras.command('sweep')}") from None
+        raise ModuleNotFoundError(f"a sweep needs pyarrow: {extras.command('sweep')}") from None
     return pyarrow, parquet
 
 

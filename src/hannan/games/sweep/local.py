@@ -1,21 +1,22 @@
-"""Worker processes of a sweep on this machine."""
+"""Worker processes on this machine: a pool of fresh interpreters, and the cells of a sweep that they compute."""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import json
 import os
 import pickle
+import queue
 import signal
+import subprocess
 import sys
 import sysconfig
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,10 @@ from hannan.games.sweep.plan import Place, Plan, engine_digest
 
 @contextmanager
 def deaf() -> Iterator[None]:
-    """Ctrl-C is blocked in this thread: a process started now inherits that, from its first moment on."""
+    """Block Ctrl-C in this thread: a process that is started meanwhile inherits the mask."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    resource_tracker.ensure_running()  # which would unblock Ctrl-C, were it started on the way
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -41,7 +41,7 @@ def deaf() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Orders:
-    """What a worker must know of a plan; sent once."""
+    """Learners, environments and options of a plan; sent to every worker once."""
 
     learners: dict[str, Any]
     environments: dict[str, Any]
@@ -53,7 +53,7 @@ class Orders:
 
 
 def orders_of(plan: Plan) -> Orders:
-    """The plan as workers need it: what was given, and files by their content."""
+    """Return the orders of a plan, with files by their content."""
     return Orders(
         {name: who.given for name, who in plan.learners.items()},
         {name: where.made_of for name, where in plan.environments.items()},
@@ -62,7 +62,7 @@ def orders_of(plan: Plan) -> Orders:
 
 
 class Worker:
-    """Computes cells of one plan; environments stay from cell to cell, with the losses that they made last."""
+    """Computes cells of one plan; environments keep the losses that they generated last."""
 
     def __init__(self, orders: Orders) -> None:
         here = (__version__, engine_digest())
@@ -76,7 +76,7 @@ class Worker:
         self._environments = {name: environment(name, given) for name, given in orders.environments.items()}
 
     def cell(self, place: Place) -> Cell:
-        """Play it, on one thread."""
+        """Play a cell on one thread."""
         o = self._orders
         return play_cell(
             self._learners[place.learner], self._environments[place.environment], place.n, place.rounds, o.runs, o.seed,
@@ -86,13 +86,13 @@ class Worker:
 
 @dataclass(frozen=True)
 class Failed:
-    """A cell that could not be computed, and why."""
+    """Reason why a cell could not be computed."""
 
     reason: str
 
 
 def tried(compute: Callable[[Place], Cell], place: Place) -> Cell | Failed:
-    """The cell, or what went wrong in it: one bad cell must not stop the others."""
+    """Return a cell, or the reason why it failed: one failed cell does not stop the others."""
     try:
         return compute(place)
     except Exception as error:
@@ -168,7 +168,7 @@ def _own(thing: Any) -> Any:
 
 
 def begun(packed: bytes) -> Worker | Failed:
-    """The worker of packed orders, or why there is none."""
+    """Return the worker of packed orders, or the reason why it cannot start."""
     try:
         return Worker(pickle.loads(packed))
     except Exception as error:
@@ -176,7 +176,7 @@ def begun(packed: bytes) -> Worker | Failed:
 
 
 def done(worker: Worker | Failed, place: Place) -> bytes:
-    """A cell, or why it is not there, for the way back."""
+    """Return a cell, or the reason why it failed, as bytes."""
     return pickle.dumps(worker if isinstance(worker, Failed) else tried(worker.cell, place), protocol=5)
 
 
@@ -197,12 +197,12 @@ Results = dict[str, Cell | Failed]
 #: Cells of one process that take less than this many seconds together are written together.
 TOGETHER = 0.05
 
-#: A cell whose process died so often, though nothing else was at work in it, is given up.
+#: Number of times that a process may die while a cell is computed alone, before the cell counts as failed.
 DEATHS = 2
 
 
 def here(orders: Orders, places: Mapping[str, Place]) -> Iterator[Results]:
-    """One after the other, in this process; small ones come together."""
+    """Compute cells one after the other in this process; yield short ones together."""
     worker, ready, began = Worker(orders), Results(), time.monotonic()
     for key, place in places.items():
         ready[key] = tried(worker.cell, place)
@@ -213,119 +213,202 @@ def here(orders: Orders, places: Mapping[str, Place]) -> Iterator[Results]:
         yield ready
 
 
+class Cells:
+    """Function of a worker process that computes cells; it reads the orders at the first cell."""
+
+    def __init__(self, packed: bytes) -> None:
+        self.packed = packed
+        self.worker: Worker | Failed | None = None
+
+    def __call__(self, place: Place) -> Cell | Failed:
+        """Return a cell, or the reason why it failed."""
+        if self.worker is None:
+            self.worker = begun(self.packed)
+        return self.worker if isinstance(self.worker, Failed) else tried(self.worker.cell, place)
+
+
 def on_processes(orders: Orders, places: Mapping[str, Place], workers: int) -> Iterator[Results]:
-    """By `workers` processes of this machine; what is ready comes together, so that many small cells cost one write.
+    """Compute cells in `workers` processes of this machine; yield those that are ready together.
 
-    When a process dies, every cell at work is suspect: each is tried alone, and given up when its process dies again.
+    A cell whose process died is computed again after all others, alone, because another cell may have used up the
+    memory of the machine. It fails if its process dies then, too.
     """
-    left, packed = dict(places), pack(orders)
-    while left:
-        suspects = yield from _round(packed, left, workers)
-        for key in suspects:
-            for _ in range(DEATHS):
-                if key in left:
-                    yield from _round(packed, {key: left[key]}, 1, left)
-            if left.pop(key, None) is not None:
-                yield {key: Failed(f"its process died {DEATHS} times, at work on nothing else")}
+    cells, keys, suspects = Cells(pack(orders)), list(places), []
+    for ready in answers(cells, [(places[key],) for key in keys], workers):
+        found = {keys[i]: answer for i, answer in ready}
+        suspects += [key for key, answer in found.items() if isinstance(answer, Died)]
+        results = {key: answer for key, answer in found.items() if not isinstance(answer, Died)}
+        if results:
+            yield results
+    for key in suspects:
+        yield {key: _alone(cells, places[key])}
 
 
-def _round(packed: bytes, places: dict[str, Place], workers: int, left: dict[str, Place] | None = None) -> Any:
-    """Until all is done or a process dies; takes what is done from `left`, gives the keys at work at a death."""
-    left = places if left is None else left
-    try:
-        from loky import ProcessPoolExecutor
-        from loky.process_executor import BrokenProcessPool
-    except ImportError:
-        raise ModuleNotFoundError(f"a sweep needs loky: {extras.command('sweep')}") from None
-    with _starting:
-        _quiet_tracker()
-        pool = ProcessPoolExecutor(max_workers=workers, initializer=_begin, initargs=(packed,))
-        _pools.append(pool)
-    waiting = iter(list(places.items()))
-    at_work: dict[Future[Any], str] = {}
-    try:
-        while True:
-            while len(at_work) < 3 * workers:
-                key, place = next(waiting, (None, None))
-                if key is None:
+def _alone(cells: Cells, place: Place) -> Cell | Failed:
+    """Compute a cell while no other is computed."""
+    for _ in range(DEATHS):
+        for [(_, answer)] in answers(cells, [(place,)], 1):
+            if not isinstance(answer, Died):
+                return answer  # type: ignore[no-any-return]
+    return Failed(f"its process died {DEATHS} times while no other cell was computed")
+
+
+class Died(Exception):
+    """A worker process that ended without an answer."""
+
+
+def answers(
+    ask: Callable[..., Any], questions: Sequence[tuple[Any, ...]], workers: int
+) -> Iterator[list[tuple[int, Any]]]:
+    """Yield lists of (i, ask(*questions[i])) as the answers come from worker processes.
+
+    An answer is `Died` if its process ended instead. Questions are asked in order. Workers are fresh interpreters: a
+    fork would copy the threads of compiled code in an arbitrary state. They do not run the main module again, so a
+    script needs no `if __name__ == "__main__"`.
+    """
+    packed = pickle.dumps(ask, protocol=5)
+    left, taking = iter(enumerate(questions)), threading.Lock()
+    ready: queue.Queue[tuple[int, Any]] = queue.Queue(3 * workers)
+    started: list[Process] = []
+    closed = threading.Event()
+
+    def put(i: int, answer: Any) -> None:
+        while not closed.is_set():
+            with suppress(queue.Full):
+                return ready.put((i, answer), timeout=0.1)
+
+    def hand_out() -> None:
+        process = None
+        try:
+            while not closed.is_set():
+                with taking:
+                    i, question = next(left, (-1, ()))
+                if i < 0:
                     break
-                with _starting, deaf():
-                    at_work[pool.submit(_work, place)] = key
-            if not at_work:
-                return []
-            done, _ = wait(at_work, return_when=FIRST_COMPLETED)
-            ready: Results = {}
-            for future in done:
-                key = at_work[future]
-                ready[key] = pickle.loads(future.result())
-                del at_work[future]
-            for key in ready:
-                left.pop(key)
-            yield ready
-    except BrokenProcessPool:
-        return list(at_work.values())
+                if process is None:
+                    process = Process(packed)
+                    started.append(process)
+                    if closed.is_set():
+                        break
+                answer = process.answer(question)
+                put(i, answer)
+                if isinstance(answer, Died):
+                    process = None
+        except BaseException as error:
+            put(-1, error)
+        finally:
+            if process is not None:
+                process.kill()
+
+    threads = [threading.Thread(target=hand_out, name="hannan-worker", daemon=True) for _ in range(workers)]
+    try:
+        for thread in threads:
+            thread.start()
+        missing = len(questions)
+        while missing:
+            found = [ready.get()]
+            with suppress(queue.Empty):
+                while True:
+                    found.append(ready.get_nowait())
+            for i, answer in found:
+                if i < 0:
+                    raise answer
+            missing -= len(found)
+            yield found
     finally:
-        pool.shutdown(wait=True, kill_workers=True)
-        _pools.remove(pool)
+        closed.set()
+        while any(thread.is_alive() for thread in threads):
+            for process in list(started):
+                process.kill()  # its thread waits for an answer
+            threads[0].join(0.01)
 
 
-#: The pools at work.
-_pools: list[Any] = []
-#: Held while processes are started, and for good once all are ended: nobody starts another then.
+#: Processes at work.
+_running: set[subprocess.Popen[bytes]] = set()
+#: Held while a process is started. `kill_all` keeps it, so that no process starts afterwards.
 _starting = threading.Lock()
+#: Program of a worker process; -P keeps the working directory from shadowing modules until the path is set.
+_PROGRAM = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from hannan.games.sweep.local import serve; serve()"
+)
+#: Number of attempts to start a worker process.
+STARTS = 3
+
+
+class Process:
+    """A fresh interpreter that answers questions."""
+
+    def __init__(self, packed: bytes) -> None:
+        for _ in range(STARTS):
+            with _starting, deaf():
+                self._process = subprocess.Popen(
+                    [sys.executable, "-P", "-c", _PROGRAM, json.dumps(sys.path)],
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                )  # fmt: skip
+                _running.add(self._process)
+            if self._ask(packed) is True:
+                return
+            code = self.kill()
+        raise RuntimeError(
+            f"worker processes must start; {STARTS} of them ended with exit code {code} before the first cell"
+        )
+
+    def answer(self, question: tuple[Any, ...]) -> Any:
+        """Return the answer to a question, or `Died`; then the process has ended."""
+        found = self._ask(pickle.dumps(question, protocol=5))
+        return Died(f"its process ended with exit code {self.kill()}") if found is None else found[0]
+
+    def _ask(self, packed: bytes) -> Any:
+        """Return what the process sends back; None if it ended."""
+        asked, told = self._process.stdin, self._process.stdout
+        assert asked is not None
+        assert told is not None
+        try:
+            asked.write(packed)
+            asked.flush()
+            return pickle.load(told)
+        except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+            return None
+
+    def kill(self) -> int:
+        """End the process, and return its exit code."""
+        self._process.kill()
+        code = self._process.wait()
+        _running.discard(self._process)
+        return code
+
+
+def serve() -> None:
+    """Answer the questions on standard input until it ends: the main function of a worker process.
+
+    Standard output becomes standard error, and standard input becomes empty, so that user-defined code cannot disturb
+    questions and answers.
+    """
+    follow_the_parent()
+    questions, answered = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    with suppress(OSError):
+        os.dup2(2, 1)
+    ask: Callable[..., Any] = pickle.load(questions)
+    answer: Any = True  # the process has started
+    while True:
+        pickle.dump(answer, answered, protocol=5)
+        answered.flush()
+        try:
+            question = pickle.load(questions)
+        except EOFError:
+            return
+        answer = (ask(*question),)
 
 
 def kill_all() -> None:
-    """End every process that was started here, from whatever thread, for a program that leaves: none is left behind."""
+    """Kill every worker process, from any thread, for a program that ends; no process can be started afterwards."""
     _starting.acquire(timeout=0.5)
-    ended = [pid for pool in list(_pools) for pid in list(getattr(pool, "_processes", None) or ())]
-    for pid in ended:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    for name in ("loky.backend.resource_tracker", "multiprocessing.resource_tracker"):
-        tracker: Any = getattr(sys.modules.get(name), "_resource_tracker", None)
-        if tracker is not None and tracker._pid:
-            # It takes away what is left and ends when nobody can write to it any more.
-            with suppress(OSError, TypeError):
-                os.close(tracker._fd)
-            ended.append(tracker._pid)
+    killed = list(_running)
+    for process in killed:
+        process.kill()
     deadline = time.monotonic() + 0.7
-    while ended and time.monotonic() < deadline:
-        ended = [pid for pid in ended if not _over(pid)]
-        time.sleep(0.005)
-
-
-def _over(pid: int) -> bool:
-    """Whether a child has ended; then it is taken off the list of processes."""
-    try:
-        return os.waitpid(pid, os.WNOHANG)[0] == pid
-    except ChildProcessError:
-        return True
-
-
-def _quiet_tracker() -> None:
-    """Start loky's tracker, which takes away what a killed program leaves behind, so that it says nothing about it."""
-    from loky.backend import resource_tracker
-
-    before = os.environ.get("PYTHONWARNINGS")
-    os.environ["PYTHONWARNINGS"] = "ignore:resource_tracker"
-    try:
-        resource_tracker.ensure_running()
-    finally:
-        if before is None:
-            del os.environ["PYTHONWARNINGS"]
-        else:
-            os.environ["PYTHONWARNINGS"] = before
-
-
-_worker: Worker | Failed = Failed("no orders came")
-
-
-def _begin(packed: bytes) -> None:
-    global _worker
-    follow_the_parent()
-    _worker = begun(packed)
-
-
-def _work(place: Place) -> bytes:
-    return done(_worker, place)
+    for process in killed:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(max(0.0, deadline - time.monotonic()))
