@@ -179,36 +179,36 @@ class CredulousPlayer(SleepingPlayer):
 THREE = hn.Experts(3, hn.Entropy())
 #: check -> subjects that break it, each in another way.
 BROKEN_LEARNERS: dict[str, list[Any]] = {
-    "repr_can_be_pasted": [Boast()],
-    "equal_ones_hash_alike": [Loose()],
-    "it_is_frozen": [Loose()],
-    "json_goes_both_ways": [Spoiled(THREE)],
-    "a_bound_is_stated_or_withheld": [
+    "repr_evaluates_to_an_equal_object": [Boast()],
+    "equal_objects_have_equal_hashes": [Loose()],
+    "fields_are_read_only": [Loose()],
+    "json_round_trip_restores_the_object": [Spoiled(THREE)],
+    "bound_is_valid_or_withheld": [
         Spoiled(THREE, bound=lambda rounds: hn.Bound(-1.0, {}, "none")),
         Spoiled(THREE, bound=lambda rounds: hn.Bound(math.nan, {}, "none")),
         Spoiled(THREE, bound=lambda rounds: hn.Bound(float(rounds), {}, "")),
         Spoiled(THREE, bound=lambda rounds: hn.Bound(2.0 * rounds, {}, "more than there is to lose")),
         Spoiled(THREE, bound=lambda rounds: hn.Bound(rounds * math.exp(-rounds), {}, "falls with the rounds")),
     ],
-    "moves_are_of_the_game": [Spoiled(THREE, act=lambda player: player.act()._replace(action=3))],
-    "the_distribution_is_that_of_the_move": [
+    "moves_are_valid": [Spoiled(THREE, act=lambda player: player.act()._replace(action=3))],
+    "move_probability_matches_distribution": [
         Spoiled(THREE, distribution=lambda player: 1.01 * player.distribution()),
         Spoiled(THREE, distribution=lambda player: np.array([2.0, -0.5, -0.5])),
         Spoiled(hn.Experts(3, hn.Entropy(), prior=(0.5, 0.3, 0.2)), distribution=lambda player: np.full(3, 1 / 3)),
     ],
     "moves_follow_the_distribution": [stranger(act=lambda self: 0)],
-    "distribution_changes_nothing": [
+    "distribution_keeps_the_state": [
         Spoiled(THREE, distribution=lambda player: (player.act(), player.distribution())[1]),
         stranger(distribution=lambda self: self.rng.dirichlet(np.ones(3))),
     ],
-    "inputs_stay_the_callers": [stranger(observe=by_reference)],
-    "bad_losses_are_refused": [stranger(observe=taking_anything), Spoiled(THREE, observe=swallowing)],
-    "bad_advice_is_refused": [
+    "losses_are_not_modified_or_kept": [stranger(observe=by_reference)],
+    "invalid_losses_are_rejected": [stranger(observe=taking_anything), Spoiled(THREE, observe=swallowing)],
+    "invalid_advice_is_rejected": [
         Spoiled(hn.ExpertBandit(3, 5), act=lambda player, advice: player.act(np.zeros(5, dtype=np.int64)))
     ],
-    "equal_losses_do_no_harm": [stranger(distribution=sideways)],
-    "the_worst_choice_is_not_preferred": [stranger(distribution=upside_down)],
-    "certificates_add_up": [
+    "equal_losses_keep_the_distribution": [stranger(distribution=sideways)],
+    "worst_arm_is_least_likely": [stranger(distribution=upside_down)],
+    "certificate_is_consistent": [
         Spoiled(THREE, certificate=changed(rounds=1)),
         Spoiled(THREE, certificate=changed(regret=0.0)),
         Spoiled(THREE, certificate=changed(best_loss=0.0, regret=0.0)),
@@ -218,35 +218,35 @@ BROKEN_LEARNERS: dict[str, list[Any]] = {
         Spoiled(THREE, certificate=changed(identity={"start": 1e3})),
         Spoiled(hn.Bandit(3), certificate=changed(own_loss=0.0)),
     ],
-    "a_seed_is_the_play": [
+    "seed_determines_the_moves": [
         Spoiled(THREE, start=lambda learner, seed: learner.start()),
         Spoiled(THREE, start=lambda learner, seed: learner.start(0)),
     ],
-    "nobody_foresees_it_without_a_seed": [Spoiled(THREE, start=lambda learner, seed: learner.start(seed or 0))],
-    "a_seed_is_said": [
+    "unseeded_players_make_different_moves": [Spoiled(THREE, start=lambda learner, seed: learner.start(seed or 0))],
+    "certificate_reports_a_seed": [
         Spoiled(THREE, certificate=changed(seeded=False)),
         Spoiled(THREE, certificate=changed(seeded=True)),
     ],
-    "relabelled_arms_relabel_the_play": [
+    "relabeled_arms_relabel_the_distribution": [
         Spoiled(hn.Experts(3, hn.Entropy(), prior=(0.5, 0.3, 0.2)), prior=None),
         Spoiled(hn.Bandit(3), distribution=lambda player: player.distribution() * np.array([1.0, 1.0, 0.9])),
     ],
-    "losses_may_come_late": [
+    "delayed_losses_are_accepted": [
         Spoiled(THREE, open_moves=()),
         Spoiled(THREE, certificate=changed(largest_delay=0)),
         Spoiled(THREE, observe=lambda player, move, loss: player.observe(player.open_moves[0], loss), open_moves=()),
     ],
-    "a_forgotten_move_withholds_the_bound": [
+    "dropped_move_withholds_the_bound": [
         Spoiled(THREE, certificate=changed(forgotten=0)),
         Spoiled(THREE, certificate=lambda player: dataclasses.replace(player.certificate(), bound=1.0)),
     ],
-    "tickets_count_once": [
+    "move_is_settled_once": [
         Spoiled(THREE, observe=swallowing),
         Spoiled(THREE, observe=lambda player, move, loss: player.observe(player.open_moves[0], loss)),
     ],
-    "a_saved_player_resumes_exactly": [Stale(3), Twinned(3)],
-    "copies_are_players_of_their_own": [Credulous(3)],
-    "run_0_of_a_game_is_the_player": [Spoiled(THREE, start=lambda learner, seed: learner.start((seed or 0) + 1))],
+    "saved_player_resumes_exactly": [Stale(3), Twinned(3)],
+    "loaded_copies_are_independent": [Credulous(3)],
+    "run_0_of_play_matches_the_player": [Spoiled(THREE, start=lambda learner, seed: learner.start((seed or 0) + 1))],
 }
 
 
@@ -266,9 +266,9 @@ def test_a_broken_learner_fails(check: Any, subject: Any) -> None:
 def test_a_correct_user_defined_learner_passes_with_reasons_for_skipped_checks() -> None:
     report = hn.checks.check_learner(Stranger())
     assert "moves_follow_the_distribution" in report.passed
-    assert "run_0_of_a_game_is_the_player" in report.passed
-    assert "certificate" in report.skipped["certificates_add_up"]
-    assert "tickets" in report.skipped["tickets_count_once"]
+    assert "run_0_of_play_matches_the_player" in report.passed
+    assert "certificate" in report.skipped["certificate_is_consistent"]
+    assert "tickets" in report.skipped["move_is_settled_once"]
     assert re.search(rf"\b{len(report.passed)}\b.*\b{len(report.skipped)}\b", str(report).splitlines()[0])
     assert len(report.passed) >= 10
 
@@ -277,7 +277,7 @@ def test_all_failed_checks_are_reported_together() -> None:
     with pytest.raises(hn.checks.Failed) as told:
         hn.checks.check_learner(stranger(act=lambda self: 0, observe=taking_anything))
     assert re.search(r"\b4\b", str(told.value).splitlines()[0])
-    for name in ("moves_follow_the_distribution", "bad_losses_are_refused", "a_seed_is_the_play"):
+    for name in ("moves_follow_the_distribution", "invalid_losses_are_rejected", "seed_determines_the_moves"):
         assert name in str(told.value)
 
 
@@ -309,23 +309,23 @@ class Wrong(hn.Exponential):
 
 
 BROKEN_LAWS: dict[str, list[Any]] = {
-    "repr_can_be_pasted": [Boast()],
-    "equal_ones_hash_alike": [Loose()],
-    "it_is_frozen": [Loose()],
-    "json_goes_both_ways": [Spoiled(THREE)],
-    "forms_take_numbers_and_arrays": [Wrong("forms")],
-    "cdf_is_one_of_a_distribution": [Wrong("cdf"), Wrong("outside")],
-    "survival_is_the_rest_of_the_cdf": [Wrong("survival")],
-    "logarithms_are_those_of_the_plain_forms": [Wrong("logs")],
-    "density_is_the_slope_of_the_cdf": [Wrong("density")],
-    "quantiles_invert_the_survival": [Wrong("quantile")],
+    "repr_evaluates_to_an_equal_object": [Boast()],
+    "equal_objects_have_equal_hashes": [Loose()],
+    "fields_are_read_only": [Loose()],
+    "json_round_trip_restores_the_object": [Spoiled(THREE)],
+    "functions_accept_numbers_and_arrays": [Wrong("forms")],
+    "cdf_is_a_distribution_function": [Wrong("cdf"), Wrong("outside")],
+    "survival_is_one_minus_cdf": [Wrong("survival")],
+    "log_functions_match": [Wrong("logs")],
+    "density_is_the_derivative_of_the_cdf": [Wrong("density")],
+    "quantiles_invert_the_survival_function": [Wrong("quantile")],
     "samples_follow_the_cdf": [Wrong("sample")],
-    "samples_come_of_the_stream": [Wrong("stream")],
-    "mean_is_that_of_the_density": [Wrong("mean")],
-    "expected_max_is_that_of_the_density": [Wrong("max")],
-    "hazard_is_no_less_than_it_is": [Wrong("hazard")],
-    "log_concave_is_no_more_than_it_is": [Wrong("concave")],
-    "play_is_that_of_the_density": [Wrong("play")],
+    "samples_depend_on_the_generator_only": [Wrong("stream")],
+    "mean_matches_the_density": [Wrong("mean")],
+    "expected_max_matches_the_density": [Wrong("max")],
+    "hazard_is_an_upper_bound": [Wrong("hazard")],
+    "log_concavity_is_true": [Wrong("concave")],
+    "play_matches_the_density": [Wrong("play")],
 }
 
 

@@ -114,19 +114,19 @@ def draws_nothing(learner):
 
 #: check -> the learners that have nothing to be held to there. Whoever is skipped elsewhere fails.
 EXCUSED = {
-    "a_bound_is_stated_or_withheld": silent,
-    "the_distribution_is_that_of_the_move": no_arms,
+    "bound_is_valid_or_withheld": silent,
+    "move_probability_matches_distribution": no_arms,
     "moves_follow_the_distribution": lambda learner: no_arms(learner) or advised(learner),
-    "distribution_changes_nothing": no_arms,
-    "inputs_stay_the_callers": convex,
-    "bad_advice_is_refused": lambda learner: not advised(learner),
-    "equal_losses_do_no_harm": no_arms,
-    "the_worst_choice_is_not_preferred": no_arms,
-    "nobody_foresees_it_without_a_seed": lambda learner: (
+    "distribution_keeps_the_state": no_arms,
+    "losses_are_not_modified_or_kept": convex,
+    "invalid_advice_is_rejected": lambda learner: not advised(learner),
+    "equal_losses_keep_the_distribution": no_arms,
+    "worst_arm_is_least_likely": no_arms,
+    "unseeded_players_make_different_moves": lambda learner: (
         one_choice(learner) or draws_nothing(learner) or getattr(learner, "own_noise", False)
     ),
-    "a_seed_is_said": draws_nothing,
-    "relabelled_arms_relabel_the_play": tells_arms_apart,
+    "certificate_reports_a_seed": draws_nothing,
+    "relabeled_arms_relabel_the_distribution": tells_arms_apart,
 }
 
 

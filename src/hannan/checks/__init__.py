@@ -1,18 +1,17 @@
-"""The contract of learners and of laws, for yours as for ours: the suite that every learner of the package passes.
-
-::
+"""Checks that a user-defined learner or perturbation distribution satisfies the rules that the library relies on.
 
     import hannan as hn
 
-    print(hn.checks.check_learner(MyLearner(4)))         # raises Failed, with every broken promise; else a report
+    print(hn.checks.check_learner(MyLearner(4)))         # raises Failed with every violation, or returns a report
     print(hn.checks.check_law(MyLaw()))
 
     @pytest.mark.parametrize(("name", "check"), hn.checks.learner_checks(MyLearner(4)))
-    def test_contract(name, check):
-        check()                                          # raises Failed, or Skipped with its reason
+    def test_learner(name, check):
+        check()                                          # raises Failed, or Skipped with the reason
 
-A learner of yours has `start(seed)`, and its player `act()` and `observe(move, loss)`; what else it offers is held to
-its word, and what it does not offer is reported as skipped, each with the reason. Nothing is skipped silently.
+Every learner of this library passes the same checks. A learner needs a method `start(seed)` that returns a player with
+`act()` and `observe(move, loss)`. Optional methods and attributes are checked if they exist; otherwise the check is
+reported as skipped, with the reason.
 """
 
 from hannan.checks.laws import check_law, law_checks

@@ -1,4 +1,4 @@
-"""The contract of learners: what is held of the description, of its player, of tickets and of files."""
+"""Checks of learners: their descriptions, players, randomness, files and games."""
 
 from __future__ import annotations
 
@@ -24,50 +24,55 @@ from hannan.players.load import load
 from hannan.validation import Array
 
 
-def repr_can_be_pasted(thing: Any) -> None:
-    """`eval(repr(x)) == x`, with the names of the package and of the module that x comes from."""
+def repr_evaluates_to_an_equal_object(thing: Any) -> None:
+    """Check that eval(repr(x)) == x, with the names of the package and of the module of x."""
     names = {name: getattr(hannan, name) for name in hannan.__all__}
     names |= vars(sys.modules[type(thing).__module__]) | {type(thing).__name__: type(thing)}
     built = eval(repr(thing), names)
-    hold(built == thing, f"repr must be pasted as an equal; got {built!r} of {thing!r}")
+    hold(built == thing, f"eval(repr(x)) must equal x; got {built!r} for {thing!r}")
 
 
-def equal_ones_hash_alike(thing: Any) -> None:
-    """It can be a key: an equal one finds it."""
+def equal_objects_have_equal_hashes(thing: Any) -> None:
+    """Check that a copy is equal and has the same hash, so that it can be a dictionary key."""
     twin = copy.copy(thing)
-    hold(twin == thing, f"a copy must be an equal; got {twin!r} of {thing!r}")
-    hold(hash(twin) == hash(thing), f"equal ones must have one hash; got {hash(twin)} and {hash(thing)}")
+    hold(twin == thing, f"a copy must be equal; got {twin!r} for {thing!r}")
+    hold(hash(twin) == hash(thing), f"equal objects must have equal hashes; got {hash(twin)} and {hash(thing)}")
 
 
-def it_is_frozen(thing: Any) -> None:
-    """No field can be set: what was described is what is played."""
+def fields_are_read_only(thing: Any) -> None:
+    """Check that no field can be set."""
     fields = list(getattr(type(thing), "__dataclass_fields__", ())) or list(vars(thing))
     if not fields:
-        skip("it has no fields")
+        skip("the object has no fields")
     for name in fields:
         value = getattr(thing, name)
         try:
             setattr(thing, name, value)
         except (AttributeError, TypeError):
             continue
-        hold(False, f"fields must be frozen; {name} could be set")
+        hold(False, f"fields must be read-only; {name} could be set")
 
 
-def json_goes_both_ways(thing: Any) -> None:
-    """`to_json` and back is an equal of the same class; a class of your own is registered with `hannan.register`."""
+def json_round_trip_restores_the_object(thing: Any) -> None:
+    """Check that `to_json` and `from_json` restore an equal object; a user-defined class must be registered."""
     text = saving.to_json(thing) if not hasattr(thing, "to_json") else thing.to_json()
     try:
         built = saving.from_json(text)
     except ValueError as reason:
         if type(thing).__module__.split(".")[0] == "hannan":
             raise
-        skip(f"{reason} (hannan.register makes a class of your own known)")
-    hold(type(built) is type(thing) and built == thing, f"JSON must come back as it was; got {built!r} of {thing!r}")
+        skip(f"{reason} (hannan.register registers a user-defined class)")
+    hold(
+        type(built) is type(thing) and built == thing, f"JSON must restore an equal object; got {built!r} for {thing!r}"
+    )
 
 
-def a_bound_is_stated_or_withheld(learner: Any) -> None:
-    """A bound is a finite number >= 0 with a source and of whom it holds, no more than the rounds times the range,
-    and never falls with the rounds; where none is proved it is refused with a ValueError."""
+def bound_is_valid_or_withheld(learner: Any) -> None:
+    """Check that a bound is finite, >= 0, non-decreasing in the number of rounds, and has a source and an adversary.
+
+    It must not exceed the number of rounds times the loss range. If no bound is proved, `bound` must raise a
+    ValueError.
+    """
     needs(learner, "bound")
     values, withheld = [], ""
     for rounds in (0, 1, 2, 20, 80):
@@ -77,25 +82,33 @@ def a_bound_is_stated_or_withheld(learner: Any) -> None:
             withheld = str(reason)
             continue
         hold(math.isfinite(bound.value) and bound.value >= 0.0, f"a bound must be finite and >= 0; got {bound.value!r}")
-        hold(bound.source, "a bound must name its source; got none")
+        hold(bound.source, "a bound must have a source; got an empty one")
         known = get_args(Against)
         hold(bound.against in known, f"a bound must hold against one of {known}; got {bound.against!r}")
         low, high = getattr(learner, "loss_range", (-math.inf, math.inf))
         most = rounds * (high - low) if rounds else 0.0
-        hold(bound.value <= most * (1 + 1e-12), f"no regret of {rounds} rounds exceeds {most}; got {bound.value!r}")
+        hold(
+            bound.value <= most * (1 + 1e-12),
+            f"bound for {rounds} rounds must be at most {most}, rounds times loss range; got {bound.value!r}",
+        )
         values.append(bound.value)
-    hold(values == sorted(values), f"a bound must not fall with the rounds; got {values}")
+    hold(values == sorted(values), f"a bound must not decrease with the number of rounds; got {values}")
     if not [value for value in values if value > 0.0]:
-        skip(f"withheld: {withheld}" if withheld else "its bound is 0: there is nothing to choose")
+        skip(f"withheld: {withheld}" if withheld else "the bound is 0: there is only one choice")
 
 
-#: Of laws too.
-OF_VALUES: tuple[Check, ...] = (repr_can_be_pasted, equal_ones_hash_alike, it_is_frozen, json_goes_both_ways)
-DESCRIPTION_CHECKS: tuple[Check, ...] = (*OF_VALUES, a_bound_is_stated_or_withheld)
+#: Checks of learners and of perturbation distributions.
+OF_VALUES: tuple[Check, ...] = (
+    repr_evaluates_to_an_equal_object,
+    equal_objects_have_equal_hashes,
+    fields_are_read_only,
+    json_round_trip_restores_the_object,
+)
+DESCRIPTION_CHECKS: tuple[Check, ...] = (*OF_VALUES, bound_is_valid_or_withheld)
 
 
-def run_0_of_a_game_is_the_player(learner: Any) -> None:
-    """`play(learner, losses, seed=5)` makes the moves of `learner.start(5)`, and pays what they cost."""
+def run_0_of_play_matches_the_player(learner: Any) -> None:
+    """Check that `play(learner, losses, seed=5)` makes the moves of `learner.start(5)`, with the same total loss."""
     taken, rounds = seat(learner, 5), 90
     game = taken.game(rounds)
     record = play(learner, **game, runs=1, seed=5, threads=1, keep="all")
@@ -108,51 +121,56 @@ def run_0_of_a_game_is_the_player(learner: Any) -> None:
         actions.append(taken.action(move))
     paid = float(record.loss[0, -1]) if record.loss is not None else own
     near = abs(paid - own) <= 1e-9 * rounds * max(1.0, abs(taken.low), abs(taken.high))
-    hold(near, f"run 0 must pay what the player pays, {own!r}; got {paid!r}")
+    hold(near, f"the loss in run 0 must be that of the player, {own!r}; got {paid!r}")
     if record.actions is not None and not taken.apart:
         same = record.actions[0].tolist() == actions
-        hold(same, "run 0 must make the moves of the player; it made others")
+        hold(same, "run 0 must make the moves of the player; the moves differ")
 
 
-GAME_CHECKS: tuple[Check, ...] = (run_0_of_a_game_is_the_player,)
+GAME_CHECKS: tuple[Check, ...] = (run_0_of_play_matches_the_player,)
 
 
-def a_seed_is_the_play(learner: Any) -> None:
-    """The same seed makes the same moves; another one makes others, where there is a choice."""
+def seed_determines_the_moves(learner: Any) -> None:
+    """Check that equal seeds give equal moves, and different seeds different moves if there is a choice."""
     first = seat(learner, 7).run(0, 100)
-    hold(first == seat(learner, 7).run(0, 100), "the same seed must make the same moves; it made others")
+    hold(first == seat(learner, 7).run(0, 100), "players with the same seed must make the same moves; the moves differ")
     if seat(learner).has_a_choice and _draws(learner):
         others = (seat(learner, other).run(0, 100) for other in (8, 9, 10))
-        hold(any(run != first for run in others), "seeds must make different moves; four made the same")
+        hold(
+            any(run != first for run in others),
+            "players with different seeds must make different moves; four made the same",
+        )
 
 
-def nobody_foresees_it_without_a_seed(learner: Any) -> None:
-    """Two players without a seed make different moves: by what p says they agree by chance at most once in 1e6.
+def unseeded_players_make_different_moves(learner: Any) -> None:
+    """Check that two players without a seed make different moves.
 
-    100 moves are drawn while no loss has come, so that both stand at the same p."""
+    Both draw 100 moves before any loss is observed, so that both have the same distribution p. From p the check
+    computes the probability that they agree by chance, which is at most 1e-6.
+    """
     one, two = seat(learner, None), seat(learner, None)
     if not one.has_a_choice:
-        skip("it has one choice")
+        skip("there is only one choice")
     if not _draws(learner):
-        skip("it says that it draws nothing: its moves are known, and its bound is one of known moves")
+        skip("the learner is deterministic (draws = False)")
     if getattr(learner, "own_noise", False):
-        skip("the noise that it keeps decides its first moves")  # and may decide those of two players alike
+        skip("noise that is kept over the rounds determines the first moves")
     chance, same = 0.0, True
     for t in range(100):
         if not one.apart and not one.advised and hasattr(one.player, "distribution"):
             chance += math.log(float(np.square(one.player.distribution()).sum()))
         same &= bool(one.action(one.act(t)) == two.action(two.act(t)))
     if chance > math.log(1e-6) and not (one.apart or one.advised):
-        skip(f"its first moves are nearly certain: two players agree by chance with probability {math.exp(chance):.3g}")
-    hold(not same, "players without a seed must draw for themselves; two made the same 100 moves")
+        skip(f"two players agree by chance with probability {math.exp(chance):.3g}")
+    hold(not same, "players without a seed must draw independently; two made the same 100 moves")
 
 
-def a_seed_is_said(learner: Any) -> None:
-    """A certificate says of a player with a seed that it has one, and of one without that it has none."""
+def certificate_reports_a_seed(learner: Any) -> None:
+    """Check that the certificate reports a seed if and only if one was given."""
     with_seed, without = seat(learner, 3).player, seat(learner, None).player
     needs(with_seed, "certificate")
     if not _draws(learner):
-        skip("it says that it draws nothing, and a seed changes nothing")
+        skip("the learner is deterministic (draws = False)")
     hold(with_seed.certificate().seeded, "the certificate must say that a seed was given; it does not")
     hold("of a seed that was given" in str(with_seed.certificate()), "the certificate must print that it has a seed")
     hold(not without.certificate().seeded, "the certificate must say that no seed was given; it says one was")
@@ -160,56 +178,68 @@ def a_seed_is_said(learner: Any) -> None:
 
 
 def _draws(learner: Any) -> bool:
-    """Whether its moves are drawn; a learner whose moves are not says `draws = False`."""
+    """Return whether the moves are random; a deterministic learner has `draws = False`."""
     return bool(getattr(learner, "draws", True))
 
 
-SEED_CHECKS: tuple[Check, ...] = (a_seed_is_the_play, nobody_foresees_it_without_a_seed, a_seed_is_said)
+SEED_CHECKS: tuple[Check, ...] = (
+    seed_determines_the_moves,
+    unseeded_players_make_different_moves,
+    certificate_reports_a_seed,
+)
 
 
-def a_saved_player_resumes_exactly(learner: Any) -> None:
-    """Killed at any round, with moves open, and loaded with resume="exact", it makes the moves that it would have."""
+def saved_player_resumes_exactly(learner: Any) -> None:
+    """Check that a player saved in any round and loaded with resume="exact" continues with the same moves."""
     _can_be_saved(learner)
     for cut in (0, 1, 37):
         never, killed = seat(learner, 4), seat(learner, 4)
-        hold(never.run(0, cut) == killed.run(0, cut), "the same seed must make the same moves; it made others")
+        hold(
+            never.run(0, cut) == killed.run(0, cut),
+            "players with the same seed must make the same moves; the moves differ",
+        )
         kept = [never.act(t) for t in range(cut, cut + 3)]
         handed = [killed.act(t) for t in range(cut, cut + 3)]
         resumed = seat(learner, player=_through_a_file(killed.player, resume="exact"))
-        hold(state(resumed.player) == state(killed.player), "a resumed player must be the one saved; the state differs")
+        hold(
+            state(resumed.player) == state(killed.player),
+            "a resumed player must have the saved state; the states differ",
+        )
         handed = [type(move).from_json(move.to_json()) if hasattr(move, "to_json") else move for move in handed]
         for i in (1, 0, 2):
             never.observe(kept[i], never.losses(i))
             resumed.observe(handed[i], resumed.losses(i))
         same = never.run(cut + 3, cut + 60) == resumed.run(cut + 3, cut + 60)
-        hold(same, f"saved after {cut} rounds it must make the moves that it would have; it made others")
+        hold(same, f"a player saved after {cut} rounds must continue with the same moves; the moves differ")
         if hasattr(never.player, "certificate"):
             _certifies_as(never.player, resumed.player, bool(getattr(learner, "draws", True)))
 
 
 def _certifies_as(never: Any, resumed: Any, draws: bool) -> None:
-    """The same certificate, and that there may be a twin: what is drawn from a file's stream, another can draw too."""
+    """Check that the certificate is the same, and reports that another copy of the file could make the same moves."""
     told = resumed.certificate()
     says = getattr(told, "resumed", False)
     rule = "a certificate must say that there may be a twin, where moves are drawn and there alone"
     hold(says is draws, f'of resume="exact" {rule}; got resumed={says}, draws={draws}')
     same = never.certificate() == (dataclasses.replace(told, resumed=False) if draws else told)
-    hold(same, "a resumed player must certify what it would have; the certificates differ")
+    hold(same, "a resumed player must have the same certificate; the certificates differ")
 
 
-def copies_are_players_of_their_own(learner: Any) -> None:
-    """A plain load keeps all but the stream: two copies draw for themselves, honour the moves that were open once
-    each, and refuse each other's."""
+def loaded_copies_are_independent(learner: Any) -> None:
+    """Check that copies loaded without `resume` draw independently.
+
+    Each copy accepts the moves that were pending when the player was saved, once, and rejects those of the other copy.
+    """
     _can_be_saved(learner)
     taken = seat(learner, 4)
     taken.run(0, 20)
     old = taken.act(20)
     one, two = (seat(learner, player=_through_a_file(taken.player)) for _ in range(2))
     names = {taken.player.id, one.player.id, two.player.id}
-    hold(len(names) == 3, f"a copy must have an id of its own; got {sorted(names)}")
+    hold(len(names) == 3, f"each copy must have a new id; got {sorted(names)}")
     if hasattr(taken.player, "distribution") and not taken.apart:
         same = (one.player.distribution() == taken.player.distribution()).all()
-        hold(same, "a copy must stand where the player stood; p differs")
+        hold(same, "a copy must have the distribution of the saved player; p differs")
     new = one.act(21)
     for each in (one, two):
         each.observe(old, each.losses(20))
@@ -221,14 +251,14 @@ def copies_are_players_of_their_own(learner: Any) -> None:
 
 
 def _draw_for_themselves(one: Seat, two: Seat) -> None:
-    """100 moves of two copies: by what p says they agree by chance at most once in 1e6."""
+    """Check that 100 moves of two copies differ, unless they agree by chance with probability above 1e-6."""
     if one.apart or one.advised:
         return
     chance, same = 0.0, True
     for t in range(100):
         chance += float(np.log(np.square(one.player.distribution()).sum()))
         same &= bool(one.action(one.act(t)) == two.action(two.act(t)))
-    hold(not same or chance > np.log(1e-6), "copies must draw for themselves; two made the same 100 moves")
+    hold(not same or chance > np.log(1e-6), "copies must draw independently; two made the same 100 moves")
 
 
 def _can_be_saved(learner: Any) -> None:
@@ -237,8 +267,8 @@ def _can_be_saved(learner: Any) -> None:
     try:
         known = saving.build(saving.describe(learner))
     except ValueError as reason:
-        skip(f"{reason} (hannan.register makes a class of your own known to load)")
-    hold(known == learner, f"a learner must come back from its description; got {known!r} of {learner!r}")
+        skip(f"{reason} (hannan.register registers a user-defined class)")
+    hold(known == learner, f"a learner must be restored from its description; got {known!r} for {learner!r}")
 
 
 def _through_a_file(player: Any, resume: str | None = None) -> Any:
@@ -248,26 +278,29 @@ def _through_a_file(player: Any, resume: str | None = None) -> Any:
         return load(path, resume=resume)
 
 
-FILE_CHECKS: tuple[Check, ...] = (a_saved_player_resumes_exactly, copies_are_players_of_their_own)
+FILE_CHECKS: tuple[Check, ...] = (saved_player_resumes_exactly, loaded_copies_are_independent)
 
 
-def relabelled_arms_relabel_the_play(learner: Any) -> None:
-    """Where all is seen: 60 rounds with the columns in another order. Of bandits: whatever arms were drawn, the p of
-    those drawn and of the rest depends on when they were drawn alone, not on which they are."""
+def relabeled_arms_relabel_the_distribution(learner: Any) -> None:
+    """Check that relabeled arms give a relabeled distribution.
+
+    With full information, 60 rounds are played with permuted columns. For bandits, p may depend on when an arm was
+    drawn, but not on its index.
+    """
     taken = of_arms(learner)
     needs(taken.player, "distribution")
     if taken.advised:
-        skip("its losses are told apart by the advice")
+        skip("the advice distinguishes the losses")
     if getattr(learner, "prior", None) is not None:
-        skip("its prior tells the arms apart")
+        skip("the prior distinguishes the arms")
     if getattr(learner, "own_noise", False):
-        skip("the noise that it keeps tells the arms apart")
+        skip("noise that is kept over the rounds distinguishes the arms")
     if taken.choices == 1:
-        skip("it has one choice")
+        skip("there is only one choice")
     if taken.full:
         _whole_rows(learner)
     elif getattr(getattr(learner, "estimator", None), "draws", False):
-        skip("its estimates are drawn, so that equal paths differ")
+        skip("the loss estimates are random")
     else:
         _paths(learner)
 
@@ -283,7 +316,7 @@ def _whole_rows(learner: Any) -> None:
 
 
 def _paths(learner: Any) -> None:
-    """Losses depend on the round alone: two paths that differ in the names of the arms only have one p."""
+    """Check that sequences of draws that are equal up to relabeling give the same p."""
     seen: dict[tuple[int, ...], Array] = {}
     met = 0
     for seed in range(60):
@@ -296,11 +329,11 @@ def _paths(learner: Any) -> None:
             shape, p = _shape(drawn, taken)
             met += shape in seen
             _same(p, seen.setdefault(shape, p))
-    hold(met > 60, f"of 240 paths at least 60 should have met another of their shape; {met} did")
+    hold(met > 60, f"at least 60 of 240 sequences of draws must be equal to another up to relabeling; got {met}")
 
 
 def _shape(drawn: list[int], taken: Seat) -> tuple[tuple[int, ...], Array]:
-    """The path with its arms numbered as they came, and p in that order, the arms never drawn after them."""
+    """Return the draws with arms numbered by first occurrence, and p in that order, followed by arms never drawn."""
     first = list(dict.fromkeys(drawn))
     rest = [arm for arm in range(taken.choices) if arm not in first]
     return tuple(first.index(arm) for arm in drawn), np.asarray(taken.player.distribution())[[*first, *rest]]
@@ -308,10 +341,10 @@ def _shape(drawn: list[int], taken: Seat) -> tuple[tuple[int, ...], Array]:
 
 def _same(found: Array, right: Array) -> None:
     far = np.abs(found - right) - 1e-8 * right
-    hold((far <= 1e-13).all(), f"relabelled arms must have the play relabelled; got {found}, not {right}")
+    hold((far <= 1e-13).all(), f"p of relabeled arms must be {right}; got {found}")
 
 
-SYMMETRY_CHECKS: tuple[Check, ...] = (relabelled_arms_relabel_the_play,)
+SYMMETRY_CHECKS: tuple[Check, ...] = (relabeled_arms_relabel_the_distribution,)
 
 
 CHECKS = (
@@ -326,25 +359,52 @@ CHECKS = (
 
 
 def learner_checks(learner: Any) -> Iterator[tuple[str, Callable[[], None]]]:
-    """(name, check) of every promise of the contract, for `pytest.mark.parametrize`.
+    """Return all checks of a learner, for `pytest.mark.parametrize`.
 
-    A check raises `Failed` where the learner breaks the promise, and `Skipped`, which pytest reports with its reason,
-    where the learner offers nothing to hold to it.
+    Parameters
+    ----------
+    learner : object
+        Learner with a method `start(seed)`.
 
+    Returns
+    -------
+    iterator of tuple (str, callable)
+        Name of each check, and a function without arguments. It raises `Failed` if the learner violates the rule, and
+        `Skipped` if the check does not apply.
+
+    Examples
+    --------
     >>> import hannan as hn
-    >>> dict(learner_checks(hn.Experts(3)))["a_seed_is_the_play"]()
+    >>> dict(learner_checks(hn.Experts(3)))["seed_determines_the_moves"]()
     """
     return named(CHECKS, learner)
 
 
 def check_learner(learner: Any) -> Report:
-    """Hold a learner to the whole contract: a report of what passed and what was skipped, or `Failed`.
+    """Run all checks of a learner.
 
+    Parameters
+    ----------
+    learner : object
+        Learner with a method `start(seed)`.
+
+    Returns
+    -------
+    Report
+        Checks that passed, and checks that were skipped with their reasons.
+
+    Raises
+    ------
+    Failed
+        If the learner violates a rule; the message lists all violations.
+
+    Examples
+    --------
     >>> import hannan as hn
     >>> print(check_learner(hn.Dropout(3)))
     Dropout(3): 22 checks passed, 3 skipped
-      bad_advice_is_refused: skipped, it takes no advice
-      nobody_foresees_it_without_a_seed: skipped, the noise that it keeps decides its first moves
-      relabelled_arms_relabel_the_play: skipped, the noise that it keeps tells the arms apart
+      invalid_advice_is_rejected: skipped, the learner takes no advice
+      unseeded_players_make_different_moves: skipped, noise that is kept over the rounds determines the first moves
+      relabeled_arms_relabel_the_distribution: skipped, noise that is kept over the rounds distinguishes the arms
     """
     return run(learner_checks(learner), learner)

@@ -1,4 +1,4 @@
-"""The player: its distribution, its moves, the losses it takes and those it refuses, and its certificate."""
+"""Checks of players: distribution, moves, losses, certificates, and delayed feedback."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from hannan.checks.settings import Seat, of_arms, seat, state, with_tickets
 from hannan.validation import Array
 
 
-def moves_are_of_the_game(learner: Any) -> None:
-    """An arm, a decision or a point of the set; its probability, where it says one, in (0, 1]."""
+def moves_are_valid(learner: Any) -> None:
+    """Check that each move is an arm, decision or point of the game, with a probability in (0, 1]."""
     taken = seat(learner)
     for t in range(60):
         move = taken.act(t)
-        hold(taken.possible(move), f"a move must be one of the game's; got {move!r}")
+        hold(taken.possible(move), f"move must be valid in the game; got {move!r}")
         probability = getattr(move, "probability", 1.0)
         hold(0.0 < probability <= 1.0, f"the probability of a move must be in (0, 1]; got {probability!r}")
         taken.observe(move, taken.losses(t))
 
 
-def the_distribution_is_that_of_the_move(learner: Any) -> None:
-    """p >= 0 sums to 1, and the move has the probability that p gave it."""
+def move_probability_matches_distribution(learner: Any) -> None:
+    """Check that p >= 0 sums to 1, and that each move has the probability given by p."""
     taken = _distributed(learner)
     for t in range(60):
         p = _simplex(taken)
         move = taken.act(t)
         if not taken.advised and hasattr(move, "probability"):
             said, right = float(move.probability), float(p[taken.action(move)])
-            hold(math.isclose(said, right, rel_tol=1e-9), f"a move must say its probability, {right!r}; got {said!r}")
+            hold(math.isclose(said, right, rel_tol=1e-9), f"probability of the move must be {right!r}; got {said!r}")
         taken.observe(move, taken.losses(t))
 
 
 def moves_follow_the_distribution(learner: Any) -> None:
-    """The counts of 400 moves are near the sums of p: Azuma and Hoeffding, a false alarm in 1e-6 of the streams."""
+    """Check that the counts of 400 moves are near the sums of p (Azuma-Hoeffding, false-alarm probability 1e-6)."""
     taken = _distributed(learner)
     if taken.advised:
-        skip("its distribution is over the experts, its moves are actions")
+        skip("the distribution is over experts, and the moves are actions")
     rounds, n = 400, taken.choices
     gap = np.zeros(n)
     for t in range(rounds):
@@ -48,52 +48,55 @@ def moves_follow_the_distribution(learner: Any) -> None:
         gap[taken.action(move)] += 1.0
         taken.observe(move, taken.losses(t))
     most = math.sqrt(rounds * math.log(2.0 * n / 1e-6) / 2.0)
-    hold(np.abs(gap).max() <= most, f"counts must be within {most:.1f} of the sums of p; got {np.abs(gap).max():.1f}")
+    hold(
+        np.abs(gap).max() <= most,
+        f"counts of moves must differ by at most {most:.1f} from the sums of p; got {np.abs(gap).max():.1f}",
+    )
 
 
-def distribution_changes_nothing(learner: Any) -> None:
-    """Asked or not, the player plays on the same."""
+def distribution_keeps_the_state(learner: Any) -> None:
+    """Check that calling `distribution` does not change the state or the moves."""
     taken, other = _distributed(learner), seat(learner)
     for t in range(30):
         if t % 5 == 0:
             before = state(taken.player)
             first, second = taken.player.distribution(), taken.player.distribution()
-            hold((first == second).all(), f"distribution must say the same twice; got {first} and {second}")
-            hold(state(taken.player) == before, "distribution must change nothing; the state changed")
+            hold((first == second).all(), f"two calls of distribution must agree; got {first} and {second}")
+            hold(state(taken.player) == before, "distribution must not change the state; the state changed")
         taken.player.distribution()
-        hold(taken.step(t) == other.step(t), "distribution must change nothing; the moves did")
+        hold(taken.step(t) == other.step(t), "distribution must not change the moves; the moves changed")
 
 
-def inputs_stay_the_callers(learner: Any) -> None:
-    """Losses are neither written to, nor remembered by reference."""
+def losses_are_not_modified_or_kept(learner: Any) -> None:
+    """Check that the player does not modify the losses it observes, and keeps no reference to them."""
     taken = seat(learner)
     row = taken.losses(0)
     if not isinstance(row, np.ndarray):
-        skip("its losses are functions, which nobody can write to")
+        skip("losses are functions, which cannot be modified")
     row.setflags(write=False)
     taken.observe(taken.act(0), row)
     changed = taken.losses(1)
     taken.observe(taken.act(1), changed)
-    hold((changed == taken.losses(1)).all(), "losses must not be written to; they were")
+    hold((changed == taken.losses(1)).all(), "losses must not be modified; they were")
     before = state(taken.player)
     changed[:] = taken.low
-    hold(state(taken.player) == before, "losses must not be kept by reference; a change of them changed the player")
+    hold(state(taken.player) == before, "losses must not be kept by reference; modifying them changed the player")
 
 
-def bad_losses_are_refused(learner: Any) -> None:
-    """With a ValueError, before anything changes."""
+def invalid_losses_are_rejected(learner: Any) -> None:
+    """Check that invalid losses raise a ValueError and leave the state unchanged."""
     taken = seat(learner)
     taken.run(0, 5)
     move = taken.act(5)
     before = state(taken.player)
     for what, loss in _bad(taken, move):
         refuses(lambda loss=loss: taken.player.observe(move, loss), f"a loss of {what}")  # type: ignore[misc]
-    hold(state(taken.player) == before, "a refused loss must change nothing; the state changed")
+    hold(state(taken.player) == before, "a rejected loss must not change the state; the state changed")
     taken.observe(move, taken.losses(5))
 
 
 def _bad(taken: Seat, move: Any) -> list[tuple[str, Any]]:
-    """Losses that are none."""
+    """Return pairs (description, invalid loss)."""
     if taken.points:
         return [("a number", 0.5), ("None", None), ("NaN", math.nan), ("text", "0.5")]
     good, low = taken.told(move, taken.losses(0)), taken.low
@@ -111,11 +114,11 @@ def _ranged(taken: Seat) -> bool:
     return (low, high) == (taken.low, taken.high)
 
 
-def bad_advice_is_refused(learner: Any) -> None:
-    """With a ValueError, before anything changes."""
+def invalid_advice_is_rejected(learner: Any) -> None:
+    """Check that invalid advice raises a ValueError and leaves the state unchanged."""
     taken = seat(learner)
     if not taken.advised:
-        skip("it takes no advice")
+        skip("the learner takes no advice")
     n, k = learner.experts, taken.choices
     before = state(taken.player)
     bad = [
@@ -124,11 +127,11 @@ def bad_advice_is_refused(learner: Any) -> None:
     ]  # fmt: skip
     for advice in bad:
         refuses(lambda advice=advice: taken.player.act(advice), f"advice of {advice!r}")  # type: ignore[misc]
-    hold(state(taken.player) == before, "refused advice must change nothing; the state changed")
+    hold(state(taken.player) == before, "rejected advice must not change the state; the state changed")
 
 
-def equal_losses_do_no_harm(learner: Any) -> None:
-    """All 0, all 1, all 1e-300: p stays a distribution, and where all losses are seen it stays where it was."""
+def equal_losses_keep_the_distribution(learner: Any) -> None:
+    """Check losses that are all 0, 1 or 1e-300: p stays a distribution, and constant with full information."""
     for value in (0.0, 1.0, 1e-300):
         taken = _distributed(learner)
         start = taken.player.distribution()
@@ -138,11 +141,11 @@ def equal_losses_do_no_harm(learner: Any) -> None:
         p = _simplex(taken)
         if taken.full and not getattr(learner, "own_noise", False):
             moved = float(np.abs(p / start - 1.0).max())
-            hold(moved < 1e-8, f"equal losses must leave p where it was; it moved by {moved:.3g} of itself")
+            hold(moved < 1e-8, f"equal losses must not change p; the largest relative change is {moved:.3g}")
 
 
-def the_worst_choice_is_not_preferred(learner: Any) -> None:
-    """600 rounds in which one choice loses everything and the others nothing: p is sound, and least there."""
+def worst_arm_is_least_likely(learner: Any) -> None:
+    """Check 600 rounds in which one arm has all the losses: p must be smallest for that arm."""
     taken = _distributed(learner)
     lost = np.zeros(taken.choices)
     lost[0] = 1.0
@@ -151,11 +154,11 @@ def the_worst_choice_is_not_preferred(learner: Any) -> None:
         taken.observe(taken.act(t), row)
     p = _simplex(taken)
     if not taken.advised and taken.choices > 1:
-        hold(p[0] <= p[1:].min() * (1.0 + 1e-9), f"the choice that always loses must be the least likely; got p = {p}")
+        hold(p[0] <= p[1:].min() * (1.0 + 1e-9), f"the arm that always loses must be the least likely; got p = {p}")
 
 
-def certificates_add_up(learner: Any) -> None:
-    """The rounds, the regret of what was seen, the terms of its identity; stability as claimed; a bound or a reason."""
+def certificate_is_consistent(learner: Any) -> None:
+    """Check the number of rounds, the regret, its terms, the stability, and the bound or the reason for its absence."""
     taken = seat(learner)
     needs(taken.player, "certificate")
     rounds = 150
@@ -166,13 +169,16 @@ def certificates_add_up(learner: Any) -> None:
         own += taken.paid(move, taken.losses(t))
     said = taken.player.certificate()
     hold(said.rounds == rounds, f"a certificate must count {rounds} rounds; got {said.rounds}")
-    hold((said.bound is None) == bool(said.withheld), "a certificate must have a bound, or why it is withheld")
+    hold(
+        (said.bound is None) == bool(said.withheld),
+        "a certificate must have either a bound or the reason why it is withheld",
+    )
     prompt = not said.largest_delay and "was open while another" not in said.withheld
     hold(prompt, f"no loss came late, and a certificate must not say so; got {said.largest_delay}, {said.withheld!r}")
     hold(said.bound is None or said.bound.value >= 0.0, f"a bound must be >= 0; got {said.bound}")
     slack = 1e-9 * taken.width * rounds
     if said.regret is None:
-        # A rule that may never play an arm again estimates nothing of it.
+        # A learner that may never play an arm again has no estimate for it.
         guess = said.estimated_regret
         hold(guess is None or math.isfinite(guess), f"an estimated regret must be finite; got {guess!r}")
         hold(abs(said.own_loss - own) <= slack, f"own_loss must be what was paid, {own!r}; got {said.own_loss!r}")
@@ -188,11 +194,11 @@ def certificates_add_up(learner: Any) -> None:
     if said.claimed_rate is not None:
         kept = said.realised_level <= said.claimed_rate * (1 + 1e-6) + 1e-9
         hold(kept, f"the realised level must be at most {said.claimed_rate!r}; got {said.realised_level!r}")
-    hold(str(said) and "<table" in said._repr_html_(), "a certificate must print, as text and as a table")
+    hold(str(said) and "<table" in said._repr_html_(), "a certificate must print as text and as an HTML table")
 
 
 def _distributed(learner: Any) -> Seat:
-    """The seat of a player that can say its distribution."""
+    """Return the adapter of a player that has `distribution`."""
     taken = of_arms(learner)
     needs(taken.player, "distribution")
     return taken
@@ -206,21 +212,21 @@ def _simplex(taken: Seat) -> Array:
 
 
 PLAYER_CHECKS: tuple[Check, ...] = (
-    moves_are_of_the_game,
-    the_distribution_is_that_of_the_move,
+    moves_are_valid,
+    move_probability_matches_distribution,
     moves_follow_the_distribution,
-    distribution_changes_nothing,
-    inputs_stay_the_callers,
-    bad_losses_are_refused,
-    bad_advice_is_refused,
-    equal_losses_do_no_harm,
-    the_worst_choice_is_not_preferred,
-    certificates_add_up,
+    distribution_keeps_the_state,
+    losses_are_not_modified_or_kept,
+    invalid_losses_are_rejected,
+    invalid_advice_is_rejected,
+    equal_losses_keep_the_distribution,
+    worst_arm_is_least_likely,
+    certificate_is_consistent,
 )
 
 
-def losses_may_come_late(learner: Any) -> None:
-    """In any order; the open moves are listed, and the bound says what it is then, or is withheld."""
+def delayed_losses_are_accepted(learner: Any) -> None:
+    """Check losses in any order: pending moves are listed, and the bound covers the delay or is withheld."""
     taken = with_tickets(learner)
     moves = [taken.act(t) for t in range(6)]
     for k, t in enumerate((3, 0, 5, 1, 4, 2)):
@@ -239,8 +245,8 @@ def losses_may_come_late(learner: Any) -> None:
         hold(np.isfinite(p).all() and abs(p.sum() - 1.0) < 1e-9, f"p must sum to 1 after late losses; got {p}")
 
 
-def a_forgotten_move_withholds_the_bound(learner: Any) -> None:
-    """A move whose loss never comes can be closed; nothing is proved of what is left, and it says so."""
+def dropped_move_withholds_the_bound(learner: Any) -> None:
+    """Check that a move without feedback can be dropped, and that the bound is then withheld."""
     taken = with_tickets(learner)
     needs(taken.player, "forget", "certificate")
     taken.run(0, 3)
@@ -252,17 +258,17 @@ def a_forgotten_move_withholds_the_bound(learner: Any) -> None:
     hold(said.bound is None and "forgotten" in said.withheld, f"the bound must be withheld; got {said.bound}")
 
 
-def tickets_count_once(learner: Any) -> None:
-    """Settled, foreign, altered and made-up tickets are refused with a ValueError, and change nothing."""
+def move_is_settled_once(learner: Any) -> None:
+    """Check that settled, foreign, altered and invented moves raise a ValueError and leave the state unchanged."""
     taken, stranger = with_tickets(learner), seat(learner)
     settled = taken.act(0)
     taken.observe(settled, taken.losses(0))
     stranger.step(0)
     move, foreign = taken.act(1), stranger.act(1)
     bad = [("a settled move", settled), ("a move of another player", foreign)]
-    bad += [(f"the ticket {thing!r}", thing) for thing in ((), None, "ticket", 7)]
+    bad += [(f"the invalid move {thing!r}", thing) for thing in ((), None, "ticket", 7)]
     if hasattr(move, "_replace"):
-        bad += [("a move of a round to come", move._replace(round=99)), ("a move of round 0", move._replace(round=0))]
+        bad += [("a move of a future round", move._replace(round=99)), ("a move of round 0", move._replace(round=0))]
         bad.append(("a move of the round [1]", move._replace(round=[1])))
         if hasattr(move, "probability"):
             bad.append(("a move of another probability", move._replace(probability=move.probability / 2)))
@@ -272,13 +278,17 @@ def tickets_count_once(learner: Any) -> None:
         refuses(lambda ticket=ticket: taken.player.observe(ticket, losses), what)  # type: ignore[misc]
         if hasattr(taken.player, "forget"):
             refuses(lambda ticket=ticket: taken.player.forget(ticket), what)  # type: ignore[misc]
-    hold(state(taken.player) == before, "a refused ticket must change nothing; the state changed")
+    hold(state(taken.player) == before, "a rejected move must not change the state; the state changed")
     taken.observe(move, taken.losses(1))
-    refuses(lambda: taken.player.observe(move, losses), "a move that was settled just now")
+    refuses(lambda: taken.player.observe(move, losses), "a move that has just been settled")
 
 
 def _other(action: Any) -> Any:
     return (*action, action[-1]) if isinstance(action, tuple) else action + 1
 
 
-FEEDBACK_CHECKS: tuple[Check, ...] = (losses_may_come_late, a_forgotten_move_withholds_the_bound, tickets_count_once)
+FEEDBACK_CHECKS: tuple[Check, ...] = (
+    delayed_losses_are_accepted,
+    dropped_move_withholds_the_bound,
+    move_is_settled_once,
+)

@@ -1,4 +1,4 @@
-"""What a check says: nothing if it passes, `Failed` with the promise that was broken, `Skipped` with a reason."""
+"""Results of checks: no exception if a check passes, `Failed` with the violation, or `Skipped` with a reason."""
 
 from __future__ import annotations
 
@@ -8,21 +8,37 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-#: A check is a function of its subject; its name is the function's.
+#: A check is a function of its subject, and has the name of the function.
 Check = Callable[[Any], None]
 
 
 class Failed(AssertionError):
-    """A promise of the contract that the subject broke."""
+    """Raised by a check if the learner or distribution violates a rule."""
 
 
 class Skipped(unittest.SkipTest):
-    """A check that has nothing to hold the subject to, and why; pytest and unittest report it as skipped."""
+    """Raised by a check that does not apply, with the reason; pytest and unittest report the test as skipped."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """The checks that a subject passed, and those that were skipped, each with its reason."""
+    """Result of `check_learner` or `check_law` if no check failed.
+
+    Attributes
+    ----------
+    subject : str
+        Repr of the learner or distribution.
+    passed : tuple of str
+        Names of the checks that passed.
+    skipped : dict of str to str
+        Names of the checks that were skipped, each with its reason.
+
+    Examples
+    --------
+    >>> import hannan as hn
+    >>> len(hn.checks.check_learner(hn.Experts(3)).passed) > 20
+    True
+    """
 
     subject: str
     passed: tuple[str, ...]
@@ -34,13 +50,13 @@ class Report:
 
 
 def named(checks: Iterable[Check], subject: Any) -> Iterator[tuple[str, Callable[[], None]]]:
-    """(name, callable) of each check on this subject."""
+    """Yield (name, callable) for each check of this subject."""
     for check in checks:
         yield check.__name__, functools.partial(check, subject)
 
 
 def run(checks: Iterable[tuple[str, Callable[[], None]]], subject: Any) -> Report:
-    """Run them all; `Failed` says every promise that was broken, an error within a check counts as one."""
+    """Run all checks; raise `Failed` with all violations, including unexpected exceptions."""
     passed: list[str] = []
     skipped: dict[str, str] = {}
     broken: list[str] = []
@@ -55,34 +71,34 @@ def run(checks: Iterable[tuple[str, Callable[[], None]]], subject: Any) -> Repor
         else:
             passed.append(name)
     if broken:
-        raise Failed("\n".join([f"{subject!r} breaks {len(broken)} of its promises", *broken]))
+        raise Failed("\n".join([f"{subject!r} fails {len(broken)} checks", *broken]))
     return Report(repr(subject), tuple(passed), skipped)
 
 
 def hold(kept: Any, promise: str) -> None:
-    """The promise, which the subject broke unless `kept`."""
+    """Raise `Failed` with the rule unless `kept` is true."""
     if not bool(kept):
         raise Failed(promise)
 
 
 def skip(reason: str) -> NoReturn:
-    """There is nothing here to hold the subject to."""
+    """Raise `Skipped`: the check does not apply."""
     raise Skipped(reason)
 
 
 def needs(thing: Any, *names: str) -> None:
-    """Skip what asks for methods that the subject does not offer."""
+    """Raise `Skipped` if the subject lacks one of the named methods."""
     for name in names:
         if not hasattr(thing, name):
             skip(f"{type(thing).__name__} has no {name}")
 
 
 def refuses(call: Callable[[], Any], what: str) -> None:
-    """A ValueError, or a subclass, is what a bad value meets."""
+    """Raise `Failed` unless the call raises a ValueError."""
     try:
         call()
     except ValueError:
         return
     except Exception as error:
-        raise Failed(f"{what} must be refused with a ValueError; got {type(error).__name__}: {error}") from error
-    raise Failed(f"{what} must be refused with a ValueError; it was taken")
+        raise Failed(f"{what} must raise a ValueError; got {type(error).__name__}: {error}") from error
+    raise Failed(f"{what} must raise a ValueError; it was accepted")
