@@ -66,7 +66,7 @@ def test_advice(learner, mixed):
     table = hn.play(learner, rows, seed=1, advice=advice, keep="all")
     assert (stepped.actions == table.actions).all()
     assert stepped.regret == pytest.approx(table.regret, abs=1e-9)
-    with pytest.raises(ValueError, match="advice must be given"):
+    with pytest.raises(ValueError, match="advice is required"):
         hn.play(learner, answers(rows), rounds=60)
     with pytest.raises(ValueError, match="advice must have 61 rounds"):
         hn.play(learner, answers(rows), rounds=61, advice=advice)
@@ -280,13 +280,13 @@ def test_bad_answers_name_the_adversary_and_the_round(learner, bad, rule):
 
 def test_what_cannot_be_honoured_is_refused():
     adversary = ChargeTheLast()
-    with pytest.raises(ValueError, match=r"rounds must be given for ChargeTheLast\(charge=1.0, spare=0.0\)"):
+    with pytest.raises(ValueError, match=r"rounds is required.*ChargeTheLast\(charge=1.0, spare=0.0\).*None"):
         hn.play(hn.Experts(2), adversary)
     with pytest.raises(ValueError, match="advice must be None"):
         hn.play(hn.Experts(2), adversary, rounds=5, advice=[[0, 1]])
     with pytest.raises(ValueError, match=r"fictitious must be False.*Experts.*got True"):
         hn.play(hn.Experts(2), adversary, rounds=5, fictitious=True)
-    with pytest.raises(ValueError, match=r"an adversary must have loss\(t, past\)"):
+    with pytest.raises(ValueError, match=r"adversary must be.*loss\(t, past\)"):
         hn.play(hn.Experts(2), type("Nothing", (), {}), rounds=5)
 
     class Own:

@@ -90,7 +90,7 @@ def test_coins_tossed_on_the_way_are_those_that_are_kept(monkeypatch: pytest.Mon
 
 def test_coins_are_taken_in_order() -> None:
     table = Tosses(hn.adversaries.Bernoulli([0.5, 0.5], 10), 1, 0)
-    with pytest.raises(ValueError, match="tossed in order, from round 0 on; got round 4"):
+    with pytest.raises(ValueError, match=r"rounds.*from round 0.*got round 4"):
         table[..., 4:6, :]
 
 
@@ -223,7 +223,7 @@ def test_gains_have_regret_of_the_right_sign() -> None:
         ({"a": "bandit"}, {"e": {"adversary": "switching", "gap": 3}}, {"n": 3}, "environment 'e': gap must be in"),
         ({"a": "bandit"}, {"e": {"means": [0.2, 1.5]}}, {}, "environment 'e': means must be in"),
         ({"a": "bandit"}, {"e": {"mean": [0.2]}}, {}, "must have means, an adversary, a file or losses; got mean"),
-        ({"a": "bandit"}, {"e": "none.csv"}, {}, "a file of losses must be there"),
+        ({"a": "bandit"}, {"e": "none.csv"}, {}, "no such file.*none.csv"),
         ({"a": "bandit"}, {"e": CLICKS}, {"rounds": None}, "rounds must be given for environment 'e'"),
         ({"a": "bandit"}, {"e": "drifting"}, {}, "n must be given for environment 'e'"),
         ({"a": "bandit"}, {"d": "drifting", "e": CLICKS, "f": np.zeros((50, 2))}, {}, "of arms; got 2 and 3"),

@@ -134,7 +134,7 @@ def test_decisions_refuse_losses_that_they_do_not_play(name):
     for losses, rule in (
         (hn.adversaries.Bernoulli([0.1, 0.2, 0.3], 20), "one table for all runs.*Bernoulli"),
         (np.zeros((2, 20, 3)), r"one table for all runs.*\(2, 20, 3\)"),
-        (np.zeros((20, 4)), "3 columns, one for each component"),
+        (np.zeros((20, 4)), r"3 columns.*component.*20, 4"),
         (np.full((20, 3), 1.5), r"in \[0, 1\]; got 1.5 at round 0, component 0"),
         (iter([np.zeros((5, 3)), np.full((5, 3), np.nan)]), "got nan at round 5, component 0"),
         (iter([]), "at least one round"),
@@ -152,12 +152,12 @@ def test_advice_beside_blocks_of_losses_is_heard_whole_or_refused():
     for blocks, more in ((halves, {}), ([ROWS[:31], ROWS[31:]], {"advice": advice})):
         assert (hn.play(learner, iter(blocks), keep="all", **more).actions == whole.actions).all()
     for blocks, more, rule in (
-        ([ROWS], {}, "a block must be a pair .losses, advice.*none at round 0"),
-        ([halves[0], ROWS[31:]], {}, "a block must be a pair .*none at round 30"),
-        (halves, {"advice": advice}, "with the losses or by itself; got both at round 0"),
-        ([ROWS], {"advice": np.vstack([advice, advice])}, "advice must have 60 rounds, as the losses; got 120"),
-        ([(ROWS[:31], advice[:31]), (ROWS[31:], shares[31:])], {}, r"one kind in all blocks; got shape \(29, 4, 3\)"),
-        ([(ROWS[:30], advice[:30]), (ROWS[30:], shares[30:])], {}, r"one kind in all blocks; got shape \(30, 4, 3\)"),
+        ([ROWS], {}, "a block must be a pair .losses, advice.*round 0"),
+        ([halves[0], ROWS[31:]], {}, "a block must be a pair .*round 30"),
+        (halves, {"advice": advice}, "advice must be .*not both; got both at round 0"),
+        ([ROWS], {"advice": np.vstack([advice, advice])}, "advice must have 60 rounds.*got 120"),
+        ([(ROWS[:31], advice[:31]), (ROWS[31:], shares[31:])], {}, r"axes in all blocks; got shape \(29, 4, 3\)"),
+        ([(ROWS[:30], advice[:30]), (ROWS[30:], shares[30:])], {}, r"axes in all blocks; got shape \(30, 4, 3\)"),
     ):
         with pytest.raises(ValueError, match=rule):
             hn.play(learner, iter(blocks), **more)

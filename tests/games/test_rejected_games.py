@@ -60,11 +60,11 @@ def test_bad_arguments_are_rejected():
         play("no learner", losses)
     advised = ExpertBandit(3, 2, Entropy(), Fixed(1.0))
     for advice, words in [
-        (None, "advice must be given"),
+        (None, "advice is required"),
         (np.zeros((9, 2), dtype=int), "10 rounds"),
         (np.zeros((10, 3), dtype=int), "shape"),
         (np.full((10, 2), 3), "got 3 at round 0, expert 0"),
-        (np.zeros((10, 2)), "whole numbers"),
+        (np.zeros((10, 2)), "integers; got float64"),
         (np.full((10, 2, 3), 0.4), "distributions"),
     ]:
         with pytest.raises(ValueError, match=words):
@@ -94,7 +94,7 @@ def test_every_setting_takes_rounds_and_rejects_other_arguments(learner, losses)
     assert (short.regret == same.regret).all()
     longer = play(learner, losses, runs=2, rounds=50)
     assert longer.rounds == 40
-    assert longer.note == "50 rounds were asked for and the losses ended after 40"
+    assert longer.note == "50 rounds were requested, but the losses ended after round 40"
     with pytest.raises(ValueError, match=f"advice must be None for {type(learner).__name__}"):
         play(learner, losses, runs=2, advice=[[0, 1]])
     with pytest.raises(ValueError, match=r"fictitious must be False.*got "):

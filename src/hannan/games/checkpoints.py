@@ -1,4 +1,4 @@
-"""The rounds at which a game writes down its curves: some 500, whatever its length."""
+"""Checkpoints: the rounds at which a game stores its curves, about 500 for any number of rounds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Positions = NDArray[np.int64]
 
 @functools.lru_cache(maxsize=8)
 def spread(rounds: int, everything: bool = False) -> Positions:
-    """Rounds (counted from 1): 400 evenly, 100 evenly on a log axis, the last one included.
+    """Return rounds, counted from 1: 400 evenly spaced, 100 evenly spaced on a log axis, and the last one.
 
     >>> spread(5).tolist(), len(spread(10**6)), int(spread(10**6)[-1])
     ([1, 2, 3, 4, 5], 490, 1000000)
@@ -28,15 +28,15 @@ def spread(rounds: int, everything: bool = False) -> Positions:
         early = np.rint(np.geomspace(1, rounds, 100)).astype(np.int64)
         # Not np.unique, which loads masked arrays.
         at = np.array(sorted({*even.clip(1, rounds).tolist(), *early.tolist()}), dtype=np.int64)
-    at.flags.writeable = False  # games of the same length share it
+    at.flags.writeable = False  # shared by games of the same length
     return at
 
 
 class Checkpoints:
-    """Which columns to write in the next rounds.
+    """Checkpoints of a game, and the columns of the curves that they are stored in.
 
-    With the number of rounds unknown, multiples of a stride are kept; when the columns are full, every other
-    one is dropped and the stride doubles.
+    If the number of rounds is unknown, multiples of a stride are stored. When the columns are full, every other
+    checkpoint is dropped and the stride doubles.
     """
 
     def __init__(self, rounds: int | None, everything: bool) -> None:
@@ -47,7 +47,7 @@ class Checkpoints:
         self.columns = len(self.at) if rounds is not None else 2 * KEPT
 
     def room(self, first: int, rounds: int) -> NDArray[np.intp] | None:
-        """Before rounds first+1 .. first+rounds: the columns to keep (to be moved to the front), or None."""
+        """Make room for rounds first+1 .. first+rounds. Return the columns to move to the front, or None."""
         if self.known:
             return None
         if self.everything:
@@ -61,7 +61,7 @@ class Checkpoints:
         return kept
 
     def within(self, first: int, rounds: int) -> tuple[Positions, Positions]:
-        """(ends, columns): checkpoints among rounds first+1 .. first+rounds, counted from 1 in the block."""
+        """Return (ends, columns) of checkpoints in rounds first+1 .. first+rounds; ends count from `first`."""
         if self.known:
             if first == 0 and rounds >= self.at[-1]:  # the whole game at once
                 return self.at, np.arange(len(self.at))
@@ -74,7 +74,7 @@ class Checkpoints:
         return new - first, columns
 
     def upto(self, rounds: int) -> Positions:
-        """The checkpoints played."""
+        """Return the checkpoints up to a round."""
         if self.known and rounds >= self.at[-1]:
             return self.at
         return self.at[self.at <= rounds]
@@ -84,7 +84,7 @@ POINTS = 250
 
 
 class Trace:
-    """Points at multiples of a stride; when there are too many, every other is dropped and the stride doubles.
+    """Points at multiples of a stride. When there are too many, every other point is dropped and the stride doubles.
 
     >>> trace = Trace(4)
     >>> for row in range(1, 11):
@@ -100,17 +100,17 @@ class Trace:
         self._points: list[Any] = []
 
     def expect(self, first: int, rows: int) -> None:
-        """So many rows come at once after row `first`: the stride they will need anyway."""
+        """Widen the stride for rows first+1 .. first+rows."""
         while (first + rows) // self._stride > self._most:
             self._widen()
 
     def due(self, first: int, rows: int) -> NDArray[np.int64]:
-        """The rows, counted from 1, of first+1 .. first+rows at which a point is due."""
+        """Return the rows of first+1 .. first+rows, counted from 1, at which a point is due."""
         start = first - first % self._stride + self._stride
         return np.arange(start, first + rows + 1, self._stride)
 
     def add(self, row: int, point: Any) -> None:
-        """A point, numbers or whatever they are made of; due or not, for the last one."""
+        """Add a point. The last point replaces an earlier one at the same row."""
         if self._at and self._at[-1] == row:
             self._at.pop()
             self._points.pop()
@@ -120,7 +120,7 @@ class Trace:
             self._widen()
 
     def extend(self, rows: list[int], points: list[Any]) -> None:
-        """Points that were due, in order."""
+        """Add points that were due, in order."""
         self._at += rows
         self._points += points
         while len(self._at) > self._most:
@@ -133,13 +133,13 @@ class Trace:
         self._points = [self._points[k] for k in kept]
 
     def rows(self) -> Array:
-        """Where the points are."""
+        """Return the rows of the points."""
         return np.array(self._at, dtype=np.float64)
 
     def kept(self) -> list[Any]:
-        """The points as they were added."""
+        """Return the points as a list."""
         return list(self._points)
 
     def points(self) -> Array:
-        """(points, values)."""
+        """Return the points as an array (points, values)."""
         return np.array(self._points)

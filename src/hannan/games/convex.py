@@ -1,4 +1,4 @@
-"""Whole convex games: every run in compiled code, on any number of threads."""
+"""Convex games: every run in compiled code, on any number of threads."""
 
 from __future__ import annotations
 
@@ -24,28 +24,30 @@ from hannan.mathematics.convex.losses import Loss, RankOne, on_your_word, refuse
 from hannan.players.convex import Walk, refuted
 from hannan.validation import Array
 
-#: A round of curved losses is solved for: it takes as long as so many rounds of linear ones.
+#: Cost of a round of losses that are not linear, which needs a solver, relative to a round of linear losses.
 SOLVED = 20.0
 
 
 @dataclass(frozen=True)
 class Played:
-    """A learner with what its moves cost to solve for: the bound of a game that was played."""
+    """A learner with the solver error of its moves, which its bound depends on."""
 
     learner: Convex
     cost: float
     losses: Loss
 
     def bound(self, rounds: int | None = None, best_loss: float | None = None, *, against: str | None = None) -> Bound:
-        """The learner's bound for losses of this shape, solver and ridge included."""
+        """Return the bound of the learner for losses of this shape, including solver error and ridge."""
         best = None if best_loss is None else max(best_loss, 0.0)
         bound = self.learner.bounded(rounds, best, bias=self.cost, shape=self.losses.shape).asked(against)
         return on_your_word(bound, isinstance(self.losses, RankOne))
 
 
 class PointRunner(Runner):
-    """A game of points against a sequence of losses, fixed beforehand; with everything kept, `actions` are the moves,
-    shape (runs, T, d)."""
+    """Game of points against a fixed sequence of losses.
+
+    With `keep="all"`, `actions` are the moves, of shape (runs, T, d).
+    """
 
     setting = "convex"
 
@@ -56,7 +58,7 @@ class PointRunner(Runner):
             losses = losses[: request.rounds]
         self.learner, self.losses = learner, learner.admit(losses)
         if not self.losses.is_sequence:
-            raise ValueError("losses must be a sequence: give z a leading axis, one row per round; got one loss")
+            raise ValueError("losses must be a sequence: z needs a leading axis with one row per round; got one loss")
         self.runs, self.everything = request.runs, request.everything
         self.rounds, d = self.losses.z.shape
         self.marks = spread(self.rounds, self.everything)
@@ -82,17 +84,20 @@ class PointRunner(Runner):
         )
 
     def played(self, best: Array) -> tuple[Array, Array]:
-        """(regret, moves) of all runs, given the best loss at each checkpoint."""
+        """Return (regret, moves) of all runs, given the best loss at each checkpoint."""
         raise NotImplementedError
 
     def source(self, regret: Array) -> Any:
-        """What the record asks for its bound."""
+        """Return the object whose `bound` gives the bound of the record."""
         raise NotImplementedError
 
 
 class ConvexRunner(PointRunner):
-    """Perturbed leaders. Of linear losses all runs go abreast; of others a run has all its losses to itself, so that
-    only as many are begun as there are threads."""
+    """Game of perturbed leaders.
+
+    With linear losses all runs are played side by side. With other losses every run stores all its losses, so only as
+    many runs are in memory as there are threads.
+    """
 
     learner: Convex
 
@@ -140,27 +145,27 @@ class ConvexRunner(PointRunner):
         return leader
 
     def _close(self, lowest: int) -> None:
-        """What the moves of the runs that are over cost to solve for."""
+        """Store the solver error of the finished runs."""
         for run, leader in enumerate(self.leaders, lowest):
             state = leader.run if self.stepped else leader
             self.costs[run] = self.learner.solver_cost(state.ridge, state.distance)
         self.leaders = []
 
     def _linear(self, part: tuple[int, int], rows: slice, ends: Positions, places: slice) -> None:
-        """Runs of linear losses, all of them round by round."""
+        """Play a block of linear losses with some runs."""
         first, last = part
         room = np.zeros((last - first, len(ends)))
         _engine.play_linear(self.leaders[first:last], self.z[rows], ends, room)
         self.own[first:last, places] = room
 
     def _solve(self, run: int, leader: Any, rows: slice, ends: Positions, places: slice) -> None:
-        """Some rounds of one run in the engine."""
+        """Play a block with one run in the engine."""
         moves = self.moves[run, rows] if self.everything else None
         status = leader.play(self.phi, self.z[rows], self.y[rows], ends, self.own[run, places], moves)
         judge(status, leader.last)
 
     def _step(self, run: int, leader: Leader, rows: slice, ends: Positions, places: slice) -> None:
-        """Some rounds of one run, one by one: for sets, losses and noise that the engine does not serve alone."""
+        """Step a block with one run in Python, for sets and losses that the engine does not support."""
         learner, noted = self.learner, dict(zip(ends.tolist(), range(places.start, places.stop), strict=True))
         for t, loss in enumerate(self.losses[rows], 1):
             x, _ = leader.act()
@@ -179,7 +184,7 @@ class ConvexRunner(PointRunner):
 
 
 def hindsight(domain: Domain, losses: Loss, marks: Any) -> Array:
-    """L* of the first t rounds, at each mark t."""
+    """Return the best loss in hindsight L* of the first t rounds, at each mark t."""
     if losses.shape == "linear":
         sums = np.add.reduceat(losses.z, np.append(0, marks[:-1]), axis=0).cumsum(axis=0)
         return np.asarray(-domain.support(-sums))
@@ -194,14 +199,14 @@ def hindsight(domain: Domain, losses: Loss, marks: Any) -> Array:
 
 @dataclass(frozen=True)
 class Walked:
-    """A descent with the game that it played: its bound is one of every sequence, so a regret above it refutes."""
+    """A gradient learner with its game: a regret above the bound refutes the conditions of the bound."""
 
     learner: Descent
     losses: Loss
     regret: float
 
     def bound(self, rounds: int | None = None, best_loss: float | None = None, *, against: str | None = None) -> Bound:
-        """The learner's bound, unless the game contradicts it."""
+        """Return the bound of the learner. Raises Withheld if the regret of the game exceeds it."""
         bound = self.learner.bound(rounds, best_loss, against=against)
         if rounds == len(self.losses) and (wrong := refuted(self.regret, bound)):
             raise Withheld(wrong)
@@ -209,7 +214,7 @@ class Walked:
 
 
 class DescentRunner(PointRunner):
-    """One game, played once; its runs are copies of it."""
+    """Game of a deterministic gradient learner: all runs are equal, so it is played once."""
 
     stepped = True
 
@@ -241,7 +246,7 @@ class DescentRunner(PointRunner):
 
 
 class Seen(Sequence[Loss]):
-    """The first so many losses of a run, read-only."""
+    """Read-only view of the first losses of a run."""
 
     def __init__(self, losses: list[Loss], count: int) -> None:
         self._losses, self._count = losses, count
@@ -259,7 +264,7 @@ class Seen(Sequence[Loss]):
 
 
 class PointTable(Table):
-    """A move is a point, a loss is a loss function; all losses of a game are of one kind, as those of a sequence."""
+    """Points against an adversary: every loss is a loss function, and all losses of a game are of one kind."""
 
     setting = "convex"
     kind = np.float64
@@ -280,7 +285,7 @@ class PointTable(Table):
         if self._first is None:
             self._first = loss
         elif _kind(loss) != _kind(self._first):
-            raise ValueError(f"losses of one game must be of one kind, as the first, {self._first!r}; got {loss!r}")
+            raise ValueError(f"losses of one game must be of one kind, here that of {self._first!r}; got {loss!r}")
         return loss  # type: ignore[no-any-return]
 
     def settle(self, player: Any, move: Any, loss: Loss) -> float:
@@ -299,7 +304,7 @@ class PointTable(Table):
 
 
 class DescentTable(PointTable):
-    """The table of a descent."""
+    """Gradient learners against an adversary."""
 
     def source(self, players: Sequence[Any], losses: Sequence[Any]) -> Any:
         regrets = [player.certificate().regret for player in players]
@@ -307,7 +312,7 @@ class DescentTable(PointTable):
 
 
 class ConvexTable(PointTable):
-    """The table of `Convex`, whose bound knows what solving for the moves cost."""
+    """`Convex` against an adversary."""
 
     def source(self, players: Sequence[Any], losses: Sequence[Any]) -> Any:
         costs = [player.solver_cost() for player in players]
@@ -315,7 +320,7 @@ class ConvexTable(PointTable):
 
 
 def stacked(losses: Sequence[Loss]) -> Loss:
-    """Losses of one kind as a sequence.
+    """Return losses of one kind as a sequence.
 
     >>> from hannan.mathematics.convex.losses import Linear
     >>> stacked([Linear([1.0, 0.0]), Linear([0.0, 1.0])]).z.shape

@@ -1,4 +1,4 @@
-"""Whole games over decisions: runs abreast, in blocks of rounds, as many at once as memory likes."""
+"""Games over combinatorial decisions: all runs side by side, in blocks of rounds."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from hannan.players.decisions import stream
 from hannan.players.identity import run_seed
 from hannan.validation import Array
 
-#: A block of rounds is at most so many numbers, all runs together.
+#: Largest number of losses in a block, over all runs.
 BLOCK_NUMBERS = 1 << 18
-#: A number takes as long as so many of the engine's.
+#: Cost per loss, relative to the engine.
 SLOW = 0.2
 
 
 class Abreast:
-    """Some runs at play: `advance(rows)` has their decisions, (runs, rounds, d) of 0s and 1s."""
+    """Runs of a user-defined learner, stepped in Python."""
 
     def __init__(self, learner: Any, seeds: list[int]) -> None:
         self.learner = learner
         self.players = [learner.start(seed) for seed in seeds]
 
     def advance(self, rows: Array) -> Array:
-        """Play some rounds: here by stepping, as a learner of your own is played."""
+        """Play some rounds. Returns the decisions, (runs, rounds, d) of zeros and ones."""
         chosen = np.zeros((len(self.players), len(rows), self.learner.n))
         for t, row in enumerate(rows):
             for run, player in enumerate(self.players):
@@ -43,14 +43,14 @@ class Abreast:
         return chosen
 
     def least_estimates(self) -> Array | None:
-        """min_v <Lhat, v> of every run, where losses are estimated."""
+        """Return min_v <Lhat, v> of every run, or None if losses are not estimated."""
         if self.players[0].sees_all:
             return None
         return np.array([player.least_estimate() for player in self.players])
 
 
 class LeadersAbreast(Abreast):
-    """`FPL`: the losses before a round do not depend on the play, so whole blocks of rounds at once."""
+    """Runs of `FPL`: all losses are observed, so that a whole block is played in one call."""
 
     learner: FPL
 
@@ -69,7 +69,7 @@ class LeadersAbreast(Abreast):
 
 
 class ResampledAbreast(Abreast):
-    """`FPLTrix`: round by round, all runs in one call."""
+    """Runs of `FPLTrix`: one call per round for all runs."""
 
     learner: FPLTrix
 
@@ -89,14 +89,14 @@ class ResampledAbreast(Abreast):
 
 
 def abreast(learner: Any, seeds: list[int]) -> Abreast:
-    """The runs of these seeds; a learner of your own is stepped."""
+    """Return the runs of these seeds."""
     if type(learner) is FPL:
         return LeadersAbreast(learner, seeds)
     return ResampledAbreast(learner, seeds) if type(learner) is FPLTrix else Abreast(learner, seeds)
 
 
 class DecisionsRunner(Runner):
-    """Regret is against the best decision in hindsight; with everything kept, `actions` are rows of 0s and 1s."""
+    """Game over decisions: with `keep="all"`, `actions` are rows of zeros and ones."""
 
     setting = "decisions"
 
@@ -106,8 +106,8 @@ class DecisionsRunner(Runner):
         self.learner, self.runs, self.everything = learner, request.runs, request.everything
         self.feed = feeds.feed(losses, learner.n, request, column="component")
         if self.feed.drawn or self.feed.per_run:
-            kind = "Bernoulli means" if self.feed.drawn else f"a table a run, of shape {np.shape(losses)}"
-            raise ValueError(f"losses must be one table for all runs, or blocks of it, for decisions; got {kind}")
+            kind = "Bernoulli means" if self.feed.drawn else f"a table per run, of shape {np.shape(losses)}"
+            raise ValueError(f"losses must be one table for all runs, or blocks of one; got {kind}")
         self.parts = split(self.runs, request.cores)
         seeds = [run_seed(request.seed, run) for run in range(self.runs)]
         self.at_play = [abreast(learner, seeds[first:last]) for first, last in self.parts]
@@ -150,7 +150,7 @@ class DecisionsRunner(Runner):
     def _play(self, k: int, rows: Array, ends: Positions, columns: Positions, moves: NDArray[np.int8]) -> None:
         part = slice(*self.parts[k])
         chosen = self.at_play[k].advance(rows)
-        # One sum after another, from the first round on: how the rounds were cut does not show.
+        # Sums are added in the order of the rounds, so that they do not depend on the blocks.
         curve = np.cumsum(np.concatenate([self.paid[part], (chosen * rows).sum(axis=2)], axis=1), axis=1)
         self.curves["own"][part, columns] = curve[:, ends]
         self.paid[part] = curve[:, -1:]
@@ -159,7 +159,7 @@ class DecisionsRunner(Runner):
             moves[part] = chosen
 
     def _best(self, sums: Array) -> Array:
-        """The loss of the best decision for each row."""
+        """Return the loss of the best decision for each row of cumulative losses."""
         if not len(sums):
             return np.empty(0)
         return np.asarray((self.learner.decisions.best_each(sums) * sums).sum(axis=1))
@@ -187,7 +187,7 @@ class DecisionsRunner(Runner):
 
 
 class DecisionTable(Table):
-    """A move is a row of 0s and 1s, a loss is a row, a number for each component."""
+    """Decisions against an adversary: a move is a row of zeros and ones, a loss one number per component."""
 
     setting = "decisions"
     kind = np.int8

@@ -1,7 +1,7 @@
-"""The one loop of every game: a runner advances by blocks of rounds, in jobs that are short, on any number of threads.
+"""Driver: the loop of every game. A runner advances by blocks of rounds, in short jobs, on any number of threads.
 
-Ctrl-C is heard between jobs, and a job takes some 20 ms: a game stops within 50 ms, but for a round that alone takes
-longer. On the way out, whatever it is, no thread is left and the terminal is as it was.
+Ctrl-C is handled between jobs, which take about 20 ms, so a game stops within 50 ms unless one round takes longer. On
+any exit, all threads have ended and the terminal is restored.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Progress:
         self._began = time.monotonic()
         self._bar: Any = None
         self._task: Any = None
-        shown = sys.stderr  # a service may have closed it, or have none
+        shown = sys.stderr  # None or closed in some services
         self._wanted = show and shown is not None and not getattr(shown, "closed", False) and shown.isatty()
 
     def update(self, played: int) -> None:
@@ -56,24 +56,24 @@ class Progress:
         self.close()
 
     def close(self) -> None:
-        """Leave the terminal as it was."""
+        """Remove the bar and restore the terminal."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
 
 
-#: What a job should take, and a block on each thread.
+#: Target duration of a job.
 JOB_SECONDS = 0.02
-#: Before anything was measured, a round is taken for no quicker than this, in seconds.
+#: Smallest estimate of the seconds per round before the first measurement.
 QUICK_ROUND = 1e-7
-#: A block is at most so many times longer than what the one before it promised.
+#: Largest factor by which the measured speed may exceed the estimate of the previous block.
 FASTER = 64.0
-#: A block of fewer numbers, all runs together, is not worth a thread.
+#: Smallest number of losses in a block, over all runs, that is split over threads.
 THREAD_NUMBERS = 1 << 16
 
 
 class Pace:
-    """How many rounds come next, and in how many jobs: from what a round of a run has cost so far."""
+    """Size of the next block and number of its jobs, computed from the measured cost of a round."""
 
     def __init__(self, runner: Runner, threads: int) -> None:
         self._runner, self._threads = runner, threads
@@ -81,20 +81,20 @@ class Pace:
         self._began = 0.0
 
     def next(self) -> tuple[int, int]:
-        """(rounds, jobs) of the next block."""
+        """Return (rounds, jobs) of the next block."""
         runner, self._began = self._runner, time.perf_counter()
         whole = self._cost * runner.abreast
         rounds = max(1, min(runner.most, int(self._threads * JOB_SECONDS / whole)))
         return rounds, max(self._threads, int(rounds * whole / JOB_SECONDS))
 
     def learn(self, rounds: int, threads: int) -> None:
-        """So many rounds were played, on so many threads."""
+        """Update the cost of a round after a block."""
         spent = (time.perf_counter() - self._began) * threads
         self._cost = max(spent / (max(1, rounds) * self._runner.abreast), self._cost / FASTER, 1e-10)
 
 
 def run(runner: Runner, threads: int) -> None:
-    """Block after block, until the runner has no more."""
+    """Play a game to its end."""
     pace, progress = Pace(runner, threads), Progress(runner.total)
     try:
         while True:
@@ -113,26 +113,26 @@ def run(runner: Runner, threads: int) -> None:
 
 
 def _do(jobs: list[Job], threads: int) -> None:
-    """The jobs on this thread and on others, all of which have ended then; the first job's error of all is raised."""
-    left = enumerate(jobs)  # one iterator for all: each takes the next job
+    """Run jobs on this thread and others, wait for all of them, and raise the error of the first failed job."""
+    left = enumerate(jobs)  # shared by all threads: each takes the next job
     failed: list[tuple[int, Exception]] = []
     running: list[None] = []
     ended: SimpleQueue[None] = SimpleQueue()
     stopped: KeyboardInterrupt | None = None
     try:
-        # Not `threading.Thread`, whose start waits until the other runs, and that may take long.
+        # threading.Thread.start would wait until the new thread runs, which may take long.
         for _ in range(threads - 1):
-            # Counted before it runs, and not by a call: right after a call Ctrl-C may come.
+            # Counted before it starts and without a call, because Ctrl-C may be raised after a call.
             running += (None,)
             try:
                 _thread.start_new_thread(_beside, (left, failed, running, ended))
-            except RuntimeError:  # no more threads are to be had: the jobs are done all the same
+            except RuntimeError:  # the system has no more threads: the jobs run on the others
                 running.pop()
         _work(left, failed)
     finally:
-        for _ in left:  # after Ctrl-C: what nobody has begun is dropped
+        for _ in left:  # after Ctrl-C: drop the jobs that have not begun
             pass
-        while running:  # they write into what is ours: Ctrl-C is heard, and passed on when they have ended
+        while running:  # they write into our arrays: re-raise Ctrl-C after they have ended
             try:
                 ended.get()
             except KeyboardInterrupt as heard:
@@ -164,12 +164,12 @@ def _work(left: Iterator[tuple[int, Job]], failed: list[tuple[int, Exception]]) 
 
 
 def derived(seed: int, *words: str | int) -> int:
-    """63 bits of a hash of the seed and the words: the same words give the same seed, on any machine.
+    """Return a seed of 63 bits from a hash of a seed and words, the same on every machine.
 
     >>> derived(0, "learner", "exp3") == derived(0, "learner", "exp3") != derived(0, "learner", "hedge")
     True
     """
     text = json.dumps([seed, *words], ensure_ascii=False)
-    import hashlib  # a game without a name needs none
+    import hashlib  # most games do not need it
 
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1

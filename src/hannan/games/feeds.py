@@ -1,6 +1,6 @@
-"""Losses (and advice) as a game takes them: blocks of rounds, contiguous, read-only, never the whole at once.
+"""Feeds: losses and advice of a game in contiguous, read-only blocks of rounds.
 
-A source is an array (T, n), one per run (runs, T, n), a memory map, Bernoulli means, or an iterator of blocks.
+A source is an array (T, n), one array per run (runs, T, n), a memory map, Bernoulli means, or an iterator of blocks.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Feed:
-    """Where the rounds come from. `rounds` is None while an iterator has not ended.
+    """Source of the rounds of a game.
 
-    `drawn`: the numbers are means, and losses are drawn from them; `steady`: the means do not change.
+    `rounds` is None for an iterator that has not ended. `drawn` means that the numbers are means from which losses are
+    drawn, `steady` that these means are constant.
     """
 
     n: int
@@ -46,8 +47,11 @@ class Feed:
     _left_advice: Any = None
 
     def take(self, limit: int) -> _engine.Block | None:
-        """The next rounds, at most `limit`; None at the end. An even number but for the last: some sums go by pairs,
-        and may not depend on how a game is cut."""
+        """Return the next rounds, at most `limit`, or None at the end.
+
+        Every block but the last has an even number of rounds, because some sums add rounds in pairs and must not
+        depend on the blocks.
+        """
         limit = max(2, limit - limit % 2)
         if self.rounds is not None:
             limit = min(limit, self.rounds - self.taken)
@@ -73,7 +77,7 @@ class Feed:
         )
 
     def _release(self) -> None:
-        """Give back the pages of a memory map that were played, so that a long game stays small."""
+        """Release the played pages of a memory map, so that a long game needs little memory."""
         if self.file is None or self.taken == 0:
             return
         import mmap  # only where there is a map
@@ -86,7 +90,7 @@ class Feed:
             self.file = None
 
     def _rows(self, limit: int) -> tuple[Any, Any]:
-        """(losses, advice that came with them) of the next rounds."""
+        """Return (losses, advice or None) of the next rounds."""
         if self.blocks is None:
             if self.steady:
                 return self.losses, None
@@ -108,7 +112,7 @@ class Feed:
         return rows, heard
 
     def _keep(self, rows: Any, heard: Any) -> None:
-        """Put a block behind what is left of those before it: one round at most, or nothing."""
+        """Append a block to the rounds that are left of earlier blocks."""
         if self._left is not None and len(self._left):
             rows = np.concatenate([self._left, rows])
             heard = None if heard is None else np.concatenate([self._left_advice, heard])
@@ -124,7 +128,7 @@ class Feed:
                 f"a block of losses must have shape (rounds, {self.n}); got {rows.shape} at round {self.taken}"
             )
         if heard is not None and len(heard) != len(rows):
-            raise ValueError(f"a block of {len(rows)} rounds must have as many of advice; got {len(heard)}")
+            raise ValueError(f"a block of {len(rows)} rounds must have {len(rows)} rounds of advice; got {len(heard)}")
         return rows, heard
 
 
@@ -135,35 +139,39 @@ class Advice:
     experts: int
     actions: int
     values: Any
-    #: Whether bytes are handed over as they are, to an engine that looks at them; then `refuse` says what is wrong.
+    #: True if advice in bytes is checked by the engine.
     unread: bool = False
-    #: Of advice that comes with the losses: how many axes it has, once it is known.
+    #: Number of axes of the advice that comes with the losses, once it is known.
     kind: int | None = None
 
     def beside(self, block: Any, first: int) -> tuple[Any, Any]:
-        """(losses, advice) of a block from an iterator: the pair that it is, where the advice comes with the losses."""
+        """Return (losses, advice or None) of a block from an iterator."""
         pair = isinstance(block, tuple) and len(block) == 2 and np.ndim(block[0]) == 2
         if self.values is not None:
             if pair:
-                raise ValueError(f"advice must come with the losses or by itself; got both at round {first}")
+                raise ValueError(
+                    f"advice must be passed as `advice` or with the losses, not both; got both at round {first}"
+                )
             return block, None
         if not pair:
             raise ValueError(
-                f"a block must be a pair (losses, advice), where none was given by itself; got none at round {first}"
+                f"a block must be a pair (losses, advice) if `advice` is None; got losses only at round {first}"
             )
         heard = _sliceable(block[1])
         if self.kind is not None and heard.ndim != self.kind:
-            raise ValueError(f"advice must be of one kind in all blocks; got shape {heard.shape} at round {first}")
+            raise ValueError(
+                f"advice must have the same number of axes in all blocks; got shape {heard.shape} at round {first}"
+            )
         self.kind = heard.ndim
         return block[0], heard
 
     @property
     def width(self) -> int:
-        """How many numbers an expert may say in a round."""
+        """Numbers of advice per expert and round."""
         return 1 if getattr(self.values, "ndim", 3) == 2 else self.actions
 
     def rows(self, first: int, rounds: int, given: Any) -> tuple[NDArray[Any], bool]:
-        """The advice of some rounds, checked, flat; `given` came with the losses, or None."""
+        """Return (flat advice, distributions or not) of some rounds; `given` is advice that came with the losses."""
         values = given if given is not None else self.values[first : first + rounds]
         values = np.asarray(validation.unmasked(values, "advice"))
         mixed = values.ndim == 3
@@ -176,14 +184,14 @@ class Advice:
         if mixed:
             return self._distributions(values, first), True
         if values.dtype.kind not in "iu":
-            raise ValueError(f"advice of shape (rounds, experts) must be whole numbers; got {values.dtype.name}")
+            raise ValueError(f"advice of shape (rounds, experts) must be integers; got {values.dtype.name}")
         if not (self.unread and values.dtype == np.uint8):
             self.refuse(values, first)
         kind = np.uint8 if self.actions <= 256 else np.int64
         return _frozen(np.ascontiguousarray(values, dtype=kind).reshape(-1)), False
 
     def refuse(self, values: NDArray[Any], first: int) -> None:
-        """Refuse (rounds, experts) of which some are no actions; the rounds are counted from `first`."""
+        """Raise ValueError if advice (rounds, experts) contains invalid actions; rounds are counted from `first`."""
         below = values.dtype.kind == "i" and values.size and int(values.min()) < 0
         if below or (values.size and int(values.max()) >= self.actions):
             t, i = (int(k) for k in np.argwhere((values < 0) | (values >= self.actions))[0])
@@ -211,10 +219,12 @@ def feed(losses: Any, n: int, request: Request, *, experts: int = 0, column: str
     heard, runs, rounds, advice = None, request.runs, request.rounds, request.advice
     if experts:
         if advice is None and not isinstance(losses, Iterator):
-            raise ValueError("advice must be given: (rounds, experts) actions or (rounds, experts, actions)")
+            raise ValueError(
+                "advice is required: actions (rounds, experts) or distributions (rounds, experts, actions)"
+            )
         heard = Advice(experts, n, _sliceable(advice), unread)
     elif advice is not None:
-        raise ValueError("advice must be None for a learner that takes none; got advice")
+        raise ValueError("advice must be None for a learner that does not take advice; got advice")
     if hasattr(losses, "means"):
         return _drawn(losses, n, rounds, heard)
     if isinstance(losses, Iterator):
@@ -225,21 +235,21 @@ def feed(losses: Any, n: int, request: Request, *, experts: int = 0, column: str
     if values.ndim not in (2, 3):
         raise ValueError(f"losses must have shape (rounds, n) or (runs, rounds, n); got {values.shape}")
     if values.shape[-1] != n:
-        raise ValueError(f"losses must have {n} columns, one for each {column}; got shape {values.shape}")
+        raise ValueError(f"losses must have {n} columns, one per {column}; got shape {values.shape}")
     if values.ndim == 3 and values.shape[0] != runs:
         raise ValueError(f"losses (runs, rounds, n) must have {runs} runs; got shape {values.shape}")
     length = values.shape[-2]
     if length == 0:
         raise ValueError(f"losses must have at least one round; got shape {values.shape}")
     _same_length(heard, length)
-    # Only a read-only map by rows: what was written to a private one would be lost with its pages.
+    # Read-only maps only: changes to a private map are lost when its pages are released.
     by_rows = isinstance(losses, np.memmap) and losses.mode == "r" and values.ndim == 2 and values.flags.c_contiguous
     file = losses if by_rows else None
     return Feed(n, _least(length, rounds), per_run=values.ndim == 3, losses=values, advice=heard, file=file)
 
 
 def _made(losses: Any, n: int, runs: int, rounds: int | None, heard: Advice | None) -> Feed:
-    """Losses of every run, (runs, rounds, n), that are made as they are taken, from the first round on."""
+    """Return the feed of losses (runs, rounds, n) that are computed in order, block by block."""
     if losses.shape[0] != runs or losses.shape[2] != n:
         raise ValueError(f"losses must have {runs} runs and {n} columns, one per arm; got shape {losses.shape}")
     _same_length(heard, losses.shape[1])
@@ -252,7 +262,8 @@ def _drawn(losses: Any, n: int, rounds: int | None, heard: Advice | None) -> Fee
     if means.shape not in ((n,), (length, n)):
         raise ValueError(f"means must have shape ({n},) or ({length}, {n}); got {means.shape}")
     if not ((means >= 0.0) & (means <= 1.0)).all():
-        raise ValueError("means must be in [0, 1]; got others")
+        bad = means[~((means >= 0.0) & (means <= 1.0))][0]
+        raise ValueError(f"means must be in [0, 1]; got {bad}")
     _same_length(heard, length)
     steady = means.ndim == 1
     rows = means[None, :] if steady else means
@@ -261,7 +272,7 @@ def _drawn(losses: Any, n: int, rounds: int | None, heard: Advice | None) -> Fee
 
 def _same_length(heard: Advice | None, rounds: int) -> None:
     if heard is not None and len(heard.values) != rounds:
-        raise ValueError(f"advice must have {rounds} rounds, as the losses; got {len(heard.values)}")
+        raise ValueError(f"advice must have {rounds} rounds, like the losses; got {len(heard.values)}")
 
 
 def _least(length: int, rounds: int | None) -> int:
@@ -269,7 +280,7 @@ def _least(length: int, rounds: int | None) -> int:
 
 
 def _sliceable(values: Any) -> Any:
-    """Advice by rounds; nothing is read yet of a memory map."""
+    """Return advice as an array; a memory map is not read yet."""
     if values is None:
         return None
     if not hasattr(values, "shape"):
@@ -284,7 +295,7 @@ def _sliceable(values: Any) -> Any:
 
 
 def _numbers(values: Any, name: str) -> Any:
-    """An array of real numbers; nothing is read yet of a memory map."""
+    """Return values as an array of real numbers; a memory map is not read yet."""
     validation.unmasked(values, name)
     try:
         array = np.asarray(values)
@@ -296,23 +307,23 @@ def _numbers(values: Any, name: str) -> Any:
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """A read-only view: nobody writes into a user's losses."""
+    """Return a read-only view."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 def losses_of(path: str | Path, columns: Sequence[str] | None = None) -> Any:
-    """The table (rounds, n); of CSV and Parquet the columns that are named, all by default."""
+    """Return the losses of a file, (rounds, n). `columns` selects columns of CSV and Parquet files."""
     from pathlib import Path
 
     path = Path(path)
     if not path.is_file():
-        raise ValueError(f"a file of losses must be there; got {str(path)!r}")
+        raise ValueError(f"no such file of losses: {str(path)!r}")
     kind = path.suffix.lower()
     if kind == ".npy":
         if columns is not None:
-            raise ValueError(f"columns are for .csv and .parquet; got {list(columns)} for {str(path)!r}")
+            raise ValueError(f"columns must be None for .npy files; got {list(columns)} for {str(path)!r}")
         return np.load(path, mmap_mode="r", allow_pickle=False)
     if kind == ".csv":
         return _csv(path, columns)
@@ -330,9 +341,9 @@ def _csv(path: Path, columns: Sequence[str] | None) -> Any:
             try:
                 table.append([float(row[i]) for i in chosen])
             except (ValueError, IndexError):
-                raise ValueError(f"{path}, line {rows.line_num}: a row must be numbers; got {row[:8]}") from None
+                raise ValueError(f"a row of {path} must be numbers; got {row[:8]} at line {rows.line_num}") from None
     if not table:
-        raise ValueError(f"{path} must have rows of losses; it has none")
+        raise ValueError(f"{path} must have at least one row of losses; got 0 rows")
     return np.array(table)
 
 
@@ -347,7 +358,7 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> Any:
     try:
         return np.column_stack([column.to_numpy().astype(np.float64) for column in table.columns])
     except (ValueError, TypeError) as error:
-        raise ValueError(f"{path} must have columns of numbers; {error}") from None
+        raise ValueError(f"columns of {path} must be numbers: {error}") from None
 
 
 def _chosen(names: Sequence[str], columns: Sequence[str] | None, path: Path) -> list[int]:
@@ -355,12 +366,12 @@ def _chosen(names: Sequence[str], columns: Sequence[str] | None, path: Path) -> 
         return list(range(len(names)))
     for column in columns:
         if column not in names:
-            raise ValueError(f"{path} must have a column {column!r}; got {', '.join(names[:20])}")
+            raise ValueError(f"no column {column!r} in {path}; columns are {', '.join(names[:20])}")
     return [list(names).index(column) for column in columns]
 
 
 class Tosses:
-    """l_{t,i} of runs 0, 1, ..., in {0, 1}: an array (runs, rounds, n) that is made block by block, once, in order.
+    """Bernoulli losses of all runs: an array (runs, rounds, n) of zeros and ones, drawn block by block, in order.
 
     >>> import hannan as hn
     >>> table = Tosses(hn.adversaries.Bernoulli([0.2, 0.5], rounds=1000), runs=3, seed=0)
@@ -368,7 +379,7 @@ class Tosses:
     ((3, 1000, 2), (3, 600, 2))
     """
 
-    #: A game takes its rounds in order, block by block.
+    #: The rounds must be read once, in order.
     made_in_order = True
     ndim = 3
 
@@ -380,7 +391,7 @@ class Tosses:
         self._tossed = 0
 
     def whole(self) -> NDArray[np.uint8]:
-        """All of it, a byte a coin."""
+        """Return all losses, one byte each."""
         out = np.empty(self.shape, dtype=np.uint8)
         step = max(2, (1 << 20) // (self.shape[0] * self.n))
         for first in range(0, self.rounds, step):
@@ -390,7 +401,7 @@ class Tosses:
     def __getitem__(self, where: tuple[Any, slice, slice]) -> NDArray[np.float64]:
         first, last = where[1].start, min(where[1].stop, self.rounds)
         if first != self._tossed:
-            raise ValueError(f"coins are tossed in order, from round {self._tossed} on; got round {first}")
+            raise ValueError(f"rounds must be read in order, from round {self._tossed} on; got round {first}")
         self._tossed = last
         steady = self._means.ndim == 1
         means = np.ascontiguousarray(self._means if steady else self._means[first:last]).reshape(-1)
@@ -401,7 +412,7 @@ class Tosses:
 
 
 def best_means(bernoulli: Any, at: NDArray[np.int64], gains: bool) -> Array:
-    """The best arm's sum of means over the first t rounds, for each t of `at`.
+    """Return the largest (gains) or smallest sum of means of an arm over the first t rounds, for each t of `at`.
 
     >>> import hannan as hn
     >>> best_means(hn.adversaries.Bernoulli([0.25, 0.5], rounds=8), np.array([4, 8]), gains=False).tolist()

@@ -1,6 +1,6 @@
-"""Whole games: `play(learner, losses, runs)` -> `Record`, in blocks of rounds, on any number of threads.
+"""Whole games: `play(learner, losses, runs)` returns a `Record`.
 
-Every setting goes this way: its runner begins (`settings`), the driver advances it, and the record is built here.
+The runner of the setting (`SETTINGS`) holds the state of the game. The driver advances it block by block.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def built(make: Any, n: int | None, rounds: int | None) -> Any:
         )
     n = n if n is not None else getattr(made, "n", None)
     if n is None:
-        raise ValueError(f"{label(make)} must have n, the number of its choices, to meet these losses; got none")
+        raise ValueError(f"{label(make)} must have n, the number of its choices, to play these losses; got no n")
     return OwnLearner(
         make, n, rounds, bool(getattr(made, "gains", False)), getattr(made, "loss_range", (0.0, 1.0))
     )  # fmt: skip
@@ -124,12 +124,12 @@ def called(make: Callable[..., Any], n: int | None, rounds: int | None, seed: in
             value = rest.pop(0)
         else:
             raise ValueError(
-                f"{label(make)} must take no required parameters besides n, rounds and seed; got {name!r}. "
+                f"{label(make)} must take no required parameters other than n, rounds and seed; got {name!r}. "
                 "Bind it with functools.partial"
             )
         if value is None and n is None and (name == "n" or name not in known):
             raise ValueError(
-                f"{label(make)} must have n, the number of its choices, to meet these losses; got none. Bind it with "
+                f"{label(make)} must have n, the number of its choices, to play these losses; got no n. Bind it with "
                 "functools.partial"
             )
         if parameter.kind is parameter.POSITIONAL_ONLY:
@@ -252,7 +252,7 @@ def begin(learner: Any, losses: Any, request: Request) -> Runner:
 
 
 def is_adversary(losses: Any) -> bool:
-    """Whether these losses are an adversary's: a function of (t, past), or what has `loss(t, past)` or makes it.
+    """Return True for an adversary: a function of (t, past), or an object with `loss(t, past)` or `start`.
 
     >>> is_adversary(lambda t, past: [0.0, 1.0]), is_adversary([[0.0, 1.0]])
     (True, False)
@@ -279,25 +279,49 @@ def play(
     rounds: int | None = None,
     fictitious: bool = False,
 ) -> Record:
-    """Play a learner against losses, many times, and keep the record beside its bound.
+    """Play a learner against losses and return the record of the game.
 
-    Play a learner against losses, `runs` times, and keep the record.
+    Parameters
+    ----------
+    learner : learner, class or callable
+        A learner; a user-defined learner, whose ``start(seed)`` returns a new player for every run; a class of players
+        with ``act`` and ``observe``; or a function that returns a learner or a player. Classes and functions receive
+        those of ``n``, ``rounds`` and ``seed`` that they have as parameters.
+    losses : array_like, Bernoulli, iterator, adversary or sequence of loss functions
+        Losses of shape (T, n), or (runs, T, n) with one sequence per run; a memory map; Bernoulli means
+        (`hannan.adversaries.Bernoulli`); an iterator of blocks of shape (t, n); or an adaptive adversary
+        (`hannan.adversaries.adaptive`). For `ExpertBandit`, n is the number of actions. For `Convex` and gradient
+        learners, a sequence such as ``Linear(z)`` with z of shape (T, d). For `FPL` and `FPLTrix`, one column per
+        component.
+    runs : int, default 1
+        Number of independent runs.
+    seed : int, default 0
+        Seed of all random streams. Run r uses the stream (seed, r), so the record does not depend on `threads`.
+        Run 0 makes the moves of ``learner.start(seed)``.
+    advice : array_like, optional
+        Advice for `ExpertBandit`: actions of shape (T, experts), where uint8 is fastest, or distributions of shape
+        (T, experts, actions).
+    threads : int, optional
+        Largest number of threads. Default: all cores. Games that are stepped in Python use one thread.
+    keep : {"checkpoints", "all"}, default "checkpoints"
+        Store the curves at about 500 rounds, or at every round together with all moves.
+    rounds : int, optional
+        Largest number of rounds. Required for an adaptive adversary.
+    fictitious : bool, default False
+        Play at round t what the learner plays at round t + 1: the player A+ of the key lemma. Full information only.
 
-    `losses`: (T, n), one sequence per run (runs, T, n), a memory map, `hn.adversaries.Bernoulli(means, T)` (drawn
-    inside), an iterator of blocks (t, n), or an adversary that looks at past moves (`hn.adversaries.adaptive`), which
-    needs `rounds` and is stepped; for `ExpertBandit`, n is the number of actions, and `advice` is
-    (T, experts) of whole numbers (uint8 is fastest) or (T, experts, actions) of distributions. Run r has the
-    stream (seed, r), so the record does not depend on `threads`; run 0 makes the moves of
-    `learner.start(seed)`. `keep="all"` keeps every round and the actions. `rounds` plays no more than so many.
-    `fictitious=True` (full information) plays at t what the learner plays at t + 1, the A+ of the key lemma.
-    For `Convex` and the gradient learners `losses` is a sequence such as `Linear(l)`, l of shape (T, d); for `FPL` and
-    `FPLTrix` a table, one column per component. What a setting cannot honour is refused by name.
-    A user-defined learner is a class with `act` and `observe`, an object whose `start(seed)` returns a new player for
-    every run, or a factory: a function, lambda or `functools.partial` that returns a learner or a player. Classes and
-    factories are called with those of n, rounds and seed that they take; players are built for every run.
+    Returns
+    -------
+    Record
+        Regret of every run, with the proved bound or the reason why there is no bound.
 
-    `learner`: a description, or a user-defined learner. `runs`: how often. `seed`: starts every stream.
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, or if the setting of the learner does not support it.
 
+    Examples
+    --------
     >>> import numpy as np, hannan as hn
     >>> losses = np.tile([0.25, 0.75], (1000, 1))
     >>> record = play(hn.Experts(2, hn.Entropy(), hn.Horizon(1000)), losses, runs=4, seed=1)
@@ -311,14 +335,14 @@ def play(
 
 
 def driven(learner: Any, losses: Any, request: Request) -> Record:
-    """The game that was asked for: begun, advanced to its end, and its record."""
+    """Play a game to its end, and return the record."""
     began = time.perf_counter()
     learner = own_learner(learner, losses, request.rounds)
     runner = begin(learner, losses, request)
     used = runner.threads(request)
     driver.run(runner, used)
     if runner.taken == 0:
-        raise ValueError("losses must have at least one round; got none")
+        raise ValueError("losses must have at least one round; got 0 rounds")
     seconds = time.perf_counter() - began
     result = runner.result()
     note = [part for part in (result.note, ended(result.rounds, request.rounds)) if part]
@@ -334,11 +358,11 @@ def driven(learner: Any, losses: Any, request: Request) -> Record:
 
 
 def ended(played: int, rounds: int | None) -> str:
-    """The note of a game whose losses ended before the rounds that were asked for; else nothing.
+    """Return a note if the losses ended before the requested number of rounds, else an empty string.
 
     >>> ended(10, 10), ended(10, 12)
-    ('', '12 rounds were asked for and the losses ended after 10')
+    ('', '12 rounds were requested, but the losses ended after round 10')
     """
     if rounds is None or played >= rounds:
         return ""
-    return f"{rounds} rounds were asked for and the losses ended after {played}"
+    return f"{rounds} rounds were requested, but the losses ended after round {played}"

@@ -1,4 +1,4 @@
-"""Games of what the engine does not know, a user's own learner: stepped, same record."""
+"""Games that are stepped in Python: user-defined learners, and adaptive adversaries."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from hannan.validation import Array
 
 
 def started(learner: Any, seed: int, run: int) -> Any:
-    """The player of a run."""
+    """Return the player of a run."""
     if "run" in inspect.signature(learner.start).parameters:
         return learner.start(seed, run=run)
     return learner.start(run_seed(seed, run))
 
 
 class Apart:
-    """Refuses an object that serves two runs: what it learnt in one it would take into the other."""
+    """Check that every run has its own object, because a shared object would carry its state from run to run."""
 
     def __init__(self, whose: Any) -> None:
         self._whose, self._seen = whose, dict[int, tuple[int, Any]]()
 
     def check(self, run: int, made: Any) -> Any:
-        """What `start` made for a run, if it made it for no other."""
-        before, _ = self._seen.setdefault(id(made), (run, made))  # kept, so that no other can have its id
+        """Return the object of a run. Raises ValueError if another run has the same object."""
+        before, _ = self._seen.setdefault(id(made), (run, made))  # kept alive, so that its id stays unique
         if before != run:
             raise ValueError(
-                f"start must make a new object for every run; that of {self._whose!r} gave the same for runs {before} "
-                f"and {run}"
+                f"start of {self._whose!r} must return a new object for every run; "
+                f"got the same for runs {before} and {run}"
             )
         return made
 
@@ -63,10 +63,10 @@ def stated(learner: Any, losses: Any) -> Any:
 
 
 class SteppedRunner(BanditRunner):
-    """Players made by `learner.start`, moved one round at a time.
+    """Players with `act()` and `observe(move, loss)`, stepped one round at a time.
 
-    A player has act() -> move, observe(move, loss); `sees_all` says whether its loss is the whole row. A move is
-    a number, or has `.action`. Where it also has distribution(), <p, l> is kept as well.
+    `sees_all` means that `observe` receives the losses of all choices. A move is an integer or has an `action`. If the
+    player has `distribution()`, the sum of <p, l> is stored as well.
     """
 
     stepped = True
@@ -136,15 +136,15 @@ class SteppedRunner(BanditRunner):
 
 
 class Table:
-    """What the loop of a game asks of a setting; one for all runs of a game."""
+    """Rules of a setting in a game against an adversary, shared by all runs."""
 
-    #: The setting, as the record names it, and what a move is written down as.
+    #: Name of the setting in the record; type and shape of a stored move.
     setting: str
     n: int
     gains = False
     kind: Any = np.int64
     shape: tuple[int, ...] = ()
-    #: Whether <p, l> is kept beside the loss of the draw.
+    #: True if the sum of <p, l> is stored.
     expects = False
 
     def __init__(self, learner: Any, request: Request) -> None:
@@ -152,55 +152,55 @@ class Table:
         self.learner = learner
 
     def start(self, seed: int, run: int) -> Any:
-        """The player of a run."""
+        """Return the player of a run."""
         return started(self.learner, seed, run)
 
     def distribution(self, player: Any, t: int) -> Array | None:
-        """p of the move of round t + 1, where past moves determine it."""
+        """Return the distribution of the move of round t + 1 if past moves determine it, else None."""
         return None
 
     def act(self, player: Any, t: int) -> Any:
-        """The ticket of round t + 1."""
+        """Return the move of round t + 1."""
         return player.act()
 
     def shown(self, move: Any) -> Any:
-        """The move as the adversary sees it."""
+        """Return the move as the adversary observes it."""
         return int(getattr(move, "action", move))
 
     def admit(self, loss: Any) -> Any:
-        """The loss as it is played; a bad one is refused."""
+        """Validate the loss of a round."""
         raise NotImplementedError
 
     def settle(self, player: Any, move: Any, loss: Any) -> float:
-        """Tell the player, and return what the move cost."""
+        """Pass the loss to the player, and return the loss of the move."""
         raise NotImplementedError
 
     def seen(self, rounds: int) -> tuple[Any, Callable[[int], Any]]:
-        """A place for the losses of a run, and what the adversary sees of it before round t + 1."""
+        """Return (storage for the losses of a run, function from t to a view of the first t losses)."""
         kept = np.zeros((rounds, self.n))
         shown = read_only(kept)
         return kept, lambda t: shown[:t]
 
     def best(self, losses: Any, marks: NDArray[np.int64]) -> Array:
-        """The best cumulative loss (or gain) in hindsight at each mark."""
+        """Return the best cumulative loss (or gain) in hindsight at each mark."""
         sums = np.cumsum(losses, axis=0)[marks - 1]
         return np.asarray(sums.max(axis=1) if self.gains else sums.min(axis=1))
 
     def counted(self, moves: NDArray[Any]) -> NDArray[np.int64]:
-        """How often each choice was made."""
+        """Return how often each choice was made."""
         return np.bincount(moves, minlength=self.n)
 
     def source(self, players: Sequence[Any], losses: Sequence[Any]) -> Any:
-        """What the record asks for its bound."""
+        """Return the object whose `bound` gives the bound of the record."""
         return self.learner
 
 
 class AdaptiveRunner(Runner):
-    """The game: each round the adversary answers the past, then the player moves, then it is told.
+    """Game against an adaptive adversary, which sets the losses of a round from past moves.
 
-    Each run has its own player and its own adversary, and one comes after another: an adversary that is one object for
-    all runs sees round 1 come again. The regret is against the best choice for the losses that were realised in that
-    run: had it been played throughout, the adversary might have set others.
+    Runs are played one after another, each with its own player and adversary. An adversary without `start` is one
+    object for all runs, and receives round 1 again at the start of each run. The regret compares with the best choice
+    for the losses of this run; against that choice the adversary might have set other losses.
     """
 
     stepped = True
@@ -208,7 +208,7 @@ class AdaptiveRunner(Runner):
     def __init__(self, table: Table, adversary: Any, request: Request) -> None:
         if request.rounds is None:
             name = name_of(adversary)
-            raise ValueError(f"rounds must be given for {name}, which has losses for any number; got None")
+            raise ValueError(f"rounds is required for the adversary {name}; got None")
         request.one_thread(table.learner)
         self.table, self.adversary, self.setting = table, adversary, table.setting
         self.runs, self.seed, self.rounds, self.everything = (
@@ -265,7 +265,7 @@ class AdaptiveRunner(Runner):
             try:
                 loss = answer(t + 1, Past(shown[:t], seen(t), p))
             except Exception as error:
-                error.add_note(f"in round {t + 1} of run {run}, asked of {name_of(self.adversary)}")
+                error.add_note(f"raised by {name_of(self.adversary)} in round {t + 1} of run {run}")
                 raise
             try:
                 loss = table.admit(loss)
@@ -298,13 +298,13 @@ class AdaptiveRunner(Runner):
             actions=self.moves if self.everything else None,
             expected_regret=sign * (self.mean - self.best) if table.expects else None,
             estimated_regret=_estimated(self.players),
-            note=f"stepped against {name_of(self.adversary)}, which sees past moves",
+            note=f"stepped against {name_of(self.adversary)}, which observes past moves",
             adaptive=True,
         )
 
 
 def _estimated(players: Sequence[Any]) -> Array | None:
-    """own loss - min Lhat of each run, where players say it."""
+    """Return the estimated regret of each run, or None if the players do not estimate losses."""
     if getattr(players[0], "sees_all", True) or not hasattr(players[0], "certificate"):
         return None
     told = [getattr(player.certificate(), "estimated_regret", None) for player in players]
@@ -312,14 +312,14 @@ def _estimated(players: Sequence[Any]) -> Array | None:
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """A view that cannot be written."""
+    """Return a read-only view."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 class VectorTable(Table):
-    """Experts and bandits: a loss is a row, a number for each of n."""
+    """Experts and bandits against an adversary: a loss is one number per choice."""
 
     def __init__(self, learner: Any, request: Request) -> None:
         if not (hasattr(learner, "program") or hasattr(learner, "n")):
@@ -330,8 +330,8 @@ class VectorTable(Table):
         self.setting, self.n, self._range = program.setting, int(program.n), 0.0
         self.low, self.high, self.gains = program.low, program.high, program.gains
         self.compiled = hasattr(learner, "program")
-        # The noise that a learner keeps shows in its distribution, and not in its moves. Of a stranger's nothing is
-        # known, unless it says that it has none.
+        # The distribution of a learner with noise of its own reveals that noise, which its moves do not. A user-defined
+        # learner may have such noise unless it states own_noise = False.
         draws = getattr(getattr(learner, "estimator", None), "draws", False)
         self.hidden = bool(getattr(learner, "own_noise", not self.compiled)) or draws
 
@@ -360,7 +360,7 @@ class VectorTable(Table):
 
 
 class AdvisedTable(VectorTable):
-    """Bandits with experts: a loss is a row, a number for each action; the best expert is the comparator."""
+    """Bandits with expert advice against an adversary: the regret is against the best expert."""
 
     def __init__(self, learner: Any, request: Request) -> None:
         advice, rounds = request.advice, request.rounds
@@ -368,7 +368,9 @@ class AdvisedTable(VectorTable):
         program = self.program
         self.n = int(program.actions)
         if advice is None:
-            raise ValueError("advice must be given: (rounds, experts) actions or (rounds, experts, actions)")
+            raise ValueError(
+                "advice is required: actions (rounds, experts) or distributions (rounds, experts, actions)"
+            )
         values = np.asarray(validation.unmasked(advice, "advice"))
         if values.ndim == 0 or rounds is None or len(values) < rounds:
             raise ValueError(f"advice must have {rounds} rounds; got shape {values.shape}")
@@ -390,7 +392,7 @@ class AdvisedTable(VectorTable):
         return paid
 
     def distribution(self, player: Any, t: int) -> Array | None:
-        """Over the actions, C_rho(sum_i p_i E_i), of a learner that has this rule."""
+        """Return the distribution over actions, C_rho(sum_i p_i E_i), if the learner clips."""
         clipped = getattr(self.learner, "clip", None)
         if clipped is None or self.hidden:
             return None
@@ -411,7 +413,7 @@ class AdvisedTable(VectorTable):
 
 @dataclass(frozen=True)
 class Played:
-    """A learner with the largest span that a game showed: what its bound needs to know."""
+    """A learner with the largest loss range of a round, which its bound depends on."""
 
     learner: AdaHedge
     spread: float
@@ -421,7 +423,7 @@ class Played:
         return self.learner.gains
 
     def bound(self, rounds: int | None = None, best_loss: float | None = None, *, against: str | None = None) -> Bound:
-        """The learner's bound for the rounds, in the span observed."""
+        """Return the bound of the learner for the observed loss range."""
         return self.learner.bound(rounds, best_loss, spread=self.spread, against=against)
 
 
