@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -155,15 +156,15 @@ def test_the_page_of_a_combination():
     own, mean = abs(combined.forecast - y).sum(), abs((table["a"] + table["b"]) / 2 - y).sum()
     page = combined_page(summary)
     beside_best, beside_mean = 100 * (1 - own / losses[best]), 100 * (1 - own / mean)
-    assert tiles(page)[f"beside {best}, your best model"] == f"{beside_best:+.1f}%"
-    assert tiles(page)["beside the average of your models"] == f"{beside_mean:+.1f}%"
+    assert tiles(page)[f"compared with {best}, your best model"] == f"{beside_best:+.1f}%"
+    assert tiles(page)["compared with the average of your models"] == f"{beside_mean:+.1f}%"
     assert tiles(page)["mean loss of the combination"] == number(own / 300)
     words = ["better" if x >= 0 else "worse" for x in (beside_best, beside_mean)]
     said = f"{abs(beside_best):.1f}% {words[0]} than your best model ({best})"
-    said += f", {abs(beside_mean):.1f}% {words[1]} than the average"
+    said += f", {abs(beside_mean):.1f}% {words[1]} than the equal-weight average"
     assert page.title == said
     assert summary.headline == said
-    assert f"Regret of the mixture beside the best expert, {figure(own - losses[best])} at the end" in alts(page)
+    assert f"Excess loss of the combination over the best expert, {figure(own - losses[best])} at the end" in alts(page)
     assert f"ends at {ceiling(summary.bound.value)}." in alts(page)
     assert f"mean of the experts {figure(mean / 300)}" in alts(page)
     assert summary.median_loss == pytest.approx(mean)  # of two
@@ -339,5 +340,5 @@ def test_the_mean_of_an_expert_is_over_its_waking_rows():
     assert (best["name"], best["rows"]) == ("s", 10)
     assert best["mean"] == pytest.approx(0.1)
     assert summary.as_dict()["experts"][1]["mean"] == pytest.approx(0.1)
-    assert "beside s, your best model" in tiles(combined_page(summary))
-    assert "0.1 a row: s, awake in 10 rows" in str(summary)
+    assert "compared with s, your best model" in tiles(combined_page(summary))
+    assert re.search(r"best model \(s\) +1 +0\.1 +in 10 rows", str(summary))

@@ -258,7 +258,7 @@ def test_experts_and_rows_that_wait_are_told(tmp_path):
     frame.loc[open_, "y"] = np.nan
     told = hn.combine(frame, "y", by="unique_id")
     rows = told.summary.rows()
-    assert dict(rows)["experts"] == "4: m0, m1, m2, step"
+    assert dict(rows)["models"] == "4: m0, m1, m2, step"
     texts = [text for name, text in rows if name == "forecast"]
     assert len(texts) == 3
     last = frame.iloc[open_[-1]]
@@ -267,9 +267,11 @@ def test_experts_and_rows_that_wait_are_told(tmp_path):
     known = told.to_dict()
     assert known["rows"] == {"answered": len(frame), "settled": len(frame) - 3, "waiting": 3}
     assert [(one["row"], one["forecast"]) for one in known["forecasts"]] == [(t + 1, told.forecast[t]) for t in open_]
-    assert "Rows that wait for their target." in (told.save(tmp_path / "out") / "index.html").read_text()
+    assert "Forecasts of rows that wait for their targets." in (told.save(tmp_path / "out") / "index.html").read_text()
     frame.loc[:9, "y"] = np.nan
-    assert dict(hn.combine(frame, "y", by="unique_id").summary.rows())["rows"].endswith("; 12 wait for their target")
+    assert dict(hn.combine(frame, "y", by="unique_id").summary.rows())["rows"].endswith(
+        ", 12 waiting for their targets"
+    )
 
 
 def nixtla(quantiles=False):
@@ -359,8 +361,8 @@ def test_a_tab_is_named_with_by_too(delimiter, tmp_path):
     [
         (["--by", "id", "--delimiter", "xx"], "delimiter"),
         (["--by", "id", "--delimiter", ""], "delimiter"),
-        (["--by", ""], "names must be given"),
-        (["--experts", " "], "names must be given"),
+        (["--by", ""], "names"),
+        (["--experts", " "], "names"),
     ],
 )
 def test_an_option_that_says_nothing_is_refused(options, rule, tmp_path):
@@ -375,7 +377,7 @@ def test_an_option_that_says_nothing_is_refused(options, rule, tmp_path):
 def test_a_model_that_lost_nothing_has_no_percentage(by, tmp_path):
     """The control: where it lost something there is one."""
     file = tmp_path / "series.csv"
-    for first, said in ((1, "more than your best model (a), which lost nothing"), (9, "% ")):
+    for first, said in ((1, "more than your best model (a), whose loss is 0"), (9, "% ")):
         file.write_text(f"id,a,b,y\nu,{first},7,1\nu,2,3,2\n")
         experts = ["--experts", "a,b"]
         done = CliRunner().invoke(command, [str(file), "--target", "y", *experts, *by, "--json"])
@@ -518,14 +520,14 @@ def test_one_expert_is_nothing_to_combine(tmp_path):
     one = hn.combine(frame[frame.unique_id == "s0"].drop(columns="unique_id"), "y", time="ds")
     assert (told.forecast == frame.m0).all()
     for result in (told, one):
-        assert "nothing to combine: 'm0' is the only expert" in str(result)
-        assert result.to_dict()["answer"] == "nothing to combine: 'm0' is the only expert"
+        assert "nothing to combine: 'm0' is the only model" in str(result)
+        assert result.to_dict()["answer"] == "nothing to combine: 'm0' is the only model"
     assert "nothing to combine" not in str(hn.combine(panel(3), "y", by="unique_id"))
     waiting = frame.assign(y=np.nan)
     assert "nothing to combine" in str(hn.combine(waiting, "y", by="unique_id"))
     frame.to_csv(tmp_path / "f.csv", index=False)
     said = CliRunner().invoke(command, [str(tmp_path / "f.csv"), "--target", "y", "--by", "unique_id"])
-    assert "nothing to combine: 'm0' is the only expert" in said.stdout
+    assert "nothing to combine: 'm0' is the only model" in said.stdout
 
 
 #: Without the delay of a second, so that a small panel has a bar.

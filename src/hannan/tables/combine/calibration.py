@@ -110,15 +110,15 @@ class Calibration:
         who = [0, 1, self.best()]
         each = ", ".join(f"{figure(self.crps(k))} {self._called(k)}" for k in who)
         many = counted(len(self.levels), "level")
-        rows = [("CRPS", f"{each}; twice the mean pinball loss a row, an approximation on {many}")]
+        rows = [("CRPS", f"{each}; twice the mean pinball loss per row, an approximation on {many}")]
         told = [self.intervals(k) for k in who]
         kept = self.picked(shown)
         for place in kept:
-            cells = ", ".join(
-                f"{100.0 * told[j][place].coverage:.1f}% of width {figure(told[j][place].width)} {self._called(k)}"
+            cells = "; ".join(
+                f"{100.0 * told[j][place].coverage:.1f}%, width {figure(told[j][place].width)} {self._called(k)}"
                 for j, k in enumerate(who)
             )
-            rows.append((f"{figure(100.0 * told[0][place].nominal)}% interval", f"covers {cells}"))
+            rows.append((f"{figure(100.0 * told[0][place].nominal)}% interval", f"coverage {cells}"))
         if len(kept) < len(told[0]):
             rows.append(("intervals", f"{len(told[0]) - len(kept)} more pairs of levels, in the JSON and on the page"))
         return rows

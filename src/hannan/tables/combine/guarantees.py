@@ -22,8 +22,11 @@ from hannan.validation import Array
 TWO_LAYERS = "two layers of rule B, docs/proofs/combine.md"
 RULE_B = "rule B, docs/proofs/combine.md"
 SLOPES = "AdaHedge on slopes, 2 Delta, docs/proofs/combine.md"
+#: Assumptions of the comparison with a model that has missing forecasts: of two layers, and of a single rule.
+REPLACED = "in rows without a forecast of the model, rule B or AdaHedge stands in for it"
+OWN_ROWS = "the comparison covers the rows with a forecast of the model"
 NOT_CONVEX = (
-    "a capped loss is not convex: what its slopes teach bounds nothing. Play adahedge, whose drawn expert has a bound"
+    "a capped loss is not convex: the proof does not apply. Use the learner adahedge, whose drawn expert has a bound"
 )
 
 
@@ -88,19 +91,19 @@ def of_rule(name: str, sums: Any, convex: bool) -> Promises:
         through, own = top[0] + parts, top[2] + 2.0 * sums.gap
         by_b = through <= own
         realised = sums.mixture - losses - np.where(by_b, sums.slept_b, sums.slept_adahedge)
-        filled = "while it sleeps, B or AdaHedge in its place" if sleepers else ""
+        filled = REPLACED if sleepers else ""
         bounds = np.where(by_b, through, own)
         return Promises(
             TWO_LAYERS, bounds, realised, rounded_up(float(top[3])), ahead, float(top[0]), parts, filled=filled
         )
-    alone = "over its waking rows" if sleepers else ""
+    alone = OWN_ROWS if sleepers else ""
     if name in ("b", "adahedge:slopes"):
         parts = sums.bounds if name == "b" else np.full(len(losses), 2.0 * sums.gap)
         asleep = "the mean of the awake is no fixed combination where columns sleep" if sleepers else ""
         mean = None if sleepers else rounded_up(float(parts.mean()))
         source = RULE_B if name == "b" else SLOPES
         return Promises(source, parts, beside, mean, ahead, 0.0, parts, mean_withheld=asleep, filled=alone)
-    return withheld(f"no bound is proved here for {name} in whatever units the losses are", sums)
+    return withheld(f"no bound is proved for the rule {name}", sums)
 
 
 #: Numbers of a rule before those of the columns, and where the bounds of the layer above begin among them.

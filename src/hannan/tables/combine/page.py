@@ -45,10 +45,10 @@ def combined_page(summary: Summary) -> Page:
     proof.append(Facts(facts))
     if summary.certificate is not None:
         proof.append(Facts({a.strip(): Name(b) for a, b in summary.certificate.rows()}))
-    sections.append(Section("Proof", (Fold("What is proved, and every number", tuple(proof)),)))
+    sections.append(Section("Proof", (Fold("Bounds and all numbers", tuple(proof)),)))
     lead = (
         f"{counted(summary.answered, 'row')} answered, {summary.settled} settled, {counted(summary.n, 'expert')}. "
-        f"Each answer was made before its target was known."
+        f"Each forecast was combined before its target was known."
     )
     title = summary.headline[:1].upper() + summary.headline[1:] if summary.settled else "Combined forecasts"
     return Page(title, lead, (Tiles(tuple(tiles)),), tuple(sections), made_by())
@@ -61,8 +61,8 @@ def signed(share: float) -> str:
 
 def _beside(ahead: float | None, own: float, whom: str) -> Tile:
     if ahead is None:
-        return Tile(figure(own), f"more than {whom}, which lost nothing", "plain")
-    return Tile(signed(ahead), f"beside {whom}", "good" if ahead >= 0.0 else "plain")
+        return Tile(figure(own), f"more than {whom}, whose loss is 0", "plain")
+    return Tile(signed(ahead), f"compared with {whom}", "good" if ahead >= 0.0 else "plain")
 
 
 def _tiles(summary: Summary) -> list[Tile]:
@@ -87,7 +87,7 @@ def _forecasts(summary: Summary) -> Table:
     rows = tuple(tuple(Name(text) for text in (row if timed else row[::2])) for row in cells)
     more = f" The last {len(told)} of {summary.waiting}." if summary.waiting > len(told) else ""
     heads = ("row", "time", "forecast") if timed else ("row", "forecast")
-    return Table(heads, rows, f"Rows that wait for their target.{more}", sortable=False)
+    return Table(heads, rows, f"Forecasts of rows that wait for their targets.{more}", sortable=False)
 
 
 def _bars(summary: Summary) -> Figure:
@@ -157,15 +157,19 @@ def _course(summary: Summary) -> Figure:
         parts[f"{summary.best.name} (best expert)"] = curves.experts[:, i] - curves.beside[:, i]
     parts["best combination (hindsight)"] = curves.best - curves.mix
     mean, alt = curves.mean - curves.mix, ""
-    # The mean is left out where it would press the others to the floor.
+    # The mean is left out if it would flatten the other lines.
     if _reach(mean) <= TALL * max(map(_reach, parts.values())):
         parts["mean of the experts"] = mean
     else:
-        alt = f" The mean of the experts, at {figure(mean[-1])} in the end, is too far above to be drawn."
+        alt = f" The mean of the experts ends at {figure(mean[-1])}, too far above to be drawn."
     rows = [row for name, part in parts.items() for row in curve(at, part, name)]
-    alt = f"Cumulative loss less that of the combination over the same rows: above zero the combination is ahead.{alt}"
+    alt = f"Cumulative loss minus that of the combination over the same rows: above 0 the combination is better.{alt}"
     return lines(
-        "Losses beside the combination (above 0: worse than it)", "loss less the combination's", rows, alt, **axis
+        "Cumulative losses minus that of the combination (above 0: worse)",
+        "loss minus the combination's",
+        rows,
+        alt,
+        **axis,
     )
 
 
@@ -175,14 +179,19 @@ def _reach(part: Array) -> float:
 
 
 def _promises(summary: Summary) -> Table:
-    told = summary.comparisons()
-    # Reasons have a column only where there is one.
-    heads = ("beside", "loss more", "at most, proved", *(["why not"] if any(why for *_, why in told) else []))
+    told = summary.excesses()
+    # Reasons have a column only if there is one.
+    heads = (
+        "excess loss over",
+        "actual",
+        "proved bound",
+        *(["no bound because"] if any(why for *_, why in told) else []),
+    )
     rows = tuple(
-        (Name(whom), more, "withheld" if bound is None else AtMost(bound), Name(why))[: len(heads)]
+        (Name(whom), more, "none" if bound is None else AtMost(bound), Name(why))[: len(heads)]
         for whom, more, bound, why in told
     )
-    caption = f"How much more than others the combination lost, and the most that is proved. {summary.guarantee}."
+    caption = f"Excess loss of the combined forecast, and its proved bounds. {summary.guarantee}."
     return Table(heads, rows, caption, sortable=False)
 
 
@@ -193,8 +202,15 @@ def _regret(summary: Summary) -> Figure:
         rows += curve(at, curves.own_regret, "<p, l>")
     bound = curve(at, curves.bound, "bound")
     proved = f"; the bound ends at {ceiling(summary.bound.value)}" if summary.bound else "; the bound is withheld"
-    alt = f"Regret of the mixture beside the best expert, {figure(summary.regret)} at the end{proved}."
-    return lines("Regret (solid) and its proved bound (dashed)", "regret", rows, alt, bound, **axis)
+    alt = f"Excess loss of the combination over the best expert, {figure(summary.regret)} at the end{proved}."
+    return lines(
+        "Excess loss over the best expert (solid) and its proved bound (dashed)",
+        "excess loss",
+        rows,
+        alt,
+        bound,
+        **axis,
+    )
 
 
 def _experts(summary: Summary) -> Any:
@@ -205,12 +221,14 @@ def _experts(summary: Summary) -> Any:
         for e in ranked[:ROWS]
     ]  # fmt: skip
     if summary.settled:
-        for name, loss in (("the mean of them", summary.mean_loss), ("the median of them", summary.median_loss)):
+        for name, loss in (("average", summary.mean_loss), ("median", summary.median_loss)):
             if np.isfinite(loss):
                 rows.append((Name(name), summary.settled, loss, loss / summary.settled, summary.mix_loss, None))
     more = f" The first {ROWS} of {summary.n}." if summary.n > ROWS else ""
-    caption = f"Losses over the rows in which the expert was awake; the combination's in the same rows.{more}"
-    heads = ("expert", "rows awake", "loss", "mean loss", "combination's loss there", "weight at the end")
+    caption = (
+        f"Losses over the rows with a forecast of the expert, and the loss of the combination in these rows.{more}"
+    )
+    heads = ("expert", "rows", "loss", "mean loss", "combination's loss", "weight at the end")
     if not rows:
         return Text("No row has a target.")
     return Table(heads, tuple(rows), caption)

@@ -113,7 +113,7 @@ def _promised(parts: Array, totals: Array, name: str, convex: bool) -> tuple[Arr
         return np.minimum(totals[:, 3:4] + parts, own[:, None]), totals[:, 6], ""
     if name == "b":
         return parts, None, "rule B alone has a bound to columns and their combinations"
-    return None, None, f"no bound is proved here for {name} in whatever units the losses are"
+    return None, None, f"no bound is proved for the rule {name}"
 
 
 def _per_level(table: LongTable, loss: QuantileLoss, rule: Rule, prior: Array | None, work: Work) -> Played:

@@ -17,7 +17,18 @@ from hannan.tables.combine.calibration import FAN, Fan, calibration_blocks, fan_
 from hannan.tables.combine.long_table import cell_text
 from hannan.tables.combine.panel import PanelSums
 from hannan.tables.combine.quantiles import left_out
-from hannan.tables.combine.summary import SHOWN, compared, only_expert, promised, waits
+from hannan.tables.combine.summary import (
+    ANY_ROWS,
+    PROOFS,
+    SHOWN,
+    aligned,
+    compared,
+    excess_table,
+    only_expert,
+    pairs,
+    promised,
+    waits,
+)
 from hannan.tables.combine.timing import Forecast, forecast_of
 from hannan.tables.write import ROWS, Name, RowWriter, made_by
 
@@ -27,6 +38,9 @@ ENDS = 10
 NAMED = 20
 #: Forecasts that wait for their target, in the JSON and on the page: the last ones of the table.
 TOLD = 100
+
+#: Reason for no bound over a model with missing forecasts.
+MISSING = "some forecasts of models are missing; hn.Combiner has bounds for a single series"
 
 
 class PanelSummary:
@@ -70,48 +84,68 @@ class PanelSummary:
 
     @property
     def headline(self) -> str:
-        """The answer, in a sentence."""
+        """The main result in one sentence."""
         if len(self.panel.experts) == 1:
             return only_expert(self.panel.experts[0])
         if not self.settled:
             return "no row has a target"
         best, loss = self.panel.experts[self.best], self.losses[self.best]
         rival = compared(float(self.beside[self.best]), float(loss), f"your best model ({best})")
-        average = compared(self.total, self.mean, "the average")
+        average = compared(self.total, self.mean, "the equal-weight average")
         return f"{rival}, {average}, over {self.panel.table.series} series"
 
     def rows(self) -> list[tuple[str, str]]:
-        """(name, value) for a terminal."""
+        """Return (name, text) pairs: series, rows, losses, and excess losses with their bounds."""
         panel, table = self.panel, self.panel.table
-        rows = [("answer", self.headline), ("series", f"{table.series}, by {', '.join(table.by)}")]
-        rows.append(("experts", self._experts()))
+        rows = [("series", f"{table.series}, by {', '.join(table.by)}"), ("models", self._experts())]
         if panel.left_out:
             rows.append(("left out", left_out(panel.left_out)))
-        state = f"{self.settled} settled of {len(table.order)} answered"
-        state += f", sorted by {', '.join(table.sorted_by)}" if table.sorted_by else ""
-        rows.append(("rows", f"{state}; {self.waiting} wait for their target" if self.waiting > SHOWN else state))
+        rows.append(("rows", self._state()))
         rows += [("forecast", f"{one.text}  for {series}, {one.name}") for series, one in self.forecasts[-SHOWN:]]
-        rows += [
-            ("loss", panel.loss.name),
-            ("learner", panel.learner + (", one for all series" if panel.pooled else "")),
-        ]
+        rows += [("loss", panel.loss.name), ("rule", panel.learner)]
+        if panel.pooled:
+            rows.append(("weights", "one set for all series"))
+        if panel.started is not None and not panel.pooled:
+            whence = "of the pool of all series when each series began" if panel.from_pool else "given as prior"
+            rows.append(("initial weights", whence))
         if not self.settled:
             return rows
-        rows.append(("combination", self._loss(self.total)))
-        rows.append(("mean", f"{self._loss(self.mean)}: the average of the experts"))
-        rows.append(("median", f"{self._loss(self.median)}: of the experts, row by row"))
-        rows.append(("best expert", f"{figure(self.losses[self.best])} in all: {panel.experts[self.best]}"))
+        rows += [
+            (name, figure(total) + ("" if mean is None else f", {figure(mean)} per row"))
+            for name, total, mean in self._losses()
+        ]
         if panel.quantiles is not None:
             rows += panel.quantiles.lines()
-        if panel.started is not None and not panel.pooled:
-            whence = "from the pool, as it was then" if panel.from_pool else "from shares that were given"
-            rows.append(("series start", whence))
-        rows.append(
-            ("series by series", f"{figure(self.typical)} of the average's loss (geometric mean); {self._won()}")
-        )
-        for whom, more, bound, why in self.comparisons():
-            rows.append((f"to {whom}", promised(more, bound, why)))
-        return rows
+        rows.append(("series by series", self._by_series()))
+        return rows + [
+            (f"excess over {whom}", promised(more, bound, why)) for whom, more, bound, why in self._excesses()
+        ]
+
+    def _state(self) -> str:
+        table = self.panel.table
+        parts = [counted(len(table.order), "row")]
+        if self.waiting:
+            parts.append(f"{self.settled} with a target")
+        if self.waiting > SHOWN:
+            parts.append(f"{self.waiting} waiting for their targets")
+        if table.sorted_by:
+            parts.append(f"sorted by {', '.join(table.sorted_by)}")
+        return ", ".join(parts)
+
+    def _losses(self) -> list[tuple[str, float, float | None]]:
+        """Return (name, total loss, loss per row)."""
+        name, loss = self.panel.experts[self.best], float(self.losses[self.best])
+        each = [("combined", self.total), ("average of models", self.mean), ("median of models", self.median)]
+        told: list[tuple[str, float, float | None]] = [(what, total, total / self.settled) for what, total in each]
+        return [*told, (f"best model ({clipped(name, 30)})", loss, loss / self.settled if self.awake else None)]
+
+    def _excesses(self) -> list[tuple[str, float, float | None, str]]:
+        """Return (whom, excess loss over it, its bound or None, reason for None), in the words of the results."""
+        called = {"the mean": "average of models", "the best column": "best model"}
+        return [(called[whom], more, bound, why) for whom, more, bound, why in self.comparisons()]
+
+    def _by_series(self) -> str:
+        return f"{figure(self.typical)} of the average's loss (geometric mean); {self._won()}"
 
     def _experts(self) -> str:
         """How many columns, or models, are combined, and the first of them: one that is none is seen."""
@@ -122,7 +156,7 @@ class PanelSummary:
     def _won(self) -> str:
         told = self.ratio[np.isfinite(self.ratio)]
         return (
-            f"better than it in {int((told < 1.0).sum())} of {len(told)}, at worst {figure(told.max())} of it"
+            f"better in {int((told < 1.0).sum())} of {len(told)} series, at worst {figure(told.max())}"
             if len(told)
             else ""
         )
@@ -135,7 +169,9 @@ class PanelSummary:
         bound, why = None, panel.withheld
         if panel.bounds is not None:
             bound = float(panel.bounds[:, self.best].sum()) if self.awake else None
-            why = "" if self.awake else "columns slept: of a series alone, hn.Combiner says what is proved"
+            why = (
+                "" if self.awake else "some forecasts of models are missing; hn.Combiner has bounds for a single series"
+            )
         rows.append(("the best column", float(self.beside[self.best] - self.losses[self.best]), bound, why))
         return rows
 
@@ -177,13 +213,28 @@ class PanelSummary:
             "largest_weight": panel.experts[int(np.argmax(panel.weights[s]))],
         }  # fmt: skip
 
-    def _loss(self, total: float) -> str:
-        return f"{figure(total)} in all, {figure(total / self.settled)} a row"
-
     def __str__(self) -> str:
-        rows = self.rows()
-        width = max(len(name) for name, _ in rows)
-        return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)
+        panel = self.panel
+        rows = dict(self.rows())
+        series = f"{panel.table.series} series by {', '.join(panel.table.by)}"
+        lines = ["Combined forecast" if "series by series" not in rows else f"Combined forecast: {self.headline}"]
+        lines.append(f"{series}; {self._state()}; loss: {panel.loss.name}; rule: {panel.learner}")
+        named = ("models", "left out", "weights", "initial weights")
+        lines += pairs([(name, rows[name]) for name in named if name in rows])
+        if self.forecasts:
+            told = [("forecast", f"{one.text}  for {series}, {one.name}") for series, one in self.forecasts[-SHOWN:]]
+            lines += ["", *pairs(told)]
+        if not self.settled:
+            return "\n".join([*lines, "", "no row has a target: no losses"])
+        cells = [(name, figure(x), "" if mean is None else figure(mean)) for name, x, mean in self._losses()]
+        lines += ["", *aligned([("", "total loss", "per row"), *cells]), "", f"series by series: {self._by_series()}"]
+        if panel.quantiles is not None and (quantiles := panel.quantiles.lines()):
+            lines += ["", *pairs(quantiles)]
+        excesses = self._excesses()
+        lines += ["", *excess_table(excesses)]
+        if any(bound is not None for _, _, bound, _ in excesses):
+            lines += [f"{ANY_ROWS}:", PROOFS]
+        return "\n".join(lines)
 
 
 #: Bars of experts.
@@ -197,7 +248,7 @@ def panel_page(summary: PanelSummary) -> Page:
     tiles = [
         Tile(
             figure(summary.typical),
-            "of the average's loss, a typical series",
+            "of the average's loss (geometric mean over series)",
             "good" if summary.typical < 1 else "plain",
         )
     ]
@@ -212,10 +263,10 @@ def panel_page(summary: PanelSummary) -> Page:
     sections.append(Section("Series", (_series_table(summary),)))
     # Forecasts have a table of their own; as facts they would all have the same name.
     facts = {name: Name(text) for name, text in summary.rows() if name not in ("forecast", "answer")}
-    sections.append(Section("Proof", (Fold("What is proved, and every number", (Facts(facts),)),)))
+    sections.append(Section("Proof", (Fold("Bounds and all numbers", (Facts(facts),)),)))
     lead = (
         f"{counted(len(panel.table.order), 'row')} of {panel.table.series} series, "
-        f"{counted(len(panel.experts), 'expert')}. Each answer was made before its target was known."
+        f"{counted(len(panel.experts), 'expert')}. Each forecast was combined before its target was known."
     )
     return Page(title, lead, (Tiles(tuple(tiles)),), tuple(sections), made_by())
 
@@ -228,7 +279,7 @@ def _forecasts(summary: PanelSummary) -> Table:
     rows = tuple(tuple(Name(text) for text in row) for row in cells)
     more = f" The last {len(told)} of {summary.waiting}." if summary.waiting > len(told) else ""
     heads = ("series", "row", *(["time"] if timed else []), "forecast")
-    return Table(heads, rows, f"Rows that wait for their target.{more}", sortable=False)
+    return Table(heads, rows, f"Forecasts of rows that wait for their targets.{more}", sortable=False)
 
 
 def _bars(summary: PanelSummary) -> Figure:

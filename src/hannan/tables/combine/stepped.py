@@ -296,7 +296,7 @@ class PlayedBy(Stepped):
         return regret
 
     def _promises(self, sums: Any, realised: Array, bound: Bound | None, withheld: str) -> Promises:
-        why = "it competes with single columns"
+        why = "this rule competes with single models only"
         nothing = guarantees.withheld(why, sums)
         if not self.loss.convex or bound is None:
             reason = withheld or "the loss is not convex: the bound is on playing an expert drawn from the weights"

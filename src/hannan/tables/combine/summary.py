@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,10 +12,11 @@ import numpy as np
 from hannan.mathematics.bounds import Bound
 from hannan.players.certificate import Certificate
 from hannan.saving.formatting import ceiling, counted, figure, percent
+from hannan.saving.formatting import clipped as shortened
 from hannan.saving.result import plain, to_text
 from hannan.tables.combine.calibration import Quantiled
 from hannan.tables.combine.combiner import Combiner
-from hannan.tables.combine.guarantees import CURVES, MARKS, Course, Promises
+from hannan.tables.combine.guarantees import CURVES, MARKS, OWN_ROWS, Course, Promises
 from hannan.tables.combine.hindsight import Hindsight, Oracle
 from hannan.tables.combine.quantiles import left_out
 from hannan.tables.combine.timing import Forecast, Pending
@@ -22,8 +25,24 @@ from hannan.validation import Array
 
 #: With more experts than this, only those most ahead of the mixture are told one by one.
 TOLD = 2000
-#: Forecasts that wait for their target, on a terminal: the last ones.
+#: Number of waiting rows that are printed.
 SHOWN = 5
+#: Columns of a terminal that texts are wrapped to.
+WIDTH = 112
+#: Number of experts that are printed.
+RANKED = 12
+
+# Fixed sentences of results; each is covered by tests/tables/test_combine_results.py.
+#: Scope of the bounds of a rule.
+ANY_ROWS = "Bounds hold for the combined forecast itself, for any targets and forecasts (convex loss) and any delays"
+#: Page with the proofs of the bounds.
+PROOFS = "docs/proofs/combine.md"
+#: Scope of the bounds of a learner with a convex loss.
+ON_MEAN_LOSS = (
+    "the bound is on the weighted mean <p, l> of the models' losses, which the combined forecast never exceeds"
+)
+#: Scope of the bounds of a learner with a loss that is not convex.
+ON_DRAWN = "the loss is not convex: the bound is on playing an expert drawn from the weights"
 
 
 @dataclass(frozen=True)
@@ -127,15 +146,15 @@ class Summary:
 
     @property
     def headline(self) -> str:
-        """The answer, in a sentence."""
+        """The main result in one sentence."""
         if self.n == 1:
             return only_expert(self.names[0])
         if not self.settled or self.best is None:
             return "no row has a target"
         best = self.best
-        own = "your best model" if best.rows == self.settled else "your best model where it spoke"
-        rival = compared(best.mix_loss, best.loss, f"{own} ({best.name})")
-        return f"{rival}, {compared(self.mix_loss, self.mean_loss, 'the average')}"
+        where = "" if best.rows == self.settled else f" in the {counted(best.rows, 'row')} with its forecasts"
+        rival = compared(best.mix_loss, best.loss, f"your best model ({best.name}){where}")
+        return f"{rival}, {compared(self.mix_loss, self.mean_loss, 'the equal-weight average')}"
 
     def comparisons(self) -> list[tuple[str, float, float | None, str]]:
         """(whom, loss more than theirs, its bound, why none): the mean, the best column, the best combination."""
@@ -206,101 +225,115 @@ class Summary:
 
     @property
     def guarantee(self) -> str:
-        """What the bounds are on."""
+        """What the bounds are about."""
         if self.certificate is None:
             if self.promises.columns is None:
                 return f"no bound: {self.withheld}"
-            slept = f"; of an expert that slept: {self.promises.filled}" if self.promises.filled else ""
-            return f"the bounds are on the combination's own loss, and proved{slept}"
-        whom = "each expert over its waking rows" if self.sleepers else "the best expert"
-        if self.convex:
-            return f"the mixture costs at most <p, l>, whose regret against {whom} is bounded"
-        return f"the loss is not convex: the bound is on playing an expert drawn from the weights, against {whom}"
+            return f"{ANY_ROWS}{f'; {self.promises.filled}' if self.promises.filled else ''}"
+        return ON_MEAN_LOSS if self.convex else ON_DRAWN
 
     def rows(self) -> list[tuple[str, str]]:
-        """(name, value) for a terminal: the answer, the losses, then what is proved."""
-        best, oracle = self.best, self.oracle
-        state = f"{self.settled} settled of {self.answered} answered"
-        if self.late:
-            state += f", {self.late} of them late"
-        if self.waiting > SHOWN:
-            state += f"; {self.waiting} wait for their target"
-        rows = [("answer", self.headline)] if self.settled or self.n == 1 else []
-        rows.append(("rows", state))
+        """Return (name, text) pairs: rows, losses, and excess losses with their bounds."""
+        rows = [("rows", self._state())]
         if self.left_out:
             rows.append(("left out", left_out(self.left_out)))
         rows += [("forecast", f"{one.text}  for {one.name}") for one in self.forecasts[-SHOWN:]]
-        rows += [("loss", self.loss), ("learner", self.learner)]
+        rows += [("loss", self.loss), ("rule", self.learner)]
         if not self.settled:
-            return [*rows, ("losses", "none: no row has a target")]
-        rows.append(("mixture", self._loss(self.mix_loss, self.settled)))
-        rows.append(("mean", f"{self._loss(self.mean_loss, self.settled)}: the average of the experts"))
-        rows.append(("median", f"{self._loss(self.median_loss, self.settled)}: of the experts, row by row"))
-        if best is not None:
-            word = "most ahead" if self.sleepers else "best expert"
-            extra = f", awake in {counted(best.rows, 'row')}" if self.sleepers else ""
-            rows.append((word, f"{self._loss(best.loss, best.rows)}: {best.name}{extra}"))
-        if oracle.loss is not None and oracle.least is not None:
-            among = "" if len(oracle.experts) == self.n else f", of the {len(oracle.experts)} that never slept"
-            rows.append((
-                "best combination", f"{self._loss(oracle.loss, self.settled)}: fixed, in hindsight{among}; "
-                f"none is below {figure(oracle.least)}",
-            ))  # fmt: skip
-        else:
-            rows.append(("best combination", f"withheld: {oracle.withheld}"))
+            return rows
+        rows += [(name, f"{figure(total)}, {figure(mean)} per row{more}") for name, total, mean, more in self._losses()]
         if self.quantiles is not None:
             rows += self.quantiles.lines()
-        return rows + self._proof()
+        rows += [(f"excess over {whom}", promised(more, bound, why)) for whom, more, bound, why in self.excesses()]
+        return rows + self._assumptions()
 
-    def _proof(self) -> list[tuple[str, str]]:
-        rows = []
+    def _state(self) -> str:
+        parts = [counted(self.answered, "row")]
+        if self.settled < self.answered:
+            parts.append(f"{self.settled} with a target")
+        if self.late:
+            parts.append(f"{counted(self.late, 'target')} late")
+        if self.waiting > SHOWN:
+            parts.append(f"{self.waiting} waiting for their targets")
+        return ", ".join(parts)
+
+    def _losses(self) -> list[tuple[str, float, float, str]]:
+        """Return (name, total loss, loss per row, note) of the combination and of what it is compared with."""
+        best, oracle = self.best, self.oracle
+        told = [("combined", self.mix_loss, self.settled, "")]
         if self.own_loss is not None:
-            rows.append(("<p, l>", f"{self._loss(self.own_loss, self.settled)}: what an expert drawn from p costs"))
-            rows.append(("regret", f"{figure(self.regret)} of the mixture, {figure(self.own_regret)} of <p, l>"))
-        else:
-            rows.append(("regret", f"{figure(self.regret)} of the mixture"))
-        if self.certificate is None:
-            for whom, more, bound, why in self.comparisons():
-                rows.append((f"to {whom.split(',')[0]}", promised(more, bound, why)))
-            if self.promises.source:
-                rows.append(("source", self.promises.source))
-                rows.append(
-                    ("against", "any losses, any delays of the targets, in any order: of the combination itself")
-                )
-        elif self.bound is not None:
-            rows.append(("bound", f"{ceiling(self.bound.value)} on the regret of <p, l>  ({self.bound.source})"))
+            told.append(("expert drawn from weights", self.own_loss, self.settled, "   expected"))
+        told.append(("average of models", self.mean_loss, self.settled, ""))
+        if np.isfinite(self.median_loss):
+            told.append(("median of models", self.median_loss, self.settled, ""))
+        if best is not None:
+            note = f"   in {counted(best.rows, 'row')}" if best.rows < self.settled else ""
+            told.append((f"best model ({shortened(best.name, 30)})", best.loss, best.rows, note))
+        if oracle.loss is not None and oracle.least is not None:
+            note = f"   in hindsight; no fixed weights are below {figure(oracle.least)}"
+            told.append(("best fixed weights", oracle.loss, self.settled, note))
+        return [(name, total, total / rows, note) for name, total, rows, note in told]
+
+    def excesses(self) -> list[tuple[str, float, float | None, str]]:
+        """Return (whom, excess loss over it, its bound or None, reason for None), in the words of the results."""
+        called = {"the mean": "average of models", "the best combination": "best fixed weights"}
+        own = "best model" if self.own_loss is None else "best model, expert drawn"
+        return [(called.get(whom, own), more, bound, why) for whom, more, bound, why in self.comparisons()]
+
+    def _assumptions(self) -> list[tuple[str, str]]:
+        rows: list[tuple[str, str]] = []
+        if self.promises.filled and self.best is not None and self.best.rows < self.settled:
+            rows.append(("best model", self.promises.filled))
+        elif self.own_loss is not None and self.sleepers:
+            rows.append(("best model", OWN_ROWS))
+        if self.oracle.withheld:
+            rows.append(("best fixed weights", f"not computed: {self.oracle.withheld}"))
+        elif len(self.oracle.experts) < self.n:
+            among = counted(len(self.oracle.experts), "model")
+            rows.append(("best fixed weights", f"over the {among} without missing forecasts"))
+        if self.certificate is not None and self.bound is not None:
+            rows += [("bound", self.guarantee), ("adversary", self.bound.holds)]
             if self.bound.condition:
                 rows.append(("condition", self.bound.condition))
-            rows.append(("against", self.bound.holds))
-        else:
-            rows.append(("bound", f"withheld: {self.withheld}"))
-        rows.append(("guarantee", self.guarantee))
-        if self.certificate is not None and self.certificate.claimed_rate is not None:
-            rows += [row for row in self.certificate.rows() if row[0] == "stability"]
+            rows.append(("theorem", self.bound.source))
+            if self.certificate.claimed_rate is not None:
+                rows += [row for row in self.certificate.rows() if row[0] == "stability"]
+        elif self.promises.source:
+            rows += [("bounds", ANY_ROWS), ("theorem", self.promises.source)]
         return rows
 
-    def standing(self, most: int = 12) -> list[str]:
-        """The experts by their mean loss, as lines of a table."""
+    def standing(self, most: int = RANKED) -> list[str]:
+        """Return the models in the order of their mean losses, as lines of a table."""
         ranked = sorted((e for e in self.experts if e.rows), key=lambda e: e.loss / e.rows)[:most]
-        width = max((len(e.name) for e in ranked), default=0)
-        lines = [f"{'expert':<{max(width, 6)}}  {'mean loss':>11} {'rows':>9} {'weight now':>11}"]
-        lines += [
-            f"{e.name:<{max(width, 6)}}  {figure(e.loss / e.rows):>11} {e.rows:>9} {figure(e.weight):>11}"
-            for e in ranked
-        ]
+        cells = [(e.name, figure(e.loss / e.rows), str(e.rows), figure(e.weight)) for e in ranked]
+        lines = aligned([("model", "mean loss", "rows", "weight now"), *cells])
         return [*lines, f"... {self.n - len(ranked)} more"] if self.n > len(ranked) else lines
 
-    def _loss(self, total: float, rows: int) -> str:
-        return f"{figure(total)} in all, {figure(total / rows)} a row"
-
     def __str__(self) -> str:
-        rows = self.rows()
-        width = max(len(name) for name, _ in rows)
-        lines = [f"{name:<{width}}  {text}" for name, text in rows]
+        title = f"Combined forecast: {self.headline}" if self.settled or self.n == 1 else "Combined forecast"
+        rows = dict(self.rows())
+        lines = [title, f"{rows['rows']}; loss: {self.loss}; rule: {self.learner}"]
+        lines += [f"left out  {rows['left out']}"] if "left out" in rows else []
+        if self.forecasts:
+            lines += ["", *pairs([("forecast", f"{one.text}  for {one.name}") for one in self.forecasts[-SHOWN:]])]
         if not self.settled:
-            return "\n".join(lines)
-        proof = len(self._proof())
-        return "\n".join([*lines[:-proof], "", *self.standing(), "", *lines[-proof:]])
+            return "\n".join([*lines, "", "no row has a target: no losses"])
+        losses = self._losses()
+        table = aligned([("", "total loss", "per row"), *((n, figure(x), figure(mean)) for n, x, mean, _ in losses)])
+        notes = ["", *(note for *_, note in losses)]
+        lines += ["", *(f"{row}{note}" for row, note in zip(table, notes, strict=True)), "", *self.standing()]
+        if self.quantiles is not None and (told := self.quantiles.lines()):
+            lines += ["", *pairs(told)]
+        return "\n".join([*lines, "", *excess_table(self.excesses()), *self._notes()])
+
+    def _notes(self) -> list[str]:
+        told = [row for row in self._assumptions() if row[0] not in ("bounds", "theorem")]
+        lines = ["", "Assumptions", *(f"  {line}" for line in pairs(told))] if told else []
+        if self.certificate is None and self.promises.source:
+            return [f"{ANY_ROWS}:", self.promises.source, *lines]
+        if self.bound is not None:
+            lines += ["", "Details", f"  theorem  {self.bound.source}"]
+        return lines
 
     def to_json(self) -> str:
         """The summary as JSON text."""
@@ -308,12 +341,12 @@ class Summary:
 
 
 def only_expert(name: str) -> str:
-    """Return the answer for a table with one expert.
+    """Return the headline for a table with one model.
 
     >>> only_expert("naive")
-    "nothing to combine: 'naive' is the only expert"
+    "nothing to combine: 'naive' is the only model"
     """
-    return f"nothing to combine: {clipped(name)} is the only expert"
+    return f"nothing to combine: {clipped(name)} is the only model"
 
 
 def waits(one: Forecast) -> dict[str, Any]:
@@ -323,15 +356,55 @@ def waits(one: Forecast) -> dict[str, Any]:
 
 
 def promised(more: float, bound: float | None, why: str) -> str:
-    """How much more something lost than another, or less, and what is proved of it; or why nothing is.
+    """Return an excess loss and its bound as text, or the reason why there is none.
 
-    >>> promised(12.0, 40.0, ""), promised(-5281.0, 4157.0, "")
-    ('12 more; at most 40 is proved', '5281 less; at most 4157 more is proved')
+    >>> promised(12.0, 40.0, ""), promised(-5281.0, None, "the loss is not convex")
+    ('12, proved bound 40', '-5281, no bound: the loss is not convex')
     """
-    told = f"{figure(abs(more))} {'more' if more >= 0.0 else 'less'}"
-    if bound is None:
-        return f"{told}; withheld: {why}"
-    return f"{told}; at most {ceiling(bound)} {'is' if more >= 0.0 else 'more is'} proved"
+    return f"{figure(more)}, {f'no bound: {why}' if bound is None else f'proved bound {ceiling(bound)}'}"
+
+
+def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return the lines of a table: the first column to the left, numbers to the right.
+
+    >>> aligned([("", "loss"), ("a", "1.5")])
+    ['   loss', 'a   1.5']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            [row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))]
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def pairs(rows: Sequence[tuple[str, str]]) -> list[str]:
+    """Return lines with a name and a text each."""
+    width = max((len(name) for name, _ in rows), default=0)
+    told = []
+    for name, text in rows:
+        first, *more = textwrap.wrap(text, WIDTH - width, break_long_words=False, break_on_hyphens=False) or [""]
+        told += [f"{name:<{width}}  {first}", *(" " * (width + 2) + line for line in more)]
+    return told
+
+
+def excess_table(rows: Sequence[tuple[str, float, float | None, str]]) -> list[str]:
+    """Return the lines about (whom, excess loss over it, bound, reason why there is none).
+
+    >>> print("\\n".join(excess_table([("best model", -70.4, 26.8, ""), ("average", 1.0, None, "it is late")])))
+    excess loss over  actual  proved bound
+      best model       -70.4          26.8
+      average              1          none
+    No bound over the average: it is late
+    """
+    cells = [(f"  {w}", figure(more), "none" if b is None else ceiling(b)) for w, more, b, _ in rows]
+    reasons: dict[str, list[str]] = {}
+    for whom, _, bound, why in rows:
+        if bound is None:
+            reasons.setdefault(why, []).append(whom)
+    lines = [f"No bound over the {', '.join(whom)}: {why}" for why, whom in reasons.items()]
+    return [*aligned([("excess loss over", "actual", "proved bound"), *cells]), *lines]
 
 
 def ahead_of(own: float, other: float) -> float | None:
@@ -346,14 +419,14 @@ def ahead_of(own: float, other: float) -> float | None:
 
 
 def compared(own: float, other: float, whom: str) -> str:
-    """A loss beside another's, in words.
+    """Compare a loss with another one in words.
 
     >>> compared(1.5, 2.0, "the average"), compared(1.5, 0.0, "a")
-    ('25.0% better than the average', '1.5 more than a, which lost nothing')
+    ('25.0% better than the average', '1.5 more than a, whose loss is 0')
     """
     ahead = ahead_of(own, other)
     if ahead is None:
-        return f"{figure(own)} more than {whom}, which lost nothing"
+        return f"{figure(own)} more than {whom}, whose loss is 0"
     return f"{percent(abs(ahead))} {'better' if ahead >= 0.0 else 'worse'} than {whom}"
 
 

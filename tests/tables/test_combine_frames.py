@@ -1,0 +1,89 @@
+"""Tables in memory: libraries, times, roles of columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from forecasts import table
+
+import hannan as hn
+from hannan.cli.combine import command
+from hannan.tables.read.table import BadTable
+
+
+def test_pandas_polars_mapping_and_arrays_agree():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    forecasts, y = table(80, 3, holes=0.2)
+    columns = {f"e{i}": forecasts[:, i] for i in range(3)} | {"y": y}
+    told = [
+        hn.combine(columns, "y"),
+        hn.combine(pandas.DataFrame(columns), "y"),
+        hn.combine(pandas.DataFrame(columns).convert_dtypes(), "y"),
+        hn.combine(polars.DataFrame(columns).with_columns(polars.all().fill_nan(None)), "y"),
+        hn.combine(polars.LazyFrame(columns), "y"),
+        hn.combine(np.column_stack([forecasts, y]), 3),
+        hn.combine(np.column_stack([forecasts, y]), -1),
+        hn.combine(forecasts, y),
+        hn.combine(pandas.DataFrame(forecasts), pandas.Series(y)),
+    ]
+    for one in told[1:]:
+        assert (one.forecast == told[0].forecast).all()
+    frame = told[1].to_frame()
+    assert list(frame.columns[:2]) == ["forecast", "weight e0"]
+    drawn = hn.combine(columns, "y", learner="adahedge").to_frame()
+    assert list(drawn.columns[:2]) == ["forecast", "played"]
+    assert len(frame) == 80
+    assert "<table" in told[0]._repr_html_()
+
+
+def test_times_of_frames():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    days = pandas.date_range("2024-01-01", periods=3)
+    frame = pandas.DataFrame({"t": days, "a": [1.0, 2.0, 3.0], "y": [1.0, 1.0, 1.0]})
+    assert hn.combine(frame, "y", time="t").times[0].startswith("2024-01-01")
+    assert hn.combine(polars.from_pandas(frame), "y", time="t").times[0].startswith("2024-01-01")
+    with pytest.raises(BadTable, match="got times"):
+        hn.combine(frame, "y")
+
+
+@pytest.mark.parametrize(
+    ("frame", "target", "match"),
+    [
+        ({"a": [1.0]}, "y", "must have a column 'y'"),
+        ({"y": [1.0]}, "y", "columns of forecasts besides the target"),
+        ({}, "y", "must have columns"),
+        ({"a": [1.0, "x"], "y": [1.0, 2.0]}, "y", "row 2, column 'a': a cell must be a number or missing; got 'x'"),
+        ({"a": [1.0, np.inf], "y": [1.0, 2.0]}, "y", "row 2, column 'a': a number must be finite"),
+        ({"a": [1.0], "y": ["3"]}, "y", "row 1, column 'y'"),
+        ({"a": [], "y": []}, "y", "header only"),
+        (np.zeros((3, 2)), np.zeros(4), "3 targets"),
+        (np.zeros(3), "y", "rows and columns"),
+    ],
+)
+def test_bad_frames(frame, target, match):
+    with pytest.raises(ValueError, match=match):
+        hn.combine(frame, target)
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        ({"experts": ["a", "y"]}, "'y' as the target and as an expert"),
+        ({"experts": ["a", "a"]}, "'a' as an expert twice"),
+        ({"experts": ["a", "t"], "time": "t"}, "'t' as the times and as an expert"),
+        ({"time": "y"}, "'y' as the target and as the times"),
+    ],
+)
+def test_a_column_has_one_role(columns, says, tmp_path):
+    """The target among the experts would be answered with itself."""
+    text = "t,a,b,y\n" + "".join(f"{t},{t + 1}.5,{t},{t + 0.25}\n" for t in range(9))
+    (tmp_path / "t.csv").write_text(text)
+    frame = {name: np.arange(9.0) + k for k, name in enumerate("taby")}
+    with pytest.raises(ValueError, match=f"a column must have one role; got {says}"):
+        hn.combine(frame, "y", **columns)
+    options = [x for name, value in columns.items() for x in (f"--{name}", ",".join(value))]
+    for file, typed in ((str(tmp_path / "t.csv"), None), ("-", text)):
+        done = CliRunner().invoke(command, [file, "--target", "y", *options], input=typed)
+        assert done.stdout == ""
+        assert says in str(done.exception)
