@@ -1,19 +1,19 @@
 """
-Five pollsters, one number
-==========================
+Five pollsters and their combination
+====================================
 
-Five pollsters ask how many people approve of their president. None of them is right, and each leans its own way.
-Which one should you believe today? None: combine them, day by day, with weights that learn from the days before.
+Five pollsters estimate how many people approve of their president, and each is biased. The combination weights them
+day by day, with weights that are learned from the days before, and is closer to the target than each pollster.
 
-Nothing is told beforehand: neither how large an error can be, nor who is good. ``hn.combine`` plays two layers of a
-scale-free rule, and holds at the end what it is proved to lose at most beside the average, beside each pollster and
-beside the best fixed combination of them.
+Neither the size of the errors nor the best pollster is known in advance. ``hn.combine`` uses two layers of a scale-free
+rule. At the end it prints proved bounds on its loss relative to the average, to each pollster and to the best fixed
+combination of them.
 
 :Data: ``river.datasets.TrumpApproval``, in the package river (BSD-3); polls and target by FiveThirtyEight, CC BY 4.0.
 """
 
 # %%
-# The target is FiveThirtyEight's own model of the day; a day is answered before its target is used.
+# The target is the model of FiveThirtyEight. Each day is answered before its target is used.
 from datetime import date
 
 import matplotlib.pyplot as plt
@@ -32,8 +32,8 @@ told = hn.combine(table, "approval", experts=pollsters, time="day")
 print(told)
 
 # %%
-# The first line of what it prints is the answer. Above, the combination follows the target though all pollsters lean
-# one way or another; below, who had which share of it.
+# The first printed line compares the losses. Top: the combination follows the target, although all pollsters are
+# biased. Bottom: the weights of the pollsters.
 days = np.array(table["day"], dtype="datetime64[D]")
 fig, (above, below) = plt.subplots(2, 1, figsize=(8, 6), sharex=True, layout="constrained")
 for name in pollsters:
@@ -50,6 +50,6 @@ below.legend(loc="upper center", ncols=5, fontsize="small", bbox_to_anchor=(0.5,
 plt.show()
 
 # %%
-# A mixture of five may be better than each of the five, because their errors differ; the best fixed mixture in
-# hindsight is printed above too. The rule beats it here, since pollsters change how they work and the weights follow
-# them.
+# A combination can be better than each of the pollsters, because their errors differ. Here it is even better than the
+# best fixed combination in hindsight, which is printed above, because the pollsters change their methods and the
+# weights adapt.

