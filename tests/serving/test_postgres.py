@@ -71,7 +71,7 @@ def test_it_is_a_store(address: str) -> None:
         assert store.certificate("a").rounds == 2
         assert (len(store.log("a")), store.log("a")["reward"].count()) == (11, 2)
         store.retire_secret(1)
-        with pytest.raises(Refused, match="1 is retired"):
+        with pytest.raises(Refused, match="secret 1, which is retired"):
             store.observe(moves[4].ticket, reward=1)
 
 
@@ -171,16 +171,16 @@ def test_a_store_of_format_1_goes_on_as_it_was(address: str) -> None:
     with psycopg.connect(address, autocommit=True) as connection:
         assert connection.execute("SELECT DISTINCT format FROM hannan_shards").fetchall() == [(3,)]
         connection.execute("UPDATE hannan_shards SET format = 4")
-    with pytest.raises(ValueError, match="of format 1 to 3; got format 4"):
+    with pytest.raises(ValueError, match="has format 4"):
         Store(address, shard=0, shards=2)
 
 
 def test_one_owner_a_shard(address: str) -> None:
     with Store(address, shard=0, shards=2), Store(address, shard=1, shards=2):
-        with pytest.raises(Refused, match=f"must have one owner; it is open in hannan process {os.getpid()}") as caught:
+        with pytest.raises(Refused, match=f"hannan process {os.getpid()}") as caught:
             Store(address, shard=1, shards=2)
         assert caught.value.status == CONFLICT
-        with pytest.raises(ValueError, match="as many shards as it was made with, 2; got 3"):
+        with pytest.raises(ValueError, match="has 2 shards; got shards=3"):
             Store(address, shard=2, shards=3)
     for shard, shards in ((2, 2), (0, 0), (-1, 2), (0, 1 << 17)):
         with pytest.raises(ValueError, match="shard"):
@@ -197,10 +197,10 @@ def test_learners_live_in_their_shards(address: str) -> None:
                 store.add(name, GAINS)
             move = stores[home].act(name)
             assert shard_of_ticket(move.ticket) == home
-            with pytest.raises(Refused, match=f"lives in shard {home}") as caught:
+            with pytest.raises(Refused, match=f"belongs to shard {home}") as caught:
                 stores[1 - home].act(name)
             assert caught.value.status == ELSEWHERE
-            with pytest.raises(Refused, match=f"must be of shard {1 - home}") as caught:
+            with pytest.raises(Refused, match=f"this is shard {1 - home}") as caught:
                 stores[1 - home].observe(move.ticket, reward=1)
             assert caught.value.status == TICKET
             assert stores[home].observe(move.ticket, reward=1) is True
@@ -361,7 +361,7 @@ def test_a_database_in_sql_ascii_holds_a_store(server: Database) -> None:
     with Store(address) as store:
         assert [store.act("a", key="\u00fc", id=id) for id in ids] == moves
         assert store.observe(moves[2].ticket, reward=1)
-        with pytest.raises(Refused, match="it is open in hannan process"):
+        with pytest.raises(Refused, match="locked by hannan process"):
             Store(address)
 
 
@@ -442,7 +442,7 @@ def test_owners_behind_addresses_and_a_standby(address: str) -> None:
         names = sorted(("a", "learner1"), key=lambda name: shard_of(name, None, 2))
         assert [shard_of(name, None, 2) for name in names] == [0, 1]
         moves = {name: client.act(name) for name in names}
-        with pytest.raises(ClientRefused, match="lives in shard") as caught:
+        with pytest.raises(ClientRefused, match="belongs to shard") as caught:
             Client(here).act(names[1])
         assert caught.value.status == ELSEWHERE
         second.send_signal(signal.SIGKILL)
@@ -461,6 +461,6 @@ def test_owners_behind_addresses_and_a_standby(address: str) -> None:
 
 
 def test_addresses_that_do_not_answer() -> None:
-    with pytest.raises(ValueError, match="must be reached") as caught:
+    with pytest.raises(ValueError, match="cannot connect to") as caught:
         Store("postgresql://anna:secret@127.0.0.1:1/nowhere")
     assert "secret" not in str(caught.value)

@@ -71,7 +71,7 @@ def test_arms_of_keys_sleep_where_a_proof_covers_it_alone(path: Path) -> None:
     with Store(path) as store:
         store.add("a", hn.Bandit(3, gains=True))
         play(store, "a", ["anna"])
-        with pytest.raises(ValueError, match="a proof covers arms that sleep"):
+        with pytest.raises(ValueError, match="a proof covers unavailable arms"):
             store.retire_arm("a", 0)
         store.add("b", LEARNER, arms=["red", "blue"])
         play(store, "b", ["anna"] * 200)

@@ -98,10 +98,10 @@ def test_malformed_tickets_are_rejected() -> None:
             with pytest.raises(Refused):
                 signer().parse(base64.urlsafe_b64encode(flipped).decode().rstrip("="))
     for form in (0, 3, 255):
-        with pytest.raises(Refused, match=f"format 1 or 2; got format {form}"):
+        with pytest.raises(Refused, match=f"has format {form}"):
             signer().parse(encoded(bytes([form]) + bytes(60)))
     head = struct.pack("<BB8s8sIH", 2, 2, JOURNAL, EPOCH, 7, 5)
-    with pytest.raises(Refused, match="the text that act"):
+    with pytest.raises(Refused, match="invalid ticket"):
         signer().parse(encoded(head + bytes(40)))  # an unknown kind of decision
     for items in (0, 257):
         body = struct.pack("<BB8s8sIH", 2, SLATE, JOURNAL, EPOCH, 7, 5) + b"\1\1\1\0\1" + varint(items) + bytes(2600)
@@ -143,7 +143,7 @@ def test_a_slate_is_rejected_by_a_learner_of_one_arm(tmp_path: Path) -> None:
         store.act("a")
         slate, sequence = Slate((0, 1), (0.5, 0.5), 1.0), store.queue.contents.sequence - 1
         text = store.queue.signer.slate(Stage(0, 1), slate, sequence, 1, b"\0")
-        with pytest.raises(Refused, match="of one arm; got a slate of 2 arms"):
+        with pytest.raises(Refused, match="ticket of 2 arms"):
             store.observe(text, reward=1)
 
 

@@ -107,7 +107,7 @@ class App:
             await self._live(receive, send)
             return
         if scope["type"] != "http":
-            raise ValueError(f"the service speaks HTTP; got {scope['type']}")
+            raise ValueError(f"the service supports HTTP only; got {scope['type']}")
         if self._sampler is None:
             self._attach()
         answer, extra = await self._answered(scope, receive)
@@ -187,9 +187,11 @@ class App:
             return
         roles = self.access.roles(authorization)
         if roles is None:
-            raise Refused(401, "a key must be given, as Authorization: Bearer KEY, and be one of this service")
+            raise Refused(401, "a valid access token is required in the header: Authorization: Bearer SECRET")
         if role and role not in roles:
-            raise Refused(403, f"the key must have the role {role}; it has {', '.join(sorted(roles))}", "wrong_role")
+            raise Refused(
+                403, f"this path requires a token with role {role}; got role {', '.join(sorted(roles))}", "wrong_role"
+            )
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         seconds, body = self.service.limits.body_timeout, b""
@@ -199,13 +201,13 @@ class App:
                 while more and len(body) <= self._most:
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        raise Refused(400, "a body must be complete; the client disconnected", "incomplete_body")
+                        raise Refused(400, "incomplete body: the client disconnected", "incomplete_body")
                     body += message.get("body", b"")
                     more = message.get("more_body", False)
         except TimeoutError:
             raise Refused(408, f"a body must arrive within body_timeout={seconds:g} seconds") from None
         if len(body) > self._most:
-            raise Refused(413, f"a body must be at most {self._most} bytes")
+            raise Refused(413, f"the body must have at most {self._most} bytes")
         if not body:
             _check_empty(dict(scope["headers"]))
         return body

@@ -27,12 +27,12 @@ class Lock:
             self._file.seek(0)
             holder = self._file.read(200).strip() or "another process"
             self._file.close()
-            raise Refused(CONFLICT, f"{path} must have one writer; it is open in {holder}") from None
+            raise Refused(CONFLICT, f"{path} is locked by {holder}; a store allows one writer") from None
         except ValueError:
             self._file.close()
             raise
         self._file.truncate(0)
-        self._file.write(f"process {os.getpid()} of {socket.gethostname()}\n")
+        self._file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
         self._file.flush()
 
     def release(self) -> None:
@@ -51,7 +51,7 @@ def _lock(handle: int) -> None:
     try:
         import msvcrt
     except ImportError:
-        raise ValueError("a store needs flock or msvcrt to keep others from writing; here is neither") from None
+        raise ValueError("this platform has neither flock nor msvcrt, which a store needs to lock its file") from None
     os.lseek(handle, 1 << 20, os.SEEK_SET)  # past the text that says who holds it
     msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
 
@@ -81,8 +81,8 @@ def checked_format(name: str, found: int) -> int:
     """
     if not 1 <= found <= FORMAT:
         raise ValueError(
-            f"{name} must be a store of format 1 to {FORMAT}; got format {found}. "
-            "Use the version of hannan that wrote it: docs/versions.md"
+            f"{name} has format {found}; this version opens formats 1 to {FORMAT}. "
+            "Use the version of hannan that wrote it (see docs/versions.md)"
         )
     return found
 

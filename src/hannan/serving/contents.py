@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from hannan import validation
 from hannan.serving import CONFLICT, TICKET, UNKNOWN, Refused, journal
 from hannan.serving.expiry import Expiry
 from hannan.serving.journal import Damaged
@@ -45,7 +46,7 @@ def written(sections: Iterable[tuple[str, list[bytes]]]) -> list[bytes]:
 def read(blob: bytes) -> dict[str, bytes]:
     """Return the sections of a snapshot by name; raise Damaged if one bit differs from what was written."""
     if len(blob) < _SECTION_HEAD.size or blob[:4] != MAGIC:
-        raise Damaged(f"a snapshot must begin with {MAGIC!r}; got {bytes(blob[:4])!r}")
+        raise Damaged(f"corrupt snapshot: expected {MAGIC!r} at the beginning; found {bytes(blob[:4])!r}")
     _, size, check = _SECTION_HEAD.unpack_from(blob)
     at = _SECTION_HEAD.size + size
     text = blob[_SECTION_HEAD.size : at]
@@ -54,7 +55,7 @@ def read(blob: bytes) -> dict[str, bytes]:
     table = json.loads(text)
     ends = list(itertools.accumulate((length for _, length, _ in table), initial=at))
     if ends[-1] != len(blob):
-        raise Damaged(f"the sections must have {ends[-1] - at} bytes; got {len(blob) - at}")
+        raise Damaged(f"corrupt snapshot: expected {ends[-1] - at} bytes of sections; found {len(blob) - at}")
     found = dict[str, bytes]()
     for (name, _, expected), (begin, end) in zip(table, itertools.pairwise(ends), strict=True):
         content = blob[begin:end]
@@ -90,8 +91,8 @@ class Contents:
         """A learner by name."""
         found = self.by_name.get(name) if isinstance(name, str) else None
         if found is None:
-            there = ", ".join(list(self.by_name)[:10]) or "none yet"
-            raise Refused(UNKNOWN, f"a learner must be one that was added ({there}); got {name!r}")
+            known = ", ".join(list(self.by_name)[:10]) or "none"
+            raise Refused(UNKNOWN, f"no learner {validation.brief(name)} in this store; known: {known}")
         return found
 
     def owner(self, ticket: Ticket) -> StoredLearner:
@@ -104,11 +105,11 @@ class Contents:
         if not begin <= ticket.sequence < end or ticket.learner >= len(self.learners):
             raise Refused(
                 CONFLICT,
-                "a ticket must be of a decision in this journal; this one was drawn by another copy of the store, "
-                "after the backup that this one was restored from",
+                "the decision of this ticket is not in the journal: it was drawn by another copy of the store, after "
+                "the backup that this one was restored from",
             )
         if ticket.kind != ARM:
-            raise Refused(TICKET, f"a ticket must be of one arm; got a slate of {len(ticket.arms)} arms")
+            raise Refused(TICKET, f"no learner takes feedback for slates; got a ticket of {len(ticket.arms)} arms")
         return self.learners[ticket.learner]
 
     def span(self, epoch: bytes) -> tuple[int, int]:
@@ -163,7 +164,7 @@ class Contents:
             stored = self.learners[note["learner"]]
             stored.arms.retire(note["retire"], stored.so_far)
         else:
-            raise Damaged(f"the journal has a note that this version does not know: {sorted(note)}")
+            raise Damaged(f"the journal has a note of an unknown kind: {sorted(note)}")
 
     # From the disk
 
@@ -173,7 +174,7 @@ class Contents:
         for first, blob in groups:
             body, time = journal.opened(blob, first)
             if first != end:
-                raise Damaged(f"the journal has a gap: sequence {end} must follow; got {first}")
+                raise Damaged(f"corrupt journal: expected sequence {end}; found {first}")
             end, self.time = first + len(body) // journal.SLOT, max(self.time, time)
             # Groups of events alone are played together, unless it matters when each was drawn.
             together = not self.expiring and not journal.has_tails(body)
@@ -212,13 +213,13 @@ class Contents:
         for code in np.unique(whose).tolist():
             own, number = np.flatnonzero(whose == code), code >> 1
             if number >= len(self.learners):
-                raise Damaged(f"the journal names learner {number}; there are {len(self.learners)}")
+                raise Damaged(f"corrupt journal: expected a learner number below {len(self.learners)}; found {number}")
             wrong = self.learners[number].replay(events[own], code & 1, time)
             if wrong >= 0:
                 at, found = self.sequence + int(own[wrong]), events[own[wrong]]
                 raise Damaged(
-                    f"the journal cannot be played again: at sequence {at}, {self.learners[number].name!r} comes out "
-                    f"otherwise than {found}. If another version wrote it: open it there, close it, and come again"
+                    f"replay differs from the journal at sequence {at}, learner {self.learners[number].name!r}: "
+                    f"expected {found}. If another version wrote the journal, open and close the store with it first"
                 )
 
     def snapshot(self, sequence: int, time: float) -> Callable[[], list[bytes]]:

@@ -151,7 +151,7 @@ EXPIRY_BATCH = 2000
 IdKey = tuple[int, bytes, str]
 
 
-_ALTERED_TICKET = "a ticket must say what was drawn; arm and probability are not those of the journal"
+_ALTERED_TICKET = "the arm or probability of the ticket differs from the journal"
 
 
 class DecisionQueue:
@@ -264,7 +264,7 @@ class DecisionQueue:
             shard = shard_of(name, key, self._shards)
             if shard != self.backend.shard:
                 whose = f"{name!r}" if key is None else f"key {key!r} of {name!r}"
-                raise Refused(ELSEWHERE, f"{whose} lives in shard {shard}; this is shard {self.backend.shard}")
+                raise Refused(ELSEWHERE, f"{whose} belongs to shard {shard}; this is shard {self.backend.shard}")
 
     def draw(self, name: str, key: Any = None, id: str | None = None) -> tuple[Decision, int]:
         """(a decision, sequence)"""
@@ -292,7 +292,7 @@ class DecisionQueue:
         """(a decision for each key, sequence): all or none."""
         keys = [checked_key(key) for key in keys]
         if not keys or None in keys:
-            raise Refused(BODY, "keys must be a list of at least one key, and none of them empty")
+            raise Refused(BODY, "keys must be a non-empty list of integers and strings")
         self._here(name, keys)
         with self.lock:
             return self._draw(name, keys, len(keys), told)
@@ -306,8 +306,8 @@ class DecisionQueue:
         if new and stored.keys + new > self._max_keys:
             raise Refused(
                 CONFLICT,
-                f"{stored.name!r} must have at most max_keys={self._max_keys} keys; got {new} new and "
-                f"{stored.keys} existing ones",
+                f"{stored.name!r} can have at most max_keys={self._max_keys} keys; got {new} new and "
+                f"{stored.keys} existing keys",
                 "too_many_keys",
             )
 
@@ -495,7 +495,7 @@ def _recovered(backend: Backend) -> Contents:
         try:
             contents = Contents.restored(backend.snapshot(sequence))
             if contents.sequence != sequence:
-                raise Damaged(f"it must be of sequence {sequence}; got {contents.sequence}")
+                raise Damaged(f"corrupt snapshot: expected sequence {sequence}; found {contents.sequence}")
             break
         except NewerVersion as error:
             raise NewerVersion(
@@ -508,7 +508,9 @@ def _recovered(backend: Backend) -> Contents:
     try:
         contents.replay(backend.groups(since))
         if contents.sequence < last:
-            raise Damaged(f"the journal must reach sequence {last}, that of a snapshot; it ends at {contents.sequence}")
+            raise Damaged(
+                f"corrupt journal: expected events up to sequence {last} of a snapshot; found {contents.sequence}"
+            )
     except Damaged as error:
         raise Damaged(damaged(backend.name, f"{error}.{told.rstrip('.')}".rstrip("."))) from error
     if damages:

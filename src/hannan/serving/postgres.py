@@ -96,17 +96,17 @@ class PostgresBackend:
         try:
             self._address, self._connection = address, _connected(address)
         except psycopg.Error as error:
-            raise ValueError(f"{self.name} must be reached; PostgreSQL says: {_said(error)}") from None
+            raise ValueError(f"cannot connect to {self.name}: PostgreSQL reports: {_said(error)}") from None
         try:
             self._own(patience)
             self._made(shards)
             self._reader = self._second_session()
         except Ended as error:
             self._connection.close()
-            raise ValueError(f"{self.name} must be read from the server that it is written to; {error}") from None
+            raise ValueError(f"{self.name} cannot be read from the server that it is written to: {error}") from None
         except psycopg.Error as error:
             self._connection.close()
-            raise ValueError(f"{self.name} must be a store of decisions; PostgreSQL says: {_said(error)}") from None
+            raise ValueError(f"{self.name} is not a store: PostgreSQL reports: {_said(error)}") from None
         except BaseException:
             self._connection.close()
             raise
@@ -162,12 +162,12 @@ class PostgresBackend:
             (LOCK, self.shard),
         ).fetchone()
         who = "another process" if holder is None else f"{holder[0]}, session {holder[1]}"
-        raise Refused(CONFLICT, f"{self.name} must have one owner; it is open in {who}")
+        raise Refused(CONFLICT, f"{self.name} is locked by {who}; a shard allows one owner")
 
     def _made(self, shards: int) -> None:
         run = self._connection.execute
         if _one(self._connection, "SHOW fsync")[0] != "on":
-            raise ValueError(f"{self.name} must be in a PostgreSQL that syncs; here fsync is off")
+            raise ValueError(f"{self.name} requires fsync=on in PostgreSQL; got off")
         if _one(self._connection, "SHOW synchronous_commit")[0] in ("off", "local"):
             run("SET synchronous_commit = on")
         # Tables are made by one at a time: IF NOT EXISTS alone can fail where two come together.
@@ -183,9 +183,7 @@ class PostgresBackend:
                 # Of all shards: version 0.2 reads the format of the first one only.
                 run("UPDATE hannan_shards SET format = %s", (FORMAT,))
             if told is not None and told[0] != shards:
-                raise ValueError(
-                    f"{self.name} must be one of as many shards as it was made with, {told[0]}; got {shards}"
-                )
+                raise ValueError(f"the store of {self.name} has {told[0]} shards; got shards={shards}")
             run(
                 "INSERT INTO hannan_shards VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING",
                 (self.shard, shards, FORMAT, secrets.token_bytes(8)),

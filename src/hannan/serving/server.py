@@ -139,7 +139,7 @@ def _check(learners: list[tuple[str, list[str]]]) -> None:
     for name, arms in learners:
         StoredLearner(0, name, Bandit(arms, gains=True))
         if told.setdefault(name, arms) != arms:
-            raise ValueError(f"a learner must be added with the same arms each time; got {told[name]} and {arms}")
+            raise ValueError(f"--add {name} has two different lists of arms; got {told[name]} and {arms}")
 
 
 def _add(store: Store, name: str, arms: list[str]) -> None:
@@ -172,7 +172,7 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
-        raise ValueError(f"{host} port {port} must be free to listen on; {error.strerror or error}") from None
+        raise ValueError(f"cannot listen on {host} port {port}: {error.strerror or error}") from None
 
 
 async def _serve(server: _Server, bound: socket.socket, app: App, events: EventLog, settings: Settings) -> None:

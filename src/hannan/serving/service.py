@@ -224,12 +224,12 @@ class Service:
         """Refuse what would have to wait behind too much."""
         waiting = self.queue.journal.waiting
         if waiting > self.limits.queue:
-            raise Refused(BUSY, f"at most {self.limits.queue} events may wait for the disk; {waiting} do")
+            raise Refused(BUSY, f"at most {self.limits.queue} events may wait for the disk; got {waiting}. Retry later")
 
     def check_batch(self, count: int) -> int:
         """The size of a batch."""
         if count > self.limits.batch:
-            raise Refused(BODY, f"a batch must be at most {self.limits.batch}; got {count}")
+            raise Refused(BODY, f"a request can have at most {self.limits.batch} decisions or feedbacks; got {count}")
         return count
 
 
@@ -239,14 +239,14 @@ def act(service: Service, request: Request) -> Answer:
     service.check_queue()
     if asked.keys is not None:
         if asked.id is not None or asked.count is not None or asked.key is not None:
-            raise Refused(BODY, "keys asks for a decision each; got key, id or count too")
+            raise Refused(BODY, "keys cannot be combined with key, id or count")
         service.check_batch(len(asked.keys))
         return _many(service, *service.queue.draws_for(request.name, list(asked.keys), as_json))
     if asked.count is None:
         decision, sequence = service.queue.draw(request.name, asked.key, asked.id)
         return Answer(200, schemas.encode(schemas.Decided(*decision)), JSON, sequence)
     if asked.id is not None or asked.key is not None:
-        raise Refused(BODY, "id and key ask for one decision; got count too")
+        raise Refused(BODY, "count cannot be combined with key or id")
     return _many(service, *service.queue.draws(request.name, service.check_batch(asked.count), as_json))
 
 
@@ -289,15 +289,15 @@ def _built(asked: schemas.LearnerBody) -> tuple[Any, list[str] | None]:
     """(a learner, the names of its first arms) of a body: by the grammar of names, or by its description."""
     if isinstance(asked.learner, dict):
         if asked.n is not None:
-            raise Refused(BODY, "n is in the description; got it twice")
+            raise Refused(BODY, "n is part of the description; omit the field n")
         return saving.build(asked.learner), asked.arms
     if asked.n is None and not asked.arms:
-        raise Refused(BODY, "a learner must have arms, by their names or by their number n; got neither")
+        raise Refused(BODY, "arms or n is required: the names or the number of the arms")
     given: Any = list(asked.arms or ()) if asked.n is None else asked.n
     units: dict[str, Any] = {"gains": asked.gains, "loss_range": asked.loss_range}
     kind = names.parse(asked.learner, names.offered("bandit")).kind
     if kind != "bandit":
-        raise Refused(BODY, f"a store takes learners that see one number: bandit; got {kind}")
+        raise Refused(BODY, f"a store supports bandit learners only (one observed loss per decision); got {kind}")
     return names.learner(asked.learner, given, **units), None if asked.n is None else asked.arms
 
 
@@ -533,5 +533,5 @@ def routed(method: str, path: str) -> tuple[Route, str, str]:
             return route, parts.get("name", ""), parts.get("arm", "")
         methods.append(route.method)
     if methods:
-        raise Refused(405, f"{path[:100]} takes {', '.join(methods)}; got {method[:20]}")
-    raise Refused(404, f"no such path; got {path[:100]}", "unknown_path")
+        raise Refused(405, f"{path[:100]} accepts {', '.join(methods)}; got {method[:20]}")
+    raise Refused(404, f"no such path: {path[:100]}", "unknown_path")

@@ -62,7 +62,7 @@ class SQLiteBackend:
         self._path = Path(os.path.realpath(path))
         self.name = os.fspath(path)
         if not self._path.parent.is_dir():
-            raise ValueError(f"a store must be in a folder that is there; got {self.name}")
+            raise ValueError(f"folder {self._path.parent} does not exist (store {self.name})")
         self._look()
         self._lock = Lock(self._path)
         try:
@@ -81,32 +81,30 @@ class SQLiteBackend:
         if not self._path.exists():
             if self._log().exists():  # a new file would make SQLite delete the log
                 raise ValueError(
-                    f"{self.name} must exist, because its write-ahead log does; the file was removed or renamed. "
-                    f"Put it back, or remove {self._log().name} and the decisions in it"
+                    f"{self.name} is missing, but its write-ahead log exists: the file was removed or renamed. "
+                    f"Put it back, or delete {self._log().name} together with the decisions in it"
                 )
             return
         if not self._path.is_file():
-            raise ValueError(f"a store must be a file; got {self.name}, which is none")
+            raise ValueError(f"{self.name} is not a regular file; a store is one file")
         with open(self._path, "rb") as file:
             begins = file.read(len(HEAD))
         if begins and begins != HEAD:
-            raise ValueError(f"{self.name} must be a store of decisions, or a new file; it is a file of another kind")
+            raise ValueError(f"{self.name} is not a store: it is not an SQLite file. Choose another path")
 
     def _open(self) -> None:
         if not self._path.exists():
             os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         if self._path.stat().st_nlink > 1:
             # Under another name the same file would have another lock and another write-ahead log.
-            raise ValueError(
-                f"{self.name} must be a file of one name; it has {self._path.stat().st_nlink}, by hard links"
-            )
+            raise ValueError(f"{self.name} has {self._path.stat().st_nlink} hard links; a store must have one name")
         try:
             self._connection = _connected(self._path)
             self._made()
             self._reader = _connected(self._path)
             self._held = {path: _identity(path) for path in (self._path, self._log(), self._lock.path)}
         except sqlite3.DatabaseError as error:
-            raise ValueError(f"{self.name} must be a store of decisions; SQLite says: {error}") from None
+            raise ValueError(f"{self.name} is not a store: SQLite reports: {error}") from None
         self._reading = threading.Lock()
 
     def _log(self) -> Path:
@@ -133,11 +131,15 @@ class SQLiteBackend:
         kind, form = run("PRAGMA application_id").fetchone()[0], run("PRAGMA user_version").fetchone()[0]
         empty = run("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
         if not empty and kind != APPLICATION:
-            raise ValueError(f"{self.name} must be a store of decisions, or a new file; it is another SQLite file")
+            raise ValueError(
+                f"{self.name} is not a store: it is an SQLite file of another application. Choose another path"
+            )
         if not empty:
             checked_format(self.name, form)
         if run("PRAGMA journal_mode=WAL").fetchone()[0] != "wal":
-            raise ValueError(f"{self.name} must be on a disk where SQLite can keep a write-ahead log; here it cannot")
+            raise ValueError(
+                f"{self.name} is on a file system without support for the write-ahead log of SQLite; use a local disk"
+            )
         run("PRAGMA synchronous=FULL")
         if not empty and form < FORMAT:
             self._migrate(form)
@@ -155,10 +157,10 @@ class SQLiteBackend:
         facts = dict(run("SELECT name, value FROM facts"))
         journal, shard = facts.get("journal"), facts.get("shard")
         if not (isinstance(journal, bytes) and len(journal) == 8 and isinstance(shard, str)):
-            raise Damaged(damaged(self.name, "the table 'facts' must have a journal of 8 bytes and a shard"))
+            raise Damaged(damaged(self.name, "expected a journal of 8 bytes and a shard in the table 'facts'"))
         self.journal = journal
         if shard != place:
-            raise ValueError(f"{self.name} must be opened as the shard that it was made as, {shard}; got {place}")
+            raise ValueError(f"{self.name} was created as shard {shard}; got shard {place}")
 
     def _migrate(self, form: int) -> None:
         """Upgrade a store of an older format, in one transaction.
@@ -196,7 +198,7 @@ class SQLiteBackend:
     def secrets(self) -> dict[int, bytes]:
         found = self._fetch("secrets", "SELECT number, secret FROM secrets", (), int, bytes)
         if not found or any(len(secret) != 32 for _, secret in found):
-            raise Damaged(damaged(self.name, f"it must have secrets of 32 bytes; got {len(found)} rows"))
+            raise Damaged(damaged(self.name, f"expected secrets of 32 bytes; found {len(found)} rows"))
         return dict(found)
 
     def add_secret(self) -> tuple[int, bytes]:

@@ -84,9 +84,9 @@ class Arms:
         """Refuse arms that come and go where no proof covers it."""
         if not self.allows_unavailable:
             raise ValueError(
-                f"arms without names can be added and retired only if a proof covers arms that sleep, as of "
-                f"Bandit({self.n}, Tsallis(0.5)); {self.owner!r} is not of that kind. Name the arms, or add the "
-                "learner again with another number of arms"
+                f"arms without names can be added and retired only if a proof covers unavailable arms, as for "
+                f"Bandit({self.n}, Tsallis(0.5)); got {self.owner!r}. Name the arms, or add the learner again with "
+                "another number of arms"
             )
 
     @property
@@ -97,16 +97,18 @@ class Arms:
     def free(self, arm: Any) -> int | None:
         """Return the first place that no arm has had, or None if the arm needs a new stage of the learner."""
         if self.names is None or not isinstance(arm, str) or not arm:
-            raise ValueError(f"an arm to add must be a name, where arms have names; got {validation.brief(arm)}")
+            raise ValueError(
+                f"arm must be a non-empty string, and the learner must have named arms; got {validation.brief(arm)}"
+            )
         if None in self.names and arm not in self.names:
             return self.names.index(None)
         if arm in (self.available_names if self._named else self.names):
-            raise Refused(CONFLICT, f"the arms of {self.owner!r} must have names of their own; {arm!r} was one before")
+            raise Refused(CONFLICT, f"{self.owner!r} already has or had an arm {arm!r}; choose another name")
         if not self._named:
             raise Refused(
                 CONFLICT,
-                f"{self.owner!r} must have a place left for an arm; all {self.n} are taken. Add the learner again with "
-                "more arms, which begins a new stage",
+                f"{self.owner!r} has no free place: all {self.n} are taken. Add the learner again with more arms, "
+                "which begins a new stage",
             )
         return None
 
@@ -120,9 +122,11 @@ class Arms:
         elif isinstance(arm, int) and not isinstance(arm, bool) and 0 <= arm < self.n:
             found = arm
         if found is None or found not in self.available:
-            raise ValueError(f"an arm of {self.owner!r} must be one that is awake; got {validation.brief(arm)}")
+            raise ValueError(
+                f"{self.owner!r} has no available arm {validation.brief(arm)}; arms are {self.available_names}"
+            )
         if len(self.available) == 1:
-            raise Refused(CONFLICT, f"{self.owner!r} must keep an arm that is awake; {arm!r} is the last")
+            raise Refused(CONFLICT, f"{arm!r} is the last available arm of {self.owner!r} and cannot be retired")
         return found
 
     def add(self, place: int, arm: str, after: str) -> None:
@@ -155,12 +159,14 @@ def _names(n: int, own: Any, given: Any) -> list[str | None] | None:
     if given is None:
         return None if own is None else list(own)
     if own is not None:
-        raise ValueError(f"arms must be named once; got {list(own)!r} and arms={validation.brief(given)}")
+        raise ValueError(
+            f"the learner already has arm names {list(own)!r}; got arms={validation.brief(given)}. Omit arms="
+        )
     names = list(given) if isinstance(given, (list, tuple)) else []
     if not (names and all(isinstance(name, str) and name for name in names) and len(set(names)) == len(names)):
-        raise ValueError(f"arms must be a list of different names; got {validation.brief(given)}")
+        raise ValueError(f"arms must be a list of unique non-empty strings; got {validation.brief(given)}")
     if len(names) > n:
-        raise ValueError(f"arms must be at most {n}, as many as the learner has; got {len(names)}")
+        raise ValueError(f"arms must have at most {n} names, one per arm of the learner; got {len(names)}")
     return [*names, *(None for _ in range(n - len(names)))]
 
 
@@ -197,6 +203,7 @@ PARTS = ("alone", "keyed", "expiry")
 STATE = {"name", "learner", "arms", "wait", "default", "names", "expiry", "stage"}
 #: The one learner of those without a key.
 UNKEYED = np.zeros(1, dtype=np.int64)
+_PLURAL = {"reward": "rewards", "loss": "losses"}
 #: Meaning of a bound if arms were added or retired.
 CHANGED_ARMS = (
     "the regret against an arm covers only the rounds in which that arm was available; an arm that was added or "
@@ -273,14 +280,14 @@ class StoredLearner:
         if not new.differs_in_arms_only(self):
             raise Refused(
                 CONFLICT,
-                f"{self.name!r} must be added as before, {self.described(0, self.declared).words}, except for its "
-                f"arms; got {new.words}",
+                f"{self.name!r} exists with another description, {self.described(0, self.declared).words}; got "
+                f"{new.words}. Only the arms may differ",
             )
         if self.declared == new.description():
             return False
         old, given = self.described(0, self.declared).arms.labels, new.arms.labels
         if old != given and set(old) == set(given):
-            raise Refused(CONFLICT, f"the arms of {self.name!r} must be in the same order, {old}; got {given}")
+            raise Refused(CONFLICT, f"{self.name!r} exists with its arms in another order, {old}; got {given}")
         return old != given
 
     def differs_in_arms_only(self, there: StoredLearner) -> bool:
@@ -400,11 +407,11 @@ class StoredLearner:
     def value(self, reward: Any, loss: Any) -> float:
         """The feedback as a number of the learner's range."""
         if (reward is None) == (loss is None):
-            raise Refused(REWARD, f"feedback must be a reward or a loss; got reward={reward!r}, loss={loss!r}")
+            raise Refused(REWARD, f"exactly one of reward and loss is required; got reward={reward!r}, loss={loss!r}")
         given, gains = ("reward", True) if loss is None else ("loss", False)
         if gains != self.learner.gains:
-            other = "a reward, because it plays for gains" if self.learner.gains else "a loss, because it plays losses"
-            raise Refused(REWARD, f"feedback for {self.name!r} must be {other}; got a {given}")
+            expected = "reward" if self.learner.gains else "loss"
+            raise Refused(REWARD, f"{self.name!r} is a learner of {_PLURAL[expected]}; pass {expected}=, not {given}=")
         told, (low, high) = reward if gains else loss, self.learner.loss_range
         if type(told) is float and low <= told <= high:
             return told
@@ -530,8 +537,8 @@ def checked_name(name: Any) -> str:
     good = isinstance(name, str) and 0 < len(name) <= MAX_NAME_LENGTH and name.isascii()
     if not (good and all(c.isalnum() or c in "-_." for c in name) and name[0].isalnum()):
         raise ValueError(
-            f"the name of a learner must be 1 to {MAX_NAME_LENGTH} letters, digits, '-', '_' or '.', a letter or digit "
-            f"first; got {validation.brief(name)}"
+            f"the name of a learner must have 1 to {MAX_NAME_LENGTH} letters, digits, '-', '_' or '.', and begin with "
+            f"a letter or digit; got {validation.brief(name)}"
         )
     return str(name)
 
@@ -549,13 +556,13 @@ def _recovered(blob: bytes) -> Fleet:
 def _fleet(learner: Any, name: str, diagnosed: bool = False) -> Fleet:
     """A fleet of learners that see one number; the others are refused by name."""
     if not hasattr(learner, "start") or isinstance(learner, type):
-        raise ValueError(f"a store must be given a learner, such as Bandit(3); got {validation.brief(learner)}")
+        raise ValueError(f"learner must be an instance such as hn.Bandit(3); got {validation.brief(learner)}")
     if getattr(learner, "n", 0) > MAX_ARMS:  # before any room is made for them
-        raise ValueError(f"a learner of a store must have at most {MAX_ARMS} arms; got {learner.n}")
+        raise ValueError(f"a store supports learners with at most {MAX_ARMS} arms; got {learner.n}")
     try:
         return Fleet.diagnosed(learner, None, name) if diagnosed else Fleet(learner, None, name)
     except ValueError as error:
         raise ValueError(
-            f"a store takes learners that draw an arm and see one number, its loss, as Bandit does; got "
-            f"{type(learner).__name__}: {error}"
+            f"a store supports bandit learners only (one observed loss per decision); got {type(learner).__name__}: "
+            f"{error}"
         ) from None

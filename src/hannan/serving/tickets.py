@@ -34,7 +34,7 @@ ARM, SLATE = 0, 1
 #: Largest number of a secret: a number of 31 bits, as an integer of PostgreSQL.
 MAX_SECRETS = (1 << 31) - 1
 _HEAD = struct.Struct("<BB8s8sIH")
-#: Longer keys of learners are refused, so that tickets stay short.
+#: Limit on the length of keys, which tickets contain.
 MAX_KEY_BYTES = 200
 MAX_ID_LENGTH = 200
 #: Characters that a backend cannot store: PostgreSQL has no NUL in text, and UTF-8 no lone surrogates.
@@ -85,7 +85,7 @@ def varint(value: int) -> bytes:
 
 
 def checked_key(key: Any) -> Key:
-    """The key of a learner: a whole number of 64 bits, or a text.
+    """Return the key of a learner; raise ValueError unless it is an integer of 64 bits or a string.
 
     >>> checked_key(17), checked_key("anna"), checked_key(None)
     (17, 'anna', None)
@@ -97,7 +97,7 @@ def checked_key(key: Any) -> Key:
     if isinstance(key, int) and not isinstance(key, bool) and -(1 << 63) <= key < 1 << 63:
         return key
     raise ValueError(
-        f"key must be a whole number of 64 bits, or printable text of 1 to {MAX_KEY_BYTES} bytes; "
+        f"key must be an integer of 64 bits, or a printable string of 1 to {MAX_KEY_BYTES} bytes; "
         f"got {validation.brief(key)}"
     )
 
@@ -122,12 +122,12 @@ def checked_id(id: Any) -> str | None:
 def checked_secret(number: int) -> int:
     """Return the number of a new secret; raise Refused if the store has had as many as it can."""
     if number > MAX_SECRETS:
-        raise Refused(CONFLICT, f"a store can have at most {MAX_SECRETS} secrets; got one more. Start a new store")
+        raise Refused(CONFLICT, f"a store can have at most {MAX_SECRETS} secrets; start a new store")
     return number
 
 
 def key_bytes(key: Key) -> bytes:
-    """A key as bytes, each kind apart."""
+    """Return a key as bytes, which begin with its type."""
     if key is None:
         return b"\0"
     if isinstance(key, int):
@@ -155,7 +155,7 @@ class Stage(NamedTuple):
 
 
 class TicketSigner:
-    """Signs tickets with the newest secret, and knows those of all that were not retired.
+    """Signs tickets with the newest secret, and verifies tickets of all secrets that are not retired.
 
     >>> signer = TicketSigner({1: b"s" * 32}, b"journal1", b"epoch--1", 0)
     >>> text = signer.ticket(Stage(0, 1), 2, 10, 3, 0.25, key_bytes("anna"))
@@ -164,7 +164,7 @@ class TicketSigner:
     >>> signer.parse(text[:-10] + "AAAAAAAA" + text[-2:])
     Traceback (most recent call last):
     ...
-    hannan.serving.Refused: a ticket must be as act() returned it; this one was edited...
+    hannan.serving.Refused: invalid signature: the ticket was edited...
     >>> text = signer.slate(Stage(0, 1), Slate((4, 2), (0.5, 0.25), 0.125), 10, 3, key_bytes(None))
     >>> signer.parse(text).arms, signer.parse(text).probabilities, signer.parse(text).probability
     ((4, 2), (0.5, 0.25), 0.125)
@@ -181,20 +181,20 @@ class TicketSigner:
         self._heads: tuple[dict[int, bytes], dict[int, bytes]] = ({}, {})
 
     def add(self, number: int, secret: bytes) -> None:
-        """Sign with this secret from now on; the others still open what they signed."""
+        """Sign with this secret from now on. Tickets of the other secrets remain valid."""
         self._signers[number] = _engine.Signer(secret)
         self._use(number)
 
     def retire(self, number: int) -> None:
-        """What this secret signed is refused from now on."""
+        """Reject tickets of this secret from now on."""
         if number == self._number:
-            raise ValueError(f"the secret that signs now must be replaced before it is retired; got {number}")
+            raise ValueError(f"secret {number} signs new tickets; call rotate_secret() before you retire it")
         if self._signers.pop(number, None) is None:
-            raise ValueError(f"a secret to retire must be one of {sorted(self._signers)}; got {number}")
+            raise ValueError(f"no secret {number} in this store; secrets are {sorted(self._signers)}")
 
     @property
     def numbers(self) -> list[int]:
-        """The secrets that open tickets, oldest first; the last one signs."""
+        """Numbers of the secrets whose tickets are valid, oldest first; the last one signs."""
         return sorted(self._signers)
 
     def _head(self, stage: Stage, kind: int = ARM) -> bytes:
@@ -229,27 +229,26 @@ class TicketSigner:
 
     def parse(self, text: Any) -> Ticket:
         """Return the fields of a ticket; raise Refused if this store did not sign it."""
-        told: Any = _engine.ticket_fields(text)
-        if told is None:
-            raise Refused(TICKET, f"a ticket must be the text that act() returned; got {validation.brief(text)}")
-        if len(told) == 1:
-            raise Refused(TICKET, f"a ticket must be of format 1 or {FORMAT}; got format {told[0]}")
-        raw, _, *fields = told
+        parts: Any = _engine.ticket_fields(text)
+        if parts is None:
+            raise Refused(TICKET, f"invalid ticket {validation.brief(text)}: pass the string returned by act()")
+        if len(parts) == 1:
+            raise Refused(TICKET, f"the ticket has format {parts[0]}; this version reads formats 1 and {FORMAT}")
+        raw, _, *fields = parts
         ticket = Ticket(*fields)
         if ticket.journal != self.journal and ticket.shard == self.shard:
-            raise Refused(TICKET, f"a ticket must be of this store; got one of another store, {ticket.journal.hex()}")
+            raise Refused(TICKET, f"the ticket belongs to another store ({ticket.journal.hex()})")
         if ticket.shard != self.shard:
-            raise Refused(
-                TICKET, f"a ticket must be of shard {self.shard}, which this store is; got one of shard {ticket.shard}"
-            )
+            raise Refused(TICKET, f"the ticket belongs to shard {ticket.shard}; this is shard {self.shard}")
         signer = self._signers.get(ticket.secret)
         if signer is None:
             raise Refused(
                 TICKET,
-                f"a ticket must be signed with a secret that this store has; {ticket.secret} is retired or another's",
+                f"the ticket was signed with secret {ticket.secret}, which is retired or unknown",
             )
         if not signer.signs(raw):
             raise Refused(
-                TICKET, "a ticket must be as act() returned it; this one was edited, or signed by another store"
+                TICKET,
+                "invalid signature: the ticket was edited or signed by another store. Pass the string of act()",
             )
         return ticket
