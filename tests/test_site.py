@@ -130,26 +130,3 @@ def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:
     found = links.broken(tmp_path)
     assert [told.split(": ")[1].split(" ")[0] for told in found] == ["b.html#no", "d.html", "https://x.org/a.js"]
     assert links.main(tmp_path) == 1
-
-
-def test_every_line_of_a_certificate_is_explained() -> None:
-    text = (DOCS / "start.md").read_text(encoding="utf-8")
-    terms = {word for line in re.findall(r"^([^\n]+)\n: ", text, re.MULTILINE) for word in line.split(", ")}
-    seen: set[str] = set()
-    for learner, loss in (
-        (hn.Experts(3), [0.1, 0.5, 0.9]),
-        (hn.Bandit(3, hn.LogBarrier(), hn.BestLoss(5, rounds=100)), 0.3),
-        (hn.AdaHedge(3), [0.1, 0.5, 0.9]),
-        (hn.Bandit(3), 0.3),
-        (hn.exp3_ix(3, 100), 0.3),
-    ):
-        player = learner.start(seed=0)
-        for _ in range(20):
-            player.observe(player.act(), loss)
-        told = player.certificate(delta=0.05) if hasattr(learner, "estimator") else player.certificate()
-        seen |= {name.strip() for name, _ in told.rows()}
-    private = hn.Convex(hn.Ball(2), 1.0, tuning=hn.Fixed(9.0), smooth=0.0, guarantee="privacy").start()
-    private.observe(private.act(), hn.Linear([0.6, 0.8]))
-    seen |= {name.strip() for name, _ in private.certificate().rows()}
-    assert {"bound", "condition", "on this run", "estimated regret", "drift"} <= seen
-    assert seen <= terms, seen - terms

@@ -37,7 +37,7 @@ def test_a_class_plays_anew_in_every_run(losses: object) -> None:
     assert record.learner == "Turns"
     assert (record.counts == 20).all()
     assert record.regret[:, -1].tolist() == [20 * (0.5 + 0.25 + 1.0) - 60 * 0.25] * 4
-    assert record.bound_withheld == "Turns gives no bound"
+    assert record.bound_withheld == "Turns has no method bound"
 
 
 def test_a_class_against_coins_and_adversaries() -> None:

@@ -70,7 +70,7 @@ def test_the_bound_is_the_learners(record):
     over = play(learner, losses_of(2500, 4))
     assert over.bound is None
     assert "2000" in over.bound_withheld
-    assert "withheld" in repr(over)
+    assert "bound      none: " in repr(over)
     rounds, values = record.bound_curve()
     assert rounds[-1] == 2000
     assert (np.diff(values) >= 0).all()
@@ -138,12 +138,13 @@ def test_repr_reads(record):
     text = repr(record)
     for words in (
         "Bandit(4",
-        "20 runs of 2000 rounds",
-        "95% t (approx.)",
+        "20 runs x 2000 rounds",
+        "95% t-interval",
+        "(approximate)",
         "largest run",
         "bound",
-        "rounds a second",
-        "estimated",
+        "rounds/s",
+        "estimate",
     ):
         assert words in text
 

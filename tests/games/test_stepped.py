@@ -77,7 +77,7 @@ def test_user_defined_learner_is_stepped():
     best = losses.cumsum(axis=0).min(axis=1)
     np.testing.assert_allclose(record.regret[1], losses[np.arange(300), np.arange(300) % 3].cumsum() - best)
     assert record.bound is None
-    assert "gives no bound" in record.bound_withheld
+    assert "has no method bound" in record.bound_withheld
     assert play(Cyclic(), Bernoulli([0.1, 0.2, 0.3], 50)).rounds == 50
     assert play(Cyclic(), iter([losses[:100], losses[100:]]), rounds=300).rounds == 300
 

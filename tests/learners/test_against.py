@@ -8,7 +8,8 @@ import pytest
 from against_rows import ROWS, T
 
 import hannan as hn
-from hannan.mathematics.bounds import Bound
+from hannan.mathematics.bounds import ADVERSARIES, Bound
+from hannan.players.certificate import EVERY_TIME
 
 
 def _told(learner, **asked):
@@ -30,19 +31,19 @@ def test_every_bound_says_of_whom_it_holds(learner, against, sense, proof):
     bound = _told(learner)
     assert (bound.against, bound.sense) == (against, sense)
     assert proof is None or bound.proof == proof
-    assert f"against {against.replace('iid', 'i.i.d.')} losses: " in flat(bound)
+    assert str(bound).splitlines()[0].endswith(ADVERSARIES[against])
     assert _told(learner, against="iid") == bound
     if against == "iid":
-        with pytest.raises(hn.Withheld, match="against oblivious losses no bound is proved"):
+        with pytest.raises(hn.Withheld, match="no non-trivial bound is proved against an oblivious adversary"):
             _told(learner, against="oblivious")
     else:
         assert _told(learner, against="oblivious") == bound
     if against == "any":
         assert _told(learner, against="any") == bound
     elif not isinstance(getattr(learner, "estimator", None), hn.ImplicitExploration):
-        with pytest.raises(hn.Withheld, match="against any losses no bound is proved"):
+        with pytest.raises(hn.Withheld, match="no non-trivial bound is proved against an adaptive adversary"):
             _told(learner, against="any")
-    with pytest.raises(ValueError, match='against must be "any"'):
+    with pytest.raises(ValueError, match='against must be "adaptive"'):
         _told(learner, against="everybody")
 
 
@@ -55,7 +56,9 @@ def test_the_rounds_times_the_range_are_a_bound_where_nothing_less_is_proved(lea
     if least.sense == "run":
         assert learner.bound(rounds, against="any") == least
         return
-    with pytest.raises(hn.Withheld, match=r"no bound is proved below what the rounds can cost at most; .* is, against"):
+    with pytest.raises(
+        hn.Withheld, match=r"no non-trivial bound is proved against an adaptive adversary; [\d.e+]+ is proved"
+    ):
         learner.bound(rounds, against="any")
 
 
@@ -69,13 +72,13 @@ def test_no_learner_is_without_a_row():
 
 def test_the_words():
     arm = hn.Bandit(8, hn.Entropy(), hn.Horizon(T)).bound().holds
-    assert "if losses do not depend on your moves, at a time fixed in advance" in arm
-    assert "E[own loss - loss of any one arm named in advance]" in arm
-    assert "nothing is promised" in hn.RandomWalk(2).bound(20_000).holds
-    assert "of the mean play on every sequence" in hn.Experts(8).bound(T).holds
-    assert "in sight of the move" in hn.OnlineGradientDescent(hn.Ball(3), 1.0).bound(T).holds
-    assert hn.Bandit(8).bound(3).holds == "any losses: on every run"  # no regret exceeds the rounds
-    assert "one law" in Bound(1.0, {}, "", against="iid").holds
+    assert "if losses do not depend on your moves, for a horizon fixed in advance" in arm
+    assert "max_i E[learner's loss - loss of arm i]" in arm
+    assert "nothing is proved" in hn.RandomWalk(2).bound(20_000).holds
+    assert "for the mean play on every loss sequence" in hn.Experts(8).bound(T).holds
+    assert "even if a loss depends on the move" in hn.OnlineGradientDescent(hn.Ball(3), 1.0).bound(T).holds
+    assert hn.Bandit(8).bound(3).holds.endswith(": on every run")  # no regret exceeds the rounds
+    assert "one distribution" in Bound(1.0, {}, "", against="iid").holds
 
 
 def test_what_a_proof_lacks_and_supposes_is_said():
@@ -135,7 +138,7 @@ def test_implicit_exploration_has_a_number_against_anybody():
 def test_records_carry_it_and_old_ones_are_oblivious(tmp_path):
     losses = np.random.default_rng(0).random((200, 3))
     record = hn.play(hn.Experts(3), losses)
-    assert "against any losses: of the mean play" in flat(record)
+    assert "even against an adaptive adversary" in flat(record)
     record.save(tmp_path / "r.npz")
     assert hn.Record.load(tmp_path / "r.npz").bound == record.bound
     told = dataclasses.asdict(record.bound)
@@ -148,10 +151,9 @@ def test_certificates_carry_it():
     for _ in range(2000):
         player.observe(player.act(), 0.5)
     rows = dict(player.certificate().rows())
-    assert rows["  against"].startswith("oblivious losses")
-    estimated = rows["estimated regret"]
-    assert "if losses do not depend on your moves, else at least the regret against any one arm" in estimated
-    assert "oblivious losses" in player.certificate()._repr_html_()
+    assert rows["bound"].endswith("against an oblivious adversary")
+    assert "if losses do not depend on your moves, otherwise at least the pseudo-regret" in rows["estimate"]
+    assert "oblivious adversary" in player.certificate()._repr_html_()
 
 
 def test_a_live_player_that_keeps_its_noise_promises_nothing():
@@ -195,12 +197,11 @@ def test_implicit_exploration_says_something_of_this_run():
     gamma = hn.exp3_ix(n, rounds).estimator.gamma
     assert told.on_this_run == pytest.approx(told.estimated_regret + math.log(n / delta) / (2 * gamma))
     rows = dict(told.rows())
-    whoever = "whoever sets the losses before each move is drawn"
-    assert f"with probability 0.95, at every time, {whoever}" in rows["on this run"]
+    assert f"with probability 0.95, {EVERY_TIME}" in rows["this run"]
     assert told.bound.against == "any"  # of the two numbers a live player shows the one that it can promise
-    assert "on this run" not in dict(player.certificate().rows())
+    assert "this run" not in dict(player.certificate().rows())
     player.act()
-    assert "1 moves are open" in dict(player.certificate(delta).rows())["on this run"]
+    assert "1 pending move" in dict(player.certificate(delta).rows())["this run"]
 
 
 def test_the_line_is_in_the_units_of_the_losses():
@@ -217,7 +218,7 @@ def test_other_players_say_why_not_and_which_to_choose():
     player.observe(player.act(), 0.5)
     told = player.certificate(delta=0.05)
     assert told.on_this_run is None
-    assert "play exp3_ix(4, rounds)" in dict(told.rows())["on this run"]
+    assert "use exp3_ix(4, rounds)" in dict(told.rows())["this run"]
     experts = hn.Experts(4).start(seed=0)
     for _ in range(100):
         experts.observe(experts.act(), [0.1, 0.2, 0.3, 1.0])
@@ -250,8 +251,8 @@ def test_pictures_say_it():
     from hannan.games.record import regret_picture
 
     record = hn.play(hn.Bandit(3, hn.Entropy(), hn.Horizon(2000)), np.random.default_rng(0).random((2000, 3)))
-    assert "against oblivious losses" in regret_picture(record, "regret").alt
-    assert "against oblivious losses" in str(record.plot().to_dict()["title"]["subtitle"])
+    assert "against an oblivious adversary" in regret_picture(record, "regret").alt
+    assert "against an oblivious adversary" in str(record.plot().to_dict()["title"]["subtitle"])
 
 
 def test_commands_say_it():
@@ -265,10 +266,10 @@ def test_commands_say_it():
     asked += ["--rounds", "5000", "--json"]
     told = json.loads(CliRunner().invoke(command, asked).stdout)
     assert told["bound"]["against"] == "oblivious"
-    assert "named in advance" in told["holds"]
+    assert "pseudo-regret" in told["holds"]
     assert CliRunner().invoke(command, [*asked, "--against", "any"]).exit_code != 0
     experts = ["--learner", "experts", "--n", "4", "--rounds", "5000", "--against", "any"]
-    assert "against any losses" in flat(CliRunner().invoke(command, experts).stdout)
+    assert "even against an adaptive adversary" in flat(CliRunner().invoke(command, experts).stdout)
 
 
 def test_tables_of_games_say_it():

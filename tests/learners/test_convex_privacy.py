@@ -107,15 +107,15 @@ def test_a_private_player_draws_from_the_operating_system_and_from_nothing_else(
 
 
 def test_only_a_player_without_a_seed_states_privacy():
-    for learner, epsilon in ((linear(), "epsilon = 0.5, delta = 0"), (curved(), "epsilon = ")):
+    for learner, epsilon in ((linear(), "(epsilon, delta) = (0.5, 0)"), (curved(), "(epsilon, delta) = (")):
         player = learner.start()
         player.act()
         said = player.certificate()
         assert said.privacy.startswith(epsilon)
-        assert "for real-valued noise" in said.privacy
-        assert "own loss, regret and certificate are not covered" in said.privacy
+        assert "real-valued noise that no one can reproduce" in said.private_if
+        assert "covers the moves only: not the learner's loss, the regret or the certificate" in said.private_if
         assert "a fixed function of the losses" in learner.start(seed=1).certificate().privacy
-        assert "real-valued noise that nobody can compute" in learner.privacy().condition
+        assert "real-valued noise that no one can reproduce" in learner.privacy().condition
     record = play(linear(), Linear(np.zeros((5, 3))), runs=2)
     assert "privacy: epsilon" not in str(record)
     assert "epsilon =" not in str(record)
@@ -158,7 +158,7 @@ def test_noise_is_never_saved_nor_used_again(tmp_path):
 def test_a_refused_move_ends_the_statement(monkeypatch, tmp_path):
     player = curved().start()
     player.observe(player.act(), logistic(1, 2)[0])
-    assert player.certificate().privacy.startswith("epsilon")
+    assert player.certificate().privacy.startswith("(epsilon, delta) = ")
     with monkeypatch.context() as broken:
 
         def stuck(*_):
@@ -168,9 +168,9 @@ def test_a_refused_move_ends_the_statement(monkeypatch, tmp_path):
         with pytest.raises(NotConverged):
             player.act()
     player.act()
-    assert "a move was refused" in player.certificate().privacy
+    assert "the solver failed to compute a move" in player.certificate().privacy
     player.save(tmp_path / "player.json")
-    assert "a move was refused" in load(tmp_path / "player.json").certificate().privacy
+    assert "the solver failed to compute a move" in load(tmp_path / "player.json").certificate().privacy
 
 
 # Statements

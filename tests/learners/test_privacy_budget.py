@@ -143,7 +143,7 @@ def test_command(tmp_path):
     assert back["epsilon"] == pytest.approx(1.0, rel=1e-6)
     assert back["bound"]["value"] == told["bound"]["value"]
     text = asked("--epsilon", "5", "--curve").stdout
-    assert "epsilon = 5, delta = 0, of 50 moves in a row" in text
+    assert "(epsilon, delta) = (5, 0) for 50 moves together" in text
     assert "bound on the regret" in text
     done = asked(*gaussian, "--epsilon", "1", "--out", str(tmp_path / "out"))
     assert done.exit_code == 0, done.exception
@@ -152,8 +152,8 @@ def test_command(tmp_path):
     for wrong, match in [
         ((), "one of --epsilon and --scale"),
         (("--epsilon", "1", "--scale", "2"), "one of --epsilon and --scale"),
-        (("--epsilon", "1", "--noise", "gaussian"), "must have a --delta"),
+        (("--epsilon", "1", "--noise", "gaussian"), "--delta is required"),
         (("--epsilon", "-1"), "epsilon must be"),
-        (("--epsilon", "1", "--smooth", "0.5"), "must have an --accuracy"),
+        (("--epsilon", "1", "--smooth", "0.5"), "--accuracy is required"),
     ]:
         assert match in str(asked(*wrong).exception)

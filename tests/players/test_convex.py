@@ -273,7 +273,7 @@ def test_the_player_makes_the_moves_of_run_0(losses, domain, tmp_path):
     assert said.bound.value == pytest.approx(record.bound.value, rel=1e-3)
     assert said.realised_level <= said.claimed_rate * (1 + 1e-9)
     assert (said.solver_cost > 0.0) == (not isinstance(losses, Linear))
-    assert "certificate of Convex" in str(said)
+    assert str(said).startswith("Convex(")
     assert Convex.from_json(learner.to_json()) == learner
 
 
@@ -335,9 +335,9 @@ def test_tickets():
         player.observe(second, loss)
     with pytest.raises(ValueError, match="a move must be as act"):
         player.observe(first._replace(action=(0.0, 0.0)), loss)
-    assert "a move was open while another was drawn" in player.certificate().withheld
+    assert "feedback was delayed" in player.certificate().withheld
     player.forget(first)
-    assert "forgotten" in player.certificate().withheld
+    assert "1 move was dropped" in player.certificate().withheld
     with pytest.raises(ValueError, match="a move must be a Point"):
         player.observe("move", loss)
     with pytest.raises(ValueError, match="no distribution"):
@@ -376,7 +376,7 @@ def test_a_file_keeps_lateness(tmp_path):
     before, after = player.certificate(), load(tmp_path / "player.json").certificate()
     assert after.largest_delay == before.largest_delay == 2
     assert after.withheld == before.withheld
-    assert "a move was open while another was drawn" in after.withheld
+    assert "feedback was delayed" in after.withheld
 
 
 # Refusals

@@ -172,7 +172,7 @@ def test_kept_noise_is_certified_for_nobody_live():
         regrets[fresh] = said.regret
         assert (said.bound is None) == (not fresh)
         if not fresh:
-            assert "noise that is kept shows in past moves" in said.withheld
+            assert "the same noise is used in all rounds" in said.withheld
     bound = learner.bound().value
     assert regrets[False] > 3 * bound
     assert regrets[True] < bound

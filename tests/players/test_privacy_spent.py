@@ -10,7 +10,7 @@ import pytest
 import hannan as hn
 
 LEARNER = hn.Convex(hn.Ball(3), 1.0, hn.GaussianNoise(1e-6), hn.Fixed(50.0), smooth=0.0, guarantee="privacy")
-ALONE = "of this copy alone: it was saved, loaded or copied, and what others play is spent besides"
+ALONE = "counts the moves of this copy only"
 
 
 @pytest.fixture
@@ -24,22 +24,22 @@ def player():
 def test_copies_of_a_file_say_that_there_may_be_others(player, tmp_path):
     # The control: as long as there is one player, its moves are all there are.
     assert player.certificate().spent.startswith(LEARNER.privacy(10).says)
-    assert "copy" not in player.certificate().spent
+    assert "copy" not in player.certificate().private_if
     player.save(tmp_path / "player.json")
     loaded = [hn.load(tmp_path / "player.json") for _ in range(3)]
     assert len({one.act().action for one in loaded}) == 3
     for one in loaded:
         assert one.certificate().spent.startswith(LEARNER.privacy(11).says)
-        assert ALONE in one.certificate().spent
+        assert ALONE in one.certificate().private_if
         assert ALONE in " ".join(str(one.certificate()).split())
     # So does the one that was saved: it may go on too.
-    assert ALONE in player.certificate().spent
+    assert ALONE in player.certificate().private_if
 
 
 def test_a_copy_in_memory_is_one_too(player):
     other = copy.deepcopy(player)
-    assert ALONE in other.certificate().spent
-    assert ALONE in player.certificate().spent
+    assert ALONE in other.certificate().private_if
+    assert ALONE in player.certificate().private_if
 
 
 def test_nothing_is_spent_where_nothing_is_stated(tmp_path):

@@ -22,7 +22,8 @@ LEARNERS = (
 
 def said(told: Any) -> str:
     """What a certificate says of its randomness; "" where it says nothing."""
-    return dict(told.rows()).get("randomness", "")
+    rows = dict(told.rows())
+    return "; ".join(rows[name] for name in ("seed", "copy") if name in rows)
 
 
 def charged(player: Any, twin: Any, rounds: int) -> float:

@@ -5,7 +5,7 @@ import pytest
 
 import hannan as hn
 
-UNTOLD = "if which those are does not depend on the moves or their losses"
+UNTOLD = "assumes that which rounds are settled does not depend on the moves or their losses"
 
 
 def told(player, name):
@@ -23,11 +23,11 @@ def test_an_estimate_over_some_moves_says_what_it_supposes():
     now = player.certificate()
     assert now.open_moves + now.forgotten > 0
     assert now.estimated_regret < (own - losses.min()) / 3.0
-    assert UNTOLD in told(player, "estimated regret")
+    assert UNTOLD in told(player, "settled")
     settled = hn.Bandit(2).start(0)
     settled.observe(settled.act(), 1.0)
-    assert told(settled, "estimated regret")
-    assert UNTOLD not in told(settled, "estimated regret")
+    assert told(settled, "estimate")
+    assert told(settled, "settled") == ""
 
 
 @pytest.mark.parametrize(
@@ -37,22 +37,22 @@ def test_sleepers_are_told_of_also_after_a_restart(learner, who, loss, tmp_path)
     """The control: masks that leave all awake."""
     player = learner.start(0)
     player.observe(player.act(awake=[True, True]), loss)
-    assert told(player, f"{who}s slept") == ""
+    assert told(player, "available") == ""
     player.observe(player.act(awake=[False, True]), loss)
-    assert told(player, f"{who}s slept").startswith(f"in 1 round: the regret against each {who}")
+    assert told(player, "available").startswith(f"{who}s were unavailable in 1 round: the regret against each {who}")
     player.save(tmp_path / "player")
-    assert told(hn.load(tmp_path / "player"), f"{who}s slept") == told(player, f"{who}s slept")
+    assert told(hn.load(tmp_path / "player"), "available") == told(player, "available")
 
 
 def test_the_sleepers_of_a_fleet_are_told_of_key_by_key_and_together():
     """The control: a key of whose arms none slept."""
     fleet = hn.Fleet(hn.Bandit(2, hn.Tsallis(0.5)), seed=0)
     fleet.observe(fleet.act([1, 2], awake=[[True, True], [False, True]]), [1.0, 1.0])
-    slept = [dict(fleet.certificate(key).rows()).get("arms slept", "") for key in (1, 2)]
+    slept = [dict(fleet.certificate(key).rows()).get("available", "") for key in (1, 2)]
     assert slept[0] == ""
-    assert slept[1].startswith("in some rounds: the regret against each arm")
-    assert dict(fleet.certificate().rows())["arms slept"].startswith(
-        "in some rounds of 1 key: the regret against each arm"
+    assert slept[1].startswith("arms were unavailable in some rounds: the regret against each arm")
+    assert dict(fleet.certificate().rows())["available"].startswith(
+        "arms were unavailable in some rounds of 1 key: the regret against each arm"
     )
 
 

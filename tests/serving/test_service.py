@@ -565,7 +565,7 @@ def test_a_learner_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
     process, address = started(tmp_path, "--add", "banner=red,blue")
     until, told = time.monotonic() + 10, ""
     while not told and time.monotonic() < until:  # the row is printed once a decision has expired
-        told = dict(Client(address).about("banner")["certificate"]).get("by default", "")
+        told = dict(Client(address).about("banner")["certificate"]).get("expiry", "")
     assert "0.25 s" in told
     assert stopped(process)[0] == 0
     process, address = started(tmp_path, "--add", "banner=red,blue,green")  # a new stage, with the same wait

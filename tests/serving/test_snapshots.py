@@ -174,7 +174,7 @@ def test_a_stored_learner_tells_its_stability(path: Path) -> None:
                 store.observe(move.ticket, loss=0.1 * (t % 9))
         told = store.certificate("a")
         assert 0.0 < told.realised_level <= told.claimed_rate * (1.0 + 1e-9)
-        assert "realised" in dict(told.rows())["stability"]
+        assert " measured, " in dict(told.rows())["stability"]
         assert store.certificate("a", key="anna").realised_level is None  # a key has no room for it
     with Store(path) as store:
         assert store.certificate("a").realised_level == told.realised_level

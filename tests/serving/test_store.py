@@ -423,12 +423,12 @@ def test_decisions_expire(path: Path) -> None:
         told = store.certificate("a")
         assert told.rounds == 6
         assert told.own_loss == 1 + 5 * 0.25
-        assert "5 decisions had no feedback within 0.2 s and count as 0.25" in dict(told.rows())["by default"]
+        assert "5 decisions without feedback after 0.2 s counted with reward 0.25" in dict(told.rows())["expiry"]
         assert store.observe(left[0].ticket, reward=1) is False
         assert store.log("a")["expired"].sum() == 5
         crash(store)
     with Store(path) as store:
-        assert "5 decisions had" in str(store.certificate("a"))
+        assert "5 decisions without feedback" in str(store.certificate("a"))
         for wait, default in ((1.0, None), (None, 0.5), (0.0, 0.5), (1.0, 7.0)):
             with pytest.raises(ValueError, match=r"wait|default"):
                 store.add("b", GAINS, wait=wait, default=default)

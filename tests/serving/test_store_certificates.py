@@ -43,11 +43,11 @@ def test_all_keys_say_what_each_of_them_says(path: Path) -> None:
         store.add_arm("a", "green"), store.retire_arm("a", "red")
         expired(store, "a", 4)
         whole, one = dict(store.certificate("a").rows()), dict(store.certificate("a", key="anna").rows())
-        assert "against the best map key -> arm" in whole["bound"]
-        for row in ("by default", "arms"):
+        assert whole["comparator"] == "the best arm of each key"
+        for row in ("expiry", "arms"):
             assert whole[row] == one[row]
             assert row not in dict(store.certificate("plain").rows())
-        assert "1 decisions of all keys had no feedback within 1 s and count as 0.25" in whole["by default"]
+        assert "1 decision of all keys without feedback after 1 s counted with reward 0.25" in whole["expiry"]
         came = "green came after 4 decisions of all keys, red left after 4 decisions of all keys; the regret against"
         assert whole["arms"].startswith(came)
     with Store(path) as store:  # from the journal again
@@ -94,15 +94,15 @@ def test_a_store_that_is_opened_again_is_nobody_s_twin(path: Path) -> None:
         for key in keys:
             store.act("a", key=key)
         blob = store.queue.contents.find("a").keyed.to_bytes()
-    assert "randomness" in str(hn.Fleet.from_bytes(blob, "exact").certificate(7))
+    assert "the random state is in a file" in str(hn.Fleet.from_bytes(blob, "exact").certificate(7))
     drawn = []
     for copy in (path.with_name("one.db"), path.with_name("two.db")):
         shutil.copy(path, copy)
         with Store(copy) as store:
             assert store.queue.contents.restored_from > 0
             for key in (None, 7):
-                assert "randomness" not in str(store.certificate("a", key=key))
-            assert "randomness" not in str(store.queue.contents.find("a").keyed.certificate())
+                assert "the random state is in a file" not in str(store.certificate("a", key=key))
+            assert "the random state is in a file" not in str(store.queue.contents.find("a").keyed.certificate())
             drawn.append([store.act("a", key=key).action for key in keys])
     assert drawn[0] != drawn[1]  # alike with a probability of 3^-60
 
@@ -131,11 +131,11 @@ def test_a_retired_arm_is_a_set_of_arms_that_may_depend_on_the_moves(path: Path)
         store.retire_arm("a", 2)
         play(store, "a", [None, "anna"])
         after = [dict(store.certificate("a", key=key).rows()) for key in (None, "anna")]
-    for row in ("  against", "estimated regret"):
+    for row in ("valid", "estimate"):
         assert [assumption in rows[row] for rows in (*before, *after)] == [False, False, True, True]
     assert "retired because of earlier results" in after[0]["arms"]
-    assert "by default" not in after[0]  # no decision has expired
-    assert after[0]["arms slept"].startswith("in some rounds: ")
+    assert "expiry" not in after[0]  # no decision has expired
+    assert after[0]["available"].startswith("arms were unavailable in some rounds: ")
 
 
 def test_all_keys_state_the_assumption_on_available_arms(path: Path) -> None:
@@ -147,6 +147,6 @@ def test_all_keys_state_the_assumption_on_available_arms(path: Path) -> None:
         store.retire_arm("a", 2)
         play(store, "a", ["anna"] * 50)
         after = dict(store.certificate("a").rows())
-    assert [("set of available arms" in rows["  against"]) for rows in (before, after)] == [False, True]
-    assert "arms slept" not in before
-    assert after["arms slept"].startswith("in some rounds of 1 key: ")
+    assert [("set of available arms" in rows["valid"]) for rows in (before, after)] == [False, True]
+    assert "available" not in before
+    assert after["available"].startswith("arms were unavailable in some rounds of 1 key: ")

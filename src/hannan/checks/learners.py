@@ -172,7 +172,7 @@ def certificate_reports_a_seed(learner: Any) -> None:
     if not _draws(learner):
         skip("the learner is deterministic (draws = False)")
     hold(with_seed.certificate().seeded, "the certificate must say that a seed was given; it does not")
-    hold("of a seed that was given" in str(with_seed.certificate()), "the certificate must print that it has a seed")
+    hold("a seed was given" in str(with_seed.certificate()), "the certificate must print that it has a seed")
     hold(not without.certificate().seeded, "the certificate must say that no seed was given; it says one was")
     hold("randomness" not in str(without.certificate()), "the certificate must print no seed where none was given")
 

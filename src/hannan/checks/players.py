@@ -255,7 +255,7 @@ def dropped_move_withholds_the_bound(learner: Any) -> None:
     said = taken.player.certificate()
     counts = (said.rounds, said.open_moves, said.forgotten)
     hold(counts == (7, 0, 1), f"7 rounds are settled, none open and 1 forgotten; got {counts}")
-    hold(said.bound is None and "forgotten" in said.withheld, f"the bound must be withheld; got {said.bound}")
+    hold(said.bound is None and "dropped" in said.withheld, f"the bound must be withheld; got {said.bound}")
 
 
 def move_is_settled_once(learner: Any) -> None:

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hannan import saving, validation
-from hannan.mathematics.bounds import Bound, Withheld, covers
-from hannan.mathematics.intervals import T_INTERVAL, t_interval
+from hannan.mathematics.bounds import Bound, Withheld, adversary_after, covers
+from hannan.mathematics.intervals import t_interval
 from hannan.players.certificate import at_observed
 from hannan.saving import fields, files
-from hannan.saving.formatting import apart, ceiling, counted, figure, short
+from hannan.saving.formatting import apart, ceiling, counted, figure, per_second, short
 from hannan.saving.result import Result, Shown
 from hannan.validation import Array
 
@@ -153,9 +153,12 @@ class Record(Result):
     def _bound_at(self, rounds: int, most: float, least: float) -> tuple[Bound | None, str]:
         asked = getattr(self.source, "bound", None)
         if asked is None:
-            return None, f"{self.learner} gives no bound"
+            return None, f"{self.learner} has no method bound"
         if self.fictitious:
-            return None, "the fictitious player sees the losses before it plays: the learner's bound is not its own"
+            return (
+                None,
+                "the fictitious player sees the losses before it plays: the learner's bound does not cover it",
+            )
         best = least if getattr(self.source, "gains", False) else most
         try:
             bound = self._holding(rounds=rounds, best_loss=best)
@@ -166,65 +169,95 @@ class Record(Result):
         return at_observed(self.source, bound, best), ""
 
     def bound_at(self, rounds: int, best_loss: float) -> tuple[Bound | None, str]:
-        """(the learner's bound on a game of so many rounds with this best loss, ""), or (None, why it is withheld)."""
+        """Return the learner's bound on a game of this length and best loss, or the reason why there is none.
+
+        Parameters
+        ----------
+        rounds : int
+            Number of rounds.
+        best_loss : float
+            Cumulative loss of the best choice in hindsight.
+
+        Returns
+        -------
+        tuple of (Bound or None, str)
+            The bound and an empty string, or None and the reason.
+        """
         return self._bound_at(rounds, best_loss, best_loss)
 
     def _holding(self, **given: Any) -> Bound:
-        """The learner's bound, where it holds of this game: against any losses in an adaptive one, else against
-        oblivious ones, or i.i.d. ones where these are."""
+        """Return the learner's bound if it holds in this game; otherwise raise `Withheld`.
+
+        It must hold against an adaptive adversary if the game is adaptive, against an oblivious one otherwise, and for
+        i.i.d. losses if the losses are.
+        """
         asked = self.source.bound
         if self.adaptive and "against" in inspect.signature(asked).parameters:
             given["against"] = "any"
-        bound: Bound = asked(**given)
-        if self.adaptive:
-            return bound.asked("any")
+        try:
+            bound: Bound = asked(**given)
+            if self.adaptive:
+                return bound.asked("any")
+        except Withheld as reason:
+            raise Withheld(f"this game is adaptive, and {reason}" if self.adaptive else str(reason)) from None
         if not (self.iid or covers(bound.against, "oblivious")):
             raise Withheld(
-                f"{ceiling(bound.value)} is for losses drawn independently from one law, which nobody said of these: "
-                "adversaries.Bernoulli(means, rounds) says it"
+                f"{ceiling(bound.value)} is proved for i.i.d. losses only, and these losses are not known to be: use "
+                "adversaries.Bernoulli(means, rounds)"
             )
         return bound
 
     @property
     def bound(self) -> Bound | None:
-        """The learner's bound on the expected regret of the whole game; None where it is withheld."""
+        """The learner's bound on the expected regret of the whole game; None if it is withheld."""
         return self._bound[0]
 
     @property
     def bound_withheld(self) -> str:
-        """Why there is no bound; empty where there is one."""
+        """Reason why there is no bound; an empty string if there is one."""
         return self._bound[1]
 
-    # Out
+    # Export
 
     def shown(self) -> Shown:
-        """The regret at the end with its interval, the bound, and how long it took."""
-        last = figure(float(self.mean_regret[-1]))
-        if self.runs > 1:
-            low, high = self.interval()
-            between = f"{figure(float(low[-1]))} .. {figure(float(high[-1]))}"
-            last += f"  ({T_INTERVAL}: {between}; largest run {figure(float(self.regret[:, -1].max()))})"
-        name = short(self.learner)
-        rows = [] if name == self.learner else [("learner", self.learner)]
-        rows.append(("regret", last))
+        """Return regret with its interval, bound, best loss and estimate; assumptions; theorem, learner and time."""
+        bound = self.bound
+        rows = [("regret", self._regret())]
         if self.expected_regret is not None:
-            rows.append(("expected", figure(float(self.expected_regret[..., -1].mean()))))
-        if self.estimated_regret is not None:
-            rows.append(("estimated", f"{figure(float(self.estimated_regret.mean()))}  (own loss - min Lhat)"))
-        gains = getattr(self.source, "gains", False) or "gains=True" in self.learner  # a loaded record has its repr
-        rows.append(("best gain" if gains else "best loss", figure(float(np.mean(self.best_loss)))))
-        if self.bound is not None:
-            rows.append(("bound", f"{ceiling(self.bound.value)}  ({self.bound.source})"))
-            if self.bound.condition:
-                rows.append(("  condition", self.bound.condition))
-            rows.append(("  against", self.bound.holds))
+            mean_play = figure(float(self.expected_regret[..., -1].mean()))
+            rows.append(("mean play", f"{mean_play} (regret of the mean play)"))
+        if bound is None:
+            rows.append(("bound", f"none: {self.bound_withheld}"))
+        elif bound.is_trivial:
+            rows.append(("bound", f"{ceiling(bound.value)} (trivial: {next(iter(bound.terms))})"))
         else:
-            rows.append(("bound", f"withheld: {self.bound_withheld}"))
-        rows.append(("time", f"{figure(self.seconds, 3)} s, {figure(self.rounds_per_second, 3)} rounds a second"))
+            briefly = "" if not bound.condition else ", under the condition below"
+            on_what = "regret" if bound.sense == "likely" else "expected regret"
+            rows.append(("bound", adversary_after(f"{ceiling(bound.value)} on the {on_what}{briefly}", bound)))
+        gains = getattr(self.source, "gains", False) or "gains=True" in self.learner  # a loaded record has its repr
+        best = figure(float(np.mean(self.best_loss))) + (" (mean over the runs)" if np.ndim(self.best_loss) else "")
+        rows.append(("best gain" if gains else "best loss", best))
+        if self.estimated_regret is not None:
+            estimate = figure(float(self.estimated_regret.mean()))
+            rows.append(("estimate", f"{estimate} (importance-weighted estimate of the regret; not a bound)"))
         if self.note:
             rows.append(("note", self.note))
-        size = f"{counted(self.runs, 'run')} of {counted(self.rounds, 'round')}"
-        return Shown(f"{name}: {size}, seed {self.seed}", rows)
+        details = [] if bound is None else [("theorem", bound.theorem)]
+        speed = per_second(self.rounds_per_second, "rounds")
+        details += [("learner", self.learner), ("time", f"{figure(self.seconds, 3)} s, {speed}")]
+        size = f"{counted(self.runs, 'run')} x {counted(self.rounds, 'round')}"
+        title = f"{short(self.learner)}, {size}, seed {self.seed}"
+        assumptions = [] if bound is None or bound.is_trivial else bound.validity()
+        return Shown(title, rows, assumptions=assumptions, details=details)
+
+    def _regret(self) -> str:
+        """Return the regret at the end, with its interval if there are several runs."""
+        last = figure(float(self.mean_regret[-1]))
+        if self.runs == 1:
+            return f"{last} (realized)"
+        low, high = (figure(float(end[-1])) for end in self.interval())
+        largest = figure(float(self.regret[:, -1].max()))
+        return f"{last} mean, 95% t-interval [{low}, {high}] (approximate), largest run {largest}"
 
     __repr__ = Result.__str__
 
@@ -364,22 +397,21 @@ def regret_chart(records: Sequence[Any], log: bool = False, level: float = 0.95)
 
 
 def _drawn(record: Any, log: bool, top: float) -> bool:
-    """Whether the bound is drawn, and not only told."""
+    """Return whether the bound is drawn, and not only stated under the title."""
     return record.bound is not None and (log or float(max(record.bound_curve()[1])) <= ROOM * top)
 
 
 def _told(records: Sequence[Any], names: list[str], drawn: list[bool]) -> list[str]:
-    """What is to be said of the bounds, a line each."""
+    """Return the lines about the bounds under the title of a chart."""
     lines = []
-    whom = sorted({r.bound.against for r, seen in zip(records, drawn, strict=True) if seen})
-    if whom:
-        lines.append(f"dashed: bound against {' or '.join(whom)} losses, before the best loss is known")
+    for phrase in dict.fromkeys(r.bound.adversary for r, seen in zip(records, drawn, strict=True) if seen):
+        lines.append(f"dashed: bound, before the best loss is known, {phrase}")
     for record, name, seen in zip(records, names, drawn, strict=True):
         whose = f"{name}: " if len(records) > 1 else ""
         if record.bound is None:
             lines.append(f"{whose}no bound")
         elif not seen:
-            lines.append(f"{whose}bound {ceiling(record.bound.value)}, against {record.bound.against} losses")
+            lines.append(f"{whose}bound {ceiling(record.bound.value)}, {record.bound.adversary}")
     return lines
 
 
@@ -435,9 +467,9 @@ def regret_picture(record: Record, title: str, points: int = 60) -> Picture:
     end = f"The regret after {record.rounds} rounds is {figure(mean[-1])} ({runs})"
     alt = f"{end}; no bound is proved."
     if record.bound is not None:
-        of_whom = f", against {record.bound.against} losses"
-        alt = f"{end}; the bound is {ceiling(record.bound.value)}{of_whom}."
+        stated = f"the bound is {ceiling(record.bound.value)}, {record.bound.adversary}"
+        alt = f"{end}; {stated}."
         if len(values) > 1 and values[-1] > 1.001 * record.bound.value:
             # The curve cannot know the best loss of each t.
-            alt = f"{end}; the bound is {ceiling(record.bound.value)}{of_whom}, dashed before the best loss is known."
+            alt = f"{end}; {stated}. Dashed: the bound before the best loss is known."
     return Picture(title, "round", "regret", tuple(layers), alt=alt, height=320)

@@ -14,7 +14,7 @@ from hannan.learners.tuning import Order, Schedule, Tuning
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Against, Bound, Sense, Terms, Withheld
 from hannan.mathematics.regularizers import Entropy
-from hannan.players.certificate import Certificate
+from hannan.players.certificate import MEAN_PLAY, Certificate
 from hannan.players.sleeping import SleepingPlayer
 from hannan.saving.formatting import figure
 
@@ -123,13 +123,13 @@ class AdaHedge(Learner):
         (L* - L-)(L+ - L*)/(L+ - L-) is at most L*(T - L*)/T in losses of [0, 1], and the bound states the condition.
 
         >>> print(AdaHedge(9).bound(rounds=17184, spread=2.0))
-        expected regret <= 416.1
-          2 sqrt(s ln n (L*-L-)(L+-L*)/(L+-L-))  388.7
-          s (16/3 ln n + 2)                      27.44
-          source                                 AdaHedge, de Rooij et al. 2014, spans of at most 2
-          scale                                  scale_t = Delta/ln n
-          against                                any losses: of the mean play on every sequence; of moves drawn in
-                                                 expectation, also if losses depend on past moves
+        expected regret <= 416.1, even against an adaptive adversary
+          valid    for the mean play on every loss sequence; for sampled moves in expectation, even if losses depend
+                   on past moves
+          theorem  AdaHedge, de Rooij et al. 2014, spans of at most 2
+          terms    2 sqrt(s ln n (L*-L-)(L+-L*)/(L+-L-))  388.7
+                   s (16/3 ln n + 2)                      27.44
+          scale    Delta/ln n
         """
         rounds = None if rounds is None else validation.count(rounds, "rounds", least=0)
         if printed:
@@ -252,7 +252,7 @@ class AdaHedgePlayer(SleepingPlayer):
             realised_level=self._level,
             claimed_rate=None,
             delta=delta,
-            on_this_run_says="" if delta is None else "the regret below is that of the mean play, exactly",
+            on_this_run_says="" if delta is None else MEAN_PLAY,
             notes=(*self._of_moves(bound, seen.best), *self._notes()),
         )
 

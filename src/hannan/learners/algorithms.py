@@ -98,16 +98,17 @@ def tsallis_inf(n: Count, variance_reduced: bool = True, **units: Any) -> Bandit
     >>> tsallis_inf(8)
     Bandit(8, smoothing=Tsallis(alpha=0.5), tuning=Anytime(factor=0.5), estimator=ReducedVariance())
     >>> print(tsallis_inf(8).bound(rounds=10**6))
-    expected regret <= 4968
-      2 sqrt(n T)               5657
-      -sqrt T - 4 sqrt n        -1011
-      10/3 n ln(T/16) + 2.12 n  311.5
-      first 16 rounds           10.86
-      source                    Tsallis-INF with reduced variance, after Zimmert and Seldin 2021, constants proved
-                                in docs/mathematics.md
-      scale                     scale_t = 0.5 sqrt(t)
-      against                   oblivious losses: if losses do not depend on your moves, at a time fixed in
-                                advance; if they do, it bounds E[own loss - loss of any one arm named in advance]
+    expected regret <= 4968 against an oblivious adversary
+      valid      if losses do not depend on your moves, for a horizon fixed in advance
+      otherwise  (adaptive adversary, same horizon) bounds the pseudo-regret only: max_i E[learner's loss - loss
+                 of arm i]
+      theorem    Tsallis-INF with reduced variance, after Zimmert and Seldin 2021, constants proved in
+                 docs/mathematics.md
+      terms      2 sqrt(n T)                5657
+                 -sqrt T - 4 sqrt n        -1011
+                 10/3 n ln(T/16) + 2.12 n  311.5
+                 first 16 rounds           10.86
+      scale      0.5 sqrt(t)
     """
     if variance_reduced:
         return Bandit(n, Tsallis(0.5), Anytime(0.5), ReducedVariance(), **units)

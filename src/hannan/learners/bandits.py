@@ -167,13 +167,14 @@ class Bandit(Learner):
     >>> Bandit(10, Tsallis(0.5))
     Bandit(10, smoothing=Tsallis(alpha=0.5), tuning=Anytime(factor=None))
     >>> print(Bandit(10, Tsallis(0.5)).bound(rounds=10_000))
-    expected regret <= 1046
-      range    523
-      drift    523
-      source   thm:gbpa_bandits, corrected form: Tsallis, Anytime
-      scale    scale_t = 1.209 sqrt(t)
-      against  oblivious losses: if losses do not depend on your moves, at a time fixed in advance; if they do, it
-               bounds E[own loss - loss of any one arm named in advance]
+    expected regret <= 1046 against an oblivious adversary
+      valid      if losses do not depend on your moves, for a horizon fixed in advance
+      otherwise  (adaptive adversary, same horizon) bounds the pseudo-regret only: max_i E[learner's loss - loss
+                 of arm i]
+      theorem    thm:gbpa_bandits, corrected form: Tsallis, Anytime
+      terms      range  523
+                 drift  523
+      scale      1.209 sqrt(t)
     """
 
     if TYPE_CHECKING:

@@ -34,10 +34,10 @@ class TsallisShannon(NamedArms):
     >>> for move in moves:
     ...     player.observe(move, 1.0 if move.action == 0 else 0.0)
     >>> print(player.certificate().bound)
-    expected regret <= 5
-      rounds x range  5
-      source          no regret exceeds the rounds times the loss range
-      against         any losses: on every run
+    expected regret <= 5 (trivial: rounds x range), even against an adaptive adversary
+      valid    on every run
+      theorem  no regret exceeds the rounds times the loss range
+      terms    rounds x range  5
     >>> [round(TsallisShannon(2).bound(rounds=10_000, missing=late).value, 2) for late in (0, 40_000)]
     [365.69, 1036.65]
     """

@@ -41,14 +41,14 @@ class Experts(Learner):
 
     >>> from hannan.learners.tuning import BestLoss
     >>> print(Experts(10, tuning=BestLoss(100)).bound())
-    expected regret <= 21.58
-      sqrt(2 c' L*)  19.65
-      c'             1.929
-      source         thm:analysis_experts, corrected form: BestLoss
-      scale          5.576
-      condition      if the best loss L* <= 100 on every run
-      against        any losses: of the mean play on every sequence; of moves drawn in expectation, also if losses
-                     depend on past moves
+    expected regret <= 21.58 if the best loss L* <= 100 on every run, even against an adaptive adversary
+      valid      for the mean play on every loss sequence; for sampled moves in expectation, even if losses depend
+                 on past moves
+      condition  if the best loss L* <= 100 on every run
+      theorem    thm:analysis_experts, corrected form: BestLoss
+      terms      sqrt(2 c' L*)  19.65
+                 c'             1.929
+      scale      5.576
     """
 
     n: int

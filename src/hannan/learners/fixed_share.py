@@ -42,12 +42,12 @@ class FixedShare(Remembered):
     `loss_range` and `gains` say the units: losses (or gains) outside the range are refused.
 
     >>> print(FixedShare(10, scale=9.0, share=0.001).bound(rounds=1000, switches=1))
-    expected regret <= 126.5
-      scale x path  112.7
-      drift         13.89
-      source        fixed share, Herbster and Warmuth 1998, 1 switches
-      against       any losses: of the mean play on every sequence; of moves drawn in expectation, also if losses
-                    depend on past moves
+    expected regret <= 126.5, even against an adaptive adversary
+      valid    for the mean play on every loss sequence; for sampled moves in expectation, even if losses depend
+               on past moves
+      theorem  fixed share, Herbster and Warmuth 1998, 1 switches
+      terms    scale x path  112.7
+               drift         13.89
     """
 
     scale: float

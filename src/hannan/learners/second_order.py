@@ -155,12 +155,12 @@ class AdaNormalHedge(SecondOrder):
     `n`: how many experts. `loss_range` and `gains` say the units: losses (or gains) outside the range are refused.
 
     >>> print(AdaNormalHedge(10).bound(rounds=10_000, best_loss=100))
-    expected regret <= 63.46
-      sqrt(3 C ln(n B))  63.46
-      source             AdaNormalHedge, Luo and Schapire 2015, Theorem 1
-      condition          if the best loss L* <= 100 on every run
-      against            any losses: of the mean play on every sequence; of moves drawn in expectation, also if
-                         losses depend on past moves
+    expected regret <= 63.46 if the best loss L* <= 100 on every run, even against an adaptive adversary
+      valid      for the mean play on every loss sequence; for sampled moves in expectation, even if losses depend
+                 on past moves
+      condition  if the best loss L* <= 100 on every run
+      theorem    AdaNormalHedge, Luo and Schapire 2015, Theorem 1
+      terms      sqrt(3 C ln(n B))  63.46
     """
 
     _proved: ClassVar[Proved] = "published"  # its lemma of one step is Lemma 2 of the paper

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from hannan import validation
 from hannan.learners.memory import NamedArms, RememberedBanditPlayer, Weigher
 from hannan.mathematics.bounds import Against, Bound, Proved, Terms, Withheld
+from hannan.players.certificate import no_run_bound
 from hannan.players.tickets import Move
 from hannan.saving import frozen
 
@@ -65,7 +66,7 @@ class StochasticPlayer(RememberedBanditPlayer):
     learner: Stochastic
 
     def _on_this_run(self, delta: float, regret: float) -> tuple[float | None, str]:
-        return None, f"nothing is proved of one run of {type(self.learner).__name__}"
+        return None, no_run_bound(type(self.learner).__name__)
 
     def _act_awake(self, awake: Any) -> Move:
         raise ValueError(
@@ -234,13 +235,13 @@ class UCB1(Stochastic):
     (or gains) outside the range are refused.
 
     >>> print(UCB1(8).bound(rounds=100_000))
-    expected regret <= 16420
-      gaps               16060
-      first plays        30.03
-      best in hindsight  322.5
-      source             UCB1, Auer, Cesa-Bianchi and Fischer 2002, Theorem 1, over all gaps
-      against            i.i.d. losses: if they are drawn independently from one law, at a time fixed in advance; if
-                         not, nothing is promised
+    expected regret <= 16420 for i.i.d. losses only
+      valid      if losses are drawn independently from one distribution, for a horizon fixed in advance
+      otherwise  nothing is proved
+      theorem    UCB1, Auer, Cesa-Bianchi and Fischer 2002, Theorem 1, over all gaps
+      terms      gaps               16060
+                 first plays        30.03
+                 best in hindsight  322.5
     >>> player = UCB1(["red", "blue"]).start(seed=1)
     >>> for _ in range(2):
     ...     player.observe(player.act(), 0.5)

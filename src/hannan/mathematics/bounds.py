@@ -20,8 +20,9 @@ from hannan.saving import frozen
 from hannan.saving.formatting import ceiling, figure
 from hannan.saving.result import Result, Shown
 
+#: Adversaries of a bound. "any" is the adaptive one; "adaptive" is accepted as its name in arguments.
 Against = Literal["any", "oblivious", "iid"]
-#: Of whom a bound is asked: a word as above, to be checked, or nothing.
+#: An adversary as the caller gives it, not yet checked; None if no particular one is asked for.
 Whom = str | None
 
 #: What is proved: the whole proof is in docs/mathematics.md or docs/proofs; a published theorem is cited and its
@@ -45,32 +46,45 @@ Sense = Literal[
 #: What a bound covers besides: losses that a learner begins with, at the cost of their spread.
 Cover = Literal["prior"]
 
+#: The phrases about the adversary in printed results; there are no others.
+ADVERSARIES: dict[str, str] = {
+    "any": "even against an adaptive adversary",
+    "oblivious": "against an oblivious adversary",
+    "iid": "for i.i.d. losses only",
+}
 #: Assumption of a bound against an oblivious adversary.
 FIXED_LOSSES = "if losses do not depend on your moves"
 #: The same assumption if some arms were unavailable in some rounds.
 FIXED_SETS = "if neither losses nor the set of available arms depends on your moves"
 #: The same assumption if experts give advice: advice that follows the moves chooses the best expert by the draws.
 FIXED_ADVICE = "if neither losses nor advice depends on your moves"
+#: Assumption of a bound for i.i.d. losses.
+ONE_LAW = "if losses are drawn independently from one distribution"
 #: Restriction of bounds on an expectation whose proofs do not cover stopping times.
-_WHEN = ", at a time fixed in advance"
+_HORIZON = ", for a horizon fixed in advance"
 
-_ANY: dict[str, str] = {
+#: Validity of bounds against an adaptive adversary, by sense.
+_VALID: dict[str, str] = {
     "run": "on every run",
-    "moves": "on every sequence, also if a loss is set in sight of the move",
-    "mean": "of the mean play on every sequence; of moves drawn in expectation, also if losses depend on past moves",
-    "draws": "in expectation, also if losses depend on past moves",
-    "likely": "on a run, with the probability said, also if losses depend on past moves",
+    "moves": "on every loss sequence, even if a loss depends on the move of its round",
+    "mean": "for the mean play on every loss sequence; for sampled moves in expectation, even if losses depend on past "
+    "moves",
+    "draws": "in expectation, even if losses depend on past moves",
+    "likely": "on one run with the stated probability, even if losses depend on past moves",
 }
-_LEFT: dict[str, str] = {
-    "kept": "nothing is promised",
-    "arm": "it bounds E[own loss - loss of any one arm named in advance]",
-    "expert": "it bounds E[own loss - loss of any one expert named in advance]",
-    "path": "it bounds E[own loss - loss of any one path named in advance]",
-    "map": "it bounds E[own loss - loss of any one map key -> arm named in advance]",
-    "available": "it bounds the pseudo-regret E[own loss - loss of any one arm named in advance], both over the rounds "
-    "in which that arm was available",
-    "available_map": "it bounds the pseudo-regret E[own loss - loss of any one map key -> arm named in advance], both "
-    "over the rounds in which the arm of the key was available",
+#: Meaning of a bound against an oblivious adversary if the adversary is adaptive, by sense.
+_OTHERWISE: dict[str, str] = {
+    "kept": "nothing is proved",
+    "arm": "bounds the pseudo-regret only: max_i E[learner's loss - loss of arm i]",
+    "expert": "bounds the pseudo-regret only: max_i E[learner's loss - loss of expert i]",
+    "path": "bounds the pseudo-regret only: the maximum of E[learner's loss - loss of the path] over paths of arms "
+    "fixed in advance",
+    "map": "bounds the pseudo-regret only: the maximum of E[learner's loss - loss of the map] over maps from keys to "
+    "arms fixed in advance",
+    "available": "bounds the pseudo-regret only: max_i E[learner's loss - loss of arm i], both over the rounds in "
+    "which arm i was available",
+    "available_map": "bounds the pseudo-regret only: the maximum of E[learner's loss - loss of the map] over maps from "
+    "keys to arms fixed in advance, both over the rounds in which the arm of the key was available",
 }
 #: The sense of a bound if some arms were unavailable in some rounds.
 _RESTRICTED: dict[str, Sense] = {"arm": "available", "map": "available_map"}
@@ -84,12 +98,12 @@ _HOLDS_FOR: dict[str, tuple[str, ...]] = {
 
 
 def covers(against: str, asked: str) -> bool:
-    """Whether a bound against the one is a bound against the other.
+    """Return whether a bound against one adversary also holds against the adversary `asked`.
 
-    >>> covers("any", "oblivious"), covers("oblivious", "any")
+    >>> covers("any", "oblivious"), covers("oblivious", "adaptive")
     (True, False)
     """
-    return asked in _HOLDS_FOR[against]
+    return checked(asked) in _HOLDS_FOR[against]
 
 
 def restricted(sense: Sense | None) -> Sense | None:
@@ -119,31 +133,46 @@ def best_loss_condition(at_most: float, gains: bool, against: str, sense: str) -
     return f"{said} (if {what} on your moves: if {expected} is {sign} {at_most:.15g})"
 
 
-def checked(against: object) -> str:
-    """One of the three words, or a refusal."""
-    if against not in get_args(Against):
-        raise ValueError(f'against must be "any", "oblivious" or "iid"; got {against!r}')
-    return str(against)
+def checked(against: object) -> Against:
+    """Return the adversary as results store it, or raise; "adaptive" is another name of "any".
+
+    >>> checked("adaptive")
+    'any'
+    """
+    stored: Any = "any" if against == "adaptive" else against
+    if stored not in get_args(Against):
+        raise ValueError(f'against must be "adaptive" (or "any"), "oblivious" or "iid"; got {against!r}')
+    return stored  # type: ignore[no-any-return]
+
+
+def validity(against: str, sense: str) -> tuple[str, str]:
+    """Return (when and in which sense a bound holds, what holds otherwise); the second is empty if nothing is left out.
+
+    >>> validity("any", "draws")
+    ('in expectation, even if losses depend on past moves', '')
+    >>> validity("oblivious", "kept")
+    ('if losses do not depend on your moves, for a horizon fixed in advance', 'nothing is proved')
+    """
+    if against == "any":
+        return _VALID.get(sense, _VALID["draws"]), ""
+    if against == "iid":
+        return f"{ONE_LAW}{_HORIZON}", "nothing is proved"
+    if sense not in _OTHERWISE:
+        return FIXED_LOSSES, ""
+    fixed = FIXED_ADVICE if sense == "expert" else FIXED_SETS if sense in _RESTRICTED.values() else FIXED_LOSSES
+    if sense == "kept":
+        return f"{fixed}{_HORIZON}", _OTHERWISE[sense]
+    return f"{fixed}{_HORIZON}", f"(adaptive adversary, same horizon) {_OTHERWISE[sense]}"
 
 
 def sentence(against: str, sense: str) -> str:
-    """Of whom a bound holds, in words.
+    """Return the adversary, the validity and the remaining guarantee of a bound in one sentence.
 
     >>> print(sentence("any", "draws"))
-    any losses: in expectation, also if losses depend on past moves
-    >>> print(sentence("oblivious", "kept"))
-    oblivious losses: if losses do not depend on your moves, at a time fixed in advance; if they do, nothing is promised
+    even against an adaptive adversary: in expectation, even if losses depend on past moves
     """
-    if against == "any":
-        return f"any losses: {_ANY.get(sense, _ANY['draws'])}"
-    if against == "iid":
-        return f"i.i.d. losses: if they are drawn independently from one law{_WHEN}; if not, nothing is promised"
-    if sense not in _LEFT:
-        return f"oblivious losses: {FIXED_LOSSES}"
-    if sense == "expert" or sense in _RESTRICTED.values():
-        fixed = FIXED_ADVICE if sense == "expert" else FIXED_SETS
-        return f"oblivious losses: {fixed}{_WHEN}; otherwise {_LEFT[sense]}"
-    return f"oblivious losses: {FIXED_LOSSES}{_WHEN}; if they do, {_LEFT[sense]}"
+    valid, otherwise = validity(against, sense)
+    return f"{ADVERSARIES[against]}: {valid}" + (f"; otherwise {otherwise}" if otherwise else "")
 
 
 Terms = dict[str, float]
@@ -153,43 +182,71 @@ _EULER = 0.57721566490153286061
 
 
 class Withheld(ValueError):
-    """Raised where a bound is not given, because a condition of its proof fails or is not known to hold.
+    """Raised if no bound is given because a condition of its proof fails, or is not known to hold.
 
-    It is a ValueError, and its text is the reason.
+    The message is the reason.
 
+    Examples
+    --------
     >>> import hannan as hn
     >>> try:
     ...     hn.Experts(3, tuning=hn.Horizon(100)).bound(rounds=200)
     ... except hn.Withheld as reason:
-    ...     print(reason)
-    Horizon(rounds=100) was tuned for 100 rounds and 200 are played: no bound past them
+    ...     print("no bound:", reason)
+    no bound: ...100...200...
     """
 
-    __module__ = "hannan"  # the name that users catch it by
+    __module__ = "hannan"  # the name under which users catch it
 
 
 @frozen
 class Bound(Result):
-    """A proved bound on the regret, with the terms it is made of, where it is proved and against whom it holds.
+    """A proved bound on the expected regret: value, terms, theorem, and the adversary against whom it holds.
 
-    expected regret <= value = the sum of the terms, each named; `source` says which theorem. The value is rounded up.
+    Parameters
+    ----------
+    value : float
+        The bound: the sum of the terms, rounded up.
+    terms : dict
+        Named terms of the sum.
+    source : str
+        Theorem and where it is proved.
+    scale : float, optional
+        Tuned scale (1/learning rate), if it is constant.
+    schedule : str, optional
+        Formula of the scale.
+    printed : Bound, optional
+        The paper's own form of the bound, if it was asked for.
+    proof : {"whole", "published", "numerical"}, optional
+        Whether the whole proof is in the documentation, a published theorem is cited, or one step was checked
+        numerically only.
+    sense : str, optional
+        Which regret is bounded, and how: on every run, for the mean play, for one arm fixed in advance, ...
+        (`hannan.mathematics.bounds.Sense`).
+    condition : str, optional
+        Assumption besides the adversary, such as a bound on the best loss.
+    at_most : float, optional
+        Best loss that the condition supposes.
+    against : {"any", "oblivious", "iid"}, optional
+        Adversary against whom the bound holds: adaptive, oblivious, or i.i.d. losses only. "adaptive" is accepted for
+        "any".
+    covers : tuple of str, optional
+        Extensions that the proof covers: "prior".
 
-    `scale` is the tuned scale where it is constant, and `schedule` says how it grows where it does. `printed` is the
-    paper's own form, when it was asked for.
+    Notes
+    -----
+    docs/certificate.md explains every printed line under a heading of its name.
 
-    `against` says of whom it holds and `sense` of whose regret (`hannan.mathematics.bounds`; `holds` is the sentence);
-    `condition` states what else must hold, and `at_most` is the best loss that the condition supposes; `covers` what it
-    allows beyond; `proof` whether the whole proof is in docs/mathematics.md, or a published theorem is cited, or a step
-    was checked numerically only.
-
-    >>> print(Bound(21.5, {"range": 20.0, "bias": 1.5}, "thm:analysis_experts", 3.0, sense="mean", against="any"))
-    expected regret <= 21.5
-      range    20
-      bias     1.5
-      source   thm:analysis_experts
-      scale    3
-      against  any losses: of the mean play on every sequence; of moves drawn in expectation, also if losses
+    Examples
+    --------
+    >>> print(Bound(21.5, {"range": 20.0, "bias": 1.5}, "thm:analysis_experts", 3.0, sense="mean", against="adaptive"))
+    expected regret <= 21.5, even against an adaptive adversary
+      valid    for the mean play on every loss sequence; for sampled moves in expectation, even if losses
                depend on past moves
+      theorem  thm:analysis_experts
+      terms    range    20
+               bias    1.5
+      scale    3
     """
 
     value: float
@@ -207,7 +264,7 @@ class Bound(Result):
     covers: tuple[Cover, ...] = ()
 
     def __post_init__(self) -> None:
-        checked(self.against)
+        object.__setattr__(self, "against", checked(self.against))
         object.__setattr__(self, "covers", tuple(self.covers))
         if self.proof not in get_args(Proved):
             raise ValueError(f'proof must be "whole", "published" or "numerical"; got {self.proof!r}')
@@ -216,15 +273,28 @@ class Bound(Result):
 
     @property
     def holds(self) -> str:
-        """Of whom it holds, in words."""
+        """Adversary, validity and remaining guarantee, in one sentence."""
         return sentence(self.against, self.sense or "")
 
+    @property
+    def adversary(self) -> str:
+        """One of the three fixed phrases about the adversary."""
+        return ADVERSARIES[self.against]
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether the bound is no more than rounds x loss range, which no regret can exceed."""
+        return self.sense == "run" and self.value > 0.0
+
     def asked(self, against: str | None) -> Bound:
-        """This bound, if it holds against those asked for; else `Withheld`."""
-        if against is None or covers(self.against, checked(against)):
+        """Return this bound if it holds against the given adversary; otherwise raise `Withheld`."""
+        if against is None or covers(self.against, against):
             return self
-        nothing = f"against {against} losses no bound is proved below what the rounds can cost at most"
-        raise Withheld(f"{nothing}; {ceiling(self.value)} is, against {self.holds}")
+        wanted = ADVERSARIES[checked(against)].removeprefix("even ")
+        terms = f", {self.condition}" if self.condition else ""
+        raise Withheld(
+            f"no non-trivial bound is proved {wanted}; {ceiling(self.value)} is proved {self.adversary}{terms}"
+        )
 
     def __float__(self) -> float:
         return self.value
@@ -244,37 +314,83 @@ class Bound(Result):
         return replace(self, condition=rest.removeprefix("; "), at_most=None)
 
     def times(self, width: float) -> Bound:
-        """The same bound for losses whose range has this width."""
+        """Return the same bound for losses whose range has this width."""
         return replace(self, value=self.value * width, terms={name: term * width for name, term in self.terms.items()})
 
     @property
     def says(self) -> str:
-        """The bound as a line; four digits, rounded up."""
+        """The kind of regret and the value, rounded up to four digits."""
         return f"{'regret' if self.sense == 'likely' else 'expected regret'} <= {ceiling(self.value)}"
 
+    @property
+    def headline(self) -> str:
+        """The bound in one line: value, condition and adversary."""
+        trivial = f" (trivial: {next(iter(self.terms))})" if self.is_trivial else ""
+        return adversary_after(f"{self.says}{trivial}{self._briefly}", self)
+
+    @property
+    def _briefly(self) -> str:
+        """The condition for a headline; a longer one is in a line of its own."""
+        if not self.condition:
+            return ""
+        first, *more = self.condition.split("; ")
+        short = first.partition(" (")[0]
+        return f" {short}" if not more and len(short) <= 50 else " under the condition below"
+
+    @property
+    def theorem(self) -> str:
+        """The theorem, and which step of its proof was only checked numerically."""
+        return self.source + (
+            "; one step of the proof is checked numerically only" if self.proof == "numerical" else ""
+        )
+
+    def validity(self) -> list[tuple[str, str]]:
+        """Return the rows that state when the bound holds: valid, otherwise, condition."""
+        valid, otherwise = validity(self.against, self.sense or "")
+        rows = (("valid", valid), ("otherwise", otherwise), ("condition", self.condition))
+        return [row for row in rows if row[1]]
+
     def shown(self) -> Shown:
-        """The bound, its terms, its source and its conditions."""
-        rows = [(name, ceiling(term)) for name, term in self.terms.items()]
-        checked_so_far = "; a step of its proof is checked numerically only" if self.proof == "numerical" else ""
-        rows.append(("source", f"{self.source}{checked_so_far}"))
+        """Return the headline, when the bound holds, the theorem, the terms and the scale."""
+        rows = [*self.validity(), ("theorem", self.theorem), ("terms", columns(self.terms))]
         if self.schedule or self.scale is not None:
-            rows.append(("scale", self.schedule.removeprefix("scale = ") or figure(self.scale or 0.0)))
-        if self.condition:
-            rows.append(("condition", self.condition))
-        rows.append(("against", self.holds))
+            formula = self.schedule.removeprefix("scale = ").removeprefix("scale_t = ")
+            rows.append(("scale", formula or figure(self.scale or 0.0)))
         if self.printed is not None:
-            rows.append(("in the paper", self.printed.says))
-            rows += [(f"  {name}", text) for name, text in self.printed.shown().rows]
-        return Shown(self.says, rows)
+            rows += [("in the paper", self.printed.says), ("its theorem", self.printed.theorem)]
+            rows.append(("its terms", columns(self.printed.terms)))
+        return Shown(self.headline, rows)
+
+
+def adversary_after(text: str, bound: Bound) -> str:
+    """Return a statement with the phrase about the adversary of a bound behind it.
+
+    >>> adversary_after("expected regret <= 3", Bound(3.0, {"x": 3.0}, "", against="oblivious"))
+    'expected regret <= 3 against an oblivious adversary'
+    """
+    comma = "," if bound.against == "any" or bound.condition else ""
+    return f"{text}{comma} {bound.adversary}"
+
+
+def columns(terms: Terms) -> str:
+    """Return named terms as lines of two columns, the numbers aligned and rounded up.
+
+    >>> print(columns({"range": 20.0, "bias": 1.5}))
+    range    20
+    bias    1.5
+    """
+    numbers = [ceiling(term) for term in terms.values()]
+    wide, right = max(map(len, terms), default=0), max(map(len, numbers), default=0)
+    return "\n".join(f"{name:<{wide}}  {text:>{right}}" for name, text in zip(terms, numbers, strict=True))
 
 
 def nothing(why: str = "one choice, or no round, has no regret") -> Bound:
-    """The bound where there is nothing to choose: 0, on every run."""
+    """Return the bound where there is nothing to choose: 0, on every run."""
     return Bound(0.0, {"nothing to choose": 0.0}, why, sense="run", against="any")
 
 
 def trivial(value: float, name: str = "rounds x range", most: str = "loss range") -> Bound:
-    """What no regret can exceed, on every run: the rounds times the most that one of them costs."""
+    """Return the bound that no regret can exceed, on every run: rounds times the largest regret of a round."""
     source = f"no regret exceeds the rounds times the {most}"
     return Bound(value, {name: value}, source, sense="run", against="any")
 

@@ -1,4 +1,4 @@
-"""What a player may say of itself now."""
+"""Certificates: the bound of a player, its regret as far as it is known, and its stability."""
 
 from __future__ import annotations
 
@@ -9,63 +9,163 @@ from hannan.mathematics.bounds import FIXED_ADVICE, FIXED_LOSSES, FIXED_SETS, Bo
 from hannan.mathematics.stability import divergence_name
 from hannan.saving import frozen
 from hannan.saving.formatting import ceiling, counted, figure, short
-from hannan.saving.result import Result, Shown
+from hannan.saving.result import Result, Shown, as_text
 
-#: Meaning of the estimated regret, to be formatted with its assumption and its comparator.
-ESTIMATED = (
-    "own loss - min Lhat: its expectation is at least the expected regret {assumption}, else at least the regret "
-    "against any one {comparator} named in advance; it is no bound on this run"
-)
+# Sentences of certificates, each with one golden test. docs/certificate.md explains them, a heading for each label.
+
 #: Kinds of a regret that was observed.
-KINDS = {"mean": "of the mean play", "realized": "realized, of the moves of this run"}
+KINDS = {"mean": "mean play", "realized": "realized on this run"}
 #: Difference between a realized regret and a bound that holds in expectation.
 IN_EXPECTATION = "; the bound is on its expectation"
-#: What it supposes besides where some rounds are not in it: losses that are told of some moves only would bias it.
-UNTOLD = "; it is of the settled rounds, and that holds if which those are does not depend on the moves or their losses"
-
-#: What a bound on moves that are drawn supposes where some of them are open.
-OF_THE_SETTLED = "those settled; of moves drawn it holds if which those are does not depend on the moves"
-#: What a bound says of moves that are drawn where the losses seen are in it, or decide whether it is printed.
-MADE_OF_LOSSES = "in expectation over all runs, of this number too, which the losses seen have made"
-
+#: Kind of a regret that was estimated from importance-weighted losses.
+ESTIMATE = "estimate; not a bound on this run"
+#: Meaning of the estimated regret, to be formatted with its assumption and its comparator.
+ESTIMATED = (
+    "learner's loss - min_i of the importance-weighted losses; its expectation is at least the expected regret "
+    "{assumption}, otherwise at least the pseudo-regret max_i E[learner's loss - loss of {comparator} i]"
+)
+#: Assumption of a bound for sampled moves if some moves are pending.
+SETTLED = (
+    "the bound covers settled rounds only; for sampled moves it assumes that which rounds are settled does not depend "
+    "on the moves"
+)
+#: Assumption of an estimated regret if some moves are pending or dropped: reporting only some losses would bias it.
+SETTLED_ESTIMATE = (
+    "the estimate covers settled rounds only, and assumes that which rounds are settled does not depend on the moves "
+    "or their losses"
+)
+#: Meaning of a bound for sampled moves if it was computed from the observed losses, or is printed because of them.
+FROM_LOSSES = (
+    "the bound was computed from the observed losses, so for sampled moves it holds on average: E[regret] <= E[bound] "
+    "over runs"
+)
 #: Meaning of a regret if some arms or experts were unavailable in some rounds, to be formatted with `who`.
 AVAILABLE = "the regret against each {who} covers only the rounds in which that {who} was available"
-
-SEEDED = "of a seed that was given, for experiments: the bound does not hold against losses of one who knows it"
+#: Who can predict the moves of a player with a given seed.
+SEEDED = "a seed was given: bound and estimate do not hold against an adversary that knows it"
+#: Who can predict the moves of a player whose random state is in a file.
 RESUMED = (
-    'in a file, from which another copy may go on alike (resume="exact"): the bound does not hold against losses of '
-    "one who plays it"
+    'the random state is in a file, from which a copy can continue with the same moves (resume="exact"): bound and '
+    "estimate do not hold against an adversary that runs such a copy"
 )
+#: Sense of the high-probability bound of implicit exploration.
+EVERY_TIME = (
+    "uniformly over time, even against an adaptive adversary, if each loss is fixed before the move of its round is "
+    "drawn"
+)
+#: The line about this run if no high-probability bound is needed, or none is proved.
+MEAN_PLAY = "no high-probability bound; the mean play has the regret below"
+THIS_RUN_ONLY = "the regret below is that of this run; no high-probability bound on other runs is proved"
+NOT_RANDOM = "the moves are not random: the regret below is that of every run"
+#: Where every printed line is explained.
+HELP = "docs/certificate.md explains each line under a heading of its name"
+
+
+class Certified(Result):
+    """Layout of the certificates of players and fleets: headline, rows, assumptions, details."""
+
+    def summary(self) -> str:
+        """Return the certificate as text without its details: headline, regret, stability, privacy and assumptions.
+
+        Returns
+        -------
+        str
+            The lines of `str(certificate)` up to the heading "Details".
+        """
+        return as_text(self.shown(), details=False)
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return all lines as (label, text) pairs with unique labels: rounds, bound, and every other row.
+
+        Returns
+        -------
+        list of (str, str)
+            Labels, which are headings of docs/certificate.md, and texts.
+        """
+        shown = self.shown()
+        return [("rounds", self._counts()), ("bound", self._says()), *shown.rows, *shown.assumptions, *shown.details]
+
+    def _counts(self) -> str:
+        """Return the number of rounds, and of pending and dropped moves."""
+        raise NotImplementedError
+
+    def _says(self) -> str:
+        """Return the bound in one line, or "no bound"."""
+        raise NotImplementedError
 
 
 @frozen
-class Certificate(Result):
-    """What a player may say of itself now: its bound, what is known of its regret, and its stability.
+class Certificate(Certified):
+    """What is proved about a player now: its bound, its regret as far as it is known, and its stability.
 
-    The bound, what the regret is known to be, and the stability, claimed and realised, so far.
+    Printing a certificate gives one line with the bound, then regret, stability and privacy, the assumptions that
+    apply, and the details. `summary()` leaves out the details. docs/certificate.md explains every line.
 
-    `bound` is on the expected regret of the settled rounds; where it is None, `withheld` says why.
+    Parameters
+    ----------
+    learner : str
+        Description of the learner.
+    rounds, open_moves, forgotten : int
+        Numbers of settled, pending and dropped moves.
+    largest_delay : int
+        Largest number of other moves that were drawn before a move was settled.
+    bound : Bound or None
+        Bound on the expected regret of the settled rounds.
+    withheld : str
+        The reason if there is no bound.
+    own_loss : float
+        Cumulative loss of the learner, in the user's units, as all losses and regrets here.
+    best_loss, regret : float or None
+        Loss of the best choice in hindsight and regret against it. None for a bandit, which does not see the other
+        arms.
+    identity : dict
+        Exact terms of the regret: start -Phi_1(0), end Phi_T(L_T) - min L_T, drift sum D_t, and the changes of scale
+        sum Phi_t(L_t) - Phi_{t+1}(L_t).
+    estimated_regret : float or None
+        Learner's loss - min Lhat for bandits, where Lhat are the importance-weighted losses.
+    gamma : float
+        Parameter of the divergence D_inf,gamma that measures stability.
+    realised_level : float or None
+        Largest divergence of one step at one scale, over the range of the loss. None if not measured.
+    claimed_rate : float or None
+        Stability that the bound relies on, at the first and smallest scale. None if no claim is made.
+    seeded, resumed : bool, optional
+        Whether a seed was given, and whether the random state is in a file: both make the moves predictable.
+    delta : float, optional
+        Probability with which `on_this_run` may fail.
+    on_this_run : float or None, optional
+        Bound on the regret of this run, with probability 1 - delta.
+    on_this_run_says : str, optional
+        In which sense, or the reason if there is no such bound.
+    notes : tuple of (str, str), optional
+        Further assumptions, as (label, text).
+    kind : {"mean", "realized"}, optional
+        Kind of `regret`: of the mean play, or realized.
+    comparator : str, optional
+        Noun for what `estimated_regret` compares with.
+    restricted : bool, optional
+        Whether some arms were unavailable in some rounds.
 
-    Experts see every loss, so `regret` is the regret itself, and `identity` its exact terms:
-    start -Phi_1(0), end Phi_T(L_T) - min L_T, drift sum D_t, and sum Phi_t(L_t) - Phi_{t+1}(L_t) for the
-    changes of scale. A bandit never sees the other arms; its `estimated_regret` is own loss - min Lhat,
-    and E min Lhat <= L* where losses do not depend on the moves, so its expectation then bounds the expected
-    regret (else that against any one arm named in advance). It is no bound on this run.
-
-    `realised_level` is the largest divergence D_inf,gamma of one step at one scale, over the span of the
-    loss (None: not kept, in a fleet, or not measured); `claimed_rate` is what the bounds rely on, at the first and
-    smallest scale (None: no claim). All but the stability is in the user's units.
-
-    With `delta`, `on_this_run` bounds the regret of this very run with probability 1 - delta, where that is proved;
-    `on_this_run_says` in which sense, or why there is none.
-
+    Examples
+    --------
     >>> import hannan as hn
     >>> player = hn.Experts(2).start(seed=0)
     >>> for _ in range(100):
     ...     player.observe(player.act(), [0.0, 1.0])
-    >>> now = player.certificate()
-    >>> now.rounds, now.regret <= now.bound.value, now.seeded
+    >>> certificate = player.certificate()
+    >>> certificate.rounds, certificate.regret <= certificate.bound.value, certificate.seeded
     (100, True, True)
+    >>> print(certificate.summary())
+    Experts(2), 100 rounds: expected regret <= 2.733, even against an adaptive adversary
+      regret     1.254 (mean play)
+      stability  0.7071 measured, at most 0.7072 claimed (D_inf)
+    <BLANKLINE>
+    Assumptions
+      valid      for the mean play on every loss sequence; for sampled moves in expectation, even if losses depend
+                 on past moves
+      seed       a seed was given: bound and estimate do not hold against an adversary that knows it
+      data       the bound was computed from the observed losses, so for sampled moves it holds on average:
+                 E[regret] <= E[bound] over runs
     """
 
     learner: str
@@ -83,69 +183,121 @@ class Certificate(Result):
     gamma: float
     realised_level: float | None
     claimed_rate: float | None
-    #: Whether a seed was given: whoever knows it foresees the moves.
     seeded: bool = False
     _: KW_ONLY
     delta: float | None = None
     on_this_run: float | None = None
     on_this_run_says: str = ""
-    #: Whether its streams are those of a file: whoever resumed it too foresees the moves.
     resumed: bool = False
-    #: What else has to be known to read it, (name, text): rounds settled by default, arms that came and went.
     notes: tuple[tuple[str, str], ...] = ()
-    #: Kind of `regret`: of the mean play, or realized.
     kind: Literal["mean", "realized"] = "mean"
-    #: Noun for what `estimated_regret` compares with.
     comparator: str = "arm"
-    #: Whether some arms were unavailable in some rounds.
     restricted: bool = False
 
-    def rows(self) -> list[tuple[str, str]]:
-        """The certificate as (name, value) rows."""
-        settled = f"{self.rounds} settled, {self.open_moves} open"
-        rows = [("rounds", settled + (f", {self.forgotten} forgotten" if self.forgotten else ""))]
+    def shown(self) -> Shown:
+        """Return the headline, then regret, stability and privacy, the assumptions, and the details."""
+        counts = in_headline(self.rounds, self.open_moves, self.forgotten)
+        headline = f"{short(self.learner)}, {counts}: {self._says()}"
+        return Shown(headline, self._rows(), assumptions=self._assumptions(), details=self._details())
+
+    def _counts(self) -> str:
+        return settled(self.rounds, self.open_moves, self.forgotten)
+
+    def _says(self) -> str:
         if self.bound is None:
-            rows.append(("bound", f"withheld: {self.withheld}"))
-        else:
-            rows.append(("bound", f"{self.bound.says}  ({self.bound.source})"))
-            if self.bound.condition:
-                rows.append(("  condition", self.bound.condition))
-            rows.append(("  against", self.bound.holds))
-            rows += of_rounds(self.bound, self.open_moves)
+            return "no bound"
+        return NOT_USEFUL if self.bound.is_trivial else self.bound.headline
+
+    def _rows(self) -> list[tuple[str, str]]:
+        rows = [("why", self.withheld)] if self.bound is None else trivial_row(self.bound)
         if self.on_this_run is not None:
-            rows.append(("on this run", f"regret <= {ceiling(self.on_this_run)} {self.on_this_run_says}"))
+            rows.append(("this run", f"regret <= {ceiling(self.on_this_run)} {self.on_this_run_says}"))
         elif self.delta is not None:
-            rows.append(("on this run", f"withheld: {self.on_this_run_says}"))
+            rows.append(("this run", self.on_this_run_says))
         if self.regret is not None:
-            drawn = self.kind == "realized" and self.bound is not None and self.bound.sense in ("draws", "kept")
-            kind = KINDS[self.kind] + (IN_EXPECTATION if drawn else "")
-            rows.append(("regret", f"{figure(self.regret)}  ({kind})"))
-            rows += [(f"  {name}", _signed(value)) for name, value in self.identity.items()]
+            in_expectation = (
+                self.kind == "realized" and self.bound is not None and self.bound.sense in {"draws", "kept"}
+            )
+            kind = KINDS[self.kind] + (IN_EXPECTATION if in_expectation else "")
+            rows.append(("regret", f"{figure(self.regret)} ({kind})"))
         if self.estimated_regret is not None:
-            more = UNTOLD if self.open_moves or self.forgotten else ""
-            fixed = FIXED_ADVICE if self.comparator == "expert" else FIXED_LOSSES
-            assumption = FIXED_SETS if self.restricted else fixed
-            says = ESTIMATED.format(assumption=assumption, comparator=self.comparator)
-            rows.append(("estimated regret", f"{figure(self.estimated_regret)}  ({says}{more})"))
-        claim = "no claim" if self.claimed_rate is None else f"claimed at most {ceiling(self.claimed_rate)}"
-        name = divergence_name(self.gamma)
-        realised = "not kept" if self.realised_level is None else f"{figure(self.realised_level)} in {name} realised"
+            rows.append(("regret", f"{figure(self.estimated_regret)} ({ESTIMATE})"))
         if (self.realised_level, self.claimed_rate) != (None, None):
-            rows.append(("stability", f"{realised}, {claim}"))
-        rows += randomness(self.seeded, self.resumed)
-        rows += self.notes
+            rows.append(("stability", self._stability()))
         return rows
 
-    def shown(self) -> Shown:
-        """The rows, under the learner's short name."""
-        return certified("certificate of", self.learner, self.rows())
+    def _stability(self) -> str:
+        """Return the measured stability and the claim."""
+        name = divergence_name(self.gamma)
+        if self.realised_level is None:
+            assert self.claimed_rate is not None
+            return f"at most {ceiling(self.claimed_rate)} claimed, not measured ({name})"
+        claim = "no claim" if self.claimed_rate is None else f"at most {ceiling(self.claimed_rate)} claimed"
+        return f"{figure(self.realised_level)} measured, {claim} ({name})"
+
+    def _assumptions(self) -> list[tuple[str, str]]:
+        rows = [] if self.bound is None or self.bound.is_trivial else self.bound.validity()
+        covered = []
+        if self.bound is not None:
+            covered += of_settled(self.bound, self.open_moves)
+        if self.estimated_regret is not None:
+            covered += [SETTLED_ESTIMATE] if self.open_moves or self.forgotten else []
+            fixed = FIXED_ADVICE if self.comparator == "expert" else FIXED_LOSSES
+            assumption = FIXED_SETS if self.restricted else fixed
+            rows.append(("estimate", ESTIMATED.format(assumption=assumption, comparator=self.comparator)))
+        if covered:
+            rows.append(("settled", "\n".join(covered)))
+        return [*rows, *randomness(self.seeded, self.resumed), *self.notes]
+
+    def _details(self) -> list[tuple[str, str]]:
+        rows = [] if self.bound is None else [("theorem", self.bound.theorem)]
+        if self.identity:
+            rows.append(("regret is", " + ".join(f"{name} {figure(term)}" for name, term in self.identity.items())))
+        return [*rows, ("learner", self.learner), ("help", HELP)]
 
 
-def of_rounds(bound: Bound, open_moves: int) -> list[tuple[str, str]]:
-    """Of which rounds a bound is, where some are open: who tells only the losses of some moves has chosen by them."""
-    if not open_moves or bound.sense in ("run", "moves"):
-        return []
-    return [("  of rounds", OF_THE_SETTLED)]
+def no_run_bound(name: str) -> str:
+    """Return the reason why there is no high-probability bound for a class of learners.
+
+    >>> no_run_bound("Bandit")
+    'no high-probability bound is proved for Bandit'
+    """
+    return f"no high-probability bound is proved for {name}"
+
+
+#: Verdict about a bound that is no more than rounds x loss range.
+NOT_USEFUL = "no useful bound yet"
+
+
+def trivial_row(bound: Bound) -> list[tuple[str, str]]:
+    """Return the row of a trivial bound; no row for any other."""
+    return [("trivial", f"{bound.says} on every run: {bound.source}")] if bound.is_trivial else []
+
+
+def in_headline(rounds: int, pending: int, dropped: int) -> str:
+    """Return the number of rounds for a headline.
+
+    >>> in_headline(500, 0, 0), in_headline(2000, 2, 1)
+    ('500 rounds', '2000 settled rounds (2 pending, 1 dropped)')
+    """
+    if not (pending or dropped):
+        return counted(rounds, "round")
+    others = [f"{count} {what}" for count, what in ((pending, "pending"), (dropped, "dropped")) if count]
+    return f"{counted(rounds, 'settled round')} ({', '.join(others)})"
+
+
+def settled(rounds: int, pending: int, dropped: int) -> str:
+    """Return the numbers of settled, pending and dropped moves.
+
+    >>> settled(500, 0, 0), settled(2000, 2, 1)
+    ('500 settled, 0 pending', '2000 settled, 2 pending, 1 dropped')
+    """
+    return f"{rounds} settled, {pending} pending" + (f", {dropped} dropped" if dropped else "")
+
+
+def of_settled(bound: Bound, pending: int) -> list[str]:
+    """Return the assumption about which rounds are settled, if moves are pending and the bound needs it."""
+    return [SETTLED] if pending and bound.sense not in ("run", "moves") else []
 
 
 def unavailable(who: str, where: str) -> tuple[tuple[str, str], ...]:
@@ -154,7 +306,7 @@ def unavailable(who: str, where: str) -> tuple[tuple[str, str], ...]:
     >>> unavailable("arm", "")
     ()
     """
-    return ((f"{who}s slept", f"{where}: {AVAILABLE.format(who=who)}"),) if where else ()
+    return (("available", f"{who}s were unavailable {where}: {AVAILABLE.format(who=who)}"),) if where else ()
 
 
 def in_rounds(count: int) -> str:
@@ -167,67 +319,57 @@ def in_rounds(count: int) -> str:
 
 
 def randomness(seeded: bool, resumed: bool) -> list[tuple[str, str]]:
-    """Where the moves came from, if somebody may know them: one row, or none.
+    """Return the rows that state who can predict the moves.
 
     >>> randomness(seeded=False, resumed=False)
     []
     """
-    said = [text for text, holds in ((SEEDED, seeded), (RESUMED, resumed)) if holds]
-    return [("randomness", "; ".join(said))] if said else []
+    return [row for row, holds in ((("seed", SEEDED), seeded), (("copy", RESUMED), resumed)) if holds]
 
 
-def certified(title: str, learner: str, rows: list[tuple[str, str]]) -> Shown:
-    """Rows under the short name of a learner; the whole description is the first of them, where it is longer."""
-    name = short(learner)
-    return Shown(f"{title} {name}", rows if name == learner else [("learner", learner), *rows])
-
-
-def _signed(value: float) -> str:
-    return figure(value) if value < 0.0 else f"+{figure(value)}"
-
-
-#: How often a test of `BestLoss` may withhold a bound whose hypothesis is true.
+#: Probability with which the test of a supposed best loss withholds a bound whose condition is true.
 ERROR_RATE = 0.05
-#: Levels and regrets are sums of floats; beyond so much, relative and absolute, it is no rounding.
+#: Tolerance for rounding errors in sums of floats, relative and absolute.
 ROUNDING = 1e-6
 
 
 def at_observed(learner: Any, bound: Bound, best: float | None) -> Bound:
     """Return a bound at an observed best loss: the condition remains only if the tuning supposes a best loss."""
-    described = getattr(learner, "learner", learner)  # a game's bound may be asked of a learner and what was observed
-    told = getattr(getattr(described, "tuning", None), "told_best", None)
-    return bound if best is None or told is not None else bound.observed()
+    described = getattr(learner, "learner", learner)  # the bound of a game may be asked of a learner with what it saw
+    supposed = getattr(getattr(described, "tuning", None), "told_best", None)
+    return bound if best is None or supposed is not None else bound.observed()
 
 
 def contradicted(
     bound: Bound, regret: float | None, level: float, claimed: float | None, rounds: int, width: float
 ) -> str:
-    """What the play shows to be false: a level above its claim, or a regret above a bound of every sequence."""
+    """Return what the observations disprove: a claimed stability, or a bound that holds on every sequence."""
     if bound.sense == "run":
         return ""
     if claimed is not None and level > claimed * (1.0 + ROUNDING) + ROUNDING:
         return (
-            f"the play contradicts the claim: a step had a level of {level:.6g}, and at most {claimed:.6g} is claimed, "
-            "so what the smoothing states of itself (its hazard) is false"
+            f"the observations contradict the claimed stability: one step had level {level:.6g}, and at most "
+            f"{claimed:.6g} is claimed, so the hazard that the smoothing states is wrong"
         )
     pathwise = bound.against == "any" and bound.sense == "mean"
     if regret is not None and pathwise and regret > bound.value * (1.0 + ROUNDING) + 1e-15 * rounds * width:
         return (
-            f"the play contradicts the bound: the regret is {regret:.6g}, above {ceiling(bound.value, 6)}, which holds "
-            "on every sequence of losses if the smoothing is what it states of itself"
+            f"the observations contradict the bound: the regret is {regret:.6g}, above {ceiling(bound.value, 6)}, "
+            "which holds on every loss sequence if the constants that the smoothing states are right"
         )
     return ""
 
 
 def untenable(bound: Bound, own: float, supposed: float, width: float) -> str:
-    """Whether a bandit's own loss refutes L* <= Lt: E own <= Lt + bound, so P(own > (Lt + bound)/e) <= e (Markov).
+    """Return the reason if a bandit's own loss refutes the supposed best loss Lt; an empty string otherwise.
 
-    Own loss, in losses of [0, 1], never falls: the test errs with probability at most e at all times together.
+    E[own] <= Lt + bound, so P(own > (Lt + bound)/e) <= e by Markov's inequality. The own loss, in losses of [0, 1],
+    never decreases: the test errs with probability at most e at all times together.
     """
     most = (supposed + bound.value / width) / ERROR_RATE
     if bound.at_most is None or own <= most:
         return ""
     return (
-        f"the own loss, {own:.6g} in losses of [0, 1], is above {most:.6g}, which has probability at most {ERROR_RATE} "
-        f"under the condition of the bound: {bound.condition}"
+        f"the learner's loss, {own:.6g} in losses of [0, 1], is above {most:.6g}, which has probability at most "
+        f"{ERROR_RATE} under the condition of the bound: {bound.condition}"
     )

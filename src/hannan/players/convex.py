@@ -16,41 +16,81 @@ from hannan.mathematics.convex.leader import Leader, NotConverged, best_in_hinds
 from hannan.mathematics.convex.losses import ON_YOUR_WORD, Loss, RankOne, on_your_word, refuse_at, steepest_at
 from hannan.mathematics.convex.noise import SHAPES, GammaNoise, Shape, standard
 from hannan.players import identity
-from hannan.players.certificate import Certificate, at_observed
+from hannan.players.certificate import NOT_RANDOM, THIS_RUN_ONLY, Certificate, at_observed
 from hannan.players.load import resumed
 from hannan.players.tickets import Descending, Perturbed, Point, PointPlayer
 from hannan.saving import fields
 from hannan.saving.formatting import figure
 from hannan.validation import Array
 
+#: Assumption of the privacy that a copy has spent: another copy may have played on the same losses.
+OF_THIS_COPY = (
+    "counts the moves of this copy only; it was saved, loaded or copied, and the moves of other copies spend more"
+)
+#: Why a player states no privacy.
+NOT_PRIVATE = {
+    "seed": "none: a seed was given, so the moves are a fixed function of the losses",
+    "failed": "none: the solver failed to compute a move, and that depends on the losses",
+    "kept": "none: one draw of noise is used in many rounds and hides no single loss",
+}
+
 
 @dataclass(frozen=True)
 class ConvexCertificate(Certificate):
-    """A certificate whose moves were solved for: `solver_cost` = (ridge/2) r^2 + lipschitz * sum of distances.
+    """Certificate of a convex learner: as `Certificate`, with the cost of the solver and the privacy of the moves.
 
-    It is in the bound. `farthest` is the largest distance of a move from its exact argmin; `word` what
-    could not be checked of the losses.
+    Parameters
+    ----------
+    farthest : float, optional
+        Largest distance of a move from the exact minimizer.
+    solver_cost : float, optional
+        (ridge/2) r^2 + lipschitz * (sum of the distances); the bound includes it.
+    privacy : str, optional
+        Privacy of one move, or the reason why none is stated.
+    spent : str, optional
+        Privacy of all moves so far together.
+    word : str, optional
+        What could not be verified about the losses.
+    private_if : str, optional
+        Assumptions of the privacy statement.
+    private_by : str, optional
+        Theorems of the privacy statements.
+
+    Examples
+    --------
+    >>> import hannan as hn
+    >>> player = hn.Convex(hn.Ball(2), lipschitz=1.0, loss_bound=2.0).start(seed=0)
+    >>> player.observe(player.act(), hn.Logistic([0.6, 0.8], 1))
+    >>> certificate = player.certificate()
+    >>> certificate.rounds, certificate.kind
+    (1, 'realized')
     """
 
     farthest: float = 0.0
     solver_cost: float = 0.0
     privacy: str = ""
-    #: What of a budget all moves so far have spent together.
     spent: str = ""
     word: str = ""
+    private_if: str = ""
+    private_by: str = ""
 
-    def rows(self) -> list[tuple[str, str]]:
-        kept = [row for row in super().rows() if row[0] != "stability" or self.claimed_rate is not None]
+    def _rows(self) -> list[tuple[str, str]]:
+        rows = [row for row in super()._rows() if row[0] != "stability" or self.claimed_rate is not None]
+        stated = "; ".join(filter(None, (self.spent, self.privacy)))
+        return [*rows, *([("privacy", stated)] if stated else [])]
+
+    def _assumptions(self) -> list[tuple[str, str]]:
+        more = (("private if", self.private_if), ("not verified", self.word))
+        return [*super()._assumptions(), *(row for row in more if row[1])]
+
+    def _details(self) -> list[tuple[str, str]]:
+        rows = super()._details()
+        if self.private_by:
+            rows.insert(-2, ("private by", self.private_by))
         if self.solver_cost > 0.0:
-            kept.append(
-                ("solver", f"costs {figure(self.solver_cost)}, in the bound; moves within {figure(self.farthest)}")
-            )
-        said = (("privacy", self.privacy), ("privacy spent", self.spent), ("not checked", self.word))
-        return [*kept, *(row for row in said if row[1])]
-
-
-#: A copy knows of no other: nobody adds up what they tell of the same observations.
-OF_THIS_COPY = "by the moves of this copy alone: it was saved, loaded or copied, and what others play is spent besides"
+            cost = f"costs {figure(self.solver_cost)}, included in the bound"
+            rows.insert(-2, ("solver", f"{cost}; every move within {figure(self.farthest)} of the exact minimizer"))
+        return rows
 
 
 class ConvexPlayer(PointPlayer):
@@ -157,19 +197,19 @@ class ConvexPlayer(PointPlayer):
             claimed_rate=learner.lipschitz / learner.schedule().scale(1, 0.0) if gamma else None,
             farthest=run.farthest,
             solver_cost=cost,
-            privacy=self._private(),
-            spent=self._spent(),
+            **self._private(),
             word=ON_YOUR_WORD if self._seen else "",
             kind="realized",
             delta=delta,
-            on_this_run_says=""
-            if delta is None
-            else "the regret below is that of this run; of others nothing is proved",
+            on_this_run_says="" if delta is None else THIS_RUN_ONLY,
         )
 
     def _bound(self, own: float, best: float, cost: float) -> tuple[Bound | None, str]:
         if not self.learner.fresh:
-            return None, "noise that is kept shows in past moves, and losses that follow them break the bound"
+            return (
+                None,
+                "the same noise is used in all rounds: past moves reveal it, and adaptive losses break the bound",
+            )
         wrong = self._contradiction(own, best)
         if wrong:
             return None, wrong
@@ -197,36 +237,39 @@ class ConvexPlayer(PointPlayer):
         return ""
 
     def _stated(self) -> tuple[Any, str]:
-        """The privacy of one move, or None and why nothing is stated of it."""
+        """Return (privacy of one move or None, reason if None)."""
         if self.learner.guarantee != "privacy":
             return None, ""
         if not self._secret:
-            return None, "none: of a given seed, so that the moves are a fixed function of the losses"
+            return None, NOT_PRIVATE["seed"]
         if self._refused:
-            return None, "none: a move was refused, and that tells of the losses"
+            return None, NOT_PRIVATE["failed"]
         if not self.learner.fresh and self.round > 1:
-            return None, "none: one draw of noise used in many rounds hides no single loss"
+            return None, NOT_PRIVATE["kept"]
         try:
             return self.learner.privacy(), ""
         except ValueError as reason:
-            return None, f"withheld: {reason}"
+            return None, f"none: {reason}"
 
-    def _private(self) -> str:
-        """What a move tells of one observation; nothing is stated where a condition fails."""
-        said, why_not = self._stated()
-        return why_not or (f"{said.says} and one observation ({said.source}; {said.condition})" if said else "")
-
-    def _spent(self) -> str:
-        """What all moves so far tell of one observation: the budget that is spent; "" where nothing is stated."""
-        one, _ = self._stated()
-        if not self.round or one is None:
-            return ""
-        try:
-            said = self.learner.privacy(self.round)
-        except ValueError:
-            said = dataclasses.replace(one, epsilon=self.round * one.epsilon, delta=min(1.0, self.round * one.delta),
-                                       rounds=self.round, source="basic composition")  # fmt: skip
-        return f"{said.says}  ({said.source})" + (f"; {OF_THIS_COPY}" if self._copied else "")
+    def _private(self) -> dict[str, Any]:
+        """Return the fields of a certificate about privacy: of one move, and of all moves so far together."""
+        one, why_not = self._stated()
+        if one is None:
+            return {"privacy": why_not}
+        fields = {"privacy": one.says, "private_if": f"{one.between}; {one.condition}", "private_by": one.source}
+        if self.round:
+            try:
+                both = self.learner.privacy(self.round)
+            except ValueError:
+                epsilon, delta = self.round * one.epsilon, min(1.0, self.round * one.delta)
+                both = dataclasses.replace(
+                    one, epsilon=epsilon, delta=delta, rounds=self.round, source="basic composition"
+                )
+            fields["spent"] = both.says
+            fields["private_by"] += f"; all moves: {both.source}"
+            if self._copied:
+                fields["private_if"] += f"; {OF_THIS_COPY}"
+        return fields
 
     # Saving
 
@@ -350,7 +393,7 @@ class DescentPlayer(PointPlayer):
             claimed_rate=None,
             kind="realized",
             delta=delta,
-            on_this_run_says="" if delta is None else "nothing is drawn: the regret below is that of every run",
+            on_this_run_says="" if delta is None else NOT_RANDOM,
         )
 
     def _bound(self, regret: float) -> tuple[Bound | None, str]:

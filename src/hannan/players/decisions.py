@@ -9,7 +9,7 @@ import numpy as np
 from hannan import _engine, validation
 from hannan.mathematics.bounds import Bound
 from hannan.players import identity
-from hannan.players.certificate import Certificate, at_observed
+from hannan.players.certificate import THIS_RUN_ONLY, Certificate, at_observed, no_run_bound
 from hannan.players.tickets import Book, Deciding, Written
 from hannan.saving import fields
 from hannan.validation import Array
@@ -79,9 +79,7 @@ class DecisionsPlayer(_engine.Book, Book):
         delta = None if delta is None else validation.between(delta, 0.0, 1.0, "delta", "()")
         least = self.least_estimate()
         bound, withheld = self._bound(least if self.sees_all else None)
-        says = "the regret below is that of this run; of others nothing is proved"
-        if not self.sees_all:
-            says = f"nothing is proved of one run of {type(self.learner).__name__}"
+        says = THIS_RUN_ONLY if self.sees_all else no_run_bound(type(self.learner).__name__)
         return Certificate(
             **self._standing(),
             bound=bound,

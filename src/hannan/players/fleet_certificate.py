@@ -1,4 +1,4 @@
-"""What a fleet may say of itself: of one learner as its player would, and of all, against the best map key -> arm."""
+"""Certificates of fleets: of one key, as of its player, and of all keys together."""
 
 from __future__ import annotations
 
@@ -9,42 +9,88 @@ from typing import Any
 
 import numpy as np
 
-from hannan.mathematics.bounds import Bound, covers, restricted, trivial
-from hannan.players.certificate import Certificate, certified, of_rounds, randomness, unavailable, untenable
+from hannan.mathematics.bounds import Bound, adversary_after, covers, restricted, trivial
+from hannan.players.certificate import (
+    HELP,
+    NOT_USEFUL,
+    Certificate,
+    Certified,
+    in_headline,
+    of_settled,
+    randomness,
+    settled,
+    unavailable,
+    untenable,
+)  # fmt: skip
 from hannan.players.player import BanditPlayer
-from hannan.players.tickets import LOST, move_of
-from hannan.saving.formatting import counted, figure
-from hannan.saving.result import Result, Shown
+from hannan.players.tickets import DELAYED, LOST, move_of
+from hannan.saving.formatting import ceiling, counted, figure, short
+from hannan.saving.result import Shown
 from hannan.validation import Array
 
 #: Assumption of a sum of bounds in expectation: keys that are kept because of their results are no fair sample.
 CHOICE_OF_KEYS = (
-    "which keys are in the fleet must not depend on their moves or losses: the sum does not hold for the keys that are "
-    "left if keys were retired or split off because of their results"
+    "which keys are in the fleet does not depend on their moves or losses; the sum does not hold for the remaining "
+    "keys if keys were retired or split off because of their results"
 )
+#: Meaning of the oblivious adversary for the losses of several keys.
 APART = (
-    "losses of a key may depend on the moves of other keys, as long as those do not depend on its own: keys that react "
-    "to each other make losses that depend on moves"
+    "losses of a key may depend on the moves of other keys if those do not depend on its own moves; keys that react to "
+    "each other make losses that depend on moves"
 )
-TRAFFIC = "how often a key comes must not depend on its moves"
+#: Assumption about the number of rounds of a key.
+TRAFFIC = "the number of rounds of a key does not depend on its moves"
+#: Reason why some bounds and estimates are not given.
+PRIOR = "new learners start from the losses of a parent"
 
 
 @dataclass(frozen=True)
-class FleetCertificate(Result):
-    """What a fleet may say of all its learners together: a bound against the best arm for each key.
+class FleetCertificate(Certified):
+    """What is proved about all learners of a fleet together: a bound on the total regret against the best arm per key.
 
-    The sum of the keys' bounds: E[own loss - loss of the best map key -> arm] <= bound.
+    The bound is the sum of the bounds of the keys: E[learner's loss - loss of the best map from keys to arms] <= bound.
+    A key whose own bound is withheld (delayed or dropped moves, or a condition that its losses refute) counts with its
+    rounds times the loss range, which no regret exceeds. So does a key with too few rounds for a smaller bound.
 
-    A key whose own bound is withheld (late or forgotten moves, a condition that its play refuted) counts with its
-    rounds times the range, which no regret exceeds; so does one that has played too little for its bound to say more.
-    `vacuous` says how many keys those are. Where it is all of them, so is the sum.
+    Parameters
+    ----------
+    learner : str
+        Description of the learner that every key has.
+    keys, rounds, open_moves, forgotten : int
+        Numbers of keys, and of settled, pending and dropped moves.
+    bound : Bound
+        Bound on the total regret.
+    vacuous : int
+        Number of keys that count with their rounds times the loss range.
+    withheld : dict
+        Reasons why bounds of keys are withheld, with the number of keys.
+    own_loss : float
+        Cumulative loss (or reward) of all keys.
+    seeded, resumed : bool, optional
+        Whether a seed was given, and whether the random state is in a file: both make the moves predictable.
+    notes : tuple of (str, str), optional
+        Further assumptions, as (label, text).
+    gains : bool, optional
+        Whether `own_loss` is a reward.
 
+    Examples
+    --------
     >>> import hannan as hn
     >>> fleet = hn.Fleet(hn.Bandit(3), seed=0)
     >>> fleet.observe(fleet.act([1, 2, 2]), [0.0, 1.0, 0.5])
-    >>> told = fleet.certificate()
-    >>> told.keys, told.rounds, told.bound.value
+    >>> certificate = fleet.certificate()
+    >>> certificate.keys, certificate.rounds, certificate.bound.value
     (2, 3, 3.0)
+    >>> print(certificate.summary())
+    Fleet of Bandit(3), 2 keys, 3 rounds: no useful bound yet
+      bound       total expected regret <= 3
+      comparator  the best arm of each key
+      trivial     for 2 of 2 keys, counted with their rounds x loss range, which holds on every run
+      why         1 key: feedback was delayed (a move was drawn while another was pending)
+      loss        1.5
+    <BLANKLINE>
+    Assumptions
+      seed        a seed was given: bound and estimate do not hold against an adversary that knows it
     """
 
     learner: str
@@ -54,86 +100,93 @@ class FleetCertificate(Result):
     forgotten: int
     bound: Bound
     vacuous: int
-    #: Why bounds of keys are withheld, and of how many.
     withheld: dict[str, int] = dataclasses.field(hash=False)
     own_loss: float
     seeded: bool = False
-    #: Whether the streams are those of a file: whoever resumed it too foresees the moves.
     resumed: bool = False
-    #: What else has to be known to read it, (name, text), as of a player's.
     notes: tuple[tuple[str, str], ...] = ()
-    #: Whether `own_loss` is a gain.
     gains: bool = False
 
     @property
     def says_nothing(self) -> bool:
-        """Whether the bound is no less than the rounds times the range."""
+        """Whether the bound is no less than the rounds times the loss range."""
         return self.vacuous == self.keys
 
+    def shown(self) -> Shown:
+        """Return the headline, then bound and loss, the assumptions, and the details."""
+        counts = in_headline(self.rounds, self.open_moves, self.forgotten)
+        headline = f"Fleet of {short(self.learner)}, {counted(self.keys, 'key')}, {counts}: {self._says()}"
+        details = [("theorem", self.bound.theorem), ("learner", self.learner), ("help", HELP)]
+        return Shown(headline, self._rows(), assumptions=self._assumptions(), details=details)
+
     def rows(self) -> list[tuple[str, str]]:
-        """The certificate as (name, value) rows."""
-        settled = f"{self.rounds} settled, {self.open_moves} open"
-        rows = [
-            ("keys", f"{self.keys}"),
-            ("rounds", settled + (f", {self.forgotten} forgotten" if self.forgotten else "")),
-            ("bound", f"{self.bound.says} against the best map key -> arm"),
-            ("  source", self.bound.source),
-        ]
+        """Return all lines as (label, text) pairs with unique labels: keys, rounds, bound, and every other row.
+
+        Returns
+        -------
+        list of (str, str)
+            Labels, which are headings of docs/certificate.md, and texts.
+        """
+        shown = self.shown()
+        first = [("keys", f"{self.keys}"), ("rounds", self._counts())]
+        first += [] if self.says_nothing else [("bound", self._says())]
+        return [*first, *shown.rows, *shown.assumptions, *shown.details]
+
+    def _counts(self) -> str:
+        return settled(self.rounds, self.open_moves, self.forgotten)
+
+    def _says(self) -> str:
+        if self.says_nothing:
+            return NOT_USEFUL
+        condition = " under the condition below" if self.bound.condition else ""
+        return adversary_after(f"{self._total()}{condition}", self.bound)
+
+    def _total(self) -> str:
+        return f"total expected regret <= {ceiling(self.bound.value)}"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        rows = [("bound", self._total())] if self.says_nothing else []
+        rows.append(("comparator", "the best arm of each key"))
         if self.vacuous:
-            all_of = "all " if self.says_nothing else ""
-            some = counted(self.vacuous, "key")
-            rows.append(("  vacuous", f"{all_of}{some} counted with the number of rounds times the loss range"))
-        rows += [("  withheld", f"of {counted(count, 'key')}: {why}") for why, count in self.withheld.items()]
-        if self.bound.condition:
-            rows.append(("  condition", self.bound.condition))
-        rows.append(("  against", self.bound.holds))
-        if self.bound.sense != "run":
-            rows.append(("  choice of keys", CHOICE_OF_KEYS))
-        if not covers(self.bound.against, "any"):
-            rows += [("  of keys", APART), ("  of rounds", TRAFFIC)]
-        rows += of_rounds(self.bound, self.open_moves)
-        rows.append(("own gain" if self.gains else "own loss", figure(self.own_loss)))
-        rows += randomness(self.seeded, self.resumed)
-        rows += self.notes
+            which = f"for {self.vacuous} of {counted(self.keys, 'key')}"
+            rows.append(("trivial", f"{which}, counted with their rounds x loss range, which holds on every run"))
+        if self.withheld:
+            rows.append(("why", "\n".join(f"{counted(count, 'key')}: {why}" for why, count in self.withheld.items())))
+        rows.append(("reward" if self.gains else "loss", figure(self.own_loss)))
         return rows
 
-    def shown(self) -> Shown:
-        """The rows, under the learner's short name."""
-        return certified("certificate of a fleet of", self.learner, self.rows())
-
-
-_NO_ROOM = (
-    "realised stability",
-    "withheld: a learner with a key has a row of few numbers, and what it realised is not among them",
-)
+    def _assumptions(self) -> list[tuple[str, str]]:
+        rows = [] if self.bound.sense == "run" else [*self.bound.validity(), ("choice of keys", CHOICE_OF_KEYS)]
+        if not covers(self.bound.against, "any"):
+            rows += [("interaction", APART), ("traffic", TRAFFIC)]
+        rows += [("settled", text) for text in of_settled(self.bound, self.open_moves)]
+        return [*rows, *randomness(self.seeded, self.resumed), *self.notes]
 
 
 def of_one(certificate: Certificate, prior: Array, width: float, diagnosed: bool) -> Certificate:
-    """A player's certificate without what a row does not keep, and with what a prior costs."""
+    """Return a player's certificate without what a fleet does not store, and with the cost of a prior."""
     bound, withheld = certificate.bound, certificate.withheld
     if prior.size:
         if bound is not None:
             bound, withheld = with_prior(bound, prior, certificate.rounds, width)
-        # min Lhat counts the prior; what is said of one run, and the estimate, do not.
-        line = "new learners begin with a parent's losses" if certificate.delta is not None else ""
+        # min Lhat includes the prior; bounds on one run, and the estimate, do not.
+        line = f"no high-probability bound: {PRIOR}" if certificate.delta is not None else ""
         certificate = dataclasses.replace(certificate, estimated_regret=None, on_this_run=None, on_this_run_says=line)
     certificate = dataclasses.replace(certificate, bound=bound, withheld=withheld)
-    if diagnosed or certificate.realised_level is None:
-        return certificate
-    return dataclasses.replace(certificate, realised_level=None, notes=(*certificate.notes, _NO_ROOM))
+    return certificate if diagnosed else dataclasses.replace(certificate, realised_level=None)
 
 
 def with_prior(bound: Bound, prior: Array, rounds: int, width: float) -> tuple[Bound | None, str]:
-    """The bound of a learner that began at L = prior, or why there is none.
+    """Return (bound of a learner that starts at L = prior or None, reason if None).
 
-    Phi(h + L) <= h_i + L_i + ..., and -Phi_1(h) <= -min h + ...: the master identity gives the bound of L_0 = 0 and
-    h_i - min h, whatever h is; the drift is bounded at every L. That is of the zero-order bounds proved here, not of
-    those that solve an inequality in the own loss, and not of published ones.
+    Phi(h + L) <= h_i + L_i + ..., and -Phi_1(h) <= -min h + ...: for every h the master identity gives the bound for
+    L_0 = 0 plus h_i - min h, because the drift is bounded at every L. This covers the zero-order bounds proved here. It
+    does not cover bounds that solve an inequality in the learner's loss, or published ones.
     """
     if bound.sense == "run":
         return bound, ""
     if "prior" not in bound.covers:
-        return None, f"new learners begin with a parent's losses, which {bound.source} does not cover"
+        return None, f"{PRIOR}, which {bound.source} does not cover"
     more = float(prior.max() - prior.min()) * width
     if bound.value + more >= rounds * width:
         return trivial(rounds * width), ""
@@ -141,7 +194,7 @@ def with_prior(bound: Bound, prior: Array, rounds: int, width: float) -> tuple[B
 
 
 def player(fleet: Any, number: int) -> BanditPlayer:
-    """A player in the state of one learner, its open moves included."""
+    """Return a player in the state of one learner of a fleet, with its pending moves."""
     made: Any = fleet.learner.start(0, fleet.id)
     state = fleet._fields(number)
     state["open"] = _open_moves(fleet, number)
@@ -177,7 +230,7 @@ def _open_moves(fleet: Any, number: int) -> list[dict[str, Any]]:
 
 
 def whole(fleet: Any) -> FleetCertificate:
-    """The certificate of all keys: one bound for all that have played as many rounds."""
+    """Return the certificate of all keys. Keys with the same number of rounds share one bound."""
     learner: Any = fleet.learner
     told = fleet._counts(fleet._numbers())
     settled = told["drawn"] - told["open"] - told["forgotten"]
@@ -188,19 +241,19 @@ def whole(fleet: Any) -> FleetCertificate:
         here = settled == rounds
         sound = here & (told["forgotten"] == 0) & (told["delay"] == 0)
         for why, which in (
-            (f"moves were forgotten: {LOST}", here & (told["forgotten"] > 0)),
-            ("a move was open while another was drawn", here & (told["forgotten"] == 0) & (told["delay"] > 0)),
+            (f"moves were dropped: {LOST}", here & (told["forgotten"] > 0)),
+            (DELAYED, here & (told["forgotten"] == 0) & (told["delay"] > 0)),
         ):
             _count(withheld, why, int(which.sum()))
         bound, why = _standing(learner, rounds, fleet.prior, width)
         good = sound.copy()
         if bound is not None and bound.proof != "whole" and bound.sense != "run":
             unavailable_arms = sound & (told["slept"] > 0)
-            _count(withheld, f"arms slept, which {bound.source} does not cover", int(unavailable_arms.sum()))
+            _count(withheld, f"arms were unavailable, which {bound.source} does not cover", int(unavailable_arms.sum()))
             good &= ~unavailable_arms
         if bound is not None and bound.at_most is not None:
             refuted = good & _refuted(bound, told["own"], learner, width)
-            _count(withheld, "their own loss refutes what the tuning supposes", int(refuted.sum()))
+            _count(withheld, "the learner's loss refutes the best loss that the tuning supposes", int(refuted.sum()))
             good &= ~refuted
         if bound is None:
             _count(withheld, why, int(good.sum()))
@@ -238,7 +291,7 @@ def _count(withheld: dict[str, int], why: str, many: int) -> None:
 
 
 def _standing(learner: Any, rounds: int, prior: Array, width: float) -> tuple[Bound | None, str]:
-    """The bound of so many prompt rounds, as a player states it."""
+    """Return (bound of a player after so many rounds without delays or None, reason if None)."""
     for against in ("any", None):
         try:
             bound = learner.bound(rounds, None, against=against)
@@ -255,7 +308,7 @@ def _refuted(bound: Bound, own: Array, learner: Any, width: float) -> Any:
 
 
 def _summed(seen: list[Bound], value: float, slept: bool) -> Bound:
-    """One bound for all: against the fewest that any of them holds against."""
+    """Return one bound for all keys: it holds against the weakest adversary among their bounds."""
     if not seen:
         return trivial(value)
     worst = max(seen, key=lambda bound: ("any", "oblivious", "iid").index(bound.against))

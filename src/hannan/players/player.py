@@ -13,10 +13,18 @@ from hannan.mathematics.laws.law import Law
 from hannan.mathematics.stability import stability
 from hannan.mathematics.streams import NO_WORDS, words
 from hannan.players import identity
-from hannan.players.certificate import MADE_OF_LOSSES, Certificate, at_observed, contradicted, untenable
-from hannan.players.tickets import Book, Chooser, Move, move_of
+from hannan.players.certificate import (
+    EVERY_TIME,
+    FROM_LOSSES,
+    Certificate,
+    at_observed,
+    contradicted,
+    no_run_bound,
+    untenable,
+)  # fmt: skip
+from hannan.players.tickets import DELAYED, Book, Chooser, Move, move_of
 from hannan.saving import fields
-from hannan.saving.formatting import figure, sure
+from hannan.saving.formatting import counted, figure, sure
 from hannan.validation import Array
 
 
@@ -147,20 +155,20 @@ class Player(_engine.Player, Book):
         return False
 
     def _of_moves(self, bound: Bound | None, best: float | None) -> tuple[tuple[str, str], ...]:
-        """What a bound that the losses seen have made says of moves that are drawn; nothing of others."""
+        """Return the meaning of a bound for sampled moves if it was computed from the observed losses."""
         if bound is None or best is None or bound.sense != "mean":
             return ()
         unseen = None if self._made_of_losses else self._bound(None)[0]
         if bound.at_most is None and unseen is not None and unseen.value == bound.value:
             return ()
-        return (("of moves drawn", MADE_OF_LOSSES),)
+        return (("data", FROM_LOSSES),)
 
     def _notes(self) -> tuple[tuple[str, str], ...]:
-        """What else has to be known to read its certificate."""
+        """Return further assumptions of the certificate, as (label, text)."""
         return self._own_law()
 
     def _own_law(self) -> tuple[tuple[str, str], ...]:
-        """How exactly a law of the user's own is played; nothing of others."""
+        """Return the accuracy with which a user-defined distribution is played; nothing for the package's own."""
         law = self._program.smoothing
         if not isinstance(law, Law) or law.kernel:
             return ()
@@ -168,14 +176,14 @@ class Player(_engine.Player, Book):
         from hannan.mathematics.quadrature import ACCURACY
 
         found = tabulated(law)
-        table = f"within {figure(found.reached)} of the law where they were compared" if found is not None else ""
-        said = (
-            f"by a table, {table}" if table else f"by its integral in every round, to {ACCURACY:g}: no table follows it"
-        )
-        return (("your law is played", said),)
+        if found is None:
+            played = f"by numerical integration in every round, with accuracy {ACCURACY:g}; no table approximates it"
+        else:
+            played = f"from a table, within {figure(found.reached)} of the distribution at the points compared"
+        return (("distribution", f"your perturbation distribution is played {played}"),)
 
     def _refuted(self, bound: Bound, own: float, regret: float | None, claim: float | None) -> str:
-        """Why what was seen contradicts what the bound supposes; empty where it does not."""
+        """Return why the observations contradict an assumption of the bound; an empty string if they do not."""
         learner = self.learner
         reason = contradicted(bound, regret, self._level, claim, self._settled, learner.width)
         if reason or self.sees_all or bound.at_most is None:
@@ -183,15 +191,15 @@ class Player(_engine.Player, Book):
         return untenable(bound, own, learner.tuned_best(), learner.width)
 
     def _on_this_run(self, delta: float, regret: float) -> tuple[float | None, str]:
-        """A bound on the regret of this run and its sentence, or None and why there is none."""
-        return None, f"nothing is proved of one run of {type(self.learner).__name__}"
+        """Return (bound on the regret of this run or None, its sentence or the reason)."""
+        return None, no_run_bound(type(self.learner).__name__)
 
     def _unsettled(self) -> str:
-        """Why nothing is said of this run yet; empty where every move has its loss."""
+        """Return why there is no bound on this run yet; an empty string if every move is settled."""
         if lost := self._lost():
-            return lost
-        count = self._open_count
-        return f"{count} moves are open: it is for rounds whose losses have all come" if count else ""
+            return f"no bound: {lost}"
+        count = counted(self._open_count, "pending move")
+        return f"no bound yet: {count}; it needs the losses of all moves" if self._open_count else ""
 
     def _claim(self, gamma: float) -> float | None:
         """The rate that the bounds rely on, at the first and smallest scale; None where there is none."""
@@ -296,15 +304,15 @@ class ExpertsPlayer(Player):
             bound: Bound = learner.bound(self._settled, best, delay=self._largest_delay)
             return at_observed(learner, bound, best), ""
         except ValueError as reason:
-            return None, f"a move was open while another was drawn: {reason}"
+            return None, f"{DELAYED}: {reason}"
 
     def _on_this_run(self, delta: float, regret: float) -> tuple[float | None, str]:
-        # Own loss is the mean of the moves drawn; Azuma and Hoeffding for the rest.
+        # The learner's loss is the conditional mean of the sampled losses; Azuma and Hoeffding bound the difference.
         if unsettled := self._unsettled():
             return None, unsettled
         more = self.learner.width * math.sqrt(self._settled * math.log(1.0 / delta) / 2.0)
-        says = f"of the moves drawn, with probability {sure(delta)}, at a time fixed in advance"
-        return rounded_up(regret + more), f"{says}; the mean play has the regret below, exactly"
+        says = f"with probability {sure(delta)}, for a horizon fixed in advance"
+        return rounded_up(regret + more), f"{says} (sampled moves; the mean play has the regret below)"
 
 
 class BanditPlayer(Player):
@@ -331,17 +339,15 @@ class BanditPlayer(Player):
     def _on_this_run(self, delta: float, regret: float) -> tuple[float | None, str]:
         gamma: float | None = getattr(getattr(self.learner, "estimator", None), "gamma", None)
         if gamma is None:
-            safe = f"exp3_ix({self._n}, rounds)"
-            return None, f"of one run something is proved under implicit exploration only: play {safe} for that"
+            return None, f"{no_run_bound(type(self.learner).__name__)}; use exp3_ix({self._n}, rounds)"
         if unsettled := self._unsettled():
             return None, unsettled
         # exp(2 gamma (Lhat_i - L_i)) is a supermartingale for each arm, whoever sets the losses; Ville.
         line = regret + self.learner.width * math.log(self._n / delta) / (2.0 * gamma)
-        says = f"with probability {sure(delta)}, at every time, whoever sets the losses before each move is drawn"
-        return rounded_up(line), f"{says}  (own - min Lhat + ln(n/delta)/(2 gamma))"
+        return rounded_up(line), f"with probability {sure(delta)}, {EVERY_TIME}"
 
     def _no_delays(self) -> str:
-        return f"{super()._no_delays()}; TsallisShannon({self._n}) has one"
+        return f"{super()._no_delays()}; use hn.TsallisShannon({self._n})"
 
     def _act_awake(self, awake: Any) -> Move:
         """Draw among the arms awake; the ticket carries who they were."""

@@ -152,7 +152,7 @@ class SleepingArmsPlayer(Sleepers, BanditPlayer):
         if not self._slept or bound is None:
             return bound, withheld
         if bound.proof != "whole":
-            return None, f"arms slept {self._slept_where}, which {bound.source} does not cover"
+            return None, f"arms were unavailable {self._slept_where}, which {bound.source} does not cover"
         return dataclasses.replace(bound, sense=restricted(bound.sense)), withheld
 
     @property

@@ -23,8 +23,10 @@ from hannan.players.load import packed, unpacked
 from hannan.saving import fields
 from hannan.validation import Array
 
-#: Why there is no bound after a move was forgotten.
-LOST = "what was lost there is not known, and a bound counts every move"
+#: Why there is no bound after a move was dropped.
+LOST = "the loss is unknown, and a bound must cover the losses of all moves"
+#: Why there is no bound after delayed feedback.
+DELAYED = "feedback was delayed (a move was drawn while another was pending)"
 
 
 class Written:
@@ -181,20 +183,19 @@ class Book(Incarnate):
         }
 
     def _lost(self) -> str:
-        """Why there is no bound after a move was forgotten; empty where none was."""
-        count = self._forgotten
-        many = "1 move was" if count == 1 else f"{count} moves were"
-        return (
-            f"{many} forgotten: what was lost there is not known, and a bound is on the losses of all" if count else ""
-        )
+        """Return why there is no bound after a move was dropped; an empty string if none was."""
+        if not (count := self._forgotten):
+            return ""
+        moves = "1 move was" if count == 1 else f"{count} moves were"
+        return f"{moves} dropped: {LOST}"
 
     def _late(self) -> str:
-        """Why there is no bound after late feedback; empty where every loss came before the next move."""
-        return f"a move was open while another was drawn, and {self._no_delays()}" if self._largest_delay else ""
+        """Return why there is no bound after delayed feedback; an empty string if no feedback was delayed."""
+        return f"{DELAYED}, and {self._no_delays()}" if self._largest_delay else ""
 
     def _no_delays(self) -> str:
-        """What is proved of late feedback."""
-        return f"no delay bound is proved for {type(self.learner).__name__}"
+        """Return what is proved for delayed feedback."""
+        return f"no bound for delayed feedback is proved for {type(self.learner).__name__}"
 
     # Saving
 

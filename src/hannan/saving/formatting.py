@@ -107,6 +107,15 @@ def counted(count: int, what: str) -> str:
     return f"{count} {what}" + "s" * (count != 1)
 
 
+def per_second(rate: float, what: str) -> str:
+    """Return a rate with three digits, in millions from 1e6 on.
+
+    >>> per_second(12.1e6, "rounds"), per_second(15300.0, "rounds")
+    ('12.1 M rounds/s', '15300 rounds/s')
+    """
+    return f"{figure(rate / 1e6, 3)} M {what}/s" if rate >= 1e6 else f"{figure(rate, 3)} {what}/s"
+
+
 def percent(value: float) -> str:
     """A share of a hundred, to a tenth; of very many, whole.
 

@@ -126,7 +126,7 @@ def as_text(shown: Shown, details: bool = True) -> str:
       blue     ≈0
     """
     width = max((len(name) for name, _ in (*shown.rows, *shown.assumptions, *shown.details)), default=0)
-    lines = [*_wrapped(shown.title, line_length(), ""), *_lines(shown.rows, width)]
+    lines = [shown.title, *_lines(shown.rows, width)]
     if shown.table:
         lines += [""] if shown.rows else []
         lines += _table(shown)
@@ -136,23 +136,17 @@ def as_text(shown: Shown, details: bool = True) -> str:
     return "\n".join(lines)
 
 
-def _wrapped(text: str, width: int, indent: str) -> list[str]:
-    """Wrap a text at spaces; line breaks in it are kept, and further lines of a paragraph are indented."""
+def _wrapped(text: str, width: int) -> list[str]:
+    """Wrap a text at spaces; line breaks in it are kept."""
     from textwrap import wrap
 
-    lines = []
-    for paragraph in text.split("\n"):
-        if len(paragraph) <= width:
-            lines.append(paragraph)
-        else:
-            lines += wrap(paragraph, width, subsequent_indent=indent, break_on_hyphens=False)
-    return lines
+    return [line for part in text.split("\n") for line in (wrap(part, width, break_on_hyphens=False) or [""])]
 
 
 def _lines(rows: Rows, width: int) -> list[str]:
     lines = []
     for name, text in rows:
-        first, *more = _wrapped(text, max(NARROW - 20, line_length() - width - 4), "")
+        first, *more = _wrapped(text, max(NARROW - 20, line_length() - width - 4))
         lines += [f"  {name:<{width}}  {first}".rstrip(), *(f"  {'':<{width}}  {line}".rstrip() for line in more)]
     return lines
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hannan import validation
+from hannan.saving.formatting import counted
 
 #: The highest bit of a ticket here says that its learner has a key.
 KEYED = np.uint64(1 << 63)
@@ -98,11 +99,12 @@ class Expiry:
             at += 8 * size
 
     def says(self, gains: bool, whose: str = "") -> str:
-        """What it means for a bound. `whose`: of whom the decisions are."""
-        word = "rewards" if gains else "losses"
+        """Return the meaning of expired decisions for a bound; `whose` names the keys that they belong to."""
+        word = "reward" if gains else "loss"
         return (
-            f"{self.count} decisions{whose} had no feedback within {self.wait:g} s and count as {self.default:g}: "
-            f"bound and regret are of {word} counted so, for every arm; of feedback that comes later they say nothing"
+            f"{counted(self.count, 'decision')}{whose} without feedback after {self.wait:g} s counted with {word} "
+            f"{self.default:g}; bound and regret refer to these recorded {word}{'s' if gains else 'es'}, for every "
+            "arm, and say nothing about feedback that arrived later"
         )
 
 

@@ -460,9 +460,9 @@ class StoredLearner:
             told = certificate(*self._fleet_of(key), delta)
         notes = list(told.notes)
         if key is None and self.keys and self.drawn:
-            notes.append(("keys", f"not in it: {self.keys} learners with a key, each certified by its own"))
+            notes.append(("keys", f"{self.keys} learners with a key are not included; each has its own certificate"))
         if self.expiry is not None and self.expiry.count:
-            notes.append(("by default", self.expiry.says(self.learner.gains, self._whose)))
+            notes.append(("expiry", self.expiry.says(self.learner.gains, self._whose)))
         if self.earlier is not None or self.later is not None:
             notes.append(("stage", self._stage_words()))
         if self.arms.changes:
@@ -470,7 +470,7 @@ class StoredLearner:
         return dataclasses.replace(told, notes=tuple(notes))
 
     def _stage_words(self) -> str:
-        """State which rounds a certificate counts; docs/proofs/bandits.md has the proof."""
+        """Return which rounds a certificate counts; docs/proofs/bandits.md has the proof."""
         stages, here = self.stages, f"{self.stage.ordinal} of "
         here += f"{len(stages)}, with {len(self.arms.available)} arms"
         if self.earlier is not None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -121,33 +121,51 @@ def _one(mu: float, shape: Shape, grid: Array) -> tuple[Array, float]:
     return masses, sides * float(ndtr(-y[-1]))
 
 
+#: Assumptions of a privacy statement.
 CONDITION = (
-    "for real-valued noise that nobody can compute (a player started without a seed), of the moves alone: own loss, "
-    "regret and certificate are not covered"
+    "covers the moves only: not the learner's loss, the regret or the certificate; assumes real-valued noise that no "
+    "one can reproduce (a player started without a seed)"
 )
-#: What a smaller epsilon rests on besides, which nobody checks of the losses that are played.
+#: Shapes of losses for which a smaller epsilon holds; losses are not checked for them.
 WORDS = {"linear": "every loss is linear", "one-signed": "phi' of every loss is of one sign"}
 
 
-#: Of which two games a statement compares the moves.
-BETWEEN = "with and without one observation, both ways"
+#: Neighboring relation of a privacy statement.
+BETWEEN = "neighboring sequences: one loss added or removed, in both directions"
 
 
 @dataclass(frozen=True)
 class Privacy(Result):
-    """A statement of differential privacy of a convex learner's moves, both ways.
+    """A statement of (epsilon, delta)-differential privacy of a convex learner's moves.
 
-    D_inf^delta <= epsilon both ways, between the moves with and without one observation (def:OSDS, two-sided).
+    Parameters
+    ----------
+    epsilon, delta : float
+        The parameters: D_inf^delta <= epsilon in both directions, between the moves with and without one loss.
+    rounds : int
+        Number of moves that the statement covers together.
+    source : str
+        Theorem.
+    condition : str, optional
+        Assumptions.
 
-    `rounds` is how many moves in a row the statement is about; `condition` is what it rests on.
-
-    `epsilon` and `delta`: the statement. `source`: where it is proved.
-
+    Examples
+    --------
     >>> import hannan as hn
     >>> learner = hn.Convex(hn.Ball(3), 1.0, tuning=hn.Fixed(2.0), smooth=0, guarantee="privacy")
     >>> said = learner.privacy()
     >>> said.epsilon, said.delta, said.rounds
     (0.5, 0.0, 1)
+    >>> print(said)
+    (epsilon, delta) = (0.5, 0) per move
+    <BLANKLINE>
+    Assumptions
+      neighbors   neighboring sequences: one loss added or removed, in both directions
+      private if  covers the moves only: not the learner's loss, the regret or the certificate; assumes
+                  real-valued noise that no one can reproduce (a player started without a seed)
+    <BLANKLINE>
+    Details
+      theorem     cor:olo: the distribution of the perturbed sum of linear losses
     """
 
     epsilon: float
@@ -155,16 +173,18 @@ class Privacy(Result):
     rounds: int
     source: str
     condition: str = CONDITION
+    between: ClassVar[str] = BETWEEN
 
     @property
     def says(self) -> str:
-        """The statement as a line."""
-        moves = "one move" if self.rounds == 1 else f"{self.rounds} moves in a row"
-        return f"epsilon = {ceiling(self.epsilon)}, delta = {chance(self.delta)}, of {moves}"
+        """The statement as a line, both parameters rounded up."""
+        moves = "per move" if self.rounds == 1 else f"for {self.rounds} moves together"
+        return f"(epsilon, delta) = ({ceiling(self.epsilon)}, {chance(self.delta)}) {moves}"
 
     def shown(self) -> Shown:
-        """The statement, where it comes from, and what it rests on."""
-        return Shown(self.says, [("between", BETWEEN), ("source", self.source), ("condition", self.condition)])
+        """Return the statement, its assumptions and its theorem."""
+        assumptions = [("neighbors", self.between), ("private if", self.condition)]
+        return Shown(self.says, assumptions=assumptions, details=[("theorem", self.source)])
 
 
 class Levels(NamedTuple):
@@ -216,7 +236,7 @@ def statement(learner: Any, rounds: int, delta: float | None, shape: Shape | Non
     said = _said(learner, rounds, delta, shape)
     # Of Gamma noise epsilon is the same for every shape, and of a learner of linear losses the shape is its own.
     if shape in WORDS and learner.smooth and isinstance(learner.noise, GaussianNoise):
-        return replace(said, condition=f"{said.condition}; on your word that {WORDS[shape]}")
+        return replace(said, condition=f"{said.condition}; assumes, without checking, that {WORDS[shape]}")
     return said
 
 
@@ -235,7 +255,9 @@ def _said(learner: Any, rounds: int, delta: float | None, shape: Shape | None) -
     if rounds > 1 and not learner.fresh:
         raise Withheld("one draw of noise used in many rounds hides no single loss: no statement over rounds")
     parts = levels(learner, _stated(learner, shape))
-    what = "the perturbed argmin" if learner.smooth else "cor:olo: the law of the perturbed sum of linear losses"
+    what = (
+        "the perturbed argmin" if learner.smooth else "cor:olo: the distribution of the perturbed sum of linear losses"
+    )
     own = 0.0 if gaussian is None else gaussian.delta or 0.0
     if rounds == 1 and (delta is None or delta == own):
         source = what if not learner.smooth else f"{what}, J = {figure(parts.jacobian)}, output {figure(parts.output)}"
@@ -251,14 +273,17 @@ def _said(learner: Any, rounds: int, delta: float | None, shape: Shape | None) -
         mu = learner.lipschitz / learner.schedule().scale(1, 0.0)
         spent = rounds * (parts.jacobian + parts.output)
         total = spent + composed_epsilon(mu, _stated(learner, shape), rounds, target)
-        return Privacy(total, target, rounds, "privacy loss of curved losses, majorised and convolved")
+        return Privacy(total, target, rounds, "majorized privacy loss of curved losses, composed by convolution")
     else:
         # T moves with fresh noise are one of sqrt(T) times the size, exactly; for linear losses alone: curved ones
         # exceed it.
         size = learner.lipschitz * math.sqrt(rounds)
         total = GaussianNoise(target).epsilon_of(size, learner.schedule().scale(1, 0.0))
         return Privacy(
-            total, target, rounds, "Gaussian mechanisms, composed exactly: one of sqrt(rounds) times the size"
+            total,
+            target,
+            rounds,
+            "exact composition of Gaussian mechanisms: T moves are one mechanism of sqrt(T) times the sensitivity",
         )
     composed = float(one.self_compose(rounds).get_epsilon_for_delta(target))
     return Privacy(composed, target, rounds, "privacy loss distribution, composed by dp-accounting")
@@ -364,20 +389,17 @@ class PrivacyCurve(Result):
     withheld: str = ""
 
     def shown(self) -> Shown:
-        """A row an epsilon."""
-        name = short(self.learner)
-        rows = [] if name == self.learner else [("learner", self.learner)]
-        rows.append(
-            ("without privacy", "no bound" if self.free is None else f"expected regret <= {ceiling(self.free)}")
-        )
+        """Return one row per epsilon, and the bound without privacy."""
+        rows = [("without privacy", "no bound" if self.free is None else f"expected regret <= {ceiling(self.free)}")]
         if self.withheld:
-            rows.append(("bounds", f"withheld: {self.withheld}"))
-        heads = ("epsilon", "scale", "bound on the regret", "bound a round")
+            rows.append(("why", f"no bound: {self.withheld}"))
+        heads = ("epsilon", "scale", "bound on the regret", "bound per round")
         # A larger scale is within the budget too, so that it is rounded up as bounds are.
         scales, bounds = map(AtMost, self.scales), [None if bound is None else AtMost(bound) for bound in self.bounds]
         each = [None if bound is None else AtMost(bound / self.rounds) for bound in bounds]
-        title = f"{name}: regret by epsilon, {self.rounds} moves in a row, delta = {chance(self.delta)}"
-        return Shown(title, rows, heads, list(zip(self.epsilons, scales, bounds, each, strict=True)))
+        title = f"{short(self.learner)}: regret bound by epsilon, {self.rounds} moves, delta = {chance(self.delta)}"
+        table = list(zip(self.epsilons, scales, bounds, each, strict=True))
+        return Shown(title, rows, heads, table, details=[("learner", self.learner)])
 
     def to_frame(self) -> Any:
         """A pandas (else polars) frame with columns epsilon, scale, bound."""
