@@ -250,7 +250,7 @@ def test_open_decisions_of_an_ended_stage_expire(path: Path) -> None:
         assert store.observe(left[0].ticket, reward=1) is False
         assert store.certificate("a", stage=1).rounds == 5
         assert "5 decisions without feedback" in dict(store.certificate("a", stage=1).rows())["expiry"]
-        assert "hannan_by_default_total" in App(store).service.metrics.text(store.desk).decode()
+        assert "hannan_by_default_total" in App(store).service.metrics.text(store.queue).decode()
 
 
 def test_prune_keeps_open_decisions_of_ended_stages(path: Path) -> None:

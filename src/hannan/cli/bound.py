@@ -46,7 +46,6 @@ def command(
     paper prints, for comparison.
     """
     learner = build_learner(options, rounds, best_loss)
-    against = "any" if against == "adaptive" else against
     try:
         bound = learner.bound(rounds=rounds, best_loss=best_loss, printed=True, against=against)
         why = ""
