@@ -1,4 +1,4 @@
-"""The site: `make docs` builds it from these pages, offline; a warning is an error."""
+"""Settings of the site, which `make docs` builds offline; warnings are errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "_site"))
-# Notebooks and the gallery are programs of their own: they find the package where this one did.
+# Notebooks and the gallery run in other processes, which must find the same package.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE.parent / "src"), os.environ.get("PYTHONPATH")]))
 sys.path[:0] = [str(HERE.parent / "src"), str(HERE.parent)]
 
@@ -33,10 +33,10 @@ extensions = [
     "llms",
 ]
 exclude_patterns = ["_site", "**/*.ipynb", "examples/**/*.py"]
-# The gallery's settings hold functions; pages that a pattern of the contents takes may be none.
+# The settings of the gallery contain functions, which Sphinx cannot store.
 suppress_warnings = ["config.cache", "toc.empty_glob"]
 nitpicky = True
-# What annotations name besides our public names: other packages' types, and our own that have no page.
+# Types of other packages, and internal types, have no page.
 nitpick_ignore_regex = [("py:.*", r"(?!hannan\.[A-Za-z0-9_]+$).*")]
 
 # Pages
@@ -49,12 +49,12 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 60
 nb_merge_streams = True
 nb_execution_show_tb = True
-# Kernels warn that others on this machine might listen to them: of pages that are made here that is no news.
+# Hide the warning of kernels that other users of the machine might connect to them.
 profile = HERE.parent / "build" / "docs" / "ipython" / "profile_default"
 profile.mkdir(parents=True, exist_ok=True)
 (profile / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 'ERROR'\n", encoding="utf-8")
 os.environ["IPYTHONDIR"] = str(profile.parent)
-logging.getLogger("traitlets").setLevel(logging.WARNING)  # else every notebook is announced
+logging.getLogger("traitlets").setLevel(logging.WARNING)  # hides a message per notebook
 
 # Reference
 smartquotes = False  # a prime is a prime

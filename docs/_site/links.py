@@ -1,6 +1,6 @@
-"""Every link of the built site leads somewhere: `python docs/_site/links.py build/docs/html`.
+"""Check of all links of the built site: `python docs/_site/links.py build/docs/html`.
 
-A page, picture, script or anchor that is named must be there, and nothing that a page shows may come from elsewhere.
+Every page, picture, script and anchor that a page links must exist, and pages must not load anything from other hosts.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-#: What a page cannot be shown without: it must be of the site itself.
+#: Resources that a page loads: they must be part of the site.
 SHOWN = {("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src"), ("source", "src"), ("object", "data")}
 
 
 class Reader(HTMLParser):
-    """The anchors of a page, and what it names: (tag, attribute, address)."""
+    """Anchors of a page, and its links as (tag, attribute, address)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,14 +33,14 @@ class Reader(HTMLParser):
 
 @cache
 def read(path: Path) -> Reader:
-    """A page, read once."""
+    """Return the parsed page."""
     reader = Reader()
     reader.feed(path.read_text(encoding="utf-8"))
     return reader
 
 
 def broken(site: Path) -> list[str]:
-    """What leads nowhere, or elsewhere; empty if all is well."""
+    """Return the broken and the external links, as lines."""
     site = site.resolve()
     found = []
     for page in sorted(site.rglob("*.html")):

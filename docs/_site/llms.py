@@ -1,4 +1,4 @@
-"""llms.txt: the site in one text, a line a page, in the order of the table of contents."""
+"""llms.txt: one line per page of the site, in the order of the table of contents."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from docutils import nodes
 
-HEAD = "# Hannan\n\n> Online decisions with proof: learners that print what they guarantee, and against whom.\n"
+HEAD = "# Hannan\n\n> Online learning with proved guarantees: combine forecasts, run bandits, compare algorithms.\n"
 
 
 def order(includes: dict[str, list[str]], page: str, seen: dict[str, None]) -> dict[str, None]:
-    """Pages below a page, in order, each once.
+    """Return the pages below a page, in order, without repetitions.
 
     >>> list(order({"a": ["b", "c"], "b": ["d"]}, "a", {}))
     ['a', 'b', 'd', 'c']
@@ -24,7 +24,7 @@ def order(includes: dict[str, list[str]], page: str, seen: dict[str, None]) -> d
 
 
 def about(tree: nodes.document) -> str:
-    """The first sentence of a page that is one."""
+    """Return the beginning of the first paragraph with more than 20 characters."""
     for paragraph in tree.findall(nodes.paragraph):
         text = " ".join(paragraph.astext().split())
         if len(text) > 20 and isinstance(paragraph.parent, (nodes.section, nodes.document)):
@@ -33,7 +33,7 @@ def about(tree: nodes.document) -> str:
 
 
 def write(app: Any, failed: Exception | None) -> None:
-    """When the site is built."""
+    """Write the file after the build."""
     if failed is not None or app.builder.name != "html":
         return
     env, lines = app.env, [HEAD]
@@ -45,6 +45,6 @@ def write(app: Any, failed: Exception | None) -> None:
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """At the end."""
+    """Connect to Sphinx."""
     app.connect("build-finished", write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,6 +1,6 @@
-"""Pages that stand outside docs/: each is copied into `docs/project/`, and links to and from it are turned.
+"""Pages outside of docs/: each is copied into `docs/project/`, and links to and from it are adapted.
 
-A link to something outside that is no page of the site (a folder of sources) becomes plain words.
+Links to files that are not part of the site, such as folders of sources, become plain text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LINK = re.compile(r"(?<!!)\[([^\]\n]+(?:\n[^\]\n]+)?)\]\((?!https?:|mailto:|#)([
 
 
 def turned(text: str, origin: str, root: Path) -> str:
-    """The text of `origin` (from the root), its links as the site has them.
+    """Return the text of the page `origin` (a path from the root) with the links of the site.
 
     >>> turned("see [how](../CONTRIBUTING.md#add) and [files](../src)", "docs/architecture.md", Path("."))
     'see [how](/project/contributing.md#add) and files'
@@ -46,7 +46,7 @@ def turned(text: str, origin: str, root: Path) -> str:
 
 
 def write(app: Any) -> None:
-    """Copy the pages, those that changed."""
+    """Copy the pages that changed."""
     root = Path(app.srcdir).parent
     for origin, page in PAGES.items():
         target = Path(app.srcdir) / page
@@ -57,13 +57,13 @@ def write(app: Any) -> None:
 
 
 def read(app: Any, name: str, source: list[str]) -> None:
-    """Turn the links of a page of docs/."""
+    """Adapt the links of a page of docs/."""
     if not name.startswith(("project/", "api/", "examples/")):
         source[0] = turned(source[0], f"docs/{name}.md", Path(app.srcdir).parent)
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Copied before pages are found, turned as they are read."""
+    """Connect to Sphinx."""
     app.connect("builder-inited", write, priority=100)
     app.connect("source-read", read)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

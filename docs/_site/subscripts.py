@@ -1,6 +1,6 @@
-"""On pages of theory p_i, e^(−ε) and D_{∞,γ} get small letters below and above the line, as formulas have them.
+"""Subscripts and superscripts on pages of theory: p_i, e^(−ε) and D_{∞,γ} are shown as formulas.
 
-The sources stay plain text, to be read as they are. A formula on lines of its own (an indented block) wraps on a phone.
+The sources are plain text. Formulas in indented blocks wrap on narrow screens.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ WORDS = {"min", "max", "sup", "inf", "log", "own", "scale", "drift", "still", "s
 INDEX = re.compile(r"(?:[^\W_²³½]|[\u0300-\u036f∞*+])+(?:,[^\W_](?!\w))*")
 POWER = re.compile(r"[-−+]?(?:[a-z]{3,}|\d+(?:/\d+)?|[^\W\d_²³][\u0300-\u036f]*|[∞½*])")
 CLOSING = {"{": "}", "(": ")"}
-#: What tells a program from a formula.
+#: Distinguishes programs from formulas.
 CODE = re.compile(r"\bhn\.|\bhannan |>>>|\bmake |^\$|\bimport ")
 
 
 def pieces(text: str) -> Iterator[nodes.Node]:
-    """The text with what follows _ and ^ in nodes of its own.
+    """Yield the text with subscripts and superscripts as nodes.
 
     >>> "".join(str(node) for node in pieces("p_i²N^aT, loss_range=10_000"))
     'p<subscript>i</subscript>²N<superscript>a</superscript>T, loss_range=10_000'
@@ -51,7 +51,7 @@ b<superscript>top</superscript><subscript>mean</subscript>, x ^ y'
 
 
 def _argument(text: str, at: int, after: int) -> tuple[str, int] | None:
-    """What stands below or above, and where it ends; None where this is no index."""
+    """Return the subscript or superscript with its end, or None if there is none."""
     before = text[:at]
     if not before or before[-1].isspace():
         return None
@@ -98,6 +98,6 @@ def _prose(node: nodes.Node) -> bool:
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """After a page is read, before titles are taken into contents."""
+    """Connect to Sphinx, before titles are copied into tables of contents."""
     app.connect("doctree-read", _show, priority=100)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
