@@ -40,7 +40,7 @@ HN_INLINE constexpr bool remembers(Smoothing s) {
     }
 }
 
-enum class Estimator : int { importance_weighted, geometric, conditional, reduced_variance, implicit };
+enum class Estimator : int { importance_weighted, geometric, conditional, reduced_variance, implicit, foreign };
 
 /// How the weights are kept: by a call a round; Entropy, all made from L each round; Entropy at a constant scale, one
 /// made from L each round (bandits), or all multiplied (experts, advice); Tsallis 1/2, the log-barrier, Tsallis: by series.
@@ -61,6 +61,16 @@ struct LawTable;
 struct Foreign {
     bool (*weigh)(void* self, const double* L, i64 n, double scale, bool valued, double* w,
                   double* value) = nullptr;
+    void* self = nullptr;
+};
+
+struct Words;
+
+/// User-defined estimator in Python: return the weight that replaces 1/p of `action`, and write one baseline per arm. p is
+/// w / total; `draw` returns the next uniform of the stream. Returns NaN if the call failed.
+struct ForeignEstimate {
+    double (*weigh)(void* self, i64 action, const double* w, double total, const double* L, i64 n,
+                    double scale, Words& stream, double (*draw)(Words&), double* baselines) = nullptr;
     void* self = nullptr;
 };
 
@@ -89,7 +99,12 @@ struct Setup {
     const LawTable* table = nullptr;
     const double* grid = nullptr;  // nodes of a heavy-tailed law: see smoothings/heavy.hpp
     Foreign foreign;
+    ForeignEstimate foreign_estimate;
 
+    /// True if a settlement charges every arm a baseline, which `scratch` stores.
+    HN_INLINE bool has_baselines() const {
+        return estimator == Estimator::reduced_variance || estimator == Estimator::foreign;
+    }
     HN_INLINE bool tree() const {
         return n >= tree_from && path >= Path::entropy && path <= Path::entropy_times;
     }
@@ -107,7 +122,7 @@ struct Setup {
     /// Baselines of the last move; or who follows the action (as whole numbers), then the K action masses.
     HN_INLINE i64 scratch_places() const {
         if (setting == Setting::expert_bandit) return in_fours(n + 64) + in_fours(actions);
-        return estimator == Estimator::reduced_variance ? places() : 0;
+        return has_baselines() ? places() : 0;
     }
     i64 memory_places() const;
 

@@ -165,8 +165,9 @@ void read_fields(const Setup& s, Run& run, const nb::dict& from, bool sees_all) 
     check_weights(s, run);
     read_array(from, "memory", s.memory_places(), run.memory, -1.7e308, 1.7e308);
     check_memory(s, run);
-    const bool reduced = s.estimator == Estimator::reduced_variance;
-    read_array(from, "baselines", reduced ? s.n : 0, run.scratch, 0.0, 0.5);
+    const bool own = s.estimator == Estimator::foreign;
+    read_array(from, "baselines", s.has_baselines() ? s.n : 0, run.scratch, own ? -1.7e308 : 0.0,
+               own ? 1.7e308 : 0.5);
     players().restore_sums(s, run);
 }
 

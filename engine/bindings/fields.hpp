@@ -77,8 +77,7 @@ inline nb::dict fields_of(const Setup& s, Run& run) {
     out["losses"] = array_of(run.L, s.n);
     out["weights"] = array_of(run.w, s.n);
     out["memory"] = array_of(run.memory, s.memory_places());
-    const bool reduced = s.estimator == Estimator::reduced_variance;
-    out["baselines"] = array_of(run.scratch, reduced ? s.n : 0);
+    out["baselines"] = array_of(run.scratch, s.has_baselines() ? s.n : 0);
     return out;
 }
 

@@ -67,7 +67,7 @@ public:
         for (i64 i = 0; i < n(); ++i) (*p)[std::size_t(i)] = at.run.w[i] / at.run.total;
         return p;
     }
-    bool reduced() const { return at.setup.estimator == Estimator::reduced_variance; }
+    bool has_baselines() const { return at.setup.has_baselines(); }
     /// Open moves keep what the run will soon have no more: experts their distribution, bandits their baselines.
     void keep_others(i64 but) {
         Numbers shared;
@@ -99,7 +99,7 @@ public:
     }
     nb::object act_arm() {
         const Busy here = alone();
-        if (open() > 0 && reduced()) keep_baselines();
+        if (open() > 0 && has_baselines()) keep_baselines();
         const i64 i = players().act_arm(at);
         if (i < 0) failed();
         return issue(nb::steal(PyLong_FromLongLong(i)), i, at.run.probability, at.run.weight).move;
@@ -173,7 +173,7 @@ public:
         const Busy here = alone();
         const i64 round = ticket.round;
         if (!(at.setup.low <= loss && loss <= at.setup.high)) return false;
-        if (reduced() && ticket.numbers) {
+        if (has_baselines() && ticket.numbers) {
             keep_baselines();
             const Numbers kept = ticket.numbers;
             for (i64 i = 0; i < n(); ++i) at.run.scratch[i] = (*kept)[std::size_t(i)];

@@ -62,7 +62,8 @@ void resume(Player& player, nb::dict from) {
                  "have an action between 0 and actions - 1");
             must(p > 0.0 && p <= 1.0, "the probability of an open move", "be in (0, 1]");
             must(weight >= 0.0 && std::isfinite(weight), "the weight of an open move", "be finite and >= 0");
-            must(s.setting == Setting::experts || weight > 0.0, "the weight of an open move", "be > 0");
+            const bool own = s.estimator == Estimator::foreign;
+            must(s.setting == Setting::experts || own || weight > 0.0, "the weight of an open move", "be > 0");
             must(s.smoothing != Smoothing::lb_inf || weight >= 1.0 - 1e-9, "the weight of an open move",
                  "be 1/p, which is >= 1");
             Ticket& ticket = player.restore(move, round);
@@ -74,8 +75,9 @@ void resume(Player& player, nb::dict from) {
                 const auto numbers = nb::cast<In<double>>(one["numbers"]);
                 must(i64(numbers.size()) == s.n, "numbers of an open move", "be one per arm");
                 for (std::size_t k = 0; k < numbers.size(); ++k)
-                    must(numbers.data()[k] >= 0.0 && numbers.data()[k] <= 1.0, "numbers of an open move",
-                         "be in [0, 1]");
+                    must(own ? std::isfinite(numbers.data()[k])
+                             : numbers.data()[k] >= 0.0 && numbers.data()[k] <= 1.0,
+                         "numbers of an open move", own ? "be finite" : "be in [0, 1]");
                 ticket.numbers = std::make_shared<std::vector<double>>(numbers.data(), numbers.data() + s.n);
             } else {
                 numbered_up_to = std::min(numbered_up_to, round - 1);

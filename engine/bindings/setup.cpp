@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <tuple>
 
@@ -37,7 +38,46 @@ bool ask_python(void* self, const double* L, i64 n, double scale, bool valued, d
     }
 }
 
+/// The weight and the baselines of a user-defined estimator; NaN if it failed, with its exception kept.
+double ask_estimator(void* self, i64 action, const double* w, double total, const double* L, i64 n,
+                     double scale, Words& stream, double (*draw)(Words&), double* baselines) {
+    constexpr double failed = std::numeric_limits<double>::quiet_NaN();
+    auto& d = *static_cast<Description*>(self);
+    nb::gil_scoped_acquire gil;
+    if (!d.estimate.is_valid()) return failed;  // the collector has taken it
+    // The function that draws must not be used after this call, when the stream may be gone.
+    const auto live = std::make_shared<Words*>(&stream);
+    try {
+        Fresh<double> p{std::size_t(n)};
+        for (i64 i = 0; i < n; ++i) p.data[i] = w[i] / total;
+        nb::object uniform = nb::cpp_function([live, draw]() {
+            if (!*live) throw nb::value_error("uniform() must be called inside weight(); the call has ended");
+            return draw(**live);
+        });
+        nb::object answer = d.estimate(action, p.give(), array_of(L, n), scale, uniform);
+        *live = nullptr;
+        const auto both = nb::cast<std::pair<double, nb::object>>(answer);
+        for (i64 i = 0; i < n; ++i) baselines[i] = 0.0;
+        if (!both.second.is_none()) {
+            const auto found = nb::cast<In<double>>(both.second);
+            if (i64(found.size()) != n) return failed;
+            for (i64 i = 0; i < n; ++i) baselines[i] = found.data()[i];
+        }
+        return both.first;
+    } catch (nb::python_error& error) {
+        *live = nullptr;
+        d.raised = nb::borrow(error.value());
+        return failed;
+    } catch (...) {
+        *live = nullptr;
+        return failed;
+    }
+}
+
 Path path_of(const Setup& s) {
+    // The lanes and the series have their own estimators: a user-defined one plays on the generic paths.
+    if (s.estimator == Estimator::foreign)
+        return s.smoothing == Smoothing::entropy ? Path::entropy : Path::called;
     if (s.smoothing == Smoothing::entropy) {
         if (!s.schedule.constant() || s.kappa > 0.0) return Path::entropy;
         return s.setting == Setting::bandit ? Path::entropy_one : Path::entropy_times;
@@ -54,7 +94,7 @@ Description* described(Setting setting, i64 n, i64 actions, Smoothing smoothing,
                        std::tuple<double, double, double, double> schedule, Estimator estimator,
                        double estimator_parameter, double low, double high, bool gains, double clip,
                        double kappa, double rate, double gamma, const std::vector<double>& log_prior,
-                       nb::object law, nb::object table) {
+                       nb::object law, nb::object table, nb::object estimate) {
     require(n >= 1 && n < (i64(1) << 31), "n must be at least 1, and fit into memory");
     require(actions >= 1 && actions < (i64(1) << 31), "actions must be at least 1");
     require(parameters.size() <= 4, "a smoothing has at most four parameters");
@@ -63,6 +103,9 @@ Description* described(Setting setting, i64 n, i64 actions, Smoothing smoothing,
     require(log_prior.empty() || smoothing == Smoothing::entropy, "a prior needs entropy");
     require((smoothing == Smoothing::foreign) == !law.is_none(),
             "a law of Python's own is a foreign smoothing");
+    require((estimator == Estimator::foreign) == !estimate.is_none(),
+            "estimate must be a callable if the estimator is foreign, else None");
+    require(estimate.is_none() || setting == Setting::bandit, "a foreign estimator must be of a bandit");
     auto d = std::make_unique<Description>();
     Setup& s = d->setup;
     s.setting = setting;
@@ -96,6 +139,8 @@ Description* described(Setting setting, i64 n, i64 actions, Smoothing smoothing,
         d->table = std::move(table);
     }
     if (smoothing == Smoothing::foreign) s.foreign = {ask_python, d.get()};
+    d->estimate = std::move(estimate);
+    if (estimator == Estimator::foreign) s.foreign_estimate = {ask_estimator, d.get()};
     d->grid.resize(std::size_t(potentials().grid_places(s)));
     if (!d->grid.empty()) {
         potentials().make_grid(s, d->grid.data());
@@ -112,12 +157,14 @@ int visit_setup(PyObject* self, visitproc visit, void* arg) {
     if (!nb::inst_ready(self)) return 0;
     const Description* d = nb::inst_ptr<Description>(self);
     Py_VISIT(d->law.ptr());
+    Py_VISIT(d->estimate.ptr());
     Py_VISIT(d->raised.ptr());
     return 0;
 }
 int clear_setup(PyObject* self) {
     Description* d = nb::inst_ptr<Description>(self);
     d->law.reset();
+    d->estimate.reset();
     d->raised.reset();
     return 0;
 }
@@ -154,13 +201,14 @@ void bind_setup(nb::module_& m) {
         .value("geometric", Estimator::geometric)
         .value("conditional", Estimator::conditional)
         .value("reduced_variance", Estimator::reduced_variance)
-        .value("implicit", Estimator::implicit);
+        .value("implicit", Estimator::implicit)
+        .value("foreign", Estimator::foreign);
     nb::class_<Description>(m, "Setup", nb::type_slots(setup_slots),
                             "A learner as the engine takes it: plain fields, checked.")
         .def(nb::new_(&described), nb::kw_only(), "setting"_a, "n"_a, "actions"_a, "smoothing"_a,
              "parameters"_a, "schedule"_a, "estimator"_a, "estimator_parameter"_a, "low"_a, "high"_a,
              "gains"_a, "clip"_a, "kappa"_a, "rate"_a, "gamma"_a, "log_prior"_a, "law"_a.none(),
-             "table"_a.none())
+             "table"_a.none(), "estimate"_a.none())
         .def_prop_ro("n", [](const Description& d) { return d.setup.n; })
         .def_prop_ro("actions", [](const Description& d) { return d.setup.actions; })
         .def_prop_ro("low", [](const Description& d) { return d.setup.low; })

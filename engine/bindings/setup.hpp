@@ -34,6 +34,7 @@ struct Description {
     Setup setup;
     std::vector<double> prior, grid;
     nb::object law;     // a callable (L, scale, valued) -> (w, value), where the smoothing is Python's own
+    nb::object estimate;  // a callable (action, p, L, scale, draw) -> (weight, baselines or None), if user-defined
     nb::object raised;  // what it raised, if it did
     nb::object table;   // keeps a tabulated law alive
 };

@@ -41,7 +41,10 @@ i64 act_expert(AtPlay& at) {
 
 i64 act_arm(AtPlay& at) {
     if (!make_ready(at.setup, at.run, true)) return -1;
+    const bool asks = at.setup.estimator == Estimator::foreign;
+    if (asks) at.before.copy(at.setup, at.run);
     const i64 i = draw_arm(at.setup, at.run);
+    if (asks && !(at.run.weight >= 0.0)) return undone(at), -1;
     at.run.probability = at.run.w[i] / at.run.total;
     return i;
 }
@@ -156,7 +159,7 @@ Status observe_by_series(AtPlay& at, i64 arm, double probability, double weight,
 /// The Exponential law: at the scale before the step, p of the arm hit and Phi are enough.
 Status observe_exponential(AtPlay& at, i64 arm, double probability, double weight, double x) {
     const Setup& s = at.setup;
-    HN_KNOWN(s.path == Path::called && s.estimator != Estimator::reduced_variance);
+    HN_KNOWN(s.path == Path::called && !s.has_baselines());
     Run& run = at.run;
     const double p = run.w[arm] / run.total, value = run.value, scale = run.scale, estimate = x * weight;
     if (!settle_arm(s, run, arm, weight, x, true)) return Status::failed;
@@ -177,7 +180,7 @@ Status observe_arm(AtPlay& at, i64 arm, double probability, double weight, doubl
     if (!(s.low <= loss && loss <= s.high)) return Status::bad_loss;
     const double x = (loss - s.origin) * s.slope, estimate = x * weight;
     if (by_series(s.path)) return observe_by_series(at, arm, probability, weight, x);
-    const bool reduced = s.estimator == Estimator::reduced_variance;
+    const bool reduced = s.has_baselines();
     if (s.path == Path::called && s.smoothing == Smoothing::exponential && !reduced)
         return observe_exponential(at, arm, probability, weight, x);
     if (s.path == Path::entropy_one && !reduced) {

@@ -38,7 +38,8 @@ HN_INLINE bool settle_arm(const Setup& s, Run& run, i64 i, double weight, double
     }
     const double scale = next_scale(s, run);
     if (by_series(s.path)) return weigh_one(s, run, i, charged(s, run, i, weight, loss), scale, valued);
-    if (s.estimator == Estimator::reduced_variance) {
+    if (s.has_baselines()) {
+        if (!(weight >= 0.0)) return false;  // a user-defined estimator failed
         double shift;
         run.L[i] = add_baselines(s, run, i, weight, loss, shift);
         return weigh_apart(s, run, scale, valued);

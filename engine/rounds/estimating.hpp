@@ -23,6 +23,13 @@ HN_INLINE double rank(const Setup& s, const Run& run, i64 i) {
     return double(sigma);
 }
 
+/// Ask a user-defined estimator; its baselines are left in scratch. NaN if it failed.
+HN_COLD double foreign_weight(const Setup& s, Run& run, i64 i, double total) {
+    return s.foreign_estimate.weigh(
+        s.foreign_estimate.self, i, run.w, total, run.L, s.n, run.scale, run.stream,
+        [](Words& stream) { return uniform(stream); }, run.scratch);
+}
+
 /// The weight of action i, drawn with probability mass/total; may move the stream.
 HN_INLINE double weight_of(const Setup& s, Run& run, i64 i, double mass, double total) {
     // Not total / mass: a whole game has 1 / mass long before it has the total.
@@ -35,6 +42,7 @@ HN_INLINE double weight_of(const Setup& s, Run& run, i64 i, double mass, double 
             return sigma * capped_geometric(uniform(run.stream), sigma * p, s.estimator_parameter);
         }
         case Estimator::implicit: return 1.0 / (p + s.estimator_parameter);
+        case Estimator::foreign: return foreign_weight(s, run, i, total);
         default: break;
     }
     const f64x4 bar = splat(4.0 * total / (run.scale * run.scale)), half = splat(0.5);

@@ -40,11 +40,11 @@ Smoothing = enum.Enum("Smoothing", {
     "thompson_beta": 26, "thompson_gaussian": 27,
 })
 Estimator = enum.Enum("Estimator", {
-    "importance_weighted": 0, "geometric": 1, "conditional": 2, "reduced_variance": 3, "implicit": 4,
+    "importance_weighted": 0, "geometric": 1, "conditional": 2, "reduced_variance": 3, "implicit": 4, "foreign": 5,
 })
 
 class Setup:
-    def __init__(self, *, setting: Setting, n: int, actions: int, smoothing: Smoothing, parameters: Sequence[float], schedule: tuple[float, float, float, float], estimator: Estimator, estimator_parameter: float, low: float, high: float, gains: bool, clip: float, kappa: float, rate: float, gamma: float, log_prior: Sequence[float], law: Any | None, table: Any | None) -> None: ...
+    def __init__(self, *, setting: Setting, n: int, actions: int, smoothing: Smoothing, parameters: Sequence[float], schedule: tuple[float, float, float, float], estimator: Estimator, estimator_parameter: float, low: float, high: float, gains: bool, clip: float, kappa: float, rate: float, gamma: float, log_prior: Sequence[float], law: Any | None, table: Any | None, estimate: Any | None) -> None: ...
     n: Read[int]
     actions: Read[int]
     low: Read[float]

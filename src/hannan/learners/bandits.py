@@ -12,6 +12,7 @@ from hannan.learners.estimators import (
     Estimator,
     ImportanceWeighted,
     ReducedVariance,
+    by_rule,
     check_playable,
 )
 from hannan.learners.learner import Constants, Learner, Proof, name_arms, needed
@@ -202,7 +203,7 @@ class Bandit(Learner):
         name_arms(self)
         object.__setattr__(self, "n", validation.count(self.n, "n"))
         self._check()
-        check_playable(self.estimator)
+        check_playable(self.estimator, self.n)
         self.schedule()
 
     def _said(self, name: str) -> Any:
@@ -384,15 +385,18 @@ class Bandit(Learner):
             self.schedule(),
             self.loss_range,
             self.gains,
-            estimator=self.estimator.kernel,
+            estimator=self.estimator.kernel or by_rule(self.estimator),
             estimator_parameter=self.estimator.parameter,
             gamma=self.smoothing.gamma,
+            estimates=bool(self.estimator.kernel),  # nothing is known of the mean of a user-defined estimate
         )
 
     def start(self, seed: int | None = None, name: str | None = None) -> BanditPlayer:
         from hannan.players.player import BanditPlayer
         from hannan.players.sleeping import SleepingArmsPlayer
 
-        if self.estimator.weights == "exact" and not self.smoothing.first_order:
+        smoothing = self.smoothing
+        proved = not smoothing.first_order and (smoothing.kernel or smoothing.perturbation is not None)
+        if self.estimator.weights == "exact" and proved:
             return SleepingArmsPlayer(self, seed, name)
         return BanditPlayer(self, seed, name)

@@ -37,19 +37,36 @@ class Drawn(NamedTuple):
 
 #: Members that determine an estimate; the first is the one that every estimator defines.
 MEMBERS = ("weight", "baselines", "draws", "kernel", "parameter", "weights", "exploration", "bias")
-POSSIBLE = (
-    "A user-defined estimator can be evaluated, but not played yet: hn.Bandit takes ImportanceWeighted, "
-    "ImplicitExploration, ReducedVariance, GeometricResampling or ConditionalResampling. A class with act and observe "
-    "plays with any estimate (hn.play)."
-)
+POSSIBLE = "A user-defined estimator derives from hn.Estimator and defines `weight`, and `baselines` if it has any."
+#: Facts that only a proof in this package may state.
+PROVED = ("weights", "exploration", "bias", "parameter")
 
 
 @frozen
 class Estimator:
     """Rule that turns one observed loss into a loss vector, lhat = loss * weight * e_action.
 
-    A subclass defines `weight`; without it its construction raises TypeError. The engine has the rules of this
-    package, so `hn.Bandit` rejects other estimators.
+    A subclass defines `weight`, `baselines` if every arm is charged something, and `draws = True` if the weight is
+    random. `hn.Bandit` plays it in `hn.play` and live; no bound is proved for it, and fleets and stores reject it.
+
+    Raises
+    ------
+    TypeError
+        If `weight` is missing.
+    ValueError
+        If a weight is not a finite number >= 0, or if baselines are not one finite number per arm. This is checked
+        when a `hn.Bandit` is built and in every round.
+
+    Examples
+    --------
+    >>> import hannan as hn
+    >>> @frozen
+    ... class Shifted(hn.Estimator):
+    ...     shift: float = 0.01
+    ...     def weight(self, drawn, uniform): return 1.0 / (drawn.probability + self.shift)
+    >>> record = hn.play(hn.Bandit(3, hn.Entropy(), hn.Fixed(20.0), Shifted()), np.eye(3)[[0] * 50], seed=0)
+    >>> record.rounds
+    50
     """
 
     #: Name of the rule in the engine.
@@ -226,16 +243,53 @@ class ReducedVariance(Estimator):
         return np.where(drawn.distribution >= 4.0 / drawn.scale**2, 0.5, 0.0)
 
 
-def check_playable(estimator: Any) -> None:
-    """Raise ValueError if an object is not an estimator of the engine."""
+Uniform = Callable[[], float]
+#: What the engine calls: (action, distribution, losses, scale, uniform) -> (weight, baselines or None).
+Rule = Callable[[int, Array, Array, float, Uniform], tuple[float, Array | None]]
+
+
+def _no_uniform() -> float:
+    raise ValueError("weight() must not call uniform() unless the class states draws = True")
+
+
+def by_rule(estimator: Estimator) -> Rule:
+    """Return a user-defined estimator as the engine calls it, with its answers checked."""
+    name = type(estimator).__name__
+
+    def rule(
+        action: int, distribution: Array, losses: Array, scale: float, uniform: Uniform
+    ) -> tuple[float, Array | None]:
+        drawn = Drawn(action, distribution, losses, scale)
+        weight = estimator.weight(drawn, uniform if estimator.draws else _no_uniform)
+        if not 0.0 <= validation.real(weight, f"weight() of {name}") < math.inf:
+            raise ValueError(f"weight() of {name} must return a finite number >= 0; got {weight!r}")
+        baselines = estimator.baselines(drawn)
+        if baselines is None:
+            return float(weight), None
+        charged = np.ascontiguousarray(baselines, dtype=np.float64)
+        if charged.shape != distribution.shape or not np.isfinite(charged).all():
+            raise ValueError(
+                f"baselines() of {name} must return None or {distribution.size} finite numbers; got {baselines!r}"
+            )
+        return float(weight), charged
+
+    return rule
+
+
+def check_playable(estimator: Any, n: int) -> None:
+    """Raise ValueError if an object is not an estimator, or if a user-defined one fails on two plays of n arms."""
     if not isinstance(estimator, Estimator):
         raise ValueError(f"estimator must be an estimator such as ImportanceWeighted(); got {estimator!r}")
-    own = validation.user_defined(estimator, MEMBERS)
+    own = validation.user_defined(estimator, MEMBERS if estimator.kernel else PROVED)
     if own:
+        kind = "members of a compiled estimator" if estimator.kernel else "facts that bounds use"
         raise ValueError(
-            f"estimator must be one that the engine has; got {estimator!r}, with user-defined {', '.join(own)}. "
-            f"{POSSIBLE}"
+            f"estimator must not override {kind}; got {estimator!r}, with user-defined {', '.join(own)}. {POSSIBLE}"
         )
+    if not estimator.kernel:
+        rule = by_rule(estimator)
+        for distribution in (np.full(n, 1.0 / n), np.linspace(1.0, 2.0, n) / np.linspace(1.0, 2.0, n).sum()):
+            rule(n - 1, distribution, np.zeros(n), 2.0, lambda: 0.5)
 
 
 def capped_geometric(u: float, p: float, cap: int) -> float:

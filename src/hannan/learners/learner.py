@@ -370,7 +370,10 @@ class Learner(NotPrivate, saving.Described):
         """Rate and range of the smoothing, or the reason why there are none."""
         if self.smoothing.hedge:  # Entropy and Gumbel make one play, so one set of constants, to the last bit
             return Constants(1.0, math.log(n), 0.0)
-        rate = self.smoothing.rate
+        try:
+            rate = self.smoothing.rate
+        except ValueError as reason:
+            raise Withheld(f"no rate is known: {reason}") from None
         if not math.isfinite(rate) and self._needs_rate:
             raise Withheld(f"{self.smoothing!r} has an unbounded hazard, so its play has no rate: {self._unrated}")
         if self.smoothing.needs_rounds and rounds is None:

@@ -28,7 +28,8 @@ class Program(NamedTuple):
     loss_range: tuple[float, float] = (0.0, 1.0)
     gains: bool = False
     actions: int = 0
-    estimator: str = "importance_weighted"
+    #: Name of the rule in the engine, or the callback of a user-defined estimator.
+    estimator: Any = "importance_weighted"
     estimator_parameter: float = 0.0
     clip: float = 0.0
     kappa: float = 0.0
@@ -45,6 +46,12 @@ class Program(NamedTuple):
     def stepped(self) -> bool:
         """Whether games are made of a player's steps, one by one."""
         return False
+
+    @property
+    def calls_python(self) -> bool:
+        """True if a round calls a user-defined regularizer or estimator."""
+        smoothing = self.smoothing
+        return callable(self.estimator) or not (smoothing.kernel or smoothing.perturbation)
 
     @property
     def low(self) -> float:
@@ -68,7 +75,7 @@ class Program(NamedTuple):
             found = self.smoothing.tabulated()
             kernel, table = ("table", found.table) if found is not None else ("foreign", None)
             law = by_gradient(self.smoothing) if found is None else None
-        schedule = self.schedule
+        schedule, rule = self.schedule, self.estimator
         return _engine.Setup(
             setting=getattr(_engine.Setting, self.setting),
             n=self.n,
@@ -76,7 +83,7 @@ class Program(NamedTuple):
             smoothing=getattr(_engine.Smoothing, kernel),
             parameters=[float(x) for x in self.smoothing.kernel_parameters],
             schedule=(float(schedule.c), float(schedule.a), float(schedule.b), float(schedule.d)),
-            estimator=getattr(_engine.Estimator, self.estimator),
+            estimator=_engine.Estimator.foreign if callable(rule) else getattr(_engine.Estimator, rule),
             estimator_parameter=float(self.estimator_parameter),
             low=float(self.low),
             high=float(self.high),
@@ -88,6 +95,7 @@ class Program(NamedTuple):
             log_prior=[] if self.log_prior is None else [float(x) for x in self.log_prior],
             law=law,
             table=table,
+            estimate=rule if callable(rule) else None,
         )
 
 

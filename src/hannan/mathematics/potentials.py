@@ -296,6 +296,9 @@ class FTRL(Potential):
     def _value(self, L: Array) -> float:
         if self.regularizer.hedge:
             return soft_minimum(L, self.scale)
+        if not self.regularizer.kernel:
+            p = self._gradient(L)
+            return float(p @ L + self.scale * self.regularizer.value(p))
         from hannan._engine import regularized_value
 
         return float(regularized_value(L, self._gradient(L), self.scale, self._alpha()))
@@ -303,6 +306,8 @@ class FTRL(Potential):
     def _gradient(self, L: Array) -> Array:
         if self.regularizer.hedge:
             return softmax(L, self.scale)
+        if not self.regularizer.kernel:
+            return self.regularizer.leader(L, self.scale)
         from hannan._engine import regularized_leaders
 
         w, total, converged = regularized_leaders(L, self.scale, self._alpha())

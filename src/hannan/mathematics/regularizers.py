@@ -1,7 +1,7 @@
 """Regularizers of FTRL: convex F on the simplex, separable, F(p) = scale * sum_i f(p_i).
 
 The play is p(L) = argmin <L, p> + F(p). The regularizers of the package have compiled solvers; a user-defined
-subclass can be evaluated but not played.
+regularizer is one class with `value`, `slope` and `curvature`, and is solved by Newton's method in log p.
 """
 
 from __future__ import annotations
@@ -20,12 +20,18 @@ from hannan.saving import frozen
 from hannan.validation import Array
 
 #: Members that every regularizer defines.
-NEEDED = ("gamma", "value", "curvature")
+NEEDED = ("gamma", "value", "slope", "curvature")
 #: Members that determine the play of a compiled regularizer and its constants.
-MEMBERS = ("kernel", "kernel_parameters", *NEEDED)
+MEMBERS = ("kernel", "kernel_parameters", "hedge", "tsallis_alpha", "rate", "own_rate", *NEEDED)
+#: Facts that only a proof in this package may state.
+PROVED = (
+    *("hedge", "needs_rounds", "first_order", "largest_gamma", "tsallis_alpha", "perturbation", "comparator_cost"),
+    *("range_constant", "variance_constant", "proved_variance_constant", "bandit_variance_constant", "step_level"),
+    *("approximate_level", "rate_source", "assumptions", "rate_assumption", "tabulated", "leader"),
+)
 POSSIBLE = (
-    "A user-defined regularizer can be evaluated, but not played yet: learners and hn.FTRL take Entropy, Tsallis or "
-    "LogBarrier. A user-defined perturbation distribution, a subclass of hn.Law with density and cdf, can be played."
+    "A user-defined regularizer derives from hn.Regularizer and defines these members; with a proved `rate` and "
+    "`own_rate` it has bounds."
 )
 
 
@@ -33,8 +39,17 @@ POSSIBLE = (
 class Regularizer(Smoothing):
     """Convex function on the simplex that is added to the losses, so that the leader does not jump.
 
-    A subclass defines `gamma`, `value` and `curvature`; without one of them its construction raises TypeError. The
-    engine has solvers for `Entropy`, `Tsallis` and `LogBarrier`, so learners and `hn.FTRL` reject other regularizers.
+    A subclass defines `gamma`, `value`, `slope` and `curvature`; without one of them its construction raises
+    TypeError. With a proved `rate` (in D_inf) and `own_rate` (in D_inf,gamma) it has bounds, which state that these
+    numbers are assumed, not verified. Learners play it in `hn.play` and live; fleets and stores reject it.
+
+    Raises
+    ------
+    TypeError
+        If a member is missing.
+    ValueError
+        If `value`, `slope` and `curvature` contradict each other, or if a stated rate contradicts the curvature. This
+        is checked when a learner or `hn.FTRL` is built.
 
     Notes
     -----
@@ -76,6 +91,31 @@ class Regularizer(Smoothing):
         -Hess Phi = (diag(w) - w w'/sum w)/scale.
         """
         raise NotImplementedError
+
+    def assumptions(self) -> str:
+        """Return what is assumed of a user-defined regularizer, after checking that its members agree."""
+        return "" if self.kernel else _agreement(self)
+
+    def rate_assumption(self) -> str:
+        return self.assumptions()
+
+    def leader(self, L: Array, scale: float) -> Array:
+        """Return the play, argmin <L, p> + scale F(p), by Newton's method in log p.
+
+        Notes
+        -----
+        At the minimum f'(p_i) + L_i/scale is the same number for all i. Each step linearizes these equations in log p
+        and eliminates that number, the multiplier, by sum_i p_i = 1.
+        """
+        gaps = (L - L.min()) / scale
+        with np.errstate(all="ignore"):
+            logs, done = _newton(self, gaps, np.full(L.size, -math.log(L.size)))
+            if not done:
+                logs, done = _newton(self, gaps, _bisection(self, gaps))
+        if not done:
+            raise ArithmeticError(f"the leader of {self!r} did not converge at scale {scale!r}; check its slope")
+        p = np.exp(logs)
+        return np.asarray(p / p.sum())
 
     def range_constant(self, n: int, rounds: int | None = None) -> float:
         """Return F at a vertex minus F at the uniform distribution, its largest difference on the simplex."""
@@ -309,11 +349,183 @@ def kappa(alpha: float) -> float:
     return objective(least_between(lambda p: -objective(p), 0.0, 1.0, 120)) * (1.0 + 4e-16)
 
 
-def check_playable(regularizer: Regularizer, name: str) -> None:
-    """Raise ValueError if the engine has no solver for a regularizer; `name` is the parameter that it was passed as."""
-    own = validation.user_defined(regularizer, MEMBERS)
+#: Probabilities below e^-700 are 0 to the play.
+_LOWEST = -700.0
+
+
+def _newton(regularizer: Regularizer, gaps: Array, logs: Array) -> tuple[Array, bool]:
+    """Return (log p, converged) by Newton's method in log p; `gaps` are (L - min L)/scale."""
+    for _ in range(120):
+        p = np.exp(logs)
+        w, slack = regularizer.curvature(p), regularizer.slope(p) + gaps
+        multiplier = (1.0 - p.sum() + (w * slack).sum()) / w.sum()
+        step = np.clip((multiplier - slack) * w / p, -20.0, 20.0)
+        moved = np.maximum(logs + step, _LOWEST)
+        largest = float(np.abs(moved - logs).max())
+        if math.isnan(largest):
+            return logs, False
+        logs = moved
+        if largest < 1e-8:  # convergence is quadratic: the next step would be below rounding
+            return logs, abs(float(np.exp(logs).sum()) - 1.0) < 1e-6
+    return logs, False
+
+
+def _bisection(regularizer: Regularizer, gaps: Array) -> Array:
+    """Return log p by bisection of the multiplier and, for each multiplier, of every log p_i."""
+    n = gaps.size
+    low, high = (float(regularizer.slope(np.array([p]))[0]) for p in (1.0 / n, 1.0))
+    logs = np.full(n, -math.log(n))
+    for _ in range(60):
+        multiplier = 0.5 * (low + high)
+        left, right = np.full(n, _LOWEST), np.zeros(n)
+        for _ in range(60):
+            logs = 0.5 * (left + right)
+            above = regularizer.slope(np.exp(logs)) > multiplier - gaps
+            left, right = np.where(above, left, logs), np.where(above, logs, right)
+        low, high = (low, multiplier) if np.exp(logs).sum() > 1.0 else (multiplier, high)
+    return logs
+
+
+#: Probabilities at which the members of a user-defined regularizer are compared.
+_GRID = np.concatenate([np.logspace(-12.0, -1.0, 80), np.linspace(0.11, 0.9, 80), 1.0 - np.logspace(-1.01, -6.0, 40)])
+#: Relative tolerances: of differences of `value` and `slope`, and of a stated rate.
+_DIFFERENCE, _RATE = 1e-4, 1e-9
+
+
+def _agreement(regularizer: Regularizer) -> str:
+    """Return what is assumed of a regularizer; raise ValueError if its members contradict each other."""
+    try:
+        return _agreement_of(regularizer)
+    except TypeError:  # not hashable
+        return _compared(regularizer)
+
+
+@lru_cache(maxsize=64)
+def _agreement_of(regularizer: Regularizer) -> str:
+    return _compared(regularizer)
+
+
+def _compared(regularizer: Regularizer) -> str:
+    """Compare the members of a regularizer with each other at the points of the grid."""
+    name = type(regularizer).__name__
+    own = validation.user_defined(regularizer, PROVED)
     if own:
         raise ValueError(
-            f"{name} must have a solver in the engine; got {regularizer!r}, with user-defined {', '.join(own)}. "
-            f"{POSSIBLE}"
+            f"{name} must not define {', '.join(own)}; hn.Regularizer derives these from gamma, rate, own_rate, value, "
+            "slope and curvature. Rename them"
         )
+    gamma = validation.positive(regularizer.gamma, f"gamma of {name}")
+    p = _GRID
+    with np.errstate(all="ignore"):
+        slope, w = _evaluated(regularizer, "slope", p), _evaluated(regularizer, "curvature", p)
+        _check_slopes(regularizer, p, slope, w)
+        _check_values(regularizer)
+        rates = [("rate", 1.0, _stated(regularizer, "rate")), ("own_rate", gamma, _stated(regularizer, "own_rate"))]
+        for member, power, stated in rates:
+            if stated is None:
+                continue
+            found, at = _steepest(regularizer, p, w, power)
+            if stated < found * (1.0 - _RATE):
+                raise ValueError(
+                    f"{member} of {name} must be at least w_i (1 - w_i/sum w)/p_i^{power:g}, which is {found:.6g} at "
+                    f"p_i = {at:.6g}; got {stated!r}. Correct {member} or curvature"
+                )
+    said = f"assumed, not verified: {name} is convex and separable with these members"
+    known = [f"{member} <= {stated:.15g}" for member, _, stated in rates if stated is not None]
+    return f"{', '.join([said, *known])} (they agree at {p.size} points)"
+
+
+def _evaluated(regularizer: Regularizer, member: str, p: Array) -> Array:
+    """Return a member at an array of probabilities; it must be elementwise and finite."""
+    found = np.asarray(getattr(regularizer, member)(p), dtype=np.float64)
+    if found.shape != p.shape or not np.isfinite(found).all():
+        shown = f"shape {found.shape}" if found.shape != p.shape else f"{found[~np.isfinite(found)][0]!r}"
+        raise ValueError(
+            f"{member}(p) of {type(regularizer).__name__} must be finite, one number per entry of p; got {shown} for "
+            f"{p.size} entries in (0, 1)"
+        )
+    return found
+
+
+def _stated(regularizer: Regularizer, member: str) -> float | None:
+    """Return a stated rate; None if it is not stated or infinite."""
+    try:
+        stated = getattr(regularizer, member)
+    except ValueError:
+        return None
+    if stated == math.inf:
+        return None
+    return validation.positive(stated, f"{member} of {type(regularizer).__name__}")
+
+
+def _check_slopes(regularizer: Regularizer, p: Array, slope: Array, w: Array) -> None:
+    """Check that the slope rises, falls to -inf at 0, and has the derivative 1/curvature."""
+    name, h = type(regularizer).__name__, 1e-4
+    if not (w > 0.0).all():
+        raise ValueError(
+            f"curvature(p) of {name} must be > 0; got {float(w.min())!r} at p = {p[int(np.argmin(w))]:.6g}"
+        )
+    if not (np.diff(slope) > 0.0).all():
+        at = int(np.argmin(np.diff(slope)))
+        raise ValueError(f"slope(p) of {name} must increase with p; got a decrease at p = {p[at]:.6g}")
+    ends = _evaluated(regularizer, "slope", np.array([1e-300, 1e-12, 0.5]))
+    if ends[1] - ends[0] < 0.5 * (ends[2] - ends[1]):
+        raise ValueError(
+            f"slope(p) of {name} must tend to -inf as p tends to 0, so that every arm keeps a probability; got "
+            f"{ends[0]:.6g} at p = 1e-300"
+        )
+    up, down = (_evaluated(regularizer, "slope", p * math.exp(step)) for step in (h, -h))
+    derivative, wanted = (up - down) / (2.0 * h), p / w
+    allowed = _DIFFERENCE * wanted + 1e-14 * np.abs(slope) / h
+    worst = int(np.argmax(np.abs(derivative - wanted) - allowed))
+    if abs(derivative[worst] - wanted[worst]) > allowed[worst]:
+        raise ValueError(
+            f"curvature(p) of {name} must be 1/f'', the inverse derivative of slope; got {w[worst]:.6g} at p = "
+            f"{p[worst]:.6g}, where the derivative of slope gives {p[worst] / derivative[worst]:.6g}"
+        )
+
+
+def _check_values(regularizer: Regularizer) -> None:
+    """Check that `value` reduces the last axis and has the slope as its derivative."""
+    name, h = type(regularizer).__name__, 1e-6
+    plays = np.random.default_rng(0).dirichlet(np.full(4, 3.0), 8)
+    shape = np.shape(regularizer.value(plays))
+    if shape != (8,):
+        raise ValueError(f"value(p) of {name} must sum over the last axis; got shape {shape} for p of shape (8, 4)")
+    way = np.array([1.0, -1.0, 0.0, 0.0]) * h
+    found = (np.asarray(regularizer.value(plays + way)) - np.asarray(regularizer.value(plays - way))) / (2.0 * h)
+    slope = regularizer.slope(plays)
+    wanted = slope[:, 0] - slope[:, 1]
+    allowed = _DIFFERENCE * (1.0 + np.abs(slope).sum(axis=1)) + 1e-9 * np.abs(np.asarray(regularizer.value(plays)))
+    worst = int(np.argmax(np.abs(found - wanted) - allowed))
+    if not abs(found[worst] - wanted[worst]) <= allowed[worst]:
+        raise ValueError(
+            f"slope(p) of {name} must be the derivative of value; got slope(p_0) - slope(p_1) = {wanted[worst]:.6g}, "
+            f"where value changes by {found[worst]:.6g}"
+        )
+
+
+def _steepest(regularizer: Regularizer, p: Array, w: Array, power: float) -> tuple[float, float]:
+    """Return the largest w_i (1 - w_i/sum w)/p_i^power on the grid, the rest spread evenly, and its p_i."""
+    best, at = 0.0, 0.0
+    for others in (1, 2, 4, 9, 99):
+        rest = others * _evaluated(regularizer, "curvature", (1.0 - p) / others)
+        steep = w * rest / (w + rest) / p**power
+        k = int(np.argmax(steep))
+        if steep[k] > best:
+            best, at = float(steep[k]), float(p[k])
+    return best, at
+
+
+def check_playable(regularizer: Regularizer, name: str) -> None:
+    """Raise ValueError if a regularizer cannot be played; `name` is the parameter that it was passed as.
+
+    A subclass of a compiled regularizer that overrides a member would play its parent's solver.
+    """
+    own = validation.user_defined(regularizer, MEMBERS) if regularizer.kernel else []
+    if own:
+        raise ValueError(
+            f"{name} must not override members of a compiled regularizer; got {regularizer!r}, with user-defined "
+            f"{', '.join(own)}. Derive from hn.Regularizer instead. {POSSIBLE}"
+        )
+    regularizer.assumptions()

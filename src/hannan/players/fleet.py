@@ -96,6 +96,11 @@ def one_number(learner: Any) -> type[BanditPlayer]:
             f"a fleet must be of learners that draw moves and nothing else; got {validation.brief(learner)}, "
             "which tosses coins too"
         )
+    if program.calls_python:
+        raise ValueError(
+            "learner must have compiled rules, because a fleet and a store settle batches without calling Python; got "
+            f"{validation.brief(learner)} with a user-defined regularizer or estimator. Use learner.start() or hn.play"
+        )
     found = type(learner.start(0))
     if not issubclass(found, BanditPlayer):
         raise ValueError(f"a fleet must be of learners that a bandit's player plays; got {validation.brief(learner)}")

@@ -432,14 +432,14 @@ def checked_hazard(law: object) -> str:
     name = type(law).__name__
     if stated <= 0.0:
         raise ValueError(f"the hazard of {name} must be > 0; got {stated!r}")
-    said = f"on your word that the hazard of {name} is at most {stated:.15g}"
+    said = f"assumed, not verified: the hazard of {name} is at most {stated:.15g}"
     with np.errstate(all="ignore"):
         z = np.unique(np.asarray(law.survival_quantile(_LEVELS), dtype=np.float64))
         f, S = np.asarray(law.density(z), dtype=np.float64), np.asarray(law.survival(z), dtype=np.float64)
         usable = np.isfinite(z) & np.isfinite(f) & (S >= 0.5e-9) & (S <= 1.0)
         z, f, S = z[usable], f[usable], S[usable]
         if z.size < 50:
-            return f"{said}, which could not be checked"
+            return f"{said} (it could not be checked)"
         kept = S * (1.0 + _SLACK) + _LOST
         steep = f / kept
         fall = np.log((S[:-1] - _LOST) / (S[1:] + _LOST)) / np.diff(z)
@@ -455,7 +455,7 @@ def checked_hazard(law: object) -> str:
             f"the hazard of {name} must be at least the fall of log(1-F), {fall[fastest]:.6g} between {z[fastest]:.6g} "
             f"and {z[fastest + 1]:.6g}; got {stated!r}"
         )
-    return f"{said}, which fits at {z.size} quantiles"
+    return f"{said} (checked at {z.size} quantiles)"
 
 
 def checked_concavity(law: object) -> str:
@@ -463,13 +463,13 @@ def checked_concavity(law: object) -> str:
     if not (_is_yours(law) and isinstance(law, Law) and law.log_concave):
         return ""
     name = type(law).__name__
-    said = f"on your word that the density of {name} is log-concave"
+    said = f"assumed, not verified: the density of {name} is log-concave"
     with np.errstate(all="ignore"):
         z = np.unique(np.asarray(law.survival_quantile(_LEVELS[::4]), dtype=np.float64))
         g = np.log(np.asarray(law.density(z), dtype=np.float64))
         z, g = z[np.isfinite(g)], g[np.isfinite(g)]
         if z.size < 20:
-            return f"{said}, which could not be checked"
+            return f"{said} (it could not be checked)"
         gaps = np.diff(z)
         slope = np.diff(g) / gaps
         # Logarithms are right to 1e-12, and a slope to that over its gap.
@@ -478,4 +478,4 @@ def checked_concavity(law: object) -> str:
     worst = int(np.argmax(rise))
     if rise[worst] > 0.0:
         raise ValueError(f"{name} must be log-concave, as it says; the slope of log f rises at {z[worst + 1]:.6g}")
-    return f"{said}, which fits at {z.size} quantiles"
+    return f"{said} (checked at {z.size} quantiles)"
