@@ -276,10 +276,12 @@ void bind_convex(nb::module_& m) {
              "moves"_a.none().noconvert(),
              "Play rounds against losses of one kind; write the own loss after each round of `marks`.")
         .def("minimise", &minimise, "noise"_a, "ridge"_a, "tolerance"_a, "start"_a, "warm"_a = false,
-             "(status, argmin of G + <noise, x> + (ridge/2)||x - center||^2, its residual); with the run's "
-             "model if warm.")
-        .def("slope", &slope, "x"_a, "grad G(x); None where a phi of one's own is not finite.")
-        .def("curvature", &curvature, "x"_a, "ridge"_a, "Hess G(x) + ridge.")
+             "Minimize G(x) + <noise, x> + (ridge/2)||x - center||^2. Returns (status, argmin, residual); "
+             "uses "
+             "the model of the run if `warm`.")
+        .def("slope", &slope, "x"_a,
+             "Return the gradient of G at x, or None if a user-defined loss is not finite.")
+        .def("curvature", &curvature, "x"_a, "ridge"_a, "Return the Hessian of G at x plus the ridge.")
         .def(
             "value",
             [](LeaderOwner& l, In<double> x) {

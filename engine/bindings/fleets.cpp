@@ -399,7 +399,7 @@ void bind_fleets(nb::module_& m) {
                 }
                 return out.give();
             },
-            "keys"_a, "Learner numbers of keys; -1 if a key has no learner.")
+            "keys"_a, "Learner numbers of keys, or -1 for keys without a learner.")
         .def(
             "_touch",
             [](Fleet& fleet, In<i64> keys) {

@@ -22,7 +22,7 @@ bool own_slopes(void* whose, double* work, i64 m, bool curved) {
         nb::object found = leader.slopes(array_of(work, m), curved);
         const auto table = nb::cast<Table2<double>>(found);
         require(table.shape(0) == (curved ? 2u : 1u) && i64(table.shape(1)) == m,
-                "slopes must be one a margin");
+                "slopes must return one number per loss");
         for (i64 row = 0; row < (curved ? 2 : 1); ++row)
             for (i64 k = 0; k < m; ++k) work[(row + 1) * sweep + k] = table.data()[row * m + k];
     } catch (...) {
@@ -61,7 +61,7 @@ PointModel& LeaderOwner::ModelOwner::made(i64 d) {
 LeaderOwner::LeaderOwner(nb::object set, nb::object given, In<u64> words)
     : region_object(set), region(nb::cast<RegionOwner&>(set).region),
       vectors_(std::size_t(6 * padded(region.d)), 0.0) {
-    require(words.size() == 4, "a stream has four words");
+    require(words.size() == 4, "words must have four entries");
     if (!given.is_none()) {
         rules = nb::cast<PointRules>(given);
         plays = true;
@@ -82,15 +82,15 @@ PointModel& LeaderOwner::model() { return model_.made(region.d); }
 PointModel& LeaderOwner::spare_model() { return spare_.made(region.d); }
 
 void LeaderOwner::prepare(Phi phi, double parameter, i64 more, nb::object own) {
-    require(more >= 0, "there must be losses");
+    require(more >= 0, "the number of losses must be >= 0");
     if (phi == Phi::squared && !sums.Q) {
         quadratic_.assign(std::size_t(d() * d()), 0.0);
         sums.Q = quadratic_.data();
     }
     if (phi == Phi::linear || phi == Phi::squared) return;
-    require(phi != Phi::own || !own.is_none(), "a phi of one's own has slopes");
+    require(phi != Phi::own || !own.is_none(), "a user-defined loss must have slopes");
     require(sums.phi == Phi::linear || (sums.phi == phi && sums.parameter == parameter),
-            "one kind of loss has rows");
+            "all losses of a leader must be of one kind");
     const i64 needed = sums.rows + more;
     if (needed > sums.room) {
         const i64 room = in_fours(std::max<i64>({16, 2 * sums.room, needed}));
@@ -169,37 +169,40 @@ nb::dict LeaderOwner::fields() {
 void LeaderOwner::restore(const nb::dict& from) {
     const auto numbers_of = [&](const nb::dict& in, const char* name, i64 count) {
         In<double> found;
-        must(nb::try_cast(nb::object(nb::borrow(entry(in, name))), found), name, "be numbers");
-        must(i64(found.size()) == count, name, "have as many numbers as the set and the losses ask for");
+        must(nb::try_cast(nb::object(nb::borrow(entry(in, name))), found), name, "be an array of numbers");
+        must(i64(found.size()) == count, name, "have the length given by the set and the losses");
         std::vector<double> read(found.data(), found.data() + found.size());
-        for (double x : read) must(x >= -large && x <= large, name, "be finite and in its range");
+        for (double x : read) must(x >= -large && x <= large, name, "be finite and in the range of its kind");
         return read;
     };
     const auto dictionary = [&](const char* name) {
         nb::dict found;
-        must(nb::try_cast(nb::object(nb::borrow(entry(from, name))), found), name, "be fields by name");
+        must(nb::try_cast(nb::object(nb::borrow(entry(from, name))), found), name, "be a dictionary");
         return found;
     };
     const auto number = [&](const nb::dict& in, const char* name, double low, double high) {
         double x = 0.0;
         must(nb::try_cast(nb::object(nb::borrow(entry(in, name))), x), name, "be a number");
-        must(x >= low && x <= high, name, "be finite and in its range");
+        must(x >= low && x <= high, name, "be finite and in the range of its kind");
         return x;
     };
     const Phi phi = Phi(whole(from, "phi", 0, int(Phi::own) - 1));
-    must(phi != Phi::squared, "phi", "be of a kind that has rows, or none");
+    must(phi != Phi::squared, "phi", "be a kind of loss that is stored row by row, or there must be no rows");
     const double parameter = number(from, "parameter", 0.0, large);
     must(phi == Phi::huber || phi == Phi::hinge ? parameter > 0.0 : parameter == 0.0, "parameter",
-         "be that of its kind of loss");
+         "be valid for its kind of loss");
     const i64 squares = whole(from, "squares", 0, i64(1) << 53);
     In<double> found;
-    must(nb::try_cast(nb::object(nb::borrow(entry(from, "targets"))), found), "targets", "be numbers");
+    must(nb::try_cast(nb::object(nb::borrow(entry(from, "targets"))), found), "targets",
+         "be an array of numbers");
     const i64 rows = i64(found.size());
-    must(phi != Phi::linear || rows == 0, "rows", "be of a kind that has rows, or none");
+    must(phi != Phi::linear || rows == 0, "rows",
+         "be a kind of loss that is stored row by row, or there must be no rows");
     const auto targets = numbers_of(from, "targets", rows), Z = numbers_of(from, "rows", d() * rows);
     const auto linear = numbers_of(from, "linear", d()), move = numbers_of(from, "move", d());
     const auto normals = numbers_of(from, "normals", d());
-    must(nb::try_cast(nb::object(nb::borrow(entry(from, "quadratic"))), found), "quadratic", "be numbers");
+    must(nb::try_cast(nb::object(nb::borrow(entry(from, "quadratic"))), found), "quadratic",
+         "be an array of numbers");
     const bool squared = squares > 0 || found.size() > 0;
     const auto quadratic = numbers_of(from, "quadratic", squared ? d() * d() : 0);
     PointNumbers read;
@@ -207,12 +210,13 @@ void LeaderOwner::restore(const nb::dict& from) {
     each_point_number(read, [&](const char* name, double& x) { x = number(numbers, name, -large, large); });
     const double own = read.own;
     each_point_number(
-        read, [&](const char* name, double& x) { must(&x == &read.own || x >= 0.0, name, "be at least 0"); });
+        read, [&](const char* name, double& x) { must(&x == &read.own || x >= 0.0, name, "be >= 0"); });
     must(read.round == std::floor(read.round) && read.round <= 0x1p53, "round",
-         "be a whole number in its range");
+         "be an integer in the range of its kind");
     must(read.modelled == std::floor(read.modelled) && read.modelled <= 1.0 + double(rows + squares),
-         "modelled", "be a whole number, at most the losses seen");
-    must(read.last <= read.farthest && read.farthest <= read.distance, "distances", "be at most their sum");
+         "modelled", "be an integer, at most the number of losses");
+    must(read.last <= read.farthest && read.farthest <= read.distance, "distances",
+         "satisfy last <= farthest <= distance");
     must(std::isfinite(own), "own", "be finite");
     const Words stream = read_words(from, "stream", true);
     const nb::dict kept = dictionary("model");

@@ -352,7 +352,7 @@ void bind_tables(nb::module_& m) {
                 t.write(out.data);
                 return out.give();
             },
-            "mixture, settled, losses, beside and awake, concatenated.")
+            "All sums of the tally, concatenated.")
         .def(
             "add",
             [](Tallied& t, In<double> losses, double cost, double own) {

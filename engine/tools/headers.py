@@ -1,4 +1,4 @@
-"""Whether this Python has its headers, without which nothing can be built: says which package has them if not.
+"""Check that the headers of this Python are installed; if not, print the package that contains them.
 
 python engine/tools/headers.py [folder]
 """
@@ -8,13 +8,13 @@ import sys
 import sysconfig
 
 ADVICE = """\
-the engine of hannan is compiled, and this Python ({python}) has no headers: {folder}/Python.h is not there.
+building the engine needs the headers of this Python ({python}); no such file: {folder}/Python.h.
 Install them (Debian, Ubuntu: apt install python3-dev; Fedora: dnf install python3-devel; Alpine: apk add python3-dev),
-or use another Python (PYTHON=..., e.g. one of pyenv, conda or uv, which bring theirs)."""
+or use another Python (PYTHON=..., for example from pyenv, conda or uv, which include the headers)."""
 
 
 def missing(folder: str) -> bool:
-    """Whether Python.h is not in the folder."""
+    """Return True if the folder has no Python.h."""
     return not os.path.exists(os.path.join(folder, "Python.h"))
 
 

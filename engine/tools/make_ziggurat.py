@@ -1,4 +1,4 @@
-"""Writes engine/convex/ziggurat.hpp: 256 layers of equal area under exp(-x^2/2).
+"""Write engine/convex/ziggurat.hpp: 256 layers of equal area under exp(-x^2/2).
 
 python engine/tools/make_ziggurat.py > engine/convex/ziggurat.hpp
 """
@@ -7,12 +7,12 @@ import math
 from itertools import pairwise
 
 LAYERS = 256
-EDGE = 3.6541528853610088  # where the tail begins
-AREA = 0.00492867323399141  # of one layer
+EDGE = 3.6541528853610088  # start of the tail
+AREA = 0.00492867323399141  # area of a layer
 
 
 def edges() -> list[float]:
-    """Right edges of the layers, widest first; edge 0 makes the bottom layer's rectangle of the same area."""
+    """Return the right edges of the layers, widest first. Edge 0 makes the area of the bottom layer equal."""
     edge = [AREA * math.exp(0.5 * EDGE**2), EDGE]
     for _ in range(2, LAYERS):
         edge.append(math.sqrt(-2.0 * math.log(AREA / edge[-1] + math.exp(-0.5 * edge[-1] ** 2))))

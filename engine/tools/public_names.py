@@ -1,4 +1,4 @@
-"""Writes src/hannan/__init__.pyi: the public names as imports, from the lazy table of `hannan`, for type checkers.
+"""Write src/hannan/__init__.pyi, which imports the public names for type checkers.
 
 python engine/tools/public_names.py [file]
 """
@@ -16,7 +16,7 @@ __version__: str
 
 
 def text() -> str:
-    """The stub: one import a home, one a module, and `__all__`."""
+    """Return the text of the stub: imports of names and modules, and `__all__`."""
     lines = []
     for home, names in hannan._HOME.items():
         lines += [f"from hannan.{home} import {name} as {name}" for name in names]

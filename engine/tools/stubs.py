@@ -1,9 +1,9 @@
-"""Writes src/hannan/_engine.pyi: nanobind's stub of the compiled module, private names too, arrays given back as Any.
+"""Write src/hannan/_engine.pyi, the stub of the compiled module.
 
 python engine/tools/stubs.py [file]
 
-It is kept short: an enum is one statement, an attribute that can only be read one line, and of an array that is taken
-only the numbers in it are said.
+The stub is made by nanobind and shortened: one statement per enum, one line per read-only attribute, and only the
+number type of array parameters. Returned arrays have type Any.
 """
 
 import inspect
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 T_co = TypeVar("T_co", covariant=True)
 
 class Read(Generic[T_co]):
-    """An attribute that can only be read."""
+    """Read-only attribute."""
 
     @overload
     def __get__(self, instance: None, owner: Any) -> Self: ...
@@ -44,15 +44,15 @@ ENUM = re.compile(r"class (\w+)\(enum\.Enum\):\n((?:    \w+ = \d+\n)+)")
 
 
 def enumeration(found: re.Match[str]) -> str:
-    """An enum as one statement."""
+    """Return an enum as one statement."""
     rows = re.findall(r"(\w+) = (\d+)", found[2])
-    members = ", ".join(f'"{name}":~{value}' for name, value in rows)  # ~: no line ends within a member
+    members = ", ".join(f'"{name}":~{value}' for name, value in rows)  # ~ prevents line breaks within a member
     body = textwrap.fill(members, 118, initial_indent="    ", subsequent_indent="    ").replace("~", " ")
     return f'{found[1]} = enum.Enum("{found[1]}", {{\n{body},\n}})\n'
 
 
 def compact(body: str) -> str:
-    """The same in fewer lines."""
+    """Return the same stub in fewer lines."""
     body = re.sub(r"Annotated\[(NDArray(?:\[[\w.]+\])?), dict\([^]]*?\)\]", r"\1", body)
     body = re.sub(r"\n{2,}(?=    )", "\n", body)
     written = dict(SETTER.findall(body))
@@ -60,7 +60,7 @@ def compact(body: str) -> str:
     body = PROPERTY.sub(lambda m: f"    {m[1]}: {m[2]}\n" if m[1] in written else f"    {m[1]}: Read[{m[2]}]\n", body)
     body = ENUM.sub(enumeration, body)
     lines = [line for line in body.splitlines() if line]
-    # A class stands alone: a line is free before it, and after it.
+    # Blank lines before and after a class.
     apart = [
         line[0] not in " }" and (line.startswith("class ") or before[0] == " ") for before, line in pairwise(lines)
     ]
@@ -68,7 +68,7 @@ def compact(body: str) -> str:
 
 
 def signature(found: re.Match[str]) -> str:
-    """A method of Python's own, as its text says it: whatever it takes."""
+    """Return the signature of a CPython method, taken from its docstring."""
     name = found[1]
     given = inspect.signature(getattr(engine.Player, name)).parameters.values()
     anything = [p if p.name == "self" else p.replace(annotation="Any") for p in given]
@@ -78,7 +78,7 @@ def signature(found: re.Match[str]) -> str:
 
 
 def text() -> str:
-    """The stub."""
+    """Return the text of the stub."""
     stub = StubGen(engine, include_private=True, include_docstrings=False)
     stub.put(engine)
     body = re.sub(r"\bobject\b", "Any", stub.get())

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 T_co = TypeVar("T_co", covariant=True)
 
 class Read(Generic[T_co]):
-    """An attribute that can only be read."""
+    """Read-only attribute."""
 
     @overload
     def __get__(self, instance: None, owner: Any) -> Self: ...

@@ -42,4 +42,4 @@ def test_the_builds_of_this_checkout_leak_nothing():
 
 
 def test_a_folder_without_objects_is_no_proof(tmp_path):
-    assert "no objects" in leaks.main(str(tmp_path))
+    assert "no object files" in leaks.main(str(tmp_path))

@@ -89,7 +89,10 @@ def test_tables_of_ones_own_are_played(tmp_path):
             ["mine"] if setting == "combinatorial" else list(own)
         )
         assert all(len(arena.losses) <= TINY.most_rows for arena in found.values())
-    for text, rule in (("a,b\n0.5,1.5\n", "must be in [0, 1]; got 1.5"), ("a,b\n", "must have rows of losses")):
+    for text, rule in (
+        ("a,b\n0.5,1.5\n", "must be in [0, 1]; got 1.5"),
+        ("a,b\n", "must have at least one row of losses"),
+    ):
         (tmp_path / "bad.csv").write_text(text)
         with pytest.raises(ValueError, match=re.escape(rule)):
             command(["--quick", "--table", f"bad={tmp_path / 'bad.csv'}", "--out", str(tmp_path / "t")])
