@@ -16,7 +16,7 @@ sys.path[:0] = [str(HERE.parent / "src"), str(HERE.parent)]
 import hannan  # noqa: E402
 
 project, author = "Hannan", "The Hannan developers"
-project_copyright = "The Hannan developers, MIT licence"
+project_copyright = "The Hannan developers, MIT license"
 version = release = hannan.__version__
 
 extensions = [
