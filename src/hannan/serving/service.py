@@ -407,8 +407,7 @@ _KEYED = {
     "host or comes from another site",
     "415": "without access tokens, the body is not application/json",
 }
-#: As docs/serving.md has it.
-REWARD = "the reward is missing, out of range or a loss (or the reverse), and the decision still open"
+REWARD = "the reward or loss is missing, out of range, or of the wrong kind; the decision remains pending"
 _FEEDBACK = {"422": REWARD}
 _NAMED = {
     "404": "no such learner",
