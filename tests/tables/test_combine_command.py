@@ -75,7 +75,7 @@ def test_parquet_is_the_same_table(tmp_path):
         ("a,b\n1,2\n", [], "must have a column 'y'"),
         ("", [], "it is empty"),
         ("a,y\n", [], "header only"),
-        ("y\n1\n", [], "columns of forecasts besides"),
+        ("y\n1\n", [], "no column of forecasts"),
         ("a,y\n1,x\n", [], "row 1, column 'y'"),
         ('a,y\n1,2\n1,"3', [], "not closed"),
         ("a,y\n1,2\n,3\n", [], "row 2: at least one expert must have a forecast; all are asleep. Remove the row, or"),
@@ -92,7 +92,7 @@ def test_parquet_is_the_same_table(tmp_path):
         ("t,a,y\n2,1,2\n", ["--time", "u"], "must have a column 'u'"),
         ("a;y\n1;2\n", [], "Is the delimiter ';'"),
         ("a,,y\n1,2,3\n", [], "must have a name; that of column 2 is empty"),
-        ("a,y\n1,2\n", ["--prior", "pool"], "--prior pool is of tables with many series: name their column with --by"),
+        ("a,y\n1,2\n", ["--prior", "pool"], "--prior pool is for tables with many series; name their column with --by"),
         ("a,y\n1,2\n", ["--experts", "b"], "must have a column 'b'"),
     ],
 )

@@ -51,7 +51,7 @@ def test_times_of_frames():
     ("frame", "target", "match"),
     [
         ({"a": [1.0]}, "y", "must have a column 'y'"),
-        ({"y": [1.0]}, "y", "columns of forecasts besides the target"),
+        ({"y": [1.0]}, "y", "no column of forecasts"),
         ({}, "y", "must have columns"),
         ({"a": [1.0, "x"], "y": [1.0, 2.0]}, "y", "row 2, column 'a': a cell must be a number or missing; got 'x'"),
         ({"a": [1.0, np.inf], "y": [1.0, 2.0]}, "y", "row 2, column 'a': a number must be finite"),

@@ -115,7 +115,7 @@ def test_what_is_refused_changes_nothing():
     combiner.answer("r", {"a": 1.0})
     weights = combiner.weights()
     for call, match in [
-        (lambda: combiner.answer("r", [1.0, 2.0]), "must be answered once; 'r' waits"),
+        (lambda: combiner.answer("r", [1.0, 2.0]), "'r' was answered already"),
         (
             lambda: combiner.answer("s", [None, np.nan]),
             "at least one column must have a forecast; all are asleep in row 's'",

@@ -134,10 +134,10 @@ def test_command(tmp_path):
 @pytest.mark.parametrize(
     ("text", "options", "match"),
     [
-        ("a,b\n0,1\n", ["--skip", "a,b"], "must have a column that is an arm; all are left out (--skip a,b)"),
+        ("a,b\n0,1\n", ["--skip", "a,b"], "no column of losses: --skip a,b"),
         ("a;b\n0;1\n", [], "got '0;1'. Is the delimiter ';'?"),
         ("a;b\n0,5;1\n", [], "got 2. Is the delimiter ';'?"),
-        (",b\n0,1\n", [], "must have a name; that of column 1 is empty. Leave out what is no arm with --skip"),
+        (",b\n0,1\n", [], "must have a name; that of column 1 is empty. Ignore columns that are not arms with --skip"),
     ],
 )
 def test_files_that_are_no_table_of_arms(tmp_path, text, options, match):

@@ -1,4 +1,4 @@
-"""`hannan combine`: forecasts of several experts in, one forecast with a guarantee out."""
+"""The command `hannan combine`: combine forecasts of several models into one."""
 
 from __future__ import annotations
 
@@ -78,45 +78,72 @@ Examples:
 
 @click.command(epilog=EPILOG, short_help="Combine forecasts from a CSV or Parquet file.")
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--target", required=True, metavar="COLUMN", help="Column of the targets; a cell may be empty.")
+@click.option("--target", required=True, metavar="COLUMN", help="Column of the targets; cells may be empty.")
+@click.option("--experts", metavar="A,B,...", help="Columns of forecasts (default: all other columns).")
 @click.option(
     "--loss",
     default="absolute",
     show_default=True,
     help="absolute (MAE), squared (MSE, RMSE), pinball:Q, huber:W or log.",
 )
-@click.option("--range", "span", metavar="LOW:HIGH", help="Range of the losses: one outside it is refused.")
-@click.option("--cap", type=float, metavar="LOSS", help="Count larger losses as this much.")
+@click.option("--cap", type=float, metavar="LOSS", help="Clip losses at this value.")
+@click.option("--range", "span", metavar="LOW:HIGH", help="Range of the losses; losses outside it are an error.")
 @click.option(
     "--learner",
     metavar="NAME",
-    help="two-layers (the default), b, adahedge, adahedge:slopes, ml-poly, boa, squint, adanormalhedge, fixed-share, "
+    help="two-layers (default), b, adahedge, adahedge:slopes, ml-poly, boa, squint, adanormalhedge, fixed-share, "
     "mean, median; or experts, hedge, ..., which need --range.",
 )
-@click.option("--time", metavar="COLUMN", help="Times of the rows, ascending; a later row may bring a target.")
 @click.option(
-    "--horizon", type=click.IntRange(1), default=1, show_default=True, metavar="H",
-    help="The target of a row is known before the H-th row after it is answered, and no earlier.",
-)  # fmt: skip
-@click.option("--by", metavar="A,B", help="Columns that tell the series of a long table: each is combined on its own.")
-@click.option("--issued", metavar="COLUMN",
-              help="When rows were issued, with --target-time: a target is used by rows issued at its time or later. "
-              "(With --by, cutoff is taken as this.)")  # fmt: skip
-@click.option("--target-time", metavar="COLUMN", help="When the target of a row is known, with --issued.")
-@click.option("--pooled", is_flag=True, help="With --by: one set of weights for all series, rows in the order of time.")
-@click.option("--prior", type=click.Path(path_type=Path), metavar="FILE",
-              help="Where weights start: CSV with model_id and weight, as a run with --by writes them; with --by also "
-              "pool: what all series had taught when a series begins.")  # fmt: skip
-@click.option("--quantiles", metavar="PATTERN",
-              help="How columns of quantiles are named, such as {model}_p{percent}; fields {model}, {quantile}, "
-              "{percent}, {lo}, {hi}; several between commas. {model}-lo-90, {model}-hi-90, {model}-q-0.1 and "
-              "{model}-median are found without it; none: combine point forecasts, leave intervals out.")  # fmt: skip
-@click.option("--per-quantile", is_flag=True, help="Weights for each quantile on its own; answers are sorted.")
-@click.option("--crossing", type=click.Choice(["refuse", "sort"]), default="refuse", show_default=True,
-              help="Quantiles of a model that cross in a row.")  # fmt: skip
-@click.option("--experts", metavar="A,B,...", help="The columns that are experts; by default all others.")
-@click.option("--delimiter", default=",", show_default=True, help="What separates the cells.")
-@shared("Where combined.csv, weights.csv, summary.json and index.html go.")
+    "--prior",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Initial weights: CSV with model_id and weight, as a run with --by writes them; with --by also pool, the "
+    "weights learned so far by all series.",
+)
+@click.option(
+    "--time",
+    metavar="COLUMN",
+    help="Column of row times, ascending. A later row with the same time may supply a missing target.",
+)
+@click.option(
+    "--horizon",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="H",
+    help="Forecast horizon: a target becomes available H rows later.",
+)
+@click.option(
+    "--issued",
+    metavar="COLUMN",
+    help="Column of issue times, with --target-time: rows issued at or after a target time use the target "
+    "(with --by, default: cutoff).",
+)
+@click.option("--target-time", metavar="COLUMN", help="Column of target times, with --issued.")
+@click.option(
+    "--by", metavar="A,B", help="Columns that identify a series in a long table; each series is combined separately."
+)
+@click.option("--pooled", is_flag=True, help="With --by: share one set of weights across series (rows in time order).")
+@click.option(
+    "--quantiles",
+    metavar="PATTERN",
+    help="Names of quantile columns, such as {model}_p{percent}; fields {model}, {quantile}, {percent}, "
+    "{lo}, {hi}; separate several patterns by commas. Default: {model}-lo-90, {model}-hi-90, {model}-q-0.1 and "
+    "{model}-median. none: combine point forecasts and leave out interval columns.",
+)
+@click.option(
+    "--per-quantile", is_flag=True, help="Separate weights per quantile; forecasts are sorted to avoid crossing."
+)
+@click.option(
+    "--crossing",
+    type=click.Choice(["refuse", "sort"]),
+    default="refuse",
+    show_default=True,
+    help="Treatment of crossing quantiles of a model: raise an error or sort them.",
+)
+@click.option("--delimiter", default=",", show_default=True, help="Character between the cells.")
+@shared("Folder for combined.csv, weights.csv, summary.json and index.html.")
 def command(
     file: Path, target: str, loss: str, span: str | None, cap: float | None, learner: str | None, time: str | None,
     horizon: int, by: str | None, issued: str | None, target_time: str | None, pooled: bool, prior: Path | None,
@@ -125,9 +152,9 @@ def command(
 ) -> None:  # fmt: skip
     """Combine the forecasts in the columns of a CSV or Parquet FILE (- for standard input, row by row).
 
-    Every row is answered from the rows before it. An expert without a number sleeps. With - each answer is
-    printed at once, a line of CSV, and the summary goes to standard error; with --json the lines are JSON (JSON
-    Lines), and the summary is the last line of standard output.
+    Each forecast uses earlier rows only. Missing forecasts are allowed. With -, each combined forecast is printed
+    immediately as a line of CSV, and the summary goes to standard error; with --json, the lines are JSON objects, and
+    the summary is the last line of standard output.
     """
     from hannan.tables.combine.losses import point_loss
     from hannan.tables.combine.quantiles import Pricing
@@ -153,7 +180,7 @@ def command(
     if by is not None:
         combine_series(file, target, listed(by), task, pooled, shown)
     elif pooled:
-        raise ValueError("--pooled is of tables with many series: name their column with --by")
+        raise ValueError("--pooled is for tables with many series; name their column with --by")
     else:
         combine_rows(file, target, task, shown)
 
@@ -179,13 +206,13 @@ def combine_rows(file: Path, target: str, task: Task, shown: Shown) -> None:
         texts=tuple(name for name in (timing.time, timing.issued) if name is not None),
         numeric=None if task.columns is None else (*task.columns, target),
         needs=(target,),
-        hint="Name a column of times with --time, and leave others out with --experts A,B",
+        hint="Name a column of times with --time, and choose columns with --experts A,B",
     )
     with ExitStack() as stack:
         table = stack.enter_context(opened(file, wanted, shown.delimiter))
         names = [name for name in table.names if name != target]
         if not names:
-            raise ValueError(f"{table.source} must have columns of forecasts besides {target!r}; got none")
+            raise ValueError(f"no column of forecasts in {table.source}; the only column is {target!r}")
         run = Run(replace(task, source=table.source).on(names))
         kept = stack.enter_context(OnDisk(run))
         outbox = None if shown.out is None else stack.enter_context(Outbox(shown.out))
@@ -211,14 +238,14 @@ def _prior(path: Path | None, many: bool) -> dict[str, float] | str | None:
         if many:
             return "pool"
         if not path.exists():
-            raise ValueError("--prior pool is of tables with many series: name their column with --by")
+            raise ValueError("--prior pool is for tables with many series; name their column with --by")
     columns = read_columns(path, ("model_id",), needs=("model_id", "weight"), numeric=("weight",))
     found: dict[str, list[float]] = {}
     for name, weight in zip(map(str, columns["model_id"]), columns["weight"], strict=True):
         found.setdefault(name, []).append(float(weight))
     total = sum(sum(weights) for weights in found.values())
     if not total > 0.0:
-        raise BadTable(f"{path}: weights of a prior must have a positive sum; got {total:g}")
+        raise BadTable(f"{path}: the weights of a prior must have a positive sum; got {total:g}")
     # A model without weight could never recover: a tenth of the weight is even.
     return {name: 0.9 * sum(weights) / total + 0.1 / len(found) for name, weights in found.items()}
 
@@ -232,7 +259,7 @@ def _tell(summary: Summary, shown: Shown, drawn: bool, live: bool) -> None:
     click.echo(str(summary), err=live)
     if out is None:
         if not live:
-            click.echo("\nadd --out DIR for the forecasts, the weights and the page")
+            click.echo("\nAdd --out DIR to write the forecasts, the weights and the page.")
         return
     page = "index.html" if drawn else f"no page: {extras.command('report')}"
     click.echo(f"\n{out}: combined.csv, weights.csv, summary.json, {page}", err=live)
@@ -244,7 +271,7 @@ def combine_series(file: Path, target: str, by: Sequence[str], task: Task, poole
     from hannan.tables.read.table import BadTable, named
 
     if str(file) == "-":
-        raise BadTable("many series are read from a file; got standard input")
+        raise BadTable("--by needs a file; got standard input")
     timing, out = task.timing, shown.out
     texts = [*by, *(name for name in (timing.time, timing.issued) if name is not None)]
     needs = (target, *texts, *(task.columns or ()))
@@ -261,7 +288,7 @@ def combine_series(file: Path, target: str, by: Sequence[str], task: Task, poole
         return
     click.echo(str(panel.summary))
     kind = "parquet" if parquet else "csv"
-    hint = "add --out DIR for the forecasts, the weights and the page"
+    hint = "Add --out DIR to write the forecasts, the weights and the page."
     click.echo(f"\n{hint}" if out is None else f"\n{out}: combined.{kind}, weights.{kind}, summary.json, index.html")
 
 

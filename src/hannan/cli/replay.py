@@ -1,4 +1,4 @@
-"""`hannan replay`: what a learner would have cost, from a log of decisions."""
+"""The command `hannan replay`: evaluate bandit algorithms on logged decisions."""
 
 from __future__ import annotations
 
@@ -20,37 +20,56 @@ Examples:
 
 @click.command(epilog=EPILOG, short_help="Evaluate bandit algorithms offline on logged decisions.")
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--action", required=True, metavar="COLUMN", help="What the logged policy did.")
-@click.option("--loss", required=True, metavar="COLUMN", help="What it cost (with --gains: what it earned).")
-@click.option("--propensity", metavar="COLUMN", help="The probability it was done with. Without: a uniform log.")
-@click.option("--smallest", metavar="COLUMN", help="Smallest probability of any action: verifies the intervals.")
-@click.option("--missing", metavar="NUMBER|drop", help="Meaning of an empty loss: a number, or drop the row.")
-@click.option("--context-advice", "advice", metavar="A,B,...", help="Columns with the action each expert advised.")
+@click.option("--action", required=True, metavar="COLUMN", help="Column of the logged action.")
+@click.option("--loss", required=True, metavar="COLUMN", help="Column of the loss (with --gains: reward).")
 @click.option(
-    "--contexts", metavar="A,B,...", help="Columns such as the device; each is an expert: what did best in it."
+    "--propensity", metavar="COLUMN", help="Column of logging propensities (default: uniform logging policy)."
+)
+@click.option(
+    "--smallest",
+    metavar="COLUMN",
+    help="Column of the smallest probability of any action; verifies the condition of the intervals.",
+)
+@click.option(
+    "--missing", metavar="NUMBER|drop", help="Meaning of an empty loss: a number, or drop to leave out the row."
+)
+@click.option(
+    "--context-advice", "advice", metavar="A,B,...", help="Columns with the action that each expert recommends."
+)
+@click.option(
+    "--contexts",
+    metavar="A,B,...",
+    help="Context columns, e.g. device. Each becomes an expert that recommends the best action so far in that context.",
 )
 @click.option(
     "--policy",
     "policies",
     multiple=True,
     metavar="NAME=ACTION:COLUMN,...",
-    help="A policy of your own: for each action the column of its probability.",
+    help="Evaluate a fixed policy: for each action the column of its probability (repeatable).",
 )
-@click.option("--learner", "learners", multiple=True, metavar="NAME", help="bandit, exp3, bandit:tsallis:0.5, ...")
-@click.option("--actions", metavar="A,B,...", help="All actions; by default those in the log.")
+@click.option(
+    "--learner",
+    "learners",
+    multiple=True,
+    metavar="NAME",
+    help="Learner to evaluate, such as bandit, exp3 or bandit:tsallis:0.5 (repeatable).",
+)
+@click.option("--actions", metavar="A,B,...", help="All actions (default: those in the log).")
 @click.option("--range", "span", metavar="LOW:HIGH", default="0:1", show_default=True, help="Range of the losses.")
-@click.option("--gains", is_flag=True, help="Larger is better.")
-@click.option("--runs", type=click.IntRange(min=1), default=5, show_default=True, help="How often to replay it.")
+@click.option("--gains", is_flag=True, help="Values are rewards (larger is better).")
+@click.option("--runs", type=click.IntRange(min=1), default=5, show_default=True, help="Number of replays per learner.")
 @click.option("--delimiter", default=",", show_default=True, help="Character between the cells.")
-@shared("Where summary.json and index.html go.")
+@shared("Folder for summary.json and index.html.")
 def command(
     file: Path, action: str, loss: str, propensity: str | None, smallest: str | None, missing: str | None,
     advice: str | None, contexts: str | None, policies: tuple[str, ...], learners: tuple[str, ...], actions: str | None,
     span: str, gains: bool, runs: int, delimiter: str, as_json: bool, seed: int, out: Path | None,
 ) -> None:  # fmt: skip
-    """Evaluate learners on a log of decisions, CSV or Parquet FILE (- for standard input).
+    """Evaluate bandit algorithms offline on logged decisions: a CSV or Parquet FILE (- for standard input).
 
-    A log that cannot support the estimate is refused, with the reason.
+    Prints the estimated loss of each learner with a confidence interval. A log that does not support the estimates is
+    an error that states the reason.
     """
     from hannan import validation
     from hannan.cli.options import listed, opened, save_and_print, watched
@@ -67,7 +86,7 @@ def command(
     said = [parse(text) for text in policies]
     validation.once((name for name, _ in said), "policies")
     wanted = own_policies(dict(said))
-    fits(1000.0 * runs, f"{runs} runs")  # the sums and estimates that are kept of each
+    fits(1000.0 * runs, f"{runs} runs")  # sums and estimates that are kept per run
     complete = (*(() if propensity is None else (propensity,)), *(c for one in wanted for c in one.columns))
     numbers = tuple(dict.fromkeys((loss, *(() if smallest is None else (smallest,)), *complete)))
     columns = Columns(

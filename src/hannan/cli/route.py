@@ -1,4 +1,4 @@
-"""`hannan route`: which learner for my problem."""
+"""The command `hannan route`: compare learners on a table of losses."""
 
 from __future__ import annotations
 
@@ -17,21 +17,29 @@ Examples:
 
 @click.command(epilog=EPILOG, short_help="Compare learners on your table of losses.")
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--learner", "learners", multiple=True, metavar="NAME", help="By default seven, of both kinds.")
+@click.option(
+    "--learner",
+    "learners",
+    multiple=True,
+    metavar="NAME",
+    help="Learner to run, repeatable (default: seven bandit and expert learners).",
+)
 @click.option("--range", "span", metavar="LOW:HIGH", default="0:1", show_default=True, help="Range of the losses.")
-@click.option("--gains", is_flag=True, help="Larger is better.")
-@click.option("--skip", metavar="A,B,...", help="Columns that are no arms, such as a time.")
-@click.option("--runs", type=click.IntRange(min=1), default=20, show_default=True, help="How often each plays.")
-@click.option("--threads", type=click.IntRange(min=1), help="The cores by default; the result does not depend on it.")
-@click.option("--delimiter", default=",", show_default=True, help="What separates the cells.")
-@shared("Where summary.json and index.html go.")
+@click.option("--gains", is_flag=True, help="Values are rewards (larger is better).")
+@click.option("--skip", metavar="A,B,...", help="Columns to ignore, e.g. a timestamp.")
+@click.option("--runs", type=click.IntRange(min=1), default=20, show_default=True, help="Number of runs per learner.")
+@click.option(
+    "--threads", type=click.IntRange(min=1), help="Number of threads (default: all cores). Results do not depend on it."
+)
+@click.option("--delimiter", default=",", show_default=True, help="Character between the cells.")
+@shared("Folder for summary.json and index.html.")
 def command(
     file: Path, learners: tuple[str, ...], span: str, gains: bool, skip: str | None, runs: int, threads: int | None,
     delimiter: str, as_json: bool, seed: int, out: Path | None,
 ) -> None:  # fmt: skip
-    """Play learners on a table of losses, CSV or Parquet FILE (- for standard input): rows are rounds, columns arms.
+    """Compare learners on a table of losses: a CSV or Parquet FILE (- for standard input), one row per round.
 
-    Each is played as a bandit, which sees what it played, or as experts, who see the whole row.
+    Each column is an arm. Bandit learners see only the loss of the chosen arm; expert learners see the whole row.
     """
     from hannan.cli.options import listed, opened, save_and_print, watched
     from hannan.tables.learner import parse_range
@@ -41,9 +49,10 @@ def command(
 
     span_ = parse_range(span)
     fits(8.0 * 600.0 * runs, f"{runs} runs")
-    with opened(file, Columns(texts=listed(skip), hint="Leave out what is no arm with --skip"), delimiter) as table:
+    wanted = Columns(texts=listed(skip), hint="Ignore columns that are not arms with --skip")
+    with opened(file, wanted, delimiter) as table:
         if not table.names:
-            raise ValueError(f"{table.source} must have a column that is an arm; all are left out (--skip {skip})")
+            raise ValueError(f"{table.source} has no column of losses: --skip {skip} ignores all columns")
         spool = Spool(len(table.names))
         try:
             for chunk in watched(table):

@@ -164,7 +164,7 @@ LEARNERS = ("experts", "hedge", "adahedge", "bandit", "exp3", "bandit:exponentia
 
 @dataclass(frozen=True)
 class Routes(Routed, Result):
-    """What `hannan.route` gives back: learners on one table, the least regret of each kind first.
+    """Result of `hn.route`: learners on one table, sorted by regret within each kind.
 
     >>> import hannan as hn
     >>> table = (np.random.default_rng(0).random((500, 2)) < [0.2, 0.6]).astype(float)
@@ -276,13 +276,40 @@ def route(
     runs: int = 20,
     seed: int = 0,
 ) -> Routes:
-    """Which learner for my problem: several of them on a table of your losses, beside their bounds.
+    """Compare learners on a table of losses.
 
-    Each learner plays the whole table; those that see every loss are marked so.
+    Each learner plays the whole table. Bandit learners see only the loss of the chosen arm; expert learners see the
+    whole row.
 
-    `table`: pandas, polars, a mapping or NumPy, one column per arm. `learners`: their names. `loss_range` and `gains`:
-    the units. `runs` and `seed`: of learners that draw.
+    Parameters
+    ----------
+    table : DataFrame, mapping or array
+        Losses, one column per arm and one row per round.
+    learners : sequence of str
+        Names of learners (default: seven bandit and expert learners).
+    loss_range : tuple of float, default (0, 1)
+        Smallest and largest loss.
+    gains : bool, default False
+        Values are rewards (larger is better).
+    runs : int, default 20
+        Number of runs per learner.
+    seed : int, default 0
+        Random seed.
 
+    Returns
+    -------
+    Routes
+        Regret and bound of each learner.
+
+    Raises
+    ------
+    BadTable
+        If a loss is missing or outside the range; the message names row and column.
+    ValueError
+        If a learner or parameter is invalid.
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> table = (rng.random((2000, 3)) < [0.3, 0.5, 0.7]).astype(float)
     >>> told = route(table, ["bandit", "exp3", "hedge"], runs=4)

@@ -1,4 +1,4 @@
-"""`hn.Combiner`: forecasts of several columns in, one forecast out, targets whenever they come, with promises."""
+"""`hn.Combiner`: combine rows of forecasts as they arrive, with late targets and bounds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from hannan.validation import Array
 
 
 def content_of(combiner: Any) -> dict[str, Any]:
-    """What a file has of it, and a copy."""
+    """Return the content of a saved combiner."""
     learner, loss, calibration = combiner.learner, combiner.loss, combiner.calibration
     if not isinstance(learner, Rule):
         raise ValueError(f"a combiner that is saved must play a rule of the package, by its name; got {learner!r}")
@@ -56,7 +56,7 @@ def content_of(combiner: Any) -> dict[str, Any]:
 
 
 def made_of(cls: Any, content: dict[str, Any]) -> Any:
-    """The combiner of a file's content; every field is checked."""
+    """Return the combiner of a file's content; every field is validated."""
     if content.get("kind") != "combiner":
         raise ValueError(f"it must be a saved combiner; got a saved {validation.brief(content.get('kind'))}")
     names = [fields.text(name, "columns") for name in fields.items(content.get("columns"), "columns")]
@@ -109,7 +109,7 @@ def _calibrate(made: Any, told: Any) -> None:
 
 @dataclass(frozen=True)
 class Told(Result):
-    """What a combiner may say of itself now: losses over the settled rows, and promises beside what was realised."""
+    """Losses of a combiner over the settled rows, and its excess losses with their bounds."""
 
     learner: str
     loss: str
@@ -163,25 +163,53 @@ class _Stop(NamedTuple):
 
 
 class Combiner:
-    """Combine forecasts as they come: answer a row now, settle it when its target is known.
+    """Combine forecasts as they arrive: answer a row now, settle it when its target is known.
 
-    Columns of forecasts combined, row by row. Not thread-safe: guard it with a lock of your own.
+    The combined forecast is sum_i p_i f_i; the weights p are learned from the slopes of the loss. Targets may arrive
+    late and in any order. An error leaves the state unchanged. Not thread-safe: use a lock.
 
-    x = sum_i p_i f_i; p learns from the slopes of the loss at x. `columns` are their names (or how many there are);
-    `loss` is absolute, squared, pinball:q, huber:w or log. The default learner is rule B over {B, B that forgets,
-    AdaHedge, the mean}, scale-free, with bounds to the mean, to every column and to the best combination that hold
-    whatever the delays (docs/proofs/combine.md); `learner` is another name (b, adahedge, adahedge:slopes, ml-poly, boa,
-    squint, adanormalhedge, fixed-share, mean, median), a learner of experts, or an object with `weights(awake)` and
-    `settle(forecasts, weights, target)`. `prior` is where the weights of two-layers and b start.
+    Parameters
+    ----------
+    columns : iterable of str or int
+        Names of the columns of forecasts, or their number.
+    loss : str, default "absolute"
+        "absolute" (MAE), "squared" (MSE, RMSE), "pinball:q", "huber:w" or "log".
+    learner : str, learner or object, optional
+        Weighting rule: two-layers, b, adahedge, adahedge:slopes, ml-poly, boa, squint, adanormalhedge, fixed-share,
+        mean or median; a learner of experts; or an object with the methods `weights(awake)` and
+        `settle(forecasts, weights, target)`. Default: two-layers (with `cap`: adahedge).
+    loss_range : tuple of float, optional
+        Smallest and largest loss. A loss outside the range raises an error.
+    cap : float, optional
+        Clip losses at this value.
+    prior : mapping or sequence, optional
+        Initial weights of the rules two-layers and b.
+    quantiles : str or bool, optional
+        Pattern of the names of quantile columns, as for `hn.combine`. A row of quantiles is answered with an array, one
+        number per level.
+    per_quantile : bool, default False
+        Use separate weights per quantile; forecasts are sorted to avoid crossing.
+    crossing : {"refuse", "sort"}, default "refuse"
+        What to do if the quantiles of a model cross: raise an error or sort them.
+    seed : int, default 0
+        Random seed of a learner that draws an expert.
 
-    `answer(row_id, forecasts)` opens a row: a sequence, or a mapping by name; None and NaN sleep. `settle(row_id, y)`
-    closes it, late and in any order; `forget(row_id)` if its target never comes. What is refused changes nothing.
+    Raises
+    ------
+    ValueError
+        If a parameter is invalid.
 
-    Columns named as quantiles are (`model-lo-90`, `model-q-0.1`, or a pattern `quantiles`), as `hn.combine` has it, are
-    answered with an array, a number for each of `levels`; `models` are those that have the weights. `per_quantile` and
-    `crossing` as for `hn.combine`. `loss_range`: outside it a loss is refused. `cap`: counts larger losses as that
-    much. `seed`: of a learner that draws.
+    See Also
+    --------
+    combine : Combine a whole table.
 
+    Notes
+    -----
+    The default rule is rule B over {B, B with forgetting, AdaHedge, the mean}. It is scale-free. Its bounds relative
+    to the mean, to every column and to the best combination hold for any delays (docs/proofs/combine.md).
+
+    Examples
+    --------
     >>> combiner = Combiner(["anna", "ben"])
     >>> combiner.answer("monday", {"anna": 102.0, "ben": 98.0})
     100.0
@@ -233,13 +261,31 @@ class Combiner:
 
     @property
     def open(self) -> tuple[Hashable, ...]:
-        """The rows that wait for their target, oldest first."""
+        """Ids of the rows that wait for their targets, oldest first."""
         return tuple(self._numbers)
 
     def answer(self, row_id: Hashable, forecasts: Any) -> Any:
-        """The combined forecast of a row, of quantiles an array; the row waits for its target."""
+        """Return the combined forecast of a row, which then waits for its target.
+
+        Parameters
+        ----------
+        row_id : hashable
+            Name of the row. It must not be waiting already.
+        forecasts : sequence or mapping
+            One forecast per column; None and NaN mark missing forecasts.
+
+        Returns
+        -------
+        float or array
+            Combined forecast; with quantiles, one number per level.
+
+        Raises
+        ------
+        ValueError
+            If the row is waiting already, or if no forecast is available.
+        """
         if row_id in self._numbers:
-            raise ValueError(f"a row must be answered once; {row_id!r} waits for its target")
+            raise ValueError(f"row {row_id!r} was answered already and waits for its target")
         if self._taken:
             raise ValueError("a combiner that took a table answers no single rows; use a new Combiner")
         row = self._row(forecasts, row_id)
@@ -251,7 +297,18 @@ class Combiner:
         return told if self.levels else float(told)
 
     def forecast(self, forecasts: Any) -> Any:
-        """What such a row would be answered with; no row is opened. None when all are asleep."""
+        """Return the forecast that `answer` would return, without opening a row.
+
+        Parameters
+        ----------
+        forecasts : sequence or mapping
+            One forecast per column; None and NaN mark missing forecasts.
+
+        Returns
+        -------
+        float, array or None
+            Combined forecast; None if no forecast is available.
+        """
         row = self._row(forecasts, "asked for")
         if isinstance(self.mixer, PerLevel):
             return self.mixer.peek(row)
@@ -262,7 +319,20 @@ class Combiner:
         return told if self.levels else float(told)
 
     def settle(self, row_id: Hashable, y: float) -> None:
-        """The target of a row that waits."""
+        """Settle a row that waits with its target.
+
+        Parameters
+        ----------
+        row_id : hashable
+            Name of the row, as in `answer`.
+        y : float
+            Target.
+
+        Raises
+        ------
+        ValueError
+            If no such row waits, or if the target or its losses are invalid.
+        """
         number = self._open(row_id)
         target = validation.real(y, "a target")
         reason = self.loss.refuse_target(target)
@@ -279,13 +349,29 @@ class Combiner:
         del self._numbers[row_id]
 
     def forget(self, row_id: Hashable) -> None:
-        """Close a row whose target never comes; nothing is learnt from it."""
+        """Close a row whose target will not arrive; the weights do not change.
+
+        Parameters
+        ----------
+        row_id : hashable
+            Name of the row, as in `answer`.
+        """
         self.mixer.forget(self._open(row_id))
         del self._numbers[row_id]
 
     def weights(self, awake: Any = None) -> Array:
-        """The weights that the next row would be answered with, if all are awake or those said (of quantiles: of the
-        models; where levels have weights of their own, their mean)."""
+        """Return the weights of the next row.
+
+        Parameters
+        ----------
+        awake : sequence of bool, optional
+            Available columns (default: all).
+
+        Returns
+        -------
+        array
+            One weight per column, or per model of quantiles (with `per_quantile`, the mean over the levels).
+        """
         up = np.ones(len(self.models), dtype=bool) if awake is None else np.asarray(awake, dtype=bool)
         if up.shape != (len(self.models),) or not up.any():
             raise ValueError(
@@ -295,7 +381,13 @@ class Combiner:
         return told
 
     def certificate(self) -> Told:
-        """Losses so far, and the promises to the mean, the columns and combinations beside what was realised."""
+        """Return the losses so far, with the excess losses over mean, columns and combinations and their bounds.
+
+        Returns
+        -------
+        Told
+            Losses and bounds over the settled rows.
+        """
         mixer = self.mixer
         return Told(
             learner=repr(self.learner), loss=self.loss.name, columns=self.models, answered=int(mixer.answered),
@@ -426,16 +518,38 @@ class Combiner:
     # Files
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the combiner with its open rows to one file, whole or not at all; `hn.load` goes on from it."""
+        """Write the combiner with its open rows to a file, atomically; `hn.load` resumes from it.
+
+        Parameters
+        ----------
+        path : path
+            File to write.
+        """
         saving.write(path, content_of(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # For copies (sktime makes them); what a file of a stranger's has is read by `load` alone.
+        # For copies, which sktime makes; `load` reads files.
         return type(self)._of, (content_of(self),)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Combiner:
-        """The combiner that `save` wrote: every later answer is the same to the last bit. Nothing in it is run."""
+        """Return the combiner that `save` wrote; later answers are the same to the last bit.
+
+        Parameters
+        ----------
+        path : path
+            File to read. No code of the file is executed.
+
+        Returns
+        -------
+        Combiner
+            The combiner.
+
+        Raises
+        ------
+        ValueError
+            If the file is not a saved combiner, or is corrupt.
+        """
         content = saving.read(path)
         try:
             return cls._of(content)

@@ -1,4 +1,4 @@
-"""`combine`: forecasts of several experts in, one forecast with a guarantee out."""
+"""`hn.combine`: combine forecasts of several models into one, with bounds."""
 
 from __future__ import annotations
 
@@ -31,12 +31,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Combined(Result):
-    """What `hannan.combine` gives back: a forecast for each row, the weights behind it, and what it came to.
+    """Result of `hn.combine`: a forecast per row, the weights behind it, and a summary.
 
-    `forecast` is the combination sum_i p_i f_i, of quantiles (rows, levels), `levels` says which; `played` is an expert
-    drawn from p (its column), where the learner is one that draws, else None. A row that only brought the target of an
-    earlier one is not answered again, so there may be fewer answers than rows: `rows` says which, counted from 0.
+    Parameters
+    ----------
+    experts : tuple of str
+        Columns that have weights.
+    rows : array of int
+        Numbers of the answered rows, counted from 0. A row that only supplies an earlier target is not answered.
+    times : list of str
+        Times of the answered rows; empty without a column of times.
+    forecast : array
+        Combined forecasts; with quantiles, shape (rows, levels).
+    played : array of int or None
+        Expert drawn in each row, if the learner draws one.
+    weights : array
+        Weights, shape (rows, experts).
 
+    Examples
+    --------
     >>> import numpy as np, hannan as hn
     >>> y = np.sin(np.arange(50.0))
     >>> combined = hn.combine({"low": y - 0.1, "high": y + 0.3, "y": y}, "y")
@@ -71,23 +84,38 @@ class Combined(Result):
 
     @property
     def summary(self) -> Summary:
-        """What it came to; the best fixed combination in hindsight is searched for when this is first asked."""
+        """Summary of losses and bounds; the best fixed weights in hindsight are computed at the first access."""
         return self._run.summary
 
     def __str__(self) -> str:
         return str(self.summary)
 
     def shown(self) -> Shown:
-        """What it came to."""
+        """Return the summary for terminals and notebooks."""
         return Shown(self.summary.headline, self.summary.rows())
 
     def to_dict(self) -> dict[str, Any]:
-        """What it came to, as JSON knows it; the rows are in `to_frame()`."""
+        """Return the summary as a dict for JSON; `to_frame` has the rows."""
         return self.summary.as_dict()
 
     def plot(self, what: str = "losses") -> Any:
-        """An Altair chart: the mean "losses" of the combination and the experts, their "weights" over time, or of
-        quantiles the "fan" of the last rows."""
+        """Return an Altair chart.
+
+        Parameters
+        ----------
+        what : {"losses", "weights", "fan"}, default "losses"
+            Mean losses of the combination and the experts, weights over time, or quantiles of the last rows.
+
+        Returns
+        -------
+        altair.Chart
+            Chart.
+
+        Raises
+        ------
+        ValueError
+            If there is nothing to draw: no row has a target, or the forecasts are not quantiles.
+        """
         from hannan.tables.combine.page import combined_page
 
         titles = {"losses": "Mean loss", "weights": "Weights over time", "fan": "The last "}
@@ -113,12 +141,23 @@ class Combined(Result):
         return made_frame(columns, self.library, self.rows)
 
     def weights_frame(self) -> Any:
-        """Return the weights at the end as forecast hubs take them: model_id, weight."""
+        """Return the last weights with the columns model_id and weight, as forecast hubs use them."""
         weights = [one.weight for one in self.summary.experts]
         return made_frame({"model_id": list(self.experts), "weight": weights}, self.library)
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """combined.csv, weights.csv, summary.json and (with the extra [report]) index.html, all or nothing."""
+        """Write combined.csv, weights.csv, summary.json and (with the extra [report]) index.html atomically.
+
+        Parameters
+        ----------
+        folder : path
+            Folder to create or replace.
+
+        Returns
+        -------
+        Path
+            The folder.
+        """
         with Outbox(folder) as out:
             with Sheets(out, self._run) as sheets:
                 sheets.write(Answers(self.rows + 1, self.times, self.forecast, self.played, self.weights))
@@ -127,12 +166,12 @@ class Combined(Result):
 
 
 def columns_of_answers(forecast: Array) -> list[Array]:
-    """One column, or of quantiles one a level."""
+    """Return the forecast as columns: one, or one per quantile level."""
     return [forecast] if forecast.ndim == 1 else list(np.ascontiguousarray(forecast.T))
 
 
 def key_of(time: str | None, experts: Sequence[str]) -> str:
-    """The name of the first column: the user's own for the times, unless another column has it.
+    """Return the name of the first column: that of the times unless another column has the name.
 
     >>> key_of("day", ["a"]), key_of("forecast", ["a"]), key_of(None, ["a"])
     ('day', 'time', 'row')
@@ -173,7 +212,7 @@ class Sheets:
 
 
 def finish(out: Outbox, summary: Summary) -> bool:
-    """summary.json and index.html into a folder in the making; False where the page needs [report]."""
+    """Write summary.json and index.html; return False if the page needs the extra [report]."""
     write(out.path("summary.json"), summary.to_json() + "\n")
     from hannan.report.page import PAGE, drawable
     from hannan.tables.combine.page import combined_page
@@ -220,33 +259,79 @@ def combine(
     crossing: str = "refuse",
     seed: int = 0,
 ) -> Combined | Panel:
-    """Combine columns of forecasts into one, row by row, each row knowing only the targets known before it.
+    """Combine columns of forecasts into one forecast, row by row.
 
-    `frame`: pandas, polars, a mapping of columns or a NumPy array; `target`: a column, or an array. Every other column
-    (or those of `experts`) is an expert; one without a number in a row sleeps in it. `loss`: absolute (MAE), squared
-    (MSE; also for RMSE, whose minimizer is the same), pinball:q, huber:w or log. The default plays two layers
-    (`hn.Combiner`), whatever the units; with `loss_range`, the least and greatest loss, a loss outside it is refused.
-    `cap` counts larger losses as that much. `learner` is another rule or learner, or its name, as for `hn.Combiner`. A
-    row without a target is only answered; with `time`, a later row of the same time may bring the target. With
-    `horizon=h`, the target of row t is known before row t + h is answered, and no earlier row has seen it. With columns
-    of issue and target times, `issued` and `target_time`, a target is used only by rows that were issued at its time or
-    later.
+    Each row is answered from targets that are known before it. The default rule has no parameters and works in any
+    units. With `by`, every series of a long table is combined separately.
 
-    Columns named `model-lo-90`, `model-hi-90`, `model-q-0.1` or `model-median` are quantiles, and so is what a pattern
-    `quantiles` says, such as "{model}_p{percent}". With `quantiles=False`, or another loss, point forecasts are
-    combined and columns named `-lo-`, `-hi-` or `-q-` are left out, unless `experts` names them. A quantile forecast
-    has a number a level, under the mean of the pinball losses, with weights common to the levels, or `per_quantile`
-    with answers sorted. Quantiles of a model that cross in a row are refused, or with `crossing="sort"` sorted there,
-    and counted.
+    Parameters
+    ----------
+    frame : DataFrame, mapping or array
+        Table with one column per model: pandas, polars, pyarrow, a mapping of columns, or a NumPy array.
+    target : str, int or array
+        Column of the targets, or an array. A row without a target is answered, and no weight is learned from it.
+    loss : str, default "absolute"
+        "absolute" (MAE), "squared" (MSE, RMSE), "pinball:q", "huber:w" or "log".
+    learner : str, learner or object, optional
+        Weighting rule: a name, a learner of experts, or an object with the methods `weights(awake)` and
+        `settle(forecasts, weights, target)`. Default: "two-layers" (with `cap`: "adahedge").
+    loss_range : tuple of float, optional
+        Smallest and largest loss. A loss outside the range raises an error.
+    cap : float, optional
+        Clip losses at this value.
+    experts : sequence of str, optional
+        Columns of forecasts. Default: all columns without another role. NaN marks a missing forecast.
+    time : str, optional
+        Column of row times, ascending. A later row with the same time may supply a missing target.
+    horizon : int, default 1
+        The target of row t becomes available before row t + horizon is answered.
+    by : str or sequence of str, optional
+        Columns that identify a series in a long table. Rows are sorted by series, issue time and time; answers are in
+        the order of the input.
+    issued, target_time : str, optional
+        Columns of issue times and target times. Only rows issued at or after a target time use the target. With `by`,
+        a column `cutoff` is the default of `issued`.
+    pooled : bool, default False
+        With `by`: share one set of weights across series, with rows in the order of time.
+    prior : mapping, sequence or "pool", optional
+        Initial weights, such as `panel.prior()` of earlier series. With `by`, "pool" starts each series from the
+        weights learned so far by all series.
+    quantiles : str or bool, optional
+        Pattern of the names of quantile columns, such as "{model}_p{percent}". Default: columns named `model-lo-90`,
+        `model-hi-90`, `model-q-0.1` or `model-median` are quantiles if the loss is the default. False: combine point
+        forecasts and leave out interval columns that `experts` does not name.
+    per_quantile : bool, default False
+        Use separate weights per quantile; forecasts are sorted to avoid crossing.
+    crossing : {"refuse", "sort"}, default "refuse"
+        What to do if the quantiles of a model cross: raise an error or sort them.
+    seed : int, default 0
+        Random seed of a learner that draws an expert.
 
-    With `by`, a long table as statsforecast and mlforecast write it: the column (or columns) that tell the series. Each
-    series is combined on its own, on all cores, and a `Panel` comes back: a forecast for each row, the weights and sums
-    of each series. Rows may be in any order: they are sorted by series, `cutoff` (taken as `issued`) and `time`, and
-    answers are in the order of the input. Two rows of a series with the same times raise BadTable. `pooled` combines
-    all series with one set of weights, rows in the order of time. `prior` is where weights start, such as
-    `panel.prior()` of earlier series; with "pool" each series starts from what the pool of all had learnt by the time
-    it begins. `seed` is for a learner that draws.
+    Returns
+    -------
+    Combined or Panel
+        Forecasts, weights and a summary with losses and bounds; with `by`, a `Panel` of all series.
 
+    Raises
+    ------
+    BadTable
+        If the table is invalid; the message names row and column. With `by`, also if two rows of a series have the
+        same times.
+    ValueError
+        If a parameter is invalid.
+
+    See Also
+    --------
+    Combiner : Combine rows as they arrive.
+
+    Notes
+    -----
+    The combined forecast is sum_i p_i f_i, and the weights p are learned from the slopes of the loss. The bounds are
+    computed from the observed data and hold for convex losses, for any targets, forecasts and delays
+    (docs/proofs/combine.md). Quantiles are combined under the mean of the pinball losses of their levels.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> y = np.sin(np.arange(200.0))
     >>> table = {"up": y + 0.5, "down": y - 0.4, "naive": np.roll(y, 1), "y": y}
@@ -267,7 +352,7 @@ def combine(
 
         return panel_of(frame, target, (by,) if isinstance(by, str) else tuple(by), task, pooled)
     if pooled or isinstance(prior, str):
-        raise ValueError("pooled and prior='pool' are of tables with many series: name their column with `by`")
+        raise ValueError("pooled and prior='pool' are for tables with many series; name their column with by=")
     data = frame_of(frame, target, experts, timing.time, issued)
     timing = replace(timing, time=data.time)
     run = Run(replace(task, timing=timing, rounds=len(data.targets)).on(data.experts))

@@ -217,13 +217,14 @@ class PanelSummary:
         panel = self.panel
         rows = dict(self.rows())
         series = f"{panel.table.series} series by {', '.join(panel.table.by)}"
-        lines = ["Combined forecast" if "series by series" not in rows else f"Combined forecast: {self.headline}"]
+        told = self.settled or len(panel.experts) == 1
+        lines = [f"Combined forecast: {self.headline}" if told else "Combined forecast"]
         lines.append(f"{series}; {self._state()}; loss: {panel.loss.name}; rule: {panel.learner}")
         named = ("models", "left out", "weights", "initial weights")
         lines += pairs([(name, rows[name]) for name in named if name in rows])
         if self.forecasts:
-            told = [("forecast", f"{one.text}  for {series}, {one.name}") for series, one in self.forecasts[-SHOWN:]]
-            lines += ["", *pairs(told)]
+            waiting = [("forecast", f"{x.text}  for {series}, {x.name}") for series, x in self.forecasts[-SHOWN:]]
+            lines += ["", *pairs(waiting)]
         if not self.settled:
             return "\n".join([*lines, "", "no row has a target: no losses"])
         cells = [(name, figure(x), "" if mean is None else figure(mean)) for name, x, mean in self._losses()]

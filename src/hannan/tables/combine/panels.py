@@ -102,7 +102,7 @@ def panel_of(
     roles += [(role, name) for role, name in (("the times", time), ("the issue times", issued)) if name is not None]
     one_role([*roles, *(("an expert", name) for name in chosen)])
     if not chosen:
-        raise BadTable(f"the table must have columns of forecasts besides the target; got {shown(list(columns))}")
+        raise BadTable(f"no column of forecasts in the table; columns are {shown(list(columns))}")
     library = library_of(frame)
     task = replace(task, timing=timing).on(chosen)
     kept = task.columns or ()

@@ -46,7 +46,7 @@ def frame_of(
         chosen = [_name(name, names) for name in experts]
     forecast_roles(goal, time, chosen, issued)
     if not chosen:
-        raise BadTable(f"the table must have columns of forecasts besides the target; got {shown(names)}")
+        raise BadTable(f"no column of forecasts in the table; columns are {shown(names)}")
     forecasts = _rows([_numbers(columns[name], name) for name in chosen], chosen)
     targets = _numbers(columns[goal] if goal is not None else target, goal or "target")
     rows = len(forecasts)
