@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md, applied: its examples of a law, a tuning and a learner are put into a copy of the tree and run.
+"""CONTRIBUTING.md, applied: its examples of how to add a class are put into a copy of the tree and run.
 
 A block that is fenced with a path is a new file, a diff is rows put after a line, and `python run` is run.
 """
@@ -19,7 +19,10 @@ from hannan import _engine
 ROOT = Path(__file__).parents[1]
 FENCED = re.compile(r"^```(\w+) (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 #: What each example may take: (new files, tests among them; rows of tables).
-SIZES = {"Add a compiled law": (3, 1), "Add a tuning": (1, 1), "Add a learner with a memory": (2, 1)}
+SIZES = {
+    "Add a compiled law": (3, 1), "Add a regularizer": (1, 1), "Add an estimator": (1, 1), "Add a tuning": (1, 1),
+    "Add a learner with a memory": (2, 1),
+}  # fmt: skip
 
 
 def blocks(title: str) -> list[tuple[str, str, str]]:
@@ -74,11 +77,12 @@ def test_an_example_is_as_small_as_promised(title: str) -> None:
     assert len(found) > len(files)
 
 
-def test_a_tuning_is_added(tmp_path: Path) -> None:
+@pytest.mark.parametrize("title", ["Add a regularizer", "Add an estimator", "Add a tuning"])
+def test_a_class_in_plain_python_is_added(title: str, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(_engine.__file__, tmp_path / "src" / "hannan")
-    apply("Add a tuning", tmp_path)
-    run("Add a tuning", tmp_path)
+    apply(title, tmp_path)
+    run(title, tmp_path)
 
 
 @pytest.mark.slow  # the engine is built anew: two minutes of a core
