@@ -381,7 +381,7 @@ def test_pipes_folders_and_devices_are_rejected(tmp_path):
     assert stat.S_ISFIFO(pipe.lstat().st_mode)
 
 
-def test_a_killed_save_is_cleaned_up_by_the_next(tmp_path):
+def test_the_next_save_removes_the_file_of_a_killed_save(tmp_path):
     path = tmp_path / "player.json"
     code = (
         "import os, signal, sys, hannan as hn; from hannan.saving import files; "
@@ -392,8 +392,8 @@ def test_a_killed_save_is_cleaned_up_by_the_next(tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
     other = tmp_path / ".player.json.mine.saving"
     other.write_text("not of this kind")
-    # One that is being written is left alone.
-    with files.beside(path, 0o600) as (_, busy):
+    # A file that is being written is locked, and stays.
+    with files.beside(path) as (_, busy):
         hn.Experts(3).start().save(path)
         assert sorted(p.name for p in tmp_path.iterdir()) == sorted([busy.name, other.name, path.name])
         busy.unlink()

@@ -1,7 +1,8 @@
-"""Files that are whole or not there: written beside, flushed, renamed; and read only if they are ordinary files."""
+"""Atomic writes of files and folders, and reads of ordinary files."""
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -15,39 +16,101 @@ if TYPE_CHECKING:
 
 try:
     import fcntl
-except ImportError:  # Windows: nothing to lock with, and nothing stale is looked for
+except ImportError:  # Windows: no file locks, so stale files are not removed
     fcntl = None  # type: ignore[assignment]
 
-#: No saved file is larger.
+#: Largest size of a file in bytes.
 LARGEST = 1 << 31
 _SUFFIX = ".saving"
 _LOCKS: bool = fcntl is not None
 
 
-def write_whole(path: str | os.PathLike[str], fill: Callable[[IO[bytes]], Any], private: bool = False) -> None:
-    """Let `fill` write a file, which then takes the place of the one at `path` at once, or not at all.
+#: Files and folders that are being written and will be renamed or removed.
+UNFINISHED: set[Path] = set()
 
-    A symbolic link stays, and what it points to is replaced. What is no ordinary file is refused. `private`: a new file
-    can be read by its owner alone. After it returns, the file and its name are on the disk.
+
+def write_whole(path: str | os.PathLike[str], fill: Callable[[IO[bytes]], Any], private: bool = False) -> None:
+    """Replace a file atomically by what `fill` writes; when the function returns, file and name are on the disk.
+
+    The target of a symbolic link is replaced, not the link. Pipes, devices and folders are rejected. If `private`, only
+    the owner can read a new file.
     """
     from pathlib import Path  # not for a game that saves nothing
 
     target = Path(os.path.realpath(path))
     _ordinary(path, target)
-    _clean(target)
-    with beside(target, 0o600 if private else 0o666) as (file, temporary):
+    with _replacing(target, 0o600 if private else None) as file:
         fill(file)
-        file.flush()
-        if target.exists():
-            os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
-        os.fsync(file.fileno())
         _ordinary(path, target)
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file for writing bytes; it replaces `path` atomically at the end, or is removed if an error is raised.
+
+    The target of a symbolic link is replaced, not the link. Missing folders are created. A device or a pipe, which
+    cannot be replaced, is written to.
+    """
+    from pathlib import Path
+
+    target = Path(os.path.realpath(path))
+    if target.exists() and not stat.S_ISREG(target.stat().st_mode):
+        with target.open("wb") as file:
+            yield file
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with _replacing(target, None) as file:
+        yield file
+
+
+def write(path: str | os.PathLike[str], content: str | bytes) -> Path:
+    """Write text (UTF-8) or bytes atomically; return the path."""
+    with whole_file(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+    from pathlib import Path
+
+    return Path(path)
+
+
+@contextmanager
+def _replacing(target: Path, mode: int | None) -> Iterator[IO[bytes]]:
+    """Open a file that replaces the target at the end, with the mode of the target or, for a new file, `mode`."""
+    _clean(target)
+    with beside(target) as (file, temporary):
+        yield file
+        file.flush()
+        kept = stat.S_IMODE(target.stat().st_mode) if target.exists() else mode
+        os.chmod(temporary, _usual_mode() if kept is None else kept)
+        os.fsync(file.fileno())
         os.replace(temporary, target)
     _sync(target.parent)
 
 
+@contextmanager
+def beside(target: Path) -> Iterator[tuple[IO[bytes], Path]]:
+    """Create a temporary file in the folder of the target, locked so that `_clean` keeps it; remove it on errors."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    temporary = _registered(target.parent, target.name, 4, _SUFFIX)
+    try:
+        while True:
+            handle = os.open(temporary, flags, 0o600)
+            if _LOCKS:
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            # Another save may have removed the file before it was locked.
+            if temporary.exists():
+                break
+            os.close(handle)
+        with open(handle, "r+b") as file:
+            yield file, temporary
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    finally:
+        UNFINISHED.discard(temporary)
+
+
 def read_ordinary(path: str | os.PathLike[str], what: str) -> bytes:
-    """The bytes of an ordinary file of a decent size; pipes, devices and folders are refused, never waited for."""
+    """Return the bytes of an ordinary file; pipes, devices, folders and huge files are rejected without waiting."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     found = os.fstat(handle)
     with open(handle, "rb", closefd=True) if stat.S_ISREG(found.st_mode) else _closing(handle) as file:
@@ -60,39 +123,18 @@ def read_ordinary(path: str | os.PathLike[str], what: str) -> bytes:
 
 @contextmanager
 def _closing(handle: int) -> Iterator[Any]:
-    """For what Python opens as no file."""
+    """Close a handle that is not an ordinary file, which `open` does not accept."""
     try:
         yield None
     finally:
         os.close(handle)
 
 
-@contextmanager
-def beside(target: Path, mode: int) -> Iterator[tuple[IO[bytes], Path]]:
-    """A new file beside the target, locked so that nobody takes it for stale; gone when anything fails."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-    while True:
-        temporary = target.parent / f".{target.name[:200]}.{os.urandom(4).hex()}{_SUFFIX}"
-        handle = os.open(temporary, flags, mode)
-        if _LOCKS:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        # Another save may have cleaned it away before it was locked.
-        if temporary.exists():
-            break
-        os.close(handle)
-    try:
-        with open(handle, "r+b") as file:
-            yield file, temporary
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
 def _clean(target: Path) -> None:
-    """Remove what a killed save of this target left behind: files that nobody holds a lock on."""
+    """Remove temporary files of killed writes of this target: those that are not locked."""
     if not (_LOCKS and target.parent.is_dir()):
         return
-    start = f".{target.name[:200]}."
+    start = f".{target.name[:100]}."
     for name in os.listdir(target.parent):
         if not (name.startswith(start) and name.endswith(_SUFFIX) and len(name) == len(start) + 8 + len(_SUFFIX)):
             continue
@@ -105,7 +147,7 @@ def _clean(target: Path) -> None:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             stale.unlink(missing_ok=True)
         except OSError:
-            pass  # in use, or not ours
+            pass  # locked, or owned by another user
         finally:
             os.close(handle)
 
@@ -127,68 +169,25 @@ def _kind(mode: int) -> str:
     return kinds.get(stat.S_IFMT(mode), "something else")
 
 
-def _sync(folder: Path) -> None:
-    """Let the new name reach the disk, where folders can be flushed."""
+def _sync(path: Path) -> None:
+    """Wait until a file or folder is on the disk; folders that the system cannot open or flush are skipped."""
     try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
+        handle = os.open(path, os.O_RDONLY)
+    except PermissionError:
         return
     try:
         os.fsync(handle)
-    except OSError:
-        pass
+    except OSError as error:
+        if not (path.is_dir() and error.errno in (errno.EINVAL, errno.ENOTSUP)):
+            raise
     finally:
         os.close(handle)
 
 
-#: Files and folders that are being written and will be renamed or removed.
-UNFINISHED: set[Path] = set()
-
-
-@contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write bytes to; it takes the place of `path` when all of it is on the disk, and else is removed.
-
-    The target of a link is replaced, not the link. A device or a FIFO, which cannot be replaced, is written to.
-    """
-    from pathlib import Path
-
-    target = Path(os.path.realpath(path))
-    if target.exists() and not stat.S_ISREG(target.stat().st_mode):
-        with target.open("wb") as file:
-            yield file
-        return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    beside = _registered(target.parent, target.name)
-    try:
-        handle = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fchmod(handle, target.stat().st_mode & 0o777 if target.exists() else _usual_mode())
-            os.fsync(handle)
-        os.replace(beside, target)
-        _settle(target.parent)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-    finally:
-        UNFINISHED.discard(beside)
-
-
-def write(path: str | os.PathLike[str], content: str | bytes) -> Path:
-    """Write text (UTF-8) or bytes, whole or not at all; gives the path back."""
-    with whole_file(path) as file:
-        file.write(content.encode() if isinstance(content, str) else content)
-    from pathlib import Path
-
-    return Path(path)
-
-
 class Outbox:
-    """A folder in the making: `with Outbox(folder) as out:` writes to `out.path(name)`; at the end all is moved.
+    """Folder that is written atomically: `with Outbox(folder) as out:` writes files to `out.path(name)`.
 
-    If anything is raised inside, the folder is as it was before.
+    The files are moved to the folder at the end. If an error is raised, the folder is unchanged.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -212,7 +211,7 @@ class Outbox:
         return self
 
     def path(self, name: str) -> Path:
-        """Where to write the file of this name."""
+        """Return the path to which the file of a name is written."""
         assert self._beside is not None, "an Outbox must be entered"
         return self._beside / name
 
@@ -228,28 +227,26 @@ class Outbox:
     def _keep(self, beside: Path) -> None:
         beside.chmod(0o777 & ~_umask())
         for file in beside.iterdir():
-            _settle(file)
+            _sync(file)
         if self._folder.exists():
             for file in sorted(beside.iterdir()):
                 os.replace(file, self._folder / file.name)
-            _settle(self._folder)
+            _sync(self._folder)
         else:
-            _settle(beside)
+            _sync(beside)
             os.replace(beside, self._folder)
-        _settle(self._folder.absolute().parent)
+        _sync(self._folder.absolute().parent)
 
 
-def _registered(parent: Path, name: str) -> Path:
-    """Return a new hidden path beside the output, in `UNFINISHED` before it exists: Ctrl-C may come in between."""
-    import secrets
-
-    beside = parent / f".{name[:100]}.{secrets.token_hex(8)}"
-    UNFINISHED.add(beside)
-    return beside
+def _registered(parent: Path, name: str, random: int = 8, suffix: str = "") -> Path:
+    """Return a new hidden path in a folder, added to `UNFINISHED` before it exists, in case Ctrl-C comes in between."""
+    path = parent / f".{name[:100]}.{os.urandom(random).hex()}{suffix}"
+    UNFINISHED.add(path)
+    return path
 
 
 def sweep() -> None:
-    """Remove what is in the making: for a program that is about to leave without another word."""
+    """Remove unfinished files and folders, for a program that ends immediately."""
     for path in list(UNFINISHED):
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
@@ -257,20 +254,8 @@ def sweep() -> None:
             path.unlink(missing_ok=True)
 
 
-def _settle(path: Path) -> None:
-    """Wait until a file or a folder is on the disk; a folder cannot be opened on every system."""
-    try:
-        handle = os.open(path, os.O_RDONLY)
-    except PermissionError:
-        return
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def _umask() -> int:
-    # There is no way to read it but to set it.
+    # The umask can be read only by setting it.
     mask = os.umask(0o022)
     os.umask(mask)
     return mask
