@@ -1,4 +1,4 @@
-"""Gymnasium: our adversaries as environments; importing this registers `hannan/Adversary-v0`."""
+"""Adversaries as Gymnasium environments. Importing this module registers `hannan/Adversary-v0`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Adversary(gymnasium.Env[Any, Any]):  # type: ignore[misc]
         self._round = 0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """A new sequence, drawn with the environment's own generator."""
+        """Start a new sequence, drawn with the generator of the environment."""
         super().reset(seed=seed)
         self.losses = self._make(self.rounds, self.n, seed=int(self.np_random.integers(2**31)))
         self._round, self._own = 0, 0.0
@@ -52,11 +52,11 @@ class Adversary(gymnasium.Env[Any, Any]):  # type: ignore[misc]
         return np.zeros(self.observation_space.shape), {"round": 0, "regret": 0.0}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Play an arm."""
+        """Play an arm; return (observation, reward, terminated, truncated, info)."""
         if self.losses is None or self._round >= self.rounds:
-            raise ValueError("the environment must be reset first")
+            raise ValueError("the episode has ended or not begun; call reset() first")
         if not self.action_space.contains(action):
-            raise ValueError(f"an action must be an arm of 0..{self.n - 1}; got {action!r}")
+            raise ValueError(f"action must be in 0..{self.n - 1}; got {action!r}")
         row = self.losses[self._round]
         loss = float(row[int(action)])
         self._round += 1

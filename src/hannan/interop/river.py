@@ -41,19 +41,19 @@ class Policy(bandit.base.Policy):  # type: ignore[misc]
         arms = list(arm_ids)
         if not self._arms:
             if len(arms) != self.learner.n or len(set(arms)) != len(arms):
-                raise ValueError(f"there must be {self.learner.n} different arms; got {arms!r}")
+                raise ValueError(f"pull needs {self.learner.n} different arms; got {arms!r}")
             self._arms = arms
         elif arms != self._arms and set(arms) != set(self._arms):
-            raise ValueError(f"the arms must stay {self._arms!r}; got {arms!r}")
+            raise ValueError(f"the arms of a policy cannot change: expected {self._arms!r}; got {arms!r}")
         move = self.player.act()
         arm = self._arms[move.action]
         self._open[arm].append(move)
         return arm
 
     def update(self, arm_id: Any, *reward_args: Any, **reward_kwargs: Any) -> None:
-        """The reward of the oldest open pull of an arm."""
+        """Settle the oldest pending pull of an arm with its reward."""
         if not self._open[arm_id]:
-            raise ValueError(f"a reward must be for a pull that is open; arm {arm_id!r} has none")
+            raise ValueError(f"arm {arm_id!r} has no pending pull; call pull() before update()")
         self.player.observe(self._open[arm_id][0], float(reward_args[0]))
         self._open[arm_id].popleft()
         super().update(arm_id, *reward_args, **reward_kwargs)
@@ -80,7 +80,7 @@ class Regressor(base.Ensemble, base.Regressor):  # type: ignore[misc]
 
     @property
     def weights(self) -> Any:
-        """The weight of each model in the next prediction."""
+        """Weight of each model in the next prediction."""
         return self.combiner.weights()
 
     def _forecasts(self, x: dict[Any, Any]) -> Any:
@@ -88,7 +88,7 @@ class Regressor(base.Ensemble, base.Regressor):  # type: ignore[misc]
         return [math.nan if f is None or not math.isfinite(f) else f for f in told]
 
     def predict_one(self, x: dict[Any, Any]) -> float:
-        """The combination of those who predict; 0 where none does, as river's models begin."""
+        """Return the combined prediction, or 0 if no model has one, which is the convention of river."""
         told = self.combiner.forecast(self._forecasts(x))
         return 0.0 if told is None else told
 
