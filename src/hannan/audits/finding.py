@@ -45,7 +45,7 @@ class Finding(Result):
 
     @property
     def broken(self) -> bool:
-        """Whether the claim is disproved."""
+        """True if the claim is disproved."""
         return self.verdict == "exceeded"
 
     def shown(self) -> Shown:
@@ -60,7 +60,7 @@ class Finding(Result):
 
     @property
     def headline(self) -> str:
-        """The verdict in a sentence; of a claim of inf, that it says nothing."""
+        """The verdict in one sentence, which also reports an infinite claim."""
         if self.broken:
             return "exceeded: the witness disproves the claim"
         if self.claim.level == float("inf"):

@@ -203,7 +203,7 @@ class SampledFinding(Result):
 
     @property
     def broken(self) -> bool:
-        """Whether the claim is disproved, at the stated confidence."""
+        """True if the claim is disproved at the stated confidence."""
         return self.claimed is not None and self.lower > self.claimed
 
     def shown(self) -> Shown:

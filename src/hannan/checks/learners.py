@@ -16,8 +16,8 @@ import numpy as np
 import hannan
 from hannan import saving
 from hannan.checks import players
-from hannan.checks.report import Check, Report, hold, named, needs, refuses, run, skip
-from hannan.checks.settings import AdvisedSeat, Seat, of_arms, seat, state, with_tickets
+from hannan.checks.report import Check, Report, hold, named, needs, rejects, run, skip
+from hannan.checks.settings import Adapter, AdvisedAdapter, adapt, of_arms, state, with_tickets
 from hannan.games.play import play
 from hannan.mathematics.bounds import Against
 from hannan.players.load import load
@@ -34,9 +34,9 @@ def repr_evaluates_to_an_equal_object(thing: Any) -> None:
 
 def equal_objects_have_equal_hashes(thing: Any) -> None:
     """Check that a copy is equal and has the same hash, so that it can be a dictionary key."""
-    twin = copy.copy(thing)
-    hold(twin == thing, f"a copy must be equal; got {twin!r} for {thing!r}")
-    hold(hash(twin) == hash(thing), f"equal objects must have equal hashes; got {hash(twin)} and {hash(thing)}")
+    copied = copy.copy(thing)
+    hold(copied == thing, f"a copy must be equal; got {copied!r} for {thing!r}")
+    hold(hash(copied) == hash(thing), f"equal objects must have equal hashes; got {hash(copied)} and {hash(thing)}")
 
 
 def fields_are_read_only(thing: Any) -> None:
@@ -109,20 +109,20 @@ DESCRIPTION_CHECKS: tuple[Check, ...] = (*OF_VALUES, bound_is_valid_or_withheld)
 
 def run_0_of_play_matches_the_player(learner: Any) -> None:
     """Check that `play(learner, losses, seed=5)` makes the moves of `learner.start(5)`, with the same total loss."""
-    taken, rounds = seat(learner, 5), 90
-    game = taken.game(rounds)
+    adapter, rounds = adapt(learner, 5), 90
+    game = adapter.play_arguments(rounds)
     record = play(learner, **game, runs=1, seed=5, threads=1, keep="all")
     own, actions = 0.0, []
     for t in range(rounds):
-        move = taken.player.act(taken.advice(t)) if isinstance(taken, AdvisedSeat) else taken.player.act()
-        losses = taken.losses(t)
-        taken.observe(move, losses)
-        own += taken.paid(move, losses)
-        actions.append(taken.action(move))
+        move = adapter.player.act(adapter.advice(t)) if isinstance(adapter, AdvisedAdapter) else adapter.player.act()
+        losses = adapter.losses(t)
+        adapter.observe(move, losses)
+        own += adapter.cost(move, losses)
+        actions.append(adapter.action(move))
     paid = float(record.loss[0, -1]) if record.loss is not None else own
-    near = abs(paid - own) <= 1e-9 * rounds * max(1.0, abs(taken.low), abs(taken.high))
+    near = abs(paid - own) <= 1e-9 * rounds * max(1.0, abs(adapter.low), abs(adapter.high))
     hold(near, f"the loss in run 0 must be that of the player, {own!r}; got {paid!r}")
-    if record.actions is not None and not taken.apart:
+    if record.actions is not None and not adapter.not_arms:
         same = record.actions[0].tolist() == actions
         hold(same, "run 0 must make the moves of the player; the moves differ")
 
@@ -132,10 +132,12 @@ GAME_CHECKS: tuple[Check, ...] = (run_0_of_play_matches_the_player,)
 
 def seed_determines_the_moves(learner: Any) -> None:
     """Check that equal seeds give equal moves, and different seeds different moves if there is a choice."""
-    first = seat(learner, 7).run(0, 100)
-    hold(first == seat(learner, 7).run(0, 100), "players with the same seed must make the same moves; the moves differ")
-    if seat(learner).has_a_choice and _draws(learner):
-        others = (seat(learner, other).run(0, 100) for other in (8, 9, 10))
+    first = adapt(learner, 7).run(0, 100)
+    hold(
+        first == adapt(learner, 7).run(0, 100), "players with the same seed must make the same moves; the moves differ"
+    )
+    if adapt(learner).has_a_choice and _draws(learner):
+        others = (adapt(learner, other).run(0, 100) for other in (8, 9, 10))
         hold(
             any(run != first for run in others),
             "players with different seeds must make different moves; four made the same",
@@ -148,7 +150,7 @@ def unseeded_players_make_different_moves(learner: Any) -> None:
     Both draw 100 moves before any loss is observed, so that both have the same distribution p. From p the check
     computes the probability that they agree by chance, which is at most 1e-6.
     """
-    one, two = seat(learner, None), seat(learner, None)
+    one, two = adapt(learner, None), adapt(learner, None)
     if not one.has_a_choice:
         skip("there is only one choice")
     if not _draws(learner):
@@ -157,24 +159,27 @@ def unseeded_players_make_different_moves(learner: Any) -> None:
         skip("noise that is kept over the rounds determines the first moves")
     chance, same = 0.0, True
     for t in range(100):
-        if not one.apart and not one.advised and hasattr(one.player, "distribution"):
+        if not one.not_arms and not one.advised and hasattr(one.player, "distribution"):
             chance += math.log(float(np.square(one.player.distribution()).sum()))
         same &= bool(one.action(one.act(t)) == two.action(two.act(t)))
-    if chance > math.log(1e-6) and not (one.apart or one.advised):
+    if chance > math.log(1e-6) and not (one.not_arms or one.advised):
         skip(f"two players agree by chance with probability {math.exp(chance):.3g}")
     hold(not same, "players without a seed must draw independently; two made the same 100 moves")
 
 
 def certificate_reports_a_seed(learner: Any) -> None:
     """Check that the certificate reports a seed if and only if one was given."""
-    with_seed, without = seat(learner, 3).player, seat(learner, None).player
+    with_seed, without = adapt(learner, 3).player, adapt(learner, None).player
     needs(with_seed, "certificate")
     if not _draws(learner):
         skip("the learner is deterministic (draws = False)")
-    hold(with_seed.certificate().seeded, "the certificate must say that a seed was given; it does not")
-    hold("a seed was given" in str(with_seed.certificate()), "the certificate must print that it has a seed")
-    hold(not without.certificate().seeded, "the certificate must say that no seed was given; it says one was")
-    hold("a seed was given" not in str(without.certificate()), "the certificate must not print a seed; none was given")
+    hold(with_seed.certificate().seeded, "the certificate must report the seed; got seeded=False")
+    hold("a seed was given" in str(with_seed.certificate()), "the printed certificate must report the seed")
+    hold(not without.certificate().seeded, "the certificate must report that there is no seed; got seeded=True")
+    hold(
+        "a seed was given" not in str(without.certificate()),
+        "the printed certificate must not report a seed if there is none",
+    )
 
 
 def _draws(learner: Any) -> bool:
@@ -193,14 +198,14 @@ def saved_player_resumes_exactly(learner: Any) -> None:
     """Check that a player saved in any round and loaded with resume="exact" continues with the same moves."""
     _can_be_saved(learner)
     for cut in (0, 1, 37):
-        never, killed = seat(learner, 4), seat(learner, 4)
+        never, killed = adapt(learner, 4), adapt(learner, 4)
         hold(
             never.run(0, cut) == killed.run(0, cut),
             "players with the same seed must make the same moves; the moves differ",
         )
         kept = [never.act(t) for t in range(cut, cut + 3)]
         handed = [killed.act(t) for t in range(cut, cut + 3)]
-        resumed = seat(learner, player=_through_a_file(killed.player, resume="exact"))
+        resumed = adapt(learner, player=_through_a_file(killed.player, resume="exact"))
         hold(
             state(resumed.player) == state(killed.player),
             "a resumed player must have the saved state; the states differ",
@@ -217,11 +222,11 @@ def saved_player_resumes_exactly(learner: Any) -> None:
 
 def _certifies_as(never: Any, resumed: Any, draws: bool) -> None:
     """Check that the certificate is the same, and reports that another copy of the file could make the same moves."""
-    told = resumed.certificate()
-    says = getattr(told, "resumed", False)
-    rule = "a certificate must say that there may be a twin, where moves are drawn and there alone"
-    hold(says is draws, f'of resume="exact" {rule}; got resumed={says}, draws={draws}')
-    same = never.certificate() == (dataclasses.replace(told, resumed=False) if draws else told)
+    found = resumed.certificate()
+    reported = getattr(found, "resumed", False)
+    rule = "a certificate after resume='exact' must have resumed=True if and only if the moves are random"
+    hold(reported is draws, f"{rule}; got resumed={reported}, draws={draws}")
+    same = never.certificate() == (dataclasses.replace(found, resumed=False) if draws else found)
     hold(same, "a resumed player must have the same certificate; the certificates differ")
 
 
@@ -231,28 +236,28 @@ def loaded_copies_are_independent(learner: Any) -> None:
     Each copy accepts the moves that were pending when the player was saved, once, and rejects those of the other copy.
     """
     _can_be_saved(learner)
-    taken = seat(learner, 4)
-    taken.run(0, 20)
-    old = taken.act(20)
-    one, two = (seat(learner, player=_through_a_file(taken.player)) for _ in range(2))
-    names = {taken.player.id, one.player.id, two.player.id}
+    adapter = adapt(learner, 4)
+    adapter.run(0, 20)
+    old = adapter.act(20)
+    one, two = (adapt(learner, player=_through_a_file(adapter.player)) for _ in range(2))
+    names = {adapter.player.id, one.player.id, two.player.id}
     hold(len(names) == 3, f"each copy must have a new id; got {sorted(names)}")
-    if hasattr(taken.player, "distribution") and not taken.apart:
-        same = (one.player.distribution() == taken.player.distribution()).all()
+    if hasattr(adapter.player, "distribution") and not adapter.not_arms:
+        same = (one.player.distribution() == adapter.player.distribution()).all()
         hold(same, "a copy must have the distribution of the saved player; p differs")
     new = one.act(21)
     for each in (one, two):
         each.observe(old, each.losses(20))
-        refuses(lambda each=each: each.observe(old, each.losses(20)), "a move settled already")  # type: ignore[misc]
+        rejects(lambda each=each: each.observe(old, each.losses(20)), "a move settled already")  # type: ignore[misc]
     two.act(21)
-    refuses(lambda: two.observe(new, two.losses(21)), "a move of another copy")
+    rejects(lambda: two.observe(new, two.losses(21)), "a move of another copy")
     one.observe(new, one.losses(21))
     _draw_for_themselves(one, two)
 
 
-def _draw_for_themselves(one: Seat, two: Seat) -> None:
+def _draw_for_themselves(one: Adapter, two: Adapter) -> None:
     """Check that 100 moves of two copies differ, unless they agree by chance with probability above 1e-6."""
-    if one.apart or one.advised:
+    if one.not_arms or one.advised:
         return
     chance, same = 0.0, True
     for t in range(100):
@@ -262,8 +267,8 @@ def _draw_for_themselves(one: Seat, two: Seat) -> None:
 
 
 def _can_be_saved(learner: Any) -> None:
-    taken = with_tickets(learner)
-    needs(taken.player, "save")
+    adapter = with_tickets(learner)
+    needs(adapter.player, "save")
     try:
         known = saving.build(saving.describe(learner))
     except ValueError as reason:
@@ -287,17 +292,17 @@ def relabeled_arms_relabel_the_distribution(learner: Any) -> None:
     With full information, 60 rounds are played with permuted columns. For bandits, p may depend on when an arm was
     drawn, but not on its index.
     """
-    taken = of_arms(learner)
-    needs(taken.player, "distribution")
-    if taken.advised:
+    adapter = of_arms(learner)
+    needs(adapter.player, "distribution")
+    if adapter.advised:
         skip("the advice distinguishes the losses")
     if getattr(learner, "prior", None) is not None:
         skip("the prior distinguishes the arms")
     if getattr(learner, "own_noise", False):
         skip("noise that is kept over the rounds distinguishes the arms")
-    if taken.choices == 1:
+    if adapter.choices == 1:
         skip("there is only one choice")
-    if taken.full:
+    if adapter.full:
         _whole_rows(learner)
     elif getattr(getattr(learner, "estimator", None), "draws", False):
         skip("the loss estimates are random")
@@ -306,13 +311,13 @@ def relabeled_arms_relabel_the_distribution(learner: Any) -> None:
 
 
 def _whole_rows(learner: Any) -> None:
-    plain, turned = seat(learner), seat(learner)
+    plain, permuted = adapt(learner), adapt(learner)
     order = np.random.default_rng(3).permutation(plain.choices)
     for t in range(60):
-        _same(turned.player.distribution(), plain.player.distribution()[order])
+        _same(permuted.player.distribution(), plain.player.distribution()[order])
         row = plain.losses(t)
         plain.observe(plain.act(t), row)
-        turned.observe(turned.act(t), row[order])
+        permuted.observe(permuted.act(t), row[order])
 
 
 def _paths(learner: Any) -> None:
@@ -320,23 +325,23 @@ def _paths(learner: Any) -> None:
     seen: dict[tuple[int, ...], Array] = {}
     met = 0
     for seed in range(60):
-        taken = seat(learner, seed)
+        adapter = adapt(learner, seed)
         drawn: list[int] = []
         for t in range(4):
-            move = taken.act(t)
-            drawn.append(int(taken.action(move)))
-            taken.observe(move, taken.row(np.full(taken.choices, 0.2 + 0.2 * t)))
-            shape, p = _shape(drawn, taken)
+            move = adapter.act(t)
+            drawn.append(int(adapter.action(move)))
+            adapter.observe(move, adapter.row(np.full(adapter.choices, 0.2 + 0.2 * t)))
+            shape, p = _shape(drawn, adapter)
             met += shape in seen
             _same(p, seen.setdefault(shape, p))
     hold(met > 60, f"at least 60 of 240 sequences of draws must be equal to another up to relabeling; got {met}")
 
 
-def _shape(drawn: list[int], taken: Seat) -> tuple[tuple[int, ...], Array]:
+def _shape(drawn: list[int], adapter: Adapter) -> tuple[tuple[int, ...], Array]:
     """Return the draws with arms numbered by first occurrence, and p in that order, followed by arms never drawn."""
     first = list(dict.fromkeys(drawn))
-    rest = [arm for arm in range(taken.choices) if arm not in first]
-    return tuple(first.index(arm) for arm in drawn), np.asarray(taken.player.distribution())[[*first, *rest]]
+    rest = [arm for arm in range(adapter.choices) if arm not in first]
+    return tuple(first.index(arm) for arm in drawn), np.asarray(adapter.player.distribution())[[*first, *rest]]
 
 
 def _same(found: Array, right: Array) -> None:

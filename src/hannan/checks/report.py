@@ -93,7 +93,7 @@ def needs(thing: Any, *names: str) -> None:
             skip(f"{type(thing).__name__} has no {name}")
 
 
-def refuses(call: Callable[[], Any], what: str) -> None:
+def rejects(call: Callable[[], Any], what: str) -> None:
     """Raise `Failed` unless the call raises a ValueError."""
     try:
         call()

@@ -1,6 +1,6 @@
-"""A player at a table, whatever it plays: what a loss looks like, what a move is, and whether it asks for advice.
+"""Adapters that let the same checks play arms, expert advice, decisions and convex games.
 
-The losses are fixed in advance, the same whatever the player does: round t has those of stream (11, t).
+The losses are fixed in advance: those of round t come from the random stream (11, t) and do not depend on the player.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from hannan.checks.report import skip
 from hannan.mathematics.convex.losses import Linear, Logistic, Loss
 
 
-class Seat:
-    """Arms or experts: a loss is a row of numbers, or the number of the arm that was drawn."""
+class Adapter:
+    """Player of arms or experts; a loss is a row of numbers, or the loss of the arm drawn."""
 
-    #: What a move chooses, and why what is asked of arms cannot be asked of it; "" of arms.
-    apart = ""
-    #: Whether a move is a point of a set, and a loss a function on it.
+    #: Reason why checks of arms do not apply; empty for arms.
+    not_arms = ""
+    #: True if moves are points of a convex set and losses are functions.
     points = False
     advised = False
 
@@ -31,75 +31,75 @@ class Seat:
         self.low: float
         self.high: float
         self.low, self.high = getattr(learner, "loss_range", (0.0, 1.0))
-        # A range that is as good as none: losses of ordinary size.
+        # The range is practically infinite: use losses in [0, 1].
         if self.high - self.low > 1e100:
             self.low, self.high = 0.0, 1.0
         self.gains = bool(getattr(learner, "gains", False))
 
     @property
     def width(self) -> float:
-        """What the widest losses differ by."""
+        """Difference of the largest and the smallest loss."""
         return float(self.high - self.low)
 
     @property
     def choices(self) -> int:
-        """How many actions a move may have."""
+        """Number of actions of a move."""
         return int(self.learner.n)
 
     @property
     def has_a_choice(self) -> bool:
-        """Whether moves can differ."""
+        """True if moves can differ."""
         return self.choices > 1
 
     def row(self, fractions: Any) -> Any:
-        """Losses at these fractions of the range."""
+        """Return losses at the given fractions of the loss range."""
         return self.low + self.width * np.asarray(fractions)
 
     def losses(self, t: int) -> Any:
-        """The losses of round t."""
+        """Return the losses of round t."""
         return self.row(np.random.default_rng([11, t]).random(self.choices))
 
     def act(self, t: int) -> Any:
-        """A move."""
+        """Return the move of round t."""
         return self.player.act()
 
-    def told(self, move: Any, losses: Any) -> Any:
-        """What the player is told of the losses of its round."""
+    def observed(self, move: Any, losses: Any) -> Any:
+        """Return the part of the losses that the player observes."""
         return losses if self.full else float(losses[self.action(move)])
 
     def observe(self, move: Any, losses: Any) -> None:
         """Settle a move with the losses of its round."""
-        self.player.observe(move, self.told(move, losses))
+        self.player.observe(move, self.observed(move, losses))
 
     def action(self, move: Any) -> Any:
-        """What was chosen."""
+        """Return the action of a move."""
         return getattr(move, "action", move)
 
-    def paid(self, move: Any, losses: Any) -> float:
-        """What a move cost."""
+    def cost(self, move: Any, losses: Any) -> float:
+        """Return the loss of a move."""
         return float(losses[self.action(move)])
 
-    def possible(self, move: Any) -> bool:
-        """Whether the game has such a move."""
+    def is_valid(self, move: Any) -> bool:
+        """Return whether the move is valid in the game."""
         return bool(0 <= self.action(move) < self.choices)
 
     def step(self, t: int) -> Any:
-        """One round; what was played."""
+        """Play one round and return (action, probability)."""
         move = self.act(t)
         self.observe(move, self.losses(t))
         return self.action(move), getattr(move, "probability", None)
 
     def run(self, start: int, stop: int) -> list[Any]:
-        """Rounds start..stop-1."""
+        """Play rounds start..stop-1 and return their steps."""
         return [self.step(t) for t in range(start, stop)]
 
-    def game(self, rounds: int) -> dict[str, Any]:
-        """The same rounds as `hannan.play` takes them."""
+    def play_arguments(self, rounds: int) -> dict[str, Any]:
+        """Return the same rounds as arguments of `hannan.play`."""
         return {"losses": np.array([self.losses(t) for t in range(rounds)])}
 
 
-class AdvisedSeat(Seat):
-    """Bandits with experts: a move is drawn on the advice of the round, actions or distributions over them."""
+class AdvisedAdapter(Adapter):
+    """Player of a bandit with expert advice: actions, or distributions over actions."""
 
     advised = True
 
@@ -112,7 +112,7 @@ class AdvisedSeat(Seat):
         return self.choices > 1 and int(self.learner.experts) > 1
 
     def advice(self, t: int) -> Any:
-        """An action each."""
+        """Return one advised action per expert."""
         return np.random.default_rng([13, t]).integers(self.choices, size=self.learner.experts)
 
     def act(self, t: int) -> Any:
@@ -121,33 +121,33 @@ class AdvisedSeat(Seat):
             return self.player.act(rng.dirichlet(np.ones(self.choices), self.learner.experts))
         return self.player.act(self.advice(t))
 
-    def game(self, rounds: int) -> dict[str, Any]:
-        return {**super().game(rounds), "advice": np.array([self.advice(t) for t in range(rounds)])}
+    def play_arguments(self, rounds: int) -> dict[str, Any]:
+        return {**super().play_arguments(rounds), "advice": np.array([self.advice(t) for t in range(rounds)])}
 
 
-class DecisionSeat(Seat):
-    """Decisions made of components: a loss is a number for each, or for each that was chosen."""
+class DecisionAdapter(Adapter):
+    """Player of decisions that are sets of components, with one loss per component or per chosen component."""
 
-    apart = "its moves are sets of components"
+    not_arms = "moves are sets of components"
 
-    def told(self, move: Any, losses: Any) -> Any:
+    def observed(self, move: Any, losses: Any) -> Any:
         return losses if self.full else losses[list(move.action)]
 
-    def paid(self, move: Any, losses: Any) -> float:
+    def cost(self, move: Any, losses: Any) -> float:
         return float(losses[list(move.action)].sum())
 
-    def possible(self, move: Any) -> bool:
+    def is_valid(self, move: Any) -> bool:
         chosen = np.zeros(self.choices)
         chosen[list(move.action)] = 1.0
-        # It is its own cheapest: components outside cost more than all inside together.
+        # The move is the best decision if each component outside of it costs more than all components in it.
         best = self.learner.decisions.best(np.where(chosen > 0.0, 1e-3, 1.0 + self.choices))
         return bool((best == chosen).all())
 
 
-class ConvexSeat(Seat):
-    """Points of a convex set: a loss is a function on it, linear or logistic, whichever the learner admits."""
+class ConvexAdapter(Adapter):
+    """Player of points of a convex set; losses are linear or logistic functions, whichever the learner admits."""
 
-    apart = "its moves are points of a set"
+    not_arms = "moves are points of a convex set"
     points = True
 
     def __init__(self, learner: Any, seed: int | None = 0, player: Any = None) -> None:
@@ -166,7 +166,7 @@ class ConvexSeat(Seat):
             except ValueError:
                 continue
             return losses
-        skip("none of the losses tried is one that it admits")
+        skip("the learner admits none of the linear and logistic losses tried")
 
     @property
     def has_a_choice(self) -> bool:
@@ -176,53 +176,53 @@ class ConvexSeat(Seat):
         return self._sequence[t]
 
     def row(self, fractions: Any) -> Any:
-        skip(self.apart)
+        skip(self.not_arms)
 
-    def told(self, move: Any, losses: Any) -> Any:
+    def observed(self, move: Any, losses: Any) -> Any:
         return losses
 
-    def paid(self, move: Any, losses: Any) -> float:
+    def cost(self, move: Any, losses: Any) -> float:
         return float(losses.value(np.array(move.action)))
 
-    def possible(self, move: Any) -> bool:
+    def is_valid(self, move: Any) -> bool:
         if getattr(self.learner, "accuracy", None) is not None:
-            skip("its moves carry noise of their own, and may leave the set")
+            skip("moves contain noise and may be outside of the set")
         return bool(self.learner.domain.contains(np.array(move.action)))
 
-    def game(self, rounds: int) -> dict[str, Any]:
+    def play_arguments(self, rounds: int) -> dict[str, Any]:
         return {"losses": self._sequence[:rounds]}
 
 
-def seat(learner: Any, seed: int | None = 0, player: Any = None) -> Seat:
-    """The seat of a learner; skips one that has no live player."""
+def adapt(learner: Any, seed: int | None = 0, player: Any = None) -> Adapter:
+    """Return the adapter of a learner; skip the check if the learner has no player."""
     if not hasattr(learner, "start"):
-        skip(f"{type(learner).__name__} has no start: it plays whole games only")
-    kind = Seat
-    for mark, other in (("domain", ConvexSeat), ("decisions", DecisionSeat), ("experts", AdvisedSeat)):
+        skip(f"{type(learner).__name__} has no start and plays complete games only")
+    kind = Adapter
+    for mark, other in (("domain", ConvexAdapter), ("decisions", DecisionAdapter), ("experts", AdvisedAdapter)):
         if hasattr(learner, mark):
             kind = other
             break
     return kind(learner, seed, player)
 
 
-def of_arms(learner: Any) -> Seat:
-    """The seat of a learner of arms or experts, with advice or without."""
-    taken = seat(learner)
-    if taken.apart:
-        skip(taken.apart)
-    return taken
+def of_arms(learner: Any) -> Adapter:
+    """Return the adapter of a learner with arms or experts; skip the check for other learners."""
+    adapter = adapt(learner)
+    if adapter.not_arms:
+        skip(adapter.not_arms)
+    return adapter
 
 
-def with_tickets(learner: Any) -> Seat:
-    """The seat of a learner whose moves are tickets, so that losses may come late."""
-    taken = seat(learner)
-    if not hasattr(taken.act(0), "action"):
-        skip("its moves are plain numbers, no tickets: losses must come in order")
-    return seat(learner)
+def with_tickets(learner: Any) -> Adapter:
+    """Return the adapter of a learner whose moves identify their round, as needed for delayed losses."""
+    adapter = adapt(learner)
+    if not hasattr(adapter.act(0), "action"):
+        skip("moves are plain numbers, not tickets: losses must be observed in order")
+    return adapt(learner)
 
 
 def state(player: Any) -> Any:
-    """Everything that the player remembers: what it would save, or else what it shows."""
+    """Return the state of a player: the file that it saves, or else its visible attributes."""
     if hasattr(player, "save"):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "player"

@@ -170,7 +170,7 @@ def _triangle_printed(effort: Effort) -> Verdict:
 
 LEMMAS = Chapter(
     "Lemmas on divergences",
-    "What D_{∞}^{δ} ≤ ε means for two distributions, and how the divergences behave if outcomes are mapped.",
+    "Equivalent forms of D_{∞}^{δ} ≤ ε, and the behavior of the divergences if outcomes are mapped.",
 )
 
 

@@ -1,4 +1,4 @@
-"""Records, findings and verdicts -> one self-contained HTML page: a general builder of sections.
+"""Builder of self-contained HTML pages from sections of text, tables, tiles, cards and pictures.
 
 >>> from hannan.report import Page, Section, Table, Text
 >>> page = Page("A title", sections=(Section("First", blocks=(Text("Some *text*."), Table(("a", "b"), ((1, 2.5),)))),))

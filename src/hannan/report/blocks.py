@@ -1,4 +1,4 @@
-"""What a section of the page is made of; each block knows its own HTML."""
+"""Blocks of a section, such as text, tables and cards; each block returns its HTML."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RULES = (
 
 
 def to_html(text: str) -> str:
-    """Escaped HTML with the markup applied.
+    """Return text as escaped HTML, with its markup applied.
 
     >>> to_html("D_{∞}^{δ} < `eps`")
     'D<sub>∞</sub><sup>δ</sup> &lt; <code>eps</code>'
@@ -35,7 +35,7 @@ def to_html(text: str) -> str:
 
 
 def to_plain(text: str) -> str:
-    """The same for a terminal or for alternative text: braces and backticks dropped.
+    """Return text without markup, for a terminal or for alternative text.
 
     >>> to_plain("D_{∞}^{δ} of `audit`, p_{i}, e^{ε s}")
     'D∞^δ of audit, p_i, e^(ε s)'
@@ -53,20 +53,20 @@ Tone = Literal["good", "note", "warn", "bad", "plain"]
 
 
 class Block:
-    """A piece of a page."""
+    """Part of a page."""
 
     def html(self) -> str:
-        """The block's own HTML."""
+        """Return the HTML of the block."""
         raise NotImplementedError
 
     def pictures(self) -> Iterator[Picture]:
-        """The pictures in it, in the order of the page."""
+        """Yield the pictures of the block in order."""
         return iter(())
 
 
 @dataclass(frozen=True)
 class Badge:
-    """A short coloured word, for a cell or the head of a card; the mark says it without colour."""
+    """Short colored label for a cell or a card; the mark has the same meaning without color."""
 
     text: str
     tone: Tone = "plain"
@@ -79,7 +79,7 @@ class Badge:
 
 @dataclass(frozen=True)
 class Link:
-    """A link to an anchor of the page, for a cell."""
+    """Link to an anchor of the page, for a cell."""
 
     text: str
     anchor: str
@@ -90,7 +90,7 @@ class Link:
 
 @dataclass(frozen=True)
 class File(Badge):
-    """A link to a file beside the page, for a cell; the text is its path."""
+    """Link to a file in the folder of the page, for a cell; the text is its path."""
 
     def html(self) -> str:
         return f'<a href="{escape(quote(self.text))}">{escape(self.text)}</a>'
@@ -98,7 +98,7 @@ class File(Badge):
 
 @dataclass(frozen=True)
 class Text(Block):
-    """A paragraph, in the markup of `hannan.report.blocks`."""
+    """Paragraph in the markup of `hannan.report.blocks`."""
 
     text: str
     tone: Tone = "plain"
@@ -107,13 +107,13 @@ class Text(Block):
         return f'<p class="{self.tone}">{to_html(self.text)}</p>'
 
 
-#: A text of more letters than this does not fit in a narrow column.
+#: A text with more characters does not fit in a narrow column.
 LONG = 60
 
 
 @dataclass(frozen=True)
 class Facts(Block):
-    """Names and values, side by side; a long text has the whole width."""
+    """Names and values in columns; a long text takes the whole width."""
 
     items: Mapping[str, Any] = field(hash=False)
 
@@ -128,7 +128,7 @@ class Facts(Block):
 
 @dataclass(frozen=True)
 class Tile:
-    """A large number with its name."""
+    """Large number with a label. Clicking a tile with a `filter` shows only the rows with that word."""
 
     value: str
     name: str
@@ -138,7 +138,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class Tiles(Block):
-    """A row of tiles; a tile with a `filter` shows only the rows of the page's tables that carry that word."""
+    """Row of tiles."""
 
     items: tuple[Tile, ...]
 
@@ -157,9 +157,20 @@ class Tiles(Block):
 
 @dataclass(frozen=True)
 class Table(Block):
-    """Columns and rows; a click on a head sorts. Cells are text, numbers, badges or links.
+    """Table of text, numbers, badges and links.
 
-    `words` gives each row the word by which a tile filters it.
+    Parameters
+    ----------
+    columns : tuple of str
+        Headings.
+    rows : tuple of sequences
+        Cells.
+    caption : str, optional
+        Caption.
+    sortable : bool, default True
+        Sort the rows by a column when its heading is clicked.
+    words : tuple of str, optional
+        Word of each row by which a tile filters the rows.
     """
 
     columns: tuple[str, ...]
@@ -203,12 +214,12 @@ class Table(Block):
 
 @dataclass(frozen=True)
 class Figure(Block):
-    """A picture, drawn when the page opens, with its title and its alternative text."""
+    """Picture, drawn when the page opens, with its title and alternative text."""
 
     picture: Picture
 
     def html(self) -> str:
-        # The specification sits beside its place; "<" is escaped so that no text of it can end the script.
+        # "<" is escaped, so that no text of the specification can end the script.
         spec = json.dumps(plain(self.picture.spec()), separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
         return (
             f"<figure><figcaption>{to_html(self.picture.title)}</figcaption>"
@@ -224,7 +235,7 @@ class Figure(Block):
 
 @dataclass(frozen=True)
 class Card(Block):
-    """A titled box with its own anchor: words on the left, pictures on the right where there is room."""
+    """Box with a title and an anchor; on wide screens the pictures are to the right of the text."""
 
     anchor: str
     title: str
@@ -251,7 +262,7 @@ class Card(Block):
 
 @dataclass(frozen=True)
 class Fold(Block):
-    """Blocks behind a line that opens them; the first thing that most readers need not see."""
+    """Blocks that are hidden until the title is clicked."""
 
     title: str
     blocks: tuple[Block, ...]

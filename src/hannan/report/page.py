@@ -1,4 +1,4 @@
-"""The page: a title, its sections, and everything it needs to open from a file with no network."""
+"""Page with sections, which opens from a file without a network."""
 
 from __future__ import annotations
 
@@ -14,13 +14,25 @@ from hannan.report.blocks import Block, to_html
 from hannan.report.pictures import Picture, javascript
 from hannan.saving import files
 
-#: What a page is called, wherever it is one file of a folder.
+#: File name of a page in a folder.
 PAGE = "index.html"
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with its blocks; `anchor` defaults to the title in lower case."""
+    """Heading with blocks.
+
+    Parameters
+    ----------
+    title : str
+        Heading.
+    blocks : tuple of Block
+        Content.
+    anchor : str, optional
+        Fragment of links to this section. Default: the title in lower case.
+    intro : str, optional
+        Paragraph after the heading.
+    """
 
     title: str
     blocks: tuple[Block, ...] = ()
@@ -29,7 +41,7 @@ class Section:
 
     @property
     def id(self) -> str:
-        """The fragment that leads here."""
+        """Fragment of links to this section."""
         return self.anchor or re.sub(r"[^a-z0-9]+", "-", self.title.lower()).strip("-")
 
     def html(self) -> str:
@@ -40,10 +52,30 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """A whole report. `write` makes one file that asks the network for nothing.
+    """Report in one HTML file, with styles, scripts and data included.
 
-    `lead` is the paragraph under the title, `head` the blocks before the first section, `facts` the line at
-    the foot (seeds, versions).
+    Parameters
+    ----------
+    title : str
+        Title.
+    lead : str, optional
+        Paragraph under the title.
+    head : tuple of Block, optional
+        Blocks before the first section.
+    sections : tuple of Section, optional
+        Sections, with a table of contents if there are several.
+    facts : mapping of str to str, optional
+        Names and values in the footer, such as seeds and versions.
+    language : str, default "en"
+        Language of the page.
+    search : str, optional
+        Placeholder of the search box of a long page, which filters cards and rows. Default: no search box.
+
+    Examples
+    --------
+    >>> from hannan.report import Page, Section, Text
+    >>> "<h2>First</h2>" in Page("A title", sections=(Section("First", (Text("Some text."),)),)).html()
+    True
     """
 
     title: str
@@ -52,16 +84,15 @@ class Page:
     sections: tuple[Section, ...] = ()
     facts: Mapping[str, str] = field(default_factory=dict, hash=False)
     language: str = "en"
-    #: What its search box offers, for a long page: cards and rows are searched, and the contents stand beside them.
     search: str = ""
 
     def pictures(self) -> Iterator[Picture]:
-        """Every picture of the page, in order."""
+        """Yield the pictures of the page in order."""
         for block in (*self.head, *(block for section in self.sections for block in section.blocks)):
             yield from block.pictures()
 
     def html(self) -> str:
-        """The page as text."""
+        """Return the page as HTML."""
         links = "".join(f'<a href="#{s.id}">{to_html(s.title)}</a>' for s in self.sections)
         finder = (
             f'<div class="find"><input type="search" id="find" placeholder="{escape(self.search)}" '
@@ -88,12 +119,23 @@ class Page:
         )
 
     def write(self, path: str | Path) -> Path:
-        """Write the page, whole or not at all; gives the path back."""
+        """Write the page to a file atomically.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to write.
+
+        Returns
+        -------
+        Path
+            The path.
+        """
         return files.write(path, self.html())
 
 
 def drawable() -> bool:
-    """Whether pictures can be drawn: the extra [report] is there, and whole. Found out before anything is written."""
+    """Return whether pictures can be drawn, that is, whether the extra [report] is installed."""
     try:
         for name in ("altair", "vl_convert"):
             import_module(name)
@@ -108,5 +150,5 @@ def _own(name: str) -> str:
 
 @lru_cache(maxsize=1)
 def _drawing() -> str:
-    """Vega, Vega-Lite and vega-embed, and the few lines that draw."""
+    """Return Vega, Vega-Lite and vega-embed with the script that draws the pictures."""
     return (javascript() + _own("draw.js")).replace("</script", "<\\/script")

@@ -1,4 +1,4 @@
-"""Pictures as data: layers of marks over rows, turned into Altair charts only when a page is written."""
+"""Pictures as data: layers of marks over rows, which become Altair charts when a page is written."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hannan import extras
 
 @lru_cache(maxsize=1)
 def javascript() -> str:
-    """Vega, Vega-Lite and vega-embed as vl-convert carries them; kept in the user's cache folder where it can be."""
+    """Return Vega, Vega-Lite and vega-embed as a script, which is cached in the user's cache folder if possible."""
     try:
         kept = _folder() / f"vega-{version('vl-convert-python')}.js"
     except (PackageNotFoundError, RuntimeError):
@@ -34,7 +34,7 @@ def javascript() -> str:
     return text
 
 
-#: The last line of a file that is whole.
+#: Last line of a complete file.
 _END = "\n// end of bundle\n"
 
 
@@ -48,7 +48,7 @@ def _folder() -> Path:
 
 
 def _keep(path: Path, text: str) -> None:
-    """Write beside the place and rename; a folder that cannot be written to is no reason to fail."""
+    """Write the file atomically; an unwritable folder is not an error."""
     beside = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -62,19 +62,19 @@ def _keep(path: Path, text: str) -> None:
 
 
 def altair() -> Any:
-    """The chart library, or what to install for it."""
+    """Return the module altair, or raise an error that names the package to install."""
     try:
         import altair
     except ImportError:
-        raise ModuleNotFoundError(f"plot needs altair: {extras.command('report')}") from None
+        raise ModuleNotFoundError(f"plots need altair: {extras.command('report')}") from None
     return altair
 
 
 def offline(chart: Any) -> Any:
-    """The same Altair chart, which a notebook shows as SVG, drawn by vl-convert in the kernel.
+    """Return an Altair chart that notebooks display as SVG, drawn by vl-convert in the kernel.
 
-    Altair's own way is a script that the reader's browser fetches. Whoever has said how charts are to be shown, such as
-    `altair.renderers.enable("mimetype")`, gets that.
+    By default Altair displays charts with a script that the browser downloads. A renderer that the user has enabled,
+    such as `altair.renderers.enable("mimetype")`, takes precedence.
 
     >>> import altair as alt
     >>> chart = offline(alt.layer(alt.Chart(alt.Data(values=[{"x": 1}])).mark_bar().encode(x="x:Q")))
@@ -82,18 +82,18 @@ def offline(chart: Any) -> Any:
     (True, ['image/svg+xml'])
     """
     kind: Any = type(chart)
-    object.__setattr__(chart, "__class__", _shown_offline(kind))  # its own setter takes every name for a keyword
+    object.__setattr__(chart, "__class__", _shown_offline(kind))  # Altair's setter treats every name as a keyword.
     return chart
 
 
-#: Texts are measured here and drawn by the reader: in fonts of the same widths, or with room for wider ones.
+#: Text is measured here but drawn by the viewer, so use fonts of equal width and padding for wider ones.
 _FONT = "Arial, Liberation Sans, Helvetica, sans-serif"
 _ROOM = {"left": 24, "right": 24, "top": 5, "bottom": 5}
 
 
 @lru_cache
 def _shown_offline(kind: type[Any]) -> type[Any]:
-    """A class of charts that is `kind`, but for how it is shown."""
+    """Return a subclass of a chart class that displays charts without a network."""
 
     def bundle(self: Any, *args: Any, **given: Any) -> Any:
         chosen = altair().renderers
@@ -109,18 +109,35 @@ def _shown_offline(kind: type[Any]) -> type[Any]:
 Row = dict[str, Any]
 Mark = Literal["line", "points", "bound", "band", "bars", "across", "stack", "heat", "rule", "spans"]
 
-#: Colours of series that keep their contrast on white and on dark paper; the first is the subject.
+#: Colors of series with enough contrast in light and dark mode; the first is for the main series.
 PALETTE = ("#2f7ed8", "#e0702f", "#2fa37c", "#b35cc4", "#c39a1b", "#d9536f", "#4fb0c6", "#8d939c")
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One mark over its rows. `y` (and `low`, `high` of a band; `value` of a heat map) are fields of the rows.
+    """Marks of one kind over rows of data.
 
-    "bound" is a dashed line in the colour of the text: what theory says, beside what was measured. "rule" is a
-    horizontal line at the one `y` of its row, with the label of the row. "across" are bars to the right, a name each
-    (`y`), in the order of the picture; "spans" are dots there with whiskers from `low` to `high`, over bars whiskers
-    alone; "stack" are areas on top of each other, the first series below.
+    Parameters
+    ----------
+    mark : str
+        - "line", "points": curves and points;
+        - "bound": a dashed line for a theoretical value;
+        - "band": an area between the fields `low` and `high`;
+        - "bars", "across": vertical and horizontal bars;
+        - "stack": stacked areas, the first series at the bottom;
+        - "heat": a heat map of the field `value`;
+        - "rule": a horizontal line at the `y` of its row, with the label of the row;
+        - "spans": points with horizontal whiskers from `low` to `high`; over bars, whiskers only.
+    rows : tuple of dict
+        Data.
+    x, y : str, optional
+        Fields of the rows for the axes.
+    series : str, optional
+        Field by which the marks are colored.
+    low, high : str, optional
+        Fields for the ends of bands and whiskers.
+    value : str, optional
+        Field for the color of a heat map.
     """
 
     mark: Mark
@@ -135,8 +152,33 @@ class Layer:
 
 @dataclass(frozen=True)
 class Picture:
-    """Layers over common axes, with the words that stand for it where it cannot be seen (`alt`).
+    """Layers over common axes, with alternative text.
 
+    Parameters
+    ----------
+    title : str
+        Title.
+    x_title, y_title : str
+        Titles of the axes.
+    layers : tuple of Layer
+        Layers, from back to front.
+    alt : str
+        Text that describes the picture where it cannot be seen.
+    x_log, y_log : bool, default False
+        Logarithmic axes.
+    y_zero : bool, default True
+        Start the vertical axis at 0.
+    height : int, default 260
+        Height in pixels.
+    x_kind : {"quantitative", "nominal", "ordinal", "temporal"}
+        Kind of the horizontal axis.
+    order : tuple of str, optional
+        Order of names on an axis.
+    legend : str, optional
+        Title of the legend of a heat map.
+
+    Examples
+    --------
     >>> from hannan.report import Layer, Picture
     >>> rows = ({"x": 1, "y": 1.0}, {"x": 10, "y": 3.2})
     >>> picture = Picture("Growth", "T", "regret", (Layer("line", rows),), alt="regret grows like T^0.5", x_log=True)
@@ -151,7 +193,6 @@ class Picture:
     alt: str
     x_log: bool = False
     y_log: bool = False
-    #: Whether the axis of y begins at 0.
     y_zero: bool = True
     height: int = 260
     x_kind: Literal["quantitative", "nominal", "ordinal", "temporal"] = "quantitative"
@@ -159,11 +200,11 @@ class Picture:
     legend: str = ""
 
     def spec(self) -> dict[str, Any]:
-        """The Vega-Lite specification, made by Altair."""
+        """Return the Vega-Lite specification."""
         return dict(self.chart().to_dict())
 
     def chart(self, width: int | str = "container") -> Any:
-        """The Altair chart; with its title and a width of its own where there is no page around it."""
+        """Return the Altair chart, with its title if `width` is a number of pixels."""
         alt, names = altair(), _series(self)
         scale = alt.Scale(domain=names, range=[PALETTE[i % len(PALETTE)] for i in range(len(names))]) if names else None
         charts = [_layer(alt, self, layer, scale) for layer in self.layers]
@@ -198,7 +239,7 @@ def _layer(alt: Any, picture: Picture, layer: Layer, scale: Any) -> Any:
         legend = alt.Legend(title=picture.legend or None, orient="top", direction="horizontal", symbolLimit=0)
         colour = alt.Color(f"{layer.series}:N", scale=scale, legend=legend)
     if layer.mark == "line":
-        # One row of points every round would hide the line; few points show where it was measured.
+        # Many points would hide the line; few points show where it was measured.
         dots = len(layer.rows) <= 60
         return base.mark_line(point={"size": 28, "filled": True} if dots else False, strokeWidth=2).encode(
             x=x, y=y, color=colour, tooltip=tips
@@ -264,7 +305,7 @@ def _layer(alt: Any, picture: Picture, layer: Layer, scale: Any) -> Any:
 
 
 def _drawable(picture: Picture, layer: Layer) -> list[Row]:
-    """The rows that have a place: a logarithmic axis has none for zero, and one such row would empty the picture."""
+    """Return the rows that can be drawn: on a logarithmic axis, rows with values <= 0 would empty the picture."""
     logs = [name for name, log in ((layer.x, picture.x_log), (layer.y, picture.y_log)) if log]
     return [row for row in layer.rows if all(row.get(name, 1.0) > 0.0 for name in logs)]
 
@@ -303,12 +344,12 @@ def _format(layer: Layer, name: str) -> dict[str, str]:
     return {"format": ".4~g"} if _numeric(layer, name) else {}
 
 
-#: Lines whose ends differ by less than this share of the largest look like one: some five points of a picture's height.
+#: Lines whose ends differ by less than this fraction of the largest value (about 5 pixels) look like one.
 NEAR = 0.02
 
 
 def coincide(ends: Sequence[float]) -> bool:
-    """Whether two of the lines, drawn from 0, end so near to each other that they look like one.
+    """Return whether two of the lines, drawn from 0, end so close to each other that they look like one.
 
     >>> coincide([10.0, 10.5, 40.0]), coincide([10.0, 12.0, 40.0]), coincide([7.0])
     (True, False, False)
@@ -319,10 +360,9 @@ def coincide(ends: Sequence[float]) -> bool:
 
 
 def ends(rows: Sequence[Row], name: str, series: str | None = None) -> tuple[Layer, ...]:
-    """The ends as layers over `name`, from rows that have `regret`, `low` and `high`.
+    """Return layers that compare final values over `name`, from rows with `regret`, `low` and `high`.
 
-    Dots keep apart what differs, on an axis of their own; but where lines coincide their ends are to be compared with
-    each other from 0 on, and bars do that.
+    Points with whiskers show differences best. If lines coincide, bars that start at 0 show that the values are close.
     """
     whiskers = Layer("spans", tuple(rows), x="regret", y=name, series=series)
     if not coincide([float(row["regret"]) for row in rows]):
@@ -331,5 +371,5 @@ def ends(rows: Sequence[Row], name: str, series: str | None = None) -> tuple[Lay
 
 
 def how(rows: Sequence[Row]) -> str:
-    """What is said of the choice, after a title."""
+    """Return a note for the title if bars are used because lines coincide."""
     return " (bars, since lines coincide)" if coincide([float(row["regret"]) for row in rows]) else ""
