@@ -18,6 +18,7 @@ import pytest
 import hannan as hn
 from hannan.checks import laws, learners
 from hannan.players.sleeping import SleepingPlayer
+from hannan.players.tickets import DELAYED
 
 
 class Spoiled:
@@ -214,7 +215,7 @@ BROKEN_LEARNERS: dict[str, list[Any]] = {
         Spoiled(THREE, certificate=changed(best_loss=0.0, regret=0.0)),
         Spoiled(THREE, certificate=changed(claimed_rate=1e-9)),
         Spoiled(THREE, certificate=changed(bound=None)),
-        Spoiled(THREE, certificate=changed(bound=None, withheld="a move was open while another was drawn")),
+        Spoiled(THREE, certificate=changed(bound=None, withheld=DELAYED)),
         Spoiled(THREE, certificate=changed(identity={"start": 1e3})),
         Spoiled(hn.Bandit(3), certificate=changed(own_loss=0.0)),
     ],

@@ -9,6 +9,7 @@ import numpy as np
 
 from hannan.checks.report import Check, hold, needs, rejects, skip
 from hannan.checks.settings import Adapter, adapt, of_arms, state, with_tickets
+from hannan.players.tickets import DELAYED
 from hannan.validation import Array
 
 
@@ -176,7 +177,7 @@ def certificate_is_consistent(learner: Any) -> None:
         (certificate.bound is None) == bool(certificate.withheld),
         "a certificate must have either a bound or the reason why it is withheld",
     )
-    prompt = not certificate.largest_delay and "was open while another" not in certificate.withheld
+    prompt = not certificate.largest_delay and DELAYED not in certificate.withheld
     hold(
         prompt,
         f"without delayed losses a certificate must not report a delay; got {certificate.largest_delay}, "
