@@ -1,5 +1,7 @@
 """Checks that a user-defined learner or perturbation distribution satisfies the rules that the library relies on.
 
+::
+
     import hannan as hn
 
     print(hn.checks.check_learner(MyLearner(4)))         # raises Failed with every violation, or returns a report
