@@ -28,6 +28,6 @@ def rejected(call: Callable[[], Any], *words: object, kind: type[Exception] = Va
 
 def contains(message: str, word: str) -> bool:
     """Return whether a message contains a word or number as a whole."""
-    before = r"(?<![\w.])" if re.match(r"\w", word) else r"(?<!\w)" if word[:1] in "-." else ""
+    before = r"(?<!\w)(?<!\d\.)" if re.match(r"[\w.-]", word) else ""
     after = r"(?!\w|\.\d)" if re.search(r"\w\Z", word) else ""
     return re.search(before + re.escape(word) + after, message) is not None

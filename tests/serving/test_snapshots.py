@@ -19,7 +19,7 @@ from hannan.serving import contents as sections
 from hannan.serving import snapshots
 from hannan.serving.backend import complete_snapshots
 from hannan.serving.contents import Contents, NewerVersion, _json
-from hannan.serving.decisions import _recovered
+from hannan.serving.decisions import recovered
 from hannan.serving.journal import Clock, Damaged
 from hannan.serving.sqlite import SQLiteBackend
 from hannan.serving.store import Store
@@ -78,7 +78,7 @@ def test_a_snapshot_that_is_not_whole_is_none(path: Path, monkeypatch: pytest.Mo
     base.close()
     backend = SQLiteBackend(path, 0, 1)
     assert not complete_snapshots(backend)
-    assert _recovered(backend).learners[0].unkeyed.to_bytes() == kept
+    assert recovered(backend).learners[0].unkeyed.to_bytes() == kept
     backend.close()
     with Store(path) as store:
         assert store.observe(moves[0].ticket, reward=1) is False
@@ -313,7 +313,7 @@ def test_a_damaged_snapshot_is_replaced_by_the_one_before_it(path: Path) -> None
         base.execute("DELETE FROM journal WHERE first < ?", (older,))
     backend = SQLiteBackend(path, 0, 1)
     with pytest.warns(RuntimeWarning, match=f"recovered from the snapshot at sequence {older}.*{newest} is damaged"):
-        assert fleets(_recovered(backend)) == kept
+        assert fleets(recovered(backend)) == kept
     assert complete_snapshots(backend) == [older]
     backend.close()
     with Store(path) as store:
@@ -336,7 +336,7 @@ def test_damaged_snapshots_are_replaced_by_the_whole_journal(path: Path) -> None
     damage(path, sequences(path)[0])
     backend = SQLiteBackend(path, 0, 1)
     with pytest.warns(RuntimeWarning, match="recovered from the whole journal"):
-        assert fleets(_recovered(backend)) == kept
+        assert fleets(recovered(backend)) == kept
     assert complete_snapshots(backend) == []
     backend.close()
 
@@ -377,7 +377,7 @@ def test_unknown_sections_are_rejected(path: Path, name: str) -> None:
     with closing(sqlite3.connect(path)) as base, base:
         base.execute("UPDATE snapshots SET blob = ?", (newer,))
     with pytest.raises(NewerVersion, match=f"decisions.db at sequence .* newer version.*unknown section, {name!r}"):
-        _recovered(backend)
+        recovered(backend)
     backend.close()
     head = {**json.loads(found["head"]), "minor": 1}
     with pytest.raises(NewerVersion, match="unknown field, 'minor'"):

@@ -13,7 +13,7 @@ import pytest
 import hannan as hn
 from hannan.serving import CONFLICT, Refused
 from hannan.serving.app import App
-from hannan.serving.decisions import _recovered
+from hannan.serving.decisions import recovered
 from hannan.serving.service import Request, add, add_arm, history, learners, metrics, retire_arm
 from hannan.serving.sqlite import SQLiteBackend
 from hannan.serving.store import Store
@@ -198,7 +198,7 @@ def test_recovery_of_stages_is_bit_for_bit(path: Path, snapshot: int, kind: str)
     log = store.log("a")
     crash(store)
     backend = SQLiteBackend(path, 0, 1)
-    found = _recovered(backend)
+    found = recovered(backend)
     assert fleets(found) == kept
     assert [one.declared for one in found.learners] == declared
     backend.close()

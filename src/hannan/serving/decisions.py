@@ -172,7 +172,7 @@ class DecisionQueue:
         self.backend, self._shards, self._max_keys = backend, shards, max_keys
         self.counts = Counts()
         began = time.monotonic()
-        self.contents = contents = _recovered(backend)
+        self.contents = contents = recovered(backend)
         replayed = time.monotonic() - began
         self.lock = threading.RLock()
         self._recent_ids: dict[IdKey, str] = {}
@@ -481,7 +481,7 @@ class DecisionQueue:
             self.journal.between(lambda: self.backend.drop_secret(number))
 
 
-def _recovered(backend: Backend) -> Contents:
+def recovered(backend: Backend) -> Contents:
     """Return the contents of the newest snapshot, after replay of the journal from there.
 
     If that snapshot is damaged, the next older one is used, and in the end the whole journal. Each gives the same
