@@ -11,36 +11,27 @@ enum class Setting : int { experts, bandit, expert_bandit };
 #define HN_NAME(name, ...) name,
 #define HN_CASE(name, ...) case Smoothing::name:
 
-/// Smoothings with rules of their own: regularizers, two laws, and laws of a user's.
+/// Smoothings without a header in laws/: regularizers, two distributions, and user-defined smoothings.
 #define HN_PLAIN(row) \
     row(entropy) row(tsallis) row(log_barrier) row(exponential) row(laplace) row(table) row(foreign)
 
-/// What makes weights of losses: those, the laws of laws/, and the learners of learners/, with a memory or counts of arms.
-enum class Smoothing : int { HN_PLAIN(HN_NAME) HN_LAWS(HN_NAME) HN_MEMORIES(HN_NAME) HN_COUNTERS(HN_NAME) };
+/// Regularizers and perturbation distributions: the weights are a function of L and the scale.
+enum class Smoothing : int { HN_PLAIN(HN_NAME) HN_LAWS(HN_NAME) };
+/// Learners of learners/ whose weights also depend on a memory.
+enum class Memory : int { HN_MEMORIES(HN_NAME) };
+/// Learners for i.i.d. losses, which count the plays of every arm and estimate no loss of an arm that was not played.
+enum class Counter : int { HN_COUNTERS(HN_NAME) };
+/// What the weights are computed from; selects one of the three enums above.
+enum class Weighing : int { smoothing, memory, counter };
 
-/// For i.i.d. losses: a play is counted as it was, and no loss of an arm that was not played is estimated.
-HN_INLINE constexpr bool counts_arms(Smoothing s) {
-    switch (s) {
-        HN_COUNTERS(HN_CASE)
-        return true;
-        default: return false;
-    }
-}
-/// Arms are drawn from what is believed of them, not by their weights, which a live player makes to say how likely they were.
-HN_INLINE constexpr bool samples(Smoothing s) {
-    return s == Smoothing::thompson_beta || s == Smoothing::thompson_gaussian;
-}
-/// Whether it keeps more than L and w.
-HN_INLINE constexpr bool remembers(Smoothing s) {
-    switch (s) {
-        HN_MEMORIES(HN_CASE)
-        HN_COUNTERS(HN_CASE)
-        return true;
-        default: return false;
-    }
-}
-
-enum class Estimator : int { importance_weighted, geometric, conditional, reduced_variance, implicit, foreign };
+enum class Estimator : int {
+    importance_weighted,
+    geometric,
+    conditional,
+    reduced_variance,
+    implicit,
+    foreign
+};
 
 /// How the weights are kept: by a call a round; Entropy, all made from L each round; Entropy at a constant scale, one
 /// made from L each round (bandits), or all multiplied (experts, advice); Tsallis 1/2, the log-barrier, Tsallis: by series.
@@ -82,7 +73,10 @@ HN_INLINE constexpr i64 in_fans(i64 n) { return (n + fan - 1) & ~(fan - 1); }
 
 struct Setup {
     Setting setting = Setting::bandit;
+    Weighing weighing = Weighing::smoothing;
     Smoothing smoothing = Smoothing::entropy;
+    Memory memory{};
+    Counter counter{};
     Estimator estimator = Estimator::importance_weighted;
     Path path = Path::entropy;
     i64 n = 1, actions = 1;
@@ -101,6 +95,11 @@ struct Setup {
     Foreign foreign;
     ForeignEstimate foreign_estimate;
 
+    HN_INLINE bool is(Smoothing s) const { return weighing == Weighing::smoothing && smoothing == s; }
+    HN_INLINE bool is(Memory m) const { return weighing == Weighing::memory && memory == m; }
+    HN_INLINE bool is(Counter c) const { return weighing == Weighing::counter && counter == c; }
+    /// True if arms are drawn from a posterior, and the weights are computed only for live players, as probabilities.
+    HN_INLINE bool samples() const { return is(Counter::thompson_beta) || is(Counter::thompson_gaussian); }
     /// True if a settlement charges every arm a baseline, which `scratch` stores.
     HN_INLINE bool has_baselines() const {
         return estimator == Estimator::reduced_variance || estimator == Estimator::foreign;
@@ -169,16 +168,18 @@ struct ArmCounts {
     HN_INLINE ArmCounts(double* memory, i64 n) : count(memory), sum(memory + n), coins(memory + 2 * n) {}
 };
 
-/// What a learner with a memory keeps beside L and w: so many numbers as its header says.
+/// Number of doubles that a learner stores in addition to L and w, as its header states.
 HN_INLINE i64 Setup::memory_places() const {
-    switch (smoothing) {
 #define HN_ROW(name, size) \
-    case Smoothing::name: return size;
-        HN_MEMORIES(HN_ROW)
-        HN_COUNTERS(HN_ROW)
+    if (is(HN_KIND::name)) return size;
+#define HN_KIND Memory
+    HN_MEMORIES(HN_ROW)
+#undef HN_KIND
+#define HN_KIND Counter
+    HN_COUNTERS(HN_ROW)
+#undef HN_KIND
 #undef HN_ROW
-        default: return 0;
-    }
+    return 0;
 }
 
 HN_INLINE double Setup::first_scale() const {

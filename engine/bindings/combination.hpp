@@ -27,7 +27,8 @@ inline Combination combination_of(Mixing kind, i64 n, const Price& price, double
             "the number of columns times levels must be at most 2^24, with at most 10000 levels");
     Setup& s = c.setup;
     s.setting = Setting::experts;
-    s.smoothing = Smoothing::adahedge;
+    s.weighing = Weighing::memory;
+    s.memory = Memory::adahedge;
     s.path = Path::called;
     s.n = n;
     s.low = low;

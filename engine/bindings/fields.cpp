@@ -20,7 +20,7 @@ void check_numbers(const Setup& s, RunNumbers& run) {
     counts("fresh", run.fresh, 0.0, refresh);
     counts("arm", run.arm, 0.0, double(s.n - 1));
     // AdaHedge takes losses in whatever units, and begins at a scale of 0.
-    const bool any_units = s.smoothing == Smoothing::adahedge;
+    const bool any_units = s.is(Memory::adahedge);
     finite("own", run.own);
     must(any_units || (run.own >= 0.0 && run.own <= run.round * (1.0 + 1e-9) + 1e-9), "own",
          "be in [0, rounds]");
@@ -69,12 +69,12 @@ void check_counts(const Setup& s, const Run& run) {
         counts("memory", count, 0.0, run.settled);
         must(sum >= 0.0 && sum <= count * (1.0 + 1e-9), "memory",
              "have sums of at most one per loss, because losses are in [0, 1]");
-        if (s.smoothing == Smoothing::thompson_beta) counts("memory", sum, 0.0, count);
+        if (s.is(Counter::thompson_beta)) counts("memory", sum, 0.0, count);
         plays += count;
     }
-    if (samples(s.smoothing)) counts("memory", *arms.coins, 0.0, run.settled);
-    must(s.smoothing == Smoothing::explore_then_commit ? plays <= run.settled : plays == run.settled,
-         "memory", "have counts that sum to the settled rounds");
+    if (s.samples()) counts("memory", *arms.coins, 0.0, run.settled);
+    must(s.is(Counter::explore_then_commit) ? plays <= run.settled : plays == run.settled, "memory",
+         "have counts that sum to the settled rounds");
 }
 
 }  // namespace
@@ -82,28 +82,29 @@ void check_counts(const Setup& s, const Run& run) {
 void check_memory(const Setup& s, const Run& run) {
     double* memory = run.memory;
     const i64 n = s.n;
-    if (counts_arms(s.smoothing)) return check_counts(s, run);
-    switch (s.smoothing) {
-        case Smoothing::squint:
-        case Smoothing::ada_normal_hedge:
-        case Smoothing::ml_poly:
+    if (s.weighing == Weighing::counter) return check_counts(s, run);
+    if (s.weighing == Weighing::smoothing) return;
+    switch (s.memory) {
+        case Memory::squint:
+        case Memory::ada_normal_hedge:
+        case Memory::ml_poly:
             check_seen(s, run);
             for (const double sum : std::span(SeenAndSums(memory, n).sums, std::size_t(n)))
                 must(sum >= 0.0 && sum <= run.settled * (1.0 + 1e-9), "memory",
                      "have sums of at most one per round in absolute value, because regrets are in [-1, 1]");
             return;
-        case Smoothing::fixed_share: check_seen(s, run); return;
-        case Smoothing::dropout:
+        case Memory::fixed_share: check_seen(s, run); return;
+        case Memory::dropout:
             check_seen(s, run);
             for (const double sum : std::span(SeenAndSums(memory, n).sums, std::size_t(n)))
                 counts("memory", sum, 0.0, run.settled);
             return;
-        case Smoothing::random_walk:  // a step of 1/2 before every round
+        case Memory::random_walk:  // a step of 1/2 before every round
             for (i64 i = 0; i < n; ++i)
                 counts("memory", 2.0 * memory[i], -1.0 - run.settled, 1.0 + run.settled);
             return;
-        case Smoothing::tsallis_shannon: check_delayed(DelayedMemory(memory), run); return;
-        case Smoothing::adahedge: {
+        case Memory::tsallis_shannon: check_delayed(DelayedMemory(memory), run); return;
+        case Memory::adahedge: {
             const auto& sums = *reinterpret_cast<const AdaHedgeSums*>(memory);
             must(sums.gap >= 0.0 && sums.variance >= 0.0 && sums.span >= 0.0, "memory",
                  "have a gap, a variance and a range >= 0");
@@ -111,7 +112,7 @@ void check_memory(const Setup& s, const Run& run) {
                  "have sums of smallest losses that are at most those of the largest");
             return;
         }
-        case Smoothing::lb_inf: {
+        case Memory::lb_inf: {
             const LbInfMemory lb(memory, n);
             for (i64 i = 0; i < n; ++i) {
                 must(lb.g[i] >= 2.0, "memory", "have scales >= 2");
@@ -120,7 +121,6 @@ void check_memory(const Setup& s, const Run& run) {
             }
             return;
         }
-        default: return;
     }
 }
 
@@ -138,11 +138,10 @@ void check_identity(const RunNumbers& run, double start, bool told) {
 }
 
 void must_agree(const Setup& s, const Run& run, Run& twin) {
-    const bool takes = remembers(s.smoothing) && s.smoothing != Smoothing::adahedge;
+    const bool takes = s.weighing != Weighing::smoothing && !s.is(Memory::adahedge);
     must(run.taken == (takes ? run.settled : -1.0), "taken",
          "equal the number of settled rounds for learners with a memory, and -1 for others");
-    if (s.smoothing == Smoothing::tsallis_shannon)
-        return;  // its weights wait for the next move to be made anew
+    if (s.is(Memory::tsallis_shannon)) return;  // its weights wait for the next move to be made anew
     twin.copy(s, run);
     must(players().weigh_anew(s, twin), "losses", "be losses for which the smoothing has a solution");
     for (i64 i = 0; i < s.n; ++i)
@@ -158,7 +157,7 @@ void read_fields(const Setup& s, Run& run, const nb::dict& from, bool sees_all) 
     check_numbers(s, run);
     run.stream = read_words(from, "stream", true);
     run.noise = read_words(from, "noise", false);
-    const bool bounded = sees_all && s.smoothing != Smoothing::adahedge;
+    const bool bounded = sees_all && !s.is(Memory::adahedge);
     const double most = bounded ? run.round * (1.0 + 1e-9) + 1e-9 : 1.7e308;
     read_array(from, "losses", s.n, run.L, bounded ? -1e-9 * (1.0 + run.round) : -1.7e308, most);
     read_array(from, "weights", s.n, run.w, 0.0, 1.7e308);

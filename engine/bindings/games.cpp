@@ -335,7 +335,7 @@ public:
         return out.give();
     }
     double largest_span() const {
-        require(setup.smoothing == Smoothing::adahedge, "largest_span is for AdaHedge");
+        require(setup.is(Memory::adahedge), "largest_span is for AdaHedge");
         double most = 0.0;
         for (const Run& run : states)
             most = std::max(most, reinterpret_cast<const AdaHedgeSums*>(run.memory)->span);

@@ -46,7 +46,7 @@ void resume(Player& player, nb::dict from) {
     const i64 drawn = whole(from, "drawn", 0, i64(1) << 53), forgotten = whole(from, "forgotten", 0, drawn);
     const i64 delay = whole(from, "largest_delay", 0, drawn);
     must(run.round == double(drawn), "round", "be the number of moves drawn");
-    check_identity(run, player.at.run.start, player.sees_all && s.smoothing != Smoothing::adahedge);
+    check_identity(run, player.at.run.start, player.sees_all && !s.is(Memory::adahedge));
     must_agree(s, run, player.at.twin);
     const Book before = player;  // what there was, should a ticket be refused
     player.clear();
@@ -63,8 +63,9 @@ void resume(Player& player, nb::dict from) {
             must(p > 0.0 && p <= 1.0, "the probability of an open move", "be in (0, 1]");
             must(weight >= 0.0 && std::isfinite(weight), "the weight of an open move", "be finite and >= 0");
             const bool own = s.estimator == Estimator::foreign;
-            must(s.setting == Setting::experts || own || weight > 0.0, "the weight of an open move", "be > 0");
-            must(s.smoothing != Smoothing::lb_inf || weight >= 1.0 - 1e-9, "the weight of an open move",
+            must(s.setting == Setting::experts || own || weight > 0.0, "the weight of an open move",
+                 "be > 0");
+            must(!s.is(Memory::lb_inf) || weight >= 1.0 - 1e-9, "the weight of an open move",
                  "be 1/p, which is >= 1");
             Ticket& ticket = player.restore(move, round);
             ticket.action = action;
@@ -260,8 +261,7 @@ void bind_players(nb::module_& m) {
             "Settle a round that was played without a ticket.")
         .def_prop_ro("_adahedge",
                      [](Player& p) {
-                         require(p.at.setup.smoothing == Smoothing::adahedge,
-                                 "these sums are stored for AdaHedge only");
+                         require(p.at.setup.is(Memory::adahedge), "these sums are stored for AdaHedge only");
                          const auto& sums = *reinterpret_cast<const AdaHedgeSums*>(p.at.run.memory);
                          nb::dict out;
                          out["gap"] = sums.gap;

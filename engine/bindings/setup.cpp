@@ -5,12 +5,14 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <tuple>
+#include <variant>
 
 #include "../potentials.hpp"
 #include "registration.hpp"
@@ -76,42 +78,51 @@ double ask_estimator(void* self, i64 action, const double* w, double total, cons
 
 Path path_of(const Setup& s) {
     // The lanes and the series have their own estimators: a user-defined one plays on the generic paths.
-    if (s.estimator == Estimator::foreign)
-        return s.smoothing == Smoothing::entropy ? Path::entropy : Path::called;
-    if (s.smoothing == Smoothing::entropy) {
+    if (s.estimator == Estimator::foreign) return s.is(Smoothing::entropy) ? Path::entropy : Path::called;
+    if (s.is(Smoothing::entropy)) {
         if (!s.schedule.constant() || s.kappa > 0.0) return Path::entropy;
         return s.setting == Setting::bandit ? Path::entropy_one : Path::entropy_times;
     }
-    if (s.smoothing == Smoothing::tsallis && s.parameter[0] == 0.5) return Path::half;
-    if (s.smoothing == Smoothing::tsallis && s.parameter[0] >= 0.05 && s.parameter[0] <= 0.9)
-        return Path::powers;
-    if (s.smoothing == Smoothing::log_barrier) return Path::barrier;
+    if (s.is(Smoothing::tsallis) && s.parameter[0] == 0.5) return Path::half;
+    if (s.is(Smoothing::tsallis) && s.parameter[0] >= 0.05 && s.parameter[0] <= 0.9) return Path::powers;
+    if (s.is(Smoothing::log_barrier)) return Path::barrier;
     return Path::called;
 }
 
-Description* described(Setting setting, i64 n, i64 actions, Smoothing smoothing,
+Description* described(Setting setting, i64 n, i64 actions, std::variant<Smoothing, Memory, Counter> weigher,
                        const std::vector<double>& parameters,
                        std::tuple<double, double, double, double> schedule, Estimator estimator,
                        double estimator_parameter, double low, double high, bool gains, double clip,
                        double kappa, double rate, double gamma, const std::vector<double>& log_prior,
                        nb::object law, nb::object table, nb::object estimate) {
-    require(n >= 1 && n < (i64(1) << 31), "n must be at least 1, and fit into memory");
-    require(actions >= 1 && actions < (i64(1) << 31), "actions must be at least 1");
-    require(parameters.size() <= 4, "a smoothing has at most four parameters");
-    require(std::isfinite(low) && std::isfinite(high) && low < high, "low must be below high");
-    require(log_prior.empty() || i64(log_prior.size()) == n, "a prior has one number per arm");
-    require(log_prior.empty() || smoothing == Smoothing::entropy, "a prior needs entropy");
-    require((smoothing == Smoothing::foreign) == !law.is_none(),
-            "a law of Python's own is a foreign smoothing");
+    require(n >= 1 && n < (i64(1) << 31), "n must be between 1 and 2^31 - 1");
+    require(actions >= 1 && actions < (i64(1) << 31), "actions must be between 1 and 2^31 - 1");
+    require(parameters.size() <= 4, "parameters must be at most four numbers");
+    require(std::isfinite(low) && std::isfinite(high) && low < high,
+            "low must be below high, and both must be finite");
+    require(log_prior.empty() || i64(log_prior.size()) == n, "prior must have one number per arm");
     require((estimator == Estimator::foreign) == !estimate.is_none(),
             "estimate must be a callable if the estimator is foreign, else None");
-    require(estimate.is_none() || setting == Setting::bandit, "a foreign estimator must be of a bandit");
+    require(estimate.is_none() || setting == Setting::bandit, "a foreign estimator requires a bandit");
     auto d = std::make_unique<Description>();
     Setup& s = d->setup;
     s.setting = setting;
     s.n = n;
     s.actions = setting == Setting::expert_bandit ? actions : n;
-    s.smoothing = smoothing;
+    if (const auto* smoothing = std::get_if<Smoothing>(&weigher)) {
+        s.smoothing = *smoothing;
+    } else if (const auto* memory = std::get_if<Memory>(&weigher)) {
+        s.weighing = Weighing::memory;
+        s.memory = *memory;
+    } else {
+        s.weighing = Weighing::counter;
+        s.counter = std::get<Counter>(weigher);
+    }
+    require(log_prior.empty() || s.is(Smoothing::entropy), "prior requires entropy");
+    require(s.is(Smoothing::foreign) == !law.is_none(),
+            "law must be a callable if the smoothing is foreign, else None");
+    require(s.is(Smoothing::table) == !table.is_none(),
+            "table must be a LawTable if the smoothing is tabulated, else None");
     s.estimator = estimator;
     s.estimator_parameter = estimator_parameter;
     for (std::size_t k = 0; k < parameters.size(); ++k) s.parameter[k] = parameters[k];
@@ -125,20 +136,19 @@ Description* described(Setting setting, i64 n, i64 actions, Smoothing smoothing,
     s.gamma = gamma;
     s.origin = gains ? high : low;
     s.slope = (gains ? -1.0 : 1.0) / (high - low);
-    if (smoothing == Smoothing::adahedge) {
+    if (s.is(Memory::adahedge)) {  // losses of any range, which are not normalized
         s.origin = 0.0;
         s.slope = gains ? -1.0 : 1.0;
-    }  // losses as they are
+    }
     s.path = path_of(s);
     d->prior = log_prior;
     if (!log_prior.empty()) s.log_prior = d->prior.data();
     d->law = std::move(law);
-    require((smoothing == Smoothing::table) == !table.is_none(), "a tabulated law has a table");
-    if (smoothing == Smoothing::table) {
+    if (s.is(Smoothing::table)) {
         s.table = &nb::cast<HeldTable&>(table).table;
         d->table = std::move(table);
     }
-    if (smoothing == Smoothing::foreign) s.foreign = {ask_python, d.get()};
+    if (s.is(Smoothing::foreign)) s.foreign = {ask_python, d.get()};
     d->estimate = std::move(estimate);
     if (estimator == Estimator::foreign) s.foreign_estimate = {ask_estimator, d.get()};
     d->grid.resize(std::size_t(potentials().grid_places(s)));
@@ -193,7 +203,13 @@ void bind_setup(nb::module_& m) {
 #define HN_ROW(name, ...) smoothings.value(#name, Smoothing::name);
     HN_PLAIN(HN_ROW)
     HN_LAWS(HN_ROW)
+#undef HN_ROW
+    nb::enum_<Memory> memories(m, "Memory");
+#define HN_ROW(name, ...) memories.value(#name, Memory::name);
     HN_MEMORIES(HN_ROW)
+#undef HN_ROW
+    nb::enum_<Counter> counters(m, "Counter");
+#define HN_ROW(name, ...) counters.value(#name, Counter::name);
     HN_COUNTERS(HN_ROW)
 #undef HN_ROW
     nb::enum_<Estimator>(m, "Estimator")
@@ -205,7 +221,7 @@ void bind_setup(nb::module_& m) {
         .value("foreign", Estimator::foreign);
     nb::class_<Description>(m, "Setup", nb::type_slots(setup_slots),
                             "A learner as the engine takes it: plain fields, checked.")
-        .def(nb::new_(&described), nb::kw_only(), "setting"_a, "n"_a, "actions"_a, "smoothing"_a,
+        .def(nb::new_(&described), nb::kw_only(), "setting"_a, "n"_a, "actions"_a, "weigher"_a,
              "parameters"_a, "schedule"_a, "estimator"_a, "estimator_parameter"_a, "low"_a, "high"_a,
              "gains"_a, "clip"_a, "kappa"_a, "rate"_a, "gamma"_a, "log_prior"_a, "law"_a.none(),
              "table"_a.none(), "estimate"_a.none())

@@ -47,8 +47,7 @@ void note(const AtPlay& at, const Tallied& tally, double mean_loss, double delay
     *out++ = at.run.own;
     *out++ = delay;
     AdaHedgeSums sums{};
-    if (at.setup.smoothing == Smoothing::adahedge)
-        sums = *reinterpret_cast<const AdaHedgeSums*>(at.run.memory);
+    if (at.setup.is(Memory::adahedge)) sums = *reinterpret_cast<const AdaHedgeSums*>(at.run.memory);
     for (const double x : {sums.gap, sums.variance, sums.span, sums.min_losses, sums.max_losses}) *out++ = x;
     for (i64 i = 0; i < tally.n; ++i) *out++ = at.run.L[i];
 }

@@ -203,7 +203,7 @@ inline i64 combine_events(CombineEvents& events, const Players& steps) {
 }
 
 inline i64 combine_rows(CombineJob& job, const Players& steps) {
-    const bool adaptive = job.at->setup.smoothing == Smoothing::adahedge;
+    const bool adaptive = job.at->setup.is(Memory::adahedge);
     i64 t = 0;
     while (t < job.rows) {
         if (adaptive) t = whole_rows(job, t, job.rows);

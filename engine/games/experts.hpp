@@ -34,7 +34,7 @@ inline Outcome experts_game(const ExpertsJob& job) {
             ++job.counts[r * n + i];
             if (job.moves) job.moves[r * job.length + at.t] = i32(i);
         }
-        if (s.smoothing == Smoothing::adahedge) {
+        if (s.is(Memory::adahedge)) {
             const double before = run.own;  // losses may have a large offset: <p, l> from the round itself
             settle_adahedge(s, run, row, nullptr);
             now = run.own - before;

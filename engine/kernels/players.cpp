@@ -11,7 +11,7 @@
 namespace hn::HN_ISA {
 namespace {
 
-bool weigh_anew(const Setup& s, Run& run) { return weigh_apart(s, run, run.scale, samples(s.smoothing)); }
+bool weigh_anew(const Setup& s, Run& run) { return weigh_apart(s, run, run.scale, s.samples()); }
 
 bool make_ready(const Setup& s, Run& run, bool diagnosed) {
     const double scale = run.scale, value = run.value;
@@ -68,7 +68,7 @@ i64 observe_row(AtPlay& at, const double* losses, const double* ticket) {
     Run& run = at.run;
     const i64 bad = first_outside(losses, s.n, s.low, s.high);
     if (bad >= 0) return bad;
-    if (s.smoothing == Smoothing::adahedge) {
+    if (s.is(Memory::adahedge)) {
         settle_adahedge(s, run, losses, ticket);
         return -1;
     }
@@ -181,7 +181,7 @@ Status observe_arm(AtPlay& at, i64 arm, double probability, double weight, doubl
     const double x = (loss - s.origin) * s.slope, estimate = x * weight;
     if (by_series(s.path)) return observe_by_series(at, arm, probability, weight, x);
     const bool reduced = s.has_baselines();
-    if (s.path == Path::called && s.smoothing == Smoothing::exponential && !reduced)
+    if (s.path == Path::called && s.is(Smoothing::exponential) && !reduced)
         return observe_exponential(at, arm, probability, weight, x);
     if (s.path == Path::entropy_one && !reduced) {
         // Of what was before, two numbers are enough.

@@ -12,7 +12,7 @@ bool smooth(const Setup& s, Run& run, i64 changed, bool valued) {
     return smooth_any(s, run, changed, valued);
 }
 bool smooth_one(const Setup& s, Run& run, i64 i, double value, bool same, bool valued) {
-    if (s.smoothing == Smoothing::exponential) return smooth_exponential(s, run, i, value, valued);
+    if (s.is(Smoothing::exponential)) return smooth_exponential(s, run, i, value, valued);
     run.L[i] = value;
     return smooth_any(s, run, same ? i : -1, valued);
 }
@@ -41,7 +41,7 @@ bool by_table(const LawTable& t, const double* L, i64 n, double scale, double* p
 }
 
 bool heavy(const Setup& s) {
-    return (s.smoothing == Smoothing::frechet || s.smoothing == Smoothing::pareto) && s.parameter[0] >= 1.0;
+    return (s.is(Smoothing::frechet) || s.is(Smoothing::pareto)) && s.parameter[0] >= 1.0;
 }
 i64 grid_places(const Setup& s) {
     return heavy(s) ? heavy_grid_places(law_of(s.smoothing, s.parameter), s.n) : 0;

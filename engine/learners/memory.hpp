@@ -5,8 +5,8 @@
 #include "../random.hpp"
 #include "../setup.hpp"
 
-/// A learner's row: its name in `Smoothing` and in Python, and how many numbers its memory has (of n arms). The build
-/// reads these lines from the headers of this folder. Of HN_COUNTER the memory is that of ArmCounts.
+/// Declares a learner: its name in the enum `Memory` or `Counter`, and the number of doubles in its memory for n arms. The
+/// build reads these lines from the headers of this folder. The memory of an HN_COUNTER is ArmCounts.
 #define HN_MEMORY(name, size) inline bool name(const Setup& s, Run& run);
 #define HN_COUNTER(name, size) inline bool name(const Setup& s, Run& run);
 

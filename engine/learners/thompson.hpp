@@ -36,7 +36,7 @@ inline double draw_gamma(Words& stream, double shape) {
 inline i64 draw_belief(const Setup& s, Run& run) {
     const ArmCounts arms(run.memory, s.n);
     const double *count = arms.count, *sum = arms.sum;
-    const bool beta = s.smoothing == Smoothing::thompson_beta;
+    const bool beta = s.counter == Counter::thompson_beta;
     double top = -infinity;
     i64 best = 0;
     for (i64 i = 0; i < s.n; ++i) {
@@ -138,7 +138,7 @@ inline bool weigh_beliefs(const Setup& s, Run& run) {
     double *beyond = room + n * each, *f = beyond + n, *F = f + n * m, *before = F + n * m;
     double left = -infinity, right = -infinity;
     for (i64 i = 0; i < n; ++i) {
-        belief[i] = Belief(s.smoothing == Smoothing::thompson_beta, arms.count[i], arms.sum[i]);
+        belief[i] = Belief(s.counter == Counter::thompson_beta, arms.count[i], arms.sum[i]);
         beyond[i] = 0.0;
         run.w[i] = 1e-30;
         left = max(belief[i].low, left);
@@ -192,7 +192,7 @@ inline bool thompson(const Setup& s, Run& run, bool valued) {
         const i64 arm = i64(run.arm);
         const ArmCounts arms(run.memory, s.n);
         double loss = run.paid;
-        if (s.smoothing == Smoothing::thompson_beta && loss > 0.0 && loss < 1.0) {
+        if (s.counter == Counter::thompson_beta && loss > 0.0 && loss < 1.0) {
             loss = uniform(run.noise) < loss ? 1.0 : 0.0;
             *arms.coins += 1.0;
         }

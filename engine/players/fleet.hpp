@@ -188,7 +188,7 @@ HN_INLINE bool settle_one(const FleetBatch& b, const Setup& s, Run& run, i64 k, 
         if (!settle_among(s, run, awake, b.arms[k], b.weights[k], x, paid, span, false)) return false;
     } else {
         if (s.estimator == Estimator::reduced_variance) baselines_of(s, marks, run);
-        if (!settle_arm(s, run, b.arms[k], b.weights[k], x, samples(s.smoothing))) return false;
+        if (!settle_arm(s, run, b.arms[k], b.weights[k], x, s.samples())) return false;
     }
     pack_run(s, plan, run, counts, row, false);
     --counts.open;

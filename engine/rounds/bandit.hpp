@@ -8,7 +8,7 @@ namespace hn::HN_ISA {
 /// Draw an arm; run.weight is what stands for 1/p of it.
 HN_INLINE i64 draw_arm(const Setup& s, Run& run) {
     run.round += 1.0;
-    if (s.path == Path::called && samples(s.smoothing)) {
+    if (s.path == Path::called && s.samples()) {
         run.weight = 1.0;  // nothing is estimated of the other arms
         return draw_sampled(s, run);
     }

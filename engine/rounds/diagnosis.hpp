@@ -83,7 +83,7 @@ inline double divergence(const Setup& s, const Run& run, const Before& was, cons
         } else if (entropic && s.gamma == 1.0) {
             // log p_i = (Phi - L_i)/scale, also where p_i is too small for a float.
             worst = max(((run.L[i] - was.L[i]) - (then.value - was.value)) / was.scale, worst);
-        } else if (remembers(s.smoothing) && p > 1e-290) {
+        } else if (s.weighing != Weighing::smoothing && p > 1e-290) {
             worst = infinity;  // a learner with a memory may drop an arm altogether
         }
     }

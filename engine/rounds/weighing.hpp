@@ -13,7 +13,7 @@ bool smooth(const Setup& s, Run& run, i64 changed, bool valued);
 /// The same after L_i = value, which this puts there; `same`: at the scale of the weights in place.
 bool smooth_one(const Setup& s, Run& run, i64 i, double value, bool same, bool valued);
 
-/// An arm drawn from what is believed of each, where `samples(s.smoothing)`. As `smooth`, compiled once.
+/// Draw an arm from the posterior; needs `s.samples()`. Compiled once, like `smooth`.
 i64 draw_sampled(const Setup& s, Run& run);
 
 /// Weights for L at `scale`; `changed` is the one arm whose L changed since the weights were made, or -1. The value is

@@ -58,7 +58,20 @@ inline bool smooth_foreign(const Setup& s, Run& run, bool valued) {
 
 inline bool smooth_any(const Setup& s, Run& run, i64 changed, bool valued) {
     (void)changed;
-    if (samples(s.smoothing)) return thompson(s, run, valued);
+    if (s.samples()) return thompson(s, run, valued);
+#define HN_ROW(name, ...) \
+    case HN_KIND::name: return name(s, run);
+    if (s.weighing == Weighing::memory) {
+#define HN_KIND Memory
+        switch (s.memory) { HN_MEMORIES(HN_ROW) }
+#undef HN_KIND
+    }
+    if (s.weighing == Weighing::counter) {
+#define HN_KIND Counter
+        switch (s.counter) { HN_COUNTERS(HN_ROW) }
+#undef HN_KIND
+    }
+#undef HN_ROW
     switch (s.smoothing) {
         case Smoothing::tsallis:
         case Smoothing::log_barrier: return smooth_powers(s, run, valued);
@@ -66,11 +79,6 @@ inline bool smooth_any(const Setup& s, Run& run, i64 changed, bool valued) {
         case Smoothing::laplace: return smooth_law(s, run, valued);
         case Smoothing::table: return smooth_table(s, run, valued);
         case Smoothing::foreign: return smooth_foreign(s, run, valued);
-#define HN_ROW(name, ...) \
-    case Smoothing::name: return name(s, run);
-            HN_MEMORIES(HN_ROW)
-            HN_COUNTERS(HN_ROW)
-#undef HN_ROW
         default: return false;
     }
 }

@@ -34,17 +34,22 @@ Setting = enum.Enum("Setting", {
 })
 Smoothing = enum.Enum("Smoothing", {
     "entropy": 0, "tsallis": 1, "log_barrier": 2, "exponential": 3, "laplace": 4, "table": 5, "foreign": 6,
-    "frechet": 7, "gamma": 8, "gaussian": 9, "pareto": 10, "weibull": 11, "adahedge": 12, "tsallis_shannon": 13,
-    "fixed_share": 14, "lb_inf": 15, "dropout": 16, "random_walk": 17, "squint": 18, "ada_normal_hedge": 19,
-    "ml_poly": 20, "epsilon_greedy": 21, "explore_then_commit": 22, "ucb1": 23, "moss": 24, "kl_ucb": 25,
-    "thompson_beta": 26, "thompson_gaussian": 27,
+    "frechet": 7, "gamma": 8, "gaussian": 9, "pareto": 10, "weibull": 11,
+})
+Memory = enum.Enum("Memory", {
+    "adahedge": 0, "tsallis_shannon": 1, "fixed_share": 2, "lb_inf": 3, "dropout": 4, "random_walk": 5, "squint": 6,
+    "ada_normal_hedge": 7, "ml_poly": 8,
+})
+Counter = enum.Enum("Counter", {
+    "epsilon_greedy": 0, "explore_then_commit": 1, "ucb1": 2, "moss": 3, "kl_ucb": 4, "thompson_beta": 5,
+    "thompson_gaussian": 6,
 })
 Estimator = enum.Enum("Estimator", {
     "importance_weighted": 0, "geometric": 1, "conditional": 2, "reduced_variance": 3, "implicit": 4, "foreign": 5,
 })
 
 class Setup:
-    def __init__(self, *, setting: Setting, n: int, actions: int, smoothing: Smoothing, parameters: Sequence[float], schedule: tuple[float, float, float, float], estimator: Estimator, estimator_parameter: float, low: float, high: float, gains: bool, clip: float, kappa: float, rate: float, gamma: float, log_prior: Sequence[float], law: Any | None, table: Any | None, estimate: Any | None) -> None: ...
+    def __init__(self, *, setting: Setting, n: int, actions: int, weigher: Smoothing | Memory | Counter, parameters: Sequence[float], schedule: tuple[float, float, float, float], estimator: Estimator, estimator_parameter: float, low: float, high: float, gains: bool, clip: float, kappa: float, rate: float, gamma: float, log_prior: Sequence[float], law: Any | None, table: Any | None, estimate: Any | None) -> None: ...
     n: Read[int]
     actions: Read[int]
     low: Read[float]

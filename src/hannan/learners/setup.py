@@ -80,7 +80,7 @@ class Program(NamedTuple):
             setting=getattr(_engine.Setting, self.setting),
             n=self.n,
             actions=self.actions or self.n,
-            smoothing=getattr(_engine.Smoothing, kernel),
+            weigher=weigher(kernel),
             parameters=[float(x) for x in self.smoothing.kernel_parameters],
             schedule=(float(schedule.c), float(schedule.a), float(schedule.b), float(schedule.d)),
             estimator=_engine.Estimator.foreign if callable(rule) else getattr(_engine.Estimator, rule),
@@ -97,6 +97,14 @@ class Program(NamedTuple):
             table=table,
             estimate=rule if callable(rule) else None,
         )
+
+
+def weigher(kernel: str) -> Any:
+    """Return the member of the engine's enums with this name: a smoothing, or a learner with a memory or counts."""
+    from hannan import _engine
+
+    kinds = (_engine.Smoothing, _engine.Memory, _engine.Counter)
+    return next(kind.__members__[kernel] for kind in kinds if kernel in kind.__members__)
 
 
 class SteppedProgram(Program):
