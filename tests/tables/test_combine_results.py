@@ -49,8 +49,10 @@ def test_the_terminal_and_the_json_follow_the_page():
 def test_fixed_sentences_of_results():
     """Before a change, compare hypothesis, conclusion and quantifiers with docs/proofs/combine.md."""
     told = {
-        summary.ANY_ROWS: "Bounds hold for the combined forecast itself, for any targets and forecasts (convex loss) "
-        "and any delays",
+        guarantees.ANY_ROWS: "Bounds hold for the combined forecast itself, for any targets and forecasts (convex "
+        "loss) and any delays",
+        guarantees.COMBINATION: "promises.combination(q) is a bound on the excess loss over fixed weights q >= 0 that "
+        "sum to 1, of columns without missing forecasts",
         summary.ON_MEAN_LOSS: "the bound is on the weighted mean <p, l> of the models' losses, which the combined "
         "forecast never exceeds",
         summary.ON_DRAWN: "the loss is not convex: the bound is on playing an expert drawn from the weights",
@@ -102,7 +104,7 @@ def test_layout_of_the_printed_summary():
 def test_assumptions_are_printed_only_if_they_apply():
     whole, holes = str(hn.combine(columns(), "y")), str(hn.combine(columns(holes=True), "y"))
     assert "Assumptions" not in whole
-    assert summary.ANY_ROWS in whole
+    assert guarantees.ANY_ROWS in whole
     assert guarantees.REPLACED in holes
     assert "best fixed weights  over the 1 model without missing forecasts" in holes
     drawn, capped = (str(hn.combine(columns(), "y", learner="adahedge", cap=cap)) for cap in (None, 2.0))
@@ -116,4 +118,4 @@ def test_panel_with_missing_forecasts_has_no_bound_over_its_best_model():
     told = str(hn.combine(table, "y", by="series"))
     assert told.splitlines()[1].startswith("2 series by series; 40 rows; loss: absolute; rule: two-layers")
     assert f"No bound over the best model: {panel_summary.MISSING}" in told
-    assert summary.ANY_ROWS in told
+    assert guarantees.ANY_ROWS in told

@@ -43,7 +43,7 @@ def test_it_is_the_oracle():
     assert (told.answered, told.settled) == (80, 76)
     assert told.promises.mean_realised <= told.promises.mean
     assert (told.promises.realised <= told.promises.columns).all()
-    for text in ("76 settled of 80 answered", "is proved", "two layers of rule B"):
+    for text in ("76 settled of 80 answered", "proved bound", "two layers of rule B"):
         assert text in str(told)
 
 
@@ -94,7 +94,7 @@ def test_a_rule_of_ones_own():
     assert combiner.answer(2, [1.0, 3.0]) == 3.0
     assert combiner.answer(3, [1.0, None]) == 1.0
     combiner.settle(2, 1.0)
-    assert "no bound is known for a rule of your own" in str(combiner.certificate())
+    assert "no bound is known for a user-defined rule" in str(combiner.certificate())
     frame = {"a": [1.0, 1.0, 1.0], "b": [3.0, 3.0, 3.0], "y": [2.9, 1.1, 1.0]}
     told = hn.combine(frame, "y", learner=Last())
     assert told.forecast.tolist() == [2.0, 3.0, 1.0]

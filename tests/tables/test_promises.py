@@ -95,5 +95,5 @@ def test_weights_that_are_no_combination_are_refused(learner, q, rule):
 
 
 def test_the_line_says_which_combinations():
-    line = dict(hn.Combiner(2).certificate().rows())["to a combination"]
-    assert "for weights q >= 0 that sum to 1, of columns that never slept" in line
+    line = dict(hn.Combiner(2).certificate().rows())["fixed weights"]
+    assert "over fixed weights q >= 0 that sum to 1, of columns without missing forecasts" in line

@@ -1,4 +1,4 @@
-"""`route`: a full table of losses, played as a bandit and as experts, learners side by side."""
+"""`hn.route`: comparison of bandit and expert learners on a table of losses."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from hannan.games.play import play
 from hannan.games.record import Record
 from hannan.learners import names
 from hannan.learners.learner import Learner
+from hannan.mathematics.bounds import ADVERSARIES
 from hannan.mathematics.intervals import T_INTERVAL
 from hannan.report import Figure, Fold, Page, Picture, Section, Table, Tile, Tiles
 from hannan.report.pictures import ends, how
@@ -51,7 +52,7 @@ class Route:
 
 @dataclass(frozen=True)
 class Routed:
-    """Learners on one table, the least regret of each kind first."""
+    """Learners on one table, sorted by regret within each kind."""
 
     arms: tuple[str, ...]
     rounds: int
@@ -72,14 +73,14 @@ class Routed:
         return f"{counted(self.rounds, 'round')}, {counted(len(self.arms), 'arm')}, {counted(self.runs, 'run')}"
 
     def advice(self) -> str:
-        """Which learner, in a sentence."""
+        """Return the learner with the smallest regret of each kind as a sentence."""
         parts = []
-        for sees, text in (("one loss", "that see only what they played"), ("every loss", "that see every loss")):
+        for sees, text in (("one loss", "bandit learner"), ("every loss", "expert learner")):
             found = [route for route in self.routes if route.sees == sees]
             if found:
-                one = found[0]
-                parts.append(f"of the learners {text}, {one.name} has the least regret, {figure(one.regret)}")
-        return "; ".join(parts)
+                among = f"best of {len(found)} {text}s" if len(found) > 1 else f"the only {text}"
+                parts.append(f"{found[0].name} {figure(found[0].regret)} ({among})")
+        return f"Smallest regret: {'; '.join(parts)}"
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -145,7 +146,7 @@ def route_page(told: Routed) -> Page:
 
 
 def spans(told: Routed) -> Picture:
-    """The regret of each learner, the least first, with its interval over the runs as whiskers."""
+    """The regret of each learner, the smallest first, with its interval over the runs as whiskers."""
     order = sorted(told.routes, key=lambda one: one.regret)
     rows = []
     for one in order:
@@ -158,7 +159,12 @@ def spans(told: Routed) -> Picture:
     )
 
 
-#: Who plays unless others are asked for.
+# Fixed sentences of results; each is covered by tests/tables/test_replay_results.py.
+#: Kind of regret.
+REGRET = "on this table: mean over the runs for bandit learners; of the mean play, exact, for expert learners"
+#: Scope of the bounds.
+BOUND = "on the expected regret, against the adversary in its row"
+#: Learners that are compared by default.
 LEARNERS = ("experts", "hedge", "adahedge", "bandit", "exp3", "bandit:exponential", "bandit:log-barrier")
 
 
@@ -174,17 +180,21 @@ class Routes(Routed, Result):
     """
 
     def shown(self) -> Shown:
-        """The advice, then every learner."""
-        word, best = "gain" if self.gains else "loss", float(self.losses[self.best])
+        """Return the learner with the smallest regret of each kind, and a table of all learners."""
+        word, best = "reward" if self.gains else "loss", float(self.losses[self.best])
         rows = [
-            ("advice", self.advice()),
-            ("best arm", f"{self.arms[self.best]}, {word} {figure(best)} in all, {figure(best / self.rounds)} a round"),
+            ("table", self.size),
+            (
+                "best arm",
+                f"{self.arms[self.best]}: total {word} {figure(best)}, {figure(best / self.rounds)} per round",
+            ),
         ]
-        heads = ("learner", "sees", "regret", T_INTERVAL, "bound", "against")
-        return Shown(self.size, rows, heads, [_told(route) for route in self.routes])
+        heads = ("learner", "sees", "regret", T_INTERVAL, "bound", "adversary")
+        table = [_told(route) for route in self.routes]
+        return Shown(self.advice(), rows, heads, table, [("regret", REGRET), ("bound", BOUND)])
 
     def plot(self) -> Any:
-        """An Altair chart: the regret of each learner, the least first, with its interval over the runs."""
+        """An Altair chart: the regret of each learner, the smallest first, with its interval over the runs."""
         return spans(self).chart(460)
 
     def to_frame(self) -> Any:
@@ -193,7 +203,7 @@ class Routes(Routed, Result):
         return frame_of({name: [row[name] for row in rows] for name in rows[0] if name != "interval"})
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write summary.json and (with the extra [report]) index.html into a folder, all or nothing."""
+        """Write summary.json and (with the extra [report]) index.html into a folder, atomically."""
         return kept(folder, self.to_dict(), lambda: route_page(self))
 
 
@@ -201,9 +211,9 @@ def _told(route: Route) -> tuple[Any, ...]:
     bound, interval = route.record.bound, route.interval
     between = "exact" if route.record.expected_regret is not None else "one run"
     if interval is not None:
-        between = f"{figure(interval[0])} .. {figure(interval[1])}"
-    proved = "withheld" if bound is None else ceiling(bound.value)
-    return route.name, route.sees, route.regret, between, proved, "" if bound is None else f"{bound.against} losses"
+        between = f"[{figure(interval[0])}, {figure(interval[1])}]"
+    proved = "none" if bound is None else ceiling(bound.value)
+    return route.name, route.sees, route.regret, between, proved, "" if bound is None else ADVERSARIES[bound.against]
 
 
 def compare(

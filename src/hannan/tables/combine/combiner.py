@@ -17,7 +17,7 @@ from hannan.saving import fields
 from hannan.saving.formatting import ceiling, figure
 from hannan.saving.result import Result, Shown
 from hannan.tables.combine.calibration import Calibration
-from hannan.tables.combine.guarantees import Course, Promises
+from hannan.tables.combine.guarantees import ANY_ROWS, COMBINATION, EXCESS, Course, Promises
 from hannan.tables.combine.losses import ASLEEP, PointLoss, refusal
 from hannan.tables.combine.quantiles import Pricing, QuantileLoss
 from hannan.tables.combine.rules import PerLevel, mixer_of
@@ -123,35 +123,33 @@ class Told(Result):
     #: Of quantiles: CRPS, coverage and sharpness.
     calibration: Calibration | None = field(default=None, hash=False, repr=False)
 
-    def rows(self) -> list[tuple[str, str]]:
-        """(name, value) for a terminal."""
-        told, rows = self.promises, [("rows", f"{self.settled} settled of {self.answered} answered")]
-        rows.append(("loss", f"{figure(self.total)} in all ({self.loss})"))
-        rows += [] if self.calibration is None else self.calibration.lines()
-        line = f"{figure(told.mean_realised)} more than the mean's loss"
-        rows.append(("to the mean", _beside(line, told.mean, told.mean_withheld)))
-        if self.settled:
-            best = int(np.argmax(told.realised))
-            line = f"{figure(told.realised[best])} more than {self.columns[best]!r}"
-            rows.append(("to the best column", _beside(line, told.column(best), told.withheld)))
-            if told.filled:
-                rows.append(("compared with", f"the column, {told.filled}"))
-        if told.base is None:
-            rows.append(("to a combination", f"bound withheld: {told.combination_withheld}"))
-        else:
-            what = "weights q >= 0 that sum to 1, of columns that never slept"
-            rows.append(("to a combination", f"promises.combination(q) bounds it, for {what}"))
-        if told.source:
-            rows.append(("source", f"{told.source}; whatever the losses, delays and sleepers were"))
-        return rows
-
     def shown(self) -> Shown:
-        """Losses, and what is proved of them."""
-        return Shown(f"combiner by {self.learner}", self.rows())
+        """Return the losses, the excess losses with their bounds, and the assumptions."""
+        told, best = self.promises, int(np.argmax(self.promises.realised))
+        rows = [("rows", f"{self.settled} settled of {self.answered} answered")]
+        rows.append(("loss", f"{figure(self.total)} in total ({self.loss})"))
+        rows += [] if self.calibration is None else self.calibration.lines()
+        excesses = [("average of columns", told.mean_realised, told.mean, told.mean_withheld)]
+        assumptions: list[tuple[str, str]] = []
+        if self.settled:
+            name = f"best column ({self.columns[best]})"
+            excesses.append((name, float(told.realised[best]), told.column(best), told.withheld))
+            if told.filled:
+                assumptions.append(("best column", told.filled))
+        if told.base is None:
+            assumptions.append(("fixed weights", f"no bound: {told.combination_withheld}"))
+        else:
+            assumptions.append(("fixed weights", COMBINATION))
+        assumptions += [("no bound over", f"{whom}: {why}") for whom, _, bound, why in excesses if bound is None]
+        table = [(whom, more, "none" if bound is None else ceiling(bound)) for whom, more, bound, _ in excesses]
+        details = [("bounds", ANY_ROWS), ("theorem", told.source)] if told.source else []
+        title = f"Combiner ({self.learner}), {self.settled} settled rows: total loss {figure(self.total)}"
+        return Shown(title, rows, EXCESS, table, assumptions, details)
 
-
-def _beside(line: str, bound: float | None, why: str) -> str:
-    return f"{line}; bound withheld: {why}" if bound is None else f"{line}, at most {ceiling(bound)} is proved"
+    def rows(self) -> list[tuple[str, str]]:
+        """Return the printed rows, assumptions and details as (name, text) pairs."""
+        shown = self.shown()
+        return [*shown.rows, *shown.assumptions, *shown.details]
 
 
 class _Stop(NamedTuple):

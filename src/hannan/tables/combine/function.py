@@ -92,7 +92,7 @@ class Combined(Result):
 
     def shown(self) -> Shown:
         """Return the summary for terminals and notebooks."""
-        return Shown(self.summary.headline, self.summary.rows())
+        return self.summary.shown()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as a dict for JSON; `to_frame` has the rows."""

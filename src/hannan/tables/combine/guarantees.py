@@ -22,6 +22,16 @@ from hannan.validation import Array
 TWO_LAYERS = "two layers of rule B, docs/proofs/combine.md"
 RULE_B = "rule B, docs/proofs/combine.md"
 SLOPES = "AdaHedge on slopes, 2 Delta, docs/proofs/combine.md"
+# Fixed sentences of results; each is covered by tests/tables/test_combine_results.py.
+#: Scope of the bounds of a rule.
+ANY_ROWS = "Bounds hold for the combined forecast itself, for any targets and forecasts (convex loss) and any delays"
+#: Bound of a live combiner over combinations.
+COMBINATION = (
+    "promises.combination(q) is a bound on the excess loss over fixed weights q >= 0 that sum to 1, of columns without "
+    "missing forecasts"
+)
+#: Heads of the table of excess losses.
+EXCESS = ("excess loss over", "actual", "proved bound")
 #: Assumptions of the comparison with a model that has missing forecasts: of two layers, and of a single rule.
 REPLACED = "in rows without a forecast of the model, rule B or AdaHedge stands in for it"
 OWN_ROWS = "the comparison covers the rows with a forecast of the model"

@@ -11,19 +11,20 @@ import numpy as np
 
 from hannan.report import Facts, Figure, Fold, Layer, Page, Picture, Section, Table, Tile, Tiles
 from hannan.saving.files import Outbox, write
-from hannan.saving.formatting import clipped, counted, figure, number
-from hannan.saving.result import plain
+from hannan.saving.formatting import ceiling, clipped, counted, figure, number
+from hannan.saving.result import Shown, plain
 from hannan.tables.combine.calibration import FAN, Fan, calibration_blocks, fan_figure
+from hannan.tables.combine.guarantees import ANY_ROWS, EXCESS
 from hannan.tables.combine.long_table import cell_text
 from hannan.tables.combine.panel import PanelSums
 from hannan.tables.combine.quantiles import left_out
 from hannan.tables.combine.summary import (
-    ANY_ROWS,
     PROOFS,
     SHOWN,
     aligned,
     compared,
     excess_table,
+    no_bounds,
     only_expert,
     pairs,
     promised,
@@ -213,13 +214,26 @@ class PanelSummary:
             "largest_weight": panel.experts[int(np.argmax(panel.weights[s]))],
         }  # fmt: skip
 
+    def shown(self) -> Shown:
+        """Return the content of the printed result: losses as rows, excess losses as a table."""
+        excesses = self._excesses() if self.settled else []
+        rows = [row for row in self.rows() if not row[0].startswith("excess over ")]
+        table = [(whom, more, "none" if bound is None else ceiling(bound)) for whom, more, bound, _ in excesses]
+        reasons = [("no bound over", text.removeprefix("No bound over the ")) for text in no_bounds(excesses)]
+        bounded = any(bound is not None for _, _, bound, _ in excesses)
+        return Shown(self.title, rows, EXCESS, table, reasons, [("bounds", f"{ANY_ROWS}: {PROOFS}")] * bounded)
+
+    @property
+    def title(self) -> str:
+        """First line of the printed result."""
+        told = self.settled or len(self.panel.experts) == 1
+        return f"Combined forecast: {self.headline}" if told else "Combined forecast"
+
     def __str__(self) -> str:
         panel = self.panel
         rows = dict(self.rows())
         series = f"{panel.table.series} series by {', '.join(panel.table.by)}"
-        told = self.settled or len(panel.experts) == 1
-        lines = [f"Combined forecast: {self.headline}" if told else "Combined forecast"]
-        lines.append(f"{series}; {self._state()}; loss: {panel.loss.name}; rule: {panel.learner}")
+        lines = [self.title, f"{series}; {self._state()}; loss: {panel.loss.name}; rule: {panel.learner}"]
         named = ("models", "left out", "weights", "initial weights")
         lines += pairs([(name, rows[name]) for name in named if name in rows])
         if self.forecasts:

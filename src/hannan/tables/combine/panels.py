@@ -43,7 +43,7 @@ class Panel(PanelSums, Result):
 
     def shown(self) -> Shown:
         """What it came to."""
-        return Shown(self.summary.headline, self.summary.rows())
+        return self.summary.shown()
 
     def to_dict(self) -> dict[str, Any]:
         """What it came to, as JSON knows it; the rows are in `to_frame()`."""

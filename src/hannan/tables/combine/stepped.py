@@ -131,7 +131,7 @@ class Stepped:
 
     def promises(self) -> Promises:
         """What may be said now."""
-        return guarantees.withheld("no bound is known for a rule of your own", self)
+        return guarantees.withheld("no bound is known for a user-defined rule", self)
 
     def moment(self, weights: Array) -> Moment:
         """What may be said of now later."""

@@ -13,10 +13,10 @@ from hannan.mathematics.bounds import Bound
 from hannan.players.certificate import Certificate
 from hannan.saving.formatting import ceiling, counted, figure, percent
 from hannan.saving.formatting import clipped as shortened
-from hannan.saving.result import plain, to_text
+from hannan.saving.result import Shown, plain, to_text
 from hannan.tables.combine.calibration import Quantiled
 from hannan.tables.combine.combiner import Combiner
-from hannan.tables.combine.guarantees import CURVES, MARKS, OWN_ROWS, Course, Promises
+from hannan.tables.combine.guarantees import ANY_ROWS, CURVES, EXCESS, MARKS, OWN_ROWS, Course, Promises
 from hannan.tables.combine.hindsight import Hindsight, Oracle
 from hannan.tables.combine.quantiles import left_out
 from hannan.tables.combine.timing import Forecast, Pending
@@ -33,8 +33,6 @@ WIDTH = 112
 RANKED = 12
 
 # Fixed sentences of results; each is covered by tests/tables/test_combine_results.py.
-#: Scope of the bounds of a rule.
-ANY_ROWS = "Bounds hold for the combined forecast itself, for any targets and forecasts (convex loss) and any delays"
 #: Page with the proofs of the bounds.
 PROOFS = "docs/proofs/combine.md"
 #: Scope of the bounds of a learner with a convex loss.
@@ -245,7 +243,22 @@ class Summary:
         if self.quantiles is not None:
             rows += self.quantiles.lines()
         rows += [(f"excess over {whom}", promised(more, bound, why)) for whom, more, bound, why in self.excesses()]
-        return rows + self._assumptions()
+        return [*rows, *self.assumptions(), *self.details()]
+
+    def shown(self) -> Shown:
+        """Return the content of the printed result: losses as rows, excess losses as a table."""
+        excesses = self.excesses() if self.settled else []
+        later = [*self.assumptions(), *self.details()] if self.settled else []
+        rows = [row for row in self.rows() if row not in later and not row[0].startswith("excess over ")]
+        table = [(whom, more, "none" if bound is None else ceiling(bound)) for whom, more, bound, _ in excesses]
+        reasons = [("no bound over", text.removeprefix("No bound over the ")) for text in no_bounds(excesses)]
+        assumptions = [*reasons, *self.assumptions()] if self.settled else []
+        return Shown(self.title, rows, EXCESS, table, assumptions, self.details() if self.settled else ())
+
+    @property
+    def title(self) -> str:
+        """First line of the printed result."""
+        return f"Combined forecast: {self.headline}" if self.settled or self.n == 1 else "Combined forecast"
 
     def _state(self) -> str:
         parts = [counted(self.answered, "row")]
@@ -280,7 +293,8 @@ class Summary:
         own = "best model" if self.own_loss is None else "best model, expert drawn"
         return [(called.get(whom, own), more, bound, why) for whom, more, bound, why in self.comparisons()]
 
-    def _assumptions(self) -> list[tuple[str, str]]:
+    def assumptions(self) -> list[tuple[str, str]]:
+        """Return the assumptions that apply, by what they are about."""
         rows: list[tuple[str, str]] = []
         if self.promises.filled and self.best is not None and self.best.rows < self.settled:
             rows.append(("best model", self.promises.filled))
@@ -295,11 +309,15 @@ class Summary:
             rows += [("bound", self.guarantee), ("adversary", self.bound.holds)]
             if self.bound.condition:
                 rows.append(("condition", self.bound.condition))
-            rows.append(("theorem", self.bound.source))
-            if self.certificate.claimed_rate is not None:
-                rows += [row for row in self.certificate.rows() if row[0] == "stability"]
-        elif self.promises.source:
-            rows += [("bounds", ANY_ROWS), ("theorem", self.promises.source)]
+        return rows
+
+    def details(self) -> list[tuple[str, str]]:
+        """Return the scope of the bounds of a rule, the theorem and the stability of a learner."""
+        if self.certificate is None:
+            return [("bounds", ANY_ROWS), ("theorem", self.promises.source)] if self.promises.source else []
+        rows = [] if self.bound is None else [("theorem", self.bound.source)]
+        if self.certificate.claimed_rate is not None:
+            rows += [row for row in self.certificate.rows() if row[0] == "stability"]
         return rows
 
     def standing(self, most: int = RANKED) -> list[str]:
@@ -310,9 +328,8 @@ class Summary:
         return [*lines, f"... {self.n - len(ranked)} more"] if self.n > len(ranked) else lines
 
     def __str__(self) -> str:
-        title = f"Combined forecast: {self.headline}" if self.settled or self.n == 1 else "Combined forecast"
         rows = dict(self.rows())
-        lines = [title, f"{rows['rows']}; loss: {self.loss}; rule: {self.learner}"]
+        lines = [self.title, f"{rows['rows']}; loss: {self.loss}; rule: {self.learner}"]
         lines += [f"left out  {rows['left out']}"] if "left out" in rows else []
         if self.forecasts:
             lines += ["", *pairs([("forecast", f"{one.text}  for {one.name}") for one in self.forecasts[-SHOWN:]])]
@@ -327,13 +344,11 @@ class Summary:
         return "\n".join([*lines, "", *excess_table(self.excesses()), *self._notes()])
 
     def _notes(self) -> list[str]:
-        told = [row for row in self._assumptions() if row[0] not in ("bounds", "theorem")]
+        told, details = self.assumptions(), self.details()
         lines = ["", "Assumptions", *(f"  {line}" for line in pairs(told))] if told else []
-        if self.certificate is None and self.promises.source:
-            return [f"{ANY_ROWS}:", self.promises.source, *lines]
-        if self.bound is not None:
-            lines += ["", "Details", f"  theorem  {self.bound.source}"]
-        return lines
+        if self.certificate is None:
+            return [f"{ANY_ROWS}:", self.promises.source, *lines] if details else lines
+        return [*lines, "", "Details", *(f"  {line}" for line in pairs(details))] if details else lines
 
     def to_json(self) -> str:
         """The summary as JSON text."""
@@ -399,12 +414,16 @@ def excess_table(rows: Sequence[tuple[str, float, float | None, str]]) -> list[s
     No bound over the average: it is late
     """
     cells = [(f"  {w}", figure(more), "none" if b is None else ceiling(b)) for w, more, b, _ in rows]
+    return [*aligned([EXCESS, *cells]), *no_bounds(rows)]
+
+
+def no_bounds(rows: Sequence[tuple[str, float, float | None, str]]) -> list[str]:
+    """Return one sentence per reason why there is no bound; rows are those of `excess_table`."""
     reasons: dict[str, list[str]] = {}
     for whom, _, bound, why in rows:
         if bound is None:
             reasons.setdefault(why, []).append(whom)
-    lines = [f"No bound over the {', '.join(whom)}: {why}" for why, whom in reasons.items()]
-    return [*aligned([("excess loss over", "actual", "proved bound"), *cells]), *lines]
+    return [f"No bound over the {', '.join(whom)}: {why}" for why, whom in reasons.items()]
 
 
 def ahead_of(own: float, other: float) -> float | None:

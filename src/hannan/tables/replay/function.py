@@ -1,4 +1,4 @@
-"""`replay`: what a learner would have cost, from a log of decisions that another policy made."""
+"""`hn.replay`: off-policy evaluation of learners on a log of decisions."""
 
 from __future__ import annotations
 
@@ -14,12 +14,22 @@ from hannan import validation
 from hannan.games.checkpoints import Trace
 from hannan.learners.bandits import Bandit
 from hannan.learners.expert_bandits import ExpertBandit
-from hannan.saving.formatting import apart, counted
+from hannan.saving.formatting import apart, counted, figure
 from hannan.saving.result import Result, Shown, frame_of
 from hannan.tables.learner import called, for_decisions
 from hannan.tables.read.table import BadTable, clipped, log_roles, one_role
 from hannan.tables.replay.evaluated import Evaluated, Replayed, beside
-from hannan.tables.replay.log import BERNSTEIN, LOGGED, MIN_ROWS, Estimate, Log, Scope, estimates, refuse_weights
+from hannan.tables.replay.log import (
+    BERNSTEIN,
+    LEARNED,
+    LOGGED,
+    MIN_ROWS,
+    Estimate,
+    Log,
+    Scope,
+    estimates,
+    refuse_weights,
+)
 from hannan.tables.replay.page import replay_page, spans
 from hannan.tables.replay.policies import Policy
 from hannan.tables.replay.policies import policies as own_policies
@@ -27,13 +37,19 @@ from hannan.tables.replay.policies import sums as policy_sums
 from hannan.tables.write import kept
 from hannan.validation import Array
 
+#: Reasons why there is no estimate by replaying rows.
+FIXED = "a fixed policy: it learns nothing, so no rows are replayed"
+TOO_FEW = f"no replay estimate: fewer than {MIN_ROWS:g} rows were accepted"
+
 
 @dataclass(frozen=True)
 class Replay(Evaluated, Result):
-    """What `hannan.replay` gives back: learners on one log, beside the policy that made it and each single action.
+    """Result of `hn.replay`: estimates for learners, for the logged policy and for each single action.
 
     Losses are means per row.
 
+    Examples
+    --------
     >>> import hannan as hn
     >>> rng = np.random.default_rng(0)
     >>> a = rng.integers(2, size=2000)
@@ -43,42 +59,49 @@ class Replay(Evaluated, Result):
     """
 
     def shown(self) -> Shown:
-        """Every estimate with its interval, and the rows behind it."""
-        kind = "propensities" if self.propensities else "uniform"
-        best = self.best_action
+        """Return the estimates with their intervals, and the assumptions behind them."""
+        word, level, best = "gain" if self.gains else "loss", f"{self.logged.level:.0%}", self.best_action
         table: list[tuple[Any, ...]] = [("the logged policy", "mean", *_numbers(self.logged), None)]
         table.append((f"always {clipped(best.name)}", "best in hindsight", *_numbers(best), None))
-        rows = []
+        rows = [("log", f"{counted(self.rows, 'row')}, {counted(len(self.actions), 'action')}, {self._kind}")]
         for one in self.learners:
-            for e in one.estimates.values():  # a replay rests on the rows that it accepted, the others on weights
-                behind = one.accepted if e.name == "replay" else one.effective
-                table.append((one.name, e.name, *_numbers(e), behind))
+            for e in one.estimates.values():  # `replay` rests on the rows that it accepted, the others on weights
+                table.append((one.name, e.name, *_numbers(e), one.accepted if e.name == "replay" else one.effective))
             if one.fixed:
-                rows.append((one.name, "a fixed policy: it learns nothing, so there is nothing to replay"))
+                rows.append((one.name, FIXED))
             elif "replay" not in one.estimates:
-                why = f"fewer than {MIN_ROWS:g} rows were accepted, so it learnt from fewer than {MIN_ROWS:g}"
-                rows.append((one.name, f"replay withheld: {why}"))
+                rows.append((one.name, TOO_FEW))
         told = [self.logged, best, *(e for one in self.learners for e in one.estimates.values())]
-        word, level = "gain" if self.gains else "loss", f"{self.logged.level:.0%}"
-        rows.append(("logged policy", LOGGED.format(word=word)))
-        rows.append(("intervals", "; ".join(dict.fromkeys(e.method for e in told))))
-        rows += [("condition", self.condition)] if self.condition else []
+        methods = [method.partition(": ") for method in dict.fromkeys(e.method for e in told)]
+        assumptions = [("logged policy", LOGGED.format(word=word)), *((name, text) for name, _, text in methods)]
+        assumptions += [("log", self.condition)] if self.condition else []
         heads = ("who", "estimate", f"mean {word}", f"{level} from", "to", "effective rows")
-        size = f"{counted(self.rows, 'row')}, {counted(len(self.actions), 'action')}"
-        return Shown(f"{size}, {kind}", rows, heads, table)
+        return Shown(self._title(word, level), rows, heads, table, assumptions)
+
+    @property
+    def _kind(self) -> str:
+        return "with propensities" if self.propensities else "uniform logging policy"
+
+    def _title(self, word: str, level: str) -> str:
+        logged = f"{figure(self.logged.value)} for the logged policy"
+        if len(self.learners) != 1 or "dr" not in self.learners[0].estimates:
+            return f"Mean {word} per row: {logged}; {counted(len(self.learners), 'learner')} evaluated"
+        name, e = self.learners[0].name, self.learners[0].estimates["dr"]
+        low, high = (figure(x) for x in e.interval)
+        return f"Mean {word} per row: {figure(e.value)} for {name} ({level} interval [{low}, {high}], dr), {logged}"
 
     def plot(self) -> Any:
-        """An Altair chart: every learner and action as a dot with its interval, the best first."""
+        """Return an Altair chart with one dot and interval per learner and action, the best first."""
         return spans(self).chart(460)
 
     def to_frame(self) -> Any:
-        """A pandas (else polars) frame: who, estimate, value, low, high, effective rows."""
+        """Return a pandas (else polars) frame: who, estimate, value, low, high, effective rows."""
         shown = self.shown()
         names = ("who", "estimate", "value", "low", "high", "effective_rows")
         return frame_of({name: [row[k] for row in shown.table] for k, name in enumerate(names)})
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write summary.json and (with the extra [report]) index.html into a folder, all or nothing."""
+        """Write summary.json and (with the extra [report]) index.html into a folder, atomically."""
         return kept(folder, self.to_dict(), lambda: replay_page(self))
 
 
@@ -128,11 +151,11 @@ def _evaluated(
 
 
 def _condition(log: Log) -> str:
-    """What was learnt from the log, and what must not have been."""
-    said = ["what a context advises in a row is learnt from the rows before it, never from its own loss"] * log.learns
+    """Return the conditions of context experts, of rules and policies, and of empty losses."""
+    said = [LEARNED] * log.learns
     if log.told:
         names = ", ".join(log.told[:4]) + (f" and {len(log.told) - 4} more" if len(log.told) > 4 else "")
-        said.append(f"if {names} saw nothing of the losses of this log: a rule that was fitted to them looks too good")
+        said.append(f"{names} must not have been fitted to the losses of this log, or the estimates are too good")
     if log.missing.condition:
         said.append(log.missing.condition)
     return "; ".join(said)
@@ -222,33 +245,72 @@ def replay(
     missing: float | str | None = None,
     smallest: str | None = None,
 ) -> Replay:
-    """What would a learner have cost on the decisions in my log: off-policy estimates with intervals.
+    """Estimate the loss that learners would have had on logged decisions, with confidence intervals.
 
-    What a learner would have cost, from a log of decisions: pandas, polars, or a mapping of columns.
+    Parameters
+    ----------
+    log : DataFrame or mapping
+        Log with one row per decision.
+    action, loss : str
+        Columns of the logged action and of its loss (with `gains`, its reward).
+    propensity : str, optional
+        Column of the probability with which the action was drawn. Default: the logging policy was uniform, which is
+        tested.
+    advice : sequence of str, optional
+        Columns with the action that each expert recommends; an `ExpertBandit` is evaluated instead of a `Bandit`.
+    learner : Learner, str or list, optional
+        Learners or their names (default: `Bandit`, or `ExpertBandit` if there are experts).
+    actions : sequence, optional
+        All actions (default: those in the log).
+    contexts : sequence of str, optional
+        Context columns, such as the device. Each becomes an expert that recommends the best action so far in that
+        context, from earlier rows only.
+    policies : mapping, optional
+        Fixed policies, {name: {action: column of its probability}}.
+    loss_range : tuple of float, default (0, 1)
+        Smallest and largest loss.
+    gains : bool, default False
+        Values are rewards (larger is better).
+    runs : int, default 5
+        Number of replays per learner.
+    seed : int, default 0
+        Random seed.
+    level : float, default 0.95
+        Level of the intervals.
+    missing : float or "drop", optional
+        Meaning of empty losses: a number, such as 0 for "no click", or "drop" to leave out their rows. Without it,
+        empty losses raise an error.
+    smallest : str, optional
+        Column of the smallest probability of any action in each row, such as `smallest_probability` in the log of a
+        store. It verifies the condition of the intervals.
 
-    Without `propensity` the log must have drawn its actions uniformly, which is tested. `advice` names columns
-    with the action that each expert advised; then an `ExpertBandit` is replayed, else a `Bandit`. `contexts` names
-    columns such as the device: each becomes an expert who advises what did best in the same context so far: in the rows
-    before, so that no row is judged by what was learnt from it. `policies` are policies of your own, {name: {action:
-    column of its probability}}. Rules of advice and policies must not have been fitted to the losses of this log, or
-    they look better than they are. `learner` is a learner, a name, or a list of them.
+    Returns
+    -------
+    Replay
+        Estimates, intervals, methods and conditions.
 
-    Intervals hold at `level` for rare events too. If no propensity changes and losses are 0 or 1, those of the logged
-    policy and of single actions are exact for independent rows of one distribution. All others are empirical Bernstein
-    intervals, and hold if no action ever had a smaller probability than the smallest propensity in the log, which is
-    assumed. `smallest` names a column with the smallest probability of any action in each row, such as
-    `smallest_probability` in the log of a store: the intervals then use its minimum, and the condition is verified.
-    `NoSupport` is raised if an action had probability 0 in some rows. All intervals need a number of rows that was
-    fixed in advance. The logged policy's estimate is of the mean, over the rows of this log, of the expected loss given
-    the rows before. Those of the single actions hold all at once, so the best of many is not a lucky one.
+    Raises
+    ------
+    NoSupport
+        If an action had probability 0 in some rows.
+    BadTable
+        If the log is invalid or does not support the estimates; the message states the reason.
+    ValueError
+        If a parameter is invalid.
 
-    `log`: a row a decision. `action`, `loss` and `propensity`: the columns of what was done, what it cost and with
-    which probability it was drawn. `actions`: what there is to choose from, where the log does not show all.
-    `missing`: what an empty loss means, a number that it counts as, such as 0 for "no click", or "drop" to leave these
-    rows out, which is sound if whether a row has its loss depends neither on that loss nor on the action. Empty losses
-    without a stated meaning are an error. `loss_range` and `gains`: the units. `runs` and `seed`: of learners that
-    draw. `level`: of the intervals.
+    Notes
+    -----
+    All intervals assume that the number of rows was fixed in advance. If no propensity changes and losses are 0 or 1,
+    the intervals of the logged policy and of the single actions are exact for independent rows of one distribution. All
+    others are empirical Bernstein intervals. They hold if no action ever had a smaller probability than the smallest
+    propensity in the log, which is assumed unless `smallest` verifies it. The estimate of the logged policy is of the
+    mean, over the rows of this log, of the expected loss given earlier rows. The intervals of the single actions hold
+    simultaneously. Rules of advice and policies must not have been fitted to the losses of this log.
 
+    With "drop", the estimates assume that whether a row has its loss depends neither on that loss nor on the action.
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> a = rng.integers(3, size=3000)
     >>> log = {"a": a, "l": (rng.random(3000) < np.array([0.2, 0.5, 0.8])[a]).astype(float)}

@@ -23,23 +23,26 @@ ERRORS = 6.0
 #: Fewer rows than this carry no interval.
 MIN_ROWS = 30.0
 UNIFORM_AT = 1e-6
+# Fixed sentences of results; each is covered by tests/tables/test_replay_results.py.
 #: Method of an interval.
 BERNSTEIN = (
-    "empirical Bernstein: holds for any losses in their range, if no action ever had a smaller probability than the "
-    "smallest propensity in the log (assumed, not verified), and the number of rows was fixed in advance"
+    "empirical Bernstein: holds for any losses in their range, if the number of rows was fixed in advance and no "
+    "action ever had a smaller probability than the smallest propensity in the log (assumed, not verified)"
 )
 #: The same, if a column of the log has the smallest probability of any action in each row.
 VERIFIED = (
     "empirical Bernstein: holds for any losses in their range, if the number of rows was fixed in advance; no action "
     "had a probability below {floor} in any row (verified by column {column})"
 )
-#: The rows of a log are identically distributed only if the propensities never change; its learner never meets that.
+#: Rows of a log are identically distributed only if propensities never change.
 EXACT = (
-    "Clopper and Pearson: exact for independent rows of one distribution, if propensities never change, and the number "
-    "of rows was fixed in advance"
+    "Clopper-Pearson: holds for independent rows of one distribution, if propensities never change and the number of "
+    "rows was fixed in advance"
 )
-#: Estimand of the logged policy's mean: its next game may cost something else. Format with "loss" or "gain".
-LOGGED = "mean over the rows of this log of the expected {word} given the rows before; not its mean over other logs"
+#: Estimand of the mean of the logged policy. Format with "loss" or "gain".
+LOGGED = "mean over the rows of this log of the expected {word} given earlier rows; not the mean over other logs"
+#: Condition of experts that learn from contexts.
+LEARNED = "a context expert recommends actions from earlier rows only, never from the loss of the same row"
 
 
 class NoSupport(ValueError):
