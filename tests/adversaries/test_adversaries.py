@@ -24,7 +24,7 @@ def hoeffding(samples: int, comparisons: int = 1, false_alarm: float = 1e-6) -> 
 
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize(("rounds", "n"), [(1, 1), (1, 3), (7, 1), (50, 2), (333, 10)])
-def test_every_adversary_gives_clean_losses(name, rounds, n):
+def test_every_adversary_returns_valid_losses(name, rounds, n):
     losses = all_adversaries()[name](rounds, n, seed=3)
     assert losses.shape == (rounds, n)
     assert losses.dtype == np.float64
@@ -34,7 +34,7 @@ def test_every_adversary_gives_clean_losses(name, rounds, n):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_seed_decides_the_sequence(name):
+def test_seed_determines_the_losses(name):
     function = all_adversaries()[name]
     first, again, other = function(200, 5, seed=1), function(200, 5, seed=1), function(200, 5, seed=2)
     assert np.array_equal(first, again)
@@ -85,7 +85,7 @@ def test_stochastic_adversaries_have_their_means():
         assert np.array_equal(means.draw(5), getattr(adversaries, name)(40, 4, seed=5))
 
 
-def test_bernoulli_is_a_value():
+def test_bernoulli_objects_compare_by_value():
     a, b = Bernoulli([0.25, 0.5], 10), Bernoulli(np.array([0.25, 0.5]), 10)
     assert a == b
     assert hash(a) == hash(b)
@@ -119,7 +119,7 @@ def test_stochastic_means():
     assert np.abs(drawn.mean(axis=0) - expected).max() < hoeffding(40_000, 8)
 
 
-def test_stochastically_constrained_is_the_published_set_up():
+def test_stochastically_constrained_matches_the_published_setup():
     means = adversaries.stochastically_constrained_means(10_000, 8).means
     lengths = [math.floor(10 * 1.6**k) for k in range(20)]
     assert lengths[:5] == [10, 16, 25, 40, 65]
@@ -147,7 +147,7 @@ def test_switching_draws_the_next_arm_uniformly_among_the_others():
     assert np.abs(jumps[1:] - 1 / 3).max() < hoeffding(3000, 3)
 
 
-def test_the_alternating_leader_ruins_follow_the_leader():
+def test_alternating_leader_defeats_follow_the_leader():
     losses = adversaries.alternating_leader(1001, 4)
     L = np.cumsum(losses, axis=0)
     leaders = L[:-1].argmin(axis=1)
@@ -157,7 +157,7 @@ def test_the_alternating_leader_ruins_follow_the_leader():
 
 
 @pytest.mark.parametrize(("n", "losers"), [(5, 1), (5, 4), (3, 0), (3, 3)])
-def test_cyclic_is_fair_over_a_cycle(n, losers):
+def test_cyclic_gives_equal_losses_over_a_cycle(n, losers):
     losses = adversaries.cyclic(4 * n, n, losers=losers)
     assert (losses.sum(axis=1) == losers).all()
     assert (losses.sum(axis=0) == 4 * losers).all()
@@ -171,7 +171,7 @@ def test_small_best_loss_is_exact(best_loss, n):
     assert losses.sum(axis=0).min() == best_loss
 
 
-def test_the_good_arm_of_small_best_loss_is_uniform():
+def test_small_best_loss_draws_the_good_arm_uniformly():
     # 900 seeds, 3 arms; Hoeffding, 3 comparisons: false alarm at most 1e-6.
     good = [adversaries.small_best_loss(20, 3, seed=s, best_loss=0).sum(axis=0).argmin() for s in range(900)]
     assert np.abs(np.bincount(good, minlength=3) / 900 - 1 / 3).max() < hoeffding(900, 3)
@@ -192,7 +192,7 @@ def test_drifting_means_are_reflected_walks():
     assert abs(inside.var() / step**2 - 1.0) < 0.05
 
 
-def test_fair_coins_give_every_learner_the_regret_of_the_lower_bound():
+def test_experts_lower_bound_is_the_regret_of_every_learner():
     # E min of n sums of fair coins: T/2 - E min = sqrt(T/4) E max of n normals, up to the Berry-Esseen error;
     # n = 2: sqrt(T/4)/sqrt(pi). The regret of 400 sequences has standard deviation < sqrt(T)/2 each, so six
     # standard errors (false alarm 2e-9) are 6 sqrt(T)/2/20.
@@ -202,7 +202,7 @@ def test_fair_coins_give_every_learner_the_regret_of_the_lower_bound():
     assert abs(rounds / 2 - np.mean(best) - expected) < 6 * math.sqrt(rounds) / 2 / 20
 
 
-def test_the_lower_bound_of_bandits_hides_one_arm_within_sqrt_n_over_t():
+def test_bandits_lower_bound_has_one_good_arm_with_the_default_gap():
     means = adversaries.bandits_lower_bound_means(10_000, 4, seed=1).means
     assert sorted(means) == [0.5 - 0.25 * math.sqrt(4 / 10_000), 0.5, 0.5, 0.5]
     assert adversaries.bandits_lower_bound_means(2, 8).means.min() == 0.25
@@ -230,7 +230,7 @@ class FollowTheLeader:
         self.L = self.L + losses
 
 
-def test_greedy_ruins_a_learner_that_is_known_by_stepping_only():
+def test_greedy_works_for_a_learner_without_a_potential():
     learner = FollowTheLeader(3)
     losses = greedy(learner, 3)
     # The leader of least probability is spared, so follow-the-leader pays whenever there is a tie.
@@ -269,7 +269,7 @@ def test_greedy_comes_close_to_the_bound_of_hedge():
     assert 0.95 * learner.bound(rounds=300).value < regret <= learner.bound(rounds=300).value
 
 
-def test_greedy_answers_in_the_units_of_the_learner():
+def test_greedy_uses_the_units_of_the_learner():
     plain = greedy(hn.Experts(3, hn.Entropy(), tuning=hn.Fixed(2.0)), 40)
     wide = greedy(hn.Experts(3, hn.Entropy(), tuning=hn.Fixed(2.0), loss_range=(-1, 3)), 40)
     gains = greedy(hn.Experts(3, hn.Entropy(), tuning=hn.Fixed(2.0), loss_range=(-1, 3), gains=True), 40)
@@ -277,7 +277,7 @@ def test_greedy_answers_in_the_units_of_the_learner():
     assert np.array_equal(gains, 3.0 - 4.0 * plain)
 
 
-def test_greedy_knows_the_prior():
+def test_greedy_uses_the_prior():
     learner = hn.Experts(3, hn.Entropy(), tuning=hn.Fixed(2.0), prior=(0.7, 0.2, 0.1))
     regret = exact_regret(learner, greedy(learner, 60))
     uniform = greedy(hn.Experts(3, hn.Entropy(), tuning=hn.Fixed(2.0)), 60)

@@ -21,7 +21,7 @@ def mean_and_error(values):
     return float(np.mean(values)), float(np.std(values, ddof=1) / math.sqrt(len(values)))
 
 
-def test_dropout_pays_log_n_and_nothing_for_time_where_one_expert_never_loses():
+def test_dropout_regret_is_logarithmic_if_one_expert_never_loses():
     """The others lose in every round, and an expert of whom nothing was heard in t rounds, probability 2^-t, shares
     the lead: n 2^-t of them, so log2(n) rounds are paid for. Over 8 doublings the slope in log2(n) is 1; its error
     is below 0.012 (400 runs, sd below 1.3 each), so 0.9..1.1 is left once in 1e15, and time costs nothing at all.
@@ -42,7 +42,7 @@ def test_dropout_pays_log_n_and_nothing_for_time_where_one_expert_never_loses():
     assert 0.9 < slope(np.log2(sizes), regrets) < 1.1
 
 
-def test_dropout_pays_the_root_of_the_best_loss_on_coins():
+def test_dropout_regret_on_bernoulli_losses_grows_like_sqrt_best_loss():
     """Coins of mean q: whoever plays loses q T on average, and the best of n about sqrt(2 q T ln n) less.
 
     So the exponent of the regret in L* is 1/2, for dropout as for anyone (0.45 here: L* is a little below q T). The
@@ -82,7 +82,7 @@ def ladder(n, parts=40):
     return np.vstack([np.tile(tiny, (parts, 1)), np.repeat(np.eye(n)[:-1], often, axis=0)])
 
 
-def test_dropout_of_losses_that_were_not_made_binary_pays_n_instead_of_log_n():
+def test_dropout_of_losses_without_binarization_has_regret_of_order_n():
     """Kept whole, the tiny losses order the experts, and the adversary always finds the leader: 2 an expert, as it is
     heard with probability 1/2, less for those that come back unheard: 1.8 n in all. Made binary they are not heard
     of, all the unhurt share the lead, and it is 2 (H_n - 1), a little less. Errors of the means are below 2 % (plain)

@@ -72,7 +72,7 @@ PLACES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("given", ["factory", "object"])
-def test_a_learner_that_draws_evenly_is_not_accused(place: str, given: str) -> None:
+def test_uniform_learner_is_not_refuted(place: str, given: str) -> None:
     """Its level is 0: a bound above it has a chance of 1e-6 a test. Where all runs are one, it is "proved" unstable."""
     core, reach = PLACES[place]
     subject: Any = (lambda: Uniform(core(), reach)) if given == "factory" else Uniform(core(), reach)
@@ -81,7 +81,7 @@ def test_a_learner_that_draws_evenly_is_not_accused(place: str, given: str) -> N
     assert found.lower == 0.0
 
 
-def test_one_generator_in_two_places_stays_one() -> None:
+def test_shared_generator_stays_shared() -> None:
     shared = seeded()
     learner = renewed(Uniform([shared, Frozen(shared)], lambda core: core[0]), np.random.default_rng(1))
     assert learner.core[0] is learner.core[1].rng is not shared
@@ -119,7 +119,7 @@ def test_identical_runs_are_rejected(subject: Any) -> None:
     rejected(lambda: audit_by_sampling(subject, 3, level=0.5, samples=400, rounds=8), "same moves", 60)
 
 
-def test_the_control_hears_its_seed() -> None:
+def test_control_learner_that_uses_its_seed_is_audited() -> None:
     found = audit_by_sampling(Taped, 3, level=0.5, samples=400, confidence=1.0 - 1e-6)
     assert found.verdict == f"not refuted in {found.trials} trials"
 
@@ -146,12 +146,12 @@ class Round(Leader):
 
 
 @pytest.mark.parametrize("subject", [Leader, Leader(), Round, Round()])
-def test_a_deterministic_learner_is_measured(subject: Any) -> None:
+def test_deterministic_learner_is_audited(subject: Any) -> None:
     found = audit_by_sampling(subject, 3, level=0.5, samples=400)
     assert found.verdict == "not stable at the level claimed"
 
 
-def test_what_is_regular() -> None:
+def test_periodic_moves_are_recognized() -> None:
     rng = np.random.default_rng(3)
     assert _regular([0] * 64)
     assert _regular([0, 1, 2] * 21 + [0])
@@ -160,7 +160,7 @@ def test_what_is_regular() -> None:
     assert not any(_regular(rng.integers(2, size=64).tolist()) for _ in range(100))
 
 
-def test_a_learner_that_draws_once_is_not_refused() -> None:
+def test_learner_with_one_random_draw_is_accepted() -> None:
     """A run of one draw in a hundred coins: 60 runs are the same with a chance of 2^-59."""
 
     def run(losses: Array, rng: np.random.Generator) -> Iterator[int]:

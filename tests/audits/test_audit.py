@@ -53,7 +53,7 @@ def check(phi: hn.Potential, n: int, **options: Any) -> hn.Finding:
 
 @pytest.mark.parametrize("n", [2, 3, 10])
 @pytest.mark.parametrize("smoothing", EXACT, ids=repr)
-def test_the_exact_level_is_found(smoothing: Any, n: int) -> None:
+def test_audit_finds_the_exact_level(smoothing: Any, n: int) -> None:
     phi = potential(smoothing, 2.0)
     finding = check(phi, n)
     assert finding.claim.exact
@@ -66,7 +66,7 @@ def test_the_exact_level_is_found(smoothing: Any, n: int) -> None:
 @pytest.mark.parametrize("n", [2, 3, 10])
 @pytest.mark.parametrize("scale", [0.1, 0.5, 1.0, 20.0, 1e4])
 @pytest.mark.parametrize("smoothing", EXACT, ids=repr)
-def test_the_exact_level_is_found_at_every_scale(smoothing: Any, scale: float, n: int) -> None:
+def test_audit_finds_the_exact_level_at_every_scale(smoothing: Any, scale: float, n: int) -> None:
     finding = check(potential(smoothing, scale), n)
     assert 0.95 * finding.claim.level <= finding.measured
 
@@ -107,7 +107,7 @@ def test_no_claim_is_exceeded_anywhere(smoothing: Any, scale: float) -> None:
             check(phi, n, gamma=1.0)
 
 
-def test_the_gaussian_holds_its_approximate_level() -> None:
+def test_gaussian_level_with_delta_is_not_exceeded() -> None:
     phi = hn.FTPL(hn.Gaussian(), 1.0)
     finding = check(phi, 3, delta=0.01)
     assert 0.3 * finding.claim.level < finding.measured
@@ -128,7 +128,7 @@ class Boaster(hn.FTPL):
         return dataclasses.replace(claim, level=0.99 * claim.level)
 
 
-def test_a_false_claim_is_disproved_by_its_witness() -> None:
+def test_false_claim_is_disproved_by_the_witness() -> None:
     phi = Boaster(hn.Exponential(), 2.0)
     finding = hn.audit(phi, 3)
     assert finding.verdict == "exceeded"
@@ -136,7 +136,7 @@ def test_a_false_claim_is_disproved_by_its_witness() -> None:
     assert divergence(phi, finding) == pytest.approx(0.5, abs=1e-9)
 
 
-def test_the_paper_s_level_of_hedge_is_twice_the_truth() -> None:
+def test_printed_level_of_hedge_is_twice_the_exact_level() -> None:
     """The paper has 2/scale; nothing above 1/scale exists."""
     phi = hn.FTRL(hn.Entropy(), 1.0)
     rng = np.random.default_rng(0)
@@ -145,7 +145,7 @@ def test_the_paper_s_level_of_hedge_is_twice_the_truth() -> None:
         assert hn.max_divergence(phi.gradient(L), phi.gradient(L + loss)) < 1.0
 
 
-def test_an_audit_is_a_function_of_its_seed() -> None:
+def test_equal_seeds_give_equal_findings() -> None:
     phi = hn.FTPL(hn.Frechet(2.0), 1.0)
     one, two, other = (hn.audit(phi, 2, seed=seed) for seed in (4, 4, 5))
     assert one.measured == two.measured
@@ -161,7 +161,7 @@ def test_an_infinite_claim_is_printed_as_infinite() -> None:
     assert "inf" not in str(finite).splitlines()[0]
 
 
-def test_one_arm_has_nothing_to_find() -> None:
+def test_level_of_one_arm_is_zero() -> None:
     finding = hn.audit(hn.FTRL(hn.LogBarrier(), 1.0), 1)
     assert (finding.measured, finding.claim.level, finding.verdict) == (0.0, 0.0, "holds")
 

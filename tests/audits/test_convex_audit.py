@@ -22,7 +22,7 @@ def history(n: int, d: int, seed: int = 0) -> Logistic:
     return Logistic(z / np.linalg.norm(z, axis=1, keepdims=True), rng.integers(0, 2, n))
 
 
-def test_the_printed_covariance_breaks_its_claim_inside_the_algorithm():
+def test_printed_covariance_exceeds_its_claim_in_the_algorithm():
     """d = 1, X = [0, 1], beta = 10, epsilon = 1, delta = 1e-6, L = 140.49: 1.0528 > 1."""
     noise = GaussianNoise(1e-6, "paper")
     learner = Convex(Box([0.0], [1.0]), 10.0, noise, Fixed(noise.sigma(1.0, 10.0)), smooth=0)
@@ -49,7 +49,7 @@ def test_the_printed_covariance_breaks_its_claim_inside_the_algorithm():
         (0.1, 1, 1e-6, 0.186, "holds"),
     ],
 )
-def test_the_printed_covariance_in_two_dimensions(beta, eps, delta, achieved, verdict):
+def test_printed_covariance_exceeds_its_claim_in_two_dimensions(beta, eps, delta, achieved, verdict):
     noise = GaussianNoise(delta, "paper")
     learner = Convex(Ball(2), beta, noise, Fixed(noise.sigma(eps, beta)), smooth=0)
     finding = audit_convex(learner, Linear([0.0, 0.0]), Linear([beta, 0.0]))
@@ -68,7 +68,7 @@ def test_gamma_noise_attains_its_level_on_linear_losses():
 
 @pytest.mark.parametrize("d", [1, 2, 5])
 @pytest.mark.parametrize("n", [1, 8, 60])
-def test_forward_is_never_above_the_claim(d, n):
+def test_forward_level_does_not_exceed_the_claim(d, n):
     """Exact density ratios of logistic steps: forward at most epsilon, whatever the ridge; nearly attained."""
     past = history(n, d, seed=10 * n + d)
     for scale in (0.5, 4.0):
@@ -79,7 +79,7 @@ def test_forward_is_never_above_the_claim(d, n):
             assert finding.measured <= finding.claim.level
 
 
-def test_forward_is_nearly_attained_and_backward_exceeds_without_a_ridge():
+def test_backward_level_exceeds_the_claim_without_a_ridge():
     """Many data: forward is tight. Few data and much noise: backward is far above, that direction needs a ridge."""
     loss = Logistic([1.0, 0.0], 1)
     tight = audit_convex(Convex(Ball(2, 8.0), 1.0, tuning=Fixed(2.0)), history(100, 2), loss, points=600)
@@ -104,7 +104,7 @@ def test_gaussian_curved_steps_on_an_interval():
             assert finding.claim.delta == 1e-3
 
 
-def test_the_law_of_the_move_is_what_is_played():
+def test_distribution_of_the_move_matches_the_player():
     """P(x_t at an end) and the median, by 20,000 fresh draws: six standard errors, one alarm in 5e8."""
     learner = Convex(Box([-1.0], [1.0]), 1.0, tuning=Fixed(2.0))
     past = history(12, 1)

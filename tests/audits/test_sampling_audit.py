@@ -42,7 +42,7 @@ def play_of(phi: Potential) -> Callable[[Array, np.random.Generator], int]:
     [FTPL(Exponential(), 1.0), FTPL(Gumbel(), 0.7), FTPL(Laplace(), 1.0), FTRL(Tsallis(0.5), 0.5)],
     ids=lambda phi: repr(phi),
 )
-def test_against_the_exact_audit(phi: Potential) -> None:
+def test_sampling_audit_agrees_with_the_exact_audit(phi: Potential) -> None:
     exact = audit(phi, 3, gamma=1.0)
     found = audit_by_sampling(play_of(phi), 3, level=exact.measured, samples=24_000, confidence=SURE)
     assert found.lower <= exact.measured
@@ -62,7 +62,7 @@ def _two(before: Array, after: Array) -> Callable[[Array, np.random.Generator], 
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.01, 0.05])
-def test_against_privacy_loss_distributions(delta: float) -> None:
+def test_sampling_audit_agrees_with_privacy_loss_distributions(delta: float) -> None:
     pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
     before, after = np.array([0.5, 0.3, 0.15, 0.05]), np.array([0.25, 0.35, 0.2, 0.2])
     logs = [{i: math.log(p) for i, p in enumerate(law)} for law in (after, before)]
@@ -75,7 +75,7 @@ def test_against_privacy_loss_distributions(delta: float) -> None:
     assert found.lower > epsilon - 0.3
 
 
-def test_a_learner_that_does_not_move_is_never_accused() -> None:
+def test_constant_distribution_is_never_refuted() -> None:
     still = np.full(3, 1.0 / 3.0)
     # 20 audits, each wrong with probability at most 1e-7.
     for seed in range(20):
@@ -107,14 +107,14 @@ def test_every_arm_and_several_rounds_are_perturbed(arm: int, after: int) -> Non
     assert len(found.witness[0]) >= after
 
 
-def test_control_a_learner_without_a_grudge_is_not_refuted() -> None:
+def test_control_stable_learner_is_not_refuted() -> None:
     found = audit_by_sampling(lambda seed: Grudge(1, 10**9, seed), 3, level=1.0, samples=8000, confidence=SURE)
     assert (found.broken, found.verdict) == (False, f"not refuted in {found.trials} trials")
     assert found.trials == 57
     assert re.search(r"3 arms.*0, 1, 2, 4, 8, 16 or 32 rounds", " ".join(str(found).split()))
 
 
-def test_more_arms_than_the_draws_can_pay_for_are_tried_at_random() -> None:
+def test_random_arms_are_tried_if_samples_are_few() -> None:
     found = audit_by_sampling(lambda losses, rng: int(rng.integers(500)), 500, level=1.0, samples=2000, rounds=4)
     assert found.trials <= 24
     assert "of one of 24 arms (of 500) after 0 rounds" in found.tried
@@ -168,13 +168,13 @@ class Ticketed(Hedge):
     [Hedge, Hedge(), Ticketed, Ticketed(), lambda seed: Hedge(seed), Experts(3, Gumbel(), Fixed(0.5))],
     ids=["class", "object", "ticketed class", "ticketed object", "factory", "learner"],
 )
-def test_every_kind_of_stranger(subject: Any) -> None:
+def test_every_kind_of_user_defined_learner_is_audited(subject: Any) -> None:
     found = audit_by_sampling(subject, 3, level=2.0, samples=3000, confidence=SURE, rounds=2)
     assert 0.3 < found.lower <= 2.0
     assert found.verdict == f"not refuted in {found.trials} trials"
 
 
-def test_the_same_seed_gives_the_same_finding() -> None:
+def test_equal_seeds_give_equal_sampled_findings() -> None:
     first, second = (audit_by_sampling(Hedge, 3, samples=1000, rounds=1, seed=5) for _ in range(2))
     assert (first.lower, first.estimate) == (second.lower, second.estimate)
     assert first.verdict == "measured"

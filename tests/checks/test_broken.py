@@ -259,7 +259,7 @@ def test_every_check_of_learners_has_a_control() -> None:
     ("check", "subject"),
     [(check, subject) for check in learners.CHECKS for subject in BROKEN_LEARNERS[check.__name__]],
 )
-def test_a_broken_learner_fails(check: Any, subject: Any) -> None:
+def test_broken_learner_fails_its_check(check: Any, subject: Any) -> None:
     with pytest.raises(hn.checks.Failed):
         check(subject)
 
@@ -337,18 +337,18 @@ def test_every_check_of_laws_has_a_control() -> None:
 @pytest.mark.parametrize(
     ("check", "law"), [(check, law) for check in laws.CHECKS for law in BROKEN_LAWS[check.__name__]]
 )
-def test_a_broken_law_fails(check: Any, law: Any) -> None:
+def test_broken_law_fails_its_check(check: Any, law: Any) -> None:
     with pytest.raises(hn.checks.Failed):
         check(law)
 
 
-def test_the_law_without_a_fault_passes() -> None:
+def test_unmodified_law_passes() -> None:
     """Control: the tests of broken laws fail because of the defect alone."""
     for check in laws.CHECKS[4:]:
         check(Wrong(""))
 
 
-def test_pytest_reports_what_is_skipped(tmp_path: Path) -> None:
+def test_pytest_reports_skipped_checks(tmp_path: Path) -> None:
     """As the documentation shows it."""
     (tmp_path / "test_mine.py").write_text(
         "import pytest\nimport hannan as hn\n"

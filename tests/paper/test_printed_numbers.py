@@ -45,7 +45,7 @@ def told(capsys, tmp_path, monkeypatch):
 # Options that are heard
 
 
-def test_the_seed_of_combine(told, tmp_path):
+def test_combine_seed_changes_the_draws(told, tmp_path):
     drawn = []
     for seed in (0, 3):
         told("combine", "t.csv", "--target", "y", "--learner", "adahedge", "--seed", str(seed), "--out", f"out{seed}")
@@ -55,7 +55,7 @@ def test_the_seed_of_combine(told, tmp_path):
     assert drawn[0] != drawn[1]
 
 
-def test_the_seed_of_replay_and_route(told):
+def test_replay_and_route_depend_on_the_seed(told):
     for arguments in (("replay", "log.csv", "--action", "a", "--loss", "l", "--runs", "1"),
                       ("route", "t.csv", "--learner", "exp3", "--runs", "1")):  # fmt: skip
         first, same, other = (told(*arguments, "--seed", seed)["learners"][0] for seed in "003")
@@ -63,7 +63,7 @@ def test_the_seed_of_replay_and_route(told):
         assert kept[0] == kept[1] != kept[2]
 
 
-def test_the_seed_of_play_is_the_games_and_the_adversarys(told):
+def test_play_seed_is_used_for_game_and_adversary(told):
     data = told("play", "--learner", "exp3", "--n", "3", "--rounds", "50", "--runs", "3", "--seed", "7")
     losses = hn.adversaries.all_adversaries()["switching"](50, 3, seed=7)
     record = hn.play(hn.exp3(3, 50), losses, runs=3, seed=7)
@@ -72,7 +72,7 @@ def test_the_seed_of_play_is_the_games_and_the_adversarys(told):
     assert data["mean_regret"] != hn.play(hn.exp3(3, 50), losses, runs=3, seed=8).mean_regret.tolist()
 
 
-def test_cap_and_best_loss(told):
+def test_cap_and_best_loss_options_change_the_result(told):
     plain, capped = (
         told("combine", "t.csv", "--target", "y", *more)["mixture"]["total"] for more in ((), ("--cap", ".1"))
     )
@@ -93,7 +93,7 @@ def play(losses, rng):
 """
 
 
-def test_confidence_and_delta(told, tmp_path):
+def test_audit_uses_confidence_and_delta(told, tmp_path):
     (tmp_path / "fixed_player.py").write_text(STEEP)
     arguments = ("audit", "fixed_player:play", "--n", "2", "--samples", "2000")
     sure, unsure = (told(*arguments, "--confidence", level) for level in ("0.999", "0.6"))
@@ -106,7 +106,7 @@ def test_confidence_and_delta(told, tmp_path):
     assert loose["measured"] < pure["measured"]
 
 
-def test_best_loss_and_against_of_a_bound(told):
+def test_bound_uses_best_loss_and_against(told):
     at = told("bound", "--n", "5", "--tuning", "self-confident", "--rounds", "1000", "--best-loss", "10")
     assert at["bound"]["value"] == hn.Experts(5).bound(1000, 10.0).value < 0.3 * hn.Experts(5).bound(1000).value
     bandit = ("bound", "--learner", "bandit", "--n", "5", "--rounds", "1000")
@@ -114,7 +114,7 @@ def test_best_loss_and_against_of_a_bound(told):
     assert commands.run([*bandit, "--against", "any"]) == 2  # none is proved
 
 
-def test_gamma_of_an_audit(told):
+def test_audit_uses_gamma(told):
     data = told("audit", "--smoothing", "tsallis", "--scale", "2", "--n", "2", "--gamma", "1.2")
     assert data["claim"]["gamma"] == 1.2
 
@@ -123,7 +123,7 @@ def _leader(losses, rng):
     return int(np.reshape(losses, (-1, 2)).sum(axis=0).argmin())
 
 
-def test_a_sampled_level_shares_its_confidence_between_two_limits():
+def test_sampling_audit_splits_the_error_probability():
     """A leader that is followed for certain: all draws before, none after, so both limits in closed form."""
     confidence, fresh = 0.9, 500
     found = audit_by_sampling(_leader, 2, samples=4 * fresh, confidence=confidence)
@@ -142,7 +142,7 @@ def alts(page):
     return " ".join(picture.alt for picture in page.pictures())
 
 
-def test_the_page_of_a_combination():
+def test_combine_page_shows_the_computed_numbers():
     rng = np.random.default_rng(1)
     y = rng.random(300)
     table = {"a": y + 0.3, "b": rng.random(300), "y": y}
@@ -170,7 +170,7 @@ def test_the_page_of_a_combination():
     assert summary.median_loss == pytest.approx(mean)  # of two
 
 
-def test_the_page_of_a_replay():
+def test_replay_page_shows_the_computed_numbers():
     rng = np.random.default_rng(2)
     log = {"a": rng.integers(2, size=600), "l": rng.random(600)}
     replayed = hn.replay(log, "a", "l", runs=2)
@@ -188,7 +188,7 @@ def test_the_page_of_a_replay():
     assert tiles(page)["mean loss of the logged policy"] == number(replayed.logged.value)
 
 
-def test_the_pages_of_games():
+def test_play_and_route_pages_show_the_computed_numbers():
     losses = (np.random.default_rng(3).random((200, 3)) < [0.3, 0.5, 0.7]).astype(float)
     routed = hn.route(losses, ["exp3", "bandit"], runs=3)
     least = min(routed.routes, key=lambda one: one.regret)
@@ -199,7 +199,7 @@ def test_the_pages_of_games():
     assert f"The regret after 200 rounds is {figure(record.mean_regret[-1])} (mean of 3 runs)" in alts(page)
 
 
-def test_the_worst_game_of_a_tournament():
+def test_standings_report_the_largest_regret_over_bound():
     games = [Outcome("bandit", "x", f"g{k}", False, 100, np.array([r]), b, "s", "", 1.0)
              for k, (r, b) in enumerate([(1.0, 10.0), (9.0, 10.0), (4.0, 16.0)])]  # fmt: skip
     (row,) = standings(games, {})
@@ -209,7 +209,7 @@ def test_the_worst_game_of_a_tournament():
 # Intervals and estimates
 
 
-def test_a_bootstrap_interval_has_its_level():
+def test_bootstrap_interval_has_its_level():
     losses = np.random.default_rng(4).random((60, 3))
     record = hn.play(hn.Bandit(3), losses, runs=25, seed=5)
     rng = np.random.default_rng(5)
@@ -218,7 +218,7 @@ def test_a_bootstrap_interval_has_its_level():
     assert (low[-1], high[-1]) == pytest.approx(tuple(np.quantile(means, [0.025, 0.975])))
 
 
-def test_intervals_of_the_log_and_of_snips():
+def test_intervals_of_logged_policy_and_snips():
     rng = np.random.default_rng(6)
     a, loss, p = rng.integers(2, size=500), rng.random(500), np.full(500, 0.5)
     replayed = hn.replay({"a": a, "l": loss, "p": p}, "a", "l", "p", runs=1)
@@ -236,7 +236,7 @@ def test_intervals_of_the_log_and_of_snips():
     assert snips.error == pytest.approx(math.sqrt((w**2 * (loss - theta) ** 2).sum()) / w.sum())
 
 
-def test_estimates_from_their_sums():
+def test_estimates_follow_from_sums():
     rng = np.random.default_rng(9)
     w, loss, terms, own = rng.random(400), rng.random(400), rng.random(400), rng.random(90)
     sums = [400, w.sum(), (w**2).sum(), (w * loss).sum(), ((w * loss) ** 2).sum(), (w**2 * loss).sum(),
@@ -248,7 +248,7 @@ def test_estimates_from_their_sums():
         assert found[name].error == pytest.approx(each.std(ddof=1) / math.sqrt(len(each)))
 
 
-def test_runs_on_one_log_are_not_independent():
+def test_error_does_not_shrink_with_runs_on_one_log():
     """They share the log's noise: four of them know no more than one."""
     rng = np.random.default_rng(5)
     log = {"a": rng.integers(2, size=500), "l": rng.random(500)}
@@ -258,7 +258,7 @@ def test_runs_on_one_log_are_not_independent():
     assert four.interval == pytest.approx(one.interval, rel=1e-6)
 
 
-def test_the_model_of_dr_has_not_seen_its_row():
+def test_dr_model_excludes_its_own_row():
     rng = np.random.default_rng(7)
     a, loss = rng.integers(2, size=300), rng.random(300)
     learner = hn.Bandit(2, hn.Entropy(), hn.Fixed(1e12))  # uniform, whatever it sees
@@ -278,7 +278,7 @@ def test_the_model_of_dr_has_not_seen_its_row():
 # Combining
 
 
-def test_late_targets_count_in_the_oracle():
+def test_delayed_targets_count_for_the_best_combination():
     rng = np.random.default_rng(8)
     f, y = rng.random((20, 2)), rng.random(20)
     times = [f"{t:02d}" for t in range(20)]
@@ -297,7 +297,7 @@ def test_late_targets_count_in_the_oracle():
     assert np.isnan(targets[20])
 
 
-def test_late_targets_count_in_the_oracle_of_the_command(told, tmp_path):
+def test_delayed_targets_count_for_the_best_combination_of_the_command(told, tmp_path):
     rng = np.random.default_rng(10)
     f, y = rng.random((20, 2)), rng.random(20).round(6).tolist()
     rows = [f"{t:02d},{a!r},{'' if t == 10 else y[t]},{b!r}" for t, (a, b) in enumerate(f.tolist())]
@@ -309,7 +309,7 @@ def test_late_targets_count_in_the_oracle_of_the_command(told, tmp_path):
     assert abs(best_combination(Absolute(), np.delete(f, 10, 0), np.delete(y, 10)).loss - best) > 1e-2
 
 
-def test_rows_of_a_combination(told, tmp_path):
+def test_combined_rows_are_numbered_by_input_row(told, tmp_path):
     """Rows are counted from 0 in the library and from 1 in a sheet; one that only brings a target is no answer."""
     rng = np.random.default_rng(11)
     f, y = rng.random((6, 2)), rng.random(6)
@@ -332,7 +332,7 @@ def test_rows_of_a_combination(told, tmp_path):
         assert rows == (tmp_path / "command" / name).read_text().splitlines()
 
 
-def test_the_mean_of_an_expert_is_over_its_waking_rows():
+def test_mean_of_an_expert_covers_rows_with_a_forecast():
     y = np.zeros(40)
     sleeper = np.where(np.arange(40) % 4 == 0, 0.1, np.nan)
     summary = hn.combine({"a": y + 0.5, "s": sleeper, "y": y}, "y").summary

