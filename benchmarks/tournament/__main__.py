@@ -22,27 +22,27 @@ Examples:
 
 
 @click.command(epilog=EPILOG)
-@click.option("--quick", is_flag=True, help="Short games and few runs: about a minute instead of a quarter of an hour.")
+@click.option("--quick", is_flag=True, help="Play short games and few runs: about 1 minute instead of 15.")
 @click.option(
     "--setting",
     type=click.Choice(["experts", "bandit", "expert-bandit", "combinatorial"]),
     multiple=True,
-    help="Only this setting; may be given more than once.",
+    help="Play only this setting. Repeatable.",
 )
 @click.option(
     "--table",
     "tables",
     multiple=True,
     metavar="NAME=FILE",
-    help="Losses of your own, CSV or Parquet: rows of [0, 1], an arm a column. May be given more than once.",
+    help="CSV or Parquet file of losses in [0, 1], one column per arm. Repeatable.",
 )
-@shared("Where the page and the results go; ./tournament by default.")
+@shared("Folder for the report and the results (default: ./tournament).")
 def command(
     quick: bool, setting: tuple[str, ...], tables: tuple[str, ...], as_json: bool, seed: int, out: Path | None
 ) -> None:
-    """Play every learner against every adversary and on tables of your own, and write a page with the standings.
+    """Play every learner against every adversary and on tables of losses.
 
-    Exit code 1 if a bound is broken.
+    Writes a report with the standings. Exit code 1 if a bound is exceeded.
     """
     from benchmarks.tournament import contest
     from benchmarks.tournament.arenas import no_graphs
@@ -90,19 +90,19 @@ def command(
         click.echo(f"\n{where}")
     broken = [f"{o.learner} on {o.adversary}" for o in outcomes if o.kept is False]
     if broken:
-        click.echo(f"tournament: bounds broken: {', '.join(broken)}", err=True)
+        click.echo(f"tournament: bounds exceeded: {', '.join(broken)}", err=True)
         sys.exit(1)
 
 
 def _losses(given: str) -> tuple[str, Any]:
-    """(name, losses) of NAME=FILE, or of a file alone."""
+    """Return (name, losses) for NAME=FILE, or for FILE."""
     from hannan import validation
     from hannan.games.feeds import losses_of
 
     name, equals, file = given.partition("=")
     name, file = (name, file) if equals else (Path(given).stem, given)
     if not Path(file).exists():
-        raise ValueError(f"--table must be NAME=FILE, or FILE alone, of a file that is there; got {given!r}")
+        raise ValueError(f"--table must be NAME=FILE or FILE, with an existing file; got {given!r}")
     losses = validation.losses(losses_of(file), f"the losses of {file}")
     if losses.min() < 0.0 or losses.max() > 1.0:
         worst = losses.min() if losses.min() < 0.0 else losses.max()

@@ -1,4 +1,4 @@
-"""Where the tournament is played: every adversary of the package, and tables of your own."""
+"""Arenas of the tournament: all adversaries of the library, and tables of losses."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from hannan import adversaries
 from hannan.learners.decisions.sets import Decisions, MSets, ShortestPaths
 from hannan.validation import Array
 
-#: Experts of the expert bandits' tournament.
+#: Number of experts in the setting with expert advice.
 EXPERTS = 16
-#: Combinatorial games are played on these; the grid of paths has so many corners a side.
+#: Adversaries of combinatorial games, and number of vertices per side of the grid for paths.
 COMBINED = ("stochastic", "stochastically_constrained", "switching", "small_best_loss", "experts_lower_bound")
 GRID = 4
 
 
 def arenas(setting: Setting, size: Size, seed: int, tables: Mapping[str, Array] | None = None) -> list[Arena]:
-    """Every game of a setting; tables are cut to their first `size.most_rows` rows."""
+    """Return all arenas of a setting; tables are truncated to `size.most_rows` rows."""
     own = {name: np.ascontiguousarray(losses[: size.most_rows]) for name, losses in (tables or {}).items()}
     if setting == "combinatorial":
         return list(_combinatorial(size, seed, own))
@@ -40,7 +40,7 @@ def arenas(setting: Setting, size: Size, seed: int, tables: Mapping[str, Array] 
 
 
 def _combinatorial(size: Size, seed: int, tables: Mapping[str, Array]) -> Iterator[Arena]:
-    """Pairs out of n, and paths across a grid; tables by pairs."""
+    """Yield arenas for pairs out of n and for paths in a grid; tables are used with pairs."""
     makers = adversaries.all_adversaries()
     for title, decisions in _decisions(size.n):
         for name in COMBINED:
@@ -58,7 +58,7 @@ def _decisions(n: int) -> Iterator[tuple[str, Decisions]]:
 
 
 def grid(side: int) -> ShortestPaths:
-    """Paths across a square of side x side corners, down or to the right.
+    """Return the paths in a grid of side x side vertices that go down or to the right.
 
     >>> grid(3).d, grid(3).most, len(grid(3).every())
     (12, 4, 6)
@@ -69,7 +69,7 @@ def grid(side: int) -> ShortestPaths:
 
 
 def no_graphs() -> str | None:
-    """Why no paths are played, if they are not."""
+    """Return the reason why paths are omitted, or None."""
     try:
         grid(2)
     except ModuleNotFoundError as reason:
@@ -85,9 +85,10 @@ def _greedy(rounds: int) -> Callable[[Any], Array]:
 
 
 def advised(losses: Array, experts: int, seed: int) -> Any:
-    """Advice: one expert stays with each action; the others are right more and more often, from chance to 3 in 4.
+    """Return advice of one expert per action, which never changes, and of further experts with increasing skill.
 
-    "Right" is the action of least loss in that round, so the best of them beats every single action.
+    The skill is the probability, from 0 to 3/4, of advising the action with the smallest loss of the round. The best
+    expert is therefore better than every fixed action.
     """
     rounds, actions = losses.shape
     rng = np.random.default_rng([seed, 5])

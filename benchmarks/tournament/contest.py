@@ -1,8 +1,7 @@
-"""The tournament: every learner on every adversary and on tables of your own, setting by setting.
+"""Games of the tournament: every learner against every adversary and on tables, for each setting.
 
-A `Contestant` is a learner for given sizes, and what it promises; an `Arena` is a loss sequence in [0, 1] (with
-advice, for bandits with experts; with a set of decisions, for combinatorial games). `hold` plays them all and yields
-an `Outcome` a game.
+A `Contestant` is a learner with its guarantee. An `Arena` is a loss sequence in [0, 1], with advice for bandits with
+experts, or with a set of decisions for combinatorial games. `hold` yields one `Outcome` per game.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ def hold(
     size: Size | None = None,
     tables: Mapping[str, Array] | None = None,
 ) -> Iterator[Outcome]:
-    """Play everything, one comparison a setting; outcomes come as they are ready.
+    """Play all games and yield their outcomes, one comparison per setting.
 
-    `tables` has losses of your own by name, rows of [0, 1], an arm a column: every setting meets them too.
+    `tables` contains user-defined losses in [0, 1] by name, with one column per arm. They are used in every setting.
     """
     size = size or Size.of(quick)
     for setting in settings:
@@ -47,7 +46,7 @@ def hold(
 
 
 class _Entered(Entrant):
-    """A contestant, built for the arena that it meets."""
+    """Contestant, built for the arena of the game."""
 
     def _built(self, where: Environment, n: int, rounds: int) -> Any:
         return _learner(self.given, where.about, rounds)
@@ -65,13 +64,23 @@ def _learner(contestant: Contestant, arena: Arena, rounds: int) -> Any:
 def _outcome(cell: Cell, arena: Arena, speed: float) -> Outcome:
     regrets = cell.final if cell.exact is None else cell.exact
     return Outcome(
-        arena.setting, cell.learner, cell.environment, arena.real, cell.rounds, regrets, cell.last_bound, cell.source,
-        cell.withheld, speed, arena.answers is not None, cell.against,
-    )  # fmt: skip
+        setting=arena.setting,
+        learner=cell.learner,
+        adversary=cell.environment,
+        real=arena.real,
+        rounds=cell.rounds,
+        regrets=regrets,
+        bound=cell.last_bound,
+        source=cell.source,
+        withheld=cell.withheld,
+        microseconds=speed,
+        answered=arena.answers is not None,
+        against=cell.against,
+    )
 
 
 def _microseconds(contestant: Contestant, arena: Arena, rounds: int = 1000) -> float:
-    """Of a round of one run on one thread, the best of three games; compilation is not counted."""
+    """Return the time per round of one run on one thread, the best of three games after a first one."""
     learner = _learner(contestant, arena, min(len(arena.losses), rounds))
     losses = arena.losses_of(learner)[:rounds]
     advice = None if arena.advice is None else arena.advice[:rounds]
@@ -84,5 +93,5 @@ def _microseconds(contestant: Contestant, arena: Arena, rounds: int = 1000) -> f
 
 
 def known_adversaries() -> list[str]:
-    """The names of the sequences that are functions of (rounds, n, seed)."""
+    """Return the names of the sequences that are functions of (rounds, n, seed)."""
     return list(adversaries.all_adversaries())

@@ -1,4 +1,4 @@
-"""The tournament as a page: one table of standings a setting, then every game, and a picture of who did what where."""
+"""Report of the tournament: one table of standings per setting, all games, and pictures."""
 
 from __future__ import annotations
 
@@ -14,28 +14,30 @@ from hannan.report import Badge, Figure, Layer, Page, Picture, Section, Table, T
 from hannan.saving.formatting import AtMost, figure
 
 TITLES: dict[Setting, str] = {
-    "experts": "Experts: every loss is seen",
-    "bandit": "Bandits: one loss is seen",
-    "expert_bandit": "Bandits with experts: one loss is seen, on advice",
-    "combinatorial": "Decisions: pairs out of n, and paths across a grid",
+    "experts": "Experts (full information)",
+    "bandit": "Bandits (only the loss of the chosen arm is observed)",
+    "expert_bandit": "Bandits with expert advice",
+    "combinatorial": "Combinatorial decisions: pairs out of n, and paths in a grid",
 }
 _INTRO: dict[Setting, str] = {
-    "experts": "The expected regret is exact (given its own noise, for dropout and the walk, over the runs). The "
-    "*greedy* adversary answers each learner with what it knows of it: it is not in the standings, only in the bounds.",
-    "bandit": "The mean regret of the runs, with its 95% t interval (approximate).",
-    "expert_bandit": "Against the best expert. The mean regret of the runs, with its 95% t interval (approximate).",
-    "combinatorial": "Against the best pair or path; a decision costs the sum of its m components. FPL and Hedge see "
-    "every loss, FPL-TRIX those of the components that it chose, Tsallis-INF their sum alone. The last two choose "
-    "from a list of all decisions, which only small sets allow.",
+    "experts": "The expected regret is exact; for Dropout and RandomWalk, which keep noise over the rounds, it is "
+    "the mean "
+    "over the runs. The *greedy* adversary depends on the learner: it counts only for the column *worst*.",
+    "bandit": "Mean regret over the runs, with an approximate 95% t-interval.",
+    "expert_bandit": "Regret relative to the best expert: mean over the runs, with an approximate 95% t-interval.",
+    "combinatorial": "Regret relative to the best pair or path; the cost of a decision is the sum over its m "
+    "components. "
+    "FPL and Hedge observe every loss, FPL-TRIX those of the chosen components, and Tsallis-INF only their sum. "
+    "Hedge and "
+    "Tsallis-INF use a list of all decisions, which is possible only for small sets.",
 }
 
 
 def standings(outcomes: Iterable[Outcome], promises: dict[str, str]) -> list[dict[str, Any]]:
-    """One row a learner, the best first: its regret averaged over the games, beside what it promised.
+    """Return one row per learner, ordered by `share`, with its mean regret and its guarantee.
 
-    `share` is the mean over the games of regret over the root of the rounds, so that long games do not drown
-    short ones; rows are sorted by it. `worst` is the largest regret over bound. Losses that answer a learner
-    differ by learner: they count for `worst` alone.
+    `share` is the mean over the games of regret/sqrt(rounds), so that long games do not dominate. `worst` is the
+    largest regret/bound. Losses that depend on the learner differ between learners and count only for `worst`.
     """
     grouped: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
@@ -73,15 +75,15 @@ def standings(outcomes: Iterable[Outcome], promises: dict[str, str]) -> list[dic
 def page(
     outcomes: list[Outcome], promises: dict[Setting, dict[str, str]], facts: dict[str, str], notes: list[str]
 ) -> Page:
-    """The whole page."""
+    """Return the report."""
     kept = sum(o.kept is True for o in outcomes)
     broken = sum(o.kept is False for o in outcomes)
     tiles = (
         Tile(str(len({(o.setting, o.learner) for o in outcomes})), "learners"),
         Tile(str(len({o.adversary for o in outcomes})), "loss sequences"),
         Tile(str(len(outcomes)), "games"),
-        Tile(str(kept), "bounds kept", "good"),
-        Tile(str(broken), "bounds broken", "bad" if broken else "plain"),
+        Tile(str(kept), "bounds satisfied", "good"),
+        Tile(str(broken), "bounds exceeded", "bad" if broken else "plain"),
     )
     sections = []
     for setting, title in TITLES.items():
@@ -95,15 +97,16 @@ def page(
 
 
 _LEAD = (
-    "Every learner on every adversary of the package and on the tables given: what each promises beside what it did. "
-    "Sorted by the mean over the games of regret/√T, smaller is better; choose a head to sort otherwise."
+    "Regret of every learner against every adversary of the library and on the given tables, with its guarantee. "
+    "Learners "
+    "are sorted by the mean over the games of regret/√T (smaller is better); click a column heading to sort by it."
 )
 
 
 def _badge(kept: bool | None) -> Badge:
     if kept is None:
-        return Badge("none proved", "plain")
-    return Badge("kept", "good", "✓") if kept else Badge("broken", "bad", "!")
+        return Badge("no bound", "plain")
+    return Badge("satisfied", "good", "✓") if kept else Badge("exceeded", "bad", "!")
 
 
 def _between(low: float, high: float) -> str:
@@ -116,16 +119,31 @@ def _up(bound: float | None) -> float | None:
 
 def _standings(rows: list[dict[str, Any]]) -> Table:
     columns = (
-        "learner", "promises", "regret/√T", T_INTERVAL, "regret", "bound", "worst", "bounds", "µs a round",
-    )  # fmt: skip
+        "learner",
+        "guarantee",
+        "regret/√T",
+        T_INTERVAL,
+        "regret",
+        "bound",
+        "worst",
+        "bounds",
+        "µs per round",
+    )
     cells = tuple(
         (
-            row["learner"], row["promise"], row["share"], _between(row["low"], row["high"]), row["regret"],
-            _up(row["bound"]), row["worst"], _badge(row["kept"]), row["microseconds"],
+            row["learner"],
+            row["promise"],
+            row["share"],
+            _between(row["low"], row["high"]),
+            row["regret"],
+            _up(row["bound"]),
+            row["worst"],
+            _badge(row["kept"]),
+            row["microseconds"],
         )
         for row in rows
-    )  # fmt: skip
-    caption = "Standings. Regret and bound are means over the games; *worst* is the largest regret/bound of a game."
+    )
+    caption = "Standings. Regret and bound are means over the games; *worst* is the largest regret/bound."
     return Table(columns, cells, caption=caption)
 
 
@@ -162,11 +180,11 @@ def _games(games: list[Outcome]) -> Table:
                 o.source or o.withheld,
             )
         )
-    return Table(columns, tuple(cells), caption="Every game")
+    return Table(columns, tuple(cells), caption="All games")
 
 
 def _map(games: list[Outcome], order: list[str]) -> Picture:
-    """Bars of regret over root T, a group a sequence, for the five best and whatever else is a default."""
+    """Return a picture of regret/sqrt(T) on each loss sequence, for the five best learners and the defaults."""
     chosen = [name for k, name in enumerate(order) if k < 5 or "default" in name][:8]
     rows = tuple(
         {"losses": o.adversary, "learner": o.learner, "regret/√T": o.regret / float(np.sqrt(o.rounds))}
@@ -176,4 +194,6 @@ def _map(games: list[Outcome], order: list[str]) -> Picture:
     drawn = len({row["losses"] for row in rows})
     alt = f"Regret over the root of the rounds, for {', '.join(chosen)}, on {drawn} loss sequences."
     layer = Layer("points", rows, x="losses", y="regret/√T", series="learner")
-    return Picture("Where each pays", "losses", "regret/√T", (layer,), alt=alt, x_kind="nominal", height=320)
+    return Picture(
+        "Regret on each loss sequence", "losses", "regret/√T", (layer,), alt=alt, x_kind="nominal", height=320
+    )

@@ -1,4 +1,4 @@
-"""What a tournament is made of: its settings and its size, who plays, where, and what came out."""
+"""Settings, sizes, contestants, arenas and outcomes of a tournament."""
 
 from __future__ import annotations
 
@@ -20,38 +20,41 @@ SETTINGS: tuple[Setting, ...] = ("experts", "bandit", "expert_bandit", "combinat
 
 @dataclass(frozen=True)
 class Size:
-    """How much is played."""
+    """Number of arms, rounds and runs of a tournament."""
 
     n: int
     rounds: int
     runs: int
-    #: Real data are cut here.
+    #: Number of rows used of a table.
     most_rows: int
-    #: The greedy adversary answers a learner round by round, by hand.
+    #: Number of rounds against the greedy adversary, which is slow.
     greedy: int
 
     @classmethod
     def of(cls, quick: bool) -> Size:
-        """The small one, or the full one."""
+        """Return the small size if `quick`, else the full size."""
         return cls(8, 1000, 8, 1500, 100) if quick else cls(8, 10_000, 48, 20_000, 300)
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """A learner by name and its promise, in words: `build(n, rounds)`, `build(actions, experts, rounds)`, or
-    `build(decisions, rounds)`."""
+    """Learner with a name and its guarantee in words.
+
+    The signature of `build` is (n, rounds), (actions, experts, rounds) or (decisions, rounds), depending on the
+    setting.
+    """
 
     setting: Setting
     name: str
     build: Callable[..., Any]
     promise: str
-    #: Those that take milliseconds a round play fewer runs.
+    #: Largest number of runs, for learners that take milliseconds per round.
     most_runs: int = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Arena:
-    """Losses (T, n), advice or None, decisions or None; `answers` stands for losses that depend on the learner."""
+    """Losses (T, n) with optional advice or decisions; `answers` computes losses that depend on the learner."""
 
     setting: Setting
     name: str
@@ -62,16 +65,22 @@ class Arena:
     decisions: Decisions | None = None
 
     def environment(self) -> Environment:
-        """The arena as a comparison knows it."""
+        """Return the arena as an environment of `hannan.compare`."""
         rounds, n = (int(k) for k in self.losses.shape)
         own = self.answers is not None or self.decisions is not None
         return Environment(
-            self.name, "oblivious", n, rounds, lambda asked: self.losses, advice=self.advice,
-            answers=self.losses_of if own else None, about=self,
-        )  # fmt: skip
+            self.name,
+            "oblivious",
+            n,
+            rounds,
+            lambda asked: self.losses,
+            advice=self.advice,
+            answers=self.losses_of if own else None,
+            about=self,
+        )
 
     def losses_of(self, learner: Any) -> Array:
-        """What this learner meets: answers to it; or, where it chooses from a list of decisions, what each costs."""
+        """Return the losses for a learner: answers to this learner, or the cost of each decision of a list."""
         if self.answers is not None:
             return self.answers(learner)
         if self.decisions is not None and not isinstance(learner, Combinatorial):
@@ -81,7 +90,7 @@ class Arena:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """One game: the regret of every run (one number where the expectation is exact), the bound, the time."""
+    """Result of one game: regret of each run (or the exact expected regret), bound, and time per round."""
 
     setting: Setting
     learner: str
@@ -93,21 +102,21 @@ class Outcome:
     source: str
     withheld: str
     microseconds: float
-    #: Whether the losses were an answer to this very learner, so that others met other losses.
+    #: True if the losses depend on the learner, so that other learners had other losses.
     answered: bool = False
-    #: Against whom the bound holds.
+    #: Adversaries against which the bound holds.
     against: str = ""
 
     @property
     def regret(self) -> float:
-        """The mean regret."""
+        """Mean regret."""
         return float(self.regrets.mean())
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Of the mean regret; a point where the expectation is exact."""
+        """Return the confidence interval of the mean regret, which is a point if the expectation is exact."""
         return interval(self.regrets, level)
 
     @property
     def kept(self) -> bool | None:
-        """Whether the bound was kept, as far as the runs can tell; None where none is proved."""
+        """True if the interval of the regret is not above the bound; None if no bound is proved."""
         return None if self.bound is None else self.interval()[0] <= self.bound * (1.0 + 1e-12)

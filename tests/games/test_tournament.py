@@ -1,4 +1,4 @@
-"""The tournament: everyone plays, what is promised is kept, and the page opens."""
+"""The tournament: every contestant plays, no bound is exceeded, and the report opens in a browser."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_the_page_opens_in_chromium(outcomes, tmp_path):
         assert window.locator("section").count() == 4
         assert window.locator("#bandit table").count() == 2
         before = window.locator("#bandit table").first.locator("tbody tr td").first.inner_text()
-        window.locator("#bandit table").first.locator("th button", has_text="µs a round").click()
+        window.locator("#bandit table").first.locator("th button", has_text="µs per round").click()
         times = window.locator("#bandit table").first.locator("tbody tr td:last-child").all_inner_texts()
         browser.close()
     assert said == []
