@@ -1,4 +1,4 @@
-"""A real scheduler with two worker processes on localhost: the same bytes as one process, also when one is killed."""
+"""A Dask scheduler with two worker processes gives the same bytes as one process, also if one worker is killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SIGKILL at random moments, again and again: the sweep goes on, and its table is the one of a sweep left in peace."""
+"""A sweep that is killed repeatedly at random moments resumes, and its table equals that of an undisturbed sweep."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def start(plan: Path, out: Path, workers: int) -> subprocess.Popen[bytes]:
 
 
 def children(pid: int) -> list[int]:
-    """Processes whose parent is this one."""
+    """Return the children of a process."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
@@ -91,7 +91,7 @@ def killed_and_resumed(tmp_path: Path, kills: int, workers: int, sizes: int) -> 
 
 
 def _sweeps(pid: int) -> bool:
-    """Whether this process still is one of ours: a number may have gone to somebody else."""
+    """Return whether a process still belongs to the sweep; its number may have been reused."""
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:

@@ -1,1 +1,1 @@
-"""A grid of games that can be stopped and go on: its plan, the keys of its cells, its folder, and who computes it."""
+"""Grids of games that can be interrupted and resumed: plan, keys of cells, output folder, processes and clusters."""

@@ -1,4 +1,4 @@
-"""Cells computed by a Dask cluster: the same cells, bit for bit; a worker that is lost is survived."""
+"""Cells computed by a Dask cluster, bit for bit as on one machine; cells of lost workers are computed again."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from hannan import extras
 from hannan.games.sweep.local import Failed, Orders, Results, Worker, begun, done, pack
 from hannan.games.sweep.plan import Place
 
-#: Cells handed to the scheduler at a time, for each thread of a worker.
+#: Number of cells that are submitted in advance per thread of a worker.
 AHEAD = 4
 
 
 def on_cluster(orders: Orders, places: Mapping[str, Place], on: Any) -> Iterator[Results]:
-    """By the workers of a scheduler: `on` is its address, or a `distributed.Client`."""
+    """Compute cells by the workers of a Dask scheduler; `on` is its address or a `distributed.Client`."""
     try:
         import distributed
     except ImportError:
@@ -27,7 +27,7 @@ def on_cluster(orders: Orders, places: Mapping[str, Place], on: Any) -> Iterator
     if not isinstance(client, dask.Client):
         raise ValueError(f"on must be the address of a Dask scheduler, or a distributed.Client; got {on!r}")
     try:
-        # A task that gives the orders, not data put on a worker: if that worker is lost, it is computed again.
+        # The orders are the result of a task, so they are computed again if the worker that holds them is lost.
         packed = client.submit(_orders, pack(orders), pure=True)
         waiting = iter(places.items())
         at_work: dict[str, str] = {}
@@ -68,7 +68,7 @@ _workers: dict[bytes, Worker | Failed] = {}
 
 
 def _work(packed: bytes, place: Place) -> bytes:
-    """On a worker: the orders are read once a process."""
+    """Compute a cell on a worker; the orders are read once per process."""
     digest = hashlib.sha256(packed).digest()
     if digest not in _workers:
         _workers.clear()

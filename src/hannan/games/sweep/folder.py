@@ -19,14 +19,14 @@ from hannan import extras
 from hannan.games.compare.numbers import Cell
 from hannan.games.sweep.plan import Place
 
-#: A line this often where there is no terminal to draw a bar in.
+#: Seconds between progress lines if standard error is not a terminal.
 LINE_SECONDS = 30.0
 
 
 class Estimate:
-    """Seconds left = sum over cells to come of the learner's seconds a round so far, over the workers at work.
+    """Estimate of the remaining time: seconds per round of each learner so far, summed over the remaining cells.
 
-    The rate of a learner that has not finished a cell is not known: the mean of the others stands in, and it is said.
+    A learner without a finished cell gets the mean rate of the others, and the text names it.
     """
 
     def __init__(self, places: dict[str, Place], runs: int, workers: int) -> None:
@@ -36,7 +36,7 @@ class Estimate:
         self._began, self._busy, self._done = time.monotonic(), 0.0, 0
 
     def done(self, key: str, seconds: float | None) -> None:
-        """A cell took so many seconds; None where it failed."""
+        """Record a finished cell and its seconds; None if it failed."""
         place = self._left.pop(key)
         self._done += 1
         if seconds is not None:
@@ -45,7 +45,7 @@ class Estimate:
             self._busy += seconds
 
     def seconds(self) -> tuple[float | None, list[str]]:
-        """(seconds left, or None while nothing is known; the learners of which no cell is done)."""
+        """Return (seconds left or None if unknown, learners without a finished cell)."""
         unseen = sorted({place.learner for place in self._left.values()} - self._spent.keys())
         if not self._spent:
             return None, unseen
@@ -55,13 +55,13 @@ class Estimate:
             known = self._rounds[place.learner] > 0.0
             rate = self._spent[place.learner] / self._rounds[place.learner] if known else mean
             work += rate * place.rounds * self._runs
-        # What passes on the clock for a second of games, overhead and idle workers included.
+        # Wall time per second of games, including overhead and idle workers.
         passed = time.monotonic() - self._began
         stretch = max(passed / max(self._busy, 1e-9), 1.0 / self._workers)
         return work * stretch, unseen
 
     def text(self) -> str:
-        """`12 of 60 cells, about 3 min left (thompson not yet timed)`."""
+        """Return the progress, for example "12 of 60 cells, about 3 min left (thompson not yet timed)"."""
         left, unseen = self.seconds()
         told = f"{self._done} of {self._done + len(self._left)} cells"
         if not self._left:
@@ -71,7 +71,7 @@ class Estimate:
 
 
 def spell(seconds: float) -> str:
-    """Seconds in words.
+    """Return a duration as text.
 
     >>> spell(42), spell(200), spell(9000)
     ('42 s', '3 min', '2.5 h')
@@ -82,7 +82,7 @@ def spell(seconds: float) -> str:
 
 
 class Bar:
-    """The estimate on standard error: a bar in a terminal, else a line now and then."""
+    """Progress on standard error: a bar in a terminal, otherwise a line every `LINE_SECONDS`."""
 
     def __init__(self, estimate: Estimate, total: int, show: bool) -> None:
         self._estimate, self._task = estimate, 0
@@ -97,7 +97,7 @@ class Bar:
             self._task = self._bar.add_task("", total=total)
 
     def update(self, done: int) -> None:
-        """So many cells of this run are done."""
+        """Show the number of cells that this run has finished."""
         if self._bar is not None:
             self._bar.update(self._task, completed=done, description=self._estimate.text())
         elif self._show and time.monotonic() - self._said >= LINE_SECONDS:
@@ -105,7 +105,7 @@ class Bar:
             print(f"hannan sweep: {self._estimate.text()}", file=sys.stderr, flush=True)
 
     def close(self) -> None:
-        """Leave the terminal."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
@@ -119,7 +119,7 @@ _COLUMNS = {
 
 
 def arrow() -> Any:
-    """pyarrow with its Parquet, or what to install."""
+    """Return (pyarrow, pyarrow.parquet), or raise ModuleNotFoundError with the command that installs them."""
     try:
         import pyarrow
         from pyarrow import parquet
@@ -129,7 +129,7 @@ def arrow() -> Any:
 
 
 def table_of(cells: Mapping[str, Cell]) -> Any:
-    """The rows of some cells, cell by cell, run by run, round by round."""
+    """Return the rows of cells as a table, ordered by cell, run and round."""
     pyarrow, _ = arrow()
     found = list(cells.values())
     sizes = [cell.regret.size for cell in found]
@@ -168,9 +168,9 @@ def table_of(cells: Mapping[str, Cell]) -> Any:
 
 
 def write_part(folder: Path, cells: Mapping[str, Cell]) -> tuple[str, int, dict[str, list[Any]]]:
-    """Write the cells as one part, whole or not at all: (its name, a hash of their keys; its bytes; its head).
+    """Write cells as one part atomically; return (name with a hash of the keys, number of bytes, head).
 
-    It is not waited for on the disk: a kill cannot tear it, and what a power cut tears has another size.
+    The file is not flushed: a kill cannot truncate it, and a part that a power failure truncated has another size.
     """
     _, parquet = arrow()
     head = {key: [c.learner, c.environment, c.n, c.rounds, c.runs, c.seconds] for key, c in cells.items()}
@@ -188,13 +188,13 @@ def write_part(folder: Path, cells: Mapping[str, Cell]) -> tuple[str, int, dict[
 
 
 def head_of(path: Path) -> dict[str, list[Any]]:
-    """Key -> [learner, environment, n, rounds, runs, seconds] of a part; ValueError if it is not whole."""
+    """Return {key: [learner, environment, n, rounds, runs, seconds]} of a part; ValueError if it is truncated."""
     pyarrow, parquet = arrow()
     try:
         metadata = parquet.read_schema(path).metadata or {}
         return dict(json.loads(metadata[_HEAD]))
     except (pyarrow.ArrowInvalid, KeyError, OSError, ValueError) as error:
-        raise ValueError(f"{path} must be a whole part of a sweep; {str(error).splitlines()[0]}") from None
+        raise ValueError(f"{path} is not a complete part of a sweep; {str(error).splitlines()[0]}") from None
 
 
 def read_part(path: Path) -> dict[str, Any]:
@@ -207,7 +207,7 @@ def read_part(path: Path) -> dict[str, Any]:
         table = parquet.ParquetFile(path, page_checksum_verification=True).read()
         table = table.unify_dictionaries()
         if missing := sorted(_COLUMNS - set(table.column_names)):
-            raise ValueError(f"no column {missing[0]!r} in it")
+            raise ValueError(f"no column {missing[0]!r}")
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise ValueError(
             f"{path} is damaged; {str(error).splitlines()[0]}. Delete the file and run the sweep again"
@@ -218,7 +218,7 @@ def read_part(path: Path) -> dict[str, Any]:
 
 
 def cell_of(table: Any) -> Cell:
-    """The cell of its rows."""
+    """Return a cell from its rows."""
     first = table.slice(0, 1).to_pylist()[0]
     run = table.column("run").to_numpy()
     runs = int(run[-1]) + 1
@@ -236,7 +236,7 @@ def cell_of(table: Any) -> Cell:
 
 
 def plain(tables: Iterable[Any], columns: Iterable[str]) -> Any:
-    """Rows of cells as one table of these columns, texts as plain texts."""
+    """Return the rows of cells as one table with the given columns; dictionary columns become text."""
     pyarrow, _ = arrow()
     kept = []
     for table in tables:
@@ -249,13 +249,13 @@ def plain(tables: Iterable[Any], columns: Iterable[str]) -> Any:
     return pyarrow.concat_tables(kept).combine_chunks()
 
 
-#: The exported table: no times, so that it is the same whenever and wherever it was computed.
+#: Columns of the exported table: no times, so that it does not depend on when and where it was computed.
 EXPORTED = (
     "key", "learner", "environment", "n", "rounds", "run", "round", "regret", "loss", "bound", "against",
 )  # fmt: skip
-#: Rows of a group of the exported file, at least.
+#: Minimum number of rows per group of the exported file.
 GROUP = 1 << 18
-#: Parts that are kept in memory while an export goes by key.
+#: Number of parts that are kept in memory during an export.
 KEPT = 64
 
 _SCHEMA = """CREATE TABLE IF NOT EXISTS cells (
@@ -264,14 +264,14 @@ _SCHEMA = """CREATE TABLE IF NOT EXISTS cells (
 
 
 class Folder:
-    """`done` has what is there: key -> (part, [learner, environment, n, rounds, runs, seconds])."""
+    """Output folder. `done` maps the key of a cell to (part, [learner, environment, n, rounds, runs, seconds])."""
 
     def __init__(self, path: str | os.PathLike[str], shard: tuple[int, int] | None = None, make: bool = False) -> None:
         self.path = Path(path)
         if self.path.exists() and not self.path.is_dir():
-            raise ValueError(f"a sweep's results must go to a folder; {self.path} is a file")
+            raise ValueError(f"out must be a folder; {self.path} is a file")
         if not make and not (self.path / "plan.json").is_file():
-            raise ValueError(f"{self.path} must be the folder of a sweep; it has no plan.json")
+            raise ValueError(f"{self.path} is not the folder of a sweep; it has no plan.json")
         self._shard, self._make = shard, make
         self._index: sqlite3.Connection | None = None
         self._recent: OrderedDict[str, dict[str, Any]] = OrderedDict()
@@ -281,10 +281,10 @@ class Folder:
         self.done: dict[str, tuple[str, list[Any]]] = {}
         self.refresh()
 
-    # What is there
+    # Reading
 
     def refresh(self) -> None:
-        """Read every index, and the heads of the parts that none of them knows."""
+        """Read every index, and the heads of parts that are in no index."""
         found: dict[str, tuple[str, list[Any]]] = {}
         parts = {part.name: part.stat().st_size for part in self.path.glob("part-*.parquet")}
         known = set()
@@ -297,7 +297,7 @@ class Folder:
             try:
                 head = head_of(self.path / part)
             except ValueError:
-                continue  # not whole: its cells are computed again
+                continue  # truncated: its cells are computed again
             for key, told in head.items():
                 found[key] = (part, told)
             if self._make:
@@ -306,32 +306,32 @@ class Folder:
 
     @property
     def plan(self) -> dict[str, Any]:
-        """The plan that was last run here: its cells by key, and what was said of it."""
+        """Return the last plan: cells by key, versions, learners, runs and seed."""
         try:
             plan: dict[str, Any] = json.loads((self.path / "plan.json").read_text(encoding="utf-8"))
             return plan
         except (OSError, ValueError) as error:
-            raise ValueError(f"{self.path} must be the folder of a sweep; {error}") from None
+            raise ValueError(f"{self.path} is not the folder of a sweep; {error}") from None
 
     @property
     def wanted(self) -> dict[str, list[Any]]:
-        """Key -> [learner, environment, n, rounds] of every cell of the plan."""
+        """Return {key: [learner, environment, n, rounds]} of the cells of the plan."""
         return dict(self.plan["cells"])
 
     def cells(self) -> list[Cell]:
-        """The cells of the plan that are done, in its order."""
+        """Return the finished cells of the plan, in the order of the plan."""
         return [cell_of(self._rows_of(key)) for key in self.wanted if key in self.done]
 
-    # What is added
+    # Writing
 
     def plans(self, plan: dict[str, Any]) -> None:
-        """Keep the plan."""
+        """Store a plan."""
         from hannan.saving.files import write
 
         write(self.path / "plan.json", json.dumps(plan, indent=1, ensure_ascii=False) + "\n")
 
     def add(self, cells: Mapping[str, Cell]) -> None:
-        """Keep some cells: one part, then the index."""
+        """Store cells: first a part, then its entries in the index."""
         part, size, head = write_part(self.path, cells)
         self._enter(part, size, head)
         for key, told in head.items():
@@ -341,7 +341,7 @@ class Folder:
         if self._index is None:
             name = "index.sqlite" if self._shard is None else f"index-{self._shard[0]}-of-{self._shard[1]}.sqlite"
             self._index = sqlite3.connect(self.path / name, timeout=30.0)
-            # It can be made again from the parts: no need to wait for the disk.
+            # The index can be rebuilt from the parts, so it is not flushed.
             self._index.execute("PRAGMA synchronous=OFF")
             self._index.execute("PRAGMA journal_mode=PERSIST")
             self._index.execute(_SCHEMA)
@@ -350,12 +350,12 @@ class Folder:
             self._index.executemany("INSERT OR REPLACE INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     def close(self) -> None:
-        """Let go of the index."""
+        """Close the index."""
         if self._index is not None:
             self._index.close()
             self._index = None
 
-    # What goes out
+    # Export
 
     def _rows_of(self, key: str) -> Any:
         part = self.done[key][0]
@@ -366,12 +366,12 @@ class Folder:
         self._recent.move_to_end(part)
         if key not in self._recent[part]:
             raise ValueError(
-                f"{self.path / part} is damaged; no rows of cell {key} in it. Delete it and run the sweep again"
+                f"{self.path / part} is damaged; no rows of cell {key}. Delete the file and run the sweep again"
             )
         return self._recent[part][key]
 
     def groups(self, columns: tuple[str, ...] = EXPORTED) -> Iterator[Any]:
-        """The table of the plan's cells, sorted by key, in groups of whole cells."""
+        """Yield the table of the cells of the plan, sorted by key, in groups of complete cells."""
         waiting: list[Any] = []
         for key in sorted(key for key in self.wanted if key in self.done):
             waiting.append(self._rows_of(key))
@@ -382,15 +382,15 @@ class Folder:
             yield plain(waiting, columns)
 
     def export(self, to: str | Path) -> int:
-        """Write the table, sorted by key, without times: .parquet or .csv; gives the number of rows."""
+        """Write the table to a .parquet or .csv file, sorted by key and without times; return the number of rows."""
         from hannan.saving.files import whole_file
 
         _, parquet = arrow()
         kind = Path(to).suffix.lower()
         if kind not in (".parquet", ".csv"):
-            raise ValueError(f"a table must go to a .parquet or .csv file; got {str(to)!r}")
+            raise ValueError(f"to must be a .parquet or .csv file; got {str(to)!r}")
         if not any(key in self.done for key in self.wanted):
-            raise ValueError(f"{self.path} must have cells that are done; it has none")
+            raise ValueError(f"{self.path} has no finished cells")
         rows, writer = 0, None
         with whole_file(to) as file:
             for group in self.groups():
@@ -419,9 +419,9 @@ class _Csv:
 
 
 def _rows(index: Path) -> list[Any]:
-    """The entries of an index; one that cannot be read is made again from the parts."""
+    """Return the entries of an index; an unreadable index is deleted, and rebuilt from the parts."""
     try:
-        # To write as well: what a kill left half done is undone by whoever opens it next.
+        # Opened for writing: SQLite rolls back a transaction that was interrupted.
         connection = sqlite3.connect(f"file:{index}?mode=rw", uri=True, timeout=30.0)
         try:
             return connection.execute(

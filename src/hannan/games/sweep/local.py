@@ -68,8 +68,8 @@ class Worker:
         here = (__version__, engine_digest())
         if here != (orders.version, orders.engine):
             raise ValueError(
-                f"a worker must have hannan {orders.version} with the engine {orders.engine[:12]}, so that results are "
-                f"the same bit for bit; this one has {here[0]} with {here[1][:12]}"
+                f"workers must have hannan {orders.version} with the engine {orders.engine[:12]}, so that results are "
+                f"the same bit for bit; got {here[0]} with {here[1][:12]}"
             )
         self._orders = orders
         self._learners = {name: entrant(name, given) for name, given in orders.learners.items()}

@@ -30,7 +30,7 @@ _PART = re.compile(r""""([^"]*)"|'([^']*)'|([A-Za-z0-9_-]+)""")
 
 
 def lines_of(text: str) -> dict[tuple[str, ...], int]:
-    """Path of keys -> its line, counted from 1; what stands inside a value has the line of its key.
+    """Return {path of keys: line}, counted from 1; parts of a value have the line of its key.
 
     >>> lines_of('seed = 1\\n[learners]\\n"my own" = "exp3"\\n[environments.clicks]\\nmeans = [0.1,\\n 0.2]')
     {('seed',): 1, ('learners',): 2, ('learners', 'my own'): 3, ('environments', 'clicks'): 4, \
@@ -53,7 +53,7 @@ def lines_of(text: str) -> dict[tuple[str, ...], int]:
 
 
 def line_of(lines: dict[tuple[str, ...], int], path: tuple[str, ...]) -> int | None:
-    """The line of the path, or of what stands in it first, or of the longest part of it that has one."""
+    """Return the first line of a path of keys, or the line of its longest prefix that has one."""
     within = [line for known, line in lines.items() if known[: len(path)] == path]
     if within:
         return min(within)
@@ -68,7 +68,7 @@ def _parts(text: str) -> tuple[str, ...]:
 
 
 def _without_strings(line: str) -> str:
-    """The line without what stands in quotes, and without its comment."""
+    """Return a line without quoted strings and comment."""
     return re.sub(r'"[^"]*"|\'[^\']*\'', "", line).split("#", 1)[0]
 
 
@@ -76,12 +76,12 @@ KEYS = ("learners", "environments", "n", "rounds", "runs", "seed", "share_stream
 
 
 class BadPlan(ValueError):
-    """A plan that cannot be run; the message begins with where it says so."""
+    """Raised if a plan is invalid; the message begins with the file and the line."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a cell stands in the grid."""
+    """Position of a cell in the grid."""
 
     learner: str
     environment: str
@@ -91,7 +91,7 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What is to be played. `places` lists every cell, those of an environment together: they share its losses."""
+    """Grid of games. `places` lists the cells by environment, because cells of one environment share its losses."""
 
     learners: dict[str, Entrant]
     environments: dict[str, Environment]
@@ -102,7 +102,7 @@ class Plan:
 
 
 def plan_of(given: Any, seed: int | None = None) -> Plan:
-    """The plan of a dict or of a TOML file, every cell of it checked; `seed` stands in for the plan's own.
+    """Return the plan of a dict or a TOML file after validating every cell; `seed` replaces the seed of the plan.
 
     >>> plan = plan_of({"learners": {"a": "exp3"}, "environments": {"c": {"means": [0.1, 0.2]}}, "rounds": [10, 20]})
     >>> [(place.n, place.rounds) for place in plan.places]
@@ -128,7 +128,7 @@ def plan_of(given: Any, seed: int | None = None) -> Plan:
 
 @dataclass(frozen=True)
 class _Source:
-    """Where the plan was read, for refusals and for the files that it names."""
+    """File of a plan, for error messages and for paths relative to the file."""
 
     name: str
     lines: dict[tuple[str, ...], int]
@@ -136,7 +136,7 @@ class _Source:
 
     @contextmanager
     def at(self, *path: str) -> Iterator[None]:
-        """What is refused inside is refused with the line of this key."""
+        """Add the line of a key to errors that are raised in the block."""
         try:
             yield
         except BadPlan:
@@ -167,7 +167,9 @@ def _plan(data: dict[str, Any], source: _Source, seed: int | None) -> Plan:
     with source.at("n"):
         sizes = _counts(data.get("n", []), "n")
         if sizes and all(place.n is not None for place in where.values()):
-            raise ValueError(f"n must be for environments with any number of arms; got {list(sizes)}, and none is such")
+            raise ValueError(
+                f"n is only for environments with any number of arms, and the plan has none; got {list(sizes)}"
+            )
     with source.at("rounds"):
         if "rounds" in data and not isinstance(data["rounds"], int) and len(data["rounds"]) == 0:
             raise ValueError("rounds must not be empty; got []")
@@ -180,20 +182,20 @@ def _things(data: dict[str, Any], what: str, source: _Source, make: Any) -> dict
     with source.at(what):
         given = data.get(what)
         if not isinstance(given, Mapping):
-            raise ValueError(f"a plan must have {what}, name by name; got {given!r}")
+            raise ValueError(f"{what} must be a table of names; got {given!r}")
         if not given:
-            raise ValueError(f"{what} must not be empty; got none")
+            raise ValueError(f"{what} must not be empty; got {given!r}")
     made = {}
     for name, thing in given.items():
         with source.at(what, str(name)):
             if not isinstance(name, str) or not name.strip():
-                raise ValueError(f"{what} must have names that are text; got {name!r}")
+                raise ValueError(f"names of {what} must be non-empty strings; got {name!r}")
             made[name] = make(name, thing)
     return made
 
 
 def _beside(given: Any, folder: Path) -> Any:
-    """A file that is named is looked for beside the plan."""
+    """Return the description of an environment with its file relative to the folder of the plan."""
     if isinstance(given, str) and (folder / given).is_file():
         return str(folder / given)
     if isinstance(given, Mapping) and isinstance(given.get("file"), str):
@@ -202,12 +204,12 @@ def _beside(given: Any, folder: Path) -> Any:
 
 
 def _counts(given: Any, name: str) -> tuple[int, ...]:
-    """One whole number, or a list of different ones."""
+    """Return one integer, or a list of distinct integers, as a tuple."""
     values = list(given) if isinstance(given, (list, tuple, range)) else [given]
     counts = tuple(validation.count(value, name) for value in values)
     for value in counts:
         if counts.count(value) > 1:
-            raise ValueError(f"{name} must differ from each other; got {value} twice")
+            raise ValueError(f"{name} must have distinct values; got {value} twice")
     return counts
 
 
@@ -221,7 +223,7 @@ def _places(
             columns = given or (common_arms(place, who.values(), where.values()),)
             rounds = lengths or ((place.rounds,) if place.rounds is not None else ())
             if not rounds:
-                raise ValueError(f"rounds must be given for environment {name!r}, which has any number; got none")
+                raise ValueError(f"rounds is required for environment {name!r}, which has no fixed number of rounds")
         for n in columns:
             for length in rounds:
                 with source.at("environments", name):
@@ -237,14 +239,14 @@ FORMAT = 1
 
 @functools.lru_cache(maxsize=1)
 def engine_digest() -> str:
-    """The first 128 bits of the SHA-256 of the compiled engine."""
+    """Return the first 128 bits of the SHA-256 of the compiled engine, in hex."""
     from hannan import _engine
 
     return hashlib.sha256(Path(str(_engine.__file__)).read_bytes()).hexdigest()[:32]
 
 
 def keys_of(plan: Plan) -> dict[str, Place]:
-    """Key -> place, for every cell of a plan."""
+    """Return {key: place} of the cells of a plan."""
     said = {name: _content(f"environment {name!r}", where.made_of) for name, where in plan.environments.items()}
     whole: dict[str, Any] = {
         "format": FORMAT, "hannan": __version__, "engine": engine_digest(), "runs": plan.runs, "seed": plan.seed,
@@ -267,17 +269,17 @@ def _content(what: str, thing: Any) -> Any:
     try:
         return content(thing)
     except ValueError as reason:
-        raise ValueError(f"{what} must be told apart by its key; {reason}") from None
+        raise ValueError(f"{what} has no key: {reason}") from None
 
 
 def content(thing: Any, depth: int = 0) -> Any:
-    """What a thing is made of, as JSON: equal for equal things, on any machine.
+    """Return the content of an object as JSON; equal objects have equal content on every machine.
 
     >>> content({"means": [0.5, 1]})
     {'dict': {'means': {'list': [{'float': '0x1.0000000000000p-1'}, 1]}}}
     """
     if depth > 16:
-        raise ValueError("its fields must be at most 16 deep; got deeper ones")
+        raise ValueError("its fields must be nested at most 16 deep")
     if thing is None or isinstance(thing, (bool, int, str)):
         return thing
     if isinstance(thing, float):
@@ -340,4 +342,4 @@ def _source(thing: Any) -> str:
     try:
         return hashlib.sha256(inspect.getsource(thing).encode()).hexdigest()
     except (OSError, TypeError):
-        raise ValueError(f"code of your own must have its source in a file; got {thing!r}") from None
+        raise ValueError(f"the source of user-defined code must be in a file; got {thing!r}") from None

@@ -1,4 +1,4 @@
-"""`sweep(plan, out)`: a grid of games that may be stopped at any moment and goes on, on this machine or on many."""
+"""`sweep(plan, out)`: a grid of games that can be interrupted and resumed, on one machine or several."""
 
 from __future__ import annotations
 
@@ -19,31 +19,57 @@ from hannan.games.sweep.plan import Place, Plan, engine_digest, keys_of, plan_of
 
 
 class SweepFailed(RuntimeError):
-    """Some cells could not be computed; the others are kept, and running again tries these once more."""
+    """Raised if cells failed. The others are kept, and the next run computes the failed cells again."""
 
 
 def sweep(
     plan: Any, out: str | os.PathLike[str], on: Any = None, *, shard: tuple[int, int] | None = None,
     workers: int | None = None, seed: int | None = None, progress: bool = True,
 ) -> Swept:  # fmt: skip
-    """Play a whole grid of games on many cores or machines, in a folder that can be interrupted and gone on with.
+    """Play a grid of games on several cores or machines, in a folder from which an interrupted grid resumes.
 
-    Play a grid, learners x environments x n x rounds, each cell `runs` times, and keep it in the folder `out`.
+    The grid has one cell per learner, environment, number of arms and number of rounds; a cell is played `runs` times.
 
-    `plan`, a dict or a TOML file: `learners` and `environments`, name by name, as `hn.compare` takes them (functions,
-    lambdas and partials are sent to worker processes, and rejected before any work if that is impossible); `rounds`
-    and `n`, one or a list (`n` for environments with any number of arms); `runs`; `seed`; `share_streams`. A bad plan
-    is refused, with its line, before anything runs.
+    Parameters
+    ----------
+    plan : dict or path of a TOML file
+        Keys: `learners` and `environments`, dicts by name, as in `hn.compare`; `rounds` and `n`, an integer or a list
+        (`n` only for environments with any number of arms); `runs`, `seed` and `share_streams`. The plan is validated
+        before any game; the error names the line of the file.
+    out : path
+        Folder of the results. Cells that it contains already are not computed again.
+    on : str or distributed.Client, optional
+        Address or client of a Dask scheduler. Default: processes of this machine.
+    shard : tuple of (int, int), optional
+        (i, n) computes the i-th of n parts of the grid, i = 1..n. Parts can be computed on different machines into one
+        folder.
+    workers : int, optional
+        Number of processes on this machine. Default: number of cores.
+    seed : int, optional
+        Seed. Default: the seed of the plan, or 0.
+    progress : bool, optional
+        Show a progress bar on standard error. Default: True.
 
-    Every cell has a key, a hash of what it computes, the version and the engine. What is in the folder is not computed
-    again: killed at any moment, at most the cells at work are lost, and the same call goes on. `shard=(i, n)` computes
-    the i-th of n parts of the grid (i = 1..n), each perhaps on another machine, into one folder.
+    Returns
+    -------
+    Swept
+        Results: `comparison`, `summary()`, `to_frame()`, `export(path)`, `status`.
 
-    `on=None`: `workers` processes of this machine, the cores by default; or the address of a Dask scheduler, or a
-    `distributed.Client`. Results are the same, bit for bit.
+    Raises
+    ------
+    ValueError
+        If the plan is invalid, or if functions or objects of the plan cannot be sent to worker processes.
+    SweepFailed
+        If cells failed; all others are kept.
 
-    `seed`: in place of the plan's. `progress`: whether a bar is shown where someone looks.
+    Notes
+    -----
+    The key of a cell is a hash of its learner, environment, numbers, seed, of the version and of the engine. If the
+    program is killed, at most the cells that are being computed are lost. One process, several processes, shards and
+    clusters give the same results bit for bit.
 
+    Examples
+    --------
     >>> import tempfile, hannan as hn
     >>> plan = {"learners": {"ours": "bandit", "Exp3": "exp3"}, "environments": {"clicks": {"means": [0.3, 0.5]}},
     ...         "rounds": [100, 200], "runs": 4}
@@ -73,7 +99,7 @@ def sweep(
 
 
 def _run(plan: Plan, left: dict[str, Place], folder: Folder, on: Any, workers: int, show: bool) -> dict[str, str]:
-    """Compute what is left, keep it as it comes; gives what failed, and why."""
+    """Compute the remaining cells and store each when it is ready; return the reasons of failed cells."""
     failed: dict[str, str] = {}
     if not left:
         return failed
@@ -104,7 +130,7 @@ def _results(orders: Orders, left: dict[str, Place], on: Any, workers: int) -> I
 
 
 def _reasons(failed: dict[str, str]) -> str:
-    """The reasons, each once, with the first cell that had it."""
+    """Return the distinct reasons, each with its first cell."""
     grouped: dict[str, list[str]] = {}
     for place, why in failed.items():
         grouped.setdefault(" ".join(why.split()), []).append(place)
@@ -147,19 +173,19 @@ def _word(given: Any) -> str:
 
 
 class Swept:
-    """The results of a sweep, read from its folder; those of its last plan."""
+    """Results of the last plan of a sweep, read from its folder."""
 
     def __init__(self, folder: Folder | str | os.PathLike[str]) -> None:
         self.folder = folder if isinstance(folder, Folder) else Folder(folder)
 
     @cached_property
     def comparison(self) -> Comparison:
-        """All that is done, as a comparison; sizes stand in the names where there are several."""
+        """Return the finished cells as a comparison; names of environments contain sizes that differ."""
         from dataclasses import replace
 
         cells, plan = self.folder.cells(), self.folder.plan
         if not cells:
-            raise ValueError(f"{self.folder.path} must have cells that are done; it has none")
+            raise ValueError(f"{self.folder.path} has no finished cells")
         several = {cell.environment: (set(), set()) for cell in cells}  # type: dict[str, tuple[set[int], set[int]]]
         for cell in cells:
             several[cell.environment][0].add(cell.n)
@@ -173,7 +199,7 @@ class Swept:
 
     @property
     def status(self) -> dict[str, Any]:
-        """How many cells are done, of how many, and the seconds that their games took."""
+        """Return the numbers of cells, finished cells and remaining cells, and the seconds of the games."""
         wanted = self.folder.wanted
         done = [self.folder.done[key][1] for key in wanted if key in self.folder.done]
         return {
@@ -182,7 +208,7 @@ class Swept:
         }  # fmt: skip
 
     def to_frame(self) -> Any:
-        """Tidy, sorted by key: the columns of `hn.compare`, after key and with n and rounds."""
+        """Return a tidy frame sorted by key, with the columns of `hn.compare` and key, n and rounds."""
         tables = list(self.folder.groups((*EXPORTED, "seconds")))
         whole = plain(tables, (*EXPORTED, "seconds"))
         try:
@@ -193,19 +219,22 @@ class Swept:
             return frame_of({name: whole.column(name).to_numpy() for name in whole.column_names})
 
     def export(self, to: str | os.PathLike[str]) -> int:
-        """The table to a .parquet or .csv file, sorted by key, times left out: the same bytes however it came about."""
+        """Write the table to a .parquet or .csv file, sorted by key and without times; return the number of rows.
+
+        The bytes do not depend on how the cells were computed.
+        """
         return self.folder.export(Path(to))
 
     def summary(self, level: float = 0.95) -> Any:
-        """One row a cell: see `Comparison.rows`."""
+        """Return one row per cell; see `Comparison.rows`."""
         return self.comparison.summary(level)
 
     def plot(self, **options: Any) -> Any:
-        """See `Comparison.plot`."""
+        """Plot the comparison; see `Comparison.plot`."""
         return self.comparison.plot(**options)
 
     def to_latex(self, **options: Any) -> str:
-        """See `Comparison.to_latex`."""
+        """Return a LaTeX table; see `Comparison.to_latex`."""
         return self.comparison.to_latex(**options)
 
     def __str__(self) -> str:
