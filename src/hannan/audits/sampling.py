@@ -339,7 +339,18 @@ def audit_by_sampling(
     else:
         verdict = "not stable at the level claimed" if lower > level else f"not refuted in {len(trials)} trials"
     witness = (history, loss, actions)
-    return SampledFinding(level, lower, estimate, confidence, samples, delta, witness, verdict, len(trials), tried)
+    return SampledFinding(
+        claimed=level,
+        lower=lower,
+        estimate=estimate,
+        confidence=confidence,
+        samples=samples,
+        delta=delta,
+        witness=witness,
+        verdict=verdict,
+        trials=len(trials),
+        tried=tried,
+    )
 
 
 def _chosen(n: int, rounds: int, most: int, rng: np.random.Generator) -> tuple[list[Trial], str]:

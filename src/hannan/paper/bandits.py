@@ -26,6 +26,7 @@ from hannan.paper.claim import (
     correct,
     exponent,
     form,
+    growth,
     holds,
     upper,
 )
@@ -246,15 +247,7 @@ def _growth_rounds(effort: Effort) -> Verdict:
             rows.append({"x": T, "y": means[-1], "learner": name})
         slopes[name] = exponent(rounds, means)
     bound = tuple({"x": T, "y": Bandit(6, Tsallis(0.5), Horizon(T)).bound().value} for T in rounds)
-    picture = Picture(
-        "Regret as a function of T, N = 6, one arm stops losing late",
-        "T",
-        "regret",
-        (Layer("line", tuple(rows), series="learner"), Layer("bound", bound)),
-        alt=f"On logarithmic axes the slopes are {', '.join(f'{s:.2f}' for s in slopes.values())}.",
-        x_log=True,
-        y_log=True,
-    )
+    picture = growth("Regret as a function of T, N = 6, one arm stops losing late", "T", rows, bound, slopes)
     worst = max(abs(s - 0.5) for s in slopes.values())
     return holds(
         worst <= 0.1 and at_most(over, 1.0),
@@ -283,14 +276,8 @@ def _growth_best(effort: Effort) -> Verdict:
         rows.append({"x": best, "y": means[-1]})
     slope = exponent(bests, means)
     bound = tuple({"x": b, "y": Bandit(n, LogBarrier(), BestLoss(b, rounds=T)).bound().value} for b in bests)
-    picture = Picture(
-        f"Regret of the log-barrier as a function of L*, N = {n}, T = {T}",
-        "L*",
-        "regret",
-        (Layer("line", tuple(rows)), Layer("bound", bound)),
-        alt=f"The regret of the log-barrier grows with slope {slope:.2f} on logarithmic axes.",
-        x_log=True,
-        y_log=True,
+    picture = growth(
+        f"Regret of the log-barrier as a function of L*, N = {n}, T = {T}", "L*", rows, bound, {"log-barrier": slope}
     )
     return holds(
         abs(slope - 0.5) <= 0.12 and at_most(over, 1.0),

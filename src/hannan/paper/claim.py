@@ -266,3 +266,20 @@ def bars(
     lines = tuple({"y": height, "label": label} for label, height in (rules or {}).items())
     layers = (Layer("bars", tuple(rows), series=series), *((Layer("rule", lines),) if lines else ()))
     return Picture(title, x, y, layers, alt=alt, x_kind="nominal", order=order)
+
+
+def growth(
+    title: str, x: str, rows: list[dict[str, Any]], bound: tuple[dict[str, Any], ...], slopes: Mapping[str, float]
+) -> Picture:
+    """Return a picture of regret and bound on logarithmic axes, with one line per learner if there are several."""
+    series = "learner" if "learner" in rows[0] else None
+    fitted = ", ".join(f"{slope:.2f}" for slope in slopes.values())
+    return Picture(
+        title,
+        x,
+        "regret",
+        (Layer("line", tuple(rows), series=series), Layer("bound", bound)),
+        alt=f"On logarithmic axes the regret grows with slope {fitted}. The dashed line is the bound.",
+        x_log=True,
+        y_log=True,
+    )

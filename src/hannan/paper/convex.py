@@ -26,10 +26,10 @@ from hannan.paper.claim import (
     correct,
     exponent,
     form,
+    growth,
     holds,
     upper,
 )
-from hannan.report import Layer, Picture
 from hannan.validation import Array
 
 
@@ -510,18 +510,8 @@ def _growth(effort: Effort) -> Verdict:
         bounds.append(learner.bound(rounds=T, best_loss=bests[-1]).value)
         rows.append({"x": bests[-1], "y": means[-1]})
     slope = exponent(bests, means)
-    picture = Picture(
-        f"Regret and bound as functions of L*, two actions, T = {T}",
-        "L*",
-        "regret",
-        (
-            Layer("line", tuple(rows)),
-            Layer("bound", tuple({"x": b, "y": v} for b, v in zip(bests, bounds, strict=True))),
-        ),
-        alt=f"The regret grows with slope {slope:.2f} on logarithmic axes, below the bound.",
-        x_log=True,
-        y_log=True,
-    )
+    bound = tuple({"x": b, "y": v} for b, v in zip(bests, bounds, strict=True))
+    picture = growth(f"Regret and bound as functions of L*, two actions, T = {T}", "L*", rows, bound, {"regret": slope})
     return holds(
         all(at_most(m, b) for m, b in zip(means, bounds, strict=True)) and abs(slope - 0.5) < 0.1,
         slope,

@@ -18,7 +18,20 @@ from hannan.mathematics.laws.light import Exponential, Gamma, Gumbel, Weibull
 from hannan.mathematics.potentials import FTPL, FTRL
 from hannan.mathematics.regularizers import Entropy
 from hannan.paper.bandit_lemmas import spared, walked
-from hannan.paper.claim import Chapter, Effort, Verdict, at_most, bars, broken, correct, exponent, form, holds, upper
+from hannan.paper.claim import (
+    Chapter,
+    Effort,
+    Verdict,
+    at_most,
+    bars,
+    broken,
+    correct,
+    exponent,
+    form,
+    growth,
+    holds,
+    upper,
+)
 from hannan.report import Layer, Picture
 from hannan.validation import Array
 
@@ -439,17 +452,9 @@ def _growth(effort: Effort) -> Verdict:
         bounds.append(learner.bound(rounds=T, best_loss=best).value)
         rows.append({"x": best, "y": means[-1]})
     slope, limit = exponent(bests, means), exponent(bests, bounds)
-    picture = Picture(
-        f"Regret with clipping as a function of L*, K = N = {K}, T = {T}",
-        "L*",
-        "regret",
-        (
-            Layer("line", tuple(rows)),
-            Layer("bound", tuple({"x": b, "y": v} for b, v in zip(bests, bounds, strict=True))),
-        ),
-        alt=f"The regret grows with slope {slope:.2f} in L* on logarithmic axes, the bound with {limit:.2f}.",
-        x_log=True,
-        y_log=True,
+    bound = tuple({"x": b, "y": v} for b, v in zip(bests, bounds, strict=True))
+    picture = growth(
+        f"Regret with clipping as a function of L*, K = N = {K}, T = {T}", "L*", rows, bound, {"regret": slope}
     )
     return holds(
         abs(slope - 2 / 3) <= 0.1

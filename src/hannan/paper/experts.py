@@ -15,7 +15,7 @@ from hannan.mathematics.laws.light import Exponential
 from hannan.mathematics.printed import experts as printed_experts
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
 from hannan.mathematics.smoothing import Smoothing
-from hannan.paper.claim import LAWS, Chapter, Effort, Verdict, at_most, correct, exponent, form, holds
+from hannan.paper.claim import LAWS, Chapter, Effort, Verdict, at_most, correct, exponent, form, growth, holds
 from hannan.paper.expert_cases import first_order, regret, zero_order
 from hannan.report import Layer, Picture
 from hannan.validation import Array
@@ -240,14 +240,8 @@ def _growth_rounds(effort: Effort) -> Verdict:
             rows.append({"x": T, "y": means[-1], "learner": name})
         slopes[name] = exponent(rounds, means)
     bound = tuple({"x": T, "y": Experts(2, Exponential(), Horizon(T)).bound().value} for T in rounds)
-    picture = Picture(
-        "Worst regret as a function of T, N = 2, with the bound for exponential perturbations",
-        "T",
-        "worst regret",
-        (Layer("line", tuple(rows), series="learner"), Layer("bound", bound)),
-        alt=f"On logarithmic axes the slopes are {', '.join(f'{s:.2f}' for s in slopes.values())}.",
-        x_log=True,
-        y_log=True,
+    picture = growth(
+        "Worst regret as a function of T, N = 2, with the bound for exponential perturbations", "T", rows, bound, slopes
     )
     worst = max(abs(s - 0.5) for s in slopes.values())
     return holds(
@@ -275,15 +269,7 @@ def _growth_best(effort: Effort) -> Verdict:
             rows.append({"x": best, "y": found[-1], "learner": name})
         slopes[name] = exponent(bests, found)
     bound = tuple({"x": b, "y": Experts(2, Exponential(), BestLoss(float(b))).bound().value} for b in bests)
-    picture = Picture(
-        "Worst regret over all sequences as a function of L*, N = 2",
-        "L*",
-        "worst regret",
-        (Layer("line", tuple(rows), series="learner"), Layer("bound", bound)),
-        alt=f"On logarithmic axes the regret grows with slopes {', '.join(f'{s:.2f}' for s in slopes.values())}.",
-        x_log=True,
-        y_log=True,
-    )
+    picture = growth("Worst regret over all sequences as a function of L*, N = 2", "L*", rows, bound, slopes)
     worst = max(abs(s - 0.5) for s in slopes.values())
     return holds(
         worst <= 0.06 and at_most(over, 1.0, slack=1e-7),
