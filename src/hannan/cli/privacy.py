@@ -87,6 +87,7 @@ def command(
         scale = learner.scale_for(epsilon, total, rounds)
     from hannan.learners.convex.privacy import BETWEEN, private
     from hannan.saving.formatting import ceiling
+    from hannan.saving.result import as_text
 
     fixed: Any = private(learner, scale or 1.0)
     statement = fixed.privacy(rounds, total)
@@ -106,8 +107,11 @@ def command(
     }
     # A computed scale is rounded up: a larger scale stays within the budget.
     shown = ceiling(fixed.tuning.scale) if epsilon is not None else f"{scale:.15g}"
-    proved = f"withheld: {withheld}" if bound is None else f"{bound.says}  ({bound.source})"
-    text = f"{statement}\n  {'scale':<9}  {shown}\n  {'bound':<9}  {proved}"
+    proved = f"none: {withheld}" if bound is None else bound.headline
+    theorems = () if bound is None else (("bound by", bound.theorem),)
+    content = statement.shown()
+    content = content._replace(rows=[("scale", shown), ("bound", proved)], details=[*content.details, *theorems])
+    text = as_text(content)
     if points is not None and curve:
         text += f"\n\n{points}"
     if out is not None:
