@@ -209,7 +209,7 @@ def test_records_overlaid(record):
 def test_a_chart_takes_records_only(record, other):
     """`record.plot(other)` once took `other` for `log=True`."""
     pytest.importorskip("altair")
-    with pytest.raises(ValueError, match="plot takes records, and its options by name; got"):
+    with pytest.raises(ValueError, match="others must be records"):
         record.plot(other)
     with pytest.raises(ValueError, match="at most 8 records"):
         record.plot(*[record] * 8)

@@ -85,9 +85,9 @@ def test_names_and_number_must_agree():
 def test_rewards_are_for_gains():
     player = hn.Bandit(2).start(0)
     move = player.act()
-    with pytest.raises(ValueError, match="reward= is for learners of gains"):
+    with pytest.raises(ValueError, match="this learner takes losses"):
         player.observe(move, reward=1)
-    with pytest.raises(ValueError, match="not with both"):
+    with pytest.raises(ValueError, match="not both"):
         player.observe(move, 0.5, reward=1)
     with pytest.raises(ValueError):
         player.observe(move)

@@ -200,9 +200,9 @@ def test_double_settlement_is_refused_and_nothing_moves() -> None:
         (moves, [0.1, 0.2, 1.5], r"losses must be finite and in \[0, 1\]; got 1.5 at index 2"),
         (moves, [0.1, np.nan, 0.5], "losses must be finite and in .* got nan at index 1"),
         (moves, [0.1, 0.2], "losses must be 3, one for each decision; got 2"),
-        (moves[[0, 1, 0]], [0.1] * 3, "a decision must come once in a batch; that at index 2, round 1 of 1,"),
-        ([*moves.ticket, 17], [0.1] * 4, "a decision must be one that this fleet, 'f', drew; that at index 3"),
-        ([*map(int, moves.ticket), 2**63 - 1], [0.1] * 4, "must be one that this fleet"),
+        (moves[[0, 1, 0]], [0.1] * 3, r"index 2 \(round 1 of 1\) is in this batch twice"),
+        ([*moves.ticket, 17], [0.1] * 4, r"index 3.*not drawn by this fleet, 'f'"),
+        ([*map(int, moves.ticket), 2**63 - 1], [0.1] * 4, "not drawn by this fleet"),
     ]
     for given_moves, losses, message in bad:
         with pytest.raises(ValueError, match=message):
@@ -211,9 +211,9 @@ def test_double_settlement_is_refused_and_nothing_moves() -> None:
     fleet.observe(moves, [0.1, 0.2, 0.3])
     after = fleet.to_bytes()
     for again in (moves, moves[2:], moves.ticket):
-        with pytest.raises(ValueError, match=r"a decision must be open; that at index 0.* is settled or forgotten"):
+        with pytest.raises(ValueError, match=r"index 0.*already been settled or dropped"):
             fleet.observe(again, [0.1] * len(again))
-        with pytest.raises(ValueError, match="a decision must be open"):
+        with pytest.raises(ValueError, match="already been settled or dropped"):
             fleet.forget(again)
     assert fleet.to_bytes() == after
 
@@ -223,14 +223,14 @@ def test_moves_of_others_and_edited_moves_are_refused() -> None:
 
     fleet, other = hn.Fleet(hn.Bandit(3), seed=0, name="a"), hn.Fleet(hn.Bandit(3), seed=0, name="b")
     mine, theirs = fleet.act([1, 2]), other.act([1, 2])
-    with pytest.raises(ValueError, match="moves must be of this fleet, 'a'; got some of 'b'"):
+    with pytest.raises(ValueError, match=r"another fleet.*'b'.*'a'"):
         fleet.observe(theirs, [0.1, 0.2])
-    with pytest.raises(ValueError, match="must be one that this fleet, 'a', drew"):
+    with pytest.raises(ValueError, match="not drawn by this fleet, 'a'"):
         fleet.observe(theirs.ticket, [0.1, 0.2])
     edited = dataclasses.replace(mine, probability=mine.probability * 0.5)
-    with pytest.raises(ValueError, match=r"moves must be as act.. returned them; that at index 0"):
+    with pytest.raises(ValueError, match=r"index 0.*than act"):
         fleet.observe(edited, [0.1, 0.2])
-    with pytest.raises(ValueError, match=r"moves must be as act.. returned them; that at index 0"):
+    with pytest.raises(ValueError, match=r"index 0.*than act"):
         fleet.observe(dataclasses.replace(mine, action=(mine.action + 1) % 3), [0.1, 0.2])
     fleet.observe(mine, [0.1, 0.2])
 
@@ -263,7 +263,7 @@ def test_bad_keys(keys: Any, message: str) -> None:
 def test_keys_of_one_fleet_are_of_one_kind() -> None:
     fleet = hn.Fleet(hn.Bandit(3), seed=0)
     fleet.act([1])
-    with pytest.raises(ValueError, match="keys of this fleet must be whole numbers; got text such as 'a'"):
+    with pytest.raises(ValueError, match=r"integers.*strings such as 'a'"):
         fleet.act(["a"])
     assert ["a" in fleet, 1 in fleet, 2 in fleet, *fleet.keys] == [False, True, False, 1]
 
@@ -274,7 +274,7 @@ def test_keys_of_one_fleet_are_of_one_kind() -> None:
         (["a"], "losses must be real numbers; got <?U?str|losses must be real numbers"),
         (0.5, "losses must be a list or an array"),
         ([[0.5]], "losses must be a list or an array"),
-        (None, "decisions must be settled with their losses; got none"),
+        (None, "losses is required"),
         ([1j], "losses must be real numbers"),
         ([-1e-300], "losses must be finite and in"),
     ],
@@ -284,7 +284,7 @@ def test_bad_losses(losses: Any, message: str) -> None:
     moves = fleet.act([1])
     with pytest.raises(ValueError, match=message):
         fleet.observe(moves, losses)
-    with pytest.raises(ValueError, match="reward= is for learners of gains"):
+    with pytest.raises(ValueError, match="this learner takes losses"):
         fleet.observe(moves, reward=[0.5])
     fleet.observe(moves, [True])
 
@@ -293,7 +293,7 @@ def test_bad_losses(losses: Any, message: str) -> None:
 def test_bad_tickets(tickets: Any) -> None:
     fleet = hn.Fleet(hn.Bandit(3), seed=0)
     fleet.act([1])
-    with pytest.raises(ValueError, match=r"moves must be those of act\(\), or their tickets"):
+    with pytest.raises(ValueError, match=r"moves must be the object returned by act"):
         fleet.observe(tickets, [0.5])
 
 
@@ -312,14 +312,12 @@ def test_nothing_to_do_is_nothing() -> None:
     ids=lambda learner: type(learner).__name__,
 )
 def test_learners_of_other_settings_are_refused_by_name(learner: Any) -> None:
-    with pytest.raises(
-        ValueError, match=rf"a fleet must be of learners whose round .* got {re.escape(repr(learner)[:40])}"
-    ):
+    with pytest.raises(ValueError, match=rf"learner must be a bandit.* got {re.escape(repr(learner)[:40])}"):
         hn.Fleet(learner)
 
 
 def test_a_learner_that_tosses_coins_is_refused_for_that() -> None:
-    rule = r"a fleet must be of learners that draw moves and nothing else; got Thompson\(3\), which tosses coins too"
+    rule = r"learner.*randomness.*Thompson\(3\), which draws coins too"
     with pytest.raises(ValueError, match=rule):
         hn.Fleet(hn.Thompson(3))
     hn.Fleet(hn.Thompson(3, "gaussian"))
@@ -332,7 +330,7 @@ def test_gains_names_and_moves() -> None:
     assert [move.player for move in moves] == ["f/a", "f/b", "f/a"]
     assert moves[1:].key == ["b", "a"]
     assert len(moves[moves.round == 1]) == 2
-    with pytest.raises(ValueError, match="losses or with reward=, not with both"):
+    with pytest.raises(ValueError, match="losses or reward=, not both"):
         fleet.observe(moves, [1, 1, 1], reward=[1, 1, 1])
     fleet.observe(moves[::-1], reward=[True, False, True])
     assert fleet.certificate("a").rounds == 2

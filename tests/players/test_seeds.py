@@ -58,12 +58,12 @@ def test_players_of_decisions_and_points(learner, tmp_path):
     loss = (
         hn.Logistic([0.6, 0.0, 0.8], 1) if isinstance(learner, hn.Convex) else np.full(12 if one.sees_all else 4, 0.5)
     )
-    with pytest.raises(ValueError, match="must be"):
+    with pytest.raises(ValueError, match="belongs to another player"):
         two.observe(new, loss)
     for copy in (one, two, exact):
         assert old in copy.open_moves
         copy.observe(old, loss)
-        with pytest.raises(ValueError, match="must be"):
+        with pytest.raises(ValueError, match="already been settled or dropped"):
             copy.observe(old, loss)
     assert moves(one) != moves(two)
     player.observe(old, loss)

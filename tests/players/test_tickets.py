@@ -124,15 +124,15 @@ def test_tickets_that_are_not_open_are_refused_and_change_nothing(learner):
     before = content(player)
     kind = type(move).__name__
     rules = [
-        (settled, "that of round 1 is settled or forgotten already"),
-        (dropped, "that of round 3 is settled or forgotten already"),
-        (foreign, "a move must be of this player"),
-        (move._replace(action=(99,) if isinstance(move.action, tuple) else move.action + 1), "as act"),
-        (move._replace(round=99), "of a round that was played; got round 99"),
-        (move._replace(round=0), "of a round that was played"),
-        (move._replace(round=True), "of a round that was played"),
-        (move._replace(round=[2]), "of a round that was played"),
-        *((what, f"a move must be a {kind} that act") for what in ((), None, "ticket", 7, move[:2])),
+        (settled, "round 1 has already been settled or dropped"),
+        (dropped, "round 3 has already been settled or dropped"),
+        (foreign, "belongs to another player"),
+        (move._replace(action=(99,) if isinstance(move.action, tuple) else move.action + 1), "move was altered"),
+        (move._replace(round=99), "not drawn a move in round 99"),
+        (move._replace(round=0), "not drawn a move in round"),
+        (move._replace(round=True), "not drawn a move in round"),
+        (move._replace(round=[2]), "not drawn a move in round"),
+        *((what, f"move must be the {kind} returned by act") for what in ((), None, "ticket", 7, move[:2])),
     ]
     for ticket, rule in rules:
         for use in (lambda m: player.observe(m, loss_of(player, move, 1)), player.forget):
@@ -159,14 +159,14 @@ def test_a_ticket_is_settled_once_also_after_a_file(learner, resume, tmp_path):
             settle(player, waiting, 1)
             (young,) = run(player, 3, 4)
     for ticket in (old, waiting, forgotten, young):
-        with pytest.raises(ValueError, match=f"that of round {ticket.round} is settled or forgotten already"):
+        with pytest.raises(ValueError, match=f"round {ticket.round} has already been settled or dropped"):
             settle(player, ticket, 1)
     copy, other = hn.load(path), hn.load(path)
     new = act(copy, 9)
     assert new.round == 5
     # The controls: a copy's own move, one that the original drew after the file, and one that was never drawn.
     for ticket in (new, new._replace(player="p", round=40), new._replace(player=player.id + "x", round=1)):
-        with pytest.raises(ValueError, match="a move must be of this player"):
+        with pytest.raises(ValueError, match="belongs to another player"):
             settle(other, ticket, 9)
     settle(copy, new, 9)
 
@@ -234,11 +234,11 @@ def test_the_ids_that_a_player_had_are_kept_but_not_for_ever(tmp_path):
         player = hn.load(path)
         player.observe(player.act(), 0.5)
     assert len(player.earlier) == MOST_EARLIER
-    with pytest.raises(ValueError, match="that of round 1 is settled"):
+    with pytest.raises(ValueError, match="round 1 has already been settled"):
         player.observe(first, 0.5)
     player.save(path)
     player = hn.load(path)
-    with pytest.raises(ValueError, match="of this player"):
+    with pytest.raises(ValueError, match="belongs to another player"):
         player.observe(first, 0.5)
 
 

@@ -1,4 +1,4 @@
-"""What a game left behind: curves of regret with their uncertainty, counts, bound, time; saved and plotted."""
+"""Records of games: regret over time with its uncertainty, counts, bound and duration; saving and charts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def arrays_of(path: str | os.PathLike[str], known: tuple[str, ...]) -> dict[str, Any]:
-    """The arrays of an .npz file by name; each has the size that its header says, or is refused before it is made."""
+    """Return the arrays of an .npz file by name; the size in each header is checked before memory is allocated."""
     import zipfile  # not for a game
 
     found: dict[str, Any] = {}
@@ -40,7 +40,9 @@ def arrays_of(path: str | os.PathLike[str], known: tuple[str, ...]) -> dict[str,
         for member in archive.infolist():
             name = member.filename.removesuffix(".npy")
             if name not in known or name in found:
-                raise ValueError(f"its arrays must be some of {', '.join(known)}, once each; got {name[:80]!r}")
+                raise ValueError(
+                    f"corrupt file: arrays must be {', '.join(known)}, at most once each; found {name[:80]!r}"
+                )
             found[name] = _array(archive, member, name)
     return found
 
@@ -48,16 +50,16 @@ def arrays_of(path: str | os.PathLike[str], known: tuple[str, ...]) -> dict[str,
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> Any:
     with archive.open(member) as file:
         if np.lib.format.read_magic(file) != (1, 0):
-            raise ValueError(f"its {name} must be an array of NumPy's format 1.0")
+            raise ValueError(f"corrupt file: {name} must be an array in NumPy's format 1.0")
         shape, columns_first, dtype = np.lib.format.read_array_header_1_0(file)
         if dtype.hasobject or dtype.kind not in "iufb":
-            raise ValueError(f"its {name} must be numbers; got {dtype}")
+            raise ValueError(f"corrupt file: {name} must be numeric; found {dtype}")
         size = math.prod(shape) * dtype.itemsize
         if min((0, *shape)) < 0 or file.tell() + size != member.file_size or size > files.LARGEST:
-            raise ValueError(f"its {name} must have the size that it says, {shape}; it has not")
+            raise ValueError(f"corrupt file: {name} must have the shape of its header, {shape}; found another size")
         data = file.read(size)
     if len(data) != size:
-        raise ValueError(f"its {name} must have the size that it says, {shape}; it is shorter")
+        raise ValueError(f"corrupt file: {name} must have the shape of its header, {shape}; found fewer numbers")
     return np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if columns_first else "C").copy()
 
 
@@ -69,15 +71,53 @@ FORMAT = 1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Record(Result):
-    """What a game left behind: curves of regret with their uncertainty, counts, the bound, the time.
+    """Result of `hn.play`: regret over time with its uncertainty, counts of actions, bound and duration.
 
-    Regret_t = own loss - loss of the best arm (expert) of the first t rounds, in the units of the losses.
+    Parameters
+    ----------
+    learner : str
+        Description of the learner.
+    setting : str
+        Feedback: experts, bandit, expert_bandit, ...
+    rounds, runs, seed : int
+        Size of the game, and its seed.
+    checkpoints : numpy.ndarray
+        Rounds at which the regret is recorded.
+    regret : numpy.ndarray
+        Realized regret, shape (runs, checkpoints), in the units of the losses: the learner's loss minus that of the
+        best arm or expert of the rounds so far. For Bernoulli means the comparator is the best mean.
+    best_loss : float or numpy.ndarray
+        Loss of the best choice in hindsight; one per run if it differs.
+    counts : numpy.ndarray
+        How often each action was played, shape (runs, n).
+    seconds : float
+        Duration.
+    threads : int
+        Number of threads.
+    actions : numpy.ndarray, optional
+        Actions of all rounds, if they were recorded.
+    expected_regret : numpy.ndarray, optional
+        Regret of the mean play, with <p_t, l_t> instead of the sampled loss (full information).
+    estimated_regret : numpy.ndarray, optional
+        Learner's loss minus the smallest importance-weighted loss at the end of each run (bandits). Its expectation is
+        at least the expected regret if losses do not depend on the moves. It is not a bound on a run.
+    loss : numpy.ndarray, optional
+        Cumulative loss or reward of every run at the checkpoints.
+    note : str, optional
+        Remark about how the game was played.
+    adaptive : bool, optional
+        Whether the losses were chosen by an adversary that observes past moves.
+    iid : bool, optional
+        Whether the losses are known to be drawn independently from one distribution.
+    fictitious : bool, optional
+        Whether the player observes the losses of a round before it plays; the learner's bound then does not hold.
+    source : learner, optional
+        The learner, for its bound.
+    written : dict, optional
+        The bound of a loaded record.
 
-    `regret` has shape (runs, checkpoints), `checkpoints` the rounds they stand at. The comparator of Bernoulli
-    means is the best mean. `expected_regret` (full information) charges <p_t, l_t> in place of the draw;
-    `estimated_regret` (bandits) is own loss - min Lhat at the end of each run: its expectation is at least the
-    expected regret if losses do not depend on the moves; it is no bound on a run.
-
+    Examples
+    --------
     >>> import hannan as hn
     >>> record = hn.play(hn.Bandit(2), hn.adversaries.Bernoulli([0.2, 0.6], 1000), runs=20, seed=0)
     >>> record.regret.shape[0], int(record.checkpoints[-1]), bool(record.mean_regret[-1] < record.bound.value)
@@ -98,35 +138,49 @@ class Record(Result):
     actions: NDArray[np.int32] | None = None
     expected_regret: Array | None = None
     estimated_regret: Array | None = None
-    #: The cumulative loss (or gain) of every run at the checkpoints, in the units of the losses.
     loss: Array | None = None
     note: str = ""
-    #: Whether the losses were set by an adversary that sees past moves; the regret is against the losses realised.
     adaptive: bool = False
-    #: Whether the losses are known to be drawn independently from one law, as Bernoulli means that do not change are.
     iid: bool = False
-    #: Whether each round was played as the learner plays the next one: no learner can, so that its bound is not shown.
     fictitious: bool = False
-    #: The learner itself, for its bound; a loaded record has what was written down instead.
     source: Any = field(default=None, compare=False)
     written: dict[str, Any] | None = field(default=None, compare=False)
 
     @property
     def mean_regret(self) -> Array:
-        """The mean over runs, at each checkpoint."""
+        """Mean of the regret over the runs, at each checkpoint."""
         return np.asarray(self.regret.mean(axis=0))
 
     @property
     def rounds_per_second(self) -> float:
-        """Rounds of all runs together, a second."""
+        """Rounds per second, over all runs."""
         return self.rounds * self.runs / self.seconds if self.seconds > 0.0 else math.inf
 
     def interval(self, level: float = 0.95, method: str = "t") -> tuple[Array, Array]:
         """Return an approximate confidence interval (low, high) of the mean regret at each checkpoint.
 
-        method="t": mean -+ t_{runs-1} sd/sqrt(runs), exact for normal runs; "bootstrap": percentiles of 2,000
-        resampled means, drawn with the record's seed. Both are approximate: if large regrets are rare, few runs may
-        show none of them, and the interval is too narrow. Needs two runs.
+        Parameters
+        ----------
+        level : float, optional
+            Confidence level in (0, 1).
+        method : {"t", "bootstrap"}, optional
+            "t": mean +- t_{runs-1} sd/sqrt(runs), exact for normal regrets. "bootstrap": percentiles of 2,000 resampled
+            means, drawn with the seed of the record.
+
+        Returns
+        -------
+        tuple of (numpy.ndarray, numpy.ndarray)
+            Lower and upper ends.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than 2 runs.
+
+        Notes
+        -----
+        Both methods are approximate: if large regrets are rare, a few runs may contain none of them, and the interval
+        is too narrow.
         """
         level = validation.between(level, 0.0, 1.0, "level", "()")
         if self.runs < 2:
@@ -220,7 +274,6 @@ class Record(Result):
     # Export
 
     def shown(self) -> Shown:
-        """Return regret with its interval, bound, best loss and estimate; assumptions; theorem, learner and time."""
         bound = self.bound
         rows = [("regret", self._regret())]
         if self.expected_regret is not None:
@@ -247,7 +300,7 @@ class Record(Result):
         details += [("learner", self.learner), ("time", f"{figure(self.seconds, 3)} s, {speed}")]
         size = f"{counted(self.runs, 'run')} x {counted(self.rounds, 'round')}"
         title = f"{short(self.learner)}, {size}, seed {self.seed}"
-        assumptions = [] if bound is None or bound.is_trivial else bound.validity()
+        assumptions = [] if bound is None or bound.sense == "run" else bound.validity()
         return Shown(title, rows, assumptions=assumptions, details=details)
 
     def _regret(self) -> str:
@@ -262,7 +315,13 @@ class Record(Result):
     __repr__ = Result.__str__
 
     def to_frame(self) -> Any:
-        """A pandas (else polars) frame with columns run, round, regret."""
+        """Return the regret as a frame.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+            Columns run, round and regret; pandas if it is installed.
+        """
         columns = {
             "run": np.repeat(np.arange(self.runs), len(self.checkpoints)),
             "round": np.tile(self.checkpoints, self.runs),
@@ -273,21 +332,43 @@ class Record(Result):
         return frame_of(columns)
 
     def plot(self, *others: Record, log: bool = False, level: float = 0.95) -> Any:
-        """An Altair chart: the mean, its interval and the bound; `log=True` for logarithmic axes.
+        """Return an Altair chart of the mean regret, its interval and the bound.
 
-        A bound that would press the curve to the floor stands as a number under the title; on logarithmic axes it is
-        drawn. `others` are laid over it, each in its colour, with a legend.
+        Parameters
+        ----------
+        *others : Record
+            Further records, each drawn in its own color.
+        log : bool, optional
+            Use logarithmic axes.
+        level : float, optional
+            Confidence level of the intervals.
+
+        Returns
+        -------
+        altair.LayerChart
+            The chart. A bound far above the regret is printed under the title instead of drawn, except with `log`.
         """
 
         for other in others:
             if not isinstance(other, Record):
-                raise ValueError(f"plot takes records, and its options by name; got {other!r}")
+                raise ValueError(f"others must be records (pass log= and level= by name); got {other!r}")
         if not isinstance(log, bool):
             raise ValueError(f"log must be True or False; got {log!r}")
         return regret_chart((self, *others), log, level)
 
     def bound_curve(self, points: int = 40) -> tuple[NDArray[np.int64], Array]:
-        """The bound for games of t rounds, t among the checkpoints; as if the best loss were all of t."""
+        """Return the bound for games of t rounds, for some checkpoints t, without knowledge of the best loss.
+
+        Parameters
+        ----------
+        points : int, optional
+            Maximum number of checkpoints.
+
+        Returns
+        -------
+        tuple of (numpy.ndarray, numpy.ndarray)
+            Rounds, and the bounds for them.
+        """
         if self.source is None or self.bound is None:
             value = [] if self.bound is None else [self.bound.value]
             return self.checkpoints[-1:][: len(value)], np.array(value)
@@ -302,7 +383,18 @@ class Record(Result):
         return np.array(kept, dtype=np.int64), np.array(values)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write one .npz file, whole or not at all: arrays, and JSON for the rest; nothing in it is ever run."""
+        """Write the record to one .npz file, atomically.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            The file: arrays, and JSON for all other fields.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
         arrays = {name: getattr(self, name) for name in _ARRAYS if getattr(self, name) is not None}
         about = {name: getattr(self, name) for name in _PLAIN}
         about["format"] = FORMAT
@@ -317,12 +409,28 @@ class Record(Result):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Record:
-        """The record that `save` wrote."""
+        """Load a record that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            The file. Nothing in it is executed.
+
+        Returns
+        -------
+        Record
+            The record, with the bound that was saved.
+
+        Raises
+        ------
+        ValueError
+            If the file is not a record.
+        """
         try:
             arrays = arrays_of(path, ("about", *_ARRAYS))
             about = saving.plain_json(bytes(arrays.pop("about")).decode())
             if about["format"] != FORMAT:
-                raise ValueError(f"its format must be {FORMAT}; got {about['format']!r}")
+                raise ValueError(f"format must be {FORMAT}; got {about['format']!r}")
             _agree(about, arrays)
             fields: dict[str, Any] = {name: (_BEFORE | about)[name] for name in _PLAIN} | arrays
             if about["scalar_best"]:
@@ -331,11 +439,11 @@ class Record(Result):
         except (FileNotFoundError, PermissionError):
             raise
         except Exception as error:
-            raise ValueError(f"{os.fspath(path)} must be a record written by Record.save; got {error}") from error
+            raise ValueError(f"{os.fspath(path)} is not a record written by Record.save: {error}") from error
 
 
 _PLAIN = ("learner", "setting", "rounds", "runs", "seed", "seconds", "threads", "note", "adaptive", "iid", "fictitious")
-#: What records written before these fields came say of them.
+#: Values of fields that older files do not have.
 _BEFORE = {"adaptive": False, "iid": False, "fictitious": False}
 _ARRAYS = (
     "checkpoints", "regret", "best_loss", "counts", "actions", "expected_regret", "estimated_regret", "loss",
@@ -343,34 +451,34 @@ _ARRAYS = (
 
 
 def _agree(about: dict[str, Any], arrays: dict[str, Any]) -> None:
-    """Refuse a file whose parts do not fit each other."""
+    """Raise if the arrays of a file have the wrong shapes."""
     rounds, runs = fields.whole(about["rounds"], "rounds", 1), fields.whole(about["runs"], "runs", 1)
     for name in ("learner", "setting", "note"):
         fields.text(about[name], name)
     at = arrays["checkpoints"]
     if at.ndim != 1 or at.dtype.kind != "i" or not len(at) or at[0] < 1 or at[-1] > rounds or (np.diff(at) <= 0).any():
-        raise ValueError(f"its checkpoints must be rounds of 1..{rounds}, in order")
+        raise ValueError(f"corrupt file: checkpoints must be increasing rounds in 1..{rounds}")
     if arrays["regret"].shape != (runs, len(at)) or arrays["regret"].dtype != np.float64:
-        raise ValueError(f"its regret must be numbers of shape {runs, len(at)}; got shape {arrays['regret'].shape}")
+        raise ValueError(f"corrupt file: regret must have shape {runs, len(at)}; found {arrays['regret'].shape}")
     if "loss" in arrays and arrays["loss"].shape != arrays["regret"].shape:
-        raise ValueError(f"its loss must have the shape of its regret, {runs, len(at)}; got {arrays['loss'].shape}")
+        raise ValueError(f"corrupt file: loss must have shape {runs, len(at)}; found {arrays['loss'].shape}")
     if arrays["counts"].shape[:1] != (runs,) or arrays["counts"].ndim != 2:
-        raise ValueError(f"its counts must have a row for each of {runs} runs; got shape {arrays['counts'].shape}")
+        raise ValueError(
+            f"corrupt file: counts must have {runs} rows, one per run; found shape {arrays['counts'].shape}"
+        )
 
 
-#: A bound that is more than so many times the largest regret would press the curves to the floor.
+#: Largest ratio of a bound to the largest regret for which the bound is drawn; above it, curves would be flat.
 ROOM = 2.5
 
 
 def regret_chart(records: Sequence[Any], log: bool = False, level: float = 0.95) -> Any:
-    """An Altair chart of records, a colour each; the band is the t interval at `level`, the dashes are the bound."""
+    """Return an Altair chart of records: mean regrets with t-intervals at `level`, and bounds as dashed lines."""
     from hannan.report.pictures import PALETTE, altair, offline
 
     alt = altair()
     if len(records) > len(PALETTE):
-        raise ValueError(
-            f"a chart takes at most {len(PALETTE)} records, so that their colours differ; got {len(records)}"
-        )
+        raise ValueError(f"a chart has at most {len(PALETTE)} records, so that colors differ; got {len(records)}")
     names = apart([record.learner for record in records])
     top = max(float(np.max(record.mean_regret)) for record in records)
     scale = alt.Scale(type="log") if log else alt.Scale()
@@ -457,7 +565,7 @@ def regret_picture(record: Record, title: str, points: int = 60) -> Picture:
     layers.append(Layer("line", rows, x="round", y="regret"))
     rounds, values = record.bound_curve(30)
     if len(values) and float(max(values)) > ROOM * float(np.max(mean)):
-        rounds, values = rounds[:0], values[:0]  # told in words: drawn it would press the curve to the floor
+        rounds, values = rounds[:0], values[:0]  # stated in the text; drawn, it would flatten the curve
     bound = tuple({"round": int(t), "bound": float(v)} for t, v in zip(rounds, values, strict=True))
     if len(bound) > 1:
         layers.append(Layer("bound", bound, x="round", y="bound"))
@@ -470,6 +578,6 @@ def regret_picture(record: Record, title: str, points: int = 60) -> Picture:
         stated = f"the bound is {ceiling(record.bound.value)}, {record.bound.adversary}"
         alt = f"{end}; {stated}."
         if len(values) > 1 and values[-1] > 1.001 * record.bound.value:
-            # The curve cannot know the best loss of each t.
+            # The curve does not use the best loss of each t.
             alt = f"{end}; {stated}. Dashed: the bound before the best loss is known."
     return Picture(title, "round", "regret", tuple(layers), alt=alt, height=320)

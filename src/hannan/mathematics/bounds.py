@@ -146,7 +146,7 @@ def checked(against: object) -> Against:
 
 
 def validity(against: str, sense: str) -> tuple[str, str]:
-    """Return (when and in which sense a bound holds, what holds otherwise); the second is empty if nothing is left out.
+    """Return (when and in which sense a bound holds, what holds otherwise); the second is empty if nothing is omitted.
 
     >>> validity("any", "draws")
     ('in expectation, even if losses depend on past moves', '')
@@ -224,7 +224,7 @@ class Bound(Result):
         Which regret is bounded, and how: on every run, for the mean play, for one arm fixed in advance, ...
         (`hannan.mathematics.bounds.Sense`).
     condition : str, optional
-        Assumption besides the adversary, such as a bound on the best loss.
+        Assumption in addition to the adversary, such as a bound on the best loss.
     at_most : float, optional
         Best loss that the condition supposes.
     against : {"any", "oblivious", "iid"}, optional
@@ -283,11 +283,27 @@ class Bound(Result):
 
     @property
     def is_trivial(self) -> bool:
-        """Whether the bound is no more than rounds x loss range, which no regret can exceed."""
-        return self.sense == "run" and self.value > 0.0
+        """True if the bound is rounds x loss range, which no regret can exceed."""
+        return self.value > 0.0 and (self.sense == "run" or next(iter(self.terms), "").startswith("rounds x "))
 
     def asked(self, against: str | None) -> Bound:
-        """Return this bound if it holds against the given adversary; otherwise raise `Withheld`."""
+        """Return this bound if it holds against the given adversary; otherwise raise.
+
+        Parameters
+        ----------
+        against : {"adaptive", "any", "oblivious", "iid"} or None
+            Adversary; None accepts every bound.
+
+        Returns
+        -------
+        Bound
+            This bound.
+
+        Raises
+        ------
+        Withheld
+            If the bound holds against a weaker adversary only.
+        """
         if against is None or covers(self.against, against):
             return self
         wanted = ADVERSARIES[checked(against)].removeprefix("even ")
@@ -300,12 +316,31 @@ class Bound(Result):
         return self.value
 
     def supposing(self, at_most: float, gains: bool = False) -> Bound:
-        """Return the same number under the condition that the best loss is at most `at_most` (gains: at least)."""
+        """Return the same number under a condition on the best loss.
+
+        Parameters
+        ----------
+        at_most : float
+            Largest best loss (or smallest best gain) for which the number is a bound.
+        gains : bool, optional
+            Whether the learner plays gains.
+
+        Returns
+        -------
+        Bound
+            The bound with the condition.
+        """
         said = best_loss_condition(at_most, gains, self.against, self.sense or "")
         return replace(self, condition="; ".join(filter(None, (said, self.condition))), at_most=at_most)
 
     def observed(self) -> Bound:
-        """Return the bound for a best loss that was observed, not supposed: without the condition on the best loss."""
+        """Return the bound for a best loss that was observed instead of supposed.
+
+        Returns
+        -------
+        Bound
+            The bound without the condition on the best loss.
+        """
         if self.at_most is None:
             return self
         rest = self.condition
@@ -314,7 +349,18 @@ class Bound(Result):
         return replace(self, condition=rest.removeprefix("; "), at_most=None)
 
     def times(self, width: float) -> Bound:
-        """Return the same bound for losses whose range has this width."""
+        """Return the same bound for losses in other units.
+
+        Parameters
+        ----------
+        width : float
+            Width of the range of the losses.
+
+        Returns
+        -------
+        Bound
+            The bound with value and terms multiplied by `width`.
+        """
         return replace(self, value=self.value * width, terms={name: term * width for name, term in self.terms.items()})
 
     @property
@@ -345,13 +391,18 @@ class Bound(Result):
         )
 
     def validity(self) -> list[tuple[str, str]]:
-        """Return the rows that state when the bound holds: valid, otherwise, condition."""
+        """Return the rows that state when the bound holds.
+
+        Returns
+        -------
+        list of (str, str)
+            Rows labeled valid, otherwise and condition, if they apply.
+        """
         valid, otherwise = validity(self.against, self.sense or "")
         rows = (("valid", valid), ("otherwise", otherwise), ("condition", self.condition))
         return [row for row in rows if row[1]]
 
     def shown(self) -> Shown:
-        """Return the headline, when the bound holds, the theorem, the terms and the scale."""
         rows = [*self.validity(), ("theorem", self.theorem), ("terms", columns(self.terms))]
         if self.schedule or self.scale is not None:
             formula = self.schedule.removeprefix("scale = ").removeprefix("scale_t = ")
@@ -638,7 +689,7 @@ class Units(NamedTuple):
 
     @property
     def plain(self) -> bool:
-        """Whether these are losses in [0, 1] themselves: they are handed on, not copied."""
+        """True if these are losses in [0, 1] themselves: they are handed on, not copied."""
         return self == (0.0, 1.0, False)
 
     @classmethod

@@ -129,14 +129,16 @@ class Certificate(Certified):
         Largest divergence of one step at one scale, over the range of the loss. None if not measured.
     claimed_rate : float or None
         Stability that the bound relies on, at the first and smallest scale. None if no claim is made.
-    seeded, resumed : bool, optional
-        Whether a seed was given, and whether the random state is in a file: both make the moves predictable.
+    seeded : bool, optional
+        Whether a seed was given, which makes the moves predictable.
     delta : float, optional
         Probability with which `on_this_run` may fail.
     on_this_run : float or None, optional
         Bound on the regret of this run, with probability 1 - delta.
     on_this_run_says : str, optional
         In which sense, or the reason if there is no such bound.
+    resumed : bool, optional
+        Whether the random state is in a file, which makes the moves predictable.
     notes : tuple of (str, str), optional
         Further assumptions, as (label, text).
     kind : {"mean", "realized"}, optional
@@ -195,7 +197,6 @@ class Certificate(Certified):
     restricted: bool = False
 
     def shown(self) -> Shown:
-        """Return the headline, then regret, stability and privacy, the assumptions, and the details."""
         counts = in_headline(self.rounds, self.open_moves, self.forgotten)
         headline = f"{short(self.learner)}, {counts}: {self._says()}"
         return Shown(headline, self._rows(), assumptions=self._assumptions(), details=self._details())
@@ -236,7 +237,7 @@ class Certificate(Certified):
         return f"{figure(self.realised_level)} measured, {claim} ({name})"
 
     def _assumptions(self) -> list[tuple[str, str]]:
-        rows = [] if self.bound is None or self.bound.is_trivial else self.bound.validity()
+        rows = [] if self.bound is None or self.bound.sense == "run" else self.bound.validity()
         covered = []
         if self.bound is not None:
             covered += of_settled(self.bound, self.open_moves)
@@ -271,7 +272,8 @@ NOT_USEFUL = "no useful bound yet"
 
 def trivial_row(bound: Bound) -> list[tuple[str, str]]:
     """Return the row of a trivial bound; no row for any other."""
-    return [("trivial", f"{bound.says} on every run: {bound.source}")] if bound.is_trivial else []
+    always = " on every run" if bound.sense == "run" else ""
+    return [("trivial", f"{bound.says}{always}: {bound.source}")] if bound.is_trivial else []
 
 
 def in_headline(rounds: int, pending: int, dropped: int) -> str:

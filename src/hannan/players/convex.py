@@ -1,4 +1,4 @@
-"""A convex learner at play: points out, losses in."""
+"""Players of convex learners: their moves are points, and their losses are functions."""
 
 from __future__ import annotations
 
@@ -94,10 +94,12 @@ class ConvexCertificate(Certificate):
 
 
 class ConvexPlayer(PointPlayer):
-    """`act()` draws noise and moves; `observe(move, loss)` adds the loss function, whenever it comes.
+    """Player of a perturbed leader: `act` draws noise and computes a point, `observe` adds a loss function.
 
-    Not thread-safe: guard it with a lock of your own.
+    Not thread-safe: guard it with a lock.
 
+    Examples
+    --------
     >>> from hannan.mathematics.convex.domains import Ball
     >>> from hannan import Convex
     >>> from hannan.mathematics.convex.losses import Logistic
@@ -114,7 +116,7 @@ class ConvexPlayer(PointPlayer):
         super().__init__()
         self.learner = learner
         entropy = self._take_name(seed, name)
-        # Private moves are of the operating system's noise, unless a seed was given for an experiment.
+        # Private moves use noise of the operating system, unless a seed was given for an experiment.
         self._secret = learner.guarantee == "privacy" and seed is None
         drawn = standard if self._secret else None
         self._leader = Leader(learner.domain, learner.rules(), entropy, output=learner.output_scale(), drawn=drawn)
@@ -124,11 +126,17 @@ class ConvexPlayer(PointPlayer):
         self._copied = False
 
     def distribution(self) -> Array:
-        """Not offered: the move has a density, or atoms where the domain is flat, and no list of probabilities."""
-        raise ValueError("a convex player has no distribution over finitely many actions; audit measures its law")
+        """Raise: a move is a point of a continuous set, so there is no list of probabilities."""
+        raise ValueError("a convex player has no distribution over finitely many actions; use hn.audit_convex")
 
     def act(self) -> Point:
-        """Draw the round's noise and move to the perturbed leader."""
+        """Draw noise and return the perturbed leader.
+
+        Returns
+        -------
+        Point
+            The move.
+        """
         try:
             x, distance = self._leader.act()
         except NotConverged:
@@ -138,10 +146,23 @@ class ConvexPlayer(PointPlayer):
         return move
 
     def observe(self, move: Point, loss: Loss) -> None:
-        """Settle a move with its loss function. A bad loss or ticket is refused and changes nothing."""
+        """Settle a pending move with its loss function.
+
+        Parameters
+        ----------
+        move : Point
+            The object returned by `act`.
+        loss : Loss
+            The loss function of the round.
+
+        Raises
+        ------
+        ValueError
+            If the loss is invalid, or the move is not pending. The player is then unchanged.
+        """
         number, loss, x = self._admitted(move, loss)
         refuse_at(loss, x, None, self.learner.loss_bound)
-        # Between the margins that were tried at the door phi is on the user's word: look where it is played.
+        # phi was checked at some margins only; check its slope where it is played, too.
         steepest = max(float(loss.lipschitz(self.learner.domain)), steepest_at(loss, x))
         self._leader.observe(x, loss)
         if isinstance(self.learner.noise, GammaNoise):
@@ -151,10 +172,28 @@ class ConvexPlayer(PointPlayer):
         self._close(number)
 
     def through(self, losses: Loss) -> Array:
-        """Act and observe through a sequence of losses, in compiled code: the moves, shape (T, d)."""
+        """Play a sequence of losses in compiled code.
+
+        Parameters
+        ----------
+        losses : Loss
+            A sequence of losses of this package.
+
+        Returns
+        -------
+        numpy.ndarray
+            The moves, shape (T, d).
+
+        Raises
+        ------
+        ValueError
+            If the losses are user-defined or not a sequence, or a move is pending.
+        """
         losses = self.learner.admit(losses)
         if self._open_count or isinstance(losses, RankOne) or not losses.is_sequence:
-            raise ValueError("through takes a sequence of the package's losses, and no move may be open")
+            raise ValueError(
+                "through needs a sequence of losses of this package, such as hn.Linear(array), and no pending move"
+            )
         moves = self._leader.play(losses)
         if isinstance(self.learner.noise, GammaNoise):
             steepest = float(np.max(losses.lipschitz(self.learner.domain), initial=0.0))
@@ -164,18 +203,41 @@ class ConvexPlayer(PointPlayer):
         return moves
 
     def solver_cost(self) -> float:
-        """What the ridge, and solving for the moves, have cost so far; it is in the bound."""
+        """Return the cost so far of the ridge and of the numerical solver, which the bound includes.
+
+        Returns
+        -------
+        float
+            The cost, in the units of the losses.
+        """
         run = self._leader.run
         return float(self.learner.solver_cost(run.ridge, run.distance))
 
     def leader(self) -> Array:
-        """The leader without noise: the best point for the losses so far. No privacy is stated of it."""
+        """Return the best point for the losses so far, without noise; no privacy statement covers it.
+
+        Returns
+        -------
+        numpy.ndarray
+            The point.
+        """
         return self._leader.minimise(np.zeros(self.learner.domain.d), *self._leader.hindsight_ridge())[0]
 
     # Certificates
 
     def certificate(self, delta: float | None = None) -> ConvexCertificate:
-        """What the player may say of itself now; of one run with probability 1 - `delta` nothing is proved."""
+        """Return what is proved about the player now: bound, realized regret, and privacy.
+
+        Parameters
+        ----------
+        delta : float, optional
+            Also state whether a bound on the regret of this run is proved, with probability 1 - delta.
+
+        Returns
+        -------
+        ConvexCertificate
+            The certificate; docs/certificate.md explains every line of it.
+        """
         delta = None if delta is None else validation.between(delta, 0.0, 1.0, "delta", "()")
         learner, run = self.learner, self._leader.run
         own, best = run.own, best_in_hindsight(self._leader, self._seen)
@@ -183,7 +245,7 @@ class ConvexPlayer(PointPlayer):
         bound, withheld = self._bound(own, best, cost)
         gamma = isinstance(learner.noise, GammaNoise)
         return ConvexCertificate(
-            # Noise of the operating system is in no file: its copies are no twins.
+            # Noise of the operating system is not saved, so that copies draw different moves.
             **self._standing() | {"resumed": self.resumed and not self._secret},
             bound=bound,
             withheld=withheld,
@@ -223,17 +285,17 @@ class ConvexPlayer(PointPlayer):
             return None, str(reason)
 
     def _contradiction(self, own: float, best: float) -> str:
-        """What went wrong, if what was seen cannot be under the conditions of the bound."""
+        """Return what contradicts the conditions of the bound; an empty string if nothing does."""
         learner = self.learner
         claim = learner.lipschitz / learner.schedule().scale(1, 0.0)
         if self._level > claim * (1.0 + 1e-8):
             return (
-                f"the realised level {self._level:.6g} is above the {claim:.6g} claimed: a loss was steeper at a move "
-                "than at the ends of its range, so its phi is not convex"
+                f"the measured stability {self._level:.6g} exceeds the claimed {claim:.6g}: a loss was steeper at a "
+                "move than at the ends of its range, so its phi is not convex"
             )
         most = self._settled * (learner.loss_bound or np.inf)
         if own - best > most * (1.0 + 1e-8):
-            return f"the regret {own - best:.6g} is above rounds x loss_bound = {most:.6g}: losses were not as stated"
+            return f"the regret {own - best:.6g} exceeds rounds x loss_bound = {most:.6g}: a loss exceeds loss_bound"
         return ""
 
     def _stated(self) -> tuple[Any, str]:
@@ -274,21 +336,28 @@ class ConvexPlayer(PointPlayer):
     # Saving
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the player to one file, whole or not at all; `hannan.load(path)` goes on from it.
+        """Write the player to one file, atomically; `hannan.load(path)` resumes it.
 
-        The noise of a private player is not in the file: a loaded one draws its own.
+        The noise of a private player is not saved: a loaded player draws new noise.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            The file.
         """
         self._refuse_own_losses()
         super().save(path)
 
     def __reduce__(self) -> Any:
-        # A copy is what a file would hold: scikit-learn's estimators are copied from process to process.
+        # A copy is the content of a saved file; scikit-learn copies estimators between processes.
         if self._seen:
-            raise TypeError("a player with losses of your own cannot be copied: their slopes are functions")
+            raise TypeError(
+                "a player that observed user-defined losses cannot be copied: a file cannot contain functions"
+            )
         return resumed, (json.loads(json.dumps(self.content())),)
 
     def _saved(self) -> dict[str, Any]:
-        # Whatever is made of it may go on beside this player.
+        # The copy that is made from this state can play on the same losses.
         self._copied = True
         return {
             **super()._saved(),
@@ -302,9 +371,11 @@ class ConvexPlayer(PointPlayer):
     def _restore(self, state: dict[str, Any]) -> None:
         level = fields.number(state["level"], "level", 0.0, fields.LARGE)
         if state["shape"] not in SHAPES:
-            raise ValueError(f"its shape must be one of {SHAPES}; got {validation.brief(state['shape'])}")
+            raise ValueError(f"corrupt file: expected a shape in {SHAPES}; found {validation.brief(state['shape'])}")
         if not isinstance(state["refused"], bool):
-            raise ValueError(f"its refused must be true or false; got {validation.brief(state['refused'])}")
+            raise ValueError(
+                f"corrupt file: expected true or false for refused; found {validation.brief(state['refused'])}"
+            )
         super()._restore(state)
         self._leader.resume(state["leader"])
         self._level, self._shape, self._refused = level, state["shape"], state["refused"]
@@ -312,7 +383,7 @@ class ConvexPlayer(PointPlayer):
 
 
 def wider(first: Shape, second: Shape) -> Shape:
-    """The shape that covers both.
+    """Return the shape that covers both.
 
     >>> wider("linear", "one-signed")
     'one-signed'
@@ -321,23 +392,25 @@ def wider(first: Shape, second: Shape) -> Shape:
 
 
 class Walk:
-    """Where a descent is, and the gradients so far; the learner has the step."""
+    """State of a gradient method: its point and the sum of its gradients."""
 
     def __init__(self, learner: Descending) -> None:
         self.learner, self.rounds = learner, 0
         self.x, self.total = np.array(learner.domain.center), np.zeros(learner.domain.d)
 
     def step(self, gradient: Array) -> None:
-        """Move along a gradient."""
+        """Take a step for one gradient."""
         self.total, self.rounds = self.total + gradient, self.rounds + 1
         self.x = self.learner.next(self.x, self.total, gradient, self.rounds)
 
 
 class DescentPlayer(PointPlayer):
-    """`act()` says where it is; `observe(move, loss)` steps along the gradient at that move, whenever the loss comes.
+    """Player of a gradient method: `act` returns its point, `observe` takes a step for the gradient at a move.
 
-    Nothing is drawn, so a seed changes nothing and nobody has to be kept from knowing it. Not thread-safe.
+    The player uses no randomness, so a seed has no effect. Not thread-safe: guard it with a lock.
 
+    Examples
+    --------
     >>> from hannan.learners.convex.gradient import OnlineGradientDescent
     >>> from hannan.mathematics.convex.domains import Ball
     >>> from hannan.mathematics.convex.losses import Linear
@@ -357,12 +430,31 @@ class DescentPlayer(PointPlayer):
         self._own = 0.0
 
     def act(self) -> Point:
-        """The move: the point where it is."""
+        """Return the current point.
+
+        Returns
+        -------
+        Point
+            The move.
+        """
         move: Point = self._issue(tuple(self._walk.x.tolist()), 0.0, None)
         return move
 
     def observe(self, move: Point, loss: Loss) -> None:
-        """Settle a move with its loss function. A bad loss or ticket is refused and changes nothing."""
+        """Settle a pending move with its loss function.
+
+        Parameters
+        ----------
+        move : Point
+            The object returned by `act`.
+        loss : Loss
+            The loss function of the round.
+
+        Raises
+        ------
+        ValueError
+            If the loss is invalid, or the move is not pending. The player is then unchanged.
+        """
         number, loss, x = self._admitted(move, loss)
         refuse_at(loss, x, self.learner.lipschitz, None)
         gradient, paid = np.asarray(loss.gradient(x)), float(loss.value(x))
@@ -375,7 +467,18 @@ class DescentPlayer(PointPlayer):
     # Certificates
 
     def certificate(self, delta: float | None = None) -> Certificate:
-        """What the player may say of itself now: its moves are not random, so that its regret is its regret."""
+        """Return what is proved about the player now; its moves are not random, so the regret is exact.
+
+        Parameters
+        ----------
+        delta : float, optional
+            Also state whether a bound on the regret of this run is proved, with probability 1 - delta.
+
+        Returns
+        -------
+        Certificate
+            The certificate; docs/certificate.md explains every line of it.
+        """
         delta = None if delta is None else validation.between(delta, 0.0, 1.0, "delta", "()")
         best = best_in_hindsight(self._leader, self._seen)
         bound, withheld = self._bound(self._own - best)
@@ -421,17 +524,19 @@ class DescentPlayer(PointPlayer):
         }  # fmt: skip
 
     def _renew(self) -> None:
-        """Nothing is random."""
+        """Do nothing: the player uses no randomness."""
 
     def _restore(self, state: dict[str, Any]) -> None:
         d = self.learner.domain.d
         own = fields.number(state["own"], "own loss", -fields.LARGE, fields.LARGE)
         for name in ("x", "total"):
             if np.shape(state[name]) != (d,):
-                raise ValueError(f"its {name} must be {d} numbers; got {validation.brief(state[name])}")
+                raise ValueError(
+                    f"corrupt file: expected {d} numbers for {name}; found {validation.brief(state[name])}"
+                )
             fields.within(state[name], name)
         if not self.learner.domain.contains(state["x"]):
-            raise ValueError("its x must be in the domain; it is not")
+            raise ValueError(f"corrupt file: x must be in the domain; found {validation.brief(state['x'])}")
         super()._restore(state)
         self._leader.resume(state["leader"])
         walk = self._walk
@@ -439,10 +544,10 @@ class DescentPlayer(PointPlayer):
 
 
 def refuted(regret: float, bound: Bound) -> str:
-    """Why a regret contradicts a bound that is one of every sequence; empty where it does not."""
+    """Return why a regret contradicts a bound that holds on every sequence; an empty string if it does not."""
     if regret <= bound.value * (1.0 + 1e-9):
         return ""
     return (
-        f"the regret {regret:.6g} is above {bound.value:.6g}, which no convex losses allow: "
-        "a loss is not convex, or its derivative not its own"
+        f"the regret {regret:.6g} exceeds {bound.value:.6g}, which is impossible for convex losses: a loss is not "
+        "convex, or its gradient is wrong"
     )

@@ -1,4 +1,4 @@
-"""A learner over decisions at play: plans out, losses of components in."""
+"""Players of learners over decisions that consist of components."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hannan.validation import Array
 
 
 class PlanTicket(NamedTuple):
-    """What a plan says."""
+    """Fields of a plan."""
 
     player: str
     round: int
@@ -24,19 +24,21 @@ class PlanTicket(NamedTuple):
 
 
 class Plan(Written, PlanTicket):
-    """The ticket of one decision: whose, which round, and its components."""
+    """One decision: the player that drew it, its round, and its components."""
 
     __slots__ = ()
 
 
 class DecisionsPlayer(_engine.Book, Book):
-    """A learner over decisions at play. Not thread-safe: guard it with a lock of your own.
+    """Player of a learner over decisions that consist of components.
 
-    `act()` draws a decision; `observe(plan, losses)` settles it: the losses of all components, or only of those
-    chosen where `sees_all` is False. A plan that is not open here is refused, and nothing changes.
+    `act()` draws a decision, and `observe(plan, losses)` settles it with the losses of all components, or of the chosen
+    ones if `sees_all` is False. Not thread-safe: guard it with a lock.
 
-    Of its learner it asks: `n` components; `decisions`, the set; `sees_all`; `drawn(losses, rng)`, a decision and what
-    settling it needs; `met(losses, action, row, kept)`, the losses after it was settled; `bound`.
+    Notes
+    -----
+    The learner has `n` components, the set `decisions`, `sees_all`, `drawn(losses, rng)`, which returns a decision and
+    the data that settling it needs, `met(losses, action, row, kept)`, which returns the losses afterwards, and `bound`.
     """
 
     learner: Deciding
@@ -50,13 +52,32 @@ class DecisionsPlayer(_engine.Book, Book):
         self.own = 0.0
 
     def act(self) -> Plan:
-        """Draw a decision."""
+        """Draw a decision.
+
+        Returns
+        -------
+        Plan
+            The move.
+        """
         chosen, kept = self.learner.drawn(self.losses, self._rng)
         plan: Plan = self._issue(tuple(int(i) for i in np.flatnonzero(chosen)), 0.0, kept)
         return plan
 
     def observe(self, plan: Plan, loss: Any) -> None:
-        """Settle a plan. Bad losses or plans are refused and change nothing."""
+        """Settle a pending decision with the losses of its components.
+
+        Parameters
+        ----------
+        plan : Plan
+            The object returned by `act`.
+        loss : array-like of float
+            Losses in [0, 1]: of all components, or of the chosen ones if `sees_all` is False.
+
+        Raises
+        ------
+        ValueError
+            If the losses are invalid, or the decision is not pending. The player is then unchanged.
+        """
         number = self._ticket(plan)
         row = validation.losses(loss)
         picked = list(plan.action)
@@ -69,13 +90,30 @@ class DecisionsPlayer(_engine.Book, Book):
         self._close(number)
 
     def least_estimate(self) -> float:
-        """min_v <L, v>, L the losses so far, or what was estimated of them."""
+        """Return min_v <L, v>, where L are the cumulative losses, or their estimates.
+
+        Returns
+        -------
+        float
+            The smallest cumulative loss of a decision.
+        """
         return float(self.learner.decisions.best(self.losses) @ self.losses)
 
     # Certificates
 
     def certificate(self, delta: float | None = None) -> Certificate:
-        """What the player may say of itself now. Its stability is not measured; of one run nothing is proved."""
+        """Return what is proved about the player now; its stability is not measured.
+
+        Parameters
+        ----------
+        delta : float, optional
+            Also state whether a bound on the regret of this run is proved, with probability 1 - delta.
+
+        Returns
+        -------
+        Certificate
+            The certificate; docs/certificate.md explains every line of it.
+        """
         delta = None if delta is None else validation.between(delta, 0.0, 1.0, "delta", "()")
         least = self.least_estimate()
         bound, withheld = self._bound(least if self.sees_all else None)
@@ -99,7 +137,7 @@ class DecisionsPlayer(_engine.Book, Book):
         )
 
     def _bound(self, best: float | None) -> tuple[Bound | None, str]:
-        """The bound now, or why it is withheld."""
+        """Return (bound now or None, reason if None)."""
         if withheld := self._lost() or self._late():
             return None, withheld
         try:
@@ -124,19 +162,19 @@ class DecisionsPlayer(_engine.Book, Book):
 
     def _restore(self, state: dict[str, Any]) -> None:
         rounds = fields.whole(state["drawn"], "rounds")
-        # Estimates of semi-bandits grow with the square of the rounds at most; a larger sum would resample for ever.
+        # Estimates grow at most with the square of the rounds; resampling with a larger sum would not terminate.
         most = 100.0 * self.learner.n * (rounds + 10.0) ** 2
         losses = np.asarray(state["losses"])
         if losses.dtype != np.float64 or losses.shape != (self.learner.n,):
-            raise ValueError(f"its losses must be {self.learner.n} numbers; got {validation.brief(losses)}")
+            raise ValueError(f"corrupt file: expected {self.learner.n} losses; found {validation.brief(losses)}")
         fields.within(losses, "losses", 0.0, most)
         own = fields.number(state["own"], "own loss", 0.0, most)
         words = [fields.text(word, "stream") for word in fields.items(state["stream"], "stream", 2)]
         if not all(word.isascii() and word.isdigit() and len(word) < 40 for word in words):
-            raise ValueError(f"its stream must be two whole numbers below 2^128; got {validation.brief(words)}")
+            raise ValueError(f"corrupt file: stream must be two integers below 2**128; found {validation.brief(words)}")
         value, inc = map(int, words)
         if not (value < 1 << 128 and inc < 1 << 128 and inc & 1):
-            raise ValueError("its stream must be two whole numbers below 2^128, the second odd; it is not")
+            raise ValueError(f"corrupt file: stream must be two integers below 2**128, the second odd; found {words}")
         super()._restore(state)
         self.own, self.losses = own, losses.copy()
         before = self._rng.bit_generator.state
@@ -148,7 +186,9 @@ class DecisionsPlayer(_engine.Book, Book):
             fields.whole(i, "component", 0, self.learner.n - 1) for i in fields.items(action, "plan")
         )  # fmt: skip
         if chosen != tuple(sorted(set(chosen))) or not 0 < len(chosen) <= self.learner.decisions.most:
-            raise ValueError(f"its open plans must be decisions, in order; got {validation.brief(chosen)}")
+            raise ValueError(
+                f"corrupt file: expected a decision with increasing components; found {validation.brief(chosen)}"
+            )
         return (chosen,)
 
     def _told(self, move: Plan, plain: Any, kept: Any) -> Any:
@@ -157,5 +197,5 @@ class DecisionsPlayer(_engine.Book, Book):
 
 
 def stream(seed: int) -> np.random.Generator:
-    """The randomness of a player: not that of default_rng(seed), from which its losses may have been drawn."""
+    """Return the random stream of a player; it differs from default_rng(seed), which may have drawn the losses."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(1957,))))

@@ -1,4 +1,4 @@
-"""Many keyed learners of one description, in one array of the engine: batches of tickets out, batches of losses in."""
+"""Fleets: many learners of one description, one per key, stored in one array and played in batches."""
 
 from __future__ import annotations
 
@@ -26,21 +26,36 @@ from hannan.validation import Array
 
 @dataclass(frozen=True, eq=False)
 class Moves:
-    """A batch of decisions of a fleet, as arrays.
+    """A batch of decisions of a fleet, as arrays with one entry per decision.
 
-    A batch of decisions of a fleet, as arrays: whose, which round of its learner, the action, its probability, the
-    ticket to settle it with.
+    `moves[mask]`, `moves[2:5]` and `moves[[3, 1]]` select decisions, which can be settled separately. `list(moves)`
+    gives single `Move` objects.
 
-    `moves[mask]`, `moves[2:5]` and `moves[[3, 1]]` are some of them, which may be settled apart; `list(moves)` are
-    single `Move`s. `arm` has the names of the actions where the learner has any.
+    Parameters
+    ----------
+    fleet : str
+        Id of the fleet that drew the decisions.
+    key : numpy.ndarray or list of str
+        Keys.
+    round : numpy.ndarray
+        Rounds of the learner of the key, from 1.
+    action : numpy.ndarray
+        Actions drawn.
+    probability : numpy.ndarray
+        Probabilities with which the actions were drawn.
+    ticket : numpy.ndarray
+        Integers with which decisions can be settled later.
+    arms : tuple of str, optional
+        Names of the actions.
 
+    Examples
+    --------
     >>> import hannan as hn
     >>> moves = hn.Fleet(hn.Bandit(3), seed=0).act([7, 8, 7])
     >>> moves.key.tolist(), moves.round.tolist(), len(moves[:2])
     ([7, 8, 7], [1, 1, 2], 2)
     """
 
-    #: The id of the fleet that drew them.
     fleet: str
     key: Any
     round: NDArray[np.int64]
@@ -51,7 +66,7 @@ class Moves:
 
     @property
     def arm(self) -> Any:
-        """The actions by their names."""
+        """Names of the actions; the actions themselves if they have no names."""
         return np.array(self.arms, dtype=object)[self.action] if self.arms else self.action
 
     def __len__(self) -> int:
@@ -60,7 +75,7 @@ class Moves:
     def __getitem__(self, chosen: Any) -> Moves:
         places = np.arange(len(self))[chosen]
         if places.ndim != 1:
-            raise IndexError(f"moves must be chosen by a slice, a mask or a list of places; got {chosen!r}")
+            raise IndexError(f"moves must be indexed by a slice, a mask or a list of integers; got {chosen!r}")
         key = [self.key[k] for k in places.tolist()] if isinstance(self.key, list) else self.key[places]
         return Moves(
             self.fleet,
@@ -84,17 +99,17 @@ class Moves:
 
 
 def one_number(learner: Any) -> type[BanditPlayer]:
-    """The class of the learner's players, if a round of theirs sees one number."""
+    """Return the class of the learner's players if it observes one number per round; otherwise raise."""
     program: Any = learner.program() if hasattr(learner, "program") else None
     if getattr(program, "setting", None) != "bandit" or program.stepped:
         raise ValueError(
-            "a fleet must be of learners whose round sees one number, such as Bandit(9); "
+            "learner must be a bandit, which observes one number per round, such as Bandit(9); "
             f"got {validation.brief(learner)}"
         )
     if program.own_noise:
         raise ValueError(
-            f"a fleet must be of learners that draw moves and nothing else; got {validation.brief(learner)}, "
-            "which tosses coins too"
+            "learner must not use randomness other than the draw of its move; got "
+            f"{validation.brief(learner)}, which draws coins too"
         )
     if program.calls_python:
         raise ValueError(
@@ -103,29 +118,29 @@ def one_number(learner: Any) -> type[BanditPlayer]:
         )
     found = type(learner.start(0))
     if not issubclass(found, BanditPlayer):
-        raise ValueError(f"a fleet must be of learners that a bandit's player plays; got {validation.brief(learner)}")
+        raise ValueError(f"learner must be played by a BanditPlayer; got {validation.brief(learner)}")
     return found
 
 
 def checked_losses(learner: Any, values: Any, named: Any, reward: Any) -> Array:
-    """The losses (or rewards) of a batch, as numbers; their range is the engine's to check."""
+    """Return the losses (or rewards) of a batch as numbers; the engine checks their range."""
     if sum(one is not None for one in (values, named, reward)) > 1:
-        raise ValueError("decisions must be settled with losses or with reward=, not with both; got both")
+        raise ValueError("pass losses or reward=, not both")
     if reward is not None and not learner.gains:
-        raise ValueError("reward= is for learners of gains (gains=True), and this one takes losses; got reward=")
-    if named is not None and learner.gains:
         raise ValueError(
-            f"losses= is for learners of losses, and this one plays gains (gains=True); got "
-            f"losses={validation.brief(named)}. Pass reward="
+            "this learner takes losses; pass losses=, or create it with gains=True; got reward="
+            f"{validation.brief(reward)}"
         )
+    if named is not None and learner.gains:
+        raise ValueError(f"this learner takes rewards (gains=True); pass reward=; got losses={validation.brief(named)}")
     given = next((one for one in (values, named, reward) if one is not None), None)
     if given is None:
-        raise ValueError("decisions must be settled with their losses; got none")
+        raise ValueError("losses is required: one number per decision")
     array = np.asarray(validation.unmasked(given, "losses"))
-    if array.dtype.kind == "b":  # a click that came or did not
+    if array.dtype.kind == "b":  # clicks
         array = array.astype(np.float64)
     if array.ndim != 1:
-        raise ValueError(f"losses must be a list or an array, one for each decision; got shape {array.shape}")
+        raise ValueError(f"losses must be a list or an array, one per decision; got shape {array.shape}")
     if array.dtype.kind == "O" and all(isinstance(x, (bool, int, float, np.number, np.bool_)) for x in array):
         array = array.astype(np.float64)
     if array.dtype.kind not in "fiu" and array.size:
@@ -134,7 +149,7 @@ def checked_losses(learner: Any, values: Any, named: Any, reward: Any) -> Array:
 
 
 def bad_loss(learner: Any, values: Array, place: int) -> ValueError:
-    """A loss out of its range."""
+    """Return the error for a loss outside the range of the learner."""
     low, high = learner.loss_range
     return ValueError(
         f"losses must be finite and in [{low:g}, {high:g}]; got {float(values[place])!r} at index {place}"
@@ -142,8 +157,8 @@ def bad_loss(learner: Any, values: Array, place: int) -> ValueError:
 
 
 def tickets(given: Any) -> NDArray[np.int64]:
-    """Tickets without their moves."""
-    rule = "moves must be those of act(), or their tickets, whole numbers of 63 bits"
+    """Return tickets, given without their moves, as an array."""
+    rule = "moves must be the object returned by act(), or its tickets (integers in [0, 2**63))"
     array = np.asarray(validation.unmasked(given, "tickets"))
     if array.ndim != 1:
         raise ValueError(f"{rule}; got {validation.brief(given)}")
@@ -156,48 +171,47 @@ def tickets(given: Any) -> NDArray[np.int64]:
 
 
 def masks(learner: Any, sleeps: bool, awake: Any, count: int) -> NDArray[np.bool_]:
-    """Who is awake: n booleans for all, or n for each decision."""
+    """Return the available arms: n booleans for all decisions, or n per decision."""
     if not sleeps:
         raise ValueError(
-            f"arms may sleep where a proof covers it, as of Bandit({learner.n}, Tsallis(0.5)), which is to be played "
-            f"instead; got awake= for {learner!r}"
+            f"awake= is not supported by {learner!r}: no proof covers it; use hn.Bandit({learner.n}, hn.Tsallis(0.5))"
         )
     mask = np.asarray(validation.unmasked(awake, "awake"))
     if mask.dtype.kind != "b" or mask.shape not in ((learner.n,), (count, learner.n)):
         raise ValueError(
-            f"awake must be {learner.n} booleans, one for each arm, or {count} rows of them; "
+            f"awake must be {learner.n} booleans, one per arm, or {count} rows of them; "
             f"got {mask.dtype.name} values of shape {mask.shape}"
         )
     if mask.size and not mask.any(axis=-1).all():
         place = "" if mask.ndim == 1 else f" at index {int(np.argmin(mask.any(axis=-1)))}"
-        raise ValueError(f"at least one arm must be awake; got none{place}")
+        raise ValueError(f"awake must have at least one True{place}; got only False")
     return np.ascontiguousarray(mask)
 
 
 def refusal(why: _engine.Refusal, place: int, whose: str, fleet: str) -> ValueError:
-    """A decision that cannot be settled."""
-    at = f"at index {place}, {whose}"
+    """Return the error for a decision that cannot be settled."""
+    decision = f"decision at index {place} ({whose})"
     kinds = _engine.Refusal
     if why == kinds.twice:
-        return ValueError(f"a decision must come once in a batch; that {at}, comes again")
+        return ValueError(f"{decision} is in this batch twice")
     if why == kinds.closed:
-        return ValueError(f"a decision must be open; that {at}, is settled or forgotten already")
+        return ValueError(f"{decision} has already been settled or dropped")
     if why == kinds.other_move:
-        return ValueError(f"moves must be as act() returned them; that {at}, has another action or probability")
-    return ValueError(f"a decision must be one that this fleet, {fleet!r}, drew; that {at}, is not")
+        return ValueError(f"{decision} has another action or probability than act() returned")
+    return ValueError(f"{decision} was not drawn by this fleet, {fleet!r}")
 
 
 def prior_of(learner: Any, parent: Any, trust: float) -> Array:
-    """trust (L - min L) of the parent's losses, estimated: what new learners begin with."""
+    """Return trust (L - min L) for the parent's estimated losses L, from which new learners start."""
     trust = validation.between(trust, 0.0, 1.0, "trust", "(]")
     if not isinstance(parent, BanditPlayer):
         raise ValueError(f"parent must be a player of a bandit; got {parent!r}")
     if not hasattr(learner, "smoothing") or not hasattr(parent.learner, "smoothing"):
-        raise ValueError(f"a parent must play, and bring up, learners without a memory; got {parent.learner!r}")
+        raise ValueError(f"parent and learner must have a smoothing, as Bandit has; got {parent.learner!r}")
     described: tuple[Any, ...] = (learner, parent.learner)
     mine, theirs = ((x.n, x.loss_range, x.gains) for x in described)
     if mine != theirs:
-        raise ValueError(f"a parent must have the arms, the range and the gains of the learner, {mine}; got {theirs}")
+        raise ValueError(f"parent must have the arms, loss_range and gains of the learner, {mine}; got {theirs}")
     losses: Array = parent._losses
     begun: Array = trust * (losses - losses.min())
     return begun
@@ -208,23 +222,42 @@ _UNTOLD: tuple[NDArray[np.int64], Array] = (np.empty(0, dtype=np.int64), np.empt
 
 
 class Fleet(_engine.Fleet, Incarnate):
-    """A learner for each user, page or device: millions of them in one array, drawn and settled in batches.
+    """Many learners of one description, one per key (user, page or device), played in batches.
 
-    A learner for each key, all of one description: a row of numbers each, 168 bytes for ten arms.
+    `act(keys)` draws a batch and creates a learner for each new key. `observe(moves, losses)` settles decisions,
+    delayed and in any order. A learner takes 168 bytes with ten arms.
 
-    `act(keys)` draws a batch, a new learner for each new key; `observe(moves, losses)` settles one, late and in any
-    order, all of it or (a bad loss or ticket) nothing. A key that comes twice in a batch plays two rounds. Keys are
-    whole numbers of 64 bits or text. A learner must be one whose round sees one number: a bandit.
+    Parameters
+    ----------
+    learner : learner
+        Description of every learner: a bandit, which observes one number per round.
+    seed : int, optional
+        Seed of all random streams. Default: randomness of the operating system.
+    name : str, optional
+        Id of the fleet. Default: a new one.
+    parent : Player, optional
+        Player of a bandit from whose estimated losses new learners start. The bound increases by the range of these
+        losses.
+    trust : float, optional
+        Factor in (0, 1] for the losses of the parent.
 
-    Key k draws from the stream of run k of `hn.play(seed=seed)`, SeedSequence(seed, spawn_key=(k,)), text from the four
-    words of its BLAKE2b-128, and no key's moves depend on another's: key 0 is `learner.start(seed)`, bit for bit.
-    Nothing is kept of the realised stability: `certificate(key)` has the bound without it (`Fleet.diagnosed` keeps it).
+    Raises
+    ------
+    ValueError
+        If the learner is not a bandit, or does not match its parent.
 
-    `parent`: a player whose estimated losses, times `trust`, each new learner begins with; the bound grows by their
-    span. Not thread-safe: guard it with a lock of your own.
+    Notes
+    -----
+    Keys are 64-bit integers or strings, one kind per fleet. A key that occurs twice in a batch plays two rounds.
 
-    `learner`: the description of each. `seed`: left out, the operating system's. `name`: its id; left out, a fresh one.
+    Key k draws from the stream of run k of `hn.play(seed=seed)`, SeedSequence(seed, spawn_key=(k,)), and a string from
+    the four words of its BLAKE2b-128 digest. Moves of a key do not depend on other keys: key 0 draws as
+    `learner.start(seed)`, bit for bit. Stability is not measured per key; `Fleet.diagnosed` measures it.
 
+    A fleet is not thread-safe: guard it with a lock.
+
+    Examples
+    --------
     >>> import hannan as hn
     >>> fleet = hn.Fleet(hn.Bandit(["red", "blue"], gains=True), seed=0)
     >>> moves = fleet.act(["anna", "ben", "anna"])
@@ -236,7 +269,7 @@ class Fleet(_engine.Fleet, Incarnate):
     >>> fleet.observe(moves[:1], reward=[1])
     Traceback (most recent call last):
     ...
-    ValueError: a decision must be open; that at index 0, round 1 of 'anna', is settled or forgotten already
+    ValueError: decision at index 0 (round 1 of 'anna') has already been settled or dropped
     """
 
     def __init__(
@@ -249,7 +282,22 @@ class Fleet(_engine.Fleet, Incarnate):
 
     @classmethod
     def diagnosed(cls, learner: Any, seed: int | None = None, name: str | None = None) -> Self:
-        """A fleet whose learners keep what their players would tell of their stability: larger and slower."""
+        """Return a fleet that measures the stability of every learner; it is larger and slower.
+
+        Parameters
+        ----------
+        learner : learner
+            Description of every learner.
+        seed : int, optional
+            Seed of all random streams. Default: randomness of the operating system.
+        name : str, optional
+            Id of the fleet. Default: a new one.
+
+        Returns
+        -------
+        Fleet
+            An empty fleet.
+        """
         made = cls.__new__(cls)
         made._begin(learner, _NO_PRIOR, diagnosed=True)
         made._start(seed, name)
@@ -258,7 +306,7 @@ class Fleet(_engine.Fleet, Incarnate):
     def _start(self, seed: int | None, name: str | None) -> None:
         self.seed, entropy = identity.origin(seed)
         self._spawn(spawning(entropy))
-        #: The ids under which it drew what is open, and its own.
+        #: Ids under which pending decisions were drawn, and the fleet's current id.
         self._ids: list[str] = []
         self._named(identity.named(name), "")
 
@@ -267,28 +315,34 @@ class Fleet(_engine.Fleet, Incarnate):
         self._sleeps = issubclass(self._player_class, SleepingArmsPlayer)
         super().__init__(learner.program().setup(), self._sleeps, prior, diagnosed)
         self.learner, self.prior = learner, prior
-        #: Of text: key -> number, and back; None as long as there is no key.
+        #: Whether keys are strings (None without keys); maps from strings to numbers and back.
         self._text: bool | None = None
         self._number: dict[str, int] = {}
         self._name: dict[int, str] = {}
 
     def _named(self, name: str, incarnation: str) -> None:
-        """Draw under this id from now on."""
+        """Take an id for the moves to come."""
         self._called(name, incarnation)
         if self.id not in self._ids:
             self._ids.append(self.id)
         if len(self._ids) > 1 << 16:
-            raise ValueError("a fleet must have at most 65536 ids; save and load it, which drops those not in use")
+            raise ValueError("a fleet has at most 65536 ids; save and load it to drop the unused ones")
         self._origin, self._origins = self._ids.index(self.id), len(self._ids)
         self._salt = int.from_bytes(hashlib.blake2b(self.id.encode(), digest_size=8).digest(), "little")
 
     def _spawn(self, words: list[int]) -> None:
-        """Where the streams of keys begin: the pool of a SeedSequence, and how far it is."""
+        """Set the pool of a SeedSequence, and its position, from which the streams of keys start."""
         self._spawning = words
         self._set_seed(np.array(words[:4], dtype=np.uint32), words[4])
 
     def restart(self, seed: int) -> None:
-        """Let every stream begin again from (seed, key), as an epoch of a journal does."""
+        """Restart every random stream from (seed, key).
+
+        Parameters
+        ----------
+        seed : int
+            The new seed.
+        """
         self._spawn(spawning(validation.count(seed, "seed", least=0)))
         if self._text:
             names = list(self._number)
@@ -303,7 +357,7 @@ class Fleet(_engine.Fleet, Incarnate):
 
     @property
     def keys(self) -> Any:
-        """The keys, in the order in which they came."""
+        """Keys in the order of their first decision."""
         return list(self._number) if self._text else self._keys(self._numbers())
 
     def __contains__(self, key: Any) -> bool:
@@ -313,9 +367,19 @@ class Fleet(_engine.Fleet, Incarnate):
             return False
 
     def number(self, keys: Any, touch: bool = False) -> NDArray[np.int64]:
-        """The numbers of keys, counted from 0 as they came, never given twice; -1 where a key is new.
+        """Return the numbers of keys, counted from 0 in the order of arrival and never reused; -1 for new keys.
 
-        `touch`: a new key gets its learner, and its number, at once.
+        Parameters
+        ----------
+        keys : array-like
+            Keys.
+        touch : bool, optional
+            Create learners for new keys.
+
+        Returns
+        -------
+        numpy.ndarray
+            One number per key.
         """
         plain = self._of_one_kind(fleet_file.plain(keys), touch)
         if isinstance(plain, list):
@@ -326,8 +390,8 @@ class Fleet(_engine.Fleet, Incarnate):
     def _of_one_kind(self, keys: fleet_file.Keys, touch: bool) -> fleet_file.Keys:
         text = isinstance(keys, list)
         if self._text is not None and text != self._text and len(keys):
-            kinds = ("text", "whole numbers") if self._text else ("whole numbers", "text")
-            raise ValueError(f"keys of this fleet must be {kinds[0]}; got {kinds[1]} such as {keys[0]!r}")
+            kinds = ("strings", "integers") if self._text else ("integers", "strings")
+            raise ValueError(f"keys of this fleet are {kinds[0]}; got {kinds[1]} such as {keys[0]!r}")
         if touch and len(keys):
             self._text = text
         return keys
@@ -346,16 +410,34 @@ class Fleet(_engine.Fleet, Incarnate):
         return self._name[number] if self._text else int(self._keys(np.array([number]))[0])
 
     def _known(self, key: Any) -> int:
-        """The number of a key that there is."""
+        """Return the number of an existing key."""
         number = int(self.number([key])[0])
         if number < 0:
-            raise ValueError(f"key must be one that act() was asked for; got {validation.brief(key)}")
+            raise ValueError(f"no key {validation.brief(key)} in this fleet")
         return number
 
     # Rounds
 
     def act(self, keys: Any, awake: Any = None) -> Moves:
-        """Draw for each key. `awake`: booleans, one per arm for all, or one row per key, where arms may sleep."""
+        """Draw one decision per key; a new key gets a new learner.
+
+        Parameters
+        ----------
+        keys : array-like
+            Integers or strings.
+        awake : array-like of bool, optional
+            Available arms: one boolean per arm for all keys, or one row per key.
+
+        Returns
+        -------
+        Moves
+            The decisions.
+
+        Raises
+        ------
+        ValueError
+            If the keys are of the wrong kind, or no proof of the learner covers unavailable arms.
+        """
         plain = fleet_file.plain(keys)
         mask = None if awake is None else masks(self.learner, self._sleeps, awake, len(plain))
         self._of_one_kind(plain, touch=True)
@@ -368,11 +450,24 @@ class Fleet(_engine.Fleet, Incarnate):
         return Moves(self.id, plain, rounds, actions, probabilities, tickets, arms)
 
     def observe(self, moves: Any, values: Any = None, *, losses: Any = None, reward: Any = None) -> None:
-        """Settle decisions atomically, each with its loss, or its reward if gains are played.
+        """Settle decisions atomically: either all of them, or none if a loss or a move is invalid.
 
-        `values` are in the units of the learner. `losses=` is for learners of losses, `reward=` for learners of gains.
-        `moves` are those of `act`, or some of them, or their tickets alone. Tickets are good for this very fleet; moves
-        also after `load` and `join`, where the decisions that were open came along.
+        Parameters
+        ----------
+        moves : Moves or array-like of int
+            Decisions returned by `act`, or some of them, or their tickets. Tickets are valid for this fleet only; moves
+            are also valid after `load`, `split` and `join`.
+        values : array-like of float, optional
+            Losses, or rewards of a learner with `gains=True`, in the units of the learner, one per decision.
+        losses : array-like of float, optional
+            Losses; an error for a learner with `gains=True`.
+        reward : array-like of float, optional
+            Rewards; an error for a learner of losses.
+
+        Raises
+        ------
+        ValueError
+            If a loss is out of range, or a decision is not pending. The fleet is then unchanged.
         """
         values = checked_losses(self.learner, values, losses, reward)
         tickets, sealed, actions, probabilities, origin = self._handed(moves)
@@ -382,23 +477,29 @@ class Fleet(_engine.Fleet, Incarnate):
         self._refuse(moves, tickets, refused, values)
 
     def forget(self, moves: Any) -> None:
-        """Close decisions whose losses will never come. The bounds of their keys are withheld from then on."""
+        """Drop pending decisions whose losses will never be known; the bounds of their keys are withheld afterwards.
+
+        Parameters
+        ----------
+        moves : Moves or array-like of int
+            Decisions, or their tickets.
+        """
         handed = self._handed(moves)
         self._refuse(moves, handed[0], self._forget(*handed))
 
     def _handed(self, moves: Any) -> tuple[NDArray[np.int64], bool, NDArray[np.int64], Array, int]:
-        """(tickets, whether they are sealed, actions, probabilities, which of its ids drew them)."""
+        """Return (tickets, whether they are sealed, actions, probabilities, position of the id that drew them)."""
         if not isinstance(moves, Moves):
             return tickets(moves), True, *_UNTOLD, -1
         if moves.fleet not in self._ids:
-            raise ValueError(f"moves must be of this fleet, {self.id!r}; got some of {moves.fleet!r}")
-        told = moves.action, moves.probability
+            raise ValueError(f"these moves belong to another fleet ({moves.fleet!r}; this is {self.id!r})")
+        drawn = moves.action, moves.probability
         if moves.fleet == self.id:
-            return moves.ticket, True, *told, self._origin
-        # Drawn before a load or a join: learners may have other numbers here.
+            return moves.ticket, True, *drawn, self._origin
+        # The moves were drawn before a load or a join, so that their learners may have other numbers here.
         numbers = self.number(moves.key) if len(moves) else np.empty(0, dtype=np.int64)
         plain = (np.where(numbers < 0, (1 << 31) - 1, numbers) << 32) | moves.round
-        return plain, False, *told, self._ids.index(moves.fleet)
+        return plain, False, *drawn, self._ids.index(moves.fleet)
 
     def _refuse(self, moves: Any, tickets: NDArray[np.int64], refused: Any, values: Array | None = None) -> None:
         why, place = refused
@@ -418,10 +519,23 @@ class Fleet(_engine.Fleet, Incarnate):
             whose = f"ticket {tickets[place]}"
         raise refusal(why, place, whose, self.id)
 
-    # What it says of itself
+    # Distributions and certificates
 
     def distribution(self, key: Any, awake: Any = None) -> Array:
-        """p of the next act() for this key; changes nothing."""
+        """Return the probabilities of the next move of a key; the state is unchanged.
+
+        Parameters
+        ----------
+        key : int or str
+            A key, which may be new.
+        awake : array-like of bool, optional
+            Available arms.
+
+        Returns
+        -------
+        numpy.ndarray
+            One probability per arm.
+        """
         player: Any = self._player(key)
         p: Array = player.distribution() if awake is None else player.distribution(awake)
         return p
@@ -431,14 +545,27 @@ class Fleet(_engine.Fleet, Incarnate):
     @overload
     def certificate(self, key: Any, delta: float | None = None) -> Certificate: ...
     def certificate(self, key: Any = None, delta: float | None = None) -> Any:
-        """Of one key, what its player would say, but for the realised stability; of all, the sum of their bounds."""
+        """Return the certificate of one key, or of all keys together.
+
+        Parameters
+        ----------
+        key : int or str, optional
+            A key. Default: all keys.
+        delta : float, optional
+            For one key: also bound the regret of this run, with probability 1 - delta.
+
+        Returns
+        -------
+        Certificate or FleetCertificate
+            For one key, the certificate of its player without measured stability. For all keys, the sum of the bounds.
+        """
         if key is None:
             return fleet_certificate.whole(self)
         certificate: Certificate = self._player(key).certificate(delta)
         return fleet_certificate.of_one(certificate, self.prior, self.learner.width, self._diagnosed)
 
     def _player(self, key: Any) -> BanditPlayer:
-        """A player in the state of this key's learner; of a new key, of one that has played nothing."""
+        """Return a player in the state of the learner of a key; a new key has played no round."""
         number = int(self.number([key])[0])
         if number < 0:
             apart = Fleet.__new__(Fleet)
@@ -450,56 +577,126 @@ class Fleet(_engine.Fleet, Incarnate):
             return fleet_certificate.player(apart, number)
         return fleet_certificate.player(self, number)
 
-    # Moving and saving
+    # Moving and saving keys
 
     def retire(self, low: Any = None, high: Any = None) -> int:
-        """Let the learners with low <= key < high go, all where nothing is said; how many they were.
+        """Delete the learners with low <= key < high, and their pending decisions.
 
-        Their open decisions go with them, and are refused from then on.
+        Parameters
+        ----------
+        low, high : int or str, optional
+            Range of keys. Default: no limit.
+
+        Returns
+        -------
+        int
+            Number of deleted learners.
         """
         numbers = fleet_file.between(self, low, high)
         self._drop(numbers)
         return len(numbers)
 
     def split(self, low: Any = None, high: Any = None) -> Fleet:
-        """Move the learners with low <= key < high, and their open decisions, into a fleet of their own.
+        """Move the learners with low <= key < high, and their pending decisions, into a new fleet.
 
-        Each goes on as it would have here, bit for bit. The new fleet settles moves that were drawn here (not tickets
-        alone, which are good for one fleet).
+        Every learner continues as before, bit for bit. The new fleet settles moves drawn by this one, but not tickets
+        without their moves.
+
+        Parameters
+        ----------
+        low, high : int or str, optional
+            Range of keys. Default: no limit.
+
+        Returns
+        -------
+        Fleet
+            The new fleet.
         """
         apart: Fleet = fleet_file.split(self, type(self).__new__(type(self)), fleet_file.between(self, low, high))
         return apart
 
     def join(self, other: Fleet) -> None:
-        """Take in all learners of another fleet of the same description, which is empty then; no key may be in both."""
+        """Move all learners of another fleet of the same description into this one; the other is empty afterwards.
+
+        Parameters
+        ----------
+        other : Fleet
+            A fleet without a key of this one.
+
+        Raises
+        ------
+        ValueError
+            If the descriptions differ, or a key is in both fleets.
+        """
         fleet_file.join(self, other)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fleet to one file, whole or not at all; `Fleet.load(path)` goes on from it.
+        """Write the fleet to one file, atomically; `Fleet.load(path)` resumes it.
 
-        Whoever reads the file knows the streams, and with them the moves to come: certificates say so from then on.
+        The file contains the random state, from which the moves to come can be computed; certificates state this
+        afterwards.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            The file.
         """
         data = self.to_bytes()
         files.write_whole(path, lambda file: file.write(data), private=True)
         self.resumed = True
 
     def to_bytes(self) -> bytes:
-        """The fleet as `save` writes it."""
+        """Return the fleet as bytes, as `save` writes them.
+
+        Returns
+        -------
+        bytes
+            The content of the file.
+        """
         return fleet_file.written(self)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], resume: str | None = None) -> Fleet:
-        """The fleet that `save` wrote, in a new incarnation: fresh streams, an id of its own, open moves honoured.
+        """Load a fleet that `save` wrote. It has new random streams and a new id, and settles the pending moves.
 
-        `resume="exact"` goes on bit for bit, with the id, the tickets and the streams of the file; certificates say so,
-        because two such fleets are twins. Nothing of the file is run; every number is checked. A torn, edited or
-        foreign file is refused by name.
+        Parameters
+        ----------
+        path : str or os.PathLike
+            The file. Every number in it is checked, and nothing in it is executed.
+        resume : {"exact"}, optional
+            Continue bit for bit, with the id, the tickets and the random streams of the file. Certificates state this,
+            because two such fleets draw the same moves.
+
+        Returns
+        -------
+        Fleet
+            The fleet.
+
+        Raises
+        ------
+        ValueError
+            If the file is incomplete, was edited, or is not a saved fleet.
         """
         return cls.from_bytes(files.read_ordinary(path, "a saved fleet"), resume, str(path))
 
     @classmethod
     def from_bytes(cls, data: bytes, resume: str | None = None, where: str = "the data") -> Fleet:
-        """The fleet of `to_bytes`, as `load` makes it."""
+        """Return the fleet of `to_bytes`, as `load` returns it.
+
+        Parameters
+        ----------
+        data : bytes
+            The content of a file.
+        resume : {"exact"}, optional
+            As for `load`.
+        where : str, optional
+            Name of the data in error messages.
+
+        Returns
+        -------
+        Fleet
+            The fleet.
+        """
         fleet: Fleet = fleet_file.loaded(cls.__new__(cls), data, resume, where)
         return fleet
 
@@ -510,7 +707,7 @@ class Fleet(_engine.Fleet, Incarnate):
                 del self._number[self._name.pop(number)]
 
     def _renew(self) -> None:
-        """Streams from where they all are and from fresh entropy, and from the key."""
+        """Derive new streams from the current ones, from new entropy, and from the keys."""
         streams = np.ascontiguousarray(self._photo(self._numbers()).columns()["stream"])
         self.restart(int.from_bytes(identity.renewed(streams).tobytes(), "little"))
 
@@ -521,5 +718,5 @@ class Fleet(_engine.Fleet, Incarnate):
 
     @property
     def nbytes(self) -> dict[str, int]:
-        """Bytes held by the rows of the learners, by the table of keys (text apart), by open decisions."""
+        """Memory in bytes: of learners, of the table of keys (without strings), and of pending decisions."""
         return dict(self._bytes)

@@ -109,11 +109,10 @@ class FleetCertificate(Certified):
 
     @property
     def says_nothing(self) -> bool:
-        """Whether the bound is no less than the rounds times the loss range."""
+        """True if the bound is no less than the rounds times the loss range."""
         return self.vacuous == self.keys
 
     def shown(self) -> Shown:
-        """Return the headline, then bound and loss, the assumptions, and the details."""
         counts = in_headline(self.rounds, self.open_moves, self.forgotten)
         headline = f"Fleet of {short(self.learner)}, {counted(self.keys, 'key')}, {counts}: {self._says()}"
         details = [("theorem", self.bound.theorem), ("learner", self.learner), ("help", HELP)]

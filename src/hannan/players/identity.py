@@ -17,14 +17,14 @@ _living: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
 
 def watch(player: Any) -> None:
-    """From now on it is renewed in every child."""
+    """Give the player new random streams in every forked process."""
     _living[id(player)] = player
 
 
 def _renew() -> None:
     for player in list(_living.values()):
         if getattr(player, "seed", None) is None:
-            # Refused by a player that another thread was at work with: it refuses everyone in this process.
+            # A player that another thread was using raises here, and at every later call in this process.
             with contextlib.suppress(Exception):
                 player._reincarnate()
 
@@ -33,12 +33,12 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew)
 
 
-#: A fresh start has so many bits; NumPy's SeedSequence keeps 128 of them.
+#: Bits of entropy of a player without a seed; NumPy's SeedSequence uses 128 of them.
 BITS = 256
 
 
 def origin(seed: Any) -> tuple[int | None, int]:
-    """(the seed as it was given, what the streams start from): without a seed, bits of the operating system.
+    """Return (seed as given or None, entropy of the random streams); without a seed, bits of the operating system.
 
     >>> origin(7)
     (7, 7)
@@ -52,7 +52,7 @@ def origin(seed: Any) -> tuple[int | None, int]:
 
 
 def renewed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Four words for a stream that goes on elsewhere: a hash of where it was *and* of fresh entropy."""
+    """Return four words of a new random stream: a hash of the current stream and of new entropy."""
     import hashlib  # not for a game
 
     digest = hashlib.sha256(words.astype("<u8").tobytes() + os.urandom(BITS // 8)).digest()
@@ -60,32 +60,31 @@ def renewed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def run_seed(seed: int, run: int) -> int:
-    """The seed of a run for a player that takes one number; run 0 has the seed itself."""
+    """Return the seed of a run for a player that is seeded by one number; run 0 has the seed itself."""
     if run == 0:
         return seed
     return int(np.random.SeedSequence(seed, spawn_key=(run,)).generate_state(1, np.uint64)[0])
 
 
-#: A player that is loaded again and again keeps so many of the ids that it had.
+#: Number of earlier ids that a player stores if it is loaded repeatedly.
 MOST_EARLIER = 256
 
 
 class Incarnate:
-    """What all live players share: `id`, `name`, `incarnation` and `seed` (None: of the operating system)."""
+    """Identity of a running player: `id`, `name`, `incarnation` and `seed` (None: from the operating system)."""
 
     id: str
     name: str
     incarnation: str
     seed: int | None
     round: Any
-    #: The ids that it had before it was loaded, each with the last round that it drew under it.
+    #: Ids from before the player was loaded, each with the last round drawn under it.
     earlier: tuple[tuple[str, int], ...] = ()
-    #: Whether its streams are in a file, from which others may go on alike: it was saved, or loaded exactly. Not in the
-    #: file: every load says anew whether they are.
+    #: Whether the random streams are in a file, because the player was saved or resumed exactly. Not saved itself.
     resumed: bool = False
 
     def _take_name(self, seed: Any, name: Any) -> int:
-        """Take a name, fresh where none is given; what the streams start from is returned, and not kept."""
+        """Set the name, a new one if none is given, and return the entropy of the streams, which is not stored."""
         self.seed, entropy = origin(seed)
         self._called(named(name), "")
         return entropy
@@ -96,7 +95,7 @@ class Incarnate:
         self.id = f"{name}.{incarnation}" if incarnation else name
 
     def _renew(self) -> None:
-        """Let every random stream go on from where it is and from fresh entropy."""
+        """Derive every random stream from its current state and from new entropy."""
         raise NotImplementedError
 
     def _reincarnate(self) -> None:
@@ -107,13 +106,13 @@ class Incarnate:
         self.resumed = False
 
     def _who(self) -> dict[str, Any]:
-        """What a file says of it."""
+        """Return the identity as it is saved."""
         seed = None if self.seed is None else str(self.seed)
         earlier = [list(pair) for pair in self.earlier]
         return {"seed": seed, "name": self.name, "incarnation": self.incarnation, "earlier": earlier}
 
     def _is(self, content: dict[str, Any]) -> None:
-        """Be who a file says."""
+        """Restore the identity from the content of a file."""
         _, name, incarnation = told(content)
         earlier, last = [], 0
         for pair in fields.items(content["earlier"], "earlier ids")[-MOST_EARLIER:]:
@@ -125,19 +124,19 @@ class Incarnate:
 
 
 def named(name: Any) -> str:
-    """A name: the one given, or a fresh one."""
+    """Return the given name, or a new one."""
     return os.urandom(8).hex() if name is None else str(name)
 
 
 def told(content: dict[str, Any]) -> tuple[int | None, str, str]:
-    """(seed, name, incarnation) of a file."""
+    """Return (seed, name, incarnation) from the content of a file."""
     seed, name, incarnation = content["seed"], content["name"], content["incarnation"]
     if seed is not None:
         # A numeral of many digits takes quadratic time to read.
         if not (isinstance(seed, str) and seed.isascii() and seed.isdigit() and len(seed) <= 4000):
-            raise ValueError(f"its seed must be a whole number >= 0, as text; got {validation.brief(seed)}")
+            raise ValueError(f"corrupt file: seed must be an integer >= 0, as a string; found {validation.brief(seed)}")
         seed = int(seed)
     for what, text in (("name", name), ("incarnation", incarnation)):
         if not isinstance(text, str):
-            raise ValueError(f"its {what} must be text; got {validation.brief(text)}")
+            raise ValueError(f"corrupt file: {what} must be a string; found {validation.brief(text)}")
     return seed, name, incarnation

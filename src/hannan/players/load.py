@@ -1,4 +1,4 @@
-"""A player from its file."""
+"""Loading of saved players, fleets and combiners."""
 
 from __future__ import annotations
 
@@ -14,24 +14,35 @@ from hannan.saving import fields
 
 
 def load(path: str | os.PathLike[str], resume: str | None = None) -> Any:
-    """Read a player or a fleet from the file that `save` wrote, and go on with it.
+    """Load a player or a combiner from the file that `save` wrote.
 
-    The player that `save` wrote, open moves and warm starts as they were, in a new incarnation.
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file. Every field of it is checked, and nothing in it is executed.
+    resume : {"exact"}, optional
+        Continue bit for bit, with the id and the random stream of the file. Default: a new id and a new random stream,
+        derived from the saved one and from new entropy.
 
-    It draws with randomness of its own, made from the saved stream and fresh entropy, and its moves carry an id of its
-    own: two players from one file draw different moves and refuse each other's. Moves that were open are honoured once
-    by each copy. `resume="exact"` goes on bit for bit, with the id and the stream of the file: two such players are
-    twins, and of the one that was saved and goes on; whoever plays one foresees the moves of the other. Their
-    certificates say so. A plain load has a stream of its own again; of the rounds that a twin drew before it was saved
-    the file says nothing.
+    Returns
+    -------
+    Player or Combiner
+        The player with its pending moves, which it can settle; or the combiner, which uses no randomness.
 
-    The file of a combiner gives the combiner (`hn.Combiner`), which draws nothing and goes on bit for bit.
+    Raises
+    ------
+    ValueError
+        If the file is incomplete, was edited, or is not a saved player.
 
-    Nothing of the file is run. A torn, edited or foreign file is refused by name. A learner with a law of
-    your own needs `hannan.register(TheLaw)` first.
+    Notes
+    -----
+    By default, two players from one file draw different moves, and each rejects the new moves of the other. Players
+    that resume exactly from one file draw the same moves, as does the saved player itself, so the moves of one predict
+    those of the other; their certificates state this. A learner with a user-defined distribution needs
+    `hannan.register(Distribution)` first.
 
-    `path`: the file.
-
+    Examples
+    --------
     >>> import hannan as hn, tempfile, os
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "player.json")
@@ -43,22 +54,22 @@ def load(path: str | os.PathLike[str], resume: str | None = None) -> Any:
         raise ValueError(f'resume must be "exact" or None; got {resume!r}')
     content = saving.read(path)
     if content.get("kind") == "combiner":
-        # Rooms above this one are reached by their public names.
+        # A module of an upper layer is imported by its public name.
         return importlib.import_module("hannan").Combiner.load(path)
     try:
         player = resumed(content)
         if resume is None:
             player._reincarnate()
-    # RuntimeError: what the engine cannot read as a number, an array or a list.
+    # The engine raises RuntimeError for values that are not numbers, arrays or lists.
     except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, MemoryError, RuntimeError) as error:
         raise ValueError(f"{path} cannot be resumed: {error}") from error
     return player
 
 
 def resumed(content: dict[str, Any]) -> Any:
-    """The player of a file's content, exactly as it was, stream and all; every field is checked."""
+    """Return the player of a file's content, with its random stream, after checking every field."""
     if content.get("kind") != "player":
-        raise ValueError(f"it must hold a player; got {content.get('kind')!r}")
+        raise ValueError(f"kind must be 'player'; got {content.get('kind')!r}")
     learner = saving.build(content["learner"])
     seed, name, _ = identity.told(content)
     _fits(learner, content)
@@ -70,9 +81,9 @@ def resumed(content: dict[str, Any]) -> Any:
 
 
 def _fits(learner: Any, content: dict[str, Any]) -> None:
-    """Refuse a small file of a large learner before anything is made for it: every expert takes 16 digits at least."""
+    """Raise if the file is too small for its learner, before memory is allocated; an expert takes 16 digits."""
     if not hasattr(learner, "start"):
-        raise ValueError(f"it must describe a learner; got {validation.brief(learner)}")
+        raise ValueError(f"corrupt file: expected a learner; found {validation.brief(learner)}")
     state = content["state"]
     leader = state.get("leader")
     kept = fields.text(state["losses"]["hex"] if leader is None else leader["move"], "state")
@@ -80,11 +91,11 @@ def _fits(learner: Any, content: dict[str, Any]) -> None:
     sizes = [getattr(learner, name, 0) for name in ("n", "experts", "thresholds")]
     largest = max([*sizes, domain.d if domain is not None else 0])
     if len(kept) < 16 * largest:
-        raise ValueError(f"its state must have a number for each of {largest}; got {len(kept) // 16}")
+        raise ValueError(f"corrupt file: expected {largest} numbers in the state; found {len(kept) // 16}")
 
 
 def packed(item: Any) -> Any:
-    """As JSON takes it: arrays and numbers to the last bit, by name."""
+    """Return a value as JSON can hold it, with arrays and numbers exact to the last bit."""
     if isinstance(item, np.ndarray):
         if item.dtype == bool:
             return {"mask": "".join("1" if x else "0" for x in item)}
@@ -99,16 +110,18 @@ def packed(item: Any) -> Any:
 
 
 def unpacked(item: Any) -> Any:
-    """What `packed` packed."""
+    """Return the value that `packed` converted."""
     if isinstance(item, dict):
         if item.keys() == {"mask"}:
-            letters = fields.text(item["mask"], "mask of the awake")
+            letters = fields.text(item["mask"], "mask")
             if not set(letters) <= {"0", "1"}:
-                raise ValueError(f"its mask of the awake must be 0s and 1s; got {validation.brief(letters)}")
+                raise ValueError(f"corrupt file: expected a mask of 0s and 1s; found {validation.brief(letters)}")
             return np.array([letter == "1" for letter in letters], dtype=bool)
         if item.keys() == {"hex", "kind"}:
             if item["kind"] not in ("f", "i"):
-                raise ValueError(f"its arrays must be of kind f or i; got {validation.brief(item['kind'])}")
+                raise ValueError(
+                    f"corrupt file: expected an array of kind f or i; found {validation.brief(item['kind'])}"
+                )
             digits = fields.text(item["hex"], "array")
             return fields.bits(digits, len(digits) // 16, "array", item["kind"])
         if item.keys() == {"number"}:

@@ -1,4 +1,4 @@
-"""A learner at play: tickets out, losses in, in any order; certificates; saved and resumed bit for bit."""
+"""Players: running learners that draw moves, settle them in any order, give certificates, and can be saved."""
 
 from __future__ import annotations
 
@@ -29,15 +29,27 @@ from hannan.validation import Array
 
 
 class Player(_engine.Player, Book):
-    """A learner at play: it draws moves and takes their losses, whenever they come.
+    """A running learner: it draws moves, and settles them when their losses arrive.
 
-    A learner at play. Not thread-safe: guard it with a lock of your own.
+    `learner.start(seed)` returns a player. `act()` draws a move, `observe(move, loss)` settles it, at any time and in
+    any order, and `forget(move)` drops it if its loss will never be known.
 
-    `act()` draws a move; `observe(move, loss)` settles it, whenever the loss comes and in whatever order;
-    `forget(move)` if it never does. A ticket that is not open here is refused, and nothing changes.
+    Parameters
+    ----------
+    learner : learner
+        Description of the algorithm.
+    seed : int or None
+        Seed, as given to `learner.start`.
+    name : str, optional
+        Id, as given to `learner.start`. Default: a new one.
 
-    `learner`: its description. `seed` and `name`: as `learner.start` was given them.
+    Notes
+    -----
+    An invalid loss or move raises ValueError, and the player is unchanged. A player is not thread-safe: guard it with
+    a lock.
 
+    Examples
+    --------
     >>> import hannan as hn
     >>> player = hn.Bandit(["red", "blue"]).start(seed=0)
     >>> move = player.act()
@@ -46,9 +58,9 @@ class Player(_engine.Player, Book):
     (1, ())
     """
 
-    #: Whether every loss is seen, so that the regret itself is known.
+    #: Whether all losses are observed, so that the regret is known.
     sees_all = False
-    #: Whether every bound of its certificates is a function of the losses that were seen.
+    #: Whether every bound of its certificates is computed from observed losses.
     _made_of_losses = False
     #: Noun for what the regret compares with.
     comparator = "arm"
@@ -61,36 +73,53 @@ class Player(_engine.Player, Book):
         self._n = int(self._program.n)
         given, entropy = identity.origin(seed)
         noise = words(entropy, 0, 2) if self._program.own_noise else NO_WORDS
-        #: The class of its moves: with the names of the actions, where there are any.
+        #: Class of its moves, which has the names of the actions, if they have names.
         self._move = move_of(getattr(learner, "arms", None) or ())
         super().__init__(self._program.setup(), words(entropy, 0), noise, "", self._move)
         self.seed = given
         self._called(identity.named(name), "")
 
     def distribution(self) -> Array:
-        """p of the next act() (over the experts, for `ExpertBandit`); changes nothing."""
+        """Return the probabilities of the next move (of the experts, for `ExpertBandit`); the state is unchanged.
+
+        Returns
+        -------
+        numpy.ndarray
+            One probability per choice.
+        """
         p: Array = self._distribution(None)
         return p
 
     @property
     def losses(self) -> Array:
-        """The cumulative losses so far, of losses in [0, 1]; those of a bandit are estimates."""
+        """Cumulative losses so far, scaled to [0, 1] per round; estimates for a bandit."""
         losses: Array = self._losses
         return losses
 
     def observe(self, move: Move, loss: Any) -> None:
-        """Settle a move with its loss. A bad loss or ticket is refused and changes nothing."""
+        """Settle a pending move with its loss.
+
+        Parameters
+        ----------
+        move : Move
+            The object returned by `act`.
+        loss : float or array-like
+            Loss of the move for a bandit; losses of all experts otherwise. Rewards are passed by `reward=`.
+
+        Raises
+        ------
+        ValueError
+            If the loss is invalid, or the move is not pending. The player is then unchanged.
+        """
         raise NotImplementedError
 
     def _observe_reward(self, move: Move, loss: Any, reward: Any) -> None:
-        """Settle a move with its reward, where gains are played."""
+        """Settle a move with its reward, for a learner with gains=True."""
         if loss is not None:
-            raise ValueError(
-                f"a move must be settled with its loss or its reward, not with both; got {loss!r}, {reward!r}"
-            )
+            raise ValueError(f"pass loss= or reward=, not both; got loss={loss!r}, reward={reward!r}")
         if not self.learner.gains:
             raise ValueError(
-                f"reward= is for learners of gains (gains=True), and this one takes losses; got {reward!r}"
+                f"this learner takes losses; pass loss=, or create it with gains=True; got reward={reward!r}"
             )
         self.observe(move, reward)
 
@@ -98,26 +127,38 @@ class Player(_engine.Player, Book):
         """Raise if `loss=` was given by name to a learner of gains; a positional value is in the learner's units."""
         if self.learner.gains:
             raise ValueError(
-                "loss= is for learners of losses, and this one plays gains (gains=True); got "
-                f"loss={validation.brief(loss)}. Pass reward="
+                f"this learner takes rewards (gains=True); pass reward=; got loss={validation.brief(loss)}"
             )
 
     def _failed(self) -> ArithmeticError:
-        return ArithmeticError(f"the smoothing of {self.learner!r} failed at these losses")
+        return ArithmeticError(f"the smoothing of {self.learner!r} failed numerically at these losses")
 
     def _scalar(self, loss: Any) -> float:
-        """A loss that is not a Python float; a click that came or did not is 1 or 0."""
+        """Return a loss that is not a Python float as one; booleans count as 1 and 0."""
         if isinstance(loss, (bool, np.bool_)):
             loss = float(loss)
         if isinstance(loss, np.ndarray) and loss.ndim != 0:
-            raise ValueError(f"the loss of a bandit must be one number; got shape {loss.shape}")
+            raise ValueError(
+                f"loss must be a number (a bandit observes the loss of the chosen arm only); got shape {loss.shape}"
+            )
         low, high = self.learner.loss_range
         return validation.between(loss, low, high, "loss")
 
     # Certificates
 
     def certificate(self, delta: float | None = None) -> Certificate:
-        """What the player may say of itself now; with `delta`, of this very run with probability 1 - delta too."""
+        """Return what is proved about the player now: bound, regret as far as it is known, and stability.
+
+        Parameters
+        ----------
+        delta : float, optional
+            Also bound the regret of this run, with probability 1 - delta, if that is proved for the learner.
+
+        Returns
+        -------
+        Certificate
+            The certificate; docs/certificate.md explains every line of it.
+        """
         delta = None if delta is None else validation.between(delta, 0.0, 1.0, "delta", "()")
         learner, own, least = self.learner, self._own, float(self._losses.min())
         regret = (own - least) * learner.width
@@ -202,16 +243,16 @@ class Player(_engine.Player, Book):
         return f"no bound yet: {count}; it needs the losses of all moves" if self._open_count else ""
 
     def _claim(self, gamma: float) -> float | None:
-        """The rate that the bounds rely on, at the first and smallest scale; None where there is none."""
+        """Return the rate that the bounds rely on, at the first and smallest scale; None if there is none."""
         learner = self.learner
         try:
             rate = stability(learner.smoothing, learner.schedule().scale(1, 0.0), self._n, gamma, 0.0).rate
         except ValueError:
-            return None  # a law of one's own that states no hazard
+            return None  # a user-defined distribution that states no hazard
         return rate if math.isfinite(rate) else None
 
     def _identity(self, least: float) -> dict[str, float]:
-        """The terms of the master identity; none where a potential is infinite (a law without a mean)."""
+        """Return the terms of the master identity; none if a potential is infinite (a distribution without a mean)."""
         terms = {
             "start": -self._start,
             "end": self._value - least,
@@ -223,13 +264,13 @@ class Player(_engine.Player, Book):
         return {name: term * self.learner.width for name, term in terms.items()}
 
     def _bound(self, best: float | None) -> tuple[Bound | None, str]:
-        """The bound now, or why it is withheld."""
+        """Return (bound now or None, reason if None)."""
         if withheld := self._lost() or self._late():
             return None, withheld
         try:
             return at_observed(self.learner, self.learner.bound(self._settled, best, against="any"), best), ""
         except ValueError:
-            pass  # whoever sets the losses of a live player may look at its moves; what is left is said to be less
+            pass  # no bound against an adaptive adversary; the one below names a weaker adversary
         try:
             return at_observed(self.learner, self.learner.bound(self._settled, best), best), ""
         except ValueError as reason:
@@ -248,20 +289,20 @@ class Player(_engine.Player, Book):
 
     @property
     def _choices(self) -> int:
-        """How many actions a move may have."""
+        """Number of actions that a move can have."""
         return self._n
 
 
 class ExpertsPlayer(Player):
-    """Plays `Experts`: a move is one expert, a loss is the vector of all of them.
+    """Player of `Experts`: a move is one expert, and the losses of all experts are observed.
 
-    Own loss is <p, l> under the p that a move was drawn from. While no other loss comes in, that is the
-    distribution in place; a copy is kept only when one does.
+    The learner's loss is <p, l> for the distribution p from which the move was drawn. This is the current distribution
+    until another loss arrives; only then a copy is stored.
     """
 
     sees_all = True
 
-    if TYPE_CHECKING:  # what the engine does, with its types
+    if TYPE_CHECKING:  # signatures of the methods of the engine
 
         def act(self, awake: Any = None) -> Move: ...
         def observe(self, move: Move, loss: Any = None, *, reward: Any = None) -> None: ...
@@ -270,15 +311,15 @@ class ExpertsPlayer(Player):
         observe = _engine.Player._observe_row
 
     def _act_awake(self, awake: Any) -> Move:
-        """Draw among the experts awake; the ticket carries what settling it needs."""
-        raise ValueError(f"{type(self.learner).__name__} has no experts who sleep; got awake={awake!r}")
+        """Draw among the available experts; the ticket stores what settling it needs."""
+        raise ValueError(f"awake= is not supported by {type(self.learner).__name__}; got awake={awake!r}")
 
     def _charged(self, losses: Any, mask: Any, p: Array) -> Array:
-        """The losses of a move drawn among the awake, sleepers charged."""
+        """Return the losses of a move drawn among available experts, with a loss for each unavailable one."""
         raise NotImplementedError
 
     def _observe_slowly(self, move: Move, loss: Any) -> None:
-        """What the engine does not take as it is: refused in words, or made plain and settled."""
+        """Settle input that the engine's fast path does not accept, after conversion; raise if it is invalid."""
         number = self._ticket(move)
         row = self._vector(loss) if self._is_plain(number) else self._charged(loss, *self._kept(number))
         bad = self._settle_row(number, row)
@@ -288,7 +329,7 @@ class ExpertsPlayer(Player):
     def _vector(self, losses: Any) -> Array:
         array = validation.losses(losses)
         if array.shape != (self._n,):
-            raise ValueError(f"losses must be {self._n} numbers, one for each expert; got shape {array.shape}")
+            raise ValueError(f"losses must be {self._n} numbers, one per expert; got shape {array.shape}")
         return np.ascontiguousarray(array)
 
     def _bad_row(self, row: Array, bad: int) -> ValueError:
@@ -316,7 +357,7 @@ class ExpertsPlayer(Player):
 
 
 class BanditPlayer(Player):
-    """Plays `Bandit`: a move is one arm, a loss is the number that it cost."""
+    """Player of `Bandit`: a move is one arm, and its loss is observed."""
 
     if TYPE_CHECKING:
 
@@ -327,7 +368,7 @@ class BanditPlayer(Player):
         observe = _engine.Player._observe_arm
 
     def _observe_slowly(self, move: Move, loss: Any) -> None:
-        """What the engine does not take as it is: refused in words, or made plain and settled."""
+        """Settle input that the engine's fast path does not accept, after conversion; raise if it is invalid."""
         number = self._ticket(move)
         x = self._scalar(loss)
         if not self._is_plain(number):
@@ -350,28 +391,41 @@ class BanditPlayer(Player):
         return f"{super()._no_delays()}; use hn.TsallisShannon({self._n})"
 
     def _act_awake(self, awake: Any) -> Move:
-        """Draw among the arms awake; the ticket carries who they were."""
+        """Draw among the available arms; the ticket stores which ones they are."""
         raise ValueError(
-            f"arms may sleep where a proof covers it, as of Bandit({self._n}, Tsallis(0.5)), which is to be played "
-            f"instead; got awake={awake!r} for {self.learner!r}"
+            f"awake= is not supported by {self.learner!r}: no proof covers it; use hn.Bandit({self._n}, "
+            f"hn.Tsallis(0.5)); got awake={awake!r}"
         )
 
 
 class ExpertBanditPlayer(Player):
-    """Plays `ExpertBandit`: a move is one action, drawn on advice; a loss is the number that it cost."""
+    """Player of `ExpertBandit`: a move is one action, drawn on advice, and its loss is observed."""
 
     comparator = "expert"
     observe = _engine.Player._observe_on_advice
 
     def act(self, advice: Any, awake: Any = None) -> Move:
-        """Draw an action. `advice`: an action for each expert, or a distribution (experts, actions)."""
+        """Draw an action on the advice of the experts.
+
+        Parameters
+        ----------
+        advice : array-like
+            One action per expert, or one distribution over actions per expert, shape (experts, actions).
+        awake : None
+            Not supported: no proof covers unavailable experts.
+
+        Returns
+        -------
+        Move
+            The action.
+        """
         if awake is not None:
-            raise ValueError(f"{self.learner!r} has no experts who sleep: no proof covers it; got awake={awake!r}")
+            raise ValueError(f"awake= is not supported by {self.learner!r}: no proof covers it; got awake={awake!r}")
         move: Move = self._act_on_advice(self._advice(advice))
         return move
 
     def _observe_slowly(self, move: Move, loss: Any) -> None:
-        """What the engine does not take as it is: refused in words, or made plain and settled."""
+        """Settle input that the engine's fast path does not accept, after conversion; raise if it is invalid."""
         self._settle_on_advice(self._ticket(move), self._scalar(loss))
 
     @property
@@ -385,16 +439,16 @@ class ExpertBanditPlayer(Player):
         if plain is True and isinstance(kept, np.ndarray) and kept.shape == (n * actions,) and kept.dtype == np.float64:
             fields.within(kept, "advice", 0.0, 1.0 + 1e-9)
             return validation.distribution(kept.reshape(n, actions), "its advice").ravel()
-        raise ValueError(f"its open moves must have the advice that they were drawn on; got {validation.brief(kept)}")
+        raise ValueError(f"corrupt file: expected the advice of a pending move; found {validation.brief(kept)}")
 
     def _advice(self, advice: Any) -> Any:
-        """A clean copy, flat: whole numbers, or distributions."""
+        """Return the advice as a flat array: one integer or one distribution per expert."""
         rows = np.array(validation.unmasked(advice, "advice"))
         n, actions = self._n, self._choices
         if rows.shape == (n,) and rows.dtype.kind in "iu":
             if rows.min() < 0 or rows.max() >= actions:
                 bad = int(np.argmax((rows < 0) | (rows >= actions)))
-                raise ValueError(f"advice must be actions of 0..{actions - 1}; got {rows[bad]} at index {bad}")
+                raise ValueError(f"advice must be integers in 0..{actions - 1}; got {rows[bad]} at index {bad}")
             return rows.astype(np.int64)
         if rows.shape == (n, actions):
             return np.ascontiguousarray(validation.distribution(rows, "advice").ravel())

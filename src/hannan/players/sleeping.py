@@ -21,36 +21,36 @@ Mask = NDArray[np.bool_]
 
 
 def mask_of(awake: Any, n: int, who: str) -> Mask | None:
-    """True for the awake; None when nobody sleeps."""
+    """Return True for each available arm or expert; None if all are available."""
     mask = np.asarray(validation.unmasked(awake, "awake"))
     if mask.shape != (n,) or mask.dtype.kind != "b":
         raise ValueError(
-            f"awake must be {n} booleans, one for each {who}; got {mask.dtype.name} values of shape {mask.shape}"
+            f"awake must be {n} booleans, one per {who}; got {mask.dtype.name} values of shape {mask.shape}"
         )
     if not mask.any():
-        raise ValueError(f"at least one {who} must be awake; got none")
+        raise ValueError(f"awake must have at least one True, for an available {who}; got only False")
     return None if mask.all() else np.array(mask)
 
 
 def waking(mask: Any, n: int, action: int) -> Mask:
-    """Who was awake, as a file tells it: the one that was drawn among them."""
+    """Return the mask of a saved move, in which the drawn action must be available."""
     if not (isinstance(mask, np.ndarray) and mask.dtype == bool and mask.shape == (n,) and mask[action]):
-        raise ValueError(f"its mask of the awake must have {n} places, and the move that was drawn; it has not")
+        raise ValueError(f"corrupt file: expected a mask of {n} booleans that contains the drawn action {action}")
     return mask
 
 
 if TYPE_CHECKING:
     _Player = Player
 else:
-    _Player = object  # beside a player that is the engine's there can be no second
+    _Player = object  # a class can have one base class from the engine
 
 
 class Sleepers(_Player):
-    """Some arms or experts of a player may sleep: the rounds in which any did are counted, and said to be so."""
+    """Mixin for players with unavailable arms or experts: counts these rounds for the certificate."""
 
     who: ClassVar[str]
     _slept = 0
-    #: Whether `_slept` is a number of rounds; a row of a fleet has one bit for it.
+    #: Whether `_slept` is a number of rounds; a fleet stores one bit per key.
     _slept_is_counted = True
 
     @property
@@ -66,15 +66,15 @@ class Sleepers(_Player):
 
     def _resume(self, content: dict[str, Any]) -> None:
         super()._resume(content)
-        self._slept = fields.whole(content["slept"], "rounds with sleepers", 0, self.round)
+        self._slept = fields.whole(content["slept"], "rounds with unavailable arms", 0, self.round)
 
 
 class SleepingPlayer(Sleepers, ExpertsPlayer):
-    """A player of experts of whom some may sleep.
+    """Player of experts of which some may be unavailable.
 
-    It plays p restricted to the awake and renormalised, and charges sleepers its own expected loss o. Then
-    <p, l> = o as well, so that the round is one of full information: a sleeper's regret stands still, and
-    what is proved for a fixed expert is proved for its waking rounds.
+    The player restricts p to the available experts, renormalizes it, and charges every unavailable expert its own
+    expected loss o. Then <p, l> = o too, so that this is a round of full information: the regret against an
+    unavailable expert is unchanged, and the bound for a fixed expert holds over the rounds in which it was available.
     """
 
     who = "expert"
@@ -86,16 +86,16 @@ class SleepingPlayer(Sleepers, ExpertsPlayer):
         return move
 
     def distribution(self, awake: Any = None) -> Array:
-        """p of the next act(awake); changes nothing."""
+        """Return the probabilities of the next `act(awake)`; the state is unchanged."""
         p: Array = self._distribution(None if awake is None else self._mask(awake))
         return p
 
     def _mask(self, awake: Any) -> Mask | None:
-        """True for the awake; None when nobody sleeps."""
+        """Return True for each available expert; None if all are available."""
         return mask_of(awake, self._n, self.who)
 
     def _charged(self, losses: Any, mask: Mask, p: Array) -> Array:
-        """The losses of the awake, and the learner's own for those who slept; sleepers' entries are not read."""
+        """Return the losses with the learner's own loss for unavailable experts, whose entries are not read."""
         low, high = self.learner.loss_range
         if "numpy.ma" in sys.modules and isinstance(losses, np.ma.MaskedArray) and losses.shape == (self._n,):
             hidden = np.ma.getmaskarray(losses) & mask
@@ -116,16 +116,17 @@ class SleepingPlayer(Sleepers, ExpertsPlayer):
         mask, p = fields.items(kept, "open move", 2)
         awake = waking(mask, self._n, move.action)
         if not (isinstance(p, np.ndarray) and p.dtype == np.float64 and p.shape == (self._n,)):
-            raise ValueError(f"its distribution of the awake must be {self._n} numbers; got {validation.brief(p)}")
-        return awake, validation.distribution(p, "its distribution of the awake")
+            raise ValueError(f"corrupt file: expected a distribution of {self._n} numbers; found {validation.brief(p)}")
+        return awake, validation.distribution(p, "distribution of a pending move")
 
 
 class SleepingArmsPlayer(Sleepers, BanditPlayer):
-    """A player of a bandit of whose arms some may sleep.
+    """Player of a bandit of which some arms may be unavailable.
 
-    It plays p restricted to the awake and renormalised, and charges sleepers the loss that it saw, whose mean is
-    its own: a sleeper's regret stands still. The second moment that the bounds use only shrinks. Exact weights
-    and a zero-order bound of the package's own are needed; others refuse to sleep, or withhold their bound.
+    The player restricts p to the available arms, renormalizes it, and charges unavailable arms the observed loss, whose
+    mean is the learner's own: the regret against an unavailable arm is unchanged. The second moment in the bounds only
+    decreases. This needs exact weights and a zero-order bound of this package; other learners reject `awake`, or
+    withhold their bound.
 
     The estimates are unbiased for an arm that is fixed in advance. So the bound is on the expected regret if neither
     losses nor masks depend on the moves, and on the pseudo-regret otherwise.
@@ -143,7 +144,7 @@ class SleepingArmsPlayer(Sleepers, BanditPlayer):
         return move
 
     def distribution(self, awake: Any = None) -> Array:
-        """p of the next act(awake); changes nothing."""
+        """Return the probabilities of the next `act(awake)`; the state is unchanged."""
         p: Array = self._distribution(None if awake is None else mask_of(awake, self._n, self.who))
         return p
 

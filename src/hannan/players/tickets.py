@@ -1,6 +1,6 @@
-"""Tickets, and the one book of them: what every player does with its moves until their losses come.
+"""Moves of players, and the record of pending moves.
 
-The engine's `Book` keeps the moves that are open; here are the words, and what of it goes to a file.
+The engine's `Book` stores pending moves. This module has its error messages and its part of saved files.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DELAYED = "feedback was delayed (a move was drawn while another was pending)"
 
 
 class Written:
-    """A ticket that goes to JSON and back: beside a tuple's own class among the bases."""
+    """Conversion of a move to JSON and back; a mixin for named tuples."""
 
     __slots__ = ()
 
@@ -40,23 +40,47 @@ class Written:
         def _asdict(self) -> dict[str, Any]: ...
 
     def to_json(self) -> str:
-        """The ticket as JSON text: log it, and hand it back after a restart."""
+        """Return the move as JSON text, to be logged and settled later, also after a restart.
+
+        Returns
+        -------
+        str
+            JSON text for `from_json`.
+        """
         return json.dumps(self._asdict())
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The ticket of a JSON text."""
+        """Return the move of a JSON text.
+
+        Parameters
+        ----------
+        text : str
+            JSON text that `to_json` returned.
+
+        Returns
+        -------
+        Move
+            The move.
+
+        Raises
+        ------
+        ValueError
+            If the text is not a move.
+        """
         try:
-            told = json.loads(text)
-            told.pop("arm", None)  # said by the action
-            action = told.get("action")
-            return cls(**told | {"action": tuple(action) if isinstance(action, list) else action})
+            fields = json.loads(text)
+            fields.pop("arm", None)  # the name of the action
+            action = fields.get("action")
+            return cls(**fields | {"action": tuple(action) if isinstance(action, list) else action})
         except (AttributeError, TypeError, ValueError) as error:
-            raise ValueError(f"a {cls.__name__.lower()} must be JSON with {', '.join(cls._fields)}: {error}") from None
+            raise ValueError(
+                f"text must be JSON with {', '.join(cls._fields)}, as to_json() returns it: {error}"
+            ) from None
 
 
 class Ticket(NamedTuple):
-    """What a move says."""
+    """Fields of a move."""
 
     player: str
     round: int
@@ -65,12 +89,21 @@ class Ticket(NamedTuple):
 
 
 class Move(Written, Ticket):
-    """The ticket of one decision: hand it back with its loss, at once or much later.
+    """One decision, to be passed back to `observe` with its loss.
 
-    `arm` is the name of the action where the learner has names for them, else the action itself.
+    Parameters
+    ----------
+    player : str
+        Id of the player that drew it.
+    round : int
+        Round of the player, from 1.
+    action : int
+        Action drawn.
+    probability : float
+        Exact probability with which the action was drawn.
 
-    `player`: whose it is. `round`: which. `action`: what was drawn. `probability`: with which it was drawn, exactly.
-
+    Examples
+    --------
     >>> move = Move("p1", 3, 0, 0.25)
     >>> Move.from_json(move.to_json()) == move, move.arm
     (True, 0)
@@ -82,21 +115,27 @@ class Move(Written, Ticket):
 
     @property
     def arm(self) -> Any:
-        """The action by its name."""
+        """Name of the action; the action itself if it has no name."""
         return self.arms[self.action] if self.arms else self.action
 
     def __repr__(self) -> str:
-        told = f"arm={self.arm!r}, " if self.arms else ""
-        return f"Move(player={self[0]!r}, round={self[1]!r}, action={self[2]!r}, {told}probability={self[3]!r})"
+        arm = f"arm={self.arm!r}, " if self.arms else ""
+        return f"Move(player={self[0]!r}, round={self[1]!r}, action={self[2]!r}, {arm}probability={self[3]!r})"
 
     def to_json(self) -> str:
-        """The ticket as JSON text: log it, and hand it back after a restart."""
+        """Return the move as JSON text, to be logged and settled later, also after a restart.
+
+        Returns
+        -------
+        str
+            JSON text for `from_json`.
+        """
         return json.dumps(self._asdict() | ({"arm": self.arm} if self.arms else {}))
 
 
 @functools.lru_cache(maxsize=256)
 def move_of(arms: tuple[str, ...]) -> type[Move]:
-    """The moves of a learner whose actions have these names; plain ones where they have none.
+    """Return the class of moves for actions with these names; `Move`-like without names if there are none.
 
     >>> move_of(("red", "blue"))("p1", 3, 1, 0.25).arm
     'blue'
@@ -105,15 +144,15 @@ def move_of(arms: tuple[str, ...]) -> type[Move]:
 
 
 class Book(Incarnate):
-    """The tickets of a player, with the engine's book before it among the bases.
+    """Pending moves of a player; a mixin to be listed after the engine's book.
 
-    `act()` hands out a move; it is settled with its loss, whenever that comes and in whatever order, or forgotten. A
-    ticket that is not open here is refused, and nothing changes: one of another player, an altered one, one that was
-    settled or forgotten before, also before the player was saved and loaded.
+    A move is settled once, in any order, or dropped. A move that is not pending raises ValueError, and the player is
+    unchanged: a move of another player, an altered one, and one that was settled or dropped before, also before the
+    player was saved and loaded.
     """
 
     learner: Any
-    #: The class of its moves.
+    #: Class of the moves.
     _move: type[Any]
 
     if TYPE_CHECKING:  # the engine's book has these
@@ -139,28 +178,34 @@ class Book(Incarnate):
         return f"<player {self.id} of {self.learner!r}, {self._settled} rounds settled, {self._open_count} open>"
 
     def forget(self, move: Any) -> None:
-        """Close a move whose loss will never come. The bound is withheld from then on."""
+        """Drop a pending move whose loss will never be known; the bound is withheld afterwards.
+
+        Parameters
+        ----------
+        move : Move
+            A pending move.
+        """
         self._forget(self._ticket(move))
 
     def _ticket(self, move: Any) -> int:
-        """The round of an open move; anything else is refused."""
+        """Return the round of a pending move; raise if it is anything else."""
         if not (isinstance(move, tuple) and len(move) == len(self._move._fields)):
-            raise ValueError(f"a move must be a {self._move.__name__} that act() returned; got {move!r}")
+            raise ValueError(f"move must be the {self._move.__name__} returned by act(); got {move!r}")
         player, number = move[0], move[1]
         found = self._open_move(number) if type(number) is int and abs(number) < 1 << 62 else None
         if found is not None and found == move:
             return int(found[1])
         drawn = self._rounds_of(player)
         if found is not None and found[0] == player:
-            raise ValueError(f"a move must be as act() returned it, {found}; got {move}")
+            raise ValueError(f"move was altered: act() returned {found}; got {move}")
         if type(number) is int and number in drawn:
-            raise ValueError(f"a move must be open; that of round {number} is settled or forgotten already")
+            raise ValueError(f"the move of round {number} has already been settled or dropped")
         if player != self.id:
-            raise ValueError(f"a move must be of this player, {self.id!r}; got one of {player!r}")
-        raise ValueError(f"a move must be of a round that was played; got round {number!r}")
+            raise ValueError(f"this move belongs to another player ({player!r}; this is {self.id!r})")
+        raise ValueError(f"this player has not drawn a move in round {number!r}")
 
     def _rounds_of(self, player: Any) -> range:
-        """The rounds that this player drew under an id: its own, or one that it had before it was loaded."""
+        """Return the rounds that this player drew under an id: its current one, or one from before it was loaded."""
         first = 1
         for name, last in self.earlier:
             if name == player:
@@ -168,10 +213,10 @@ class Book(Incarnate):
             first = last + 1
         return range(first, self.round + 1) if player == self.id else range(0)
 
-    # What a certificate says of it
+    # Fields of certificates
 
     def _standing(self) -> dict[str, Any]:
-        """The fields of a certificate that are the same for every player."""
+        """Return the fields of a certificate that are the same for every player."""
         return {
             "learner": repr(self.learner),
             "rounds": self._settled,
@@ -200,20 +245,37 @@ class Book(Incarnate):
     # Saving
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the player to one file, whole or not at all; `hannan.load(path)` goes on from it.
+        """Write the player to one file, atomically; `hannan.load(path)` resumes it.
 
-        Whoever reads the file knows the stream, and with it the moves that this player will draw: its certificate says
-        so from then on.
+        The file contains the random state, from which the moves to come can be computed; certificates state this
+        afterwards.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            The file.
         """
         saving.write(path, self.content())
         self.resumed = True
 
     def state(self) -> dict[str, Any]:
-        """The state, field by field, open moves too: a copy to look at."""
+        """Return a copy of the state, with the pending moves, for inspection.
+
+        Returns
+        -------
+        dict
+            Fields by name.
+        """
         return self._saved()
 
     def content(self) -> dict[str, Any]:
-        """What `save` writes, as fields that JSON can hold: the learner, who the player is, and its state."""
+        """Return the content of a saved file: learner, identity and state of the player.
+
+        Returns
+        -------
+        dict
+            Fields that JSON can hold.
+        """
         return {
             "kind": "player",
             "learner": saving.describe(self.learner),
@@ -222,10 +284,10 @@ class Book(Incarnate):
         }
 
     def _resume(self, content: dict[str, Any]) -> None:
-        """Take in a file, every field of it checked."""
+        """Restore the content of a file after checking every field."""
         state = unpacked(content["state"])
         if not isinstance(state, dict):
-            raise ValueError(f"its state must be fields by name; got {validation.brief(state)}")
+            raise ValueError(f"corrupt file: expected a state with named fields; found {validation.brief(state)}")
         for ticket in fields.items(state["open"], "open moves"):
             player, number, *rest = fields.items(ticket["move"], "open move", len(self._move._fields))
             fields.text(player, "player")
@@ -236,24 +298,26 @@ class Book(Incarnate):
         self._restore(state)
 
     def _chosen(self, *rest: Any) -> tuple[Any, ...]:
-        """What a file tells of an open move beside whose and when, checked."""
+        """Return the checked fields of a pending move other than player and round."""
         raise NotImplementedError
 
     def _told(self, move: Any, plain: Any, kept: Any) -> Any:
-        """What else a file tells of an open move, checked."""
+        """Return the checked data that settling a pending move needs."""
         if plain is not True or kept is not None:
-            raise ValueError(f"its open moves must be plain ones; got {validation.brief(kept)}")
+            raise ValueError(
+                f"corrupt file: expected a pending move without further data; found {validation.brief(kept)}"
+            )
         return None
 
     def _saved(self) -> dict[str, Any]:
-        """The state, field by field: here the book."""
+        """Return the state: here the pending moves."""
         open_ = [{"move": move, "plain": True, "kept": self._kept(move[1])} for move in self.open_moves]
         return {
             "drawn": self.round, "forgotten": self._forgotten, "largest_delay": self._largest_delay, "open": open_,
         }  # fmt: skip
 
     def _restore(self, state: dict[str, Any]) -> None:
-        """Take in a state whose tickets were checked: here the book."""
+        """Restore a state whose moves were checked: here the pending moves."""
         drawn = fields.whole(state["drawn"], "rounds")
         forgotten = fields.whole(state["forgotten"], "forgotten moves", 0, drawn)
         delay = fields.whole(state["largest_delay"], "largest delay", 0, drawn)
@@ -269,7 +333,7 @@ class Bounded(Protocol):
 
 
 class Chooser(Bounded, Protocol):
-    """Of experts or arms: the engine plays its program."""
+    """A learner over experts or arms, played by the engine."""
 
     @property
     def smoothing(self) -> Any: ...
@@ -287,7 +351,7 @@ class Chooser(Bounded, Protocol):
 
 
 class OfPoints(Protocol):
-    """Of points of a convex set, whose losses are functions."""
+    """A learner over points of a convex set, with functions as losses."""
 
     @property
     def domain(self) -> Domain: ...
@@ -297,7 +361,7 @@ class OfPoints(Protocol):
 
 
 class Perturbed(OfPoints, Protocol):
-    """The perturbed leader."""
+    """A perturbed leader over a convex set."""
 
     @property
     def noise(self) -> Noise: ...
@@ -318,13 +382,13 @@ class Perturbed(OfPoints, Protocol):
 
 
 class Descending(OfPoints, Bounded, Protocol):
-    """A step along the gradient."""
+    """A gradient method over a convex set."""
 
     def next(self, x: Array, total: Array, gradient: Array, t: int) -> Array: ...
 
 
 class Deciding(Bounded, Protocol):
-    """Of decisions that are made of components."""
+    """A learner over decisions that consist of components."""
 
     @property
     def n(self) -> int: ...
@@ -337,7 +401,7 @@ class Deciding(Bounded, Protocol):
 
 
 class PointTicket(NamedTuple):
-    """What a point says."""
+    """Fields of a point."""
 
     player: str
     round: int
@@ -346,38 +410,40 @@ class PointTicket(NamedTuple):
 
 
 class Point(Written, PointTicket):
-    """The ticket of one move in a convex set, and `distance`: how far at most it is from the exact argmin."""
+    """One move in a convex set; `distance` bounds its distance from the exact minimizer."""
 
     __slots__ = ()
 
 
 class PointPlayer(_engine.Book, Book):
-    """Points out, loss functions in."""
+    """Player of a convex set: its moves are points, and its losses are functions."""
 
     learner: OfPoints
     _move = Point
 
     def __init__(self) -> None:
         super().__init__("", Point)
-        #: Losses of the user's own, whose functions no file holds.
+        #: User-defined losses, whose functions cannot be saved.
         self._seen: list[Loss] = []
 
     def _admitted(self, move: Point, loss: Any) -> tuple[int, Loss, Array]:
-        """(the round of an open move, its loss, the point played); anything else is refused."""
+        """Return (round of a pending move, its loss, its point); raise if the move or the loss is invalid."""
         number, loss = self._ticket(move), self.learner.admit(loss)
         if loss.is_sequence:
-            raise ValueError(f"the loss of a move must be one loss; got a sequence of {len(loss)}")
+            raise ValueError(f"loss must be one loss function; got a sequence of {len(loss)}")
         return number, loss, np.array(move.action)
 
     def _remember(self, loss: Loss) -> None:
-        """Keep a loss of the user's own."""
+        """Store a user-defined loss."""
         if isinstance(loss, RankOne):
             self._seen.append(loss)
 
     def _refuse_own_losses(self) -> None:
-        """No file can hold a player that met them."""
+        """Raise if the player has observed user-defined losses, which cannot be saved."""
         if self._seen:
-            raise ValueError("a saved player must have losses of the package; a file cannot hold functions of your own")
+            raise ValueError(
+                "a player that observed user-defined losses cannot be saved: a file cannot contain functions"
+            )
 
     def _chosen(self, *rest: Any) -> tuple[Any, ...]:
         action, distance = rest

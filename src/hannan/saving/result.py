@@ -53,7 +53,13 @@ class Result:
     """
 
     def shown(self) -> Shown:
-        """Return the content of the printed result."""
+        """Return the content of the printed result.
+
+        Returns
+        -------
+        Shown
+            Headline, rows, table, assumptions and details.
+        """
         raise NotImplementedError
 
     def __str__(self) -> str:
@@ -220,7 +226,7 @@ def as_page(shown: Shown) -> str:
 def plain(value: Any) -> Any:
     """Return a value as numbers, lists, strings and dicts that JSON can hold; a dataclass as a dict of its fields.
 
-    Fields that do not take part in comparisons, and fields whose names begin with an underscore, are left out.
+    Fields that do not take part in comparisons, and fields whose names begin with an underscore, are omitted.
 
     >>> plain({"a": float("nan"), "b": (1, 2.5)})
     {'a': None, 'b': [1, 2.5]}

@@ -20,12 +20,21 @@ from hannan.saving.result import Result, Shown, frame_of
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Compared, Result):
-    """What `hannan.compare` found: every learner in every environment, as rows, a frame, text or a chart.
+    """Result of `hn.compare`: every learner in every environment, as rows, frames, text, LaTeX or a chart.
 
-    Learners x environments x runs; `cells` has one entry a pair, in the order they were given.
+    Parameters
+    ----------
+    cells : tuple of Cell
+        One entry per learner and environment, in the order given.
+    seed : int
+        The seed.
+    baseline : str, optional
+        Learner that differences refer to. Default: the first one.
+    title : str, optional
+        Title of the text and the page.
 
-    `baseline` names the learner that differences are taken against; the first one by default.
-
+    Examples
+    --------
     >>> import hannan as hn
     >>> result = hn.compare({"a": "bandit", "b": "exp3"}, {"clicks": {"means": [0.2, 0.6]}}, runs=4, rounds=200)
     >>> len(result.cells), [row["learner"] for row in result.rows()]
@@ -33,44 +42,110 @@ class Comparison(Compared, Result):
     """
 
     def to_frame(self) -> Any:
-        """Tidy: learner, environment, run, round, regret, loss, bound, against, seconds (of a run).
+        """Return all curves as a tidy frame.
 
-        `regret` and `loss` are cumulative up to `round`. pandas, else polars.
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+            Columns learner, environment, run, round, regret, loss, bound, against and seconds (per run). `regret` and
+            `loss` are cumulative up to `round`.
         """
         return frame_of(self.columns())
 
     def summary(self, level: float = 0.95) -> Any:
-        """`rows` as a frame."""
+        """Return the regret of every learner in every environment as a frame.
+
+        Parameters
+        ----------
+        level : float, optional
+            Confidence level of the intervals.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+            One row per learner and environment, as `rows` returns them.
+        """
         return frame_of(_transposed(self.rows(level)))
 
     def differences(self, baseline: str | None = None, level: float = 0.95, together: bool = False) -> Any:
-        """`difference_rows` as a frame."""
+        """Return the differences to the baseline as a frame.
+
+        Parameters
+        ----------
+        baseline : str, optional
+            Learner that differences refer to. Default: that of the comparison.
+        level : float, optional
+            Confidence level of the intervals.
+        together : bool, optional
+            Widen the intervals so that all hold simultaneously (Bonferroni).
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+            One row per learner and environment, as `difference_rows` returns them.
+        """
         return frame_of(_transposed(self.difference_rows(baseline, level, together)))
 
     def plot(self, *, log: bool = False, level: float = 0.95, columns: int = 2) -> Any:
-        """An Altair chart: a small picture an environment, mean regret with its band over the runs.
+        """Return an Altair chart with one panel per environment: mean regrets with their intervals.
 
-        Bounds stand as numbers under the title of each, so that the curves are seen; `log=True` draws them, dashed,
-        on logarithmic axes.
+        Parameters
+        ----------
+        log : bool, optional
+            Use logarithmic axes, and draw the bounds as dashed lines. Default: bounds are printed under the titles.
+        level : float, optional
+            Confidence level of the intervals.
+        columns : int, optional
+            Panels per row.
+
+        Returns
+        -------
+        altair.ConcatChart
+            The chart.
         """
         from hannan.games.compare.page import chart
 
         return chart(self, log=log, level=level, columns=columns)
 
     def to_latex(self, level: float = 0.95, caption: str = "", label: str = "") -> str:
-        """A booktabs table, learners by environments: mean regret -+ half its interval, the least of each bold."""
+        r"""Return a LaTeX table (booktabs) of mean regrets with half the width of their intervals.
+
+        Parameters
+        ----------
+        level : float, optional
+            Confidence level of the intervals.
+        caption : str, optional
+            Caption. Default: a description of the numbers.
+        label : str, optional
+            LaTeX label.
+
+        Returns
+        -------
+        str
+            The table, learners by environments; the smallest mean per environment is bold.
+        """
         from hannan.games.compare.numbers import table
 
         return table(self, level, caption, label)
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write comparison.parquet, summary.json, table.tex, the figure and index.html, all or nothing."""
+        """Write comparison.parquet, summary.json, table.tex, the figure and index.html into a folder, atomically.
+
+        Parameters
+        ----------
+        folder : str or os.PathLike
+            The folder.
+
+        Returns
+        -------
+        Path
+            The folder.
+        """
         from hannan.games.compare.page import save
 
         return save(self, Path(folder))
 
     def shown(self) -> Shown:
-        """Each environment's learners, the least regret first."""
         place = {name: k for k, name in enumerate(self.environments)}
         rows = sorted(self.rows(), key=lambda row: (place[row["environment"]], row["regret"]))
         heads = ("environment", "learner", "regret", T_INTERVAL, "largest run", "bound", "against")

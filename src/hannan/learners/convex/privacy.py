@@ -182,13 +182,12 @@ class Privacy(Result):
         return f"(epsilon, delta) = ({ceiling(self.epsilon)}, {chance(self.delta)}) {moves}"
 
     def shown(self) -> Shown:
-        """Return the statement, its assumptions and its theorem."""
         assumptions = [("neighbors", self.between), ("private if", self.condition)]
         return Shown(self.says, assumptions=assumptions, details=[("theorem", self.source)])
 
 
 class Levels(NamedTuple):
-    """What makes up epsilon: the density's level, the Jacobian's J, and epsilon_2 of the output noise."""
+    """Parts of epsilon: the level of the density, J of the Jacobian, and epsilon_2 of the output noise."""
 
     density: float
     jacobian: float
@@ -368,10 +367,27 @@ def _least(spent: Callable[[float], float], scale: float, epsilon: float) -> flo
 
 @dataclass(frozen=True)
 class PrivacyCurve(Result):
-    """What privacy costs: for each epsilon over all rounds the least scale, and the bound on the regret at it.
+    """Cost of privacy: for each epsilon, the smallest scale of the noise, and the bound on the regret at that scale.
 
-    `free` is the bound of the same noise tuned for the rounds with no privacy asked of it; None where none is proved.
+    Parameters
+    ----------
+    learner : str
+        Description of the learner.
+    rounds : int
+        Number of moves that epsilon covers together.
+    delta : float
+        The parameter delta.
+    epsilons, scales : tuple of float
+        Privacy budgets and smallest scales.
+    bounds : tuple of float or None
+        Bounds on the expected regret; None if none is proved.
+    free : float or None
+        Bound of the same noise, tuned for the rounds, without a privacy requirement.
+    withheld : str, optional
+        Reason why a bound is missing.
 
+    Examples
+    --------
     >>> import hannan as hn
     >>> learner = hn.Convex(hn.Ball(2), 1.0, tuning=hn.Fixed(2.0), smooth=0, guarantee="privacy")
     >>> curve = learner.privacy_curve(rounds=100)
@@ -389,7 +405,6 @@ class PrivacyCurve(Result):
     withheld: str = ""
 
     def shown(self) -> Shown:
-        """Return one row per epsilon, and the bound without privacy."""
         rows = [("without privacy", "no bound" if self.free is None else f"expected regret <= {ceiling(self.free)}")]
         if self.withheld:
             rows.append(("why", f"no bound: {self.withheld}"))
@@ -402,18 +417,35 @@ class PrivacyCurve(Result):
         return Shown(title, rows, heads, table, details=[("learner", self.learner)])
 
     def to_frame(self) -> Any:
-        """A pandas (else polars) frame with columns epsilon, scale, bound."""
+        """Return the curve as a frame.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+            Columns epsilon, scale and bound; pandas if it is installed.
+        """
         from hannan.saving.result import frame_of
 
         return frame_of({"epsilon": self.epsilons, "scale": self.scales, "bound": self.bounds})
 
     def picture(self) -> Any:
-        """The bound over epsilon, on logarithmic axes, with the bound without privacy dashed."""
+        """Return the picture of the bound by epsilon, on logarithmic axes.
+
+        Returns
+        -------
+        Picture
+            The bound, and the bound without privacy as a dashed line.
+
+        Raises
+        ------
+        ValueError
+            If no bound is proved.
+        """
         from hannan.report.pictures import Layer, Picture
 
         pairs = [(e, b) for e, b in zip(self.epsilons, self.bounds, strict=True) if b is not None]
         if not pairs:
-            raise ValueError(f"a picture needs a bound, and there is none: {self.withheld}")
+            raise ValueError(f"no bound is proved, so there is no picture: {self.withheld}")
         layers = [Layer("line", tuple({"epsilon": e, "bound": b} for e, b in pairs), x="epsilon", y="bound")]
         if self.free is not None:
             free = tuple({"epsilon": e, "bound": self.free} for e in (pairs[0][0], pairs[-1][0]))
@@ -427,7 +459,13 @@ class PrivacyCurve(Result):
         return Picture(title, "epsilon over all rounds", "bound on the regret", tuple(layers), alt, True, True)
 
     def plot(self) -> Any:
-        """An Altair chart: the bound over epsilon, on logarithmic axes."""
+        """Return an Altair chart of the bound by epsilon, on logarithmic axes.
+
+        Returns
+        -------
+        altair.LayerChart
+            The chart.
+        """
         return self.picture().chart(460)
 
 
@@ -436,7 +474,7 @@ def curve(learner: Any, rounds: int, delta: float | None, epsilons: Sequence[flo
     rounds = validation.count(rounds, "rounds")
     asked = sorted(validation.positive(x, "epsilon") for x in (USUAL if epsilons is None else epsilons))
     if not asked:
-        raise ValueError("epsilons must have at least one number; got none")
+        raise ValueError("epsilons must have at least one number; got an empty sequence")
     scales = [scale_for(learner, epsilon, delta, rounds, None) for epsilon in asked]
     withheld, bounds = "", []
     for scale in scales:
