@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import math
 import re
+import sys
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -14,6 +16,7 @@ import numpy as np
 import pytest
 from rejections import rejected
 
+from hannan.games import driver
 from hannan.games.play import play
 from hannan.games.record import Record
 from hannan.learners.bandits import Bandit
@@ -154,6 +157,20 @@ def test_summary_counts_unexpected_verdicts_and_accepted_controls() -> None:
         "addition": 1, "holds as corrected": 1, "fails as printed": 1, "fails": 1,
     }  # fmt: skip
     assert controls(results) == "3 of 4 deliberately broken variants were rejected"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_claims_show_no_progress_of_their_games(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "DELAY", 0.0)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    list(run(claims("experts-hedge-horizon") + claims("leader-unstable")))
+    assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]
+    play(Experts(2), np.ones((5000, 2)), runs=200)  # control: the same terminal shows the bar of a game
+    assert "playing" in sys.stderr.getvalue()  # type: ignore[attr-defined]
 
 
 def test_results_are_json() -> None:

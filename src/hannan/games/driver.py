@@ -11,12 +11,28 @@ import json
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from queue import SimpleQueue
 from typing import Any
 
 from hannan.games.runners import Job, Runner
 
 DELAY = 1.0
+
+
+#: False inside of `no_progress`.
+_SHOWN: ContextVar[bool] = ContextVar("shown", default=True)
+
+
+@contextmanager
+def no_progress() -> Iterator[None]:
+    """Show no bars inside a with block, for programs that show their own progress."""
+    token = _SHOWN.set(False)
+    try:
+        yield
+    finally:
+        _SHOWN.reset(token)
 
 
 class Progress:
@@ -32,7 +48,9 @@ class Progress:
         self._bar: Any = None
         self._task: Any = None
         shown = sys.stderr  # None or closed in some services
-        self._wanted = show and shown is not None and not getattr(shown, "closed", False) and shown.isatty()
+        self._wanted = (
+            show and _SHOWN.get() and shown is not None and not getattr(shown, "closed", False) and shown.isatty()
+        )
 
     def update(self, played: int) -> None:
         """Show the amount of work done so far."""

@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from hannan import __version__
+from hannan.games.driver import no_progress
 from hannan.games.sweep.local import Died, answers
 from hannan.paper.claim import Claim, Effort, Verdict, as_printed
 from hannan.saving.result import plain
@@ -92,15 +93,16 @@ def run(
 
 def _check(claim: Claim, effort: Effort) -> Result:
     start = time.perf_counter()
-    verdict = _judged(lambda: claim.judged(effort))
-    control = _judged(lambda: claim.run_control(effort.quick, effort.seed)) if claim.turned else None
+    with no_progress():
+        verdict = _judged(lambda: claim.judged(effort))
+        control = _judged(lambda: claim.run_control(effort.quick, effort.seed)) if claim.turned else None
     return Result(claim, verdict, time.perf_counter() - start, control)
 
 
 def _judged(run: Callable[[], Verdict]) -> Verdict:
     try:
         return run()
-    except Exception as error:  # a claim that cannot be checked has failed, and the others still count
+    except Exception as error:  # A check that raises is a failure; the other claims are still checked.
         return Verdict("fails", math.nan, math.nan, note=f"{type(error).__name__}: {error}", raised=True)
 
 
@@ -118,7 +120,7 @@ def _in_processes(claims: tuple[Claim, ...], effort: Effort, jobs: int, printed:
 def _remote(name: str, effort: Effort, printed: tuple[str, ...]) -> tuple[Verdict, float, Verdict | None]:
     from hannan.paper import claims
 
-    claim = claims(name)[0]  # this also enters the corrections, in a fresh process
+    claim = claims(name)[0]  # In a fresh process this also registers the corrections.
     with as_printed(*printed):
         result = _check(claim, effort)
     return result.verdict, result.seconds, result.control
