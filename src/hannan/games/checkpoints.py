@@ -32,6 +32,15 @@ def spread(rounds: int, everything: bool = False) -> Positions:
     return at
 
 
+def multiples(stride: int, first: int, rounds: int) -> Positions:
+    """Return the multiples of a stride in first+1 .. first+rounds.
+
+    >>> multiples(4, 4, 8).tolist()
+    [8, 12]
+    """
+    return np.arange(first - first % stride + stride, first + rounds + 1, stride)
+
+
 class Checkpoints:
     """Checkpoints of a game, and the columns of the curves that they are stored in.
 
@@ -67,8 +76,7 @@ class Checkpoints:
                 return self.at, np.arange(len(self.at))
             low, high = (int(self.at.searchsorted(last, side="right")) for last in (first, first + rounds))
             return self.at[low:high] - first, np.arange(low, high)
-        start = first - first % self.stride + self.stride
-        new = np.arange(start, first + rounds + 1, self.stride)
+        new = multiples(self.stride, first, rounds)
         columns = np.arange(len(self.at), len(self.at) + len(new))
         self.at = np.concatenate([self.at, new])
         return new - first, columns
@@ -106,8 +114,7 @@ class Trace:
 
     def due(self, first: int, rows: int) -> NDArray[np.int64]:
         """Return the rows of first+1 .. first+rows, counted from 1, at which a point is due."""
-        start = first - first % self._stride + self._stride
-        return np.arange(start, first + rows + 1, self._stride)
+        return multiples(self._stride, first, rows)
 
     def add(self, row: int, point: Any) -> None:
         """Add a point. The last point replaces an earlier one at the same row."""
