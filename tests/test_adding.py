@@ -37,7 +37,7 @@ def rows(text: str) -> list[str]:
 
 
 def apply(title: str, tree: Path) -> None:
-    """Put the files and the rows of an example into a tree."""
+    """Add the files and rows of an example to a tree."""
     for language, path, text in blocks(title):
         if language == "diff":
             before = text.splitlines()[0][1:]
@@ -57,7 +57,7 @@ sys.meta_path[:] = [finder for finder in sys.meta_path if "hannan" not in type(f
 
 
 def run(title: str, tree: Path) -> None:
-    """Run what an example says of itself, and its tests, on the package of the tree."""
+    """Run the code and the tests of an example with the package of the tree."""
     told = os.environ | {"PYTHONPATH": str(tree / "src")}
     for language, path, text in blocks(title):
         if (language, path) == ("python", "run"):
@@ -69,7 +69,7 @@ def run(title: str, tree: Path) -> None:
 
 
 @pytest.mark.parametrize("title", SIZES)
-def test_an_example_is_as_small_as_promised(title: str) -> None:
+def test_an_example_has_the_stated_size(title: str) -> None:
     found = blocks(title)
     files = [path for language, path, _ in found if language != "diff" and path != "run"]
     added = [row for language, _, text in found if language == "diff" for row in rows(text)]

@@ -1,7 +1,7 @@
-"""Four digits: no printed public result, page or table of a command has a rounded number with more, and none is 9e-172.
+"""Printed results, pages and tables have rounded numbers with at most four digits, and none like 9e-172.
 
-What is a count, a seed, a date or told exactly keeps its digits: whole numbers, and what a user gave (a description of
-the learner as code). Full precision is in `to_dict()` and JSON.
+Integers, dates and values that the user passed (in the description of a learner as code) keep all digits. `to_dict()`
+and JSON have full precision.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from hannan.report import Table
 from hannan.saving.formatting import AtMost, ceiling, figure
 from hannan.saving.result import Shown, as_text
 
-#: Not what follows a `=`: an argument in the description of a learner, which is code and exact.
+#: Numbers, except after "=": arguments in the description of a learner are code and exact.
 NUMBER = re.compile(r"(?<![\w.:/=-])[-−+]?\d+(?:\.\d+)?(?:e[-+−]?\d+)?")
 RNG = np.random.default_rng(0)
 LOSSES = (RNG.random((900, 3)) < [0.3, 0.5, 0.7]).astype(float)
 WAVE = 1234.5678 * np.sin(np.arange(120.0)) + 5000.0
-#: The last targets are not known yet: their rows are forecasts.
+#: The last targets are unknown, so their rows are forecasts.
 TABLE = {"up": WAVE + 55.51234, "down": WAVE - 44.41234, "y": np.where(np.arange(120) < 117, WAVE, np.nan)}
 GAPS = {0.1: -5.123, 0.5: 0.0, 0.9: 5.77}
 BANDS = {f"{m}-q-{q}": WAVE + s + gap for m, s in (("a", 3.0), ("b", -7.7)) for q, gap in GAPS.items()}
@@ -33,7 +33,7 @@ LONG = {k: np.tile(v, 3) for k, v in TABLE.items()} | {"id": np.repeat(list("abc
 
 
 def too_long(text: str, given: str = "") -> list[str]:
-    """Numbers of more than four digits that are not whole and not in `given`, and those that are nothing."""
+    """Return numbers with more than four digits that are neither integers nor in `given`, and numbers below 1e-12."""
     found = []
     for number in NUMBER.findall(text):
         digits, _, power = number.lstrip("+-−").partition("e")
@@ -44,7 +44,7 @@ def too_long(text: str, given: str = "") -> list[str]:
 
 
 class Words(HTMLParser):
-    """What a reader of some HTML sees, and what is read to one who does not."""
+    """Visible text of an HTML page, and its alternative text."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class Words(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.hidden += tag in ("script", "style")
-        # A cell's title, which is seen when it is pointed at, has the whole number.
+        # The title of a cell, a tooltip, has all digits.
         self.said += [value for name, value in attrs if name in ("aria-label", "alt") and value]
 
     def handle_endtag(self, tag):
@@ -65,7 +65,7 @@ class Words(HTMLParser):
 
 
 def played(learner, rounds: int = 40):
-    """The certificate of some rounds."""
+    """Return a certificate after some rounds."""
     player = learner.start(seed=0)
     for t in range(rounds):
         move = player.act([0, 1, 2, t % 3]) if isinstance(learner, hn.ExpertBandit) else player.act()
@@ -116,7 +116,7 @@ LEARNERS = [
     hn.exp4_clipped(3, 4),
 ]
 PRIVATE = hn.Convex(hn.Ball(3), 1.0, hn.GaussianNoise(1e-6), hn.Fixed(2.0), smooth=0, guarantee="privacy")
-#: Every public result, as it is made.
+#: Every public result, with a function that computes it.
 RESULTS = {
     **{f"bound of {learner!r}": (lambda learner=learner: learner.bound(rounds=777)) for learner in LEARNERS},
     **{f"certificate of {learner!r}": (lambda learner=learner: played(learner)) for learner in LEARNERS},
@@ -153,8 +153,8 @@ def made(name: str):
     return RESULTS[name]()
 
 
-def test_the_control():
-    """What has five digits, and what is nothing, is found; what is whole, short or given is not."""
+def test_control_finds_five_digits_and_tiny_numbers():
+    """Integers, short numbers and given numbers are accepted."""
     assert too_long("scale 5.57629, 9e-172, 0.00123456 and -12.345") == ["5.57629", "9e-172", "0.00123456", "-12.345"]
     assert too_long("123456 rounds, seed 987654321, 0.0001234, 1e-6, 12.34, 2024-01-15.5, v1.23456, 3.5e-8") == []
     assert too_long("Fixed(scale=1.23456)") == []

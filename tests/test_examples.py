@@ -1,4 +1,4 @@
-"""The scripts of `examples/` run on the real data and say what they should; the gallery has tests of its own."""
+"""Scripts of `examples/` run on real data and print the expected numbers; the gallery is tested in test_gallery.py."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def test_language_models(capsys):
     chosen = load("language_models").main(requests=2400)
     told = capsys.readouterr().out
     assert "Bandit(3 arms), " in told
-    # The dear model is worth its price in one task of three; 600 requests a task separate 0.65 from 0.45 and 0.28.
+    # The expensive model is worth its price in one of three tasks; 600 requests per task separate 0.65 from 0.45.
     assert chosen["code"]["large"] > 0.6 * sum(chosen["code"].values())
     assert chosen["summary"]["large"] < 0.3 * sum(chosen["summary"].values())
 
 
-def test_the_demo_ends_where_the_combination_wins(capsys, tmp_path):
+def test_the_demo_reports_that_the_combination_wins(capsys, tmp_path):
     pytest.importorskip("river")
     load("approval").main(str(tmp_path / "demo"))
     told = capsys.readouterr().out
@@ -41,7 +41,7 @@ def test_the_demo_ends_where_the_combination_wins(capsys, tmp_path):
 
 
 def test_open_bandit(capsys):
-    """Skipped by name without obp's data files: pip install --no-deps obp."""
+    """Skipped without the data files of obp: pip install --no-deps obp."""
     import real_data
 
     example = load("open_bandit")
@@ -57,7 +57,7 @@ def test_open_bandit(capsys):
     assert told.count("  dr ") == 3
 
 
-def test_sets_say_what_is_missing(monkeypatch):
+def test_missing_data_sets_name_the_command_that_installs_them(monkeypatch):
     import real_data
 
     monkeypatch.setattr(real_data, "find_spec", lambda name: None)

@@ -1,4 +1,4 @@
-"""Every script of the gallery runs on its real data, draws one picture, and says whose data they are."""
+"""Every script of the gallery runs on real data, draws one picture, and names the source and license of the data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GALLERY = Path(__file__).resolve().parent.parent / "examples" / "gallery"
 SCRIPTS = sorted(GALLERY.glob("plot_*.py"))
 
 
-def test_the_gallery_is_whole() -> None:
+def test_the_gallery_is_complete() -> None:
     assert len(SCRIPTS) >= 12
     assert all(path.suffix != ".py" or path in SCRIPTS for path in GALLERY.iterdir())
     assert (GALLERY / "README.rst").read_text(encoding="utf-8").startswith("Gallery\n=======\n")
@@ -39,7 +39,7 @@ def test_a_script_runs_draws_and_names_its_source(path: Path, monkeypatch, capsy
     pyplot.close("all")
     try:
         told = runpy.run_path(str(path), run_name="__main__")
-        assert len(shown) == 1, "one picture a page"
+        assert len(shown) == 1, "one picture per page"
         assert pyplot.get_fignums() == [shown[0].number]
     finally:
         pyplot.close("all")
@@ -56,7 +56,7 @@ def _rules_look_back_only(told: dict[str, Any]) -> None:
 
 
 def _intervals_look_back_only(told: dict[str, Any]) -> None:
-    """Another future, the same quantiles before it."""
+    """Changing later targets leaves earlier quantiles unchanged."""
     before = told["quantiles"](0.9)
     cut = 3000
     told["target"][cut:] += 1e6
@@ -64,20 +64,20 @@ def _intervals_look_back_only(told: dict[str, Any]) -> None:
         assert (column[:cut] == before[name][:cut]).all()
 
 
-def _the_table_is_of_eight_series_at_least(told: dict[str, Any]) -> None:
+def _the_table_has_at_least_eight_series(told: dict[str, Any]) -> None:
     assert len(told["table"]) >= 8
     rivals = {"hannan", "ML-Poly", "BOA", "inverse MSE", "best column*"}
     assert all(set(row) == rivals for row in told["table"].values())
     y = np.random.default_rng(0).normal(size=400).cumsum()
     made, other = told["forecasts"](y, 12), told["forecasts"](np.append(y[:300], y[300:] + 1e6), 12)
-    # Of the forecasts of the values before the break none may know of it; row k forecasts value k + 25.
+    # Forecasts of values before the change must not depend on it; row k forecasts value k + 25.
     assert all((made[name][: 300 - 24] == other[name][: 300 - 24]).all() for name in made if name != "y")
     assert (made["y"][: 300 - 25] == other["y"][: 300 - 25]).all()
 
 
-#: What else must hold of a script's names.
+#: Further checks of the variables of a script.
 ALSO = {
     "plot_flight_rules": _rules_look_back_only,
     "plot_intervals": _intervals_look_back_only,
-    "plot_fourteen_series": _the_table_is_of_eight_series_at_least,
+    "plot_fourteen_series": _the_table_has_at_least_eight_series,
 }

@@ -1,9 +1,9 @@
-"""Every guide is walked from an empty folder, and every snippet of the documentation runs.
+"""All code of the documentation runs, page by page, from an empty folder.
 
-In the order of the page: a fence with a file's name (`python app.py`, `toml plan.toml`) is saved, `python` and
-`{code-cell}` run in the page's own namespace, `sh` is run by the shell, with the package's command on its path.
-`console` is what a reader does once or what does not end (installing, serving), and is not run here: that of
-docs/web.md is in tests/serving/test_web.py. Examples with `>>>` are doctests.
+In the order of the page: a fence with a file name (`python app.py`, `toml plan.toml`) is saved; `python` and
+`{code-cell}` run in one namespace per page; `sh` is run by the shell with the commands of the package on its path.
+`console` is not run: it installs or does not end (the code of docs/web.md runs in tests/serving/test_web.py). Examples
+with `>>>` are doctests.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ import hannan as hn
 
 ROOT = Path(__file__).parents[1]
 FENCE = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
-#: What is shown and is no program.
+#: Languages that are shown and not run.
 SHOWN = {"", "text", "console", "toml", "json", "math", "{toctree}"}
-#: Snippets that cannot run here, by a word of theirs, with the reason.
+#: Words of snippets that cannot run here, with the reason.
 ELSEWHERE = {
     "SLURMCluster": "needs a cluster",
     "FastAPI(": "tests/serving/test_web.py serves it and clicks",
@@ -31,7 +31,7 @@ ELSEWHERE = {
 
 
 class Block(NamedTuple):
-    """A fence: its language, the file's name beside it, its text."""
+    """A fence: language, file name after the language, and text."""
 
     language: str
     name: str
@@ -39,7 +39,7 @@ class Block(NamedTuple):
 
 
 def written() -> list[str]:
-    """The pages that are in the repository; the site writes others beside them."""
+    """Return the pages of the repository, without pages that the site generates."""
     pages = [p.relative_to(ROOT).as_posix() for p in (ROOT / "docs").rglob("*.md")]
     return ["README.md", *sorted(p for p in pages if p.split("/")[1] not in ("api", "examples", "project"))]
 
@@ -64,7 +64,7 @@ WALKED = [page for page in written() if any(runs(block) for block in blocks(page
 
 
 @pytest.mark.parametrize("page", WALKED)
-def test_a_page_is_walked(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("MPLBACKEND", "agg")
@@ -72,7 +72,7 @@ def test_a_page_is_walked(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def walk(found: list[Block], page: str) -> None:
-    """Do what the page says, in the folder we are in."""
+    """Save and run the blocks of a page in the current folder."""
     space: dict[str, object] = {"__name__": "__main__"}
     for block in found:
         if block.name and block.language[0] != "{":
@@ -91,7 +91,7 @@ def walk(found: list[Block], page: str) -> None:
 
 
 def test_the_script_of_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bash takes SLURM's script; one task of its array, with the variable that SLURM would set, computes its part."""
+    """Bash accepts the SLURM script; one task of the array, with the variable that SLURM sets, computes its part."""
     pytest.importorskip("pyarrow")
     monkeypatch.chdir(tmp_path)
     (script,) = [block.text for block in blocks("docs/sweeps.md") if block.name == "sweep.sbatch"]
@@ -110,7 +110,7 @@ def well_formed(script: str) -> bool:
     return subprocess.run(["bash", "-n"], input=script, text=True, capture_output=True).returncode == 0
 
 
-def test_what_does_not_run_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_control_failing_code_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(NameError):
         walk([Block("python", "", "a = 1\n"), Block("python", "", "a + b\n")], "control")
@@ -120,7 +120,7 @@ def test_what_does_not_run_is_noticed(tmp_path: Path, monkeypatch: pytest.Monkey
         walk([Block("ruby", "", "puts 1\n")], "control")
 
 
-def test_what_is_said_to_run_elsewhere_is_there() -> None:
+def test_exceptions_occur_on_pages() -> None:
     every = [block.text for page in written() for block in blocks(page)]
     for word in ELSEWHERE:
         assert any(word in text for text in every), f"no page has {word!r}: it needs no exception"

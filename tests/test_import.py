@@ -1,4 +1,4 @@
-"""`import hannan` is light: only NumPy is loaded, and every public name resolves when it is asked for."""
+"""`import hannan` loads only NumPy, and every public name is imported when it is used."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def test_import_loads_numpy_and_nothing_heavy() -> None:
     assert run(code) == "[]"
 
 
-def test_light_names_stay_light() -> None:
-    """Describing a potential compiles nothing; only a play does."""
+def test_potentials_load_nothing_heavy() -> None:
+    """Descriptions and closed formulas need NumPy alone."""
     code = (
         "import sys, hannan as hn; hn.FTPL(hn.Exponential(), 1.0).stability(3); hn.FTRL(hn.Tsallis(0.5), 2.0); "
         "hn.max_divergence([0.5, 0.5], [0.25, 0.75]); hn.Exponential().expected_max(10); "
@@ -36,7 +36,7 @@ def test_light_names_stay_light() -> None:
 
 
 def test_star_import_needs_no_extra() -> None:
-    """Issue: without scikit-learn it failed. The control: asked for by name, its absence is said."""
+    """Control: a missing extra that is used raises an error with the command that installs it."""
     code = (
         "import sys; sys.modules.update(dict.fromkeys(('sklearn', 'altair', 'networkx', 'gymnasium', 'river'))); "
         "from hannan import *; print(Bandit.__name__); import hannan; "
@@ -55,7 +55,7 @@ def test_every_public_name_resolves() -> None:
     assert set(hn.__all__) <= set(dir(hn))
 
 
-def test_the_names_of_the_ground_are_there() -> None:
+def test_names_of_the_mathematics_are_public() -> None:
     names = (
         "tsallis_log max_divergence tsallis_divergence hockey_stick Exponential Gamma Gumbel Weibull Frechet Pareto "
         "Laplace Gaussian Entropy Tsallis LogBarrier FTPL FTRL audit"
@@ -68,12 +68,12 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         _ = hn.Softmax
 
 
-def test_a_version() -> None:
+def test_version_has_three_numbers() -> None:
     assert hn.__version__.count(".") == 2
 
 
 def test_a_first_game_loads_no_more_than_it_needs() -> None:
-    """What the standard library and NumPy take long to load is loaded where it is used. The control: a saved record."""
+    """Slow modules are imported where they are used. Control: saving a record imports zipfile."""
     slow = ("numpy.random", "numpy.ma", "concurrent.futures", "zipfile", "hashlib", "decimal", "statistics",
             "pathlib", "hannan.mathematics.convex.losses")  # fmt: skip
     start = "import sys, hannan as hn; record = hn.play(hn.Bandit(2), [[0.0, 1.0]] * 600); "
@@ -98,7 +98,7 @@ games = {{
     "exponentiated": (hn.ExponentiatedGradient(hn.Simplex(3), 1.0), {{"losses": hn.Linear(z)}}),
 }}
 for name in [name for name in sys.modules if name.split(".")[0] == "scipy"]:
-    del sys.modules[name]  # a law that was described above
+    del sys.modules[name]  # loaded by a law above
 
 
 class Refused:
@@ -126,8 +126,8 @@ print(*asked, sep="\\n")
 """
 
 
-def test_games_steps_records_and_certificates_of_every_learner_do_without_scipy() -> None:
-    """But for the Gamma law, whose bounds need the inverse of the incomplete gamma function: the control."""
+def test_learners_play_and_certify_without_scipy() -> None:
+    """Control: the Gamma law needs SciPy for the inverse of the incomplete gamma function."""
     oracles = str(Path(__file__).with_name("oracles"))
     first, *asked = run(WITHOUT_SCIPY.format(oracles=oracles)).splitlines()
     public = [value for name in hn.__all__ if isinstance(value := getattr(hn, name), type) and hasattr(value, "start")]

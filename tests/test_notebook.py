@@ -1,4 +1,4 @@
-"""Results in a real notebook: a kernel is started, cells are run, and what Jupyter would show is looked at."""
+"""Results in a notebook: a kernel runs cells, and the output that Jupyter would show is checked."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ replay""",
     "comparison = hn.compare({'ours': learner, 'exp3': hn.exp3(3)}, {'clicks': losses}, runs=5)\ncomparison",
     "comparison.plot()",
 ]
-#: The same chart, shown as Altair shows its own.
+#: Control: the same chart as Altair shows it, which loads a script.
 CONTROL = "import altair as alt\nalt.LayerChart.from_dict(routes.plot().to_dict())"
 
 
 def fetched(data: dict[str, str]) -> list[str]:
-    """Whatever a browser that shows this would ask a network for: every address that is not the name of a language."""
+    """Return the addresses that a browser would load, without names of XML languages."""
     addresses = [
         found for said in data.values() for found in re.findall(r"(?:https?:)?//[\w.-]+\.\w+[^\s\"'<>]*", said)
     ]
@@ -53,7 +53,7 @@ def fetched(data: dict[str, str]) -> list[str]:
 
 
 def notebook():
-    """The cells as a notebook, run."""
+    """Return a notebook of the cells after running it."""
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in [*CELLS, CONTROL]])
@@ -61,13 +61,13 @@ def notebook():
     return book
 
 
-def test_every_result_shows_itself(tmp_path, monkeypatch):
+def test_every_result_is_displayed(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", f"{ROOT / 'src'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     book = notebook()
     for cell in book.cells:
         (shown,) = [out for out in cell.outputs if out.output_type == "execute_result"]
         if cell.source == CONTROL:
-            # Altair's own way: a script that the reader's browser is to fetch.
+            # The browser of the reader would load a script.
             assert fetched(shown.data)
             continue
         assert fetched(shown.data) == [], cell.source
@@ -81,7 +81,7 @@ def test_every_result_shows_itself(tmp_path, monkeypatch):
         assert "<script" not in html
         assert len(shown.data["text/plain"].splitlines()) >= 1
     keep = os.environ.get("HANNAN_NOTEBOOK")
-    if keep:  # to be looked at
+    if keep:  # for visual inspection
         import nbformat
 
         nbformat.write(book, keep)

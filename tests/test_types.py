@@ -1,4 +1,4 @@
-"""What a type checker sees of `hannan`: every public name, and the types of the main calls, by mypy and by pyright."""
+"""mypy and pyright know every public name and the types of the main calls."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ private = hn.Convex(hn.Ball(3), 1.0, tuning=hn.Fixed(2.0), smooth=0, guarantee="
 fleet = hn.Fleet(learner)
 table = {"a": losses[:, 0], "y": losses[:, 1]}
 """
-#: Bandits whose arms may have names, and that need nothing else.
+#: Bandits that need only their arms, which may have names.
 NAMED = ("UCB1", "KLUCB", "EpsilonGreedy", "Thompson", "LBInf", "TsallisShannon")
-#: What a user writes, and what it is.
+#: Expressions of users with their types.
 SEEN = {
     "hn.Bandit(10)": "Bandit",
     "hn.Bandit(['red', 'blue'])": "Bandit",
@@ -78,13 +78,13 @@ SEEN = {
     "hn.combine(table, 'y', by=None if len(table) else 'id')": "Combined | Panel",
     "hn.adversaries.Bernoulli([0.5], 9)": "Bernoulli",
 }
-#: The controls: no such name, arms that are neither counted nor named, a keyword that there is not.
+#: Controls: an unknown name, arms of a wrong type, and an unknown keyword.
 WRONG = ["hn.Softmax", "hn.UCB1(2.5)", "hn.combine(table, 'y', by='id', pool=True)"]
 
 
 @pytest.fixture(scope="module")
 def user(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A user's file: the main calls, every public name, and what is wrong."""
+    """Write a file with the main calls, every public name, and the controls."""
     file = tmp_path_factory.mktemp("user") / "user.py"
     names = [f"hn.{name}" for name in dir(hn)]
     file.write_text(
@@ -95,7 +95,7 @@ def user(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def by_mypy(file: Path) -> tuple[list[str], list[int]]:
-    """(types revealed, lines refused)."""
+    """Return (revealed types, lines with errors) of mypy."""
     command = [sys.executable, "-m", "mypy", "--no-error-summary", "--ignore-missing-imports",
                "--follow-imports=silent",
                f"--cache-dir={file.parent / 'cache'}", "--config-file=", str(file)]  # fmt: skip
@@ -107,7 +107,7 @@ def by_mypy(file: Path) -> tuple[list[str], list[int]]:
 
 
 def by_pyright(file: Path) -> tuple[list[str], list[int]]:
-    """The same by pyright."""
+    """Return (revealed types, lines with errors) of pyright."""
     settings = {"extraPaths": [str(ROOT / "src")], "typeCheckingMode": "basic", "include": [file.name]}
     (file.parent / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
     command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable, "-p", str(file.parent)]
@@ -121,18 +121,18 @@ def by_pyright(file: Path) -> tuple[list[str], list[int]]:
 
 
 def _lines(numbers: Iterable[Any]) -> list[int]:
-    """The lines that were refused."""
+    """Return distinct line numbers in order."""
     return sorted({int(number) for number in numbers})
 
 
 def short(text: str) -> str:
-    """A type without the modules of its names; of a named tuple, mypy tells what it is made of."""
+    """Return a type without module names, and only the name of a named tuple."""
     named = re.fullmatch(r"tuple\[.*, fallback=(?:\w+\.)*(\w+)\]", text)
     return named[1] if named else re.sub(r"\b(?:\w+\.)+(?=\w)", "", text)
 
 
 @pytest.mark.parametrize("checker", [by_mypy, by_pyright])
-def test_a_checker_sees_every_name(checker, user):
+def test_checkers_know_every_name(checker, user):
     seen, refused = checker(user)
     lines = user.read_text(encoding="utf-8").splitlines()
     assert [lines[number - 1] for number in refused] == WRONG
@@ -143,8 +143,8 @@ def test_a_checker_sees_every_name(checker, user):
     assert unknown == []
 
 
-def test_the_stub_is_the_table():
-    """A name that was added to the table is in the stub too; `make stubs` writes it."""
+def test_the_stub_matches_the_public_names():
+    """`make stubs` writes the stub."""
     place = ROOT / "engine" / "tools" / "public_names.py"
     spec = importlib.util.spec_from_file_location("public_names", place)
     tool = importlib.util.module_from_spec(spec)

@@ -11,7 +11,7 @@ import hannan as hn
 river = pytest.importorskip("river", reason="pip install '.[interop]'")
 
 
-def test_policy_is_the_player():
+def test_policy_makes_the_moves_of_the_player():
     from hannan.interop.river import Policy
 
     means = {"a": 0.2, "b": 0.5, "c": 0.8}
@@ -46,7 +46,7 @@ def test_policy_accepts_late_rewards_and_rejects_unknown_arms():
     policy.update(arm, 1.0)
 
 
-def test_policy_in_rivers_own_evaluation():
+def test_policy_runs_in_the_evaluation_of_river():
     gymnasium = pytest.importorskip("gymnasium")
     from river import bandit, stats
 
@@ -58,7 +58,7 @@ def test_policy_in_rivers_own_evaluation():
     assert len(trace) > 0
 
 
-def test_policy_clones_fresh():
+def test_clone_of_a_policy_has_no_history():
     from hannan.interop.river import Policy
 
     policy = Policy(hn.Bandit(2, gains=True), seed=3)
@@ -78,7 +78,7 @@ def models():
     ]
 
 
-def test_regressor_keeps_its_bound_on_learning_models():
+def test_regressor_of_learning_models_keeps_its_bound():
     """Progressive losses on the approval polls: the mixture is within the bound of the best model."""
     from river import datasets, evaluate, metrics
 
@@ -157,7 +157,7 @@ def test_regressor_equals_combine():
 
 
 @pytest.mark.parametrize("feedback", ["bandit", "full"])
-def test_environment_passes_gymnasiums_checks(feedback):
+def test_environment_passes_the_checks_of_gymnasium(feedback):
     gymnasium = pytest.importorskip("gymnasium")
     from gymnasium.utils.env_checker import check_env
 
@@ -172,7 +172,7 @@ def test_environment_passes_gymnasiums_checks(feedback):
     assert sum(-step[1] for step in steps) >= steps[-1][4]["regret"]
 
 
-def test_a_player_in_the_environment():
+def test_player_plays_in_the_environment():
     """Regret in `info` is own loss less that of the best arm; the same seed makes the same losses."""
     pytest.importorskip("gymnasium")
     from hannan.interop.gym import Adversary

@@ -21,7 +21,7 @@ def test_check_estimator(estimator):
     assert failed == []
 
 
-def test_partial_fit_goes_on_where_it_stopped():
+def test_partial_fit_continues():
     X, y = make_classification(200, 5, random_state=0)
     whole = OnlineClassifier(seed=3).fit(X, y)
     parts = OnlineClassifier(seed=3)
@@ -34,7 +34,7 @@ def test_partial_fit_goes_on_where_it_stopped():
     assert ((whole.predict_proba(X)[:, 1] > 0.5) == (whole.predict(X) == 1)).all()
 
 
-def test_the_certificate_is_that_of_the_moves_made():
+def test_certificate_covers_the_moves_made():
     X, y = make_classification(150, 4, random_state=1)
     fitted = OnlineClassifier(radius=5.0).fit(X, y)
     said = fitted.certificate_

@@ -32,7 +32,7 @@ def airline():
     return load_airline()
 
 
-def test_the_weights_are_those_of_combine():
+def test_weights_equal_those_of_combine():
     """Each row is forecast by members that know the rows before it, and no other."""
     y = airline()
     model = hn.sktime.CombinedForecaster(members(), warm_up=8).fit(y[:100])
@@ -51,7 +51,7 @@ def test_the_weights_are_those_of_combine():
     assert list(ahead.index) == list(y.index[103:106])
 
 
-def test_nothing_is_learnt_that_should_not_be():
+def test_rows_update_the_weights_once():
     y = airline()
     model = hn.sktime.CombinedForecaster(members(), warm_up=4).fit(y[:100])
     before = model.weights_
@@ -59,7 +59,7 @@ def test_nothing_is_learnt_that_should_not_be():
     assert (model.weights_ == before).all()
     assert model.cutoff[0] == y.index[103]
     assert model.combiner_.certificate().settled == 4
-    # Rows that were seen already teach nothing twice; the one new row does.
+    # Rows that were seen before do not update the weights; the one new row does.
     model.update(y[98:105])
     assert model.combiner_.certificate().settled == 5
     for warm_up, rows in ((0, 0), (10_000, 5)):
@@ -69,7 +69,7 @@ def test_nothing_is_learnt_that_should_not_be():
     rejected(lambda: hn.sktime.CombinedForecaster(members(), loss="cubed").fit(y), "loss", "'cubed'")
 
 
-def test_a_member_without_a_forecast_sleeps():
+def test_a_member_without_a_forecast_is_not_available():
     class Silent(NaiveForecaster):
         def _predict(self, fh=None, X=None):
             return super()._predict(fh, X) * np.nan
@@ -82,7 +82,7 @@ def test_a_member_without_a_forecast_sleeps():
     assert np.isnan(alone.predict(fh=[1]).iloc[0])
 
 
-def test_the_promises_hold_on_real_passengers():
+def test_bounds_hold_on_the_airline_data():
     """One step ahead through the last year and a half; here the average of the two is hard to beat."""
     told = hn.sktime.CombinedForecaster([*members()[:2]], warm_up=18).fit(airline()).combiner_.certificate()
     assert told.settled == 18
@@ -91,7 +91,7 @@ def test_the_promises_hold_on_real_passengers():
     assert told.total < told.losses.max()
 
 
-def test_copies_go_on_alike():
+def test_copies_continue_equally():
     y = airline()
     model = hn.sktime.CombinedForecaster(members(), warm_up=3).fit(y[:100])
     copies = [copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
@@ -103,7 +103,7 @@ def test_copies_go_on_alike():
     assert not hasattr(model.clone(), "combiner_")
 
 
-def test_horizons_that_must_be_known_beforehand():
+def test_horizons_required_at_fit():
     """A direct reduction is fitted for one horizon; a copy of it forecasts the next value."""
     from sklearn.linear_model import LinearRegression
     from sktime.forecasting.compose import make_reduction
@@ -128,7 +128,7 @@ QUICK = ["test_constructor", "test_clone", "test_update_tag", "test_doctest_exam
 
 
 @pytest.mark.parametrize("which", ["quick", pytest.param("all", marks=pytest.mark.slow)])
-def test_sktimes_own_checks(which):
+def test_checks_of_sktime_pass(which):
     from sktime.utils.estimator_checks import check_estimator
 
     told = check_estimator(
@@ -139,7 +139,7 @@ def test_sktimes_own_checks(which):
     assert len(told) >= (6 if which == "quick" else 100)
 
 
-def test_a_period_index_and_dates():
+def test_period_and_date_indexes():
     days = pandas.date_range("2024-01-01", periods=60, freq="D")
     y = pandas.Series(np.arange(60.0) % 7, index=days, name="sold")
     model = hn.sktime.CombinedForecaster([("last", NaiveForecaster("last")), ("week", NaiveForecaster("last", sp=7))])

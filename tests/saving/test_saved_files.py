@@ -43,7 +43,7 @@ LEARNERS = [
 ]  # fmt: skip
 
 
-def test_every_learner_is_here():
+def test_every_learner_is_tested():
     public = [value for name in hn.__all__ if inspect.isclass(value := getattr(hn, name)) and hasattr(value, "start")]
     assert len(public) > 20
     assert set(public) <= {type(learner) for learner in LEARNERS}
@@ -146,7 +146,7 @@ def reach(data, path):
 
 
 def fuzz(folder, times, first):
-    """Load crafted files: (refused, played on); anything else raises."""
+    """Load crafted files; return (number rejected, number resumed); any other error is raised."""
     refused = played = 0
     for which, learner in enumerate(LEARNERS):
         path = Path(folder) / "player.json"
@@ -164,7 +164,7 @@ def fuzz(folder, times, first):
             try:
                 play_on(player, 12, k)
             except (NotConverged, ValueError):
-                # Losses that no file shows to be impossible, and no solver can follow: said by name, no move made.
+                # Losses that the file cannot prove impossible, and that no solver can follow, raise an error.
                 if not hasattr(learner, "domain"):
                     raise
                 refused += 1
@@ -176,7 +176,7 @@ def fuzz(folder, times, first):
 
 
 def apart(tmp_path, call):
-    """What a function of this file prints, in a process of its own, which a crash would end."""
+    """Return the numbers that a function of this file prints in another process, which may crash."""
     code = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1] / 'oracles')!r}); "
         "import importlib.util; s = importlib.util.spec_from_file_location('crafted', sys.argv[1]); "
@@ -187,8 +187,8 @@ def apart(tmp_path, call):
     return map(int, done.stdout.split())
 
 
-def test_a_thousand_crafted_files(tmp_path):
-    """None crashes: each is refused by name, or plays on."""
+def test_crafted_files_are_rejected_or_resume(tmp_path):
+    """No file crashes the process: each is rejected with its name, or the player resumes."""
     refused, played = apart(tmp_path, "fuzz(sys.argv[2], 45, 0)")
     assert refused + played == 45 * len(LEARNERS) >= 1000
     assert refused > 500
@@ -221,7 +221,7 @@ def swept(folder):
     return refused, played
 
 
-def test_every_number_of_a_state_is_held_to_a_rule(tmp_path):
+def test_every_number_of_a_state_is_validated(tmp_path):
     """The memory of Squint was not: a signed file made an index of it, and the process ended. What plays on are numbers
     that nothing is made from: those of another smoothing, or of a move that is over."""
     refused, played = apart(tmp_path, "swept(sys.argv[2])")
@@ -333,7 +333,7 @@ def test_a_crafted_size_is_rejected_without_allocating(tmp_path):
         assert time.perf_counter() - began < 2.0
 
 
-def test_depth_and_constants(tmp_path):
+def test_nesting_and_constants_are_limited(tmp_path):
     path = tmp_path / "player.json"
     for text in ("[" * 100_000, '{"a":' * 100_000, "[NaN]", "9" * 10_000):
         path.write_text(text)
@@ -347,10 +347,10 @@ def test_depth_and_constants(tmp_path):
     rejected(lambda: saving.from_json('{"class":"Fixed","scale":1e999}'), "finite", "inf")
 
 
-# Where it is written
+# Places
 
 
-def test_a_link_is_followed(tmp_path):
+def test_the_target_of_a_link_is_replaced(tmp_path):
     real, link = tmp_path / "real.json", tmp_path / "link.json"
     player = hn.Experts(3).start()
     player.save(real)
@@ -365,7 +365,7 @@ def test_a_link_is_followed(tmp_path):
     dangling.symlink_to("new.json")
     player.save(dangling)
     assert (tmp_path / "new.json").is_file()
-    # A new file may be read by its owner alone: it holds the stream.
+    # Only the owner can read a new file, because it contains the random stream.
     assert stat.S_IMODE((tmp_path / "new.json").stat().st_mode) == 0o600
 
 
