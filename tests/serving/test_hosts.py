@@ -199,4 +199,4 @@ def test_dns_rebinding_and_cross_site_requests_in_a_browser(store: Store, allowe
         assert store.queue.counts.decisions == (2 if allowed else 0)
         page.goto(f"http://127.0.0.1:{served.port}/")  # the page of the service itself
         page.wait_for_selector("section table")
-        assert page.inner_text("#said") == ""
+        assert page.inner_text("#message") == ""

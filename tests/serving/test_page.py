@@ -49,16 +49,16 @@ def test_the_page_shows_what_is_there(browser: Any, address: str) -> None:
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("request", lambda r: asked.append(r.url))
     page.goto(address + "/")
-    page.wait_for_selector("#door:not([hidden])")
-    assert "asks for a key" in page.inner_text("#said")
+    page.wait_for_selector("#login:not([hidden])")
+    assert "requires an access token" in page.inner_text("#message")
     assert page.query_selector("section") is None
     said.clear()  # the browser's own line on the 401
     page.fill("#key", KEY)
-    page.click("#door button")
+    page.click("#login button")
     page.wait_for_selector("section table")
     text = page.inner_text("section")
     assert "banner" in text
-    assert "10 settled, 0 open" in text
+    assert "10 settled, 0 pending" in text
     assert "<b>blue</b>" in text  # as text: a name of an arm is no markup
     assert page.query_selector("section b") is None
     assert len(page.query_selector_all("svg polyline")) == 2
@@ -68,7 +68,7 @@ def test_the_page_shows_what_is_there(browser: Any, address: str) -> None:
     assert chart.splitlines()[0].startswith("Probability of each arm, 0 to 1, from ")
     assert chart.splitlines()[1:4] == ["1", "0.5", "0"]
     assert "time of day, in round 10 now" in chart
-    assert page.inner_text("#said") == ""
+    assert page.inner_text("#message") == ""
     assert said == []
     assert all(url.startswith(address) for url in asked)
     page.close()
@@ -77,9 +77,9 @@ def test_the_page_shows_what_is_there(browser: Any, address: str) -> None:
 def test_a_narrow_page_does_not_scroll_sideways(browser: Any, address: str) -> None:
     page = browser.new_page(viewport={"width": 390, "height": 800})
     page.goto(address + "/")
-    page.wait_for_selector("#door:not([hidden])")
+    page.wait_for_selector("#login:not([hidden])")
     page.fill("#key", KEY)
-    page.click("#door button")
+    page.click("#login button")
     page.wait_for_selector("section table")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     page.close()

@@ -29,8 +29,8 @@ def test_a_damaged_journal_is_rejected(path: Path) -> None:
     first, blob = base.execute("SELECT first, blob FROM journal ORDER BY first DESC LIMIT 1").fetchone()
     damages = {
         "checksum": (first, blob[:-1] + bytes([blob[-1] ^ 1])),
-        "as long as it says": (first, blob[:-24]),
-        "must have a header": (first, b"x"),
+        "does not match a group": (first, blob[:-24]),
+        "expected a header": (first, b"x"),
         "expected sequence": (first + 5, blob),
     }
     for says, (at, bad) in damages.items():

@@ -12,11 +12,27 @@ from hannan.adversaries import all_adversaries
 
 
 class Adversary(gymnasium.Env[Any, Any]):  # type: ignore[misc]
-    """A loss sequence as an environment: an action is an arm, the reward is minus its loss, in [-1, 0].
+    """Loss sequence as an environment: an action is an arm, and the reward is minus its loss, in [-1, 0].
 
-    feedback="bandit" shows the loss of the arm that was played, feedback="full" those of all arms, each after
-    it was played (zeros at the start). `info` has the regret so far against the best fixed arm of these rounds.
+    Parameters
+    ----------
+    adversary : str
+        Name of a loss sequence of `hannan.adversaries`.
+    n : int
+        Number of arms.
+    rounds : int
+        Number of rounds of an episode.
+    feedback : {"bandit", "full"}
+        Observation after an action: the loss of the chosen arm, or the losses of all arms. It is zero after a reset.
+    render_mode : str, optional
+        Required by Gymnasium; the environment draws nothing.
 
+    Notes
+    -----
+    `info` contains the round and the realized regret so far against the best fixed arm of these rounds.
+
+    Examples
+    --------
     >>> env = Adversary("switching", n=3, rounds=5)
     >>> seen, info = env.reset(seed=0)
     >>> seen, reward, over, cut, info = env.step(0)

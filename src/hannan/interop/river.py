@@ -1,4 +1,4 @@
-"""river: a bandit as a `bandit.base.Policy`, experts as a `base.Regressor` over other regressors."""
+"""Interface to river: bandits as policies, and combinations of regressors as regressors."""
 
 from __future__ import annotations
 
@@ -14,11 +14,21 @@ from hannan.tables.combine.combiner import Combiner
 
 
 class Policy(bandit.base.Policy):  # type: ignore[misc]
-    """A `Bandit` as river plays it: `pull(arms)`, then `update(arm, reward)`.
+    """Bandit as a river policy, with `pull(arms)` and `update(arm, reward)`.
 
-    The learner takes gains, because river's rewards are to be large; they must be in its loss_range. The arms
-    are those of the first pull, in that order. A reward settles the oldest open pull of its arm.
+    Parameters
+    ----------
+    learner : Bandit
+        Learner of rewards (`gains=True`). Rewards must be in its `loss_range`.
+    seed : int, optional
+        Random seed. Default: fresh entropy.
 
+    Notes
+    -----
+    The first pull determines the arms and their order. A reward settles the oldest pending pull of its arm.
+
+    Examples
+    --------
     >>> import hannan as hn
     >>> policy = Policy(hn.Bandit(2, gains=True), seed=1)
     >>> for _ in range(300):
@@ -60,11 +70,21 @@ class Policy(bandit.base.Policy):  # type: ignore[misc]
 
 
 class Regressor(base.Ensemble, base.Regressor):  # type: ignore[misc]
-    """Regressors as columns of an `hn.Combiner`: the prediction is their combination, with its promises.
+    """Regressor that combines the predictions of other regressors with an `hn.Combiner`.
 
-    `learner` and `loss` are those of `hn.Combiner`. Each model predicts before it learns, so its loss is that of its
-    own forecast.
+    Parameters
+    ----------
+    models : list of Regressor
+        Regressors of river. Each predicts before it learns.
+    learner : str or learner, optional
+        Weighting rule, as in `hn.Combiner`.
+    loss : str
+        Loss of a forecast, as in `hn.Combiner`.
+    seed : int
+        Random seed, for weighting rules that draw.
 
+    Examples
+    --------
     >>> from river import dummy, stats
     >>> model = Regressor([dummy.StatisticRegressor(stats.Mean()), dummy.StatisticRegressor(stats.Shift(1))])
     >>> for t in range(50):
@@ -84,13 +104,13 @@ class Regressor(base.Ensemble, base.Regressor):  # type: ignore[misc]
         return self.combiner.weights()
 
     def _forecasts(self, x: dict[Any, Any]) -> Any:
-        told = (model.predict_one(x) for model in self)
-        return [math.nan if f is None or not math.isfinite(f) else f for f in told]
+        forecasts = (model.predict_one(x) for model in self)
+        return [math.nan if f is None or not math.isfinite(f) else f for f in forecasts]
 
     def predict_one(self, x: dict[Any, Any]) -> float:
         """Return the combined prediction, or 0 if no model has one, which is the convention of river."""
-        told = self.combiner.forecast(self._forecasts(x))
-        return 0.0 if told is None else told
+        forecast = self.combiner.forecast(self._forecasts(x))
+        return 0.0 if forecast is None else forecast
 
     def learn_one(self, x: dict[Any, Any], y: float) -> None:
         """Settle the round, then let every model learn."""

@@ -1,11 +1,11 @@
-"""Decisions that survive: a journal, a store, and a service."""
+"""Durable decisions: a journal, a store and an HTTP service. This module defines statuses, codes and errors."""
 
 from __future__ import annotations
 
 #: The learner or key belongs to another shard.
 ELSEWHERE = 421
 #: HTTP statuses: malformed input; a ticket that this store did not sign; an unknown learner; a conflict with the
-#: present state; a reward out of range, after which the decision is still open; too many events in the queue.
+#: current state; a reward out of range, after which the decision is still pending; too many events in the queue.
 BODY, TICKET, UNKNOWN, CONFLICT, REWARD, BUSY = 400, 403, 404, 409, 422, 503
 #: Error code per status, for errors that name no other.
 CODES = {
@@ -41,6 +41,6 @@ class Refused(ValueError):
 
 
 class Ended(RuntimeError):
-    """The store writes no more: it was closed, or its disk failed. What was acknowledged is on the disk."""
+    """The store accepts no more events: it was closed, or its disk failed. Acknowledged events are on the disk."""
 
     status, code = BUSY, CODES[BUSY]

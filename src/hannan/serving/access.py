@@ -14,7 +14,7 @@ from hannan.serving import Refused
 Headers = Iterable[tuple[bytes, bytes]]
 #: Value of a Host header: a name or address, and a port.
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[0-9a-z._-]+)(?::[0-9]*)?", re.ASCII)
-#: Host values kept after they were checked.
+#: Size of the cache of valid Host headers.
 MOST = 1000
 
 
@@ -24,8 +24,8 @@ class Hosts:
     Parameters
     ----------
     names : iterable of str, optional
-        Host names besides localhost, 127.0.0.0/8 and [::1], without a port. "*" allows every name: use it only if
-        something in front of the service checks who sends a request.
+        Allowed host names in addition to localhost, 127.0.0.0/8 and [::1], without a port. "*" allows every name: use
+        it only if a proxy or the application authenticates requests.
 
     Examples
     --------
@@ -128,18 +128,30 @@ def _shown(values: list[bytes]) -> str:
 
 
 ROLES = ("act", "observe", "admin")
-#: Shorter keys could be guessed.
+#: Smallest length of a secret; a shorter one could be guessed.
 MIN_SECRET_LENGTH = 16
 
 
 class Access:
-    """Access tokens and their roles; `admin` may do everything.
+    """Access tokens and their roles.
 
-    Without tokens every role is granted to requests that name this machine in their Host header, or one of
-    `host_names`, and that do not come from another site. See `hannan.serving.access`.
+    Parameters
+    ----------
+    lines : iterable of str, optional
+        Access tokens as ROLE:SECRET, with the roles act, observe and admin; admin includes the other two. Empty lines
+        and lines that begin with # are ignored. Default: no tokens.
+    host_names : iterable of str, optional
+        Host names that are accepted without tokens, in addition to those of this machine.
 
+    Notes
+    -----
+    Without tokens every role is granted to requests whose Host header names this machine or one of `host_names`, and
+    that do not come from another site.
+
+    Examples
+    --------
     >>> access = Access(["act:0123456789abcdef", "admin:fedcba9876543210"])
-    >>> access.roles(b"Bearer 0123456789abcdef"), access.roles(b"Bearer nobody"), access.roles(None)
+    >>> access.roles(b"Bearer 0123456789abcdef"), access.roles(b"Bearer unknown"), access.roles(None)
     (frozenset({'act'}), None, None)
     """
 
@@ -163,17 +175,17 @@ class Access:
         self.guarded, self.hosts = bool(self._roles), Hosts(host_names)
 
     def roles(self, header: bytes | None) -> frozenset[str] | None:
-        """What the bearer of an Authorization header may do; None where the key is missing or unknown."""
+        """Return the roles of an Authorization header, or None if its token is missing or unknown."""
         if not self.guarded:
             return frozenset(ROLES)
         if header is None or header[:7].lower() != b"bearer ":
             return None
-        # Looked up by a digest: how long it takes says nothing of the key.
+        # Compare digests: the time of the lookup then reveals nothing about the secret.
         return self._roles.get(_digest(header[7:].strip()))
 
     @classmethod
     def of(cls, path: Path | None, host_names: Iterable[str] = ()) -> Access:
-        """The keys of a file, a line each, ROLE:SECRET, and of the variable HANNAN_KEYS, separated by spaces."""
+        """Return the tokens of a file, one ROLE:SECRET per line, and of the variable HANNAN_KEYS."""
         lines = [] if path is None else path.read_text(encoding="utf-8").splitlines()
         return cls([*lines, *os.environ.get("HANNAN_KEYS", "").split()], host_names)
 

@@ -1,4 +1,4 @@
-"""The service as ASGI: uvicorn runs it, and any ASGI application can mount it."""
+"""ASGI application of the service, run by uvicorn or mounted in another ASGI application."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from hannan.serving.journal import Damaged, Journal
 from hannan.serving.service import Answer, Limits, Request, Route, Service, routed
 from hannan.serving.store import Store
 
-#: Called in the loop, once what was waited for is on the disk, or (the journal has ended) never will be.
-Told = Callable[[], None]
+#: Called in the event loop when a sequence is on the disk, or when the journal has ended.
+Callback = Callable[[], None]
 
 
 class CommitWaiters:
-    """The queue of a loop. The journal's thread wakes the loop once a group, not once a request.
+    """Queue of callbacks that wait for the disk. The thread of the journal wakes the event loop once per group.
 
-    Sequences only grow, so those that are on the disk stand in front.
+    Sequences increase, so that callbacks whose events are on the disk are at the front.
     """
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._queue: deque[tuple[int, Told]] = deque()
+        self._queue: deque[tuple[int, Callback]] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def attach(self) -> None:
-        """Tell whoever waits in the loop that runs now."""
+        """Run callbacks in the current event loop from now on."""
         self._loop = asyncio.get_running_loop()
         if self._written not in self._journal.listeners:
             self._journal.listeners.append(self._written)
 
     def detach(self) -> None:
-        """Let go of the loop."""
+        """Release the event loop."""
         if self._written in self._journal.listeners:
             self._journal.listeners.remove(self._written)
 
@@ -53,17 +53,17 @@ class CommitWaiters:
             while queue:
                 queue.popleft()[1]()
 
-    def add(self, sequence: int, told: Told) -> None:
-        """Call this when all before `sequence` is on the disk, or the journal has ended."""
-        self._queue.append((sequence, told))
+    def add(self, sequence: int, callback: Callback) -> None:
+        """Register a callback for when all events before `sequence` are on the disk, or the journal has ended."""
+        self._queue.append((sequence, callback))
 
     async def on_disk(self, sequence: int) -> None:
-        """Return when it is; raise when it never will be."""
+        """Wait until all events before `sequence` are on the disk; raise Ended if the journal has ended."""
         if self._journal.committed < sequence and self._journal.failure is None:
             turn = asyncio.get_running_loop().create_future()
             self.add(sequence, lambda: None if turn.done() else turn.set_result(None))
             await turn
-        self._journal.wait(sequence)  # raises where it has ended
+        self._journal.wait(sequence)  # raises Ended if the journal has ended
 
 
 Scope = dict[str, Any]
@@ -150,10 +150,10 @@ class App:
         self.service.metrics.answers[answer.status] += 1
         return answer
 
-    # The short way: see quick.py
+    # Used by the fast path
 
     def asked(self, route: Route, name: str, authorization: bytes | None, body: bytes) -> Answer:
-        """The answer to a request whose body is there; it may be told when its sequence is on the disk."""
+        """Return the answer to a request with a complete body, to be sent when its sequence is on the disk."""
         try:
             self.may(authorization, route.role)
         except Refused as error:
@@ -161,7 +161,7 @@ class App:
         return self.service.handle(route.action, Request(body, name))
 
     def settled(self, answer: Answer) -> Answer:
-        """The answer when its wait is over: itself, or why it is not on the disk."""
+        """Return the answer after its wait: the answer itself, or an error if its events are not on the disk."""
         if self._journal.committed >= answer.sequence:
             return answer
         try:
@@ -171,18 +171,18 @@ class App:
         return answer
 
     def on_disk(self, answer: Answer) -> bool:
-        """Whether nothing has to be waited for: it is there, or never will be."""
+        """Return whether an answer can be sent now: its events are on the disk, or the journal has ended."""
         return self._journal.committed >= answer.sequence or self._journal.failure is not None
 
     def more(self, answer: Answer) -> list[tuple[bytes, bytes]]:
-        """Headers that some answers have."""
+        """Return the additional headers of an answer."""
         if answer.status == 200 and answer.kind[:9] != b"text/html":
             return [_NO_STORE]
         extra = {401: (b"www-authenticate", b"Bearer"), 503: (b"retry-after", b"1")}.get(answer.status)
         return [_NO_STORE, *_GUARDS, *([] if extra is None else [extra])]
 
     def may(self, authorization: bytes | None, role: str | None) -> None:
-        """Refuse whoever may not."""
+        """Raise Refused if the token of a request does not have the role."""
         if role is None:
             return
         roles = self.access.roles(authorization)
@@ -205,7 +205,7 @@ class App:
                     body += message.get("body", b"")
                     more = message.get("more_body", False)
         except TimeoutError:
-            raise Refused(408, f"a body must arrive within body_timeout={seconds:g} seconds") from None
+            raise Refused(408, f"the body must arrive within body_timeout={seconds:g} seconds") from None
         if len(body) > self._most:
             raise Refused(413, f"the body must have at most {self._most} bytes")
         if not body:
@@ -233,7 +233,7 @@ class App:
                 return
 
     async def stop(self) -> None:
-        """Let go of the loop; where the store is this application's, write all and close it."""
+        """Release the event loop, and close the store if the application owns it."""
         if self._sampler is not None:
             self._sampler.cancel()
         self.waiting.detach()

@@ -1,7 +1,7 @@
-"""One writer: a lock that the system takes back when its process ends, however it ends.
+"""Interface of the storage backends, and the lock of a file.
 
-`flock` on a file beside the store (on the store itself it would meet SQLite's own locks). Where there is no `flock`
-(Windows), `msvcrt.locking`; where there is neither, no store is opened.
+The lock is `flock`, or `msvcrt.locking` on Windows, on a separate file, because SQLite locks the file of the store. The
+operating system releases it when the process ends.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from hannan.serving import CONFLICT, Refused
 
 
 class Lock:
-    """Held from its making to `release()`; a second one is refused by name."""
+    """Lock that is held from its construction to `release`. A second lock of the same file raises Refused."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.with_name(path.name + ".lock")
-        self._file: IO[str] = open(self.path, "a+")  # noqa: SIM115, held
+        self._file: IO[str] = open(self.path, "a+")  # noqa: SIM115, open while the lock is held
         try:
             _lock(self._file.fileno())
         except OSError:
@@ -36,7 +36,7 @@ class Lock:
         self._file.flush()
 
     def release(self) -> None:
-        """Let another one write. The file stays: to remove it would let two hold two locks of one name."""
+        """Release the lock. The file stays: otherwise two processes could lock two files of one name."""
         self._file.close()
 
 
@@ -52,15 +52,15 @@ def _lock(handle: int) -> None:
         import msvcrt
     except ImportError:
         raise ValueError("this platform has neither flock nor msvcrt, which a store needs to lock its file") from None
-    os.lseek(handle, 1 << 20, os.SEEK_SET)  # past the text that says who holds it
+    os.lseek(handle, 1 << 20, os.SEEK_SET)  # behind the text that names the holder
     msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
 
 
 #: Number of the format of a store; docs/versions.md states which version opens which format.
 FORMAT = 3
-#: Groups that are read at once.
+#: Groups per query.
 GROUPS_PER_READ = 1000
-#: Snapshots that are kept: if the newest is damaged, the one before it is used.
+#: Number of snapshots kept: if the newest one is damaged, the one before it is used.
 KEPT_SNAPSHOTS = 2
 
 
@@ -88,12 +88,12 @@ def checked_format(name: str, found: int) -> int:
 
 
 def complete_snapshots(backend: Backend) -> list[int]:
-    """Return the sequences of the snapshots of which all parts are stored, the newest first."""
+    """Return the sequences of the complete snapshots, newest first."""
     return [sequence for sequence, complete in backend.snapshots() if complete]
 
 
 def paged(start: int, fetch: Callable[[int], list[tuple[int, bytes]]]) -> Iterator[tuple[int, bytes]]:
-    """(first, blob) of the groups from `start` on, as `fetch(start)` gives PAGE of them at a time."""
+    """Yield (first, blob) of the groups from `start` on; `fetch(start)` returns up to GROUPS_PER_READ of them."""
     while True:
         found = fetch(start)
         yield from found
@@ -103,7 +103,7 @@ def paged(start: int, fetch: Callable[[int], list[tuple[int, bytes]]]) -> Iterat
 
 
 class IdRecord(NamedTuple):
-    """A decision that was asked for with an id: whose, the key's bytes, the id, and what was answered."""
+    """Decision with an id: number of the learner, bytes of the key, id, ticket and time."""
 
     learner: int
     key: bytes
@@ -113,7 +113,7 @@ class IdRecord(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Part `number` of the `of` parts of a snapshot after `sequence`; it is good once all of them are there."""
+    """Part `number` of the `of` parts of a snapshot at `sequence`, which is complete when all parts are stored."""
 
     sequence: int
     number: int
@@ -122,37 +122,37 @@ class Part(NamedTuple):
 
     @property
     def last(self) -> bool:
-        """Whether the snapshot is whole with it."""
+        """True for the last part of a snapshot."""
         return self.number + 1 == self.of
 
 
 class Group(NamedTuple):
-    """What is written at once: a group of events from sequence `first` on, and a part of a snapshot, if one is due."""
+    """Data written in one transaction: events from sequence `first` on, ids, and a part of a snapshot."""
 
     first: int
     blob: bytes
     asked: list[IdRecord]
     part: Part | None
-    #: Before when ids are forgotten.
+    #: Time before which ids are deleted.
     forget: float
 
 
 class Backend(Protocol):
-    """A place for one journal, held by one writer."""
+    """Storage of one journal, with one writer."""
 
-    #: What messages call it.
+    #: Name for messages.
     name: str
     journal: bytes
     shard: int
 
     def secrets(self) -> dict[int, bytes]:
-        """The secrets that open tickets, by number; there is at least one."""
+        """Return the secrets by number; there is at least one."""
 
     def add_secret(self) -> tuple[int, bytes]:
-        """A fresh secret, on the disk."""
+        """Store a fresh secret and return (number, secret)."""
 
     def drop_secret(self, number: int) -> None:
-        """Forget a secret."""
+        """Delete a secret."""
 
     def snapshots(self) -> list[tuple[int, bool]]:
         """Return (sequence, whether all of its parts are stored) of each snapshot, the newest first."""
@@ -164,25 +164,25 @@ class Backend(Protocol):
         """Delete a snapshot."""
 
     def drop(self, end: int, most: int) -> int:
-        """Let go of the oldest groups that begin before sequence `end`, at most so many; how many those were."""
+        """Delete the oldest groups that begin before sequence `end`, at most `most` of them; return their number."""
 
     def groups(self, start: int) -> Iterator[tuple[int, bytes]]:
-        """(first, blob) of the groups from sequence `start` on, in order."""
+        """Yield (first, blob) of the groups from sequence `start` on, in order."""
 
     def asked(self, learner: int, key: bytes, id: str) -> str | None:
-        """The ticket of the decision that was asked for with this id."""
+        """Return the ticket of the decision with this id, or None."""
 
     def commit(self, group: Group) -> None:
-        """Put it on the disk."""
+        """Write a group; return when it is on the disk."""
 
     def check(self) -> None:
-        """Raise Ended if what is committed here would not be found by the next owner."""
+        """Raise Ended if the next owner would not find what is committed here."""
 
     def release(self) -> None:
-        """Let another owner take over, after a failure; what was committed can still be read."""
+        """Let another owner take over after a failure. Committed events can still be read."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the backend and release its lock."""
 
     def abandon(self) -> None:
-        """In a child that was forked: never touch what is the parent's."""
+        """Drop the connections in a forked child without closing those of the parent."""

@@ -1,4 +1,4 @@
-"""What a store holds, made from a journal: learners by number and name, and the epochs."""
+"""Contents of a store, restored from snapshots and the journal: learners and epochs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SECTION_HEAD = struct.Struct("<4sII")
 
 
 class NewerVersion(ValueError):
-    """A snapshot that a newer version of the package has written."""
+    """Snapshot that a newer version of the package has written."""
 
 
 def written(sections: Iterable[tuple[str, list[bytes]]]) -> list[bytes]:
@@ -65,7 +65,7 @@ def read(blob: bytes) -> dict[str, bytes]:
     return found
 
 
-#: Groups of the journal that are played at once.
+#: Groups of the journal that are replayed in one call.
 GROUPS_AT_ONCE = 500
 #: Head of a snapshot of version 0.2: magic, and length of the JSON text, which has no checksum.
 _HEAD = struct.Struct("<4sI")
@@ -75,20 +75,20 @@ _FIELDS = {"sequence", "time", "entropy", "epochs", "learners"}
 
 
 class Contents:
-    """The state after the first `sequence` slots of the journal; `replay` brings it forward."""
+    """State after the first `sequence` slots of the journal; `replay` advances it."""
 
     def __init__(self) -> None:
         self.learners: list[StoredLearner] = []
         self.by_name: dict[str, StoredLearner] = {}
         self.expiring: list[tuple[StoredLearner, Expiry]] = []
-        #: The names of the epochs, and the sequences where they begin.
+        #: First sequence of each epoch.
         self.epochs: dict[bytes, int] = {}
         self.sequence, self.time, self.entropy, self.epoch = 0, 0.0, 0, b""
-        #: Bytes of the snapshot that it was made of.
+        #: Size in bytes of the snapshot that this was restored from.
         self.restored_from = 0
 
     def find(self, name: Any) -> StoredLearner:
-        """A learner by name."""
+        """Return the current stage of a learner; raise Refused if the name is unknown."""
         found = self.by_name.get(name) if isinstance(name, str) else None
         if found is None:
             known = ", ".join(list(self.by_name)[:10]) or "none"
@@ -96,10 +96,10 @@ class Contents:
         return found
 
     def owner(self, ticket: Ticket) -> StoredLearner:
-        """Whose ticket it is; one that this journal does not have is refused.
+        """Return the learner of a ticket; raise Refused if the journal does not contain its decision.
 
-        The epoch of a ticket is known and its sequence is before the epoch's end here, or another copy of the journal,
-        which went on from the same past, has drawn it.
+        The journal contains a decision if it knows the epoch and the sequence is before the end of the epoch. Otherwise
+        another copy of the store has drawn the decision after a backup.
         """
         begin, end = self.span(ticket.epoch)
         if not begin <= ticket.sequence < end or ticket.learner >= len(self.learners):
@@ -113,7 +113,7 @@ class Contents:
         return self.learners[ticket.learner]
 
     def span(self, epoch: bytes) -> tuple[int, int]:
-        """The sequences of an epoch: the first, and the one past the last."""
+        """Return (first sequence of an epoch, sequence after the last one)."""
         if epoch == self.epoch:
             return self.epochs[epoch], self.sequence
         names = list(self.epochs)
@@ -130,14 +130,14 @@ class Contents:
     # Notes of the journal
 
     def open(self, entropy: bytes, epoch: bytes) -> None:
-        """A new epoch: every stream starts from fresh entropy."""
+        """Begin a new epoch, in which every random stream starts from fresh entropy."""
         self.entropy = int.from_bytes(entropy, "little")
         self.epochs[epoch], self.epoch = self.sequence, epoch
         for stored in self.learners:
             stored.renew(self.entropy)
 
     def add(self, stored: StoredLearner) -> None:
-        """A new learner."""
+        """Add a learner."""
         stored.renew(self.entropy)
         self._keep(stored)
 
@@ -147,7 +147,7 @@ class Contents:
         self.add(stored)
 
     def noted(self, note: dict[str, Any]) -> None:
-        """Do what a note says."""
+        """Apply a note of the journal."""
         if "stage" in note:
             stage = StoredLearner.described(len(self.learners), note["stage"])
             self.begin(stage, note["declared"], note["began"])
@@ -169,14 +169,14 @@ class Contents:
     # From the disk
 
     def replay(self, groups: Iterator[tuple[int, bytes]]) -> None:
-        """Play the journal on from where this is; it must come out as it is written, bit for bit."""
+        """Replay the journal from the current sequence; raise Damaged unless it is reproduced bit for bit."""
         plain, end = list[bytes](), self.sequence
         for first, blob in groups:
             body, time = journal.opened(blob, first)
             if first != end:
                 raise Damaged(f"corrupt journal: expected sequence {end}; found {first}")
             end, self.time = first + len(body) // journal.SLOT, max(self.time, time)
-            # Groups of events alone are played together, unless it matters when each was drawn.
+            # Groups without notes are replayed together, unless the times of draws matter for expiry.
             together = not self.expiring and not journal.has_tails(body)
             if together:
                 plain.append(body)
@@ -208,7 +208,7 @@ class Contents:
         self.sequence = first + len(body) // journal.SLOT
 
     def _play(self, events: Any, time: float) -> None:
-        """Learners do not know of each other, so each plays its own events at once."""
+        """Replay events by learner: learners are independent of each other."""
         whose = events["learner"].astype(np.int64) << 1 | events["keyed"]
         for code in np.unique(whose).tolist():
             own, number = np.flatnonzero(whose == code), code >> 1
@@ -223,7 +223,7 @@ class Contents:
                 )
 
     def snapshot(self, sequence: int, time: float) -> Callable[[], list[bytes]]:
-        """What is there now, copied at once; the bytes of it, in pieces, are made when they are asked for."""
+        """Copy the current state; return a function that encodes the copy as the pieces of a snapshot."""
         states = [stored.state() for stored in self.learners]
         content: dict[str, Any] = {
             "sequence": sequence, "time": time, "entropy": str(self.entropy),
@@ -241,7 +241,7 @@ class Contents:
 
     @classmethod
     def restored(cls, blob: bytes) -> Self:
-        """Return the contents of a snapshot; raise Damaged if it is not as it was written, Newer if it is unknown."""
+        """Return the contents of a snapshot; raise Damaged if its bytes changed, NewerVersion if it is unknown."""
         old = blob[:4] == b"HNS1"
         try:
             contents = cls._of_sections(_of_version_0_2(blob) if old else read(blob))
@@ -279,7 +279,7 @@ def _json(content: Any) -> bytes:
 
 
 def _known(given: dict[str, Any], names: set[str], kind: str) -> None:
-    """Raise Newer if there are other names than these."""
+    """Raise NewerVersion if there are other names than these."""
     unknown = sorted(given.keys() - names)
     if unknown:
         raise NewerVersion(f"it has an unknown {kind}, {unknown[0]!r}. Open the store with the version that wrote it")

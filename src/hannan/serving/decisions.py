@@ -1,4 +1,4 @@
-"""What is said of decisions that were drawn: to a caller as Python's objects, over HTTP as JSON."""
+"""Decisions of a store: drawing, feedback, counts and recovery."""
 
 from __future__ import annotations
 
@@ -27,7 +27,19 @@ _NO_KEY = key_bytes(None)
 
 
 class Decision(NamedTuple):
-    """What `act` answers: the ticket to hand back with the feedback, the arm, its number, and its probability."""
+    """Decision of a store.
+
+    Attributes
+    ----------
+    ticket : str
+        Ticket to pass to `Store.observe` with the feedback.
+    arm : str or int
+        Name of the arm, or its number if the arms have no names.
+    action : int
+        Number of the arm, from 0.
+    probability : float
+        Probability with which the arm was drawn.
+    """
 
     ticket: str
     arm: Any
@@ -36,7 +48,7 @@ class Decision(NamedTuple):
 
 
 class Decisions(NamedTuple):
-    """Many of them, by columns."""
+    """Several decisions as columns."""
 
     ticket: list[str]
     arm: list[Any]
@@ -45,7 +57,7 @@ class Decisions(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """Decisions from sequence `first` on: arms, a fleet's tickets, probabilities, and the bytes of keys, if any."""
+    """Decisions from sequence `first` on: arms, tickets of the fleet, probabilities, and the bytes of their keys."""
 
     first: int
     arms: NDArray[Any]
@@ -59,7 +71,7 @@ Telling = Callable[[TicketSigner, StoredLearner, Drawn], Told]
 
 
 def listed(signer: TicketSigner, stored: StoredLearner, drawn: Drawn) -> Decisions:
-    """Columns of objects."""
+    """Return decisions as Python objects."""
     first, arms, tickets, p, keys = drawn
     texts = signer.tickets(stored.stage, arms, first, tickets, p, keys or _NO_KEY)
     actions, names = arms.tolist(), stored.arms.names
@@ -68,7 +80,7 @@ def listed(signer: TicketSigner, stored: StoredLearner, drawn: Drawn) -> Decisio
 
 
 def as_json(signer: TicketSigner, stored: StoredLearner, drawn: Drawn) -> tuple[bytes, list[float]]:
-    """The same columns as JSON, up to the probabilities, and those: no ticket becomes an object."""
+    """Return (JSON of the decisions up to the probabilities, probabilities), without an object per ticket."""
     first, arms, tickets, p, keys = drawn
     head = signer.answer(stored.stage, stored.arms.json, arms, first, tickets, p, keys or _NO_KEY)
     return head, p.tolist()
@@ -143,11 +155,11 @@ class Counts:
                 tally.sum += sums[arm]
 
 
-#: What is left of the decision that feedback names, in the engine's codes.
+#: State of a decision, in the codes of the engine.
 CLOSED, OPEN, ALTERED = (getattr(_engine.Standing, name).value for name in ("closed", "open", "altered"))
-#: Decisions that are settled by default in one breath: others wait for so long.
+#: Decisions settled by default while the lock is held.
 EXPIRY_BATCH = 2000
-#: Where a decision that was asked for with an id is kept: its learner, its key, its id.
+#: Key of a decision with an id: number of the learner, bytes of its key, id.
 IdKey = tuple[int, bytes, str]
 
 
@@ -206,7 +218,7 @@ class DecisionQueue:
         with self.lock:
             there = self.contents.by_name.get(name)
             number, former = len(self.contents.learners), getattr(learner, "_formerly", None)
-            # Code that added its learner under an earlier version, with a default of that version, adds it again.
+            # A program may add its learner again with a default that an earlier version had.
             stored = (
                 None if there is None or former is None else StoredLearner(number, name, former, arms, wait, default)
             )
@@ -229,7 +241,7 @@ class DecisionQueue:
         return sequence
 
     def add_arm(self, name: str, arm: str) -> int:
-        """Add an arm: in a place that sleeps, or in a new stage of the learner."""
+        """Add an arm, in a free place or in a new stage of the learner."""
         with self.lock:
             stored = self.contents.find(name)
             place = stored.arms.free(arm)
@@ -241,7 +253,7 @@ class DecisionQueue:
             return sequence
 
     def retire_arm(self, name: str, arm: Any) -> int:
-        """Retire an arm: it sleeps from now on, or a new stage of the learner begins without it."""
+        """Retire an arm, which becomes unavailable or is omitted from a new stage of the learner."""
         with self.lock:
             stored = self.contents.find(name)
             place = stored.arms.leaving(arm)
@@ -253,13 +265,13 @@ class DecisionQueue:
             return sequence
 
     def look(self, name: str) -> tuple[StoredLearner, int]:
-        """A learner to be looked at, under the lock, and up to which sequence it has played."""
+        """Return (learner, sequence of its state). The caller holds the lock."""
         return self.contents.find(name), self.contents.sequence
 
     # Decisions
 
     def _here(self, name: str, keys: Iterable[Key]) -> None:
-        """Refuse what lives in another shard."""
+        """Raise Refused if a key belongs to another shard."""
         for key in keys if self._shards > 1 else ():
             shard = shard_of(name, key, self._shards)
             if shard != self.backend.shard:
@@ -267,7 +279,7 @@ class DecisionQueue:
                 raise Refused(ELSEWHERE, f"{whose} belongs to shard {shard}; this is shard {self.backend.shard}")
 
     def draw(self, name: str, key: Any = None, id: str | None = None) -> tuple[Decision, int]:
-        """(a decision, sequence)"""
+        """Return (decision, sequence)."""
         key = checked_key(key)
         self._here(name, (key,))
         id = checked_id(id)
@@ -277,19 +289,19 @@ class DecisionQueue:
                 place = (stored.root, key_bytes(key), id)
                 before = self._recent_ids.get(place) or self.journal.read(partial(self.backend.asked, *place))
                 if before is not None:
-                    said = self.signer.parse(before)
-                    label = self.contents.learners[said.learner].arms.label(said.arm)
-                    return Decision(before, label, said.arm, said.probability), self.contents.sequence
+                    fields = self.signer.parse(before)
+                    label = self.contents.learners[fields.learner].arms.label(fields.arm)
+                    return Decision(before, label, fields.arm, fields.probability), self.contents.sequence
             return self._draw_one(stored, key, place)
 
     def draws(self, name: str, count: int, told: Telling[Any] = listed) -> tuple[Any, int]:
-        """(so many decisions of the learner without a key, sequence): all or none."""
+        """Return (`count` decisions of the learner without a key, sequence), drawn atomically."""
         self._here(name, (None,))
         with self.lock:
             return self._draw(name, None, validation.count(count, "count"), told)
 
     def draws_for(self, name: str, keys: list[Any], told: Telling[Any] = listed) -> tuple[Any, int]:
-        """(a decision for each key, sequence): all or none."""
+        """Return (one decision per key, sequence), drawn atomically."""
         keys = [checked_key(key) for key in keys]
         if not keys or None in keys:
             raise Refused(BODY, "keys must be a non-empty list of integers and strings")
@@ -312,7 +324,7 @@ class DecisionQueue:
             )
 
     def _draw_one(self, stored: StoredLearner, key: Key, place: IdKey | None) -> tuple[Decision, int]:
-        """As `_draw`, of one decision: without arrays."""
+        """Draw one decision; a fast path without arrays."""
         self.journal.alive()
         keyed, number, body = int(key is not None), 0, b""
         if key is not None:
@@ -324,7 +336,7 @@ class DecisionQueue:
             ticket, arm, p = _engine.draw_one(stored.fleets[keyed], number, stored.arms.mask)
             sequence = self.contents.sequence + len(body) // journal.SLOT
             text = self.signer.ticket(stored.stage, arm, sequence, ticket, p, key_bytes(key))
-        except BaseException as error:  # drawn and not written: what is in memory is no longer what is on the disk
+        except BaseException as error:  # drawn but not written: memory and disk differ
             self.journal.fail(error)
             raise
         if stored.expiry is not None:
@@ -353,7 +365,7 @@ class DecisionQueue:
             tickets, arms, p, drawn = stored.draw(keyed, numbers)
             first = self.contents.sequence + len(body) // journal.SLOT
             answer = told(self.signer, stored, Drawn(first, arms, tickets, p, whose))
-        except BaseException as error:  # drawn and not written: what is in memory is no longer what is on the disk
+        except BaseException as error:  # drawn but not written: memory and disk differ
             self.journal.fail(error)
             raise
         body += drawn
@@ -363,7 +375,7 @@ class DecisionQueue:
         return answer, self._append(body)
 
     def settle(self, feedback: Iterable[tuple[Any, Any, Any]]) -> tuple[list[bool], int]:
-        """(counted now?, sequence) for (ticket, reward, loss) each: all of them, or none."""
+        """Settle triples (ticket, reward, loss) atomically; return (whether each counts now, sequence)."""
         feedback = list(feedback)
         with self.lock:
             if len(feedback) == 1:
@@ -392,11 +404,11 @@ class DecisionQueue:
                 self.journal.fail(error)
                 raise
             self.counts.feedback(counted)
-            # A repeat waits for the original, which may be on its way to the disk.
+            # A repeat waits for the original feedback, which may not be on the disk yet.
             return counted, self._append(body) if body else self.contents.sequence
 
     def _settle_one(self, ticket: Any, reward: Any, loss: Any) -> tuple[list[bool], int]:
-        """As `settle`, of one feedback: without arrays."""
+        """Settle one decision; a fast path without arrays."""
         said = self.signer.parse(ticket)
         stored, keyed = self.contents.owner(said), int(said.key is not None)
         value, fleet = stored.value(reward, loss), stored.fleets[keyed]
@@ -411,12 +423,12 @@ class DecisionQueue:
             raise Refused(TICKET, _ALTERED_TICKET)
         self.counts.feedback([state == OPEN])
         if state == CLOSED:
-            return [False], self.contents.sequence  # a repeat waits for the original, which may be on its way
+            return [False], self.contents.sequence  # a repeat waits for the original feedback
         self.counts.settle(stored.name, stored.arms.label(arm), value)
         return [True], self._append(journal.record(OBSERVE, arm, said.learner, said.round, value, keyed))
 
     def _open(self, number: int, keyed: int, rows: list[Any], counted: list[bool]) -> Any:
-        """Those that are open, (learner, keyed, tickets, arms, values); they count."""
+        """Return (learner, keyed, tickets, arms, values) of the pending decisions, and mark them as counted."""
         stored = self.contents.learners[number]
         places, rounds, arms, p, values = zip(*rows, strict=True)
         tickets, drawn = np.array(rounds, dtype=np.uint64), np.array(arms, dtype=np.int64)
@@ -437,7 +449,7 @@ class DecisionQueue:
         return self.contents.snapshot(self.contents.sequence, self.journal.clock.now())
 
     def _tick(self, now: float) -> float:
-        """Settle what is due by default; seconds until the next is due."""
+        """Settle expired decisions with their default; return the seconds until the next one expires."""
         pause = math.inf
         if self.journal.closing:
             return pause
@@ -457,7 +469,7 @@ class DecisionQueue:
         return pause
 
     def _clear_recent_ids(self) -> None:
-        """Ids that are on the disk are asked for there."""
+        """Clear the cache of ids when all of them are on the disk."""
         if self._recent_ids:
             with self.lock:
                 if self.journal.waiting == 0:
@@ -466,7 +478,7 @@ class DecisionQueue:
     # Secrets
 
     def rotate_secret(self) -> int:
-        """A fresh secret signs from now on."""
+        """Sign with a fresh secret from now on; return its number."""
         with self.lock:
             self.journal.alive()
             number, secret = self.journal.between(self.backend.add_secret)
@@ -474,7 +486,7 @@ class DecisionQueue:
             return number
 
     def retire_secret(self, number: int) -> None:
-        """What it signed is refused from now on."""
+        """Reject tickets of this secret from now on."""
         with self.lock:
             self.journal.alive()
             self.signer.retire(number)

@@ -1,8 +1,8 @@
-"""Decisions whose feedback never comes: after a wait they are settled with a default.
+"""Expiry: decisions without feedback are settled with a default after a wait.
 
-A decision is *due* when the time of its draw plus the wait has passed. Times are kept for bundles of tickets, each a
-hundredth of the wait long, under the time of its last draw: so a decision is settled at most that much late, and never
-early. A ticket takes eight bytes until it is due.
+A decision is due when the wait has passed since its draw. Tickets are stored in bundles, each of which spans a
+hundredth of the wait and has the time of its last draw. A decision is therefore settled at most a hundredth of the wait
+late, and never early. A ticket takes eight bytes until it is due.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from hannan import validation
 from hannan.saving.formatting import counted
 
-#: The highest bit of a ticket here says that its learner has a key.
+#: Highest bit of a ticket, set if its learner has a key.
 KEYED = np.uint64(1 << 63)
 Tickets = NDArray[np.uint64]
 
 
 class _Bundle:
-    """Tickets that were drawn one soon after another, of which the first `taken` were due already."""
+    """Tickets drawn within a short time, of which the first `taken` have been due."""
 
     def __init__(self, first: float, last: float = 0.0) -> None:
         self.first, self.last, self.taken = first, last, 0
@@ -32,7 +32,7 @@ class _Bundle:
 
 
 class Expiry:
-    """After `wait` seconds without feedback a decision counts as `default`.
+    """Pending decisions of a learner, which count as `default` after `wait` seconds.
 
     >>> e = Expiry(10.0, 0.0)
     >>> for ticket, now in ((1, 100.0), (2, 100.05), (3, 105.0)):
@@ -43,27 +43,27 @@ class Expiry:
 
     def __init__(self, wait: float, default: float) -> None:
         self.wait, self.default = wait, default
-        #: How many were settled so.
+        #: Number of decisions settled by default.
         self.count = 0
         self._bundles: deque[_Bundle] = deque()
 
     def _bundle(self, now: float) -> array[int]:
-        """The tickets of those that are drawn now."""
+        """Return the tickets of the bundle of the current time."""
         if not (self._bundles and now - self._bundles[-1].first < self.wait / 100.0):
             self._bundles.append(_Bundle(now))
         self._bundles[-1].last = now
         return self._bundles[-1].tickets
 
     def drawn(self, keyed: int, tickets: Tickets, now: float) -> None:
-        """Decisions were drawn."""
+        """Record draws."""
         self._bundle(now).frombytes((tickets | KEYED if keyed else tickets).tobytes())
 
     def drawn_one(self, keyed: int, ticket: int, now: float) -> None:
-        """A decision was drawn."""
+        """Record one draw."""
         self._bundle(now).append(ticket | keyed << 63)
 
     def due(self, now: float, most: int) -> tuple[Tickets, Tickets]:
-        """At most so many that are due, without and with a key; those that have their feedback are among them."""
+        """Return (tickets without a key, with a key) that are due, at most `most`; some may have been settled."""
         found = array("Q")
         while self._bundles and self._bundles[0].last + self.wait <= now and len(found) < most:
             bundle = self._bundles[0]
@@ -77,11 +77,11 @@ class Expiry:
         return coded[~keyed], coded[keyed] ^ KEYED
 
     def pause(self, now: float) -> float:
-        """Seconds until the next is due."""
+        """Return the seconds until the next decision is due."""
         return max(self._bundles[0].last + self.wait - now, 0.0) if self._bundles else math.inf
 
     def state(self) -> tuple[dict[str, Any], bytes]:
-        """For a snapshot: the tickets, those that have their feedback among them, and their times."""
+        """Return the state for a snapshot: (times and counts as JSON, bytes of the tickets)."""
         times, parts = [], []
         for bundle in self._bundles:
             parts.append(bundle.tickets[bundle.taken :].tobytes())
@@ -89,7 +89,7 @@ class Expiry:
         return {"count": self.count, "times": times, "sizes": [len(part) // 8 for part in parts]}, b"".join(parts)
 
     def restore(self, state: dict[str, Any], blob: bytes) -> None:
-        """From a snapshot."""
+        """Restore the state of a snapshot."""
         self.count, at = state["count"], 0
         for (first, last), size in zip(state["times"], state["sizes"], strict=True):
             if size:
@@ -109,13 +109,11 @@ class Expiry:
 
 
 def checked(wait: Any, default: Any, low: float, high: float) -> Expiry | None:
-    """Both or neither."""
+    """Return the expiry of a learner, or None if neither argument is given."""
     if wait is None and default is None:
         return None
     if wait is None or default is None:
-        raise ValueError(f"expiry needs a wait and a default; got {wait!r} and {default!r}")
+        raise ValueError(f"wait and default must be given together; got wait={wait!r}, default={default!r}")
     if isinstance(default, bool):
         default = float(default)
-    return Expiry(
-        validation.between(wait, 0.0, 1e10, "the wait", "(]"), validation.between(default, low, high, "the default")
-    )
+    return Expiry(validation.between(wait, 0.0, 1e10, "wait", "(]"), validation.between(default, low, high, "default"))

@@ -1,10 +1,9 @@
-"""The short way of a decision through uvicorn: from its parser to the desk, and out again when the disk has it.
+"""Fast path for decisions and feedback through uvicorn, without ASGI.
 
-For every request uvicorn makes a task, a scope and two writes. A decision or a feedback needs none of them: its body is
-read, its answer is made at once, and is written, in one piece, by whoever is told that the group is on the disk.
-Everything unusual goes the long way, through ASGI, and is answered alike: other paths and methods, HTTP/1.0, bodies in
-chunks or long ones, `Expect`, requests before the last one is answered, readers that do not read, and, without access
-tokens, whatever a browser may have sent.
+uvicorn creates a task and a scope per request and writes an answer in two pieces. The fast path computes the answer
+immediately and writes it in one piece when its group is on the disk. All other requests go through ASGI, with the same
+answers: other paths and methods, HTTP/1.0, chunked or long bodies, `Expect`, pipelined requests, clients that do not
+read, and, without access tokens, requests that a browser may have sent.
 
 The protocol also limits the size of a head and the time in which heads and bodies must arrive, and ignores `Upgrade`,
 so that a client that offers HTTP/2 is answered in HTTP/1.1 (RFC 9110, section 7.8).
@@ -30,26 +29,26 @@ from hannan.serving import Refused
 from hannan.serving.app import App
 from hannan.serving.service import JSON, Answer, Limits, Route, routed
 
-#: Bytes of a body; addresses that are kept.
+#: Largest body in bytes, and largest number of cached routes.
 MAX_BODY, MAX_ROUTES = 1 << 16, 10_000
-#: Bytes of a request before its body.
+#: Largest head of a request in bytes.
 MAX_HEAD = 1 << 16
-#: Bytes that the parser is fed at a time. The slice in which a head begins is not counted, because bytes of the request
-#: before it may be in it: so heads of LONGEST_HEAD bytes pass, and none of LONGEST_HEAD + SLICE bytes.
+#: Bytes that the parser receives at a time. The slice in which a head begins is not counted, because it may contain the
+#: end of the previous request. Heads of MAX_HEAD bytes pass, and heads of MAX_HEAD + SLICE bytes do not.
 SLICE = 1 << 14
 #: Part of a request that is being received.
 IDLE, HEAD, BODY = range(3)
 _STATUS = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\n".encode() for s in HTTPStatus}
 _GOOD = _STATUS[200] + b"content-type: application/json\r\ncache-control: no-store\r\ncontent-length: %d\r\n\r\n%b"
 _INTERNAL = b'{"error":"internal error of the service, described in its log","code":"internal_error"}'
-#: Headers of requests that go the long way.
+#: Headers of requests that go through ASGI.
 _SLOW_HEADERS = frozenset((b"transfer-encoding", b"expect", b"origin", b"sec-fetch-site"))
 
 FastRoute = tuple[Route, str]
 
 
 class FastCycle:
-    """A request on the short way, as far as uvicorn asks for one."""
+    """Request on the fast path, with the attributes that uvicorn reads."""
 
     __slots__ = ("answer", "authorization", "body", "disconnected", "fast_route", "keep_alive", "response_complete")
 
@@ -61,19 +60,19 @@ class FastCycle:
 
     @property
     def message_event(self) -> FastCycle:
-        """Whom uvicorn tells that the connection is gone."""
+        """Object whose `set` uvicorn calls when the connection is closed."""
         return self
 
     def set(self) -> None:
-        """Nobody waits for that here."""
+        """Do nothing: no task waits for this event."""
 
 
 class FastProtocol(HttpToolsProtocol):
-    """uvicorn's own protocol, with a short way for POST .../act and /v1/observe."""
+    """Protocol of uvicorn with a fast path for POST .../act and /v1/observe."""
 
     app_: ClassVar[App]
     fast_routes: ClassVar[dict[bytes, FastRoute]]
-    #: Of the request that came last; None before the first.
+    #: State of the last request; None before the first.
     cycle: Any
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
@@ -122,12 +121,12 @@ class FastProtocol(HttpToolsProtocol):
                 self._feed(head + data[upgrade.args[0] :])
                 return
         except httptools.HttpParserError:
-            self._reject(Refused(400, "a request must be HTTP/1.1; this one is malformed"))
+            self._reject(Refused(400, "malformed request: HTTP/1.1 is required"))
             return
         if self._part == HEAD and self._parts == parts:
             self._head += len(data)
             if self._head > MAX_HEAD:
-                self._reject(Refused(431, f"a request must have at most {MAX_HEAD} bytes before its body"))
+                self._reject(Refused(431, f"the head of a request must have at most {MAX_HEAD} bytes"))
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -190,9 +189,9 @@ class FastProtocol(HttpToolsProtocol):
         if self.flow.read_paused or (asgi and self._busy):
             self._limit_time()  # The service itself does not read, or `App` limits the time.
         elif self._part == HEAD:
-            self._reject(Refused(408, f"a head must arrive within head_timeout={limits.head_timeout:g} seconds"))
+            self._reject(Refused(408, f"the head must arrive within head_timeout={limits.head_timeout:g} seconds"))
         elif self._part == BODY and not asgi:
-            self._reject(Refused(408, f"a body must arrive within body_timeout={limits.body_timeout:g} seconds"))
+            self._reject(Refused(408, f"the body must arrive within body_timeout={limits.body_timeout:g} seconds"))
         elif not self._busy:
             self.transport.close()
 
@@ -217,10 +216,10 @@ class FastProtocol(HttpToolsProtocol):
         if self._last is not None and not waiting and not self.transport.is_closing():
             self._write(self._last, keep_alive=False)
 
-    # The short way
+    # Fast path
 
     def _find_route(self) -> FastRoute | None:
-        """The route of an address that is not known yet."""
+        """Return the route of a URL that is not cached, or None if it goes through ASGI."""
         url = self.url
         if b"?" in url or b"%" in url or not url.isascii() or len(self.fast_routes) >= MAX_ROUTES:
             return None
@@ -234,7 +233,7 @@ class FastProtocol(HttpToolsProtocol):
         return route, name
 
     def _is_eligible(self) -> bool:
-        """Return whether nothing about the request is unusual."""
+        """Return whether the fast path can answer the request."""
         parser, length, self._fast_cycle.authorization = self.parser, 0, None
         access, hosts, json = self.app_.access, 0, False
         guarded = access.guarded
@@ -308,7 +307,7 @@ class FastProtocol(HttpToolsProtocol):
 
 
 def fast_protocol(app: App) -> type[FastProtocol]:
-    """The protocol of an application."""
+    """Return the protocol of an application."""
     return type("FastProtocol", (FastProtocol,), {"app_": app, "fast_routes": {}})
 
 

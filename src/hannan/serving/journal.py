@@ -1,8 +1,8 @@
-"""One writer thread: whatever has gathered while the disk was busy is written as one group.
+"""Journal of events, with one writer thread that writes all waiting events as one group.
 
-`append` puts bytes into the next group and says up to which sequence; `wait` returns when that is on the disk. An error
-of the disk ends the journal: a failed sync is never tried again, because the system may have dropped what it could not
-write, and a second try would report a success that is none.
+`append` adds events to the next group and returns a sequence; `wait` returns when the events before it are on the disk.
+An error of the disk ends the journal. A failed sync is never repeated: the operating system may have dropped the data,
+and a second sync would then report success.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ ACT, OBSERVE, EXPIRE, NOTE, BORN, SLATE, SLATE_OBSERVE, SLATE_EXPIRE = (
 RECORD = np.dtype(
     [("kind", "u1"), ("keyed", "u1"), ("arm", "<u2"), ("learner", "<u4"), ("round", "<u8"), ("value", "<f8")]
 )
-#: An item of a slate.
+#: Item of a slate.
 ITEM = np.dtype([("arm", "<u4"), ("inclusion", "<f8")])
-#: Most items of a slate.
+#: Largest number of items of a slate.
 MAX_ITEMS = 256
 #: Tolerance for rounding errors: no slate is more probable than that it contains one of its items.
 ROUNDING = 1e-9
@@ -53,7 +53,7 @@ class Damaged(ValueError):
 
 
 def record(kind: int, arm: int, learner: int, number: int, value: float, keyed: int = 0) -> bytes:
-    """One event.
+    """Return the record of one event.
 
     >>> len(record(ACT, 3, 0, 17, 0.25)), one(record(ACT, 3, 0, 17, 0.25))["arm"].item()
     (24, 3)
@@ -62,7 +62,7 @@ def record(kind: int, arm: int, learner: int, number: int, value: float, keyed: 
 
 
 def many(kind: int, keyed: int, learner: int, arms: Any, rounds: Any, values: Any) -> bytes:
-    """Many events of one kind and learner."""
+    """Return the records of events of one kind and learner."""
     if len(rounds) == 1:
         return _PACK(kind, keyed, int(arms[0]), learner, int(rounds[0]), float(values[0]))
     out = np.empty(len(rounds), RECORD)
@@ -72,12 +72,12 @@ def many(kind: int, keyed: int, learner: int, arms: Any, rounds: Any, values: An
 
 
 def one(data: bytes) -> Any:
-    """A record as named fields."""
+    """Return a record with named fields."""
     return np.frombuffer(data, RECORD)[0]
 
 
 def note(content: dict[str, Any]) -> bytes:
-    """Whatever is no act and no feedback: an epoch, a learner, an arm.
+    """Return the record of a note: an epoch, learner, stage, key or arm, as JSON.
 
     >>> len(note({"open": 1})) % SLOT
     0
@@ -87,7 +87,7 @@ def note(content: dict[str, Any]) -> bytes:
 
 
 class SlateAct(NamedTuple):
-    """A slate that a learner has shown."""
+    """Slate that a learner has shown."""
 
     learner: int
     keyed: int
@@ -119,12 +119,14 @@ def slate(shown: SlateAct) -> bytes:
     return _PACK(SLATE, keyed, len(arms), learner, number, p) + _filled(items.tobytes())
 
 
-def slate_feedback(told: SlateFeedback) -> bytes:
+def slate_feedback(feedback: SlateFeedback) -> bytes:
     """Return the record of feedback for a slate."""
-    if fault := _feedback_fault(told):
+    if fault := _feedback_fault(feedback):
         raise ValueError(fault)
-    values = np.array(told.values, dtype="<f8").tobytes()
-    return _PACK(told.kind, told.keyed, len(told.values), told.learner, told.round, 0.0) + _filled(values)
+    values = np.array(feedback.values, dtype="<f8").tobytes()
+    return _PACK(feedback.kind, feedback.keyed, len(feedback.values), feedback.learner, feedback.round, 0.0) + _filled(
+        values
+    )
 
 
 def _filled(tail: bytes) -> bytes:
@@ -135,9 +137,11 @@ def _slate_fault(shown: SlateAct) -> str:
     """Return the first rule that a slate breaks, or an empty string."""
     arms, inclusion, p = shown.slate
     if not 1 <= len(arms) <= MAX_ITEMS or len(inclusion) != len(arms):
-        return f"a slate must have 1 to {MAX_ITEMS} items, each with a probability; got {len(arms)}, {len(inclusion)}"
+        return (
+            f"a slate must have 1 to {MAX_ITEMS} items and one probability per item; got {len(arms)}, {len(inclusion)}"
+        )
     if len(set(arms)) != len(arms) or min(arms) < 0 or max(arms) >= 1 << 32:
-        return f"the arms of a slate must be different numbers of 32 bits; got {arms}"
+        return f"the arms of a slate must be different integers of 32 bits; got {arms}"
     if not all(0.0 < x <= 1.0 for x in inclusion):
         return f"the inclusion probabilities of a slate must be in (0, 1]; got {inclusion}"
     if not (math.isnan(p) or 0.0 < p <= min(inclusion) * (1.0 + ROUNDING)):
@@ -145,12 +149,12 @@ def _slate_fault(shown: SlateAct) -> str:
     return _flag_fault(shown.keyed)
 
 
-def _feedback_fault(told: SlateFeedback) -> str:
-    if told.kind not in (SLATE_OBSERVE, SLATE_EXPIRE):
-        return f"feedback for a slate must be of kind {SLATE_OBSERVE} or {SLATE_EXPIRE}; got {told.kind}"
-    if not 1 <= len(told.values) <= MAX_ITEMS or not all(map(math.isfinite, told.values)):
-        return f"feedback for a slate must be 1 to {MAX_ITEMS} finite numbers; got {told.values}"
-    return _flag_fault(told.keyed)
+def _feedback_fault(feedback: SlateFeedback) -> str:
+    if feedback.kind not in (SLATE_OBSERVE, SLATE_EXPIRE):
+        return f"feedback for a slate must be of kind {SLATE_OBSERVE} or {SLATE_EXPIRE}; got {feedback.kind}"
+    if not 1 <= len(feedback.values) <= MAX_ITEMS or not all(map(math.isfinite, feedback.values)):
+        return f"feedback for a slate must be 1 to {MAX_ITEMS} finite numbers; got {feedback.values}"
+    return _flag_fault(feedback.keyed)
 
 
 def _flag_fault(keyed: int) -> str:
@@ -158,21 +162,23 @@ def _flag_fault(keyed: int) -> str:
 
 
 def group(body: bytes, time: float) -> bytes:
-    """What is written at once."""
+    """Return the bytes of a group, with header and checksum."""
     check = zlib.crc32(body, zlib.crc32(_TIME.pack(time)))
     return _HEADER.pack(_MAGIC, len(body), check, len(body) // SLOT, time) + body
 
 
 def opened(blob: bytes, first: int) -> tuple[bytes, float]:
-    """(records, time) of a group that begins at sequence `first`; a damaged one is refused."""
+    """Return (records, time) of a group that begins at sequence `first`; raise Damaged if its bytes changed."""
     if len(blob) < SLOT:
-        raise Damaged(f"the journal is damaged at sequence {first}: a group must have a header; got {len(blob)} bytes")
+        raise Damaged(
+            f"corrupt journal at sequence {first}: expected a header of {SLOT} bytes; found {len(blob)} bytes"
+        )
     magic, length, check, slots, time = _HEADER.unpack_from(blob)
     body = blob[SLOT:]
     if magic != _MAGIC or length != len(body) or slots * SLOT != length:
-        raise Damaged(f"the journal is damaged at sequence {first}: a group must be as long as it says")
+        raise Damaged(f"corrupt journal at sequence {first}: the header does not match a group of {len(body)} bytes")
     if zlib.crc32(body, zlib.crc32(_TIME.pack(time))) != check:
-        raise Damaged(f"the journal is damaged at sequence {first}: its checksum does not match")
+        raise Damaged(f"corrupt journal at sequence {first}: the checksum does not match")
     return body, time
 
 
@@ -201,13 +207,13 @@ def decode_group(body: bytes) -> Iterator[tuple[int, Content]]:
             yield here, slots[here:at]
         kind, keyed, count, learner, number, value = slots[at].tolist()
         if kind > SLATE_EXPIRE:
-            raise Damaged(f"the journal is damaged, or written by a newer version: unknown kind of record {kind}")
+            raise Damaged(f"corrupt journal, or written by a newer version: unknown kind of record {kind}")
         size = number if kind == NOTE else count * (ITEM.itemsize if kind == SLATE else 8)
         begin, here = (at + 1) * SLOT, at + 1 + -(-size // SLOT)
         if here > len(slots):
-            raise Damaged("the journal is damaged: a note or slate must end in its group")
+            raise Damaged("corrupt journal: a note or slate extends beyond its group")
         if any(body[begin + size : here * SLOT]):
-            raise Damaged("the journal is damaged: the bytes after a note or slate must be zeros")
+            raise Damaged("corrupt journal: expected zeros after a note or slate")
         tail = body[begin : begin + size]
         yield at, _note(tail) if kind == NOTE else _slate(kind, keyed, learner, number, value, tail)
     if here < len(slots):
@@ -218,9 +224,9 @@ def _note(text: bytes) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except ValueError as error:
-        raise Damaged(f"the journal is damaged: a note must be JSON; {error}") from None
+        raise Damaged(f"corrupt journal: a note must be JSON: {error}") from None
     if not isinstance(found, dict):
-        raise Damaged(f"the journal is damaged: a note must be a JSON object; got {type(found).__name__}")
+        raise Damaged(f"corrupt journal: a note must be a JSON object; found {type(found).__name__}")
     return found
 
 
@@ -235,31 +241,33 @@ def _slate(kind: int, keyed: int, learner: int, number: int, value: float, tail:
         found = SlateFeedback(kind, learner, keyed, number, tuple(np.frombuffer(tail, "<f8").tolist()))
         fault = _feedback_fault(found)
     if fault:
-        raise Damaged(f"the journal is damaged: {fault}")
+        raise Damaged(f"corrupt journal: {fault}")
     return found
 
 
 T = TypeVar("T")
-#: Slots, 4 MiB: a snapshot that costs something.
+#: Number of slots of a large snapshot, 4 MiB.
 LARGE = (1 << 22) // SLOT
-#: Name of the thread that writes.
+#: Name of the writer thread.
 WRITER = "hannan-journal"
 
 
 class Clock:
-    """Seconds since 1970 that never go back: the later of the wall clock at the opening and the journal's last time,
-    and from there by the monotonic clock."""
+    """Non-decreasing time in seconds since 1970.
+
+    It starts at the later of the system clock and the last time in the journal, and follows the monotonic clock.
+    """
 
     def __init__(self, last: float) -> None:
         self._zero = max(time.time(), last) - time.monotonic()
 
     def now(self) -> float:
-        """The time of the journal."""
+        """Return the time of the journal."""
         return self._zero + time.monotonic()
 
 
 class Journal:
-    """The writer of a shelf. Whoever appends holds `lock`, so that the order of events is the order of the draws."""
+    """Writer of a backend. Callers of `append` hold `lock`, so that events are in the order of the draws."""
 
     def __init__(
         self, backend: Backend, sequence: int, last: float, lock: threading.RLock, take_snapshot: TakeSnapshot,
@@ -274,22 +282,22 @@ class Journal:
         self._idle = self.closing = self.closed = False
         self._snapshot_time = time.monotonic()
         self._snapshot: SnapshotParts | None = None
-        #: Slots that the last whole snapshot would fill.
+        #: Size of the last complete snapshot, in slots.
         self.snapshot_slots = 0
         self.failure: BaseException | None = None
-        #: Called in the writer's thread when a group is on the disk, or the journal has ended.
+        #: Called in the writer thread when a group is on the disk, or when the journal has ended.
         self.listeners: list[Callable[[], None]] = []
-        #: For metrics: groups, the seconds that they took (all, the last, the slowest), those of recovery.
+        #: For metrics: number of groups, seconds of all, the last and the slowest write, and of recovery.
         self.groups, self.busy, self.last, self.most, self.replayed = 0, 0.0, 0.0, 0.0, 0.0
         self.opened_at = sequence
         self._thread = threading.Thread(target=self._write, name=WRITER, daemon=True)
 
     def start(self) -> None:
-        """Begin to write."""
+        """Start the writer thread."""
         self._thread.start()
 
     def append(self, body: bytes, asked: IdRecord | None = None) -> int:
-        """Into the next group; gives the sequence that is then to be waited for. The caller holds the lock."""
+        """Add events to the next group; return the sequence to wait for. The caller holds the lock."""
         self.alive()
         self._body += body
         if asked is not None:
@@ -301,16 +309,16 @@ class Journal:
 
     @property
     def waiting(self) -> int:
-        """Events that are not on the disk yet."""
+        """Number of events that are not on the disk yet."""
         return self.appended - self.committed
 
     @property
     def age(self) -> float:
-        """Seconds since the last snapshot."""
+        """Time since the last snapshot, in seconds."""
         return time.monotonic() - self._snapshot_time
 
     def alive(self) -> None:
-        """Refuse where nothing can be written any more."""
+        """Raise Ended if no more events can be written."""
         if self.failure is not None or self.closing:
             raise self._ended()
 
@@ -321,11 +329,11 @@ class Journal:
             return Ended(f"{self._backend.name} has ended: {self.failure}")
         return Ended(
             f"{self._backend.name} has ended: {self.failure}. "
-            "What was acknowledged is on the disk; mend that and open it again"
+            "Acknowledged events are on the disk; remove the cause and open the store again"
         )
 
     def wait(self, sequence: int) -> None:
-        """Return when all before this sequence is on the disk."""
+        """Wait until all events before a sequence are on the disk; raise Ended if the journal ends before."""
         if self.committed >= sequence:
             return
         with self._done:
@@ -334,11 +342,11 @@ class Journal:
             raise self._ended()
 
     def is_own_thread(self) -> bool:
-        """Return whether the caller is in a thread of the journal, which cannot wait for the journal's end."""
+        """Return whether the current thread is one of the journal, which cannot wait for its own end."""
         return threading.current_thread().name in (WRITER, SNAPSHOT)
 
     def close(self) -> None:
-        """Write what waits and a snapshot, and end the thread."""
+        """Write all pending events and a snapshot, and end the thread."""
         with self._ready:
             self.closing = True
             self._ready.notify()
@@ -346,16 +354,16 @@ class Journal:
         self.closed = True
 
     def fail(self, error: BaseException) -> None:
-        """End it: what is in memory is no longer what will be on the disk."""
+        """End the journal, because memory and disk differ or the disk has failed."""
         with self._done:
             self.failure = self.failure or error
             self._done.notify_all()
         with self._ready:
             self._ready.notify()
-        self._told()
+        self._notify_listeners()
 
     def between(self, task: Callable[[], T]) -> T:
-        """Write to the shelf between two groups. A failure ends the journal; a rejected value (ValueError) does not."""
+        """Write to the backend between two groups. A failure ends the journal, but a ValueError does not."""
         self.alive()
         try:
             with self._writing:
@@ -369,7 +377,7 @@ class Journal:
             raise
 
     def read(self, task: Callable[[], T]) -> T:
-        """Read from the shelf. A failure ends the journal; a damaged record (ValueError) does not."""
+        """Read from the backend. A failure ends the journal, but damaged data (ValueError) does not."""
         self.alive()
         try:
             return task()
@@ -379,10 +387,10 @@ class Journal:
             raise self._failed(error) from error
 
     def check(self) -> None:
-        """Raise Ended if nothing can be written any more, also if no write has failed yet."""
+        """Raise Ended if no more events can be written, even if no write has failed yet."""
         self.alive()
         if not self._writing.acquire(blocking=False):
-            return  # a commit is in progress, which finds the failure itself
+            return  # a commit in progress detects the failure itself
         try:
             try:
                 self._backend.check()
@@ -399,7 +407,7 @@ class Journal:
         self.groups, self.busy = self.groups + 1, self.busy + seconds
         self.last, self.most = seconds, max(self.most, seconds)
 
-    # The writer's thread
+    # The writer thread
 
     def _write(self) -> None:
         try:
@@ -411,16 +419,16 @@ class Journal:
             with self._writing:
                 self._backend.release()
 
-    def _told(self) -> None:
+    def _notify_listeners(self) -> None:
         for listener in self.listeners:
             listener()
 
     def _one_group(self) -> bool:
-        """Write a group; False when the last one is written."""
+        """Write a group; return False after the last one."""
         with self._ready:
             pause = self._tick(self.clock.now())
-            told = self._body or self.closing or self.failure is not None  # each may have come before this lock
-            if not (told or (self._snapshot is not None and self._snapshot.is_ready)):
+            ready = self._body or self.closing or self.failure is not None  # each may be set before this lock is taken
+            if not (ready or (self._snapshot is not None and self._snapshot.is_ready)):
                 self._idle = True
                 self._ready.wait(min(pause, self._seconds))
                 self._idle = False
@@ -443,16 +451,16 @@ class Journal:
         with self._done:
             self.committed = sequence
             self._done.notify_all()
-        self._told()
+        self._notify_listeners()
         if last and self._snapshot is not None:
-            self._snapshot.join()  # too late for it
+            self._snapshot.join()  # its parts are no longer written
         if final is not None:
             for part in parts(sequence, final()):
                 self._commit(Group(sequence, b"", [], part, now - self._remember))
         return not last
 
     def _due(self, new: int) -> bool:
-        """Whether a snapshot is: a large one is not written again before the journal has grown by as much."""
+        """Return whether a snapshot is due: a large one only after the journal has grown by its size."""
         large = self.snapshot_slots if self.snapshot_slots >= LARGE else 0
         return new >= max(self._events, large) or self.age >= self._seconds
 
@@ -463,7 +471,7 @@ class Journal:
             self._kept(group.part)
 
     def _kept(self, part: Part) -> None:
-        """A snapshot is whole."""
+        """Record that a snapshot is complete."""
         self.snapshot_slots = part.of * SIZE // SLOT
         self._snapshot_sequence, self._snapshot_time, self._snapshot = part.sequence, time.monotonic(), None
 

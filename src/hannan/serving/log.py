@@ -1,4 +1,4 @@
-"""The journal as a table: one row per decision, as `hannan replay` takes it."""
+"""Log of a store: one row per decision, in the format of `hannan replay`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hannan.tables.write import guarded
 
 
 def exported(columns: dict[str, Any], form: str) -> bytes:
-    """Return the bytes of the file."""
+    """Return the log as the bytes of a CSV or Parquet file."""
     if form == "parquet":
         return _parquet(columns)
     text = io.StringIO()
@@ -42,7 +42,9 @@ def _parquet(columns: dict[str, Any]) -> bytes:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise Refused(BODY, "Parquet needs pyarrow, which is not installed here; ask for csv") from None
+        raise Refused(
+            BODY, "format=parquet requires pyarrow, which is not installed on the server; use format=csv"
+        ) from None
     out = io.BytesIO()
     table = {name: pyarrow.array(column, from_pandas=True) for name, column in columns.items()}
     pyarrow.parquet.write_table(pyarrow.table(table), out)
@@ -51,7 +53,7 @@ def _parquet(columns: dict[str, Any]) -> bytes:
 
 #: Events per call of the engine, which holds the interpreter lock meanwhile.
 BATCH = 4096
-#: A draw: its stage, its ticket with the flag of keys above it, and the smallest probability of any arm.
+#: Draw: stage, ticket with the flag of keys in its highest bit, smallest probability of any arm.
 DRAW = np.dtype([("learner", "<u4"), ("code", "<u8"), ("smallest", "<f8")])
 
 
@@ -80,7 +82,7 @@ class Rebuilt(Contents):
 
     def _piece(self, number: int, keyed: int, events: Any) -> None:
         if number >= len(self.learners):
-            raise Damaged(f"the journal names learner {number}; there are {len(self.learners)}")
+            raise Damaged(f"corrupt journal: expected a learner number below {len(self.learners)}; found {number}")
         stored = self.learners[number]
         wrong, smallest = stored.replay_smallest(events, keyed, self.known)
         played = (events["kind"] == ACT) & ~np.isnan(smallest)
@@ -88,7 +90,7 @@ class Rebuilt(Contents):
         draws["learner"], draws["code"], draws["smallest"] = number, code_of(events[played]), smallest[played]
         self.draws.append(draws)
         if wrong >= 0:
-            raise Damaged(f"an event of {stored.name!r} comes out differently")
+            raise Damaged(f"replay differs from an event of {stored.name!r}")
 
 
 def smallest_of(backend: Backend, numbers: list[int], known: set[str], end: int) -> Any:
@@ -141,7 +143,7 @@ def rows_of(
     (time of the feedback), expired (whether the feedback was the default), stage (of the learner, from 1) and
     smallest_probability. Reward and settled are NaN while a decision is pending. The round counts from the beginning of
     the stage. The smallest probability is that of the arms in these rows, 0 if one of the arms could not be drawn, and
-    NaN if the state at the draw cannot be rebuilt. Pruned decisions are left out, as are those of other stages than
+    NaN if the state at the draw cannot be rebuilt. Pruned decisions are omitted, as are those of other stages than
     `stage` and those drawn before the time `since`.
     """
     stages = [one for one in stored.stages if stage is None or one.stage.ordinal == stage]

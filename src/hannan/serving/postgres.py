@@ -1,8 +1,8 @@
-"""A journal in PostgreSQL: the same groups, a row each, and one owner a shard by an advisory lock.
+"""PostgreSQL backend: one row per group, and one owner per shard by an advisory lock.
 
-The lock belongs to the session that writes: when its owner dies, however it dies, the server gives the lock back, and
-what the owner had not committed is not there. So the next owner begins where the last commit was, and an owner that was
-cut off cannot write any more.
+The lock belongs to the session that writes. When the owner exits or is disconnected, the server rolls back the
+uncommitted transaction and releases the lock. The next owner resumes after the last commit, and a disconnected owner
+cannot write.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from hannan.serving import BODY, CONFLICT, Ended, Refused
 from hannan.serving.backend import FORMAT, GROUPS_PER_READ, KEPT_SNAPSHOTS, Group, Part, checked_format, paged
 from hannan.serving.tickets import checked_secret
 
-#: The first half of the lock's number ("hnnn"); the second is the shard, or -1 while tables are made.
+#: First half of the number of the lock ("hnnn"); the second is the shard, or -1 while tables are created.
 LOCK = 0x686E6E6E
-#: Seconds that another may take to make tables.
+#: Seconds to wait while another process creates tables.
 MAKING = 60
 TABLES = """
 CREATE TABLE IF NOT EXISTS hannan_shards (
@@ -44,7 +44,7 @@ CREATE TABLE IF NOT EXISTS hannan_asked (
 """
 
 
-#: From format 1, whose snapshots were of one part.
+#: Upgrade from format 1, whose snapshots have one part.
 MIGRATION = """
 ALTER TABLE hannan_snapshots ADD COLUMN part integer NOT NULL DEFAULT 0;
 ALTER TABLE hannan_snapshots ADD COLUMN parts integer NOT NULL DEFAULT 1;
@@ -59,10 +59,10 @@ OLDEST = f"""SELECT sequence FROM hannan_snapshots WHERE shard = %s
 GROUP BY sequence HAVING count(*) = max(parts) ORDER BY sequence DESC LIMIT 1 OFFSET {KEPT_SNAPSHOTS - 1}"""
 
 
-#: Time limits of the server or the role that would end a session that waits, or a statement that reads much.
+#: Disable time limits of the server or the role for idle sessions and long statements.
 NO_LIMITS = """SELECT set_config(name, '0', false) FROM pg_settings
 WHERE name IN ('idle_session_timeout', 'idle_in_transaction_session_timeout', 'statement_timeout')"""
-#: Whether a session sees the lock of the owner: it is on the same server, and the owner is still there.
+#: Query whether a session sees the lock of the owner: same server, and the owner is connected.
 OWNED = """SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = %s AND objid = %s AND granted
 AND pid = %s AND NOT pg_is_in_recovery()"""
 
@@ -89,7 +89,7 @@ KEPT = "Acknowledged decisions are in the database; open the store again"
 
 
 class PostgresBackend:
-    """One shard of a store in PostgreSQL. `patience`: seconds to wait for another owner to let go of it."""
+    """Backend of one shard in PostgreSQL. `patience` is the time in seconds to wait for another owner."""
 
     def __init__(self, address: str, shard: int, shards: int, patience: float) -> None:
         self.shard, self.name = shard, f"shard {shard} of {shown(address)}"
@@ -138,19 +138,19 @@ class PostgresBackend:
                     self._reader = self._second_session()
                 except psycopg.Error as error:
                     raise self._unread(error) from None
-        raise AssertionError  # the second time returns or raises
+        raise AssertionError  # the second iteration returns or raises
 
     def _unread(self, error: psycopg.Error) -> Exception:
         if self._is_closed:
-            return Ended("it is closed")
+            return Ended("the store is closed")
         return Ended(f"PostgreSQL cannot be read ({_said(error)}). {KEPT}")
 
     def _own(self, patience: float) -> None:
-        """Take the lock, waiting for it so long."""
+        """Acquire the lock, waiting up to `patience` seconds."""
         end = time.monotonic() + patience
         while True:
             if _one(self._connection, "SELECT pg_try_advisory_lock(%s, %s)", (LOCK, self.shard))[0]:
-                # Of the server itself: a pool of connections reports other numbers for its sessions.
+                # From the server: a connection pool reports other process ids.
                 (self._owner,) = _one(self._connection, "SELECT pg_backend_pid()")
                 return
             if time.monotonic() >= end:
@@ -170,7 +170,7 @@ class PostgresBackend:
             raise ValueError(f"{self.name} requires fsync=on in PostgreSQL; got off")
         if _one(self._connection, "SHOW synchronous_commit")[0] in ("off", "local"):
             run("SET synchronous_commit = on")
-        # Tables are made by one at a time: IF NOT EXISTS alone can fail where two come together.
+        # One process at a time creates tables: IF NOT EXISTS alone fails if two do so simultaneously.
         run(f"SET lock_timeout = {1000 * MAKING}")
         run("SELECT pg_advisory_lock(%s, -1)", (LOCK,))
         with self._connection.transaction():
@@ -180,7 +180,7 @@ class PostgresBackend:
             if told is not None and checked_format(self.name, told[1]) < FORMAT:
                 if told[1] == 1:
                     self._run_all(MIGRATION)
-                # Of all shards: version 0.2 reads the format of the first one only.
+                # For all shards: version 0.2 reads the format of the first one only.
                 run("UPDATE hannan_shards SET format = %s", (FORMAT,))
             if told is not None and told[0] != shards:
                 raise ValueError(f"the store of {self.name} has {told[0]} shards; got shards={shards}")
@@ -250,7 +250,7 @@ class PostgresBackend:
                 (self.shard, first, GROUPS_PER_READ),
             )
 
-        # Some at a time: a reader that stays keeps the database from tidying up.
+        # In pages: a long read would delay the cleanup of deleted rows.
         return paged(start, fetch)
 
     def asked(self, learner: int, key: bytes, id: str) -> str | None:
@@ -289,7 +289,7 @@ class PostgresBackend:
                 self._keep(group.part, group.forget)
 
     def _keep(self, part: Part, forget: float) -> None:
-        """A part of a snapshot comes, two of older ones go: all of them at once would take long."""
+        """Insert a part of a snapshot and delete two older ones, so that no transaction is long."""
         run, shard = self._connection.execute, self.shard
         if part.number == 0:
             run("DELETE FROM hannan_snapshots WHERE shard = %s AND sequence = %s", (shard, part.sequence))
@@ -316,13 +316,13 @@ class PostgresBackend:
         self._give_up_the_shard()
 
     def _give_up_the_shard(self) -> None:
-        # The server ends a session some time after it was closed here: who opens the store at once would be refused.
-        with contextlib.suppress(psycopg.Error):  # a broken session is ended by the server, its lock with it
+        # The server ends a session with a delay: an immediate reopening would find the shard locked.
+        with contextlib.suppress(psycopg.Error):  # the server ends a broken session and releases its lock
             self._connection.execute("SELECT pg_advisory_unlock(%s, %s)", (LOCK, self.shard))
         self._connection.close()
 
     def abandon(self) -> None:
-        # Without a word to the server: the session is the parent's.
+        # Close the sockets only: a termination message would end the session of the parent.
         for connection in (self._reader, self._connection):
             if not connection.closed:
                 os.close(connection.fileno())
@@ -331,9 +331,9 @@ class PostgresBackend:
 def _connected(address: str) -> psycopg.Connection[Any]:
     made = psycopg.connect(
         address, autocommit=True, connect_timeout=10, keepalives_idle=10, keepalives_interval=5, keepalives_count=3,
-        tcp_user_timeout=30_000,  # what was sent and is not acknowledged: keepalives do not look after that
+        tcp_user_timeout=30_000,  # for unacknowledged data, which keepalives do not cover
         application_name=f"hannan process {os.getpid()} of {socket.gethostname()}"[:63],
-        client_encoding="UTF8",  # of a database in SQL_ASCII, text would come as bytes
+        client_encoding="UTF8",  # otherwise text of a database in SQL_ASCII arrives as bytes
     )  # fmt: skip
     try:
         made.execute(NO_LIMITS)
@@ -354,7 +354,7 @@ def _said(error: Exception) -> str:
 
 
 def shown(address: str) -> str:
-    """An address without its password.
+    """Return an address without its password.
 
     >>> shown("postgresql://anna:secret@db.example/decisions")
     'postgresql://anna@db.example/decisions'

@@ -1,4 +1,4 @@
-"""What a service is asked and answers, as JSON: the types are the schema, and what does not fit them is refused."""
+"""JSON types of requests and answers. They are the schema of the service, and requests are validated by them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.json import Decoder, Encoder
 
-#: A decision's id, a key of a learner: short, so that a journal cannot be filled by one request.
+#: Id of a decision, or key of a learner, limited so that one request cannot fill the journal.
 Text = Annotated[str, Meta(min_length=1, max_length=200)]
 Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Key = Text | Whole
 
 
 class ActBody(Struct, forbid_unknown_fields=True):
-    """One decision; with `count`, so many; with `keys`, one for each. `id`: asked again, the same decision is given."""
+    """One decision, `count` decisions, or one decision per key of `keys`. A repeated `id` returns the same decision."""
 
     key: Key | None = None
     keys: Annotated[list[Key], Meta(min_length=1, max_length=10_000)] | None = None
@@ -23,7 +23,7 @@ class ActBody(Struct, forbid_unknown_fields=True):
 
 
 class Feedback(Struct, forbid_unknown_fields=True):
-    """The reward of a decision, or its loss."""
+    """Feedback: the reward or the loss of a decision."""
 
     ticket: Annotated[str, Meta(max_length=4096)]
     reward: float | bool | UnsetType = UNSET
@@ -31,9 +31,10 @@ class Feedback(Struct, forbid_unknown_fields=True):
 
 
 class LearnerBody(Struct, forbid_unknown_fields=True):
-    """A learner: a name of the grammar with `arms` or `n`, such as "bandit:tsallis", or a whole description.
+    """Learner, given by a name such as "bandit:tsallis" with `arms` or `n`, or by a description.
 
-    `gains`: a learner by name is told rewards, unless this is false; then losses. A description says for itself.
+    `gains` states whether a learner that is given by name receives rewards (the default) or losses. A description
+    contains this information.
     """
 
     name: str
@@ -47,13 +48,13 @@ class LearnerBody(Struct, forbid_unknown_fields=True):
 
 
 class ArmBody(Struct, forbid_unknown_fields=True):
-    """An arm, by its name."""
+    """Name of an arm."""
 
     arm: Text
 
 
 class Decided(Struct):
-    """A decision."""
+    """Decision."""
 
     ticket: str
     arm: str | int
@@ -62,7 +63,7 @@ class Decided(Struct):
 
 
 class DecidedMany(Struct):
-    """Decisions, place by place."""
+    """Decisions as columns."""
 
     ticket: list[str]
     arm: list[str | int]
@@ -71,19 +72,19 @@ class DecidedMany(Struct):
 
 
 class Counted(Struct):
-    """Whether feedback counts now; false where it was counted before."""
+    """Result of feedback: true if it counts now, false if the decision was settled before."""
 
     counted: bool
 
 
 class CountedMany(Struct):
-    """The same, place by place."""
+    """Results of a list of feedback, in its order."""
 
     counted: list[bool]
 
 
 class About(Struct):
-    """A learner and its certificate."""
+    """Learner with its weights and certificate."""
 
     name: str
     learner: str
@@ -98,26 +99,26 @@ class About(Struct):
 
 
 class Learners(Struct):
-    """All of them."""
+    """Names of all learners."""
 
     learners: list[str]
 
 
 class Added(Struct):
-    """Whether something is there now that was not."""
+    """Result of an addition: true if a learner, a stage or an arm is new."""
 
     added: bool
 
 
 class Wrong(Struct):
-    """Reason for an error: a sentence, and a machine-readable code."""
+    """Error: a sentence and a machine-readable code."""
 
     error: str
     code: str
 
 
 class History(Struct):
-    """Weights over time, oldest first: seconds since 1970, the round, a weight for each arm."""
+    """Weights over time, oldest first: time in seconds since 1970, round, and one weight per arm."""
 
     arms: list[str | int]
     time: list[float]
@@ -147,10 +148,10 @@ figcaption{grid-column:1/3;margin-bottom:.4rem}
 .up,.along{display:flex;justify-content:space-between;opacity:.75}.up{flex-direction:column;text-align:right}
 .along{grid-column:2}.up span{line-height:1}
 .key{display:inline-block;margin-right:1rem}.key i{display:inline-block;width:.8em;height:.8em;margin-right:.3em}
-#said{color:#b00020}input{font:inherit}
+#message{color:#b00020}input{font:inherit}
 </style>
-<h1>Decisions</h1><p id="said" role="alert"></p>
-<form id="door" hidden><label>Key <input id="key" type="password" autocomplete="off"></label>
+<h1>Decisions</h1><p id="message" role="alert"></p>
+<form id="login" hidden><label>Access token <input id="key" type="password" autocomplete="off"></label>
 <button>Open</button></form>
 <main id="learners"></main>
 <script>
@@ -164,7 +165,8 @@ const svg=(name,attributes)=>{const e=document.createElementNS("http://www.w3.or
 let key=sessionStorage.getItem("hannan-key")||"";
 async function ask(path){
   const answer=await fetch(at+path,{headers:key?{authorization:"Bearer "+key}:{}});
-  if(answer.status===401){document.getElementById("door").hidden=false;throw new Error("This service asks for a key.");}
+  if(answer.status===401){document.getElementById("login").hidden=false;
+    throw new Error("This service requires an access token.");}
   const told=await answer.json();if(!answer.ok)throw new Error(told.error);return told;
 }
 function chart(history){
@@ -204,11 +206,11 @@ async function look(){
   try{
     const {learners}=await ask("/v1/learners");
     const parts=await Promise.all(learners.map(shown));
-    if(!parts.length)parts.push(el("p","No learners yet. POST one to /v1/learners."));
-    document.getElementById("learners").replaceChildren(...parts);document.getElementById("said").textContent="";
-  }catch(error){document.getElementById("said").textContent=error.message;}
+    if(!parts.length)parts.push(el("p","No learners yet. Add one with POST /v1/learners."));
+    document.getElementById("learners").replaceChildren(...parts);document.getElementById("message").textContent="";
+  }catch(error){document.getElementById("message").textContent=error.message;}
 }
-document.getElementById("door").addEventListener("submit",event=>{event.preventDefault();
+document.getElementById("login").addEventListener("submit",event=>{event.preventDefault();
   key=document.getElementById("key").value;sessionStorage.setItem("hannan-key",key);event.target.hidden=true;look();});
 look();setInterval(()=>{if(!document.hidden)look();},5000);
 </script>

@@ -1,6 +1,6 @@
-"""The handler: a request in, an answer out, and the sequence that must be on the disk before it is given.
+"""Handlers of requests. An answer names the sequence that must be on the disk before the answer is sent.
 
-Nothing here waits and nothing here knows of sockets, so an application of your own can call it too.
+Handlers neither wait nor use sockets, so that an application can call them directly.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from hannan.serving.schemas import PAGE, History
 from hannan.serving.store import Store
 from hannan.serving.tickets import checked_key
 
-#: Samples of a learner that are kept; at twice as many every second one goes.
+#: Number of samples kept per learner; when there are twice as many, every second one is deleted.
 KEPT = 256
 
 
 class Histories:
-    """The weights of every learner since this process began."""
+    """Samples of the weights of every learner since the start of this process."""
 
     def __init__(self, queue: DecisionQueue) -> None:
         self._queue = queue
-        #: By the number of the current stage: another stage may have other arms.
+        #: Samples by number of the stage, because stages have different arms.
         self._kept: dict[int, list[tuple[float, int, list[float]]]] = {}
 
     def sample(self) -> None:
-        """Look at every learner; one that was not played since is left."""
+        """Sample the weights of every learner that was played since its last sample."""
         for name in list(self._queue.contents.by_name):
             seen = self._kept.setdefault(self._queue.contents.by_name[name].number, [])
             now, rounds, weights = self._now(name)
@@ -52,7 +52,7 @@ class Histories:
             return self._queue.journal.clock.now(), stored.drawn, stored.weights()
 
     def of(self, name: str) -> History:
-        """The samples of a learner, and now."""
+        """Return the samples of a learner, the last one taken now."""
         with self._queue.lock:
             stored = self._queue.contents.find(name)
             seen = [*self._kept.get(stored.number, []), self._now(name)]
@@ -151,7 +151,10 @@ JSON, TEXT, CSV, PARQUET, HTML = (
 
 
 class Answer(NamedTuple):
-    """What is sent once all before `sequence` is on the disk. `later`: what has to be asked outside the loop."""
+    """Answer to send when all events before `sequence` are on the disk.
+
+    `later` computes the answer in another thread, if it is slow.
+    """
 
     status: int
     body: bytes
@@ -161,7 +164,7 @@ class Answer(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What was asked: `name` is the learner of the path, `arm` the arm of it."""
+    """Request; `name` and `arm` are the learner and the arm of its path."""
 
     body: bytes
     name: str = ""
@@ -176,16 +179,16 @@ class Limits:
     Parameters
     ----------
     body : int
-        Bytes of a body.
+        Size of a body in bytes.
     batch : int
-        Decisions or feedbacks of one request.
+        Number of decisions or feedbacks per request.
     queue : int
-        Events in the queue to the disk.
+        Number of events waiting for the disk.
     head_timeout : float
-        Seconds in which the head of a request must arrive. `hannan serve` enforces it; a mounted application depends
+        Time limit for the head of a request, in seconds. `hannan serve` enforces it; a mounted application depends
         on its server.
     body_timeout : float
-        Seconds in which the body of a request must arrive.
+        Time limit for the body of a request, in seconds.
     """
 
     body: int = 1 << 20
@@ -212,7 +215,7 @@ class Service:
         return Answer(status, schemas.encode(schemas.Wrong(str(error), code)))
 
     def handle(self, action: Callable[[Service, Request], Answer], request: Request) -> Answer:
-        """Do it; what cannot be done is answered with the reason."""
+        """Run a handler; convert its error to an answer."""
         try:
             answer = action(self, request)
         except (ValueError, Ended, msgspec.MsgspecError, RecursionError) as error:
@@ -221,13 +224,13 @@ class Service:
         return answer
 
     def check_queue(self) -> None:
-        """Refuse what would have to wait behind too much."""
+        """Raise Refused if too many events wait for the disk."""
         waiting = self.queue.journal.waiting
         if waiting > self.limits.queue:
             raise Refused(BUSY, f"at most {self.limits.queue} events may wait for the disk; got {waiting}. Retry later")
 
     def check_batch(self, count: int) -> int:
-        """The size of a batch."""
+        """Return the size of a batch; raise Refused if it is too large."""
         if count > self.limits.batch:
             raise Refused(BODY, f"a request can have at most {self.limits.batch} decisions or feedbacks; got {count}")
         return count
@@ -257,7 +260,7 @@ def _many(service: Service, told: tuple[bytes, list[float]], sequence: int) -> A
 
 
 def observe(service: Service, request: Request) -> Answer:
-    """Settle a decision, or a list of them: all or none."""
+    """Settle a decision, or a list of decisions atomically."""
     asked = schemas.decode_feedback(request.body)
     service.check_queue()
     many = isinstance(asked, list)
@@ -272,12 +275,12 @@ def observe(service: Service, request: Request) -> Answer:
 
 
 def learners(service: Service, request: Request) -> Answer:
-    """The names of the learners."""
+    """Return the names of the learners."""
     return Answer(200, schemas.encode(schemas.Learners(list(service.store.learners))))
 
 
 def add(service: Service, request: Request) -> Answer:
-    """Add a learner; the same again is no mistake."""
+    """Add a learner, or a stage with other arms; repeating the request has no effect."""
     asked = schemas.decode_learner(request.body)
     service.check_queue()
     learner, arms = _built(asked)
@@ -286,7 +289,7 @@ def add(service: Service, request: Request) -> Answer:
 
 
 def _built(asked: schemas.LearnerBody) -> tuple[Any, list[str] | None]:
-    """(a learner, the names of its first arms) of a body: by the grammar of names, or by its description."""
+    """Return (learner, names of its first arms) of a body with a name or a description of the learner."""
     if isinstance(asked.learner, dict):
         if asked.n is not None:
             raise Refused(BODY, "n is part of the description; omit the field n")
@@ -302,23 +305,31 @@ def _built(asked: schemas.LearnerBody) -> tuple[Any, list[str] | None]:
 
 
 def about(service: Service, request: Request) -> Answer:
-    """A learner and its certificate; ?key= of a keyed one, ?delta= for what holds of this very run."""
+    """Return a learner and its certificate, of one key with ?key=, with high-probability bounds with ?delta=."""
     query = parse_qs(request.query.decode("latin-1"), keep_blank_values=True)
     delta = float(query["delta"][-1]) if "delta" in query else None
     key = checked_key(_key(query))
     with service.queue.lock:
         stored, sequence = service.queue.look(request.name)
-        told, weights = stored.certificate(key, delta), stored.weights(key)
-    bound = None if told.bound is None else told.bound.value
+        certificate, weights = stored.certificate(key, delta), stored.weights(key)
+    bound = None if certificate.bound is None else certificate.bound.value
     about = schemas.About(
-        stored.name, told.learner, stored.arms.labels, stored.keys, told.rounds, told.open_moves, bound,
-        str(told.withheld or ""), weights, [(name, str(value)) for name, value in told.rows()],
-    )  # fmt: skip
+        name=stored.name,
+        learner=certificate.learner,
+        arms=stored.arms.labels,
+        keys=stored.keys,
+        rounds=certificate.rounds,
+        open=certificate.open_moves,
+        bound=bound,
+        withheld=str(certificate.withheld or ""),
+        weights=weights,
+        certificate=[(name, str(value)) for name, value in certificate.rows()],
+    )
     return Answer(200, schemas.encode(about), JSON, sequence)
 
 
 def _key(query: dict[str, list[str]]) -> int | str | None:
-    """The key of a query: ?key=anna, or ?key=17&kind=number."""
+    """Return the key of a query, such as ?key=anna or ?key=17&kind=number."""
     if "key" not in query:
         return None
     text = query["key"][-1]
@@ -326,18 +337,18 @@ def _key(query: dict[str, list[str]]) -> int | str | None:
 
 
 def history(service: Service, request: Request) -> Answer:
-    """The weights of a learner over time, since this process began."""
+    """Return the weights of a learner over time, since the start of the service."""
     return Answer(200, schemas.encode(service.histories.of(request.name)))
 
 
 def add_arm(service: Service, request: Request) -> Answer:
-    """Let a new arm take a free place."""
+    """Add an arm, in a free place or in a new stage of the learner."""
     sequence = service.queue.add_arm(request.name, schemas.decode_arm(request.body).arm)
     return Answer(201, schemas.encode(schemas.Added(True)), JSON, sequence)
 
 
 def retire_arm(service: Service, request: Request) -> Answer:
-    """Never draw an arm again."""
+    """Retire an arm, which is then never drawn again."""
     sequence = service.queue.retire_arm(request.name, request.arm)
     return Answer(200, schemas.encode(schemas.Added(False)), JSON, sequence)
 
@@ -366,24 +377,24 @@ def _number(query: dict[str, list[str]], name: str, kind: Callable[[str], Any]) 
 
 
 def health(service: Service, request: Request) -> Answer:
-    """The process answers."""
+    """Report that the process is running."""
     return Answer(200, b'{"ok":true}')
 
 
 def ready(service: Service, request: Request) -> Answer:
-    """The store can write."""
+    """Report whether the store can write."""
     service.queue.journal.check()
     service.check_queue()
     return Answer(200, b'{"ready":true}')
 
 
 def metrics(service: Service, request: Request) -> Answer:
-    """For Prometheus."""
+    """Return the metrics in the format of Prometheus."""
     return Answer(200, service.metrics.text(service.queue), TEXT)
 
 
 class Route(NamedTuple):
-    """A method and path, who may use it (None: everybody, "": whoever has a key), and what they give and get."""
+    """Method, path, required role (None: no token, "": any token), handler, and types of body and answers."""
 
     method: str
     path: str
@@ -399,11 +410,11 @@ _ALWAYS = {
     "408": "the head or body of the request did not arrive in time",
     "413": "the body is too large",
     "431": "the head of the request is too large",
-    "503": "too much waits for the disk, or the store has ended; try again after Retry-After",
+    "503": "too many events wait for the disk, or the store has ended; retry after Retry-After",
 }
 _KEYED = {
     "401": "no access token, or an unknown one",
-    "403": "the token has another role; the ticket is not this store's; or, without tokens, the request names another "
+    "403": "the token has another role; the ticket is invalid; or, without tokens, the request names another "
     "host or comes from another site",
     "415": "without access tokens, the body is not application/json",
 }
@@ -412,14 +423,14 @@ _FEEDBACK = {"422": REWARD}
 _NAMED = {
     "404": "no such learner",
     "421": "the learner or key is in another shard",
-    "409": "a conflict with the present state: a learner of this name with another description, a ticket that another "
+    "409": "a conflict with the current state: a learner of this name with another description, a ticket that another "
     "copy of the store drew, or the limit of keys per learner",
 }
 _PLAIN = {"/metrics": "text/plain", "/": "text/html", "/v1/learners/{name}/log": "text/csv"}
 
 
 def description(routes: Sequence[Route]) -> dict[str, Any]:
-    """The document."""
+    """Return the OpenAPI document."""
     types = [kind for route in routes for kind in (route.body, *route.answers) if kind is not None]
     schemas, parts = msgspec.json.schema_components([*types, bodies.Wrong], ref_template="#/components/schemas/{name}")
     of = dict(zip(map(id, [*types, bodies.Wrong]), schemas, strict=True))
@@ -428,7 +439,7 @@ def description(routes: Sequence[Route]) -> dict[str, Any]:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, of)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "hannan", "version": __version__, "description": "Decisions that survive."},
+        "info": {"title": "hannan", "version": __version__, "description": "Durable bandit decisions."},
         "paths": paths,
         "components": {"schemas": parts, "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}}},
     }
@@ -478,18 +489,18 @@ def _queries(route: Route) -> list[dict[str, Any]]:
         return [
             {"name": "delta", "in": "query", "schema": inside},
             {"name": "key", "in": "query", "schema": {"type": "string"}},
-            {"name": "kind", "in": "query", "schema": kind, "description": "whether the key is a text or a number"},
+            {"name": "kind", "in": "query", "schema": kind, "description": "whether the key is a string or an integer"},
         ]
     return []
 
 
 def openapi(service: Service, request: Request) -> Answer:
-    """What is here, for machines."""
+    """Return this description of the service."""
     return Answer(200, msgspec.json.encode(description(ROUTES)))
 
 
 def page(service: Service, request: Request) -> Answer:
-    """What is here, for people."""
+    """Return a page with the learners, their weights and certificates."""
     return Answer(200, PAGE, HTML)
 
 

@@ -1,6 +1,6 @@
-"""A snapshot on its way to the disk: developed in a thread of its own, then written a part at a time, between groups.
+"""Encoding of snapshots in a separate thread, in parts that are written between groups of events.
 
-So a decision waits for a part of it at most, however large it is.
+A decision therefore waits for at most one part of a snapshot.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterator
 
 from hannan.serving.backend import Part
 
-#: Name of the thread that makes the bytes of a snapshot.
+#: Name of the thread that encodes a snapshot.
 NAME = "hannan-snapshot"
-#: Bytes of a part.
+#: Size of a part in bytes.
 SIZE = 1 << 18
-#: What is there now, copied at once; its bytes, in pieces, are made when they are asked for.
+#: Function that copies the current state and returns a function that encodes the copy.
 TakeSnapshot = Callable[[], Callable[[], list[bytes]]]
 
 
 def parts(sequence: int, pieces: list[bytes]) -> Iterator[Part]:
-    """Pieces, cut anew.
+    """Divide pieces into parts of SIZE bytes.
 
     >>> [(p.number, p.of, len(p.blob), p.last) for p in parts(7, [b"x" * SIZE, b"yz"])]
     [(0, 2, 262144, False), (1, 2, 2, True)]
@@ -40,7 +40,7 @@ def parts(sequence: int, pieces: list[bytes]) -> Iterator[Part]:
 
 
 class SnapshotParts:
-    """The parts of a snapshot after `sequence`; `ready` is called when they can be had."""
+    """Parts of a snapshot at `sequence`; `ready` is called when they are available."""
 
     def __init__(self, sequence: int, encode: Callable[[], list[bytes]], ready: Callable[[], None]) -> None:
         self.sequence, self._encode, self._ready = sequence, encode, ready
@@ -57,16 +57,16 @@ class SnapshotParts:
         self._ready()
 
     def join(self) -> None:
-        """Wait until nothing of it runs."""
+        """Wait for the end of the thread."""
         self._thread.join()
 
     @property
     def is_ready(self) -> bool:
-        """Whether `next` has something to give, or to raise."""
+        """True if `next` returns a part or raises an error without waiting."""
         return self._parts is not None or self._error is not None
 
     def next(self) -> Part:
-        """The next part; there is one until the last was given."""
+        """Return the next part; the caller stops after the last one."""
         if self._error is not None:
             raise self._error
         assert self._parts is not None

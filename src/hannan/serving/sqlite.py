@@ -1,4 +1,4 @@
-"""A journal in one SQLite file: WAL, synchronous=FULL, one row a group."""
+"""SQLite backend: one file with write-ahead log and synchronous=FULL, one row per group."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from hannan.serving.backend import (
 from hannan.serving.journal import Damaged
 from hannan.serving.tickets import checked_secret
 
-#: "HNdb": so that file(1) and we tell a store from any other SQLite file.
+#: Application id "HNdb", which identifies a store among SQLite files.
 APPLICATION = 0x484E6462
-#: With this every SQLite file begins.
+#: First bytes of every SQLite file.
 HEAD = b"SQLite format 3\0"
 TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
@@ -55,7 +55,7 @@ T = TypeVar("T")
 
 
 class SQLiteBackend:
-    """The shelf of `hn.Store("decisions.db")`. The file holds secrets: only its owner can read a new one."""
+    """Backend of `hn.Store("decisions.db")`. A new file is readable by its owner only, because it contains secrets."""
 
     def __init__(self, path: str | os.PathLike[str], shard: int, shards: int) -> None:
         self.shard, self._shards = shard, shards
@@ -68,7 +68,7 @@ class SQLiteBackend:
         try:
             self._open()
         except BaseException:
-            # A connection that is left in a transaction would keep the file locked.
+            # An open transaction would keep the file locked.
             for name in ("_connection", "_reader"):
                 if hasattr(self, name):
                     getattr(self, name).close()
@@ -76,8 +76,10 @@ class SQLiteBackend:
             raise
 
     def _look(self) -> None:
-        """Refuse another's file before a lock is laid beside it. An empty one is a store whose beginning is in its
-        write-ahead log, or will be one."""
+        """Raise ValueError for a file that is not a store, before a lock file is created.
+
+        An empty file is accepted: it is new, or its data is still in the write-ahead log.
+        """
         if not self._path.exists():
             if self._log().exists():  # a new file would make SQLite delete the log
                 raise ValueError(
@@ -120,13 +122,13 @@ class SQLiteBackend:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        """Write to the files that were opened, and to no others: what is committed elsewhere is not acknowledged."""
+        """Raise Ended if the files that were opened have been replaced, before a commit is acknowledged."""
         self.check()
         yield
         self.check()
 
     def _made(self) -> None:
-        """Check what it is; fill it where it is empty."""
+        """Check the format of the file; create the tables in an empty file."""
         run = self._connection.execute
         kind, form = run("PRAGMA application_id").fetchone()[0], run("PRAGMA user_version").fetchone()[0]
         empty = run("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
@@ -217,7 +219,7 @@ class SQLiteBackend:
 
     def snapshots(self) -> list[tuple[int, bool]]:
         rows = self._fetch("snapshots", _SNAPSHOTS, (), object, object)
-        # A sequence that is no integer: of a snapshot that is of no use, but shows that the store is not new.
+        # A damaged sequence counts as an incomplete snapshot, which shows that the store is not new.
         return [(at, bool(complete)) if isinstance(at, int) else (1, False) for at, complete in rows]
 
     def snapshot(self, sequence: int) -> bytes:
@@ -239,7 +241,7 @@ class SQLiteBackend:
             query = "SELECT first, blob FROM journal WHERE first >= ? ORDER BY first LIMIT ?"
             return self._fetch("journal", query, (first, GROUPS_PER_READ), int, bytes)
 
-        # Some at a time: a reader that stays keeps the database from tidying up.
+        # In pages: a long read would prevent checkpoints.
         return paged(start, fetch)
 
     def asked(self, learner: int, key: bytes, id: str) -> str | None:
@@ -266,7 +268,7 @@ class SQLiteBackend:
         run("COMMIT")
 
     def _keep(self, part: Part, forget: float) -> None:
-        """A part of a snapshot comes, two of older ones go: all of them at once would take long."""
+        """Insert a part of a snapshot and delete two older ones, so that no transaction is long."""
         run = self._connection.execute
         if part.number == 0:
             run("DELETE FROM snapshots WHERE sequence = ?", (part.sequence,))
@@ -286,7 +288,7 @@ class SQLiteBackend:
     def abandon(self) -> None:
         import ctypes
 
-        # To close it here, as Python would at the child's end, might fold up the log that the parent writes to.
+        # Closing here, as Python does at exit, could checkpoint the log that the parent writes to.
         for connection in (self._reader, self._connection):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
@@ -309,5 +311,5 @@ def _checked(rows: list[Any], types: tuple[type, ...], message: str) -> list[Any
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    # check_same_thread: one thread at a time uses each, the writer or whoever holds its lock.
+    # check_same_thread: locks ensure that one thread at a time uses a connection.
     return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10.0)

@@ -324,7 +324,7 @@ class Store:
         stage : int, optional
             Number of the stage, from 1. Default: all stages.
         since : float, optional
-            Time in seconds since 1970. Earlier decisions are left out. Default: all decisions.
+            Time in seconds since 1970. Earlier decisions are omitted. Default: all decisions.
 
         Returns
         -------

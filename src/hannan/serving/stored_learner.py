@@ -1,4 +1,4 @@
-"""The arms of a learner of a store: their names, and which of them are awake."""
+"""Learners of a store: their arms, stages, fleets and certificates."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hannan.serving.tickets import Key, Stage
 
 
 class Arms:
-    """Names and places. A place without a name sleeps until an arm takes it; an arm that retires sleeps from then on.
+    """Names and places of arms. A place without a name, or of a retired arm, is unavailable.
 
     >>> arms = Arms("banner", 3, None, ["red", "blue"], allows_unavailable=True)
     >>> arms.add(arms.free("green"), "green", "7 decisions"); arms.retire(0, "9 decisions")
@@ -35,53 +35,53 @@ class Arms:
 
     def __init__(self, owner: str, n: int, own: Any, given: Any, allows_unavailable: bool) -> None:
         self.owner, self.n, self.allows_unavailable = owner, n, allows_unavailable
-        #: Whether the learner itself has names: arms then come in new stages if no place is left.
+        #: Whether the learner itself has arm names: an arm without a free place then begins a new stage.
         self._named = own is not None
         self.names: list[str | None] | None = _names(n, own, given)
-        #: None where all are awake.
+        #: None if all arms are available.
         self.mask: NDArray[np.bool_] | None = None
         self._json: list[bytes] = []
-        #: What came and went, and when.
+        #: Descriptions of added and retired arms, for certificates.
         self.changes: list[str] = []
         if self.names is not None and None in self.names:
             self.set_available([i for i, name in enumerate(self.names) if name is not None])
 
     @property
     def labels(self) -> list[Any]:
-        """The arms as their user calls them; those that have no name yet, by their number."""
+        """Names of the arms, or numbers of arms without a name."""
         names = self.names
         return list(range(self.n)) if names is None else [i if name is None else name for i, name in enumerate(names)]
 
     @property
     def json(self) -> list[bytes]:
-        """The same as JSON, one by one."""
+        """Labels as JSON, one text per arm."""
         if not self._json:
             self._json = [json.dumps(label).encode() for label in self.labels]
         return self._json
 
     def label(self, action: int) -> Any:
-        """One of them."""
+        """Return the name of an arm, or its number if the arms have no names."""
         return action if self.names is None else self.names[action]
 
     @property
     def available(self) -> list[int]:
-        """Those that can be drawn."""
+        """Numbers of the arms that can be drawn."""
         return list(range(self.n)) if self.mask is None else np.flatnonzero(self.mask).tolist()
 
     @property
     def says(self) -> str:
-        """The changes in words."""
+        """Changes in words."""
         return ", ".join(self.changes)
 
     def set_available(self, available: list[int]) -> None:
-        """Let these be awake, and no other."""
+        """Make these arms available, and no others."""
         self.require_unavailable_arms()
         mask = np.zeros(self.n, dtype=bool)
         mask[available] = True
         self.mask = None if mask.all() else mask
 
     def require_unavailable_arms(self) -> None:
-        """Refuse arms that come and go where no proof covers it."""
+        """Raise ValueError if no proof covers unavailable arms."""
         if not self.allows_unavailable:
             raise ValueError(
                 f"arms without names can be added and retired only if a proof covers unavailable arms, as for "
@@ -95,7 +95,7 @@ class Arms:
         return [str(self.label(i)) for i in self.available]
 
     def free(self, arm: Any) -> int | None:
-        """Return the first place that no arm has had, or None if the arm needs a new stage of the learner."""
+        """Return the first free place, or None if the arm requires a new stage of the learner."""
         if self.names is None or not isinstance(arm, str) or not arm:
             raise ValueError(
                 f"arm must be a non-empty string, and the learner must have named arms; got {validation.brief(arm)}"
@@ -130,23 +130,23 @@ class Arms:
         return found
 
     def add(self, place: int, arm: str, after: str) -> None:
-        """From now on it can be drawn."""
+        """Make a new arm available."""
         assert self.names is not None
         self.set_available([*self.available, place])
         self.names[place], self._json = arm, []
         self.changes.append(f"{arm} came after {after}")
 
     def retire(self, place: int, after: str) -> None:
-        """From now on it is not drawn."""
+        """Make an arm unavailable."""
         self.set_available([i for i in self.available if i != place])
         self.changes.append(f"{self.label(place)} left after {after}")
 
     def state(self) -> dict[str, Any]:
-        """For a snapshot."""
+        """Return the state for a snapshot."""
         return {"names": self.names, "awake": self.available, "changes": self.changes}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """From a snapshot."""
+        """Restore the state of a snapshot."""
         self.names, self.changes, self._json = state["names"], state["changes"], []
         if len(state["awake"]) < self.n:
             self.set_available(state["awake"])
@@ -155,7 +155,7 @@ class Arms:
 
 
 def _names(n: int, own: Any, given: Any) -> list[str | None] | None:
-    """The names of the arms; None for a place that is still free."""
+    """Return the names of the arms, with None for a free place."""
     if given is None:
         return None if own is None else list(own)
     if own is not None:
@@ -172,7 +172,7 @@ def _names(n: int, own: Any, given: Any) -> list[str | None] | None:
 
 @functools.lru_cache(maxsize=64)
 def _reader(kind: Any) -> Any:
-    """A player that is told how many of its moves are open, and has none of them."""
+    """Return a class of players with a number of pending moves instead of the moves themselves."""
 
     def settled(self: Any) -> int:
         return int(self.round - self.told_open - self._forgotten)
@@ -182,7 +182,7 @@ def _reader(kind: Any) -> Any:
 
 
 def certificate(fleet: Fleet, number: int, delta: float | None) -> Any:
-    """As `fleet.certificate(key, delta)` says it."""
+    """Return the certificate of one learner of a fleet."""
     kind: Any = fleet._player_class
     made = _reader(kind)(fleet.learner, 0, fleet.id)
     made.seed, made.resumed = fleet.seed, fleet.resumed
@@ -201,7 +201,7 @@ MAX_NAME_LENGTH = 100
 #: Binary parts of the state in a snapshot, and fields of its JSON text.
 PARTS = ("alone", "keyed", "expiry")
 STATE = {"name", "learner", "arms", "wait", "default", "names", "expiry", "stage"}
-#: The one learner of those without a key.
+#: Number of the learner in the fleet without keys.
 UNKEYED = np.zeros(1, dtype=np.int64)
 _PLURAL = {"reward": "rewards", "loss": "losses"}
 #: Meaning of a bound if arms were added or retired.
@@ -213,14 +213,14 @@ NO_ARMS, NO_ODDS = np.empty(0, dtype=np.int64), np.empty(0)
 
 
 class StoredLearner:
-    """One stage of a learner of a store. What changes it is in the journal, so that the journal makes it again.
+    """One stage of a learner of a store. All its changes are in the journal, which reproduces it.
 
     A learner has one stage until its arms change; then the next stage begins, and this one only settles what is open.
-    `earlier` and `later` are the stages before and after it. `declared` is the description that `add` was last given.
-    `began` is the time of the change, in seconds since 1970, and 0 for the first stage.
+    `earlier` and `later` are the stages before and after it. `declared` is the description of the last `add`. `began`
+    is the time of the change, in seconds since 1970, and 0 for the first stage.
 
-    `fleets[0]` has the learner without a key, `fleets[1]` (None before the first) those with one. A *ticket* here is a
-    fleet's own: the number of the learner, and its round in the lower 32 bits.
+    `fleets[0]` has the learner without a key, `fleets[1]` (None before the first) those with one. A *ticket* is
+    that of a fleet: the number of the learner, and its round in the lower 32 bits.
     """
 
     def __init__(
@@ -232,7 +232,7 @@ class StoredLearner:
         self.root = number
         self.earlier: StoredLearner | None = None
         self.later: StoredLearner | None = None
-        # One learner, so that there is room for what it tells of its stability.
+        # A single learner also records its realized stability.
         unkeyed = _fleet(learner, name, diagnosed=True)
         unkeyed.number([0], touch=True)
         self.fleets: list[Fleet | None] = [unkeyed, None]
@@ -246,12 +246,12 @@ class StoredLearner:
     # Description
 
     def description(self) -> dict[str, Any]:
-        """What `add` was given, as JSON."""
+        """Return the arguments of `add` as JSON."""
         return {"name": self.name, **self._told}
 
     @property
     def words(self) -> str:
-        """The same, to be read."""
+        """Arguments of `add` as text."""
         more = [f"{name}={self._told[name]!r}" for name in ("arms", "wait", "default") if self._told[name] is not None]
         return ", ".join([repr(self.learner), *more])
 
@@ -272,7 +272,7 @@ class StoredLearner:
         """Make this the stage after another one."""
         self.earlier, earlier.later, self.root = earlier, self, earlier.root
         self.stage, self.began = Stage(self.number, earlier.stage.ordinal + 1), began
-        # Built and described again, because another version may have described it in other words.
+        # Build and describe it again: another version may have described the same learner differently.
         self.declared = self.described(0, declared).description()
 
     def changes(self, new: StoredLearner) -> bool:
@@ -302,14 +302,14 @@ class StoredLearner:
 
     @property
     def unkeyed(self) -> Fleet:
-        """The learner without a key."""
+        """Fleet with the learner without a key."""
         found = self.fleets[0]
         assert found is not None
         return found
 
     @property
     def keyed(self) -> Fleet:
-        """Those with one; there is a fleet for them from the first on."""
+        """Fleet with the learners of keys, created at its first use."""
         found = self.fleets[1]
         if found is None:
             found = self.fleets[1] = _fleet(self.learner, self.name)
@@ -318,22 +318,22 @@ class StoredLearner:
 
     @property
     def open(self) -> int:
-        """Decisions without feedback."""
+        """Number of pending decisions."""
         return sum(int(fleet._open_count) for fleet in self.fleets if fleet is not None)
 
     @property
     def keys(self) -> int:
-        """How many keys it has."""
+        """Number of keys."""
         return 0 if self.fleets[1] is None else len(self.fleets[1])
 
     @property
     def drawn(self) -> int:
-        """Decisions of the learner without a key."""
+        """Number of decisions of the learner without a key."""
         return int(self.unkeyed._counts(UNKEYED)["drawn"][0])
 
     @property
     def so_far(self) -> str:
-        """All its decisions, with and without a key, in words: arms come and go for all of them at once."""
+        """Number of decisions in words, with and without a key: changes of arms affect both."""
         return f"{self.decisions} decisions{self._whose}"
 
     @property
@@ -344,19 +344,19 @@ class StoredLearner:
 
     @property
     def _whose(self) -> str:
-        """Of whom a count of the store's is, where that is not the one learner without a key."""
+        """Words for the keys that a number of decisions covers."""
         return "" if not self.keys else " with and without a key" if self.drawn else " of all keys"
 
     def weights(self, key: Key = None) -> list[float]:
-        """The probabilities of the next draw."""
+        """Return the probabilities of the next draw."""
         fleet, number = self._fleet_of(key)
-        if number < 0:  # a key that has not come yet plays as the learner that has played nothing
+        if number < 0:  # an unknown key has the probabilities of a fresh learner
             return [float(x) for x in _fleet(self.learner, self.name).distribution(0, self.arms.mask)]
         p: NDArray[np.float64] = _engine.next_weights(fleet, number, self.arms.mask)
         return [float(x) for x in p]
 
     def _fleet_of(self, key: Key) -> tuple[Fleet, int]:
-        """The fleet of a key, or of none, and the number in it; -1 where the key has not come yet."""
+        """Return (fleet, number in the fleet) of a key, with number -1 if the key is new."""
         if key is None:
             return self.unkeyed, 0
         return self.keyed, int(self.keyed.number([key])[0])
@@ -364,7 +364,7 @@ class StoredLearner:
     # Play
 
     def renew(self, entropy: int) -> None:
-        """Let its streams start from this epoch's entropy."""
+        """Start the random streams from the entropy of an epoch."""
         self._entropy = entropy
         for keyed, fleet in enumerate(self.fleets):
             if fleet is not None:
@@ -375,7 +375,7 @@ class StoredLearner:
         return int.from_bytes(hashlib.blake2b(text, digest_size=32).digest(), "little")
 
     def touch(self, keys: list[Any]) -> tuple[NDArray[np.int64], bytes]:
-        """(the numbers of keys, what the journal must know of those that are new)."""
+        """Return (numbers of keys, records of the new keys)."""
         fleet = self.keyed
         numbers = fleet.number(keys)
         if (numbers >= 0).all():
@@ -391,21 +391,21 @@ class StoredLearner:
         return fleet.number(keys), body
 
     def draw(self, keyed: int, numbers: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.int64], Any, bytes]:
-        """(tickets, arms, probabilities, what the journal must know) of the next rounds of these learners."""
+        """Draw the next rounds of learners; return (tickets, arms, probabilities, records)."""
         drawn: Any = _engine.draw_many(self.fleets[keyed], numbers, self.arms.mask, self.number, bool(keyed))
         tickets, arms, p, body = drawn
         return tickets, arms, p, body
 
     def settle(self, keyed: int, tickets: NDArray[np.uint64], values: NDArray[np.float64]) -> None:
-        """Settle decisions that are open, with values in their range."""
+        """Settle pending decisions with values in their range."""
         fleet = self.fleets[keyed]
         assert fleet is not None
         why, place = fleet._settle(tickets.view(np.int64), False, values, NO_ARMS, NO_ODDS, -1)
         if why != _engine.Refusal.none:
-            raise RuntimeError(f"a decision that was open was not settled: {why} at {place}")
+            raise RuntimeError(f"a pending decision could not be settled: {why} at {place}")
 
     def value(self, reward: Any, loss: Any) -> float:
-        """The feedback as a number of the learner's range."""
+        """Return the feedback as a number; raise Refused if it is outside the range of the learner."""
         if (reward is None) == (loss is None):
             raise Refused(REWARD, f"exactly one of reward and loss is required; got reward={reward!r}, loss={loss!r}")
         given, gains = ("reward", True) if loss is None else ("loss", False)
@@ -421,7 +421,7 @@ class StoredLearner:
             raise Refused(REWARD, str(error)) from None
 
     def replay(self, events: NDArray[Any], keyed: int, time: float) -> int:
-        """Play its events again; the place of the first that comes out otherwise, or -1."""
+        """Replay events; return the index of the first one that differs, or -1."""
         fleet, slots = self._replaying(events, keyed)
         wrong = _engine.replay_journal(fleet, slots, self.arms.mask)
         if wrong < 0 and self.expiry is not None:
@@ -434,7 +434,7 @@ class StoredLearner:
     def replay_smallest(self, events: NDArray[Any], keyed: int, known: set[str]) -> tuple[int, NDArray[np.float64]]:
         """Replay events, and compute the smallest probability of any arm of `known` at each draw, NaN elsewhere.
 
-        Return (place of the first event that comes out differently or -1, smallest probabilities). An arm that cannot
+        Return (index of the first event that differs or -1, smallest probabilities). An arm that cannot
         be drawn has probability 0.
         """
         names = self.arms.names or [str(i) for i in range(self.n)]
@@ -452,8 +452,10 @@ class StoredLearner:
         return fleet, np.ascontiguousarray(events).view(np.uint8).reshape(len(events), journal.SLOT)
 
     def certificate(self, key: Key, delta: float | None) -> Any:
-        """Its own, of a key, or of all keys where nobody played without one (else who is not in it is said); with what
-        the store did to it."""
+        """Return the certificate of a key, of the learner without a key, or of all keys if only keys were played.
+
+        Notes describe the keys that are not included, expired decisions, stages and changes of arms.
+        """
         if key is None and self.keys and not self.drawn:
             told: Any = self.keyed.certificate()
         else:
@@ -510,7 +512,7 @@ class StoredLearner:
 
     @classmethod
     def described(cls, number: int, told: dict[str, Any]) -> StoredLearner:
-        """As a note of the journal has it."""
+        """Return the learner of a note of the journal."""
         learner = saving.build(told["learner"])
         return cls(number, told["name"], learner, told["arms"], told["wait"], told["default"])
 
@@ -529,7 +531,7 @@ def _date(seconds: float) -> str:
 
 
 def checked_name(name: Any) -> str:
-    """A name of a learner: it is part of a path.
+    """Return the name of a learner, which is part of a path; raise ValueError if it is invalid.
 
     >>> checked_name("banner")
     'banner'
@@ -544,9 +546,9 @@ def checked_name(name: Any) -> str:
 
 
 def _recovered(blob: bytes) -> Fleet:
-    """A fleet of a snapshot, to play the journal on from there; it is nobody's twin.
+    """Return a fleet of a snapshot, from which the journal is replayed.
 
-    A store has one writer, which a lock sees to, and its opening begins an epoch: streams of fresh entropy.
+    It is not marked as resumed: opening a store begins an epoch with fresh entropy, and the lock allows one writer.
     """
     fleet = Fleet.from_bytes(blob, "exact")
     fleet.resumed = False
@@ -554,10 +556,10 @@ def _recovered(blob: bytes) -> Fleet:
 
 
 def _fleet(learner: Any, name: str, diagnosed: bool = False) -> Fleet:
-    """A fleet of learners that see one number; the others are refused by name."""
+    """Return a fleet of a learner; raise ValueError if the learner is not a bandit."""
     if not hasattr(learner, "start") or isinstance(learner, type):
         raise ValueError(f"learner must be an instance such as hn.Bandit(3); got {validation.brief(learner)}")
-    if getattr(learner, "n", 0) > MAX_ARMS:  # before any room is made for them
+    if getattr(learner, "n", 0) > MAX_ARMS:  # before memory is allocated
         raise ValueError(f"a store supports learners with at most {MAX_ARMS} arms; got {learner.n}")
     try:
         return Fleet.diagnosed(learner, None, name) if diagnosed else Fleet(learner, None, name)
